@@ -1,0 +1,52 @@
+# Compiler and linker settings that every target shares.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g -D_GLIBCXX_ASSERTIONS")
+
+find_program(WOOTZ_CCACHE ccache)
+if(WOOTZ_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WOOTZ_CCACHE})
+endif()
+find_program(WOOTZ_LLD NAMES ld.lld ld.lld-14)
+if(WOOTZ_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wnon-virtual-dtor
+                    -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these falsely in -O2 library code.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
+                      -Wno-stringop-overread -Wno-dangling-pointer -Wno-psabi)
+endif()
+if(WOOTZ_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+# Results must not depend on the optimizer: no -ffast-math, and nothing of it that changes a value. These two only drop
+# errno and floating-point traps, which nobody reads here.
+add_compile_options(-fno-math-errno -fno-trapping-math)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-march=x86-64-v2)  # the floor; files with an ISA suffix go higher (cmake/layers.cmake)
+endif()
+
+if(WOOTZ_SANITIZE)
+  add_compile_options(-fsanitize=${WOOTZ_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${WOOTZ_SANITIZE})
+endif()
+if(WOOTZ_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+add_compile_definitions(WOOTZ_TENSORRT_API=${WOOTZ_TENSORRT_API})

@@ -1,0 +1,98 @@
+# Third-party targets. Debian packages come through find_package; the PyPI ones lie in the repository's .venv.
+set(WOOTZ_VENV ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "The virtual environment that ./dev setup makes")
+if(NOT EXISTS ${WOOTZ_VENV}/bin/python)
+  message(FATAL_ERROR "no Python environment at ${WOOTZ_VENV}: run ./dev setup")
+endif()
+file(GLOB WOOTZ_SITE ${WOOTZ_VENV}/lib/python3.*/site-packages)
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig QUIET)
+find_package(Flatbuffers CONFIG QUIET)
+find_program(WOOTZ_FLATC flatc REQUIRED)
+find_program(WOOTZ_PROTOC protoc REQUIRED)
+
+# What every layer may use. fmt and xxhash are header-only here, so that the shared libraries need nothing of Debian's.
+add_library(wootz_common INTERFACE)
+target_include_directories(wootz_common INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${WOOTZ_GEN_DIR})
+target_link_libraries(wootz_common INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json Threads::Threads
+                                             ${CMAKE_DL_LIBS})
+target_compile_definitions(wootz_common INTERFACE XXH_INLINE_ALL)
+
+# A shared library that ships beside ours, found there by $ORIGIN.
+function(wootz_bundled target soname file)
+  set(copy ${CMAKE_BINARY_DIR}/lib/${soname})
+  file(REAL_PATH ${file} real)
+  file(COPY_FILE ${real} ${copy} ONLY_IF_DIFFERENT)
+  add_library(${target} SHARED IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${copy} IMPORTED_SONAME ${soname})
+endfunction()
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+# Highway: SIMD in our own kernels. Debian has no static build of it.
+find_library(WOOTZ_HWY_LIB NAMES libhwy.so REQUIRED)
+wootz_bundled(wootz_hwy libhwy.so.1 ${WOOTZ_HWY_LIB})
+
+# oneDNN (GNU OpenMP build), as <oneapi/dnnl/dnnl.hpp>.
+find_path(WOOTZ_DNNL_INCLUDE NAMES oneapi/dnnl/dnnl.hpp HINTS ${WOOTZ_VENV}/include REQUIRED NO_DEFAULT_PATH)
+find_file(WOOTZ_DNNL_LIB NAMES libdnnl.so.3 HINTS ${WOOTZ_VENV}/lib REQUIRED NO_DEFAULT_PATH)
+wootz_bundled(wootz_dnnl libdnnl.so.3 ${WOOTZ_DNNL_LIB})
+target_include_directories(wootz_dnnl SYSTEM INTERFACE ${WOOTZ_DNNL_INCLUDE})
+
+# ONNX messages: protobuf-lite from the wheel's .proto, as "onnx/onnx.pb.h", namespace onnx.
+find_library(WOOTZ_PROTOBUF_LITE NAMES libprotobuf-lite.a REQUIRED)
+set(onnx_proto ${WOOTZ_SITE}/onnx/onnx-ml.proto)
+set(onnx_gen ${WOOTZ_GEN_DIR}/onnx)
+file(MAKE_DIRECTORY ${onnx_gen})
+add_custom_command(
+  OUTPUT ${onnx_gen}/onnx.pb.cc ${onnx_gen}/onnx.pb.h
+  COMMAND ${CMAKE_COMMAND} -E copy ${onnx_proto} ${onnx_gen}/onnx.proto
+  COMMAND ${WOOTZ_PROTOC} -I${onnx_gen} --cpp_out=lite:${onnx_gen} ${onnx_gen}/onnx.proto
+  DEPENDS ${onnx_proto}
+  COMMENT "protoc onnx.proto" VERBATIM)
+add_library(wootz_onnx_proto STATIC ${onnx_gen}/onnx.pb.cc)
+target_include_directories(wootz_onnx_proto SYSTEM PUBLIC ${WOOTZ_GEN_DIR})
+target_link_libraries(wootz_onnx_proto PUBLIC ${WOOTZ_PROTOBUF_LITE} Threads::Threads)
+target_compile_options(wootz_onnx_proto PRIVATE -w)
+
+# FlatBuffers: header-only for us. wootz_schema(layer file.fbs...) makes "<layer>/<name>_generated.h".
+function(wootz_schema layer)
+  set(headers)
+  foreach(fbs ${ARGN})
+    get_filename_component(name ${fbs} NAME_WE)
+    set(out ${WOOTZ_GEN_DIR}/${layer})
+    add_custom_command(
+      OUTPUT ${out}/${name}_generated.h
+      COMMAND ${WOOTZ_FLATC} --cpp --cpp-std c++17 --scoped-enums --reflect-names --gen-object-api -o ${out} ${fbs}
+      DEPENDS ${fbs}
+      COMMENT "flatc ${layer}/${name}.fbs" VERBATIM)
+    list(APPEND headers ${out}/${name}_generated.h)
+  endforeach()
+  add_custom_target(wootz_schema_${layer} DEPENDS ${headers})
+endfunction()
+
+# CUDA: a toolkit's headers, from a system toolkit or from the wheels of `./dev setup cuda`. Libraries open at run time.
+set(WOOTZ_HAVE_CUDA OFF)
+if(NOT WOOTZ_CUDA STREQUAL "OFF")
+  find_path(WOOTZ_CUDA_INCLUDE NAMES cuda_runtime_api.h
+            HINTS ${WOOTZ_SITE}/nvidia/cu13/include $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+  if(WOOTZ_CUDA_INCLUDE)
+    set(WOOTZ_HAVE_CUDA ON)
+    add_library(wootz_cuda_headers INTERFACE)
+    target_include_directories(wootz_cuda_headers SYSTEM INTERFACE ${WOOTZ_CUDA_INCLUDE})
+    foreach(extra nvidia/cudnn/include include)
+      if(EXISTS ${WOOTZ_SITE}/${extra})
+        target_include_directories(wootz_cuda_headers SYSTEM INTERFACE ${WOOTZ_SITE}/${extra})
+      endif()
+    endforeach()
+  elseif(WOOTZ_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "WOOTZ_CUDA=ON and no CUDA toolkit was found: run ./dev setup cuda")
+  endif()
+endif()
+
+if(WOOTZ_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,1 @@
+// A shared library made of archives needs one source of its own.

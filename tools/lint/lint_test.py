@@ -1,0 +1,88 @@
+"""Each lint rule fails on a made-up bad tree and passes on a good one."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import lint
+
+GOOD = {
+    "layers.txt": "base:\nir: base\nops: base ir\npasses: base ir ops | backends/cpu\nbackends/cpu: base | ops\n",
+    "src/base/status.h": "#pragma once\n",
+    "src/ir/graph.cpp": '#include "base/status.h"\n#include "ir/graph.h"\n#include <vector>\n',
+    "src/ops/ops.def": "// the ops\nWOOTZ_OP(matmul)\nWOOTZ_OP(TopK, extra)\n",
+    "src/ops/matmul/matmul.cpp": "Status reference();\n",
+    "src/ops/matmul/matmul_test.cpp": "TEST\n",
+    "src/ops/top_k/top_k.cpp": "op.reference = f;\n",
+    "src/ops/top_k/top_k_test.cpp": "TEST\n",
+    "src/passes/passes.def": "WOOTZ_PASS(fold_constants)\n",
+    "src/passes/fold_constants.cpp": "\n",
+    "src/passes/fold_constants.test": "\n",
+    "src/backends/cpu/gemm/kernels.inc": "WOOTZ_KERNEL(gemm_f32_tiled_avx2)\n",
+    "src/backends/cpu/gemm/gemm_f32_tiled_avx2.cpp": "const Kernel gemm_f32_tiled_avx2;\n",
+    "src/backends/cpu/gemm/gemm_test.cpp": '#include "ops/op_def.h"\n',
+}
+
+# name: (changes to the good tree, None deletes; a part of the finding)
+BAD = {
+    "forbidden include": ({"src/base/status.h": '#include "ir/graph.h"\n'}, "base must not include ir"),
+    "test allowance is for tests": (
+        {"src/backends/cpu/gemm/gemm_f32_tiled_avx2.cpp": '#include "ops/op_def.h"\n// gemm_f32_tiled_avx2\n'},
+        "backends/cpu must not include ops",
+    ),
+    "relative include": ({"src/ir/graph.cpp": '#include "../base/status.h"\n'}, "is relative"),
+    "file of no layer": ({"src/misc/util.cpp": "\n"}, "belongs to no layer"),
+    "table out of order": ({"layers.txt": "ir: base\nbase:\nops: ir\npasses:\nbackends/cpu: | ops\n"}, "stands not above"),
+    "bad table line": ({"layers.txt": "base\n"}, "not of the form"),
+    "no table": ({"layers.txt": None}, "table is missing"),
+    "long file": ({"src/ir/graph.cpp": "//\n" * 801}, "801 lines"),
+    "op without room": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(softmax)\n"}, "no room src/ops/softmax/"),
+    "op twice": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(matmul)\n"}, "stands twice"),
+    "room without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the room has no line"),
+    "op without test": ({"src/ops/matmul/matmul_test.cpp": None}, "has no *_test.cpp"),
+    "op without reference": ({"src/ops/matmul/matmul.cpp": "\n"}, "defines no reference"),
+    "kernel without file": ({"src/backends/cpu/gemm/kernels.inc": "K(gemm_f32_x)\n"}, "is in no source file"),
+    "kernel without test": ({"src/backends/cpu/gemm/gemm_test.cpp": None}, "has no *_test.cpp in gemm/"),
+    "pass without file": ({"src/passes/fold_constants.cpp": None}, "has no fold_constants.cpp"),
+    "pass without test": ({"src/passes/fold_constants.test": None}, "has neither fold_constants.test"),
+    "test without pass": ({"src/passes/other.test": "\n"}, "no pass of passes.def"),
+}
+
+
+def tree(root: pathlib.Path, changes: dict) -> pathlib.Path:
+    for path, text in {**GOOD, **changes}.items():
+        if text is None:
+            continue
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
+
+def test_good_tree_passes(tmp_path):
+    assert lint.run(tree(tmp_path, {})) == ([], [])
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_tree_fails(name, tmp_path):
+    changes, finding = BAD[name]
+    errors, _ = lint.run(tree(tmp_path, changes))
+    assert len(errors) == 1 or name in ("table out of order", "bad table line"), errors
+    assert any(finding in error for error in errors), errors
+
+
+def test_long_file_warns_first(tmp_path):
+    errors, warnings = lint.run(tree(tmp_path, {"src/ir/graph.cpp": "//\n" * 401}))
+    assert not errors and "401 lines" in warnings[0]
+
+
+@pytest.mark.parametrize("head", ["// Why so long: one table.\n"])
+def test_a_reason_silences_the_warning(head, tmp_path):
+    assert lint.run(tree(tmp_path, {"src/ir/graph.cpp": head + "//\n" * 500})) == ([], [])
+
+
+def test_tables_and_generated_files_may_be_long(tmp_path):
+    changes = {"src/ir/big.inc": "//\n" * 2000, "src/ir/made.h": "// @generated\n" + "//\n" * 2000}
+    assert lint.run(tree(tmp_path, changes)) == ([], [])

@@ -1,0 +1,100 @@
+"""Tables and the files they promise: ops.def, kernels.inc, passes.def."""
+
+import pathlib
+import re
+
+# A table line: MACRO(name, ...). The name of an entry is its first argument, bare or quoted.
+ENTRY = re.compile(r'^\s*([A-Z][A-Z0-9_]*)\s*\(\s*"?([A-Za-z0-9_]+)"?\s*[,)]')
+CODE = (".cpp", ".cu", ".h", ".cuh")
+
+
+def entries(table: pathlib.Path) -> list[tuple[int, str, str]]:
+    """(line number, macro, name) for every entry; comments and preprocessor lines are skipped."""
+    found = []
+    for number, line in enumerate(table.read_text().splitlines(), 1):
+        line = line.split("//")[0]
+        match = None if line.lstrip().startswith("#") else ENTRY.match(line)
+        if match:
+            found.append((number, match[1], match[2]))
+    return found
+
+
+def snake(name: str) -> str:
+    """MatMul and MATMUL_INTEGER alike become file names: mat_mul, matmul_integer."""
+    if name.islower() or name.isupper():
+        return name.lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def check_ops(root: pathlib.Path) -> tuple[list[str], list[str]]:
+    """Every line of ops.def has its room in src/ops/, with a test and a reference; every room has its line."""
+    ops = root / "src/ops"
+    table = ops / "ops.def"
+    if not table.is_file():
+        return [], []
+    errors = []
+    named = {}
+    for number, _, name in entries(table):
+        room = name.lower() if (ops / name.lower()).is_dir() else snake(name)
+        here = f"src/ops/ops.def:{number}: ops:"
+        if room in named:
+            errors.append(f"{here} {name} stands twice")
+            continue
+        named[room] = number
+        folder = ops / room
+        if not folder.is_dir():
+            errors.append(f"{here} {name} has no room src/ops/{room}/")
+            continue
+        if not list(folder.glob("*_test.cpp")):
+            errors.append(f"{here} src/ops/{room}/ has no *_test.cpp")
+        code = "".join(f.read_text() for f in folder.iterdir() if f.suffix in CODE and "_test." not in f.name)
+        if "reference" not in code:
+            errors.append(f"{here} src/ops/{room}/ defines no reference")
+    for folder in sorted(p for p in ops.iterdir() if p.is_dir()):
+        if folder.name not in named and is_op_room(folder):
+            errors.append(f"src/ops/{folder.name}:1: ops: the room has no line in ops.def")
+    return errors, []
+
+
+def is_op_room(folder: pathlib.Path) -> bool:
+    """Shared code of several ops lives in folders that hold a file named `shared.txt` saying so."""
+    return not (folder / "shared.txt").is_file()
+
+
+def check_kernels(root: pathlib.Path) -> tuple[list[str], list[str]]:
+    """Every line of a kernels.inc is defined in a source file beside it, and the room has a test."""
+    errors = []
+    for table in sorted((root / "src/backends").rglob("kernels.inc")):
+        room = table.parent
+        where = table.relative_to(root).as_posix()
+        sources = [f for f in room.rglob("*") if f.suffix in CODE]
+        tests = [f for f in sources if "_test." in f.name]
+        code = {f: f.read_text() for f in sources if f not in tests}
+        for number, _, name in entries(table):
+            if not any(re.search(rf"\b{name}\b", text) for text in code.values()):
+                errors.append(f"{where}:{number}: kernels: {name} is in no source file of {room.name}/")
+            if not tests:
+                errors.append(f"{where}:{number}: kernels: {name} has no *_test.cpp in {room.name}/")
+    return errors, []
+
+
+def check_passes(root: pathlib.Path) -> tuple[list[str], list[str]]:
+    """Every line of passes.def has <name>.cpp and <name>.test (or <name>_test.cpp); every .test has its line."""
+    folder = root / "src/passes"
+    table = folder / "passes.def"
+    if not table.is_file():
+        return [], []
+    errors = []
+    names = set()
+    for number, _, name in entries(table):
+        stem = snake(name)
+        names.add(stem)
+        here = f"src/passes/passes.def:{number}: passes:"
+        if not list(folder.rglob(f"{stem}.cpp")):
+            errors.append(f"{here} {name} has no {stem}.cpp")
+        if not list(folder.rglob(f"{stem}.test")) and not list(folder.rglob(f"{stem}_test.cpp")):
+            errors.append(f"{here} {name} has neither {stem}.test nor {stem}_test.cpp")
+    for test in sorted(folder.rglob("*.test")):
+        if test.stem not in names:
+            errors.append(f"{test.relative_to(root).as_posix()}:1: passes: no pass of passes.def has this name")
+    return errors, []
