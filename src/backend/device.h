@@ -1,0 +1,54 @@
+// Memory, order and time of one device; and the backend that ties a device to its providers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/kernel.h"
+
+namespace wootz {
+
+// What is known of a device without touching it. Read from a file for device-less builds.
+struct DeviceDescription {
+  std::string backend;   // "cpu", "cuda", "reference"
+  std::string name;      // marketing name
+  std::string isa;       // "avx512_vnni", "sm_90": compared by the plan loader
+  int threads = 1;
+  size_t memory = 0;
+  std::string to_json() const;
+  static Result<DeviceDescription> from_json(std::string_view text);
+};
+
+// An ordered queue of work. On the CPU: null (run at once) or a host stream.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual Status enqueue(std::function<Status()> work) = 0;
+  virtual Status synchronize() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceDescription& describe() const = 0;
+  virtual Result<void*> allocate(size_t bytes, size_t alignment) = 0;
+  virtual void free(void* memory) = 0;
+  virtual Status copy(void* to, const void* from, size_t bytes, Stream* stream) = 0;
+  virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
+};
+
+// One line in backends.def makes a backend known.
+struct Backend {
+  const char* name;
+  // Null device with a reason when this machine cannot offer it.
+  Result<std::shared_ptr<Device>> (*open)(const DeviceDescription* wanted);
+  std::vector<const Provider*> (*providers)();
+};
+
+// From src/backends/backends.def. Look-ups never fail silently: an unknown name lists the known ones.
+Result<const Backend*> find_backend(std::string_view name);
+std::vector<const Backend*> all_backends();
+
+}  // namespace wootz

@@ -1,0 +1,27 @@
+// How far a result may be from the reference: the one place. From dtype and the length of the longest sum.
+#pragma once
+
+#include <string>
+
+#include "base/tensor.h"
+
+namespace wootz {
+
+// Relative to the output's scale (largest magnitude of the reference, at least `floor`).
+double tolerance_for(DType dtype, int64_t reduction_length);
+
+struct Difference {
+  double max_abs = 0;       // largest |a - b|
+  double scale = 0;         // largest |b|
+  double relative = 0;      // max_abs / scale (max_abs when scale is 0)
+  double cosine = 1;
+  int64_t worst_index = -1;
+  bool non_finite_mismatch = false;  // a NaN or infinity on one side only; never passes
+  bool shape_mismatch = false;
+};
+// `expected` is the reference. Different shapes or dtypes give shape_mismatch.
+Difference compare(const HostTensor& actual, const HostTensor& expected);
+bool within(const Difference& difference, double tolerance);
+std::string to_string(const Difference& difference);
+
+}  // namespace wootz

@@ -1,0 +1,43 @@
+// Test cases as data: one generator per room serves the op's numeric test, every backend's conformance test, the
+// benchmark and the support table. A case is a small graph and its inputs.
+#pragma once
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace wootz {
+
+struct OpCase {
+  std::string name;                              // "softmax/axis1_f32": unique
+  std::shared_ptr<Graph> graph;                  // inferred; usually one node
+  std::vector<HostTensor> inputs;                // in the order of graph inputs
+  double tolerance = 0;                          // 0: from dtype and reduction length (base/tolerance.h)
+  int64_t reduction = 1;                         // length of the longest sum
+};
+
+class CaseList {
+ public:
+  explicit CaseList(uint64_t seed) : rng_(seed) {}
+  std::mt19937_64& rng() { return rng_; }
+
+  // Random tensors: floats from a normal distribution, integers from [low, high], bool from {0, 1}.
+  HostTensor random(DType dtype, const Dims& dims, double low = -4, double high = 4);
+  // A one-node graph over inputs of the given tensors; constants[i] true makes input i an initializer.
+  void add(std::string name, std::string_view op, std::vector<HostTensor> inputs, AttrMap attrs = {}, int num_outputs = 1,
+           std::vector<bool> constants = {}, int64_t reduction = 1);
+  void add(OpCase c) { cases_.push_back(std::move(c)); }
+  const std::vector<OpCase>& cases() const { return cases_; }
+
+ private:
+  std::mt19937_64 rng_;
+  std::vector<OpCase> cases_;
+};
+
+// All rooms' cases, from one seed (printed by the tests).
+std::vector<OpCase> all_cases(uint64_t seed);
+
+}  // namespace wootz
