@@ -1,1 +1,0 @@
-// A shared library made of archives needs one source of its own.
