@@ -42,7 +42,7 @@ wootz_bundled(wootz_dnnl libdnnl.so.3 ${WOOTZ_DNNL_LIB})
 target_include_directories(wootz_dnnl SYSTEM INTERFACE ${WOOTZ_DNNL_INCLUDE})
 
 # ONNX messages: protobuf-lite from the wheel's .proto, as "onnx/onnx.pb.h", namespace onnx.
-find_library(WOOTZ_PROTOBUF_LITE NAMES libprotobuf-lite.a REQUIRED)
+include(protobuf)
 set(onnx_proto ${WOOTZ_SITE}/onnx/onnx-ml.proto)
 set(onnx_gen ${WOOTZ_GEN_DIR}/onnx)
 file(MAKE_DIRECTORY ${onnx_gen})
@@ -54,7 +54,7 @@ add_custom_command(
   COMMENT "protoc onnx.proto" VERBATIM)
 add_library(wootz_onnx_proto STATIC ${onnx_gen}/onnx.pb.cc)
 target_include_directories(wootz_onnx_proto SYSTEM PUBLIC ${WOOTZ_GEN_DIR})
-target_link_libraries(wootz_onnx_proto PUBLIC ${WOOTZ_PROTOBUF_LITE} Threads::Threads)
+target_link_libraries(wootz_onnx_proto PUBLIC wootz_protobuf_lite)
 target_compile_options(wootz_onnx_proto PRIVATE -w)
 
 # FlatBuffers: header-only for us. wootz_schema(layer file.fbs...) makes "<layer>/<name>_generated.h".
