@@ -12,11 +12,11 @@
 namespace wootz {
 
 struct OpCase {
-  std::string name;                              // "softmax/axis1_f32": unique
-  std::shared_ptr<Graph> graph;                  // inferred; usually one node
-  std::vector<HostTensor> inputs;                // in the order of graph inputs
-  double tolerance = 0;                          // 0: from dtype and reduction length (base/tolerance.h)
-  int64_t reduction = 1;                         // length of the longest sum
+  std::string name;                // "softmax/axis1_f32": unique
+  std::shared_ptr<Graph> graph;    // inferred; usually one node
+  std::vector<HostTensor> inputs;  // in the order of graph inputs
+  double tolerance = 0;            // 0: from dtype and reduction length (base/tolerance.h)
+  int64_t reduction = 1;           // length of the longest sum
 };
 
 class CaseList {
@@ -27,8 +27,8 @@ class CaseList {
   // Random tensors: floats from a normal distribution, integers from [low, high], bool from {0, 1}.
   HostTensor random(DType dtype, const Dims& dims, double low = -4, double high = 4);
   // A one-node graph over inputs of the given tensors; constants[i] true makes input i an initializer.
-  void add(std::string name, std::string_view op, std::vector<HostTensor> inputs, AttrMap attrs = {}, int num_outputs = 1,
-           std::vector<bool> constants = {}, int64_t reduction = 1);
+  void add(std::string name, std::string_view op, std::vector<HostTensor> inputs, AttrMap attrs = {},
+           int num_outputs = 1, std::vector<bool> constants = {}, int64_t reduction = 1);
   void add(OpCase c) { cases_.push_back(std::move(c)); }
   const std::vector<OpCase>& cases() const { return cases_; }
 

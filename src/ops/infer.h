@@ -20,7 +20,7 @@ struct ConcreteOutput {
 Result<std::vector<ConcreteOutput>> infer_concrete(const Node& node, const std::vector<const HostTensor*>& inputs);
 
 // Shared rules for OpDef::infer.
-Status infer_same_as_input(InferContext& ctx);            // output 0: dtype and shape of input 0
-Status infer_from_expr(InferContext& ctx);                // pointwise ops: broadcast of inputs, dtype of the expression
+Status infer_same_as_input(InferContext& ctx);  // output 0: dtype and shape of input 0
+Status infer_from_expr(InferContext& ctx);      // pointwise ops: broadcast of inputs, dtype of the expression
 
 }  // namespace wootz

@@ -19,14 +19,14 @@ class ImportContext {
   virtual ~ImportContext() = default;
 
   virtual const std::string& op_type() const = 0;
-  virtual const std::string& node_name() const = 0;   // never empty: made from the first output's name if need be
-  virtual int opset() const = 0;                      // version of the node's domain that the model imports
+  virtual const std::string& node_name() const = 0;  // never empty: made from the first output's name if need be
+  virtual int opset() const = 0;                     // version of the node's domain that the model imports
   virtual Graph& graph() = 0;
 
-  virtual int num_inputs() const = 0;                 // trailing omitted inputs not counted
-  virtual Value* input(int i) const = 0;              // null when omitted or beyond the end
+  virtual int num_inputs() const = 0;     // trailing omitted inputs not counted
+  virtual Value* input(int i) const = 0;  // null when omitted or beyond the end
   virtual int num_outputs() const = 0;
-  virtual bool wants_output(int i) const = 0;         // false for an omitted (empty) output name
+  virtual bool wants_output(int i) const = 0;  // false for an omitted (empty) output name
   bool has_input(int i) const { return input(i) != nullptr; }
 
   virtual bool has_attr(std::string_view name) const = 0;
@@ -36,8 +36,8 @@ class ImportContext {
   virtual std::vector<int64_t> attr_ints(std::string_view name, std::vector<int64_t> fallback = {}) const = 0;
   virtual std::vector<double> attr_floats(std::string_view name, std::vector<double> fallback = {}) const = 0;
   virtual std::vector<std::string> attr_strings(std::string_view name) const = 0;
-  virtual DType attr_dtype(std::string_view name, DType fallback) const = 0;   // an ONNX element type number
-  virtual Result<HostTensor> attr_tensor(std::string_view name) const = 0;     // invalid_argument when absent
+  virtual DType attr_dtype(std::string_view name, DType fallback) const = 0;  // an ONNX element type number
+  virtual Result<HostTensor> attr_tensor(std::string_view name) const = 0;    // invalid_argument when absent
   // A subgraph as a Graph of its own. Values of the outer graph that it reads become inputs after its declared ones;
   // they are listed in `captured` in that order.
   virtual Result<std::shared_ptr<Graph>> attr_graph(std::string_view name, std::vector<Value*>* captured) = 0;
@@ -47,10 +47,11 @@ class ImportContext {
     const Value* v = input(i);
     return v != nullptr && v->is_constant() ? &v->constant() : nullptr;
   }
-  std::vector<int64_t> constant_ints(int i) const;    // empty when constant(i) is null
+  std::vector<int64_t> constant_ints(int i) const;  // empty when constant(i) is null
 
   // Adds a node of the IR and infers its types. One-output form gives the output.
-  virtual Result<Node*> add(std::string_view op, std::vector<Value*> inputs, AttrMap attrs = {}, int num_outputs = 1) = 0;
+  virtual Result<Node*> add(std::string_view op, std::vector<Value*> inputs, AttrMap attrs = {},
+                            int num_outputs = 1) = 0;
   Result<Value*> emit(std::string_view op, std::vector<Value*> inputs, AttrMap attrs = {});
   virtual Value* add_constant(HostTensor tensor) = 0;
   Value* scalar_like(const Value* like, double value);  // a rank-0 constant of like's dtype
@@ -70,9 +71,9 @@ using ImportFunction = Status (*)(ImportContext&);
 
 struct OnnxImport {
   const char* op_type;
-  int since_version;            // used for opset >= since_version, until a higher entry of the same op applies
+  int since_version;  // used for opset >= since_version, until a higher entry of the same op applies
   ImportFunction import;
-  const char* domain = "";      // "" is ai.onnx
+  const char* domain = "";  // "" is ai.onnx
 };
 
 // Every room's table, for the importer.

@@ -1,0 +1,236 @@
+#include "ops/infer.h"
+
+#include <algorithm>
+
+#include "ops/pointwise.h"
+
+namespace wootz {
+
+InferContext::InferContext(const Node& node, std::vector<TypeInfo> inputs, Graph* graph)
+    : node_(node), inputs_(std::move(inputs)), graph_(graph), outputs_(static_cast<size_t>(node.num_outputs())) {}
+
+std::optional<std::vector<Dim>> InferContext::dims_value(int i) const {
+  if (!has(i)) return std::nullopt;
+  const TypeInfo& info = in(i);
+  if (is_float(info.dtype)) return std::nullopt;
+  if (info.constant != nullptr) {
+    if (info.constant->volume() > limits::kMaxShapeValues) return std::nullopt;
+    std::vector<Dim> values;
+    for (int64_t e = 0; e < info.constant->volume(); ++e) values.emplace_back(info.constant->get_i64(e));
+    return values;
+  }
+  if (info.shape_values != nullptr) return *info.shape_values;
+  return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> InferContext::ints_value(int i) const {
+  const std::optional<std::vector<Dim>> dims = dims_value(i);
+  if (!dims) return std::nullopt;
+  std::vector<int64_t> values;
+  for (const Dim& d : *dims) {
+    if (!d.is_const()) return std::nullopt;
+    values.push_back(d.value());
+  }
+  return values;
+}
+
+Dim InferContext::data_dependent(int output, int axis, int64_t upper_bound) {
+  if (graph_ == nullptr) return Dim::symbol(-1);  // a concrete run: the op itself says how large
+  const int value_id = node_.output(output)->id();
+  const std::vector<Symbol>& symbols = graph_->symbols();
+  // A node inferred again gets the same symbol: look from the newest, where it is most likely to be.
+  for (size_t s = symbols.size(); s-- > 0;) {
+    const Symbol& symbol = symbols[s];
+    if (symbol.kind == SymbolKind::kDataDependent && symbol.value_id == value_id && symbol.index == axis &&
+        symbol.name == node_.output(output)->name() + "_dim" + std::to_string(axis))
+      return Dim::symbol(static_cast<SymbolId>(s));
+  }
+  Symbol symbol;
+  symbol.name = node_.output(output)->name() + "_dim" + std::to_string(axis);
+  symbol.kind = SymbolKind::kDataDependent;
+  symbol.value_id = value_id;
+  symbol.index = axis;
+  symbol.upper_bound = upper_bound;
+  return Dim::symbol(graph_->add_symbol(std::move(symbol)));
+}
+
+void InferContext::set_output(int i, DType dtype, Shape shape) {
+  if (i >= static_cast<int>(outputs_.size())) return;  // an optional output the node does not have
+  outputs_[static_cast<size_t>(i)].dtype = dtype;
+  outputs_[static_cast<size_t>(i)].shape = std::move(shape);
+}
+
+void InferContext::set_output_values(int i, std::vector<Dim> values) {
+  if (i >= static_cast<int>(outputs_.size()) || values.size() > static_cast<size_t>(limits::kMaxShapeValues)) return;
+  outputs_[static_cast<size_t>(i)].values = std::move(values);
+}
+
+Status InferContext::place(std::string what) const {
+  return Status(Code::kInvalidArgument, fmt::format("node '{}' ({}): {}", node_.name(), node_.op().name, what));
+}
+
+Status EvalContext::allocate(size_t output, const Dims& dims) {
+  const Value* value = node.output(static_cast<int>(output));
+  if (value == nullptr || output >= outputs.size()) return Status();
+  const DType dtype = outputs[output].valid() ? outputs[output].dtype() : value->dtype();
+  WOOTZ_ASSIGN_OR_RETURN(outputs[output], HostTensor::allocate(dtype, dims));
+  return Status();
+}
+
+Status infer_same_as_input(InferContext& ctx) {
+  ctx.set_output(0, ctx.dtype(0), ctx.shape(0));
+  if (std::optional<std::vector<Dim>> values = ctx.dims_value(0); values && ctx.rank(0) <= 1)
+    ctx.set_output_values(0, std::move(*values));
+  return Status();
+}
+
+namespace {
+
+std::string input_shapes(const InferContext& ctx) {
+  std::string text;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    if (!ctx.has(i)) continue;
+    if (!text.empty()) text += ", ";
+    text += std::string(dtype_name(ctx.dtype(i))) + shape_to_string(ctx.shape(i));
+  }
+  return text;
+}
+
+int main_inputs(const Node& node) {
+  const auto count = static_cast<int>(node.attr_int("main_inputs", node.num_inputs()));
+  return std::clamp(count, 0, node.num_inputs());
+}
+
+Status check_signature(const Node& node) {
+  const OpDef& def = node.op();
+  const bool fused = node.has_attr("epilogue");
+  const int inputs = fused ? main_inputs(node) : node.num_inputs();
+  const auto wrong = [&](const char* what, int count, int low, int high) {
+    return invalid_argument("node '{}' ({}): {} {}, expected {}{}", node.name(), def.name, count, what, low,
+                            high < 0      ? " or more"
+                            : high == low ? ""
+                                          : fmt::format(" to {}", high));
+  };
+  if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > def.max_inputs))
+    return wrong("inputs", inputs, def.min_inputs, def.max_inputs);
+  if (node.num_outputs() < def.min_outputs || (def.max_outputs >= 0 && node.num_outputs() > def.max_outputs))
+    return wrong("outputs", node.num_outputs(), def.min_outputs, def.max_outputs);
+  for (int i = 0; i < def.min_inputs && i < inputs; ++i)
+    if (node.input(i) == nullptr)
+      return invalid_argument("node '{}' ({}): input {} is required", node.name(), def.name, i);
+  for (const AttrSpec& spec : def.attributes)
+    if (spec.required && !node.has_attr(spec.name))
+      return invalid_argument("node '{}' ({}): attribute '{}' is required", node.name(), def.name, spec.name);
+  return Status();
+}
+
+Status run_rule(InferContext& ctx) {
+  const OpDef& def = ctx.node().op();
+  Status status = def.infer != nullptr ? def.infer(ctx) : infer_from_expr(ctx);
+  if (!status.ok()) return status;
+  for (size_t o = 0; o < ctx.outputs().size(); ++o) {
+    const InferContext::Output& out = ctx.outputs()[o];
+    if (static_cast<int>(out.shape.size()) > limits::kMaxRank)
+      return ctx.fail("output {} would have rank {}, the limit is {}", o, out.shape.size(), limits::kMaxRank);
+    for (const Dim& d : out.shape)
+      if (d.is_const() && d.value() < 0)
+        return ctx.fail("output {} would have shape {} (inputs {})", o, shape_to_string(out.shape), input_shapes(ctx));
+    if (std::optional<Dims> dims = to_dims(out.shape)) {
+      if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok())
+        return volume.status().with_prefix(fmt::format("node '{}' ({}): output {}", ctx.node().name(), def.name, o));
+    }
+  }
+  return Status();
+}
+
+// The expression behind a main result: result dtype of the expression, shape of the accumulator.
+Status apply_epilogue(const Node& node, InferContext& ctx, const std::vector<TypeInfo>& extras) {
+  const PointwiseExpr* expr = node.attr_expr("epilogue");
+  InferContext::Output& out = ctx.outputs()[0];
+  Shape shape = out.shape;
+  for (const TypeInfo& extra : extras) {
+    if (!extra.present) continue;
+    WOOTZ_ASSIGN_OR_RETURN(shape, broadcast_shapes(shape, extra.shape));
+  }
+  if (!(shape.size() == out.shape.size()))
+    return ctx.fail("epilogue operands of shape {} widen the result {}", shape_to_string(shape),
+                    shape_to_string(out.shape));
+  out.dtype = expr->output_type();
+  out.values.reset();
+  return Status();
+}
+
+}  // namespace
+
+Status infer_from_expr(InferContext& ctx) {
+  WOOTZ_ASSIGN_OR_RETURN(const PointwiseExpr expr, node_expression(ctx.node()));
+  Shape shape;
+  for (uint16_t k = 0; k < expr.num_inputs; ++k) {
+    if (!ctx.has(k)) continue;
+    Result<Shape> together = broadcast_shapes(shape, ctx.shape(k));
+    if (!together.ok()) return ctx.fail("{} (inputs {})", together.status().message(), input_shapes(ctx));
+    shape = std::move(together).value();
+  }
+  for (size_t o = 0; o < expr.outputs.size(); ++o) {
+    ctx.set_output(static_cast<int>(o), expr.output_type(o), shape);
+    if (shape.size() > 1 || is_float(expr.output_type(o))) continue;
+    if (std::optional<std::vector<Dim>> values = expression_shape_values(expr, ctx, o))
+      ctx.set_output_values(static_cast<int>(o), std::move(*values));
+  }
+  return Status();
+}
+
+Status infer_node(Node& node) {
+  WOOTZ_RETURN_IF_ERROR(check_signature(node));
+  const bool fused = node.attr_expr("epilogue") != nullptr;
+  const int main = fused ? main_inputs(node) : node.num_inputs();
+  std::vector<TypeInfo> inputs, extras;
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    TypeInfo info;
+    if (const Value* v = node.input(i)) {
+      info.present = true;
+      info.dtype = v->dtype();
+      info.shape = v->shape();
+      if (v->is_constant()) info.constant = &v->constant();
+      if (v->shape_values()) info.shape_values = &*v->shape_values();
+    }
+    (i < main ? inputs : extras).push_back(std::move(info));
+  }
+  InferContext ctx(node, std::move(inputs), node.graph());
+  WOOTZ_RETURN_IF_ERROR(run_rule(ctx));
+  if (fused) WOOTZ_RETURN_IF_ERROR(apply_epilogue(node, ctx, extras));
+  for (int o = 0; o < node.num_outputs(); ++o) {
+    InferContext::Output& out = ctx.outputs()[static_cast<size_t>(o)];
+    node.output(o)->set_type(out.dtype, std::move(out.shape));
+    node.output(o)->set_shape_values(std::move(out.values));
+  }
+  return Status();
+}
+
+Status infer_graph(Graph& graph) {
+  for (Node* node = graph.first(); node != nullptr; node = node->next()) WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+  return Status();
+}
+
+Result<std::vector<ConcreteOutput>> infer_concrete(const Node& node, const std::vector<const HostTensor*>& inputs) {
+  std::vector<TypeInfo> infos, extras;
+  const bool fused = node.attr_expr("epilogue") != nullptr;
+  const auto main = static_cast<size_t>(fused ? main_inputs(node) : static_cast<int>(inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TypeInfo info;
+    if (inputs[i] != nullptr) {
+      info.present = true;
+      info.dtype = inputs[i]->dtype();
+      info.shape = to_shape(inputs[i]->dims());
+      info.constant = inputs[i];
+    }
+    (i < main ? infos : extras).push_back(std::move(info));
+  }
+  InferContext ctx(node, std::move(infos), nullptr);
+  WOOTZ_RETURN_IF_ERROR(run_rule(ctx));
+  std::vector<ConcreteOutput> outputs;
+  for (InferContext::Output& out : ctx.outputs()) outputs.push_back({out.dtype, to_dims(out.shape)});
+  return outputs;
+}
+
+}  // namespace wootz

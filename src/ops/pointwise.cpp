@@ -1,0 +1,172 @@
+#include "ops/pointwise.h"
+
+#include "ops/infer.h"
+
+namespace wootz {
+
+Result<PointwiseExpr> node_expression(const Node& node) {
+  if (const PointwiseExpr* expr = node.attr_expr("expr")) return *expr;
+  if (node.op().pointwise == nullptr)
+    return internal_error("node '{}' ({}) has no pointwise expression", node.name(), node.op().name);
+  return node.op().pointwise(node);
+}
+
+namespace {
+
+// One element: the value of every instruction as a dimension, where it is one.
+std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::optional<Dim>>& v) {
+  const auto known = [&](uint16_t i) { return i < v.size() && v[i].has_value(); };
+  const auto constant = [&](uint16_t i) { return known(i) && v[i]->is_const(); };
+  switch (in.op) {
+    case PwOp::kConst: {
+      const auto value = static_cast<int64_t>(in.imm0);
+      return static_cast<double>(value) == in.imm0 ? std::optional<Dim>(value) : std::nullopt;
+    }
+    case PwOp::kCast:
+      return is_float(in.type) || !known(in.a) ? std::nullopt : v[in.a];
+    case PwOp::kNeg:
+      return known(in.a) ? std::optional<Dim>(Dim(0) - *v[in.a]) : std::nullopt;
+    case PwOp::kSelect:
+      if (!constant(in.a)) return std::nullopt;
+      return v[in.a]->value() != 0 ? v[in.b] : v[in.c];
+    case PwOp::kNot:
+      if (!constant(in.a) || in.type != DType::kBool) return std::nullopt;
+      return Dim(v[in.a]->value() == 0);
+    default:
+      break;
+  }
+  if (pw_op_arity(in.op) != 2 || !known(in.a) || !known(in.b)) return std::nullopt;
+  const Dim &a = *v[in.a], &b = *v[in.b];
+  switch (in.op) {
+    case PwOp::kAdd:
+      return a + b;
+    case PwOp::kSub:
+      return a - b;
+    case PwOp::kMul:
+      return a * b;
+    case PwOp::kMin:
+      return dim_min(a, b);
+    case PwOp::kMax:
+      return dim_max(a, b);
+    default:
+      break;
+  }
+  if (in.op == PwOp::kDiv || in.op == PwOp::kMod || in.op == PwOp::kFmod) {
+    // Sizes are not negative, so truncation is floor; constants below zero are left to constant folding.
+    if (b.is_const() && b.value() <= 0) return std::nullopt;
+    if (a.is_const() && a.value() < 0) return std::nullopt;
+    return in.op == PwOp::kDiv ? floor_div(a, b) : mod(a, b);
+  }
+  if (in.op == PwOp::kEqual && a == b) return Dim(1);
+  if (!a.is_const() || !b.is_const()) return std::nullopt;
+  const int64_t x = a.value(), y = b.value();
+  switch (in.op) {
+    case PwOp::kEqual:
+      return Dim(x == y);
+    case PwOp::kLess:
+      return Dim(x < y);
+    case PwOp::kLessEqual:
+      return Dim(x <= y);
+    case PwOp::kGreater:
+      return Dim(x > y);
+    case PwOp::kGreaterEqual:
+      return Dim(x >= y);
+    case PwOp::kAnd:
+      return Dim(x & y);
+    case PwOp::kOr:
+      return Dim(x | y);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<Dim>> expression_shape_values(const PointwiseExpr& expr, const InferContext& ctx,
+                                                        size_t output) {
+  if (is_float(expr.output_type(output))) return std::nullopt;
+  std::vector<std::vector<Dim>> operands(expr.num_inputs);
+  std::vector<bool> known(expr.num_inputs, false);
+  size_t count = 1;
+  for (uint16_t k = 0; k < expr.num_inputs; ++k) {
+    if (!ctx.has(k)) continue;
+    if (ctx.rank(k) > 1) return std::nullopt;
+    std::optional<std::vector<Dim>> values = ctx.dims_value(k);
+    if (!values) continue;
+    if (values->size() != 1) count = values->size();
+    operands[k] = std::move(*values);
+    known[k] = true;
+  }
+  std::vector<Dim> result;
+  for (size_t e = 0; e < count; ++e) {
+    std::vector<std::optional<Dim>> v;
+    v.reserve(expr.code.size());
+    for (const PwInstr& in : expr.code) {
+      if (in.op == PwOp::kInput) {
+        if (!known[in.a] || operands[in.a].empty()) {
+          v.emplace_back(std::nullopt);
+          continue;
+        }
+        const std::vector<Dim>& operand = operands[in.a];
+        if (operand.size() != 1 && operand.size() != count) return std::nullopt;
+        v.emplace_back(operand[operand.size() == 1 ? 0 : e]);
+      } else {
+        v.push_back(fold_instruction(in, v));
+      }
+    }
+    if (!v[expr.outputs[output]]) return std::nullopt;
+    result.push_back(*v[expr.outputs[output]]);
+  }
+  return result;
+}
+
+Result<std::vector<HostTensor>> evaluate_expression(const PointwiseExpr& expr,
+                                                    const std::vector<const HostTensor*>& inputs, const Dims& dims) {
+  std::vector<Dims> strides(expr.num_inputs);
+  for (uint16_t k = 0; k < expr.num_inputs; ++k) {
+    if (expr.input_type(k) == DType::kInvalid) continue;
+    if (k >= inputs.size() || inputs[k] == nullptr)
+      return invalid_argument("operand {} of the expression is missing", k);
+    WOOTZ_ASSIGN_OR_RETURN(const Dims together, broadcast_dims(inputs[k]->dims(), dims));
+    if (!(together == dims))
+      return invalid_argument("operand {} of shape {} does not broadcast to {}", k, inputs[k]->dims().to_string(),
+                              dims.to_string());
+    strides[k] = broadcast_strides(inputs[k]->dims(), dims);
+  }
+  std::vector<HostTensor> outputs(expr.outputs.size());
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    WOOTZ_ASSIGN_OR_RETURN(outputs[o], HostTensor::allocate(expr.output_type(o), dims));
+  }
+  std::vector<PwScalar> in(expr.num_inputs), out(expr.outputs.size());
+  std::vector<int64_t> offset(expr.num_inputs, 0);
+  Dims index = Dims::filled(dims.rank(), 0);
+  const int64_t total = dims.volume();
+  for (int64_t e = 0; e < total; ++e) {
+    for (uint16_t k = 0; k < expr.num_inputs; ++k) {
+      if (strides[k].rank() != dims.rank() || inputs[k] == nullptr) continue;
+      if (is_float(inputs[k]->dtype()))
+        in[k].f = inputs[k]->get_f64(offset[k]);
+      else
+        in[k].i = inputs[k]->get_i64(offset[k]);
+    }
+    evaluate(expr, in, out);
+    for (size_t o = 0; o < out.size(); ++o) {
+      if (is_float(outputs[o].dtype()))
+        outputs[o].set_f64(e, out[o].f);
+      else
+        outputs[o].set_i64(e, out[o].i);
+    }
+    for (int axis = dims.rank() - 1; axis >= 0; --axis) {
+      const auto a = static_cast<size_t>(axis);
+      for (uint16_t k = 0; k < expr.num_inputs; ++k)
+        if (strides[k].rank() == dims.rank()) offset[k] += strides[k][a];
+      if (++index[a] < dims[a]) break;
+      for (uint16_t k = 0; k < expr.num_inputs; ++k)
+        if (strides[k].rank() == dims.rank()) offset[k] -= strides[k][a] * dims[a];
+      index[a] = 0;
+    }
+  }
+  return outputs;
+}
+
+}  // namespace wootz
