@@ -1,0 +1,15 @@
+// Types that everything else rests on: data types, dims, versions, error codes, the logger.
+#pragma once
+
+#include "NvInferVersion.h"
+#include "wootz/char_types.h"
+#include "wootz/cuda_types.h"
+#include "wootz/dims.h"
+#include "wootz/dtype.h"
+#include "wootz/error_recorder.h"
+#include "wootz/forward.h"
+#include "wootz/logger.h"
+#include "wootz/macros.h"
+#include "wootz/runtime_factory.h"
+#include "wootz/tensor_enums.h"
+#include "wootz/versioned_interface.h"

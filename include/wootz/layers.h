@@ -1,0 +1,22 @@
+// All layers.
+#pragma once
+
+#include "wootz/layers/activation.h"
+#include "wootz/layers/attention.h"
+#include "wootz/layers/collective.h"
+#include "wootz/layers/conditional.h"
+#include "wootz/layers/constant.h"
+#include "wootz/layers/convolution.h"
+#include "wootz/layers/detection.h"
+#include "wootz/layers/elementwise.h"
+#include "wootz/layers/gather.h"
+#include "wootz/layers/loop.h"
+#include "wootz/layers/matrix.h"
+#include "wootz/layers/moe.h"
+#include "wootz/layers/normalization.h"
+#include "wootz/layers/plugin.h"
+#include "wootz/layers/pooling.h"
+#include "wootz/layers/quantize.h"
+#include "wootz/layers/reduce.h"
+#include "wootz/layers/resize.h"
+#include "wootz/layers/shape.h"

@@ -1,0 +1,34 @@
+// ISerializationConfig: what goes into a plan that an engine writes.
+#pragma once
+
+#include <cstdint>
+
+#include "wootz/enum_max.h"
+#include "wootz/no_copy.h"
+
+namespace nvinfer1 {
+
+/// Bits 1U << SerializationFlag.
+using SerializationFlags = uint32_t;
+
+enum class SerializationFlag : int32_t {
+  kEXCLUDE_WEIGHTS = 0,
+  kEXCLUDE_LEAN_RUNTIME = 1,
+  kINCLUDE_REFIT = 2,
+};
+
+template <>
+struct impl::EnumMaxImpl<SerializationFlag> {
+  static constexpr int32_t kVALUE = 3;
+};
+
+class ISerializationConfig : public INoCopy {
+ public:
+  virtual bool setFlags(SerializationFlags serializationFlags) noexcept = 0;
+  virtual SerializationFlags getFlags() const noexcept = 0;
+  virtual bool clearFlag(SerializationFlag serializationFlag) noexcept = 0;
+  virtual bool setFlag(SerializationFlag serializationFlag) noexcept = 0;
+  virtual bool getFlag(SerializationFlag serializationFlag) const noexcept = 0;
+};
+
+}  // namespace nvinfer1
