@@ -1,0 +1,115 @@
+// A lowered network as plain data: what lowering produces, the tuner completes, the plan stores and the runtime runs.
+// Knows no op and no graph. Everything here may come from a hostile file: verify_program (plan/verify.h) proves it
+// first.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/kernel.h"
+#include "backend/problem.h"
+#include "base/tensor.h"
+
+namespace wootz {
+
+// The shape program: a DAG of integer expressions in order of definition. Expression i may use only expressions < i.
+enum class ShapeOp : uint8_t { kConst, kSymbol, kAdd, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax };
+struct ShapeExpr {
+  ShapeOp op = ShapeOp::kConst;
+  int64_t value = 0;              // kConst: the value; kSymbol: index into Program::symbols
+  std::vector<int32_t> operands;  // otherwise: 2 or more (kAdd, kMul, kMin, kMax) or exactly 2
+};
+
+enum class SymbolSource : uint8_t {
+  kInputDim,       // extent `axis` of network input `tensor`
+  kInputValue,     // element `axis` of the network input shape tensor `tensor`
+  kDataDependent,  // extent `axis` of tensor `tensor`, known when the step that makes it has run
+};
+struct PlanSymbol {
+  std::string name;
+  SymbolSource source = SymbolSource::kInputDim;
+  int32_t tensor = -1;
+  int32_t axis = 0;
+};
+
+enum class TensorKind : uint8_t {
+  kInput,         // bound by the user
+  kOutput,        // bound by the user, written by a step
+  kConstant,      // bytes in the weights section
+  kIntermediate,  // lives in the arena
+  kView,          // the bytes of another tensor (`view_of`) under another shape, same layout kLinear
+  kShape,  // a small integer tensor whose elements are expressions (`values`), written when the shape is resolved
+};
+
+struct PlanTensor {
+  std::string name;
+  DType dtype = DType::kInvalid;
+  Layout layout = Layout::kLinear;
+  TensorKind kind = TensorKind::kIntermediate;
+  std::vector<int32_t> dims;  // expression per axis
+  int32_t view_of = -1;
+  std::vector<int32_t> values;  // kShape
+  int32_t constant = -1;        // kConstant: index into Program::constants
+};
+
+// A weight as a kernel wants it. Plain row-major, or packed by the tactic of the one step that uses it (kOpaque).
+struct PlanConstant {
+  std::string name;  // of the model's weight, for refit and reports
+  DType dtype = DType::kInvalid;
+  Dims dims;  // logical
+  Layout layout = Layout::kLinear;
+  size_t bytes = 0;
+  std::shared_ptr<const void> owner;  // keeps data alive (heap, or the mapped plan)
+  const void* data = nullptr;
+};
+
+struct Step {
+  std::string name;                     // like "conv1 + relu1"
+  std::vector<std::string> provenance;  // names of the model's nodes
+  Problem problem;                      // layouts filled in by the tuner
+  Tactic tactic;                        // empty until chosen
+  std::vector<int32_t> inputs;          // tensors; -1: omitted
+  std::vector<int32_t> outputs;
+  size_t workspace = 0;    // at the largest profile, for reports
+  float measured_us = -1;  // by the tuner, -1: not timed
+};
+
+struct IoTensor {
+  int32_t tensor = -1;
+  bool is_shape_tensor = false;  // input whose values decide shapes
+};
+
+// One optimization profile: the range of every symbol, in the order of Program::symbols (data-dependent ones: -1).
+struct SymbolRange {
+  int64_t min = -1, opt = -1, max = -1;
+};
+struct PlanProfile {
+  std::vector<SymbolRange> symbols;
+};
+
+struct Program {
+  std::string name;
+  std::string backend;  // "cpu", "reference", "cuda"
+  std::string device;   // DeviceDescription as JSON: what the tactics were chosen for
+  std::vector<ShapeExpr> exprs;
+  std::vector<PlanSymbol> symbols;
+  std::vector<PlanTensor> tensors;
+  std::vector<PlanConstant> constants;
+  std::vector<Step> steps;  // in execution order
+  std::vector<IoTensor> inputs, outputs;
+  std::vector<PlanProfile> profiles;
+};
+
+// Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).
+struct ShapeValues {
+  std::vector<int64_t> values;
+  std::vector<uint8_t> known;
+};
+// Errors: overflow, division by zero, a negative result where it is used as an extent is the caller's to check.
+Status evaluate_shapes(const Program& program, std::span<const int64_t> symbol_values, ShapeValues* out);
+// Extents of a tensor, or nullopt when one is unknown.
+std::optional<Dims> tensor_dims(const PlanTensor& tensor, const ShapeValues& shapes);
+
+}  // namespace wootz

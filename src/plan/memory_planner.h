@@ -1,0 +1,27 @@
+// Where in the arena each buffer lives: a pure function from sizes and lifetimes to offsets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace wootz {
+
+struct BufferLife {
+  size_t bytes = 0;
+  int first = 0;  // step that writes it
+  int last = 0;   // last step that reads it (inclusive)
+};
+
+struct MemoryPlan {
+  std::vector<size_t> offsets;  // by buffer; buffers of 0 bytes have offset 0
+  size_t arena_bytes = 0;
+  size_t lower_bound = 0;  // max over steps of the bytes alive: no plan can be smaller
+};
+
+// Deterministic. Offsets are multiples of `alignment` (a power of two). Buffers whose lives overlap never overlap in
+// memory.
+MemoryPlan plan_memory(std::span<const BufferLife> buffers, size_t alignment = 64);
+
+}  // namespace wootz
