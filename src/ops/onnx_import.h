@@ -39,8 +39,14 @@ class ImportContext {
   virtual DType attr_dtype(std::string_view name, DType fallback) const = 0;  // an ONNX element type number
   virtual Result<HostTensor> attr_tensor(std::string_view name) const = 0;    // invalid_argument when absent
   // A subgraph as a Graph of its own. Values of the outer graph that it reads become inputs after its declared ones;
-  // they are listed in `captured` in that order.
-  virtual Result<std::shared_ptr<Graph>> attr_graph(std::string_view name, std::vector<Value*>* captured) = 0;
+  // they are listed in `captured` in that order (constants are copied into the subgraph instead).
+  // `input_types`: what the op knows of the declared inputs (dtype and shape where present; Dim::symbol(-1) asks for a fresh
+  // unknown size); the model's own declarations serve where it is silent. A declared input with neither is refused.
+  virtual Result<std::shared_ptr<Graph>> attr_graph(std::string_view name, std::vector<Value*>* captured,
+                                                    const std::vector<TypeInfo>& input_types) = 0;
+  Result<std::shared_ptr<Graph>> attr_graph(std::string_view name, std::vector<Value*>* captured) {
+    return attr_graph(name, captured, {});
+  }
 
   // The value of input i when it is known while importing (an initializer, a Constant, or folded from such); else null.
   const HostTensor* constant(int i) const {
