@@ -1,0 +1,46 @@
+#include "base/cpu_info.h"
+
+#include <gtest/gtest.h>
+
+namespace wootz {
+namespace {
+
+struct CapGuard {
+  Isa saved = isa_cap();
+  ~CapGuard() { set_isa_cap(saved); }
+};
+
+TEST(CpuInfo, IsConsistent) {
+  const CpuInfo& info = cpu_info();
+  EXPECT_GE(info.cpus, 1);
+  EXPECT_FALSE(info.name.empty());
+  EXPECT_GT(info.memory, 0u);
+  EXPECT_LE(info.l1d, info.l2);
+  EXPECT_TRUE(info.avx2 || !info.avx512);
+  EXPECT_TRUE(info.amx_tile || !info.amx_int8);
+#if defined(__x86_64__) && defined(__GNUC__)
+  EXPECT_EQ(info.avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  EXPECT_EQ(info.avx512, __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"));
+#endif
+}
+
+TEST(CpuInfo, CapLowersWhatIsUsable) {
+  CapGuard guard;
+  set_isa_cap(Isa::kAvx512);
+  EXPECT_EQ(usable_isa(), cpu_info().best());
+  EXPECT_LE(usable_isa("avx2"), Isa::kAvx2);
+  set_isa_cap(Isa::kAvx2);
+  EXPECT_LE(usable_isa(), Isa::kAvx2);
+  EXPECT_LE(usable_isa("avx512"), Isa::kAvx2);
+  EXPECT_EQ(isa_description(), cpu_info().avx2 ? "avx2" : "none");
+  set_isa_cap(Isa::kNone);
+  EXPECT_EQ(usable_isa("avx512"), Isa::kNone);
+}
+
+TEST(CpuInfo, NamesRoundTrip) {
+  for (Isa isa : {Isa::kNone, Isa::kAvx2, Isa::kAvx512}) EXPECT_EQ(isa_from_name(isa_name(isa)).value(), isa);
+  EXPECT_FALSE(isa_from_name("avx1024").ok());
+}
+
+}  // namespace
+}  // namespace wootz
