@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import re
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 TEST_ONLY = re.compile(r"_(test|bench|fuzz)\.(cpp|h|cu)$|(^|/)testing(/|_)|_testing\.h$")
 SOURCES = (".cpp", ".h", ".cu", ".cuh", ".inc", ".def")
 
@@ -45,6 +45,13 @@ def layer_of(path: str, table: dict[str, Layer]) -> str | None:
     return max(owners, key=len) if owners else None
 
 
+def target_layer(target: str, root: pathlib.Path, table: dict[str, Layer]) -> str | None:
+    """The layer of an included path; the public headers in include/ are the layer `include`."""
+    if "include" in table and (root / "include" / target).is_file():
+        return "include"
+    return layer_of(target, table)
+
+
 def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
     if not (root / "layers.txt").is_file():
         return ["layers.txt: layers: the table is missing"], []
@@ -63,10 +70,10 @@ def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
                 continue
             target = match[1]
             here = f"src/{path}:{number}: layers:"
-            if target.startswith(("./", "../")):
-                errors.append(f'{here} "{target}" is relative: write the path from src/')
+            if target.startswith(("./", "../")) or (file.parent / target).is_file() and "/" not in target:
+                errors.append(f'{here} "{target}" is relative to the file: write the path from src/')
                 continue
-            other = layer_of(target, table)
+            other = target_layer(target, root, table)
             if other is None or other == owner or other in layer.allowed:
                 continue
             if TEST_ONLY.search(path) and other in layer.test_allowed:

@@ -9,10 +9,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import lint
 
 GOOD = {
-    "layers.txt": "base:\nir: base\nops: base ir\npasses: base ir ops | backends/cpu\nbackends/cpu: base | ops\n",
+    "layers.txt": "include:\nbase:\nir: base\nops: base ir\npasses: base ir ops | backends/cpu\nbackends/cpu: base | ops\n",
+    "include/NvInfer.h": "",
     "src/base/status.h": "#pragma once\n",
     "src/ir/graph.cpp": '#include "base/status.h"\n#include "ir/graph.h"\n#include <vector>\n',
-    "src/ops/ops.def": "// the ops\nWOOTZ_OP(matmul)\nWOOTZ_OP(TopK, extra)\n",
+    "src/ops/ops.def": "// ROOM(name): the ops\nROOM(matmul)\nROOM(TopK, extra)\n",
     "src/ops/matmul/matmul.cpp": "Status reference();\n",
     "src/ops/matmul/matmul_test.cpp": "TEST\n",
     "src/ops/top_k/top_k.cpp": "op.reference = f;\n",
@@ -33,6 +34,8 @@ BAD = {
         "backends/cpu must not include ops",
     ),
     "relative include": ({"src/ir/graph.cpp": '#include "../base/status.h"\n'}, "is relative"),
+    "include beside": ({"src/ir/graph.cpp": '#include "graph.h"\n', "src/ir/graph.h": ""}, "is relative"),
+    "public header below the api": ({"src/ir/graph.cpp": "#include <NvInfer.h>\n"}, "ir must not include include"),
     "file of no layer": ({"src/misc/util.cpp": "\n"}, "belongs to no layer"),
     "table out of order": ({"layers.txt": "ir: base\nbase:\nops: ir\npasses:\nbackends/cpu: | ops\n"}, "stands not above"),
     "bad table line": ({"layers.txt": "base\n"}, "not of the form"),
@@ -41,7 +44,7 @@ BAD = {
     "op without room": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(softmax)\n"}, "no room src/ops/softmax/"),
     "op twice": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(matmul)\n"}, "stands twice"),
     "room without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the room has no line"),
-    "op without test": ({"src/ops/matmul/matmul_test.cpp": None}, "has no *_test.cpp"),
+    "op without test": ({"src/ops/matmul/matmul_test.cpp": None}, "has neither *_test.cpp nor"),
     "op without reference": ({"src/ops/matmul/matmul.cpp": "\n"}, "defines no reference"),
     "kernel without file": ({"src/backends/cpu/gemm/kernels.inc": "K(gemm_f32_x)\n"}, "is in no source file"),
     "kernel without test": ({"src/backends/cpu/gemm/gemm_test.cpp": None}, "has no *_test.cpp in gemm/"),
