@@ -1,0 +1,62 @@
+#include "runtime/engine_core.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+
+namespace wootz {
+
+Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Program> program,
+                                                       std::shared_ptr<Device> device,
+                                                       std::vector<const Provider*> providers,
+                                                       const EngineOptions& options) {
+  std::shared_ptr<EngineCore> engine(new EngineCore());
+  engine->program_ = std::move(program);
+  engine->device_ = std::move(device);
+  engine->options_ = options;
+  if (engine->options_.threads <= 0) engine->options_.threads = ThreadPool::process().size();
+  const ParallelScope threads(engine->options_.threads);
+  Limits limits;
+  limits.threads = engine->options_.threads;
+  for (const Step& step : engine->program_->steps) {
+    const auto provider = std::find_if(providers.begin(), providers.end(),
+                                       [&](const Provider* p) { return step.tactic.provider == p->name(); });
+    if (provider == providers.end())
+      return unsupported("layer '{}': this runtime has no tactic source '{}'", step.name, step.tactic.provider);
+    Result<std::unique_ptr<Kernel>> kernel = (*provider)->create(step.tactic, step.problem, limits);
+    if (!kernel.ok())
+      return kernel.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
+    engine->kernels_.push_back(std::move(kernel).value());
+  }
+  return engine;
+}
+
+Result<std::shared_ptr<const ShapePlan>> EngineCore::shape_plan(const std::vector<int64_t>& symbols) const {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto it = cache_.begin(); it != cache_.end(); ++it) {
+      if ((*it)->symbols != symbols) continue;
+      cache_.splice(cache_.begin(), cache_, it);
+      return cache_.front();
+    }
+  }
+  const ParallelScope threads(options_.threads);
+  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, make_shape_plan(*program_, symbols, kernels_, true));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  cache_.push_front(plan);
+  while (cache_.size() > std::max<size_t>(1, options_.cached_shapes)) cache_.pop_back();
+  return plan;
+}
+
+Result<size_t> EngineCore::memory_for_profile(size_t profile) const {
+  if (profile >= program_->profiles.size())
+    return invalid_argument("profile {} of {}", profile, program_->profiles.size());
+  std::vector<int64_t> symbols;
+  for (const SymbolRange& range : program_->profiles[profile].symbols) symbols.push_back(range.max);
+  const ParallelScope threads(options_.threads);
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const ShapePlan> plan,
+                         make_shape_plan(*program_, symbols, kernels_, false));
+  return plan->total_bytes();
+}
+
+}  // namespace wootz

@@ -1,0 +1,52 @@
+// The loaded engine: program, weights and prepared kernels. Immutable after creation; shared by any number of contexts.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/program.h"
+#include "runtime/shape_plan.h"
+
+namespace wootz {
+
+struct EngineOptions {
+  int threads = 0;            // per inference; 0: all of the process pool
+  size_t cached_shapes = 64;  // resolved shapes kept, least recently used go first
+};
+
+class EngineCore {
+ public:
+  // `program` has passed verify_program. Errors: a tactic whose provider is unknown or whose kernel cannot be created
+  // here (another ISA, another library version), with the step's name.
+  static Result<std::shared_ptr<EngineCore>> create(std::shared_ptr<const Program> program,
+                                                    std::shared_ptr<Device> device,
+                                                    std::vector<const Provider*> providers,
+                                                    const EngineOptions& options);
+
+  const Program& program() const { return *program_; }
+  Device& device() const { return *device_; }
+  const EngineOptions& options() const { return options_; }
+  const Kernel& kernel(size_t step) const { return *kernels_[step]; }
+
+  // The resolved form of one binding of symbols (as PlanSymbol order, -1: data-dependent), from the cache or made now.
+  // Thread-safe. Not for the hot path when it has to be made.
+  Result<std::shared_ptr<const ShapePlan>> shape_plan(const std::vector<int64_t>& symbols) const;
+
+  // Arena and workspace bytes at a profile's maximum.
+  Result<size_t> memory_for_profile(size_t profile) const;
+
+ private:
+  EngineCore() = default;
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<Device> device_;
+  EngineOptions options_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+
+  mutable std::mutex mutex_;
+  mutable std::list<std::shared_ptr<const ShapePlan>> cache_;  // most recently used first
+};
+
+}  // namespace wootz

@@ -1,0 +1,428 @@
+#include "runtime/executor.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "base/thread_pool.h"
+
+namespace wootz {
+
+// What a program with data-dependent sizes needs beyond its ShapePlan: extents found while running, and buffers that
+// grow to what was needed and stay.
+struct Executor::Late {
+  std::vector<int64_t> symbols;
+  ShapeValues shapes;
+  std::vector<std::vector<std::byte>> buffers;  // by tensor
+  struct Bound {
+    std::vector<Dims> in, out;
+    std::unique_ptr<Call> call;
+  };
+  std::vector<Bound> bound;  // by step: the last binding, reused while extents repeat
+};
+
+Executor::Executor(std::shared_ptr<const EngineCore> engine) : engine_(std::move(engine)) {
+  const Program& program = engine_->program();
+  input_dims_.resize(program.inputs.size());
+  input_known_.assign(program.inputs.size(), 0);
+  input_address_.assign(program.inputs.size(), nullptr);
+  output_address_.assign(program.outputs.size(), nullptr);
+  sinks_.assign(program.outputs.size(), nullptr);
+  size_t in = 0, out = 0;
+  for (const Step& step : program.steps) {
+    input_start_.push_back(in);
+    output_start_.push_back(out);
+    in += step.inputs.size();
+    out += step.outputs.size();
+  }
+  input_pointers_.assign(in, nullptr);
+  output_pointers_.assign(out, nullptr);
+  // Inputs whose extents are constants need not be set.
+  ShapeValues shapes;
+  const std::vector<int64_t> none(program.symbols.size(), -1);
+  if (!evaluate_shapes(program, none, &shapes).ok()) return;
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    if (const auto dims = tensor_dims(program.tensors[static_cast<size_t>(program.inputs[i].tensor)], shapes)) {
+      input_dims_[i] = *dims;
+      input_known_[i] = 1;
+    }
+  }
+}
+
+Executor::~Executor() {
+  if (own_arena_ != nullptr) engine_->device().free(own_arena_);
+}
+
+Status Executor::set_profile(size_t profile) {
+  if (profile >= engine_->program().profiles.size())
+    return invalid_argument("profile {} of {}", profile, engine_->program().profiles.size());
+  profile_ = profile;
+  shapes_changed_ = true;
+  return Status();
+}
+
+Status Executor::set_input_dims(size_t input, const Dims& dims) {
+  const Program& program = engine_->program();
+  const PlanTensor& tensor = program.tensors[static_cast<size_t>(program.inputs[input].tensor)];
+  if (dims.size() != tensor.dims.size())
+    return invalid_argument("input '{}' has rank {}, shape {} given", tensor.name, tensor.dims.size(),
+                            dims.to_string());
+  const PlanProfile* profile = profile_ < program.profiles.size() ? &program.profiles[profile_] : nullptr;
+  for (size_t a = 0; a < dims.size(); ++a) {
+    const ShapeExpr& e = program.exprs[static_cast<size_t>(tensor.dims[a])];
+    if (e.op == ShapeOp::kConst && e.value != dims[a])
+      return invalid_argument("input '{}': dimension {} is {}, shape {} given", tensor.name, a, e.value,
+                              dims.to_string());
+    if (e.op != ShapeOp::kSymbol || profile == nullptr) continue;
+    const SymbolRange& range = profile->symbols[static_cast<size_t>(e.value)];
+    if (dims[a] < range.min || dims[a] > range.max)
+      return invalid_argument("input '{}': shape {} is outside profile {}: dimension {} must be in [{}, {}]",
+                              tensor.name, dims.to_string(), profile_, a, range.min, range.max);
+  }
+  if (input_known_[input] && input_dims_[input] == dims) return Status();
+  input_dims_[input] = dims;
+  input_known_[input] = 1;
+  shapes_changed_ = true;
+  return Status();
+}
+
+void Executor::set_input_address(size_t input, const void* address) {
+  if (input_address_[input] == address && !engine_->program().inputs[input].is_shape_tensor) return;
+  input_address_[input] = address;
+  addresses_changed_ = true;
+  if (engine_->program().inputs[input].is_shape_tensor) shapes_changed_ = true;
+}
+
+void Executor::set_output_address(size_t output, void* address) {
+  if (output_address_[output] == address) return;
+  output_address_[output] = address;
+  addresses_changed_ = true;
+}
+
+void Executor::set_arena(void* memory, size_t bytes) {
+  user_arena_ = memory;
+  user_arena_bytes_ = bytes;
+  addresses_changed_ = true;
+}
+
+void Executor::set_tap(std::vector<int32_t> tensors, TensorTap tap) {
+  tapped_.assign(engine_->program().tensors.size(), 0);
+  for (int32_t t : tensors)
+    if (t >= 0 && static_cast<size_t>(t) < tapped_.size()) tapped_[static_cast<size_t>(t)] = 1;
+  tap_ = std::move(tap);
+}
+
+Status Executor::gather_symbols(std::vector<int64_t>* symbols) const {
+  const Program& program = engine_->program();
+  symbols->assign(program.symbols.size(), -1);
+  std::vector<int32_t> io(program.tensors.size(), -1);
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    io[static_cast<size_t>(program.inputs[i].tensor)] = static_cast<int32_t>(i);
+    if (!input_known_[i])
+      return make_error(Code::kInvalidState, "the shape of input '{}' is not set",
+                        program.tensors[static_cast<size_t>(program.inputs[i].tensor)].name);
+  }
+  for (size_t s = 0; s < program.symbols.size(); ++s) {
+    const PlanSymbol& symbol = program.symbols[s];
+    if (symbol.source == SymbolSource::kDataDependent) continue;
+    const auto input = static_cast<size_t>(io[static_cast<size_t>(symbol.tensor)]);
+    const auto axis = static_cast<size_t>(symbol.axis);
+    if (symbol.source == SymbolSource::kInputDim) {
+      (*symbols)[s] = input_dims_[input][axis];
+      continue;
+    }
+    const PlanTensor& tensor = program.tensors[static_cast<size_t>(symbol.tensor)];
+    if (input_address_[input] == nullptr)
+      return make_error(Code::kInvalidState, "the address of input shape tensor '{}' is not set", tensor.name);
+    if (symbol.axis >= input_dims_[input].volume())
+      return invalid_argument("input shape tensor '{}' has {} elements, element {} is needed", tensor.name,
+                              input_dims_[input].volume(), symbol.axis);
+    (*symbols)[s] =
+        HostTensor::wrap(tensor.dtype, input_dims_[input], input_address_[input], nullptr).get_i64(symbol.axis);
+  }
+  const PlanProfile* profile = profile_ < program.profiles.size() ? &program.profiles[profile_] : nullptr;
+  for (size_t s = 0; profile != nullptr && s < program.symbols.size(); ++s) {
+    const SymbolRange& range = profile->symbols[s];
+    if ((*symbols)[s] < 0 && program.symbols[s].source == SymbolSource::kDataDependent) continue;
+    if ((*symbols)[s] < range.min || (*symbols)[s] > range.max)
+      return invalid_argument("input '{}': {} = {} is outside profile {}, which allows [{}, {}]",
+                              program.tensors[static_cast<size_t>(program.symbols[s].tensor)].name,
+                              program.symbols[s].name, (*symbols)[s], profile_, range.min, range.max);
+  }
+  return Status();
+}
+
+// A dimension that several inputs share must be the same in all of them.
+Status Executor::check_inputs(const ShapePlan& plan) const {
+  const Program& program = engine_->program();
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    const auto t = static_cast<size_t>(program.inputs[i].tensor);
+    if (plan.known[t] && !(plan.dims[t] == input_dims_[i]))
+      return invalid_argument("input '{}' has shape {}, but the other inputs make it {}", program.tensors[t].name,
+                              input_dims_[i].to_string(), plan.dims[t].to_string());
+  }
+  return Status();
+}
+
+Status Executor::prepare_memory() {
+  const size_t need = plan_->total_bytes();
+  if (user_arena_ != nullptr) {
+    if (user_arena_bytes_ < need)
+      return make_error(Code::kResourceExhausted, "the given device memory has {} bytes, these shapes need {}",
+                        user_arena_bytes_, need);
+  } else if (need > own_arena_bytes_) {
+    if (own_arena_ != nullptr) engine_->device().free(own_arena_);
+    own_arena_ = nullptr;
+    own_arena_bytes_ = 0;
+    Result<void*> memory = engine_->device().allocate(need, 64);
+    if (!memory.ok()) return memory.status().with_prefix("activation memory");
+    own_arena_ = *memory;
+    own_arena_bytes_ = need;
+  }
+  if (shape_memory_.size() < plan_->shape_bytes) shape_memory_.resize(plan_->shape_bytes);
+  return Status();
+}
+
+void Executor::fill_shape_tensors(const ShapeValues& shapes) {
+  const Program& program = engine_->program();
+  if (plan_->shape_bytes == 0) return;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const PlanTensor& tensor = program.tensors[t];
+    if (tensor.kind != TensorKind::kShape) continue;
+    HostTensor view = HostTensor::wrap(tensor.dtype, Dims{static_cast<int64_t>(tensor.values.size())},
+                                       shape_memory_.data() + plan_->locations[t].offset, nullptr);
+    for (size_t e = 0; e < tensor.values.size(); ++e)
+      if (shapes.known[static_cast<size_t>(tensor.values[e])])
+        view.set_i64(static_cast<int64_t>(e), shapes.values[static_cast<size_t>(tensor.values[e])]);
+  }
+}
+
+void* Executor::address_of(int32_t tensor) const {
+  const Program& program = engine_->program();
+  const Location& where = plan_->locations[static_cast<size_t>(tensor)];
+  auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
+  switch (where.place) {
+    case Place::kInput:
+      return const_cast<void*>(input_address_[static_cast<size_t>(where.index)]);
+    case Place::kOutput:
+      return output_address_[static_cast<size_t>(where.index)];
+    case Place::kConstant:
+      return const_cast<void*>(program.constants[static_cast<size_t>(where.index)].data);
+    case Place::kArena:
+      return arena + where.offset;
+    case Place::kShape:
+      return const_cast<std::byte*>(shape_memory_.data()) + where.offset;
+    case Place::kLate:
+      return late_ == nullptr ? nullptr : late_->buffers[static_cast<size_t>(where.index)].data();
+  }
+  return nullptr;
+}
+
+void Executor::point_steps() {
+  const Program& program = engine_->program();
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      input_pointers_[input_start_[s] + i] = step.inputs[i] < 0 ? nullptr : address_of(step.inputs[i]);
+    for (size_t o = 0; o < step.outputs.size(); ++o)
+      output_pointers_[output_start_[s] + o] = step.outputs[o] < 0 ? nullptr : address_of(step.outputs[o]);
+  }
+}
+
+Status Executor::resolve() {
+  if (shapes_changed_ || plan_ == nullptr) {
+    std::vector<int64_t> symbols;
+    WOOTZ_RETURN_IF_ERROR(gather_symbols(&symbols));
+    if (plan_ == nullptr || plan_->symbols != symbols) {
+      WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, engine_->shape_plan(symbols));
+      WOOTZ_RETURN_IF_ERROR(check_inputs(*plan));
+      plan_ = std::move(plan);
+    } else {
+      WOOTZ_RETURN_IF_ERROR(check_inputs(*plan_));
+    }
+    shapes_changed_ = false;
+    addresses_changed_ = true;
+    WOOTZ_RETURN_IF_ERROR(prepare_memory());
+    fill_shape_tensors(plan_->shapes);
+    if (plan_->any_late && late_ == nullptr) {
+      late_ = std::make_unique<Late>();
+      late_->buffers.resize(engine_->program().tensors.size());
+      late_->bound.resize(engine_->program().steps.size());
+    }
+  }
+  if (addresses_changed_) {
+    WOOTZ_RETURN_IF_ERROR(prepare_memory());
+    point_steps();
+    addresses_changed_ = false;
+  }
+  return Status();
+}
+
+std::optional<Dims> Executor::dims(int32_t tensor) const {
+  if (plan_ == nullptr) return std::nullopt;
+  const auto t = static_cast<size_t>(tensor);
+  if (plan_->known[t]) return plan_->dims[t];
+  if (late_ == nullptr || late_->shapes.known.empty()) return std::nullopt;
+  return tensor_dims(engine_->program().tensors[t], late_->shapes);
+}
+
+namespace {
+
+// Gives a late step's results their place: the user's sink or address for outputs, a growing buffer otherwise.
+class LateAllocator final : public OutputAllocator {
+ public:
+  using Grow = std::function<void*(int32_t tensor, const Dims& dims)>;
+  LateAllocator(const Step& step, Grow grow)
+      : step_(step), grow_(std::move(grow)), dims(step.outputs.size()), set(step.outputs.size(), 0) {}
+  void* allocate(int output, const Dims& extents) override {
+    const auto o = static_cast<size_t>(output);
+    if (output < 0 || o >= step_.outputs.size() || step_.outputs[o] < 0) return nullptr;
+    dims[o] = extents;
+    set[o] = 1;
+    return grow_(step_.outputs[o], extents);
+  }
+
+ private:
+  const Step& step_;
+  Grow grow_;
+
+ public:
+  std::vector<Dims> dims;
+  std::vector<uint8_t> set;
+};
+
+}  // namespace
+
+Status Executor::run_late(size_t s, void* workspace) {
+  const Program& program = engine_->program();
+  const Step& step = program.steps[s];
+  const auto place = [&](const Status& status) { return status.with_prefix(fmt::format("layer '{}'", step.name)); };
+  const auto extents = [&](int32_t t) -> std::optional<Dims> {
+    return plan_->known[static_cast<size_t>(t)] ? plan_->dims[static_cast<size_t>(t)]
+                                                : tensor_dims(program.tensors[static_cast<size_t>(t)], late_->shapes);
+  };
+  const auto grow = [&](int32_t t, const Dims& dims) -> void* {
+    const Location& where = plan_->locations[static_cast<size_t>(t)];
+    const size_t bytes = tensor_bytes(program.tensors[static_cast<size_t>(t)], dims);
+    if (where.place == Place::kOutput) {
+      const auto o = static_cast<size_t>(where.index);
+      return sinks_[o] != nullptr ? sinks_[o]->reallocate(where.index, bytes, dims) : output_address_[o];
+    }
+    if (where.place != Place::kLate) return address_of(t);
+    std::vector<std::byte>& buffer = late_->buffers[static_cast<size_t>(where.index)];
+    if (buffer.size() < bytes + 64) buffer.resize(bytes + 64);
+    return buffer.data();
+  };
+
+  std::vector<Dims> in, out;
+  std::vector<const void*> constants, inputs;
+  std::vector<void*> outputs;
+  for (int32_t t : step.inputs) {
+    const std::optional<Dims> dims = t < 0 ? Dims{} : extents(t);
+    if (!dims)
+      return place(internal_error("extents of '{}' are unknown", program.tensors[static_cast<size_t>(t)].name));
+    in.push_back(*dims);
+    const bool constant = t >= 0 && program.tensors[static_cast<size_t>(t)].kind == TensorKind::kConstant;
+    inputs.push_back(t < 0 ? nullptr : address_of(t));
+    constants.push_back(constant ? inputs.back() : nullptr);
+  }
+  for (int32_t t : step.outputs) {
+    const std::optional<Dims> dims = t < 0 ? std::nullopt : extents(t);
+    if (dims)
+      if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok()) return place(volume.status());
+    out.push_back(dims.value_or(Dims{}));
+    void* address = nullptr;
+    if (dims) {
+      address = grow(t, *dims);
+      if (address == nullptr)
+        return place(make_error(Code::kInvalidState, "no memory was given for output '{}'",
+                                program.tensors[static_cast<size_t>(t)].name));
+    }
+    outputs.push_back(address);
+  }
+  Late::Bound& bound = late_->bound[s];
+  if (bound.call == nullptr || bound.in != in || bound.out != out) {
+    Result<std::unique_ptr<Call>> call = engine_->kernel(s).bind({in, out, constants});
+    if (!call.ok()) return place(call.status());
+    bound = {in, out, std::move(call).value()};
+  }
+  std::vector<std::byte> scratch;
+  if (bound.call->workspace() > plan_->workspace_bytes) {
+    scratch.resize(bound.call->workspace() + 64);
+    workspace = scratch.data();
+  }
+  LateAllocator allocator(step, grow);
+  if (Status status = bound.call->run({inputs.data(), outputs.data(), workspace, &allocator, nullptr}); !status.ok())
+    return place(status);
+  bool learned = false;
+  for (size_t o = 0; o < step.outputs.size(); ++o) {
+    if (!allocator.set[o]) continue;
+    for (size_t k = 0; k < program.symbols.size(); ++k) {
+      const PlanSymbol& symbol = program.symbols[k];
+      if (symbol.source != SymbolSource::kDataDependent || symbol.tensor != step.outputs[o]) continue;
+      if (symbol.axis < 0 || symbol.axis >= allocator.dims[o].rank()) continue;
+      late_->symbols[k] = allocator.dims[o][static_cast<size_t>(symbol.axis)];
+      learned = true;
+    }
+  }
+  if (learned) {
+    WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, late_->symbols, &late_->shapes));
+    fill_shape_tensors(late_->shapes);
+  }
+  return Status();
+}
+
+Status Executor::run() {
+  WOOTZ_RETURN_IF_ERROR(resolve());
+  const Program& program = engine_->program();
+  for (size_t i = 0; i < program.inputs.size(); ++i)
+    if (input_address_[i] == nullptr && input_dims_[i].volume() != 0)
+      return make_error(Code::kInvalidState, "the address of input '{}' is not set",
+                        program.tensors[static_cast<size_t>(program.inputs[i].tensor)].name);
+  for (size_t o = 0; o < program.outputs.size(); ++o) {
+    const auto t = static_cast<size_t>(program.outputs[o].tensor);
+    const bool empty = plan_->known[t] && plan_->dims[t].volume() == 0;
+    if (output_address_[o] == nullptr && sinks_[o] == nullptr && !empty)
+      return make_error(Code::kInvalidState, "the address of output '{}' is not set", program.tensors[t].name);
+    if (sinks_[o] != nullptr && plan_->known[t]) {
+      void* memory =
+          sinks_[o]->reallocate(static_cast<int>(o), tensor_bytes(program.tensors[t], plan_->dims[t]), plan_->dims[t]);
+      if (memory == nullptr && !empty)
+        return make_error(Code::kResourceExhausted, "the output allocator refused memory for '{}'",
+                          program.tensors[t].name);
+      set_output_address(o, memory);
+    }
+  }
+  WOOTZ_RETURN_IF_ERROR(resolve());  // addresses may have moved
+  if (late_ != nullptr) {
+    late_->symbols = plan_->symbols;
+    late_->shapes = plan_->shapes;
+  }
+  const ActiveScope active;
+  const ParallelScope threads(engine_->options().threads);
+  auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
+  void* workspace = arena == nullptr ? nullptr : arena + plan_->arena_bytes;
+  using Clock = std::chrono::steady_clock;
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const Clock::time_point start = observer_ ? Clock::now() : Clock::time_point{};
+    Status status =
+        plan_->late[s]
+            ? run_late(s, workspace)
+            : plan_->calls[s]->run({input_pointers_.data() + input_start_[s],
+                                    output_pointers_.data() + output_start_[s], workspace, nullptr, nullptr});
+    if (!status.ok()) [[unlikely]] {
+      const bool placed = status.message().starts_with("layer '");
+      return placed ? status
+                    : status.with_prefix(
+                          fmt::format("layer '{}' ({})", program.steps[s].name, program.steps[s].tactic.to_string()));
+    }
+    if (observer_) observer_(s, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+    if (tap_) {
+      for (int32_t t : program.steps[s].outputs)
+        if (t >= 0 && tapped_[static_cast<size_t>(t)])
+          if (const std::optional<Dims> extents = dims(t)) tap_(t, address_of(t), *extents);
+    }
+  }
+  return Status();
+}
+
+}  // namespace wootz

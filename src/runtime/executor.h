@@ -1,0 +1,95 @@
+// One execution context: shapes, addresses, memory, and the loop over the steps.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "runtime/engine_core.h"
+
+namespace wootz {
+
+// Where data-dependent outputs go. Called from the run, once per such output.
+class OutputSink {
+ public:
+  virtual ~OutputSink() = default;
+  virtual void* reallocate(int output, size_t bytes, const Dims& dims) = 0;  // null: refused
+};
+
+// Called after each step when set: step number, microseconds.
+using StepObserver = std::function<void(size_t step, double us)>;
+// Called after each step that writes a watched tensor.
+using TensorTap = std::function<void(int32_t tensor, const void* data, const Dims& dims)>;
+
+// Not thread-safe: one thread at a time. Different executors of one engine are independent.
+class Executor {
+ public:
+  explicit Executor(std::shared_ptr<const EngineCore> engine);
+  ~Executor();
+
+  const EngineCore& engine() const { return *engine_; }
+  Status set_profile(size_t profile);
+  size_t profile() const { return profile_; }
+
+  // Inputs and outputs by number, as in Program::inputs / outputs.
+  Status set_input_dims(size_t input, const Dims& dims);
+  const Dims& input_dims(size_t input) const { return input_dims_[input]; }
+  bool input_dims_known(size_t input) const { return input_known_[input] != 0; }
+  void set_input_address(size_t input, const void* address);
+  void set_output_address(size_t output, void* address);
+  const void* input_address(size_t input) const { return input_address_[input]; }
+  void* output_address(size_t output) const { return output_address_[output]; }
+  void set_output_sink(size_t output, OutputSink* sink) { sinks_[output] = sink; }
+  // Memory for activations that the caller owns, of at least the engine's memory for the profile; null: our own.
+  void set_arena(void* memory, size_t bytes);
+
+  // Makes everything ready for the shapes set so far. Called by run() when something changed; call it before to keep
+  // the first run of a shape fast. Errors: input not set, extents outside the profile, inputs that disagree.
+  Status resolve();
+  // Extents of any tensor after resolve(); nullopt while unknown (data-dependent and not run yet).
+  std::optional<Dims> dims(int32_t tensor) const;
+
+  // Runs all steps on the calling thread and the process pool. No allocation for a shape that has run before, except
+  // for data-dependent results that grow.
+  Status run();
+
+  void set_observer(StepObserver observer) { observer_ = std::move(observer); }
+  void set_tap(std::vector<int32_t> tensors, TensorTap tap);
+
+ private:
+  struct Late;
+  Status gather_symbols(std::vector<int64_t>* symbols) const;
+  Status check_inputs(const ShapePlan& plan) const;
+  Status prepare_memory();
+  void point_steps();
+  void fill_shape_tensors(const ShapeValues& shapes);
+  Status run_late(size_t step, void* workspace);
+  void* address_of(int32_t tensor) const;
+
+  std::shared_ptr<const EngineCore> engine_;
+  size_t profile_ = 0;
+  std::vector<Dims> input_dims_;
+  std::vector<uint8_t> input_known_;
+  std::vector<const void*> input_address_;
+  std::vector<void*> output_address_;
+  std::vector<OutputSink*> sinks_;
+
+  std::shared_ptr<const ShapePlan> plan_;
+  bool shapes_changed_ = true;
+  bool addresses_changed_ = true;
+  void* own_arena_ = nullptr;
+  size_t own_arena_bytes_ = 0;
+  void* user_arena_ = nullptr;
+  size_t user_arena_bytes_ = 0;
+  std::vector<std::byte> shape_memory_;
+  std::vector<const void*> input_pointers_;  // of all steps, one after the other
+  std::vector<void*> output_pointers_;
+  std::vector<size_t> input_start_, output_start_;
+  std::unique_ptr<Late> late_;
+  StepObserver observer_;
+  TensorTap tap_;
+  std::vector<uint8_t> tapped_;
+};
+
+}  // namespace wootz

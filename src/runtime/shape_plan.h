@@ -1,0 +1,53 @@
+// Everything about a program that depends on the shapes of one call: extents, where each tensor lives, bound kernels.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/program.h"
+
+namespace wootz {
+
+class EngineCore;
+
+// Where a tensor's bytes are.
+enum class Place : uint8_t {
+  kInput,
+  kOutput,  // user's memory, index = io number
+  kConstant,
+  kArena,  // offset
+  kShape,  // the context's shape-tensor buffer, offset
+  kLate,   // extents known only while running: the context's own buffer for the tensor
+};
+struct Location {
+  Place place = Place::kArena;
+  int32_t index = -1;  // kInput / kOutput: io number; kConstant: constant; kLate: tensor whose buffer it is
+  size_t offset = 0;
+};
+
+struct ShapePlan {
+  std::vector<int64_t> symbols;  // the key
+  ShapeValues shapes;
+  std::vector<Dims> dims;                    // by tensor; meaningful where known
+  std::vector<uint8_t> known;                // by tensor
+  std::vector<Location> locations;           // by tensor
+  std::vector<std::unique_ptr<Call>> calls;  // by step; null for late steps
+  std::vector<uint8_t> late;                 // by step: extents known only while running
+  size_t arena_bytes = 0;                    // activations
+  size_t activation_lower_bound = 0;         // see MemoryPlan
+  size_t workspace_bytes = 0;                // largest of any step; lies behind the arena
+  size_t shape_bytes = 0;                    // all kShape tensors
+  bool any_late = false;
+
+  size_t total_bytes() const { return arena_bytes + workspace_bytes; }
+};
+
+// `with_calls` false: only sizes (memory reports), workspace as the plan states it.
+Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
+                                                         const std::vector<std::unique_ptr<Kernel>>& kernels,
+                                                         bool with_calls);
+
+// Bytes of a tensor at these extents.
+size_t tensor_bytes(const PlanTensor& tensor, const Dims& dims);
+
+}  // namespace wootz
