@@ -7,7 +7,8 @@
 
 namespace wootz {
 
-// Relative to the output's scale (largest magnitude of the reference, at least `floor`).
+// Relative to the output's scale (largest finite magnitude of the reference): what within() takes. 0 for integers and bool.
+// `reduction_length` is the length of the longest sum behind one element, 1 when there is none.
 double tolerance_for(DType dtype, int64_t reduction_length);
 
 struct Difference {
@@ -19,7 +20,7 @@ struct Difference {
   bool non_finite_mismatch = false;  // a NaN or infinity on one side only; never passes
   bool shape_mismatch = false;
 };
-// `expected` is the reference. Different shapes or dtypes give shape_mismatch.
+// `expected` is the reference. Different shapes or dtypes give shape_mismatch. A NaN matches a NaN, an infinity the same one.
 Difference compare(const HostTensor& actual, const HostTensor& expected);
 bool within(const Difference& difference, double tolerance);
 std::string to_string(const Difference& difference);

@@ -27,7 +27,11 @@ class Dim {
   int64_t value() const { return value_; }          // only when is_const()
   bool is_symbol(SymbolId* id = nullptr) const;
   bool operator==(const Dim& o) const;              // provably equal
-  std::string to_string() const;                    // "32", "s0", "(s0*s1+1)/2": also the canonical key
+  std::string to_string() const;                    // "32", "s0", "(s0*s1+1)/2", "mod(s0,4)": also the canonical key
+
+  // Quotients are taken toward minus infinity, mod has the divisor's sign. A symbolic divisor is taken not to be 0:
+  // floor_div(s0*s1, s1) is s0. An expression that overflows, divides by the constant 0, or grows beyond all reason
+  // becomes "1/0": it equals nothing, not even itself, and evaluates to nullopt.
 
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
@@ -54,6 +58,12 @@ class Dim {
   int64_t value_ = 0;
   std::shared_ptr<const Node> node_;
 };
+
+Dim floor_div(const Dim& a, const Dim& b);
+Dim ceil_div(const Dim& a, const Dim& b);
+Dim mod(const Dim& a, const Dim& b);
+Dim dim_min(const Dim& a, const Dim& b);
+Dim dim_max(const Dim& a, const Dim& b);
 
 using Shape = std::vector<Dim>;
 

@@ -34,13 +34,13 @@ struct Use {
 class Value {
  public:
   const std::string& name() const { return name_; }
-  void set_name(std::string name) { name_ = std::move(name); }
+  void set_name(std::string name);  // unique_name() will not give this name out afterwards
   int id() const { return id_; }  // unique within the graph, never reused
   ValueKind kind() const { return kind_; }
   Graph* graph() const { return graph_; }
   Node* producer() const { return producer_; }  // null for inputs and constants
   int producer_index() const { return producer_index_; }
-  const std::vector<Use>& uses() const { return uses_; }
+  const std::vector<Use>& uses() const { return uses_; }  // in no particular order; copy it before changing inputs
   bool is_constant() const { return kind_ == ValueKind::kConstant; }
   const HostTensor& constant() const { return constant_; }  // valid only for constants
 
@@ -76,7 +76,7 @@ class Node {
   const OpDef& op() const { return *op_; }
   bool is(std::string_view op_name) const;
   const std::string& name() const { return name_; }
-  void set_name(std::string name) { name_ = std::move(name); }
+  void set_name(std::string name);
   Graph* graph() const { return graph_; }
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
@@ -118,6 +118,7 @@ class Node {
   std::string name_;
   Graph* graph_ = nullptr;
   std::vector<Value*> inputs_, outputs_;
+  std::vector<size_t> use_slots_;  // where in inputs_[i]->uses_ this node's use stands: removal takes constant time
   AttrMap attrs_;
   std::vector<std::string> provenance_;
   Node* prev_ = nullptr;
@@ -136,6 +137,8 @@ struct Symbol {
   int64_t upper_bound = -1;  // of a data-dependent size, when it is known without the profile; -1 unknown
 };
 
+// Values of another graph handed in by mistake are treated as null, and calls whose condition does not hold change nothing:
+// verify_graph() (ir/verify.h) then says what is wrong.
 class Graph {
  public:
   explicit Graph(std::string name = "");
@@ -154,7 +157,7 @@ class Graph {
                  Node* before = nullptr);
   void mark_output(Value* value);
   void unmark_output(Value* value);
-  void set_output(int index, Value* value) { outputs_[static_cast<size_t>(index)] = value; }
+  void set_output(int index, Value* value);
   bool is_output(const Value* value) const;
 
   const std::vector<Value*>& inputs() const { return inputs_; }
@@ -182,11 +185,13 @@ class Graph {
 
  private:
   friend class Node;
+  friend class Value;
   Value* new_value(std::string name, ValueKind kind);
   void link(Node* node, Node* before);
   void unlink(Node* node);
+  void note_name(const std::string& name) { name_counts_.try_emplace(name, 0); }
   static void add_use(Value* value, Node* node, int index);
-  static void remove_use(Value* value, Node* node, int index);
+  static void remove_use(Node* node, int index);  // of node->inputs_[index]; that input is then null
 
   std::string name_;
   std::vector<Value*> inputs_, outputs_;

@@ -1,0 +1,95 @@
+#include "base/tolerance.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wootz {
+namespace {
+
+// What rounding once to the type may cost, relative to the output's scale. A result may fall on the neighbouring value of
+// the grid, and intermediate results of a fused step are rounded elsewhere than the reference rounds them, so each is a few
+// units of the type's last place.
+double rounding(DType dtype) {
+  switch (dtype) {
+    case DType::kF64: return 1e-12;           // exp, erf and the like of different libraries agree to about this
+    case DType::kF32: return 4e-6;            // 32 units of 2^-23: two libraries' exp, then a division by a sum of them
+    case DType::kF16: return 2e-3;            // two units of 2^-10
+    case DType::kBF16: return 1.6e-2;         // two units of 2^-7
+    case DType::kF8E4M3: case DType::kF8E4M3Fnuz: return 0.13;  // one step of 2^-3
+    case DType::kF8E5M2: case DType::kF8E5M2Fnuz: return 0.26;  // one step of 2^-2
+    case DType::kF4E2M1: return 0.34;         // from 6 to 4
+    case DType::kF8E8M0: return 0.51;         // from one power of two to the next
+    default: return 0;                        // integers and bool are exact
+  }
+}
+
+// Summing n terms in another order moves the sum like a random walk: by sqrt(n) roundings of the accumulator, which is f64
+// for f64 and f32 for everything else.
+double accumulation(DType dtype, int64_t n) {
+  const double walk = std::sqrt(static_cast<double>(std::max<int64_t>(n, 1)));
+  if (dtype == DType::kF64) return 1e-14 * walk;
+  return dtype == DType::kF32 ? 1e-6 * walk : 4e-6 * walk;  // narrow: intermediate operands were rounded too
+}
+
+double integer_distance(const HostTensor& a, const HostTensor& b, int64_t i) {
+  const int64_t x = a.get_i64(i), y = b.get_i64(i);
+  const auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
+  const bool above = a.dtype() == DType::kU64 ? ux > uy : x > y;
+  return static_cast<double>(above ? ux - uy : uy - ux);  // exact enough: unequal never gives 0
+}
+
+}  // namespace
+
+double tolerance_for(DType dtype, int64_t reduction_length) {
+  const double once = rounding(dtype);
+  return once == 0 ? 0 : once + accumulation(dtype, reduction_length);
+}
+
+Difference compare(const HostTensor& actual, const HostTensor& expected) {
+  Difference d;
+  if (!actual.valid() || !expected.valid() || actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
+    d.shape_mismatch = true;
+    return d;
+  }
+  const bool integral = !is_float(expected.dtype());
+  double dot = 0, actual_squares = 0, expected_squares = 0;
+  for (int64_t i = 0; i < expected.volume(); ++i) {
+    const double a = actual.get_f64(i), b = expected.get_f64(i);
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      const bool same = std::isnan(a) ? std::isnan(b) : a == b;
+      if (same) continue;
+      if (!d.non_finite_mismatch) d.worst_index = i;
+      d.non_finite_mismatch = true;
+      continue;
+    }
+    const double distance = integral ? integer_distance(actual, expected, i) : std::fabs(a - b);
+    if (distance > d.max_abs || (d.worst_index < 0 && distance > 0)) {
+      d.max_abs = distance;
+      if (!d.non_finite_mismatch) d.worst_index = i;
+    }
+    d.scale = std::max(d.scale, std::fabs(b));
+    dot += a * b;
+    actual_squares += a * a;
+    expected_squares += b * b;
+  }
+  d.relative = d.scale > 0 ? d.max_abs / d.scale : d.max_abs;
+  if (actual_squares > 0 && expected_squares > 0) {
+    d.cosine = dot / (std::sqrt(actual_squares) * std::sqrt(expected_squares));
+  } else {
+    d.cosine = actual_squares == expected_squares ? 1 : 0;
+  }
+  return d;
+}
+
+bool within(const Difference& d, double tolerance) {
+  return !d.shape_mismatch && !d.non_finite_mismatch && d.relative <= tolerance;
+}
+
+std::string to_string(const Difference& d) {
+  if (d.shape_mismatch) return "shapes or element types differ";
+  return fmt::format("max |a-b| {:.3g} of scale {:.3g} (relative {:.3g}) at element {}, cosine {:.6f}{}", d.max_abs, d.scale,
+                     d.relative, d.worst_index, d.cosine,
+                     d.non_finite_mismatch ? ", a NaN or infinity on one side only" : "");
+}
+
+}  // namespace wootz
