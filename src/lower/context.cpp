@@ -1,0 +1,278 @@
+#include "lower/context.h"
+
+#include <algorithm>
+
+#include "ir/text.h"
+
+namespace wootz {
+namespace {
+
+constexpr int64_t kGuess = 16;  // a size that only running tells and that has no bound: for cost estimates only
+
+ShapeOp shape_op(DimOp op) {
+  switch (op) {
+    case DimOp::kConst:
+      return ShapeOp::kConst;
+    case DimOp::kSymbol:
+      return ShapeOp::kSymbol;
+    case DimOp::kAdd:
+      return ShapeOp::kAdd;
+    case DimOp::kMul:
+      return ShapeOp::kMul;
+    case DimOp::kFloorDiv:
+      return ShapeOp::kFloorDiv;
+    case DimOp::kCeilDiv:
+      return ShapeOp::kCeilDiv;
+    case DimOp::kMod:
+      return ShapeOp::kMod;
+    case DimOp::kMin:
+      return ShapeOp::kMin;
+    case DimOp::kMax:
+      return ShapeOp::kMax;
+  }
+  return ShapeOp::kConst;
+}
+
+}  // namespace
+
+LowerContext::LowerContext(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {
+  lowered_.program.name = graph.name();
+  lowered_.program.backend = options.backend;
+}
+
+int LowerContext::main_inputs(const Node& node) {
+  if (node.attr_expr("epilogue") == nullptr) return node.num_inputs();
+  return static_cast<int>(node.attr_int("main_inputs", node.num_inputs()));
+}
+
+int64_t LowerContext::extent(const Dim& dim, bool max) const {
+  const auto value = dim.evaluate([&](SymbolId id) -> std::optional<int64_t> {
+    const Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
+    if (symbol.kind == SymbolKind::kDataDependent) return symbol.upper_bound >= 0 ? symbol.upper_bound : kGuess;
+    if (options_.profiles.empty() || static_cast<size_t>(id) >= options_.profiles[0].size()) return 1;
+    const SymbolRange& range = options_.profiles[0][static_cast<size_t>(id)];
+    return max ? range.max : range.opt;
+  });
+  return std::max<int64_t>(0, value.value_or(kGuess));
+}
+
+Dims LowerContext::extents(const Shape& shape, bool max) const {
+  Dims dims;
+  for (const Dim& d : shape) dims.push_back(extent(d, max));
+  return dims;
+}
+
+Result<int32_t> LowerContext::symbol(SymbolId id) {
+  if (const auto it = symbols_.find(id); it != symbols_.end()) return it->second;
+  if (id < 0 || static_cast<size_t>(id) >= graph_.symbols().size())
+    return internal_error("symbol s{} does not exist", id);
+  const Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
+  const Value* value = graph_.value_by_id(symbol.value_id);
+  if (value == nullptr) return internal_error("symbol '{}' belongs to a value that is gone", symbol.name);
+  PlanSymbol made;
+  made.name = symbol.name;
+  made.axis = symbol.index;
+  made.source = symbol.kind == SymbolKind::kInputDim     ? SymbolSource::kInputDim
+                : symbol.kind == SymbolKind::kInputValue ? SymbolSource::kInputValue
+                                                         : SymbolSource::kDataDependent;
+  const auto index = static_cast<int32_t>(program().symbols.size());
+  symbols_[id] = index;
+  program().symbols.push_back(std::move(made));
+  graph_symbols_.push_back(id);
+  WOOTZ_ASSIGN_OR_RETURN(const int32_t owner, tensor(value));
+  program().symbols[static_cast<size_t>(index)].tensor = owner;
+  return index;
+}
+
+Result<int32_t> LowerContext::expression(const Dim& dim) {
+  const std::string key = dim.to_string();
+  if (const auto it = expressions_.find(key); it != expressions_.end()) return it->second;
+  ShapeExpr e;
+  SymbolId id = 0;
+  if (dim.is_const()) {
+    e.value = dim.value();
+  } else if (dim.is_symbol(&id)) {
+    e.op = ShapeOp::kSymbol;
+    WOOTZ_ASSIGN_OR_RETURN(e.value, symbol(id));
+    // The symbol's tensor may have asked for the same expression meanwhile.
+    if (const auto it = expressions_.find(key); it != expressions_.end()) return it->second;
+  } else {
+    e.op = shape_op(dim.op());
+    for (const Dim& operand : dim.operands()) {
+      WOOTZ_ASSIGN_OR_RETURN(const int32_t index, expression(operand));
+      e.operands.push_back(index);
+    }
+  }
+  const auto index = static_cast<int32_t>(program().exprs.size());
+  program().exprs.push_back(std::move(e));
+  expressions_[key] = index;
+  return index;
+}
+
+Result<int32_t> LowerContext::make_tensor(const Value* value) {
+  const auto index = static_cast<int32_t>(program().tensors.size());
+  tensors_[value] = index;
+  shapes_[index] = value->shape();
+  program().tensors.emplace_back();
+  PlanTensor made;
+  made.name = value->name();
+  made.dtype = value->dtype();
+  if (value->kind() == ValueKind::kConstant) {
+    made.kind = TensorKind::kConstant;
+    made.constant = static_cast<int32_t>(program().constants.size());
+    const auto keep = std::make_shared<HostTensor>(value->constant());
+    program().constants.push_back(
+        {value->name(), made.dtype, keep->dims(), Layout::kLinear, keep->bytes(), keep, keep->data()});
+  } else if (value->kind() == ValueKind::kInput) {
+    made.kind = TensorKind::kInput;
+  } else if (value->shape_values() && !options_.reference_only) {
+    made.kind = TensorKind::kShape;
+  }
+  program().tensors[static_cast<size_t>(index)] = made;
+  for (const Dim& d : value->shape()) {
+    WOOTZ_ASSIGN_OR_RETURN(const int32_t e, expression(d));
+    made.dims.push_back(e);
+  }
+  if (made.kind == TensorKind::kShape) {
+    for (const Dim& d : *value->shape_values()) {
+      WOOTZ_ASSIGN_OR_RETURN(const int32_t e, expression(d));
+      made.values.push_back(e);
+    }
+  }
+  program().tensors[static_cast<size_t>(index)] = std::move(made);
+  return index;
+}
+
+Result<int32_t> LowerContext::tensor(const Value* value) {
+  if (value == nullptr) return int32_t{-1};
+  if (const auto it = tensors_.find(value); it != tensors_.end()) return it->second;
+  return make_tensor(value);
+}
+
+int32_t LowerContext::add_constant(const std::string& name, const HostTensor& data) {
+  const auto index = static_cast<int32_t>(program().tensors.size());
+  PlanTensor made;
+  made.name = name;
+  made.dtype = data.dtype();
+  made.kind = TensorKind::kConstant;
+  made.constant = static_cast<int32_t>(program().constants.size());
+  for (int64_t d : data.dims())
+    if (Result<int32_t> e = expression(Dim(d)); e.ok()) made.dims.push_back(*e);
+  const auto keep = std::make_shared<HostTensor>(data);
+  program().constants.push_back({name, data.dtype(), data.dims(), Layout::kLinear, data.bytes(), keep, keep->data()});
+  program().tensors.push_back(std::move(made));
+  shapes_[index] = to_shape(data.dims());
+  return index;
+}
+
+int32_t LowerContext::add_intermediate(const std::string& name, DType dtype, const Shape& shape, Status* status) {
+  PlanTensor made;
+  made.name = name;
+  made.dtype = dtype;
+  for (const Dim& d : shape) {
+    Result<int32_t> e = expression(d);
+    if (!e.ok())
+      *status = e.status();
+    else
+      made.dims.push_back(*e);
+  }
+  const auto index = static_cast<int32_t>(program().tensors.size());
+  program().tensors.push_back(std::move(made));
+  shapes_[index] = shape;
+  return index;
+}
+
+Status LowerContext::make_view(const Value* value, const Value* source) {
+  WOOTZ_ASSIGN_OR_RETURN(const int32_t from, tensor(source));
+  WOOTZ_ASSIGN_OR_RETURN(const int32_t to, tensor(value));
+  PlanTensor& view = program().tensors[static_cast<size_t>(to)];
+  view.kind = TensorKind::kView;
+  view.view_of = from;
+  return Status();
+}
+
+Result<Step> LowerContext::start_step(const Node& node, Family family, int num_inputs) {
+  Step step;
+  step.name = node.name();
+  step.provenance = node.provenance();
+  if (step.provenance.empty()) step.provenance.push_back(node.name());
+  step.problem.family = family;
+  for (int i = 0; i < num_inputs; ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, tensor(node.input(i)));
+    step.inputs.push_back(t);
+  }
+  step.problem.num_main = num_inputs;
+  if (const PointwiseExpr* epilogue = node.attr_expr("epilogue")) {
+    step.problem.epilogue = *epilogue;
+    const DType acc = epilogue->input_type(0);
+    step.problem.acc_dtype = acc == DType::kInvalid ? DType::kF32 : acc;
+    for (int i = main_inputs(node); i < node.num_inputs(); ++i) {
+      WOOTZ_ASSIGN_OR_RETURN(const int32_t t, tensor(node.input(i)));
+      step.inputs.push_back(t);
+    }
+  } else if (node.num_outputs() > 0 && node.output(0) != nullptr) {
+    step.problem.acc_dtype = node.output(0)->dtype();
+  }
+  for (const Value* out : node.outputs()) {
+    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, tensor(out));
+    step.outputs.push_back(t);
+  }
+  return step;
+}
+
+TensorDesc LowerContext::describe(int32_t index) const {
+  TensorDesc desc;
+  if (index < 0) return desc;
+  const PlanTensor& t = lowered_.program.tensors[static_cast<size_t>(index)];
+  const Shape& shape = shapes_.at(index);
+  desc.dtype = t.dtype;
+  desc.dims = extents(shape, false);
+  desc.max_dims = extents(shape, true);
+  desc.constant = t.kind == TensorKind::kConstant;
+  return desc;
+}
+
+Status LowerContext::finish_step(const Node* node, Step step) {
+  for (int32_t t : step.inputs) step.problem.inputs.push_back(describe(t));
+  for (int32_t t : step.outputs) step.problem.outputs.push_back(describe(t));
+  if (node != nullptr && step.problem.family != Family::kOp && !offered(step)) return reference_step(*node);
+  program().steps.push_back(std::move(step));
+  lowered_.nodes.push_back(node);
+  return Status();
+}
+
+bool LowerContext::offered(const Step& step) const {
+  if (options_.providers.empty()) return true;
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  for (const Provider* provider : options_.providers) {
+    provider->tactics(step.problem, options_.limits, &offers, &refusals);
+    if (!offers.empty()) return true;
+  }
+  return false;
+}
+
+Status LowerContext::reference_step(const Node& node) {
+  WOOTZ_ASSIGN_OR_RETURN(Step step, start_step(node, Family::kOp, node.num_inputs()));
+  // All operands are the op's: the node's text carries its epilogue.
+  step.inputs.resize(static_cast<size_t>(node.num_inputs()));
+  step.problem.num_main = node.num_inputs();
+  step.problem.epilogue = {};
+  WOOTZ_ASSIGN_OR_RETURN(std::string text, print_node(node));
+  step.problem.params["node"] = std::move(text);
+  return finish_step(&node, std::move(step));
+}
+
+Status LowerContext::copy_step(const std::string& name, int32_t from, int32_t to) {
+  Step step;
+  step.name = name;
+  step.provenance = {name};
+  step.problem.family = Family::kReformat;
+  step.problem.num_main = 1;
+  step.problem.acc_dtype = program().tensors[static_cast<size_t>(from)].dtype;
+  step.inputs = {from};
+  step.outputs = {to};
+  return finish_step(nullptr, std::move(step));
+}
+
+}  // namespace wootz

@@ -1,0 +1,81 @@
+// What the families' lowering files share: values to plan tensors, dimensions to shape expressions, nodes to steps.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "ir/op_def.h"
+#include "lower/lower.h"
+
+namespace wootz {
+
+class LowerContext {
+ public:
+  LowerContext(const Graph& graph, const LowerOptions& options);
+
+  const Graph& graph() const { return graph_; }
+  const LowerOptions& options() const { return options_; }
+  Program& program() { return lowered_.program; }
+  Lowered take() { return std::move(lowered_); }
+
+  // The plan tensor of a value; made at first use. -1 for null.
+  Result<int32_t> tensor(const Value* value);
+  // A constant made by lowering (a transformed weight, say).
+  int32_t add_constant(const std::string& name, const HostTensor& data);
+  int32_t add_intermediate(const std::string& name, DType dtype, const Shape& shape, Status* status);
+  // Makes the tensor of `value` a view of the tensor of `source`.
+  Status make_view(const Value* value, const Value* source);
+  Result<int32_t> expression(const Dim& dim);
+
+  // A step for the node over its inputs [0, num_inputs), with the epilogue's operands behind and all its outputs.
+  // num_main and the epilogue are taken from the node.
+  Result<Step> start_step(const Node& node, Family family, int num_inputs);
+  // Appends the step; its TensorDescs are filled in from its tensors.
+  Status finish_step(const Node* node, Step step);
+  // The node as an `op` step.
+  Status reference_step(const Node& node);
+  // A plain copy between two tensors of one type and shape.
+  Status copy_step(const std::string& name, int32_t from, int32_t to);
+  bool offered(const Step& step) const;
+
+  // Main inputs of a node: all, or those before its epilogue's operands.
+  static int main_inputs(const Node& node);
+  // Extents at the first profile's optimum / maximum; unknown sizes count as their upper bound or a guess.
+  Dims extents(const Shape& shape, bool max) const;
+
+ private:
+  TensorDesc describe(int32_t tensor) const;
+  int64_t extent(const Dim& dim, bool max) const;
+  Result<int32_t> symbol(SymbolId id);
+  Result<int32_t> make_tensor(const Value* value);
+
+  const Graph& graph_;
+  const LowerOptions& options_;
+  Lowered lowered_;
+  std::unordered_map<const Value*, int32_t> tensors_;
+  std::unordered_map<std::string, int32_t> expressions_;
+  std::unordered_map<SymbolId, int32_t> symbols_;
+  std::unordered_map<int32_t, Shape> shapes_;  // by plan tensor
+  std::vector<SymbolId> graph_symbols_;        // by plan symbol
+  friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
+};
+
+// true: lowered. false: this family does not cover the node as it stands; the reference will run it.
+using LowerFunction = Result<bool> (*)(LowerContext& ctx, const Node& node);
+
+Result<bool> lower_pointwise(LowerContext& ctx, const Node& node);
+Result<bool> lower_conv(LowerContext& ctx, const Node& node);
+Result<bool> lower_gemm(LowerContext& ctx, const Node& node);
+Result<bool> lower_reduce(LowerContext& ctx, const Node& node);
+Result<bool> lower_softmax(LowerContext& ctx, const Node& node);
+Result<bool> lower_norm(LowerContext& ctx, const Node& node);
+Result<bool> lower_pool(LowerContext& ctx, const Node& node);
+Result<bool> lower_move(LowerContext& ctx, const Node& node);
+Result<bool> lower_view(LowerContext& ctx, const Node& node);
+Result<bool> lower_gather(LowerContext& ctx, const Node& node);
+Result<bool> lower_scatter(LowerContext& ctx, const Node& node);
+Result<bool> lower_resize(LowerContext& ctx, const Node& node);
+Result<bool> lower_attention(LowerContext& ctx, const Node& node);
+Result<bool> lower_topk(LowerContext& ctx, const Node& node);
+
+}  // namespace wootz

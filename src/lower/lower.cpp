@@ -1,0 +1,141 @@
+#include "lower/lower.h"
+
+#include <algorithm>
+
+#include "lower/context.h"
+
+namespace wootz {
+namespace {
+
+// By Lowering: the file that knows the family. Null: the reference runs it.
+LowerFunction family_of(Lowering lowering) {
+  switch (lowering) {
+    case Lowering::kPointwise:
+      return lower_pointwise;
+    case Lowering::kConv:
+      return lower_conv;
+    case Lowering::kGemm:
+      return lower_gemm;
+    case Lowering::kReduce:
+      return lower_reduce;
+    case Lowering::kSoftmax:
+      return lower_softmax;
+    case Lowering::kNorm:
+      return lower_norm;
+    case Lowering::kPool:
+      return lower_pool;
+    case Lowering::kMove:
+      return lower_move;
+    case Lowering::kView:
+      return lower_view;
+    case Lowering::kGather:
+      return lower_gather;
+    case Lowering::kScatter:
+      return lower_scatter;
+    case Lowering::kResize:
+      return lower_resize;
+    case Lowering::kAttention:
+      return lower_attention;
+    case Lowering::kTopK:
+      return lower_topk;
+    case Lowering::kReference:
+    case Lowering::kRnn:
+    case Lowering::kControl:
+    case Lowering::kFill:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+// Sizes of its own that only running the node tells: the kernel families take their extents from outside.
+bool has_own_sizes(const Node& node) {
+  for (const Value* out : node.outputs()) {
+    for (const Dim& d : out->shape()) {
+      SymbolId id = 0;
+      if (!d.is_symbol(&id)) continue;
+      const Symbol& symbol = node.graph()->symbols()[static_cast<size_t>(id)];
+      if (symbol.kind == SymbolKind::kDataDependent && symbol.value_id == out->id()) return true;
+    }
+  }
+  return false;
+}
+
+Status lower_node(LowerContext& ctx, const Node& node) {
+  if (ctx.options().reference_only) return ctx.reference_step(node);
+  const auto known = [](const Value* v) { return v->shape_values().has_value(); };
+  if (std::all_of(node.outputs().begin(), node.outputs().end(), known)) return Status();  // shape values: no step
+  if (!has_own_sizes(node)) {
+    if (const LowerFunction lower = family_of(node.op().lowering)) {
+      WOOTZ_ASSIGN_OR_RETURN(const bool done, lower(ctx, node));
+      if (done) return Status();
+    }
+  }
+  return ctx.reference_step(node);
+}
+
+// Network outputs are written by a step of their own: what is also an input, a constant, a view or listed twice is
+// copied.
+Status lower_outputs(LowerContext& ctx, const Graph& graph) {
+  Program& program = ctx.program();
+  std::vector<uint8_t> read(program.tensors.size(), 0), written(program.tensors.size(), 0);
+  for (const Step& step : program.steps) {
+    for (int32_t t : step.outputs)
+      if (t >= 0) written[static_cast<size_t>(t)] = 1;
+  }
+  for (const Value* value : graph.outputs()) {
+    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, ctx.tensor(value));
+    const bool by_step = static_cast<size_t>(t) < written.size() && written[static_cast<size_t>(t)] &&
+                         program.tensors[static_cast<size_t>(t)].kind == TensorKind::kIntermediate;
+    if (by_step) {
+      program.tensors[static_cast<size_t>(t)].kind = TensorKind::kOutput;
+      program.outputs.push_back({t, false});
+      continue;
+    }
+    Status status;
+    const int32_t copy = ctx.add_intermediate(value->name(), value->dtype(), value->shape(), &status);
+    WOOTZ_RETURN_IF_ERROR(status);
+    program.tensors[static_cast<size_t>(copy)].kind = TensorKind::kOutput;
+    // One name, one tensor: the inner one steps aside.
+    program.tensors[static_cast<size_t>(t)].name += "'";
+    if (program.tensors[static_cast<size_t>(t)].kind == TensorKind::kInput)
+      program.tensors[static_cast<size_t>(t)].name.pop_back();
+    WOOTZ_RETURN_IF_ERROR(ctx.copy_step("copy of " + value->name(), t, copy));
+    program.outputs.push_back({copy, false});
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
+  LowerContext ctx(graph, options);
+  for (const Value* input : graph.inputs()) {
+    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, ctx.tensor(input));
+    bool shape_tensor = false;
+    for (const Symbol& symbol : graph.symbols())
+      shape_tensor = shape_tensor || (symbol.kind == SymbolKind::kInputValue && symbol.value_id == input->id());
+    ctx.program().inputs.push_back({t, shape_tensor});
+  }
+  for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
+    Status status = lower_node(ctx, *node);
+    if (!status.ok()) return status.with_prefix(fmt::format("node '{}' ({})", node->name(), node->op().name));
+  }
+  WOOTZ_RETURN_IF_ERROR(lower_outputs(ctx, graph));
+  const size_t count = std::max<size_t>(1, options.profiles.size());
+  for (size_t p = 0; p < count; ++p) {
+    PlanProfile profile;
+    for (size_t s = 0; s < ctx.program().symbols.size(); ++s) {
+      SymbolRange range{-1, -1, -1};
+      if (ctx.program().symbols[s].source != SymbolSource::kDataDependent) {
+        const auto id = static_cast<size_t>(ctx.graph_symbols_[s]);
+        range = p < options.profiles.size() && id < options.profiles[p].size() ? options.profiles[p][id]
+                                                                               : SymbolRange{1, 1, 1};
+      }
+      profile.symbols.push_back(range);
+    }
+    ctx.program().profiles.push_back(std::move(profile));
+  }
+  return ctx.take();
+}
+
+}  // namespace wootz

@@ -1,0 +1,32 @@
+// Graph to Program: every node becomes steps of kernel families, a view, or nothing (shape values). The one bridge from
+// ops to kernels.
+#pragma once
+
+#include <vector>
+
+#include "backend/program.h"
+#include "ir/graph.h"
+
+namespace wootz {
+
+struct LowerOptions {
+  std::string backend = "cpu";
+  // Ranges of the graph's symbols by SymbolId, one list per profile; data-dependent symbols are ignored. Empty: the
+  // graph has no dynamic input (or every symbol gets [1, 1, 1]).
+  std::vector<std::vector<SymbolRange>> profiles;
+  // Who may compute. A step that no provider here offers to compute becomes an `op` step, which the reference runs.
+  std::vector<const Provider*> providers;
+  Limits limits;
+  bool reference_only = false;  // every node an `op` step
+};
+
+// For each step of the program, the node it came from (null for copies added by lowering).
+struct Lowered {
+  Program program;
+  std::vector<const Node*> nodes;
+};
+
+// `graph` is inferred and verified. Problems' extents are those of the first profile. Steps have no tactics yet.
+Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
+
+}  // namespace wootz

@@ -1,0 +1,204 @@
+// What only moves elements: transposes, slices, concatenations, padding, expansion, views, gather and scatter, resize.
+#include <algorithm>
+
+#include "lower/context.h"
+
+namespace wootz {
+namespace {
+
+// Constant elements of an attribute or, failing that, of an input (tracked values included).
+std::optional<std::vector<int64_t>> ints_of(const Node& node, std::string_view attr, int input) {
+  if (node.has_attr(attr)) return node.attr_ints(attr);
+  const Value* v = node.input(input);
+  if (v == nullptr) return std::nullopt;
+  std::vector<int64_t> values;
+  if (v->is_constant()) {
+    for (int64_t i = 0; i < v->constant().volume(); ++i) values.push_back(v->constant().get_i64(i));
+    return values;
+  }
+  if (!v->shape_values()) return std::nullopt;
+  for (const Dim& d : *v->shape_values()) {
+    if (!d.is_const()) return std::nullopt;
+    values.push_back(d.value());
+  }
+  return values;
+}
+
+// starts and steps for every axis; nullopt when a start counts from an end that is only known at run time.
+bool slice_params(const Node& node, std::vector<int64_t>* starts, std::vector<int64_t>* steps) {
+  const Shape& shape = node.input(0)->shape();
+  const auto rank = static_cast<int64_t>(shape.size());
+  const auto first = ints_of(node, "starts", 1);
+  if (!first) return false;
+  std::vector<int64_t> axes = ints_of(node, "axes", 3).value_or(std::vector<int64_t>{});
+  if (axes.empty())
+    for (size_t i = 0; i < first->size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  const bool steps_given = node.has_attr("steps") || node.input(4) != nullptr;
+  const auto stride = ints_of(node, "steps", 4);
+  if (steps_given && !stride) return false;
+  starts->assign(shape.size(), 0);
+  steps->assign(shape.size(), 1);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+    if (axis < 0 || axis >= rank || i >= first->size()) return false;
+    const auto a = static_cast<size_t>(axis);
+    const int64_t step = stride && i < stride->size() ? (*stride)[i] : 1;
+    int64_t start = (*first)[i];
+    const Dim& extent = shape[a];
+    if (step < 0 || start < 0 || !extent.is_const()) {
+      if (!extent.is_const()) {
+        // A start at or beyond zero is clamped to the extent: an empty result, which needs no start.
+        if (start < 0 || step < 0) return false;
+      } else {
+        const int64_t n = extent.value();
+        if (start < 0) start += n;
+        start =
+            step > 0 ? std::clamp<int64_t>(start, 0, n) : std::clamp<int64_t>(start, 0, std::max<int64_t>(0, n - 1));
+      }
+    } else {
+      start = std::min(start, extent.value());
+    }
+    (*starts)[a] = start;
+    (*steps)[a] = step;
+  }
+  return true;
+}
+
+Result<bool> finish(LowerContext& ctx, const Node& node, Step step) {
+  WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
+  return true;
+}
+
+}  // namespace
+
+Result<bool> lower_view(LowerContext& ctx, const Node& node) {
+  const Value* source = node.input(0);
+  const Value* out = node.output();
+  if (node.num_outputs() != 1 || source->dtype() != out->dtype()) return false;
+  WOOTZ_RETURN_IF_ERROR(ctx.make_view(out, source));
+  return true;
+}
+
+Result<bool> lower_move(LowerContext& ctx, const Node& node) {
+  const Value* x = node.input(0);
+  const auto rank = static_cast<size_t>(x->rank());
+  const int inputs = node.is("Concat") ? LowerContext::main_inputs(node) : 1;
+  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kMove, inputs));
+  auto& params = step.problem.params;
+  if (node.is("Transpose")) {
+    std::vector<int64_t> perm = node.attr_ints("perm");
+    if (perm.empty())
+      for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
+    params["kind"] = std::string("transpose");
+    params["perm"] = std::move(perm);
+  } else if (node.is("Concat") || node.is("Split")) {
+    WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", 0), x->rank()));
+    params["kind"] = std::string(node.is("Concat") ? "concat" : "split");
+    params["axis"] = int64_t{axis};
+  } else if (node.is("Slice")) {
+    std::vector<int64_t> starts, steps;
+    if (!slice_params(node, &starts, &steps)) return false;
+    params["kind"] = std::string("slice");
+    params["starts"] = std::move(starts);
+    params["steps"] = std::move(steps);
+  } else if (node.is("Pad")) {
+    if (!node.has_attr("pads")) return false;
+    std::vector<int64_t> pads = node.attr_ints("pads");
+    if (pads.size() != 2 * rank) return false;
+    double value = node.attr_float("value", 0);
+    if (!node.has_attr("value") && node.input(2) != nullptr) {
+      if (!node.input(2)->is_constant()) return false;
+      value = node.input(2)->constant().get_f64(0);
+    }
+    params["kind"] = std::string("pad");
+    params["pads"] = std::move(pads);
+    params["mode"] = node.attr_string("mode", "constant");
+    params["value"] = value;
+  } else if (node.is("Expand")) {
+    params["kind"] = std::string("expand");
+  } else if (node.is("Tile")) {
+    params["kind"] = std::string("tile");
+  } else if (node.is("DepthToSpace") || node.is("SpaceToDepth")) {
+    params["kind"] = std::string(node.is("DepthToSpace") ? "depth_to_space" : "space_to_depth");
+    params["block"] = node.attr_int("blocksize", 1);
+    std::string order = node.attr_string("mode", "DCR");
+    std::transform(order.begin(), order.end(), order.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    params["order"] = order;
+  } else {
+    return false;
+  }
+  return finish(ctx, node, std::move(step));
+}
+
+Result<bool> lower_gather(LowerContext& ctx, const Node& node) {
+  const char* kind = node.is("Gather")           ? "gather"
+                     : node.is("GatherElements") ? "elements"
+                     : node.is("GatherND")       ? "nd"
+                                                 : nullptr;
+  if (kind == nullptr) return false;
+  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kGather, 2));
+  step.problem.params["kind"] = std::string(kind);
+  if (!node.is("GatherND")) {
+    WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", 0), node.input(0)->rank()));
+    step.problem.params["axis"] = int64_t{axis};
+  }
+  step.problem.params["batch_dims"] = node.attr_int("batch_dims", 0);
+  return finish(ctx, node, std::move(step));
+}
+
+Result<bool> lower_scatter(LowerContext& ctx, const Node& node) {
+  const char* kind = node.is("ScatterElements") ? "elements" : node.is("ScatterND") ? "nd" : nullptr;
+  if (kind == nullptr) return false;
+  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kScatter, 3));
+  step.problem.params["kind"] = std::string(kind);
+  if (node.is("ScatterElements")) {
+    WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", 0), node.input(0)->rank()));
+    step.problem.params["axis"] = int64_t{axis};
+  }
+  step.problem.params["reduction"] = node.attr_string("reduction", "none");
+  return finish(ctx, node, std::move(step));
+}
+
+Result<bool> lower_resize(LowerContext& ctx, const Node& node) {
+  if (node.attr_string("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize") return false;
+  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kResize, 1));
+  auto& params = step.problem.params;
+  params["mode"] = node.attr_string("mode", "nearest");
+  params["coordinate"] = node.attr_string("coordinate_transformation_mode", "half_pixel");
+  params["nearest"] = node.attr_string("nearest_mode", "round_prefer_floor");
+  params["cubic_a"] = node.attr_float("cubic_coeff_a", -0.75);
+  params["exclude_outside"] = node.attr_int("exclude_outside", 0);
+  params["antialias"] = node.attr_int("antialias", 0);
+  params["extrapolation"] = node.attr_float("extrapolation_value", 0);
+  std::vector<double> scales = node.attr_floats("scales");
+  const auto rank = static_cast<size_t>(node.input(0)->rank());
+  if (!scales.empty() && scales.size() != rank) return false;
+  if (scales.empty()) {
+    if (node.attr_string("keep_aspect_ratio_policy", "stretch") != "stretch") return false;
+    scales.assign(rank, 0);
+  }
+  params["scales"] = std::move(scales);
+  return finish(ctx, node, std::move(step));
+}
+
+Result<bool> lower_attention(LowerContext& ctx, const Node& node) {
+  if (node.num_outputs() != 1 || node.attr_int("window", 0) != 0) return false;
+  const int main = LowerContext::main_inputs(node);
+  for (int i = 4; i < main; ++i)
+    if (node.input(i) != nullptr) return false;
+  for (int i = 0; i < 3; ++i)
+    if (node.input(i)->rank() != 4) return false;
+  const bool mask = main > 3 && node.input(3) != nullptr;
+  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kAttention, mask ? 4 : 3));
+  auto& params = step.problem.params;
+  if (!node.has_attr("scale")) return false;
+  params["scale"] = node.attr_float("scale", 1);
+  params["causal"] = node.attr_int("causal", 0);
+  params["softcap"] = node.attr_float("softcap", 0);
+  params["has_mask"] = int64_t{mask};
+  params["k_transposed"] = node.attr_int("k_transposed", 0);
+  return finish(ctx, node, std::move(step));
+}
+
+}  // namespace wootz

@@ -1,0 +1,360 @@
+#include "tuner/choose.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace wootz {
+namespace {
+
+constexpr int kSweeps = 8;
+
+// The search's view of the program. A state is a candidate per step; a tensor's layout follows from its producer.
+class Search {
+ public:
+  Search(const Program& program, const Choice& choice, const ChooseOptions& options)
+      : program_(program), choice_(choice), options_(options) {
+    producer_.assign(program.tensors.size(), {-1, 0});
+    consumers_.resize(program.tensors.size());
+    viewed_.assign(program.tensors.size(), 0);
+    for (const PlanTensor& t : program.tensors)
+      if (t.kind == TensorKind::kView) viewed_[static_cast<size_t>(t.view_of)] = 1;
+    for (size_t s = 0; s < program.steps.size(); ++s) {
+      const Step& step = program.steps[s];
+      for (size_t o = 0; o < step.outputs.size(); ++o)
+        if (step.outputs[o] >= 0) producer_[static_cast<size_t>(step.outputs[o])] = {static_cast<int>(s), o};
+      for (size_t i = 0; i < step.inputs.size(); ++i)
+        if (step.inputs[i] >= 0) consumers_[static_cast<size_t>(step.inputs[i])].push_back({static_cast<int>(s), i});
+    }
+  }
+
+  const Considered& candidate(size_t s, int c) const { return choice_.steps[s].considered[static_cast<size_t>(c)]; }
+
+  Layout layout_of(int32_t tensor, const std::vector<int>& state) const {
+    const auto [s, o] = producer_[static_cast<size_t>(tensor)];
+    if (s < 0) return Layout::kLinear;
+    return candidate(static_cast<size_t>(s), state[static_cast<size_t>(s)]).candidate.output_layouts[o];
+  }
+
+  double reformat_us(const TensorDesc& desc, Layout from, Layout to) const {
+    if (desc.constant || same_memory(desc, from, to)) return 0;
+    const double bytes = 2.0 * static_cast<double>(dtype_bytes(desc.dtype, desc.dims.volume()));
+    return 1.5 + bytes / (options_.reformat_gb_per_s * 1e3);
+  }
+
+  // Distinct reformats that the consumers of a tensor in `layout` cause, the network's output and views included.
+  double output_cost(int32_t tensor, const TensorDesc& desc, Layout layout, const std::vector<int>& state) const {
+    unsigned wanted = 0;
+    for (const auto& [s, i] : consumers_[static_cast<size_t>(tensor)]) {
+      const Considered& c = candidate(static_cast<size_t>(s), state[static_cast<size_t>(s)]);
+      wanted |= 1u << static_cast<unsigned>(c.candidate.input_layouts[i]);
+    }
+    const PlanTensor& t = program_.tensors[static_cast<size_t>(tensor)];
+    if (viewed_[static_cast<size_t>(tensor)] || t.kind == TensorKind::kOutput)
+      wanted |= 1u << static_cast<unsigned>(Layout::kLinear);
+    double us = 0;
+    for (unsigned l = 0; l < static_cast<unsigned>(Layout::kOpaque); ++l)
+      if (wanted & (1u << l)) us += reformat_us(desc, layout, static_cast<Layout>(l));
+    return us;
+  }
+
+  // Cost of everything that candidate `c` of step `s` touches.
+  double local_cost(size_t s, int c, std::vector<int>* state) const {
+    const int keep = (*state)[s];
+    (*state)[s] = c;
+    const Step& step = program_.steps[s];
+    double us = candidate(s, c).us;
+    for (size_t o = 0; o < step.outputs.size(); ++o)
+      if (step.outputs[o] >= 0)
+        us += output_cost(step.outputs[o], step.problem.outputs[o], layout_of(step.outputs[o], *state), *state);
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.inputs[i] >= 0 && !step.problem.inputs[i].constant)
+        us += output_cost(step.inputs[i], step.problem.inputs[i], layout_of(step.inputs[i], *state), *state);
+    (*state)[s] = keep;
+    return us;
+  }
+
+  double total(const std::vector<int>& state) const {
+    double us = 0;
+    for (size_t s = 0; s < state.size(); ++s) us += candidate(s, state[s]).us;
+    std::vector<uint8_t> seen(program_.tensors.size(), 0);
+    for (const Step& step : program_.steps) {
+      const auto add = [&](int32_t t, const TensorDesc& desc) {
+        if (t < 0 || seen[static_cast<size_t>(t)] || desc.constant) return;
+        seen[static_cast<size_t>(t)] = 1;
+        us += output_cost(t, desc, layout_of(t, state), state);
+      };
+      for (size_t i = 0; i < step.inputs.size(); ++i) add(step.inputs[i], step.problem.inputs[i]);
+      for (size_t o = 0; o < step.outputs.size(); ++o) add(step.outputs[o], step.problem.outputs[o]);
+    }
+    return us;
+  }
+
+  // Best candidate of a step that prefers `layout` for its first output, by its own cost.
+  int favourite(size_t s, int layout) const {
+    int best = -1;
+    double best_us = std::numeric_limits<double>::infinity();
+    const std::vector<Considered>& all = choice_.steps[s].considered;
+    for (size_t c = 0; c < all.size(); ++c) {
+      if (!all[c].refusal.empty()) continue;
+      const bool fits = layout < 0 || all[c].candidate.output_layouts.empty() ||
+                        all[c].candidate.output_layouts[0] == static_cast<Layout>(layout);
+      const double us = all[c].us + (fits ? 0 : 1e9);
+      if (us < best_us) {
+        best_us = us;
+        best = static_cast<int>(c);
+      }
+    }
+    return best;
+  }
+
+  // Coordinate descent, forward and backward, until nothing improves.
+  void improve(std::vector<int>* state) const {
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      bool changed = false;
+      for (size_t k = 0; k < state->size(); ++k) {
+        const size_t s = sweep % 2 ? state->size() - 1 - k : k;
+        const std::vector<Considered>& all = choice_.steps[s].considered;
+        if (all.size() < 2) continue;
+        int best = (*state)[s];
+        double best_us = local_cost(s, best, state);
+        for (int c = 0; c < static_cast<int>(all.size()); ++c) {
+          if (!all[static_cast<size_t>(c)].refusal.empty() || c == (*state)[s]) continue;
+          const double us = local_cost(s, c, state);
+          if (us < best_us * (1 - 1e-9)) {
+            best_us = us;
+            best = c;
+          }
+        }
+        changed = changed || best != (*state)[s];
+        (*state)[s] = best;
+      }
+      if (!changed) break;
+    }
+  }
+
+  size_t count_reformats(const std::vector<int>& state) const {
+    size_t count = 0;
+    for (size_t s = 0; s < state.size(); ++s) {
+      const Step& step = program_.steps[s];
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.inputs[i] < 0 || step.problem.inputs[i].constant) continue;
+        count += !same_memory(step.problem.inputs[i], layout_of(step.inputs[i], state),
+                              candidate(s, state[s]).candidate.input_layouts[i]);
+      }
+    }
+    return count;
+  }
+
+ private:
+  const Program& program_;
+  const Choice& choice_;
+  const ChooseOptions& options_;
+  std::vector<std::pair<int, size_t>> producer_;
+  std::vector<std::vector<std::pair<int, size_t>>> consumers_;
+  std::vector<uint8_t> viewed_;
+};
+
+Problem with_layouts(const Problem& problem, const Candidate& candidate) {
+  Problem p = problem;
+  for (size_t i = 0; i < p.inputs.size(); ++i) p.inputs[i].layout = candidate.input_layouts[i];
+  for (size_t o = 0; o < p.outputs.size(); ++o) p.outputs[o].layout = candidate.output_layouts[o];
+  return p;
+}
+
+Status gather_candidates(const Program& program, const std::vector<const Provider*>& providers,
+                         const ChooseOptions& options, Choice* choice) {
+  std::map<std::string, size_t> first_of;  // equal problems are offered and costed once
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    StepReport report;
+    report.step = step.name;
+    if (options.progress && !options.progress(s, program.steps.size(), step.name))
+      return make_error(Code::kCancelled, "cancelled while choosing tactics, at layer {} of {}", s,
+                        program.steps.size());
+    const std::string key = step.problem.key();
+    if (const auto it = first_of.find(key); it != first_of.end()) {
+      report.considered = choice->steps[it->second].considered;
+      report.refused = choice->steps[it->second].refused;
+      choice->steps.push_back(std::move(report));
+      continue;
+    }
+    first_of[key] = s;
+    std::vector<Candidate> offers;
+    for (const Provider* provider : providers)
+      provider->tactics(step.problem, options.limits, &offers, &report.refused);
+    for (Candidate& offer : offers) {
+      Considered considered;
+      considered.candidate = std::move(offer);
+      considered.us = considered.candidate.estimate_us;
+      if (considered.candidate.workspace > options.limits.workspace) {
+        considered.refusal = fmt::format("needs {} bytes of workspace, the limit is {}", considered.candidate.workspace,
+                                         options.limits.workspace);
+      } else if (options.cost) {
+        WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, considered.candidate), s, &considered));
+      }
+      report.considered.push_back(std::move(considered));
+    }
+    const auto usable = [](const Considered& c) { return c.refusal.empty(); };
+    if (std::none_of(report.considered.begin(), report.considered.end(), usable)) {
+      std::string why;
+      for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
+      for (const Considered& c : report.considered)
+        why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
+      return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family), why);
+    }
+    choice->steps.push_back(std::move(report));
+  }
+  return Status();
+}
+
+// Inserts the reformats that the chosen layouts ask for; returns how many.
+size_t insert_reformats(Program* program, const std::vector<const Provider*>& providers, const ChooseOptions& options,
+                        Status* status) {
+  std::vector<Step> steps;
+  std::map<std::pair<int32_t, Layout>, int32_t> converted;
+  std::map<int32_t, std::vector<int32_t>> views_of;
+  std::vector<uint8_t> viewed(program->tensors.size(), 0);
+  for (const PlanTensor& t : program->tensors)
+    if (t.kind == TensorKind::kView) viewed[static_cast<size_t>(t.view_of)] = 1;
+  size_t count = 0;
+  const auto add_reformat = [&](int32_t from, int32_t to, TensorDesc desc) {
+    Step step;
+    const PlanTensor& source = program->tensors[static_cast<size_t>(from)];
+    const PlanTensor& target = program->tensors[static_cast<size_t>(to)];
+    step.name =
+        fmt::format("reformat {} ({} to {})", source.name, layout_name(source.layout), layout_name(target.layout));
+    step.provenance = {source.name};
+    step.problem.family = Family::kReformat;
+    step.problem.num_main = 1;
+    step.problem.acc_dtype = desc.dtype;
+    desc.constant = false;
+    desc.layout = source.layout;
+    step.problem.inputs = {desc};
+    desc.layout = target.layout;
+    step.problem.outputs = {desc};
+    step.inputs = {from};
+    step.outputs = {to};
+    std::vector<Candidate> offers;
+    std::vector<Refusal> refusals;
+    for (const Provider* p : providers) p->tactics(step.problem, options.limits, &offers, &refusals);
+    // Here the layouts are given: only a candidate for exactly these will do.
+    const auto fits = std::find_if(offers.begin(), offers.end(), [&](const Candidate& c) {
+      return c.input_layouts[0] == source.layout && c.output_layouts[0] == target.layout;
+    });
+    if (fits == offers.end()) {
+      *status = unsupported("nobody can {} for {} {}", step.name, dtype_name(desc.dtype), desc.dims.to_string());
+      return;
+    }
+    step.tactic = fits->tactic;
+    step.workspace = fits->workspace;
+    ++count;
+    steps.push_back(std::move(step));
+  };
+  const size_t original = program->steps.size();
+  for (size_t s = 0; s < original; ++s) {
+    Step step = std::move(program->steps[s]);
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const int32_t t = step.inputs[i];
+      if (t < 0 || step.problem.inputs[i].constant) continue;
+      const Layout have = program->tensors[static_cast<size_t>(t)].layout, want = step.problem.inputs[i].layout;
+      if (same_memory(step.problem.inputs[i], have, want)) continue;
+      const auto found = converted.find({t, want});
+      if (found != converted.end()) {
+        step.inputs[i] = found->second;
+        continue;
+      }
+      PlanTensor copy = program->tensors[static_cast<size_t>(t)];
+      copy.name += fmt::format("@{}", layout_name(want));
+      copy.kind = TensorKind::kIntermediate;
+      copy.view_of = -1;
+      copy.constant = -1;
+      copy.values.clear();
+      copy.layout = want;
+      const auto index = static_cast<int32_t>(program->tensors.size());
+      program->tensors.push_back(std::move(copy));
+      add_reformat(t, index, step.problem.inputs[i]);
+      converted[{t, want}] = index;
+      step.inputs[i] = index;
+    }
+    std::vector<std::pair<int32_t, size_t>> back;  // (linear tensor wanted outside, output number)
+    for (size_t o = 0; o < step.outputs.size(); ++o) {
+      const int32_t t = step.outputs[o];
+      if (t < 0) continue;
+      const Layout made = step.problem.outputs[o].layout;
+      const bool outside =
+          program->tensors[static_cast<size_t>(t)].kind == TensorKind::kOutput || viewed[static_cast<size_t>(t)];
+      if (!outside || same_memory(step.problem.outputs[o], Layout::kLinear, made)) {
+        if (!outside) program->tensors[static_cast<size_t>(t)].layout = made;
+        continue;
+      }
+      // The step writes a tensor of its own layout; the one that others see as plain memory is made from it.
+      PlanTensor inner = program->tensors[static_cast<size_t>(t)];
+      inner.name += fmt::format("@{}", layout_name(made));
+      inner.kind = TensorKind::kIntermediate;
+      inner.layout = made;
+      const auto index = static_cast<int32_t>(program->tensors.size());
+      program->tensors.push_back(std::move(inner));
+      converted[{t, made}] = index;
+      step.outputs[o] = index;
+      back.emplace_back(t, o);
+    }
+    const std::vector<int32_t> written = step.outputs;
+    const std::vector<TensorDesc> descs = step.problem.outputs;
+    steps.push_back(std::move(step));
+    for (const auto& [t, o] : back) add_reformat(written[o], t, descs[o]);
+  }
+  program->steps = std::move(steps);
+  return count;
+}
+
+}  // namespace
+
+bool same_memory(const TensorDesc& desc, Layout a, Layout b) {
+  if (a == b) return true;
+  if (desc.constant) return true;  // converted while building
+  if (desc.dims.rank() < 3) return a != Layout::kOpaque && b != Layout::kOpaque;
+  const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
+  if (!plain(a) || !plain(b) || desc.dynamic()) return false;
+  if (desc.dims[1] == 1) return true;
+  for (size_t i = 2; i < desc.dims.size(); ++i)
+    if (desc.dims[i] != 1) return false;
+  return true;
+}
+
+Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
+                              const ChooseOptions& options) {
+  Choice choice;
+  WOOTZ_RETURN_IF_ERROR(gather_candidates(*program, providers, options, &choice));
+  const Search search(*program, choice, options);
+  std::vector<int> best;
+  double best_us = std::numeric_limits<double>::infinity();
+  // Starts: everybody's own favourite, and one for each layout; the cheapest end wins.
+  for (int layout = -1; layout < static_cast<int>(Layout::kOpaque); ++layout) {
+    std::vector<int> state(program->steps.size());
+    for (size_t s = 0; s < state.size(); ++s) state[s] = search.favourite(s, layout);
+    if (layout < 0) choice.reformats_before = search.count_reformats(state);
+    search.improve(&state);
+    const double us = search.total(state);
+    if (us < best_us) {
+      best_us = us;
+      best = std::move(state);
+    }
+  }
+  choice.total_us = best_us;
+  for (size_t s = 0; s < best.size(); ++s) {
+    choice.steps[s].chosen = best[s];
+    const Considered& chosen = choice.steps[s].considered[static_cast<size_t>(best[s])];
+    Step& step = program->steps[s];
+    step.tactic = chosen.candidate.tactic;
+    step.workspace = chosen.candidate.workspace;
+    step.measured_us = chosen.measured ? static_cast<float>(chosen.us) : -1;
+    step.problem = with_layouts(step.problem, chosen.candidate);
+  }
+  Status status;
+  choice.reformats = insert_reformats(program, providers, options, &status);
+  WOOTZ_RETURN_IF_ERROR(status);
+  return choice;
+}
+
+}  // namespace wootz

@@ -1,0 +1,56 @@
+// The graph's choice: one candidate per step and one layout per tensor, with the cost of reformats between them
+// counted.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/program.h"
+
+namespace wootz {
+
+// What was considered for a step, kept as data for reports.
+struct Considered {
+  Candidate candidate;
+  double us = 0;  // measured, or estimated
+  bool measured = false;
+  double error = -1;    // relative difference from the reference, -1: not checked
+  std::string refusal;  // not empty: disqualified, and why
+};
+struct StepReport {
+  std::string step;
+  std::vector<Considered> considered;
+  std::vector<Refusal> refused;  // kernels that did not apply
+  int chosen = -1;               // index into considered
+};
+
+struct ChooseOptions {
+  Limits limits;
+  // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in Considered.
+  // Null: the provider's estimate.
+  std::function<Status(const Problem& problem, size_t step, Considered* candidate)> cost;
+  // Called as steps are costed; false cancels.
+  std::function<bool(size_t done, size_t total, const std::string& step)> progress;
+  double reformat_gb_per_s = 8;  // read + write, for reformats that were not measured
+};
+
+struct Choice {
+  std::vector<StepReport> steps;  // of the steps given, in their order
+  size_t reformats_before = 0;    // if every step were given its own favourite layout
+  size_t reformats = 0;           // inserted
+  double total_us = 0;
+};
+
+// Fills in tactics and layouts and inserts `reformat` steps. Errors: a step nobody offers (with every reason),
+// cancelled.
+Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
+                              const ChooseOptions& options);
+
+// Packs constants as the chosen kernels want them and drops constants that nothing uses any more.
+Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);
+
+// True when both layouts put the elements of such a tensor in the same order (one channel, or one point per channel).
+bool same_memory(const TensorDesc& desc, Layout a, Layout b);
+
+}  // namespace wootz

@@ -1,0 +1,122 @@
+// Constants in the form that the chosen kernels want them.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/tensor.h"
+#include "tuner/choose.h"
+
+namespace wootz {
+namespace {
+
+// A constant operand that a kernel reads in another memory order: rearranged once, here.
+Result<HostTensor> rearrange(const HostTensor& source, Layout layout) {
+  const Dims& dims = source.dims();
+  const int64_t block = layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1;
+  const int64_t channels = dims[1], padded = (channels + block - 1) / block * block;
+  Dims stored = dims;
+  stored[1] = padded;
+  if (dtype_bits(source.dtype()) < 8)
+    return unsupported("a packed {} constant in layout {}", dtype_name(source.dtype()), layout_name(layout));
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor out, HostTensor::allocate(source.dtype(), stored));
+  int64_t inner = 1;
+  for (size_t i = 2; i < dims.size(); ++i) inner *= dims[i];
+  const size_t size = dtype_bytes(source.dtype(), 1);
+  const auto* from = static_cast<const std::byte*>(source.data());
+  auto* to = static_cast<std::byte*>(out.mutable_data());
+  for (int64_t n = 0; n < dims[0]; ++n)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t x = 0; x < inner; ++x) {
+        const int64_t src = (n * channels + c) * inner + x;
+        const int64_t dst = layout == Layout::kChannelsLast
+                                ? (n * inner + x) * channels + c
+                                : ((n * (padded / block) + c / block) * inner + x) * block + c % block;
+        std::copy_n(from + static_cast<size_t>(src) * size, size, to + static_cast<size_t>(dst) * size);
+      }
+  return out;
+}
+
+void drop_unused(Program* program) {
+  std::vector<uint8_t> used(program->constants.size(), 0);
+  std::vector<uint8_t> live(program->tensors.size(), 0);
+  for (const Step& step : program->steps)
+    for (int32_t t : step.inputs)
+      if (t >= 0) live[static_cast<size_t>(t)] = 1;
+  for (const PlanTensor& t : program->tensors)
+    if (t.kind == TensorKind::kView) live[static_cast<size_t>(t.view_of)] = 1;
+  for (size_t t = 0; t < program->tensors.size(); ++t)
+    if (program->tensors[t].kind == TensorKind::kConstant && live[t])
+      used[static_cast<size_t>(program->tensors[t].constant)] = 1;
+  std::vector<PlanConstant> kept;
+  std::vector<int32_t> index(program->constants.size(), -1);
+  for (size_t c = 0; c < program->constants.size(); ++c) {
+    if (!used[c]) continue;
+    index[c] = static_cast<int32_t>(kept.size());
+    kept.push_back(std::move(program->constants[c]));
+  }
+  program->constants = std::move(kept);
+  // Tensors keep their numbers. One that lost its constant becomes an intermediate of no extent that nothing touches.
+  for (PlanTensor& t : program->tensors) {
+    if (t.kind != TensorKind::kConstant) continue;
+    t.constant = index[static_cast<size_t>(t.constant)];
+    if (t.constant < 0) t.kind = TensorKind::kIntermediate;
+  }
+}
+
+}  // namespace
+
+Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits) {
+  for (Step& step : program->steps) {
+    bool any = false;
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      any = any || (step.inputs[i] >= 0 && step.problem.inputs[i].constant);
+    if (!any) continue;
+    const auto provider = std::find_if(providers.begin(), providers.end(),
+                                       [&](const Provider* p) { return step.tactic.provider == p->name(); });
+    if (provider == providers.end())
+      return internal_error("layer '{}' has no provider '{}'", step.name, step.tactic.provider);
+    Result<std::unique_ptr<Kernel>> kernel = (*provider)->create(step.tactic, step.problem, limits);
+    if (!kernel.ok())
+      return kernel.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i] < 0 || !step.problem.inputs[i].constant) continue;
+      const PlanTensor tensor = program->tensors[static_cast<size_t>(step.inputs[i])];
+      if (tensor.kind != TensorKind::kConstant) continue;
+      const PlanConstant source = program->constants[static_cast<size_t>(tensor.constant)];
+      if (source.layout != Layout::kLinear) continue;
+      const HostTensor plain = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
+      Result<std::optional<std::vector<std::byte>>> packed = (*kernel)->pack(static_cast<int>(i), plain);
+      if (!packed.ok())
+        return packed.status().with_prefix(fmt::format("layer '{}': packing '{}'", step.name, source.name));
+      PlanConstant made = source;
+      if (packed->has_value()) {
+        const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(**packed));
+        made.layout = Layout::kOpaque;
+        made.bytes = bytes->size();
+        made.data = bytes->data();
+        made.owner = bytes;
+        step.problem.inputs[i].layout = Layout::kOpaque;
+      } else if (step.problem.inputs[i].layout != Layout::kLinear && source.dims.rank() >= 3 &&
+                 step.problem.inputs[i].layout != Layout::kOpaque) {
+        WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, rearrange(plain, step.problem.inputs[i].layout));
+        const auto keep = std::make_shared<HostTensor>(moved);
+        made.layout = step.problem.inputs[i].layout;
+        made.bytes = keep->bytes();
+        made.data = keep->data();
+        made.owner = keep;
+      } else {
+        continue;
+      }
+      PlanTensor own = tensor;
+      own.layout = made.layout;
+      own.constant = static_cast<int32_t>(program->constants.size());
+      program->constants.push_back(std::move(made));
+      step.inputs[i] = static_cast<int32_t>(program->tensors.size());
+      program->tensors.push_back(std::move(own));
+    }
+  }
+  drop_unused(program);
+  return Status();
+}
+
+}  // namespace wootz
