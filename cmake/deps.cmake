@@ -35,11 +35,7 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 find_library(WOOTZ_HWY_LIB NAMES libhwy.so REQUIRED)
 wootz_bundled(wootz_hwy libhwy.so.1 ${WOOTZ_HWY_LIB})
 
-# oneDNN (GNU OpenMP build), as <oneapi/dnnl/dnnl.hpp>.
-find_path(WOOTZ_DNNL_INCLUDE NAMES oneapi/dnnl/dnnl.hpp HINTS ${WOOTZ_VENV}/include REQUIRED NO_DEFAULT_PATH)
-find_file(WOOTZ_DNNL_LIB NAMES libdnnl.so.3 HINTS ${WOOTZ_VENV}/lib REQUIRED NO_DEFAULT_PATH)
-wootz_bundled(wootz_dnnl libdnnl.so.3 ${WOOTZ_DNNL_LIB})
-target_include_directories(wootz_dnnl SYSTEM INTERFACE ${WOOTZ_DNNL_INCLUDE})
+include(onednn)
 
 # ONNX messages: protobuf-lite from the wheel's .proto, as "onnx/onnx.pb.h", namespace onnx.
 include(protobuf)
@@ -55,7 +51,7 @@ add_custom_command(
 add_library(wootz_onnx_proto STATIC ${onnx_gen}/onnx.pb.cc)
 target_include_directories(wootz_onnx_proto SYSTEM PUBLIC ${WOOTZ_GEN_DIR})
 target_link_libraries(wootz_onnx_proto PUBLIC wootz_protobuf_lite)
-target_compile_options(wootz_onnx_proto PRIVATE -w -g0 -fno-sanitize=undefined)
+target_compile_options(wootz_onnx_proto PRIVATE -w -fno-sanitize=undefined)
 
 # FlatBuffers: header-only for us. wootz_schema(layer file.fbs...) makes "<layer>/<name>_generated.h".
 function(wootz_schema layer)

@@ -1,0 +1,49 @@
+#include "backend/device.h"
+
+#include <nlohmann/json.hpp>
+
+namespace wootz {
+
+std::string DeviceDescription::to_json() const {
+  const nlohmann::ordered_json json = {
+      {"backend", backend}, {"name", name}, {"isa", isa}, {"threads", threads}, {"memory", memory}};
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+namespace {
+
+// A member of the wanted type, when present. False: present and of another type.
+template <typename T, typename Is>
+bool take(const nlohmann::json& json, const char* name, Is is, T* out) {
+  const auto found = json.find(name);
+  if (found == json.end()) return true;
+  if (!((*found).*is)()) return false;
+  *out = found->get<T>();
+  return true;
+}
+
+}  // namespace
+
+Result<DeviceDescription> DeviceDescription::from_json(std::string_view text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return invalid_argument("device description: not a JSON object");
+  DeviceDescription d;
+  int64_t threads = 1;
+  uint64_t memory = 0;
+  using Json = nlohmann::json;
+  const char* wrong = !take(json, "backend", &Json::is_string, &d.backend)         ? "backend"
+                      : !take(json, "name", &Json::is_string, &d.name)             ? "name"
+                      : !take(json, "isa", &Json::is_string, &d.isa)               ? "isa"
+                      : !take(json, "threads", &Json::is_number_integer, &threads) ? "threads"
+                      : !take(json, "memory", &Json::is_number_unsigned, &memory)  ? "memory"
+                                                                                   : nullptr;
+  if (wrong != nullptr) return invalid_argument("device description: member '{}' has the wrong type", wrong);
+  if (d.backend.empty()) return invalid_argument("device description: member 'backend' is missing");
+  if (threads < 1 || threads > 65536)
+    return invalid_argument("device description: {} threads; expected 1 to 65536", threads);
+  d.threads = static_cast<int>(threads);
+  d.memory = static_cast<size_t>(memory);
+  return d;
+}
+
+}  // namespace wootz

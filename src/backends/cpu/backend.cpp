@@ -1,0 +1,74 @@
+#include "backends/cpu/backend.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/own_provider.h"
+#include "base/cpu_info.h"
+#include "base/thread_pool.h"
+#include "omp_shim/omp_shim.h"
+
+namespace wootz {
+namespace cpu {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(DeviceDescription description) : description_(std::move(description)) {}
+  const DeviceDescription& describe() const override { return description_; }
+
+  Result<void*> allocate(size_t bytes, size_t alignment) override {
+    if ((alignment & (alignment - 1)) != 0)
+      return invalid_argument("cpu: alignment {} is not a power of two", alignment);
+    if (alignment < 64) alignment = 64;
+    if (bytes > SIZE_MAX - 2 * alignment) return make_error(Code::kResourceExhausted, "cpu: {} bytes", bytes);
+    void* memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+    if (memory == nullptr) return make_error(Code::kResourceExhausted, "cpu: no memory for {} bytes", bytes);
+    return memory;
+  }
+  void free(void* memory) override { std::free(memory); }
+
+  Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
+    const auto work = [=]() -> Status {
+      if (bytes > 0) std::memmove(to, from, bytes);
+      return {};
+    };
+    return stream == nullptr ? work() : stream->enqueue(work);
+  }
+  Result<std::unique_ptr<Stream>> create_stream() override { return make_host_stream(); }
+
+ private:
+  DeviceDescription description_;
+};
+
+Result<std::shared_ptr<Device>> open_cpu(const DeviceDescription* wanted) {
+  const CpuInfo& info = cpu_info();
+  DeviceDescription d{"cpu", info.name, isa_description(), ThreadPool::process().size(), info.memory};
+  if (wanted != nullptr) {
+    if (wanted->backend != "cpu")
+      return invalid_argument("backend cpu: asked for a device of backend '{}'", wanted->backend);
+    if (wanted->threads > 0) d.threads = wanted->threads;
+  }
+  connect_onednn_threads();
+  return std::shared_ptr<Device>(std::make_shared<CpuDevice>(std::move(d)));
+}
+
+std::vector<const Provider*> cpu_providers() { return {&own_provider()}; }
+
+constexpr Backend kBackend{"cpu", open_cpu, cpu_providers};
+
+int pool_start(int n, void (*f)(void*, int, int), void* context) { return ThreadPool::process().start(n, f, context); }
+void pool_finish(int n) { ThreadPool::process().finish(n); }
+
+}  // namespace
+
+void connect_onednn_threads() {
+  static constexpr wootz_omp_pool kPool{pool_start, pool_finish, max_parallelism};
+  wootz_omp_set_pool(&kPool);
+}
+
+}  // namespace cpu
+
+const Backend& cpu_backend() { return cpu::kBackend; }
+
+}  // namespace wootz

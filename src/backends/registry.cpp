@@ -1,0 +1,28 @@
+// Every backend that this build knows.
+#include "backend/device.h"
+
+namespace wootz {
+
+#define BACKEND(name) const Backend& name##_backend();
+#include "backends/backends.def"
+#undef BACKEND
+
+std::vector<const Backend*> all_backends() {
+  return {
+#define BACKEND(name) &name##_backend(),
+#include "backends/backends.def"
+#undef BACKEND
+  };
+}
+
+Result<const Backend*> find_backend(std::string_view name) {
+  std::string known;
+  for (const Backend* backend : all_backends()) {
+    if (name == backend->name) return backend;
+    known += known.empty() ? "" : ", ";
+    known += backend->name;
+  }
+  return invalid_argument("no backend '{}' in this build; known are: {}", name, known);
+}
+
+}  // namespace wootz
