@@ -16,33 +16,56 @@
 
 namespace nvinfer1 {
 
+/// Type and layout of one input or output of an algorithm. This and the three classes below are valid during the
+/// callback.
 class TRT_DEPRECATED IAlgorithmIOInfo : public INoCopy {
  public:
+  /// Type of the elements.
   virtual DataType getDataType() const noexcept = 0;
+
+  /// In elements; nbDims -1 when they are not fixed.
   virtual Dims getStrides() const noexcept = 0;
+
+  /// The dimension that is vectorised, -1 for none, and how many elements make a vector.
   virtual int64_t getVectorizedDim() const noexcept = 0;
   virtual int64_t getComponentsPerElement() const noexcept = 0;
 };
 
+/// Names an algorithm: the same pair means the same one in every build of this version.
 class TRT_DEPRECATED IAlgorithmVariant : public INoCopy {
  public:
+  /// Family of kernels, and which one of it.
   virtual int64_t getImplementation() const noexcept = 0;
   virtual int64_t getTactic() const noexcept = 0;
 };
 
+/// The layer that an algorithm is for.
 class TRT_DEPRECATED IAlgorithmContext : public INoCopy {
  public:
+  /// Name of the layer.
   virtual const char* getName() const noexcept = 0;
+
+  /// Extents of input or output `index`, inputs first, for one of the profile's shapes.
   virtual Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept = 0;
+
+  /// How many inputs and outputs the layer has.
   virtual int32_t getNbInputs() const noexcept = 0;
   virtual int32_t getNbOutputs() const noexcept = 0;
 };
 
+/// A tactic with its layouts.
 class TRT_DEPRECATED IAlgorithm : public INoCopy {
  public:
+  /// Its name.
   virtual const IAlgorithmVariant& getAlgorithmVariant() const noexcept = 0;
+
+  /// Median time in milliseconds; 0 when it was not timed yet.
   virtual float getTimingMSec() const noexcept = 0;
+
+  /// Scratch memory in bytes.
   virtual std::size_t getWorkspaceSize() const noexcept = 0;
+
+  /// Input or output `index`, inputs first; null when out of range.
   virtual const IAlgorithmIOInfo* getAlgorithmIOInfoByIndex(int32_t index) const noexcept = 0;
 };
 

@@ -12,6 +12,7 @@ namespace nvinfer1 {
 using QuantizationFlags = uint32_t;
 
 enum class QuantizationFlag : int32_t {
+  /// Collect ranges on the network as it was written, rather than after fusion.
   kCALIBRATE_BEFORE_FUSION TRT_DEPRECATED_ENUM = 0,
 };
 
@@ -20,6 +21,7 @@ struct impl::EnumMaxImpl<QuantizationFlag> {
   static constexpr int32_t kVALUE = 1;
 };
 
+/// Operating system and processor that a plan is for.
 enum class RuntimePlatform : int32_t {
   kSAME_AS_BUILD = 0,
   kWINDOWS_AMD64 = 1,
@@ -33,36 +35,69 @@ struct impl::EnumMaxImpl<RuntimePlatform> {
 /// Bits 1U << BuilderFlag.
 using BuilderFlags = uint32_t;
 
+/// Switches of a build. All are off by default, but for kTF32. Precision flags allow a type, and the tuner decides by
+/// time; a strongly typed network ignores them.
 enum class BuilderFlag : int32_t {
+  /// Allow kHALF.
   kFP16 TRT_DEPRECATED_ENUM = 0,
+  /// Allow kINT8, where ranges are known by calibration or setDynamicRange.
   kINT8 TRT_DEPRECATED_ENUM = 1,
+  /// Synchronize and check for errors after every step.
   kDEBUG = 2,
+  /// Layers asked onto a device that cannot run them go to the engine's device.
   kGPU_FALLBACK = 3,
+  /// All weights can be replaced by an IRefitter.
   kREFIT = 4,
+  /// Do not use times of earlier layers of this build.
   kDISABLE_TIMING_CACHE = 5,
+  /// Allow products of kFLOAT with inputs rounded to 10 bits of mantissa, summed in kFLOAT.
   kTF32 = 6,
+  /// Allow kernels for weights with two of each four values zero, where they are.
   kSPARSE_WEIGHTS = 7,
+  /// Refuse what the safety runtime would not run.
   kSAFETY_SCOPE TRT_DEPRECATED_ENUM = 8,
+  /// Types set on layers are binding: fail rather than use others.
   kOBEY_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 9,
+  /// Types set on layers are used where possible, with a warning otherwise.
   kPREFER_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 10,
+  /// No change of layout at inputs and outputs: fail rather than insert one.
   kDIRECT_IO TRT_DEPRECATED_ENUM = 11,
+  /// Fail when an algorithm selector picks nothing.
   kREJECT_EMPTY_ALGORITHMS TRT_DEPRECATED_ENUM = 12,
+  /// The plan can be loaded by later versions: it keeps no code that is tied to this one.
   kVERSION_COMPATIBLE = 13,
+  /// Leave the loader for the above out of the plan.
   kEXCLUDE_LEAN_RUNTIME = 14,
+  /// Allow kFP8.
   kFP8 TRT_DEPRECATED_ENUM = 15,
+  /// Fail when a time is needed that the timing cache does not have.
   kERROR_ON_TIMING_CACHE_MISS = 16,
+  /// Allow kBF16.
   kBF16 TRT_DEPRECATED_ENUM = 17,
+  /// Do not keep compiled kernels in the timing cache.
   kDISABLE_COMPILATION_CACHE = 18,
+  /// Leave refittable weights out of the plan; they come by a refit.
   kSTRIP_PLAN = 19,
+  /// Older name of kSTRIP_PLAN.
   kWEIGHTLESS TRT_DEPRECATED_ENUM = 19,
+  /// Weights can be replaced by the same values only: refit of a stripped plan, with no loss of speed.
   kREFIT_IDENTICAL = 20,
+  /// Weights may stay in host memory and be brought in during inference; see ICudaEngine::setWeightStreamingBudgetV2.
+  /// Strongly typed networks only.
   kWEIGHT_STREAMING = 21,
+  /// Allow kINT4 weights.
   kINT4 TRT_DEPRECATED_ENUM = 22,
+  /// The weights marked by INetworkDefinition::markWeightsRefittable can be replaced.
   kREFIT_INDIVIDUAL = 23,
+  /// No rewriting that is right only in the absence of NaN.
   kSTRICT_NANS = 24,
+  /// Log memory use while building.
   kMONITOR_MEMORY = 25,
+  /// Allow kFP4.
   kFP4 TRT_DEPRECATED_ENUM = 26,
+  /// The timing cache takes and honours edits; see ITimingCache::update.
   kEDITABLE_TIMING_CACHE = 27,
+  /// An output element does not depend on where along an outer axis it lies.
   kDISTRIBUTIVE_INDEPENDENCE = 28,
 };
 
@@ -71,12 +106,16 @@ struct impl::EnumMaxImpl<BuilderFlag> {
   static constexpr int32_t kVALUE = 29;
 };
 
+/// Memory whose use a build limits. Those of DLA have no meaning here.
 enum class MemoryPoolType : int32_t {
+  /// Scratch memory of a step; all of the device's memory by default.
   kWORKSPACE = 0,
   kDLA_MANAGED_SRAM = 1,
   kDLA_LOCAL_DRAM = 2,
   kDLA_GLOBAL_DRAM = 3,
+  /// Device memory that timing a tactic may take; all of it by default.
   kTACTIC_DRAM = 4,
+  /// Shared memory of a thread block; what the device has by default.
   kTACTIC_SHARED_MEMORY = 5,
 };
 
@@ -85,10 +124,15 @@ struct impl::EnumMaxImpl<MemoryPoolType> {
   static constexpr int32_t kVALUE = 6;
 };
 
+/// Features that may still change.
 enum class PreviewFeature : int32_t {
+  /// Always on: several contexts may use one profile.
   kPROFILE_SHARING_0806 TRT_DEPRECATED_ENUM = 0,
+  /// Plugins whose outputs overwrite inputs.
   kALIASED_PLUGIN_IO_10_03 = 1,
+  /// updateDeviceMemorySizeForShapes gives exact sizes.
   kRUNTIME_ACTIVATION_RESIZE_10_10 = 2,
+  /// Layers that span devices.
   kMULTIDEVICE_RUNTIME_10_16 = 3,
 };
 
@@ -97,9 +141,13 @@ struct impl::EnumMaxImpl<PreviewFeature> {
   static constexpr int32_t kVALUE = 4;
 };
 
+/// GPUs that a plan runs on.
 enum class HardwareCompatibilityLevel : int32_t {
+  /// The model it was built for.
   kNONE = 0,
+  /// Compute capability 8.0 and later.
   kAMPERE_PLUS = 1,
+  /// All of the same compute capability.
   kSAME_COMPUTE_CAPABILITY = 2,
 };
 
@@ -108,7 +156,9 @@ struct impl::EnumMaxImpl<HardwareCompatibilityLevel> {
   static constexpr int32_t kVALUE = 3;
 };
 
+/// How much time goes into tiling steps across each other, for the sake of the cache.
 enum class TilingOptimizationLevel : int32_t {
+  /// None.
   kNONE = 0,
   kFAST = 1,
   kMODERATE = 2,

@@ -1,5 +1,5 @@
-// cudaStream_t and cudaEvent_t, the only CUDA names in the public API. With a CUDA toolkit on the include path they come
-// from its header, so that clients get the toolkit's whole runtime API as they expect; without one (or with
+// cudaStream_t and cudaEvent_t, the only CUDA names in the public API. With a CUDA toolkit on the include path they
+// come from its header, so that clients get the toolkit's whole runtime API as they expect; without one (or with
 // WOOTZ_NO_CUDA_HEADERS) the same opaque handles are declared here. Both ways give the same types.
 #pragma once
 

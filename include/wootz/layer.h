@@ -12,6 +12,7 @@ namespace nvinfer1 {
 
 class ITensor;
 
+/// Kind of a layer: which class to static_cast an ILayer* to.
 enum class LayerType : int32_t {
   kCONVOLUTION = 0,
   kCAST = 1,
@@ -77,26 +78,50 @@ struct impl::EnumMaxImpl<LayerType> {
   static constexpr int32_t kVALUE = 57;
 };
 
+/// A layer of a network, made by INetworkDefinition's add... methods and owned by the network; do not delete it. What
+/// does not fit together (ranks, types, extents) is logged when seen and fails the build. As with the network, one
+/// thread at a time.
 class ILayer : public INoCopy {
  public:
+  /// Which of the layer classes this is.
   virtual LayerType getType() const noexcept = 0;
+
+  /// Name, copied, under 4096 bytes; in all messages, in the profiler and in the inspector. Best kept distinct.
   virtual void setName(const char* name) noexcept = 0;
   virtual const char* getName() const noexcept = 0;
+
+  /// Number of inputs in use, and one of them; null when out of range or optional and not given.
   virtual int32_t getNbInputs() const noexcept = 0;
   virtual ITensor* getInput(int32_t index) const noexcept = 0;
+
+  /// Number of outputs, and one of them; null when out of range.
   virtual int32_t getNbOutputs() const noexcept = 0;
   virtual ITensor* getOutput(int32_t index) const noexcept = 0;
+
+  /// Replaces input `index`; an index past the last adds an optional input, where the layer has one. What each index
+  /// means, the class of the layer says. Shapes and types that followed from the old tensor are inferred again.
   virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
+
+  /// Type to compute in, where the network is not strongly typed: a wish that
+  /// BuilderFlag::kPREFER_PRECISION_CONSTRAINTS or kOBEY_PRECISION_CONSTRAINTS gives weight to. Unset, the tuner
+  /// chooses.
   TRT_DEPRECATED virtual void setPrecision(DataType dataType) noexcept = 0;
   virtual DataType getPrecision() const noexcept = 0;
   TRT_DEPRECATED virtual bool precisionIsSet() const noexcept = 0;
   TRT_DEPRECATED virtual void resetPrecision() noexcept = 0;
+
+  /// Type of output `index`, where the network is not strongly typed; weighed as for setPrecision. Unset, it is
+  /// inferred.
   TRT_DEPRECATED virtual void setOutputType(int32_t index, DataType dataType) noexcept = 0;
   virtual DataType getOutputType(int32_t index) const noexcept = 0;
   TRT_DEPRECATED virtual bool outputTypeIsSet(int32_t index) const noexcept = 0;
   TRT_DEPRECATED virtual void resetOutputType(int32_t index) noexcept = 0;
+
+  /// Any text, copied, that the inspector shows with the layer; empty by default.
   virtual void setMetadata(const char* metadata) noexcept = 0;
   virtual const char* getMetadata() const noexcept = 0;
+
+  /// How many devices a distributed layer spans; 1 by default. False when the layer cannot.
   virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
   virtual int32_t getNbRanks() const noexcept = 0;
 };

@@ -4,7 +4,7 @@
 #include "NvInferVersion.h"
 
 /// One number for a version: 10.16.0 is 101600.
-#define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major) * 10000L + (minor) * 100L + (patch) * 1L)
+#define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major)*10000L + (minor)*100L + (patch)*1L)
 #define NV_TENSORRT_VERSION NV_TENSORRT_VERSION_INT(NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)
 
 // Linkage of the C entry points. TENSORRT_BUILD_LIB is set while the library itself is compiled.

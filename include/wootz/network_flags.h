@@ -12,8 +12,11 @@ namespace nvinfer1 {
 using NetworkDefinitionCreationFlags = uint32_t;
 
 enum class NetworkDefinitionCreationFlag : int32_t {
+  /// Always so; ignored.
   kEXPLICIT_BATCH TRT_DEPRECATED_ENUM = 0,
+  /// Types follow from the inputs and the layers alone: precision flags, setPrecision and setOutputType have no say.
   kSTRONGLY_TYPED = 1,
+  /// For Python plugins that have both: compile when first run, or while building.
   kPREFER_JIT_PYTHON_PLUGINS = 2,
   kPREFER_AOT_PYTHON_PLUGINS = 3,
 };

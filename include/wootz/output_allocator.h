@@ -21,10 +21,10 @@ class IOutputAllocator : public IVersionedInterface {
   InterfaceInfo getInterfaceInfo() const noexcept override { return {"IOutputAllocator", 1, 0}; }
 
   /// Memory of at least `size` bytes, aligned to `alignment`, for the named output; `currentMemory` is what
-  /// setTensorAddress or the previous call gave, and may be returned again. Null fails the inference. A non-null pointer
-  /// is expected even for size 0.
-  TRT_DEPRECATED virtual void* reallocateOutput(const char* /*tensorName*/, void* /*currentMemory*/,
-                                                uint64_t /*size*/, uint64_t /*alignment*/) noexcept {
+  /// setTensorAddress or the previous call gave, and may be returned again. Null fails the inference. A non-null
+  /// pointer is expected even for size 0.
+  TRT_DEPRECATED virtual void* reallocateOutput(const char* /*tensorName*/, void* /*currentMemory*/, uint64_t /*size*/,
+                                                uint64_t /*alignment*/) noexcept {
     return nullptr;
   }
 

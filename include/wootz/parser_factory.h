@@ -41,8 +41,7 @@ inline IParser* createParser(nvinfer1::INetworkDefinition& network, nvinfer1::IL
 
 /// A parser that hands a model's weights to `refitter`; owned by the caller, outlived by the refitter. Null on failure.
 inline IParserRefitter* createParserRefitter(nvinfer1::IRefitter& refitter, nvinfer1::ILogger& logger) noexcept {
-  return static_cast<IParserRefitter*>(
-      createNvOnnxParserRefitter_INTERNAL(&refitter, &logger, NV_ONNX_PARSER_VERSION));
+  return static_cast<IParserRefitter*>(createNvOnnxParserRefitter_INTERNAL(&refitter, &logger, NV_ONNX_PARSER_VERSION));
 }
 
 }  // namespace

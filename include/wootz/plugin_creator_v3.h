@@ -13,8 +13,8 @@ class IPluginCreatorV3One : public IPluginCreatorInterface {
  public:
   InterfaceInfo getInterfaceInfo() const noexcept override { return InterfaceInfo{"PLUGIN CREATOR_V3ONE", 1, 0}; }
 
-  /// A plugin named `name`. In the build phase `fc` holds attributes as getFieldNames lists them; in the runtime phase it
-  /// holds what the plugin's getFieldsToSerialize gave. The caller owns the plugin. Null on failure.
+  /// A plugin named `name`. In the build phase `fc` holds attributes as getFieldNames lists them; in the runtime phase
+  /// it holds what the plugin's getFieldsToSerialize gave. The caller owns the plugin. Null on failure.
   virtual IPluginV3* createPlugin(const AsciiChar* name, const PluginFieldCollection* fc,
                                   TensorRTPhase phase) noexcept = 0;
 

@@ -19,4 +19,5 @@ class PluginRegistrar {
 }  // namespace nvinfer1
 
 /// At namespace scope, for a default-constructible creator class.
-#define REGISTER_TENSORRT_PLUGIN(name) static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}
+#define REGISTER_TENSORRT_PLUGIN(name) \
+  static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}

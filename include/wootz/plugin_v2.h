@@ -174,8 +174,7 @@ class TRT_DEPRECATED IPluginCreator : public IPluginCreatorInterface {
   virtual IPluginV2* createPlugin(const AsciiChar* name, const PluginFieldCollection* fc) noexcept = 0;
 
   /// A plugin from what IPluginV2::serialize wrote. Null on failure.
-  virtual IPluginV2* deserializePlugin(const AsciiChar* name, const void* serialData,
-                                       size_t serialLength) noexcept = 0;
+  virtual IPluginV2* deserializePlugin(const AsciiChar* name, const void* serialData, size_t serialLength) noexcept = 0;
 
   /// Namespace; the string is copied.
   virtual void setPluginNamespace(const AsciiChar* pluginNamespace) noexcept = 0;

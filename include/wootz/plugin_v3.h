@@ -65,8 +65,8 @@ class IPluginV3OneBuild : public IPluginCapability {
                                   int32_t nbShapeInputs, DimsExprs* outputs, int32_t nbOutputs,
                                   IExprBuilder& exprBuilder) noexcept = 0;
 
-  /// Whether type and format of entry `pos` of inOut (inputs, then outputs) are acceptable, given the entries before it.
-  /// Entries after it must not be read.
+  /// Whether type and format of entry `pos` of inOut (inputs, then outputs) are acceptable, given the entries before
+  /// it. Entries after it must not be read.
   virtual bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* inOut, int32_t nbInputs,
                                          int32_t nbOutputs) noexcept = 0;
 

@@ -7,9 +7,13 @@
 
 namespace nvinfer1 {
 
+/// What inspector, profiler and NVTX are told; chosen when building, and stored in the plan.
 enum class ProfilingVerbosity : int32_t {
+  /// Names of steps, and the layers that each came from.
   kLAYER_NAMES_ONLY = 0,
+  /// Nothing.
   kNONE = 1,
+  /// Also shapes, types, formats, tactics, and why they were chosen.
   kDETAILED = 2,
 };
 

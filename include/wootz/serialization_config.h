@@ -22,10 +22,14 @@ struct impl::EnumMaxImpl<SerializationFlag> {
   static constexpr int32_t kVALUE = 3;
 };
 
+/// Options of ICudaEngine::serializeWithConfig; made by ICudaEngine::createSerializationConfig, owned by the caller.
 class ISerializationConfig : public INoCopy {
  public:
+  /// Replaces all flags. False for unknown bits.
   virtual bool setFlags(SerializationFlags serializationFlags) noexcept = 0;
   virtual SerializationFlags getFlags() const noexcept = 0;
+
+  /// Clears, sets and reads one flag. All are clear by default.
   virtual bool clearFlag(SerializationFlag serializationFlag) noexcept = 0;
   virtual bool setFlag(SerializationFlag serializationFlag) noexcept = 0;
   virtual bool getFlag(SerializationFlag serializationFlag) const noexcept = 0;

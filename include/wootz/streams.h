@@ -67,7 +67,8 @@ class IStreamReaderV2 : public IVersionedInterface {
   InterfaceInfo getInterfaceInfo() const noexcept override { return InterfaceInfo{"IStreamReaderV2", 1, 0}; }
 
   /// Writes the next `nbBytes` bytes to `destination`, host or device memory, in order with `stream`: the library
-  /// synchronizes it before it looks at the bytes. Returns how many there were, fewer only at the end; negative on error.
+  /// synchronizes it before it looks at the bytes. Returns how many there were, fewer only at the end; negative on
+  /// error.
   virtual int64_t read(void* destination, int64_t nbBytes, cudaStream_t stream) noexcept = 0;
 
   /// Moves the position to `offset` bytes from `where`. False leaves the position where it was.

@@ -8,11 +8,17 @@
 
 namespace nvinfer1 {
 
+/// Origin of tactics, for IBuilderConfig::setTacticSources.
 enum class TacticSource : int32_t {
+  /// Superseded by kCUBLAS_LT.
   kCUBLAS TRT_DEPRECATED_ENUM = 0,
+  /// cuBLASLt.
   kCUBLAS_LT TRT_DEPRECATED_ENUM = 1,
+  /// cuDNN.
   kCUDNN TRT_DEPRECATED_ENUM = 2,
+  /// Convolutions that skip work at the borders by masks.
   kEDGE_MASK_CONVOLUTIONS = 3,
+  /// Kernels generated and compiled while building.
   kJIT_CONVOLUTIONS = 4,
 };
 

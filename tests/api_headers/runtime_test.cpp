@@ -37,8 +37,7 @@ static_assert(int(PluginCapabilityType::kRUNTIME) == 2);
 
 // Held in unique_ptr by every client, and ended by delete.
 template <typename T>
-constexpr bool kOwnable =
-    std::has_virtual_destructor_v<T> && std::is_nothrow_destructible_v<T> && std::is_abstract_v<T>;
+constexpr bool kOwnable = std::has_virtual_destructor_v<T>&& std::is_nothrow_destructible_v<T>&& std::is_abstract_v<T>;
 static_assert(kOwnable<IRuntime> && kOwnable<ICudaEngine> && kOwnable<IExecutionContext> && kOwnable<IHostMemory>);
 static_assert(kOwnable<IRefitter> && kOwnable<IEngineInspector> && kOwnable<ISerializationConfig>);
 static_assert(kOwnable<IRuntimeConfig>);

@@ -6,8 +6,10 @@
 
 namespace nvinfer1 {
 
+/// Activation between the two products of an expert.
 enum class MoEActType : int32_t {
   kNONE = 0,
+  /// x * sigmoid(x).
   kSILU = 1,
 };
 
@@ -16,22 +18,35 @@ struct impl::EnumMaxImpl<MoEActType> {
   static constexpr int32_t kVALUE = 2;
 };
 
+/// Mixture of experts: each token goes through its selected experts, weighted by their scores. Inputs: 0 hidden states
+/// [batch, sequence, width], 1 the experts selected and 2 their scores [batch, sequence, k].
 class IMoELayer : public ILayer {
  public:
+  /// Weights of gated experts: down(act(gate(x)) * up(x)), stacked by expert.
   virtual void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
                                MoEActType activationType) noexcept = 0;
+
+  /// Biases of the three products.
   virtual void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases, ITensor& fcDownBiases) noexcept = 0;
+
+  /// Activation of the gate.
   virtual void setActivationType(MoEActType activationType) noexcept = 0;
   virtual MoEActType getActivationType() const noexcept = 0;
+
+  /// Quantizes the input of the down product with a fixed scale, or with scales found during inference.
   virtual void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept = 0;
   virtual void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType, const Dims& blockShape,
                                           DataType dynQOutputScaleType) noexcept = 0;
+
+  /// The choices made by the two above, one by one.
   virtual void setQuantizationToType(DataType type) noexcept = 0;
   virtual DataType getQuantizationToType() const noexcept = 0;
   virtual void setQuantizationBlockShape(const Dims& blockShape) noexcept = 0;
   virtual Dims getQuantizationBlockShape() const noexcept = 0;
   virtual void setDynQOutputScaleType(DataType type) noexcept = 0;
   virtual DataType getDynQOutputScaleType() const noexcept = 0;
+
+  /// Parameters of the gated activation: values clamped to [-limit, limit], x * sigmoid(alpha * x) * (up + beta).
   virtual void setSwigluParams(float limit, float alpha, float beta) noexcept = 0;
   virtual void setSwigluParamLimit(float limit) noexcept = 0;
   virtual float getSwigluParamLimit() const noexcept = 0;
@@ -39,6 +54,8 @@ class IMoELayer : public ILayer {
   virtual float getSwigluParamAlpha() const noexcept = 0;
   virtual void setSwigluParamBeta(float beta) noexcept = 0;
   virtual float getSwigluParamBeta() const noexcept = 0;
+
+  /// Replaces input `index`; see the class.
   void setInput(int32_t index, ITensor& tensor) noexcept override = 0;
 };
 

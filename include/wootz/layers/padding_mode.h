@@ -7,10 +7,17 @@
 
 namespace nvinfer1 {
 
+/// Given input extent I, padding before and after P0 and P1, window extent W counted with dilation, stride S: how the
+/// output extent follows.
 enum class PaddingMode : int32_t {
+  /// floor((I + P0 + P1 - W) / S) + 1.
   kEXPLICIT_ROUND_DOWN = 0,
+  /// ceil((I + P0 + P1 - W) / S) + 1.
   kEXPLICIT_ROUND_UP = 1,
+  /// ceil(I / S), padded evenly, with what is left over after the image. Explicit padding is ignored; so for
+  /// kSAME_LOWER.
   kSAME_UPPER = 2,
+  /// ceil(I / S), with what is left over before the image.
   kSAME_LOWER = 3,
 };
 

@@ -10,13 +10,17 @@
 
 namespace nvinfer1 {
 
+/// A custom layer by a V2 plugin.
 class TRT_DEPRECATED IPluginV2Layer : public ILayer {
  public:
+  /// The network's own clone of the plugin.
   virtual IPluginV2& getPlugin() noexcept = 0;
 };
 
+/// A custom layer by a V3 plugin.
 class IPluginV3Layer : public ILayer {
  public:
+  /// The network's own clone of the plugin.
   virtual IPluginV3& getPlugin() noexcept = 0;
 };
 
