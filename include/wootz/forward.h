@@ -1,4 +1,5 @@
-// Forward declarations of every class that clients name, so that each can be mentioned after any umbrella header.
+// Forward declarations of the classes and flag types that clients name, so that each can be mentioned after any
+// umbrella header.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,10 @@
 namespace nvinfer1 {
 
 class IActivationLayer;
+class IAlgorithm;
+class IAlgorithmContext;
+class IAlgorithmIOInfo;
+class IAlgorithmVariant;
 class IAssertionLayer;
 class IAttention;
 class IAttentionBoundaryLayer;
@@ -39,6 +44,7 @@ class IIfConditional;
 class IIfConditionalBoundaryLayer;
 class IIfConditionalInputLayer;
 class IIfConditionalOutputLayer;
+class IInt8Calibrator;
 class IIteratorLayer;
 class IKVCacheUpdateLayer;
 class ILRNLayer;
@@ -58,6 +64,11 @@ class IOptimizationProfile;
 class IPaddingLayer;
 class IParametricReLULayer;
 class IPluginRegistry;
+class IPluginV2;
+class IPluginV2DynamicExt;
+class IPluginV2Ext;
+class IPluginV2IOExt;
+class IPluginV2Layer;
 class IPluginV3Layer;
 class IPoolingLayer;
 class IQuantizeLayer;
@@ -85,5 +96,61 @@ class ITopKLayer;
 class ITripLimitLayer;
 class IUnaryLayer;
 class IUnsqueezeLayer;
+
+namespace v_1_0 {
+class IAlgorithmSelector;
+class IDebugListener;
+class IGpuAllocator;
+class IGpuAsyncAllocator;
+class IInt8EntropyCalibrator;
+class IInt8EntropyCalibrator2;
+class IInt8LegacyCalibrator;
+class IInt8MinMaxCalibrator;
+class IOutputAllocator;
+class IPluginCapability;
+class IPluginCreator;
+class IPluginCreatorInterface;
+class IPluginCreatorV3One;
+class IPluginResource;
+class IPluginV3;
+class IProfiler;
+class IProgressMonitor;
+class IStreamReader;
+class IStreamReaderV2;
+class IStreamWriter;
+class TimingCacheKey;
+class TimingCacheValue;
+}  // namespace v_1_0
+
+using IAlgorithmSelector = v_1_0::IAlgorithmSelector;
+using IDebugListener = v_1_0::IDebugListener;
+using IGpuAllocator = v_1_0::IGpuAllocator;
+using IGpuAsyncAllocator = v_1_0::IGpuAsyncAllocator;
+using IInt8EntropyCalibrator = v_1_0::IInt8EntropyCalibrator;
+using IInt8EntropyCalibrator2 = v_1_0::IInt8EntropyCalibrator2;
+using IInt8LegacyCalibrator = v_1_0::IInt8LegacyCalibrator;
+using IInt8MinMaxCalibrator = v_1_0::IInt8MinMaxCalibrator;
+using IOutputAllocator = v_1_0::IOutputAllocator;
+using IPluginCapability = v_1_0::IPluginCapability;
+using IPluginCreator = v_1_0::IPluginCreator;
+using IPluginCreatorInterface = v_1_0::IPluginCreatorInterface;
+using IPluginCreatorV3One = v_1_0::IPluginCreatorV3One;
+using IPluginResource = v_1_0::IPluginResource;
+using IPluginV3 = v_1_0::IPluginV3;
+using IProfiler = v_1_0::IProfiler;
+using IProgressMonitor = v_1_0::IProgressMonitor;
+using IStreamReader = v_1_0::IStreamReader;
+using IStreamReaderV2 = v_1_0::IStreamReaderV2;
+using IStreamWriter = v_1_0::IStreamWriter;
+using TimingCacheKey = v_1_0::TimingCacheKey;
+using TimingCacheValue = v_1_0::TimingCacheValue;
+
+using BuilderFlags = uint32_t;
+using NetworkDefinitionCreationFlags = uint32_t;
+using QuantizationFlags = uint32_t;
+using SerializationFlags = uint32_t;
+using TacticSources = uint32_t;
+using TempfileControlFlags = uint32_t;
+using TensorFormats = uint32_t;
 
 }  // namespace nvinfer1
