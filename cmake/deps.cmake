@@ -51,7 +51,7 @@ add_custom_command(
 add_library(wootz_onnx_proto STATIC ${onnx_gen}/onnx.pb.cc)
 target_include_directories(wootz_onnx_proto SYSTEM PUBLIC ${WOOTZ_GEN_DIR})
 target_link_libraries(wootz_onnx_proto PUBLIC wootz_protobuf_lite)
-target_compile_options(wootz_onnx_proto PRIVATE -w -fno-sanitize=undefined)
+target_compile_options(wootz_onnx_proto PRIVATE -w -g0 -fno-sanitize=undefined)
 
 # FlatBuffers: header-only for us. wootz_schema(layer file.fbs...) makes "<layer>/<name>_generated.h".
 function(wootz_schema layer)

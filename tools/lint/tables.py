@@ -6,7 +6,7 @@ import re
 # A table line: MACRO(name, ...). The name of an entry is its first argument, bare or quoted.
 ENTRY = re.compile(r'^\s*([A-Z][A-Z0-9_]*)\s*\(\s*"?([A-Za-z0-9_]+)"?\s*[,)]')
 # What gives an op its meaning as a computation.
-REFERENCE = re.compile(r"reference|expression|pointwise")
+REFERENCE = re.compile(r"reference|expression|pointwise|expand")
 CODE = (".cpp", ".cu", ".h", ".cuh")
 
 
@@ -51,7 +51,7 @@ def check_ops(root: pathlib.Path) -> tuple[list[str], list[str]]:
             errors.append(f"{here} src/ops/{room}/ has neither *_test.cpp nor *_cases.cpp")
         code = "".join(f.read_text() for f in folder.iterdir() if f.suffix in CODE and "_test." not in f.name)
         if not REFERENCE.search(code):
-            errors.append(f"{here} src/ops/{room}/ defines no reference (nor a pointwise expression)")
+            errors.append(f"{here} src/ops/{room}/ defines no reference (nor a pointwise expression, nor an expansion)")
     for folder in sorted(p for p in ops.iterdir() if p.is_dir()):
         if folder.name not in named and is_op_room(folder):
             errors.append(f"src/ops/{folder.name}:1: ops: the room has no line in ops.def")
