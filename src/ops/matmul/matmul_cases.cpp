@@ -1,0 +1,54 @@
+#include "ops/room_table.h"
+
+namespace wootz::ops {
+
+void matmul_cases(CaseList& list) {
+  struct Case {
+    const char* name;
+    Dims a, b, c;
+    AttrMap attrs;
+    bool weights = true;  // b and c constant
+    DType dtype = DType::kF32;
+  };
+  const AttrMap trans_a{{"trans_a", int64_t{1}}}, trans_b{{"trans_b", int64_t{1}}};
+  const Case cases[] = {
+      {"matmul/square", {64, 64}, {64, 64}, {}, {}},
+      {"matmul/odd", {13, 37}, {37, 19}, {19}, {}},
+      {"matmul/row", {1, 256}, {256, 100}, {100}, {}},
+      {"matmul/column", {50, 33}, {33, 1}, {}, {}},
+      {"matmul/trans_b", {7, 40}, {24, 40}, {24}, trans_b},
+      {"matmul/trans_a", {40, 7}, {40, 24}, {7, 1}, trans_a},
+      {"matmul/trans_both", {40, 7}, {24, 40}, {7, 24}, {{"trans_a", int64_t{1}}, {"trans_b", int64_t{1}}}},
+      {"matmul/alpha", {9, 16}, {16, 8}, {1, 8}, {{"alpha", 0.25}}},
+      {"matmul/tokens", {2, 17, 48}, {48, 96}, {96}, {}},
+      {"matmul/batched", {2, 3, 17, 32}, {2, 3, 32, 17}, {}, {}, false},
+      {"matmul/batched_trans_b", {2, 3, 17, 32}, {2, 3, 19, 32}, {}, trans_b, false},
+      {"matmul/broadcast_batch", {4, 1, 5, 8}, {3, 8, 6}, {}, {}, false},
+      {"matmul/mask_term", {2, 3, 5, 8}, {2, 3, 8, 6}, {2, 1, 1, 6}, {}, false},
+      {"matmul/vectors", {11}, {11}, {}, {}, false},
+      {"matmul/vector_matrix", {11}, {3, 11, 5}, {}, {}, false},
+      {"matmul/f16", {8, 64}, {64, 32}, {32}, {}, true, DType::kF16},
+      {"matmul/bf16", {8, 64}, {64, 32}, {32}, {}, true, DType::kBF16},
+      {"matmul/f64", {8, 20}, {20, 9}, {9}, {}, true, DType::kF64},
+      {"matmul/i32", {4, 6}, {6, 5}, {5}, {}, false, DType::kI32},
+      {"matmul/inner_zero", {4, 0}, {0, 5}, {5}, {}, false},
+  };
+  for (const Case& c : cases) {
+    std::vector<HostTensor> inputs{list.random(c.dtype, c.a), list.random(c.dtype, c.b)};
+    if (!c.c.empty()) inputs.push_back(list.random(c.dtype, c.c));
+    const size_t k_axis = c.a.rank() == 1 ? 0 : c.a.size() - (c.attrs.count("trans_a") ? 2u : 1u);
+    list.add(c.name, "MatMul", std::move(inputs), c.attrs, 1, {false, c.weights, c.weights}, std::max<int64_t>(c.a[k_axis], 1));
+  }
+  for (const DType x : {DType::kU8, DType::kI8}) {
+    list.add(std::string("matmul/quantized_") + dtype_name(x), "MatMul",
+             {list.random(x, {5, 64}, -100, 100), list.random(DType::kI8, {64, 4}, -100, 100), list.random(DType::kF32, {4})},
+             {{"x_scale", std::vector<double>{0.02}}, {"x_zero", std::vector<double>{3}}, {"w_scale", std::vector<double>{.01, .02, .03, .04}}},
+             1, {false, true, true}, 64);
+  }
+  list.add("matmul_integer/zero_points", "MatMulInteger",
+           {list.random(DType::kU8, {2, 5, 16}, 0, 255), list.random(DType::kI8, {16, 7}, -128, 127),
+            HostTensor::scalar<uint8_t>(9), list.random(DType::kI8, {7}, -9, 9)},
+           {}, 1, {false, true, true, true});
+}
+
+}  // namespace wootz::ops
