@@ -27,7 +27,9 @@ Value* Composer::cast(Value* a, DType to) {
   return op("Cast", {a}, {{"to", std::string(dtype_name(to))}});
 }
 
-Value* Composer::transpose(Value* a, std::vector<int64_t> perm) { return op("Transpose", {a}, {{"perm", std::move(perm)}}); }
+Value* Composer::transpose(Value* a, std::vector<int64_t> perm) {
+  return op("Transpose", {a}, {{"perm", std::move(perm)}});
+}
 
 Value* Composer::reshape(Value* a, std::vector<int64_t> dims) {
   if (failed()) return nullptr;

@@ -23,11 +23,16 @@ void narrow(HostTensor* tensor, int64_t begin, std::span<const double> values) {
 
 void load_f64(const HostTensor& tensor, int64_t begin, std::span<double> out) {
   switch (tensor.dtype()) {
-    case DType::kF32: return widen<float>(tensor, begin, out);
-    case DType::kF64: return widen<double>(tensor, begin, out);
-    case DType::kI8: return widen<int8_t>(tensor, begin, out);
-    case DType::kU8: return widen<uint8_t>(tensor, begin, out);
-    case DType::kI32: return widen<int32_t>(tensor, begin, out);
+    case DType::kF32:
+      return widen<float>(tensor, begin, out);
+    case DType::kF64:
+      return widen<double>(tensor, begin, out);
+    case DType::kI8:
+      return widen<int8_t>(tensor, begin, out);
+    case DType::kU8:
+      return widen<uint8_t>(tensor, begin, out);
+    case DType::kI32:
+      return widen<int32_t>(tensor, begin, out);
     default:
       for (size_t i = 0; i < out.size(); ++i) out[i] = tensor.get_f64(begin + static_cast<int64_t>(i));
   }
@@ -74,7 +79,7 @@ void add_four_rows(int64_t n, const double* a, const double* const* b, double* c
 
 void matmul_accumulate(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c) {
   constexpr int64_t kColumns = 512, kRows = 4;  // a block of b stays in cache over all rows of a
-  if (n == 1) {  // a matrix times a vector: plain dot products
+  if (n == 1) {                                 // a matrix times a vector: plain dot products
     for (int64_t i = 0; i < m; ++i) {
       double sum = 0;
       for (int64_t p = 0; p < k; ++p) sum += a[i * k + p] * b[p];
@@ -102,7 +107,10 @@ void matmul_accumulate(int64_t m, int64_t n, int64_t k, const double* a, const d
 }
 
 StridedWalk::StridedWalk(const Dims& dims, std::vector<Dims> strides)
-    : dims_(dims), position_(Dims::filled(dims.rank(), 0)), strides_(std::move(strides)), offsets_(strides_.size(), 0) {}
+    : dims_(dims),
+      position_(Dims::filled(dims.rank(), 0)),
+      strides_(std::move(strides)),
+      offsets_(strides_.size(), 0) {}
 
 void StridedWalk::next() {
   for (size_t axis = dims_.size(); axis-- > 0;) {

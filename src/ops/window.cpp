@@ -11,13 +11,13 @@ Status read_list(const Node& node, const char* name, int count, int64_t smallest
   const std::vector<int64_t> values = node.attr_ints(name);
   if (values.empty()) return {};
   if (values.size() != static_cast<size_t>(count))
-    return invalid_argument("node '{}' ({}): attribute {} has {} values; {} are needed", node.name(), node.op().name, name,
-                            values.size(), count);
+    return invalid_argument("node '{}' ({}): attribute {} has {} values; {} are needed", node.name(), node.op().name,
+                            name, values.size(), count);
   for (int i = 0; i < count; ++i) {
     const int64_t v = values[static_cast<size_t>(i)];
     if (v < smallest || v > kLargest)
-      return invalid_argument("node '{}' ({}): attribute {} holds {}, outside [{}, {}]", node.name(), node.op().name, name,
-                              v, smallest, kLargest);
+      return invalid_argument("node '{}' ({}): attribute {} holds {}, outside [{}, {}]", node.name(), node.op().name,
+                              name, v, smallest, kLargest);
     out[i] = v;
   }
   return {};
@@ -40,9 +40,12 @@ Result<Window> read_window(const Node& node, int rank) {
   }
   w.ceil_mode = node.attr_int("ceil_mode") != 0;
   const std::string mode = node.attr_string("auto_pad");
-  if (mode == "SAME_UPPER") w.auto_pad = AutoPad::kSameUpper;
-  else if (mode == "SAME_LOWER") w.auto_pad = AutoPad::kSameLower;
-  else if (mode == "VALID") w.auto_pad = AutoPad::kValid;
+  if (mode == "SAME_UPPER")
+    w.auto_pad = AutoPad::kSameUpper;
+  else if (mode == "SAME_LOWER")
+    w.auto_pad = AutoPad::kSameLower;
+  else if (mode == "VALID")
+    w.auto_pad = AutoPad::kValid;
   else if (!mode.empty() && mode != "NOTSET")
     return invalid_argument("node '{}' ({}): unknown auto_pad '{}'", node.name(), node.op().name, mode);
   return w;

@@ -28,7 +28,8 @@ int64_t window_begin(const Window& window, int axis, int64_t in, int64_t kernel)
 
 // One run, in three spatial axes: unused leading axes have extent, kernel and stride 1.
 struct WindowExtents {
-  std::array<int64_t, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, strides{1, 1, 1}, dilations{1, 1, 1}, begins{0, 0, 0};
+  std::array<int64_t, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, strides{1, 1, 1}, dilations{1, 1, 1},
+      begins{0, 0, 0};
   int64_t in_volume() const { return in[0] * in[1] * in[2]; }
   int64_t out_volume() const { return out[0] * out[1] * out[2]; }
   int64_t kernel_volume() const { return kernel[0] * kernel[1] * kernel[2]; }

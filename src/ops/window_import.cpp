@@ -12,6 +12,7 @@ Status import_window(ImportContext& ctx, const Value* x, const Shape& kernel, At
     if (const std::vector<int64_t> pads = ctx.attr_ints("pads"); !pads.empty()) (*attrs)["pads"] = pads;
     return {};
   }
+  if (mode == "VALID") return {};
   (*attrs)["auto_pad"] = mode;
   const size_t spatial = kernel.size();
   const auto known = [](const Dim& d) { return d.is_const(); };
@@ -22,12 +23,13 @@ Status import_window(ImportContext& ctx, const Value* x, const Shape& kernel, At
                      dilations.size() == spatial && *std::min_element(strides.begin(), strides.end()) >= 1 &&
                      std::all_of(x->shape().begin() + 2, x->shape().end(), known) &&
                      std::all_of(kernel.begin(), kernel.end(), known);
-  if (!same || !fixed) return {};  // VALID stays; what is wrong is refused by the op's own rule
+  if (!same || !fixed) return {};  // what is wrong is refused by the op's own rule
   std::vector<int64_t> pads(2 * spatial);
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t in = x->shape()[i + 2].value();
     const int64_t out = (in + strides[i] - 1) / strides[i];
-    const int64_t total = std::max<int64_t>(0, (out - 1) * strides[i] + (kernel[i].value() - 1) * dilations[i] + 1 - in);
+    const int64_t total =
+        std::max<int64_t>(0, (out - 1) * strides[i] + (kernel[i].value() - 1) * dilations[i] + 1 - in);
     pads[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
     pads[i + spatial] = total - pads[i];
   }

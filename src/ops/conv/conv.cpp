@@ -57,7 +57,8 @@ Status infer_conv_shape(InferContext& ctx, DType type) {
 Status infer_conv(InferContext& ctx) {
   const bool known = ctx.rank(1) > 0 && ctx.shape(1)[0].is_const();
   WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(ctx.node(), known ? ctx.shape(1)[0].value() : -1));
-  if (quant ? !is_byte(ctx.dtype(0)) || !is_byte(ctx.dtype(1)) : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
+  if (quant ? !is_byte(ctx.dtype(0)) || !is_byte(ctx.dtype(1))
+            : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
     return ctx.fail("input of type {} with weights of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   WOOTZ_RETURN_IF_ERROR(infer_conv_shape(ctx, quant ? DType::kF32 : ctx.dtype(0)));
   return check_bias(ctx, 2, ctx.shape(1)[0]);
@@ -77,13 +78,14 @@ ConvSizes conv_sizes(const EvalContext& ctx, const Window& window, int64_t group
 // Writes sums to y as x_scale * w_scale * sum + bias (scale 1 without quantization).
 ConvRow finish_rows(const ConvSizes& s, HostTensor& y, const std::vector<double>& bias,
                     const std::optional<QuantAttrs>& quant) {
-  return [&, buffer = std::vector<double>()](int64_t n, int64_t m, int64_t first, std::span<const double> sums) mutable {
-    buffer.assign(sums.begin(), sums.end());
-    const double scale = quant ? quant->x_scale * quant->w_scale_at(m) : 1;
-    const double add = bias.empty() ? 0 : bias[static_cast<size_t>(m)];
-    for (double& v : buffer) v = v * scale + add;
-    store_f64(&y, (n * s.out_channels + m) * s.window.out_volume() + first, buffer);
-  };
+  return
+      [&, buffer = std::vector<double>()](int64_t n, int64_t m, int64_t first, std::span<const double> sums) mutable {
+        buffer.assign(sums.begin(), sums.end());
+        const double scale = quant ? quant->x_scale * quant->w_scale_at(m) : 1;
+        const double add = bias.empty() ? 0 : bias[static_cast<size_t>(m)];
+        for (double& v : buffer) v = v * scale + add;
+        store_f64(&y, (n * s.out_channels + m) * s.window.out_volume() + first, buffer);
+      };
 }
 
 // Subtracts the zero point of each output channel.
@@ -129,7 +131,8 @@ Status infer_conv_transpose(InferContext& ctx) {
     y.push_back((x[i + 2] - Dim(1)) * Dim(window.strides[i]) + (w[i + 2] - Dim(1)) * Dim(window.dilations[i]) + Dim(1) +
                 Dim(extra[i] - window.begins[i] - window.ends[i]));
     if (y.back().is_const() && y.back().value() < 1)
-      return ctx.fail("padding removes the whole output of input {} and weights {}", shape_to_string(x), shape_to_string(w));
+      return ctx.fail("padding removes the whole output of input {} and weights {}", shape_to_string(x),
+                      shape_to_string(w));
   }
   ctx.set_output(0, ctx.dtype(0), y);
   return check_bias(ctx, 2, y[1]);
@@ -176,7 +179,9 @@ Status reference_conv_integer(EvalContext& ctx) {
 }
 
 std::vector<AttrSpec> conv_attrs(std::initializer_list<AttrSpec> more) {
-  std::vector<AttrSpec> all{{"strides", AttrKind::kInts}, {"pads", AttrKind::kInts}, {"dilations", AttrKind::kInts},
+  std::vector<AttrSpec> all{{"strides", AttrKind::kInts},
+                            {"pads", AttrKind::kInts},
+                            {"dilations", AttrKind::kInts},
                             {"groups", AttrKind::kInt}};
   all.insert(all.end(), more);
   return all;
@@ -186,7 +191,10 @@ const OpDef kConv{
     .name = "Conv",
     .min_inputs = 2,
     .max_inputs = 3,
-    .attributes = conv_attrs({{"auto_pad", AttrKind::kString}, kQuantAttrSpecs[0], kQuantAttrSpecs[1], kQuantAttrSpecs[2],
+    .attributes = conv_attrs({{"auto_pad", AttrKind::kString},
+                              kQuantAttrSpecs[0],
+                              kQuantAttrSpecs[1],
+                              kQuantAttrSpecs[2],
                               kQuantAttrSpecs[3]}),
     .infer = infer_conv,
     .reference = reference_conv,

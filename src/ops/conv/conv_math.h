@@ -18,7 +18,8 @@ using ConvRow = std::function<void(int64_t n, int64_t m, int64_t first, std::spa
 // x [N,C,in...] and w [M,C/g,kernel...] as doubles. Elements outside x count as 0.
 void convolve(const ConvSizes& sizes, const std::vector<double>& x, const std::vector<double>& w, const ConvRow& row);
 
-// x [N,C,in...], w [C,M/g,kernel...]: the transpose of convolve. Here window.in is x's extent and window.out the result's.
+// x [N,C,in...], w [C,M/g,kernel...]: the transpose of convolve. Here window.in is x's extent and window.out the
+// result's.
 void convolve_transposed(const ConvSizes& sizes, const std::vector<double>& x, const std::vector<double>& w,
                          const ConvRow& row);
 

@@ -21,8 +21,6 @@ Result<AttrMap> conv_attrs(ImportContext& ctx, const Value* x, const Value* w) {
   AttrMap attrs{{"groups", ctx.attr_int("group", 1)}};
   const Shape kernel(w->shape().begin() + std::min<ptrdiff_t>(2, w->rank()), w->shape().end());
   WOOTZ_RETURN_IF_ERROR(import_window(ctx, x, kernel, &attrs));
-  if (const auto mode = attrs.find("auto_pad"); mode != attrs.end() && std::get<std::string>(mode->second) == "VALID")
-    attrs.erase(mode);
   return attrs;
 }
 
@@ -48,7 +46,8 @@ Status import_conv_integer(ImportContext& ctx) {
   return c.output(0, c.op("ConvInteger", std::move(inputs), std::move(attrs)));
 }
 
-// Padding that gives the wanted output: begin and end are split by the mode; what padding cannot remove is added at the end.
+// Padding that gives the wanted output: begin and end are split by the mode; what padding cannot remove is added at the
+// end.
 Status transpose_pads(ImportContext& ctx, const Value* x, const Value* w, AttrMap* attrs) {
   const auto spatial = static_cast<size_t>(std::max(x->rank() - 2, 0));
   const std::string mode = ctx.attr_string("auto_pad", "NOTSET");
@@ -62,7 +61,8 @@ Status transpose_pads(ImportContext& ctx, const Value* x, const Value* w, AttrMa
     (*attrs)["output_padding"] = extra;
     return {};
   }
-  if (!wanted.empty() && wanted.size() > spatial) wanted.erase(wanted.begin(), wanted.end() - static_cast<ptrdiff_t>(spatial));
+  if (!wanted.empty() && wanted.size() > spatial)
+    wanted.erase(wanted.begin(), wanted.end() - static_cast<ptrdiff_t>(spatial));
   const std::vector<int64_t> ones(spatial, 1);
   const std::vector<int64_t> strides = ctx.attr_ints("strides", ones), dilations = ctx.attr_ints("dilations", ones);
   if (w->rank() != x->rank() || extra.size() != spatial || strides.size() != spatial || dilations.size() != spatial ||

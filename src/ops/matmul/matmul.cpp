@@ -60,7 +60,8 @@ Status infer_matmul(InferContext& ctx) {
   Shape y = result_shape(*shape);
   const DType type = quant ? DType::kF32 : a;
   if (ctx.has(2)) {
-    if (ctx.dtype(2) != type) return ctx.fail("an added term of type {} to {}", dtype_name(ctx.dtype(2)), dtype_name(type));
+    if (ctx.dtype(2) != type)
+      return ctx.fail("an added term of type {} to {}", dtype_name(ctx.dtype(2)), dtype_name(type));
     Result<Shape> sum = broadcast_shapes(y, ctx.shape(2));
     if (!sum.ok() || sum->size() != y.size())
       return ctx.fail("added term {} does not broadcast to {}", shape_to_string(ctx.shape(2)), shape_to_string(y));
@@ -107,7 +108,8 @@ Result<Plan> make_plan(const EvalContext& ctx) {
   Plan p;
   p.trans_a = ctx.node.attr_int("trans_a") != 0;
   p.trans_b = ctx.node.attr_int("trans_b") != 0;
-  WOOTZ_ASSIGN_OR_RETURN(const MatmulShape s, matmul_shape(to_shape(a.dims()), to_shape(b.dims()), p.trans_a, p.trans_b));
+  WOOTZ_ASSIGN_OR_RETURN(const MatmulShape s,
+                         matmul_shape(to_shape(a.dims()), to_shape(b.dims()), p.trans_a, p.trans_b));
   p.m = s.m.value();
   p.n = s.n.value();
   p.k = s.k_a.value();
@@ -123,7 +125,8 @@ Result<Plan> make_plan(const EvalContext& ctx) {
   return p;
 }
 
-// Calls sink(first element of the result, m*n sums) for each matrix of the batch. Elements are (a - zero_a) * (b - zero_b).
+// Calls sink(first element of the result, m*n sums) for each matrix of the batch. Elements are (a - zero_a) * (b -
+// zero_b).
 template <typename Sink>
 void for_each_product(const EvalContext& ctx, const Plan& p, const std::function<double(int64_t)>& zero_a,
                       const std::function<double(int64_t)>& zero_b, Sink sink) {
@@ -213,7 +216,8 @@ Status infer_matmul_integer(InferContext& ctx) {
     if (!ctx.has(i)) continue;
     const Dim count = volume(ctx.shape(i)), wanted = i == 2 ? shape->m : shape->n;
     if (count.is_const() && wanted.is_const() && count.value() != 1 && count.value() != wanted.value())
-      return ctx.fail("zero points {} for operand {}", shape_to_string(ctx.shape(i)), shape_to_string(ctx.shape(i - 2)));
+      return ctx.fail("zero points {} for operand {}", shape_to_string(ctx.shape(i)),
+                      shape_to_string(ctx.shape(i - 2)));
   }
   ctx.set_output(0, DType::kI32, result_shape(*shape));
   return {};
@@ -239,8 +243,13 @@ const OpDef kMatMul{
     .name = "MatMul",
     .min_inputs = 2,
     .max_inputs = 3,
-    .attributes = {{"trans_a", AttrKind::kInt}, {"trans_b", AttrKind::kInt}, {"alpha", AttrKind::kFloat},
-                   kQuantAttrSpecs[0], kQuantAttrSpecs[1], kQuantAttrSpecs[2], kQuantAttrSpecs[3]},
+    .attributes = {{"trans_a", AttrKind::kInt},
+                   {"trans_b", AttrKind::kInt},
+                   {"alpha", AttrKind::kFloat},
+                   kQuantAttrSpecs[0],
+                   kQuantAttrSpecs[1],
+                   kQuantAttrSpecs[2],
+                   kQuantAttrSpecs[3]},
     .infer = infer_matmul,
     .reference = reference_matmul,
     .lowering = Lowering::kGemm,

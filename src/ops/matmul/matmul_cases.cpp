@@ -37,12 +37,16 @@ void matmul_cases(CaseList& list) {
     std::vector<HostTensor> inputs{list.random(c.dtype, c.a), list.random(c.dtype, c.b)};
     if (!c.c.empty()) inputs.push_back(list.random(c.dtype, c.c));
     const size_t k_axis = c.a.rank() == 1 ? 0 : c.a.size() - (c.attrs.count("trans_a") ? 2u : 1u);
-    list.add(c.name, "MatMul", std::move(inputs), c.attrs, 1, {false, c.weights, c.weights}, std::max<int64_t>(c.a[k_axis], 1));
+    list.add(c.name, "MatMul", std::move(inputs), c.attrs, 1, {false, c.weights, c.weights},
+             std::max<int64_t>(c.a[k_axis], 1));
   }
   for (const DType x : {DType::kU8, DType::kI8}) {
     list.add(std::string("matmul/quantized_") + dtype_name(x), "MatMul",
-             {list.random(x, {5, 64}, -100, 100), list.random(DType::kI8, {64, 4}, -100, 100), list.random(DType::kF32, {4})},
-             {{"x_scale", std::vector<double>{0.02}}, {"x_zero", std::vector<double>{3}}, {"w_scale", std::vector<double>{.01, .02, .03, .04}}},
+             {list.random(x, {5, 64}, -100, 100), list.random(DType::kI8, {64, 4}, -100, 100),
+              list.random(DType::kF32, {4})},
+             {{"x_scale", std::vector<double>{0.02}},
+              {"x_zero", std::vector<double>{3}},
+              {"w_scale", std::vector<double>{.01, .02, .03, .04}}},
              1, {false, true, true}, 64);
   }
   list.add("matmul_integer/zero_points", "MatMulInteger",

@@ -7,7 +7,8 @@
 namespace wootz::ops {
 namespace {
 
-// Scale and bias of LayerNorm and RMSNorm broadcast to the input; those of InstanceNorm and GroupNorm are one per channel.
+// Scale and bias of LayerNorm and RMSNorm broadcast to the input; those of InstanceNorm and GroupNorm are one per
+// channel.
 Status check_parameters(InferContext& ctx, bool per_channel) {
   const Shape& x = ctx.shape(0);
   for (int i = 0; i < ctx.num_inputs(); ++i) {
@@ -25,7 +26,8 @@ Status check_parameters(InferContext& ctx, bool per_channel) {
     }
     if (!fits) return ctx.fail("input {} of shape {} for {}", i, shape_to_string(p), shape_to_string(x));
   }
-  if (!(ctx.node().attr_float("epsilon", 1e-5) >= 0)) return ctx.fail("epsilon is {}", ctx.node().attr_float("epsilon"));
+  if (!(ctx.node().attr_float("epsilon", 1e-5) >= 0))
+    return ctx.fail("epsilon is {}", ctx.node().attr_float("epsilon"));
   ctx.set_output(0, ctx.dtype(0), x);
   return {};
 }
@@ -60,7 +62,8 @@ void normalize_lines(std::vector<double>* data, int64_t length, double epsilon, 
 }
 
 // data * scale + bias, either of which may be missing; both broadcast by the given strides.
-void apply_parameters(const EvalContext& ctx, const Dims& scale_strides, const Dims& bias_strides, std::vector<double>* data) {
+void apply_parameters(const EvalContext& ctx, const Dims& scale_strides, const Dims& bias_strides,
+                      std::vector<double>* data) {
   const std::vector<double> scale = ctx.has(1) ? load_f64(ctx.in(1)) : std::vector<double>();
   const std::vector<double> bias = ctx.has(2) ? load_f64(ctx.in(2)) : std::vector<double>();
   StridedWalk walk(ctx.in(0).dims(), {scale_strides, bias_strides});
@@ -109,7 +112,8 @@ Result<PointwiseExpr> batch_norm_expression(const Node& node) {
   uint16_t v[5];
   for (uint16_t i = 0; i < 5; ++i) {
     const DType from = node.input(i)->dtype();
-    if (!is_float(from)) return invalid_argument("node '{}' (BatchNorm): input {} of type {}", node.name(), i, dtype_name(from));
+    if (!is_float(from))
+      return invalid_argument("node '{}' (BatchNorm): input {} of type {}", node.name(), i, dtype_name(from));
     v[i] = e.input(i, from);
     if (from != wide) v[i] = e.push(PwOp::kCast, wide, v[i]);
   }

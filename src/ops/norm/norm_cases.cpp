@@ -9,7 +9,8 @@ void norm_cases(CaseList& list) {
     const auto add = [&](const std::string& name, DType type, const Dims& dims, int64_t axis, const Dims& parameters) {
       std::vector<HostTensor> inputs{list.random(type, dims), list.random(type, parameters)};
       if (bias) inputs.push_back(list.random(type, parameters));
-      list.add(base + name, op, std::move(inputs), {{"axis", axis}, {"epsilon", 1e-5}}, 1, {false, true, true}, parameters.volume());
+      list.add(base + name, op, std::move(inputs), {{"axis", axis}, {"epsilon", 1e-5}}, 1, {false, true, true},
+               parameters.volume());
     };
     add("_tokens", DType::kF32, {2, 17, 96}, -1, {96});
     add("_odd", DType::kF32, {5, 37}, 1, {37});
@@ -22,15 +23,17 @@ void norm_cases(CaseList& list) {
   for (const DType type : {DType::kF32, DType::kF16}) {
     const std::string suffix = std::string("_") + dtype_name(type);
     const auto parameters = [&] { return list.random(type, {12}); };
-    list.add("norm/InstanceNorm" + suffix, "InstanceNorm", {list.random(type, {2, 12, 7, 5}), parameters(), parameters()},
-             {{"epsilon", 1e-5}}, 1, {false, true, true}, 35);
+    list.add("norm/InstanceNorm" + suffix, "InstanceNorm",
+             {list.random(type, {2, 12, 7, 5}), parameters(), parameters()}, {{"epsilon", 1e-5}}, 1,
+             {false, true, true}, 35);
     list.add("norm/GroupNorm" + suffix, "GroupNorm", {list.random(type, {2, 12, 7, 5}), parameters(), parameters()},
              {{"groups", int64_t{3}}, {"epsilon", 1e-5}}, 1, {false, true, true}, 140);
     HostTensor variance = list.random(type, {12, 1, 1});
     for (int64_t i = 0; i < 12; ++i) variance.set_f64(i, 0.5 + std::abs(variance.get_f64(i)));
     const auto beside = [&] { return list.random(type, {12, 1, 1}); };
-    list.add("norm/BatchNorm" + suffix, "BatchNorm", {list.random(type, {2, 12, 7, 5}), beside(), beside(), beside(), variance},
-             {{"epsilon", 1e-5}}, 1, {false, true, true, true, true});
+    list.add("norm/BatchNorm" + suffix, "BatchNorm",
+             {list.random(type, {2, 12, 7, 5}), beside(), beside(), beside(), variance}, {{"epsilon", 1e-5}}, 1,
+             {false, true, true, true, true});
   }
 }
 

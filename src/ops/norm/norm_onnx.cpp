@@ -44,7 +44,8 @@ Status import_layer_norm(ImportContext& ctx) {
 
 Status import_rms_norm(ImportContext& ctx) {
   Composer c(ctx);
-  return c.output(0, c.op("RMSNorm", all_inputs(ctx), {{"axis", ctx.attr_int("axis", -1)}, {"epsilon", ctx.attr_float("epsilon", kEpsilon)}}));
+  return c.output(0, c.op("RMSNorm", all_inputs(ctx),
+                          {{"axis", ctx.attr_int("axis", -1)}, {"epsilon", ctx.attr_float("epsilon", kEpsilon)}}));
 }
 
 Status import_instance_norm(ImportContext& ctx) {
@@ -68,18 +69,21 @@ Value* per_channel(ImportContext& ctx, Composer& c, Value* v, int64_t groups, co
 }
 
 Status import_group_norm(ImportContext& ctx) {
-  if (!ctx.has_input(0) || !ctx.has_input(1) || !ctx.has_input(2)) return ctx.fail("input, scale and bias are required");
+  if (!ctx.has_input(0) || !ctx.has_input(1) || !ctx.has_input(2))
+    return ctx.fail("input, scale and bias are required");
   Value* x = ctx.input(0);
   const int64_t groups = ctx.attr_int("num_groups", 0);
   if (x->rank() < 2) return ctx.fail("input {} has no channels", shape_to_string(x->shape()));
   Composer c(ctx);
   Value *scale = ctx.input(1), *bias = ctx.input(2);
   if (ctx.opset() < 21) {
-    if (!x->shape()[1].is_const()) return ctx.fail("input {}: the number of channels must be known", shape_to_string(x->shape()));
+    if (!x->shape()[1].is_const())
+      return ctx.fail("input {}: the number of channels must be known", shape_to_string(x->shape()));
     scale = per_channel(ctx, c, scale, groups, x->shape()[1]);
     bias = per_channel(ctx, c, bias, groups, x->shape()[1]);
   }
-  return c.output(0, c.op("GroupNorm", {x, scale, bias}, {{"groups", groups}, {"epsilon", ctx.attr_float("epsilon", kEpsilon)}}));
+  return c.output(
+      0, c.op("GroupNorm", {x, scale, bias}, {{"groups", groups}, {"epsilon", ctx.attr_float("epsilon", kEpsilon)}}));
 }
 
 // A parameter [C] as it broadcasts against [N, C, ...].
@@ -101,8 +105,10 @@ Status import_batch_norm_training(ImportContext& ctx, Composer& c) {
   Value* mean = c.reduce("ReduceMean", wide, axes, true);
   Value* centered = c.sub(wide, mean);
   Value* variance = c.reduce("ReduceMean", c.mul(centered, centered), axes, true);
-  Value* y = c.op("BatchNorm", {x, beside_channels(c, ctx.input(1), x->rank()), beside_channels(c, ctx.input(2), x->rank()), mean, variance},
-                  {{"epsilon", ctx.attr_float("epsilon", kEpsilon)}});
+  Value* y = c.op(
+      "BatchNorm",
+      {x, beside_channels(c, ctx.input(1), x->rank()), beside_channels(c, ctx.input(2), x->rank()), mean, variance},
+      {{"epsilon", ctx.attr_float("epsilon", kEpsilon)}});
   WOOTZ_RETURN_IF_ERROR(c.output(0, y));
   const auto running = [&](int input, Value* now) {
     Value* old = ctx.input(input);
@@ -160,12 +166,9 @@ Status import_mean_variance(ImportContext& ctx) {
 
 std::span<const OnnxImport> norm_onnx() {
   static constexpr OnnxImport kImports[] = {
-      {"BatchNormalization", 1, import_batch_norm},
-      {"GroupNormalization", 18, import_group_norm},
-      {"InstanceNormalization", 1, import_instance_norm},
-      {"LayerNormalization", 1, import_layer_norm},
-      {"LpNormalization", 1, import_lp_normalization},
-      {"MeanVarianceNormalization", 9, import_mean_variance},
+      {"BatchNormalization", 1, import_batch_norm},       {"GroupNormalization", 18, import_group_norm},
+      {"InstanceNormalization", 1, import_instance_norm}, {"LayerNormalization", 1, import_layer_norm},
+      {"LpNormalization", 1, import_lp_normalization},    {"MeanVarianceNormalization", 9, import_mean_variance},
       {"RMSNormalization", 23, import_rms_norm},
   };
   return kImports;

@@ -14,7 +14,8 @@ Status infer_pool(InferContext& ctx) {
   const std::string kind = node.attr_string("kind");
   if (kind != "max" && kind != "avg" && kind != "lp") return ctx.fail("unknown kind '{}'", kind);
   const DType type = ctx.dtype(0);
-  if (kind == "max" ? !is_float(type) && !is_integer(type) : !is_float(type)) return ctx.fail("input of type {}", dtype_name(type));
+  if (kind == "max" ? !is_float(type) && !is_integer(type) : !is_float(type))
+    return ctx.fail("input of type {}", dtype_name(type));
   if (node.num_outputs() > 1 && kind != "max") return ctx.fail("only max pooling gives indices");
   if (node.attr_int("p", 2) < 1) return ctx.fail("p is {}", node.attr_int("p", 2));
   const Shape& x = ctx.shape(0);
@@ -26,7 +27,8 @@ Status infer_pool(InferContext& ctx) {
   } else {
     WOOTZ_ASSIGN_OR_RETURN(const Window window, read_window(node, ctx.rank(0) - 2));
     const std::vector<int64_t> kernel = node.attr_ints("kernel");
-    if (kernel.size() + 2 != x.size()) return ctx.fail("a kernel of {} axes for input {}", kernel.size(), shape_to_string(x));
+    if (kernel.size() + 2 != x.size())
+      return ctx.fail("a kernel of {} axes for input {}", kernel.size(), shape_to_string(x));
     for (size_t i = 0; i < kernel.size(); ++i) {
       if (kernel[i] < 1 || kernel[i] >= (int64_t{1} << 31)) return ctx.fail("kernel extent {}", kernel[i]);
       y.push_back(window_output(window, static_cast<int>(i), x[i + 2], Dim(kernel[i])));
@@ -65,7 +67,8 @@ int64_t source(const WindowExtents& e, size_t a, int64_t o, int64_t k) {
 }
 
 // Taps [first, last) of the window at output `o` that read between `low` and `high`.
-void taps_within(const WindowExtents& e, size_t a, int64_t o, int64_t low, int64_t high, int64_t* first, int64_t* last) {
+void taps_within(const WindowExtents& e, size_t a, int64_t o, int64_t low, int64_t high, int64_t* first,
+                 int64_t* last) {
   const int64_t start = source(e, a, o, 0), step = e.dilations[a];
   *first = start >= low ? 0 : (low - start + step - 1) / step;
   *last = start >= high ? 0 : std::min(e.kernel[a], (high - start + step - 1) / step);
@@ -106,13 +109,15 @@ Status reference_pool(EvalContext& ctx) {
       const auto to = static_cast<size_t>(a + 3 - window.rank);
       const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
       const int64_t reach = (e.out[to] - 1) * e.strides[to] + (e.kernel[to] - 1) * e.dilations[to] + 1;
-      ends[to] = same ? std::max<int64_t>(0, reach - e.in[to] - e.begins[to])
-                 : window.auto_pad == AutoPad::kValid ? 0 : window.ends[static_cast<size_t>(a)];
+      ends[to] = same                                 ? std::max<int64_t>(0, reach - e.in[to] - e.begins[to])
+                 : window.auto_pad == AutoPad::kValid ? 0
+                                                      : window.ends[static_cast<size_t>(a)];
     }
   }
   const std::vector<double> data = load_f64(x);
   std::vector<double> result(static_cast<size_t>(ctx.outputs[0].volume()));
-  const double lowest = is_float(x.dtype()) ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::lowest();
+  const double lowest =
+      is_float(x.dtype()) ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::lowest();
   const int64_t planes = x.dims()[0] * x.dims()[1];
   size_t at = 0;
   for (int64_t c = 0; c < planes; ++c) {
@@ -167,7 +172,8 @@ Status infer_max_unpool(InferContext& ctx) {
   if (ctx.dtype(1) != DType::kI64) return ctx.fail("indices of type {}", dtype_name(ctx.dtype(1)));
   WOOTZ_ASSIGN_OR_RETURN(const Window window, read_window(ctx.node(), ctx.rank(0) - 2));
   const std::vector<int64_t> kernel = ctx.node().attr_ints("kernel");
-  if (kernel.size() + 2 != x.size()) return ctx.fail("a kernel of {} axes for input {}", kernel.size(), shape_to_string(x));
+  if (kernel.size() + 2 != x.size())
+    return ctx.fail("a kernel of {} axes for input {}", kernel.size(), shape_to_string(x));
   Shape y{x[0], x[1]};
   for (size_t i = 0; i < kernel.size(); ++i) {
     if (kernel[i] < 1 || kernel[i] >= (int64_t{1} << 31)) return ctx.fail("kernel extent {}", kernel[i]);
@@ -213,10 +219,17 @@ Status reference_max_unpool(EvalContext& ctx) {
 const OpDef kPool{
     .name = "Pool",
     .max_outputs = 2,
-    .attributes = {{"kind", AttrKind::kString, true}, {"kernel", AttrKind::kInts}, {"strides", AttrKind::kInts},
-                   {"pads", AttrKind::kInts}, {"dilations", AttrKind::kInts}, {"ceil_mode", AttrKind::kInt},
-                   {"count_include_pad", AttrKind::kInt}, {"p", AttrKind::kInt}, {"global", AttrKind::kInt},
-                   {"auto_pad", AttrKind::kString}, {"storage_order", AttrKind::kInt}},
+    .attributes = {{"kind", AttrKind::kString, true},
+                   {"kernel", AttrKind::kInts},
+                   {"strides", AttrKind::kInts},
+                   {"pads", AttrKind::kInts},
+                   {"dilations", AttrKind::kInts},
+                   {"ceil_mode", AttrKind::kInt},
+                   {"count_include_pad", AttrKind::kInt},
+                   {"p", AttrKind::kInt},
+                   {"global", AttrKind::kInt},
+                   {"auto_pad", AttrKind::kString},
+                   {"storage_order", AttrKind::kInt}},
     .infer = infer_pool,
     .reference = reference_pool,
     .lowering = Lowering::kPool,

@@ -14,7 +14,8 @@ Status import_kind(ImportContext& ctx, const char* kind, AttrMap attrs) {
   if (kernel.empty()) return ctx.fail("kernel_shape is required");
   attrs["kernel"] = kernel;
   WOOTZ_RETURN_IF_ERROR(import_window(ctx, ctx.input(0), Shape(kernel.begin(), kernel.end()), &attrs));
-  if (ctx.attr_int("ceil_mode", 0) != 0) attrs["ceil_mode"] = int64_t{1};
+  const bool automatic = ctx.attr_string("auto_pad", "NOTSET") != "NOTSET";  // gives the extents by itself
+  if (ctx.attr_int("ceil_mode", 0) != 0 && !automatic) attrs["ceil_mode"] = int64_t{1};
   const int outputs = ctx.num_outputs() > 1 && ctx.wants_output(1) ? 2 : 1;
   Composer c(ctx);
   Node* node = c.node("Pool", {ctx.input(0)}, std::move(attrs), outputs);
@@ -75,12 +76,9 @@ Status import_max_unpool(ImportContext& ctx) {
 
 std::span<const OnnxImport> pool_onnx() {
   static constexpr OnnxImport kImports[] = {
-      {"AveragePool", 1, import_average_pool},
-      {"GlobalAveragePool", 1, import_global_average},
-      {"GlobalLpPool", 1, import_global_lp},
-      {"GlobalMaxPool", 1, import_global_max},
-      {"LpPool", 1, import_lp_pool},
-      {"MaxPool", 1, import_max_pool},
+      {"AveragePool", 1, import_average_pool}, {"GlobalAveragePool", 1, import_global_average},
+      {"GlobalLpPool", 1, import_global_lp},   {"GlobalMaxPool", 1, import_global_max},
+      {"LpPool", 1, import_lp_pool},           {"MaxPool", 1, import_max_pool},
       {"MaxUnpool", 9, import_max_unpool},
   };
   return kImports;

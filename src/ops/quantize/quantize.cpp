@@ -24,8 +24,8 @@ DType quantized_type(const Node& node) {
   return node.attr_dtype("to", DType::kU8);
 }
 
-// Inputs x, scale, [zero]. Attributes: to (the result's type; the zero point's type wins), saturate (float8 only, default
-// 1), precision (what x / scale is computed in; default: the scale's type).
+// Inputs x, scale, [zero]. Attributes: to (the result's type; the zero point's type wins), saturate (float8 only,
+// default 1), precision (what x / scale is computed in; default: the scale's type).
 Result<PointwiseExpr> quantize_expression(const Node& node) {
   const DType x = node.input(0)->dtype(), scale = node.input(1)->dtype(), to = quantized_type(node);
   if (!is_float(x) && x != DType::kI32) return refuse(node, "input of type", x);
@@ -89,13 +89,14 @@ Status infer_quantize(InferContext& ctx) {
   return {};
 }
 
-const OpDef kQuantize{.name = "Quantize",
-                      .min_inputs = 2,
-                      .max_inputs = 3,
-                      .attributes = {{"to", AttrKind::kDType}, {"saturate", AttrKind::kInt}, {"precision", AttrKind::kDType}},
-                      .infer = infer_quantize,
-                      .lowering = Lowering::kPointwise,
-                      .pointwise = quantize_expression};
+const OpDef kQuantize{
+    .name = "Quantize",
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .attributes = {{"to", AttrKind::kDType}, {"saturate", AttrKind::kInt}, {"precision", AttrKind::kDType}},
+    .infer = infer_quantize,
+    .lowering = Lowering::kPointwise,
+    .pointwise = quantize_expression};
 const OpDef kDequantize{.name = "Dequantize",
                         .min_inputs = 2,
                         .max_inputs = 3,

@@ -10,18 +10,22 @@ void quantize_cases(CaseList& list) {
     for (int64_t i = 0; i < t.volume(); ++i) t.set_f64(i, 0.01 + 0.02 * std::abs(t.get_f64(i)));
     return t;
   };
-  const DType whole[] = {DType::kU8, DType::kI8, DType::kU16, DType::kI16, DType::kU4, DType::kI4, DType::kU2, DType::kI2};
+  const DType whole[] = {DType::kU8, DType::kI8, DType::kU16, DType::kI16,
+                         DType::kU4, DType::kI4, DType::kU2,  DType::kI2};
   for (const DType type : whole) {
     const double low = dtype_info(type).is_signed ? -1 : 0;
     const std::string suffix = std::string("_") + dtype_name(type);
     const AttrMap to{{"to", std::string(dtype_name(type))}};
     list.add("quantize/per_tensor" + suffix, "Quantize",
-             {list.random(DType::kF32, {3, 5, 4, 6}), scales(DType::kF32, {}), list.random(type, {}, low, 1)}, to, 1, {false, true, true});
-    list.add("quantize/per_channel" + suffix, "Quantize",
-             {list.random(DType::kF32, {3, 5, 4, 6}), scales(DType::kF32, {5, 1, 1}), list.random(type, {5, 1, 1}, low, 1)}, to, 1,
+             {list.random(DType::kF32, {3, 5, 4, 6}), scales(DType::kF32, {}), list.random(type, {}, low, 1)}, to, 1,
              {false, true, true});
+    list.add(
+        "quantize/per_channel" + suffix, "Quantize",
+        {list.random(DType::kF32, {3, 5, 4, 6}), scales(DType::kF32, {5, 1, 1}), list.random(type, {5, 1, 1}, low, 1)},
+        to, 1, {false, true, true});
     list.add("dequantize/per_tensor" + suffix, "Dequantize",
-             {list.random(type, {3, 5, 4, 6}, -100, 100), scales(DType::kF32, {}), list.random(type, {}, low, 1)}, {}, 1, {false, true, true});
+             {list.random(type, {3, 5, 4, 6}, -100, 100), scales(DType::kF32, {}), list.random(type, {}, low, 1)}, {},
+             1, {false, true, true});
     list.add("dequantize/per_channel" + suffix, "Dequantize",
              {list.random(type, {5, 4, 6}, -100, 100), scales(DType::kF32, {5, 1, 1})}, {}, 1, {true, true});
   }
@@ -30,10 +34,13 @@ void quantize_cases(CaseList& list) {
     const std::string suffix = std::string("_") + dtype_name(type);
     list.add("quantize/per_tensor" + suffix, "Quantize", {list.random(DType::kF32, {7, 9}), scales(DType::kF32, {})},
              {{"to", std::string(dtype_name(type))}}, 1, {false, true});
-    list.add("dequantize/per_tensor" + suffix, "Dequantize", {list.random(type, {7, 9}), scales(DType::kF32, {})}, {}, 1, {false, true});
+    list.add("dequantize/per_tensor" + suffix, "Dequantize", {list.random(type, {7, 9}), scales(DType::kF32, {})}, {},
+             1, {false, true});
   }
-  list.add("quantize/f16", "Quantize", {list.random(DType::kF16, {7, 9}), scales(DType::kF16, {})}, {{"to", std::string("i8")}}, 1, {false, true});
-  list.add("dequantize/i32", "Dequantize", {list.random(DType::kI32, {7, 9}, -9000, 9000), scales(DType::kF32, {})}, {}, 1, {false, true});
+  list.add("quantize/f16", "Quantize", {list.random(DType::kF16, {7, 9}), scales(DType::kF16, {})},
+           {{"to", std::string("i8")}}, 1, {false, true});
+  list.add("dequantize/i32", "Dequantize", {list.random(DType::kI32, {7, 9}, -9000, 9000), scales(DType::kF32, {})}, {},
+           1, {false, true});
   list.add("dequantize/to_f16", "Dequantize", {list.random(DType::kI8, {7, 9}, -99, 99), scales(DType::kF32, {})},
            {{"to", std::string("f16")}}, 1, {false, true});
 }

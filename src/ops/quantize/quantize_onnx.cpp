@@ -9,9 +9,9 @@ namespace {
 // How scale and zero point lie over the input.
 struct Granularity {
   int axis = 0;
-  int64_t block = 0;               // 0: not blocked
-  bool reshape = false;            // blocked, and the axis splits evenly: x is taken as [..., blocks, block, ...]
-  std::vector<int64_t> split;      // that shape of x
+  int64_t block = 0;           // 0: not blocked
+  bool reshape = false;        // blocked, and the axis splits evenly: x is taken as [..., blocks, block, ...]
+  std::vector<int64_t> split;  // that shape of x
 };
 
 Result<Granularity> granularity(ImportContext& ctx, const Value* x, const Value* scale) {
@@ -19,23 +19,27 @@ Result<Granularity> granularity(ImportContext& ctx, const Value* x, const Value*
   g.block = ctx.attr_int("block_size", 0);
   const bool blocked = g.block > 0 || (scale->rank() == x->rank() && scale->rank() > 1);
   if (g.block < 0) return ctx.fail("block_size is {}", g.block);
-  if (scale->rank() == 0 || (scale->rank() == 1 && (x->rank() <= 1 || scale->shape()[0] == Dim(1)) && !blocked)) return g;
+  if (scale->rank() == 0 || (scale->rank() == 1 && (x->rank() <= 1 || scale->shape()[0] == Dim(1)) && !blocked))
+    return g;
   Result<int> axis = normalize_axis(ctx.attr_int("axis", 1), x->rank());
   if (!axis.ok()) return ctx.fail("{} of input {}", axis.status().message(), shape_to_string(x->shape()));
   g.axis = *axis;
   if (!blocked) {
-    if (scale->rank() != 1) return ctx.fail("scale {} for input {}", shape_to_string(scale->shape()), shape_to_string(x->shape()));
+    if (scale->rank() != 1)
+      return ctx.fail("scale {} for input {}", shape_to_string(scale->shape()), shape_to_string(x->shape()));
     return g;
   }
   const auto at = static_cast<size_t>(g.axis);
-  if (scale->rank() != x->rank()) return ctx.fail("blocked scale {} for input {}", shape_to_string(scale->shape()), shape_to_string(x->shape()));
+  if (scale->rank() != x->rank())
+    return ctx.fail("blocked scale {} for input {}", shape_to_string(scale->shape()), shape_to_string(x->shape()));
   const Dim &extent = x->shape()[at], &blocks = scale->shape()[at];
   if (!extent.is_const() || !blocks.is_const() || blocks.value() < 1)
     return ctx.fail("blocked scale {} for input {}: extents of axis {} must be known", shape_to_string(scale->shape()),
                     shape_to_string(x->shape()), g.axis);
   if (g.block == 0) g.block = (extent.value() + blocks.value() - 1) / blocks.value();
   if ((extent.value() + g.block - 1) / g.block != blocks.value())
-    return ctx.fail("block_size {} with scale {} for input {}", g.block, shape_to_string(scale->shape()), shape_to_string(x->shape()));
+    return ctx.fail("block_size {} with scale {} for input {}", g.block, shape_to_string(scale->shape()),
+                    shape_to_string(x->shape()));
   g.reshape = extent.value() % g.block == 0 && x->rank() < limits::kMaxRank &&
               std::all_of(x->shape().begin(), x->shape().end(), [](const Dim& d) { return d.is_const(); });
   for (size_t a = 0; g.reshape && a < x->shape().size(); ++a) {
@@ -83,7 +87,9 @@ Status import_quantize(ImportContext& ctx) {
   const DType to = ctx.attr_dtype("output_dtype", DType::kInvalid);
   if (ctx.has_input(2) && to != DType::kInvalid && to != ctx.input(2)->dtype())
     return ctx.fail("output_dtype {} with a zero point of type {}", dtype_name(to), dtype_name(ctx.input(2)->dtype()));
-  attrs["to"] = std::string(dtype_name(ctx.has_input(2) ? ctx.input(2)->dtype() : to == DType::kInvalid ? DType::kU8 : to));
+  attrs["to"] = std::string(dtype_name(ctx.has_input(2)        ? ctx.input(2)->dtype()
+                                       : to == DType::kInvalid ? DType::kU8
+                                                               : to));
   if (ctx.attr_int("saturate", 1) == 0) attrs["saturate"] = int64_t{0};
   if (const DType precision = ctx.attr_dtype("precision", DType::kInvalid); precision != DType::kInvalid)
     attrs["precision"] = std::string(dtype_name(precision));

@@ -30,7 +30,7 @@ Status import_flattened(ImportContext& ctx) {
 
 std::span<const OnnxImport> softmax_onnx() {
   static constexpr OnnxImport kImports[] = {
-      {"Hardmax", 1, import_flattened}, {"Hardmax", 13, import_axis},    {"LogSoftmax", 1, import_flattened},
+      {"Hardmax", 1, import_flattened}, {"Hardmax", 13, import_axis},     {"LogSoftmax", 1, import_flattened},
       {"LogSoftmax", 13, import_axis},  {"Softmax", 1, import_flattened}, {"Softmax", 13, import_axis},
   };
   return kImports;
