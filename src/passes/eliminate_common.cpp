@@ -1,0 +1,72 @@
+// Common subexpressions, by value numbering in one forward walk: equal op, operands and attributes give one node.
+#include <unordered_map>
+
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+namespace wootz {
+namespace {
+
+void append(std::string* key, const Attr& attr, bool* comparable) {
+  if (const auto* i = std::get_if<int64_t>(&attr))
+    *key += fmt::format("i{}", *i);
+  else if (const auto* d = std::get_if<double>(&attr))
+    *key += fmt::format("f{:a}", *d);
+  else if (const auto* s = std::get_if<std::string>(&attr))
+    *key += fmt::format("s{}:{}", s->size(), *s);
+  else if (const auto* is = std::get_if<std::vector<int64_t>>(&attr)) {
+    for (int64_t v : *is) *key += fmt::format(",{}", v);
+  } else if (const auto* fs = std::get_if<std::vector<double>>(&attr)) {
+    for (double v : *fs) *key += fmt::format(",{:a}", v);
+  } else if (const auto* e = std::get_if<PointwiseExpr>(&attr))
+    *key += e->to_string();
+  else
+    *comparable = false;  // tensors and subgraphs: not worth comparing
+}
+
+// Small constants of equal type and content are one operand.
+std::string constant_key(const Value& v) {
+  const HostTensor& t = v.constant();
+  return std::string(dtype_name(t.dtype())) + t.dims().to_string() + ":" +
+         std::string(static_cast<const char*>(t.data()), t.bytes());
+}
+
+}  // namespace
+
+Result<bool> eliminate_common(Graph& graph) {
+  bool changed = false;
+  std::unordered_map<std::string, Value*> constants;
+  for (Value* c : graph.constants()) {
+    if (c->constant().bytes() > 4096 || graph.is_output(c)) continue;
+    const auto [it, fresh] = constants.try_emplace(constant_key(*c), c);
+    if (fresh) continue;
+    graph.replace_all_uses(c, it->second);
+    graph.erase_value(c);
+    changed = true;
+  }
+  std::unordered_map<std::string, Node*> seen;
+  for (Node* node : graph.nodes()) {
+    if (node->op().traits.has_side_effects || !node->op().traits.foldable) continue;
+    std::string key = node->op().name;
+    for (const Value* in : node->inputs()) key += fmt::format("|{}", in == nullptr ? -1 : in->id());
+    key += fmt::format("|{}", node->num_outputs());
+    bool comparable = true;
+    for (const auto& [name, attr] : node->attrs()) {
+      key += "|" + name + "=";
+      append(&key, attr, &comparable);
+    }
+    if (!comparable) continue;
+    const auto [it, fresh] = seen.try_emplace(std::move(key), node);
+    if (fresh) continue;
+    bool output = false;
+    for (const Value* out : node->outputs()) output = output || graph.is_output(out);
+    if (output) continue;  // two outputs of the network stay two tensors
+    for (int o = 0; o < node->num_outputs(); ++o) graph.replace_all_uses(node->output(o), it->second->output(o));
+    it->second->add_provenance(*node);
+    graph.erase(node);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace wootz

@@ -1,0 +1,130 @@
+// Ops that change nothing, and pairs that cancel.
+#include <algorithm>
+#include <numeric>
+
+#include "ops/infer.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+namespace wootz {
+namespace {
+
+bool same_type(const Value* a, const Value* b) { return a->dtype() == b->dtype() && a->shape() == b->shape(); }
+
+std::vector<int64_t> permutation(const Node& node) {
+  std::vector<int64_t> perm = node.attr_ints("perm");
+  if (perm.empty())
+    for (int i = node.input(0)->rank(); i-- > 0;) perm.push_back(i);
+  return perm;
+}
+
+// Moves only axes of extent 1: memory order stays, the op is a reshape.
+bool moves_nothing(const Shape& shape, const std::vector<int64_t>& perm) {
+  std::vector<int64_t> kept;
+  for (int64_t p : perm)
+    if (const Dim& d = shape[static_cast<size_t>(p)]; !(d.is_const() && d.value() == 1)) kept.push_back(p);
+  return std::is_sorted(kept.begin(), kept.end());
+}
+
+// The value that `node` could be replaced by, or null.
+Value* unchanged(const Node& node) {
+  Value* x = node.input(0);
+  Value* y = node.output();
+  if (x == nullptr || node.num_outputs() != 1 || node.has_attr("epilogue")) return nullptr;
+  if (node.is("Identity")) return x;
+  if (!same_type(x, y)) return nullptr;
+  if (node.is("Cast") || node.is("Reshape") || node.is("Expand") || node.is("Tile")) return x;
+  if (node.is("Transpose")) {
+    const std::vector<int64_t> perm = permutation(node);
+    return std::is_sorted(perm.begin(), perm.end()) ? x : nullptr;
+  }
+  if (node.is("Concat")) return node.num_inputs() == 1 ? x : nullptr;
+  if (node.is("Slice")) {  // same extent with step 1 is the whole
+    const std::vector<int64_t> steps = node.attr_ints("steps");
+    const bool forward =
+        node.has_attr("starts") && std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s == 1; });
+    return forward && node.input(4) == nullptr ? x : nullptr;
+  }
+  if (node.is("Pad")) {
+    const std::vector<int64_t> pads = node.attr_ints("pads");
+    const bool none = node.has_attr("pads") && std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
+    return none ? x : nullptr;
+  }
+  return nullptr;
+}
+
+Result<bool> merge_with_producer(Graph& graph, Node* node) {
+  Value* x = node->input(0);
+  Node* before = x == nullptr ? nullptr : x->producer();
+  if (before == nullptr || before->has_attr("epilogue")) return false;
+  if (node->is("Transpose") && before->is("Transpose")) {
+    const std::vector<int64_t> first = permutation(*before), second = permutation(*node);
+    std::vector<int64_t> both;
+    for (int64_t p : second) both.push_back(first[static_cast<size_t>(p)]);
+    node->set_input(0, before->input(0));
+    node->set_attr("perm", both);
+  } else if (node->is("Reshape") && before->is("Reshape") && to_dims(node->output()->shape())) {
+    // The target must not lean on the input's own extents (0 and -1): make it plain.
+    const Dims dims = *to_dims(node->output()->shape());
+    std::vector<int64_t> target(dims.begin(), dims.end());
+    if (node->num_inputs() < 2 || std::count(target.begin(), target.end(), 0)) return false;
+    const Dims count{static_cast<int64_t>(target.size())};
+    Value* shape =
+        graph.add_constant(graph.unique_name(node->name() + "_shape"), HostTensor::from<int64_t>(target, count));
+    node->set_input(0, before->input(0));
+    node->set_input(1, shape);
+  } else {
+    return false;
+  }
+  node->add_provenance(*before);
+  WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+  erase_if_dead(graph, before);
+  return true;
+}
+
+// A transpose that only moves extents of 1 costs nothing as a reshape.
+Result<bool> transpose_to_reshape(Graph& graph, Node* node) {
+  if (!node->is("Transpose")) return false;
+  const std::optional<Dims> dims = to_dims(node->output()->shape());
+  if (!dims || dims->volume() == 0 || !moves_nothing(node->input(0)->shape(), permutation(*node))) return false;
+  std::vector<int64_t> target(dims->begin(), dims->end());
+  const Dims count{static_cast<int64_t>(target.size())};
+  Value* shape =
+      graph.add_constant(graph.unique_name(node->name() + "_shape"), HostTensor::from<int64_t>(target, count));
+  Node* reshape = graph.add_node(op("Reshape"), graph.unique_name(node->name()), {node->input(0), shape}, {}, 1, node);
+  reshape->add_provenance(*node);
+  WOOTZ_RETURN_IF_ERROR(infer_node(*reshape));
+  replace_and_erase(graph, node->output(), reshape->output());
+  return true;
+}
+
+}  // namespace
+
+Result<bool> eliminate_identities(Graph& graph) {
+  bool changed = false;
+  for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
+    next = node->next();
+    while (true) {
+      WOOTZ_ASSIGN_OR_RETURN(const bool merged, merge_with_producer(graph, node));
+      if (!merged) break;
+      changed = true;
+    }
+    Value* same = unchanged(*node);
+    if (same == nullptr) {
+      WOOTZ_ASSIGN_OR_RETURN(const bool reshaped, transpose_to_reshape(graph, node));
+      changed = changed || reshaped;
+      continue;
+    }
+    // An output of the network that would become an input, a constant or another output keeps its copy.
+    const bool blocked =
+        graph.is_output(node->output()) && (same->kind() != ValueKind::kNodeOutput || graph.is_output(same));
+    if (blocked) continue;
+    if (Node* producer = same->producer()) producer->add_provenance(*node);
+    replace_and_erase(graph, node->output(), same);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace wootz

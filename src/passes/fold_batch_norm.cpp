@@ -1,0 +1,57 @@
+#include <cmath>
+
+#include "ops/infer.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+#include "passes/scale_weights.h"
+
+namespace wootz {
+namespace {
+
+Result<Value*> emit(Graph& graph, Node* before, std::string_view op_name, Value* x, const std::vector<double>& values) {
+  Dims dims{static_cast<int64_t>(values.size())};
+  for (int i = 2; i < x->rank(); ++i) dims.push_back(1);
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::allocate(x->dtype(), dims));
+  for (size_t i = 0; i < values.size(); ++i) tensor.set_f64(static_cast<int64_t>(i), values[i]);
+  Value* constant =
+      graph.add_constant(graph.unique_name(before->name() + "_" + std::string(op_name)), std::move(tensor));
+  Node* node = graph.add_node(op(op_name), graph.unique_name(before->name()), {x, constant}, {}, 1, before);
+  node->add_provenance(*before);
+  WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+  return node->output();
+}
+
+}  // namespace
+
+Result<bool> fold_batch_norm(Graph& graph) {
+  bool changed = false;
+  for (Node* node : graph.nodes()) {
+    if (!node->is("BatchNorm") || node->num_outputs() != 1) continue;
+    bool constant = true;
+    for (int i = 1; i < 5; ++i) constant = constant && node->input(i) != nullptr && node->input(i)->is_constant();
+    if (!constant) continue;
+    const auto value = [&](int i, int64_t c) { return node->input(i)->constant().get_f64(c); };
+    std::vector<double> factor, offset;
+    const double epsilon = node->attr_float("epsilon", 1e-5);
+    for (int64_t c = 0; c < node->input(1)->constant().volume(); ++c) {
+      factor.push_back(value(1, c) / std::sqrt(value(4, c) + epsilon));
+      offset.push_back(value(2, c) - value(3, c) * factor.back());
+    }
+    Node* producer = node->input(0)->producer();
+    if (producer != nullptr && only_user(node->input(0)) == node && !producer->is("MatMul") &&
+        has_foldable_weights(*producer) && weight_channels(*producer) == static_cast<int64_t>(factor.size())) {
+      WOOTZ_RETURN_IF_ERROR(scale_weights(graph, producer, factor, offset));
+      producer->add_provenance(*node);
+      replace_and_erase(graph, node->output(), producer->output());
+    } else {
+      WOOTZ_ASSIGN_OR_RETURN(Value * scaled, emit(graph, node, "Mul", node->input(0), factor));
+      WOOTZ_ASSIGN_OR_RETURN(Value * shifted, emit(graph, node, "Add", scaled, offset));
+      replace_and_erase(graph, node->output(), shifted);
+    }
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace wootz

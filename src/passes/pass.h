@@ -1,0 +1,43 @@
+// A pass rewrites a graph and keeps provenance. The driver times, verifies, dumps and disables by name.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace wootz {
+
+using PassFunction = Result<bool> (*)(Graph&);  // true: changed something
+
+#define PASS(function, why) Result<bool> function(Graph& graph);
+#include "passes/passes.def"
+#undef PASS
+
+struct PassInfo {
+  const char* name;
+  PassFunction run;
+  const char* why;
+};
+const std::vector<PassInfo>& all_passes();
+const PassInfo* find_pass(std::string_view name);
+
+struct PassReport {
+  std::string name;
+  bool changed = false;
+  int nodes_before = 0, nodes_after = 0;
+  double ms = 0;
+};
+
+struct PipelineOptions {
+  std::set<std::string, std::less<>> disabled;  // names of passes to skip; "all" skips every optional one
+  bool verify = false;                          // the graph verifier after each pass
+  std::function<void(const PassReport&, const Graph&)> observer;
+};
+
+// The whole pipeline. The environment variable WOOTZ_DISABLE_PASSES adds names (separated by commas) to `disabled`.
+Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options);
+
+}  // namespace wootz

@@ -1,0 +1,79 @@
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+
+#include "ir/verify.h"
+#include "passes/pass.h"
+
+namespace wootz {
+namespace {
+
+// Order is policy: read top to bottom. A name may stand more than once.
+constexpr const char* kPipeline[] = {
+    "expand_compositions", "fold_constants", "eliminate_identities", "eliminate_common",
+    "fold_batch_norm",     "fold_scale",     "fold_constants",       "eliminate_identities",
+    "fuse_pointwise",      "fuse_epilogue",  "eliminate_dead",
+};
+
+// What the rest of the system relies on, whatever is disabled.
+bool required(std::string_view name) { return name == "expand_compositions"; }
+
+void add_from_environment(std::set<std::string, std::less<>>* disabled) {
+  const char* list = std::getenv("WOOTZ_DISABLE_PASSES");
+  if (list == nullptr) return;
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');)
+    if (!name.empty()) disabled->insert(name);
+}
+
+}  // namespace
+
+const std::vector<PassInfo>& all_passes() {
+  static const std::vector<PassInfo> kPasses = {
+#define PASS(function, why) {#function, function, why},
+#include "passes/passes.def"
+#undef PASS
+  };
+  return kPasses;
+}
+
+const PassInfo* find_pass(std::string_view name) {
+  for (const PassInfo& pass : all_passes())
+    if (name == pass.name) return &pass;
+  return nullptr;
+}
+
+Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options) {
+  std::set<std::string, std::less<>> disabled = options.disabled;
+  add_from_environment(&disabled);
+  for (const std::string& name : disabled) {
+    if (name == "all" || find_pass(name) != nullptr) continue;
+    std::string known;
+    for (const PassInfo& pass : all_passes()) known += std::string(known.empty() ? "" : ", ") + pass.name;
+    return invalid_argument("there is no pass '{}' to disable; the passes are: {}", name, known);
+  }
+  std::vector<PassReport> reports;
+  for (const char* name : kPipeline) {
+    const PassInfo* pass = find_pass(name);
+    if (pass == nullptr) return internal_error("pipeline names an unknown pass '{}'", name);
+    if (!required(name) && (disabled.count("all") || disabled.count(name))) continue;
+    PassReport report;
+    report.name = name;
+    report.nodes_before = graph.num_nodes();
+    const auto start = std::chrono::steady_clock::now();
+    Result<bool> changed = pass->run(graph);
+    if (!changed.ok()) return changed.status().with_prefix(fmt::format("pass {}", name));
+    report.changed = *changed;
+    report.nodes_after = graph.num_nodes();
+    report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (options.verify) {
+      if (Status status = verify_graph(graph); !status.ok())
+        return status.with_prefix(fmt::format("after pass {}", name));
+    }
+    if (options.observer) options.observer(report, graph);
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace wootz

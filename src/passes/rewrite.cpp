@@ -1,0 +1,63 @@
+#include "passes/rewrite.h"
+
+#include <algorithm>
+
+namespace wootz {
+
+void erase_if_dead(Graph& graph, Node* node) {
+  std::vector<Node*> work{node};
+  while (!work.empty()) {
+    Node* n = work.back();
+    work.pop_back();
+    if (n->op().traits.has_side_effects) continue;
+    const auto read = [&](const Value* v) { return !v->uses().empty() || graph.is_output(v); };
+    if (std::any_of(n->outputs().begin(), n->outputs().end(), read)) continue;
+    std::vector<Node*> producers;
+    for (const Value* in : n->inputs())
+      if (in != nullptr && in->producer() != nullptr) producers.push_back(in->producer());
+    std::sort(producers.begin(), producers.end());
+    producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
+    // A node already waiting must not be visited after it is gone.
+    work.erase(std::remove(work.begin(), work.end(), n), work.end());
+    graph.erase(n);
+    work.insert(work.end(), producers.begin(), producers.end());
+  }
+}
+
+void replace_and_erase(Graph& graph, Value* from, Value* to) {
+  Node* producer = from->producer();
+  // What the user sees keeps its name: an output that becomes another value hands its name on.
+  if (graph.is_output(from) && to->kind() == ValueKind::kNodeOutput && !graph.is_output(to)) {
+    std::string name = from->name();
+    from->set_name(graph.unique_name(name));
+    to->set_name(std::move(name));
+  }
+  graph.replace_all_uses(from, to);
+  if (producer != nullptr) erase_if_dead(graph, producer);
+}
+
+std::optional<double> scalar_constant(const Value* value) {
+  if (value == nullptr || !value->is_constant() || value->constant().volume() != 1) return std::nullopt;
+  if (!is_float(value->dtype())) {
+    const int64_t v = value->constant().get_i64(0);
+    if (static_cast<int64_t>(static_cast<double>(v)) != v) return std::nullopt;
+    return static_cast<double>(v);
+  }
+  return value->constant().get_f64(0);
+}
+
+std::optional<std::vector<double>> per_channel(const Value* value, int rank, int axis, int64_t channels) {
+  if (value == nullptr || !value->is_constant()) return std::nullopt;
+  const HostTensor& t = value->constant();
+  const int shift = rank - t.rank();
+  if (shift < 0) return std::nullopt;
+  for (int i = 0; i < t.rank(); ++i) {
+    const int64_t d = t.dims()[static_cast<size_t>(i)];
+    if (i + shift == axis ? d != 1 && d != channels : d != 1) return std::nullopt;
+  }
+  std::vector<double> values;
+  for (int64_t i = 0; i < t.volume(); ++i) values.push_back(t.get_f64(i));
+  return values;
+}
+
+}  // namespace wootz

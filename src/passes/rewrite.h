@@ -1,0 +1,31 @@
+// Small helpers that several passes share.
+#pragma once
+
+#include "ir/graph.h"
+#include "ir/op_def.h"
+
+namespace wootz {
+
+// The only node that reads the value (possibly through several of its inputs), when the value is no graph output.
+inline Node* only_user(const Value* value) {
+  if (value->uses().empty() || value->graph()->is_output(value)) return nullptr;
+  Node* user = value->uses()[0].node;
+  for (const Use& use : value->uses())
+    if (use.node != user) return nullptr;
+  return user;
+}
+
+// Erases the node if nothing reads it, then whatever that leaves unread.
+void erase_if_dead(Graph& graph, Node* node);
+
+// Gives `to` the name of `from` in front of every reader, and drops the producer of `from` if it is dead then.
+void replace_and_erase(Graph& graph, Value* from, Value* to);
+
+// The single element of a constant of one element; nullopt otherwise.
+std::optional<double> scalar_constant(const Value* value);
+
+// A constant as f64 elements laid along `axis` of a tensor of rank `rank`: volume 1, or 1 on every other axis.
+// Size 1 or `channels`; nullopt when the constant varies along another axis.
+std::optional<std::vector<double>> per_channel(const Value* value, int rank, int axis, int64_t channels);
+
+}  // namespace wootz
