@@ -1,0 +1,135 @@
+// One import: the walk over the model's nodes. Internal to src/onnx.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "onnx/fold.h"
+#include "onnx/import.h"
+#include "onnx/onnx.pb.h"
+#include "onnx/problems.h"
+#include "onnx/scope.h"
+#include "onnx/tensor_reader.h"
+#include "onnx/topology.h"
+#include "ops/onnx_import.h"
+
+namespace wootz::importer {
+
+using OpsetMap = std::unordered_map<std::string, int64_t>;
+using AttributeMap = std::unordered_map<std::string_view, const ::onnx::AttributeProto*>;
+
+// Where in the model the walk is: the main graph, the body of a function call, or a subgraph.
+struct Frame {
+  const Frame* caller = nullptr;                         // chain of function calls
+  const ::onnx::FunctionProto* function = nullptr;       // whose body this is; null in the main graph
+  const OpsetMap* opsets = nullptr;
+  const AttributeMap* attributes = nullptr;              // a function's attributes as the caller gave them; null outside
+  const ::onnx::GraphProto* graph = nullptr;             // for the types in value_info; null in a function's body
+  std::string path;                                      // "call/" before the names of its nodes
+  int function_depth = 0;
+  int graph_depth = 0;
+};
+
+// A node and what messages say of it.
+struct Place {
+  const ::onnx::NodeProto& node;
+  std::string name;    // never empty
+  std::string domain;  // canonical
+  int opset = 0;       // 0: the domain is not imported
+};
+
+class NodeContext;
+
+// What comes before the names of what is inside the node: a function's body, a subgraph.
+std::string inner_path(const Place& place, const Frame& frame);
+// Gives a value that a node of `frame` makes its name in the model.
+void name_value(Value* value, const std::string& name, const Frame& frame);
+
+class Importer {
+ public:
+  // The model is used up: tensor bytes are moved out of it.
+  Importer(::onnx::ModelProto& model, const ImportOptions& options);
+
+  // The graph as far as it goes; whole only when problems().count() is zero.
+  std::shared_ptr<Graph> run();
+
+  Problems& problems() { return problems_; }
+  // Top-level nodes that have a problem.
+  const std::set<int>& failed_nodes() const { return failed_nodes_; }
+  Topology& topology() { return topology_; }
+  TensorReader& reader() { return reader_; }
+
+  // A subgraph of a node in `frame`: its graph, with what it captures. The inner problems are reported; the Status only
+  // says that there are some. `types` may be null: all declared inputs are then unknown and only ops are checked.
+  Result<std::shared_ptr<Graph>> import_subgraph(const ::onnx::GraphProto& proto, const Place& place, Scope& scope,
+                                                 const Frame& frame, std::vector<Value*>* captured,
+                                                 const std::vector<TypeInfo>* types);
+  // Counts a node of the model or of the IR against the limit.
+  Status count_node();
+  // A name for a node of the IR: the model's, made unique.
+  std::string ir_name(const std::string& name, Graph& graph);
+
+ private:
+  // model.cpp: the model around its main graph
+  bool check_model();
+  bool read_opsets(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto>& imports, OpsetMap* opsets,
+                   const std::string& where);
+  void index_functions();
+  // interface.cpp: inputs, initializers, outputs
+  void define_initializers(const ::onnx::GraphProto& proto, Scope& scope, const std::string& where);
+  void define_inputs(const ::onnx::GraphProto& proto, Scope& scope);
+  void bind_constant_inputs(const ::onnx::GraphProto& proto, Scope& scope);
+  void mark_outputs(const ::onnx::GraphProto& proto, Scope& scope);
+  Status define_body_inputs(const ::onnx::GraphProto& proto, Scope& scope, const std::vector<TypeInfo>* types);
+  Result<Shape> read_shape(const ::onnx::TensorShapeProto& proto, const Value& value, bool shared_names);
+  bool define(Scope& scope, std::string_view name, Slot slot, const std::string& where, const char* what);
+  // nodes.cpp: the walk
+  void import_nodes(const NodeList& nodes, Scope& scope, const Frame& frame);
+  void import_node(const ::onnx::NodeProto& node, Scope& scope, const Frame& frame);
+  bool resolve_inputs(const Place& place, Scope& scope, std::vector<Slot>* inputs);
+  void import_op(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs);
+  Status run_import(const OnnxImport& entry, NodeContext& context);
+  void bind_output(const Place& place, int index, Slot slot, Scope& scope);
+  void poison_outputs(const Place& place, Scope& scope, const Frame& frame);
+  void check_subgraphs(const Place& place, Scope& scope, const Frame& frame, const NodeContext* imported);
+  const ::onnx::ValueInfoProto* declared_value(const std::string& name, const Frame& frame);
+  // functions.cpp
+  struct FunctionInfo {
+    const ::onnx::FunctionProto* proto = nullptr;
+    int64_t bytes = 0;               // of its message, against the limit on inlining
+    std::optional<OpsetMap> opsets;  // read at the first call
+    bool usable = false;
+  };
+  FunctionInfo* find_function(const Place& place);
+  void call_function(FunctionInfo& info, const Place& place, Scope& scope, const Frame& frame,
+                     const std::vector<Slot>& inputs);
+  Status bind_attributes(const ::onnx::FunctionProto& function, const Place& place, const Frame& frame, AttributeMap* bound);
+
+  void report(Code code, std::string reason, std::string where = "");
+  void report(const Place& place, const Status& status);
+  // A limit of the whole import was hit: reports it and ends the walk.
+  void stop(Status status);
+
+  ::onnx::ModelProto& model_;
+  const ImportOptions& options_;
+  Problems problems_;
+  TensorReader reader_;
+  Topology topology_;
+  Folder folder_;
+  OpsetMap opsets_;
+  std::unordered_map<std::string, FunctionInfo> functions_;  // by function_key()
+  std::shared_ptr<Graph> graph_;
+  std::unordered_map<std::string, Dim> dim_params_;
+  std::unordered_map<const ::onnx::GraphProto*, std::unordered_map<std::string_view, const ::onnx::ValueInfoProto*>> declared_;
+  std::set<std::string> node_names_;
+  std::set<int> failed_nodes_;
+  int top_node_ = -1;
+  int64_t node_count_ = 0;
+  int64_t inlined_bytes_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace wootz::importer
