@@ -27,7 +27,7 @@ if(WOOTZ_LLD)
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wnon-virtual-dtor
-                    -Woverloaded-virtual)
+                    -Woverloaded-virtual -Wno-dangling-else)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these falsely in -O2 library code.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
