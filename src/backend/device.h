@@ -50,5 +50,7 @@ struct Backend {
 // From src/backends/backends.def. Look-ups never fail silently: an unknown name lists the known ones.
 Result<const Backend*> find_backend(std::string_view name);
 std::vector<const Backend*> all_backends();
+// The backend's own providers, then the reference: every op has somebody who computes it.
+std::vector<const Provider*> backend_providers(const Backend& backend);
 
 }  // namespace wootz

@@ -1,5 +1,6 @@
 // Every backend that this build knows.
 #include "backend/device.h"
+#include "backends/reference/reference_provider.h"
 
 namespace wootz {
 
@@ -23,6 +24,12 @@ Result<const Backend*> find_backend(std::string_view name) {
     known += backend->name;
   }
   return invalid_argument("no backend '{}' in this build; known are: {}", name, known);
+}
+
+std::vector<const Provider*> backend_providers(const Backend& backend) {
+  std::vector<const Provider*> providers = backend.providers();
+  providers.push_back(reference_provider());
+  return providers;
 }
 
 }  // namespace wootz

@@ -232,13 +232,49 @@ TensorDesc LowerContext::describe(int32_t index) const {
   return desc;
 }
 
-Status LowerContext::finish_step(const Node* node, Step step) {
-  for (int32_t t : step.inputs) step.problem.inputs.push_back(describe(t));
-  for (int32_t t : step.outputs) step.problem.outputs.push_back(describe(t));
-  if (node != nullptr && step.problem.family != Family::kOp && !offered(step)) return reference_step(*node);
+Status LowerContext::append(const Node* node, Step step) {
   program().steps.push_back(std::move(step));
   lowered_.nodes.push_back(node);
   return Status();
+}
+
+void LowerContext::describe_operands(Step* step) const {
+  step->problem.inputs.clear();
+  step->problem.outputs.clear();
+  for (int32_t t : step->inputs) step->problem.inputs.push_back(describe(t));
+  for (int32_t t : step->outputs) step->problem.outputs.push_back(describe(t));
+}
+
+Status LowerContext::finish_step(const Node* node, Step step) {
+  describe_operands(&step);
+  if (node == nullptr || step.problem.family == Family::kOp || offered(step)) return append(node, std::move(step));
+  // Nobody computes it with this epilogue: the family alone, then the expression.
+  if (!step.problem.epilogue.empty() && step.problem.family != Family::kPointwise) {
+    Step main = step, tail;
+    Status status;
+    const int32_t result =
+        add_intermediate(step.name + ".main", step.problem.acc_dtype, shapes_.at(step.outputs[0]), &status);
+    WOOTZ_RETURN_IF_ERROR(status);
+    const auto num_main = static_cast<size_t>(step.problem.num_main);
+    main.inputs.resize(num_main);
+    main.outputs[0] = result;
+    main.problem.epilogue = {};
+    describe_operands(&main);
+    tail.name = step.name + ".epilogue";
+    tail.provenance = step.provenance;
+    tail.problem.family = Family::kPointwise;
+    tail.problem.epilogue = step.problem.epilogue;
+    tail.problem.acc_dtype = step.problem.epilogue.output_type();
+    tail.inputs = {result};
+    tail.inputs.insert(tail.inputs.end(), step.inputs.begin() + static_cast<ptrdiff_t>(num_main), step.inputs.end());
+    tail.outputs = {step.outputs[0]};
+    describe_operands(&tail);
+    if (offered(main) && offered(tail)) {
+      WOOTZ_RETURN_IF_ERROR(append(node, std::move(main)));
+      return append(node, std::move(tail));
+    }
+  }
+  return reference_step(*node);
 }
 
 bool LowerContext::offered(const Step& step) const {

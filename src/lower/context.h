@@ -45,6 +45,8 @@ class LowerContext {
 
  private:
   TensorDesc describe(int32_t tensor) const;
+  void describe_operands(Step* step) const;
+  Status append(const Node* node, Step step);
   int64_t extent(const Dim& dim, bool max) const;
   Result<int32_t> symbol(SymbolId id);
   Result<int32_t> make_tensor(const Value* value);
