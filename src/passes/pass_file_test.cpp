@@ -1,0 +1,124 @@
+// Tests as data: each <pass>.test holds cases "=== name", a graph, "---", the graph that the pass must leave. Both are also
+// run on the reference with fresh random inputs and must agree: a pass changes how, never what.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "base/tolerance.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "ops/cases.h"
+#include "ops/infer.h"
+#include "ops/interpreter.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+
+namespace wootz {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  std::string name, before, after;
+};
+
+std::vector<Case> read_cases(const fs::path& file) {
+  std::ifstream in(file);
+  std::vector<Case> cases;
+  std::string* part = nullptr;
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("=== ", 0) == 0) {
+      cases.push_back({line.substr(4), "", ""});
+      part = &cases.back().before;
+    } else if (line == "---" && part != nullptr) {
+      part = &cases.back().after;
+    } else if (part != nullptr) {
+      *part += line + "\n";
+    }
+  }
+  return cases;
+}
+
+// Names do not matter, structure does: values and nodes get numbers in order.
+std::string canonical(Graph& graph) {
+  int n = 0;
+  for (Value* v : graph.inputs()) v->set_name("in" + std::to_string(n++));
+  for (Node* node : graph.nodes()) {
+    node->set_name("n" + std::to_string(n));
+    for (Value* out : node->outputs()) out->set_name("v" + std::to_string(n++));
+  }
+  n = 0;
+  for (Node* node : graph.nodes())
+    for (Value* in : node->inputs())
+      if (in != nullptr && in->is_constant() && in->name().rfind("k#", 0) != 0) in->set_name("k#" + std::to_string(n++));
+  graph.set_name("g");
+  PrintOptions options;
+  options.provenance = false;
+  return print_graph(graph, options);
+}
+
+std::vector<HostTensor> random_inputs(const Graph& graph, CaseList* list) {
+  std::vector<HostTensor> inputs;
+  for (const Value* v : graph.inputs()) {
+    Dims dims;
+    for (const Dim& d : v->shape()) dims.push_back(d.is_const() ? d.value() : 3);
+    inputs.push_back(list->random(v->dtype(), dims));
+  }
+  return inputs;
+}
+
+class PassFile : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(PassFile, LeavesWhatItSays) {
+  const fs::path file = fs::path(WOOTZ_SOURCE_DIR) / "src/passes" / (GetParam() + ".test");
+  const std::vector<Case> cases = read_cases(file);
+  ASSERT_FALSE(cases.empty()) << file << " holds no case";
+  const PassInfo* pass = find_pass(GetParam());
+  ASSERT_NE(pass, nullptr);
+  const uint64_t seed = std::random_device{}();
+  CaseList random(seed);
+  for (const Case& c : cases) {
+    SCOPED_TRACE(GetParam() + ".test, case " + c.name + ", seed " + std::to_string(seed));
+    auto before = parse_graph(c.before, find_op);
+    ASSERT_TRUE(before.ok()) << before.status().to_string();
+    auto untouched = parse_graph(c.before, find_op);
+    auto after = parse_graph(c.after, find_op);
+    ASSERT_TRUE(after.ok()) << after.status().to_string();
+    Graph& graph = **before;
+    for (Graph* g : {&graph, untouched->get(), after->get()}) {
+      const Status inferred = infer_graph(*g);
+      ASSERT_TRUE(inferred.ok()) << inferred.to_string();
+    }
+    const Result<bool> changed = pass->run(graph);
+    ASSERT_TRUE(changed.ok()) << changed.status().to_string();
+    const Status valid = verify_graph(graph);
+    ASSERT_TRUE(valid.ok()) << valid.to_string();
+    const std::vector<HostTensor> inputs = random_inputs(graph, &random);
+    const auto expected = run_graph(**untouched, inputs);
+    const auto actual = run_graph(graph, inputs);
+    ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+    ASSERT_TRUE(actual.ok()) << actual.status().to_string();
+    for (size_t o = 0; o < expected->size(); ++o) {
+      const Difference d = compare((*actual)[o], (*expected)[o]);
+      EXPECT_TRUE(within(d, tolerance_for((*expected)[o].dtype(), 64))) << "output " << o << ": " << to_string(d);
+    }
+    EXPECT_EQ(canonical(graph), canonical(**after));
+    const Result<bool> again = pass->run(graph);
+    ASSERT_TRUE(again.ok());
+    EXPECT_FALSE(*again) << "the pass is not idempotent";
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const PassInfo& pass : all_passes()) all.emplace_back(pass.name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PassFile, ::testing::ValuesIn(names()), [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace wootz
