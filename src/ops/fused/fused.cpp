@@ -1,0 +1,26 @@
+// Pointwise: a fused node. Attribute "expr" is the whole meaning: operand k is input k, one output per stored value.
+// Inference and reference follow from it.
+#include "ops/room_table.h"
+
+namespace wootz::ops {
+namespace {
+
+Result<PointwiseExpr> fused_expression(const Node& node) {
+  return invalid_argument("node '{}' (Pointwise): attribute 'expr' is missing", node.name());
+}
+
+const OpDef kPointwise{.name = "Pointwise",
+                       .min_inputs = 0,
+                       .max_inputs = -1,
+                       .max_outputs = -1,
+                       .attributes = {{"expr", AttrKind::kExpr, true}},
+                       .lowering = Lowering::kPointwise,
+                       .pointwise = fused_expression,
+                       .traits = {}};
+const OpDef* const kOps[] = {&kPointwise};
+
+}  // namespace
+
+std::span<const OpDef* const> fused_ops() { return kOps; }
+
+}  // namespace wootz::ops
