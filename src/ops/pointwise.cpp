@@ -1,6 +1,7 @@
 #include "ops/pointwise.h"
 
 #include "ops/infer.h"
+#include "ops/room_util.h"
 
 namespace wootz {
 
@@ -14,7 +15,7 @@ Result<PointwiseExpr> node_expression(const Node& node) {
 namespace {
 
 // One element: the value of every instruction as a dimension, where it is one.
-std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::optional<Dim>>& v) {
+std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::optional<Dim>>& v, const Graph* graph) {
   const auto known = [&](uint16_t i) { return i < v.size() && v[i].has_value(); };
   const auto constant = [&](uint16_t i) { return known(i) && v[i]->is_const(); };
   switch (in.op) {
@@ -23,6 +24,7 @@ std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::op
       return static_cast<double>(value) == in.imm0 ? std::optional<Dim>(value) : std::nullopt;
     }
     case PwOp::kCast:
+      if (in.type == DType::kBool) return constant(in.a) ? std::optional<Dim>(v[in.a]->value() != 0) : std::nullopt;
       return is_float(in.type) || !known(in.a) ? std::nullopt : v[in.a];
     case PwOp::kNeg:
       return known(in.a) ? std::optional<Dim>(Dim(0) - *v[in.a]) : std::nullopt;
@@ -57,7 +59,12 @@ std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::op
     if (a.is_const() && a.value() < 0) return std::nullopt;
     return in.op == PwOp::kDiv ? floor_div(a, b) : mod(a, b);
   }
-  if (in.op == PwOp::kEqual && a == b) return Dim(1);
+  if (in.op == PwOp::kEqual) {
+    if (a == b) return Dim(1);
+    // "Is this entry -1?", asked of a size.
+    if (a.is_const() && a.value() < 0 && ops::never_negative(b, graph)) return Dim(0);
+    if (b.is_const() && b.value() < 0 && ops::never_negative(a, graph)) return Dim(0);
+  }
   if (!a.is_const() || !b.is_const()) return std::nullopt;
   const int64_t x = a.value(), y = b.value();
   switch (in.op) {
@@ -111,7 +118,7 @@ std::optional<std::vector<Dim>> expression_shape_values(const PointwiseExpr& exp
         if (operand.size() != 1 && operand.size() != count) return std::nullopt;
         v.emplace_back(operand[operand.size() == 1 ? 0 : e]);
       } else {
-        v.push_back(fold_instruction(in, v));
+        v.push_back(fold_instruction(in, v, ctx.node().graph()));
       }
     }
     if (!v[expr.outputs[output]]) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "ops/room_util.h"
 
 namespace wootz::ops {
@@ -9,6 +10,7 @@ namespace {
 
 // Exporters write "to the end" as a very large number, of 32 or 64 bits.
 constexpr int64_t kFar = INT32_MAX;
+constexpr int64_t kBeyond = limits::kMaxElements * 4;
 
 int64_t from_end(int64_t v, int64_t extent) { return v < 0 ? std::max(v, -kFar - extent) + extent : v; }
 
@@ -32,9 +34,13 @@ SliceRange slice_range(int64_t extent, int64_t start, int64_t end, int64_t step)
   return r;
 }
 
-std::optional<Dim> slice_count(const Dim& extent, const Dim& start, const Dim& end, int64_t step, const Graph* graph) {
-  if (extent.is_const() && start.is_const() && end.is_const())
-    return Dim(slice_range(extent.value(), start.value(), end.value(), step).count);
+std::optional<Dim> slice_count(const Dim& extent, const Dim& given_start, const Dim& given_end, int64_t step,
+                               const Graph* graph) {
+  if (extent.is_const() && given_start.is_const() && given_end.is_const())
+    return Dim(slice_range(extent.value(), given_start.value(), given_end.value(), step).count);
+  // Beyond every possible extent nothing changes any more, and sums cannot overflow.
+  const auto bounded = [](const Dim& d) { return d.is_const() ? Dim(std::clamp(d.value(), -kBeyond, kBeyond)) : d; };
+  const Dim start = bounded(given_start), end = bounded(given_end);
   for (const Dim* bound : {&start, &end})
     if (!bound->is_const() && !never_negative(*bound, graph)) return std::nullopt;
   const auto counts_back = [](const Dim& d) { return d.is_const() && d.value() < 0; };

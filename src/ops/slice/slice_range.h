@@ -15,6 +15,7 @@ struct SliceRange {
 SliceRange slice_range(int64_t extent, int64_t start, int64_t end, int64_t step);
 
 // The same count over expressions; nullopt when it cannot be told whether a start or end counts from the end.
-std::optional<Dim> slice_count(const Dim& extent, const Dim& start, const Dim& end, int64_t step, const Graph* graph);
+std::optional<Dim> slice_count(const Dim& extent, const Dim& given_start, const Dim& given_end, int64_t step,
+                               const Graph* graph);
 
 }  // namespace wootz::ops
