@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -100,6 +101,8 @@ struct Program {
   std::vector<Step> steps;  // in execution order
   std::vector<IoTensor> inputs, outputs;
   std::vector<PlanProfile> profiles;
+  // What the public API keeps beside the steps, by name ("profiling_verbosity", "debug_tensors", ...): stored as it is.
+  std::map<std::string, std::string, std::less<>> properties;
 };
 
 // Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).

@@ -169,14 +169,8 @@ Status Executor::prepare_memory() {
     if (user_arena_bytes_ < need)
       return make_error(Code::kResourceExhausted, "the given device memory has {} bytes, these shapes need {}",
                         user_arena_bytes_, need);
-  } else if (need > own_arena_bytes_) {
-    if (own_arena_ != nullptr) engine_->device().free(own_arena_);
-    own_arena_ = nullptr;
-    own_arena_bytes_ = 0;
-    Result<void*> memory = engine_->device().allocate(need, 64);
-    if (!memory.ok()) return memory.status().with_prefix("activation memory");
-    own_arena_ = *memory;
-    own_arena_bytes_ = need;
+  } else {
+    WOOTZ_RETURN_IF_ERROR(reserve(need));
   }
   if (shape_memory_.size() < plan_->shape_bytes) shape_memory_.resize(plan_->shape_bytes);
   return Status();
@@ -228,32 +222,47 @@ void Executor::point_steps() {
   }
 }
 
+Status Executor::reserve(size_t bytes) {
+  if (bytes <= own_arena_bytes_) return Status();
+  if (own_arena_ != nullptr) engine_->device().free(own_arena_);
+  own_arena_ = nullptr;
+  own_arena_bytes_ = 0;
+  addresses_changed_ = true;
+  Result<void*> memory = engine_->device().allocate(bytes, 64);
+  if (!memory.ok()) return memory.status().with_prefix("activation memory");
+  own_arena_ = *memory;
+  own_arena_bytes_ = bytes;
+  return Status();
+}
+
+Status Executor::resolve_shapes() {
+  if (!shapes_changed_ && plan_ != nullptr) return Status();
+  std::vector<int64_t> symbols;
+  WOOTZ_RETURN_IF_ERROR(gather_symbols(&symbols));
+  if (plan_ == nullptr || plan_->symbols != symbols) {
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, engine_->shape_plan(symbols));
+    WOOTZ_RETURN_IF_ERROR(check_inputs(*plan));
+    plan_ = std::move(plan);
+  } else {
+    WOOTZ_RETURN_IF_ERROR(check_inputs(*plan_));
+  }
+  shapes_changed_ = false;
+  addresses_changed_ = true;
+  return Status();
+}
+
 Status Executor::resolve() {
-  if (shapes_changed_ || plan_ == nullptr) {
-    std::vector<int64_t> symbols;
-    WOOTZ_RETURN_IF_ERROR(gather_symbols(&symbols));
-    if (plan_ == nullptr || plan_->symbols != symbols) {
-      WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, engine_->shape_plan(symbols));
-      WOOTZ_RETURN_IF_ERROR(check_inputs(*plan));
-      plan_ = std::move(plan);
-    } else {
-      WOOTZ_RETURN_IF_ERROR(check_inputs(*plan_));
-    }
-    shapes_changed_ = false;
-    addresses_changed_ = true;
-    WOOTZ_RETURN_IF_ERROR(prepare_memory());
-    fill_shape_tensors(plan_->shapes);
-    if (plan_->any_late && late_ == nullptr) {
-      late_ = std::make_unique<Late>();
-      late_->buffers.resize(engine_->program().tensors.size());
-      late_->bound.resize(engine_->program().steps.size());
-    }
+  WOOTZ_RETURN_IF_ERROR(resolve_shapes());
+  if (!addresses_changed_) return Status();
+  WOOTZ_RETURN_IF_ERROR(prepare_memory());
+  fill_shape_tensors(plan_->shapes);
+  if (plan_->any_late && late_ == nullptr) {
+    late_ = std::make_unique<Late>();
+    late_->buffers.resize(engine_->program().tensors.size());
+    late_->bound.resize(engine_->program().steps.size());
   }
-  if (addresses_changed_) {
-    WOOTZ_RETURN_IF_ERROR(prepare_memory());
-    point_steps();
-    addresses_changed_ = false;
-  }
+  point_steps();
+  addresses_changed_ = false;
   return Status();
 }
 
@@ -419,7 +428,9 @@ Status Executor::run() {
     if (tap_) {
       for (int32_t t : program.steps[s].outputs)
         if (t >= 0 && tapped_[static_cast<size_t>(t)])
-          if (const std::optional<Dims> extents = dims(t)) tap_(t, address_of(t), *extents);
+          if (const std::optional<Dims> extents = dims(t); extents && !tap_(t, address_of(t), *extents))
+            return make_error(Code::kCancelled, "layer '{}': the debug listener ended the inference",
+                              program.steps[s].name);
     }
   }
   return Status();

@@ -19,8 +19,8 @@ class OutputSink {
 
 // Called after each step when set: step number, microseconds.
 using StepObserver = std::function<void(size_t step, double us)>;
-// Called after each step that writes a watched tensor.
-using TensorTap = std::function<void(int32_t tensor, const void* data, const Dims& dims)>;
+// Called after each step that writes a watched tensor; false ends the run.
+using TensorTap = std::function<bool(int32_t tensor, const void* data, const Dims& dims)>;
 
 // Not thread-safe: one thread at a time. Different executors of one engine are independent.
 class Executor {
@@ -44,6 +44,13 @@ class Executor {
   // Memory for activations that the caller owns, of at least the engine's memory for the profile; null: our own.
   void set_arena(void* memory, size_t bytes);
 
+  // Own memory of at least this size from now on, so that no run within it allocates.
+  Status reserve(size_t bytes);
+
+  // Works out what the shapes set so far decide; memory and addresses are left alone. Errors: as for resolve().
+  Status resolve_shapes();
+  // What resolve_shapes() found; null before.
+  const ShapePlan* shape_plan() const { return plan_.get(); }
   // Makes everything ready for the shapes set so far. Called by run() when something changed; call it before to keep
   // the first run of a shape fast. Errors: input not set, extents outside the profile, inputs that disagree.
   Status resolve();
