@@ -76,7 +76,8 @@ struct Dim::Node {
   static Dim floor_div_by(Poly a, int64_t b);
   static Dim mod_by(Poly a, int64_t b);
   static Dim extremum(DimOp op, const Dim& a, const Dim& b);
-  static std::string make_key(DimOp op, const std::vector<Dim>& operands);
+  template <typename Render>
+  static std::string make_key(DimOp op, const std::vector<Dim>& operands, const Render& render);
 };
 
 Dim Dim::make(DimOp op, std::vector<Dim> operands) { return Node::build(op, std::move(operands)); }
@@ -90,7 +91,7 @@ Dim Dim::Node::build(DimOp op, std::vector<Dim> operands) {
     node->depth = std::max(node->depth, d.node_ ? d.node_->depth + 1 : 2);
     if (node->size > kMaxSize || node->depth > kMaxDepth) return undefined();
   }
-  node->key = make_key(op, operands);
+  node->key = make_key(op, operands, [](const Dim& d) { return d.to_string(); });
   node->operands = std::move(operands);
   Dim result;
   result.node_ = std::move(node);
@@ -107,21 +108,23 @@ Dim Dim::Node::undefined() {
   return result;
 }
 
-std::string Dim::Node::make_key(DimOp op, const std::vector<Dim>& operands) {
-  const auto wrapped = [](const Dim& d) { return '(' + d.to_string() + ')'; };
+// The text of an operation whose operands `render` writes. A rendered symbol must not begin with '-'.
+template <typename Render>
+std::string Dim::Node::make_key(DimOp op, const std::vector<Dim>& operands, const Render& render) {
+  const auto wrapped = [&](const Dim& d) { return '(' + render(d) + ')'; };
   const auto factor = [&](const Dim& d) {
-    return is_op(d, DimOp::kAdd) || is_op(d, DimOp::kFloorDiv) ? wrapped(d) : d.to_string();
+    return is_op(d, DimOp::kAdd) || is_op(d, DimOp::kFloorDiv) ? wrapped(d) : render(d);
   };
   const auto call = [&](const char* name) {
     std::string s = name;
-    for (size_t i = 0; i < operands.size(); ++i) s += (i == 0 ? '(' : ',') + operands[i].to_string();
+    for (size_t i = 0; i < operands.size(); ++i) s += (i == 0 ? '(' : ',') + render(operands[i]);
     return s + ')';
   };
   std::string s;
   switch (op) {
     case DimOp::kAdd:
       for (const Dim& d : operands) {
-        const std::string term = d.to_string();
+        const std::string term = render(d);
         if (!s.empty() && term[0] != '-') s += '+';
         s += term;
       }
@@ -136,7 +139,7 @@ std::string Dim::Node::make_key(DimOp op, const std::vector<Dim>& operands) {
         }
       return s;
     case DimOp::kFloorDiv: {
-      const std::string top = operands[0].to_string(), bottom = operands[1].to_string();
+      const std::string top = render(operands[0]), bottom = render(operands[1]);
       const bool plain_top = !is_op(operands[0], DimOp::kAdd) && top[0] != '-';
       const bool plain_bottom = operands[1].is_symbol() || (operands[1].is_const() && bottom[0] != '-');
       return (plain_top ? top : '(' + top + ')') + '/' + (plain_bottom ? bottom : '(' + bottom + ')');
@@ -303,6 +306,12 @@ bool Dim::operator==(const Dim& o) const {
 }
 
 std::string Dim::to_string() const { return is_const() ? std::to_string(value_) : node_->key; }
+std::string Dim::to_string(const std::function<std::string(SymbolId)>& name) const {
+  if (is_const()) return std::to_string(value_);
+  if (node_->op == DimOp::kSymbol) return name(node_->symbol);
+  return Node::make_key(node_->op, node_->operands, [&](const Dim& d) { return d.to_string(name); });
+}
+int Dim::size() const { return is_const() ? 1 : node_->size; }
 DimOp Dim::op() const { return is_const() ? DimOp::kConst : node_->op; }
 std::span<const Dim> Dim::operands() const {
   return is_const() ? std::span<const Dim>() : std::span<const Dim>(node_->operands);

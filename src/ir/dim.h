@@ -28,6 +28,9 @@ class Dim {
   bool is_symbol(SymbolId* id = nullptr) const;
   bool operator==(const Dim& o) const;              // provably equal
   std::string to_string() const;                    // "32", "s0", "(s0*s1+1)/2", "mod(s0,4)": also the canonical key
+  // The same with symbols written as `name` says.
+  std::string to_string(const std::function<std::string(SymbolId)>& name) const;
+  int size() const;  // operations and leaves: what working with it costs
 
   // Quotients are taken toward minus infinity, mod has the divisor's sign. A symbolic divisor is taken not to be 0:
   // floor_div(s0*s1, s1) is s0. An expression that overflows, divides by the constant 0, or grows beyond all reason
