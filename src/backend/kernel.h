@@ -75,6 +75,7 @@ struct BindArgs {
   std::span<const Dims> inputs;             // concrete extents, in operand order
   std::span<const Dims> outputs;            // empty extents where unknown
   std::span<const void* const> constants;   // packed constants by input; null where the operand is not constant
+  std::span<const size_t> constant_bytes = {};  // their sizes; given whenever they come from a plan
 };
 
 class Kernel {

@@ -324,6 +324,7 @@ Status Executor::run_late(size_t s, void* workspace) {
 
   std::vector<Dims> in, out;
   std::vector<const void*> constants, inputs;
+  std::vector<size_t> constant_bytes;
   std::vector<void*> outputs;
   for (int32_t t : step.inputs) {
     const std::optional<Dims> dims = t < 0 ? Dims{} : extents(t);
@@ -333,6 +334,8 @@ Status Executor::run_late(size_t s, void* workspace) {
     const bool constant = t >= 0 && program.tensors[static_cast<size_t>(t)].kind == TensorKind::kConstant;
     inputs.push_back(t < 0 ? nullptr : address_of(t));
     constants.push_back(constant ? inputs.back() : nullptr);
+    constant_bytes.push_back(
+        constant ? program.constants[static_cast<size_t>(program.tensors[static_cast<size_t>(t)].constant)].bytes : 0);
   }
   for (int32_t t : step.outputs) {
     const std::optional<Dims> dims = t < 0 ? std::nullopt : extents(t);
@@ -350,7 +353,7 @@ Status Executor::run_late(size_t s, void* workspace) {
   }
   Late::Bound& bound = late_->bound[s];
   if (bound.call == nullptr || bound.in != in || bound.out != out) {
-    Result<std::unique_ptr<Call>> call = engine_->kernel(s).bind({in, out, constants});
+    Result<std::unique_ptr<Call>> call = engine_->kernel(s).bind({in, out, constants, constant_bytes});
     if (!call.ok()) return place(call.status());
     bound = {in, out, std::move(call).value()};
   }

@@ -44,15 +44,18 @@ Status bind_step(const Program& program, const Step& step, const Kernel& kernel,
                  std::unique_ptr<Call>* call) {
   std::vector<Dims> in, out;
   std::vector<const void*> constants;
+  std::vector<size_t> constant_bytes;
   for (int32_t t : step.inputs) {
     in.push_back(t < 0 ? Dims{} : plan.dims[static_cast<size_t>(t)]);
     const PlanTensor* tensor = t < 0 ? nullptr : &program.tensors[static_cast<size_t>(t)];
-    constants.push_back(tensor != nullptr && tensor->kind == TensorKind::kConstant
-                            ? program.constants[static_cast<size_t>(tensor->constant)].data
-                            : nullptr);
+    const PlanConstant* constant = tensor != nullptr && tensor->kind == TensorKind::kConstant
+                                       ? &program.constants[static_cast<size_t>(tensor->constant)]
+                                       : nullptr;
+    constants.push_back(constant != nullptr ? constant->data : nullptr);
+    constant_bytes.push_back(constant != nullptr ? constant->bytes : 0);
   }
   for (int32_t t : step.outputs) out.push_back(t < 0 ? Dims{} : plan.dims[static_cast<size_t>(t)]);
-  Result<std::unique_ptr<Call>> bound = kernel.bind({in, out, constants});
+  Result<std::unique_ptr<Call>> bound = kernel.bind({in, out, constants, constant_bytes});
   if (!bound.ok())
     return bound.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
   *call = std::move(bound).value();

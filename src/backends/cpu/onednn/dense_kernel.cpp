@@ -1,0 +1,195 @@
+// The kernel of a dense problem: constant weights packed once, in the layout that serves all its extents.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/onednn/primitive_call.h"
+
+namespace wootz::cpu::dnn {
+namespace {
+
+// What stands before packed weights, so that bytes packed for another layout or instruction set are refused rather
+// than misread.
+struct PackedHeader {
+  char magic[8] = {'w', 'o', 'o', 't', 'z', 'd', 'n', 'n'};
+  uint64_t version = 1;
+  uint64_t layout = 0;  // layout_digest
+  uint64_t bytes = 0;   // behind the header
+  uint64_t reserved[4] = {};
+};
+static_assert(sizeof(PackedHeader) == 64);
+
+uint64_t layout_digest(const memory::desc& desc) {
+  std::string text = effective_isa_text();
+  text += tag_name(desc);
+  const auto add = [&](const memory::dims& values) {
+    text += '/';
+    for (const int64_t v : values) text += std::to_string(v) + ',';
+  };
+  add(desc.get_dims());
+  add(desc.get_padded_dims());
+  add(desc.get_strides());
+  add(desc.get_inner_blks());
+  add(desc.get_inner_idxs());
+  add({static_cast<int64_t>(desc.get_data_type()), static_cast<int64_t>(desc.get_size())});
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+class DenseKernel final : public Kernel {
+ public:
+  DenseKernel(const DenseFamily& family, Problem problem, DenseTraits traits, DenseSpec spec, memory::desc weights)
+      : family_(family), problem_(std::move(problem)), traits_(std::move(traits)), spec_(std::move(spec)),
+        weights_(std::move(weights)) {
+    packed_ = problem_.inputs[1].constant && !(weights_ == spec_.weights);
+    if (packed_) {
+      header_.layout = layout_digest(weights_);
+      header_.bytes = weights_.get_size();
+    }
+  }
+
+  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+    using Packed = std::optional<std::vector<std::byte>>;
+    if (input != 1 || !packed_) return Packed{};
+    const TensorDesc& want = problem_.inputs[1];
+    if (source.dtype() != want.dtype || !(source.dims() == want.dims))
+      return invalid_argument("oneDNN: weights {} {} to pack, the problem has {} {}", dtype_name(source.dtype()),
+                              source.dims().to_string(), dtype_name(want.dtype), want.dims.to_string());
+    WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
+    return guarded("packing weights", [&]() -> Result<Packed> {
+      std::vector<std::byte> bytes(sizeof(PackedHeader) + weights_.get_size());
+      std::memcpy(bytes.data(), &header_, sizeof(PackedHeader));
+      memory from(spec_.weights, *eng, const_cast<void*>(source.data()));
+      memory to(weights_, *eng, bytes.data() + sizeof(PackedHeader));
+      dnnl::stream stream(*eng);
+      dnnl::reorder(from, to).execute(stream, from, to);
+      stream.wait();
+      return Packed{std::move(bytes)};
+    });
+  }
+
+  Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
+      return invalid_argument("oneDNN: bound with {} inputs and {} outputs, made for {} and 1", args.inputs.size(),
+                              args.outputs.size(), problem_.inputs.size());
+    Extents extents;
+    extents.inputs.assign(args.inputs.begin(), args.inputs.end());
+    extents.output = args.outputs[0];
+    for (const Dims& dims : extents.inputs) WOOTZ_RETURN_IF_ERROR(check(dims));
+    WOOTZ_RETURN_IF_ERROR(check(extents.output));
+    for (size_t i = static_cast<size_t>(problem_.num_main); i < extents.inputs.size(); ++i) {
+      const Result<Dims> all = broadcast_dims(extents.inputs[i], extents.output);
+      if (!all.ok() || !(*all == extents.output))
+        return invalid_argument("oneDNN: epilogue operand {} does not broadcast to {}", extents.inputs[i].to_string(),
+                                extents.output.to_string());
+    }
+    if (packed_) WOOTZ_RETURN_IF_ERROR(check_packed(args));
+    return guarded("binding", [&]() -> Result<std::unique_ptr<Call>> {
+      WOOTZ_ASSIGN_OR_RETURN(DenseSpec spec, family_.specify(problem_, extents));
+      if (spec.empty) return make_empty_call();
+      WOOTZ_ASSIGN_OR_RETURN(DensePlan plan, plan_dense(problem_, traits_, spec, packed_ ? weights_ : spec.weights,
+                                                        extents, /*allow_reference=*/true));
+      if (packed_)
+        for (ArgSource& arg : plan.args)
+          if (arg.arg == DNNL_ARG_WEIGHTS) arg.offset = sizeof(PackedHeader);
+      return make_primitive_call(problem_, traits_, std::move(plan), extents);
+    });
+  }
+
+ private:
+  static Status check(const Dims& dims) {
+    WOOTZ_RETURN_IF_ERROR(checked_volume(dims.span()).status());
+    for (const int64_t d : dims)
+      if (d > INT32_MAX) return unsupported("oneDNN: bound to {}: extents go up to {}", dims.to_string(), INT32_MAX);
+    return Status();
+  }
+
+  Status check_packed(const BindArgs& args) const {
+    const void* data = args.constants.size() > 1 ? args.constants[1] : nullptr;
+    if (data == nullptr) return invalid_argument("oneDNN: bound without its packed weights");
+    if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != sizeof(PackedHeader) + header_.bytes)
+      return corrupt("oneDNN: {} bytes of packed weights, expected {}", args.constant_bytes[1],
+                     sizeof(PackedHeader) + header_.bytes);
+    if (std::memcmp(data, &header_, sizeof(PackedHeader)) != 0)
+      return corrupt("oneDNN: the weights were packed for another layout or instruction set (this is {})",
+                     effective_isa_text());
+    return Status();
+  }
+
+  const DenseFamily& family_;
+  Problem problem_;
+  DenseTraits traits_;
+  DenseSpec spec_;
+  memory::desc weights_;
+  bool packed_ = false;
+  PackedHeader header_;
+};
+
+constexpr std::string_view kWeights = "w=";
+
+}  // namespace
+
+Result<WeightsChoice> choose_weights(const DenseFamily& family, const Problem& p, const DenseTraits& traits) {
+  const Extents opt = extents_of(p, false), max = extents_of(p, true);
+  WOOTZ_ASSIGN_OR_RETURN(const DenseSpec spec, family.specify(p, opt));
+  if (!p.inputs[1].constant) {
+    WOOTZ_RETURN_IF_ERROR(plan_dense(p, traits, spec, spec.weights, opt, false).status());
+    return WeightsChoice{"", spec.weights};
+  }
+  const bool dynamic = !(opt.output == max.output) || !(opt.inputs[0] == max.inputs[0]);
+  WOOTZ_ASSIGN_OR_RETURN(const DenseSpec large, family.specify(p, max));
+  const auto fits = [&](const memory::desc& desc) {
+    return plan_dense(p, traits, spec, desc, opt, false).ok() &&
+           (!dynamic || plan_dense(p, traits, large, desc, max, false).ok());
+  };
+  Status first;
+  for (const DenseSpec* at : {&spec, &large}) {
+    Result<DensePlan> plan = plan_dense(p, traits, *at, any_layout(spec.weights), at == &spec ? opt : max, false);
+    if (plan.ok()) {
+      const memory::desc desc = plan->primitive.query_md(dnnl::query::weights_md, 0);
+      if (desc == spec.weights || !dynamic || fits(desc)) {
+        const std::string name = desc == spec.weights ? "plain" : tag_name(desc);
+        // A layout without a name can only be asked for again, at the optimum.
+        if (!name.empty() || at == &spec)
+          return WeightsChoice{std::string(kWeights) + (name.empty() ? "any" : name), desc};
+      }
+    } else if (first.ok()) {
+      first = plan.status();
+    }
+    if (!dynamic) break;
+  }
+  if (fits(spec.weights)) return WeightsChoice{std::string(kWeights) + "plain", spec.weights};
+  if (!first.ok()) return first;
+  return unsupported("oneDNN: no layout of the weights serves both {} and {}", opt.output.to_string(),
+                     max.output.to_string());
+}
+
+Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Problem& problem,
+                                             const std::string& config) {
+  return guarded("creating a kernel", [&]() -> Result<std::unique_ptr<Kernel>> {
+    WOOTZ_ASSIGN_OR_RETURN(DenseTraits traits, family.traits(problem));
+    const Extents opt = extents_of(problem, false);
+    WOOTZ_ASSIGN_OR_RETURN(DenseSpec spec, family.specify(problem, opt));
+    memory::desc weights = spec.weights;
+    if (problem.inputs[1].constant) {
+      if (!config.starts_with(kWeights)) return invalid_argument("oneDNN: unknown configuration '{}'", config);
+      const std::string_view name = std::string_view(config).substr(kWeights.size());
+      if (name == "any") {
+        WOOTZ_ASSIGN_OR_RETURN(const DensePlan plan, plan_dense(problem, traits, spec, any_layout(spec.weights), opt, false));
+        weights = plan.primitive.query_md(dnnl::query::weights_md, 0);
+      } else if (name != "plain") {
+        const memory::format_tag tag = tag_from_name(name);
+        if (tag == memory::format_tag::undef) return invalid_argument("oneDNN: no layout is called '{}'", name);
+        weights = memory::desc(spec.weights.get_dims(), spec.weights.get_data_type(), tag);
+      }
+    } else if (!config.empty()) {
+      return invalid_argument("oneDNN: configuration '{}' for weights that are not constant", config);
+    }
+    // Whether it runs at all, and fast, at the extents it was chosen for.
+    if (!spec.empty) WOOTZ_RETURN_IF_ERROR(plan_dense(problem, traits, spec, weights, opt, false).status());
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DenseKernel>(family, problem, std::move(traits), std::move(spec), std::move(weights)));
+  });
+}
+
+}  // namespace wootz::cpu::dnn

@@ -1,0 +1,259 @@
+#include "backends/cpu/onednn/post_ops.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace wootz::cpu::dnn {
+namespace {
+
+using dnnl::algorithm;
+using Kind = ChainOp::Kind;
+
+bool usable_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
+
+// Operations of one operand that oneDNN has under the same meaning. How the immediates become alpha and beta:
+enum class Imm : uint8_t { kNone, kAlpha, kAlphaBeta, kFixed };
+struct EltwiseRow {
+  PwOp op;
+  algorithm alg;
+  Imm imm;
+  float alpha = 0, beta = 0;
+};
+constexpr EltwiseRow kEltwise[] = {
+    {PwOp::kNeg, algorithm::eltwise_linear, Imm::kFixed, -1.f, 0.f},
+    {PwOp::kAbs, algorithm::eltwise_abs, Imm::kNone},
+    {PwOp::kSqrt, algorithm::eltwise_sqrt, Imm::kNone},
+    {PwOp::kReciprocal, algorithm::eltwise_pow, Imm::kFixed, 1.f, -1.f},
+    {PwOp::kExp, algorithm::eltwise_exp, Imm::kNone},
+    {PwOp::kLog, algorithm::eltwise_log, Imm::kNone},
+    {PwOp::kRound, algorithm::eltwise_round, Imm::kNone},
+    {PwOp::kRelu, algorithm::eltwise_relu, Imm::kFixed, 0.f, 0.f},
+    {PwOp::kLeakyRelu, algorithm::eltwise_relu, Imm::kAlpha},
+    {PwOp::kClip, algorithm::eltwise_clip, Imm::kAlphaBeta},
+    {PwOp::kSigmoid, algorithm::eltwise_logistic, Imm::kNone},
+    {PwOp::kTanh, algorithm::eltwise_tanh, Imm::kNone},
+    {PwOp::kGeluErf, algorithm::eltwise_gelu_erf, Imm::kNone},
+    {PwOp::kGeluTanh, algorithm::eltwise_gelu_tanh, Imm::kNone},
+    {PwOp::kSilu, algorithm::eltwise_swish, Imm::kAlpha},
+    {PwOp::kHardSigmoid, algorithm::eltwise_hardsigmoid, Imm::kAlphaBeta},
+    {PwOp::kHardSwish, algorithm::eltwise_hardswish, Imm::kFixed, 1.f / 6.f, 0.5f},
+    {PwOp::kMish, algorithm::eltwise_mish, Imm::kNone},
+    {PwOp::kSoftplus, algorithm::eltwise_soft_relu, Imm::kFixed, 1.f, 0.f},
+    {PwOp::kElu, algorithm::eltwise_elu, Imm::kAlpha},
+};
+
+// The second operand of a binary instruction: a constant, or an operand of the expression (perhaps widened).
+struct Other {
+  std::optional<double> constant;
+  int operand = -1;
+};
+Other other_of(const PointwiseExpr& expr, uint16_t value) {
+  const PwInstr* instr = &expr.code[value];
+  if (instr->op == PwOp::kConst) return {instr->imm0, -1};
+  if (instr->op == PwOp::kCast && usable_float(instr->type)) {
+    instr = &expr.code[instr->a];
+    if (instr->op == PwOp::kConst) return {instr->imm0, -1};
+  }
+  if (instr->op == PwOp::kInput && instr->a != 0) return {std::nullopt, instr->a};
+  return {};
+}
+
+ChainOp eltwise(algorithm alg, double alpha, double beta) {
+  ChainOp op;
+  op.algorithm = alg;
+  op.alpha = static_cast<float>(alpha);
+  op.beta = static_cast<float>(beta);
+  return op;
+}
+ChainOp linear(double scale, double shift) { return eltwise(algorithm::eltwise_linear, scale, shift); }
+ChainOp binary(algorithm alg, int operand) {
+  ChainOp op;
+  op.kind = Kind::kBinary;
+  op.algorithm = alg;
+  op.operand = static_cast<uint16_t>(operand);
+  return op;
+}
+
+bool binary_with_constant(PwOp op, double c, bool chain_first, std::vector<ChainOp>* out) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  if (!std::isfinite(static_cast<float>(c))) return false;
+  switch (op) {
+    case PwOp::kAdd: out->push_back(linear(1, c)); return true;
+    case PwOp::kSub: out->push_back(chain_first ? linear(1, -c) : linear(-1, c)); return true;
+    case PwOp::kMul: out->push_back(linear(c, 0)); return true;
+    case PwOp::kDiv:
+      if (!chain_first) out->push_back(eltwise(algorithm::eltwise_pow, c, -1));
+      else if (std::isfinite(static_cast<float>(1 / c))) out->push_back(linear(1 / c, 0));
+      else return false;
+      return true;
+    case PwOp::kMin: out->push_back(eltwise(algorithm::eltwise_clip, -kInf, c)); return true;
+    case PwOp::kMax:
+      out->push_back(c == 0 ? eltwise(algorithm::eltwise_relu, 0, 0) : eltwise(algorithm::eltwise_clip, c, kInf));
+      return true;
+    case PwOp::kPow:
+      if (!chain_first) return false;
+      out->push_back(c == 2 ? eltwise(algorithm::eltwise_square, 0, 0) : eltwise(algorithm::eltwise_pow, 1, c));
+      return true;
+    default: return false;
+  }
+}
+
+bool binary_with_operand(PwOp op, int operand, bool chain_first, std::vector<ChainOp>* out) {
+  switch (op) {
+    case PwOp::kAdd: out->push_back(binary(algorithm::binary_add, operand)); return true;
+    case PwOp::kMul: out->push_back(binary(algorithm::binary_mul, operand)); return true;
+    case PwOp::kMin: out->push_back(binary(algorithm::binary_min, operand)); return true;
+    case PwOp::kMax: out->push_back(binary(algorithm::binary_max, operand)); return true;
+    case PwOp::kSub:
+      if (chain_first) {
+        out->push_back(binary(algorithm::binary_sub, operand));
+      } else {
+        out->push_back(linear(-1, 0));
+        out->push_back(binary(algorithm::binary_add, operand));
+      }
+      return true;
+    case PwOp::kDiv:
+      if (!chain_first) return false;
+      out->push_back(binary(algorithm::binary_div, operand));
+      return true;
+    case PwOp::kPRelu: {
+      if (!chain_first) return false;
+      ChainOp op_made = binary(algorithm::undef, operand);
+      op_made.kind = Kind::kPRelu;
+      out->push_back(op_made);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+// The ops for one instruction that consumes `value`. False: oneDNN has nothing that means the same.
+bool translate(const PointwiseExpr& expr, const PwInstr& instr, uint16_t value, std::vector<ChainOp>* out) {
+  if (instr.op == PwOp::kQuantize) {
+    if (instr.a != value || (instr.type != DType::kU8 && instr.type != DType::kI8)) return false;
+    const Other scale = other_of(expr, instr.b);
+    const PwInstr& zero = expr.code[instr.c];
+    if (!scale.constant || !(*scale.constant > 0) || zero.op != PwOp::kConst) return false;
+    if (!std::isnormal(static_cast<float>(*scale.constant)) || std::fabs(zero.imm0) > 255) return false;
+    ChainOp op;
+    op.kind = Kind::kQuantize;
+    op.alpha = static_cast<float>(*scale.constant);
+    op.beta = static_cast<float>(zero.imm0);
+    op.type = instr.type;
+    out->push_back(op);
+    return true;
+  }
+  if (!usable_float(instr.type)) return false;
+  if (instr.op == PwOp::kCast) {
+    ChainOp op;
+    op.kind = Kind::kConvert;
+    op.type = instr.type;
+    out->push_back(op);
+    return true;
+  }
+  if (pw_op_arity(instr.op) == 2) {
+    if (instr.a == value && instr.b == value) {
+      if (instr.op != PwOp::kMul) return false;
+      out->push_back(eltwise(algorithm::eltwise_square, 0, 0));
+      return true;
+    }
+    const bool chain_first = instr.a == value;
+    const Other other = other_of(expr, chain_first ? instr.b : instr.a);
+    if (other.constant) return binary_with_constant(instr.op, *other.constant, chain_first, out);
+    return other.operand > 0 && binary_with_operand(instr.op, other.operand, chain_first, out);
+  }
+  if (instr.op == PwOp::kSelu) {  // gamma * elu(x, alpha)
+    out->push_back(eltwise(algorithm::eltwise_elu, instr.imm0, 0));
+    out->push_back(linear(instr.imm1, 0));
+    return true;
+  }
+  for (const EltwiseRow& row : kEltwise) {
+    if (row.op != instr.op) continue;
+    const bool fixed = row.imm == Imm::kFixed;
+    const double alpha = row.imm == Imm::kNone ? 0 : fixed ? row.alpha : instr.imm0;
+    const double beta = row.imm == Imm::kAlphaBeta ? instr.imm1 : fixed ? row.beta : 0;
+    if (std::isnan(alpha) || std::isnan(beta)) return false;
+    if (row.alg == algorithm::eltwise_clip && !(static_cast<float>(alpha) <= static_cast<float>(beta))) return false;
+    out->push_back(eltwise(row.alg, alpha, beta));
+    return true;
+  }
+  return false;
+}
+
+// The only instruction that reads `value`; -1 where there are none or several.
+int only_user(const PointwiseExpr& expr, uint16_t value) {
+  int user = -1;
+  for (size_t i = 0; i < expr.code.size(); ++i) {
+    const PwInstr& instr = expr.code[i];
+    const uint16_t operands[] = {instr.a, instr.b, instr.c};
+    bool reads = false;
+    for (int k = 0; k < pw_op_arity(instr.op); ++k) reads = reads || operands[k] == value;
+    if (!reads) continue;
+    if (user >= 0) return -1;
+    user = static_cast<int>(i);
+  }
+  return user;
+}
+
+}  // namespace
+
+Chain linear_chain(const PointwiseExpr& expr) {
+  Chain chain;
+  if (expr.outputs.size() != 1) return chain;
+  for (size_t i = 0; i < expr.code.size(); ++i) {
+    if (expr.code[i].op != PwOp::kInput || expr.code[i].a != 0) continue;
+    if (chain.start >= 0 || !usable_float(expr.code[i].type)) return Chain{};  // two loads of it: no single chain
+    chain.start = static_cast<int>(i);
+  }
+  if (chain.start < 0) return chain;
+  auto value = static_cast<uint16_t>(chain.start);
+  while (value != expr.outputs[0]) {
+    const int user = only_user(expr, value);
+    if (user < 0) return chain;
+    const PwInstr& instr = expr.code[static_cast<size_t>(user)];
+    std::vector<ChainOp> made;
+    if (!translate(expr, instr, value, &made)) return chain;
+    // Once converted to an integer the chain ends; what follows works on the rounded value.
+    const bool ends = made.back().kind == Kind::kQuantize;
+    if (ends && user != expr.outputs[0]) return chain;
+    made.back().value = user;
+    chain.ops.insert(chain.ops.end(), made.begin(), made.end());
+    value = static_cast<uint16_t>(user);
+  }
+  chain.complete = true;
+  return chain;
+}
+
+PointwiseExpr remainder_after(const PointwiseExpr& expr, int value) {
+  std::vector<uint8_t> needed(expr.code.size(), 0);
+  for (const uint16_t v : expr.outputs) needed[v] = 1;
+  for (size_t i = expr.code.size(); i-- > 0;) {
+    if (!needed[i] || static_cast<int>(i) == value) continue;
+    const PwInstr& instr = expr.code[i];
+    const uint16_t operands[] = {instr.a, instr.b, instr.c};
+    for (int k = 0; k < pw_op_arity(instr.op); ++k) needed[operands[k]] = 1;
+  }
+  PointwiseExpr rest;
+  rest.num_inputs = expr.num_inputs;
+  std::vector<uint16_t> renamed(expr.code.size(), 0);
+  for (size_t i = 0; i < expr.code.size(); ++i) {
+    if (!needed[i]) continue;
+    PwInstr instr = expr.code[i];
+    if (static_cast<int>(i) == value) {
+      renamed[i] = rest.push(PwOp::kInput, DType::kF32, 0);
+      if (instr.type != DType::kF32) renamed[i] = rest.push(PwOp::kCast, instr.type, renamed[i]);
+      continue;
+    }
+    const int arity = pw_op_arity(instr.op);
+    if (arity > 0) instr.a = renamed[instr.a];
+    if (arity > 1) instr.b = renamed[instr.b];
+    if (arity > 2) instr.c = renamed[instr.c];
+    rest.code.push_back(instr);
+    renamed[i] = static_cast<uint16_t>(rest.code.size() - 1);
+  }
+  for (const uint16_t v : expr.outputs) rest.outputs.push_back(renamed[v]);
+  return rest;
+}
+
+}  // namespace wootz::cpu::dnn
