@@ -91,10 +91,11 @@ Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
     const int64_t begin = c.pads[i], end = c.pads[c.spatial + i], extent = x[i + 2];
     if (k <= 0) return invalid_argument("conv: filter {}", w.to_string());
     const __int128 span = static_cast<__int128>(k - 1) * d + 1;
-    const __int128 size =
-        c.transposed ? static_cast<__int128>(extent - 1) * stride + span + c.output_pads[i] - begin - end
-                     : (static_cast<__int128>(extent) + begin + end < span
-                            ? 0 : (static_cast<__int128>(extent) + begin + end - span) / stride + 1);
+    const __int128 size = c.transposed
+                              ? static_cast<__int128>(extent - 1) * stride + span + c.output_pads[i] - begin - end
+                              : (static_cast<__int128>(extent) + begin + end < span
+                                     ? 0
+                                     : (static_cast<__int128>(extent) + begin + end - span) / stride + 1);
     if (size != y[i + 2])
       return invalid_argument("conv: x {}, w {} give extent {} on axis {}, y is {}", x.to_string(), w.to_string(),
                               static_cast<int64_t>(size), i + 2, y.to_string());
@@ -123,8 +124,10 @@ Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
   int64_t step = 1;
   for (const int64_t k : filter) step *= k;
   const int64_t area = step;
-  if (c.transposed) ws = {area, (out / g) * area};  // lies as [groups, in, out, filter]
-  else ws = {(in / g) * area, area};
+  if (c.transposed)
+    ws = {area, (out / g) * area};  // lies as [groups, in, out, filter]
+  else
+    ws = {(in / g) * area, area};
   for (const int64_t k : filter) {
     step /= k;
     wd.push_back(k);

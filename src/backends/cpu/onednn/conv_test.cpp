@@ -32,8 +32,12 @@ ConvCase random_conv(std::mt19937_64& rng, DType type, int rank, bool transposed
                            : (extent + pads[i] + pads[spatial + i] - (k - 1) * d - 1) / s + 1);
   }
   const bool bias = pick(0, 1) != 0;
-  p.params = {{"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"groups", groups},
-              {"transposed", int64_t{transposed}}, {"has_bias", int64_t{bias}}};
+  p.params = {{"strides", strides},
+              {"dilations", dilations},
+              {"pads", pads},
+              {"groups", groups},
+              {"transposed", int64_t{transposed}},
+              {"has_bias", int64_t{bias}}};
   if (transposed) p.params["output_pads"] = output_pads;
   c.inputs = {random_tensor(rng, type, x), random_tensor(rng, type, w)};
   p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], constant)};
@@ -53,7 +57,8 @@ bool usable(const ConvCase& c) {
 }
 
 void check_many(DType type, int rank, bool transposed, int count, bool constant, int at_least) {
-  const uint64_t seed = test_seed() + static_cast<uint64_t>(rank * 8 + transposed * 4 + constant) + static_cast<uint64_t>(type) * 1000;
+  const uint64_t seed =
+      test_seed() + static_cast<uint64_t>(rank * 8 + transposed * 4 + constant) + static_cast<uint64_t>(type) * 1000;
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 rng(seed);
   int offers = 0;
@@ -82,9 +87,12 @@ Problem resnet_conv(Dims x, int64_t out, int64_t k) {
   Problem p;
   p.family = Family::kConv;
   const int64_t pad = k / 2;
-  p.params = {{"strides", std::vector<int64_t>{1, 1}}, {"dilations", std::vector<int64_t>{1, 1}},
-              {"pads", std::vector<int64_t>{pad, pad, pad, pad}}, {"groups", int64_t{1}},
-              {"transposed", int64_t{0}}, {"has_bias", int64_t{0}}};
+  p.params = {{"strides", std::vector<int64_t>{1, 1}},
+              {"dilations", std::vector<int64_t>{1, 1}},
+              {"pads", std::vector<int64_t>{pad, pad, pad, pad}},
+              {"groups", int64_t{1}},
+              {"transposed", int64_t{0}},
+              {"has_bias", int64_t{0}}};
   p.num_main = 2;
   const Dims w{out, x[1], k, k}, y{x[0], out, x[2], x[3]};
   p.inputs = {{DType::kF32, Layout::kLinear, x, x, false}, {DType::kF32, Layout::kLinear, w, w, true}};
@@ -148,9 +156,10 @@ TEST(OnednnConv, EmptyBatchRunsNothing) {
   std::vector<Refusal> refusals;
   onednn_provider().tactics(p, {}, &offers, &refusals);
   ASSERT_FALSE(offers.empty());
-  const RunOutcome run = run_candidate(onednn_provider(), p, offers[0],
-                                       {HostTensor::allocate(DType::kF32, {0, 16, 5, 5}).value(),
-                                        random_tensor(rng, DType::kF32, {16, 16, 3, 3})}, {0, 16, 5, 5});
+  const RunOutcome run = run_candidate(
+      onednn_provider(), p, offers[0],
+      {HostTensor::allocate(DType::kF32, {0, 16, 5, 5}).value(), random_tensor(rng, DType::kF32, {16, 16, 3, 3})},
+      {0, 16, 5, 5});
   EXPECT_TRUE(run.status.ok()) << run.status.message();
 }
 

@@ -28,8 +28,7 @@ Status check_dense(const Problem& p, int data_inputs) {
   if (p.inputs.size() < static_cast<size_t>(p.num_main))
     return invalid_argument("{}: {} inputs, of which {} are main", family, p.inputs.size(), p.num_main);
   const auto check = [&](const TensorDesc& t, const char* what, size_t i) -> Status {
-    if (!data_type(t.dtype))
-      return unsupported("oneDNN: {} {} of type {}", what, i, dtype_name(t.dtype));
+    if (!data_type(t.dtype)) return unsupported("oneDNN: {} {} of type {}", what, i, dtype_name(t.dtype));
     if (t.layout > Layout::kOpaque || (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3))
       return invalid_argument("{}: {} {} of shape {} in layout {}", family, what, i, t.dims.to_string(),
                               layout_name(t.layout));
@@ -41,7 +40,8 @@ Status check_dense(const Problem& p, int data_inputs) {
     for (const Dims& dims : {t.dims, t.max_dims}) {
       WOOTZ_RETURN_IF_ERROR(checked_volume(dims.span()).status());
       for (const int64_t d : dims)
-        if (d > INT32_MAX) return unsupported("oneDNN: {} {} of shape {}: extents go up to {}", what, i, dims.to_string(), INT32_MAX);
+        if (d > INT32_MAX)
+          return unsupported("oneDNN: {} {} of shape {}: extents go up to {}", what, i, dims.to_string(), INT32_MAX);
     }
     return Status();
   };
@@ -63,18 +63,21 @@ Status check_dense(const Problem& p, int data_inputs) {
     WOOTZ_RETURN_IF_ERROR(check(out, "output", 0));
   } else {
     WOOTZ_RETURN_IF_ERROR(p.epilogue.verify().with_prefix(family));
-    if (p.epilogue.outputs.size() != 1) return invalid_argument("{}: an epilogue with {} results", family, p.epilogue.outputs.size());
+    if (p.epilogue.outputs.size() != 1)
+      return invalid_argument("{}: an epilogue with {} results", family, p.epilogue.outputs.size());
     if (p.epilogue.output_type() != out.dtype)
-      return invalid_argument("{}: the epilogue gives {}, the output is {}", family, dtype_name(p.epilogue.output_type()),
-                              dtype_name(out.dtype));
+      return invalid_argument("{}: the epilogue gives {}, the output is {}", family,
+                              dtype_name(p.epilogue.output_type()), dtype_name(out.dtype));
     const size_t extra = p.inputs.size() - static_cast<size_t>(p.num_main);
     if (p.epilogue.num_inputs > extra + 1)
-      return invalid_argument("{}: the epilogue reads operand {}, there are {}", family, p.epilogue.num_inputs - 1, extra);
+      return invalid_argument("{}: the epilogue reads operand {}, there are {}", family, p.epilogue.num_inputs - 1,
+                              extra);
     for (uint16_t k = 1; k < p.epilogue.num_inputs; ++k) {
       const DType wanted = p.epilogue.input_type(k);
       const DType have = p.inputs[static_cast<size_t>(p.num_main + k - 1)].dtype;
       if (wanted != DType::kInvalid && wanted != have)
-        return invalid_argument("{}: the epilogue reads operand {} as {}, it is {}", family, k, dtype_name(wanted), dtype_name(have));
+        return invalid_argument("{}: the epilogue reads operand {} as {}, it is {}", family, k, dtype_name(wanted),
+                                dtype_name(have));
     }
     TensorDesc shape_only = out;
     shape_only.dtype = DType::kF32;
@@ -91,8 +94,10 @@ Status read_quantization(const Problem& p, const char* operand, const char* weig
                                std::string(weights) + "_scale", std::string(weights) + "_zero"};
   const DType x = p.inputs[0].dtype, w = p.inputs[1].dtype;
   const bool integers = (x == DType::kU8 || x == DType::kI8) && w == DType::kI8;
-  if (x == DType::kU8 || x == DType::kI8 || x == DType::kI32 || w == DType::kU8 || w == DType::kI8 || w == DType::kI32) {
-    if (!integers) return unsupported("oneDNN: {} with weights {}: u8 or i8 with i8 only", dtype_name(x), dtype_name(w));
+  if (x == DType::kU8 || x == DType::kI8 || x == DType::kI32 || w == DType::kU8 || w == DType::kI8 ||
+      w == DType::kI32) {
+    if (!integers)
+      return unsupported("oneDNN: {} with weights {}: u8 or i8 with i8 only", dtype_name(x), dtype_name(w));
     if (!exact_int8())
       return unsupported("oneDNN on {}: without VNNI its 8-bit products saturate in 16 bits", effective_isa_text());
   } else if (x != w) {
@@ -136,7 +141,8 @@ Status compose_epilogue(const Problem& p, double alpha, int bias_input, DenseTra
       traits->operands.push_back(bias_input);
     }
     if (p.acc_dtype != DType::kF32) value = head.push(PwOp::kCast, p.acc_dtype, value);
-    if (p.epilogue.empty() && p.outputs[0].dtype != p.acc_dtype) value = head.push(PwOp::kCast, p.outputs[0].dtype, value);
+    if (p.epilogue.empty() && p.outputs[0].dtype != p.acc_dtype)
+      value = head.push(PwOp::kCast, p.outputs[0].dtype, value);
     head.outputs = {value};
   }
   if (p.epilogue.empty()) {

@@ -29,7 +29,7 @@ struct DenseSpec {
   std::vector<int> merged;  // how many of the result's axes each of oneDNN's axes holds
   int bias_input = -1;      // problem input that is oneDNN's bias
   double flops = 0;
-  bool empty = false;       // no element to compute
+  bool empty = false;  // no element to compute
 };
 
 // The same for every extent of a problem: quantization, the epilogue with the family's own tail in front.
@@ -39,8 +39,8 @@ struct DenseTraits {
   int32_t src_zero = 0;
   std::vector<float> weights_scale;  // one, or one per output channel
   int weights_scale_mask = 0;
-  PointwiseExpr epilogue;            // operand 0: oneDNN's accumulator
-  std::vector<int> operands;         // expression operand -> problem input; [0] is -1
+  PointwiseExpr epilogue;     // operand 0: oneDNN's accumulator
+  std::vector<int> operands;  // expression operand -> problem input; [0] is -1
 };
 
 // A family's part. Both check everything: the problem may come from a plan file.

@@ -20,7 +20,6 @@ static_assert(sizeof(PackedHeader) == 64);
 
 uint64_t layout_digest(const memory::desc& desc) {
   std::string text = effective_isa_text();
-  text += tag_name(desc);
   const auto add = [&](const memory::dims& values) {
     text += '/';
     for (const int64_t v : values) text += std::to_string(v) + ',';
@@ -39,7 +38,10 @@ uint64_t layout_digest(const memory::desc& desc) {
 class DenseKernel final : public Kernel {
  public:
   DenseKernel(const DenseFamily& family, Problem problem, DenseTraits traits, DenseSpec spec, memory::desc weights)
-      : family_(family), problem_(std::move(problem)), traits_(std::move(traits)), spec_(std::move(spec)),
+      : family_(family),
+        problem_(std::move(problem)),
+        traits_(std::move(traits)),
+        spec_(std::move(spec)),
         weights_(std::move(weights)) {
     packed_ = problem_.inputs[1].constant && !(weights_ == spec_.weights);
     if (packed_) {
@@ -144,15 +146,20 @@ Result<WeightsChoice> choose_weights(const DenseFamily& family, const Problem& p
   };
   Status first;
   for (const DenseSpec* at : {&spec, &large}) {
-    Result<DensePlan> plan = plan_dense(p, traits, *at, any_layout(spec.weights), at == &spec ? opt : max, false);
+    const Extents& extents = at == &spec ? opt : max;
+    const Result<DensePlan> plan = plan_dense(p, traits, *at, any_layout(spec.weights), extents, false);
     if (plan.ok()) {
       const memory::desc desc = plan->primitive.query_md(dnnl::query::weights_md, 0);
-      if (desc == spec.weights || !dynamic || fits(desc)) {
-        const std::string name = desc == spec.weights ? "plain" : tag_name(desc);
-        // A layout without a name can only be asked for again, at the optimum.
-        if (!name.empty() || at == &spec)
-          return WeightsChoice{std::string(kWeights) + (name.empty() ? "any" : name), desc};
+      if (desc == spec.weights && fits(spec.weights))
+        return WeightsChoice{std::string(kWeights) + "plain", spec.weights};
+      for (const std::string& name : tag_names(desc)) {
+        const memory::desc named(desc.get_dims(), desc.get_data_type(), tag_from_name(name));
+        const Result<DensePlan> again = plan_dense(p, traits, *at, named, extents, false);
+        if (again.ok() && again->implementation == plan->implementation && (!dynamic || fits(named)))
+          return WeightsChoice{std::string(kWeights) + name, named};
       }
+      // A layout without a name can only be asked for again, at the optimum.
+      if (at == &spec && (!dynamic || fits(desc))) return WeightsChoice{std::string(kWeights) + "any", desc};
     } else if (first.ok()) {
       first = plan.status();
     }
@@ -175,7 +182,8 @@ Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Pr
       if (!config.starts_with(kWeights)) return invalid_argument("oneDNN: unknown configuration '{}'", config);
       const std::string_view name = std::string_view(config).substr(kWeights.size());
       if (name == "any") {
-        WOOTZ_ASSIGN_OR_RETURN(const DensePlan plan, plan_dense(problem, traits, spec, any_layout(spec.weights), opt, false));
+        WOOTZ_ASSIGN_OR_RETURN(const DensePlan plan,
+                               plan_dense(problem, traits, spec, any_layout(spec.weights), opt, false));
         weights = plan.primitive.query_md(dnnl::query::weights_md, 0);
       } else if (name != "plain") {
         const memory::format_tag tag = tag_from_name(name);

@@ -113,7 +113,9 @@ bool add_post_ops(const Problem& p, const DenseTraits& traits, const DenseSpec& 
         attempt->args.push_back(std::move(arg));
         break;
       }
-      case Kind::kConvert: --position; break;  // only the last one shows, as the result's type
+      case Kind::kConvert:
+        --position;
+        break;  // only the last one shows, as the result's type
       case Kind::kQuantize:
         fixed->dst_scale = {op.alpha};
         fixed->dst_zero = static_cast<int32_t>(op.beta);
@@ -192,8 +194,7 @@ Result<DensePlan> plan_dense(const Problem& p, const DenseTraits& traits, const 
       plan.args.push_back(
           operand_arg(DNNL_ARG_WEIGHTS, From::kInput, 1, plan.primitive.query_md(dnnl::query::weights_md, 0)));
       if (spec.bias_input >= 0)
-        plan.args.push_back(
-            operand_arg(DNNL_ARG_BIAS, From::kInput, static_cast<size_t>(spec.bias_input), spec.bias));
+        plan.args.push_back(operand_arg(DNNL_ARG_BIAS, From::kInput, static_cast<size_t>(spec.bias_input), spec.bias));
       plan.to_intermediate = !whole && out_type != DType::kF32;
       plan.args.push_back(
           operand_arg(DNNL_ARG_DST, plan.to_intermediate ? From::kIntermediate : From::kOutput, 0, dst));
@@ -203,7 +204,8 @@ Result<DensePlan> plan_dense(const Problem& p, const DenseTraits& traits, const 
     // A slow implementation with the whole epilogue is worse than a fast one and a pass over its result.
     const bool last = count == 0;
     if (!tried.ok() || (is_reference(plan.implementation) && !(allow_reference && last))) {
-      refused = tried.ok() ? "only oneDNN's reference implementation '" + plan.implementation + "' fits" : tried.message();
+      refused =
+          tried.ok() ? "only oneDNN's reference implementation '" + plan.implementation + "' fits" : tried.message();
       continue;
     }
     if (!whole) {
@@ -212,7 +214,8 @@ Result<DensePlan> plan_dense(const Problem& p, const DenseTraits& traits, const 
         // The accumulator is read in several ways: all of the expression is left, over it.
         plan.rest = traits.epilogue;
         if (plan.rest.input_type(0) != DType::kF32)
-          return unsupported("oneDNN: an epilogue that reads a {} result several times", dtype_name(plan.rest.input_type(0)));
+          return unsupported("oneDNN: an epilogue that reads a {} result several times",
+                             dtype_name(plan.rest.input_type(0)));
       } else {
         plan.rest = remainder_after(traits.epilogue, value);
       }

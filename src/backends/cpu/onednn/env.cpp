@@ -2,7 +2,7 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
-#include <unordered_map>
+#include "backends/cpu/backend.h"
 
 namespace wootz::cpu::dnn {
 namespace {
@@ -11,6 +11,7 @@ namespace {
 Status start(dnnl::engine* made) {
   return guarded("starting", [&]() -> Status {
     const Isa cap = usable_isa();
+    connect_onednn_threads();
     if (cap == Isa::kNone) return unsupported("oneDNN: the processor, or the cap, is below AVX2");
     if (cap == Isa::kAvx2) {
       const auto isa = cpu_info().avx_vnni ? dnnl::cpu_isa::avx2_vnni : dnnl::cpu_isa::avx2;
@@ -85,13 +86,20 @@ std::string version_text() {
 
 std::optional<memory::data_type> data_type(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return memory::data_type::f32;
-    case DType::kBF16: return memory::data_type::bf16;
-    case DType::kF16: return memory::data_type::f16;
-    case DType::kI32: return memory::data_type::s32;
-    case DType::kI8: return memory::data_type::s8;
-    case DType::kU8: return memory::data_type::u8;
-    default: return std::nullopt;
+    case DType::kF32:
+      return memory::data_type::f32;
+    case DType::kBF16:
+      return memory::data_type::bf16;
+    case DType::kF16:
+      return memory::data_type::f16;
+    case DType::kI32:
+      return memory::data_type::s32;
+    case DType::kI8:
+      return memory::data_type::s8;
+    case DType::kU8:
+      return memory::data_type::u8;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -125,15 +133,17 @@ memory::desc matrix_desc(const memory::dims& dims, memory::data_type type, bool 
   return memory::desc(dims, type, strides);
 }
 
-std::string tag_name(const memory::desc& desc) {
-  if (desc.get_format_kind() != memory::format_kind::blocked) return {};
+std::vector<std::string> tag_names(const memory::desc& desc) {
+  std::vector<std::string> names;
+  if (desc.get_format_kind() != memory::format_kind::blocked) return names;
   const memory::dims dims = desc.get_dims();
   for (int t = static_cast<int>(dnnl_format_tag_any) + 1; t < static_cast<int>(dnnl_format_tag_last); ++t) {
     const auto tag = static_cast<memory::format_tag>(t);
     const memory::desc made(dims, desc.get_data_type(), tag, true);  // empty where the tag is for another rank
-    if (made.get(true) != nullptr && made == desc) return dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(t));
+    if (made.get(true) != nullptr && made == desc)
+      names.emplace_back(dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(t)));
   }
-  return {};
+  return names;
 }
 
 memory::format_tag tag_from_name(std::string_view name) {
@@ -148,10 +158,10 @@ bool is_reference(std::string_view implementation) {
 }
 
 Status from_error(std::string_view what, const dnnl::error& error) {
-  const Code code = error.status == dnnl_out_of_memory          ? Code::kResourceExhausted
-                    : error.status == dnnl_invalid_arguments    ? Code::kInvalidArgument
-                    : error.status == dnnl_unimplemented        ? Code::kUnsupported
-                                                                : Code::kInternal;
+  const Code code = error.status == dnnl_out_of_memory       ? Code::kResourceExhausted
+                    : error.status == dnnl_invalid_arguments ? Code::kInvalidArgument
+                    : error.status == dnnl_unimplemented     ? Code::kUnsupported
+                                                             : Code::kInternal;
   return make_error(code, "oneDNN, {}: {} ({})", what, error.message ? error.message : "failed",
                     dnnl_status2str(error.status));
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/problem.h"
 #include "base/cpu_info.h"
@@ -35,9 +36,9 @@ memory::desc layout_desc(Layout layout, const memory::dims& dims, memory::data_t
 // Row-major strides over `dims`, the last two axes exchanged in memory when `swapped`.
 memory::desc matrix_desc(const memory::dims& dims, memory::data_type type, bool swapped);
 
-// oneDNN's name of a layout ("Acdb16a"), empty when it has none (layouts that carry compensation). Exact: the named
-// layout equals `desc`.
-std::string tag_name(const memory::desc& desc);
+// oneDNN's names of a layout ("Acdb16a"): none where it carries compensation, several where extents of one make layouts
+// coincide. Implementations may still tell those apart.
+std::vector<std::string> tag_names(const memory::desc& desc);
 // Undefined for names that no layout has.
 memory::format_tag tag_from_name(std::string_view name);
 

@@ -1,8 +1,9 @@
 // Measured with oneDNN 3.2 over the shapes of ResNet-50, MobileNet and YOLO, batch 1, 2 threads, AVX-512 (f32, share of
-// peak): brgemm convolution on channels_last 0.80 to 0.90; direct convolution on blocked16 0.75 to 0.80; the AVX2 one on
-// blocked8 0.5; GEMM convolution on linear 0.2 to 0.6, as it writes out every window. So channels_last comes first. The
-// first layer (3 channels) is the exception: 0.06 on channels_last, 0.82 from linear to blocked16. Depthwise is bound by
-// memory on channels_last and blocked16 alike, and hopeless (0.01) on linear. bf16 and int8 are fast on channels_last only.
+// peak): brgemm convolution on channels_last 0.80 to 0.90; direct convolution on blocked16 0.75 to 0.80; the AVX2 one
+// on blocked8 0.5; GEMM convolution on linear 0.2 to 0.6, as it writes out every window. So channels_last comes first.
+// The first layer (3 channels) is the exception: 0.06 on channels_last, 0.82 from linear to blocked16. Depthwise is
+// bound by memory on channels_last and blocked16 alike, and hopeless (0.01) on linear. bf16 and int8 are fast on
+// channels_last only.
 #include "backends/cpu/onednn/estimate.h"
 
 #include <algorithm>
@@ -18,10 +19,13 @@ double peak_gops(const Problem& p) {
   const bool wide = usable_isa() == Isa::kAvx512;
   const double f32 = wide ? 190 : 95;
   switch (p.inputs[0].dtype) {
-    case DType::kBF16: return wide && cpu.amx_bf16 ? 10 * f32 : cpu.avx512_bf16 ? 2 * f32 : f32;
+    case DType::kBF16:
+      return wide && cpu.amx_bf16 ? 10 * f32 : cpu.avx512_bf16 ? 2 * f32 : f32;
     case DType::kU8:
-    case DType::kI8: return wide && cpu.amx_int8 ? 20 * f32 : 4 * f32;
-    default: return f32;
+    case DType::kI8:
+      return wide && cpu.amx_int8 ? 20 * f32 : 4 * f32;
+    default:
+      return f32;
   }
 }
 
@@ -31,8 +35,7 @@ double share_of_peak(const Problem& p, std::string_view impl) {
   const int64_t groups = conv ? std::max<int64_t>(p.get_int("groups", 1), 1) : 1;
   const int64_t channels = conv && p.inputs[0].dims.rank() > 1 ? p.inputs[0].dims[1] / groups : 16;
   if (impl.find("gemm") != std::string_view::npos) return !conv ? 0.75 : channels < 4 ? 0.01 : 0.35;
-  if (channels <= 4 && groups == 1 && p.inputs[0].dtype == DType::kF32 &&
-      p.inputs[0].layout == Layout::kChannelsLast)
+  if (channels <= 4 && groups == 1 && p.inputs[0].dtype == DType::kF32 && p.inputs[0].layout == Layout::kChannelsLast)
     return 0.06;
   if (groups > 1 && channels == 1) return 0.25;
   if (impl.starts_with("br")) return 0.85;

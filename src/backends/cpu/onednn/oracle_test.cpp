@@ -22,8 +22,10 @@ HostTensor random_tensor(std::mt19937_64& rng, DType dtype, const Dims& dims, in
   std::uniform_real_distribution<double> real(-1, 1);
   std::uniform_int_distribution<int64_t> integer(dtype == DType::kU8 ? std::max<int64_t>(low, 0) : low, high);
   for (int64_t i = 0; i < t.volume(); ++i) {
-    if (is_float(dtype)) t.set_f64(i, real(rng));
-    else t.set_i64(i, integer(rng));
+    if (is_float(dtype))
+      t.set_f64(i, real(rng));
+    else
+      t.set_i64(i, integer(rng));
   }
   return t;
 }
@@ -191,8 +193,7 @@ HostTensor dense_oracle(const Problem& p, const std::vector<HostTensor>& inputs,
     double value = conv ? conv_at(p, inputs[0], inputs[1], index, zero) : gemm_at(p, inputs[0], inputs[1], index, zero);
     const double scale = w_scale.empty() ? 1 : w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)];
     value = value * x_scale * scale * (conv ? 1 : p.get_float("alpha", 1));
-    if (p.get_int("has_bias") != 0)
-      value += conv ? inputs[2].get_f64(channel) : broadcast_value(inputs[2], index);
+    if (p.get_int("has_bias") != 0) value += conv ? inputs[2].get_f64(channel) : broadcast_value(inputs[2], index);
     if (p.epilogue.empty()) {
       result.set_f64(place++, value);
       continue;
@@ -204,8 +205,10 @@ HostTensor dense_oracle(const Problem& p, const std::vector<HostTensor>& inputs,
     }
     PwScalar out;
     evaluate(p.epilogue, operands, {&out, 1});
-    if (is_float(p.outputs[0].dtype)) result.set_f64(place++, out.f);
-    else result.set_i64(place++, out.i);
+    if (is_float(p.outputs[0].dtype))
+      result.set_f64(place++, out.f);
+    else
+      result.set_i64(place++, out.i);
   } while (next(output, &index));
   return result;
 }
@@ -264,7 +267,8 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
   // The padding of a blocked layout must be zeros.
   const HostTensor again = from_layout(result, p.outputs[0].dtype, output, p.outputs[0].layout);
   const GuardedBuffer clean = to_layout(again, p.outputs[0].layout);
-  if (std::memcmp(clean.data(), result, clean.bytes()) != 0) return {internal_error("the padding holds other than zeros"), {}};
+  if (std::memcmp(clean.data(), result, clean.bytes()) != 0)
+    return {internal_error("the padding holds other than zeros"), {}};
   return {Status(), first};
 }
 
@@ -290,7 +294,8 @@ int check_offers(const Provider& provider, const Problem& problem, const std::ve
   provider.tactics(problem, {}, &offers, &refusals);
   const HostTensor expected = dense_oracle(problem, inputs, problem.outputs[0].dims);
   int64_t reduction = inputs[1].volume();
-  reduction /= std::max<int64_t>(1, problem.family == Family::kConv ? inputs[1].dims()[0] : problem.outputs[0].dims.back());
+  reduction /=
+      std::max<int64_t>(1, problem.family == Family::kConv ? inputs[1].dims()[0] : problem.outputs[0].dims.back());
   for (const Candidate& offer : offers) {
     const std::string name = what + " " + problem.key() + " by " + offer.tactic.to_string() + " " +
                              layout_name(offer.input_layouts[0]) + "->" + layout_name(offer.output_layouts[0]);

@@ -79,15 +79,26 @@ bool binary_with_constant(PwOp op, double c, bool chain_first, std::vector<Chain
   constexpr double kInf = std::numeric_limits<double>::infinity();
   if (!std::isfinite(static_cast<float>(c))) return false;
   switch (op) {
-    case PwOp::kAdd: out->push_back(linear(1, c)); return true;
-    case PwOp::kSub: out->push_back(chain_first ? linear(1, -c) : linear(-1, c)); return true;
-    case PwOp::kMul: out->push_back(linear(c, 0)); return true;
-    case PwOp::kDiv:
-      if (!chain_first) out->push_back(eltwise(algorithm::eltwise_pow, c, -1));
-      else if (std::isfinite(static_cast<float>(1 / c))) out->push_back(linear(1 / c, 0));
-      else return false;
+    case PwOp::kAdd:
+      out->push_back(linear(1, c));
       return true;
-    case PwOp::kMin: out->push_back(eltwise(algorithm::eltwise_clip, -kInf, c)); return true;
+    case PwOp::kSub:
+      out->push_back(chain_first ? linear(1, -c) : linear(-1, c));
+      return true;
+    case PwOp::kMul:
+      out->push_back(linear(c, 0));
+      return true;
+    case PwOp::kDiv:
+      if (!chain_first)
+        out->push_back(eltwise(algorithm::eltwise_pow, c, -1));
+      else if (std::isfinite(static_cast<float>(1 / c)))
+        out->push_back(linear(1 / c, 0));
+      else
+        return false;
+      return true;
+    case PwOp::kMin:
+      out->push_back(eltwise(algorithm::eltwise_clip, -kInf, c));
+      return true;
     case PwOp::kMax:
       out->push_back(c == 0 ? eltwise(algorithm::eltwise_relu, 0, 0) : eltwise(algorithm::eltwise_clip, c, kInf));
       return true;
@@ -95,16 +106,25 @@ bool binary_with_constant(PwOp op, double c, bool chain_first, std::vector<Chain
       if (!chain_first) return false;
       out->push_back(c == 2 ? eltwise(algorithm::eltwise_square, 0, 0) : eltwise(algorithm::eltwise_pow, 1, c));
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
 bool binary_with_operand(PwOp op, int operand, bool chain_first, std::vector<ChainOp>* out) {
   switch (op) {
-    case PwOp::kAdd: out->push_back(binary(algorithm::binary_add, operand)); return true;
-    case PwOp::kMul: out->push_back(binary(algorithm::binary_mul, operand)); return true;
-    case PwOp::kMin: out->push_back(binary(algorithm::binary_min, operand)); return true;
-    case PwOp::kMax: out->push_back(binary(algorithm::binary_max, operand)); return true;
+    case PwOp::kAdd:
+      out->push_back(binary(algorithm::binary_add, operand));
+      return true;
+    case PwOp::kMul:
+      out->push_back(binary(algorithm::binary_mul, operand));
+      return true;
+    case PwOp::kMin:
+      out->push_back(binary(algorithm::binary_min, operand));
+      return true;
+    case PwOp::kMax:
+      out->push_back(binary(algorithm::binary_max, operand));
+      return true;
     case PwOp::kSub:
       if (chain_first) {
         out->push_back(binary(algorithm::binary_sub, operand));
@@ -124,7 +144,8 @@ bool binary_with_operand(PwOp op, int operand, bool chain_first, std::vector<Cha
       out->push_back(op_made);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 

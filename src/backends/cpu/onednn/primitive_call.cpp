@@ -68,10 +68,17 @@ class PrimitiveCall final : public Call {
         case ArgSource::From::kInput:
           address = static_cast<char*>(const_cast<void*>(args.inputs[source.index])) + source.offset;
           break;
-        case ArgSource::From::kOutput: address = static_cast<char*>(args.outputs[source.index]); break;
-        case ArgSource::From::kScratch: address = static_cast<char*>(args.workspace); break;
-        case ArgSource::From::kIntermediate: address = static_cast<char*>(args.workspace) + scratch_bytes_; break;
-        case ArgSource::From::kFixed: continue;
+        case ArgSource::From::kOutput:
+          address = static_cast<char*>(args.outputs[source.index]);
+          break;
+        case ArgSource::From::kScratch:
+          address = static_cast<char*>(args.workspace);
+          break;
+        case ArgSource::From::kIntermediate:
+          address = static_cast<char*>(args.workspace) + scratch_bytes_;
+          break;
+        case ArgSource::From::kFixed:
+          continue;
       }
       if (dnnl_memory_set_data_handle(slot.args[i].memory, address) != dnnl_success)
         return internal_error("oneDNN, {}: an address was refused", plan_.implementation);

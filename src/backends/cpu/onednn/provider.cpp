@@ -23,7 +23,8 @@ const DenseFamily* dense_family(Family family) {
 std::string kernel_name(const Problem& p) {
   std::string types = dtype_name(p.inputs[0].dtype);
   if (p.inputs.size() > 1 && p.inputs[1].dtype != p.inputs[0].dtype) types += dtype_name(p.inputs[1].dtype);
-  return fmt::format("{}_{}_{}_{}", family_name(p.family), types, layout_name(p.outputs[0].layout), effective_isa_text());
+  return fmt::format("{}_{}_{}_{}", family_name(p.family), types, layout_name(p.outputs[0].layout),
+                     effective_isa_text());
 }
 
 // An operand of the epilogue lies like the result where it has spatial extents of its own.
@@ -57,6 +58,7 @@ Result<Candidate> offer(const DenseFamily& family, const Problem& p, const Limit
   WOOTZ_ASSIGN_OR_RETURN(const DenseSpec large, family.specify(p, max));
   const memory::desc& at_max = p.inputs[1].constant ? weights.desc : large.weights;
   WOOTZ_ASSIGN_OR_RETURN(const DensePlan plan, plan_dense(p, traits, large, at_max, max, true));
+  if (!plan.rest.empty()) return unsupported("oneDNN: the epilogue's rest '{}'", plan.rest.to_string());
   c.workspace = plan.primitive.query_md(dnnl::query::scratchpad_md).get_size() + 64;
   if (plan.to_intermediate) c.workspace += layout_bytes(p.outputs[0].layout, DType::kF32, max.output) + 64;
   WOOTZ_ASSIGN_OR_RETURN(const DenseSpec spec, family.specify(p, opt));
@@ -76,7 +78,8 @@ class OnednnProvider final : public Provider {
     const DenseFamily* family = dense_family(problem.family);
     if (family == nullptr) return;
     const std::string short_name = fmt::format("{}_onednn", family_name(problem.family));
-    if (const Status status = check_limits(limits); !status.ok() || problem.inputs.size() < 2 || problem.outputs.empty()) {
+    if (const Status status = check_limits(limits);
+        !status.ok() || problem.inputs.size() < 2 || problem.outputs.empty()) {
       refusals->push_back({short_name, status.ok() ? "inputs or outputs are missing" : status.message()});
       return;
     }
@@ -88,12 +91,15 @@ class OnednnProvider final : public Provider {
       filled.outputs[0].layout = out;
       lay_out_operands(&filled);
       Result<Candidate> made = guarded("looking for implementations", [&] { return offer(*family, filled, limits); });
-      if (made.ok()) offers->push_back(std::move(made).value());
-      else refusals->push_back({kernel_name(filled), made.status().message()});
+      if (made.ok())
+        offers->push_back(std::move(made).value());
+      else
+        refusals->push_back({kernel_name(filled), made.status().message()});
     }
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits& limits) const override {
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
+                                         const Limits& limits) const override {
     const DenseFamily* family = dense_family(problem.family);
     if (family == nullptr) return invalid_argument("oneDNN: no kernel for family {}", family_name(problem.family));
     WOOTZ_RETURN_IF_ERROR(check_limits(limits));

@@ -48,7 +48,8 @@ struct RunOutcome {
   Status status;
   HostTensor output;
 };
-// Creates the candidate's kernel, packs, binds to the tensors' extents, runs (twice; the results must be the same bits).
+// Creates the candidate's kernel, packs, binds to the tensors' extents, runs (twice; the results must be the same
+// bits).
 RunOutcome run_candidate(const Provider& provider, const Problem& problem, const Candidate& candidate,
                          const std::vector<HostTensor>& inputs, const Dims& output, const Limits& limits = {});
 
