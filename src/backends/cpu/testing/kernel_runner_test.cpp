@@ -1,0 +1,224 @@
+#include "backends/cpu/testing/kernel_runner.h"
+
+#include <chrono>
+#include <cstdlib>
+
+#include "backends/cpu/own_provider.h"
+#include "base/cpu_info.h"
+#include "base/thread_pool.h"
+#include "base/tolerance.h"
+
+namespace wootz::cpu::testing {
+
+uint64_t seed() {
+  static const uint64_t value = [] {
+    const char* text = std::getenv("WOOTZ_SEED");
+    const uint64_t s = text != nullptr
+                           ? std::strtoull(text, nullptr, 10)
+                           : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    std::printf("seed: WOOTZ_SEED=%llu\n", static_cast<unsigned long long>(s));
+    return s;
+  }();
+  return value;
+}
+
+HostTensor random_tensor(std::mt19937_64& rng, DType dtype, const Dims& dims, double low, double high) {
+  HostTensor t = HostTensor::allocate(dtype, dims).value();
+  std::uniform_real_distribution<double> real(low, high);
+  std::uniform_int_distribution<int64_t> whole(static_cast<int64_t>(low), static_cast<int64_t>(high));
+  for (int64_t i = 0; i < t.volume(); ++i) {
+    if (dtype == DType::kBool)
+      t.set_i64(i, static_cast<int64_t>(rng() & 1));
+    else if (is_float(dtype))
+      t.set_f64(i, real(rng));
+    else if (!dtype_info(dtype).is_signed)
+      t.set_i64(i, std::abs(whole(rng)));
+    else
+      t.set_i64(i, whole(rng));
+  }
+  return t;
+}
+
+TensorDesc desc(DType dtype, const Dims& dims, bool constant) { return {dtype, Layout::kLinear, dims, dims, constant}; }
+TensorDesc desc_of(const HostTensor& t, bool constant) {
+  if (!t.valid()) return {};
+  return desc(t.dtype(), t.dims(), constant);
+}
+
+namespace {
+
+// Index in memory of a row-major element.
+int64_t place(Layout layout, const Dims& dims, int64_t index) {
+  if (layout == Layout::kLinear) return index;
+  Dims at = dims;
+  for (int d = dims.rank() - 1; d >= 0; --d) {
+    at[static_cast<size_t>(d)] = index % dims[static_cast<size_t>(d)];
+    index /= dims[static_cast<size_t>(d)];
+  }
+  int64_t spatial = 0, positions = 1;
+  for (int d = 2; d < dims.rank(); ++d) {
+    spatial = spatial * dims[static_cast<size_t>(d)] + at[static_cast<size_t>(d)];
+    positions *= dims[static_cast<size_t>(d)];
+  }
+  if (layout == Layout::kChannelsLast) return (at[0] * positions + spatial) * dims[1] + at[1];
+  const int64_t block = layout == Layout::kBlocked8 ? 8 : 16, blocks = (dims[1] + block - 1) / block;
+  return ((at[0] * blocks + at[1] / block) * positions + spatial) * block + at[1] % block;
+}
+
+// Memory at a chosen misalignment, with a guard behind it.
+struct Buffer {
+  std::vector<std::byte> memory;
+  std::byte* data = nullptr;
+  size_t bytes = 0;
+  Buffer(size_t n, size_t offset) : memory(n + 192, std::byte{0xa5}), bytes(n) {
+    const auto address = reinterpret_cast<uintptr_t>(memory.data());
+    data = memory.data() + (64 - address % 64) % 64 + offset;
+  }
+  bool guard_intact() const {
+    for (const std::byte* p = data + bytes; p < memory.data() + memory.size(); ++p)
+      if (*p != std::byte{0xa5}) return false;
+    return true;
+  }
+};
+
+}  // namespace
+
+std::vector<std::byte> to_layout(const HostTensor& t, Layout layout) {
+  const size_t size = dtype_bytes(t.dtype(), 1);
+  std::vector<std::byte> out(layout_bytes(layout, t.dtype(), t.dims()), std::byte{0});
+  if (layout == Layout::kLinear) {
+    if (!out.empty()) std::memcpy(out.data(), t.data(), out.size());
+    return out;
+  }
+  for (int64_t i = 0; i < t.volume(); ++i)
+    std::memcpy(out.data() + static_cast<size_t>(place(layout, t.dims(), i)) * size,
+                static_cast<const std::byte*>(t.data()) + static_cast<size_t>(i) * size, size);
+  return out;
+}
+
+HostTensor from_layout(const void* data, Layout layout, DType dtype, const Dims& dims) {
+  HostTensor t = HostTensor::allocate(dtype, dims).value();
+  const size_t size = dtype_bytes(dtype, 1);
+  if (layout == Layout::kLinear) {
+    if (t.bytes() > 0) std::memcpy(t.mutable_data(), data, t.bytes());
+    return t;
+  }
+  for (int64_t i = 0; i < t.volume(); ++i)
+    std::memcpy(static_cast<std::byte*>(t.mutable_data()) + static_cast<size_t>(i) * size,
+                static_cast<const std::byte*>(data) + static_cast<size_t>(place(layout, dims, i)) * size, size);
+  return t;
+}
+
+Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Candidate& offer,
+                                              const std::vector<HostTensor>& inputs, const Options& options,
+                                              bool in_place) {
+  Problem filled = problem;
+  for (size_t i = 0; i < filled.inputs.size(); ++i) filled.inputs[i].layout = offer.input_layouts[i];
+  for (size_t i = 0; i < filled.outputs.size(); ++i) filled.outputs[i].layout = offer.output_layouts[i];
+  Limits limits;
+  limits.threads = 3;
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, own_provider().create(offer.tactic, filled, limits));
+  std::vector<Buffer> in, out;
+  std::vector<std::vector<std::byte>> packed(inputs.size());
+  std::vector<const void*> constants(inputs.size(), nullptr), in_ptrs;
+  std::vector<void*> out_ptrs;
+  std::vector<Dims> in_dims, out_dims;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    in_dims.push_back(inputs[i].dims());
+    if (!inputs[i].valid()) {
+      in.emplace_back(0, 0);
+      in_ptrs.push_back(nullptr);
+      continue;
+    }
+    packed[i] = to_layout(inputs[i], filled.inputs[i].layout);
+    if (filled.inputs[i].constant) {
+      WOOTZ_ASSIGN_OR_RETURN(auto bytes, kernel->pack(static_cast<int>(i), inputs[i]));
+      if (bytes) packed[i] = std::move(*bytes);
+    }
+    in.emplace_back(packed[i].size(), options.misaligned ? dtype_bytes(inputs[i].dtype(), 1) : 0);
+    if (!packed[i].empty()) std::memcpy(in.back().data, packed[i].data(), packed[i].size());
+    in_ptrs.push_back(in.back().data);
+    if (filled.inputs[i].constant) constants[i] = in.back().data;
+  }
+  for (size_t i = 0; i < filled.outputs.size(); ++i) {
+    const TensorDesc& t = filled.outputs[i];
+    out_dims.push_back(t.dims);
+    out.emplace_back(layout_bytes(t.layout, t.dtype, t.dims), options.misaligned ? dtype_bytes(t.dtype, 1) : 0);
+    const int k = in_place ? kernel->in_place(static_cast<int>(i)) : -1;
+    out_ptrs.push_back(k >= 0 ? const_cast<void*>(in_ptrs[static_cast<size_t>(k)]) : out.back().data);
+  }
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Call> call, kernel->bind({in_dims, out_dims, constants}));
+  Buffer workspace(call->workspace(), 0);
+  const RunArgs args{in_ptrs.data(), out_ptrs.data(), workspace.data, nullptr, nullptr};
+  WOOTZ_RETURN_IF_ERROR(call->run(args));
+  std::vector<HostTensor> results;
+  for (size_t i = 0; i < filled.outputs.size(); ++i) {
+    const TensorDesc& t = filled.outputs[i];
+    EXPECT_TRUE(out[i].guard_intact()) << "written behind output " << i;
+    results.push_back(from_layout(out_ptrs[i], t.layout, t.dtype, t.dims));
+    if (t.layout == Layout::kBlocked8 || t.layout == Layout::kBlocked16) {
+      const std::vector<std::byte> again = to_layout(results.back(), t.layout);  // padding is zero
+      EXPECT_TRUE(again.empty() || std::memcmp(again.data(), out_ptrs[i], again.size()) == 0)
+          << "padding of output " << i;
+    }
+  }
+  EXPECT_TRUE(workspace.guard_intact()) << "written behind the workspace";
+  for (size_t i = 0; i < in.size(); ++i) EXPECT_TRUE(in[i].guard_intact()) << "written behind input " << i;
+  return results;
+}
+
+std::vector<Candidate> offers_for(const Problem& problem, const char* isa_cap) {
+  Limits limits;
+  limits.isa_cap = isa_cap;
+  limits.threads = 3;
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  own_provider().tactics(problem, limits, &offers, &refusals);
+  for (const Refusal& r : refusals) EXPECT_FALSE(r.reason.empty()) << r.kernel;
+  return offers;
+}
+
+namespace {
+
+void compare_all(const std::vector<HostTensor>& got, const std::vector<HostTensor>& expected, const Options& options,
+                 const std::string& what) {
+  ASSERT_EQ(got.size(), expected.size()) << what;
+  for (size_t o = 0; o < got.size(); ++o) {
+    const Difference d = compare(got[o], expected[o]);
+    EXPECT_TRUE(within(d, options.tolerance))
+        << what << " output " << o << ": " << to_string(d)
+        << (d.worst_index >= 0
+                ? fmt::format(" got {} expected {}", got[o].get_f64(d.worst_index), expected[o].get_f64(d.worst_index))
+                : std::string());
+  }
+}
+
+}  // namespace
+
+void check(const Problem& problem, const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& expected,
+           const Options& options) {
+  int ran = 0;
+  for (const char* isa : {"avx2", "avx512"}) {
+    if (std::string_view(isa) == "avx512" && cpu_info().best() != Isa::kAvx512) continue;
+    for (const Candidate& offer : offers_for(problem, isa)) {
+      if (options.kernel != nullptr && offer.tactic.kernel.find(options.kernel) == std::string::npos) continue;
+      EXPECT_TRUE(offer.tactic.kernel.ends_with(isa)) << offer.tactic.kernel;
+      for (int threads : {1, 3}) {
+        ParallelScope scope(threads);
+        for (bool in_place : {false, true}) {
+          if (in_place && !options.in_place) continue;
+          const std::string what =
+              fmt::format("{} layout {} threads {}{} seed {}", offer.tactic.to_string(),
+                          layout_name(offer.output_layouts[0]), threads, in_place ? " in place" : "", seed());
+          const Result<std::vector<HostTensor>> got = run_candidate(problem, offer, inputs, options, in_place);
+          ASSERT_TRUE(got.ok()) << what << ": " << got.status().to_string();
+          compare_all(*got, expected, options, what);
+          ++ran;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(ran > 0, options.expect_offer) << problem.key();
+}
+
+}  // namespace wootz::cpu::testing
