@@ -14,10 +14,11 @@ find_package(Flatbuffers CONFIG QUIET)
 find_program(WOOTZ_FLATC flatc REQUIRED)
 find_program(WOOTZ_PROTOC protoc REQUIRED)
 
-# What every layer may use. fmt and xxhash are header-only here, so that the shared libraries need nothing of Debian's.
+# What every layer may use. xxhash is header-only here and fmt is compiled by src/base/fmt.cpp, so that the shared
+# libraries need nothing of Debian's.
 add_library(wootz_common INTERFACE)
 target_include_directories(wootz_common INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${WOOTZ_GEN_DIR})
-target_link_libraries(wootz_common INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json Threads::Threads
+target_link_libraries(wootz_common INTERFACE nlohmann_json::nlohmann_json Threads::Threads
                                              ${CMAKE_DL_LIBS})
 target_compile_definitions(wootz_common INTERFACE XXH_INLINE_ALL)
 
