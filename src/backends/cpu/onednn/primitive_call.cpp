@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 
+#include "backends/cpu/onednn/rest.h"
+
 namespace wootz::cpu::dnn {
 namespace {
 
@@ -28,8 +30,12 @@ void fill(Slot* slot, const dnnl::engine& eng, const std::vector<ArgSource>& sou
 
 class PrimitiveCall final : public Call {
  public:
-  PrimitiveCall(DensePlan plan, const dnnl::engine& eng)
-      : engine_(eng), plan_(std::move(plan)), sources_(plan_.args), primitive_(plan_.primitive.get()) {
+  PrimitiveCall(DensePlan plan, std::optional<Rest> rest, const dnnl::engine& eng)
+      : engine_(eng),
+        plan_(std::move(plan)),
+        rest_(std::move(rest)),
+        sources_(plan_.args),
+        primitive_(plan_.primitive.get()) {
     const memory::desc scratch = plan_.primitive.query_md(dnnl::query::scratchpad_md);
     scratch_bytes_ = align_up(scratch.get_size());
     workspace_ = scratch_bytes_;
@@ -88,11 +94,17 @@ class PrimitiveCall final : public Call {
     if (status != dnnl_success)
       return make_error(status == dnnl_out_of_memory ? Code::kResourceExhausted : Code::kInternal,
                         "oneDNN, {}: running failed with status {}", plan_.implementation, static_cast<int>(status));
+    if (rest_) {
+      void* output = args.outputs[0];
+      const void* result = plan_.to_intermediate ? static_cast<char*>(args.workspace) + scratch_bytes_ : output;
+      rest_->run(args.inputs, result, output);
+    }
     return Status();
   }
 
   const dnnl::engine& engine_;
   DensePlan plan_;
+  std::optional<Rest> rest_;
   std::vector<ArgSource> sources_;
   dnnl::primitive primitive_;
   size_t scratch_bytes_ = 0, workspace_ = 0;
@@ -108,11 +120,13 @@ class EmptyCall final : public Call {
 
 Result<std::unique_ptr<Call>> make_primitive_call(const Problem& problem, const DenseTraits& traits, DensePlan plan,
                                                   const Extents& extents) {
-  (void)problem, (void)traits, (void)extents;
   WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
-  if (!plan.rest.empty()) return unsupported("oneDNN: the epilogue's rest '{}'", plan.rest.to_string());
+  std::optional<Rest> rest;
+  if (!plan.rest.empty()) {
+    WOOTZ_ASSIGN_OR_RETURN(rest, Rest::make(problem, traits, plan.rest, extents));
+  }
   return guarded("generating " + plan.implementation, [&]() -> Result<std::unique_ptr<Call>> {
-    return std::unique_ptr<Call>(std::make_unique<PrimitiveCall>(std::move(plan), *eng));
+    return std::unique_ptr<Call>(std::make_unique<PrimitiveCall>(std::move(plan), std::move(rest), *eng));
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/onednn/dense.h"
 #include "backends/cpu/onednn/estimate.h"
+#include "backends/cpu/onednn/rest.h"
 #include "base/thread_pool.h"
 
 namespace wootz::cpu {
@@ -58,7 +59,7 @@ Result<Candidate> offer(const DenseFamily& family, const Problem& p, const Limit
   WOOTZ_ASSIGN_OR_RETURN(const DenseSpec large, family.specify(p, max));
   const memory::desc& at_max = p.inputs[1].constant ? weights.desc : large.weights;
   WOOTZ_ASSIGN_OR_RETURN(const DensePlan plan, plan_dense(p, traits, large, at_max, max, true));
-  if (!plan.rest.empty()) return unsupported("oneDNN: the epilogue's rest '{}'", plan.rest.to_string());
+  if (!plan.rest.empty()) WOOTZ_RETURN_IF_ERROR(Rest::make(p, traits, plan.rest, max).status());
   c.workspace = plan.primitive.query_md(dnnl::query::scratchpad_md).get_size() + 64;
   if (plan.to_intermediate) c.workspace += layout_bytes(p.outputs[0].layout, DType::kF32, max.output) + 64;
   WOOTZ_ASSIGN_OR_RETURN(const DenseSpec spec, family.specify(p, opt));
