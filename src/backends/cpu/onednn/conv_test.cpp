@@ -1,7 +1,7 @@
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/onednn/testing.h"
 
-namespace wootz::cpu::testing {
+namespace wootz::cpu::dnn::testing {
 namespace {
 
 struct ConvCase {
@@ -164,4 +164,4 @@ TEST(OnednnConv, EmptyBatchRunsNothing) {
 }
 
 }  // namespace
-}  // namespace wootz::cpu::testing
+}  // namespace wootz::cpu::dnn::testing

@@ -5,10 +5,9 @@
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/onednn/testing.h"
 
-namespace wootz::cpu::testing {
+namespace wootz::cpu::dnn::testing {
 namespace {
 
-using dnn::ChainOp;
 using Build = std::function<uint16_t(PointwiseExpr&, uint16_t)>;
 
 PointwiseExpr expression(const Build& build) {
@@ -113,11 +112,11 @@ const std::vector<Named>& epilogues() {
 TEST(OnednnEpilogue, TranslatesTheLongestPrefix) {
   for (const Named& n : epilogues()) {
     const PointwiseExpr e = expression(n.build);
-    const dnn::Chain c = dnn::linear_chain(e);
+    const Chain c = linear_chain(e);
     EXPECT_EQ(c.ops.size(), n.post_ops) << n.name << ": " << e.to_string();
     EXPECT_EQ(c.complete, n.complete) << n.name << ": " << e.to_string();
     if (c.ops.empty()) continue;
-    const PointwiseExpr rest = dnn::remainder_after(e, c.ops.back().value);
+    const PointwiseExpr rest = remainder_after(e, c.ops.back().value);
     EXPECT_TRUE(rest.verify().ok()) << n.name << ": " << rest.to_string();
     EXPECT_EQ(rest.num_inputs, e.num_inputs);
     if (c.complete) {
@@ -251,4 +250,4 @@ TEST(OnednnEpilogue, NarrowResultAndOperands) {
 }
 
 }  // namespace
-}  // namespace wootz::cpu::testing
+}  // namespace wootz::cpu::dnn::testing

@@ -1,7 +1,7 @@
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/onednn/testing.h"
 
-namespace wootz::cpu::testing {
+namespace wootz::cpu::dnn::testing {
 namespace {
 
 struct GemmCase {
@@ -92,4 +92,4 @@ TEST(OnednnGemm, DynamicRowsShareOnePackedWeight) {
 }
 
 }  // namespace
-}  // namespace wootz::cpu::testing
+}  // namespace wootz::cpu::dnn::testing

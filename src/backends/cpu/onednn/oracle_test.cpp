@@ -10,7 +10,7 @@
 #include "backends/cpu/onednn/testing.h"
 #include "base/tolerance.h"
 
-namespace wootz::cpu::testing {
+namespace wootz::cpu::dnn::testing {
 
 uint64_t test_seed() {
   const char* text = std::getenv("WOOTZ_SEED");
@@ -335,4 +335,4 @@ TEST(OnednnTesting, OracleOfKnownValues) {
 }
 
 }  // namespace
-}  // namespace wootz::cpu::testing
+}  // namespace wootz::cpu::dnn::testing

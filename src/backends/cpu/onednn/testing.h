@@ -11,7 +11,7 @@
 #include "base/cpu_info.h"
 #include "base/tensor.h"
 
-namespace wootz::cpu::testing {
+namespace wootz::cpu::dnn::testing {
 
 // The seed of a randomized test: WOOTZ_SEED or a fixed one; printed with every failure by SCOPED_TRACE.
 uint64_t test_seed();
@@ -62,4 +62,4 @@ void expect_close(const HostTensor& actual, const HostTensor& expected, int64_t 
 
 Problem with_layouts(const Problem& problem, const Candidate& candidate);
 
-}  // namespace wootz::cpu::testing
+}  // namespace wootz::cpu::dnn::testing
