@@ -69,7 +69,8 @@ bool may_absorb(const Value* operand, const Node* reader) {
   return operand->shape() == reader->output()->shape();
 }
 
-Result<bool> fuse_at(Graph& graph, Node* node) {
+// The fused node, or null when there was nothing to do.
+Result<Node*> fuse_at(Graph& graph, Node* node) {
   WOOTZ_ASSIGN_OR_RETURN(const PointwiseExpr own, node_expression(*node));
   Fused fused = normalize(own, node->inputs());
   std::vector<Node*> absorbed;
@@ -96,9 +97,9 @@ Result<bool> fuse_at(Graph& graph, Node* node) {
   }
   const bool already =
       node->is("Pointwise") && absorbed.empty() && fused.expr == own && fused.operands == node->inputs();
-  if (already) return false;
+  if (already) return static_cast<Node*>(nullptr);
   // Everything constant: left to constant folding. An expression that is its operand: left to identity elimination.
-  if (fused.operands.empty()) return false;
+  if (fused.operands.empty()) return static_cast<Node*>(nullptr);
   Node* made = graph.add_node(op("Pointwise"), graph.unique_name(node->name()), fused.operands, {{"expr", fused.expr}},
                               node->num_outputs(), node);
   for (Node* n : absorbed) made->add_provenance(*n);
@@ -109,7 +110,7 @@ Result<bool> fuse_at(Graph& graph, Node* node) {
     if (!(made->output(o)->shape() == node->output(o)->shape()) ||
         made->output(o)->dtype() != node->output(o)->dtype()) {
       graph.erase(made);
-      return false;
+      return static_cast<Node*>(nullptr);
     }
   }
   for (int o = 0; o < node->num_outputs(); ++o) {
@@ -119,24 +120,20 @@ Result<bool> fuse_at(Graph& graph, Node* node) {
     graph.replace_all_uses(node->output(o), made->output(o));
   }
   erase_if_dead(graph, node);
-  return true;
+  return made;
 }
 
 }  // namespace
 
 Result<bool> fuse_pointwise(Graph& graph) {
   bool changed = false;
-  // From the back, so that a tree is collected from its root.
-  std::vector<Node*> nodes = graph.nodes();
-  std::unordered_map<const Node*, bool> alive;
-  for (Node *node = graph.last(), *prev = nullptr; node != nullptr; node = prev) {
-    prev = node->prev();
+  // From the back, so that a tree is collected from its root. What a fusion absorbed lies before its root and is gone.
+  for (Node* node = graph.last(); node != nullptr; node = node->prev()) {
     if (!is_pointwise(*node) || only_shape_values(*node)) continue;
-    const Node* before = node;
-    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse_at(graph, node));
-    changed = changed || fused;
-    (void)before;
-    if (fused) prev = graph.last() == nullptr ? nullptr : prev;
+    WOOTZ_ASSIGN_OR_RETURN(Node * made, fuse_at(graph, node));
+    if (made == nullptr) continue;
+    node = made;
+    changed = true;
   }
   return changed;
 }

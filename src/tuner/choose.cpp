@@ -3,17 +3,42 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 namespace wootz {
 namespace {
 
 constexpr int kSweeps = 8;
+constexpr double kImpossible = 1e12;  // microseconds: worse than anything that can be done
+
+Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to) {
+  Step step;
+  step.name = fmt::format("reformat {} ({} to {})", name, layout_name(from), layout_name(to));
+  step.provenance = {name};
+  step.problem.family = Family::kReformat;
+  step.problem.num_main = 1;
+  step.problem.acc_dtype = desc.dtype;
+  desc.constant = false;
+  desc.layout = from;
+  step.problem.inputs = {desc};
+  desc.layout = to;
+  step.problem.outputs = {desc};
+  return step;
+}
+
+// Here the layouts are given: only an offer for exactly these will do.
+const Candidate* exact_offer(const std::vector<Candidate>& offers, Layout from, Layout to) {
+  const auto fits = [&](const Candidate& c) { return c.input_layouts[0] == from && c.output_layouts[0] == to; };
+  const auto it = std::find_if(offers.begin(), offers.end(), fits);
+  return it == offers.end() ? nullptr : &*it;
+}
 
 // The search's view of the program. A state is a candidate per step; a tensor's layout follows from its producer.
 class Search {
  public:
-  Search(const Program& program, const Choice& choice, const ChooseOptions& options)
-      : program_(program), choice_(choice), options_(options) {
+  Search(const Program& program, const Choice& choice, const ChooseOptions& options,
+         const std::vector<const Provider*>& providers)
+      : program_(program), choice_(choice), options_(options), providers_(providers) {
     producer_.assign(program.tensors.size(), {-1, 0});
     consumers_.resize(program.tensors.size());
     viewed_.assign(program.tensors.size(), 0);
@@ -38,8 +63,20 @@ class Search {
 
   double reformat_us(const TensorDesc& desc, Layout from, Layout to) const {
     if (desc.constant || same_memory(desc, from, to)) return 0;
+    if (!can_reformat(desc, from, to)) return kImpossible;
     const double bytes = 2.0 * static_cast<double>(dtype_bytes(desc.dtype, desc.dims.volume()));
     return 1.5 + bytes / (options_.reformat_gb_per_s * 1e3);
+  }
+
+  bool can_reformat(const TensorDesc& desc, Layout from, Layout to) const {
+    const auto key = std::make_tuple(desc.dtype, desc.dims.rank(), from, to);
+    const auto found = possible_.find(key);
+    if (found != possible_.end()) return found->second;
+    const Step step = reformat_step("", desc, from, to);
+    std::vector<Candidate> offers;
+    std::vector<Refusal> refusals;
+    for (const Provider* p : providers_) p->tactics(step.problem, options_.limits, &offers, &refusals);
+    return possible_[key] = exact_offer(offers, from, to) != nullptr;
   }
 
   // Distinct reformats that the consumers of a tensor in `layout` cause, the network's output and views included.
@@ -153,6 +190,8 @@ class Search {
   std::vector<std::pair<int, size_t>> producer_;
   std::vector<std::vector<std::pair<int, size_t>>> consumers_;
   std::vector<uint8_t> viewed_;
+  const std::vector<const Provider*>& providers_;
+  mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
 };
 
 Problem with_layouts(const Problem& problem, const Candidate& candidate) {
@@ -213,36 +252,21 @@ size_t insert_reformats(Program* program, const std::vector<const Provider*>& pr
                         Status* status) {
   std::vector<Step> steps;
   std::map<std::pair<int32_t, Layout>, int32_t> converted;
-  std::map<int32_t, std::vector<int32_t>> views_of;
   std::vector<uint8_t> viewed(program->tensors.size(), 0);
   for (const PlanTensor& t : program->tensors)
     if (t.kind == TensorKind::kView) viewed[static_cast<size_t>(t.view_of)] = 1;
   size_t count = 0;
-  const auto add_reformat = [&](int32_t from, int32_t to, TensorDesc desc) {
-    Step step;
+  const auto add_reformat = [&](int32_t from, int32_t to, const TensorDesc& desc) {
     const PlanTensor& source = program->tensors[static_cast<size_t>(from)];
     const PlanTensor& target = program->tensors[static_cast<size_t>(to)];
-    step.name =
-        fmt::format("reformat {} ({} to {})", source.name, layout_name(source.layout), layout_name(target.layout));
-    step.provenance = {source.name};
-    step.problem.family = Family::kReformat;
-    step.problem.num_main = 1;
-    step.problem.acc_dtype = desc.dtype;
-    desc.constant = false;
-    desc.layout = source.layout;
-    step.problem.inputs = {desc};
-    desc.layout = target.layout;
-    step.problem.outputs = {desc};
+    Step step = reformat_step(source.name, desc, source.layout, target.layout);
     step.inputs = {from};
     step.outputs = {to};
     std::vector<Candidate> offers;
     std::vector<Refusal> refusals;
     for (const Provider* p : providers) p->tactics(step.problem, options.limits, &offers, &refusals);
-    // Here the layouts are given: only a candidate for exactly these will do.
-    const auto fits = std::find_if(offers.begin(), offers.end(), [&](const Candidate& c) {
-      return c.input_layouts[0] == source.layout && c.output_layouts[0] == target.layout;
-    });
-    if (fits == offers.end()) {
+    const Candidate* fits = exact_offer(offers, source.layout, target.layout);
+    if (fits == nullptr) {
       *status = unsupported("nobody can {} for {} {}", step.name, dtype_name(desc.dtype), desc.dims.to_string());
       return;
     }
@@ -326,7 +350,7 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
                               const ChooseOptions& options) {
   Choice choice;
   WOOTZ_RETURN_IF_ERROR(gather_candidates(*program, providers, options, &choice));
-  const Search search(*program, choice, options);
+  const Search search(*program, choice, options, providers);
   std::vector<int> best;
   double best_us = std::numeric_limits<double>::infinity();
   // Starts: everybody's own favourite, and one for each layout; the cheapest end wins.
