@@ -1,0 +1,136 @@
+#include <cmath>
+
+#include "ops/attention/attention_mask.h"
+#include "ops/compose.h"
+#include "ops/room_table.h"
+
+namespace wootz::ops {
+namespace {
+
+// [B, S, heads*size] to [B, heads, S, size].
+Value* split_heads(ImportContext& ctx, Composer& c, Value* x, int64_t heads, Status* status) {
+  const Dim& hidden = x->shape()[2];
+  if (!hidden.is_const() || heads < 1 || hidden.value() % heads != 0) {
+    *status = ctx.fail("input {} does not split into {} heads", shape_to_string(x->shape()), heads);
+    return nullptr;
+  }
+  return c.transpose(c.reshape(x, {0, 0, heads, hidden.value() / heads}), {0, 2, 1, 3});
+}
+
+Status import_attention(ImportContext& ctx) {
+  for (int i = 0; i < 3; ++i)
+    if (!ctx.has_input(i)) return ctx.fail("input {} is required", i);
+  Value *q = ctx.input(0), *k = ctx.input(1), *v = ctx.input(2);
+  const int rank = q->rank();
+  if ((rank != 3 && rank != 4) || k->rank() != rank || v->rank() != rank)
+    return ctx.fail("query {}, key {} and value {}: three or four axes each are needed", shape_to_string(q->shape()),
+                    shape_to_string(k->shape()), shape_to_string(v->shape()));
+  Composer c(ctx);
+  Status status;
+  if (rank == 3) {
+    const int64_t q_heads = ctx.attr_int("q_num_heads", 0), kv_heads = ctx.attr_int("kv_num_heads", 0);
+    q = split_heads(ctx, c, q, q_heads, &status);
+    if (status.ok()) k = split_heads(ctx, c, k, kv_heads, &status);
+    if (status.ok()) v = split_heads(ctx, c, v, kv_heads, &status);
+    WOOTZ_RETURN_IF_ERROR(status);
+  }
+  if (c.failed()) return c.status();
+  Value *past_key = ctx.input(4), *past_value = ctx.input(5), *lengths = ctx.input(6);
+  if ((past_key == nullptr) != (past_value == nullptr)) return ctx.fail("past_key and past_value go together");
+  if (past_key != nullptr && lengths != nullptr) return ctx.fail("nonpad_kv_seqlen cannot be used with past_key");
+  if (past_key != nullptr) {
+    k = c.concat({past_key, k}, 2);
+    v = c.concat({past_value, v}, 2);
+  }
+  v = c.cast(v, q->dtype());
+  if (c.failed()) return c.status();
+
+  AttentionMask mask{.given = ctx.input(3), .past_key = past_key, .lengths = lengths};
+  mask.left = ctx.attr_int("left_window_size", -1);
+  mask.right = ctx.attr_int("right_window_size", -1);
+  mask.causal = ctx.attr_int("is_causal", 0) != 0;
+  AttrMap attrs;
+  // Without an offset the op's own causal mask is meant.
+  if (mask.causal && past_key == nullptr && lengths == nullptr && mask.left < 0 && mask.right < 0) {
+    attrs["causal"] = int64_t{1};
+    mask.causal = false;
+  }
+  WOOTZ_ASSIGN_OR_RETURN(Value * combined, build_attention_mask(ctx, c, mask, q, k));
+  const Dim& size = q->shape()[3];
+  if (ctx.has_attr("scale")) {
+    attrs["scale"] = ctx.attr_float("scale", 1);
+  } else {
+    if (!size.is_const()) return ctx.fail("query {}: the head size must be known", shape_to_string(q->shape()));
+    attrs["scale"] = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(size.value(), 1)));
+  }
+  if (const double cap = ctx.attr_float("softcap", 0); cap != 0) attrs["softcap"] = cap;
+  const bool scores = ctx.num_outputs() > 3 && ctx.wants_output(3);
+  if (scores) attrs["qk_output"] = ctx.attr_int("qk_matmul_output_mode", 0);
+  std::vector<Value*> inputs{q, k, v};
+  if (combined != nullptr) inputs.push_back(combined);
+  Node* node = c.node("Attention", std::move(inputs), std::move(attrs), scores ? 2 : 1);
+  if (c.failed()) return c.status();
+  Value* y = node->output(0);
+  if (rank == 3) {
+    const Shape& shape = y->shape();
+    if (!shape[1].is_const() || !shape[3].is_const()) return ctx.fail("the hidden size must be known");
+    y = c.reshape(c.transpose(y, {0, 2, 1, 3}), {0, 0, shape[1].value() * shape[3].value()});
+  }
+  WOOTZ_RETURN_IF_ERROR(c.output(0, y));
+  WOOTZ_RETURN_IF_ERROR(c.output(1, k));
+  WOOTZ_RETURN_IF_ERROR(c.output(2, v));
+  return scores ? c.output(3, node->output(1)) : Status();
+}
+
+// Rotates pairs of elements: (x1, x2) -> (cos x1 - sin x2, sin x1 + cos x2). Inputs x, cos, sin, [position ids].
+Status import_rotary(ImportContext& ctx) {
+  for (int i = 0; i < 3; ++i)
+    if (!ctx.has_input(i)) return ctx.fail("input {} is required", i);
+  Value *x = ctx.input(0), *cosine = ctx.input(1), *sine = ctx.input(2);
+  const int rank = x->rank();
+  if (rank != 3 && rank != 4) return ctx.fail("input {}: three or four axes are needed", shape_to_string(x->shape()));
+  Composer c(ctx);
+  const Dim& last = x->shape().back();
+  if (!last.is_const()) return ctx.fail("input {}: the last extent must be known", shape_to_string(x->shape()));
+  int64_t size = last.value();
+  Value* heads = x;
+  if (rank == 3) {
+    const int64_t count = ctx.attr_int("num_heads", 0);
+    if (count < 1 || size % count != 0) return ctx.fail("input {} does not split into {} heads", shape_to_string(x->shape()), count);
+    size /= count;
+    heads = c.reshape(x, {0, 0, count, size});
+  }
+  int64_t rotated = ctx.attr_int("rotary_embedding_dim", 0);
+  if (rotated == 0) rotated = size;
+  if (rotated < 0 || rotated > size || rotated % 2 != 0) return ctx.fail("rotary_embedding_dim of {} with heads of size {}", rotated, size);
+  if (ctx.has_input(3)) {
+    cosine = c.op("Gather", {cosine, ctx.input(3)}, {{"axis", int64_t{0}}});
+    sine = c.op("Gather", {sine, ctx.input(3)}, {{"axis", int64_t{0}}});
+  }
+  const int64_t head_axis = rank == 3 ? 2 : 1;  // [B,S,half] beside [B,S,H,size] or [B,H,S,size]
+  cosine = c.unsqueeze(cosine, {head_axis});
+  sine = c.unsqueeze(sine, {head_axis});
+  Value* turning = rotated == size ? heads : c.slice(heads, 3, 0, rotated);
+  const bool interleaved = ctx.attr_int("interleaved", 0) != 0;
+  Value* first = interleaved ? c.slice(turning, 3, 0, rotated, 2) : c.slice(turning, 3, 0, rotated / 2);
+  Value* second = interleaved ? c.slice(turning, 3, 1, rotated, 2) : c.slice(turning, 3, rotated / 2, rotated);
+  Value* real = c.sub(c.mul(cosine, first), c.mul(sine, second));
+  Value* imaginary = c.add(c.mul(sine, first), c.mul(cosine, second));
+  Value* y = interleaved ? c.reshape(c.concat({c.unsqueeze(real, {4}), c.unsqueeze(imaginary, {4})}, 4), {0, 0, 0, rotated})
+                         : c.concat({real, imaginary}, 3);
+  if (rotated != size) y = c.concat({y, c.slice(heads, 3, rotated, size)}, 3);
+  if (rank == 3) y = c.reshape(y, {0, 0, last.value()});
+  return c.output(0, y);
+}
+
+}  // namespace
+
+std::span<const OnnxImport> attention_onnx() {
+  static constexpr OnnxImport kImports[] = {
+      {"Attention", 23, import_attention},
+      {"RotaryEmbedding", 23, import_rotary},
+  };
+  return kImports;
+}
+
+}  // namespace wootz::ops
