@@ -72,6 +72,7 @@ bool Folder::affordable(const Node& node) {
 }
 
 bool Folder::fold(Node* node, Replaced* replaced) {
+  if (bytes_ > limits::kMaxImportFoldTotalBytes) return false;
   std::vector<HostTensor> known;
   if (!node->op().traits.has_side_effects)
     for (const Value* output : node->outputs()) known.push_back(from_shape_values(*output));
@@ -89,6 +90,7 @@ bool Folder::fold(Node* node, Replaced* replaced) {
   Graph& graph = *node->graph();
   for (size_t i = 0; i < known.size(); ++i) {
     Value* old = node->outputs()[i];
+    bytes_ += known[i].bytes();
     Value* constant = graph.add_constant(old->name(), std::move(known[i]));
     graph.replace_all_uses(old, constant);
     replaced->emplace_back(old, constant);

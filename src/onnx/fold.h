@@ -19,6 +19,7 @@ class Folder {
  private:
   bool affordable(const Node& node);
   int64_t spent_ = 0;
+  size_t bytes_ = 0;
 };
 
 }  // namespace wootz::importer

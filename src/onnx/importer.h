@@ -69,6 +69,8 @@ class Importer {
                                                  const std::vector<TypeInfo>* types);
   // Counts a node of the model or of the IR against the limit.
   Status count_node();
+  // Drops the tracked shape values of the node's outputs once there are too many in all.
+  void limit_tracking(Node& node);
   // A name for a node of the IR: the model's, made unique.
   std::string ir_name(const std::string& name, Graph& graph);
 
@@ -128,6 +130,7 @@ class Importer {
   std::set<int> failed_nodes_;
   int top_node_ = -1;
   int64_t node_count_ = 0;
+  int64_t tracked_ = 0;
   int64_t inlined_bytes_ = 0;
   bool stopped_ = false;
 };

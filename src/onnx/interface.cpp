@@ -218,6 +218,7 @@ void Importer::mark_outputs(const ::onnx::GraphProto& proto, Scope& scope) {
   Graph& graph = *scope.graph();
   const bool main = &graph == graph_.get();
   std::unordered_set<std::string_view> seen;
+  std::unordered_set<const Value*> marked;
   for (const auto& output : proto.output()) {
     const std::string where = fmt::format("output '{}'", printable(output.name()));
     const Slot* slot = scope.find(output.name());
@@ -238,7 +239,7 @@ void Importer::mark_outputs(const ::onnx::GraphProto& proto, Scope& scope) {
                                                    dtype_name(value->dtype())), where);
     }
     // Outputs are distinct values; those of the main graph carry their names.
-    const bool again = graph.is_output(value);
+    const bool again = marked.contains(value);
     if (value->is_constant() && (again || main)) {
       value = graph.add_constant(output.name(), value->constant());
     } else if (again || (main && value->kind() == ValueKind::kInput)) {
@@ -249,6 +250,7 @@ void Importer::mark_outputs(const ::onnx::GraphProto& proto, Scope& scope) {
     }
     if (main) value->set_name(output.name());
     graph.mark_output(value);
+    marked.insert(value);
   }
 }
 

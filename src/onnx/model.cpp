@@ -51,6 +51,14 @@ Status Importer::count_node() {
   return status;
 }
 
+void Importer::limit_tracking(Node& node) {
+  for (Value* output : node.outputs()) {
+    if (!output->shape_values()) continue;
+    tracked_ += static_cast<int64_t>(output->shape_values()->size());
+    if (tracked_ > limits::kMaxTrackedShapeValues) output->set_shape_values(std::nullopt);
+  }
+}
+
 std::string Importer::ir_name(const std::string& name, Graph& graph) {
   return node_names_.insert(name).second ? name : graph.unique_name(name);
 }
@@ -126,6 +134,9 @@ std::shared_ptr<Graph> Importer::run() {
   import_nodes(proto.node(), scope, frame);
   top_node_ = -1;
   if (!stopped_) mark_outputs(proto, scope);
+  const std::set<const Value*> outputs(graph_->outputs().begin(), graph_->outputs().end());
+  for (Value* constant : graph_->constants())  // left over from folding
+    if (constant->uses().empty() && !outputs.contains(constant)) graph_->erase_value(constant);
   return graph_;
 }
 

@@ -143,7 +143,10 @@ Result<Node*> NodeContext::add(std::string_view op, std::vector<Value*> inputs, 
   added_.push_back(node);
   made_.insert(node->outputs().begin(), node->outputs().end());
   const Status status = infer_node(*node);
-  if (status.ok()) return node;
+  if (status.ok()) {
+    importer_.limit_tracking(*node);
+    return node;
+  }
   // The place is told once, by the importer.
   const std::string prefix = fmt::format("node '{}' ({}): ", node->name(), def->name);
   std::string_view text = status.message();

@@ -38,8 +38,10 @@ Dim InferContext::data_dependent(int output, int axis, int64_t upper_bound) {
   if (graph_ == nullptr) return Dim::symbol(-1);  // a concrete run: the op itself says how large
   const int value_id = node_.output(output)->id();
   const std::vector<Symbol>& symbols = graph_->symbols();
-  // A node inferred again gets the same symbol: look from the newest, where it is most likely to be.
-  for (size_t s = symbols.size(); s-- > 0;) {
+  // A node inferred again gets the same symbol: look from the newest, where it is most likely to be. One that has no type yet
+  // cannot have any.
+  const bool again = node_.output(output)->dtype() != DType::kInvalid;
+  for (size_t s = again ? symbols.size() : 0; s-- > 0;) {
     const Symbol& symbol = symbols[s];
     if (symbol.kind == SymbolKind::kDataDependent && symbol.value_id == value_id && symbol.index == axis &&
         symbol.name == node_.output(output)->name() + "_dim" + std::to_string(axis))
