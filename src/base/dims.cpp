@@ -14,17 +14,18 @@ std::string Dims::to_string() const {
 Result<int64_t> checked_volume(std::span<const int64_t> dims) {
   int64_t volume = 1;
   bool zero = false;
-  for (int64_t d : dims) {
+  for (int64_t d : dims)
     if (d < 0) return invalid_argument("dimension {} is negative", d);
-    if (d == 0) zero = true;
-  }
-  if (zero) return int64_t{0};
   for (int64_t d : dims) {
+    if (d == 0) {  // empty; the others still bound the strides
+      zero = true;
+      continue;
+    }
     if (__builtin_mul_overflow(volume, d, &volume) || volume > limits::kMaxElements)
       return make_error(Code::kResourceExhausted, "a tensor of shape {} has more than {} elements",
                         Dims(dims).to_string(), limits::kMaxElements);
   }
-  return volume;
+  return zero ? 0 : volume;
 }
 
 Result<Dims> broadcast_dims(const Dims& a, const Dims& b) {

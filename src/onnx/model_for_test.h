@@ -30,7 +30,7 @@ inline void set_type(::onnx::ValueInfoProto* value, const std::string& name, int
   value->set_name(name);
   auto* tensor = value->mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(type);
-  tensor->mutable_shape();
+  tensor->mutable_shape()->clear_dim();
   for (const std::string& dim : dims) {
     auto* proto = tensor->mutable_shape()->add_dim();
     if (!dim.empty() && (dim[0] == '-' || (dim[0] >= '0' && dim[0] <= '9'))) proto->set_dim_value(std::stoll(dim));

@@ -9,6 +9,7 @@ import argparse
 import pathlib
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -70,7 +71,7 @@ def loop():
 
 def functions():
     inner = helper.make_node("Softmax", ["a"], ["b"])
-    inner.attribute.append(helper.make_attribute_ref_name(helper.make_attribute("axis", 1), "axis"))
+    inner.attribute.append(onnx.AttributeProto(name="axis", ref_attr_name="axis", type=onnx.AttributeProto.INT))
     function = helper.make_function("local", "F", ["a"], ["b"], [inner], [helper.make_opsetid("", 17)], ["axis"])
     nodes = [helper.make_node("F", ["x"], ["m"], domain="local", axis=0), helper.make_node("F", ["m"], ["y"], domain="local", axis=1)]
     return model(nodes, [info("x", [2, 2])], ["y"], functions=[function])
