@@ -60,9 +60,12 @@ Result<std::vector<std::string>> components(const std::string& path) {
 
 std::string reason(int error) {
   switch (error) {
-    case ELOOP: return "it is, or passes, a symbolic link";
-    case EXDEV: return "it leaves the model's folder";
-    default: return std::strerror(error);
+    case ELOOP:
+      return "it is, or passes, a symbolic link";
+    case EXDEV:
+      return "it leaves the model's folder";
+    default:
+      return std::strerror(error);
   }
 }
 
@@ -127,7 +130,8 @@ Result<std::shared_ptr<const ExternalFiles::Mapping>> ExternalFiles::map(const s
   }
   if (!file.ok()) return make_error(Code::kIo, "external data '{}': {}", shown, reason(error));
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return make_error(Code::kIo, "external data '{}': {}", shown, std::strerror(errno));
+  if (::fstat(file.get(), &info) != 0)
+    return make_error(Code::kIo, "external data '{}': {}", shown, std::strerror(errno));
   if (!S_ISREG(info.st_mode)) return make_error(Code::kIo, "external data '{}': not a regular file", shown);
   if (!allow_links_ && info.st_nlink != 1)
     return make_error(Code::kIo, "external data '{}': the file has {} hard links, 1 is allowed", shown, info.st_nlink);
@@ -147,7 +151,8 @@ Result<std::shared_ptr<const ExternalFiles::Mapping>> ExternalFiles::map(const s
 Result<ExternalBytes> ExternalFiles::read(const ExternalLocation& where, int64_t bytes) {
   if (!where.location) return invalid_argument("external data without a location");
   const std::string shown = printable(*where.location);
-  const auto number = [&](const char* key, const std::optional<std::string>& text, int64_t fallback) -> Result<int64_t> {
+  const auto number = [&](const char* key, const std::optional<std::string>& text,
+                          int64_t fallback) -> Result<int64_t> {
     if (!text) return fallback;
     Result<int64_t> value = parse_decimal(*text);
     if (!value.ok()) return value.status().with_prefix(fmt::format("external data '{}': {}", shown, key));
@@ -160,8 +165,8 @@ Result<ExternalBytes> ExternalFiles::read(const ExternalLocation& where, int64_t
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Mapping> mapping, map(*where.location));
   const auto size = static_cast<int64_t>(mapping->size);
   if (offset > size || bytes > size - offset)
-    return invalid_argument("external data '{}': {} bytes at offset {} do not fit in the file of {} bytes", shown, bytes,
-                            offset, size);
+    return invalid_argument("external data '{}': {} bytes at offset {} do not fit in the file of {} bytes", shown,
+                            bytes, offset, size);
   return ExternalBytes{mapping->data == nullptr ? nullptr : mapping->data + offset, mapping};
 }
 

@@ -25,9 +25,9 @@ struct ExternalBytes {
 // Digits only, no sign, no spaces, at most INT64_MAX.
 Result<int64_t> parse_decimal(std::string_view text);
 
-// Maps files below one folder. A location is refused when it is absolute, empty, has a ".." component or a NUL, leaves the
-// folder, passes a symbolic link, or names what is not a regular file with exactly one link (unless links are allowed).
-// All checks are on the open descriptor.
+// Maps files below one folder. A location is refused when it is absolute, empty, has a ".." component or a NUL, leaves
+// the folder, passes a symbolic link, or names what is not a regular file with exactly one link (unless links are
+// allowed). All checks are on the open descriptor.
 class ExternalFiles {
  public:
   ExternalFiles(std::string folder, bool allow_links) : folder_(std::move(folder)), allow_links_(allow_links) {}

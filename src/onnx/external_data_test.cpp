@@ -50,7 +50,8 @@ TEST_F(ExternalData, ReadsWhatItShould) {
 }
 
 TEST_F(ExternalData, StaysInTheFolder) {
-  for (const char* location : {"../secret.bin", "sub/../../secret.bin", "a/../../secret.bin", "..", "sub/..", "weights.bin/.."})
+  for (const char* location :
+       {"../secret.bin", "sub/../../secret.bin", "a/../../secret.bin", "..", "sub/..", "weights.bin/.."})
     EXPECT_THAT(read(location, 4), HasSubstr("refused: external data location")) << location;
   EXPECT_THAT(read((root_ / "secret.bin").string(), 4), HasSubstr("not relative"));
   EXPECT_THAT(read("", 4), HasSubstr("empty location"));
@@ -86,7 +87,8 @@ TEST_F(ExternalData, OffsetsAndLengths) {
   EXPECT_THAT(read("weights.bin", 4, "13"), HasSubstr("do not fit"));
   EXPECT_THAT(read("weights.bin", 4, "9223372036854775807"), HasSubstr("do not fit"));
   EXPECT_THAT(read("weights.bin", 4, "0", "8"), HasSubstr("length 8, its type and shape take 4 bytes"));
-  for (const char* bad : {"-1", "+1", " 1", "1 ", "0x10", "1e3", "", "9223372036854775808", "99999999999999999999", "1\n"}) {
+  for (const char* bad :
+       {"-1", "+1", " 1", "1 ", "0x10", "1e3", "", "9223372036854775808", "99999999999999999999", "1\n"}) {
     EXPECT_THAT(read("weights.bin", 4, bad), HasSubstr("not a decimal")) << bad;
     EXPECT_THAT(read("weights.bin", 4, "0", bad), HasSubstr("not a decimal")) << bad;
   }

@@ -12,8 +12,8 @@ namespace wootz::importer {
 class Folder {
  public:
   using Replaced = std::vector<std::pair<Value*, Value*>>;
-  // When the outputs of the node are known (all inputs constant and cheap to compute, or tracked shape values that are all
-  // numbers): puts constants in their place, erases the node and tells which value became which.
+  // When the outputs of the node are known (all inputs constant and cheap to compute, or tracked shape values that are
+  // all numbers): puts constants in their place, erases the node and tells which value became which.
   bool fold(Node* node, Replaced* replaced);
 
  private:

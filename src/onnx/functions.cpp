@@ -22,7 +22,8 @@ bool holds_graph(const ::onnx::AttributeProto& attribute) { return attribute.has
 
 void Importer::index_functions() {
   for (const auto& function : model_.functions()) {
-    const std::string shown = fmt::format("function '{}' of domain '{}'", printable(function.name()), printable(function.domain()));
+    const std::string shown =
+        fmt::format("function '{}' of domain '{}'", printable(function.name()), printable(function.domain()));
     if (function.name().empty()) {
       report(Code::kCorrupt, "a function without a name");
       continue;
@@ -30,7 +31,8 @@ void Importer::index_functions() {
     FunctionInfo info;
     info.proto = &function;
     info.bytes = static_cast<int64_t>(function.ByteSizeLong());
-    if (!functions_.emplace(function_key(function.domain(), function.name(), function.overload()), std::move(info)).second)
+    if (!functions_.emplace(function_key(function.domain(), function.name(), function.overload()), std::move(info))
+             .second)
       report(Code::kInvalidArgument, shown + ": it is defined twice");
   }
 }
@@ -77,7 +79,8 @@ void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scop
   for (const Frame* at = &frame; at != nullptr; at = at->caller)
     if (at->function == &function) return fail(invalid_argument("its function calls itself"));
   if (frame.function_depth >= limits::kMaxFunctionDepth)
-    return fail(make_error(Code::kResourceExhausted, "function calls are nested more than {} deep", limits::kMaxFunctionDepth));
+    return fail(
+        make_error(Code::kResourceExhausted, "function calls are nested more than {} deep", limits::kMaxFunctionDepth));
   inlined_bytes_ += info.bytes;
   if (inlined_bytes_ > limits::kMaxInlinedBytes)
     return stop(make_error(Code::kResourceExhausted, "the functions called add up to more than {} bytes of nodes",
@@ -116,7 +119,8 @@ void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scop
     if (place.node.output(i).empty()) continue;
     const Slot* slot = body.find(function.output(i));
     if (slot == nullptr || (slot->value == nullptr && !slot->poisoned)) {
-      report(place, invalid_argument("output '{}' of its function is not defined in it", printable(function.output(i))));
+      report(place,
+             invalid_argument("output '{}' of its function is not defined in it", printable(function.output(i))));
       slot = nullptr;
     }
     bind_output(place, i, slot == nullptr ? Slot::poison() : *slot, scope);

@@ -25,7 +25,8 @@ FunctionProto* add_function(ModelProto* model, const std::string& name, const st
 }
 
 NodeProto* call(google::protobuf::RepeatedPtrField<NodeProto>* nodes, const std::string& function,
-                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, const std::string& name = "") {
+                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                const std::string& name = "") {
   NodeProto* node = add_node(nodes, function, inputs, outputs, name);
   node->set_domain("local");
   return node;

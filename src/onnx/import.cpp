@@ -21,8 +21,8 @@ using ::onnx::ModelProto;
 Status check_size(uint64_t bytes) {
   if (bytes <= limits::kMaxModelBytes) return Status();
   return make_error(Code::kResourceExhausted,
-                    "an ONNX model of {} bytes, the limit is {}: keep the weights of a larger one as external data", bytes,
-                    limits::kMaxModelBytes);
+                    "an ONNX model of {} bytes, the limit is {}: keep the weights of a larger one as external data",
+                    bytes, limits::kMaxModelBytes);
 }
 
 Status parse(std::span<const std::byte> bytes, ModelProto* model) {
@@ -43,7 +43,8 @@ Status parse_file(const std::string& path, ModelProto* model) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return make_error(Code::kIo, "'{}': {}", shown, std::strerror(errno));
   if (!S_ISREG(info.st_mode)) return make_error(Code::kIo, "'{}' is not a regular file", shown);
-  if (const Status status = check_size(static_cast<uint64_t>(info.st_size)); !status.ok()) return status.with_prefix(shown);
+  if (const Status status = check_size(static_cast<uint64_t>(info.st_size)); !status.ok())
+    return status.with_prefix(shown);
   if (info.st_size == 0) return corrupt("'{}' is empty", shown);
   if (model->ParseFromZeroCopyStream(&stream)) return Status();
   if (stream.GetErrno() != 0) return make_error(Code::kIo, "'{}': {}", shown, std::strerror(stream.GetErrno()));

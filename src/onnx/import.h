@@ -17,10 +17,11 @@
 namespace wootz {
 
 struct ImportOptions {
-  // Folder that external data lies in. Empty: a model with external data is refused (import_file takes the model's folder).
+  // Folder that external data lies in. Empty: a model with external data is refused (import_file takes the model's
+  // folder).
   std::string model_dir;
-  // Accept external data reached by symbolic links or stored in a file with several hard links (content-addressed caches).
-  // The lexical rules (relative, no "..") hold all the same.
+  // Accept external data reached by symbolic links or stored in a file with several hard links (content-addressed
+  // caches). The lexical rules (relative, no "..") hold all the same.
   bool allow_linked_external_data = false;
   // Graph inputs to take as constants. Types and fixed extents must match; a symbolic extent becomes the given one
   // wherever the model uses it.
@@ -33,24 +34,25 @@ struct ImportOptions {
 struct ImportProblem {
   Code code = Code::kInvalidArgument;
   std::string reason;
-  std::string node;      // with the names of the function calls and control-flow nodes around it: "call/inner"; may be empty
-  std::string op;        // empty when the problem is not a node's
-  std::string domain;    // "" is ai.onnx
-  int opset = 0;         // version of the node's domain that the model imports; 0 when it imports none
-  int node_index = -1;   // of the top-level node in the file that it is in; -1 outside nodes
+  std::string
+      node;        // with the names of the function calls and control-flow nodes around it: "call/inner"; may be empty
+  std::string op;  // empty when the problem is not a node's
+  std::string domain;   // "" is ai.onnx
+  int opset = 0;        // version of the node's domain that the model imports; 0 when it imports none
+  int node_index = -1;  // of the top-level node in the file that it is in; -1 outside nodes
   std::string to_string() const;
 };
 
-// The graph; its inputs and outputs carry the model's names. On failure the Status tells how many problems there are and
-// the first few, and `problems` (may be null) gets all. Weights are not copied twice: a tensor owns the bytes that the
-// parser made, and external data stay in the mapped file, which must not shrink while a tensor of it lives.
+// The graph; its inputs and outputs carry the model's names. On failure the Status tells how many problems there are
+// and the first few, and `problems` (may be null) gets all. Weights are not copied twice: a tensor owns the bytes that
+// the parser made, and external data stay in the mapped file, which must not shrink while a tensor of it lives.
 Result<std::shared_ptr<Graph>> import_model(std::span<const std::byte> bytes, const ImportOptions& options = {},
                                             std::vector<ImportProblem>* problems = nullptr);
 Result<std::shared_ptr<Graph>> import_file(const std::string& path, const ImportOptions& options = {},
                                            std::vector<ImportProblem>* problems = nullptr);
 
-// Which nodes of a model can be imported. Where a refused node's outputs have a type in the model's value_info, the nodes
-// after it are judged with that type; elsewhere by their op and version alone.
+// Which nodes of a model can be imported. Where a refused node's outputs have a type in the model's value_info, the
+// nodes after it are judged with that type; elsewhere by their op and version alone.
 struct NodeSupport {
   std::string name;
   std::string op;
@@ -58,8 +60,8 @@ struct NodeSupport {
   bool supported = true;
 };
 struct ModelSupport {
-  std::vector<NodeSupport> nodes;         // the top-level nodes, as the file has them
-  std::vector<int> order;                 // their indices in topological order
+  std::vector<NodeSupport> nodes;  // the top-level nodes, as the file has them
+  std::vector<int> order;          // their indices in topological order
   std::vector<ImportProblem> problems;
   bool whole() const { return problems.empty(); }
 };

@@ -1,5 +1,5 @@
-// Any bytes: imported to a graph or refused, never a crash, a hang or unbounded memory. Nothing is run but what the importer
-// itself folds. Seeds: tools/fuzz/seeds_onnx.py.
+// Any bytes: imported to a graph or refused, never a crash, a hang or unbounded memory. Nothing is run but what the
+// importer itself folds. Seeds: tools/fuzz/seeds_onnx.py.
 #include <cstdlib>
 
 #include "onnx/import.h"

@@ -10,7 +10,9 @@ namespace wootz {
 namespace importer {
 namespace {
 
-auto key(const OnnxImport& entry) { return std::tuple(std::string_view(entry.domain), std::string_view(entry.op_type)); }
+auto key(const OnnxImport& entry) {
+  return std::tuple(std::string_view(entry.domain), std::string_view(entry.op_type));
+}
 
 const std::vector<OnnxImport>& table() {
   static const std::vector<OnnxImport> kTable = [] {

@@ -101,7 +101,8 @@ TEST(Import, InputsAsConstants) {
   EXPECT_THAT(import_for_test(model, options).status.message(), HasSubstr("shape [1x3], which does not fit"));
   options.constant_inputs.clear();
   options.constant_inputs.emplace("b", HostTensor::scalar<int64_t>(1));
-  EXPECT_THAT(import_for_test(model, options).status.message(), HasSubstr("it is f32, the constant given for it is i64"));
+  EXPECT_THAT(import_for_test(model, options).status.message(),
+              HasSubstr("it is f32, the constant given for it is i64"));
   options.constant_inputs.clear();
   options.constant_inputs.emplace("nobody", HostTensor::scalar<float>(1));
   EXPECT_THAT(import_for_test(model, options).status.message(), HasSubstr("'nobody', which the model does not have"));
@@ -112,7 +113,7 @@ TEST(Import, AllProblemsInOnePass) {
   GraphProto* graph = model.mutable_graph();
   add_input(graph, "x", {"2"});
   add_node(graph, "NoSuchOp", {"x"}, {"a"}, "first");
-  add_node(graph, "Relu", {"a"}, {"b"}, "behind");               // not a problem of its own
+  add_node(graph, "Relu", {"a"}, {"b"}, "behind");  // not a problem of its own
   add_node(graph, "Relu", {"missing"}, {"c"}, "reader");
   add_node(graph, "Other", {"b"}, {"d"}, "second")->set_domain("com.example");
   add_node(graph, "Relu", {"x"}, {"e"}, "fine");
@@ -187,7 +188,8 @@ TEST(Import, AnOpNewerThanTheModel) {
   add_node(model.mutable_graph(), it->op, {"x"}, {"y"});
   add_output(model.mutable_graph(), "y");
   EXPECT_THAT(import_for_test(model).status.message(),
-              HasSubstr(fmt::format("supported from opset {}, the model imports {}", it->since_versions[0], it->since_versions[0] - 1)));
+              HasSubstr(fmt::format("supported from opset {}, the model imports {}", it->since_versions[0],
+                                    it->since_versions[0] - 1)));
 }
 
 TEST(Import, TableIsOrderedAndUnambiguous) {
@@ -213,10 +215,12 @@ TEST(Import, NamesMustHoldTogether) {
               HasSubstr("'x' is defined already"));
   EXPECT_THAT(refusal([](GraphProto* g) { add_input(g, "x", {"2"}); }), HasSubstr("defined twice"));
   EXPECT_THAT(refusal([](GraphProto* g) {
-                for (int i = 0; i < 2; ++i) *g->add_initializer() = raw_tensor<float>("w", TensorProto::FLOAT, {1}, {1});
+                for (int i = 0; i < 2; ++i)
+                  *g->add_initializer() = raw_tensor<float>("w", TensorProto::FLOAT, {1}, {1});
               }),
               HasSubstr("'w': the name is defined twice"));
-  EXPECT_THAT(refusal([](GraphProto* g) { add_output(g, "nowhere"); }), HasSubstr("output 'nowhere': nothing defines it"));
+  EXPECT_THAT(refusal([](GraphProto* g) { add_output(g, "nowhere"); }),
+              HasSubstr("output 'nowhere': nothing defines it"));
   EXPECT_THAT(refusal([](GraphProto* g) { add_output(g, "y"); }), HasSubstr("listed twice"));
   EXPECT_THAT(refusal([](GraphProto* g) { g->clear_output(); }), HasSubstr("no outputs"));
   EXPECT_THAT(refusal([](GraphProto* g) { g->mutable_node(0)->clear_output(); }), HasSubstr("no outputs"));
@@ -224,7 +228,8 @@ TEST(Import, NamesMustHoldTogether) {
   EXPECT_THAT(refusal([](GraphProto* g) { g->mutable_node(0)->set_name("a\xff\nb"); }), HasSubstr("not UTF-8"));
   EXPECT_THAT(refusal([](GraphProto* g) { g->mutable_node(0)->set_output(0, "\xff\n"); }), HasSubstr("not UTF-8"));
   EXPECT_THAT(refusal([](GraphProto* g) { g->mutable_input(0)->set_name(""); }), HasSubstr("without a name"));
-  EXPECT_THAT(refusal([](GraphProto* g) { g->mutable_node(0)->set_name(std::string(100'000, 'n')); }), HasSubstr("the limit is 65536"));
+  EXPECT_THAT(refusal([](GraphProto* g) { g->mutable_node(0)->set_name(std::string(100'000, 'n')); }),
+              HasSubstr("the limit is 65536"));
   EXPECT_THAT(refusal([](GraphProto* g) { g->add_sparse_initializer()->mutable_values()->set_name("s"); }),
               HasSubstr("sparse initializer 's'"));
   EXPECT_THAT(refusal([](GraphProto* g) {
@@ -242,10 +247,13 @@ TEST(Import, InputTypes) {
   EXPECT_THAT(refusal([](auto* v) { v->mutable_type()->mutable_sequence_type(); }), HasSubstr("sequence"));
   EXPECT_THAT(refusal([](auto* v) { v->mutable_type()->mutable_optional_type(); }), HasSubstr("optional"));
   EXPECT_THAT(refusal([](auto* v) { v->clear_type(); }), HasSubstr("no type"));
-  EXPECT_THAT(refusal([](auto* v) { v->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::STRING); }), HasSubstr("STRING"));
-  EXPECT_THAT(refusal([](auto* v) { v->mutable_type()->mutable_tensor_type()->clear_shape(); }), HasSubstr("rank is not known"));
+  EXPECT_THAT(refusal([](auto* v) { v->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::STRING); }),
+              HasSubstr("STRING"));
+  EXPECT_THAT(refusal([](auto* v) { v->mutable_type()->mutable_tensor_type()->clear_shape(); }),
+              HasSubstr("rank is not known"));
   EXPECT_THAT(refusal([](auto* v) { set_type(v, "x", TensorProto::FLOAT, {"-2"}); }), HasSubstr("extent -2"));
-  EXPECT_THAT(refusal([](auto* v) { set_type(v, "x", TensorProto::FLOAT, std::vector<std::string>(9, "1")); }), HasSubstr("rank 9"));
+  EXPECT_THAT(refusal([](auto* v) { set_type(v, "x", TensorProto::FLOAT, std::vector<std::string>(9, "1")); }),
+              HasSubstr("rank 9"));
   EXPECT_NE(refusal([](auto* v) { set_type(v, "x", TensorProto::FLOAT, {"1099511627776", "1099511627776"}); }), "");
 }
 
@@ -318,7 +326,8 @@ TEST(Import, ShapeComputationsAreFolded) {
 TEST(Import, FoldingIsBounded) {
   ModelProto model = model_for_test();
   GraphProto* graph = model.mutable_graph();
-  *graph->add_initializer() = raw_tensor<int64_t>("size", TensorProto::INT64, {2}, {int64_t{1} << 18, int64_t{1} << 18});
+  *graph->add_initializer() =
+      raw_tensor<int64_t>("size", TensorProto::INT64, {2}, {int64_t{1} << 18, int64_t{1} << 18});
   add_node(graph, "ConstantOfShape", {"size"}, {"huge"});
   add_node(graph, "Relu", {"huge"}, {"y"});
   add_output(graph, "y");

@@ -23,12 +23,12 @@ using AttributeMap = std::unordered_map<std::string_view, const ::onnx::Attribut
 
 // Where in the model the walk is: the main graph, the body of a function call, or a subgraph.
 struct Frame {
-  const Frame* caller = nullptr;                         // chain of function calls
-  const ::onnx::FunctionProto* function = nullptr;       // whose body this is; null in the main graph
+  const Frame* caller = nullptr;                    // chain of function calls
+  const ::onnx::FunctionProto* function = nullptr;  // whose body this is; null in the main graph
   const OpsetMap* opsets = nullptr;
-  const AttributeMap* attributes = nullptr;              // a function's attributes as the caller gave them; null outside
-  const ::onnx::GraphProto* graph = nullptr;             // for the types in value_info; null in a function's body
-  std::string path;                                      // "call/" before the names of its nodes
+  const AttributeMap* attributes = nullptr;   // a function's attributes as the caller gave them; null outside
+  const ::onnx::GraphProto* graph = nullptr;  // for the types in value_info; null in a function's body
+  std::string path;                           // "call/" before the names of its nodes
   int function_depth = 0;
   int graph_depth = 0;
 };
@@ -108,7 +108,8 @@ class Importer {
   FunctionInfo* find_function(const Place& place);
   void call_function(FunctionInfo& info, const Place& place, Scope& scope, const Frame& frame,
                      const std::vector<Slot>& inputs);
-  Status bind_attributes(const ::onnx::FunctionProto& function, const Place& place, const Frame& frame, AttributeMap* bound);
+  Status bind_attributes(const ::onnx::FunctionProto& function, const Place& place, const Frame& frame,
+                         AttributeMap* bound);
 
   void report(Code code, std::string reason, std::string where = "");
   void report(const Place& place, const Status& status);
@@ -125,7 +126,8 @@ class Importer {
   std::unordered_map<std::string, FunctionInfo> functions_;  // by function_key()
   std::shared_ptr<Graph> graph_;
   std::unordered_map<std::string, Dim> dim_params_;
-  std::unordered_map<const ::onnx::GraphProto*, std::unordered_map<std::string_view, const ::onnx::ValueInfoProto*>> declared_;
+  std::unordered_map<const ::onnx::GraphProto*, std::unordered_map<std::string_view, const ::onnx::ValueInfoProto*>>
+      declared_;
   std::set<std::string> node_names_;
   std::set<int> failed_nodes_;
   int top_node_ = -1;

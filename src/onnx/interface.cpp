@@ -18,7 +18,8 @@ Result<DType> element_type(const ::onnx::TypeProto& type) {
   if (!type.has_tensor_type()) return invalid_argument("it has no type");
   const int number = type.tensor_type().elem_type();
   const DType dtype = dtype_from_onnx(number);
-  if (dtype == DType::kInvalid || dtype == DType::kString) return unsupported("{} is not supported", onnx_type_name(number));
+  if (dtype == DType::kInvalid || dtype == DType::kString)
+    return unsupported("{} is not supported", onnx_type_name(number));
   return dtype;
 }
 
@@ -28,8 +29,10 @@ bool Importer::define(Scope& scope, std::string_view name, Slot slot, const std:
   if (name.empty()) {
     report(Code::kInvalidArgument, fmt::format("{} without a name", what), where);
   } else if (name.size() > limits::kMaxNameBytes) {
-    report(Code::kResourceExhausted, fmt::format("{} '{}': the name has {} bytes, the limit is {}", what, printable(name),
-                                                 name.size(), limits::kMaxNameBytes), where);
+    report(Code::kResourceExhausted,
+           fmt::format("{} '{}': the name has {} bytes, the limit is {}", what, printable(name), name.size(),
+                       limits::kMaxNameBytes),
+           where);
   } else if (!is_clean_name(name)) {
     report(Code::kCorrupt, fmt::format("{} '{}': the name is not UTF-8", what, printable(name)), where);
   } else if (!scope.define(name, std::move(slot))) {
@@ -40,8 +43,8 @@ bool Importer::define(Scope& scope, std::string_view name, Slot slot, const std:
   return false;
 }
 
-// An extent that is not a number is a symbol. Names are shared within the main graph; in a subgraph, whose sizes may differ
-// from run to run of it, every one is a symbol of its own.
+// An extent that is not a number is a symbol. Names are shared within the main graph; in a subgraph, whose sizes may
+// differ from run to run of it, every one is a symbol of its own.
 Result<Shape> Importer::read_shape(const ::onnx::TensorShapeProto& proto, const Value& value, bool shared_names) {
   if (proto.dim_size() > limits::kMaxRank)
     return unsupported("it has rank {}, the limit is {}", proto.dim_size(), limits::kMaxRank);
@@ -82,14 +85,17 @@ void Importer::define_initializers(const ::onnx::GraphProto& proto, Scope& scope
     if (scope.graph() == graph_.get() && options_.constant_inputs.contains(tensor.name())) continue;  // overridden
     Result<HostTensor> value = reader_.read(tensor);
     Slot slot;
-    if (value.ok()) slot.pending = std::move(value).value();
-    else report(value.status().code(), "initializer: " + value.status().message(), where);
+    if (value.ok())
+      slot.pending = std::move(value).value();
+    else
+      report(value.status().code(), "initializer: " + value.status().message(), where);
     slot.poisoned = !value.ok();
     define(scope, tensor.name(), std::move(slot), where, "initializer");
   }
   for (const auto& tensor : proto.sparse_initializer()) {
-    report(Code::kUnsupported, fmt::format("sparse initializer '{}': sparse tensors are not supported",
-                                           printable(tensor.values().name())), where);
+    report(Code::kUnsupported,
+           fmt::format("sparse initializer '{}': sparse tensors are not supported", printable(tensor.values().name())),
+           where);
     define(scope, tensor.values().name(), Slot::poison(), where, "sparse initializer");
   }
 }
@@ -106,20 +112,24 @@ void Importer::bind_constant_inputs(const ::onnx::GraphProto& proto, Scope& scop
     if (!dtype.ok()) {
       report(dtype.status().code(), dtype.status().message(), where);
     } else if (*dtype != tensor.dtype()) {
-      report(Code::kInvalidArgument, fmt::format("it is {}, the constant given for it is {}", dtype_name(*dtype),
-                                                 dtype_name(tensor.dtype())), where);
+      report(Code::kInvalidArgument,
+             fmt::format("it is {}, the constant given for it is {}", dtype_name(*dtype), dtype_name(tensor.dtype())),
+             where);
     }
     const auto& shape = input.type().tensor_type().shape();
     if (input.type().tensor_type().has_shape()) {
       bool fits = shape.dim_size() == tensor.rank();
       for (int i = 0; fits && i < shape.dim_size(); ++i) {
         const int64_t extent = tensor.dims()[static_cast<size_t>(i)];
-        if (shape.dim(i).has_dim_value()) fits = shape.dim(i).dim_value() == extent || shape.dim(i).dim_value() == -1;
-        else if (!shape.dim(i).dim_param().empty()) dim_params_.emplace(shape.dim(i).dim_param(), Dim(extent));
+        if (shape.dim(i).has_dim_value())
+          fits = shape.dim(i).dim_value() == extent || shape.dim(i).dim_value() == -1;
+        else if (!shape.dim(i).dim_param().empty())
+          dim_params_.emplace(shape.dim(i).dim_param(), Dim(extent));
       }
       if (!fits)
         report(Code::kInvalidArgument,
-               fmt::format("the constant given for it has shape {}, which does not fit", tensor.dims().to_string()), where);
+               fmt::format("the constant given for it has shape {}, which does not fit", tensor.dims().to_string()),
+               where);
     }
     Slot slot;
     slot.pending = tensor;
@@ -129,7 +139,8 @@ void Importer::bind_constant_inputs(const ::onnx::GraphProto& proto, Scope& scop
   if (found == options_.constant_inputs.size()) return;
   for (const auto& [name, tensor] : options_.constant_inputs)
     if (scope.own(name) == nullptr)
-      report(Code::kInvalidArgument, fmt::format("a constant is given for input '{}', which the model does not have", printable(name)));
+      report(Code::kInvalidArgument,
+             fmt::format("a constant is given for input '{}', which the model does not have", printable(name)));
 }
 
 void Importer::define_inputs(const ::onnx::GraphProto& proto, Scope& scope) {
@@ -171,9 +182,11 @@ Status Importer::define_body_inputs(const ::onnx::GraphProto& proto, Scope& scop
   for (int i = 0; i < proto.input_size(); ++i) {
     const auto& input = proto.input(i);
     const auto fail = [&](const Status& status) {
-      return status.with_prefix(fmt::format("input {} '{}' of its subgraph '{}'", i, printable(input.name()), printable(proto.name())));
+      return status.with_prefix(
+          fmt::format("input {} '{}' of its subgraph '{}'", i, printable(input.name()), printable(proto.name())));
     };
-    if (scope.own(input.name()) != nullptr) return fail(invalid_argument("the name is defined twice or has an initializer"));
+    if (scope.own(input.name()) != nullptr)
+      return fail(invalid_argument("the name is defined twice or has an initializer"));
     if (types == nullptr) {
       define(scope, input.name(), Slot::poison(), "", "input");
       continue;
@@ -184,7 +197,8 @@ Status Importer::define_body_inputs(const ::onnx::GraphProto& proto, Scope& scop
     if (input.has_type()) {
       WOOTZ_ASSIGN_OR_RETURN(const DType declared, element_type(input.type()));
       if (dtype != DType::kInvalid && dtype != declared)
-        return fail(invalid_argument("it is declared {}, the value passed is {}", dtype_name(declared), dtype_name(dtype)));
+        return fail(
+            invalid_argument("it is declared {}, the value passed is {}", dtype_name(declared), dtype_name(dtype)));
       dtype = declared;
     }
     if (dtype == DType::kInvalid) return fail(unsupported("its type is not known"));
@@ -235,8 +249,9 @@ void Importer::mark_outputs(const ::onnx::GraphProto& proto, Scope& scope) {
     if (main && output.type().has_tensor_type()) {
       const DType declared = dtype_from_onnx(output.type().tensor_type().elem_type());
       if (declared != DType::kInvalid && declared != value->dtype())
-        report(Code::kInvalidArgument, fmt::format("it is declared {} and computed as {}", dtype_name(declared),
-                                                   dtype_name(value->dtype())), where);
+        report(Code::kInvalidArgument,
+               fmt::format("it is declared {} and computed as {}", dtype_name(declared), dtype_name(value->dtype())),
+               where);
     }
     // Outputs are distinct values; those of the main graph carry their names.
     const bool again = marked.contains(value);

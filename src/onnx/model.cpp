@@ -46,7 +46,8 @@ void Importer::stop(Status status) {
 
 Status Importer::count_node() {
   if (++node_count_ <= limits::kMaxNodes) return Status();
-  const Status status = make_error(Code::kResourceExhausted, "more than {} nodes, inlined functions included", limits::kMaxNodes);
+  const Status status =
+      make_error(Code::kResourceExhausted, "more than {} nodes, inlined functions included", limits::kMaxNodes);
   stop(status);
   return status;
 }
@@ -63,8 +64,8 @@ std::string Importer::ir_name(const std::string& name, Graph& graph) {
   return node_names_.insert(name).second ? name : graph.unique_name(name);
 }
 
-bool Importer::read_opsets(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto>& imports, OpsetMap* opsets,
-                           const std::string& where) {
+bool Importer::read_opsets(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto>& imports,
+                           OpsetMap* opsets, const std::string& where) {
   bool good = true;
   const auto refuse = [&](Code code, std::string reason) {
     report(code, std::move(reason), where);
@@ -93,8 +94,8 @@ bool Importer::check_model() {
     return false;
   }
   if (model_.ir_version() > kMaxOnnxIrVersion) {
-    report(Code::kUnsupported,
-           fmt::format("IR version {} is newer than {}, the newest that is known", model_.ir_version(), kMaxOnnxIrVersion));
+    report(Code::kUnsupported, fmt::format("IR version {} is newer than {}, the newest that is known",
+                                           model_.ir_version(), kMaxOnnxIrVersion));
     return false;
   }
   if (!model_.has_graph()) {

@@ -26,15 +26,18 @@ inline ModelProto model_for_test(int opset = 17) {
 }
 
 // Dimensions: a number, or a name; "" leaves the dimension open.
-inline void set_type(::onnx::ValueInfoProto* value, const std::string& name, int type, const std::vector<std::string>& dims) {
+inline void set_type(::onnx::ValueInfoProto* value, const std::string& name, int type,
+                     const std::vector<std::string>& dims) {
   value->set_name(name);
   auto* tensor = value->mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(type);
   tensor->mutable_shape()->clear_dim();
   for (const std::string& dim : dims) {
     auto* proto = tensor->mutable_shape()->add_dim();
-    if (!dim.empty() && (dim[0] == '-' || (dim[0] >= '0' && dim[0] <= '9'))) proto->set_dim_value(std::stoll(dim));
-    else if (!dim.empty()) proto->set_dim_param(dim);
+    if (!dim.empty() && (dim[0] == '-' || (dim[0] >= '0' && dim[0] <= '9')))
+      proto->set_dim_value(std::stoll(dim));
+    else if (!dim.empty())
+      proto->set_dim_param(dim);
   }
 }
 
@@ -68,7 +71,8 @@ inline AttributeProto* add_attribute(NodeProto* node, const std::string& name, A
 }
 
 template <typename T>
-TensorProto raw_tensor(const std::string& name, int type, const std::vector<int64_t>& dims, const std::vector<T>& values) {
+TensorProto raw_tensor(const std::string& name, int type, const std::vector<int64_t>& dims,
+                       const std::vector<T>& values) {
   TensorProto tensor;
   tensor.set_name(name);
   tensor.set_data_type(type);
@@ -86,8 +90,10 @@ struct ImportedForTest {
 inline ImportedForTest import_for_test(const std::string& bytes, const ImportOptions& options = {}) {
   ImportedForTest out;
   Result<std::shared_ptr<Graph>> graph = import_model(std::as_bytes(std::span(bytes)), options, &out.problems);
-  if (graph.ok()) out.graph = *graph;
-  else out.status = graph.status();
+  if (graph.ok())
+    out.graph = *graph;
+  else
+    out.status = graph.status();
   return out;
 }
 inline ImportedForTest import_for_test(const ModelProto& model, const ImportOptions& options = {}) {

@@ -15,15 +15,24 @@ using ::onnx::AttributeProto;
 bool has_type(const AttributeProto& a, int type) {
   if (a.type() != AttributeProto::UNDEFINED) return a.type() == type;
   switch (type) {
-    case AttributeProto::INT: return a.has_i();
-    case AttributeProto::FLOAT: return a.has_f();
-    case AttributeProto::STRING: return a.has_s();
-    case AttributeProto::TENSOR: return a.has_t();
-    case AttributeProto::GRAPH: return a.has_g();
-    case AttributeProto::INTS: return a.ints_size() > 0;
-    case AttributeProto::FLOATS: return a.floats_size() > 0;
-    case AttributeProto::STRINGS: return a.strings_size() > 0;
-    default: return false;
+    case AttributeProto::INT:
+      return a.has_i();
+    case AttributeProto::FLOAT:
+      return a.has_f();
+    case AttributeProto::STRING:
+      return a.has_s();
+    case AttributeProto::TENSOR:
+      return a.has_t();
+    case AttributeProto::GRAPH:
+      return a.has_g();
+    case AttributeProto::INTS:
+      return a.ints_size() > 0;
+    case AttributeProto::FLOATS:
+      return a.floats_size() > 0;
+    case AttributeProto::STRINGS:
+      return a.strings_size() > 0;
+    default:
+      return false;
   }
 }
 
@@ -136,9 +145,11 @@ Result<Node*> NodeContext::add(std::string_view op, std::vector<Value*> inputs, 
   const OpDef* def = find_op(op);
   if (def == nullptr) return internal_error("the import function uses the unknown op '{}'", op);
   for (const Value* value : inputs)
-    if (value != nullptr && value->graph() != &graph()) return internal_error("operand '{}' is of another graph", value->name());
+    if (value != nullptr && value->graph() != &graph())
+      return internal_error("operand '{}' is of another graph", value->name());
   WOOTZ_RETURN_IF_ERROR(importer_.count_node());
-  Node* node = graph().add_node(*def, importer_.ir_name(place_.name, graph()), std::move(inputs), std::move(attrs), num_outputs);
+  Node* node =
+      graph().add_node(*def, importer_.ir_name(place_.name, graph()), std::move(inputs), std::move(attrs), num_outputs);
   node->add_provenance(place_.name);
   added_.push_back(node);
   made_.insert(node->outputs().begin(), node->outputs().end());

@@ -9,7 +9,8 @@ namespace wootz::importer {
 
 class NodeContext final : public ImportContext {
  public:
-  NodeContext(Importer& importer, const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs);
+  NodeContext(Importer& importer, const Place& place, Scope& scope, const Frame& frame,
+              const std::vector<Slot>& inputs);
 
   const std::string& op_type() const override { return place_.node.op_type(); }
   const std::string& node_name() const override { return place_.name; }

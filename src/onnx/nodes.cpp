@@ -25,7 +25,8 @@ std::string node_name(const ::onnx::NodeProto& node, const Frame& frame) {
 Status check_node(const ::onnx::NodeProto& node, const Frame& frame) {
   if (node.op_type().empty()) return corrupt("it has no op type");
   if (node.name().size() > limits::kMaxNameBytes)
-    return make_error(Code::kResourceExhausted, "its name has {} bytes, the limit is {}", node.name().size(), limits::kMaxNameBytes);
+    return make_error(Code::kResourceExhausted, "its name has {} bytes, the limit is {}", node.name().size(),
+                      limits::kMaxNameBytes);
   if (!is_clean_name(node.name())) return corrupt("its name is not UTF-8");
   if (node.input_size() > limits::kMaxInputsPerNode || node.output_size() > limits::kMaxInputsPerNode)
     return make_error(Code::kResourceExhausted, "{} inputs and {} outputs, the limit is {}", node.input_size(),
@@ -90,8 +91,7 @@ void Importer::import_node(const ::onnx::NodeProto& node, Scope& scope, const Fr
   }
   std::vector<Slot> inputs;
   if (!resolve_inputs(place, scope, &inputs)) return poison_outputs(place, scope, frame);
-  if (FunctionInfo* function = find_function(place))
-    return call_function(*function, place, scope, frame, inputs);
+  if (FunctionInfo* function = find_function(place)) return call_function(*function, place, scope, frame, inputs);
   import_op(place, scope, frame, inputs);
 }
 
@@ -173,8 +173,8 @@ void Importer::bind_output(const Place& place, int index, Slot slot, Scope& scop
   scope.define(name, std::move(slot));
 }
 
-// Outputs of a node that failed: with their type from the model's value_info where it has one, so that what follows can be
-// checked; else unknown.
+// Outputs of a node that failed: with their type from the model's value_info where it has one, so that what follows can
+// be checked; else unknown.
 void Importer::poison_outputs(const Place& place, Scope& scope, const Frame& frame) {
   for (const std::string& name : place.node.output()) {
     if (name.empty() || scope.own(name) != nullptr) continue;
@@ -207,8 +207,9 @@ const ::onnx::ValueInfoProto* Importer::declared_value(const std::string& name, 
   return it == index.end() ? nullptr : it->second;
 }
 
-Result<std::shared_ptr<Graph>> Importer::import_subgraph(const ::onnx::GraphProto& proto, const Place& place, Scope& scope,
-                                                         const Frame& frame, std::vector<Value*>* captured,
+Result<std::shared_ptr<Graph>> Importer::import_subgraph(const ::onnx::GraphProto& proto, const Place& place,
+                                                         Scope& scope, const Frame& frame,
+                                                         std::vector<Value*>* captured,
                                                          const std::vector<TypeInfo>* types) {
   if (frame.graph_depth >= limits::kMaxSubgraphDepth)
     return make_error(Code::kResourceExhausted, "subgraphs are nested more than {} deep", limits::kMaxSubgraphDepth);
@@ -224,7 +225,8 @@ Result<std::shared_ptr<Graph>> Importer::import_subgraph(const ::onnx::GraphProt
   WOOTZ_RETURN_IF_ERROR(define_body_inputs(proto, names, types));
   import_nodes(proto.node(), names, inner);
   mark_outputs(proto, names);
-  if (stopped_ || problems_.count() != before) return invalid_argument("its subgraph '{}' has problems", printable(proto.name()));
+  if (stopped_ || problems_.count() != before)
+    return invalid_argument("its subgraph '{}' has problems", printable(proto.name()));
   if (types == nullptr) return invalid_argument("subgraph '{}' was only checked", printable(proto.name()));
   return graph;
 }

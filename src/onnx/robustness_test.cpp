@@ -40,7 +40,8 @@ TEST(Robustness, EveryTruncation) {
   const ImportedForTest whole = import_for_test(bytes);
   EXPECT_TRUE(whole.status.ok()) << whole.status.to_string();
   int accepted = 0;
-  for (size_t length = 0; length < bytes.size(); ++length) accepted += import_for_test(bytes.substr(0, length)).status.ok();
+  for (size_t length = 0; length < bytes.size(); ++length)
+    accepted += import_for_test(bytes.substr(0, length)).status.ok();
   EXPECT_EQ(accepted, 0);  // the opset import is written last
 }
 

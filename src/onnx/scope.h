@@ -18,13 +18,14 @@ struct Slot {
   static Slot poison() { return {nullptr, {}, true}; }
 };
 
-// The names of one graph, or of one call of a function (whose nodes go into the caller's graph). Keys are views into the
-// model, which outlives every scope.
+// The names of one graph, or of one call of a function (whose nodes go into the caller's graph). Keys are views into
+// the model, which outlives every scope.
 class Scope {
  public:
   // `outer`: what a subgraph sees beyond its own names; null for the main graph and for functions.
   // `captured`: for a subgraph, receives the outer values that became its inputs.
-  Scope(Graph* graph, Scope* outer, std::vector<Value*>* captured) : graph_(graph), outer_(outer), captured_(captured) {}
+  Scope(Graph* graph, Scope* outer, std::vector<Value*>* captured)
+      : graph_(graph), outer_(outer), captured_(captured) {}
 
   Graph* graph() const { return graph_; }
   // False when the name is defined in this scope already.

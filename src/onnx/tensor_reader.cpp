@@ -75,23 +75,33 @@ struct TypedField {
 
 TypedField typed_field(const TensorProto& t, DType dtype) {
   switch (dtype) {
-    case DType::kF32: return {"float_data", t.float_data_size()};
-    case DType::kF64: return {"double_data", t.double_data_size()};
-    case DType::kI64: return {"int64_data", t.int64_data_size()};
+    case DType::kF32:
+      return {"float_data", t.float_data_size()};
+    case DType::kF64:
+      return {"double_data", t.double_data_size()};
+    case DType::kI64:
+      return {"int64_data", t.int64_data_size()};
     case DType::kU64:
-    case DType::kU32: return {"uint64_data", t.uint64_data_size()};
-    default: return {"int32_data", t.int32_data_size()};
+    case DType::kU32:
+      return {"uint64_data", t.uint64_data_size()};
+    default:
+      return {"int32_data", t.int32_data_size()};
   }
 }
 
 // The field of the type, whose size was checked, into the tensor.
 Status read_typed(const TensorProto& t, HostTensor& out) {
   switch (out.dtype()) {
-    case DType::kF32: return same<float>(t.float_data(), out);
-    case DType::kF64: return same<double>(t.double_data(), out);
-    case DType::kI64: return same<int64_t>(t.int64_data(), out);
-    case DType::kU64: return same<uint64_t>(t.uint64_data(), out);
-    case DType::kI32: return same<int32_t>(t.int32_data(), out);
+    case DType::kF32:
+      return same<float>(t.float_data(), out);
+    case DType::kF64:
+      return same<double>(t.double_data(), out);
+    case DType::kI64:
+      return same<int64_t>(t.int64_data(), out);
+    case DType::kU64:
+      return same<uint64_t>(t.uint64_data(), out);
+    case DType::kI32:
+      return same<int32_t>(t.int32_data(), out);
     case DType::kU32:
       for (int i = 0; i < t.uint64_data_size(); ++i) {
         if (t.uint64_data(i) > std::numeric_limits<uint32_t>::max())
@@ -111,7 +121,8 @@ int data_fields(const TensorProto& t) {
 }
 
 Result<Dims> read_dims(const TensorProto& t) {
-  if (t.dims_size() > limits::kMaxRank) return unsupported("it has rank {}, the limit is {}", t.dims_size(), limits::kMaxRank);
+  if (t.dims_size() > limits::kMaxRank)
+    return unsupported("it has rank {}, the limit is {}", t.dims_size(), limits::kMaxRank);
   const std::span<const int64_t> extents(t.dims().data(), static_cast<size_t>(t.dims_size()));
   WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] const int64_t volume, checked_volume(extents));
   return Dims(extents);
@@ -162,7 +173,8 @@ int dtype_to_onnx(DType dtype) {
 }
 
 std::string onnx_type_name(int type) {
-  if (type == TensorProto::UNDEFINED || !::onnx::TensorProto_DataType_IsValid(type)) return "element type " + std::to_string(type);
+  if (type == TensorProto::UNDEFINED || !::onnx::TensorProto_DataType_IsValid(type))
+    return "element type " + std::to_string(type);
   return ::onnx::TensorProto_DataType_Name(static_cast<::onnx::TensorProto_DataType>(type));
 }
 
@@ -192,7 +204,8 @@ Result<HostTensor> TensorReader::read_new(TensorProto& t) {
     return fit(HostTensor::wrap(dtype, dims, found.data, std::move(found.owner)));
   }
   if (fields > 1) return corrupt("it has data in {} fields, one is allowed", fields);
-  if (fields == 0 && bytes > 0) return corrupt("no data, type {} and shape {} want {} bytes", dtype_name(dtype), dims.to_string(), bytes);
+  if (fields == 0 && bytes > 0)
+    return corrupt("no data, type {} and shape {} want {} bytes", dtype_name(dtype), dims.to_string(), bytes);
   if (t.has_raw_data()) {
     if (fields == 1 && t.raw_data().empty()) t.clear_raw_data();
   }

@@ -57,7 +57,8 @@ TEST(TensorReader, RawDataIsTakenWithoutACopy) {
 }
 
 TEST(TensorReader, WrongRawSize) {
-  EXPECT_THAT(refusal(raw_tensor<float>("w", TensorProto::FLOAT, {3}, {1, 2})), HasSubstr("raw_data has 8 bytes, type f32 and shape [3] want 12"));
+  EXPECT_THAT(refusal(raw_tensor<float>("w", TensorProto::FLOAT, {3}, {1, 2})),
+              HasSubstr("raw_data has 8 bytes, type f32 and shape [3] want 12"));
   EXPECT_THAT(refusal(raw_tensor<float>("w", TensorProto::FLOAT, {1}, {1, 2})), HasSubstr("want 4"));
   EXPECT_THAT(refusal(raw_tensor<char>("w", TensorProto::INT4, {5}, {0, 0})), HasSubstr("want 3"));
   EXPECT_THAT(refusal(typed(TensorProto::FLOAT, {2})), HasSubstr("no data"));

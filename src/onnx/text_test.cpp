@@ -12,8 +12,8 @@ TEST(CleanName, AcceptsUtf8) {
 }
 
 TEST(CleanName, RefusesMalformedBytes) {
-  for (const std::string_view bad : {"\x80", "a\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xf0\x8f\xbf\xbf",
-                                     "\xf4\x90\x80\x80", "\xff"})
+  for (const std::string_view bad : {"\x80", "a\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80",
+                                     "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xff"})
     EXPECT_FALSE(is_clean_name(bad)) << printable(bad);
   EXPECT_FALSE(is_clean_name(std::string_view("a\0b", 3)));
 }

@@ -10,7 +10,8 @@ void Topology::reads(const ::onnx::NodeProto& node, Names* names) {
   for (const std::string& name : node.input())
     if (!name.empty()) names->push_back(name);
   for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) names->insert(names->end(), free_names(attribute.g()).begin(), free_names(attribute.g()).end());
+    if (attribute.has_g())
+      names->insert(names->end(), free_names(attribute.g()).begin(), free_names(attribute.g()).end());
     for (const auto& graph : attribute.graphs())
       names->insert(names->end(), free_names(graph).begin(), free_names(graph).end());
   }

@@ -37,9 +37,12 @@ enum class Bake { kNone, kShapeLike, kSmall };
 
 bool baked(Bake bake, const HostTensor& tensor) {
   switch (bake) {
-    case Bake::kNone: return false;
-    case Bake::kShapeLike: return is_integer(tensor.dtype()) && tensor.rank() <= 1 && tensor.volume() <= 64;
-    case Bake::kSmall: return tensor.rank() <= 1 && tensor.volume() <= 64;
+    case Bake::kNone:
+      return false;
+    case Bake::kShapeLike:
+      return is_integer(tensor.dtype()) && tensor.rank() <= 1 && tensor.volume() <= 64;
+    case Bake::kSmall:
+      return tensor.rank() <= 1 && tensor.volume() <= 64;
   }
   return false;
 }
@@ -59,7 +62,8 @@ Outcome attempt(const Case& test, const DataSet& set, const std::string& root, B
   const Graph& graph = **imported;
   std::vector<HostTensor> arguments;
   for (const Value* input : graph.inputs()) {
-    const auto at = std::find_if(set.inputs.begin(), set.inputs.end(), [&](const Item& i) { return i.name == input->name(); });
+    const auto at =
+        std::find_if(set.inputs.begin(), set.inputs.end(), [&](const Item& i) { return i.name == input->name(); });
     if (at == set.inputs.end()) return {Verdict::kFailed, fmt::format("no data for input '{}'", input->name())};
     arguments.push_back(inputs[static_cast<size_t>(at - set.inputs.begin())]);
   }

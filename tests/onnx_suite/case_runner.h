@@ -28,8 +28,8 @@ struct Outcome {
   std::string reason;
 };
 
-// Inputs that the model needs at build time (shapes, axes, pads) are given as constants when it cannot be imported, or run,
-// without; the verdict tells.
+// Inputs that the model needs at build time (shapes, axes, pads) are given as constants when it cannot be imported, or
+// run, without; the verdict tells.
 Outcome run_case(const Case& test, const std::string& root);
 
 // Empty when equal within the tolerances of ONNX's own comparison (NumPy's assert_allclose; dtype and shape exact).

@@ -13,8 +13,8 @@
 //   --json FILE the verdict of each test
 //   --min N     exit status 1 when fewer than N pass (default 0)
 //
-// SUITE may also come from the environment variable WOOTZ_ONNX_SUITE. Each test runs in a process of its own, so a crash or
-// a hang costs one test. "C" counts among the passed: shape-like inputs were given as constants.
+// SUITE may also come from the environment variable WOOTZ_ONNX_SUITE. Each test runs in a process of its own, so a
+// crash or a hang costs one test. "C" counts among the passed: shape-like inputs were given as constants.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,18 +52,30 @@ bool parse_options(int argc, char** argv, Options* options) {
     const bool takes = arg == "--kind" || arg == "--op" || arg == "--json" || arg == "--min";
     if (takes && next == nullptr) return false;
     if (takes) ++i;
-    if (arg == "--kind") options->kinds.emplace_back(next);
-    else if (arg == "--op") options->ops.emplace_back(next);
-    else if (arg == "--json") options->json = next;
-    else if (arg == "--min") options->min = std::atol(next);
-    else if (arg == "--failed") options->list += 'F';
-    else if (arg == "--unsupported") options->list += 'U';
-    else if (arg == "--passed") options->list += "PC";
-    else if (arg == "--reasons") options->reasons = true;
-    else if (arg == "--ops") options->by_op = true;
-    else if (arg.starts_with("--")) return false;
-    else if (positional || i == 1) options->suite = arg, positional = false;
-    else options->words.push_back(arg);
+    if (arg == "--kind")
+      options->kinds.emplace_back(next);
+    else if (arg == "--op")
+      options->ops.emplace_back(next);
+    else if (arg == "--json")
+      options->json = next;
+    else if (arg == "--min")
+      options->min = std::atol(next);
+    else if (arg == "--failed")
+      options->list += 'F';
+    else if (arg == "--unsupported")
+      options->list += 'U';
+    else if (arg == "--passed")
+      options->list += "PC";
+    else if (arg == "--reasons")
+      options->reasons = true;
+    else if (arg == "--ops")
+      options->by_op = true;
+    else if (arg.starts_with("--"))
+      return false;
+    else if (positional || i == 1)
+      options->suite = arg, positional = false;
+    else
+      options->words.push_back(arg);
   }
   if (options->list.empty()) options->list = "FU";
   return !options->suite.empty();
@@ -126,10 +138,14 @@ Outcome run_apart(const Case& test, const std::string& root) {
 
 const char* verdict_name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kPassed: return "passed";
-    case Verdict::kPassedAsConstants: return "passed (C)";
-    case Verdict::kFailed: return "FAILED";
-    case Verdict::kUnsupported: return "unsupported";
+    case Verdict::kPassed:
+      return "passed";
+    case Verdict::kPassedAsConstants:
+      return "passed (C)";
+    case Verdict::kFailed:
+      return "FAILED";
+    case Verdict::kUnsupported:
+      return "unsupported";
   }
   return "?";
 }
@@ -159,7 +175,8 @@ int run(const Options& options) {
   const std::string root = options.suite + "/";
   const std::vector<Case> cases = read_index(root + "index.json");
   if (cases.empty()) {
-    std::fprintf(stderr, "no tests in %sindex.json: run tests/onnx_suite/export.py %s\n", root.c_str(), options.suite.c_str());
+    std::fprintf(stderr, "no tests in %sindex.json: run tests/onnx_suite/export.py %s\n", root.c_str(),
+                 options.suite.c_str());
     return 2;
   }
   std::map<Verdict, int> counts;
@@ -176,13 +193,16 @@ int run(const Options& options) {
     ++all;
     results[test.kind + "/" + test.name] = {{"verdict", verdict_name(outcome.verdict)}, {"reason", outcome.reason}};
     if (!passed) reasons[cause(outcome.reason)].push_back(test.name);
-    if (options.reasons || options.by_op || options.list.find(static_cast<char>(outcome.verdict)) == std::string::npos) continue;
+    if (options.reasons || options.by_op || options.list.find(static_cast<char>(outcome.verdict)) == std::string::npos)
+      continue;
     std::printf("%s %s: %s\n", verdict_name(outcome.verdict), test.name.c_str(), outcome.reason.c_str());
   }
   if (options.reasons) {
     std::vector<std::pair<std::string, std::vector<std::string>>> sorted(reasons.begin(), reasons.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-    for (const auto& [reason, names] : sorted) std::printf("%5zu  %s   (%s)\n", names.size(), reason.c_str(), names[0].c_str());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+    for (const auto& [reason, names] : sorted)
+      std::printf("%5zu  %s   (%s)\n", names.size(), reason.c_str(), names[0].c_str());
   }
   if (options.by_op)
     for (const auto& [op, count] : ops) std::printf("%-28s %d of %d\n", op.c_str(), count.first, count.second);
@@ -199,8 +219,9 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   wootz::onnx_suite::Options options;
   if (!wootz::onnx_suite::parse_options(argc, argv, &options)) {
-    std::fprintf(stderr, "usage: onnx_suite SUITE [WORD...] [--op OP] [--kind K] [--failed|--unsupported|--passed] "
-                         "[--reasons] [--ops] [--json FILE] [--min N]\n");
+    std::fprintf(stderr,
+                 "usage: onnx_suite SUITE [WORD...] [--op OP] [--kind K] [--failed|--unsupported|--passed] "
+                 "[--reasons] [--ops] [--json FILE] [--min N]\n");
     return 2;
   }
   return wootz::onnx_suite::run(options);

@@ -11,7 +11,8 @@ Status import_clip_1(ImportContext& ctx) {
   AttrMap attrs;
   if (ctx.has_attr("min") && ctx.attr_float("min", 0) > -FLT_MAX) attrs["min"] = ctx.attr_float("min", 0);
   if (ctx.has_attr("max") && ctx.attr_float("max", 0) < FLT_MAX) attrs["max"] = ctx.attr_float("max", 0);
-  return import_as(ctx, attrs.empty() ? "Identity" : "Clip", {ctx.input(0)}, std::move(attrs));
+  const char* name = attrs.empty() ? "Identity" : "Clip";
+  return import_as(ctx, name, {ctx.input(0)}, std::move(attrs));
 }
 
 // A bound goes into an attribute when a double holds it exactly.
