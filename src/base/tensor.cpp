@@ -120,6 +120,9 @@ void HostTensor::set_f64(int64_t i, double value) {
       return store<uint8_t>(data, i, f32_to_small_float(dtype_, static_cast<float>(value), true));
     case DType::kF4E2M1: return set_packed(data, i, 4, f32_to_small_float(dtype_, static_cast<float>(value), true));
     case DType::kBool: return store<uint8_t>(data, i, value != 0);
+    case DType::kU64:  // what int64 does not hold
+      if (value >= 0x1p63) return store<uint64_t>(data, i, value >= 0x1p64 ? UINT64_MAX : static_cast<uint64_t>(value));
+      return set_i64(i, to_i64(value));
     default: return set_i64(i, to_i64(value));
   }
 }

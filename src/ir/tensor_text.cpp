@@ -57,12 +57,12 @@ std::string print_list(const HostTensor& tensor) {
   return s + ']';
 }
 
-bool is_uniform(const HostTensor& tensor) {
-  const int bits = dtype_bits(tensor.dtype());
-  if (bits < 8 || tensor.bytes() == 0) return false;
+// Whether each element may equal the next; if_exact() decides where elements share bytes.
+bool looks_uniform(const HostTensor& tensor) {
+  const size_t bits = static_cast<size_t>(dtype_bits(tensor.dtype()));
+  const size_t step = bits < 8 ? 1 : bits / 8, bytes = tensor.bytes() - (bits < 8 ? 1 : 0);  // the last byte may be padded
   const auto* data = static_cast<const char*>(tensor.data());
-  const size_t step = static_cast<size_t>(bits) / 8;
-  return std::memcmp(data, data + step, tensor.bytes() - step) == 0;  // each element equals the next
+  return bytes <= step || std::memcmp(data, data + step, bytes - step) == 0;
 }
 
 std::string print_hex(const HostTensor& tensor) {
@@ -90,7 +90,7 @@ std::string print_float(double value) {
 std::string print_tensor_data(const HostTensor& tensor) {
   std::string s;
   if (tensor.volume() <= kMaxListed) s = if_exact(print_list(tensor), tensor);
-  else if (is_uniform(tensor)) s = if_exact("splat(" + print_element(tensor, 0) + ")", tensor);
+  else if (looks_uniform(tensor)) s = if_exact("splat(" + print_element(tensor, 0) + ")", tensor);
   return s.empty() ? print_hex(tensor) : s;
 }
 

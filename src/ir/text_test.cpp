@@ -271,6 +271,36 @@ TEST(Text, HostileNestingIsRefused) {
   EXPECT_THAT(refusal(graphs), HasSubstr("nest deeper than 64"));
 }
 
+std::string random_dim(std::mt19937_64& rng, int depth) {
+  const auto sub = [&] { return random_dim(rng, depth - 1); };
+  switch (rng() % (depth > 0 ? 10 : 2)) {
+    case 0: return std::to_string(rng() % 9);
+    case 1: return "s" + std::to_string(rng() % 3);
+    case 2: return "(" + sub() + ")+" + sub();
+    case 3: return "(" + sub() + ")-(" + sub() + ")";
+    case 4: case 5: return "(" + sub() + ")*(" + sub() + ")";
+    case 6: return "(" + sub() + ")/(" + sub() + ")";
+    case 7: return "mod(" + sub() + "," + sub() + ")";
+    case 8: return "ceil_div(" + sub() + "," + sub() + ")";
+    default: return (rng() % 2 ? "min(" : "max(") + sub() + "," + sub() + ")";
+  }
+}
+
+TEST(Text, RandomDimensionsSurvive) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 rng(seed);
+  for (int i = 0; i < 2000; ++i) {
+    const std::string dim = random_dim(rng, 4);
+    const auto graph = parsed("graph { sym s0; sym s1; sym s2; %x: f32[" + dim + "] = input; }");
+    ASSERT_NE(graph, nullptr);
+    const std::string text = print_graph(*graph);
+    const auto again = parsed(text);
+    ASSERT_NE(again, nullptr);
+    ASSERT_EQ(print_graph(*again), text) << dim;
+  }
+}
+
 // Sums that grow and are thrown away, over and over: the work is bounded by the length of the text.
 TEST(Text, HostileDimensionsEndSoon) {
   std::string text = "graph { ";

@@ -1,0 +1,126 @@
+#include "backend/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace wootz {
+namespace {
+
+TEST(Family, NamesReadBack) {
+  std::set<std::string> names;
+  for (int f = 0; f < kFamilyCount; ++f) {
+    const auto family = static_cast<Family>(f);
+    EXPECT_TRUE(names.insert(family_name(family)).second);
+    Family back;
+    ASSERT_TRUE(family_from_name(family_name(family), &back));
+    EXPECT_EQ(back, family);
+  }
+  Family back;
+  EXPECT_FALSE(family_from_name("invalid", &back));
+  EXPECT_STREQ(family_name(static_cast<Family>(200)), "invalid");
+  EXPECT_STREQ(layout_name(Layout::kBlocked16), "blocked16");
+  EXPECT_STREQ(layout_name(static_cast<Layout>(200)), "invalid");
+}
+
+TEST(Layout, Bytes) {
+  EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kF32, {2, 3, 4, 5}), 480u);
+  EXPECT_EQ(layout_bytes(Layout::kChannelsLast, DType::kF16, {2, 3, 4, 5}), 240u);
+  EXPECT_EQ(layout_bytes(Layout::kBlocked8, DType::kF32, {2, 3, 4, 5}), 2u * 8 * 20 * 4);
+  EXPECT_EQ(layout_bytes(Layout::kBlocked16, DType::kI8, {1, 17, 4, 5}), 32u * 20);
+  EXPECT_EQ(layout_bytes(Layout::kBlocked16, DType::kI8, {1, 16, 4, 5}), 16u * 20);
+  EXPECT_EQ(layout_bytes(Layout::kBlocked16, DType::kF32, {3, 5}), 60u);  // no channel dimension
+  EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kI4, {3}), 2u);
+  EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kF32, {}), 4u);
+  EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kF32, {0, INT64_MAX}), 0u);
+  EXPECT_EQ(layout_bytes(Layout::kBlocked8, DType::kF32, {1, INT64_MAX, INT64_MAX}), SIZE_MAX);
+  EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kF64, {INT64_MAX}), SIZE_MAX);
+  EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kF32, {-1}), SIZE_MAX);
+}
+
+TEST(Layout, Strides) {
+  EXPECT_EQ(layout_strides(Layout::kLinear, {2, 3, 4, 5}), (Dims{60, 20, 5, 1}));
+  EXPECT_EQ(layout_strides(Layout::kChannelsLast, {2, 3, 4, 5}), (Dims{60, 1, 15, 3}));
+  EXPECT_EQ(layout_strides(Layout::kChannelsLast, {2, 3, 4}), (Dims{12, 1, 3}));
+  EXPECT_EQ(layout_strides(Layout::kChannelsLast, {2, 3}), (Dims{3, 1}));
+}
+
+Problem conv() {
+  Problem p;
+  p.family = Family::kConv;
+  p.params["strides"] = std::vector<int64_t>{2, 2};
+  p.params["groups"] = int64_t{1};
+  p.params["x_scale"] = std::vector<double>{0.1};
+  p.params["alpha"] = 0.5;
+  p.params["mode"] = std::string("a\"b");
+  p.inputs.resize(2);
+  p.inputs[0] = {DType::kF32, Layout::kChannelsLast, {1, 3, 8, 8}, {4, 3, 8, 8}, false};
+  p.inputs[1] = {DType::kF32, Layout::kLinear, {16, 3, 3, 3}, {16, 3, 3, 3}, true};
+  p.outputs = {{DType::kF32, Layout::kLinear, {1, 16, 4, 4}, {4, 16, 4, 4}, false}};
+  p.num_main = 2;
+  p.epilogue.outputs.push_back(p.epilogue.push(PwOp::kRelu, DType::kF32, p.epilogue.input(0, DType::kF32)));
+  return p;
+}
+
+TEST(Problem, Parameters) {
+  const Problem p = conv();
+  EXPECT_EQ(p.get_int("groups"), 1);
+  EXPECT_EQ(p.get_int("none", 7), 7);
+  EXPECT_EQ(p.get_int("alpha", 7), 7);
+  EXPECT_EQ(p.get_float("alpha"), 0.5);
+  EXPECT_EQ(p.get_string("mode"), "a\"b");
+  EXPECT_EQ(p.get_string("none", "x"), "x");
+  EXPECT_EQ(p.get_ints("strides"), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(p.get_floats("x_scale"), (std::vector<double>{0.1}));
+  EXPECT_TRUE(p.get_ints("x_scale").empty());
+}
+
+TEST(Problem, KeyIsReadable) {
+  Problem p = conv();
+  p.params.erase("x_scale");
+  p.params.erase("alpha");
+  p.params.erase("mode");
+  EXPECT_EQ(p.key(),
+            "conv{\"groups\"=1;\"strides\"=[2,2]}(f32:channels_last[1x3x8x8]<=[4x3x8x8],f32:linear[16x3x3x3]const)->"
+            "(f32:linear[1x16x4x4]<=[4x16x4x4])main=2;acc=f32;epilogue={v0=input.f32(0); v1=relu.f32(v0); out v1}");
+}
+
+// Every part of a problem shows in its key.
+TEST(Problem, KeyTellsProblemsApart) {
+  using Change = void (*)(Problem&);
+  const Change changes[] = {
+      [](Problem&) {},
+      [](Problem& p) { p.family = Family::kGemm; },
+      [](Problem& p) { p.params["groups"] = int64_t{2}; },
+      [](Problem& p) { p.params["groups"] = 1.0; },
+      [](Problem& p) { p.params["groups"] = std::string("1"); },
+      [](Problem& p) { p.params["groups"] = std::vector<int64_t>{1}; },
+      [](Problem& p) { p.params["groups"] = std::vector<double>{1}; },
+      [](Problem& p) { p.params.erase("groups"); },
+      [](Problem& p) { p.params["strides"] = std::vector<int64_t>{22}; },
+      [](Problem& p) { p.params["alpha"] = std::nextafter(0.5, 1.0); },
+      [](Problem& p) { p.params["mode"] = std::string("a\";\"x\"=1"); },
+      [](Problem& p) { p.inputs[0].dtype = DType::kF16; },
+      [](Problem& p) { p.inputs[0].layout = Layout::kBlocked8; },
+      [](Problem& p) { p.inputs[0].dims[0] = 2; },
+      [](Problem& p) { p.inputs[0].max_dims[0] = 8; },
+      [](Problem& p) { p.inputs[1].constant = false; },
+      [](Problem& p) { p.outputs[0].dtype = DType::kF16; },
+      [](Problem& p) { p.outputs.clear(); },
+      [](Problem& p) { p.num_main = 1; },
+      [](Problem& p) { p.acc_dtype = DType::kI32; },
+      [](Problem& p) { p.epilogue = {}; },
+      [](Problem& p) { p.epilogue.code[1].op = PwOp::kTanh; },
+  };
+  std::set<std::string> keys;
+  for (const Change& change : changes) {
+    Problem p = conv();
+    change(p);
+    EXPECT_TRUE(keys.insert(p.key()).second) << p.key();
+  }
+  EXPECT_EQ(conv().key(), conv().key());
+}
+
+}  // namespace
+}  // namespace wootz

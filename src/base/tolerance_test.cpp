@@ -1,0 +1,82 @@
+#include "base/tolerance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace wootz {
+namespace {
+
+const float kNan = std::nanf(""), kInf = std::numeric_limits<float>::infinity();
+
+HostTensor floats(std::vector<float> values) { return HostTensor::from<float>(values, Dims{static_cast<int64_t>(values.size())}); }
+
+TEST(Tolerance, GrowsWithTheReduction) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E4M3}) {
+    EXPECT_GT(tolerance_for(dtype, 1), 0) << dtype_name(dtype);
+    EXPECT_GT(tolerance_for(dtype, 10000), tolerance_for(dtype, 1)) << dtype_name(dtype);
+    EXPECT_EQ(tolerance_for(dtype, 0), tolerance_for(dtype, 1));
+  }
+  EXPECT_LT(tolerance_for(DType::kF32, 4608), 1e-4);
+  EXPECT_GT(tolerance_for(DType::kF32, 1), 1e-6);
+  EXPECT_LT(tolerance_for(DType::kF16, 4608), 5e-3);
+}
+
+TEST(Tolerance, IntegersAreExact) {
+  for (const DType dtype : {DType::kI8, DType::kU64, DType::kI4, DType::kBool}) EXPECT_EQ(tolerance_for(dtype, 1000), 0);
+}
+
+TEST(Compare, Floats) {
+  const Difference d = compare(floats({1, 2, -3.5f}), floats({1, 2, -4}));
+  EXPECT_EQ(d.max_abs, 0.5);
+  EXPECT_EQ(d.scale, 4);
+  EXPECT_EQ(d.relative, 0.125);
+  EXPECT_EQ(d.worst_index, 2);
+  EXPECT_GT(d.cosine, 0.99);
+  EXPECT_LT(d.cosine, 1);
+  EXPECT_TRUE(within(d, 0.125));
+  EXPECT_FALSE(within(d, 0.1));
+  const Difference same = compare(floats({1, 2}), floats({1, 2}));
+  EXPECT_EQ(same.worst_index, -1);
+  EXPECT_DOUBLE_EQ(same.cosine, 1);
+  EXPECT_TRUE(within(same, 0));
+}
+
+TEST(Compare, NonFiniteValuesMustMatch) {
+  EXPECT_TRUE(within(compare(floats({kNan, kInf, -kInf, 1}), floats({kNan, kInf, -kInf, 1})), 0));
+  for (const auto& [a, b] : std::vector<std::pair<float, float>>{{kNan, 1}, {1, kNan}, {kInf, 1}, {1, kInf}, {kInf, -kInf}, {kNan, kInf}}) {
+    const Difference d = compare(floats({0, a}), floats({0, b}));
+    EXPECT_TRUE(d.non_finite_mismatch) << a << ' ' << b;
+    EXPECT_FALSE(within(d, 1e9));
+    EXPECT_EQ(d.worst_index, 1);
+  }
+}
+
+TEST(Compare, ZerosAndOverflow) {
+  EXPECT_EQ(compare(floats({0, 0}), floats({0, 0})).cosine, 1);
+  EXPECT_EQ(compare(floats({1, 0}), floats({0, 0})).cosine, 0);
+  EXPECT_EQ(compare(floats({0.5f}), floats({0})).relative, 0.5);
+  EXPECT_TRUE(within(compare(floats({}), floats({})), 0));
+  const double most = std::numeric_limits<double>::max();
+  EXPECT_FALSE(within(compare(HostTensor::scalar(most), HostTensor::scalar(-most)), 1));
+}
+
+TEST(Compare, LargeIntegersAreToldApart) {
+  EXPECT_FALSE(within(compare(HostTensor::scalar(INT64_MAX), HostTensor::scalar(INT64_MAX - 1)), 0));
+  EXPECT_FALSE(within(compare(HostTensor::scalar(UINT64_MAX), HostTensor::scalar(UINT64_MAX - 1)), 0));
+  EXPECT_EQ(compare(HostTensor::scalar(UINT64_MAX), HostTensor::scalar(uint64_t{0})).max_abs, 0x1p64);
+  EXPECT_EQ(compare(HostTensor::scalar(INT64_MIN), HostTensor::scalar(INT64_MAX)).max_abs, 0x1p64);
+  EXPECT_TRUE(within(compare(HostTensor::scalar(INT64_MIN), HostTensor::scalar(INT64_MIN)), 0));
+}
+
+TEST(Compare, ShapesAndTypesMustMatch) {
+  EXPECT_TRUE(compare(floats({1, 2}), floats({1})).shape_mismatch);
+  EXPECT_TRUE(compare(floats({1}), HostTensor::scalar(1.0f)).shape_mismatch);
+  EXPECT_TRUE(compare(HostTensor::scalar(1.0), HostTensor::scalar(1.0f)).shape_mismatch);
+  EXPECT_TRUE(compare(HostTensor(), HostTensor()).shape_mismatch);
+  EXPECT_FALSE(within(compare(HostTensor(), HostTensor()), 1));
+}
+
+}  // namespace
+}  // namespace wootz
