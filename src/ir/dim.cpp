@@ -73,6 +73,7 @@ struct Dim::Node {
   static std::optional<Poly> multiply(const Poly& a, const Poly& b);
   static std::optional<Term> divide(const Term& a, const Term& b);
   static std::optional<Poly> divide_exactly(const Poly& a, const Poly& b);
+  static std::optional<Poly> divide_exactly(const Dim& a, const Dim& b);
   static Dim floor_div_by(Poly a, int64_t b);
   static Dim mod_by(Poly a, int64_t b);
   static Dim extremum(DimOp op, const Dim& a, const Dim& b);
@@ -281,6 +282,20 @@ std::optional<Poly> Dim::Node::divide_exactly(const Poly& a, const Poly& b) {
   return quotient;
 }
 
+std::optional<Poly> Dim::Node::divide_exactly(const Dim& a, const Dim& b) {
+  const Poly x = poly_of(a);
+  if (is_op(b, DimOp::kAdd)) {  // a sum that stands unexpanded in every term
+    Poly quotient;
+    for (const Term& t : x) {
+      std::optional<Term> q = divide(t, Term{1, {b}});
+      if (!q) break;
+      quotient.push_back(std::move(*q));
+    }
+    if (quotient.size() == x.size()) return quotient;
+  }
+  return divide_exactly(x, poly_of(b));
+}
+
 // Dim
 
 Dim Dim::symbol(SymbolId id) {
@@ -402,8 +417,8 @@ Dim floor_div(const Dim& a, const Dim& b) {
     return Node::floor_div_by(Node::poly_of(a), b.value_);
   }
   if (a.is_const() && a.value_ == 0) return Dim(0);
+  if (std::optional<Poly> q = Node::divide_exactly(a, b)) return Node::from_poly(std::move(*q));
   const Poly x = Node::poly_of(a), y = Node::poly_of(b);
-  if (std::optional<Poly> q = Node::divide_exactly(x, y)) return Node::from_poly(std::move(*q));
   // Cancel what all terms of both share: numbers and atoms.
   Term shared{0, y[0].factors};
   for (const Poly* p : {&x, &y})
@@ -434,7 +449,7 @@ Dim ceil_div(const Dim& a, const Dim& b) {
     return floor_div(a + Dim(b.value_ - 1), b);
   }
   if (a.is_const() && a.value_ == 0) return Dim(0);
-  if (std::optional<Poly> q = Node::divide_exactly(Node::poly_of(a), Node::poly_of(b)))
+  if (std::optional<Poly> q = Node::divide_exactly(a, b))
     return Node::from_poly(std::move(*q));
   return Dim::make(DimOp::kCeilDiv, {a, b});
 }
@@ -449,7 +464,7 @@ Dim mod(const Dim& a, const Dim& b) {
     return Node::mod_by(Node::poly_of(a), b.value_);
   }
   if (a.is_const() && a.value_ == 0) return Dim(0);
-  if (Node::divide_exactly(Node::poly_of(a), Node::poly_of(b))) return Dim(0);
+  if (Node::divide_exactly(a, b)) return Dim(0);
   return Dim::make(DimOp::kMod, {a, b});
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace wootz {
@@ -186,7 +187,7 @@ TEST(Dim, RandomExpressionsKeepTheirValue) {
   SCOPED_TRACE(seed);
   std::mt19937_64 rng(seed);
   int checked = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 8000; ++i) {
     std::vector<int64_t> symbols;
     for (int k = 0; k < 3; ++k) symbols.push_back(static_cast<int64_t>(rng() % 20) + 1);
     const Expression e = random_expression(rng, symbols, 4);
@@ -197,7 +198,7 @@ TEST(Dim, RandomExpressionsKeepTheirValue) {
     ASSERT_EQ(value_of(e.dim.substitute(keep), symbols), e.value) << e.dim.to_string();
     ++checked;
   }
-  EXPECT_GT(checked, 5000);
+  EXPECT_GT(checked, 2000);
 }
 
 TEST(Shape, Broadcasting) {

@@ -205,7 +205,9 @@ class Verifier {
   Status check_attributes(const Node& node) {
     for (const AttrSpec& spec : node.op().attributes)
       if (spec.required && !node.has_attr(spec.name)) return invalid_argument("attribute '{}' is missing", spec.name);
-    for (const auto& [name, attr] : node.attrs()) {
+    for (const auto& entry : node.attrs()) {
+      const std::string& name = entry.first;
+      const Attr& attr = entry.second;
       const auto& specs = node.op().attributes;
       const auto spec = std::find_if(specs.begin(), specs.end(), [&](const AttrSpec& s) { return name == s.name; });
       const auto* generic = std::find_if(std::begin(kGenericAttrs), std::end(kGenericAttrs),
