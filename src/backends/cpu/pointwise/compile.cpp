@@ -82,7 +82,8 @@ uint64_t constant_bits(DType reg, double value) {
 
 class Compiler {
  public:
-  Compiler(const PointwiseExpr& expr, Isa isa) : expr_(expr), isa_(isa), code_(std::make_shared<PointwiseCode>()) {}
+  Compiler(const PointwiseExpr& expr, Isa isa, int tile)
+      : expr_(expr), isa_(isa), tile_(tile), code_(std::make_shared<PointwiseCode>()) {}
 
   Result<std::shared_ptr<const PointwiseCode>> run() {
     WOOTZ_RETURN_IF_ERROR(expr_.verify());
@@ -221,8 +222,9 @@ class Compiler {
     PwSlot& out = slots_[static_cast<size_t>(i)];
     switch (in.op) {
       case PwOp::kInput: {
-        WOOTZ_ASSIGN_OR_RETURN(const PwSlot raw, operand(in));
-        out = raw;
+        WOOTZ_ASSIGN_OR_RETURN(out, operand(in));
+        if (static_cast<int>(in.a) == tile_) return store(i);
+        const PwSlot raw = out;
         if (reg != in.type) {
           out = new_register(bytes_of(reg));
           emit(find_widen(isa_, in.type), out, raw);
@@ -271,7 +273,8 @@ class Compiler {
       if (code_->operands[k].input == in.a) return PwSlot{PwSlot::kOperand, static_cast<uint16_t>(k)};
     if (code_->operands.size() == PointwiseCode::kMaxOperands)
       return unsupported("pointwise: more than {} operands", PointwiseCode::kMaxOperands);
-    code_->operands.push_back({in.a, in.type, bytes_of(in.type)});
+    const DType type = static_cast<int>(in.a) == tile_ ? register_type(in.type) : in.type;
+    code_->operands.push_back({in.a, type, bytes_of(type)});
     return PwSlot{PwSlot::kOperand, static_cast<uint16_t>(code_->operands.size() - 1)};
   }
 
@@ -359,6 +362,7 @@ class Compiler {
 
   const PointwiseExpr& expr_;
   Isa isa_;
+  int tile_;
   std::shared_ptr<PointwiseCode> code_;
   std::vector<int> root_, last_use_;
   std::vector<PwSlot> slots_;
@@ -368,8 +372,8 @@ class Compiler {
 
 }  // namespace
 
-Result<std::shared_ptr<const PointwiseCode>> PointwiseCode::compile(const PointwiseExpr& expr, Isa isa) {
-  return Compiler(expr, isa).run();
+Result<std::shared_ptr<const PointwiseCode>> PointwiseCode::compile(const PointwiseExpr& expr, Isa isa, int tile) {
+  return Compiler(expr, isa, tile).run();
 }
 
 }  // namespace wootz::cpu

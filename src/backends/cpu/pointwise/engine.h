@@ -30,8 +30,9 @@ class PointwiseCode {
  public:
   static constexpr size_t kMaxOperands = 64;
 
-  // Errors: an operation or type that the engine does not have (it says which), too many operands.
-  static Result<std::shared_ptr<const PointwiseCode>> compile(const PointwiseExpr& expr, Isa isa);
+  // `tile`: the operand that comes in its register type whatever the expression calls it (a narrow float as f32); or
+  // -1. Errors: an operation or type that the engine does not have (it says which), too many operands.
+  static Result<std::shared_ptr<const PointwiseCode>> compile(const PointwiseExpr& expr, Isa isa, int tile = -1);
 
   struct Operand {
     uint16_t input;  // number in the expression

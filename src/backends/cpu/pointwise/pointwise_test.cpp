@@ -7,9 +7,9 @@
 namespace wootz::cpu {
 namespace {
 
-using testing::check;
-using testing::random_tensor;
-using testing::seed;
+using rig::check;
+using rig::random_tensor;
+using rig::seed;
 
 // The oracle: base's evaluate(), element by element.
 std::vector<HostTensor> oracle(const PointwiseExpr& expr, const std::vector<HostTensor>& inputs, const Dims& dims) {
@@ -46,13 +46,13 @@ Problem problem_of(const PointwiseExpr& expr, const std::vector<HostTensor>& inp
   Problem p;
   p.family = Family::kPointwise;
   p.epilogue = expr;
-  for (const HostTensor& t : inputs) p.inputs.push_back(testing::desc_of(t));
-  for (size_t o = 0; o < expr.outputs.size(); ++o) p.outputs.push_back(testing::desc(expr.output_type(o), dims));
+  for (const HostTensor& t : inputs) p.inputs.push_back(rig::desc_of(t));
+  for (size_t o = 0; o < expr.outputs.size(); ++o) p.outputs.push_back(rig::desc(expr.output_type(o), dims));
   return p;
 }
 
 void check_expr(const PointwiseExpr& expr, const std::vector<HostTensor>& inputs, const Dims& dims,
-                testing::Options options = {}) {
+                rig::Options options = {}) {
   ASSERT_TRUE(expr.verify().ok()) << expr.verify().to_string() << " " << expr.to_string();
   SCOPED_TRACE(expr.to_string());
   check(problem_of(expr, inputs, dims), inputs, oracle(expr, inputs, dims), options);
@@ -410,11 +410,11 @@ TEST(Pointwise, RefusesWhatItCannot) {
   PointwiseExpr e;
   e.outputs = {e.push(PwOp::kCast, DType::kF32, e.input(0, DType::kI4))};
   Problem p = problem_of(e, {HostTensor::allocate(DType::kI4, {4}).value()}, {4});
-  EXPECT_TRUE(testing::offers_for(p, "avx512").empty());
+  EXPECT_TRUE(rig::offers_for(p, "avx512").empty());
   PointwiseExpr add = binary_expr(PwOp::kAdd, DType::kF32);
   p = problem_of(add, {HostTensor::allocate(DType::kF32, {4}).value(), HostTensor::allocate(DType::kF32, {3}).value()},
                  {4});
-  EXPECT_TRUE(testing::offers_for(p, "avx512").empty());
+  EXPECT_TRUE(rig::offers_for(p, "avx512").empty());
 }
 
 }  // namespace

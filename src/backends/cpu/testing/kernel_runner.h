@@ -10,7 +10,7 @@
 #include "backend/kernel.h"
 #include "base/tensor.h"
 
-namespace wootz::cpu::testing {
+namespace wootz::cpu::rig {
 
 // The seed of a test run: from the environment variable WOOTZ_SEED or the clock; printed when a test fails.
 uint64_t seed();
@@ -43,5 +43,13 @@ std::vector<Candidate> offers_for(const Problem& problem, const char* isa_cap);
 void check(const Problem& problem, const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& expected,
            const Options& options = {});
 
-// A missing operand: HostTensor() in inputs.
-}  // namespace wootz::cpu::testing
+// An epilogue over a result of type `acc` and one more operand of its shape: relu(result * 0.5 + operand), as `out`.
+PointwiseExpr test_epilogue(DType acc, DType out);
+// The oracle of an epilogue: applied to the family's own result (held as f64) and the operands behind it, which have
+// the result's shape.
+HostTensor apply_epilogue(const PointwiseExpr& expr, const HostTensor& result, const std::vector<HostTensor>& operands);
+
+// Converts element by element (through f64).
+HostTensor converted(const HostTensor& tensor, DType type);
+
+}  // namespace wootz::cpu::rig

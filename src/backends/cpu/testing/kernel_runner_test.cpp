@@ -8,7 +8,7 @@
 #include "base/thread_pool.h"
 #include "base/tolerance.h"
 
-namespace wootz::cpu::testing {
+namespace wootz::cpu::rig {
 
 uint64_t seed() {
   static const uint64_t value = [] {
@@ -201,7 +201,6 @@ void check(const Problem& problem, const std::vector<HostTensor>& inputs, const 
   for (const char* isa : {"avx2", "avx512"}) {
     if (std::string_view(isa) == "avx512" && cpu_info().best() != Isa::kAvx512) continue;
     for (const Candidate& offer : offers_for(problem, isa)) {
-      if (options.kernel != nullptr && offer.tactic.kernel.find(options.kernel) == std::string::npos) continue;
       EXPECT_TRUE(offer.tactic.kernel.ends_with(isa)) << offer.tactic.kernel;
       for (int threads : {1, 3}) {
         ParallelScope scope(threads);
@@ -221,4 +220,35 @@ void check(const Problem& problem, const std::vector<HostTensor>& inputs, const 
   EXPECT_EQ(ran > 0, options.expect_offer) << problem.key();
 }
 
-}  // namespace wootz::cpu::testing
+PointwiseExpr test_epilogue(DType acc, DType out) {
+  PointwiseExpr e;
+  const uint16_t x = e.push(PwOp::kCast, DType::kF32, e.input(0, acc)), y = e.input(1, DType::kF32);
+  const uint16_t half = e.push(PwOp::kMul, DType::kF32, x, e.constant(0.5, DType::kF32));
+  const uint16_t sum = e.push(PwOp::kRelu, DType::kF32, e.push(PwOp::kAdd, DType::kF32, half, y));
+  e.outputs = {out == DType::kF32 ? sum : e.push(PwOp::kCast, out, sum)};
+  return e;
+}
+
+HostTensor apply_epilogue(const PointwiseExpr& expr, const HostTensor& result,
+                          const std::vector<HostTensor>& operands) {
+  HostTensor out = HostTensor::allocate(expr.output_type(), result.dims()).value();
+  std::vector<PwScalar> in(1 + operands.size()), value(1);
+  for (int64_t i = 0; i < out.volume(); ++i) {
+    in[0] = {result.get_f64(i), result.get_i64(i)};
+    for (size_t k = 0; k < operands.size(); ++k) in[k + 1] = {operands[k].get_f64(i), operands[k].get_i64(i)};
+    evaluate(expr, in, value);
+    if (is_float(out.dtype()))
+      out.set_f64(i, value[0].f);
+    else
+      out.set_i64(i, value[0].i);
+  }
+  return out;
+}
+
+HostTensor converted(const HostTensor& t, DType type) {
+  HostTensor out = HostTensor::allocate(type, t.dims()).value();
+  for (int64_t i = 0; i < t.volume(); ++i) out.set_f64(i, t.get_f64(i));
+  return out;
+}
+
+}  // namespace wootz::cpu::rig
