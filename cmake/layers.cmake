@@ -144,3 +144,13 @@ add_custom_target(benches)
 foreach(layer ${WOOTZ_LAYERS})
   wootz_add_layer(${layer})
 endforeach()
+
+# oneDNN's instruction set is fixed for a process: its kernels for lesser processors are tested in processes of their own.
+if(TARGET backends_cpu_test)
+  foreach(cap WOOTZ_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI)
+    string(REGEX REPLACE ".*=" "" isa ${cap})
+    string(TOLOWER onednn_${isa}_test name)
+    add_test(NAME ${name} COMMAND backends_cpu_test --gtest_brief=1 --gtest_filter=Onednn*)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "WOOTZ_SOURCE_DIR=${CMAKE_SOURCE_DIR};${cap}")
+  endforeach()
+endif()

@@ -156,6 +156,15 @@ dnnl::primitive_desc_base describe(const DenseSpec& s, const memory::desc& weigh
                                              kAllowEmpty);
 }
 
+// oneDNN 3.2's 8-bit convolution for AVX2 reads a post-op's operand at the wrong place where the channels do not fill a
+// vector (depthwise, seen in tests against plain loops).
+bool misreads_operands(std::string_view implementation, const Chain& chain, size_t count) {
+  if (!implementation.starts_with("jit_uni_int8")) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (chain.ops[i].kind == Kind::kBinary || chain.ops[i].kind == Kind::kPRelu) return true;
+  return false;
+}
+
 ArgSource operand_arg(int arg, From from, size_t index, const memory::desc& desc) {
   ArgSource a;
   a.arg = arg;
@@ -201,6 +210,10 @@ Result<DensePlan> plan_dense(const Problem& p, const DenseTraits& traits, const 
       for (ArgSource& a : attempt.args) plan.args.push_back(std::move(a));
       return Status();
     });
+    if (tried.ok() && misreads_operands(plan.implementation, chain, count)) {
+      refused = "'" + plan.implementation + "' misreads operands of post-ops";
+      continue;
+    }
     // A slow implementation with the whole epilogue is worse than a fast one and a pass over its result.
     const bool last = count == 0;
     if (!tried.ok() || (is_reference(plan.implementation) && !(allow_reference && last))) {

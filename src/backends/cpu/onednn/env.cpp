@@ -78,6 +78,10 @@ Result<const dnnl::engine*> engine() {
 Isa effective_isa() { return isa_row().width; }
 const char* effective_isa_text() { return isa_row().name; }
 bool exact_int8() { return isa_row().exact_int8; }
+bool runs_f16() {
+  const std::string_view name = effective_isa_text();
+  return name.find("fp16") != std::string_view::npos || name.find("amx") != std::string_view::npos;
+}
 
 std::string version_text() {
   const dnnl::version_t* v = dnnl::version();

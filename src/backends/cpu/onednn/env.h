@@ -27,6 +27,7 @@ Isa effective_isa();
 const char* effective_isa_text();
 // u8 times i8 summed in 32 bits without a 16-bit step that saturates.
 bool exact_int8();
+bool runs_f16();
 std::string version_text();
 
 std::optional<memory::data_type> data_type(DType dtype);

@@ -89,6 +89,24 @@ const std::vector<Named>& epilogues() {
        true},
       {"two operands", chain({with_operand(PwOp::kMul), with_operand(PwOp::kAdd, false, 2), unary(PwOp::kRelu)}), 3,
        true},
+      {"scaled operand",
+       [](PointwiseExpr& e, uint16_t v) {  // (operand - 3) * 0.05, as a dequantized residual
+         const uint16_t q = e.push(PwOp::kSub, DType::kF32, e.input(1, DType::kF32), e.constant(3, DType::kF32));
+         return e.push(PwOp::kAdd, DType::kF32, v, e.push(PwOp::kMul, DType::kF32, q, e.constant(0.05, DType::kF32)));
+       },
+       3, true},
+      {"from scaled operand",
+       [](PointwiseExpr& e, uint16_t v) {
+         const uint16_t q = e.push(PwOp::kAdd, DType::kF32, e.input(1, DType::kF32), e.constant(3, DType::kF32));
+         return e.push(PwOp::kSub, DType::kF32, e.push(PwOp::kDiv, DType::kF32, q, e.constant(-7, DType::kF32)), v);
+       },
+       3, true},
+      {"times scaled operand",
+       [](PointwiseExpr& e, uint16_t v) {
+         return e.push(PwOp::kMul, DType::kF32,
+                       e.push(PwOp::kMul, DType::kF32, e.constant(0.5, DType::kF32), e.input(1, DType::kF32)), v);
+       },
+       2, true},
       // What oneDNN does not have, alone and after what it has.
       {"sin", unary(PwOp::kSin), 0, false},
       {"relu sin", chain({unary(PwOp::kRelu), unary(PwOp::kSin)}), 1, false},

@@ -1,8 +1,8 @@
 #include "backends/cpu/onednn/post_ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 namespace wootz::cpu::dnn {
 namespace {
@@ -43,20 +43,44 @@ constexpr EltwiseRow kEltwise[] = {
     {PwOp::kElu, algorithm::eltwise_elu, Imm::kAlpha},
 };
 
-// The second operand of a binary instruction: a constant, or an operand of the expression (perhaps widened).
-struct Other {
-  std::optional<double> constant;
+// What the second operand of a binary instruction comes to: scale * operand + shift, where a dequantized operand is
+// such a form; operand -1: the constant `shift`.
+struct Affine {
+  bool valid = false;
   int operand = -1;
+  double scale = 0, shift = 0;
 };
-Other other_of(const PointwiseExpr& expr, uint16_t value) {
-  const PwInstr* instr = &expr.code[value];
-  if (instr->op == PwOp::kConst) return {instr->imm0, -1};
-  if (instr->op == PwOp::kCast && usable_float(instr->type)) {
-    instr = &expr.code[instr->a];
-    if (instr->op == PwOp::kConst) return {instr->imm0, -1};
+std::vector<Affine> affine_values(const PointwiseExpr& expr) {
+  std::vector<Affine> all(expr.code.size());
+  for (size_t i = 0; i < expr.code.size(); ++i) {
+    const PwInstr& instr = expr.code[i];
+    Affine& out = all[i];
+    if (instr.op == PwOp::kInput) {
+      if (instr.a != 0) out = {true, instr.a, 1, 0};
+      continue;
+    }
+    if (instr.op == PwOp::kConst) {
+      out = {true, -1, 0, instr.imm0};
+      continue;
+    }
+    if (!usable_float(instr.type)) continue;
+    const Affine& a = all[instr.a];
+    if (instr.op == PwOp::kCast) out = a;
+    if (pw_op_arity(instr.op) != 2 || !a.valid || !all[instr.b].valid) continue;
+    const Affine& b = all[instr.b];
+    const double sign = instr.op == PwOp::kSub ? -1 : 1;
+    if (instr.op == PwOp::kAdd || instr.op == PwOp::kSub) {
+      if (a.operand >= 0 && b.operand >= 0) continue;
+      out = {true, std::max(a.operand, b.operand), a.scale + sign * b.scale, a.shift + sign * b.shift};
+    } else if (instr.op == PwOp::kMul && b.operand < 0) {
+      out = {true, a.operand, a.scale * b.shift, a.shift * b.shift};
+    } else if (instr.op == PwOp::kMul && a.operand < 0) {
+      out = {true, b.operand, b.scale * a.shift, b.shift * a.shift};
+    } else if (instr.op == PwOp::kDiv && b.operand < 0) {
+      out = {true, a.operand, a.scale / b.shift, a.shift / b.shift};
+    }
   }
-  if (instr->op == PwOp::kInput && instr->a != 0) return {std::nullopt, instr->a};
-  return {};
+  return all;
 }
 
 ChainOp eltwise(algorithm alg, double alpha, double beta) {
@@ -149,18 +173,44 @@ bool binary_with_operand(PwOp op, int operand, bool chain_first, std::vector<Cha
   }
 }
 
+// acc (op) (scale * operand + shift), by way of (acc / scale) so that the operand is read as it lies.
+bool binary_with_affine(PwOp op, const Affine& other, bool chain_first, std::vector<ChainOp>* out) {
+  const auto s = static_cast<float>(other.scale);
+  const double back = 1 / other.scale, shift = other.shift / other.scale;
+  if (!std::isnormal(s) || !std::isnormal(static_cast<float>(back)) || !std::isfinite(static_cast<float>(shift)))
+    return false;
+  switch (op) {
+    case PwOp::kAdd:
+      out->push_back(linear(back, shift));
+      break;
+    case PwOp::kSub:
+      out->push_back(chain_first ? linear(back, -shift) : linear(-back, shift));
+      break;
+    case PwOp::kMul:
+      if (other.shift != 0) return false;
+      out->push_back(linear(other.scale, 0));
+      return binary_with_operand(op, other.operand, chain_first, out);
+    default:
+      return false;
+  }
+  if (!binary_with_operand(op == PwOp::kSub && !chain_first ? PwOp::kAdd : op, other.operand, true, out)) return false;
+  out->push_back(linear(other.scale, 0));
+  return true;
+}
+
 // The ops for one instruction that consumes `value`. False: oneDNN has nothing that means the same.
-bool translate(const PointwiseExpr& expr, const PwInstr& instr, uint16_t value, std::vector<ChainOp>* out) {
+bool translate(const std::vector<Affine>& affine, const PwInstr& instr, uint16_t value, std::vector<ChainOp>* out) {
   if (instr.op == PwOp::kQuantize) {
     if (instr.a != value || (instr.type != DType::kU8 && instr.type != DType::kI8)) return false;
-    const Other scale = other_of(expr, instr.b);
-    const PwInstr& zero = expr.code[instr.c];
-    if (!scale.constant || !(*scale.constant > 0) || zero.op != PwOp::kConst) return false;
-    if (!std::isnormal(static_cast<float>(*scale.constant)) || std::fabs(zero.imm0) > 255) return false;
+    const Affine &scale = affine[instr.b], &zero = affine[instr.c];
+    if (!scale.valid || scale.operand >= 0 || !(scale.shift > 0) || !zero.valid || zero.operand >= 0) return false;
+    if (!std::isnormal(static_cast<float>(scale.shift)) || std::fabs(zero.shift) > 255 ||
+        zero.shift != std::floor(zero.shift))
+      return false;
     ChainOp op;
     op.kind = Kind::kQuantize;
-    op.alpha = static_cast<float>(*scale.constant);
-    op.beta = static_cast<float>(zero.imm0);
+    op.alpha = static_cast<float>(scale.shift);
+    op.beta = static_cast<float>(zero.shift);
     op.type = instr.type;
     out->push_back(op);
     return true;
@@ -180,9 +230,11 @@ bool translate(const PointwiseExpr& expr, const PwInstr& instr, uint16_t value, 
       return true;
     }
     const bool chain_first = instr.a == value;
-    const Other other = other_of(expr, chain_first ? instr.b : instr.a);
-    if (other.constant) return binary_with_constant(instr.op, *other.constant, chain_first, out);
-    return other.operand > 0 && binary_with_operand(instr.op, other.operand, chain_first, out);
+    const Affine& other = affine[chain_first ? instr.b : instr.a];
+    if (!other.valid) return false;
+    if (other.operand < 0) return binary_with_constant(instr.op, other.shift, chain_first, out);
+    if (other.scale == 1 && other.shift == 0) return binary_with_operand(instr.op, other.operand, chain_first, out);
+    return binary_with_affine(instr.op, other, chain_first, out);
   }
   if (instr.op == PwOp::kSelu) {  // gamma * elu(x, alpha)
     out->push_back(eltwise(algorithm::eltwise_elu, instr.imm0, 0));
@@ -228,13 +280,14 @@ Chain linear_chain(const PointwiseExpr& expr) {
     chain.start = static_cast<int>(i);
   }
   if (chain.start < 0) return chain;
+  const std::vector<Affine> affine = affine_values(expr);
   auto value = static_cast<uint16_t>(chain.start);
   while (value != expr.outputs[0]) {
     const int user = only_user(expr, value);
     if (user < 0) return chain;
     const PwInstr& instr = expr.code[static_cast<size_t>(user)];
     std::vector<ChainOp> made;
-    if (!translate(expr, instr, value, &made)) return chain;
+    if (!translate(affine, instr, value, &made)) return chain;
     // Once converted to an integer the chain ends; what follows works on the rounded value.
     const bool ends = made.back().kind == Kind::kQuantize;
     if (ends && user != expr.outputs[0]) return chain;

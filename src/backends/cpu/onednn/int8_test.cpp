@@ -1,0 +1,157 @@
+// Quantized convolutions and matrix products against plain loops: zero points, scales by channel, requantization.
+#include "backends/cpu/onednn/env.h"
+#include "backends/cpu/onednn/provider.h"
+#include "backends/cpu/onednn/testing.h"
+
+namespace wootz::cpu::dnn::testing {
+namespace {
+
+struct Case {
+  Problem problem;
+  std::vector<HostTensor> inputs;
+};
+
+std::vector<double> scales(std::mt19937_64& rng, int64_t count, double around) {
+  std::vector<double> all;
+  for (int64_t i = 0; i < count; ++i)
+    all.push_back(static_cast<float>(std::uniform_real_distribution<double>(0.5, 2)(rng) * around));
+  return all;
+}
+
+// What follows the accumulator in a quantized network. 0: nothing (f32), 1: relu and requantization, 2: a quantized
+// residual in between, 3: requantization to i8.
+void add_epilogue(std::mt19937_64& rng, int kind, Case* c) {
+  Problem& p = c->problem;
+  if (kind == 0) return;
+  PointwiseExpr e;
+  uint16_t v = e.input(0, DType::kF32);
+  const auto constant = [&](double x) { return e.constant(static_cast<float>(x), DType::kF32); };
+  if (kind == 2) {
+    c->inputs.push_back(random_tensor(rng, DType::kU8, p.outputs[0].dims, 0, 255));
+    p.inputs.push_back(desc_of(c->inputs.back()));
+    const uint16_t q =
+        e.push(PwOp::kSub, DType::kF32, e.push(PwOp::kCast, DType::kF32, e.input(1, DType::kU8)), constant(121));
+    v = e.push(PwOp::kAdd, DType::kF32, v, e.push(PwOp::kMul, DType::kF32, q, constant(0.031)));
+  }
+  if (kind != 3) v = e.push(PwOp::kRelu, DType::kF32, v);
+  const DType to = kind == 3 ? DType::kI8 : DType::kU8;
+  const double zero = kind == 1 ? 0 : kind == 2 ? 17 : -9;
+  e.outputs = {
+      e.push(PwOp::kQuantize, to, v, constant(0.0437), e.push(PwOp::kCast, DType::kF32, e.constant(zero, to)))};
+  p.epilogue = e;
+  p.outputs[0].dtype = to;
+}
+
+Case random_case(std::mt19937_64& rng, bool conv) {
+  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
+  Case c;
+  Problem& p = c.problem;
+  const DType type = pick(0, 2) == 0 ? DType::kI8 : DType::kU8;
+  const double zero = pick(0, 2) == 0      ? 0
+                      : type == DType::kU8 ? static_cast<double>(pick(1, 255))
+                                           : static_cast<double>(pick(-128, 127));
+  const char *a = conv ? "x" : "a", *b = conv ? "w" : "b";
+  Dims x, w, y;
+  int64_t outs = 0, reduction = 0;
+  if (conv) {
+    p.family = Family::kConv;
+    const int64_t kind = pick(0, 4), groups = kind < 3 ? 1 : kind == 3 ? 2 : pick(8, 40);
+    const int64_t in_group = kind == 4 ? 1 : pick(1, 40), out_group = kind == 4 ? 1 : pick(1, 40);
+    const int64_t k = pick(1, 3), s = pick(1, 2);
+    outs = groups * out_group;
+    std::vector<int64_t> pads;
+    x = {pick(1, 2), groups * in_group}, w = {outs, in_group}, y = {x[0], outs};
+    for (int i = 0; i < 2; ++i) x.push_back(pick(k, 9)), w.push_back(k);
+    for (int i = 0; i < 4; ++i) pads.push_back(pick(0, k - 1));
+    for (size_t i = 0; i < 2; ++i) y.push_back((x[i + 2] + pads[i] + pads[i + 2] - k) / s + 1);
+    p.params = {{"strides", std::vector<int64_t>{s, s}},
+                {"dilations", std::vector<int64_t>{1, 1}},
+                {"pads", pads},
+                {"groups", groups},
+                {"transposed", int64_t{0}}};
+    reduction = in_group * k * k;
+  } else {
+    p.family = Family::kGemm;
+    const int64_t m = pick(1, 40), n = pick(1, 70);
+    reduction = pick(1, 130), outs = n;
+    const bool tb = pick(0, 1) != 0;
+    x = pick(0, 1) ? Dims{m, reduction} : Dims{2, m, reduction};
+    w = tb ? Dims{n, reduction} : Dims{reduction, n};
+    y = x;
+    y[y.size() - 1] = n;
+    p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{tb}}, {"alpha", 1.0}};
+  }
+  const std::string xs = a, ws = b;
+  p.params[xs + "_scale"] = scales(rng, 1, 0.02);
+  p.params[xs + "_zero"] = std::vector<double>{zero};
+  p.params[ws + "_scale"] = scales(rng, pick(0, 3) ? outs : 1, 0.01 / std::sqrt(static_cast<double>(reduction)));
+  if (pick(0, 1)) p.params[ws + "_zero"] = std::vector<double>{0};
+  c.inputs = {random_tensor(rng, type, x, -128, type == DType::kU8 ? 255 : 127),
+              random_tensor(rng, DType::kI8, w, -128, 127)};
+  p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], true)};
+  const bool bias = pick(0, 1) != 0;
+  p.params["has_bias"] = int64_t{bias};
+  if (bias) {
+    c.inputs.push_back(random_tensor(rng, DType::kF32, {outs}));
+    p.inputs.push_back(desc_of(c.inputs[2], true));
+  }
+  p.num_main = static_cast<int>(c.inputs.size());
+  p.outputs = {{DType::kF32, Layout::kLinear, y, y, false}};
+  add_epilogue(rng, static_cast<int>(pick(0, 3)), &c);
+  return c;
+}
+
+void check_many(bool conv, int count, int at_least) {
+  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  const uint64_t seed = test_seed() + conv;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 rng(seed);
+  int offers = 0;
+  for (int i = 0; i < count; ++i) {
+    const Case c = random_case(rng, conv);
+    offers += check_offers(onednn_provider(), c.problem, c.inputs, "case " + std::to_string(i));
+  }
+  EXPECT_GE(offers, at_least);
+}
+
+TEST(OnednnInt8, Convolution) { check_many(true, 80, 70); }
+TEST(OnednnInt8, Gemm) { check_many(false, 60, 55); }
+
+// The largest products: sums that a 16-bit step would saturate.
+TEST(OnednnInt8, ExtremesDoNotSaturate) {
+  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  for (const DType type : {DType::kU8, DType::kI8}) {
+    Problem p;
+    p.family = Family::kGemm;
+    p.params = {{"a_scale", std::vector<double>{1}},
+                {"a_zero", std::vector<double>{0}},
+                {"b_scale", std::vector<double>{1}},
+                {"has_bias", int64_t{0}},
+                {"trans_a", int64_t{0}},
+                {"trans_b", int64_t{0}},
+                {"alpha", 1.0}};
+    std::mt19937_64 rng(1);
+    const int64_t largest = type == DType::kU8 ? 255 : -128;
+    const std::vector<HostTensor> in{random_tensor(rng, type, {5, 256}, largest, largest),
+                                     random_tensor(rng, DType::kI8, {256, 20}, -128, -128)};
+    p.inputs = {desc_of(in[0]), desc_of(in[1], true)};
+    p.num_main = 2;
+    p.outputs = {{DType::kF32, Layout::kLinear, {5, 20}, {5, 20}, false}};
+    EXPECT_EQ(check_offers(onednn_provider(), p, in, "extremes"), 1);
+  }
+}
+
+TEST(OnednnInt8, RefusesWhatItCannotDo) {
+  std::mt19937_64 rng(3);
+  Case c = random_case(rng, false);
+  c.problem.params["b_zero"] = std::vector<double>{3};
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  onednn_provider().tactics(c.problem, {}, &offers, &refusals);
+  EXPECT_TRUE(offers.empty());
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_FALSE(refusals[0].reason.empty());
+}
+
+}  // namespace
+}  // namespace wootz::cpu::dnn::testing
