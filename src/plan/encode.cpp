@@ -1,0 +1,254 @@
+#include "plan/encode.h"
+
+#include "plan/codes.h"
+#include "plan/format.h"
+#include "plan/plan_generated.h"
+#include "plan/plan_limits.h"
+
+namespace wootz {
+namespace {
+
+using flatbuffers::Offset;
+using flatbuffers::Vector;
+
+// An upper bound of what the builder will need, so that it never has to fail (it cannot report).
+class SizeBound {
+ public:
+  void table() { add(64); }
+  void text(std::string_view s) { add(s.size() + 16); }
+  void list(size_t count, size_t each) { add(count * each + 16); }
+  size_t total() const { return total_; }
+
+ private:
+  void add(size_t n) { total_ += n; }
+  size_t total_ = 64 * 1024;  // name lists, root
+};
+
+size_t bound_of(const Problem& problem) {
+  SizeBound b;
+  b.table();
+  b.table();
+  for (const auto& [name, value] : problem.params) {
+    b.table();
+    b.text(name);
+    if (const auto* text = std::get_if<std::string>(&value)) b.text(*text);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) b.list(list->size(), 8);
+    if (const auto* list = std::get_if<std::vector<double>>(&value)) b.list(list->size(), 8);
+    b.list(1, 8);
+  }
+  for (const auto* descs : {&problem.inputs, &problem.outputs})
+    for (size_t i = 0; i < descs->size(); ++i) {
+      b.table();
+      b.list(2 * limits::kMaxRank, 8);
+      b.list(0, 0);
+    }
+  b.list(problem.epilogue.code.size(), sizeof(fb::PwInstr));
+  b.list(problem.epilogue.outputs.size(), 2);
+  return b.total() - SizeBound().total();
+}
+
+size_t bound_of(const Program& p) {
+  SizeBound b;
+  b.text(p.name);
+  b.text(p.backend);
+  b.text(p.device);
+  for (const ShapeExpr& e : p.exprs) {
+    b.table();
+    b.list(e.operands.size(), 4);
+  }
+  for (const PlanSymbol& s : p.symbols) {
+    b.table();
+    b.text(s.name);
+  }
+  for (const PlanTensor& t : p.tensors) {
+    b.table();
+    b.text(t.name);
+    b.list(t.dims.size(), 4);
+    b.list(t.values.size(), 4);
+  }
+  for (const PlanConstant& c : p.constants) {
+    b.table();
+    b.text(c.name);
+    b.list(c.dims.size(), 8);
+  }
+  size_t problems = 0;
+  for (const Step& s : p.steps) {
+    b.table();
+    b.table();
+    b.text(s.name);
+    for (const std::string& name : s.provenance) b.text(name);
+    b.list(s.provenance.size(), 4);
+    b.text(s.tactic.provider);
+    b.text(s.tactic.kernel);
+    b.text(s.tactic.config);
+    b.list(s.inputs.size() + s.outputs.size(), 4);
+    b.table();
+    problems += bound_of(s.problem);
+  }
+  b.list(p.inputs.size() + p.outputs.size(), 64);
+  for (const PlanProfile& profile : p.profiles) {
+    b.table();
+    b.list(profile.symbols.size(), sizeof(fb::Range));
+  }
+  for (const auto& [name, value] : p.properties) {
+    b.table();
+    b.text(name);
+    b.text(value);
+  }
+  return b.total() + problems;
+}
+
+class Encoder {
+ public:
+  Encoder(const Program& program, const WeightsMap& weights) : p_(program), weights_(weights) {}
+
+  // Parts are made one after the other in named order: the order of a call's arguments is the compiler's own.
+  std::vector<std::byte> run() {
+    const auto dtypes = names<DType>(kDTypeCount, dtype_name);
+    const auto layouts = names<Layout>(static_cast<int>(Layout::kOpaque) + 1, layout_name);
+    const auto families = names<Family>(kFamilyCount, family_name);
+    const auto ops = names<PwOp>(plan_codes::kPwOpCount, pw_op_name);
+    const auto name = text(p_.name), backend = text(p_.backend), device = text(p_.device);
+    const auto exprs = each<fb::Expr>(p_.exprs);
+    const auto symbols = each<fb::Symbol>(p_.symbols);
+    const auto tensors = each<fb::Tensor>(p_.tensors);
+    const auto weights = constants();
+    const auto steps = each<fb::Step>(p_.steps);
+    const auto inputs = each<fb::Io>(p_.inputs), outputs = each<fb::Io>(p_.outputs);
+    const auto profiles = each<fb::Profile>(p_.profiles);
+    const auto props = properties();
+    fb::FinishPlanBuffer(b_, fb::CreatePlan(b_, dtypes, layouts, families, ops, name, backend, device, exprs, symbols,
+                                            tensors, weights, steps, inputs, outputs, profiles, props));
+    const auto* bytes = reinterpret_cast<const std::byte*>(b_.GetBufferPointer());
+    return {bytes, bytes + b_.GetSize()};
+  }
+
+ private:
+  template <typename E>
+  static uint8_t code(E value) {
+    return static_cast<uint8_t>(value);
+  }
+  Offset<flatbuffers::String> text(std::string_view s) { return b_.CreateString(s.data(), s.size()); }
+  template <typename T>
+  Offset<Vector<T>> list(const std::vector<T>& v) {
+    return b_.CreateVector(v.data(), v.size());
+  }
+  Offset<Vector<int64_t>> extents(const Dims& dims) { return b_.CreateVector(dims.begin(), dims.size()); }
+  template <typename E>
+  Offset<Vector<Offset<flatbuffers::String>>> names(int count, const char* (*name)(E)) {
+    std::vector<Offset<flatbuffers::String>> made;
+    for (int i = 0; i < count; ++i) made.push_back(b_.CreateString(name(static_cast<E>(i))));
+    return b_.CreateVector(made);
+  }
+  template <typename F, typename T>
+  Offset<Vector<Offset<F>>> each(const std::vector<T>& things) {
+    std::vector<Offset<F>> made;
+    made.reserve(things.size());
+    for (const T& thing : things) made.push_back(encode(thing));
+    return b_.CreateVector(made);
+  }
+
+  Offset<fb::Expr> encode(const ShapeExpr& e) { return fb::CreateExpr(b_, code(e.op), e.value, list(e.operands)); }
+  Offset<fb::Symbol> encode(const PlanSymbol& s) {
+    return fb::CreateSymbol(b_, text(s.name), code(s.source), s.tensor, s.axis);
+  }
+  Offset<fb::Tensor> encode(const PlanTensor& t) {
+    const auto name = text(t.name);
+    const auto dims = list(t.dims), values = list(t.values);
+    return fb::CreateTensor(b_, name, code(t.dtype), code(t.layout), code(t.kind), dims, t.view_of, values, t.constant);
+  }
+  Offset<fb::TensorDesc> encode(const TensorDesc& t) {
+    const auto dims = extents(t.dims), max_dims = extents(t.max_dims);
+    return fb::CreateTensorDesc(b_, code(t.dtype), code(t.layout), dims, max_dims, t.constant);
+  }
+  Offset<fb::Pointwise> encode(const PointwiseExpr& e) {
+    if (e.empty()) return 0;
+    std::vector<fb::PwInstr> instrs;
+    for (const PwInstr& i : e.code) instrs.emplace_back(i.imm0, i.imm1, i.a, i.b, i.c, code(i.op), code(i.type));
+    const auto body = b_.CreateVectorOfStructs(instrs);
+    return fb::CreatePointwise(b_, body, list(e.outputs), e.num_inputs);
+  }
+  Offset<fb::Param> encode(const std::string& name, const Param& value) {
+    Offset<Vector<int64_t>> ints = 0;
+    Offset<Vector<double>> floats = 0;
+    Offset<flatbuffers::String> words = 0;
+    if (const auto* one = std::get_if<int64_t>(&value)) ints = b_.CreateVector(one, 1);
+    if (const auto* one = std::get_if<double>(&value)) floats = b_.CreateVector(one, 1);
+    if (const auto* s = std::get_if<std::string>(&value)) words = text(*s);
+    if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) ints = list(*v);
+    if (const auto* v = std::get_if<std::vector<double>>(&value)) floats = list(*v);
+    return fb::CreateParam(b_, text(name), static_cast<uint8_t>(value.index()), ints, floats, words);
+  }
+  Offset<fb::Problem> encode(const Problem& p) {
+    std::vector<Offset<fb::Param>> params;
+    for (const auto& [name, value] : p.params) params.push_back(encode(name, value));
+    const auto params_list = b_.CreateVector(params);
+    const auto inputs = each<fb::TensorDesc>(p.inputs), outputs = each<fb::TensorDesc>(p.outputs);
+    return fb::CreateProblem(b_, code(p.family), params_list, inputs, outputs, p.num_main, encode(p.epilogue),
+                             code(p.acc_dtype));
+  }
+  Offset<fb::Step> encode(const Step& s) {
+    std::vector<Offset<flatbuffers::String>> provenance;
+    for (const std::string& name : s.provenance) provenance.push_back(text(name));
+    const auto name = text(s.name);
+    const auto provenance_list = b_.CreateVector(provenance);
+    const auto problem = encode(s.problem);
+    const auto provider = text(s.tactic.provider), kernel = text(s.tactic.kernel), config = text(s.tactic.config);
+    const auto inputs = list(s.inputs), outputs = list(s.outputs);
+    return fb::CreateStep(b_, name, provenance_list, problem, provider, kernel, config, inputs, outputs, s.workspace,
+                          s.measured_us);
+  }
+  Offset<fb::Io> encode(const IoTensor& io) { return fb::CreateIo(b_, io.tensor, io.is_shape_tensor); }
+  Offset<fb::Profile> encode(const PlanProfile& profile) {
+    std::vector<fb::Range> ranges;
+    for (const SymbolRange& r : profile.symbols) ranges.emplace_back(r.min, r.opt, r.max);
+    return fb::CreateProfile(b_, b_.CreateVectorOfStructs(ranges));
+  }
+  Offset<Vector<Offset<fb::Constant>>> constants() {
+    std::vector<Offset<fb::Constant>> made;
+    for (size_t i = 0; i < p_.constants.size(); ++i) {
+      const PlanConstant& c = p_.constants[i];
+      const auto name = text(c.name);
+      made.push_back(
+          fb::CreateConstant(b_, name, code(c.dtype), code(c.layout), extents(c.dims), weights_.offsets[i], c.bytes));
+    }
+    return b_.CreateVector(made);
+  }
+  Offset<Vector<Offset<fb::Property>>> properties() {
+    std::vector<Offset<fb::Property>> made;
+    for (const auto& [name, value] : p_.properties) {
+      const auto key = text(name), words = text(value);
+      made.push_back(fb::CreateProperty(b_, key, words));
+    }
+    return b_.CreateVector(made);
+  }
+
+  const Program& p_;
+  const WeightsMap& weights_;
+  flatbuffers::FlatBufferBuilder b_;
+};
+
+}  // namespace
+
+Result<WeightsMap> place_weights(const Program& program) {
+  WeightsMap map;
+  for (const PlanConstant& c : program.constants) {
+    map.offsets.push_back(map.total);
+    if (__builtin_add_overflow(map.total, c.bytes, &map.total) || map.total > plan_limits::kMaxBlobBytes)
+      return make_error(Code::kResourceExhausted, "plan: more than {} bytes of weights, at constant '{}'",
+                        plan_limits::kMaxBlobBytes, c.name);
+    map.total = plan_format::align_up(map.total, plan_format::kBlobAlignment);
+  }
+  return map;
+}
+
+Result<std::vector<std::byte>> encode_program(const Program& program, const WeightsMap& weights) {
+  const size_t bound = bound_of(program);
+  if (bound > plan_limits::kMaxMetadataBytes)
+    return make_error(Code::kResourceExhausted,
+                      "plan: the layers take up to {} bytes beside the weights, the limit is {}", bound,
+                      plan_limits::kMaxMetadataBytes);
+  return Encoder(program, weights).run();
+}
+
+}  // namespace wootz

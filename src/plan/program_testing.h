@@ -1,0 +1,260 @@
+// Random programs that pass verify_program, and a text of all they hold, for tests.
+#pragma once
+
+#include <random>
+#include <string>
+
+#include "backend/program.h"
+
+namespace wootz {
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(unsigned seed) : rng_(seed) {}
+
+  // `scale` bounds the number of layers and the size of weights.
+  Program make(int scale = 12) {
+    p_ = {};
+    ready_.clear();
+    p_.name = "net";
+    p_.backend = "cpu";
+    p_.device = R"({"backend": "cpu"})";
+    for (int i = 0, n = pick(1, 3); i < n; ++i) add_input(i);
+    for (int i = 0, n = pick(0, 4); i < n; ++i) add_constant(i);
+    add_shape_tensor();
+    for (int i = 0, n = pick(1, scale); i < n; ++i) add_step(i);
+    int outputs = 0;
+    for (size_t t = p_.tensors.size(); t-- > 0 && outputs < 2;) {
+      if (p_.tensors[t].kind != TensorKind::kIntermediate || !written(static_cast<int32_t>(t))) continue;
+      p_.tensors[t].kind = TensorKind::kOutput;
+      p_.outputs.push_back({static_cast<int32_t>(t), false});
+      ++outputs;
+    }
+    for (int k = 0, n = pick(1, 3); k < n; ++k) add_profile();
+    for (int i = 0, n = pick(0, 3); i < n; ++i) p_.properties[word("property", i)] = word("value", pick(0, 99));
+    return p_;
+  }
+
+ private:
+  int pick(int low, int high) { return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1)); }
+  static std::string word(const char* base, int i) { return base + std::to_string(i); }
+  int32_t constant_expr(int64_t value) {
+    for (size_t i = 0; i < p_.exprs.size(); ++i)
+      if (p_.exprs[i].op == ShapeOp::kConst && p_.exprs[i].value == value) return static_cast<int32_t>(i);
+    return expr({ShapeOp::kConst, value, {}});
+  }
+  int32_t expr(ShapeExpr e) {
+    p_.exprs.push_back(std::move(e));
+    return static_cast<int32_t>(p_.exprs.size() - 1);
+  }
+  int32_t symbol(SymbolSource source, int32_t tensor, int32_t axis) {
+    p_.symbols.push_back({word("s", static_cast<int>(p_.symbols.size())), source, tensor, axis});
+    return expr({ShapeOp::kSymbol, static_cast<int64_t>(p_.symbols.size() - 1), {}});
+  }
+  int32_t next() const { return static_cast<int32_t>(p_.tensors.size()); }
+  bool written(int32_t tensor) const {
+    for (const Step& step : p_.steps)
+      for (const int32_t t : step.outputs)
+        if (t == tensor) return true;
+    return false;
+  }
+
+  void add_input(int i) {
+    PlanTensor t;
+    t.name = word("in", i);
+    t.dtype = i == 0 ? DType::kF32 : DType::kI64;
+    t.kind = TensorKind::kInput;
+    const int32_t index = next();
+    for (int a = 0, rank = pick(0, 4); a < rank; ++a)
+      t.dims.push_back(pick(0, 1) ? constant_expr(pick(1, 9)) : symbol(SymbolSource::kInputDim, index, a));
+    p_.tensors.push_back(std::move(t));
+    const bool values = i > 0 && pick(0, 1);
+    if (values) symbol(SymbolSource::kInputValue, index, 0);
+    p_.inputs.push_back({index, values});
+    ready_.push_back(index);
+  }
+
+  void add_constant(int i) {
+    constexpr DType kTypes[] = {DType::kF32, DType::kI8, DType::kU4, DType::kBool, DType::kF16};
+    PlanConstant c;
+    c.name = word("w", i);
+    c.dtype = kTypes[pick(0, 4)];
+    for (int a = 0, rank = pick(0, 4); a < rank; ++a) c.dims.push_back(pick(1, 20));
+    c.layout = static_cast<Layout>(pick(0, 4));
+    c.bytes =
+        c.layout == Layout::kOpaque ? static_cast<size_t>(pick(0, 3000)) : layout_bytes(c.layout, c.dtype, c.dims);
+    const auto bytes = std::make_shared<std::vector<uint8_t>>(c.bytes + 1);
+    for (uint8_t& b : *bytes) b = static_cast<uint8_t>(rng_());
+    c.owner = bytes;
+    c.data = bytes->data();
+    PlanTensor t;
+    t.name = c.name;
+    t.dtype = c.dtype;
+    t.layout = c.layout;
+    t.kind = TensorKind::kConstant;
+    t.constant = static_cast<int32_t>(p_.constants.size());
+    for (const int64_t d : c.dims) t.dims.push_back(constant_expr(d));
+    p_.constants.push_back(std::move(c));
+    ready_.push_back(next());
+    p_.tensors.push_back(std::move(t));
+  }
+
+  void add_shape_tensor() {
+    PlanTensor t;
+    t.name = "shape";
+    t.dtype = DType::kI64;
+    t.kind = TensorKind::kShape;
+    const int count = pick(0, 5);
+    t.dims = {constant_expr(count)};
+    for (int i = 0; i < count; ++i) t.values.push_back(pick(0, static_cast<int>(p_.exprs.size()) - 1));
+    ready_.push_back(next());
+    p_.tensors.push_back(std::move(t));
+  }
+
+  TensorDesc describe(int32_t index) const {
+    const PlanTensor& t = p_.tensors[static_cast<size_t>(index)];
+    TensorDesc d;
+    d.dtype = t.dtype;
+    d.layout = t.layout;
+    for (const int32_t e : t.dims) {
+      const ShapeExpr& x = p_.exprs[static_cast<size_t>(e)];
+      d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 4);
+      d.max_dims.push_back(x.op == ShapeOp::kConst ? x.value : 16);
+    }
+    d.constant = t.kind == TensorKind::kConstant;
+    return d;
+  }
+
+  void add_step(int i) {
+    Step step;
+    step.name = word("layer", i);
+    step.provenance = {word("node", i), word("node", i + 100)};
+    step.tactic = {"own", word("kernel", pick(0, 5)), pick(0, 1) ? "config" : ""};
+    step.workspace = static_cast<size_t>(pick(0, 1000));
+    step.measured_us = pick(0, 1) ? -1.0f : 0.5f * static_cast<float>(pick(0, 99));
+    const int form = pick(0, 3);
+    if (form == 3) {
+      add_data_dependent(std::move(step));
+    } else {
+      add_static(std::move(step), form);
+    }
+  }
+
+  // An op whose result's size only running tells.
+  void add_data_dependent(Step step) {
+    step.inputs = {ready_[static_cast<size_t>(pick(0, static_cast<int>(ready_.size()) - 1))], -1};
+    PlanTensor out;
+    out.name = step.name + ".found";
+    out.dtype = DType::kI64;
+    out.dims = {symbol(SymbolSource::kDataDependent, next(), 0)};
+    step.problem.family = Family::kOp;
+    step.problem.params["node"] = std::string("text\0with a zero", 16);
+    step.problem.num_main = 2;
+    finish(std::move(step), std::move(out));
+  }
+
+  void add_static(Step step, int form) {
+    const int32_t in = ready_[static_cast<size_t>(pick(0, static_cast<int>(ready_.size()) - 1))];
+    const PlanTensor source = p_.tensors[static_cast<size_t>(in)];
+    step.inputs = {in};
+    PlanTensor out = source;
+    out.kind = TensorKind::kIntermediate;
+    out.name = step.name + ".out";
+    out.layout = source.layout == Layout::kOpaque ? Layout::kLinear : source.layout;
+    out.constant = -1;
+    out.view_of = -1;
+    out.values.clear();
+    Problem& problem = step.problem;
+    problem.acc_dtype = source.dtype;
+    if (form == 0) {
+      problem.family = Family::kPointwise;
+      problem.epilogue.outputs = {problem.epilogue.input(0, source.dtype)};
+    } else {
+      problem.family = form == 1 ? Family::kMove : Family::kSoftmax;
+      problem.num_main = 1;
+      problem.params = {{"int", int64_t{pick(-5, 5)}},
+                        {"float", -0.0},
+                        {"text", std::string("t")},
+                        {"ints", std::vector<int64_t>{1, -2, INT64_MAX}},
+                        {"floats", std::vector<double>{0.5, -0.0}},
+                        {"none", std::vector<int64_t>{}}};
+      if (pick(0, 1) && is_float(source.dtype)) {
+        PointwiseExpr& e = problem.epilogue;
+        e.outputs = {e.push(PwOp::kLeakyRelu, source.dtype, e.input(0, source.dtype), 0, 0, 0.25, -0.0)};
+      }
+    }
+    finish(std::move(step), std::move(out));
+  }
+
+  void finish(Step step, PlanTensor out) {
+    const int32_t index = next();
+    step.outputs = {index};
+    p_.tensors.push_back(std::move(out));
+    for (const int32_t t : step.inputs) step.problem.inputs.push_back(t < 0 ? TensorDesc{} : describe(t));
+    step.problem.outputs = {describe(index)};
+    p_.steps.push_back(std::move(step));
+    ready_.push_back(index);
+    if (p_.tensors.back().layout == Layout::kLinear && pick(0, 2) == 0) {
+      PlanTensor view = p_.tensors.back();
+      view.name += ".view";
+      view.kind = TensorKind::kView;
+      view.view_of = index;
+      ready_.push_back(next());
+      p_.tensors.push_back(std::move(view));
+    }
+  }
+
+  void add_profile() {
+    PlanProfile profile;
+    for (const PlanSymbol& s : p_.symbols) {
+      const int64_t low = pick(0, 3), mid = low + pick(0, 3);
+      profile.symbols.push_back(s.source == SymbolSource::kDataDependent ? SymbolRange{}
+                                                                         : SymbolRange{low, mid, mid + pick(0, 9)});
+    }
+    p_.profiles.push_back(std::move(profile));
+  }
+
+  std::mt19937 rng_;
+  Program p_;
+  std::vector<int32_t> ready_;
+};
+
+// Everything in a program, weights included: equal texts, equal programs. Independent of the plan's encoding.
+inline std::string dump(const Program& p) {
+  std::string s = fmt::format("{}|{}|{}\n", p.name, p.backend, p.device);
+  const auto list = [&](const auto& values) {
+    for (const auto v : values) s += fmt::format("{},", v);
+    s += '|';
+  };
+  for (const ShapeExpr& e : p.exprs) {
+    s += fmt::format("expr {} {} ", static_cast<int>(e.op), e.value);
+    list(e.operands);
+  }
+  for (const PlanSymbol& y : p.symbols)
+    s += fmt::format("symbol {} {} {} {}\n", y.name, static_cast<int>(y.source), y.tensor, y.axis);
+  for (const PlanTensor& t : p.tensors) {
+    s += fmt::format("tensor {} {} {} {} {} {} ", t.name, dtype_name(t.dtype), layout_name(t.layout),
+                     static_cast<int>(t.kind), t.view_of, t.constant);
+    list(t.dims);
+    list(t.values);
+  }
+  for (const PlanConstant& c : p.constants) {
+    s += fmt::format("constant {} {} {} {} {} ", c.name, dtype_name(c.dtype), c.dims.to_string(), layout_name(c.layout),
+                     c.bytes);
+    s.append(static_cast<const char*>(c.data), c.bytes);
+  }
+  for (const Step& t : p.steps) {
+    s += fmt::format("step {} {} {} {} {} ", t.name, t.problem.key(), t.tactic.to_string(), t.workspace, t.measured_us);
+    for (const std::string& name : t.provenance) s += name + ',';
+    list(t.inputs);
+    list(t.outputs);
+  }
+  for (const auto* ios : {&p.inputs, &p.outputs})
+    for (const IoTensor& io : *ios) s += fmt::format("io {} {}\n", io.tensor, io.is_shape_tensor);
+  for (const PlanProfile& profile : p.profiles)
+    for (const SymbolRange& r : profile.symbols) s += fmt::format("range {} {} {}\n", r.min, r.opt, r.max);
+  for (const auto& [name, value] : p.properties) s += fmt::format("property {}={}\n", name, value);
+  return s;
+}
+
+}  // namespace wootz

@@ -1,0 +1,393 @@
+#include "plan/verify.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "plan/plan_limits.h"
+#include "plan/verify_problem.h"
+
+namespace wootz {
+namespace {
+
+constexpr int kAlways = -1;      // known before the first step
+constexpr int kNever = INT_MAX;  // no step makes it
+
+Status too_many(std::string_view what, size_t count, size_t limit) {
+  if (count <= limit) return {};
+  return make_error(Code::kResourceExhausted, "{} {}, the limit is {}", count, what, limit);
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : p_(program) {}
+
+  Status run() {
+    WOOTZ_RETURN_IF_ERROR(check_texts());
+    WOOTZ_RETURN_IF_ERROR(check_exprs());
+    WOOTZ_RETURN_IF_ERROR(check_constants());
+    WOOTZ_RETURN_IF_ERROR(check_tensors());
+    WOOTZ_RETURN_IF_ERROR(check_views());
+    WOOTZ_RETURN_IF_ERROR(check_io());
+    WOOTZ_RETURN_IF_ERROR(check_symbols());
+    WOOTZ_RETURN_IF_ERROR(find_writers());
+    find_times();
+    WOOTZ_RETURN_IF_ERROR(check_times());
+    WOOTZ_RETURN_IF_ERROR(check_steps());
+    WOOTZ_RETURN_IF_ERROR(check_profiles());
+    return check_memory();
+  }
+
+ private:
+  const PlanTensor& tensor(int32_t index) const { return p_.tensors[static_cast<size_t>(index)]; }
+  bool has_tensor(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.tensors.size(); }
+  bool has_expr(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.exprs.size(); }
+  static std::string place(const Step& step) { return fmt::format("layer '{}'", shown(step.name)); }
+  static std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
+
+  Status check_texts() const;
+  Status check_exprs();
+  Status check_constants() const;
+  Status check_tensor(const PlanTensor& tensor) const;
+  Status check_tensors() const;
+  Status check_views();
+  Status check_io();
+  Status check_symbols() const;
+  Status find_writers();
+  void find_times();
+  int time_of(std::span<const int32_t> exprs) const;
+  Status check_times() const;
+  Status check_steps() const;
+  Status check_profiles() const;
+  Status check_memory() const;
+
+  const Program& p_;
+  ShapeValues shapes_;          // what is known without inputs
+  std::vector<int32_t> root_;   // by tensor: the tensor whose bytes it is
+  std::vector<int> writer_;     // by tensor: the step that writes it
+  std::vector<int> expr_time_;  // by expression: the step after which its value is known
+};
+
+Status Verifier::check_texts() const {
+  WOOTZ_RETURN_IF_ERROR(check_name("network name", p_.name, limits::kMaxNameBytes));
+  WOOTZ_RETURN_IF_ERROR(check_name("backend", p_.backend, limits::kMaxNameBytes));
+  WOOTZ_RETURN_IF_ERROR(check_name("device description", p_.device, limits::kMaxNameBytes));
+  WOOTZ_RETURN_IF_ERROR(too_many("properties", p_.properties.size(), plan_limits::kMaxProperties));
+  for (const auto& [name, value] : p_.properties) {
+    WOOTZ_RETURN_IF_ERROR(check_name("property name", name, limits::kMaxNameBytes));
+    WOOTZ_RETURN_IF_ERROR(check_name("property", value, plan_limits::kMaxTextBytes));
+  }
+  return {};
+}
+
+Status Verifier::check_exprs() {
+  WOOTZ_RETURN_IF_ERROR(too_many("shape expressions", p_.exprs.size(), plan_limits::kMaxExprs));
+  WOOTZ_RETURN_IF_ERROR(too_many("symbols", p_.symbols.size(), plan_limits::kMaxSymbols));
+  for (size_t i = 0; i < p_.exprs.size(); ++i) {
+    const ShapeExpr& e = p_.exprs[i];
+    if (e.op > ShapeOp::kMax) return corrupt("shape expression {}: operation number {}", i, static_cast<int>(e.op));
+    if (e.op == ShapeOp::kSymbol && (e.value < 0 || static_cast<size_t>(e.value) >= p_.symbols.size()))
+      return corrupt("shape expression {} uses symbol {} of {}", i, e.value, p_.symbols.size());
+    WOOTZ_RETURN_IF_ERROR(too_many("operands of a shape expression", e.operands.size(), plan_limits::kMaxExprOperands));
+    const bool leaf = e.op == ShapeOp::kConst || e.op == ShapeOp::kSymbol;
+    const bool chain = e.op == ShapeOp::kAdd || e.op == ShapeOp::kMul || e.op == ShapeOp::kMin || e.op == ShapeOp::kMax;
+    if (leaf ? !e.operands.empty() : chain ? e.operands.size() < 2 : e.operands.size() != 2)
+      return corrupt("shape expression {} has {} operands", i, e.operands.size());
+    for (const int32_t operand : e.operands)
+      if (operand < 0 || static_cast<size_t>(operand) >= i)
+        return corrupt("shape expression {} uses expression {}, which is not defined before it", i, operand);
+  }
+  const std::vector<int64_t> none(p_.symbols.size(), -1);
+  if (Status status = evaluate_shapes(p_, none, &shapes_); !status.ok())
+    return corrupt("the shapes of the program: {}", status.message());
+  return {};
+}
+
+Status Verifier::check_constants() const {
+  WOOTZ_RETURN_IF_ERROR(too_many("constants", p_.constants.size(), plan_limits::kMaxConstants));
+  for (const PlanConstant& c : p_.constants) {
+    WOOTZ_RETURN_IF_ERROR(check_name("constant name", c.name, limits::kMaxNameBytes));
+    const std::string where = fmt::format("constant '{}'", shown(c.name));
+    if (dtype_bits(c.dtype) == 0)
+      return corrupt("{}: no element type has the number {}", where, static_cast<int>(c.dtype));
+    if (c.layout > Layout::kOpaque) return corrupt("{}: layout number {}", where, static_cast<int>(c.layout));
+    if (Result<int64_t> volume = checked_volume(c.dims.span()); !volume.ok()) return volume.status().with_prefix(where);
+    if (c.layout == Layout::kOpaque) {
+      WOOTZ_RETURN_IF_ERROR(too_many("bytes of a packed constant", c.bytes, plan_limits::kMaxBlobBytes));
+    } else if (const size_t want = layout_bytes(c.layout, c.dtype, c.dims); c.bytes != want) {
+      return corrupt("{} has {} bytes, {} {} in layout {} takes {}", where, c.bytes, dtype_name(c.dtype),
+                     c.dims.to_string(), layout_name(c.layout), want);
+    }
+    if (c.bytes != 0 && c.data == nullptr) return corrupt("{} has no data", where);
+  }
+  return {};
+}
+
+Status Verifier::check_tensor(const PlanTensor& t) const {
+  if (dtype_bits(t.dtype) == 0) return corrupt("no element type has the number {}", static_cast<int>(t.dtype));
+  if (t.layout > Layout::kOpaque) return corrupt("layout number {}", static_cast<int>(t.layout));
+  if (t.kind > TensorKind::kShape) return corrupt("tensor kind number {}", static_cast<int>(t.kind));
+  if (t.layout == Layout::kOpaque && t.kind != TensorKind::kConstant)
+    return corrupt("only constants can be packed by a kernel");
+  if (t.dims.size() > static_cast<size_t>(limits::kMaxRank))
+    return make_error(Code::kResourceExhausted, "rank {}, the limit is {}", t.dims.size(), limits::kMaxRank);
+  for (const int32_t e : t.dims) {
+    if (!has_expr(e)) return corrupt("shape expression {} of {}", e, p_.exprs.size());
+    const auto i = static_cast<size_t>(e);
+    if (shapes_.known[i] && shapes_.values[i] < 0) return corrupt("extent {} is negative", shapes_.values[i]);
+  }
+  if (t.kind != TensorKind::kShape && !t.values.empty())
+    return corrupt("{} values of no shape tensor", t.values.size());
+  const std::optional<Dims> dims = tensor_dims(t, shapes_);
+  if (dims) {
+    if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok()) return volume.status();
+    if (layout_bytes(t.layout, t.dtype, *dims) == SIZE_MAX)
+      return corrupt("{} {} in layout {}: the size overflows", dtype_name(t.dtype), dims->to_string(),
+                     layout_name(t.layout));
+  }
+  if (t.kind == TensorKind::kShape) {
+    if (t.layout != Layout::kLinear) return corrupt("a shape tensor in layout {}", layout_name(t.layout));
+    WOOTZ_RETURN_IF_ERROR(
+        too_many("values of a shape tensor", t.values.size(), static_cast<size_t>(limits::kMaxShapeValues)));
+    for (const int32_t e : t.values)
+      if (!has_expr(e)) return corrupt("shape expression {} of {}", e, p_.exprs.size());
+    if (!dims || static_cast<size_t>(dims->volume()) != t.values.size())
+      return corrupt("{} values for a shape tensor of shape {}", t.values.size(), dims ? dims->to_string() : "unknown");
+  }
+  if (t.kind == TensorKind::kConstant) {
+    if (t.constant < 0 || static_cast<size_t>(t.constant) >= p_.constants.size())
+      return corrupt("constant {} of {}", t.constant, p_.constants.size());
+    const PlanConstant& c = p_.constants[static_cast<size_t>(t.constant)];
+    if (t.dtype != c.dtype || t.layout != c.layout || !dims || !(*dims == c.dims))
+      return corrupt("is {} {} {}, its constant '{}' is {} {} {}", dtype_name(t.dtype),
+                     dims ? dims->to_string() : "of unknown shape", layout_name(t.layout), shown(c.name),
+                     dtype_name(c.dtype), c.dims.to_string(), layout_name(c.layout));
+  }
+  return {};
+}
+
+Status Verifier::check_tensors() const {
+  WOOTZ_RETURN_IF_ERROR(too_many("tensors", p_.tensors.size(), plan_limits::kMaxTensors));
+  for (const PlanTensor& t : p_.tensors) {
+    WOOTZ_RETURN_IF_ERROR(check_name("tensor name", t.name, limits::kMaxNameBytes));
+    if (Status status = check_tensor(t); !status.ok()) return status.with_prefix(place(t));
+  }
+  return {};
+}
+
+Status Verifier::check_views() {
+  root_.assign(p_.tensors.size(), -1);
+  for (size_t t = 0; t < p_.tensors.size(); ++t) {
+    int32_t at = static_cast<int32_t>(t);
+    for (size_t depth = 0; tensor(at).kind == TensorKind::kView; ++depth) {
+      const PlanTensor& view = tensor(at);
+      if (depth >= plan_limits::kMaxViewDepth)
+        return corrupt("{}: a cycle of views, or more than {} of them", place(p_.tensors[t]),
+                       plan_limits::kMaxViewDepth);
+      if (!has_tensor(view.view_of))
+        return corrupt("{} views tensor {} of {}", place(view), view.view_of, p_.tensors.size());
+      const PlanTensor& source = tensor(view.view_of);
+      if (view.dtype != source.dtype || view.layout != Layout::kLinear || source.layout != Layout::kLinear)
+        return corrupt("{} ({} {}) cannot view {} ({} {})", place(view), dtype_name(view.dtype),
+                       layout_name(view.layout), place(source), dtype_name(source.dtype), layout_name(source.layout));
+      const std::optional<Dims> to = tensor_dims(view, shapes_), from = tensor_dims(source, shapes_);
+      if (to && from && to->volume() != from->volume())
+        return corrupt("{} of shape {} cannot view {} of shape {}", place(view), to->to_string(), place(source),
+                       from->to_string());
+      at = view.view_of;
+    }
+    root_[t] = at;
+  }
+  return {};
+}
+
+// Every tensor the user binds is in the lists exactly once, and the lists hold nothing else.
+Status Verifier::check_io() {
+  std::vector<uint8_t> listed(p_.tensors.size(), 0);
+  const auto check = [&](const std::vector<IoTensor>& list, TensorKind kind, const char* what) -> Status {
+    WOOTZ_RETURN_IF_ERROR(too_many("network inputs or outputs", list.size(), p_.tensors.size()));
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!has_tensor(list[i].tensor))
+        return corrupt("network {} {} is tensor {} of {}", what, i, list[i].tensor, p_.tensors.size());
+      const PlanTensor& t = tensor(list[i].tensor);
+      if (t.kind != kind) return corrupt("network {} {}: {} is none", what, i, place(t));
+      if (std::exchange(listed[static_cast<size_t>(list[i].tensor)], 1))
+        return corrupt("network {} {}: {} is listed twice", what, i, place(t));
+    }
+    return {};
+  };
+  WOOTZ_RETURN_IF_ERROR(check(p_.inputs, TensorKind::kInput, "input"));
+  WOOTZ_RETURN_IF_ERROR(check(p_.outputs, TensorKind::kOutput, "output"));
+  for (size_t t = 0; t < p_.tensors.size(); ++t) {
+    const TensorKind kind = p_.tensors[t].kind;
+    if ((kind == TensorKind::kInput || kind == TensorKind::kOutput) && !listed[t])
+      return corrupt("{} is an input or output of the network, but not listed", place(p_.tensors[t]));
+  }
+  return {};
+}
+
+Status Verifier::check_symbols() const {
+  std::vector<uint8_t> holds_values(p_.tensors.size(), 0);
+  for (const IoTensor& io : p_.inputs)
+    if (io.is_shape_tensor) holds_values[static_cast<size_t>(io.tensor)] = 1;
+  for (const PlanSymbol& symbol : p_.symbols) {
+    WOOTZ_RETURN_IF_ERROR(check_name("symbol name", symbol.name, limits::kMaxNameBytes));
+    const std::string where = fmt::format("symbol '{}'", shown(symbol.name));
+    if (symbol.source > SymbolSource::kDataDependent)
+      return corrupt("{}: source number {}", where, static_cast<int>(symbol.source));
+    if (!has_tensor(symbol.tensor))
+      return corrupt("{} belongs to tensor {} of {}", where, symbol.tensor, p_.tensors.size());
+    const PlanTensor& t = tensor(symbol.tensor);
+    const bool value = symbol.source == SymbolSource::kInputValue;
+    const int64_t bound = value ? limits::kMaxShapeValues : static_cast<int64_t>(t.dims.size());
+    if (symbol.axis < 0 || symbol.axis >= bound)
+      return corrupt("{} is {} {} of {}, beyond {}", where, value ? "element" : "dimension", symbol.axis, place(t),
+                     bound);
+    if (symbol.source != SymbolSource::kDataDependent && t.kind != TensorKind::kInput)
+      return corrupt("{} comes from {}, which is no network input", where, place(t));
+    if (value && (!holds_values[static_cast<size_t>(symbol.tensor)] || !is_integer(t.dtype)))
+      return corrupt("{} is a value of {}, which is no integer input shape tensor", where, place(t));
+  }
+  return {};
+}
+
+Status Verifier::find_writers() {
+  WOOTZ_RETURN_IF_ERROR(too_many("layers", p_.steps.size(), plan_limits::kMaxSteps));
+  writer_.assign(p_.tensors.size(), kNever);
+  for (size_t s = 0; s < p_.steps.size(); ++s) {
+    const Step& step = p_.steps[s];
+    WOOTZ_RETURN_IF_ERROR(check_name("layer name", step.name, limits::kMaxNameBytes));
+    for (const auto* list : {&step.inputs, &step.outputs}) {
+      if (list->size() > static_cast<size_t>(limits::kMaxInputsPerNode))
+        return make_error(Code::kResourceExhausted, "{}: {} operands, the limit is {}", place(step), list->size(),
+                          limits::kMaxInputsPerNode);
+      for (const int32_t t : *list)
+        if (t != -1 && !has_tensor(t))
+          return corrupt("{}: operand is tensor {} of {}", place(step), t, p_.tensors.size());
+    }
+    for (const int32_t t : step.outputs) {
+      if (t < 0) continue;
+      const TensorKind kind = tensor(t).kind;
+      if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput)
+        return corrupt("{} writes {}, which no layer may write", place(step), place(tensor(t)));
+      int& writer = writer_[static_cast<size_t>(t)];
+      if (writer != kNever)
+        return corrupt("{} writes {}, which {} has written", place(step), place(tensor(t)),
+                       place(p_.steps[static_cast<size_t>(writer)]));
+      writer = static_cast<int>(s);
+    }
+  }
+  return {};
+}
+
+void Verifier::find_times() {
+  expr_time_.assign(p_.exprs.size(), kAlways);
+  for (size_t i = 0; i < p_.exprs.size(); ++i) {
+    const ShapeExpr& e = p_.exprs[i];
+    if (e.op == ShapeOp::kSymbol) {
+      const PlanSymbol& symbol = p_.symbols[static_cast<size_t>(e.value)];
+      if (symbol.source == SymbolSource::kDataDependent) expr_time_[i] = writer_[static_cast<size_t>(symbol.tensor)];
+    }
+    for (const int32_t operand : e.operands)
+      expr_time_[i] = std::max(expr_time_[i], expr_time_[static_cast<size_t>(operand)]);
+  }
+}
+
+int Verifier::time_of(std::span<const int32_t> exprs) const {
+  int time = kAlways;
+  for (const int32_t e : exprs) time = std::max(time, expr_time_[static_cast<size_t>(e)]);
+  return time;
+}
+
+// Bytes and extents of everything that a step reads are there before it; extents of what it writes, with it.
+Status Verifier::check_times() const {
+  for (const IoTensor& io : p_.inputs)
+    if (time_of(tensor(io.tensor).dims) != kAlways)
+      return corrupt("{}: the shape of an input depends on a layer's result", place(tensor(io.tensor)));
+  for (const IoTensor& io : p_.outputs)
+    if (writer_[static_cast<size_t>(io.tensor)] == kNever)
+      return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
+  for (size_t s = 0; s < p_.steps.size(); ++s) {
+    const Step& step = p_.steps[s];
+    const int now = static_cast<int>(s);
+    for (const int32_t t : step.inputs) {
+      if (t < 0) continue;
+      const auto root = static_cast<size_t>(root_[static_cast<size_t>(t)]);
+      const PlanTensor& bytes = p_.tensors[root];
+      const bool made = bytes.kind == TensorKind::kIntermediate || bytes.kind == TensorKind::kOutput;
+      const int time = made ? writer_[root] : bytes.kind == TensorKind::kShape ? time_of(bytes.values) : kAlways;
+      if (time >= now)
+        return corrupt("{} reads {}, which {}", place(step), place(tensor(t)),
+                       time == kNever ? "nothing writes" : "is made only later");
+      if (time_of(tensor(t).dims) >= now || time_of(bytes.dims) >= now)
+        return corrupt("{} reads {}, whose shape is known only later", place(step), place(tensor(t)));
+    }
+    for (const int32_t t : step.outputs)
+      if (t >= 0 && time_of(tensor(t).dims) > now)
+        return corrupt("{} writes {}, whose shape is known only later", place(step), place(tensor(t)));
+  }
+  return {};
+}
+
+Status Verifier::check_steps() const {
+  for (const Step& step : p_.steps) {
+    WOOTZ_RETURN_IF_ERROR(too_many("names behind a layer", step.provenance.size(), plan_limits::kMaxProvenance));
+    for (const std::string& name : step.provenance)
+      WOOTZ_RETURN_IF_ERROR(check_name("provenance", name, limits::kMaxNameBytes));
+    if (step.tactic.provider.empty() || step.tactic.kernel.empty()) return corrupt("{} has no tactic", place(step));
+    WOOTZ_RETURN_IF_ERROR(check_name("tactic source", step.tactic.provider, limits::kMaxNameBytes));
+    WOOTZ_RETURN_IF_ERROR(check_name("kernel", step.tactic.kernel, limits::kMaxNameBytes));
+    WOOTZ_RETURN_IF_ERROR(check_name("tactic configuration", step.tactic.config, plan_limits::kMaxTextBytes));
+    if (step.workspace > plan_limits::kMaxBlobBytes)
+      return make_error(Code::kResourceExhausted, "{}: {} bytes of workspace, the limit is {}", place(step),
+                        step.workspace, plan_limits::kMaxBlobBytes);
+    if (Status status = verify_problem(p_, step, shapes_); !status.ok()) return status.with_prefix(place(step));
+  }
+  return {};
+}
+
+Status Verifier::check_profiles() const {
+  WOOTZ_RETURN_IF_ERROR(
+      too_many("optimization profiles", p_.profiles.size(), static_cast<size_t>(limits::kMaxProfiles)));
+  if (p_.profiles.empty()) return corrupt("no optimization profile");
+  for (size_t k = 0; k < p_.profiles.size(); ++k) {
+    const std::vector<SymbolRange>& ranges = p_.profiles[k].symbols;
+    if (ranges.size() != p_.symbols.size())
+      return corrupt("profile {} has {} ranges for {} symbols", k, ranges.size(), p_.symbols.size());
+    for (size_t s = 0; s < ranges.size(); ++s) {
+      const SymbolRange& r = ranges[s];
+      const SymbolSource source = p_.symbols[s].source;
+      const bool extent = source == SymbolSource::kInputDim;
+      const bool good =
+          source == SymbolSource::kDataDependent
+              ? r.min == -1 && r.opt == -1 && r.max == -1
+              : r.min <= r.opt && r.opt <= r.max && !(extent && (r.min < 0 || r.max > limits::kMaxElements));
+      if (!good)
+        return corrupt("profile {}: symbol '{}' has the range {} <= {} <= {}", k, shown(p_.symbols[s].name), r.min,
+                       r.opt, r.max);
+    }
+  }
+  return {};
+}
+
+// The sizes of static tensors were proven one by one; all of them together fit the address arithmetic of the planner.
+Status Verifier::check_memory() const {
+  size_t total = 0;
+  for (const PlanTensor& t : p_.tensors) {
+    const std::optional<Dims> dims = tensor_dims(t, shapes_);
+    if (!dims || t.kind != TensorKind::kIntermediate) continue;
+    if (__builtin_add_overflow(total, layout_bytes(t.layout, t.dtype, *dims), &total) ||
+        total > plan_limits::kMaxArenaBytes)
+      return make_error(Code::kResourceExhausted, "{}: activations of more than {} bytes", place(t),
+                        plan_limits::kMaxArenaBytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status verify_program(const Program& program) {
+  Status status = Verifier(program).run();
+  return status.ok() ? status : status.with_prefix("plan");
+}
+
+}  // namespace wootz
