@@ -121,14 +121,16 @@ void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scop
     if (slot == nullptr || (slot->value == nullptr && !slot->poisoned)) {
       report(place,
              invalid_argument("output '{}' of its function is not defined in it", printable(function.output(i))));
-      slot = nullptr;
+      continue;
     }
-    bind_output(place, i, slot == nullptr ? Slot::poison() : *slot, scope);
+    if (slot->poisoned) continue;
+    bind_output(place, i, *slot, scope);
     // A value made in the body goes by its name outside.
-    Value* value = slot == nullptr ? nullptr : slot->value;
-    if (value != nullptr && value->kind() != ValueKind::kInput && value->name().starts_with(inner.path))
+    Value* value = slot->value;
+    if (value->kind() != ValueKind::kInput && value->name().starts_with(inner.path))
       name_value(value, place.node.output(i), frame);
   }
+  poison_outputs(place, scope, frame);  // those that are not defined by now
 }
 
 }  // namespace wootz::importer

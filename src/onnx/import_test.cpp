@@ -60,6 +60,26 @@ TEST(Import, DynamicDimensionsBecomeSymbols) {
   EXPECT_EQ(imported.graph->symbols()[0].value_id, imported.graph->inputs()[0]->id());
 }
 
+TEST(Import, SymbolNamesAreDistinct) {
+  ModelProto model = model_for_test();
+  add_input(model.mutable_graph(), "a", {"b_dim0"});
+  add_input(model.mutable_graph(), "b", {""});
+  add_output(model.mutable_graph(), "a");
+  const ImportedForTest imported = import_for_test(model);
+  ASSERT_EQ(imported.graph->symbols().size(), 2u);
+  EXPECT_NE(imported.graph->symbols()[0].name, imported.graph->symbols()[1].name);
+}
+
+TEST(Import, MessagesAreFitForATerminal) {
+  ModelProto model = model_for_test();
+  add_input(model.mutable_graph(), "x", {"2"});
+  add_node(model.mutable_graph(), "No\x1b[31mOp", {"x\r"}, {"y"}, "evil\nname");
+  add_output(model.mutable_graph(), "y");
+  const ImportedForTest imported = import_for_test(model);
+  ASSERT_FALSE(imported.problems.empty());
+  for (const char c : imported.status.message()) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
+}
+
 TEST(Import, ListedInitializersAreConstants) {
   ModelProto model = model_for_test();
   GraphProto* graph = model.mutable_graph();

@@ -128,7 +128,7 @@ class Importer {
   std::unordered_map<std::string, Dim> dim_params_;
   std::unordered_map<const ::onnx::GraphProto*, std::unordered_map<std::string_view, const ::onnx::ValueInfoProto*>>
       declared_;
-  std::set<std::string> node_names_;
+  std::set<std::string> node_names_, symbol_names_;
   std::set<int> failed_nodes_;
   int top_node_ = -1;
   int64_t node_count_ = 0;

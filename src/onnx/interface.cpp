@@ -68,6 +68,7 @@ Result<Shape> Importer::read_shape(const ::onnx::TensorShapeProto& proto, const 
     }
     Symbol symbol;
     symbol.name = shared ? printable(name) : name;
+    while (shared_names && !symbol_names_.insert(symbol.name).second) symbol.name += '_';
     symbol.kind = shared_names ? SymbolKind::kInputDim : SymbolKind::kDataDependent;
     symbol.value_id = shared_names ? value.id() : -1;
     symbol.index = i;

@@ -19,6 +19,7 @@ constexpr size_t kShown = 5;
 
 void Problems::add(ImportProblem problem) {
   ++count_;
+  problem.reason = printable_message(problem.reason);  // it may quote names of the model
   if (list_.size() < std::max<size_t>(keep_, 1)) list_.push_back(std::move(problem));
 }
 

@@ -8,6 +8,7 @@ namespace wootz::importer {
 namespace {
 
 constexpr size_t kShown = 160;
+constexpr size_t kMessage = 4096;
 
 // Length of the well-formed UTF-8 character at the start of `s`; 0 when there is none.
 size_t character(std::string_view s) {
@@ -44,6 +45,11 @@ std::string escaped(std::string_view s) {
   return out;
 }
 
+std::string shortened(std::string_view text, size_t most) {
+  if (text.size() <= most) return escaped(text);
+  return escaped(text.substr(0, most / 2)) + "..." + escaped(text.substr(text.size() - most / 2));
+}
+
 }  // namespace
 
 bool is_clean_name(std::string_view name) {
@@ -55,9 +61,8 @@ bool is_clean_name(std::string_view name) {
   return true;
 }
 
-std::string printable(std::string_view name) {
-  if (name.size() <= kShown) return escaped(name);
-  return escaped(name.substr(0, kShown / 2)) + "..." + escaped(name.substr(name.size() - kShown / 2));
-}
+std::string printable(std::string_view name) { return shortened(name, kShown); }
+
+std::string printable_message(std::string_view text) { return shortened(text, kMessage); }
 
 }  // namespace wootz::importer

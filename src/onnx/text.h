@@ -10,5 +10,7 @@ namespace wootz::importer {
 bool is_clean_name(std::string_view name);
 // For messages: control characters and malformed bytes as \xNN, long names cut in the middle.
 std::string printable(std::string_view name);
+// The same for a whole message: escaped, and cut at a few thousand bytes.
+std::string printable_message(std::string_view text);
 
 }  // namespace wootz::importer
