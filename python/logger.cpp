@@ -1,0 +1,112 @@
+// Logger, progress monitor, profiler, error recorder, output allocator: what Python code may implement.
+#include <nanobind/trampoline.h>
+
+#include <cstdio>
+
+#include "casters.h"
+
+using namespace nvinfer1;
+
+namespace wootz_python {
+namespace {
+
+// Errors raised by a callback are shown, and must not travel through the library.
+template <typename F>
+void guarded(F&& call) noexcept {
+  nb::gil_scoped_acquire gil;
+  try {
+    call();
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("wootz callback");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "wootz callback: %s\n", error.what());
+  }
+}
+
+struct PyLogger : ILogger {
+  NB_TRAMPOLINE(ILogger);
+  void log(Severity severity, const char* message) noexcept override {
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("log");
+      nb::detail::ticket nb_ticket(nb_trampoline, "log", kHash, true);
+      nb_trampoline.base().attr(nb_ticket.key)(severity, message);
+    });
+  }
+};
+
+// Prints messages at least as severe as `least`, as TensorRT's own Logger does.
+class StderrLogger final : public ILogger {
+ public:
+  explicit StderrLogger(Severity least) : least(least) {}
+  void log(Severity severity, const char* message) noexcept override {
+    static const char* const kNames[] = {"F", "E", "W", "I", "V"};
+    if (severity > least) return;
+    std::fprintf(stderr, "[wootz] [%s] %s\n", kNames[static_cast<int>(severity)], message);
+  }
+  Severity least;
+};
+
+struct PyProgressMonitor : IProgressMonitor {
+  NB_TRAMPOLINE(IProgressMonitor);
+  void phaseStart(const char* phase, const char* parent, int32_t steps) noexcept override {
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("phase_start");
+      nb::detail::ticket t(nb_trampoline, "phase_start", kHash, true);
+      nb_trampoline.base().attr(t.key)(phase, parent == nullptr ? nb::object(nb::none()) : nb::object(nb::str(parent)), steps);
+    });
+  }
+  bool stepComplete(const char* phase, int32_t step) noexcept override {
+    bool go_on = true;
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("step_complete");
+      nb::detail::ticket t(nb_trampoline, "step_complete", kHash, true);
+      go_on = nb::cast<bool>(nb_trampoline.base().attr(t.key)(phase, step));
+    });
+    return go_on;
+  }
+  void phaseFinish(const char* phase) noexcept override {
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("phase_finish");
+      nb::detail::ticket t(nb_trampoline, "phase_finish", kHash, true);
+      nb_trampoline.base().attr(t.key)(phase);
+    });
+  }
+};
+
+struct PyProfiler : IProfiler {
+  NB_TRAMPOLINE(IProfiler);
+  void reportLayerTime(const char* layer, float ms) noexcept override {
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("report_layer_time");
+      nb::detail::ticket t(nb_trampoline, "report_layer_time", kHash, true);
+      nb_trampoline.base().attr(t.key)(layer, ms);
+    });
+  }
+};
+
+}  // namespace
+
+void bind_logger(nb::module_& m) {
+  nb::class_<ILogger, PyLogger> base(m, "ILogger");
+  nb::enum_<ILogger::Severity>(base, "Severity", nb::is_arithmetic())
+      .value("INTERNAL_ERROR", ILogger::Severity::kINTERNAL_ERROR)
+      .value("ERROR", ILogger::Severity::kERROR)
+      .value("WARNING", ILogger::Severity::kWARNING)
+      .value("INFO", ILogger::Severity::kINFO)
+      .value("VERBOSE", ILogger::Severity::kVERBOSE)
+      .export_values();
+  base.def(nb::init<>()).def("log", &ILogger::log, nb::arg("severity"), nb::arg("msg"));
+  nb::class_<StderrLogger, ILogger>(m, "Logger")
+      .def(nb::init<ILogger::Severity>(), nb::arg("min_severity") = ILogger::Severity::kWARNING)
+      .def_rw("min_severity", &StderrLogger::least);
+  nb::class_<IProgressMonitor, PyProgressMonitor>(m, "IProgressMonitor")
+      .def(nb::init<>())
+      .def("phase_start", &IProgressMonitor::phaseStart)
+      .def("step_complete", &IProgressMonitor::stepComplete)
+      .def("phase_finish", &IProgressMonitor::phaseFinish);
+  nb::class_<IProfiler, PyProfiler>(m, "IProfiler")
+      .def(nb::init<>())
+      .def("report_layer_time", &IProfiler::reportLayerTime);
+}
+
+}  // namespace wootz_python

@@ -1,0 +1,47 @@
+// The extension module _wootz: TensorRT's Python names over the C++ API. One file a topic.
+#include "casters.h"
+
+namespace wootz_python {
+
+nvinfer1::DataType to_data_type(nb::dlpack::dtype dtype, const char* what) {
+  using nvinfer1::DataType;
+  const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
+  if (dtype.lanes == 1) {
+    if (code == nb::dlpack::dtype_code::Float && dtype.bits == 32) return DataType::kFLOAT;
+    if (code == nb::dlpack::dtype_code::Float && dtype.bits == 16) return DataType::kHALF;
+    if (code == nb::dlpack::dtype_code::Bfloat && dtype.bits == 16) return DataType::kBF16;
+    if (code == nb::dlpack::dtype_code::Int && dtype.bits == 8) return DataType::kINT8;
+    if (code == nb::dlpack::dtype_code::Int && dtype.bits == 32) return DataType::kINT32;
+    if (code == nb::dlpack::dtype_code::Int && dtype.bits == 64) return DataType::kINT64;
+    if (code == nb::dlpack::dtype_code::UInt && dtype.bits == 8) return DataType::kUINT8;
+    if (code == nb::dlpack::dtype_code::Bool) return DataType::kBOOL;
+  }
+  throw nb::type_error(what);
+}
+
+nvinfer1::Weights to_weights(nb::handle array) {
+  if (array.is_none()) return {nvinfer1::DataType::kFLOAT, nullptr, 0};
+  if (nb::hasattr(array, "_weights_array")) array = nb::object(array.attr("_weights_array"));
+  HostArray view;
+  if (!nb::try_cast<HostArray>(array, view)) throw nb::type_error("weights must be a C-contiguous numpy array");
+  return {to_data_type(view.dtype(), "weights of this dtype are not supported"), view.data(),
+          static_cast<int64_t>(view.size())};
+}
+
+void keep_array(nb::handle owner, nb::handle array) {
+  if (!array.is_none()) nb::detail::keep_alive(owner, array);
+}
+
+}  // namespace wootz_python
+
+NB_MODULE(_wootz, m) {
+  nb::set_leak_warnings(false);  // objects alive at interpreter exit are the user's business
+  wootz_python::bind_enums(m);
+  wootz_python::bind_logger(m);
+  wootz_python::bind_network(m);
+  wootz_python::bind_layers(m);
+  wootz_python::bind_builder(m);
+  wootz_python::bind_parser(m);
+  wootz_python::bind_runtime(m);
+  m.attr("__tensorrt_version__") = nb::make_tuple(NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH);
+}

@@ -1,0 +1,71 @@
+// The ONNX parser.
+#include "NvOnnxParser.h"
+#include "casters.h"
+#include "wootz/extensions.h"
+
+using namespace nvinfer1;
+using nvonnxparser::IParser;
+using nvonnxparser::IParserError;
+
+namespace wootz_python {
+
+void bind_parser(nb::module_& m) {
+  nb::enum_<nvonnxparser::ErrorCode>(m, "ErrorCodeParser", nb::is_arithmetic())
+      .value("SUCCESS", nvonnxparser::ErrorCode::kSUCCESS)
+      .value("INTERNAL_ERROR", nvonnxparser::ErrorCode::kINTERNAL_ERROR)
+      .value("MEM_ALLOC_FAILED", nvonnxparser::ErrorCode::kMEM_ALLOC_FAILED)
+      .value("MODEL_DESERIALIZE_FAILED", nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED)
+      .value("INVALID_VALUE", nvonnxparser::ErrorCode::kINVALID_VALUE)
+      .value("INVALID_GRAPH", nvonnxparser::ErrorCode::kINVALID_GRAPH)
+      .value("INVALID_NODE", nvonnxparser::ErrorCode::kINVALID_NODE)
+      .value("UNSUPPORTED_GRAPH", nvonnxparser::ErrorCode::kUNSUPPORTED_GRAPH)
+      .value("UNSUPPORTED_NODE", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE)
+      .value("UNSUPPORTED_NODE_ATTR", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_ATTR)
+      .value("UNSUPPORTED_NODE_INPUT", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_INPUT)
+      .value("UNSUPPORTED_NODE_DATATYPE", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DATATYPE)
+      .value("UNSUPPORTED_NODE_DYNAMIC", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DYNAMIC)
+      .value("UNSUPPORTED_NODE_SHAPE", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_SHAPE)
+      .value("REFIT_FAILED", nvonnxparser::ErrorCode::kREFIT_FAILED);
+  nb::class_<IParserError>(m, "ParserError")
+      .def("code", &IParserError::code)
+      .def("desc", &IParserError::desc)
+      .def("node", &IParserError::node)
+      .def("node_name", &IParserError::nodeName)
+      .def("node_operator", &IParserError::nodeOperator)
+      .def("__str__", [](const IParserError& e) {
+        std::string text = e.desc() == nullptr ? "" : e.desc();
+        return text;
+      });
+  nb::class_<IParser>(m, "OnnxParser")
+      .def_static("_create",
+                  [](INetworkDefinition& network, ILogger& logger) -> IParser* {
+                    IParser* parser = nvonnxparser::createParser(network, logger);
+                    if (parser == nullptr) throw nb::type_error("the parser could not be created: see the log");
+                    return parser;
+                  },
+                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>())
+      .def("parse",
+           [](IParser& p, nb::bytes model, const char* path) {
+             nb::gil_scoped_release release;
+             return p.parse(model.c_str(), model.size(), path);
+           },
+           nb::arg("model"), nb::arg("path").none() = nb::none())
+      .def("parse_from_file",
+           [](IParser& p, const char* path) {
+             nb::gil_scoped_release release;
+             return p.parseFromFile(path, 0);
+           },
+           nb::arg("model"))
+      .def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"))
+      .def_prop_ro("num_errors", &IParser::getNbErrors)
+      .def("get_error", &IParser::getError, nb::arg("index"), nb::rv_policy::reference_internal)
+      .def("clear_errors", &IParser::clearErrors)
+      .def("set_option",
+           [](IParser& p, const char* key, const char* value) {
+             if (wootz_parser_set_option(&p, key, value) != 0)
+               throw nb::value_error((std::string("no parser option '") + key + "', or not with that value").c_str());
+           },
+           nb::arg("key"), nb::arg("value"));
+}
+
+}  // namespace wootz_python

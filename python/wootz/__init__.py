@@ -1,0 +1,49 @@
+"""Wootz: an open inference optimizer and runtime behind TensorRT's API.
+
+`import wootz as trt` runs TensorRT's Python programs; on a CPU engine addresses are host addresses (numpy's
+`array.ctypes.data`) and the stream handle is 0. `wootz.infer` and `wootz.build` do the usual with numpy in one call.
+"""
+from . import _wootz
+from ._wootz import *  # noqa: F401,F403
+from ._wootz import DataType
+from ._numpy import infer, nptype, volume  # noqa: F401
+from ._build import build, BuildError  # noqa: F401
+
+__version__ = ".".join(str(n) for n in _wootz.__tensorrt_version__)
+
+# TensorRT's classes are called to be made; here a factory of the extension makes them.
+_BuilderType, _RuntimeType, _ParserType = _wootz.Builder, _wootz.Runtime, _wootz.OnnxParser
+
+
+def Builder(logger):  # noqa: N802
+    """A builder that logs to `logger`, which it keeps alive."""
+    return _BuilderType._create(logger)
+
+
+def Runtime(logger):  # noqa: N802
+    """A runtime that logs to `logger`, which it keeps alive."""
+    return _RuntimeType._create(logger)
+
+
+def OnnxParser(network, logger):  # noqa: N802
+    """A parser that fills `network`."""
+    return _ParserType._create(network, logger)
+
+
+float32, float16, bfloat16 = DataType.FLOAT, DataType.HALF, DataType.BF16
+int8, uint8, int32, int64, int4 = DataType.INT8, DataType.UINT8, DataType.INT32, DataType.INT64, DataType.INT4
+bool = DataType.BOOL  # noqa: A001
+fp8, fp4, e8m0 = DataType.FP8, DataType.FP4, DataType.E8M0
+
+
+def _context_managers():
+    # TensorRT's scripts say `with trt.Builder(logger) as builder`; the objects are freed by Python as usual.
+    names = ("Builder", "Runtime", "OnnxParser", "INetworkDefinition", "IBuilderConfig", "ICudaEngine", "IExecutionContext",
+             "IHostMemory")
+    for name in names:
+        cls = getattr(_wootz, name)
+        cls.__enter__ = lambda self: self
+        cls.__exit__ = lambda self, *_: None
+
+
+_context_managers()

@@ -1,0 +1,44 @@
+"""ONNX to plan in one call."""
+import os
+
+from . import _wootz
+
+
+class BuildError(RuntimeError):
+    """The model could not be read or built; the message lists every problem."""
+
+
+def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None):
+    """Builds a plan from an ONNX model (path or bytes) and returns it as bytes.
+
+    shapes: {input: (min, opt, max)} for the inputs with dynamic dimensions, or a list of such dictionaries, one per
+    optimization profile. options: see IBuilderConfig.set_option. timing_cache: bytes of an earlier cache.
+    """
+    logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
+    builder = _wootz.Builder._create(logger)
+    network = builder.create_network(0)
+    parser = _wootz.OnnxParser._create(network, logger)
+    for key, value in (parser_options or {}).items():
+        parser.set_option(key, value)
+    if isinstance(model, (str, os.PathLike)):
+        parsed = parser.parse_from_file(os.fspath(model))
+    else:
+        parsed = parser.parse(bytes(model))
+    if not parsed:
+        problems = [str(parser.get_error(i)) for i in range(parser.num_errors)]
+        raise BuildError("the model cannot be read:\n" + "\n".join(problems))
+    config = builder.create_builder_config()
+    for key, value in (options or {}).items():
+        config.set_option(key, value)
+    profiles = shapes if isinstance(shapes, (list, tuple)) else [shapes] if shapes else []
+    for ranges in profiles:
+        profile = builder.create_optimization_profile()
+        for name, (low, opt, high) in ranges.items():
+            profile.set_shape(name, low, opt, high)
+        config.add_optimization_profile(profile)
+    if timing_cache is not None:
+        config.set_timing_cache(config.create_timing_cache(timing_cache), False)
+    plan = builder.build_serialized_network(network, config)
+    if plan is None:
+        raise BuildError("the build failed: see the log")
+    return bytes(plan)
