@@ -29,7 +29,7 @@ nvinfer1::Weights to_weights(nb::handle array) {
 }
 
 void keep_array(nb::handle owner, nb::handle array) {
-  if (!array.is_none()) nb::detail::keep_alive(owner, array);
+  if (!array.is_none()) nb::keep_alive_obj(owner, array);
 }
 
 }  // namespace wootz_python
