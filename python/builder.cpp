@@ -28,7 +28,6 @@ int host_memory_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot host_memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(host_memory_buffer)}, {0, nullptr}};
 
-
 }  // namespace
 
 void bind_builder(nb::module_& m) {
@@ -44,27 +43,37 @@ void bind_builder(nb::module_& m) {
       .def("reset", &ITimingCache::reset);
 
   nb::class_<IOptimizationProfile>(m, "IOptimizationProfile")
-      .def("set_shape",
-           [](IOptimizationProfile& p, const char* input, const Dims& min, const Dims& opt, const Dims& max) {
-             const bool ok = p.setDimensions(input, OptProfileSelector::kMIN, min) &&
-                             p.setDimensions(input, OptProfileSelector::kOPT, opt) &&
-                             p.setDimensions(input, OptProfileSelector::kMAX, max);
-             if (!ok) throw nb::value_error((std::string("profile: the shapes of '") + input + "' do not satisfy min <= opt <= max").c_str());
-           }, nb::arg("input"), nb::arg("min"), nb::arg("opt"), nb::arg("max"))
-      .def("get_shape",
-           [](const IOptimizationProfile& p, const char* input) {
-             return nb::make_tuple(p.getDimensions(input, OptProfileSelector::kMIN), p.getDimensions(input, OptProfileSelector::kOPT),
-                                   p.getDimensions(input, OptProfileSelector::kMAX));
-           }, nb::arg("input"))
-      .def("set_shape_input",
-           [](IOptimizationProfile& p, const char* input, const std::vector<int64_t>& min, const std::vector<int64_t>& opt,
-              const std::vector<int64_t>& max) {
-             const auto set = [&](OptProfileSelector which, const std::vector<int64_t>& v) {
-               return p.setShapeValuesV2(input, which, v.data(), static_cast<int32_t>(v.size()));
-             };
-             if (!set(OptProfileSelector::kMIN, min) || !set(OptProfileSelector::kOPT, opt) || !set(OptProfileSelector::kMAX, max))
-               throw nb::value_error((std::string("profile: bad shape values of '") + input + "'").c_str());
-           }, nb::arg("input"), nb::arg("min"), nb::arg("opt"), nb::arg("max"))
+      .def(
+          "set_shape",
+          [](IOptimizationProfile& p, const char* input, const Dims& min, const Dims& opt, const Dims& max) {
+            const bool ok = p.setDimensions(input, OptProfileSelector::kMIN, min) &&
+                            p.setDimensions(input, OptProfileSelector::kOPT, opt) &&
+                            p.setDimensions(input, OptProfileSelector::kMAX, max);
+            if (!ok)
+              throw nb::value_error(
+                  (std::string("profile: the shapes of '") + input + "' do not satisfy min <= opt <= max").c_str());
+          },
+          nb::arg("input"), nb::arg("min"), nb::arg("opt"), nb::arg("max"))
+      .def(
+          "get_shape",
+          [](const IOptimizationProfile& p, const char* input) {
+            return nb::make_tuple(p.getDimensions(input, OptProfileSelector::kMIN),
+                                  p.getDimensions(input, OptProfileSelector::kOPT),
+                                  p.getDimensions(input, OptProfileSelector::kMAX));
+          },
+          nb::arg("input"))
+      .def(
+          "set_shape_input",
+          [](IOptimizationProfile& p, const char* input, const std::vector<int64_t>& min,
+             const std::vector<int64_t>& opt, const std::vector<int64_t>& max) {
+            const auto set = [&](OptProfileSelector which, const std::vector<int64_t>& v) {
+              return p.setShapeValuesV2(input, which, v.data(), static_cast<int32_t>(v.size()));
+            };
+            if (!set(OptProfileSelector::kMIN, min) || !set(OptProfileSelector::kOPT, opt) ||
+                !set(OptProfileSelector::kMAX, max))
+              throw nb::value_error((std::string("profile: bad shape values of '") + input + "'").c_str());
+          },
+          nb::arg("input"), nb::arg("min"), nb::arg("opt"), nb::arg("max"))
       .def("__bool__", &IOptimizationProfile::isValid);
 
   nb::class_<IBuilderConfig>(m, "IBuilderConfig")
@@ -74,54 +83,71 @@ void bind_builder(nb::module_& m) {
       .def_prop_rw("flags", &IBuilderConfig::getFlags, &IBuilderConfig::setFlags)
       .def("set_memory_pool_limit", &IBuilderConfig::setMemoryPoolLimit, nb::arg("pool"), nb::arg("pool_size"))
       .def("get_memory_pool_limit", &IBuilderConfig::getMemoryPoolLimit, nb::arg("pool"))
-      .def("add_optimization_profile", &IBuilderConfig::addOptimizationProfile, nb::arg("profile"), nb::keep_alive<1, 2>())
+      .def("add_optimization_profile", &IBuilderConfig::addOptimizationProfile, nb::arg("profile"),
+           nb::keep_alive<1, 2>())
       .def_prop_ro("num_optimization_profiles", &IBuilderConfig::getNbOptimizationProfiles)
-      .def_prop_rw("builder_optimization_level", [](IBuilderConfig& c) { return c.getBuilderOptimizationLevel(); },
-                   &IBuilderConfig::setBuilderOptimizationLevel)
-      .def_prop_rw("profiling_verbosity", &IBuilderConfig::getProfilingVerbosity, &IBuilderConfig::setProfilingVerbosity)
-      .def_prop_rw("avg_timing_iterations", &IBuilderConfig::getAvgTimingIterations, &IBuilderConfig::setAvgTimingIterations)
+      .def_prop_rw(
+          "builder_optimization_level", [](IBuilderConfig& c) { return c.getBuilderOptimizationLevel(); },
+          &IBuilderConfig::setBuilderOptimizationLevel)
+      .def_prop_rw("profiling_verbosity", &IBuilderConfig::getProfilingVerbosity,
+                   &IBuilderConfig::setProfilingVerbosity)
+      .def_prop_rw("avg_timing_iterations", &IBuilderConfig::getAvgTimingIterations,
+                   &IBuilderConfig::setAvgTimingIterations)
       .def_prop_rw("engine_capability", &IBuilderConfig::getEngineCapability, &IBuilderConfig::setEngineCapability)
       .def_prop_rw("max_aux_streams", &IBuilderConfig::getMaxAuxStreams, &IBuilderConfig::setMaxAuxStreams)
       .def_prop_rw("max_num_tactics", &IBuilderConfig::getMaxNbTactics, &IBuilderConfig::setMaxNbTactics)
-      .def_prop_rw("hardware_compatibility_level", &IBuilderConfig::getHardwareCompatibilityLevel, &IBuilderConfig::setHardwareCompatibilityLevel)
+      .def_prop_rw("hardware_compatibility_level", &IBuilderConfig::getHardwareCompatibilityLevel,
+                   &IBuilderConfig::setHardwareCompatibilityLevel)
       .def_prop_rw("default_device_type", &IBuilderConfig::getDefaultDeviceType, &IBuilderConfig::setDefaultDeviceType)
-      .def_prop_rw("progress_monitor", &IBuilderConfig::getProgressMonitor, &IBuilderConfig::setProgressMonitor, nb::for_setter(nb::keep_alive<1, 2>()))
+      .def_prop_rw("progress_monitor", &IBuilderConfig::getProgressMonitor, &IBuilderConfig::setProgressMonitor,
+                   nb::for_setter(nb::keep_alive<1, 2>()))
       .def("set_tactic_sources", &IBuilderConfig::setTacticSources)
       .def("get_tactic_sources", &IBuilderConfig::getTacticSources)
       .def("set_preview_feature", &IBuilderConfig::setPreviewFeature)
       .def("reset", &IBuilderConfig::reset)
-      .def("create_timing_cache",
-           [](const IBuilderConfig& c, nb::bytes blob) {
-             ITimingCache* cache = c.createTimingCache(blob.size() == 0 ? nullptr : blob.c_str(), blob.size());
-             return cache == nullptr ? nb::object(nb::none()) : nb::cast(cache, nb::rv_policy::take_ownership);
-           }, nb::arg("serialized_timing_cache"))
-      .def("set_timing_cache", &IBuilderConfig::setTimingCache, nb::arg("cache"), nb::arg("ignore_mismatch"), nb::keep_alive<1, 2>())
+      .def(
+          "create_timing_cache",
+          [](const IBuilderConfig& c, nb::bytes blob) {
+            ITimingCache* cache = c.createTimingCache(blob.size() == 0 ? nullptr : blob.c_str(), blob.size());
+            return cache == nullptr ? nb::object(nb::none()) : nb::cast(cache, nb::rv_policy::take_ownership);
+          },
+          nb::arg("serialized_timing_cache"))
+      .def("set_timing_cache", &IBuilderConfig::setTimingCache, nb::arg("cache"), nb::arg("ignore_mismatch"),
+           nb::keep_alive<1, 2>())
       .def("get_timing_cache", &IBuilderConfig::getTimingCache, nb::rv_policy::reference_internal)
-      .def("set_option",
-           [](IBuilderConfig& c, const char* key, std::optional<std::string> value) {
-             if (wootz_config_set_option(&c, key, value ? value->c_str() : nullptr) != 0)
-               throw nb::value_error((std::string("no option '") + key + "', or not with that value").c_str());
-           }, nb::arg("key"), nb::arg("value").none(), "Options beyond TensorRT's: see include/wootz/extensions.h.");
+      .def(
+          "set_option",
+          [](IBuilderConfig& c, const char* key, std::optional<std::string> value) {
+            if (wootz_config_set_option(&c, key, value ? value->c_str() : nullptr) != 0)
+              throw nb::value_error((std::string("no option '") + key + "', or not with that value").c_str());
+          },
+          nb::arg("key"), nb::arg("value").none(), "Options beyond TensorRT's: see include/wootz/extensions.h.");
 
   nb::class_<IBuilder>(m, "Builder")
-      .def_static("_create",
-           [](ILogger& logger) -> IBuilder* {
-             IBuilder* builder = createInferBuilder(logger);
-             if (builder == nullptr) throw nb::type_error("the builder could not be created: see the log");
-             return builder;
-           }, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-      .def("create_network", &IBuilder::createNetworkV2, nb::arg("flags") = 0, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-      .def("create_builder_config", &IBuilder::createBuilderConfig, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+      .def_static(
+          "_create",
+          [](ILogger& logger) -> IBuilder* {
+            IBuilder* builder = createInferBuilder(logger);
+            if (builder == nullptr) throw nb::type_error("the builder could not be created: see the log");
+            return builder;
+          },
+          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+      .def("create_network", &IBuilder::createNetworkV2, nb::arg("flags") = 0, nb::rv_policy::take_ownership,
+           nb::keep_alive<0, 1>())
+      .def("create_builder_config", &IBuilder::createBuilderConfig, nb::rv_policy::take_ownership,
+           nb::keep_alive<0, 1>())
       .def("create_optimization_profile", &IBuilder::createOptimizationProfile, nb::rv_policy::reference_internal)
-      .def("build_serialized_network",
-           [](IBuilder& b, INetworkDefinition& network, IBuilderConfig& config) {
-             IHostMemory* plan = nullptr;
-             {
-               nb::gil_scoped_release release;
-               plan = b.buildSerializedNetwork(network, config);
-             }
-             return owned(plan);
-           }, nb::arg("network"), nb::arg("config"))
+      .def(
+          "build_serialized_network",
+          [](IBuilder& b, INetworkDefinition& network, IBuilderConfig& config) {
+            IHostMemory* plan = nullptr;
+            {
+              nb::gil_scoped_release release;
+              plan = b.buildSerializedNetwork(network, config);
+            }
+            return owned(plan);
+          },
+          nb::arg("network"), nb::arg("config"))
       .def("is_network_supported", &IBuilder::isNetworkSupported, nb::arg("network"), nb::arg("config"))
       .def_prop_rw("max_threads", &IBuilder::getMaxThreads, &IBuilder::setMaxThreads)
       .def_prop_ro("num_DLA_cores", &IBuilder::getNbDLACores)

@@ -217,8 +217,7 @@ void bind_enums(nb::module_& m) {
       .value("EXPLICIT_ROUND_UP", PaddingMode::kEXPLICIT_ROUND_UP)
       .value("SAME_UPPER", PaddingMode::kSAME_UPPER)
       .value("SAME_LOWER", PaddingMode::kSAME_LOWER);
-  nb::enum_<CumulativeOperation>(m, "CumulativeOperation", nb::is_arithmetic())
-      .value("SUM", CumulativeOperation::kSUM);
+  nb::enum_<CumulativeOperation>(m, "CumulativeOperation", nb::is_arithmetic()).value("SUM", CumulativeOperation::kSUM);
   nb::enum_<AttentionNormalizationOp>(m, "AttentionNormalizationOp", nb::is_arithmetic())
       .value("NONE", AttentionNormalizationOp::kNONE)
       .value("SOFTMAX", AttentionNormalizationOp::kSOFTMAX);

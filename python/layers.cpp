@@ -71,19 +71,27 @@ void bind_layers(nb::module_& m) {
       .def_prop_rw("num_elementwise_dims", &IGatherLayer::getNbElementWiseDims, &IGatherLayer::setNbElementWiseDims)
       .def_prop_rw("mode", &IGatherLayer::getMode, &IGatherLayer::setMode);
   nb::class_<IMatrixMultiplyLayer, ILayer>(m, "IMatrixMultiplyLayer")
-      .def_prop_rw("op0", [](const IMatrixMultiplyLayer& l) { return l.getOperation(0); },
-                   [](IMatrixMultiplyLayer& l, MatrixOperation op) { l.setOperation(0, op); })
-      .def_prop_rw("op1", [](const IMatrixMultiplyLayer& l) { return l.getOperation(1); },
-                   [](IMatrixMultiplyLayer& l, MatrixOperation op) { l.setOperation(1, op); });
+      .def_prop_rw(
+          "op0", [](const IMatrixMultiplyLayer& l) { return l.getOperation(0); },
+          [](IMatrixMultiplyLayer& l, MatrixOperation op) { l.setOperation(0, op); })
+      .def_prop_rw(
+          "op1", [](const IMatrixMultiplyLayer& l) { return l.getOperation(1); },
+          [](IMatrixMultiplyLayer& l, MatrixOperation op) { l.setOperation(1, op); });
   nb::class_<IShuffleLayer, ILayer>(m, "IShuffleLayer")
       .def_prop_rw("reshape_dims", &IShuffleLayer::getReshapeDimensions, &IShuffleLayer::setReshapeDimensions)
       .def_prop_rw("zero_is_placeholder", &IShuffleLayer::getZeroIsPlaceholder, &IShuffleLayer::setZeroIsPlaceholder)
-      .def_prop_rw("first_transpose",
-                   [](const IShuffleLayer& l) { return std::vector<int32_t>(l.getFirstTranspose().order, l.getFirstTranspose().order + Dims::MAX_DIMS); },
-                   [](IShuffleLayer& l, const Dims& order) { l.setFirstTranspose(to_permutation(order)); })
-      .def_prop_rw("second_transpose",
-                   [](const IShuffleLayer& l) { return std::vector<int32_t>(l.getSecondTranspose().order, l.getSecondTranspose().order + Dims::MAX_DIMS); },
-                   [](IShuffleLayer& l, const Dims& order) { l.setSecondTranspose(to_permutation(order)); });
+      .def_prop_rw(
+          "first_transpose",
+          [](const IShuffleLayer& l) {
+            return std::vector<int32_t>(l.getFirstTranspose().order, l.getFirstTranspose().order + Dims::MAX_DIMS);
+          },
+          [](IShuffleLayer& l, const Dims& order) { l.setFirstTranspose(to_permutation(order)); })
+      .def_prop_rw(
+          "second_transpose",
+          [](const IShuffleLayer& l) {
+            return std::vector<int32_t>(l.getSecondTranspose().order, l.getSecondTranspose().order + Dims::MAX_DIMS);
+          },
+          [](IShuffleLayer& l, const Dims& order) { l.setSecondTranspose(to_permutation(order)); });
   nb::class_<ISliceLayer, ILayer>(m, "ISliceLayer")
       .def_prop_rw("start", &ISliceLayer::getStart, &ISliceLayer::setStart)
       .def_prop_rw("shape", &ISliceLayer::getSize, &ISliceLayer::setSize)
@@ -96,14 +104,21 @@ void bind_layers(nb::module_& m) {
       .def_prop_rw("shape", &IConstantLayer::getDimensions, &IConstantLayer::setDimensions);
   nb::class_<IResizeLayer, ILayer>(m, "IResizeLayer")
       .def_prop_rw("shape", &IResizeLayer::getOutputDimensions, &IResizeLayer::setOutputDimensions)
-      .def_prop_rw("scales", [](const IResizeLayer& l) {
-             std::vector<float> scales(static_cast<size_t>(std::max(0, l.getScales(0, nullptr))));
-             l.getScales(static_cast<int32_t>(scales.size()), scales.data());
-             return scales;
-           }, [](IResizeLayer& l, const std::vector<float>& scales) { l.setScales(scales.data(), static_cast<int32_t>(scales.size())); })
+      .def_prop_rw(
+          "scales",
+          [](const IResizeLayer& l) {
+            std::vector<float> scales(static_cast<size_t>(std::max(0, l.getScales(0, nullptr))));
+            l.getScales(static_cast<int32_t>(scales.size()), scales.data());
+            return scales;
+          },
+          [](IResizeLayer& l, const std::vector<float>& scales) {
+            l.setScales(scales.data(), static_cast<int32_t>(scales.size()));
+          })
       .def_prop_rw("resize_mode", &IResizeLayer::getResizeMode, &IResizeLayer::setResizeMode)
-      .def_prop_rw("coordinate_transformation", &IResizeLayer::getCoordinateTransformation, &IResizeLayer::setCoordinateTransformation)
-      .def_prop_rw("selector_for_single_pixel", &IResizeLayer::getSelectorForSinglePixel, &IResizeLayer::setSelectorForSinglePixel)
+      .def_prop_rw("coordinate_transformation", &IResizeLayer::getCoordinateTransformation,
+                   &IResizeLayer::setCoordinateTransformation)
+      .def_prop_rw("selector_for_single_pixel", &IResizeLayer::getSelectorForSinglePixel,
+                   &IResizeLayer::setSelectorForSinglePixel)
       .def_prop_rw("nearest_rounding", &IResizeLayer::getNearestRounding, &IResizeLayer::setNearestRounding)
       .def_prop_rw("cubic_coeff", &IResizeLayer::getCubicCoeff, &IResizeLayer::setCubicCoeff);
   nb::class_<INormalizationLayer, ILayer>(m, "INormalizationLayer")
@@ -112,8 +127,10 @@ void bind_layers(nb::module_& m) {
       .def_prop_rw("num_groups", &INormalizationLayer::getNbGroups, &INormalizationLayer::setNbGroups);
   nb::class_<ICastLayer, ILayer>(m, "ICastLayer")
       .def_prop_rw("to_type", &ICastLayer::getToType, &ICastLayer::setToType);
-  nb::class_<IQuantizeLayer, ILayer>(m, "IQuantizeLayer").def_prop_rw("axis", &IQuantizeLayer::getAxis, &IQuantizeLayer::setAxis);
-  nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer").def_prop_rw("axis", &IDequantizeLayer::getAxis, &IDequantizeLayer::setAxis);
+  nb::class_<IQuantizeLayer, ILayer>(m, "IQuantizeLayer")
+      .def_prop_rw("axis", &IQuantizeLayer::getAxis, &IQuantizeLayer::setAxis);
+  nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer")
+      .def_prop_rw("axis", &IDequantizeLayer::getAxis, &IDequantizeLayer::setAxis);
   // Kinds without properties of their own here.
   nb::class_<IScatterLayer, ILayer>(m, "IScatterLayer");
   nb::class_<IIdentityLayer, ILayer>(m, "IIdentityLayer");

@@ -52,7 +52,8 @@ struct PyProgressMonitor : IProgressMonitor {
     guarded([&] {
       constexpr uint64_t kHash = nb::detail::str_hash("phase_start");
       nb::detail::ticket t(nb_trampoline, "phase_start", kHash, true);
-      nb_trampoline.base().attr(t.key)(phase, parent == nullptr ? nb::object(nb::none()) : nb::object(nb::str(parent)), steps);
+      nb_trampoline.base().attr(t.key)(phase, parent == nullptr ? nb::object(nb::none()) : nb::object(nb::str(parent)),
+                                       steps);
     });
   }
   bool stepComplete(const char* phase, int32_t step) noexcept override {

@@ -30,7 +30,8 @@ nb::object typed(ILayer* layer, nb::handle owner) {
   if (layer == nullptr) return nb::none();
   switch (layer->getType()) {
 #define LAYER(type, Interface) \
-  case LayerType::type: return wrap(static_cast<Interface*>(layer), owner);
+  case LayerType::type:        \
+    return wrap(static_cast<Interface*>(layer), owner);
     LAYER(kCONVOLUTION, IConvolutionLayer)
     LAYER(kDECONVOLUTION, IDeconvolutionLayer)
     LAYER(kACTIVATION, IActivationLayer)
@@ -52,7 +53,8 @@ nb::object typed(ILayer* layer, nb::handle owner) {
     LAYER(kNORMALIZATION, INormalizationLayer)
     LAYER(kCAST, ICastLayer)
 #undef LAYER
-    default: return wrap(layer, owner);
+    default:
+      return wrap(layer, owner);
   }
 }
 
@@ -91,10 +93,8 @@ void bind_network(nb::module_& m) {
       .def_prop_ro("num_layers", &INetworkDefinition::getNbLayers)
       .def("get_input", &INetworkDefinition::getInput, kInner)
       .def("get_output", &INetworkDefinition::getOutput, kInner)
-      .def("get_layer",
-           [](nb::handle self, int32_t index) {
-             return typed(nb::cast<INetworkDefinition&>(self).getLayer(index), self);
-           })
+      .def("get_layer", [](nb::handle self,
+                           int32_t index) { return typed(nb::cast<INetworkDefinition&>(self).getLayer(index), self); })
       .def("__len__", &INetworkDefinition::getNbLayers)
       .def("__getitem__",
            [](nb::handle self, int32_t index) {
@@ -114,74 +114,116 @@ void bind_network(nb::module_& m) {
     return nb::cast<INetworkDefinition&>(self);
   };
   network
-      .def("add_convolution_nd",
-           [=](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
-             auto& n = with_weights(self, {kernel, bias});
-             return wrap(n.addConvolutionNd(input, maps, kernel_shape, to_weights(kernel), to_weights(bias)), self);
-           }, nb::arg("input"), nb::arg("num_output_maps"), nb::arg("kernel_shape"), nb::arg("kernel"), nb::arg("bias") = nb::none())
-      .def("add_deconvolution_nd",
-           [=](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
-             auto& n = with_weights(self, {kernel, bias});
-             return wrap(n.addDeconvolutionNd(input, maps, kernel_shape, to_weights(kernel), to_weights(bias)), self);
-           }, nb::arg("input"), nb::arg("num_output_maps"), nb::arg("kernel_shape"), nb::arg("kernel"), nb::arg("bias") = nb::none())
-      .def("add_scale",
-           [=](nb::handle self, ITensor& input, ScaleMode mode, nb::handle shift, nb::handle scale, nb::handle power) {
-             auto& n = with_weights(self, {shift, scale, power});
-             return wrap(n.addScale(input, mode, to_weights(shift), to_weights(scale), to_weights(power)), self);
-           }, nb::arg("input"), nb::arg("mode"), nb::arg("shift") = nb::none(), nb::arg("scale") = nb::none(), nb::arg("power") = nb::none())
-      .def("add_constant",
-           [=](nb::handle self, Dims shape, nb::handle weights) {
-             auto& n = with_weights(self, {weights});
-             return wrap(n.addConstant(shape, to_weights(weights)), self);
-           }, nb::arg("shape"), nb::arg("weights"))
-      .def("add_concatenation",
-           [](nb::handle self, nb::sequence inputs) {
-             const std::vector<ITensor*> all = pointers(inputs);
-             return wrap(nb::cast<INetworkDefinition&>(self).addConcatenation(all.data(), static_cast<int32_t>(all.size())), self);
-           }, nb::arg("inputs"))
-      .def("add_einsum",
-           [](nb::handle self, nb::sequence inputs, const char* equation) {
-             const std::vector<ITensor*> all = pointers(inputs);
-             return wrap(nb::cast<INetworkDefinition&>(self).addEinsum(all.data(), static_cast<int32_t>(all.size()), equation), self);
-           }, nb::arg("inputs"), nb::arg("equation"))
+      .def(
+          "add_convolution_nd",
+          [=](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
+            auto& n = with_weights(self, {kernel, bias});
+            return wrap(n.addConvolutionNd(input, maps, kernel_shape, to_weights(kernel), to_weights(bias)), self);
+          },
+          nb::arg("input"), nb::arg("num_output_maps"), nb::arg("kernel_shape"), nb::arg("kernel"),
+          nb::arg("bias") = nb::none())
+      .def(
+          "add_deconvolution_nd",
+          [=](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
+            auto& n = with_weights(self, {kernel, bias});
+            return wrap(n.addDeconvolutionNd(input, maps, kernel_shape, to_weights(kernel), to_weights(bias)), self);
+          },
+          nb::arg("input"), nb::arg("num_output_maps"), nb::arg("kernel_shape"), nb::arg("kernel"),
+          nb::arg("bias") = nb::none())
+      .def(
+          "add_scale",
+          [=](nb::handle self, ITensor& input, ScaleMode mode, nb::handle shift, nb::handle scale, nb::handle power) {
+            auto& n = with_weights(self, {shift, scale, power});
+            return wrap(n.addScale(input, mode, to_weights(shift), to_weights(scale), to_weights(power)), self);
+          },
+          nb::arg("input"), nb::arg("mode"), nb::arg("shift") = nb::none(), nb::arg("scale") = nb::none(),
+          nb::arg("power") = nb::none())
+      .def(
+          "add_constant",
+          [=](nb::handle self, Dims shape, nb::handle weights) {
+            auto& n = with_weights(self, {weights});
+            return wrap(n.addConstant(shape, to_weights(weights)), self);
+          },
+          nb::arg("shape"), nb::arg("weights"))
+      .def(
+          "add_concatenation",
+          [](nb::handle self, nb::sequence inputs) {
+            const std::vector<ITensor*> all = pointers(inputs);
+            return wrap(
+                nb::cast<INetworkDefinition&>(self).addConcatenation(all.data(), static_cast<int32_t>(all.size())),
+                self);
+          },
+          nb::arg("inputs"))
+      .def(
+          "add_einsum",
+          [](nb::handle self, nb::sequence inputs, const char* equation) {
+            const std::vector<ITensor*> all = pointers(inputs);
+            return wrap(
+                nb::cast<INetworkDefinition&>(self).addEinsum(all.data(), static_cast<int32_t>(all.size()), equation),
+                self);
+          },
+          nb::arg("inputs"), nb::arg("equation"))
       .def("add_activation", &INetworkDefinition::addActivation, nb::arg("input"), nb::arg("type"), kInner)
-      .def("add_pooling_nd", &INetworkDefinition::addPoolingNd, nb::arg("input"), nb::arg("type"), nb::arg("window_size"), kInner)
+      .def("add_pooling_nd", &INetworkDefinition::addPoolingNd, nb::arg("input"), nb::arg("type"),
+           nb::arg("window_size"), kInner)
       .def("add_softmax", &INetworkDefinition::addSoftMax, nb::arg("input"), kInner)
-      .def("add_elementwise", &INetworkDefinition::addElementWise, nb::arg("input1"), nb::arg("input2"), nb::arg("op"), kInner)
+      .def("add_elementwise", &INetworkDefinition::addElementWise, nb::arg("input1"), nb::arg("input2"), nb::arg("op"),
+           kInner)
       .def("add_unary", &INetworkDefinition::addUnary, nb::arg("input"), nb::arg("op"), kInner)
-      .def("add_reduce", &INetworkDefinition::addReduce, nb::arg("input"), nb::arg("op"), nb::arg("axes"), nb::arg("keep_dims"), kInner)
-      .def("add_topk",
-           [](nb::handle self, ITensor& input, TopKOperation op, int32_t k, uint32_t axes) {
-             return wrap(nb::cast<INetworkDefinition&>(self).addTopK(input, op, k, axes, DataType::kINT32), self);
-           }, nb::arg("input"), nb::arg("op"), nb::arg("k"), nb::arg("axes"))
+      .def("add_reduce", &INetworkDefinition::addReduce, nb::arg("input"), nb::arg("op"), nb::arg("axes"),
+           nb::arg("keep_dims"), kInner)
+      .def(
+          "add_topk",
+          [](nb::handle self, ITensor& input, TopKOperation op, int32_t k, uint32_t axes) {
+            return wrap(nb::cast<INetworkDefinition&>(self).addTopK(input, op, k, axes, DataType::kINT32), self);
+          },
+          nb::arg("input"), nb::arg("op"), nb::arg("k"), nb::arg("axes"))
       .def("add_gather", &INetworkDefinition::addGather, nb::arg("input"), nb::arg("indices"), nb::arg("axis"), kInner)
-      .def("add_gather_v2", &INetworkDefinition::addGatherV2, nb::arg("input"), nb::arg("indices"), nb::arg("mode"), kInner)
-      .def("add_scatter", &INetworkDefinition::addScatter, nb::arg("data"), nb::arg("indices"), nb::arg("updates"), nb::arg("mode"), kInner)
-      .def("add_matrix_multiply", &INetworkDefinition::addMatrixMultiply, nb::arg("input0"), nb::arg("op0"), nb::arg("input1"), nb::arg("op1"), kInner)
+      .def("add_gather_v2", &INetworkDefinition::addGatherV2, nb::arg("input"), nb::arg("indices"), nb::arg("mode"),
+           kInner)
+      .def("add_scatter", &INetworkDefinition::addScatter, nb::arg("data"), nb::arg("indices"), nb::arg("updates"),
+           nb::arg("mode"), kInner)
+      .def("add_matrix_multiply", &INetworkDefinition::addMatrixMultiply, nb::arg("input0"), nb::arg("op0"),
+           nb::arg("input1"), nb::arg("op1"), kInner)
       .def("add_shuffle", &INetworkDefinition::addShuffle, nb::arg("input"), kInner)
-      .def("add_slice", &INetworkDefinition::addSlice, nb::arg("input"), nb::arg("start"), nb::arg("shape"), nb::arg("stride"), kInner)
-      .def("add_padding_nd", &INetworkDefinition::addPaddingNd, nb::arg("input"), nb::arg("pre_padding"), nb::arg("post_padding"), kInner)
+      .def("add_slice", &INetworkDefinition::addSlice, nb::arg("input"), nb::arg("start"), nb::arg("shape"),
+           nb::arg("stride"), kInner)
+      .def("add_padding_nd", &INetworkDefinition::addPaddingNd, nb::arg("input"), nb::arg("pre_padding"),
+           nb::arg("post_padding"), kInner)
       .def("add_identity", &INetworkDefinition::addIdentity, nb::arg("input"), kInner)
       .def("add_cast", &INetworkDefinition::addCast, nb::arg("input"), nb::arg("to_type"), kInner)
       .def("add_shape", &INetworkDefinition::addShape, nb::arg("input"), kInner)
       .def("add_resize", &INetworkDefinition::addResize, nb::arg("input"), kInner)
-      .def("add_select", &INetworkDefinition::addSelect, nb::arg("condition"), nb::arg("then_input"), nb::arg("else_input"), kInner)
+      .def("add_select", &INetworkDefinition::addSelect, nb::arg("condition"), nb::arg("then_input"),
+           nb::arg("else_input"), kInner)
       .def("add_parametric_relu", &INetworkDefinition::addParametricReLU, nb::arg("input"), nb::arg("slopes"), kInner)
-      .def("add_normalization", &INetworkDefinition::addNormalizationV2, nb::arg("input"), nb::arg("scale"), nb::arg("bias"), nb::arg("axesMask"), kInner)
-      .def("add_normalization_v2", &INetworkDefinition::addNormalizationV2, nb::arg("input"), nb::arg("scale"), nb::arg("bias"), nb::arg("axesMask"), kInner)
-      .def("add_one_hot", &INetworkDefinition::addOneHot, nb::arg("indices"), nb::arg("values"), nb::arg("depth"), nb::arg("axis"), kInner)
+      .def("add_normalization", &INetworkDefinition::addNormalizationV2, nb::arg("input"), nb::arg("scale"),
+           nb::arg("bias"), nb::arg("axesMask"), kInner)
+      .def("add_normalization_v2", &INetworkDefinition::addNormalizationV2, nb::arg("input"), nb::arg("scale"),
+           nb::arg("bias"), nb::arg("axesMask"), kInner)
+      .def("add_one_hot", &INetworkDefinition::addOneHot, nb::arg("indices"), nb::arg("values"), nb::arg("depth"),
+           nb::arg("axis"), kInner)
       .def("add_squeeze", &INetworkDefinition::addSqueeze, nb::arg("input"), nb::arg("axes"), kInner)
       .def("add_unsqueeze", &INetworkDefinition::addUnsqueeze, nb::arg("input"), nb::arg("axes"), kInner)
       .def("add_grid_sample", &INetworkDefinition::addGridSample, nb::arg("input"), nb::arg("grid"), kInner)
-      .def("add_quantize", [](nb::handle self, ITensor& input, ITensor& scale, DataType type) {
-             return wrap(nb::cast<INetworkDefinition&>(self).addQuantize(input, scale, type), self);
-           }, nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kINT8)
-      .def("add_dequantize", [](nb::handle self, ITensor& input, ITensor& scale, DataType type) {
-             return wrap(nb::cast<INetworkDefinition&>(self).addDequantize(input, scale, type), self);
-           }, nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kFLOAT)
-      .def("add_non_zero", [](nb::handle self, ITensor& input) {
-             return wrap(nb::cast<INetworkDefinition&>(self).addNonZero(input, DataType::kINT64), self);
-           }, nb::arg("input"));
+      .def(
+          "add_quantize",
+          [](nb::handle self, ITensor& input, ITensor& scale, DataType type) {
+            return wrap(nb::cast<INetworkDefinition&>(self).addQuantize(input, scale, type), self);
+          },
+          nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kINT8)
+      .def(
+          "add_dequantize",
+          [](nb::handle self, ITensor& input, ITensor& scale, DataType type) {
+            return wrap(nb::cast<INetworkDefinition&>(self).addDequantize(input, scale, type), self);
+          },
+          nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kFLOAT)
+      .def(
+          "add_non_zero",
+          [](nb::handle self, ITensor& input) {
+            return wrap(nb::cast<INetworkDefinition&>(self).addNonZero(input, DataType::kINT64), self);
+          },
+          nb::arg("input"));
 }
 
 }  // namespace wootz_python

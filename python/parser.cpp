@@ -37,35 +37,39 @@ void bind_parser(nb::module_& m) {
         return text;
       });
   nb::class_<IParser>(m, "OnnxParser")
-      .def_static("_create",
-                  [](INetworkDefinition& network, ILogger& logger) -> IParser* {
-                    IParser* parser = nvonnxparser::createParser(network, logger);
-                    if (parser == nullptr) throw nb::type_error("the parser could not be created: see the log");
-                    return parser;
-                  },
-                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>())
-      .def("parse",
-           [](IParser& p, nb::bytes model, const char* path) {
-             nb::gil_scoped_release release;
-             return p.parse(model.c_str(), model.size(), path);
-           },
-           nb::arg("model"), nb::arg("path").none() = nb::none())
-      .def("parse_from_file",
-           [](IParser& p, const char* path) {
-             nb::gil_scoped_release release;
-             return p.parseFromFile(path, 0);
-           },
-           nb::arg("model"))
+      .def_static(
+          "_create",
+          [](INetworkDefinition& network, ILogger& logger) -> IParser* {
+            IParser* parser = nvonnxparser::createParser(network, logger);
+            if (parser == nullptr) throw nb::type_error("the parser could not be created: see the log");
+            return parser;
+          },
+          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>())
+      .def(
+          "parse",
+          [](IParser& p, nb::bytes model, const char* path) {
+            nb::gil_scoped_release release;
+            return p.parse(model.c_str(), model.size(), path);
+          },
+          nb::arg("model"), nb::arg("path").none() = nb::none())
+      .def(
+          "parse_from_file",
+          [](IParser& p, const char* path) {
+            nb::gil_scoped_release release;
+            return p.parseFromFile(path, 0);
+          },
+          nb::arg("model"))
       .def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"))
       .def_prop_ro("num_errors", &IParser::getNbErrors)
       .def("get_error", &IParser::getError, nb::arg("index"), nb::rv_policy::reference_internal)
       .def("clear_errors", &IParser::clearErrors)
-      .def("set_option",
-           [](IParser& p, const char* key, const char* value) {
-             if (wootz_parser_set_option(&p, key, value) != 0)
-               throw nb::value_error((std::string("no parser option '") + key + "', or not with that value").c_str());
-           },
-           nb::arg("key"), nb::arg("value"));
+      .def(
+          "set_option",
+          [](IParser& p, const char* key, const char* value) {
+            if (wootz_parser_set_option(&p, key, value) != 0)
+              throw nb::value_error((std::string("no parser option '") + key + "', or not with that value").c_str());
+          },
+          nb::arg("key"), nb::arg("value"));
 }
 
 }  // namespace wootz_python

@@ -43,28 +43,38 @@ void bind_runtime(nb::module_& m) {
   nb::class_<OutputBuffer>(m, "_OutputBuffer")
       .def(nb::init<>())
       .def_prop_ro("shape", [](const OutputBuffer& b) { return b.shape; })
-      .def("read", [](const OutputBuffer& b, size_t bytes) { return nb::bytes(static_cast<const char*>(b.data()), bytes); });
+      .def("read",
+           [](const OutputBuffer& b, size_t bytes) { return nb::bytes(static_cast<const char*>(b.data()), bytes); });
 
   nb::class_<IEngineInspector>(m, "EngineInspector")
       .def("get_layer_information", &IEngineInspector::getLayerInformation, nb::arg("layer_index"), nb::arg("format"))
       .def("get_engine_information", &IEngineInspector::getEngineInformation, nb::arg("format"))
-      .def_prop_rw("execution_context", &IEngineInspector::getExecutionContext,
-                   [](IEngineInspector& i, const IExecutionContext* c) { i.setExecutionContext(c); }, nb::rv_policy::reference);
+      .def_prop_rw(
+          "execution_context", &IEngineInspector::getExecutionContext,
+          [](IEngineInspector& i, const IExecutionContext* c) { i.setExecutionContext(c); }, nb::rv_policy::reference);
 
   nb::class_<IExecutionContext>(m, "IExecutionContext")
       .def("set_input_shape", &IExecutionContext::setInputShape, nb::arg("name"), nb::arg("shape"))
       .def("get_tensor_shape", &IExecutionContext::getTensorShape, nb::arg("name"))
       .def("get_tensor_strides", &IExecutionContext::getTensorStrides, nb::arg("name"))
-      .def("set_tensor_address",
-           [](IExecutionContext& c, const char* name, size_t address) {
-             return c.setTensorAddress(name, reinterpret_cast<void*>(address));
-           }, nb::arg("name"), nb::arg("memory"))
-      .def("get_tensor_address",
-           [](const IExecutionContext& c, const char* name) { return reinterpret_cast<size_t>(c.getTensorAddress(name)); },
-           nb::arg("name"))
-      .def("_set_output_buffer",
-           [](IExecutionContext& c, const char* name, OutputBuffer* buffer) { return c.setOutputAllocator(name, buffer); },
-           nb::arg("name"), nb::arg("buffer").none(), nb::keep_alive<1, 3>())
+      .def(
+          "set_tensor_address",
+          [](IExecutionContext& c, const char* name, size_t address) {
+            return c.setTensorAddress(name, reinterpret_cast<void*>(address));
+          },
+          nb::arg("name"), nb::arg("memory"))
+      .def(
+          "get_tensor_address",
+          [](const IExecutionContext& c, const char* name) {
+            return reinterpret_cast<size_t>(c.getTensorAddress(name));
+          },
+          nb::arg("name"))
+      .def(
+          "_set_output_buffer",
+          [](IExecutionContext& c, const char* name, OutputBuffer* buffer) {
+            return c.setOutputAllocator(name, buffer);
+          },
+          nb::arg("name"), nb::arg("buffer").none(), nb::keep_alive<1, 3>())
       .def("get_max_output_size", &IExecutionContext::getMaxOutputSize, nb::arg("name"))
       .def("infer_shapes",
            [](IExecutionContext& c) {
@@ -72,30 +82,38 @@ void bind_runtime(nb::module_& m) {
              const int32_t count = c.inferShapes(static_cast<int32_t>(names.size()), names.data());
              std::vector<std::string> missing;
              if (count < 0) throw std::runtime_error("the shapes could not be inferred: see the log");
-             for (int32_t i = 0; i < count && i < static_cast<int32_t>(names.size()); ++i) missing.emplace_back(names[static_cast<size_t>(i)]);
+             for (int32_t i = 0; i < count && i < static_cast<int32_t>(names.size()); ++i)
+               missing.emplace_back(names[static_cast<size_t>(i)]);
              return missing;
            })
       .def_prop_ro("all_input_dimensions_specified", &IExecutionContext::allInputDimensionsSpecified)
-      .def("execute_async_v3",
-           [](IExecutionContext& c, size_t stream) {
-             nb::gil_scoped_release release;
-             return c.enqueueV3(reinterpret_cast<cudaStream_t>(stream));
-           }, nb::arg("stream_handle"))
-      .def("execute_v2",
-           [](IExecutionContext& c, const std::vector<size_t>& bindings) {
-             std::vector<void*> addresses;
-             for (size_t b : bindings) addresses.push_back(reinterpret_cast<void*>(b));
-             nb::gil_scoped_release release;
-             return c.executeV2(addresses.data());
-           }, nb::arg("bindings"))
-      .def("set_optimization_profile_async",
-           [](IExecutionContext& c, int32_t index, size_t stream) {
-             return c.setOptimizationProfileAsync(index, reinterpret_cast<cudaStream_t>(stream));
-           }, nb::arg("profile_index"), nb::arg("stream_handle"))
+      .def(
+          "execute_async_v3",
+          [](IExecutionContext& c, size_t stream) {
+            nb::gil_scoped_release release;
+            return c.enqueueV3(reinterpret_cast<cudaStream_t>(stream));
+          },
+          nb::arg("stream_handle"))
+      .def(
+          "execute_v2",
+          [](IExecutionContext& c, const std::vector<size_t>& bindings) {
+            std::vector<void*> addresses;
+            for (size_t b : bindings) addresses.push_back(reinterpret_cast<void*>(b));
+            nb::gil_scoped_release release;
+            return c.executeV2(addresses.data());
+          },
+          nb::arg("bindings"))
+      .def(
+          "set_optimization_profile_async",
+          [](IExecutionContext& c, int32_t index, size_t stream) {
+            return c.setOptimizationProfileAsync(index, reinterpret_cast<cudaStream_t>(stream));
+          },
+          nb::arg("profile_index"), nb::arg("stream_handle"))
       .def_prop_ro("active_optimization_profile", &IExecutionContext::getOptimizationProfile)
-      .def_prop_rw("profiler", &IExecutionContext::getProfiler, &IExecutionContext::setProfiler, nb::for_setter(nb::keep_alive<1, 2>()),
-                   nb::for_getter(nb::rv_policy::reference))
-      .def_prop_rw("enqueue_emits_profile", &IExecutionContext::getEnqueueEmitsProfile, &IExecutionContext::setEnqueueEmitsProfile)
+      .def_prop_rw("profiler", &IExecutionContext::getProfiler, &IExecutionContext::setProfiler,
+                   nb::for_setter(nb::keep_alive<1, 2>()), nb::for_getter(nb::rv_policy::reference))
+      .def_prop_rw("enqueue_emits_profile", &IExecutionContext::getEnqueueEmitsProfile,
+                   &IExecutionContext::setEnqueueEmitsProfile)
       .def("report_to_profiler", &IExecutionContext::reportToProfiler)
       .def_prop_rw("name", &IExecutionContext::getName, [](IExecutionContext& c, const char* n) { c.setName(n); })
       .def_prop_ro("engine", &IExecutionContext::getEngine, nb::rv_policy::reference_internal);
@@ -105,65 +123,82 @@ void bind_runtime(nb::module_& m) {
       .def("get_tensor_name", &ICudaEngine::getIOTensorName, nb::arg("index"))
       .def("get_tensor_mode", &ICudaEngine::getTensorIOMode, nb::arg("name"))
       .def("get_tensor_shape", &ICudaEngine::getTensorShape, nb::arg("name"))
-      .def("_get_tensor_dtype_number", [](const ICudaEngine& e, const char* n) { return static_cast<int>(e.getTensorDataType(n)); })
+      .def("_get_tensor_dtype_number",
+           [](const ICudaEngine& e, const char* n) { return static_cast<int>(e.getTensorDataType(n)); })
       .def("get_tensor_dtype", &ICudaEngine::getTensorDataType, nb::arg("name"))
       .def("get_tensor_location", &ICudaEngine::getTensorLocation, nb::arg("name"))
-      .def("get_tensor_format", [](const ICudaEngine& e, const char* n) { return e.getTensorFormat(n); }, nb::arg("name"))
-      .def("get_tensor_format_desc", [](const ICudaEngine& e, const char* n) { return e.getTensorFormatDesc(n); }, nb::arg("name"))
+      .def(
+          "get_tensor_format", [](const ICudaEngine& e, const char* n) { return e.getTensorFormat(n); },
+          nb::arg("name"))
+      .def(
+          "get_tensor_format_desc", [](const ICudaEngine& e, const char* n) { return e.getTensorFormatDesc(n); },
+          nb::arg("name"))
       .def("is_shape_inference_io", &ICudaEngine::isShapeInferenceIO, nb::arg("name"))
-      .def("get_tensor_profile_shape",
-           [](const ICudaEngine& e, const char* n, int32_t p) {
-             return nb::make_tuple(e.getProfileShape(n, p, OptProfileSelector::kMIN), e.getProfileShape(n, p, OptProfileSelector::kOPT),
-                                   e.getProfileShape(n, p, OptProfileSelector::kMAX));
-           }, nb::arg("name"), nb::arg("profile_index"))
+      .def(
+          "get_tensor_profile_shape",
+          [](const ICudaEngine& e, const char* n, int32_t p) {
+            return nb::make_tuple(e.getProfileShape(n, p, OptProfileSelector::kMIN),
+                                  e.getProfileShape(n, p, OptProfileSelector::kOPT),
+                                  e.getProfileShape(n, p, OptProfileSelector::kMAX));
+          },
+          nb::arg("name"), nb::arg("profile_index"))
       .def_prop_ro("num_optimization_profiles", &ICudaEngine::getNbOptimizationProfiles)
       .def_prop_ro("num_layers", &ICudaEngine::getNbLayers)
       .def_prop_ro("name", &ICudaEngine::getName)
       .def_prop_ro("device_memory_size_v2", &ICudaEngine::getDeviceMemorySizeV2)
       .def("get_device_memory_size_for_profile_v2", &ICudaEngine::getDeviceMemorySizeForProfileV2)
-      .def("create_execution_context",
-           [](ICudaEngine& e) { return e.createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC); },
-           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-      .def("create_engine_inspector", &ICudaEngine::createEngineInspector, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-      .def("serialize", [](const ICudaEngine& e) {
+      .def(
+          "create_execution_context",
+          [](ICudaEngine& e) { return e.createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC); },
+          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+      .def("create_engine_inspector", &ICudaEngine::createEngineInspector, nb::rv_policy::take_ownership,
+           nb::keep_alive<0, 1>())
+      .def("serialize",
+           [](const ICudaEngine& e) {
              IHostMemory* plan = e.serialize();
              return plan == nullptr ? nb::object(nb::none()) : nb::cast(plan, nb::rv_policy::take_ownership);
            })
       .def("__iter__", [](const ICudaEngine& e) {
-             nb::list names;
-             for (int32_t i = 0; i < e.getNbIOTensors(); ++i) names.append(e.getIOTensorName(i));
-             return nb::iter(names);
-           });
+        nb::list names;
+        for (int32_t i = 0; i < e.getNbIOTensors(); ++i) names.append(e.getIOTensorName(i));
+        return nb::iter(names);
+      });
 
   nb::class_<IRuntime>(m, "Runtime")
-      .def_static("_create",
-                  [](ILogger& logger) -> IRuntime* {
-                    IRuntime* runtime = createInferRuntime(logger);
-                    if (runtime == nullptr) throw nb::type_error("the runtime could not be created: see the log");
-                    return runtime;
-                  },
-                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-      .def("deserialize_cuda_engine",
-           [](IRuntime& r, nb::handle plan) -> ICudaEngine* {
-             Py_buffer view;
-             if (PyObject_GetBuffer(plan.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
-             ICudaEngine* engine = nullptr;
-             {
-               nb::gil_scoped_release release;
-               engine = r.deserializeCudaEngine(view.buf, static_cast<size_t>(view.len));
-             }
-             PyBuffer_Release(&view);
-             return engine;
-           }, nb::arg("serialized_engine"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+      .def_static(
+          "_create",
+          [](ILogger& logger) -> IRuntime* {
+            IRuntime* runtime = createInferRuntime(logger);
+            if (runtime == nullptr) throw nb::type_error("the runtime could not be created: see the log");
+            return runtime;
+          },
+          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+      .def(
+          "deserialize_cuda_engine",
+          [](IRuntime& r, nb::handle plan) -> ICudaEngine* {
+            Py_buffer view;
+            if (PyObject_GetBuffer(plan.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+            ICudaEngine* engine = nullptr;
+            {
+              nb::gil_scoped_release release;
+              engine = r.deserializeCudaEngine(view.buf, static_cast<size_t>(view.len));
+            }
+            PyBuffer_Release(&view);
+            return engine;
+          },
+          nb::arg("serialized_engine"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def_prop_rw("max_threads", &IRuntime::getMaxThreads, &IRuntime::setMaxThreads)
-      .def_prop_rw("engine_host_code_allowed", &IRuntime::getEngineHostCodeAllowed, &IRuntime::setEngineHostCodeAllowed);
+      .def_prop_rw("engine_host_code_allowed", &IRuntime::getEngineHostCodeAllowed,
+                   &IRuntime::setEngineHostCodeAllowed);
 
-  m.def("set_thread_pool",
-        [](int threads, int spin_us, const std::vector<int>& affinity) {
-          if (wootz_set_thread_pool(threads, spin_us, affinity.data(), static_cast<int>(affinity.size())) != 0)
-            throw std::runtime_error("the thread pool could not be set: an inference is running, or a value is out of range");
-        },
-        nb::arg("threads") = 0, nb::arg("spin_us") = -1, nb::arg("affinity") = std::vector<int>{});
+  m.def(
+      "set_thread_pool",
+      [](int threads, int spin_us, const std::vector<int>& affinity) {
+        if (wootz_set_thread_pool(threads, spin_us, affinity.data(), static_cast<int>(affinity.size())) != 0)
+          throw std::runtime_error(
+              "the thread pool could not be set: an inference is running, or a value is out of range");
+      },
+      nb::arg("threads") = 0, nb::arg("spin_us") = -1, nb::arg("affinity") = std::vector<int>{});
 }
 
 }  // namespace wootz_python

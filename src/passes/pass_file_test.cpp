@@ -1,7 +1,8 @@
-// Tests as data: each <pass>.test holds cases "=== name", a graph, "---", the graph that the pass must leave. Both are also
-// run on the reference with fresh random inputs and must agree: a pass changes how, never what.
+// Tests as data: each <pass>.test holds cases "=== name", a graph, "---", the graph that the pass must leave. Both are
+// also run on the reference with fresh random inputs and must agree: a pass changes how, never what.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -53,7 +54,8 @@ std::string canonical(Graph& graph) {
   n = 0;
   for (Node* node : graph.nodes())
     for (Value* in : node->inputs())
-      if (in != nullptr && in->is_constant() && in->name().rfind("k#", 0) != 0) in->set_name("k#" + std::to_string(n++));
+      if (in != nullptr && in->is_constant() && in->name().rfind("k#", 0) != 0)
+        in->set_name("k#" + std::to_string(n++));
   graph.set_name("g");
   PrintOptions options;
   options.provenance = false;
@@ -73,7 +75,9 @@ std::vector<HostTensor> random_inputs(const Graph& graph, CaseList* list) {
 class PassFile : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PassFile, LeavesWhatItSays) {
-  const fs::path file = fs::path(WOOTZ_SOURCE_DIR) / "src/passes" / (GetParam() + ".test");
+  const char* root = std::getenv("WOOTZ_SOURCE_DIR");
+  ASSERT_NE(root, nullptr) << "set WOOTZ_SOURCE_DIR to the source tree";
+  const fs::path file = fs::path(root) / "src/passes" / (GetParam() + ".test");
   const std::vector<Case> cases = read_cases(file);
   ASSERT_FALSE(cases.empty()) << file << " holds no case";
   const PassInfo* pass = find_pass(GetParam());

@@ -1,0 +1,220 @@
+#include "commands.h"
+
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace wootz_cli {
+namespace {
+
+using nlohmann::json;
+
+struct BuildOptions {
+  BuildRequest request;
+  std::string shapes, min, opt, max, device = "cpu", isa, disable;
+  int threads = 0;
+  size_t workspace_mib = 0;
+  bool no_timing = false, as_json = false, verbose = false, fp16 = false, bf16 = false, int8 = false;
+};
+
+void add_build_options(CLI::App& command, BuildOptions& o) {
+  command.add_option("--shapes", o.shapes, "Shapes of dynamic inputs, NAME:1x3x224x224,... (min = opt = max)");
+  command.add_option("--minShapes", o.min, "Smallest shapes of dynamic inputs");
+  command.add_option("--optShapes", o.opt, "Shapes to optimize for");
+  command.add_option("--maxShapes", o.max, "Largest shapes of dynamic inputs");
+  command.add_option("--device", o.device, "cpu, reference, or a device description (.json)");
+  command.add_option("--threads", o.threads, "Threads of one inference, 0: all");
+  command.add_option("--isa", o.isa, "Highest instruction set: avx2 or avx512");
+  command.add_option("--workspace", o.workspace_mib, "Limit of a tactic's workspace in MiB");
+  command.add_option("--timing-cache", o.request.timing_cache, "Timing cache file, read and written back");
+  command.add_option("--disable-passes", o.disable, "Optimizing passes to leave out, comma separated, or all");
+  command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
+  command.add_flag("--fp16", o.fp16, "Allow FP16");
+  command.add_flag("--bf16", o.bf16, "Allow BF16");
+  command.add_flag("--int8", o.int8, "Allow INT8");
+  command.add_flag("--json", o.as_json, "Report as JSON on stdout");
+  command.add_flag("-v,--verbose", o.verbose, "Log every detail");
+}
+
+void finish(BuildOptions& o, Logger& logger) {
+  if (o.verbose) logger.least = nvinfer1::ILogger::Severity::kVERBOSE;
+  o.request.opt_shapes = parse_shapes(o.shapes.empty() ? o.opt : o.shapes, "--shapes");
+  o.request.min_shapes = parse_shapes(o.min, "--minShapes");
+  o.request.max_shapes = parse_shapes(o.max, "--maxShapes");
+  const bool description = o.device.size() > 5 && o.device.rfind(".json") == o.device.size() - 5;
+  o.request.options[description ? "device_file" : "backend"] = o.device;
+  if (o.threads > 0) o.request.options["threads"] = std::to_string(o.threads);
+  if (!o.isa.empty()) o.request.options["isa"] = o.isa;
+  if (!o.disable.empty()) o.request.options["disable_passes"] = o.disable;
+  if (o.no_timing) o.request.options["timing"] = "0";
+  if (o.workspace_mib > 0) o.request.pools[nvinfer1::MemoryPoolType::kWORKSPACE] = o.workspace_mib << 20;
+  using nvinfer1::BuilderFlag;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  if (o.fp16) o.request.flags.push_back(BuilderFlag::kFP16);
+  if (o.bf16) o.request.flags.push_back(BuilderFlag::kBF16);
+  if (o.int8) o.request.flags.push_back(BuilderFlag::kINT8);
+#pragma GCC diagnostic pop
+  o.request.progress = !o.as_json;
+}
+
+bool is_onnx(const std::string& path) { return path.size() > 5 && path.rfind(".onnx") == path.size() - 5; }
+
+std::map<std::string, Array> load_inputs(const std::vector<std::string>& pairs) {
+  std::map<std::string, Array> inputs;
+  for (const std::string& pair : pairs) {
+    const size_t at = pair.find('=');
+    if (at == std::string::npos || at == 0) throw Usage("--input: '" + pair + "' is not NAME=FILE.npy");
+    inputs[pair.substr(0, at)] = read_npy(pair.substr(at + 1));
+  }
+  return inputs;
+}
+
+std::string file_name(std::string tensor) {
+  for (char& c : tensor)
+    if (c == '/' || c == ':' || c == '\\') c = '_';
+  return tensor;
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, Logger& logger) {
+  CLI::App* command = app.add_subcommand("build", "ONNX model to plan");
+  auto o = std::make_shared<BuildOptions>();
+  auto output = std::make_shared<std::string>();
+  command->add_option("model", o->request.model, "ONNX model")->required();
+  command->add_option("-o,--output", *output, "Plan to write")->required();
+  add_build_options(*command, *o);
+  command->callback([o, output, &logger] {
+    finish(*o, logger);
+    const Built built = build_plan(o->request, logger);
+    write_file(*output, built.plan->data(), built.plan->size());
+    if (o->as_json) {
+      json report = json::parse(built.report, nullptr, false);
+      if (report.is_discarded()) report = json::object();
+      report["operation"] = "build";
+      report["status"] = "success";
+      report["plan"] = *output;
+      report["build_time_s"] = built.seconds;
+      report["engine_size_mb"] = static_cast<double>(built.plan->size()) / 1048576;
+      std::printf("%s\n", report.dump(1).c_str());
+      return;
+    }
+    std::printf("%s: %.1f MiB, built in %.2f s\n", output->c_str(), static_cast<double>(built.plan->size()) / 1048576,
+                built.seconds);
+  });
+}
+
+void add_run(CLI::App& app, Logger& logger) {
+  CLI::App* command = app.add_subcommand("run", "Run a plan on .npy files");
+  struct Options {
+    std::string plan, folder = ".", shapes;
+    std::vector<std::string> inputs;
+    bool as_json = false;
+  };
+  auto o = std::make_shared<Options>();
+  command->add_option("plan", o->plan, "Plan")->required();
+  command->add_option("-i,--input", o->inputs, "NAME=FILE.npy; inputs without one get random numbers");
+  command->add_option("--shapes", o->shapes, "Shapes of inputs without a file, NAME:1x3x224x224,...");
+  command->add_option("--output-dir", o->folder, "Folder for the outputs, one .npy each");
+  command->add_flag("--json", o->as_json, "Report as JSON on stdout");
+  command->callback([o, &logger] {
+    const std::map<std::string, Array> inputs = load_inputs(o->inputs);
+    const std::vector<char> plan = read_file(o->plan);
+    Session session(plan.data(), plan.size(), logger);
+    session.prepare(parse_shapes(o->shapes, "--shapes"), inputs);
+    session.run();
+    ::mkdir(o->folder.c_str(), 0777);
+    json report{{"operation", "run"}, {"status", "success"}, {"outputs", json::array()}};
+    for (const auto& [name, array] : session.outputs()) {
+      const std::string path = o->folder + "/" + file_name(name) + ".npy";
+      write_npy(path, array);
+      report["outputs"].push_back(
+          {{"name", name}, {"file", path}, {"shape", array.shape}, {"dtype", dtype_name(array.dtype)}});
+      if (!o->as_json)
+        std::printf("%s: %s %s -> %s\n", name.c_str(), dtype_name(array.dtype), shape_text(array.shape).c_str(),
+                    path.c_str());
+    }
+    if (o->as_json) std::printf("%s\n", report.dump(1).c_str());
+  });
+}
+
+void add_bench(CLI::App& app, Logger& logger) {
+  CLI::App* command = app.add_subcommand("bench", "Time a plan, or a model built on the way");
+  struct Options {
+    BuildOptions build;
+    std::string file;
+    double seconds = 3, warmup = 200;
+    int iterations = 10;
+  };
+  auto o = std::make_shared<Options>();
+  command->add_option("file", o->file, "Plan or ONNX model")->required();
+  command->add_option("--duration", o->seconds, "Seconds to measure");
+  command->add_option("--iterations", o->iterations, "At least so many inferences");
+  command->add_option("--warmUp", o->warmup, "Milliseconds before measuring");
+  add_build_options(*command, o->build);
+  command->callback([o, &logger] {
+    finish(o->build, logger);
+    std::vector<char> plan;
+    if (is_onnx(o->file)) {
+      o->build.request.model = o->file;
+      const Built built = build_plan(o->build.request, logger);
+      plan.assign(static_cast<const char*>(built.plan->data()),
+                  static_cast<const char*>(built.plan->data()) + built.plan->size());
+    } else {
+      plan = read_file(o->file);
+    }
+    Session session(plan.data(), plan.size(), logger);
+    session.prepare(o->build.request.opt_shapes, {});
+    const std::vector<double> times = time_inferences(session, o->iterations, o->seconds, o->warmup);
+    double sum = 0;
+    for (double t : times) sum += t;
+    const double mean = sum / static_cast<double>(times.size());
+    if (o->build.as_json) {
+      std::printf("%s\n", json{{"operation", "bench"},
+                               {"status", "success"},
+                               {"file", o->file},
+                               {"runs", times.size()},
+                               {"min_ms", times.front()},
+                               {"median_ms", percentile(times, 50)},
+                               {"mean_ms", mean},
+                               {"p90_ms", percentile(times, 90)},
+                               {"p99_ms", percentile(times, 99)},
+                               {"max_ms", times.back()},
+                               {"load_ms", session.load_ms},
+                               {"throughput_qps", 1e3 / mean}}
+                              .dump(1)
+                              .c_str());
+      return;
+    }
+    std::printf(
+        "%zu runs: median %.3f ms, min %.3f, mean %.3f, p90 %.3f, p99 %.3f, max %.3f (load %.1f ms, %.1f "
+        "inferences/s)\n",
+        times.size(), percentile(times, 50), times.front(), mean, percentile(times, 90), percentile(times, 99),
+        times.back(), session.load_ms, 1e3 / mean);
+  });
+}
+
+void add_inspect(CLI::App& app, Logger& logger) {
+  CLI::App* command = app.add_subcommand("inspect", "What a plan holds");
+  struct Options {
+    std::string plan;
+    bool as_json = false;
+  };
+  auto o = std::make_shared<Options>();
+  command->add_option("plan", o->plan, "Plan")->required();
+  command->add_flag("--json", o->as_json, "TensorRT's layer information as JSON");
+  command->callback([o, &logger] {
+    const std::vector<char> plan = read_file(o->plan);
+    Session session(plan.data(), plan.size(), logger);
+    const std::unique_ptr<nvinfer1::IEngineInspector> inspector(session.engine().createEngineInspector());
+    if (inspector == nullptr) throw Failure("the plan cannot be inspected");
+    using nvinfer1::LayerInformationFormat;
+    std::printf("%s\n", inspector->getEngineInformation(o->as_json ? LayerInformationFormat::kJSON
+                                                                   : LayerInformationFormat::kONELINE));
+  });
+}
+
+}  // namespace wootz_cli

@@ -1,0 +1,27 @@
+// NumPy's .npy files, version 1 and 2: what `wootz run` reads and writes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "NvInfer.h"
+
+namespace wootz_cli {
+
+struct Array {
+  nvinfer1::DataType dtype = nvinfer1::DataType::kFLOAT;
+  std::vector<int64_t> shape;
+  std::vector<char> bytes;
+};
+
+// Errors (missing file, not .npy, Fortran order, a type TensorRT's DataType lacks, too few bytes) are thrown as
+// std::runtime_error naming the file.
+Array read_npy(const std::string& path);
+void write_npy(const std::string& path, const Array& array);
+
+size_t element_bits(nvinfer1::DataType dtype);
+const char* dtype_name(nvinfer1::DataType dtype);
+std::string shape_text(const std::vector<int64_t>& shape);  // "1x3x224x224"
+
+}  // namespace wootz_cli

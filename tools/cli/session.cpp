@@ -1,0 +1,347 @@
+#include "session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "NvOnnxParser.h"
+#include "wootz/extensions.h"
+
+namespace wootz_cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace nvinfer1;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+Dims to_dims(const std::vector<int64_t>& shape, const std::string& name) {
+  if (shape.size() > Dims::MAX_DIMS) throw Failure("'" + name + "' has more than 8 dimensions");
+  Dims dims{};
+  dims.nbDims = static_cast<int32_t>(shape.size());
+  std::copy(shape.begin(), shape.end(), dims.d);
+  return dims;
+}
+
+std::vector<int64_t> to_shape(const Dims& dims) { return {dims.d, dims.d + std::max(0, dims.nbDims)}; }
+
+bool dynamic(const Dims& dims) {
+  return std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t d) { return d < 0; });
+}
+
+[[noreturn]] void fail(const std::string& what, const Logger& logger) {
+  std::string text = what;
+  for (const std::string& e : logger.errors) text += "\n  " + e;
+  throw Failure(text);
+}
+
+// One line on the terminal, redrawn.
+class ProgressBar final : public IProgressMonitor {
+ public:
+  explicit ProgressBar(bool on) : on_(on && isatty(2)) {}
+  void phaseStart(const char* phase, const char*, int32_t steps) noexcept override {
+    phase_ = phase;
+    steps_ = std::max(1, steps);
+    draw(0);
+  }
+  bool stepComplete(const char*, int32_t step) noexcept override {
+    draw(step + 1);
+    return true;
+  }
+  void phaseFinish(const char*) noexcept override {
+    if (on_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  void draw(int32_t done) noexcept {
+    if (!on_) return;
+    constexpr int kWidth = 40;
+    const int filled = static_cast<int>(static_cast<int64_t>(kWidth) * std::min(done, steps_) / steps_);
+    std::fprintf(stderr, "\r\033[K[%.*s%.*s] %d/%d %s", filled, "########################################",
+                 kWidth - filled, "........................................", done, steps_, phase_.c_str());
+  }
+  bool on_;
+  std::string phase_;
+  int32_t steps_ = 1;
+};
+
+void add_profile(const BuildRequest& request, IBuilder& builder, INetworkDefinition& network, IBuilderConfig& config,
+                 const Logger& logger) {
+  bool any = false;
+  IOptimizationProfile* profile = builder.createOptimizationProfile();
+  for (int32_t i = 0; i < network.getNbInputs(); ++i) {
+    const ITensor& input = *network.getInput(i);
+    const std::string name = input.getName();
+    if (!dynamic(input.getDimensions())) continue;
+    const auto find = [&](const Shapes& shapes) -> const std::vector<int64_t>* {
+      const auto it = shapes.find(name);
+      return it == shapes.end() ? nullptr : &it->second;
+    };
+    const std::vector<int64_t>* opt = find(request.opt_shapes);
+    const std::vector<int64_t>* min = find(request.min_shapes);
+    const std::vector<int64_t>* max = find(request.max_shapes);
+    if (opt == nullptr) opt = max != nullptr ? max : min;
+    if (opt == nullptr) {
+      std::string shape;
+      for (int64_t d : to_shape(input.getDimensions())) shape += (shape.empty() ? "" : "x") + std::to_string(d);
+      throw Failure("input '" + name + "' has dynamic dimensions (" + shape + "): give --shapes " + name +
+                    ":... or --minShapes, --optShapes, --maxShapes");
+    }
+    const bool ok =
+        profile->setDimensions(name.c_str(), OptProfileSelector::kMIN, to_dims(min != nullptr ? *min : *opt, name)) &&
+        profile->setDimensions(name.c_str(), OptProfileSelector::kOPT, to_dims(*opt, name)) &&
+        profile->setDimensions(name.c_str(), OptProfileSelector::kMAX, to_dims(max != nullptr ? *max : *opt, name));
+    if (!ok) fail("the shapes of input '" + name + "' are not a range: min <= opt <= max", logger);
+    any = true;
+  }
+  for (const Shapes* shapes : {&request.min_shapes, &request.opt_shapes, &request.max_shapes})
+    for (const auto& [name, shape] : *shapes) {
+      bool known = false;
+      for (int32_t i = 0; i < network.getNbInputs(); ++i) known = known || name == network.getInput(i)->getName();
+      if (!known) throw Failure("the model has no input '" + name + "'");
+    }
+  if (any && config.addOptimizationProfile(profile) < 0) fail("the optimization profile was refused", logger);
+}
+
+}  // namespace
+
+void Logger::log(Severity severity, const char* message) noexcept {
+  if (severity <= Severity::kERROR) errors.emplace_back(message);
+  if (severity > least || severity <= Severity::kERROR) return;  // errors are printed once, at the end
+  static const char* const kTags[] = {"F", "E", "W", "I", "V"};
+  std::fprintf(stderr, "[%s] %s\n", kTags[static_cast<int>(severity)], message);
+}
+
+Shapes parse_shapes(const std::string& text, const char* option) {
+  Shapes shapes;
+  const auto wrong = [&](const std::string& part) {
+    return Usage(std::string(option) + ": '" + part + "' is not NAME:1x2x3");
+  };
+  for (size_t at = 0; at < text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    const size_t colon = part.rfind(':');
+    if (colon == std::string::npos || colon == 0) throw wrong(part);
+    std::vector<int64_t> shape;
+    const std::string numbers = part.substr(colon + 1);
+    for (size_t n = 0; n < numbers.size();) {
+      const size_t x = std::min(numbers.find('x', n), numbers.size());
+      const std::string number = numbers.substr(n, x - n);
+      if (number.empty() || number.size() > 18 || number.find_first_not_of("0123456789") != std::string::npos)
+        throw wrong(part);
+      shape.push_back(std::stoll(number));
+      n = x + 1;
+    }
+    if (numbers != "scalar" && shape.empty()) throw wrong(part);
+    shapes[part.substr(0, colon)] = std::move(shape);
+    at = comma + 1;
+  }
+  return shapes;
+}
+
+Built build_plan(const BuildRequest& request, Logger& logger) {
+  const Clock::time_point start = Clock::now();
+  const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
+  if (builder == nullptr) fail("the builder could not be created", logger);
+  const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
+  const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
+  if (network == nullptr || parser == nullptr) fail("the network could not be created", logger);
+  if (!parser->parseFromFile(request.model.c_str(), 0)) {
+    std::string text = request.model + " cannot be read:";
+    for (int i = 0; i < parser->getNbErrors(); ++i) text += std::string("\n  ") + parser->getError(i)->desc();
+    if (parser->getNbErrors() == 0) fail(text, logger);
+    throw Failure(text);
+  }
+  const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+  for (const auto& [key, value] : request.options)
+    if (wootz_config_set_option(config.get(), key.c_str(), value.c_str()) != 0)
+      fail("option " + key + "=" + value + " was refused", logger);
+  for (BuilderFlag flag : request.flags) config->setFlag(flag);
+  for (const auto& [pool, bytes] : request.pools) config->setMemoryPoolLimit(pool, bytes);
+  if (request.optimization_level >= 0) config->setBuilderOptimizationLevel(request.optimization_level);
+  ProgressBar bar(request.progress);
+  config->setProgressMonitor(&bar);
+  add_profile(request, *builder, *network, *config, logger);
+  std::unique_ptr<ITimingCache> cache;
+  if (!request.timing_cache.empty()) {
+    std::vector<char> bytes;
+    if (std::ifstream(request.timing_cache).good()) bytes = read_file(request.timing_cache);
+    cache.reset(config->createTimingCache(bytes.data(), bytes.size()));
+    if (cache == nullptr) fail(request.timing_cache + " is not a timing cache of this version", logger);
+    config->setTimingCache(*cache, false);
+  }
+  Built built;
+  built.plan.reset(builder->buildSerializedNetwork(*network, *config));
+  const char* report = wootz_build_report(builder.get());
+  built.report = report == nullptr ? "" : report;
+  if (built.plan == nullptr) fail("the build of " + request.model + " failed", logger);
+  if (cache != nullptr) {
+    const std::unique_ptr<IHostMemory> bytes(config->getTimingCache()->serialize());
+    if (bytes != nullptr) write_file(request.timing_cache, bytes->data(), bytes->size());
+  }
+  built.seconds = ms_since(start) / 1e3;
+  return built;
+}
+
+void write_file(const std::string& path, const void* data, size_t size) {
+  const std::string temporary = path + ".part" + std::to_string(getpid());
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) throw Failure(path + ": cannot be written: " + std::strerror(errno));
+  const bool written = std::fwrite(data, 1, size, file) == size && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  const int reason = errno;
+  if (std::fclose(file) != 0 || !written || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int why = written ? errno : reason;
+    std::remove(temporary.c_str());
+    throw Failure(path + ": cannot be written: " + std::strerror(why));
+  }
+}
+
+std::vector<char> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) throw Failure(path + ": cannot be opened: " + std::strerror(errno));
+  const std::streamoff size = in.tellg();
+  if (size < 0) throw Failure(path + ": is not a regular file");
+  std::vector<char> bytes(static_cast<size_t>(size));
+  in.seekg(0);
+  if (!in.read(bytes.data(), size)) throw Failure(path + ": cannot be read");
+  return bytes;
+}
+
+class Session::Output final : public IOutputAllocator {
+ public:
+  void* reallocateOutput(const char*, void*, uint64_t size, uint64_t) noexcept override {
+    try {
+      if (bytes.size() < size + 64) bytes.resize(size + 64);
+      return bytes.data();
+    } catch (...) {
+      return nullptr;
+    }
+  }
+  void notifyShape(const char*, const Dims& d) noexcept override { dims = d; }
+  std::vector<char> bytes;
+  Dims dims{};
+  DataType dtype = DataType::kFLOAT;
+};
+
+Session::Session(const void* plan, size_t size, Logger& logger) : logger_(logger) {
+  const Clock::time_point start = Clock::now();
+  runtime_.reset(createInferRuntime(logger));
+  if (runtime_ == nullptr) fail("the runtime could not be created", logger);
+  engine_.reset(runtime_->deserializeCudaEngine(plan, size));
+  if (engine_ == nullptr) fail("the plan was refused", logger);
+  context_.reset(engine_->createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC));
+  if (context_ == nullptr) fail("the execution context could not be created", logger);
+  load_ms = ms_since(start);
+}
+
+Session::~Session() = default;
+
+void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& given) {
+  std::mt19937 random(1234);
+  for (const auto& [name, array] : given) {
+    if (engine_->getTensorIOMode(name.c_str()) != TensorIOMode::kINPUT)
+      throw Failure("the engine has no input '" + name + "'");
+    const DataType want = engine_->getTensorDataType(name.c_str());
+    if (array.dtype != want)
+      throw Failure("input '" + name + "' is " + dtype_name(array.dtype) + ", the engine wants " + dtype_name(want));
+  }
+  for (const auto& [name, shape] : shapes)
+    if (engine_->getTensorIOMode(name.c_str()) != TensorIOMode::kINPUT)
+      throw Failure("the engine has no input '" + name + "'");
+  for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
+    const char* name = engine_->getIOTensorName(i);
+    if (engine_->getTensorIOMode(name) != TensorIOMode::kINPUT) continue;
+    const auto array = given.find(name);
+    const auto shape = shapes.find(name);
+    Array& input = inputs_[name];
+    input.dtype = engine_->getTensorDataType(name);
+    Dims dims = engine_->getTensorShape(name);
+    if (array != given.end())
+      dims = to_dims(array->second.shape, name);
+    else if (shape != shapes.end())
+      dims = to_dims(shape->second, name);
+    else if (dynamic(dims))
+      dims = engine_->getProfileShape(name, 0, OptProfileSelector::kOPT);
+    if (!context_->setInputShape(name, dims))
+      fail(std::string("input '") + name + "': shape " + shape_text(to_shape(dims)) + " is not accepted", logger_);
+    if (array != given.end()) {
+      input = array->second;
+    } else {
+      input.shape = to_shape(dims);
+      int64_t volume = 1;
+      for (int64_t d : input.shape) volume *= d;
+      input.bytes.assign((static_cast<size_t>(volume) * element_bits(input.dtype) + 7) / 8, 0);
+      std::normal_distribution<float> normal;
+      if (input.dtype == DataType::kFLOAT)
+        for (int64_t e = 0; e < volume; ++e) reinterpret_cast<float*>(input.bytes.data())[e] = normal(random);
+      if (input.dtype == DataType::kINT64)
+        for (int64_t e = 0; e < volume; ++e)
+          reinterpret_cast<int64_t*>(input.bytes.data())[e] = static_cast<int64_t>(random() & 1);
+      if (input.dtype == DataType::kINT32)
+        for (int64_t e = 0; e < volume; ++e)
+          reinterpret_cast<int32_t*>(input.bytes.data())[e] = static_cast<int32_t>(random() & 1);
+    }
+    input.bytes.resize(input.bytes.size() + 64);  // never an empty address
+    context_->setTensorAddress(name, input.bytes.data());
+  }
+  for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
+    const char* name = engine_->getIOTensorName(i);
+    if (engine_->getTensorIOMode(name) != TensorIOMode::kOUTPUT) continue;
+    auto& output = outputs_[name];
+    output = std::make_unique<Output>();
+    output->dtype = engine_->getTensorDataType(name);
+    if (!context_->setOutputAllocator(name, output.get()))
+      fail(std::string("output '") + name + "' takes no allocator", logger_);
+  }
+}
+
+void Session::run() {
+  if (!context_->enqueueV3(nullptr)) fail("the inference failed", logger_);
+}
+
+std::map<std::string, Array> Session::outputs() const {
+  std::map<std::string, Array> all;
+  for (const auto& [name, output] : outputs_) {
+    Array array;
+    array.dtype = output->dtype;
+    array.shape = to_shape(output->dims);
+    int64_t volume = 1;
+    for (int64_t d : array.shape) volume *= d;
+    const size_t bytes = (static_cast<size_t>(volume) * element_bits(array.dtype) + 7) / 8;
+    array.bytes.assign(output->bytes.begin(),
+                       output->bytes.begin() + static_cast<ptrdiff_t>(std::min(bytes, output->bytes.size())));
+    all[name] = std::move(array);
+  }
+  return all;
+}
+
+std::vector<double> time_inferences(Session& session, int iterations, double seconds, double warmup_ms) {
+  const Clock::time_point warm = Clock::now();
+  do session.run();
+  while (ms_since(warm) < warmup_ms);
+  std::vector<double> times;
+  const Clock::time_point start = Clock::now();
+  while (static_cast<int>(times.size()) < iterations || ms_since(start) < seconds * 1e3) {
+    const Clock::time_point one = Clock::now();
+    session.run();
+    times.push_back(ms_since(one));
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+double percentile(const std::vector<double>& sorted, double percent) {
+  if (sorted.empty()) return 0;
+  const auto index = static_cast<size_t>(percent / 100 * static_cast<double>(sorted.size()));
+  return sorted[std::min(index, sorted.size() - 1)];
+}
+
+}  // namespace wootz_cli

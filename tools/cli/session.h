@@ -1,0 +1,85 @@
+// What the subcommands share: logger, building, loading, running.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "NvInfer.h"
+#include "npy.h"
+
+namespace wootz_cli {
+
+// A failed operation: exit status 1, the text on stderr.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// Wrong usage: exit status 2.
+struct Usage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Prints what is severe enough, and keeps errors for the final message.
+class Logger final : public nvinfer1::ILogger {
+ public:
+  void log(Severity severity, const char* message) noexcept override;
+  Severity least = Severity::kWARNING;
+  std::vector<std::string> errors;
+};
+
+using Shapes = std::map<std::string, std::vector<int64_t>>;
+// "x:1x3x224x224,y:8": trtexec's form.
+Shapes parse_shapes(const std::string& text, const char* option);
+
+struct BuildRequest {
+  std::string model;
+  Shapes min_shapes, opt_shapes, max_shapes;
+  std::map<std::string, std::string> options;  // of extensions.h
+  std::vector<nvinfer1::BuilderFlag> flags;
+  std::map<nvinfer1::MemoryPoolType, size_t> pools;
+  std::string timing_cache;  // file, read if there and written back
+  int optimization_level = -1;
+  bool progress = true;  // a bar on stderr, when it is a terminal
+};
+struct Built {
+  std::unique_ptr<nvinfer1::IHostMemory> plan;
+  std::string report;  // JSON
+  double seconds = 0;
+};
+Built build_plan(const BuildRequest& request, Logger& logger);
+void write_file(const std::string& path, const void* data,
+                size_t size);  // through a temporary name: whole or not at all
+std::vector<char> read_file(const std::string& path);
+
+// An engine with a context and buffers for one set of shapes.
+class Session {
+ public:
+  Session(const void* plan, size_t size, Logger& logger);
+  ~Session();
+  nvinfer1::ICudaEngine& engine() { return *engine_; }
+  nvinfer1::IExecutionContext& context() { return *context_; }
+  // Shapes: given ones, else those of the arrays, else the profile's optimum. Inputs without an array are filled with
+  // seeded random numbers (integers 0 or 1).
+  void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
+  void run();
+  std::map<std::string, Array> outputs() const;
+  double load_ms = 0;
+
+ private:
+  class Output;
+  std::unique_ptr<nvinfer1::IRuntime> runtime_;
+  std::unique_ptr<nvinfer1::ICudaEngine> engine_;
+  std::unique_ptr<nvinfer1::IExecutionContext> context_;
+  std::map<std::string, Array> inputs_;
+  std::map<std::string, std::unique_ptr<Output>> outputs_;
+  Logger& logger_;
+};
+
+// Sorted times of single inferences in ms: at least `iterations` of them, for at least `seconds`, after `warmup_ms`.
+std::vector<double> time_inferences(Session& session, int iterations, double seconds, double warmup_ms);
+double percentile(const std::vector<double>& sorted, double percent);
+
+}  // namespace wootz_cli
