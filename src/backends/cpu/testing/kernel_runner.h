@@ -2,6 +2,7 @@
 // oracle. Tensors are made here in row-major order and packed into the offered layouts.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
