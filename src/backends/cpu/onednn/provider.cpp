@@ -4,6 +4,7 @@
 
 #include "backends/cpu/onednn/dense.h"
 #include "backends/cpu/onednn/estimate.h"
+#include "backends/cpu/onednn/pool.h"
 #include "backends/cpu/onednn/rest.h"
 #include "base/thread_pool.h"
 
@@ -12,18 +13,11 @@ namespace {
 
 using namespace dnn;
 
-const DenseFamily* const kDense[] = {&kConvFamily, &kGemmFamily};
-
-const DenseFamily* dense_family(Family family) {
-  for (const DenseFamily* f : kDense)
-    if (f->family == family) return f;
-  return nullptr;
-}
-
 // "conv_u8i8_channels_last_avx512_core_amx". The layout is the output's.
 std::string kernel_name(const Problem& p) {
   std::string types = dtype_name(p.inputs[0].dtype);
-  if (p.inputs.size() > 1 && p.inputs[1].dtype != p.inputs[0].dtype) types += dtype_name(p.inputs[1].dtype);
+  if (p.family != Family::kPool && p.inputs.size() > 1 && p.inputs[1].dtype != p.inputs[0].dtype)
+    types += dtype_name(p.inputs[1].dtype);
   return fmt::format("{}_{}_{}_{}", family_name(p.family), types, layout_name(p.outputs[0].layout),
                      effective_isa_text());
 }
@@ -48,13 +42,11 @@ Status check_limits(const Limits& limits) {
   return Status();
 }
 
-Result<Candidate> offer(const DenseFamily& family, const Problem& p, const Limits& limits) {
+Result<Candidate> offer_dense(const DenseFamily& family, const Problem& p, const Limits& limits) {
   WOOTZ_ASSIGN_OR_RETURN(const DenseTraits traits, family.traits(p));
   WOOTZ_ASSIGN_OR_RETURN(const WeightsChoice weights, choose_weights(family, p, traits));
   Candidate c;
-  c.tactic = {"onednn", kernel_name(p), weights.config};
-  for (const TensorDesc& t : p.inputs) c.input_layouts.push_back(t.layout);
-  for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
+  c.tactic.config = weights.config;
   const Extents max = extents_of(p, true), opt = extents_of(p, false);
   WOOTZ_ASSIGN_OR_RETURN(const DenseSpec large, family.specify(p, max));
   const memory::desc& at_max = p.inputs[1].constant ? weights.desc : large.weights;
@@ -69,6 +61,31 @@ Result<Candidate> offer(const DenseFamily& family, const Problem& p, const Limit
   return c;
 }
 
+// What the provider can do, a line a family. `problem` comes with the layouts of the offer.
+struct Room {
+  Family family;
+  size_t min_inputs;
+  std::vector<std::pair<Layout, Layout>> (*layouts)(const Problem& problem);  // of the first input and of the output
+  Result<Candidate> (*offer)(const Problem& problem, const Limits& limits);
+  Result<std::unique_ptr<Kernel>> (*create)(const Problem& problem, const std::string& config);
+};
+template <const DenseFamily& family>
+Room dense_room() {
+  return {family.family, 2, family.layouts,
+          [](const Problem& p, const Limits& limits) { return offer_dense(family, p, limits); },
+          [](const Problem& p, const std::string& config) { return create_dense(family, p, config); }};
+}
+const Room* find_room(Family family) {
+  static const Room kRooms[] = {
+      dense_room<kConvFamily>(),
+      dense_room<kGemmFamily>(),
+      {Family::kPool, 1, pool_layouts, offer_pool, create_pool},
+  };
+  for (const Room& room : kRooms)
+    if (room.family == family) return &room;
+  return nullptr;
+}
+
 class OnednnProvider final : public Provider {
  public:
   const char* name() const override { return "onednn"; }
@@ -76,41 +93,46 @@ class OnednnProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    const DenseFamily* family = dense_family(problem.family);
-    if (family == nullptr) return;
+    const Room* room = find_room(problem.family);
+    if (room == nullptr) return;
     const std::string short_name = fmt::format("{}_onednn", family_name(problem.family));
     if (const Status status = check_limits(limits);
-        !status.ok() || problem.inputs.size() < 2 || problem.outputs.empty()) {
+        !status.ok() || problem.inputs.size() < room->min_inputs || problem.outputs.empty()) {
       refusals->push_back({short_name, status.ok() ? "inputs or outputs are missing" : status.message()});
       return;
     }
     const ParallelScope threads(limits.threads);
-    for (const auto& [in, out] : family->layouts(problem)) {
+    for (const auto& [in, out] : room->layouts(problem)) {
       Problem filled = problem;
       for (TensorDesc& t : filled.inputs) t.layout = Layout::kLinear;
       filled.inputs[0].layout = in;
       filled.outputs[0].layout = out;
       lay_out_operands(&filled);
-      Result<Candidate> made = guarded("looking for implementations", [&] { return offer(*family, filled, limits); });
-      if (made.ok())
-        offers->push_back(std::move(made).value());
-      else
+      Result<Candidate> made = guarded("looking for implementations", [&] { return room->offer(filled, limits); });
+      if (!made.ok()) {
         refusals->push_back({kernel_name(filled), made.status().message()});
+        continue;
+      }
+      made->tactic.provider = "onednn";
+      made->tactic.kernel = kernel_name(filled);
+      for (const TensorDesc& t : filled.inputs) made->input_layouts.push_back(t.layout);
+      for (const TensorDesc& t : filled.outputs) made->output_layouts.push_back(t.layout);
+      offers->push_back(std::move(made).value());
     }
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
                                          const Limits& limits) const override {
-    const DenseFamily* family = dense_family(problem.family);
-    if (family == nullptr) return invalid_argument("oneDNN: no kernel for family {}", family_name(problem.family));
+    const Room* room = find_room(problem.family);
+    if (room == nullptr) return invalid_argument("oneDNN: no kernel for family {}", family_name(problem.family));
     WOOTZ_RETURN_IF_ERROR(check_limits(limits));
-    if (problem.inputs.size() < 2 || problem.outputs.empty())
+    if (problem.inputs.size() < room->min_inputs || problem.outputs.empty())
       return invalid_argument("oneDNN: {} inputs and {} outputs", problem.inputs.size(), problem.outputs.size());
     if (tactic.kernel != kernel_name(problem))
       return invalid_argument("oneDNN: the kernel '{}' was asked for; for this problem and processor it is '{}'",
                               tactic.kernel, kernel_name(problem));
     const ParallelScope threads(limits.threads);
-    return create_dense(*family, problem, tactic.config);
+    return guarded("creating a kernel", [&] { return room->create(problem, tactic.config); });
   }
 };
 
