@@ -1,7 +1,6 @@
 #include "onnx/import_table.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "onnx/import.h"
@@ -49,7 +48,7 @@ int newest_opset(std::string_view domain) {
   if (domain.empty()) return kMaxOnnxOpset;
   if (domain == "ai.onnx.ml") return 5;
   if (domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training" || domain == "ai.onnx.training") return 1;
-  return std::numeric_limits<int>::max();
+  return kAnyOpset;
 }
 
 }  // namespace importer

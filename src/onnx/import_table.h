@@ -1,6 +1,7 @@
 // The import functions of all rooms, looked up by domain, op and version.
 #pragma once
 
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,8 @@ std::span<const OnnxImport> find_imports(std::string_view domain, std::string_vi
 // The entry for `opset`: the highest version not above it. Null when there is none.
 const OnnxImport* select_import(std::string_view domain, std::string_view op, int opset);
 
-// Newest opset of a standard domain; INT_MAX for domains that are not ONNX's.
+// Newest opset of a standard domain; kAnyOpset for domains that are not ONNX's.
+inline constexpr int kAnyOpset = std::numeric_limits<int>::max();
 int newest_opset(std::string_view domain);
 
 }  // namespace wootz::importer

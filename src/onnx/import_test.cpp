@@ -212,6 +212,23 @@ TEST(Import, AnOpNewerThanTheModel) {
                                     it->since_versions[0] - 1)));
 }
 
+TEST(Import, SignaturesOfTheOps) {
+  const auto refusal = [](const std::string& op, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& outputs) {
+    ModelProto model = model_for_test();
+    add_input(model.mutable_graph(), "x", {"2", "2"});
+    add_node(model.mutable_graph(), op, inputs, outputs);
+    add_output(model.mutable_graph(), "y");
+    return import_for_test(model).status.message();
+  };
+  EXPECT_THAT(refusal("Relu", {}, {"y"}), HasSubstr("input 0 is required"));
+  EXPECT_THAT(refusal("MatMul", {"x", ""}, {"y"}), HasSubstr("input 1 is required"));
+  EXPECT_THAT(refusal("Relu", {"x", "x"}, {"y"}), HasSubstr("2 inputs, the op has at most 1"));
+  EXPECT_THAT(refusal("Relu", {"x"}, {"y", "z"}), HasSubstr("2 outputs, the op has at most 1"));
+  EXPECT_THAT(refusal("Concat", {"x", "", "x"}, {"y"}), HasSubstr("input 1 is required"));
+  EXPECT_THAT(refusal("NoSuchOp", {"x"}, {"y"}), HasSubstr("domain ai.onnx has no op 'NoSuchOp'"));
+}
+
 TEST(Import, TableIsOrderedAndUnambiguous) {
   for (const SupportedOp& op : supported_ops())
     for (size_t i = 0; i < op.since_versions.size(); ++i) {

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "onnx/import_table.h"
 #include "onnx/node_context.h"
+#include "onnx/signature.h"
 #include "onnx/text.h"
 
 namespace wootz::importer {
@@ -116,11 +117,17 @@ void Importer::import_op(const Place& place, Scope& scope, const Frame& frame, c
   const std::string& op = place.node.op_type();
   const auto entries = find_imports(place.domain, op);
   const std::string domain = place.domain.empty() ? "ai.onnx" : printable(place.domain);
-  if (entries.empty()) return fail(unsupported("op '{}' of domain {} is not supported", printable(op), domain));
+  if (entries.empty()) {
+    const bool exists = first_version(place.domain, op) != 0 || newest_opset(place.domain) == kAnyOpset;
+    return fail(exists ? unsupported("op '{}' of domain {} is not supported", printable(op), domain)
+                       : unsupported("domain {} has no op '{}' that is known", domain, printable(op)));
+  }
   if (place.opset == 0) return fail(invalid_argument("the model imports no opset of domain {}", domain));
   const OnnxImport* entry = select_import(place.domain, op, place.opset);
   if (entry == nullptr)
     return fail(unsupported("supported from opset {}, the model imports {}", entries[0].since_version, place.opset));
+  if (const Status status = check_signature(place.node, place.domain, place.opset, inputs); !status.ok())
+    return fail(status);
   for (const Slot& slot : inputs) {
     if (!slot.poisoned) continue;
     check_subgraphs(place, scope, frame, nullptr);
