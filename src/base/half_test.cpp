@@ -78,8 +78,10 @@ TEST_P(SmallFloat, EveryPatternReturns) {
   for (int bits = 0; bits < count; ++bits) {
     const float value = small_float_to_f32(GetParam(), static_cast<uint8_t>(bits));
     const uint8_t back = f32_to_small_float(GetParam(), value, false);
-    if (std::isnan(value)) EXPECT_TRUE(std::isnan(small_float_to_f32(GetParam(), back))) << bits;
-    else EXPECT_EQ(back, bits) << value;
+    if (std::isnan(value))
+      EXPECT_TRUE(std::isnan(small_float_to_f32(GetParam(), back))) << bits;
+    else
+      EXPECT_EQ(back, bits) << value;
   }
 }
 

@@ -25,15 +25,37 @@ enum class Domain : uint8_t { kAny, kNumeric, kFloat, kInteger, kLogical };
 
 Domain domain_of(PwOp op) {
   switch (op) {
-    case PwOp::kInput: case PwOp::kConst: case PwOp::kCast: case PwOp::kCastSaturate: case PwOp::kSelect:
-    case PwOp::kEqual: case PwOp::kLess: case PwOp::kLessEqual: case PwOp::kGreater: case PwOp::kGreaterEqual:
-      return Domain::kAny;
-    case PwOp::kAdd: case PwOp::kSub: case PwOp::kMul: case PwOp::kDiv: case PwOp::kMin: case PwOp::kMax:
-    case PwOp::kPow: case PwOp::kMod: case PwOp::kFmod: case PwOp::kNeg: case PwOp::kAbs: case PwOp::kSign:
-    case PwOp::kPRelu: case PwOp::kRelu: case PwOp::kClip:
-      return Domain::kNumeric;
-    case PwOp::kShiftLeft: case PwOp::kShiftRight: return Domain::kInteger;
-    case PwOp::kAnd: case PwOp::kOr: case PwOp::kXor: case PwOp::kNot: return Domain::kLogical;
+    case PwOp::kInput:
+    case PwOp::kConst:
+    case PwOp::kCast:
+    case PwOp::kCastSaturate:
+    case PwOp::kSelect:
+    case PwOp::kEqual:
+    case PwOp::kLess:
+    case PwOp::kLessEqual:
+    case PwOp::kGreater:
+    case PwOp::kGreaterEqual: return Domain::kAny;
+    case PwOp::kAdd:
+    case PwOp::kSub:
+    case PwOp::kMul:
+    case PwOp::kDiv:
+    case PwOp::kMin:
+    case PwOp::kMax:
+    case PwOp::kPow:
+    case PwOp::kMod:
+    case PwOp::kFmod:
+    case PwOp::kNeg:
+    case PwOp::kAbs:
+    case PwOp::kSign:
+    case PwOp::kPRelu:
+    case PwOp::kRelu:
+    case PwOp::kClip: return Domain::kNumeric;
+    case PwOp::kShiftLeft:
+    case PwOp::kShiftRight: return Domain::kInteger;
+    case PwOp::kAnd:
+    case PwOp::kOr:
+    case PwOp::kXor:
+    case PwOp::kNot: return Domain::kLogical;
     default: return Domain::kFloat;
   }
 }
@@ -54,7 +76,8 @@ bool gives_bool(PwOp op) {
 }
 
 Status fail(size_t at, const PwInstr& instr, const std::string& what) {
-  return invalid_argument("expression instruction v{} ({}.{}): {}", at, pw_op_name(instr.op), dtype_name(instr.type), what);
+  return invalid_argument("expression instruction v{} ({}.{}): {}", at, pw_op_name(instr.op), dtype_name(instr.type),
+                          what);
 }
 
 // The types of the operands against the operation and its result.
@@ -65,7 +88,10 @@ Status check_types(size_t at, const PwInstr& instr, const std::vector<PwInstr>& 
     return fail(at, instr, fmt::format("operand v{} is {}, not {}", operands[k], dtype_name(type(k)), wanted));
   };
   switch (instr.op) {
-    case PwOp::kInput: case PwOp::kConst: case PwOp::kCast: case PwOp::kCastSaturate: return {};
+    case PwOp::kInput:
+    case PwOp::kConst:
+    case PwOp::kCast:
+    case PwOp::kCastSaturate: return {};
     case PwOp::kSelect:
       if (type(0) != DType::kBool) return mismatch(0, "bool");
       for (size_t k : {1u, 2u})
@@ -81,7 +107,8 @@ Status check_types(size_t at, const PwInstr& instr, const std::vector<PwInstr>& 
   const DType from = type(0);
   for (size_t k = 1; k < static_cast<size_t>(pw_op_arity(instr.op)); ++k)
     if (type(k) != from) return mismatch(k, dtype_name(from));
-  if (!in_domain(domain_of(instr.op), from)) return fail(at, instr, fmt::format("is not defined on {}", dtype_name(from)));
+  if (!in_domain(domain_of(instr.op), from))
+    return fail(at, instr, fmt::format("is not defined on {}", dtype_name(from)));
   const DType wanted = gives_bool(instr.op) ? DType::kBool : from;
   if (instr.type != wanted) return fail(at, instr, fmt::format("gives {}", dtype_name(wanted)));
   return {};
@@ -146,7 +173,8 @@ Status PointwiseExpr::verify() const {
   for (size_t i = 0; i < code.size(); ++i) {
     const PwInstr& instr = code[i];
     if (static_cast<size_t>(instr.op) >= kCount)
-      return invalid_argument("expression instruction v{}: no operation has the number {}", i, static_cast<int>(instr.op));
+      return invalid_argument("expression instruction v{}: no operation has the number {}", i,
+                              static_cast<int>(instr.op));
     if (dtype_bits(instr.type) == 0) return fail(i, instr, "has no element type");
     const int arity = pw_op_arity(instr.op);
     const std::array<uint16_t, 3> operands{instr.a, instr.b, instr.c};
@@ -159,8 +187,7 @@ Status PointwiseExpr::verify() const {
       }
     }
     if (instr.op == PwOp::kInput) {
-      if (instr.a >= num_inputs)
-        return fail(i, instr, fmt::format("reads operand {} of {}", instr.a, num_inputs));
+      if (instr.a >= num_inputs) return fail(i, instr, fmt::format("reads operand {} of {}", instr.a, num_inputs));
       DType& known = input_types[instr.a];
       if (known != DType::kInvalid && known != instr.type)
         return fail(i, instr, fmt::format("operand {} was read as {} before", instr.a, dtype_name(known)));
@@ -190,9 +217,8 @@ PointwiseExpr substitute(const PointwiseExpr& outer, uint16_t outer_input, const
   };
   for (size_t i = 0; i < inner.code.size(); ++i) {
     const PwInstr& instr = inner.code[i];
-    place[i] = instr.op == PwOp::kInput
-                   ? merged.input(static_cast<uint16_t>(outer_operands + instr.a), instr.type)
-                   : append(instr);
+    place[i] = instr.op == PwOp::kInput ? merged.input(static_cast<uint16_t>(outer_operands + instr.a), instr.type)
+                                        : append(instr);
   }
   const uint16_t result = place[inner.outputs[0]];
   place.assign(outer.code.size(), 0);

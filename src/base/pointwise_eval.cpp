@@ -210,7 +210,8 @@ uint64_t integer_op(const PwInstr& in, int64_t a, int64_t b) {
     case PwOp::kOr: return x | y;
     case PwOp::kXor: return x ^ y;
     case PwOp::kNot: return in.type == DType::kBool ? x == 0 : ~x;
-    case PwOp::kShiftLeft: case PwOp::kShiftRight: return shift(in, a, b);
+    case PwOp::kShiftLeft:
+    case PwOp::kShiftRight: return shift(in, a, b);
     case PwOp::kPRelu: return less(in.type, a, 0) ? x * y : x;
     case PwOp::kNeg: return 0 - x;
     case PwOp::kAbs: return less(in.type, a, 0) ? 0 - x : x;
@@ -292,10 +293,15 @@ void evaluate(const PointwiseExpr& expr, std::span<const PwScalar> inputs, std::
     const PwScalar &a = values[in.a], &b = values[in.b], &c = values[in.c];
     const DType from = expr.code[in.a].type;
     switch (in.op) {
-      case PwOp::kCast: case PwOp::kCastSaturate: r = cast(in, from, a); break;
+      case PwOp::kCast:
+      case PwOp::kCastSaturate: r = cast(in, from, a); break;
       case PwOp::kQuantize: r = quantize(in, from, a, b, expr.code[in.c].type, c); break;
       case PwOp::kSelect: r = a.i != 0 ? b : c; break;
-      case PwOp::kEqual: case PwOp::kLess: case PwOp::kLessEqual: case PwOp::kGreater: case PwOp::kGreaterEqual:
+      case PwOp::kEqual:
+      case PwOp::kLess:
+      case PwOp::kLessEqual:
+      case PwOp::kGreater:
+      case PwOp::kGreaterEqual:
         r.i = is_float(from)        ? compare(in.op, a.f, b.f)
               : from == DType::kU64 ? compare(in.op, static_cast<uint64_t>(a.i), static_cast<uint64_t>(b.i))
                                     : compare(in.op, a.i, b.i);
@@ -303,8 +309,10 @@ void evaluate(const PointwiseExpr& expr, std::span<const PwScalar> inputs, std::
       case PwOp::kIsNan: r.i = std::isnan(a.f); break;
       case PwOp::kIsInf: r.i = std::isinf(a.f) && (a.f < 0 ? in.imm0 != 0 : in.imm1 != 0); break;
       default:
-        if (is_float(in.type)) r.f = round_to(in.type, float_op(in, a.f, b.f));
-        else r.i = wrap(in.type, integer_op(in, a.i, b.i));
+        if (is_float(in.type))
+          r.f = round_to(in.type, float_op(in, a.f, b.f));
+        else
+          r.i = wrap(in.type, integer_op(in, a.i, b.i));
     }
   }
   for (size_t i = 0; i < expr.outputs.size() && i < outputs.size(); ++i) {

@@ -1,5 +1,5 @@
-// Text form of expressions: "in 2; v0=input.f32(0); v1=leaky_relu.f32(v0)[0x1.4p-4]; out v1". "in N" stands only where the
-// number of operands does not follow from the loads. Immediates that are both +0 are left out.
+// Text form of expressions: "in 2; v0=input.f32(0); v1=leaky_relu.f32(v0)[0x1.4p-4]; out v1". "in N" stands only where
+// the number of operands does not follow from the loads. Immediates that are both +0 are left out.
 #include <fmt/format.h>
 
 #include <bit>
@@ -33,7 +33,8 @@ class Reader {
   explicit Reader(std::string_view text) : text_(text) {}
 
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_;
   }
   bool accept(char c) {
     skip_space();

@@ -62,7 +62,9 @@ TEST(HostTensor, ElementsOfEveryType) {
     SCOPED_TRACE(dtype_name(dtype));
     HostTensor t = zeros(dtype, {7});
     const bool is_bool = dtype == DType::kBool, is_scale = dtype == DType::kF8E8M0;
-    const auto expected = [&](int64_t i) -> int64_t { return is_bool ? i % 2 : is_scale ? int64_t{1} << i % 3 : i % 2; };
+    const auto expected = [&](int64_t i) -> int64_t {
+      return is_bool ? i % 2 : is_scale ? int64_t{1} << i % 3 : i % 2;
+    };
     for (int64_t i = 6; i >= 0; --i) t.set_i64(i, expected(i));
     for (int64_t i = 0; i < 7; ++i) {
       EXPECT_EQ(t.get_i64(i), expected(i)) << i;

@@ -6,25 +6,27 @@
 namespace wootz {
 namespace {
 
-// What rounding once to the type may cost, relative to the output's scale. A result may fall on the neighbouring value of
-// the grid, and intermediate results of a fused step are rounded elsewhere than the reference rounds them, so each is a few
-// units of the type's last place.
+// What rounding once to the type may cost, relative to the output's scale. A result may fall on the neighbouring value
+// of the grid, and intermediate results of a fused step are rounded elsewhere than the reference rounds them, so each
+// is a few units of the type's last place.
 double rounding(DType dtype) {
   switch (dtype) {
-    case DType::kF64: return 1e-12;           // exp, erf and the like of different libraries agree to about this
-    case DType::kF32: return 4e-6;            // 32 units of 2^-23: two libraries' exp, then a division by a sum of them
-    case DType::kF16: return 2e-3;            // two units of 2^-10
-    case DType::kBF16: return 1.6e-2;         // two units of 2^-7
-    case DType::kF8E4M3: case DType::kF8E4M3Fnuz: return 0.13;  // one step of 2^-3
-    case DType::kF8E5M2: case DType::kF8E5M2Fnuz: return 0.26;  // one step of 2^-2
-    case DType::kF4E2M1: return 0.34;         // from 6 to 4
-    case DType::kF8E8M0: return 0.51;         // from one power of two to the next
-    default: return 0;                        // integers and bool are exact
+    case DType::kF64: return 1e-12;    // exp, erf and the like of different libraries agree to about this
+    case DType::kF32: return 4e-6;     // 32 units of 2^-23: two libraries' exp, then a division by a sum of them
+    case DType::kF16: return 2e-3;     // two units of 2^-10
+    case DType::kBF16: return 1.6e-2;  // two units of 2^-7
+    case DType::kF8E4M3:
+    case DType::kF8E4M3Fnuz: return 0.13;  // one step of 2^-3
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Fnuz: return 0.26;  // one step of 2^-2
+    case DType::kF4E2M1: return 0.34;      // from 6 to 4
+    case DType::kF8E8M0: return 0.51;      // from one power of two to the next
+    default: return 0;                     // integers and bool are exact
   }
 }
 
-// Summing n terms in another order moves the sum like a random walk: by sqrt(n) roundings of the accumulator, which is f64
-// for f64 and f32 for everything else.
+// Summing n terms in another order moves the sum like a random walk: by sqrt(n) roundings of the accumulator, which is
+// f64 for f64 and f32 for everything else.
 double accumulation(DType dtype, int64_t n) {
   const double walk = std::sqrt(static_cast<double>(std::max<int64_t>(n, 1)));
   if (dtype == DType::kF64) return 1e-14 * walk;
@@ -87,8 +89,8 @@ bool within(const Difference& d, double tolerance) {
 
 std::string to_string(const Difference& d) {
   if (d.shape_mismatch) return "shapes or element types differ";
-  return fmt::format("max |a-b| {:.3g} of scale {:.3g} (relative {:.3g}) at element {}, cosine {:.6f}{}", d.max_abs, d.scale,
-                     d.relative, d.worst_index, d.cosine,
+  return fmt::format("max |a-b| {:.3g} of scale {:.3g} (relative {:.3g}) at element {}, cosine {:.6f}{}", d.max_abs,
+                     d.scale, d.relative, d.worst_index, d.cosine,
                      d.non_finite_mismatch ? ", a NaN or infinity on one side only" : "");
 }
 

@@ -10,7 +10,9 @@ namespace {
 
 const float kNan = std::nanf(""), kInf = std::numeric_limits<float>::infinity();
 
-HostTensor floats(std::vector<float> values) { return HostTensor::from<float>(values, Dims{static_cast<int64_t>(values.size())}); }
+HostTensor floats(std::vector<float> values) {
+  return HostTensor::from<float>(values, Dims{static_cast<int64_t>(values.size())});
+}
 
 TEST(Tolerance, GrowsWithTheReduction) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E4M3}) {
@@ -24,7 +26,8 @@ TEST(Tolerance, GrowsWithTheReduction) {
 }
 
 TEST(Tolerance, IntegersAreExact) {
-  for (const DType dtype : {DType::kI8, DType::kU64, DType::kI4, DType::kBool}) EXPECT_EQ(tolerance_for(dtype, 1000), 0);
+  for (const DType dtype : {DType::kI8, DType::kU64, DType::kI4, DType::kBool})
+    EXPECT_EQ(tolerance_for(dtype, 1000), 0);
 }
 
 TEST(Compare, Floats) {
@@ -45,7 +48,8 @@ TEST(Compare, Floats) {
 
 TEST(Compare, NonFiniteValuesMustMatch) {
   EXPECT_TRUE(within(compare(floats({kNan, kInf, -kInf, 1}), floats({kNan, kInf, -kInf, 1})), 0));
-  for (const auto& [a, b] : std::vector<std::pair<float, float>>{{kNan, 1}, {1, kNan}, {kInf, 1}, {1, kInf}, {kInf, -kInf}, {kNan, kInf}}) {
+  for (const auto& [a, b] :
+       std::vector<std::pair<float, float>>{{kNan, 1}, {1, kNan}, {kInf, 1}, {1, kInf}, {kInf, -kInf}, {kNan, kInf}}) {
     const Difference d = compare(floats({0, a}), floats({0, b}));
     EXPECT_TRUE(d.non_finite_mismatch) << a << ' ' << b;
     EXPECT_FALSE(within(d, 1e9));

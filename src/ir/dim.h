@@ -24,10 +24,10 @@ class Dim {
   static Dim symbol(SymbolId id);
 
   bool is_const() const { return node_ == nullptr; }
-  int64_t value() const { return value_; }          // only when is_const()
+  int64_t value() const { return value_; }  // only when is_const()
   bool is_symbol(SymbolId* id = nullptr) const;
-  bool operator==(const Dim& o) const;              // provably equal
-  std::string to_string() const;                    // "32", "s0", "(s0*s1+1)/2", "mod(s0,4)": also the canonical key
+  bool operator==(const Dim& o) const;  // provably equal
+  std::string to_string() const;        // "32", "s0", "(s0*s1+1)/2", "mod(s0,4)": also the canonical key
   // The same with symbols written as `name` says.
   std::string to_string(const std::function<std::string(SymbolId)>& name) const;
   int size() const;  // operations and leaves: what working with it costs

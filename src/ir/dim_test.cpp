@@ -89,7 +89,8 @@ TEST(Dim, TextIsReadable) {
 }
 
 TEST(Dim, UndefinedExpressionsEqualNothing) {
-  for (const Dim& d : {floor_div(kA, 0), mod(kA, 0), Dim(INT64_MAX) + 1, Dim(INT64_MAX) * kA * 2, floor_div(1, 0) + kA}) {
+  for (const Dim& d :
+       {floor_div(kA, 0), mod(kA, 0), Dim(INT64_MAX) + 1, Dim(INT64_MAX) * kA * 2, floor_div(1, 0) + kA}) {
     EXPECT_FALSE(d.is_const());
     EXPECT_FALSE(d == d) << d.to_string();
     EXPECT_FALSE(value_of(d, {1, 1, 1}).has_value());

@@ -35,7 +35,7 @@ class Value {
  public:
   const std::string& name() const { return name_; }
   void set_name(std::string name);  // unique_name() will not give this name out afterwards
-  int id() const { return id_; }  // unique within the graph, never reused
+  int id() const { return id_; }    // unique within the graph, never reused
   ValueKind kind() const { return kind_; }
   Graph* graph() const { return graph_; }
   Node* producer() const { return producer_; }  // null for inputs and constants
@@ -84,7 +84,7 @@ class Node {
   const std::vector<Value*>& inputs() const { return inputs_; }
   void set_input(int i, Value* value);  // keeps uses right; value may be null
   void add_input(Value* value);
-  void remove_inputs_from(int first);   // drops the tail
+  void remove_inputs_from(int first);  // drops the tail
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   Value* output(int i = 0) const { return i < num_outputs() ? outputs_[static_cast<size_t>(i)] : nullptr; }
   const std::vector<Value*>& outputs() const { return outputs_; }
@@ -137,8 +137,8 @@ struct Symbol {
   int64_t upper_bound = -1;  // of a data-dependent size, when it is known without the profile; -1 unknown
 };
 
-// Values of another graph handed in by mistake are treated as null, and calls whose condition does not hold change nothing:
-// verify_graph() (ir/verify.h) then says what is wrong.
+// Values of another graph handed in by mistake are treated as null, and calls whose condition does not hold change
+// nothing: verify_graph() (ir/verify.h) then says what is wrong.
 class Graph {
  public:
   explicit Graph(std::string name = "");
@@ -165,14 +165,14 @@ class Graph {
   Node* first() const { return first_; }
   Node* last() const { return last_; }
   int num_nodes() const { return num_nodes_; }
-  std::vector<Node*> nodes() const;          // snapshot in order: safe to walk while rewriting
+  std::vector<Node*> nodes() const;  // snapshot in order: safe to walk while rewriting
   std::vector<Value*> constants() const;
-  Value* value_by_id(int id) const;          // null when it is gone
+  Value* value_by_id(int id) const;  // null when it is gone
 
   void replace_all_uses(Value* from, Value* to);  // graph outputs included
   void move_before(Node* node, Node* before);
-  void erase(Node* node);                    // its outputs must have no uses and not be graph outputs
-  void erase_value(Value* value);            // an unused constant or input
+  void erase(Node* node);          // its outputs must have no uses and not be graph outputs
+  void erase_value(Value* value);  // an unused constant or input
   std::string unique_name(std::string_view base);
 
   SymbolId add_symbol(Symbol symbol);

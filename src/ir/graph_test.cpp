@@ -177,9 +177,12 @@ TEST(Graph, RandomRewritingStaysConsistent) {
     for (Node* node : graph.nodes()) values.push_back(node->output());
     const auto pick = [&](size_t below) { return values[rng() % below]; };
     switch (rng() % 6) {
-      case 0: case 1: case 2: {
-        Node* node = graph.add_node(test_op("Concat"), "", {pick(values.size()), pick(values.size()), pick(values.size())},
-                                    {{"axis", int64_t{0}}});
+      case 0:
+      case 1:
+      case 2: {
+        Node* node =
+            graph.add_node(test_op("Concat"), "", {pick(values.size()), pick(values.size()), pick(values.size())},
+                           {{"axis", int64_t{0}}});
         node->output()->set_type(DType::kF32, {2});
         break;
       }

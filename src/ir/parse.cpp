@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "ir/op_def.h"
+#include "ir/parse_dim.h"
 #include "ir/scanner.h"
 #include "ir/tensor_text.h"
 #include "ir/text.h"
@@ -10,20 +11,18 @@
 namespace wootz {
 namespace {
 
-constexpr int kMaxDimNesting = 128;
-constexpr uint64_t kFreeDimWork = 1'000'000;  // beyond what the length of the text pays for
 constexpr size_t kMaxProvenance = 4096;  // names on one node
 
 // What the whole text may still cost, nested graphs included.
 struct Budget {
   int64_t nodes = limits::kMaxNodes;
   size_t splat_bytes = limits::kMaxFoldedBytes;
-  uint64_t dim_work = 0;  // of folding dimensions: grows with the text, so that no text takes long for its length
+  uint64_t dim_work = 0;  // of folding dimensions (ir/parse_dim.h)
 };
 
 // The names that one graph and the graphs in it that share its symbols may use.
 struct SymbolTable {
-  std::unordered_map<std::string, SymbolId> by_name;
+  SymbolsByName by_name;
   std::vector<Symbol> symbols;
 };
 
@@ -41,14 +40,17 @@ class GraphParser {
 
   // After the word `graph`.
   Result<std::unique_ptr<Graph>> run() {
-    if (depth_ > limits::kMaxSubgraphDepth) return in_.fail(fmt::format("graphs nest deeper than {}", limits::kMaxSubgraphDepth));
+    if (depth_ > limits::kMaxSubgraphDepth)
+      return in_.fail(fmt::format("graphs nest deeper than {}", limits::kMaxSubgraphDepth));
     if (in_.is_quote()) {
       WOOTZ_ASSIGN_OR_RETURN(std::string name, in_.quoted());
       graph_->set_name(std::move(name));
     }
     const bool own = in_.accept("own_symbols") || outer_ == nullptr;
-    if (own) symbols_ = &own_symbols_;
-    else graph_->share_symbols(*outer_);
+    if (own)
+      symbols_ = &own_symbols_;
+    else
+      graph_->share_symbols(*outer_);
     if (!in_.accept('{')) return in_.expected("'{'");
     while (!in_.accept('}')) {
       if (returned_) return in_.expected("'}' after return");
@@ -82,7 +84,8 @@ class GraphParser {
     while (in_.peek() == '%') {
       Definition result;
       WOOTZ_ASSIGN_OR_RETURN(result.token, token());
-      if (values_.count(result.token.key) != 0) return in_.fail(fmt::format("value '{}' is defined twice", result.token.name));
+      if (values_.count(result.token.key) != 0)
+        return in_.fail(fmt::format("value '{}' is defined twice", result.token.name));
       if (in_.accept(':')) WOOTZ_RETURN_IF_ERROR(type(&result.type));
       results.push_back(std::move(result));
       if (!in_.accept(',')) break;
@@ -106,7 +109,8 @@ class GraphParser {
     } else {
       WOOTZ_ASSIGN_OR_RETURN(t.name, in_.quoted());
     }
-    if (t.name.size() > limits::kMaxNameBytes) return in_.fail(fmt::format("a name of more than {} bytes", limits::kMaxNameBytes));
+    if (t.name.size() > limits::kMaxNameBytes)
+      return in_.fail(fmt::format("a name of more than {} bytes", limits::kMaxNameBytes));
     t.key = t.name;
     if (in_.accept('#')) {
       WOOTZ_ASSIGN_OR_RETURN(const uint64_t number, in_.unsigned_integer());
@@ -172,90 +176,10 @@ class GraphParser {
     if (in_.accept(close)) return {};
     do {
       if (static_cast<int64_t>(list->size()) == most) return in_.fail(fmt::format("more than {} dimensions", most));
-      WOOTZ_ASSIGN_OR_RETURN(Dim d, sum(0));
+      WOOTZ_ASSIGN_OR_RETURN(Dim d, parse_dim(in_, symbols_->by_name, &budget_.dim_work));
       list->push_back(std::move(d));
     } while (in_.accept(','));
     return in_.accept(close) ? Status() : in_.expected(fmt::format("'{}'", close));
-  }
-
-  Status charge(const Dim& a, const Dim& b) {
-    budget_.dim_work += static_cast<uint64_t>(a.size()) + static_cast<uint64_t>(b.size());
-    if (budget_.dim_work > 4 * in_.text().size() + kFreeDimWork) return in_.fail("the dimensions are too complicated");
-    return {};
-  }
-
-  Result<Dim> sum(int nesting) {
-    WOOTZ_ASSIGN_OR_RETURN(Dim total, product(nesting));
-    for (char c = in_.peek(); c == '+' || c == '-'; c = in_.peek()) {
-      in_.accept(c);
-      WOOTZ_ASSIGN_OR_RETURN(const Dim term, product(nesting));
-      WOOTZ_RETURN_IF_ERROR(charge(total, term));
-      total = c == '+' ? total + term : total - term;
-    }
-    return total;
-  }
-
-  Result<Dim> product(int nesting) {
-    WOOTZ_ASSIGN_OR_RETURN(Dim total, factor(nesting));
-    for (char c = in_.peek(); c == '*' || c == '/'; c = in_.peek()) {
-      in_.accept(c);
-      WOOTZ_ASSIGN_OR_RETURN(const Dim next, factor(nesting));
-      WOOTZ_RETURN_IF_ERROR(charge(total, next));
-      total = c == '*' ? total * next : floor_div(total, next);
-    }
-    return total;
-  }
-
-  Result<Dim> factor(int nesting) {
-    if (nesting > kMaxDimNesting) return in_.fail(fmt::format("a dimension nests deeper than {}", kMaxDimNesting));
-    const char c = in_.peek();
-    if (c >= '0' && c <= '9') {
-      WOOTZ_ASSIGN_OR_RETURN(const int64_t number, in_.integer());
-      return Dim(number);
-    }
-    if (in_.accept('-')) {
-      if (const char next = in_.peek(); next >= '0' && next <= '9') {  // -2^63 has no positive counterpart
-        WOOTZ_ASSIGN_OR_RETURN(const uint64_t number, in_.unsigned_integer());
-        if (number > uint64_t{1} << 63) return in_.fail("the integer is too large");
-        return Dim(static_cast<int64_t>(0 - number));
-      }
-      WOOTZ_ASSIGN_OR_RETURN(const Dim d, factor(nesting + 1));
-      return Dim(-1) * d;
-    }
-    if (in_.accept('(')) {
-      WOOTZ_ASSIGN_OR_RETURN(Dim d, sum(nesting + 1));
-      return in_.accept(')') ? Result<Dim>(std::move(d)) : Result<Dim>(in_.expected("')'"));
-    }
-    const std::string_view word = in_.word();
-    if (word.empty()) return in_.expected("a dimension");
-    if (in_.peek() == '(') return function(word, nesting);
-    const auto found = symbols_->by_name.find(std::string(word));
-    if (found == symbols_->by_name.end()) return in_.fail(fmt::format("symbol '{}' is not declared", word));
-    return Dim::symbol(found->second);
-  }
-
-  Result<Dim> function(std::string_view name, int nesting) {
-    struct Entry {
-      std::string_view name;
-      Dim (*apply)(const Dim&, const Dim&);
-      bool many;
-    };
-    static constexpr Entry kFunctions[] = {
-        {"min", dim_min, true}, {"max", dim_max, true}, {"mod", mod, false}, {"ceil_div", ceil_div, false}};
-    const auto* entry = std::find_if(std::begin(kFunctions), std::end(kFunctions), [&](const Entry& e) { return e.name == name; });
-    if (entry == std::end(kFunctions)) return in_.fail(fmt::format("no function of dimensions is called '{}'", name));
-    in_.accept('(');
-    WOOTZ_ASSIGN_OR_RETURN(Dim total, sum(nesting + 1));
-    int count = 1;
-    for (; in_.accept(','); ++count) {
-      WOOTZ_ASSIGN_OR_RETURN(const Dim next, sum(nesting + 1));
-      // Comparing every operand with every other costs more than adding them.
-      for (int k = 0; k < (entry->many ? 8 : 1); ++k) WOOTZ_RETURN_IF_ERROR(charge(total, next));
-      total = entry->apply(total, next);
-    }
-    if (count < 2 || (count > 2 && !entry->many)) return in_.fail(fmt::format("{} takes {} dimensions", name, entry->many ? "two or more" : "two"));
-    if (!in_.accept(')')) return in_.expected("')'");
-    return total;
   }
 
   // Symbols
@@ -266,17 +190,22 @@ class GraphParser {
     const std::string word(in_.word());
     if (word.empty()) return in_.expected("a symbol");
     const auto id = static_cast<SymbolId>(own_symbols_.symbols.size());
-    if (!own_symbols_.by_name.emplace(word, id).second) return in_.fail(fmt::format("symbol '{}' is declared twice", word));
+    if (!own_symbols_.by_name.emplace(word, id).second)
+      return in_.fail(fmt::format("symbol '{}' is declared twice", word));
     Symbol s;
     s.name = word;
     if (in_.is_quote()) {
       WOOTZ_ASSIGN_OR_RETURN(s.name, in_.quoted());
     }
     if (in_.accept('=')) {
-      if (in_.accept("input_dim")) s.kind = SymbolKind::kInputDim;
-      else if (in_.accept("input_value")) s.kind = SymbolKind::kInputValue;
-      else if (in_.accept("data_dependent")) s.kind = SymbolKind::kDataDependent;
-      else return in_.expected("input_dim, input_value or data_dependent");
+      if (in_.accept("input_dim"))
+        s.kind = SymbolKind::kInputDim;
+      else if (in_.accept("input_value"))
+        s.kind = SymbolKind::kInputValue;
+      else if (in_.accept("data_dependent"))
+        s.kind = SymbolKind::kDataDependent;
+      else
+        return in_.expected("input_dim, input_value or data_dependent");
       if (!in_.accept("_")) {
         WOOTZ_ASSIGN_OR_RETURN(Token t, token());
         pending_.push_back({static_cast<size_t>(id), std::move(t.key)});
@@ -298,7 +227,8 @@ class GraphParser {
     for (const PendingSymbol& p : pending_) {
       const auto found = values_.find(p.key);
       if (found == values_.end())
-        return in_.fail(fmt::format("symbol '{}' is of a value that is not defined", own_symbols_.symbols[p.index].name));
+        return in_.fail(
+            fmt::format("symbol '{}' is of a value that is not defined", own_symbols_.symbols[p.index].name));
       own_symbols_.symbols[p.index].value_id = found->second->id();
     }
     for (Symbol& s : own_symbols_.symbols) graph_->add_symbol(std::move(s));
@@ -337,7 +267,8 @@ class GraphParser {
       if (node_name.size() > limits::kMaxNameBytes)
         return in_.fail(fmt::format("a name of more than {} bytes", limits::kMaxNameBytes));
     }
-    Node* made = graph_->add_node(*op, node_name, std::move(inputs), std::move(attrs), static_cast<int>(results.size()));
+    Node* made =
+        graph_->add_node(*op, node_name, std::move(inputs), std::move(attrs), static_cast<int>(results.size()));
     if (named) made->set_name(std::move(node_name));  // also when it is empty
     for (size_t i = 0; i < results.size(); ++i) {
       if (values_.count(results[i].token.key) != 0)

@@ -45,7 +45,9 @@ double precision(DType dtype) {
   }
 }
 
-bool is_scalar(const Value& value) { return value.is_constant() && value.constant().valid() && value.constant().volume() == 1; }
+bool is_scalar(const Value& value) {
+  return value.is_constant() && value.constant().valid() && value.constant().volume() == 1;
+}
 
 class Matcher {
  public:
@@ -82,7 +84,8 @@ class Matcher {
     if (p.kind != Kind::kOp) return accept_and_solve(p, value, nullptr, goal->next);
     Node* node = value->producer();
     if (node == nullptr || value->producer_index() != p.output) return false;
-    if (std::none_of(p.op_names.begin(), p.op_names.end(), [&](const std::string& n) { return node->is(n); })) return false;
+    if (std::none_of(p.op_names.begin(), p.op_names.end(), [&](const std::string& n) { return node->is(n); }))
+      return false;
     for (const auto& test : p.node_tests)
       if (!test(*node)) return false;
     if (p.any_inputs) return accept_and_solve(p, value, node, goal->next);
@@ -237,9 +240,7 @@ Pattern either(std::vector<Pattern> alternatives) {
   return make(std::move(rep));
 }
 
-Pattern maybe(std::string op_name, Pattern inner) {
-  return either({op(std::move(op_name), {inner}), inner});
-}
+Pattern maybe(std::string op_name, Pattern inner) { return either({op(std::move(op_name), {inner}), inner}); }
 
 }  // namespace pat
 
@@ -255,7 +256,8 @@ Node* Match::node(std::string_view name) const {
 
 double Match::scalar(std::string_view name) const {
   const Value* found = value(name);
-  return found != nullptr && is_scalar(*found) ? found->constant().get_f64(0) : std::numeric_limits<double>::quiet_NaN();
+  return found != nullptr && is_scalar(*found) ? found->constant().get_f64(0)
+                                               : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::optional<Match> match(const Pattern& pattern, Node* root, MatchUses uses) {

@@ -25,13 +25,13 @@ class Pattern {
   explicit Pattern(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
 
   // Each of these gives a changed copy.
-  Pattern as(std::string name) const;        // binds the matched value, and its node for an op
-  Pattern single_use() const;                // exactly one use, and no graph output
-  Pattern output(int index) const;           // the value is that output of the op (0 unless said)
-  Pattern more_inputs() const;               // the op may have inputs beyond those listed
-  Pattern ordered() const;                   // inputs in this order, even when the op is commutative
-  Pattern where(std::function<bool(const Node&)> predicate) const;         // for ops
-  Pattern attr(std::string name, int64_t value) const;                     // an integer attribute; absent does not match
+  Pattern as(std::string name) const;  // binds the matched value, and its node for an op
+  Pattern single_use() const;          // exactly one use, and no graph output
+  Pattern output(int index) const;     // the value is that output of the op (0 unless said)
+  Pattern more_inputs() const;         // the op may have inputs beyond those listed
+  Pattern ordered() const;             // inputs in this order, even when the op is commutative
+  Pattern where(std::function<bool(const Node&)> predicate) const;  // for ops
+  Pattern attr(std::string name, int64_t value) const;              // an integer attribute; absent does not match
   Pattern where_value(std::function<bool(const Value&)> predicate) const;  // for anything
 
   const Rep& rep() const { return *rep_; }
@@ -42,13 +42,13 @@ class Pattern {
 
 namespace pat {
 
-Pattern any(std::string name = "");          // any value
-Pattern same(std::string name);              // the value bound to that name elsewhere
-Pattern constant(std::string name = "");     // a constant
-Pattern scalar(double value);                // a constant of one element, equal as far as its type can tell
-Pattern scalar(std::string name);            // a constant of one element
+Pattern any(std::string name = "");       // any value
+Pattern same(std::string name);           // the value bound to that name elsewhere
+Pattern constant(std::string name = "");  // a constant
+Pattern scalar(double value);             // a constant of one element, equal as far as its type can tell
+Pattern scalar(std::string name);         // a constant of one element
 Pattern scalar_if(std::function<bool(double)> predicate, std::string name = "");
-Pattern none();                              // an omitted input
+Pattern none();  // an omitted input
 // An output of such a node. Inputs listed are all it has (omitted ones at the end do not count), in either order
 // for the first two of an op whose traits say commutative. No list: any inputs.
 Pattern op(std::string name, std::vector<Pattern> inputs);
@@ -64,7 +64,7 @@ struct Match {
   std::map<std::string, Node*, std::less<>> bound_nodes;
   std::vector<Node*> nodes;  // every node matched, the root first, each once
 
-  Value* value(std::string_view name) const;   // null when nothing has that name (in another alternative)
+  Value* value(std::string_view name) const;  // null when nothing has that name (in another alternative)
   Node* node(std::string_view name) const;
   double scalar(std::string_view name) const;  // first element of a bound constant, NaN when there is none
 };

@@ -29,8 +29,7 @@ const Pattern& silu() {
 
 TEST(Pattern, CommutativeInputsInEitherOrder) {
   for (const char* mul : {"Mul(%x, %s)", "Mul(%s, %x)"}) {
-    const auto graph =
-        graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = " + std::string(mul) + "; return %y;");
+    const auto graph = graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = " + std::string(mul) + "; return %y;");
     const auto found = match(silu(), graph->last());
     ASSERT_TRUE(found) << mul;
     EXPECT_EQ(found->value("x"), graph->inputs()[0]);
@@ -39,7 +38,8 @@ TEST(Pattern, CommutativeInputsInEitherOrder) {
 }
 
 TEST(Pattern, OrderCountsForOtherOpsAndOnRequest) {
-  const auto graph = graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = Mul(%s, %x); %z = Sub(%s, %x); return %y, %z;");
+  const auto graph =
+      graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = Mul(%s, %x); %z = Sub(%s, %x); return %y, %z;");
   EXPECT_FALSE(match(silu().ordered(), graph->last()->prev(), MatchUses::kAny));
   EXPECT_FALSE(match(op("Sub", {any("x"), op("Sigmoid", {same("x")})}), graph->last(), MatchUses::kAny));
   EXPECT_TRUE(match(op("Sub", {op("Sigmoid", {any("x")}), same("x")}), graph->last(), MatchUses::kAny));
@@ -51,8 +51,7 @@ TEST(Pattern, SameMeansTheSameValue) {
 }
 
 TEST(Pattern, ClosedMatchesKeepWhatOthersRead) {
-  const auto graph =
-      graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = Mul(%x, %s); %z = Sqrt(%s); return %y, %z;");
+  const auto graph = graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = Mul(%x, %s); %z = Sqrt(%s); return %y, %z;");
   Node* mul = graph->last()->prev();
   EXPECT_FALSE(match(silu(), mul));
   EXPECT_TRUE(match(silu(), mul, MatchUses::kAny));
@@ -61,16 +60,16 @@ TEST(Pattern, ClosedMatchesKeepWhatOthersRead) {
 }
 
 TEST(Pattern, SingleUse) {
-  const auto graph =
-      graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = Mul(%s, %s); %o = Sqrt(%x); return %y, %o;");
+  const auto graph = graph_of("%x: f32[2] = input; %s = Sigmoid(%x); %y = Mul(%s, %s); %o = Sqrt(%x); return %y, %o;");
   EXPECT_TRUE(match(op("Mul", {op("Sigmoid", {any()}), any()}), graph->last()->prev()));
   EXPECT_FALSE(match(op("Mul", {op("Sigmoid", {any()}).single_use(), any()}), graph->last()->prev()));
 }
 
 // x * 0.5 * (1 + erf(x / sqrt(2))) in its usual spellings.
 TEST(Pattern, SpelledOutGelu) {
-  const Pattern erf = op("Erf", {pat::either({op("Div", {any("x"), scalar(std::sqrt(2.0))}),
-                                              op("Mul", {any("x"), scalar(std::sqrt(0.5))})})});
+  const Pattern erf =
+      op("Erf",
+         {pat::either({op("Div", {any("x"), scalar(std::sqrt(2.0))}), op("Mul", {any("x"), scalar(std::sqrt(0.5))})})});
   const Pattern one_plus = op("Add", {erf, scalar(1.0)});
   const Pattern gelu = pat::either({
       op("Mul", {op("Mul", {same("x"), one_plus}), scalar(0.5)}),
@@ -92,7 +91,8 @@ TEST(Pattern, SpelledOutGelu) {
     EXPECT_EQ(found->nodes.size(), 5u);
   }
   const auto wrong = graph_of(
-      head + "%a = Div(%x, %half); %b = Erf(%a); %c = Add(%b, %one); %d = Mul(%x, %c); %e = Mul(%d, %half); return %e;");
+      head +
+      "%a = Div(%x, %half); %b = Erf(%a); %c = Add(%b, %one); %d = Mul(%x, %c); %e = Mul(%d, %half); return %e;");
   EXPECT_FALSE(match(gelu, wrong->last()));
 }
 
@@ -134,7 +134,8 @@ TEST(Pattern, MaybeOmittedAndMoreInputs) {
 }
 
 TEST(Pattern, OutputsByNumber) {
-  const auto graph = graph_of("%x: f32[4] = input; %k: i64[] = const [2]; %v, %i = TopK(%x, %k); %y = Sqrt(%i); return %y;");
+  const auto graph =
+      graph_of("%x: f32[4] = input; %k: i64[] = const [2]; %v, %i = TopK(%x, %k); %y = Sqrt(%i); return %y;");
   EXPECT_FALSE(match(op("Sqrt", {op("TopK")}), graph->last()));
   EXPECT_TRUE(match(op("Sqrt", {op("TopK").output(1)}), graph->last()));
   EXPECT_TRUE(match(op("TopK").output(1).as("t"), graph->first()));
@@ -143,8 +144,8 @@ TEST(Pattern, OutputsByNumber) {
 // The choice made for one input must be taken back when a later one fails.
 TEST(Pattern, Backtracks) {
   const Pattern pattern = op("Add", {op("Mul", {any("a"), any("b")}), op("Sub", {same("b"), same("a")})});
-  const auto graph =
-      graph_of("%x: f32[4] = input; %z: f32[4] = input; %m = Mul(%x, %z); %s = Sub(%x, %z); %y = Add(%s, %m); return %y;");
+  const auto graph = graph_of(
+      "%x: f32[4] = input; %z: f32[4] = input; %m = Mul(%x, %z); %s = Sub(%x, %z); %y = Add(%s, %m); return %y;");
   const auto found = match(pattern, graph->last());
   ASSERT_TRUE(found);
   EXPECT_EQ(found->value("b"), graph->inputs()[0]);

@@ -35,8 +35,10 @@ class Printer {
     if (!shares) {
       own.owner = &g.symbols();
       symbols_ = &own;
-      if (anonymous_) number_symbols(g, &own, indent + 2);
-      else declare_symbols(g, names, &own, indent + 2);
+      if (anonymous_)
+        number_symbols(g, &own, indent + 2);
+      else
+        declare_symbols(g, names, &own, indent + 2);
     }
     body(g, names, indent + 2);
     out_.append(static_cast<size_t>(indent), ' ');
@@ -95,8 +97,8 @@ class Printer {
       out_ += "sym " + word;
       if (word != symbol.name) out_ += ' ' + Scanner::quote(symbol.name);
       const auto kind = static_cast<size_t>(symbol.kind);
-      out_ += fmt::format(" = {} {} {}", kSymbolKinds[kind < 3 ? kind : 0], name_of(names, g.value_by_id(symbol.value_id)),
-                          symbol.index);
+      out_ += fmt::format(" = {} {} {}", kSymbolKinds[kind < 3 ? kind : 0],
+                          name_of(names, g.value_by_id(symbol.value_id)), symbol.index);
       if (symbol.upper_bound != -1) out_ += fmt::format(" <= {}", symbol.upper_bound);
       out_ += ";\n";
     }
@@ -216,8 +218,7 @@ class Printer {
     out_ += ' ' + Scanner::quote(n.name());
     if (!options_.provenance || n.provenance().empty()) return;
     out_ += " from [";
-    for (size_t i = 0; i < n.provenance().size(); ++i)
-      out_ += (i == 0 ? "" : ", ") + Scanner::quote(n.provenance()[i]);
+    for (size_t i = 0; i < n.provenance().size(); ++i) out_ += (i == 0 ? "" : ", ") + Scanner::quote(n.provenance()[i]);
     out_ += ']';
   }
 
@@ -242,8 +243,10 @@ class Printer {
       out_ += "] ";
       tensor_data(*tensor);
     } else if (const auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr)) {
-      if (*inner == nullptr) out_ += "graph null";
-      else graph(**inner, indent);
+      if (*inner == nullptr)
+        out_ += "graph null";
+      else
+        graph(**inner, indent);
     } else if (const auto* expr = std::get_if<PointwiseExpr>(&attr)) {
       out_ += "expr " + Scanner::quote(expr->to_string());
     }

@@ -86,7 +86,8 @@ Result<std::string> Scanner::quoted() {
         case 'n': c = '\n'; break;
         case 't': c = '\t'; break;
         case 'r': c = '\r'; break;
-        case '"': case '\\': break;
+        case '"':
+        case '\\': break;
         case 'x': {
           const int high = at_ + 2 < text_.size() ? hex_value(text_[at_ + 1]) : -1;
           const int low = at_ + 2 < text_.size() ? hex_value(text_[at_ + 2]) : -1;
@@ -174,7 +175,8 @@ Status Scanner::expected(std::string_view what) {
   skip();
   std::string_view found = text_.substr(std::min(at_, text_.size()), 24);
   found = found.substr(0, found.find('\n'));
-  return fail(found.empty() ? fmt::format("{} expected", what) : fmt::format("{} expected before {}", what, quote(found)));
+  return fail(found.empty() ? fmt::format("{} expected", what)
+                            : fmt::format("{} expected before {}", what, quote(found)));
 }
 
 bool Scanner::is_plain_name(std::string_view name) {
@@ -196,8 +198,10 @@ std::string Scanner::quote(std::string_view text) {
       case '\t': s += "\\t"; break;
       case '\r': s += "\\r"; break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) s += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        else s += c;
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+          s += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else
+          s += c;
     }
   }
   return s + '"';

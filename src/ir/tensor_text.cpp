@@ -60,7 +60,8 @@ std::string print_list(const HostTensor& tensor) {
 // Whether each element may equal the next; if_exact() decides where elements share bytes.
 bool looks_uniform(const HostTensor& tensor) {
   const size_t bits = static_cast<size_t>(dtype_bits(tensor.dtype()));
-  const size_t step = bits < 8 ? 1 : bits / 8, bytes = tensor.bytes() - (bits < 8 ? 1 : 0);  // the last byte may be padded
+  const size_t step = bits < 8 ? 1 : bits / 8,
+               bytes = tensor.bytes() - (bits < 8 ? 1 : 0);  // the last byte may be padded
   const auto* data = static_cast<const char*>(tensor.data());
   return bytes <= step || std::memcmp(data, data + step, bytes - step) == 0;
 }
@@ -89,8 +90,10 @@ std::string print_float(double value) {
 
 std::string print_tensor_data(const HostTensor& tensor) {
   std::string s;
-  if (tensor.volume() <= kMaxListed) s = if_exact(print_list(tensor), tensor);
-  else if (looks_uniform(tensor)) s = if_exact("splat(" + print_element(tensor, 0) + ")", tensor);
+  if (tensor.volume() <= kMaxListed)
+    s = if_exact(print_list(tensor), tensor);
+  else if (looks_uniform(tensor))
+    s = if_exact("splat(" + print_element(tensor, 0) + ")", tensor);
   return s.empty() ? print_hex(tensor) : s;
 }
 
@@ -103,7 +106,8 @@ Result<HostTensor> parse_tensor_data(Scanner& in, DType dtype, const Dims& dims,
   const bool list = in.peek() == '[', splat = in.peek_word() == "splat";
   if (in.accept("elided")) return in.fail("the constant was elided when this text was written");
   // Memory only for what the text itself holds, or within the budget.
-  if (splat && bytes > *splat_budget) return in.fail(fmt::format("splats take more than {} bytes", limits::kMaxFoldedBytes));
+  if (splat && bytes > *splat_budget)
+    return in.fail(fmt::format("splats take more than {} bytes", limits::kMaxFoldedBytes));
   if (!splat && static_cast<uint64_t>(volume) / (list ? 1 : 8) > in.remaining())
     return in.fail(fmt::format("data of {} elements expected", volume));
   WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::allocate(dtype, dims));
@@ -131,9 +135,11 @@ Result<HostTensor> parse_tensor_data(Scanner& in, DType dtype, const Dims& dims,
   } else if (in.accept("hex")) {
     WOOTZ_ASSIGN_OR_RETURN(const std::string_view digits, in.hex_digits());
     if (digits.size() != bytes * 2)
-      return in.fail(fmt::format("{} bytes for a constant {}{} of {}", digits.size() / 2, dtype_name(dtype), dims.to_string(), bytes));
+      return in.fail(fmt::format("{} bytes for a constant {}{} of {}", digits.size() / 2, dtype_name(dtype),
+                                 dims.to_string(), bytes));
     auto* data = static_cast<unsigned char*>(tensor.mutable_data());
-    for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<unsigned char>(digit(digits[2 * i]) << 4 | digit(digits[2 * i + 1]));
+    for (size_t i = 0; i < bytes; ++i)
+      data[i] = static_cast<unsigned char>(digit(digits[2 * i]) << 4 | digit(digits[2 * i + 1]));
   } else {
     return in.expected("the constant's data");
   }

@@ -34,8 +34,14 @@ inline const std::vector<OpDef>& test_ops() {
     add("TopK", 2, 2, 2, {{"axis", AttrKind::kInt}}, false);
     add("If", 1, -1, -1, {{"then", AttrKind::kGraph, true}, {"else", AttrKind::kGraph, true}}, false);
     add("Any", 0, -1, -1,
-        {{"i", AttrKind::kInt}, {"f", AttrKind::kFloat}, {"s", AttrKind::kString}, {"is", AttrKind::kInts},
-         {"fs", AttrKind::kFloats}, {"t", AttrKind::kTensor}, {"g", AttrKind::kGraph}, {"e", AttrKind::kExpr},
+        {{"i", AttrKind::kInt},
+         {"f", AttrKind::kFloat},
+         {"s", AttrKind::kString},
+         {"is", AttrKind::kInts},
+         {"fs", AttrKind::kFloats},
+         {"t", AttrKind::kTensor},
+         {"g", AttrKind::kGraph},
+         {"e", AttrKind::kExpr},
          {"d", AttrKind::kDType}},
         false);
     ops.back().min_outputs = 0;

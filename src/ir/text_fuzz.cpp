@@ -1,4 +1,5 @@
-// Whatever parse_graph() accepts prints as text that reads back as the same text, and nothing else crashes, hangs or eats memory.
+// Whatever parse_graph() accepts prints as text that reads back as the same text, and nothing else crashes, hangs or
+// eats memory.
 #include <cstdint>
 #include <cstdlib>
 

@@ -200,7 +200,8 @@ TEST(Text, SymbolsOfAllKinds) {
   EXPECT_EQ(read->symbols()[2].name, "N");
   EXPECT_EQ(read->symbols()[2].upper_bound, 4096);
   EXPECT_EQ(read->symbols()[2].value_id, -1);  // of a value that is gone
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(read->inputs()[0]->shape()[static_cast<size_t>(i)], x->shape()[static_cast<size_t>(i)]) << i;
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(read->inputs()[0]->shape()[static_cast<size_t>(i)], x->shape()[static_cast<size_t>(i)]) << i;
   EXPECT_EQ(*read->outputs()[0]->shape_values(), *node->output()->shape_values());
 }
 
@@ -278,7 +279,8 @@ std::string random_dim(std::mt19937_64& rng, int depth) {
     case 1: return "s" + std::to_string(rng() % 3);
     case 2: return "(" + sub() + ")+" + sub();
     case 3: return "(" + sub() + ")-(" + sub() + ")";
-    case 4: case 5: return "(" + sub() + ")*(" + sub() + ")";
+    case 4:
+    case 5: return "(" + sub() + ")*(" + sub() + ")";
     case 6: return "(" + sub() + ")/(" + sub() + ")";
     case 7: return "mod(" + sub() + "," + sub() + ")";
     case 8: return "ceil_div(" + sub() + "," + sub() + ")";

@@ -21,8 +21,9 @@ constexpr GenericAttr kGenericAttrs[] = {
 };
 
 const char* kind_name(AttrKind kind) {
-  constexpr const char* kNames[] = {"an integer",      "a float",  "a string",       "a list of integers", "a list of floats",
-                                    "a tensor",        "a graph",  "an expression",  "the name of an element type"};
+  constexpr const char* kNames[] = {
+      "an integer", "a float", "a string",      "a list of integers",         "a list of floats",
+      "a tensor",   "a graph", "an expression", "the name of an element type"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -163,8 +164,8 @@ class Verifier {
         return invalid_argument("main_inputs is {} of {} inputs", given, node.num_inputs());
       main_inputs = static_cast<int>(given);
       if (epilogue->num_inputs != node.num_inputs() - main_inputs + 1)
-        return invalid_argument("the epilogue reads {} operands, the node has its result and {} more", epilogue->num_inputs,
-                                node.num_inputs() - main_inputs);
+        return invalid_argument("the epilogue reads {} operands, the node has its result and {} more",
+                                epilogue->num_inputs, node.num_inputs() - main_inputs);
     }
     if (node.num_inputs() > limits::kMaxInputsPerNode || (op.max_inputs >= 0 && main_inputs > op.max_inputs))
       return invalid_argument("{} inputs, at most {} are allowed", main_inputs,

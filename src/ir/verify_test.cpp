@@ -149,7 +149,8 @@ TEST_F(VerifyTest, Subgraphs) {
   Node* node = add("If", {x_}, {{"then", inner}, {"else", inner}});
   EXPECT_EQ(refusal(), "");
   inner->add_node(test_op("Add"), "bad", {a}, {});
-  EXPECT_THAT(refusal(), HasSubstr("node 'node' (If): attribute 'else': graph 'inner': node 'bad' (Add): input 1 is missing"));
+  EXPECT_THAT(refusal(),
+              HasSubstr("node 'node' (If): attribute 'else': graph 'inner': node 'bad' (Add): input 1 is missing"));
   node->set_attr("else", std::shared_ptr<Graph>());
   EXPECT_THAT(refusal(), HasSubstr("no graph"));
 }
