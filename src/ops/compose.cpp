@@ -70,11 +70,16 @@ Value* Composer::as_scalar(Value* a) {
   return op("Reshape", {a, ints({})});
 }
 
-Value* Composer::unsqueeze(Value* a, std::vector<int64_t> axes) { return op("Unsqueeze", {a, ints(std::move(axes))}); }
-Value* Composer::squeeze(Value* a, std::vector<int64_t> axes) { return op("Squeeze", {a, ints(std::move(axes))}); }
+Value* Composer::unsqueeze(Value* a, std::vector<int64_t> axes) {
+  return op("Unsqueeze", {a}, {{"axes", std::move(axes)}});
+}
+Value* Composer::squeeze(Value* a, std::vector<int64_t> axes) {
+  return op("Squeeze", {a}, {{"axes", std::move(axes)}});
+}
 
 Value* Composer::slice(Value* a, int64_t axis, int64_t start, int64_t end, int64_t step) {
-  return op("Slice", {a, ints({start}), ints({end}), ints({axis}), ints({step})});
+  using Ints = std::vector<int64_t>;
+  return op("Slice", {a}, {{"starts", Ints{start}}, {"ends", Ints{end}}, {"axes", Ints{axis}}, {"steps", Ints{step}}});
 }
 
 Value* Composer::concat(std::vector<Value*> parts, int64_t axis) {
@@ -82,8 +87,10 @@ Value* Composer::concat(std::vector<Value*> parts, int64_t axis) {
   return op("Concat", std::move(parts), {{"axis", axis}});
 }
 
-Value* Composer::reduce(std::string_view name, Value* a, std::vector<int64_t> axes, bool keepdims) {
-  return op(name, {a, ints(std::move(axes))}, {{"keepdims", int64_t{keepdims}}});
+Value* Composer::reduce(std::string_view kind, Value* a, std::vector<int64_t> axes, bool keepdims) {
+  AttrMap attrs{{"kind", std::string(kind)}, {"keepdims", int64_t{keepdims}}};
+  if (!axes.empty()) attrs["axes"] = std::move(axes);
+  return op("Reduce", {a}, std::move(attrs));
 }
 
 Value* Composer::shape_of(Value* a) { return op("Shape", {a}); }

@@ -1,6 +1,7 @@
 // Attention on [batch, heads, sequence, size]; key and value may have fewer heads, each serving a group of query heads.
 #include <cmath>
 
+#include "ops/attention/attention.h"
 #include "ops/ref_math.h"
 #include "ops/room_table.h"
 
@@ -112,7 +113,7 @@ const OpDef kAttention{
 }  // namespace
 
 std::span<const OpDef* const> attention_ops() {
-  static const OpDef* const kOps[] = {&kAttention};
+  static const OpDef* const kOps[] = {&kAttention, &linear_attention_op()};
   return kOps;
 }
 

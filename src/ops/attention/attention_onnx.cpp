@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/attention/attention.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/compose.h"
 #include "ops/room_table.h"
@@ -123,12 +124,25 @@ Status import_rotary(ImportContext& ctx) {
   return c.output(0, y);
 }
 
+// a * sigmoid(alpha * a) * b
+Status import_swiglu(ImportContext& ctx) {
+  if (!ctx.has_input(0) || !ctx.has_input(1)) return ctx.fail("both inputs are required");
+  Value* gate = ctx.input(0);
+  Composer c(ctx);
+  Value* swish = c.mul(gate, c.op("Sigmoid", {c.scale(gate, ctx.attr_float("alpha", 1))}));
+  return c.output(0, c.mul(swish, ctx.input(1)));
+}
+
 }  // namespace
 
 std::span<const OnnxImport> attention_onnx() {
   static constexpr OnnxImport kImports[] = {
       {"Attention", 23, import_attention},
+      {"CausalConvWithState", 27, import_causal_conv},
+      {"FlexAttention", 1, import_flex_attention, "ai.onnx.preview"},
+      {"LinearAttention", 27, import_linear_attention},
       {"RotaryEmbedding", 23, import_rotary},
+      {"SwiGLU", 28, import_swiglu},
   };
   return kImports;
 }

@@ -32,11 +32,11 @@ Status import_layer_norm(ImportContext& ctx) {
   for (int a = first; a < x->rank(); ++a) axes.push_back(a);
   const DType stash = ctx.attr_dtype("stash_type", DType::kF32);
   Value* wide = c.cast(x, wide_type(x->dtype()));
-  Value* mean = c.reduce("ReduceMean", wide, axes, true);
+  Value* mean = c.reduce("mean", wide, axes, true);
   WOOTZ_RETURN_IF_ERROR(c.output(1, c.cast(mean, stash)));
   if (!ctx.wants_output(2)) return {};
   Value* centered = c.sub(wide, mean);
-  Value* variance = c.reduce("ReduceMean", c.mul(centered, centered), axes, true);
+  Value* variance = c.reduce("mean", c.mul(centered, centered), axes, true);
   if (c.failed()) return c.status();
   Value* deviation = c.op("Sqrt", {c.add(variance, c.scalar(variance->dtype(), epsilon))});
   return c.output(2, c.cast(c.op("Reciprocal", {deviation}), stash));
@@ -102,9 +102,9 @@ Status import_batch_norm_training(ImportContext& ctx, Composer& c) {
   for (int a = 0; a < x->rank(); ++a)
     if (a != 1) axes.push_back(a);
   Value* wide = c.cast(x, wide_type(x->dtype()));
-  Value* mean = c.reduce("ReduceMean", wide, axes, true);
+  Value* mean = c.reduce("mean", wide, axes, true);
   Value* centered = c.sub(wide, mean);
-  Value* variance = c.reduce("ReduceMean", c.mul(centered, centered), axes, true);
+  Value* variance = c.reduce("mean", c.mul(centered, centered), axes, true);
   Value* y = c.op(
       "BatchNorm",
       {x, beside_channels(c, ctx.input(1), x->rank()), beside_channels(c, ctx.input(2), x->rank()), mean, variance},
@@ -143,7 +143,7 @@ Status import_lp_normalization(ImportContext& ctx) {
   const int64_t p = ctx.attr_int("p", 2);
   if (p != 1 && p != 2) return ctx.fail("p is {}; 1 or 2 is allowed", p);
   Composer c(ctx);
-  Value* norm = c.reduce(p == 1 ? "ReduceL1" : "ReduceL2", x, {ctx.attr_int("axis", -1)}, true);
+  Value* norm = c.reduce(p == 1 ? "l1" : "l2", x, {ctx.attr_int("axis", -1)}, true);
   Value* zero = c.scalar(x->dtype(), 0);
   Value* empty = c.op("Equal", {norm, zero});
   return c.output(0, c.op("Where", {empty, zero, c.div(x, norm)}));
@@ -155,8 +155,8 @@ Status import_mean_variance(ImportContext& ctx) {
   const std::vector<int64_t> axes = ctx.attr_ints("axes", {0, 2, 3});
   Composer c(ctx);
   Value* wide = c.cast(x, wide_type(x->dtype()));
-  Value* centered = c.sub(wide, c.reduce("ReduceMean", wide, axes, true));
-  Value* deviation = c.op("Sqrt", {c.reduce("ReduceMean", c.mul(centered, centered), axes, true)});
+  Value* centered = c.sub(wide, c.reduce("mean", wide, axes, true));
+  Value* deviation = c.op("Sqrt", {c.reduce("mean", c.mul(centered, centered), axes, true)});
   if (c.failed()) return c.status();
   Value* y = c.div(centered, c.add(deviation, c.scalar(deviation->dtype(), 1e-9)));
   return c.output(0, c.cast(y, x->dtype()));

@@ -110,9 +110,9 @@ Status import_dynamic(ImportContext& ctx) {
   Composer c(ctx);
   Value* zero = c.scalar(x->dtype(), 0);
   const auto extreme = [&](const char* reduce, const char* with) {
-    return c.op(with, {c.op(reduce, {x}, {{"keepdims", int64_t{0}}}), zero});
+    return c.op(with, {c.reduce(reduce, x, {}, false), zero});
   };
-  Value *high = extreme("ReduceMax", "Max"), *low = extreme("ReduceMin", "Min");
+  Value *high = extreme("max", "Max"), *low = extreme("min", "Min");
   Value* scale = c.div(c.sub(high, low), c.scalar(x->dtype(), 255));
   Value* divisor = c.op("Where", {c.op("Equal", {scale, zero}), c.scalar(x->dtype(), 1), scale});
   Value* point = c.op("Quantize", {c.op("Neg", {low}), divisor}, {{"to", std::string("u8")}});
