@@ -8,6 +8,17 @@ namespace {
 
 size_t align_up(size_t value, size_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
 
+// All of them side by side would fit the address arithmetic below.
+bool countable(std::span<const BufferLife> buffers, size_t alignment) {
+  size_t total = 0;
+  for (const BufferLife& b : buffers) {
+    if (b.bytes > kMostArenaBytes || __builtin_add_overflow(total, align_up(b.bytes, alignment), &total) ||
+        total > kMostArenaBytes)
+      return false;
+  }
+  return true;
+}
+
 size_t lower_bound_of(std::span<const BufferLife> buffers, size_t alignment) {
   struct Event {
     int step;
@@ -37,6 +48,10 @@ size_t lower_bound_of(std::span<const BufferLife> buffers, size_t alignment) {
 MemoryPlan plan_memory(std::span<const BufferLife> buffers, size_t alignment) {
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), 0);
+  if (!countable(buffers, alignment)) {
+    plan.arena_bytes = plan.lower_bound = kMostArenaBytes;
+    return plan;
+  }
   plan.lower_bound = lower_bound_of(buffers, alignment);
   std::vector<size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), size_t{0});

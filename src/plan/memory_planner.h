@@ -14,6 +14,9 @@ struct BufferLife {
   int last = 0;   // last step that reads it (inclusive)
 };
 
+// An arena of this size stands for one that no machine has: see plan_memory.
+inline constexpr size_t kMostArenaBytes = size_t{1} << 62;
+
 struct MemoryPlan {
   std::vector<size_t> offsets;  // by buffer; buffers of 0 bytes have offset 0
   size_t arena_bytes = 0;
@@ -21,7 +24,8 @@ struct MemoryPlan {
 };
 
 // Deterministic. Offsets are multiples of `alignment` (a power of two). Buffers whose lives overlap never overlap in
-// memory.
+// memory. Buffers that together pass kMostArenaBytes get a plan of exactly that size, whose offsets mean nothing:
+// allocating it fails.
 MemoryPlan plan_memory(std::span<const BufferLife> buffers, size_t alignment = 64);
 
 }  // namespace wootz

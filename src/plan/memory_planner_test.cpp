@@ -47,6 +47,13 @@ TEST(MemoryPlanner, RandomLivesNeverOverlapAndStayNearTheBound) {
   }
 }
 
+TEST(MemoryPlanner, WhatNoMachineHasIsNoSmallArena) {
+  const std::vector<BufferLife> huge(9, BufferLife{size_t{1} << 61, 0, 1});  // wraps around 2^64
+  EXPECT_EQ(plan_memory(huge).arena_bytes, kMostArenaBytes);
+  const std::vector<BufferLife> all{{SIZE_MAX, 0, 1}, {64, 0, 1}};
+  EXPECT_EQ(plan_memory(all).arena_bytes, kMostArenaBytes);
+}
+
 TEST(MemoryPlanner, EmptyAndZeroSized) {
   EXPECT_EQ(plan_memory({}).arena_bytes, 0u);
   const std::vector<BufferLife> none{{0, 0, 5}, {0, 1, 2}};

@@ -1,0 +1,156 @@
+#include "plan/describe.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace wootz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// By Family. The names that tools for TensorRT's output know, where there is one.
+constexpr const char* kLayerTypes[] = {"PointWise",     "Convolution", "MatrixMultiply", "Reduce",   "SoftMax",
+                                       "Normalization", "Pooling",     "Shuffle",        "Reformat", "Gather",
+                                       "Scatter",       "Resize",      "Attention",      "TopK",     "RNN",
+                                       "Fill",          "Op"};
+static_assert(std::size(kLayerTypes) == kFamilyCount);
+
+// By Layout.
+constexpr const char* kFormats[] = {"Row major linear", "Channels last", "Blocks of 8 channels",
+                                    "Blocks of 16 channels", "Packed"};
+static_assert(std::size(kFormats) == static_cast<size_t>(Layout::kOpaque) + 1);
+
+struct TypeName {
+  DType dtype;
+  const char* name;
+};
+constexpr TypeName kTypeNames[] = {{DType::kF32, "FP32"},  {DType::kF16, "FP16"},   {DType::kBF16, "BF16"},
+                                   {DType::kF64, "FP64"},  {DType::kI8, "Int8"},    {DType::kU8, "UInt8"},
+                                   {DType::kI32, "Int32"}, {DType::kI64, "Int64"},  {DType::kBool, "Bool"},
+                                   {DType::kI4, "Int4"},   {DType::kF8E4M3, "FP8"}, {DType::kF4E2M1, "FP4"}};
+
+std::string type_name(DType dtype) {
+  for (const TypeName& t : kTypeNames)
+    if (t.dtype == dtype) return t.name;
+  return dtype_name(dtype);
+}
+
+class Describer {
+ public:
+  Describer(const Program& program, const DescribeOptions& options) : p_(program), names_only_(options.names_only) {
+    if (options.shapes != nullptr) {
+      shapes_ = options.shapes;
+      return;
+    }
+    const std::vector<int64_t> none(program.symbols.size(), -1);
+    known_ = evaluate_shapes(program, none, &own_).ok();
+    shapes_ = &own_;
+  }
+
+  Json step(size_t index) const {
+    const Step& step = p_.steps[index];
+    if (names_only_) return step.name;
+    const char* type = kLayerTypes[static_cast<size_t>(step.problem.family)];
+    Json json = {{"Name", step.name}, {"LayerType", type}};
+    json["Inputs"] = tensors(step.inputs);
+    json["Outputs"] = tensors(step.outputs);
+    json["ParameterType"] = type;
+    for (const auto& [name, value] : step.problem.params)
+      std::visit([&, &key = name](const auto& v) { json["Parameters"][key] = v; }, value);
+    if (!step.problem.epilogue.empty()) json["Epilogue"] = step.problem.epilogue.to_string();
+    json["TacticName"] = step.tactic.to_string();
+    if (step.measured_us >= 0) json["TacticTimeUs"] = step.measured_us;
+    json["WorkspaceBytes"] = step.workspace;
+    json["StreamId"] = 0;
+    std::string metadata;
+    for (const std::string& name : step.provenance)
+      metadata += fmt::format("{}[Layer: {}]", metadata.empty() ? "" : "\x1e", name);
+    json["Metadata"] = std::move(metadata);
+    return json;
+  }
+
+  std::string line(size_t index) const {
+    const Step& step = p_.steps[index];
+    if (names_only_) return step.name;
+    std::string s =
+        fmt::format("{} [{}] {} -> {}, {}", step.name, kLayerTypes[static_cast<size_t>(step.problem.family)],
+                    brief(step.inputs), brief(step.outputs), step.tactic.to_string());
+    if (step.measured_us >= 0) s += fmt::format(", {:.1f} us", step.measured_us);
+    return s;
+  }
+
+ private:
+  std::vector<int64_t> extents(const PlanTensor& tensor) const {
+    std::vector<int64_t> list;
+    for (const int32_t e : tensor.dims) {
+      const auto i = static_cast<size_t>(e);
+      list.push_back(known_ && shapes_->known[i] ? shapes_->values[i] : -1);
+    }
+    return list;
+  }
+
+  Json tensors(const std::vector<int32_t>& list) const {
+    Json json = Json::array();
+    for (const int32_t t : list) {
+      if (t < 0) continue;  // omitted
+      const PlanTensor& tensor = p_.tensors[static_cast<size_t>(t)];
+      json.push_back({{"Name", tensor.name},
+                      {"Location", tensor.kind == TensorKind::kShape ? "Host" : "Device"},
+                      {"Dimensions", extents(tensor)},
+                      {"Format/Datatype",
+                       fmt::format("{} {}", kFormats[static_cast<size_t>(tensor.layout)], type_name(tensor.dtype))}});
+      if (tensor.kind == TensorKind::kConstant)
+        json.back()["WeightBytes"] = p_.constants[static_cast<size_t>(tensor.constant)].bytes;
+    }
+    return json;
+  }
+
+  std::string brief(const std::vector<int32_t>& list) const {
+    std::string s;
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i != 0) s += ", ";
+      if (list[i] < 0) {
+        s += "-";
+        continue;
+      }
+      const PlanTensor& tensor = p_.tensors[static_cast<size_t>(list[i])];
+      s += fmt::format("{} {}[", tensor.name, dtype_name(tensor.dtype));
+      const std::vector<int64_t> dims = extents(tensor);
+      for (size_t a = 0; a < dims.size(); ++a) {
+        if (a != 0) s += 'x';
+        s += dims[a] < 0 ? "?" : std::to_string(dims[a]);
+      }
+      s += ']';
+      if (tensor.layout != Layout::kLinear) s += fmt::format("@{}", layout_name(tensor.layout));
+    }
+    return s;
+  }
+
+  const Program& p_;
+  bool names_only_;
+  ShapeValues own_;
+  const ShapeValues* shapes_ = nullptr;
+  bool known_ = true;
+};
+
+}  // namespace
+
+Json describe_program(const Program& program, const DescribeOptions& options) {
+  const Describer describer(program, options);
+  Json json = {{"Layers", Json::array()}, {"Bindings", Json::array()}};
+  for (size_t s = 0; s < program.steps.size(); ++s) json["Layers"].push_back(describer.step(s));
+  for (const auto* list : {&program.inputs, &program.outputs})
+    for (const IoTensor& io : *list) json["Bindings"].push_back(program.tensors[static_cast<size_t>(io.tensor)].name);
+  return json;
+}
+
+Json describe_step(const Program& program, size_t step, const DescribeOptions& options) {
+  return Describer(program, options).step(step);
+}
+
+std::string describe_step_line(const Program& program, size_t step, const DescribeOptions& options) {
+  return Describer(program, options).line(step);
+}
+
+}  // namespace wootz

@@ -1,0 +1,91 @@
+#include "plan/describe.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "plan/program_testing.h"
+
+namespace wootz {
+namespace {
+
+// x [N, 3] -> softmax -> y, and a second layer that reads an omitted operand.
+Program two_layers() {
+  Program p;
+  p.symbols = {{"N", SymbolSource::kInputDim, 0, 0}};
+  p.exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 3, {}}};
+  p.tensors.resize(3);
+  const TensorKind kinds[] = {TensorKind::kInput, TensorKind::kIntermediate, TensorKind::kOutput};
+  const char* names[] = {"x", "h", "y"};
+  for (size_t t = 0; t < 3; ++t) {
+    p.tensors[t].name = names[t];
+    p.tensors[t].dtype = DType::kF32;
+    p.tensors[t].kind = kinds[t];
+    p.tensors[t].dims = {0, 1};
+  }
+  p.tensors[1].layout = Layout::kChannelsLast;
+  p.inputs = {{0, false}};
+  p.outputs = {{2, false}};
+  p.steps.resize(2);
+  p.steps[0].name = "soft + more";
+  p.steps[0].provenance = {"soft", "more"};
+  p.steps[0].problem.family = Family::kSoftmax;
+  p.steps[0].problem.params["axis"] = int64_t{1};
+  p.steps[0].tactic = {"own", "softmax_f32_avx2", ""};
+  p.steps[0].inputs = {0};
+  p.steps[0].outputs = {1};
+  p.steps[0].measured_us = 12.25f;
+  p.steps[1] = p.steps[0];
+  p.steps[1].name = "last";
+  p.steps[1].problem.family = Family::kOp;
+  p.steps[1].inputs = {1, -1};
+  p.steps[1].outputs = {2};
+  p.steps[1].measured_us = -1;
+  return p;
+}
+
+TEST(Describe, JsonHasTheShapeThatToolsRead) {
+  const Program p = two_layers();
+  const auto json = describe_program(p);
+  ASSERT_EQ(json["Layers"].size(), 2u);
+  const auto& layer = json["Layers"][0];
+  EXPECT_EQ(layer["Name"], "soft + more");
+  EXPECT_EQ(layer["LayerType"], "SoftMax");
+  EXPECT_EQ(layer["Inputs"][0]["Name"], "x");
+  EXPECT_EQ(layer["Inputs"][0]["Dimensions"], nlohmann::ordered_json({-1, 3}));
+  EXPECT_EQ(layer["Inputs"][0]["Format/Datatype"], "Row major linear FP32");
+  EXPECT_EQ(layer["Outputs"][0]["Format/Datatype"], "Channels last FP32");
+  EXPECT_EQ(layer["Parameters"]["axis"], 1);
+  EXPECT_EQ(layer["TacticName"], "own:softmax_f32_avx2");
+  EXPECT_EQ(layer["TacticTimeUs"], 12.25);
+  EXPECT_EQ(layer["Metadata"], "[Layer: soft]\x1e[Layer: more]");
+  EXPECT_EQ(json["Layers"][1]["Inputs"].size(), 1u);
+  EXPECT_FALSE(json["Layers"][1].contains("TacticTimeUs"));
+  EXPECT_EQ(json["Bindings"], nlohmann::ordered_json({"x", "y"}));
+}
+
+TEST(Describe, LinesAndShapesOfACall) {
+  const Program p = two_layers();
+  EXPECT_EQ(describe_step_line(p, 0),
+            "soft + more [SoftMax] x f32[?x3] -> h f32[?x3]@channels_last, own:softmax_f32_avx2, 12.2 us");
+  ShapeValues shapes;
+  ASSERT_TRUE(evaluate_shapes(p, std::vector<int64_t>{5}, &shapes).ok());
+  DescribeOptions options;
+  options.shapes = &shapes;
+  EXPECT_EQ(describe_step_line(p, 1, options),
+            "last [Op] h f32[5x3]@channels_last, - -> y f32[5x3], own:softmax_f32_avx2");
+  options.names_only = true;
+  EXPECT_EQ(describe_program(p, options)["Layers"][1], "last");
+}
+
+TEST(Describe, AnyProgram) {
+  RandomProgram random(9);
+  for (int i = 0; i < 20; ++i) {
+    const Program p = random.make();
+    EXPECT_EQ(describe_program(p)["Layers"].size(), p.steps.size());
+    for (size_t s = 0; s < p.steps.size(); ++s) EXPECT_FALSE(describe_step_line(p, s).empty());
+  }
+}
+
+}  // namespace
+}  // namespace wootz

@@ -1,0 +1,380 @@
+#include "plan/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "plan/plan_limits.h"
+#include "plan/program_testing.h"
+#include "plan/use_testing.h"
+
+namespace wootz {
+namespace {
+
+TensorDesc describe(const Program& p, int32_t index) {
+  const PlanTensor& t = p.tensors[static_cast<size_t>(index)];
+  TensorDesc d;
+  d.dtype = t.dtype;
+  d.layout = t.layout;
+  for (const int32_t e : t.dims) {
+    const ShapeExpr& x = p.exprs[static_cast<size_t>(e)];
+    d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 2);
+    d.max_dims.push_back(x.op == ShapeOp::kConst ? x.value : 8);
+  }
+  d.constant = t.kind == TensorKind::kConstant;
+  return d;
+}
+
+int32_t add(Program* p, const char* name, TensorKind kind, std::vector<int32_t> dims, DType dtype = DType::kF32) {
+  PlanTensor t;
+  t.name = name;
+  t.dtype = dtype;
+  t.kind = kind;
+  t.dims = std::move(dims);
+  p->tensors.push_back(std::move(t));
+  return static_cast<int32_t>(p->tensors.size() - 1);
+}
+
+// Tensors: 0 x [N,8], 1 w [8,8], 2 h [N,8], 3 view of h [8,N], 4 shape [2], 5 found [F] (size known after layer 1),
+// 6 y [F]. Layers: 0 gemm with bias epilogue (x, w, x) -> h; 1 op (view, shape) -> found; 2 pointwise found -> y.
+// Expressions: 0 N, 1 8, 2 F, 3 N*8, 4 2.
+Program sample() {
+  Program p;
+  p.name = "sample";
+  p.backend = "cpu";
+  p.symbols = {{"N", SymbolSource::kInputDim, 0, 0}, {"F", SymbolSource::kDataDependent, 5, 0}};
+  p.exprs = {{ShapeOp::kSymbol, 0, {}},
+             {ShapeOp::kConst, 8, {}},
+             {ShapeOp::kSymbol, 1, {}},
+             {ShapeOp::kMul, 0, {0, 1}},
+             {ShapeOp::kConst, 2, {}}};
+  static const std::vector<float> kWeights(64, 1.0f);
+  p.constants = {{"w", DType::kF32, Dims{8, 8}, Layout::kLinear, 256, nullptr, kWeights.data()}};
+  add(&p, "x", TensorKind::kInput, {0, 1});
+  add(&p, "w", TensorKind::kConstant, {1, 1});
+  p.tensors[1].constant = 0;
+  add(&p, "h", TensorKind::kIntermediate, {0, 1});
+  add(&p, "hv", TensorKind::kView, {1, 0});
+  p.tensors[3].view_of = 2;
+  add(&p, "shape", TensorKind::kShape, {4}, DType::kI64);
+  p.tensors[4].values = {3, 0};
+  add(&p, "found", TensorKind::kIntermediate, {2}, DType::kI64);
+  add(&p, "y", TensorKind::kOutput, {2}, DType::kI64);
+  p.inputs = {{0, false}};
+  p.outputs = {{6, false}};
+  p.profiles = {{{{1, 2, 8}, {}}}};
+  const auto step = [&](const char* name, Family family, std::vector<int32_t> in, int32_t out) -> Problem& {
+    Step s;
+    s.name = name;
+    s.tactic = {"own", "k", ""};
+    s.problem.family = family;
+    for (const int32_t t : in) s.problem.inputs.push_back(describe(p, t));
+    s.problem.outputs = {describe(p, out)};
+    s.problem.num_main = static_cast<int>(in.size());
+    s.inputs = std::move(in);
+    s.outputs = {out};
+    p.steps.push_back(std::move(s));
+    return p.steps.back().problem;
+  };
+  Problem& gemm = step("gemm", Family::kGemm, {0, 1, 0}, 2);
+  gemm.num_main = 2;
+  gemm.params["alpha"] = 1.0;
+  PointwiseExpr& e = gemm.epilogue;
+  e.outputs = {e.push(PwOp::kAdd, DType::kF32, e.input(0, DType::kF32), e.input(1, DType::kF32))};
+  step("find", Family::kOp, {3, 4}, 5);
+  Problem& copy = step("copy", Family::kPointwise, {5}, 6);
+  copy.num_main = 0;
+  copy.acc_dtype = DType::kI64;
+  copy.epilogue.outputs = {copy.epilogue.input(0, DType::kI64)};
+  return p;
+}
+
+struct Mutation {
+  const char* what;
+  std::function<void(Program&)> apply;
+  const char* message;  // part of it
+};
+
+const Mutation kMutations[] = {
+    {"expression number", [](Program& p) { p.tensors[2].dims[0] = 99; }, "tensor 'h': shape expression 99 of 5"},
+    {"expression forward", [](Program& p) { p.exprs[3].operands[0] = 3; }, "not defined before"},
+    {"expression arity", [](Program& p) { p.exprs[3].operands.pop_back(); }, "1 operands"},
+    {"division arity",
+     [](Program& p) {
+       p.exprs[3] = {ShapeOp::kMod, 0, {0, 1, 1}};
+     },
+     "3 operands"},
+    {"leaf with operands", [](Program& p) { p.exprs[4].operands = {0}; }, "1 operands"},
+    {"expression operation", [](Program& p) { p.exprs[3].op = static_cast<ShapeOp>(9); }, "operation number 9"},
+    {"symbol number", [](Program& p) { p.exprs[0].value = 2; }, "uses symbol 2 of 2"},
+    {"symbol source", [](Program& p) { p.symbols[0].source = static_cast<SymbolSource>(3); }, "source number 3"},
+    {"symbol tensor", [](Program& p) { p.symbols[0].tensor = -1; }, "belongs to tensor -1"},
+    {"symbol axis", [](Program& p) { p.symbols[0].axis = 2; }, "dimension 2 of tensor 'x'"},
+    {"symbol of no input", [](Program& p) { p.symbols[0].tensor = 2; }, "no network input"},
+    {"value of no shape tensor", [](Program& p) { p.symbols[0].source = SymbolSource::kInputValue; },
+     "no integer input"},
+    {"symbol nobody makes", [](Program& p) { p.symbols[1].tensor = 3; }, "whose shape is known only later"},
+    {"static overflow",
+     [](Program& p) {
+       p.exprs[4] = {ShapeOp::kMul, 0, {1, 1}}, p.exprs[1].value = INT64_MAX / 2;
+     },
+     "overflow"},
+    {"division by zero",
+     [](Program& p) {
+       p.exprs[1].value = 0, p.exprs[4] = {ShapeOp::kFloorDiv, 0, {1, 1}};
+     },
+     "zero"},
+    {"negative extent", [](Program& p) { p.exprs[1].value = -8; }, "negative"},
+    {"element type", [](Program& p) { p.tensors[2].dtype = DType::kInvalid; }, "element type"},
+    {"string tensor", [](Program& p) { p.tensors[2].dtype = DType::kString; }, "element type"},
+    {"type beyond the table", [](Program& p) { p.tensors[2].dtype = static_cast<DType>(200); }, "element type"},
+    {"layout", [](Program& p) { p.tensors[2].layout = static_cast<Layout>(7); }, "layout number 7"},
+    {"kind", [](Program& p) { p.tensors[2].kind = static_cast<TensorKind>(6); }, "kind number 6"},
+    {"opaque intermediate", [](Program& p) { p.tensors[2].layout = Layout::kOpaque; }, "only constants"},
+    {"rank", [](Program& p) { p.tensors[2].dims.assign(9, 1); }, "rank 9, the limit is 8"},
+    {"values of no shape tensor", [](Program& p) { p.tensors[2].values = {0}; }, "1 values"},
+    {"shape values", [](Program& p) { p.tensors[4].values.pop_back(); }, "1 values for a shape tensor of shape [2]"},
+    {"shape of unknown size", [](Program& p) { p.tensors[4].dims[0] = 0; }, "shape unknown"},
+    {"constant number", [](Program& p) { p.tensors[1].constant = 1; }, "constant 1 of 1"},
+    {"constant bytes", [](Program& p) { p.constants[0].bytes = 255; }, "255 bytes"},
+    {"constant data", [](Program& p) { p.constants[0].data = nullptr; }, "no data"},
+    {"constant shape",
+     [](Program& p) {
+       p.constants[0].dims = Dims{4, 16};
+     },
+     "its constant 'w'"},
+    {"constant type", [](Program& p) { p.constants[0].dtype = DType::kI32; }, "its constant 'w'"},
+    {"view of itself", [](Program& p) { p.tensors[3].view_of = 3; }, "cycle"},
+    {"view of nothing", [](Program& p) { p.tensors[3].view_of = 70; }, "views tensor 70"},
+    {"view of another type", [](Program& p) { p.tensors[3].dtype = DType::kI64; }, "cannot view"},
+    {"view of another layout", [](Program& p) { p.tensors[2].layout = Layout::kBlocked8; }, "cannot view"},
+    {"larger view",
+     [](Program& p) {
+       p.tensors[2].dims = {1, 1}, p.tensors[3].dims = {1, 1, 1};
+     },
+     "cannot view"},
+    {"unlisted input", [](Program& p) { p.inputs.clear(); }, "not listed"},
+    {"unlisted output", [](Program& p) { p.outputs.clear(); }, "not listed"},
+    {"input twice", [](Program& p) { p.inputs.push_back(p.inputs[0]); }, "listed twice"},
+    {"input that is none", [](Program& p) { p.inputs[0].tensor = 2; }, "tensor 'h' is none"},
+    {"input number", [](Program& p) { p.inputs[0].tensor = -1; }, "tensor -1"},
+    {"operand number", [](Program& p) { p.steps[0].inputs[0] = 7; }, "layer 'gemm': operand is tensor 7"},
+    {"operand below omitted", [](Program& p) { p.steps[0].inputs[2] = -2; }, "tensor -2"},
+    {"writes a constant", [](Program& p) { p.steps[0].outputs[0] = 1; }, "writes tensor 'w'"},
+    {"writes a view", [](Program& p) { p.steps[1].outputs[0] = 3; }, "writes tensor 'hv'"},
+    {"written twice", [](Program& p) { p.steps[1].outputs[0] = 2; }, "which layer 'gemm' has written"},
+    {"read before written", [](Program& p) { std::swap(p.steps[1], p.steps[2]); }, "only later"},
+    {"read through a view before written", [](Program& p) { std::swap(p.steps[0], p.steps[1]); }, "only later"},
+    {"never written", [](Program& p) { p.steps.erase(p.steps.begin()); }, "nothing writes"},
+    {"output never written", [](Program& p) { p.steps.pop_back(); }, "no layer writes"},
+    {"shape value too early", [](Program& p) { p.tensors[4].values[0] = 2; }, "only later"},
+    {"input of dependent shape", [](Program& p) { p.tensors[0].dims[1] = 2; }, "depends on a layer's result"},
+    {"no tactic", [](Program& p) { p.steps[0].tactic = {}; }, "has no tactic"},
+    {"workspace", [](Program& p) { p.steps[0].workspace = SIZE_MAX; }, "workspace"},
+    {"family", [](Program& p) { p.steps[0].problem.family = static_cast<Family>(kFamilyCount); }, "family number"},
+    {"problem operands", [](Program& p) { p.steps[0].problem.inputs.pop_back(); }, "2 inputs"},
+    {"main inputs", [](Program& p) { p.steps[0].problem.num_main = 4; }, "4 main inputs of 3"},
+    {"negative main inputs", [](Program& p) { p.steps[0].problem.num_main = -1; }, "-1 main inputs"},
+    {"accumulator", [](Program& p) { p.steps[0].problem.acc_dtype = static_cast<DType>(77); }, "type number 77"},
+    {"described type", [](Program& p) { p.steps[0].problem.inputs[0].dtype = DType::kF64; },
+     "input 0: is described as f64"},
+    {"described rank", [](Program& p) { p.steps[0].problem.inputs[0].dims = Dims{4}; }, "has rank 2"},
+    {"described maximum", [](Program& p) { p.steps[0].problem.outputs[0].max_dims = Dims{}; }, "output 0"},
+    {"described extent", [](Program& p) { p.steps[0].problem.inputs[0].dims[1] = 9; }, "is 8"},
+    {"described negative", [](Program& p) { p.steps[0].problem.inputs[0].dims[0] = -1; }, "tensor 'x'"},
+    {"described huge", [](Program& p) { p.steps[0].problem.inputs[0].max_dims[0] = INT64_MAX; }, "tensor 'x'"},
+    {"described constant", [](Program& p) { p.steps[0].problem.inputs[0].constant = true; }, "described as a constant"},
+    {"not described constant", [](Program& p) { p.steps[0].problem.inputs[1].constant = false; }, "not described"},
+    {"described opaque", [](Program& p) { p.steps[0].problem.inputs[0].layout = Layout::kOpaque; }, "lies in linear"},
+    {"omitted and described", [](Program& p) { p.steps[0].inputs[0] = -1; }, "omitted but described"},
+    {"epilogue operand", [](Program& p) { p.steps[0].problem.epilogue.input(2, DType::kF32); }, "3 operands of 2"},
+    {"epilogue type", [](Program& p) { p.steps[0].problem.acc_dtype = DType::kF16; }, "reads operand 0 as f32"},
+    {"epilogue itself", [](Program& p) { p.steps[0].problem.epilogue.code[2].b = 2; }, "not defined before it"},
+    {"epilogue result",
+     [](Program& p) {
+       p.steps[0].problem.epilogue.outputs = {0, 2};
+     },
+     "stores 2 values"},
+    {"no body", [](Program& p) { p.steps[2].problem.epilogue = {}; }, "without a body"},
+    {"body with main inputs", [](Program& p) { p.steps[2].problem.num_main = 1; }, "main inputs"},
+    {"op with expression", [](Program& p) { p.steps[1].problem.epilogue = p.steps[2].problem.epilogue; }, "carries no"},
+    {"no profile", [](Program& p) { p.profiles.clear(); }, "no optimization profile"},
+    {"profile too short", [](Program& p) { p.profiles[0].symbols.pop_back(); }, "1 ranges for 2 symbols"},
+    {"profile order",
+     [](Program& p) {
+       p.profiles[0].symbols[0] = {3, 2, 8};
+     },
+     "3 <= 2 <= 8"},
+    {"profile below zero",
+     [](Program& p) {
+       p.profiles[0].symbols[0] = {-1, 2, 8};
+     },
+     "-1 <= 2"},
+    {"profile beyond the limit", [](Program& p) { p.profiles[0].symbols[0].max = INT64_MAX; }, "range"},
+    {"profile of a result",
+     [](Program& p) {
+       p.profiles[0].symbols[1] = {1, 1, 1};
+     },
+     "range"},
+    {"too many profiles", [](Program& p) { p.profiles.resize(257, p.profiles[0]); }, "limit is 256"},
+    {"name too long", [](Program& p) { p.steps[0].name.assign(70'000, 'x'); }, "70000 bytes, the limit is 65536"},
+    {"too many parameters",
+     [](Program& p) {
+       for (int i = 0; i < 300; ++i) p.steps[0].problem.params[std::to_string(i)] = int64_t{0};
+     },
+     "301 parameters"},
+    {"too many elements", [](Program& p) { p.exprs[1].value = int64_t{1} << 39; }, "'w'"},
+};
+
+TEST(VerifyProgram, AcceptsTheSample) {
+  const Status status = verify_program(sample());
+  EXPECT_TRUE(status.ok()) << status.to_string();
+}
+
+TEST(VerifyProgram, RefusesEachMutationAndSaysWhere) {
+  for (const Mutation& m : kMutations) {
+    Program p = sample();
+    m.apply(p);
+    const Status status = verify_program(p);
+    EXPECT_FALSE(status.ok()) << m.what;
+    EXPECT_NE(status.message().find(m.message), std::string::npos) << m.what << ": " << status.message();
+    EXPECT_TRUE(status.code() == Code::kCorrupt || status.code() == Code::kResourceExhausted ||
+                status.code() == Code::kInvalidArgument)
+        << status.to_string();
+  }
+}
+
+TEST(VerifyProgram, AcceptsWhatIsHarmless) {
+  Program p = sample();
+  add(&p, "untouched", TensorKind::kIntermediate, {2});  // left over by packing
+  p.tensors.back().layout = Layout::kBlocked16;
+  add(&p, "unused view", TensorKind::kView, {2}, DType::kI64);
+  p.tensors.back().view_of = 5;
+  add(&p, "early shape", TensorKind::kShape, {4}, DType::kI32);  // never read
+  p.tensors.back().values = {2, 2};
+  p.steps[0].problem.inputs[1].layout = Layout::kOpaque;         // offered to pack, took it as it is
+  p.steps[0].problem.outputs[0].layout = Layout::kChannelsLast;  // rank 2: all orders are one
+  const Status status = verify_program(p);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+}
+
+TEST(VerifyProgram, ViewsNestOnlySoDeep) {
+  Program p = sample();
+  for (size_t i = 0; i < plan_limits::kMaxViewDepth + 1; ++i) {
+    add(&p, "v", TensorKind::kView, {0, 1});
+    p.tensors.back().view_of = i == 0 ? 2 : static_cast<int32_t>(p.tensors.size() - 2);
+  }
+  EXPECT_FALSE(verify_program(p).ok());
+  p.tensors.pop_back();
+  EXPECT_TRUE(verify_program(p).ok());
+}
+
+// Any number of any part changed to anything: refused, or nothing that the runtime does with it goes wrong.
+TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 rng(seed);
+  RandomProgram random(seed);
+  const auto number = [&]() -> int64_t {
+    constexpr int64_t kOdd[] = {
+        -1, 0, 1, 2, 3, 7, 8, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int64_t{1} << 41};
+    return rng() % 2 ? kOdd[rng() % std::size(kOdd)] : static_cast<int64_t>(rng() % 40);
+  };
+  const auto any = [&](auto& list) -> decltype(&list[0]) {
+    return list.empty() ? nullptr : &list[rng() % list.size()];
+  };
+  const auto set = [&](auto* to) {
+    if (to != nullptr) *to = static_cast<std::remove_pointer_t<decltype(to)>>(number());
+  };
+  int passed = 0;
+  for (int round = 0; round < 4000; ++round) {
+    Program p = random.make(6);
+    ShapeExpr* e = any(p.exprs);
+    PlanSymbol* y = any(p.symbols);
+    PlanTensor* t = any(p.tensors);
+    PlanConstant* c = any(p.constants);
+    Step* s = any(p.steps);
+    TensorDesc* d = any(s->problem.inputs);
+    switch (rng() % 24) {
+      case 0:
+        set(&e->value);
+        break;
+      case 1:
+        e->op = static_cast<ShapeOp>(rng() % 12);
+        break;
+      case 2:
+        e->operands.push_back(static_cast<int32_t>(number()));
+        break;
+      case 3:
+        if (y != nullptr) set(&y->tensor);
+        break;
+      case 4:
+        if (y != nullptr) set(&y->axis);
+        break;
+      case 5:
+        if (y != nullptr) y->source = static_cast<SymbolSource>(rng() % 5);
+        break;
+      case 6:
+        set(any(t->dims));
+        break;
+      case 7:
+        t->dims.push_back(static_cast<int32_t>(number()));
+        break;
+      case 8:
+        set(&t->view_of);
+        break;
+      case 9:
+        set(&t->constant);
+        break;
+      case 10:
+        t->kind = static_cast<TensorKind>(rng() % 8);
+        break;
+      case 11:
+        t->layout = static_cast<Layout>(rng() % 7);
+        break;
+      case 12:
+        t->dtype = static_cast<DType>(rng() % 30);
+        break;
+      case 13:
+        set(any(t->values));
+        break;
+      case 14:
+        if (c != nullptr) c->layout = static_cast<Layout>(rng() % 7);
+        break;
+      case 15:
+        if (c != nullptr) c->dims.push_back(number());
+        break;
+      case 16:
+        set(any(s->inputs));
+        break;
+      case 17:
+        set(any(s->outputs));
+        break;
+      case 18:
+        set(&s->problem.num_main);
+        break;
+      case 19:
+        d->dims = Dims{number()};
+        break;
+      case 20:
+        d->dtype = static_cast<DType>(rng() % 30);
+        break;
+      case 21:
+        set(&p.inputs[0].tensor);
+        break;
+      case 22:
+        std::swap(p.steps[0], *s);
+        break;
+      default:
+        if (auto* r = any(p.profiles[0].symbols)) set(&r->max);
+        break;
+    }
+    if (!verify_program(p).ok()) continue;
+    ++passed;
+    use_program(p);
+  }
+  EXPECT_GT(passed, 0);
+}
+
+}  // namespace
+}  // namespace wootz
