@@ -134,9 +134,13 @@ Status run_rule(InferContext& ctx) {
     const InferContext::Output& out = ctx.outputs()[o];
     if (static_cast<int>(out.shape.size()) > limits::kMaxRank)
       return ctx.fail("output {} would have rank {}, the limit is {}", o, out.shape.size(), limits::kMaxRank);
-    for (const Dim& d : out.shape)
-      if (d.is_const() && d.value() < 0)
+    for (const Dim& d : out.shape) {
+      // Constants whose sum or product leaves 64 bits stay an expression without symbols.
+      std::vector<SymbolId> symbols;
+      if (!d.is_const()) d.collect_symbols(&symbols);
+      if (d.is_const() ? d.value() < 0 : symbols.empty())
         return ctx.fail("output {} would have shape {} (inputs {})", o, shape_to_string(out.shape), input_shapes(ctx));
+    }
     if (std::optional<Dims> dims = to_dims(out.shape)) {
       if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok())
         return volume.status().with_prefix(fmt::format("node '{}' ({}): output {}", ctx.node().name(), def.name, o));

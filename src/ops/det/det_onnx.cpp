@@ -1,0 +1,15 @@
+#include "ops/room_table.h"
+#include "ops/room_util.h"
+
+namespace wootz::ops {
+namespace {
+
+Status import_det(ImportContext& ctx) { return import_as(ctx, "Det", {ctx.input(0)}); }
+
+constexpr OnnxImport kImports[] = {{"Det", 11, import_det}};
+
+}  // namespace
+
+std::span<const OnnxImport> det_onnx() { return kImports; }
+
+}  // namespace wootz::ops

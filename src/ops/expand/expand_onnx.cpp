@@ -1,0 +1,15 @@
+#include "ops/room_table.h"
+#include "ops/room_util.h"
+
+namespace wootz::ops {
+namespace {
+
+Status import_expand(ImportContext& ctx) { return import_as(ctx, "Expand", {ctx.input(0), ctx.input(1)}); }
+
+constexpr OnnxImport kImports[] = {{"Expand", 8, import_expand}};
+
+}  // namespace
+
+std::span<const OnnxImport> expand_onnx() { return kImports; }
+
+}  // namespace wootz::ops

@@ -1,0 +1,15 @@
+#include "ops/room_table.h"
+#include "ops/room_util.h"
+
+namespace wootz::ops {
+namespace {
+
+Status import_non_zero(ImportContext& ctx) { return import_as(ctx, "NonZero", {ctx.input(0)}); }
+
+constexpr OnnxImport kImports[] = {{"NonZero", 9, import_non_zero}};
+
+}  // namespace
+
+std::span<const OnnxImport> non_zero_onnx() { return kImports; }
+
+}  // namespace wootz::ops

@@ -1,0 +1,16 @@
+#include "ops/room_table.h"
+#include "ops/room_util.h"
+
+namespace wootz::ops {
+namespace {
+
+// stash_type (opset 27) only allows less exact sums than ours.
+Status import_range(ImportContext& ctx) { return import_as(ctx, "Range", {ctx.input(0), ctx.input(1), ctx.input(2)}); }
+
+constexpr OnnxImport kImports[] = {{"Range", 11, import_range}};
+
+}  // namespace
+
+std::span<const OnnxImport> range_onnx() { return kImports; }
+
+}  // namespace wootz::ops
