@@ -1,4 +1,5 @@
-// Col2Im: sums sliding blocks back into an image. Input [N, C * block, L]; the image and block extents are inputs 1 and 2.
+// Col2Im: sums sliding blocks back into an image. Input [N, C * block, L]; the image and block extents are inputs 1
+// and 2.
 #include "ops/copy.h"
 #include "ops/room_table.h"
 #include "ops/room_util.h"
@@ -41,9 +42,20 @@ Result<Geometry> geometry(const Node& node, std::vector<int64_t> image, std::vec
 
 Status infer_col2im(InferContext& ctx) {
   if (!accepts(Accept::kNumeric, ctx.dtype(0)) || ctx.rank(0) != 3)
-    return ctx.fail("input is {}{}, it must be [N, C * block, L]", dtype_name(ctx.dtype(0)), shape_to_string(ctx.shape(0)));
+    return ctx.fail("input is {}{}, it must be [N, C * block, L]", dtype_name(ctx.dtype(0)),
+                    shape_to_string(ctx.shape(0)));
   const std::optional<std::vector<int64_t>> block = ctx.ints_value(2);
-  if (!block) return ctx.fail("the block's extents must be known while building");
+  if (!block) {
+    if (ctx.rank(2) != 1 || !ctx.shape(2)[0].is_const())
+      return ctx.fail("the number of image axes must be known while building");
+    Shape shape{ctx.shape(0)[0]};
+    const int64_t rank = ctx.shape(2)[0].value() + 2;
+    if (rank > limits::kMaxRank)
+      return ctx.fail("the result would have rank {}, the limit is {}", rank, limits::kMaxRank);
+    for (int64_t a = 1; a < rank; ++a) shape.push_back(ctx.data_dependent(0, static_cast<int>(a)));
+    ctx.set_output(0, ctx.dtype(0), std::move(shape));
+    return Status();
+  }
   const std::optional<std::vector<Dim>> image = ctx.dims_value(1);
   Dim per_channel(1);
   for (int64_t b : *block) {
@@ -107,13 +119,14 @@ Status col2im_reference(EvalContext& ctx) {
   return Status();
 }
 
-const OpDef kCol2Im{.name = "Col2Im",
-                    .min_inputs = 3,
-                    .max_inputs = 3,
-                    .attributes = {{"strides", AttrKind::kInts}, {"dilations", AttrKind::kInts}, {"pads", AttrKind::kInts}},
-                    .infer = infer_col2im,
-                    .reference = col2im_reference,
-                    .traits = {}};
+const OpDef kCol2Im{
+    .name = "Col2Im",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .attributes = {{"strides", AttrKind::kInts}, {"dilations", AttrKind::kInts}, {"pads", AttrKind::kInts}},
+    .infer = infer_col2im,
+    .reference = col2im_reference,
+    .traits = {}};
 const OpDef* const kOps[] = {&kCol2Im};
 
 }  // namespace
