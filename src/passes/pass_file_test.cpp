@@ -56,6 +56,8 @@ std::string canonical(Graph& graph) {
     for (Value* in : node->inputs())
       if (in != nullptr && in->is_constant() && in->name().rfind("k#", 0) != 0)
         in->set_name("k#" + std::to_string(n++));
+  for (Value* c : graph.constants())
+    if (c->uses().empty() && !graph.is_output(c)) graph.erase_value(c);  // what a pass left for eliminate_dead
   graph.set_name("g");
   PrintOptions options;
   options.provenance = false;
