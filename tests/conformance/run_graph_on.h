@@ -1,0 +1,26 @@
+// Lowers a graph for a backend, chooses tactics by estimate and runs it: the whole chain below the API.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace wootz::conformance {
+
+struct RunOptions {
+  std::string backend = "cpu";
+  bool passes = true;
+  std::string isa_cap;
+  int threads = 2;
+};
+
+struct RunResult {
+  std::vector<HostTensor> outputs;
+  size_t steps = 0, reference_steps = 0;  // how many steps, and how many of them the reference computed
+};
+
+// `graph` is inferred; it is rewritten when options.passes.
+Result<RunResult> run_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options);
+
+}  // namespace wootz::conformance
