@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/text.h"
+#include "ops/registry.h"
 
 namespace wootz {
 namespace {
@@ -11,24 +12,15 @@ constexpr int64_t kGuess = 16;  // a size that only running tells and that has n
 
 ShapeOp shape_op(DimOp op) {
   switch (op) {
-    case DimOp::kConst:
-      return ShapeOp::kConst;
-    case DimOp::kSymbol:
-      return ShapeOp::kSymbol;
-    case DimOp::kAdd:
-      return ShapeOp::kAdd;
-    case DimOp::kMul:
-      return ShapeOp::kMul;
-    case DimOp::kFloorDiv:
-      return ShapeOp::kFloorDiv;
-    case DimOp::kCeilDiv:
-      return ShapeOp::kCeilDiv;
-    case DimOp::kMod:
-      return ShapeOp::kMod;
-    case DimOp::kMin:
-      return ShapeOp::kMin;
-    case DimOp::kMax:
-      return ShapeOp::kMax;
+    case DimOp::kConst: return ShapeOp::kConst;
+    case DimOp::kSymbol: return ShapeOp::kSymbol;
+    case DimOp::kAdd: return ShapeOp::kAdd;
+    case DimOp::kMul: return ShapeOp::kMul;
+    case DimOp::kFloorDiv: return ShapeOp::kFloorDiv;
+    case DimOp::kCeilDiv: return ShapeOp::kCeilDiv;
+    case DimOp::kMod: return ShapeOp::kMod;
+    case DimOp::kMin: return ShapeOp::kMin;
+    case DimOp::kMax: return ShapeOp::kMax;
   }
   return ShapeOp::kConst;
 }
@@ -308,7 +300,16 @@ Status LowerContext::copy_step(const std::string& name, int32_t from, int32_t to
   step.problem.acc_dtype = program().tensors[static_cast<size_t>(from)].dtype;
   step.inputs = {from};
   step.outputs = {to};
-  return finish_step(nullptr, std::move(step));
+  describe_operands(&step);
+  if (options_.reference_only || !offered(step)) {
+    Graph alone;
+    Value* x = alone.add_input("x", step.problem.acc_dtype, to_shape(step.problem.inputs[0].dims));
+    const Node* identity = alone.add_node(op("Identity"), "copy", {x}, {});
+    WOOTZ_ASSIGN_OR_RETURN(std::string text, print_node(*identity));
+    step.problem.family = Family::kOp;
+    step.problem.params["node"] = std::move(text);
+  }
+  return append(nullptr, std::move(step));
 }
 
 }  // namespace wootz

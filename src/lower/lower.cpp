@@ -10,39 +10,24 @@ namespace {
 // By Lowering: the file that knows the family. Null: the reference runs it.
 LowerFunction family_of(Lowering lowering) {
   switch (lowering) {
-    case Lowering::kPointwise:
-      return lower_pointwise;
-    case Lowering::kConv:
-      return lower_conv;
-    case Lowering::kGemm:
-      return lower_gemm;
-    case Lowering::kReduce:
-      return lower_reduce;
-    case Lowering::kSoftmax:
-      return lower_softmax;
-    case Lowering::kNorm:
-      return lower_norm;
-    case Lowering::kPool:
-      return lower_pool;
-    case Lowering::kMove:
-      return lower_move;
-    case Lowering::kView:
-      return lower_view;
-    case Lowering::kGather:
-      return lower_gather;
-    case Lowering::kScatter:
-      return lower_scatter;
-    case Lowering::kResize:
-      return lower_resize;
-    case Lowering::kAttention:
-      return lower_attention;
-    case Lowering::kTopK:
-      return lower_topk;
+    case Lowering::kPointwise: return lower_pointwise;
+    case Lowering::kConv: return lower_conv;
+    case Lowering::kGemm: return lower_gemm;
+    case Lowering::kReduce: return lower_reduce;
+    case Lowering::kSoftmax: return lower_softmax;
+    case Lowering::kNorm: return lower_norm;
+    case Lowering::kPool: return lower_pool;
+    case Lowering::kMove: return lower_move;
+    case Lowering::kView: return lower_view;
+    case Lowering::kGather: return lower_gather;
+    case Lowering::kScatter: return lower_scatter;
+    case Lowering::kResize: return lower_resize;
+    case Lowering::kAttention: return lower_attention;
+    case Lowering::kTopK: return lower_topk;
     case Lowering::kReference:
     case Lowering::kRnn:
     case Lowering::kControl:
-    case Lowering::kFill:
-      return nullptr;
+    case Lowering::kFill: return nullptr;
   }
   return nullptr;
 }

@@ -124,6 +124,7 @@ Result<bool> lower_move(LowerContext& ctx, const Node& node) {
     std::string order = node.attr_string("mode", "DCR");
     std::transform(order.begin(), order.end(), order.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (node.is("SpaceToDepth") && order != "dcr") return false;  // the family splits channels one way only
     params["order"] = order;
   } else {
     return false;

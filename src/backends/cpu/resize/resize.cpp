@@ -14,12 +14,13 @@ namespace {
 double source(const std::string& mode, int64_t o, double scale, int64_t in, int64_t out) {
   const auto at = static_cast<double>(o);
   if (mode == "asymmetric") return at / scale;
-  if (mode == "align_corners") return out > 1 ? at * static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+  // The extent before it was rounded down: ONNX divides by that.
+  const double exact = scale * static_cast<double>(in);
+  if (mode == "align_corners") return std::fabs(exact - 1) < 1e-9 ? 0 : at * static_cast<double>(in - 1) / (exact - 1);
   if (mode == "pytorch_half_pixel" && out <= 1) return 0;
   const double half = (at + 0.5) / scale - 0.5;
   if (mode != "half_pixel_symmetric") return half;
-  const double adjust = static_cast<double>(out) / (scale * static_cast<double>(in));
-  return static_cast<double>(in) / 2 * (1 - adjust) + half;
+  return static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / exact) + half;
 }
 
 bool known_mode(const std::string& mode) {
