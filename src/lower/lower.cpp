@@ -96,16 +96,17 @@ Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
   LowerContext ctx(graph, options);
   for (const Value* input : graph.inputs()) {
     WOOTZ_ASSIGN_OR_RETURN(const int32_t t, ctx.tensor(input));
-    bool shape_tensor = false;
-    for (const Symbol& symbol : graph.symbols())
-      shape_tensor = shape_tensor || (symbol.kind == SymbolKind::kInputValue && symbol.value_id == input->id());
-    ctx.program().inputs.push_back({t, shape_tensor});
+    ctx.program().inputs.push_back({t, false});
   }
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     Status status = lower_node(ctx, *node);
     if (!status.ok()) return status.with_prefix(fmt::format("node '{}' ({})", node->name(), node->op().name));
   }
   WOOTZ_RETURN_IF_ERROR(lower_outputs(ctx, graph));
+  // A shape tensor is an input with an element that some shape or shape value goes by.
+  for (const PlanSymbol& symbol : ctx.program().symbols)
+    for (IoTensor& input : ctx.program().inputs)
+      if (symbol.source == SymbolSource::kInputValue && symbol.tensor == input.tensor) input.is_shape_tensor = true;
   const size_t count = std::max<size_t>(1, options.profiles.size());
   for (size_t p = 0; p < count; ++p) {
     PlanProfile profile;

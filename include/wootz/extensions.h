@@ -1,0 +1,75 @@
+// What Wootz offers beyond TensorRT's API: plain C functions, exported by libwootz.so and, where marked with "runtime",
+// by libwootz_runtime.so too. A program that does without them runs against either implementation.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define WOOTZ_EXPORT __attribute__((visibility("default")))
+#else
+#define WOOTZ_EXPORT
+#endif
+
+#if defined(__cplusplus)
+#define WOOTZ_NOEXCEPT noexcept
+extern "C" {
+#else
+#define WOOTZ_NOEXCEPT
+#endif
+
+/// Host streams (runtime): what a CPU engine takes as cudaStream_t. Each is one thread that runs inferences in order.
+/// wootz_stream_create gives null on failure. wootz_stream_destroy waits for queued work. Both it and
+/// wootz_stream_synchronize return 0, or 1 when work queued since the last synchronization failed or `stream` is not a
+/// live host stream.
+WOOTZ_EXPORT void* wootz_stream_create(void) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_stream_destroy(void* stream) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_stream_synchronize(void* stream) WOOTZ_NOEXCEPT;
+
+/// An nvinfer1::ICudaEngine* from a plan file (runtime), owned by the caller; null on failure. `runtime` is an
+/// nvinfer1::IRuntime*. The file is mapped rather than read, so that all who load it share its weights: while an engine
+/// of it lives, replace it by renaming another over it.
+WOOTZ_EXPORT void* wootz_runtime_load_file(void* runtime, const char* path) WOOTZ_NOEXCEPT;
+
+/// The process's one pool of threads (runtime). `threads` counts the callers of inferences too; 0: one per CPU that the
+/// process may use. `spin_us`: how long idle workers wait by spinning while an inference runs; -1: the default.
+/// `affinity`: `affinity_count` CPU numbers, worker i (from 1) is bound to entry i modulo the count; null with 0: the
+/// kernel decides. To be called while no inference runs. 0 on success.
+WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affinity,
+                                       int affinity_count) WOOTZ_NOEXCEPT;
+
+/// Options of an nvinfer1::IBuilderConfig that TensorRT has no setter for; `value` null brings the default back.
+/// Returns 0, or 1 (and logs) for an unknown key or an impossible value. Keys:
+///   backend         "cpu" (default), "reference" (every op by plain loops), "cuda"; the environment variable
+///                   WOOTZ_BACKEND sets the default
+///   threads         threads of one inference; 0 (default): all of the pool
+///   isa             highest instruction set to use: "avx2", "avx512"; empty (default): what the processor has
+///   disable_passes  names of optimizing passes to leave out, separated by commas; "all"
+///   verify_passes   "1": check the graph after each pass
+///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
+///                   several, separated by ';'
+///   device_file     JSON description of the device to build for, when it is not this machine's
+///   timing          "0": choose tactics by estimate instead of measuring
+WOOTZ_EXPORT int wootz_config_set_option(void* config, const char* key, const char* value) WOOTZ_NOEXCEPT;
+
+/// The value of such an option, valid until it is set again; null for an unknown key.
+WOOTZ_EXPORT const char* wootz_config_get_option(void* config, const char* key) WOOTZ_NOEXCEPT;
+
+/// Report of the last build of an nvinfer1::IBuilder as JSON: passes with their times, steps with the tactics that were
+/// considered, their times and why others were refused. Valid until the next build; empty before the first.
+WOOTZ_EXPORT const char* wootz_build_report(void* builder) WOOTZ_NOEXCEPT;
+
+/// Options of an nvonnxparser::IParser, to be set before parsing; 0 on success. Keys:
+///   io_types    "api" (default): inputs and outputs of types that nvinfer1::DataType lacks (double, int16, ...) become
+///               the nearest type it has, with a warning; "exact": they keep their type, whose DataType number is
+///               WOOTZ_EXTENDED_TYPE + the number in the list below
+///   model_dir   folder of external data, in place of the model's own
+WOOTZ_EXPORT int wootz_parser_set_option(void* parser, const char* key, const char* value) WOOTZ_NOEXCEPT;
+
+/// The list: 4 double, 7 int16, 8 uint16, 10 uint32, 12 uint64, 15 float8e4m3fnuz, 16 float8e5m2, 17 float8e5m2fnuz,
+/// 21 uint4, 22 int2, 23 uint2.
+#define WOOTZ_EXTENDED_TYPE 256
+
+#if defined(__cplusplus)
+}  // extern "C"
+#endif

@@ -1,0 +1,88 @@
+// The build as a plain function: graph in, program and report out. IBuilder, and through it the command line and
+// Python, stand on this.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/program.h"
+#include "ir/graph.h"
+#include "passes/pass.h"
+#include "tuner/choose.h"
+
+namespace wootz::api {
+
+struct DimsRange {
+  Dims min, opt, max;
+};
+struct ValuesRange {
+  std::vector<int64_t> min, opt, max;
+};
+// Ranges by input name. Inputs without open extents need no entry.
+struct BuildProfile {
+  std::map<std::string, DimsRange, std::less<>> dims;
+  std::map<std::string, ValuesRange, std::less<>> values;  // of inputs whose values decide shapes
+};
+
+// Told how far the build is. Any of the three may be empty; `step` returning false cancels.
+struct BuildProgress {
+  std::function<void(const char* phase, const char* parent, int steps)> start;
+  std::function<bool(const char* phase, int step)> step;
+  std::function<void(const char* phase)> finish;
+};
+
+// Steps whose name contains `step` may only use tactics whose text contains `tactic`.
+struct ForcedTactic {
+  std::string step, tactic;
+};
+
+struct BuildOptions {
+  std::string backend = "cpu";
+  std::optional<DeviceDescription> device;  // to build for; empty: this machine's
+  std::vector<BuildProfile> profiles;
+  int threads = 0;  // of one inference; 0: all of the pool
+  size_t workspace = SIZE_MAX;
+  std::string isa_cap;
+  bool allow_unordered = false;
+  std::set<std::string, std::less<>> disabled_passes;
+  bool verify_passes = false;
+  std::vector<ForcedTactic> forced;
+  bool measure = true;
+  std::set<std::string, std::less<>> debug_tensors;            // values to keep observable, by name
+  std::map<std::string, std::string, std::less<>> properties;  // for Program::properties
+  bool keep_considered = false;                                // the tactics considered go into the plan
+  BuildProgress progress;
+  std::function<void(const std::string&)> verbose;  // one line each
+};
+
+struct BuildReport {
+  std::vector<PassReport> passes;
+  Choice choice;
+  double total_ms = 0, infer_ms = 0, passes_ms = 0, lower_ms = 0, choose_ms = 0, pack_ms = 0;
+  std::string to_json(const Program& program) const;
+  // Only what was considered, by step: for the plan.
+  std::string considered_json() const;
+};
+
+struct BuildOutput {
+  std::shared_ptr<Program> program;
+  BuildReport report;
+};
+
+// Rewrites the graph. Errors name the layer, input or profile. Code::kCancelled when `progress.step` said so.
+Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options);
+
+// Infers types; inputs with values in every profile get them tracked as symbols where shapes depend on them.
+Status infer_with_profiles(Graph& graph, const std::vector<BuildProfile>& profiles);
+
+// Ranges of the graph's symbols for each profile. At least one profile comes back. Errors: an input with open extents
+// that a profile leaves out or contradicts, inputs that share a dimension but no extent.
+Result<std::vector<std::vector<SymbolRange>>> symbol_ranges(const Graph& graph,
+                                                            const std::vector<BuildProfile>& profiles);
+
+}  // namespace wootz::api

@@ -1,0 +1,138 @@
+#include "api/builder.h"
+
+#include "api/builder_config.h"
+#include "api/network/network.h"
+#include "api/runtime/engine.h"
+#include "api/runtime/host_memory.h"
+#include "api/runtime/runtime.h"
+#include "base/cpu_info.h"
+#include "base/thread_pool.h"
+#include "ir/verify.h"
+#include "plan/read.h"
+#include "plan/write.h"
+
+namespace wootz::api {
+
+using namespace nvinfer1;  // NOLINT: implements that interface, line by line
+
+BuilderImpl::BuilderImpl(ILogger& logger)
+    : reporter_(&logger),
+      registry_(std::make_unique<PluginRegistry>(&PluginRegistry::process())),
+      max_threads_(ThreadPool::process().size()) {}
+
+INetworkDefinition* BuilderImpl::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
+  return attempt_or<INetworkDefinition*>(reporter_, "IBuilder::createNetworkV2", nullptr,
+                                         [&]() -> Result<INetworkDefinition*> {
+                                           if (flags >> EnumMax<NetworkDefinitionCreationFlag>() != 0)
+                                             return invalid_argument("unknown bits in the flags {:#x}", flags);
+                                           return new NetworkImpl(*this, reporter_, flags);
+                                         });
+}
+
+IBuilderConfig* BuilderImpl::createBuilderConfig() noexcept {
+  return attempt_or<IBuilderConfig*>(reporter_, "IBuilder::createBuilderConfig", nullptr,
+                                     [&]() -> Result<IBuilderConfig*> { return new BuilderConfigImpl(reporter_); });
+}
+
+IOptimizationProfile* BuilderImpl::createOptimizationProfile() noexcept {
+  return attempt_or<IOptimizationProfile*>(
+      reporter_, "IBuilder::createOptimizationProfile", nullptr,
+      [&]() -> Result<IOptimizationProfile*> { return &profiles_.emplace_back(reporter_); });
+}
+
+Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network, IBuilderConfig& config) {
+  auto* our_network = dynamic_cast<NetworkImpl*>(&network);
+  auto* our_config = dynamic_cast<BuilderConfigImpl*>(&config);
+  if (our_network == nullptr || our_config == nullptr)
+    return invalid_argument("the network or the config was not made by a builder of this library");
+  WOOTZ_ASSIGN_OR_RETURN(BuildOptions options, our_config->to_options());
+  for (const TensorImpl& tensor : our_network->tensors())
+    if (tensor.debug) options.debug_tensors.insert(tensor.name());
+  if (our_network->unfused_debug()) options.properties[property::kDebugUnfused] = "1";
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
+  graph->set_name(our_network->getName());
+  const ParallelScope threads(max_threads_);
+  WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options));
+  report_ = output.report.to_json(*output.program);
+  reporter_.log(Reporter::Severity::kINFO,
+                fmt::format("network '{}': {} layers in {} steps, built in {:.2f} s", output.program->name,
+                            our_network->getNbLayers(), output.program->steps.size(), output.report.total_ms * 1e-3));
+  return output.program;
+}
+
+Result<std::vector<std::byte>> BuilderImpl::build_plan(INetworkDefinition& network, IBuilderConfig& config) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
+  return write_plan(*program);
+}
+
+IHostMemory* BuilderImpl::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept {
+  return attempt_or<IHostMemory*>(reporter_, "IBuilder::buildSerializedNetwork", nullptr,
+                                  [&]() -> Result<IHostMemory*> {
+                                    WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, build_plan(network, config));
+                                    return new HostMemory(std::move(bytes));
+                                  });
+}
+
+IHostMemory* BuilderImpl::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
+                                                 IHostMemory*& kernelText) noexcept {
+  kernelText = nullptr;
+  return buildSerializedNetwork(network, config);
+}
+
+bool BuilderImpl::buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
+                                                 IStreamWriter& writer) noexcept {
+  return attempt(reporter_, "IBuilder::buildSerializedNetworkToStream", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, build_plan(network, config));
+    constexpr size_t kChunk = size_t{16} << 20;
+    for (size_t at = 0; at < bytes.size(); at += kChunk) {
+      const auto count = static_cast<int64_t>(std::min(kChunk, bytes.size() - at));
+      const int64_t taken = writer.write(bytes.data() + at, count);
+      if (taken != count)
+        return make_error(Code::kIo, "the stream writer took {} of {} bytes at offset {}", taken, count, at);
+    }
+    return Status();
+  });
+}
+
+ICudaEngine* BuilderImpl::buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept {
+  return attempt_or<ICudaEngine*>(reporter_, "IBuilder::buildEngineWithConfig", nullptr, [&]() -> Result<ICudaEngine*> {
+    // By way of a plan, so that the engine needs none of the application's weights.
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, build_plan(network, config));
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(bytes));
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine, make_engine(std::move(program), reporter_, allocator_));
+    return engine.release();
+  });
+}
+
+bool BuilderImpl::isNetworkSupported(const INetworkDefinition& network, const IBuilderConfig& config) const noexcept {
+  return attempt(reporter_, "IBuilder::isNetworkSupported", [&]() -> Status {
+    auto* our_network = dynamic_cast<NetworkImpl*>(const_cast<INetworkDefinition*>(&network));
+    const auto* our_config = dynamic_cast<const BuilderConfigImpl*>(&config);
+    if (our_network == nullptr || our_config == nullptr)
+      return invalid_argument("the network or the config was not made by a builder of this library");
+    WOOTZ_ASSIGN_OR_RETURN(const BuildOptions options, our_config->to_options());
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
+    WOOTZ_RETURN_IF_ERROR(infer_with_profiles(*graph, options.profiles));
+    WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));
+    return symbol_ranges(*graph, options.profiles).status();
+  });
+}
+
+bool BuilderImpl::setMaxThreads(int32_t maxThreads) noexcept {
+  return attempt(reporter_, "IBuilder::setMaxThreads", [&]() -> Status {
+    if (maxThreads < 1) return invalid_argument("{} threads", maxThreads);
+    max_threads_ = maxThreads;
+    return Status();
+  });
+}
+
+void BuilderImpl::reset() noexcept {
+  reporter_.set_recorder(nullptr);
+  allocator_ = nullptr;
+  max_threads_ = ThreadPool::process().size();
+}
+
+bool BuilderImpl::platformHasFastFp16() const noexcept { return cpu_info().avx512_fp16; }
+bool BuilderImpl::platformHasFastInt8() const noexcept { return cpu_info().avx512_vnni || cpu_info().avx_vnni; }
+
+}  // namespace wootz::api

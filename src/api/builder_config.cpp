@@ -1,0 +1,234 @@
+#include "api/builder_config.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "api/profile.h"
+#include "base/cpu_info.h"
+
+namespace wootz::api {
+
+using namespace nvinfer1;  // NOLINT: implements that interface, line by line
+
+namespace {
+
+template <class E>
+bool known(E value) {
+  const auto number = static_cast<int32_t>(value);
+  return number >= 0 && number < EnumMax<E>();
+}
+
+// Keeps an enumerator that exists; otherwise the old value stays and the refusal is told.
+template <class E>
+bool keep_enum(const Reporter& reporter, const char* call, E value, E* member) noexcept {
+  return attempt(reporter, call, [&]() -> Status {
+    if (!known(value))
+      return invalid_argument("{} is not one of the {} values there are", static_cast<int32_t>(value), EnumMax<E>());
+    *member = value;
+    return Status();
+  });
+}
+
+bool keep_number(const Reporter& reporter, const char* call, int64_t value, int64_t low, int64_t high,
+                 int32_t* member) noexcept {
+  return attempt(reporter, call, [&]() -> Status {
+    if (value < low || value > high) return invalid_argument("{} is outside [{}, {}]", value, low, high);
+    *member = static_cast<int32_t>(value);
+    return Status();
+  });
+}
+
+}  // namespace
+
+BuilderConfigImpl::BuilderConfigImpl(const Reporter& reporter) : reporter_(reporter) {}
+
+void BuilderConfigImpl::setAvgTimingIterations(int32_t avgTiming) noexcept {
+  keep_number(reporter_, "IBuilderConfig::setAvgTimingIterations", avgTiming, 1, 1 << 20, &v_.avg_timing);
+}
+void BuilderConfigImpl::setEngineCapability(EngineCapability capability) noexcept {
+  keep_enum(reporter_, "IBuilderConfig::setEngineCapability", capability, &v_.capability);
+}
+void BuilderConfigImpl::setInt8Calibrator(IInt8Calibrator* calibrator) noexcept { v_.calibrator = calibrator; }
+
+void BuilderConfigImpl::setFlags(BuilderFlags builderFlags) noexcept {
+  attempt(reporter_, "IBuilderConfig::setFlags", [&]() -> Status {
+    if (builderFlags >> EnumMax<BuilderFlag>() != 0) return invalid_argument("unknown bits in {:#x}", builderFlags);
+    v_.flags = builderFlags;
+    return Status();
+  });
+}
+void BuilderConfigImpl::clearFlag(BuilderFlag builderFlag) noexcept {
+  if (known(builderFlag)) v_.flags &= ~(1U << static_cast<uint32_t>(builderFlag));
+}
+void BuilderConfigImpl::setFlag(BuilderFlag builderFlag) noexcept {
+  attempt(reporter_, "IBuilderConfig::setFlag", [&]() -> Status {
+    if (!known(builderFlag)) return invalid_argument("there is no flag {}", static_cast<int32_t>(builderFlag));
+    v_.flags |= 1U << static_cast<uint32_t>(builderFlag);
+    return Status();
+  });
+}
+bool BuilderConfigImpl::getFlag(BuilderFlag builderFlag) const noexcept {
+  return known(builderFlag) && (v_.flags >> static_cast<uint32_t>(builderFlag) & 1U) != 0;
+}
+
+void BuilderConfigImpl::setDeviceType(const ILayer* layer, DeviceType deviceType) noexcept {
+  attempt(reporter_, "IBuilderConfig::setDeviceType", [&]() -> Status {
+    if (layer == nullptr || !known(deviceType))
+      return invalid_argument("layer {}, device type {}", static_cast<const void*>(layer),
+                              static_cast<int32_t>(deviceType));
+    v_.devices[layer] = deviceType;
+    return Status();
+  });
+}
+DeviceType BuilderConfigImpl::getDeviceType(const ILayer* layer) const noexcept {
+  const auto found = v_.devices.find(layer);
+  return found == v_.devices.end() ? v_.default_device : found->second;
+}
+bool BuilderConfigImpl::isDeviceTypeSet(const ILayer* layer) const noexcept { return v_.devices.count(layer) != 0; }
+void BuilderConfigImpl::resetDeviceType(const ILayer* layer) noexcept { v_.devices.erase(layer); }
+void BuilderConfigImpl::setDefaultDeviceType(DeviceType deviceType) noexcept {
+  keep_enum(reporter_, "IBuilderConfig::setDefaultDeviceType", deviceType, &v_.default_device);
+}
+
+void BuilderConfigImpl::reset() noexcept {
+  attempt(reporter_, "IBuilderConfig::reset", [&]() -> Status {
+    v_ = Values();
+    own_cache_.reset();
+    return Status();
+  });
+}
+
+int32_t BuilderConfigImpl::addOptimizationProfile(const IOptimizationProfile* profile) noexcept {
+  return attempt_or(reporter_, "IBuilderConfig::addOptimizationProfile", -1, [&]() -> Result<int32_t> {
+    const auto* ours = dynamic_cast<const ProfileImpl*>(profile);
+    if (ours == nullptr) return invalid_argument("the profile is null or not a builder's");
+    if (!ours->isValid())
+      return invalid_argument("the profile is not valid: every input needs kMIN, kOPT and kMAX, in order");
+    if (v_.profiles.size() >= static_cast<size_t>(limits::kMaxProfiles))
+      return invalid_argument("there are {} profiles already, the limit", v_.profiles.size());
+    v_.profiles.push_back(ours);
+    return static_cast<int32_t>(v_.profiles.size()) - 1;
+  });
+}
+
+void BuilderConfigImpl::setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept {
+  keep_enum(reporter_, "IBuilderConfig::setProfilingVerbosity", verbosity, &v_.verbosity);
+}
+void BuilderConfigImpl::setAlgorithmSelector(IAlgorithmSelector* selector) noexcept {
+  v_.selector = selector;
+  if (selector != nullptr)
+    reporter_.warning(
+        "IBuilderConfig::setAlgorithmSelector: the selector is not asked; an editable timing cache, or "
+        "the option 'tactic', decides instead");
+}
+bool BuilderConfigImpl::setCalibrationProfile(const IOptimizationProfile* profile) noexcept {
+  if (profile == nullptr || !profile->isValid()) return false;
+  v_.calibration_profile = profile;
+  return true;
+}
+
+bool BuilderConfigImpl::setTacticSources(TacticSources tacticSources) noexcept {
+  if (tacticSources >> EnumMax<TacticSource>() != 0) return false;
+  v_.sources = tacticSources;
+  return true;
+}
+
+ITimingCache* BuilderConfigImpl::createTimingCache(const void* blob, std::size_t size) const noexcept {
+  return attempt_or<ITimingCache*>(reporter_, "IBuilderConfig::createTimingCache", nullptr,
+                                   [&]() -> Result<ITimingCache*> {
+                                     if (blob == nullptr && size > 0) return invalid_argument("{} bytes at null", size);
+                                     return new TimingCacheImpl(reporter_);
+                                   });
+}
+bool BuilderConfigImpl::setTimingCache(const ITimingCache& cache, bool) noexcept {
+  return attempt(reporter_, "IBuilderConfig::setTimingCache", [&]() -> Status {
+    const auto* ours = dynamic_cast<const TimingCacheImpl*>(&cache);
+    if (ours == nullptr) return invalid_argument("the cache was not made by createTimingCache");
+    v_.cache = ours;
+    return Status();
+  });
+}
+const ITimingCache* BuilderConfigImpl::getTimingCache() const noexcept {
+  return v_.cache != nullptr ? v_.cache : own_cache_.get();
+}
+TimingCacheImpl& BuilderConfigImpl::cache_for_build() const {
+  if (v_.cache != nullptr) return const_cast<TimingCacheImpl&>(*v_.cache);
+  own_cache_ = std::make_unique<TimingCacheImpl>(reporter_);
+  return *own_cache_;
+}
+
+void BuilderConfigImpl::setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept {
+  attempt(reporter_, "IBuilderConfig::setMemoryPoolLimit", [&]() -> Status {
+    if (!known(pool)) return invalid_argument("there is no memory pool {}", static_cast<int32_t>(pool));
+    v_.pools[pool] = poolSize;
+    return Status();
+  });
+}
+std::size_t BuilderConfigImpl::getMemoryPoolLimit(MemoryPoolType pool) const noexcept {
+  if (const auto found = v_.pools.find(pool); found != v_.pools.end()) return found->second;
+  switch (pool) {
+    case MemoryPoolType::kWORKSPACE:
+    case MemoryPoolType::kTACTIC_DRAM: return cpu_info().memory;
+    case MemoryPoolType::kTACTIC_SHARED_MEMORY: return size_t{1} << 30;
+    default: return 0;
+  }
+}
+
+void BuilderConfigImpl::setPreviewFeature(PreviewFeature feature, bool enable) noexcept {
+  if (!known(feature)) return;
+  const uint32_t bit = 1U << static_cast<uint32_t>(feature);
+  v_.preview = enable ? v_.preview | bit : v_.preview & ~bit;
+}
+bool BuilderConfigImpl::getPreviewFeature(PreviewFeature feature) const noexcept {
+  return known(feature) && (v_.preview >> static_cast<uint32_t>(feature) & 1U) != 0;
+}
+
+void BuilderConfigImpl::setBuilderOptimizationLevel(int32_t level) noexcept {
+  keep_number(reporter_, "IBuilderConfig::setBuilderOptimizationLevel", level, 0, 5, &v_.level);
+}
+void BuilderConfigImpl::setHardwareCompatibilityLevel(HardwareCompatibilityLevel level) noexcept {
+  keep_enum(reporter_, "IBuilderConfig::setHardwareCompatibilityLevel", level, &v_.compatibility);
+}
+
+void BuilderConfigImpl::setPluginsToSerialize(const char* const* paths, int32_t nbPaths) noexcept {
+  attempt(reporter_, "IBuilderConfig::setPluginsToSerialize", [&]() -> Status {
+    if (nbPaths < 0 || (paths == nullptr && nbPaths > 0)) return invalid_argument("{} paths", nbPaths);
+    std::vector<std::string> list;
+    for (int32_t i = 0; i < nbPaths; ++i) {
+      if (paths[i] == nullptr) return invalid_argument("path {} is null", i);
+      list.emplace_back(paths[i]);
+    }
+    v_.plugins = std::move(list);
+    return Status();
+  });
+}
+const char* BuilderConfigImpl::getPluginToSerialize(int32_t index) const noexcept {
+  return index >= 0 && static_cast<size_t>(index) < v_.plugins.size() ? v_.plugins[static_cast<size_t>(index)].c_str()
+                                                                      : nullptr;
+}
+void BuilderConfigImpl::setMaxAuxStreams(int32_t nbStreams) noexcept {
+  keep_number(reporter_, "IBuilderConfig::setMaxAuxStreams", nbStreams, 0, 1024, &v_.aux_streams);
+}
+void BuilderConfigImpl::setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept {
+  keep_enum(reporter_, "IBuilderConfig::setRuntimePlatform", runtimePlatform, &v_.platform);
+}
+void BuilderConfigImpl::setMaxNbTactics(int32_t maxNbTactics) noexcept {
+  keep_number(reporter_, "IBuilderConfig::setMaxNbTactics", maxNbTactics, -1, INT32_MAX, &v_.max_tactics);
+}
+bool BuilderConfigImpl::setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept {
+  return keep_enum(reporter_, "IBuilderConfig::setTilingOptimizationLevel", level, &v_.tiling);
+}
+bool BuilderConfigImpl::setL2LimitForTiling(int64_t size) noexcept {
+  if (size < -1) return false;
+  v_.l2_limit = size;
+  return true;
+}
+bool BuilderConfigImpl::setRemoteAutoTuningConfig(const char* config) noexcept {
+  return attempt(reporter_, "IBuilderConfig::setRemoteAutoTuningConfig", [&]() -> Status {
+    if (config != nullptr && *config != '\0') return unsupported("tactics are timed on this machine only");
+    v_.remote.clear();
+    return Status();
+  });
+}
+
+}  // namespace wootz::api

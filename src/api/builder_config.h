@@ -1,0 +1,137 @@
+// IBuilderConfig: every option kept and handed back; what a build goes by is read out by to_options().
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/build.h"
+#include "api/public.h"
+#include "api/runtime/reporter.h"
+#include "api/timing_cache.h"
+
+namespace wootz::api {
+
+class ProfileImpl;
+
+class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
+ public:
+  explicit BuilderConfigImpl(const Reporter& reporter);
+
+  void setAvgTimingIterations(int32_t avgTiming) noexcept override;
+  int32_t getAvgTimingIterations() const noexcept override { return v_.avg_timing; }
+  void setEngineCapability(nvinfer1::EngineCapability capability) noexcept override;
+  nvinfer1::EngineCapability getEngineCapability() const noexcept override { return v_.capability; }
+  void setInt8Calibrator(nvinfer1::IInt8Calibrator* calibrator) noexcept override;
+  nvinfer1::IInt8Calibrator* getInt8Calibrator() const noexcept override { return v_.calibrator; }
+  void setFlags(nvinfer1::BuilderFlags builderFlags) noexcept override;
+  nvinfer1::BuilderFlags getFlags() const noexcept override { return v_.flags; }
+  void clearFlag(nvinfer1::BuilderFlag builderFlag) noexcept override;
+  void setFlag(nvinfer1::BuilderFlag builderFlag) noexcept override;
+  bool getFlag(nvinfer1::BuilderFlag builderFlag) const noexcept override;
+  void setDeviceType(const nvinfer1::ILayer* layer, nvinfer1::DeviceType deviceType) noexcept override;
+  nvinfer1::DeviceType getDeviceType(const nvinfer1::ILayer* layer) const noexcept override;
+  bool isDeviceTypeSet(const nvinfer1::ILayer* layer) const noexcept override;
+  void resetDeviceType(const nvinfer1::ILayer* layer) noexcept override;
+  bool canRunOnDLA(const nvinfer1::ILayer*) const noexcept override { return false; }
+  void setDLACore(int32_t dlaCore) noexcept override { v_.dla_core = dlaCore; }
+  int32_t getDLACore() const noexcept override { return v_.dla_core; }
+  void setDefaultDeviceType(nvinfer1::DeviceType deviceType) noexcept override;
+  nvinfer1::DeviceType getDefaultDeviceType() const noexcept override { return v_.default_device; }
+  void reset() noexcept override;
+  void setProfileStream(cudaStream_t stream) noexcept override { v_.stream = stream; }
+  cudaStream_t getProfileStream() const noexcept override { return v_.stream; }
+  int32_t addOptimizationProfile(const nvinfer1::IOptimizationProfile* profile) noexcept override;
+  int32_t getNbOptimizationProfiles() const noexcept override { return static_cast<int32_t>(v_.profiles.size()); }
+  void setProfilingVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexcept override;
+  nvinfer1::ProfilingVerbosity getProfilingVerbosity() const noexcept override { return v_.verbosity; }
+  void setAlgorithmSelector(nvinfer1::IAlgorithmSelector* selector) noexcept override;
+  nvinfer1::IAlgorithmSelector* getAlgorithmSelector() const noexcept override { return v_.selector; }
+  bool setCalibrationProfile(const nvinfer1::IOptimizationProfile* profile) noexcept override;
+  const nvinfer1::IOptimizationProfile* getCalibrationProfile() noexcept override { return v_.calibration_profile; }
+  void setQuantizationFlags(nvinfer1::QuantizationFlags flags) noexcept override { v_.quantization = flags & 1U; }
+  nvinfer1::QuantizationFlags getQuantizationFlags() const noexcept override { return v_.quantization; }
+  void clearQuantizationFlag(nvinfer1::QuantizationFlag) noexcept override { v_.quantization = 0; }
+  void setQuantizationFlag(nvinfer1::QuantizationFlag) noexcept override { v_.quantization = 1; }
+  bool getQuantizationFlag(nvinfer1::QuantizationFlag) const noexcept override { return v_.quantization != 0; }
+  bool setTacticSources(nvinfer1::TacticSources tacticSources) noexcept override;
+  nvinfer1::TacticSources getTacticSources() const noexcept override { return v_.sources; }
+  nvinfer1::ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept override;
+  bool setTimingCache(const nvinfer1::ITimingCache& cache, bool ignoreMismatch) noexcept override;
+  const nvinfer1::ITimingCache* getTimingCache() const noexcept override;
+  void setMemoryPoolLimit(nvinfer1::MemoryPoolType pool, std::size_t poolSize) noexcept override;
+  std::size_t getMemoryPoolLimit(nvinfer1::MemoryPoolType pool) const noexcept override;
+  void setPreviewFeature(nvinfer1::PreviewFeature feature, bool enable) noexcept override;
+  bool getPreviewFeature(nvinfer1::PreviewFeature feature) const noexcept override;
+  void setBuilderOptimizationLevel(int32_t level) noexcept override;
+  int32_t getBuilderOptimizationLevel() noexcept override { return v_.level; }
+  void setHardwareCompatibilityLevel(nvinfer1::HardwareCompatibilityLevel level) noexcept override;
+  nvinfer1::HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override {
+    return v_.compatibility;
+  }
+  void setPluginsToSerialize(const char* const* paths, int32_t nbPaths) noexcept override;
+  const char* getPluginToSerialize(int32_t index) const noexcept override;
+  int32_t getNbPluginsToSerialize() const noexcept override { return static_cast<int32_t>(v_.plugins.size()); }
+  void setMaxAuxStreams(int32_t nbStreams) noexcept override;
+  int32_t getMaxAuxStreams() const noexcept override { return v_.aux_streams; }
+  void setProgressMonitor(nvinfer1::IProgressMonitor* monitor) noexcept override { v_.monitor = monitor; }
+  nvinfer1::IProgressMonitor* getProgressMonitor() const noexcept override { return v_.monitor; }
+  void setRuntimePlatform(nvinfer1::RuntimePlatform runtimePlatform) noexcept override;
+  nvinfer1::RuntimePlatform getRuntimePlatform() const noexcept override { return v_.platform; }
+  void setMaxNbTactics(int32_t maxNbTactics) noexcept override;
+  int32_t getMaxNbTactics() const noexcept override { return v_.max_tactics; }
+  bool setTilingOptimizationLevel(nvinfer1::TilingOptimizationLevel level) noexcept override;
+  nvinfer1::TilingOptimizationLevel getTilingOptimizationLevel() const noexcept override { return v_.tiling; }
+  bool setL2LimitForTiling(int64_t size) noexcept override;
+  int64_t getL2LimitForTiling() const noexcept override { return v_.l2_limit; }
+  bool setRemoteAutoTuningConfig(const char* config) noexcept override;
+  const char* getRemoteAutoTuningConfig() const noexcept override { return v_.remote.c_str(); }
+
+  // Options beyond the API (wootz/extensions.h), as text. Null: an unknown key.
+  Status set_option(std::string_view key, const char* value);
+  const char* option(std::string_view key) const;
+
+  // What a build of this config goes by. Errors: combinations that cannot be built.
+  Result<BuildOptions> to_options() const;
+  // The cache set, or one made for the config.
+  TimingCacheImpl& cache_for_build() const;
+
+ private:
+  struct Values {
+    int32_t avg_timing = 1;
+    nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;
+    nvinfer1::IInt8Calibrator* calibrator = nullptr;
+    nvinfer1::BuilderFlags flags = 1U << static_cast<uint32_t>(nvinfer1::BuilderFlag::kTF32);
+    std::map<const nvinfer1::ILayer*, nvinfer1::DeviceType> devices;
+    int32_t dla_core = -1;
+    nvinfer1::DeviceType default_device = nvinfer1::DeviceType::kGPU;
+    cudaStream_t stream = nullptr;
+    std::vector<const ProfileImpl*> profiles;
+    nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;
+    nvinfer1::IAlgorithmSelector* selector = nullptr;
+    const nvinfer1::IOptimizationProfile* calibration_profile = nullptr;
+    nvinfer1::QuantizationFlags quantization = 0;
+    nvinfer1::TacticSources sources = (1U << 3) | (1U << 4);
+    const TimingCacheImpl* cache = nullptr;
+    std::map<nvinfer1::MemoryPoolType, size_t> pools;
+    uint32_t preview = 1;
+    int32_t level = 3;
+    nvinfer1::HardwareCompatibilityLevel compatibility = nvinfer1::HardwareCompatibilityLevel::kNONE;
+    std::vector<std::string> plugins;
+    int32_t aux_streams = 0;
+    nvinfer1::IProgressMonitor* monitor = nullptr;
+    nvinfer1::RuntimePlatform platform = nvinfer1::RuntimePlatform::kSAME_AS_BUILD;
+    int32_t max_tactics = -1;
+    nvinfer1::TilingOptimizationLevel tiling = nvinfer1::TilingOptimizationLevel::kNONE;
+    int64_t l2_limit = -1;
+    std::string remote;
+    std::map<std::string, std::string, std::less<>> options;
+  };
+
+  Reporter reporter_;
+  Values v_;
+  mutable std::unique_ptr<TimingCacheImpl> own_cache_;
+};
+
+}  // namespace wootz::api

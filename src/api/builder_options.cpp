@@ -1,0 +1,168 @@
+// From a builder config to the options of a build.
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "api/builder_config.h"
+#include "api/profile.h"
+#include "api/runtime/engine_info.h"
+#include "base/cpu_info.h"
+
+namespace wootz::api {
+
+using namespace nvinfer1;  // NOLINT: speaks of that interface's enumerators throughout
+
+namespace {
+
+constexpr std::string_view kKeys[] = {"backend",       "threads", "isa",         "disable_passes",
+                                      "verify_passes", "tactic",  "device_file", "timing"};
+
+Result<int> number(std::string_view key, const std::string& text, int low, int high) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high)
+    return invalid_argument("option '{}': '{}' is no number in [{}, {}]", key, text, low, high);
+  return value;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
+Result<std::vector<ForcedTactic>> forced_tactics(const std::string& text) {
+  std::vector<ForcedTactic> rules;
+  for (const std::string& rule : split(text, ';')) {
+    const size_t at = rule.find('=');
+    if (at == std::string::npos || at + 1 == rule.size())
+      return invalid_argument("option 'tactic': '{}' is not of the form STEP=TACTIC", rule);
+    rules.push_back({rule.substr(0, at), rule.substr(at + 1)});
+  }
+  return rules;
+}
+
+Result<DeviceDescription> read_device(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return make_error(Code::kIo, "cannot open the device description '{}'", path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  Result<DeviceDescription> device = DeviceDescription::from_json(text);
+  if (!device.ok()) return device.status().with_prefix(path);
+  return device;
+}
+
+std::string profile_values_json(const std::vector<BuildProfile>& profiles) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (size_t p = 0; p < profiles.size(); ++p)
+    for (const auto& [name, values] : profiles[p].values) {
+      auto& list = json[name];
+      while (list.size() < p) list.push_back(nlohmann::ordered_json::array());
+      list.push_back({values.min, values.opt, values.max});
+    }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Status BuilderConfigImpl::set_option(std::string_view key, const char* value) {
+  if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
+    std::string known;
+    for (const std::string_view k : kKeys) known += (known.empty() ? "" : ", ") + std::string(k);
+    return invalid_argument("there is no option '{}'; the options are: {}", key, known);
+  }
+  if (value == nullptr) {
+    if (const auto found = v_.options.find(key); found != v_.options.end()) v_.options.erase(found);
+    return Status();
+  }
+  const std::string text(value);
+  if (key == "threads") WOOTZ_RETURN_IF_ERROR(number(key, text, 0, 4096).status());
+  if (key == "backend") WOOTZ_RETURN_IF_ERROR(find_backend(text).status());
+  if (key == "isa" && !text.empty()) WOOTZ_RETURN_IF_ERROR(isa_from_name(text).status());
+  if (key == "tactic") WOOTZ_RETURN_IF_ERROR(forced_tactics(text).status());
+  v_.options.insert_or_assign(std::string(key), text);
+  return Status();
+}
+
+const char* BuilderConfigImpl::option(std::string_view key) const {
+  if (const auto found = v_.options.find(key); found != v_.options.end()) return found->second.c_str();
+  if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) return nullptr;
+  if (key != "backend") return key == "threads" || key == "verify_passes" ? "0" : key == "timing" ? "1" : "";
+  const char* environment = std::getenv("WOOTZ_BACKEND");
+  return environment != nullptr && *environment != '\0' ? environment : "cpu";
+}
+
+Result<BuildOptions> BuilderConfigImpl::to_options() const {
+  if (v_.capability != EngineCapability::kSTANDARD) return unsupported("only EngineCapability::kSTANDARD can be built");
+  if (v_.platform != RuntimePlatform::kSAME_AS_BUILD)
+    return unsupported("plans are built for the platform they are built on");
+  const bool fallback = getFlag(BuilderFlag::kGPU_FALLBACK);
+  bool dla = v_.default_device == DeviceType::kDLA;
+  for (const auto& [layer, device] : v_.devices) dla = dla || device == DeviceType::kDLA;
+  if (dla && !fallback) return unsupported("layers are asked onto a DLA, and there is none here");
+  if (dla) reporter_.warning("layers that were asked onto a DLA run on the engine's device");
+
+  BuildOptions options;
+  options.backend = option("backend");
+  WOOTZ_ASSIGN_OR_RETURN(options.threads, number("threads", option("threads"), 0, 4096));
+  options.isa_cap = option("isa");
+  for (std::string& pass : split(option("disable_passes"), ',')) options.disabled_passes.insert(std::move(pass));
+  options.verify_passes = std::string_view(option("verify_passes")) == "1";
+  options.measure = std::string_view(option("timing")) != "0";
+  WOOTZ_ASSIGN_OR_RETURN(options.forced, forced_tactics(option("tactic")));
+  if (const std::string path = option("device_file"); !path.empty()) {
+    WOOTZ_ASSIGN_OR_RETURN(options.device, read_device(path));
+    options.backend = options.device->backend;
+  }
+  if (const auto found = v_.pools.find(MemoryPoolType::kWORKSPACE); found != v_.pools.end())
+    options.workspace = found->second;
+  for (const ProfileImpl* profile : v_.profiles) {
+    if (!profile->isValid()) return invalid_argument("profile {} is not valid any more", options.profiles.size());
+    options.profiles.push_back(profile->to_build_profile());
+  }
+
+  // What a flag asks for and this build does not do is said, not dropped in silence.
+  struct Note {
+    BuilderFlag flag;
+    const char* text;
+  };
+  static constexpr Note kNotes[] = {
+      {BuilderFlag::kFP16, "BuilderFlag::kFP16 allows half precision; this build computes in the network's own types"},
+      {BuilderFlag::kBF16, "BuilderFlag::kBF16 allows bfloat16; this build computes in the network's own types"},
+      {BuilderFlag::kINT8, "BuilderFlag::kINT8: only explicit quantization (Q/DQ layers) is computed in 8 bits"},
+      {BuilderFlag::kFP8, "BuilderFlag::kFP8 allows 8-bit floats; this build computes in the network's own types"},
+      {BuilderFlag::kREFIT, "BuilderFlag::kREFIT: engines of this build cannot be refitted"},
+      {BuilderFlag::kREFIT_IDENTICAL, "BuilderFlag::kREFIT_IDENTICAL: engines of this build cannot be refitted"},
+      {BuilderFlag::kREFIT_INDIVIDUAL, "BuilderFlag::kREFIT_INDIVIDUAL: engines of this build cannot be refitted"},
+      {BuilderFlag::kSTRIP_PLAN, "BuilderFlag::kSTRIP_PLAN: the plan keeps its weights"},
+      {BuilderFlag::kWEIGHT_STREAMING, "BuilderFlag::kWEIGHT_STREAMING: the engine keeps its weights in memory"},
+  };
+  for (const Note& note : kNotes)
+    if (getFlag(note.flag)) reporter_.warning(note.text);
+  if (v_.calibrator != nullptr)
+    reporter_.warning("the INT8 calibrator is not asked: quantize explicitly, with Q/DQ layers");
+
+  options.properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
+  options.properties[property::kTacticSources] = std::to_string(v_.sources);
+  options.properties[property::kCompatibility] = std::to_string(static_cast<int>(v_.compatibility));
+  const auto has_values = [](const BuildProfile& p) { return !p.values.empty(); };
+  if (std::any_of(options.profiles.begin(), options.profiles.end(), has_values))
+    options.properties[property::kProfileValues] = profile_values_json(options.profiles);
+  options.keep_considered = v_.verbosity == ProfilingVerbosity::kDETAILED;
+
+  if (IProgressMonitor* monitor = v_.monitor) {
+    options.progress.start = [monitor](const char* phase, const char* parent, int steps) {
+      monitor->phaseStart(phase, parent, steps);
+    };
+    options.progress.step = [monitor](const char* phase, int step) { return monitor->stepComplete(phase, step); };
+    options.progress.finish = [monitor](const char* phase) { monitor->phaseFinish(phase); };
+  }
+  options.verbose = [this](const std::string& line) { reporter_.verbose(line); };
+  return options;
+}
+
+}  // namespace wootz::api

@@ -1,0 +1,91 @@
+// The C entry points of the build half.
+#include "api/builder.h"
+#include "api/builder_config.h"
+#include "api/network/network.h"
+#include "api/parser.h"
+#include "api/runtime/version.h"
+#include "wootz/extensions.h"
+
+using wootz::api::attempt;
+using wootz::api::attempt_or;
+using wootz::api::Reporter;
+
+extern "C" {
+
+TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept {
+  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
+  if (sink == nullptr || !wootz::api::version_fits(sink, version)) return nullptr;
+  wootz::api::note_logger(sink);
+  return attempt_or<nvinfer1::IBuilder*>(
+      Reporter(sink), "createInferBuilder", nullptr,
+      [&]() -> wootz::Result<nvinfer1::IBuilder*> { return new wootz::api::BuilderImpl(*sink); });
+}
+
+TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int version) noexcept {
+  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
+  if (sink == nullptr) return nullptr;
+  return attempt_or<nvonnxparser::IParser*>(
+      Reporter(sink), "createNvOnnxParser", nullptr, [&]() -> wootz::Result<nvonnxparser::IParser*> {
+        if (version / 10000 != NV_ONNX_PARSER_MAJOR)
+          return wootz::invalid_argument("the program was compiled for version {} of the parser's API", version);
+        auto* ours = dynamic_cast<wootz::api::NetworkImpl*>(static_cast<nvinfer1::INetworkDefinition*>(network));
+        if (ours == nullptr) return wootz::invalid_argument("the network is null or not a builder's");
+        return new wootz::api::ParserImpl(*ours, *sink);
+      });
+}
+
+TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
+  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
+  if (sink == nullptr) return nullptr;
+  attempt(Reporter(sink), "createNvOnnxParserRefitter",
+          [] { return wootz::unsupported("engines of this build cannot be refitted"); });
+  return nullptr;
+}
+
+TENSORRTAPI int getNvOnnxParserVersion() noexcept { return NV_ONNX_PARSER_VERSION; }
+
+TENSORRTAPI nvinfer1::IPluginRegistry* getBuilderPluginRegistry(nvinfer1::EngineCapability capability) noexcept {
+  return capability == nvinfer1::EngineCapability::kSTANDARD ? getPluginRegistry() : nullptr;
+}
+
+// The safety runtime is not offered.
+TENSORRTAPI nvinfer1::safe::IPluginRegistry* getBuilderSafePluginRegistry(nvinfer1::EngineCapability) noexcept {
+  return nullptr;
+}
+
+// Nothing of the library is opened at run time from a folder of its own.
+TENSORRTAPI bool setInternalLibraryPath(const nvinfer1::AsciiChar* path) noexcept { return path != nullptr; }
+
+int wootz_config_set_option(void* config, const char* key, const char* value) noexcept {
+  auto* ours = dynamic_cast<wootz::api::BuilderConfigImpl*>(static_cast<nvinfer1::IBuilderConfig*>(config));
+  return attempt(Reporter(getLogger()), "wootz_config_set_option",
+                 [&]() -> wootz::Status {
+                   if (ours == nullptr || key == nullptr) return wootz::invalid_argument("config or key is null");
+                   return ours->set_option(key, value);
+                 })
+             ? 0
+             : 1;
+}
+
+const char* wootz_config_get_option(void* config, const char* key) noexcept {
+  auto* ours = dynamic_cast<wootz::api::BuilderConfigImpl*>(static_cast<nvinfer1::IBuilderConfig*>(config));
+  return ours == nullptr || key == nullptr ? nullptr : ours->option(key);
+}
+
+const char* wootz_build_report(void* builder) noexcept {
+  auto* ours = dynamic_cast<wootz::api::BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
+  return ours == nullptr ? "" : ours->report().c_str();
+}
+
+int wootz_parser_set_option(void* parser, const char* key, const char* value) noexcept {
+  auto* ours = dynamic_cast<wootz::api::ParserImpl*>(static_cast<nvonnxparser::IParser*>(parser));
+  return attempt(Reporter(getLogger()), "wootz_parser_set_option",
+                 [&]() -> wootz::Status {
+                   if (ours == nullptr || key == nullptr) return wootz::invalid_argument("parser or key is null");
+                   return ours->set_option(key, value);
+                 })
+             ? 0
+             : 1;
+}
+
+}  // extern "C"

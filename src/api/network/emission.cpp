@@ -1,0 +1,291 @@
+#include "api/network/emission.h"
+
+#include "api/network/network.h"
+#include "ops/infer.h"
+
+namespace wootz::api {
+
+namespace {
+constexpr int64_t kMostTrackedValues = 64;
+}
+
+Value* Scope::find(const TensorImpl* tensor) const {
+  const auto it = values_.find(tensor);
+  return it == values_.end() ? nullptr : it->second;
+}
+
+Result<Value*> Scope::enter(const TensorImpl* tensor) {
+  if (parent_ != nullptr && &parent_->graph_ == &graph_) {
+    WOOTZ_ASSIGN_OR_RETURN(Value * v, parent_->value(tensor));
+    set(tensor, v);
+    return v;
+  }
+  if (tensor->constant.valid()) {
+    Value* v = graph_.add_constant(graph_.unique_name(tensor->name()), tensor->constant);
+    set(tensor, v);
+    return v;
+  }
+  if (parent_ != nullptr) {
+    WOOTZ_ASSIGN_OR_RETURN(Value * outer, parent_->value(tensor));
+    Value* v = nullptr;
+    if (outer->is_constant()) {
+      v = graph_.add_constant(graph_.unique_name(outer->name()), outer->constant());
+    } else {
+      v = graph_.add_input(graph_.unique_name(outer->name()), outer->dtype(), outer->shape());
+      v->set_shape_values(outer->shape_values());
+      captured_.push_back(outer);
+    }
+    set(tensor, v);
+    return v;
+  }
+  if (!tensor->is_input) return invalid_argument("tensor '{}' was removed from the network", tensor->name());
+  Value* v = emission_.add_input(*tensor);
+  set(tensor, v);
+  return v;
+}
+
+Result<Value*> Scope::value(const TensorImpl* tensor) {
+  if (Value* found = find(tensor)) return found;
+  if (tensor->producer == nullptr || !is_inside(tensor)) return enter(tensor);
+  WOOTZ_RETURN_IF_ERROR(ensure(*tensor->producer));
+  if (Value* found = find(tensor)) return found;
+  return internal_error("{} did not give output {}", tensor->producer->place(), tensor->index);
+}
+
+Status Scope::ensure(const LayerCore& wanted) {
+  // Depth first over layers, without recursion: networks may be deep.
+  std::unordered_map<const LayerCore*, State> states;
+  std::vector<const LayerCore*> stack{&wanted};
+  std::vector<TensorImpl*> needs;
+  while (!stack.empty()) {
+    const LayerCore* layer = stack.back();
+    if (states[layer] == State::kDone || nodes_.count(layer) != 0) {
+      states[layer] = State::kDone;
+      stack.pop_back();
+      continue;
+    }
+    if (const Status* failure = emission_.failure(*layer)) return *failure;
+    bool ready = true;
+    needs.clear();
+    layer->collect_needs(&needs);
+    for (const TensorImpl* input : needs) {
+      if (input == nullptr || find(input) != nullptr) continue;
+      if (input->producer == nullptr || !is_inside(input)) {
+        WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] Value * entered, enter(input));
+        continue;
+      }
+      ready = false;
+      if (states[input->producer] == State::kOpen)
+        return invalid_argument("{}: input '{}' depends on the layer's own output", layer->place(), input->name());
+      stack.push_back(input->producer);
+    }
+    if (!ready) {
+      states[layer] = State::kOpen;
+      continue;
+    }
+    if (Status status = emit_layer(*layer); !status.ok()) {
+      emission_.note_failure(*layer, status);
+      return status;
+    }
+    states[layer] = State::kDone;
+    stack.pop_back();
+  }
+  return Status();
+}
+
+Status Scope::emit_origin(const LayerCore& layer, Emit& e) {
+  const Origin& origin = *layer.origin;
+  std::vector<Value*> inputs, captured;
+  for (const TensorImpl* input : origin.inputs) inputs.push_back(input == nullptr ? nullptr : find(input));
+  AttrMap attrs = origin.attrs;
+  for (auto& [name, attr] : attrs) {
+    auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr);
+    if (inner == nullptr || *inner == nullptr) continue;
+    WOOTZ_ASSIGN_OR_RETURN(*inner, emission_.copy_subgraph(**inner, graph_, inputs));
+  }
+  Node* node = e.node(origin.op->name, std::move(inputs), std::move(attrs), origin.outputs);
+  for (size_t i = 0; node != nullptr && i < layer.outputs.size(); ++i) {
+    const TensorImpl& tensor = *layer.outputs[i];
+    if (tensor.origin_shape) emission_.match_symbols(*tensor.origin_shape, node->output(static_cast<int>(i))->shape());
+    e.out(i, node->output(static_cast<int>(i)));
+  }
+  return e.status();
+}
+
+Status Scope::emit_layer(const LayerCore& layer) {
+  Emit e(*this, layer);
+  Status status = layer.origin ? emit_origin(layer, e) : const_cast<LayerCore&>(layer).emit(e);
+  if (status.ok()) status = e.status();
+  if (!status.ok()) {
+    for (auto it = e.nodes_.rbegin(); it != e.nodes_.rend(); ++it) graph_.erase(*it);  // they fed nobody
+    return status.message().starts_with("layer '") ? status : status.with_prefix(layer.place());
+  }
+  for (size_t i = 0; i < layer.outputs.size() && i < e.outputs_.size(); ++i) {
+    if (e.outputs_[i] == nullptr) continue;
+    e.outputs_[i]->set_name(layer.outputs[i]->name());
+    set(layer.outputs[i], e.outputs_[i]);
+  }
+  nodes_[&layer] = std::move(e.nodes_);
+  return Status();
+}
+
+bool Scope::forget(const LayerCore& layer) {
+  const auto found = nodes_.find(&layer);
+  if (found == nodes_.end()) return true;
+  const std::vector<Node*>& nodes = found->second;
+  const auto ours = [&](const Node* n) { return std::find(nodes.begin(), nodes.end(), n) != nodes.end(); };
+  for (const TensorImpl* out : layer.outputs) {
+    const Value* v = find(out);
+    if (v == nullptr || v->producer() == nullptr) return false;  // a constant, or made with a loop: start anew
+    for (const Use& use : v->uses())
+      if (!ours(use.node)) return false;
+  }
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) graph_.erase(*it);
+  for (const TensorImpl* out : layer.outputs) values_.erase(out);
+  nodes_.erase(found);
+  return true;
+}
+
+Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
+                                 const std::vector<const TensorImpl*>& ends,
+                                 const std::unordered_set<const LayerCore*>& stop) {
+  std::unordered_map<const TensorImpl*, bool> depends;  // known tensors
+  for (const TensorImpl* root : roots) depends[root] = true;
+  std::vector<std::pair<const TensorImpl*, bool>> stack;  // a tensor, and whether what it needs is known by now
+  for (const TensorImpl* end : ends) stack.emplace_back(end, false);
+  std::vector<TensorImpl*> needs;
+  while (!stack.empty()) {
+    const auto [tensor, ready] = stack.back();
+    stack.pop_back();
+    if (tensor == nullptr || (!ready && depends.count(tensor) != 0)) continue;
+    if (tensor->producer == nullptr || stop.count(tensor->producer) != 0) {
+      depends.emplace(tensor, false);
+      continue;
+    }
+    needs = tensor->producer->inputs;
+    tensor->producer->collect_needs(&needs);
+    if (ready) {
+      bool any = false;
+      for (const TensorImpl* need : needs) any = any || (need != nullptr && depends[need]);
+      depends[tensor] = any || depends[tensor];
+      continue;
+    }
+    depends.emplace(tensor, false);  // breaks cycles, which are found when emitting
+    stack.emplace_back(tensor, true);
+    for (const TensorImpl* need : needs) stack.emplace_back(need, false);
+  }
+  Scope::TensorSet inside;
+  for (const auto& [tensor, inner] : depends)
+    if (inner) inside.insert(tensor);
+  return inside;
+}
+
+Emission::Emission(NetworkImpl& network, bool for_build)
+    : network_(network),
+      for_build_(for_build),
+      graph_(std::make_shared<Graph>(network.getName())),
+      root_(*this, *graph_, nullptr, nullptr) {}
+
+const Status* Emission::failure(const LayerCore& layer) const {
+  const auto it = failures_.find(&layer);
+  return it == failures_.end() ? nullptr : &it->second;
+}
+
+Value* Emission::add_input(const TensorImpl& tensor) {
+  Value* v = graph_->add_input(tensor.name(), tensor.dtype, {});
+  Shape shape;
+  for (int32_t a = 0; a < tensor.dims.nbDims; ++a) {
+    if (tensor.dims.d[a] >= 0) {
+      shape.emplace_back(tensor.dims.d[a]);
+      continue;
+    }
+    const std::string& name = tensor.dim_names[static_cast<size_t>(a)];
+    if (const auto it = named_dims_.find(name); !name.empty() && it != named_dims_.end()) {
+      shape.push_back(it->second);
+      continue;
+    }
+    Symbol symbol;
+    symbol.name = name.empty() ? fmt::format("{}.{}", tensor.name(), a) : name;
+    symbol.kind = SymbolKind::kInputDim;
+    symbol.value_id = v->id();
+    symbol.index = a;
+    shape.push_back(Dim::symbol(graph_->add_symbol(std::move(symbol))));
+    if (!name.empty()) named_dims_.emplace(name, shape.back());
+  }
+  v->set_type(tensor.dtype, shape);
+  if (tensor.origin_shape) match_symbols(*tensor.origin_shape, shape);
+  // While no profile is known, any small list of integers may turn out to be a shape.
+  const Dim count = volume(shape);
+  const bool integer = tensor.dtype == DType::kI32 || tensor.dtype == DType::kI64;
+  if (!for_build_ && integer && shape.size() <= 1 && count.is_const() && count.value() <= kMostTrackedValues) {
+    std::vector<Dim> values;
+    for (int64_t e = 0; e < count.value(); ++e) {
+      Symbol symbol;
+      symbol.name = fmt::format("{}[{}]", tensor.name(), e);
+      symbol.kind = SymbolKind::kInputValue;
+      symbol.value_id = v->id();
+      symbol.index = static_cast<int>(e);
+      values.push_back(Dim::symbol(graph_->add_symbol(std::move(symbol))));
+    }
+    v->set_shape_values(std::move(values));
+  }
+  return v;
+}
+
+void Emission::match_symbols(const Shape& there, const Shape& here) {
+  for (size_t a = 0; a < there.size() && a < here.size(); ++a) {
+    SymbolId id = 0;
+    if (there[a].is_symbol(&id)) symbols_.emplace(id, here[a]);
+  }
+}
+
+Result<std::shared_ptr<Graph>> Emission::copy_subgraph(const Graph& from, Graph& outer,
+                                                       const std::vector<Value*>& captured) {
+  auto copy = std::make_shared<Graph>(from.name());
+  copy->share_symbols(outer);
+  std::unordered_map<const Value*, Value*> values;
+  const auto translate = [&](const Shape& shape) {
+    Shape result;
+    for (const Dim& d : shape)
+      result.push_back(d.substitute([&](SymbolId id) -> Dim {
+        if (const auto it = symbols_.find(id); it != symbols_.end()) return it->second;
+        Symbol symbol;  // a size inside the subgraph
+        if (id >= 0 && static_cast<size_t>(id) < from.symbols().size())
+          symbol = from.symbols()[static_cast<size_t>(id)];
+        symbol.kind = SymbolKind::kDataDependent;
+        symbol.value_id = -1;
+        const Dim made = Dim::symbol(outer.add_symbol(std::move(symbol)));
+        symbols_.emplace(id, made);
+        return made;
+      }));
+    return result;
+  };
+  (void)captured;
+  for (const Value* v : from.inputs()) {
+    Value* made = copy->add_input(v->name(), v->dtype(), translate(v->shape()));
+    values[v] = made;
+  }
+  for (const Value* v : from.constants()) values[v] = copy->add_constant(v->name(), v->constant());
+  for (const Node* node = from.first(); node != nullptr; node = node->next()) {
+    std::vector<Value*> inputs;
+    for (const Value* v : node->inputs()) inputs.push_back(v == nullptr ? nullptr : values[v]);
+    AttrMap attrs = node->attrs();
+    for (auto& [name, attr] : attrs) {
+      auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr);
+      if (inner == nullptr || *inner == nullptr) continue;
+      WOOTZ_ASSIGN_OR_RETURN(*inner, copy_subgraph(**inner, *copy, inputs));
+    }
+    Node* made = copy->add_node(node->op(), node->name(), std::move(inputs), std::move(attrs), node->num_outputs());
+    for (const std::string& name : node->provenance()) made->add_provenance(name);
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      made->output(o)->set_name(node->output(o)->name());
+      values[node->output(o)] = made->output(o);
+    }
+    WOOTZ_RETURN_IF_ERROR(infer_node(*made));
+    for (int o = 0; o < node->num_outputs(); ++o) match_symbols(node->output(o)->shape(), made->output(o)->shape());
+  }
+  for (const Value* v : from.outputs()) copy->mark_output(values[v]);
+  return copy;
+}
+
+}  // namespace wootz::api

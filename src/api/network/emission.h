@@ -1,0 +1,148 @@
+// From layers to a graph: walks from the tensors that are wanted back to the inputs, and asks each layer on the way for
+// its nodes. Serves shape queries (kept, and extended while the network grows) and builds (made anew).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "api/network/layer.h"
+
+namespace wootz::api {
+
+class Emission;
+class LoopImpl;
+
+// One graph being emitted: the network's own, or the body of a loop or branch of a conditional, where tensors that do
+// not belong inside come in from the parent.
+class Scope {
+ public:
+  using TensorSet = std::unordered_set<const TensorImpl*>;
+  Scope(Emission& emission, Graph& graph, Scope* parent, const TensorSet* inside)
+      : emission_(emission), graph_(graph), parent_(parent), inside_(inside) {}
+
+  Graph& graph() { return graph_; }
+  Scope* parent() { return parent_; }
+  Emission& emission() { return emission_; }
+  // The value of a tensor, emitted now if need be. Errors: of the layers behind it, a cycle.
+  Result<Value*> value(const TensorImpl* tensor);
+  // Emits a layer and what it needs.
+  Status ensure(const LayerCore& layer);
+  Value* find(const TensorImpl* tensor) const;
+  void set(const TensorImpl* tensor, Value* value) { values_[tensor] = value; }
+  // For layers whose outputs were set with another's.
+  void mark_emitted(const LayerCore& layer) { nodes_.try_emplace(&layer); }
+  // In the body of a loop: which loop, and the number of the iteration, i64. Null elsewhere.
+  const LoopImpl* loop = nullptr;
+  Value* iteration = nullptr;
+  bool past_end = false;  // the iteration may be the one after the last
+  // Drops what a layer emitted, when nothing else reads it. False when something does.
+  bool forget(const LayerCore& layer);
+  bool has_emitted(const LayerCore& layer) const { return nodes_.count(&layer) != 0; }
+
+  // Values of the parent that came in, in order: the graph's last inputs.
+  const std::vector<Value*>& captured() const { return captured_; }
+
+ private:
+  friend class Emit;
+  enum class State : uint8_t { kNew, kOpen, kDone };
+  Result<Value*> enter(const TensorImpl* tensor);  // an input, a constant, or from the parent
+  bool is_inside(const TensorImpl* tensor) const { return inside_ == nullptr || inside_->count(tensor) != 0; }
+  Status emit_layer(const LayerCore& layer);
+  Status emit_origin(const LayerCore& layer, Emit& e);
+
+  Emission& emission_;
+  Graph& graph_;
+  Scope* parent_;
+  const TensorSet* inside_;
+  std::unordered_map<const TensorImpl*, Value*> values_;
+  std::unordered_map<const LayerCore*, std::vector<Node*>> nodes_;  // of emitted layers
+  std::vector<Value*> captured_;
+};
+
+class Emission {
+ public:
+  Emission(NetworkImpl& network, bool for_build);
+
+  NetworkImpl& network() { return network_; }
+  Scope& root() { return root_; }
+  std::shared_ptr<Graph> graph() { return graph_; }
+  // Failed layers stay failed, so that a problem is told once.
+  const Status* failure(const LayerCore& layer) const;
+  void note_failure(const LayerCore& layer, const Status& status) { failures_.emplace(&layer, status); }
+  size_t num_failures() const { return failures_.size(); }
+
+  Value* add_input(const TensorImpl& tensor);
+  // An attribute's subgraph of an imported model, in this graph's symbols.
+  Result<std::shared_ptr<Graph>> copy_subgraph(const Graph& from, Graph& outer, const std::vector<Value*>& captured);
+  // Learns what a symbol of the imported graph is here.
+  void match_symbols(const Shape& there, const Shape& here);
+
+ private:
+  NetworkImpl& network_;
+  bool for_build_;
+  std::shared_ptr<Graph> graph_;
+  Scope root_;
+  std::map<std::string, Dim> named_dims_;
+  std::unordered_map<SymbolId, Dim> symbols_;  // imported to ours
+  std::unordered_map<const LayerCore*, Status> failures_;
+};
+
+// The tensors that depend on one of `roots` and lead to one of `ends`; what `stop` produces is not entered.
+Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
+                                 const std::vector<const TensorImpl*>& ends,
+                                 const std::unordered_set<const LayerCore*>& stop);
+
+// Handed to LayerCore::emit: the layer's input values, and short ways to add nodes. Calls nest like an expression: the
+// first failure sticks, later calls do nothing, and status() tells it at the end.
+class Emit {
+ public:
+  Emit(Scope& scope, const LayerCore& layer) : scope_(scope), layer_(layer) {}
+
+  Scope& scope() { return scope_; }
+  Graph& graph() { return scope_.graph(); }
+  bool has(size_t i) const { return i < layer_.inputs.size() && layer_.inputs[i] != nullptr; }
+  Value* in(size_t i) const { return has(i) ? scope_.find(layer_.inputs[i]) : nullptr; }
+
+  Node* node(std::string_view op, std::vector<Value*> inputs, AttrMap attrs = {}, int outputs = 1);
+  Value* op(std::string_view name, std::vector<Value*> inputs, AttrMap attrs = {});
+  Value* constant(HostTensor tensor);
+  Value* scalar(DType dtype, double value);
+  Value* ints(const std::vector<int64_t>& values);
+  Value* cast(Value* v, DType to);                               // v itself when it is of that type
+  Value* transpose(Value* v, const std::vector<int64_t>& perm);  // v itself for the identity
+  Value* reshape(Value* v, const std::vector<int64_t>& dims);    // 0 copies an extent, one -1 is worked out
+  Value* unsqueeze(Value* v, const std::vector<int64_t>& axes);
+  Value* squeeze(Value* v, const std::vector<int64_t>& axes);
+  // Host weights as a constant of this shape. Errors: a wrong count or type.
+  Value* weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, const char* what);
+
+  void out(size_t i, Value* value);
+  // Output 0 of each of several layers that are emitted together, this one among them.
+  void give(const std::vector<LayerCore*>& layers, const std::function<Value*(size_t)>& value);
+
+  template <typename... Args>
+  Status fail(fmt::format_string<Args...> format, Args&&... args) {
+    refuse(Status(Code::kInvalidArgument, fmt::format(format, std::forward<Args>(args)...)));
+    return status_;
+  }
+  void refuse(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+  bool failed() const { return !status_.ok(); }
+  const Status& status() const { return status_; }
+
+ private:
+  friend class Scope;
+  Scope& scope_;
+  const LayerCore& layer_;
+  std::vector<Value*> outputs_;
+  std::vector<Node*> nodes_;
+  Status status_;
+};
+
+}  // namespace wootz::api

@@ -1,0 +1,299 @@
+#include "api/network/network.h"
+
+#include <algorithm>
+
+#include "api/network/attention.h"
+#include "api/network/conditional.h"
+#include "api/network/loop.h"
+#include "ops/infer.h"
+#include "ops/registry.h"
+
+namespace wootz::api {
+
+using nvinfer1::ITensor;
+using nvinfer1::NetworkDefinitionCreationFlag;
+
+namespace {
+constexpr size_t kMostNameBytes = 4096;
+}
+
+NetworkImpl::NetworkImpl(nvinfer1::IBuilder& builder, const Reporter& reporter,
+                         nvinfer1::NetworkDefinitionCreationFlags flags)
+    : builder_(builder), reporter_(reporter), flags_(flags) {}
+NetworkImpl::~NetworkImpl() noexcept = default;
+
+bool NetworkImpl::getFlag(NetworkDefinitionCreationFlag flag) const noexcept {
+  return flag == NetworkDefinitionCreationFlag::kEXPLICIT_BATCH || (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+}
+bool NetworkImpl::strongly_typed() const { return getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED); }
+
+Result<TensorImpl*> NetworkImpl::own(const ITensor* tensor, const char* what) const {
+  if (tensor == nullptr) return invalid_argument("{} is null", what);
+  if (TensorImpl* ours = TensorImpl::of(*this, tensor)) return ours;
+  return invalid_argument("{} '{}' belongs to another network", what, tensor->getName());
+}
+
+Result<std::vector<TensorImpl*>> NetworkImpl::own(std::initializer_list<const ITensor*> tensors) const {
+  std::vector<TensorImpl*> list;
+  for (const ITensor* tensor : tensors) {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(tensor, "an input"));
+    list.push_back(ours);
+  }
+  return list;
+}
+
+TensorImpl* NetworkImpl::new_tensor(std::string name) { return &tensors_.emplace_back(*this, std::move(name)); }
+
+void NetworkImpl::attach(std::unique_ptr<LayerCore> layer, std::vector<TensorImpl*> inputs, size_t outputs) {
+  layer->inputs = std::move(inputs);
+  for (size_t i = 0; i < outputs; ++i) {
+    TensorImpl* out = new_tensor("");
+    out->producer = layer.get();
+    out->index = static_cast<int>(i);
+    layer->outputs.push_back(out);
+  }
+  layer->set_name(fmt::format("(Unnamed Layer* {}) [{}]", layers_.size(), layer->kind()));
+  layers_.push_back(std::move(layer));
+}
+
+void NetworkImpl::changed(const LayerCore* layer) {
+  if (emission_ == nullptr) return;
+  const bool untouched = layer != nullptr && emission_->failure(*layer) == nullptr && emission_->root().forget(*layer);
+  if (!untouched) emission_.reset();
+}
+
+Emission& NetworkImpl::query_emission() const {
+  if (emission_ == nullptr) emission_ = std::make_unique<Emission>(const_cast<NetworkImpl&>(*this), false);
+  return *emission_;
+}
+
+const Value* NetworkImpl::query(const TensorImpl* tensor) const {
+  Value* value = nullptr;
+  attempt(reporter_, "INetworkDefinition", [&]() -> Status {
+    Emission& emission = query_emission();
+    const size_t before = emission.num_failures();
+    Result<Value*> found = emission.root().value(tensor);
+    if (found.ok()) {
+      value = *found;
+      return Status();
+    }
+    // What failed before was told then.
+    const bool told = emission.num_failures() == before && before > 0;
+    return told ? Status() : found.status();
+  });
+  return value;
+}
+
+bool NetworkImpl::decides_shapes(const TensorImpl* input) const {
+  bool decides = false;
+  attempt(reporter_, "ITensor::isShapeTensor", [&]() -> Status {
+    Emission& emission = query_emission();
+    for (const auto& layer : layers_) (void)emission.root().ensure(*layer);  // as far as the network is complete
+    const Value* value = emission.root().find(input);
+    if (value == nullptr || !value->shape_values()) return Status();
+    const Graph& graph = *emission.graph();
+    std::vector<SymbolId> used;
+    for (const Node* node = graph.first(); node != nullptr; node = node->next())
+      for (const Value* out : node->outputs())
+        for (const Dim& d : out->shape()) d.collect_symbols(&used);
+    for (const SymbolId id : used) {
+      const Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
+      decides = decides || (symbol.kind == SymbolKind::kInputValue && symbol.value_id == value->id());
+    }
+    return Status();
+  });
+  return decides;
+}
+
+Result<std::shared_ptr<Graph>> NetworkImpl::emit_graph() {
+  if (outputs_.empty()) return invalid_argument("the network has no output: mark one");
+  std::set<std::string> names;
+  for (const std::vector<TensorImpl*>* list : {&inputs_, &outputs_})
+    for (const TensorImpl* tensor : *list)
+      if (!names.insert(tensor->name()).second)
+        return invalid_argument("two inputs or outputs have the name '{}'", tensor->name());
+  Emission emission(*this, true);
+  Scope& root = emission.root();
+  Graph& graph = *emission.graph();
+  for (const TensorImpl* input : inputs_) {
+    WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] Value * value, root.value(input));
+  }
+  for (const auto& layer : layers_)
+    if (layer->has_effects()) WOOTZ_RETURN_IF_ERROR(root.ensure(*layer));
+  for (const TensorImpl* output : outputs_) {
+    WOOTZ_ASSIGN_OR_RETURN(Value * value, root.value(output));
+    const bool cast = output->dtype != DType::kInvalid && output->dtype != value->dtype();
+    if (cast || graph.is_output(value) || value->kind() == ValueKind::kInput) {
+      AttrMap attrs;
+      if (cast) attrs.emplace("to", std::string(dtype_name(output->dtype)));
+      value->set_name(graph.unique_name(output->name() + "_inner"));
+      Node* node = graph.add_node(op(cast ? "Cast" : "Identity"), graph.unique_name("output " + output->name()),
+                                  {value}, std::move(attrs));
+      WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+      value = node->output();
+      value->set_name(output->name());
+    }
+    graph.mark_output(value);
+  }
+  for (const TensorImpl& tensor : tensors_)
+    if (tensor.debug) {
+      WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] Value * value, root.value(&tensor));
+    }
+  size_t dead = 0;
+  for (const auto& layer : layers_) dead += !root.has_emitted(*layer);
+  if (dead > 0) reporter_.verbose(fmt::format("{} layers that no output depends on are left out", dead));
+  return emission.graph();
+}
+
+ITensor* NetworkImpl::addInput(const char* name, nvinfer1::DataType type, const ApiDims& dimensions) noexcept {
+  return attempt_or<ITensor*>(reporter_, "INetworkDefinition::addInput", nullptr, [&]() -> Result<ITensor*> {
+    if (name == nullptr || *name == '\0') return invalid_argument("an input needs a name");
+    const std::string text(name);
+    if (text.size() >= kMostNameBytes)
+      return invalid_argument("a name of {} bytes; the limit is {}", text.size(), kMostNameBytes);
+    if (name_taken(text, nullptr)) return invalid_argument("there is an input or output '{}' already", text);
+    const DType dtype = from_api(type);
+    if (dtype == DType::kInvalid) return invalid_argument("input '{}': unknown type {}", text, static_cast<int>(type));
+    if (Result<Dims> ok = from_api(dimensions, -1); !ok.ok())
+      return ok.status().with_prefix(fmt::format("input '{}'", text));
+    TensorImpl* tensor = new_tensor(text);
+    tensor->is_input = true;
+    tensor->dtype = dtype;
+    tensor->dims = dimensions;
+    inputs_.push_back(tensor);
+    return tensor;
+  });
+}
+
+bool NetworkImpl::name_taken(const std::string& name, const TensorImpl* except) const {
+  const auto same = [&](const TensorImpl* t) { return t != except && t->name() == name; };
+  return std::any_of(inputs_.begin(), inputs_.end(), same) || std::any_of(outputs_.begin(), outputs_.end(), same);
+}
+
+void NetworkImpl::markOutput(ITensor& tensor) noexcept {
+  attempt(reporter_, "INetworkDefinition::markOutput", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));
+    if (ours->is_input)
+      return invalid_argument("'{}' is an input: add an identity layer to make an output of it", ours->name());
+    if (ours->is_output) return Status();
+    ours->is_output = true;
+    outputs_.push_back(ours);
+    return Status();
+  });
+}
+
+void NetworkImpl::unmarkOutput(ITensor& tensor) noexcept {
+  attempt(reporter_, "INetworkDefinition::unmarkOutput", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));
+    if (!ours->is_output) return invalid_argument("'{}' is no output", ours->name());
+    ours->is_output = ours->output_for_shapes = false;
+    outputs_.erase(std::remove(outputs_.begin(), outputs_.end(), ours), outputs_.end());
+    return Status();
+  });
+}
+
+bool NetworkImpl::markOutputForShapes(ITensor& tensor) noexcept {
+  return attempt(reporter_, "INetworkDefinition::markOutputForShapes", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));
+    if (!ours->isShapeTensor()) return invalid_argument("'{}' is no shape tensor", ours->name());
+    ours->output_for_shapes = true;
+    if (ours->is_output) return Status();
+    ours->is_output = true;
+    outputs_.push_back(ours);
+    return Status();
+  });
+}
+
+bool NetworkImpl::unmarkOutputForShapes(ITensor& tensor) noexcept {
+  return attempt(reporter_, "INetworkDefinition::unmarkOutputForShapes", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));
+    if (!ours->output_for_shapes) return invalid_argument("'{}' is no output for shapes", ours->name());
+    ours->is_output = ours->output_for_shapes = false;
+    outputs_.erase(std::remove(outputs_.begin(), outputs_.end(), ours), outputs_.end());
+    return Status();
+  });
+}
+
+void NetworkImpl::removeTensor(ITensor& tensor) noexcept {
+  attempt(reporter_, "INetworkDefinition::removeTensor", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));
+    ours->is_output = ours->output_for_shapes = ours->debug = ours->is_input = false;
+    outputs_.erase(std::remove(outputs_.begin(), outputs_.end(), ours), outputs_.end());
+    inputs_.erase(std::remove(inputs_.begin(), inputs_.end(), ours), inputs_.end());
+    changed(nullptr);
+    return Status();
+  });
+}
+
+ITensor* NetworkImpl::getInput(int32_t index) const noexcept {
+  return index >= 0 && static_cast<size_t>(index) < inputs_.size() ? inputs_[static_cast<size_t>(index)] : nullptr;
+}
+ITensor* NetworkImpl::getOutput(int32_t index) const noexcept {
+  return index >= 0 && static_cast<size_t>(index) < outputs_.size() ? outputs_[static_cast<size_t>(index)] : nullptr;
+}
+nvinfer1::ILayer* NetworkImpl::getLayer(int32_t index) const noexcept {
+  if (index < 0 || static_cast<size_t>(index) >= layers_.size()) return nullptr;
+  return &layers_[static_cast<size_t>(index)]->api();
+}
+
+void NetworkImpl::setName(const char* name) noexcept {
+  attempt(reporter_, "INetworkDefinition::setName", [&]() -> Status {
+    if (name == nullptr) return invalid_argument("the name is null");
+    std::string text(name);
+    if (text.size() >= kMostNameBytes)
+      return invalid_argument("a name of {} bytes; the limit is {}", text.size(), kMostNameBytes);
+    name_ = std::move(text);
+    return Status();
+  });
+}
+
+bool NetworkImpl::setWeightsName(nvinfer1::Weights, const char* name) noexcept {
+  return attempt(reporter_, "INetworkDefinition::setWeightsName", [&]() -> Status {
+    if (name == nullptr || *name == '\0') return invalid_argument("weights need a name");
+    weight_names_.insert(name);
+    return Status();
+  });
+}
+
+bool NetworkImpl::markWeightsRefittable(const char* name) noexcept {
+  return attempt(reporter_, "INetworkDefinition::markWeightsRefittable", [&]() -> Status {
+    if (name == nullptr || *name == '\0') return invalid_argument("weights need a name");
+    refittable_.insert(name);
+    return Status();
+  });
+}
+bool NetworkImpl::unmarkWeightsRefittable(const char* name) noexcept {
+  return name != nullptr && refittable_.erase(name) != 0;
+}
+bool NetworkImpl::areWeightsMarkedRefittable(const char* name) const noexcept {
+  return name != nullptr && refittable_.count(name) != 0;
+}
+
+bool NetworkImpl::markDebug(ITensor& tensor) noexcept {
+  return attempt(reporter_, "INetworkDefinition::markDebug", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));
+    if (ours->is_input) return invalid_argument("'{}' is an input, which the application has anyway", ours->name());
+    ours->debug = true;
+    return Status();
+  });
+}
+
+bool NetworkImpl::unmarkDebug(ITensor& tensor) noexcept {
+  return attempt(reporter_, "INetworkDefinition::unmarkDebug", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));
+    ours->debug = false;
+    return Status();
+  });
+}
+
+bool NetworkImpl::isDebugTensor(const ITensor& tensor) const noexcept {
+  const TensorImpl* ours = TensorImpl::of(*this, &tensor);
+  return ours != nullptr && ours->debug;
+}
+
+bool NetworkImpl::unmarkUnfusedTensorsAsDebugTensors() noexcept {
+  unfused_debug_ = false;
+  return true;
+}
+
+}  // namespace wootz::api

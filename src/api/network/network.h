@@ -1,0 +1,109 @@
+// INetworkDefinition: layers and tensors, and the graph they stand for.
+#pragma once
+
+#include <list>
+#include <set>
+
+#include "api/network/emission.h"
+#include "api/runtime/reporter.h"
+
+namespace wootz::api {
+
+class LoopImpl;
+class ConditionalImpl;
+class AttentionImpl;
+
+class NetworkImpl final : public nvinfer1::INetworkDefinition {
+ public:
+  NetworkImpl(nvinfer1::IBuilder& builder, const Reporter& reporter, nvinfer1::NetworkDefinitionCreationFlags flags);
+  ~NetworkImpl() noexcept override;
+
+  const Reporter& reporter() const { return reporter_; }
+  bool strongly_typed() const;
+
+  // A layer of class L, named and numbered, with these inputs and a number of outputs.
+  template <class L, class... Args>
+  L* add_layer(std::vector<TensorImpl*> inputs, size_t outputs, Args&&... args) {
+    auto layer = std::make_unique<L>(*this, std::forward<Args>(args)...);
+    L* result = layer.get();
+    attach(std::move(layer), std::move(inputs), outputs);
+    return result;
+  }
+  // The tensors behind public pointers. Errors: null, or of another network.
+  Result<TensorImpl*> own(const nvinfer1::ITensor* tensor, const char* what = "the tensor") const;
+  Result<std::vector<TensorImpl*>> own(std::initializer_list<const nvinfer1::ITensor*> tensors) const;
+  TensorImpl* new_tensor(std::string name);
+  const std::list<TensorImpl>& tensors() const { return tensors_; }
+  const std::vector<std::unique_ptr<LayerCore>>& layers() const { return layers_; }
+  const std::vector<TensorImpl*>& inputs() const { return inputs_; }
+  const std::vector<TensorImpl*>& outputs() const { return outputs_; }
+
+  // Something that an emission goes by has changed; null: anything.
+  void changed(const LayerCore* layer);
+  // The value of a tensor in the graph kept for queries. Reports a failure once.
+  const Value* query(const TensorImpl* tensor) const;
+  // Whether an input's values decide shapes somewhere in the network.
+  bool decides_shapes(const TensorImpl* input) const;
+  // The whole network as a graph of its own, for a build: inputs and outputs in order, named.
+  Result<std::shared_ptr<Graph>> emit_graph();
+  // Layers and tensors for the nodes of an imported graph, appended. Inputs and outputs become the network's.
+  Status adopt(std::shared_ptr<Graph> graph, bool exact_types);
+  bool named_refittable(const char* name) const { return refittable_.count(name) != 0; }
+  bool unfused_debug() const { return unfused_debug_; }
+
+  // INetworkDefinition
+  nvinfer1::ITensor* addInput(const char* name, nvinfer1::DataType type,
+                              const nvinfer1::Dims& dimensions) noexcept override;
+  void markOutput(nvinfer1::ITensor& tensor) noexcept override;
+  void unmarkOutput(nvinfer1::ITensor& tensor) noexcept override;
+  bool markOutputForShapes(nvinfer1::ITensor& tensor) noexcept override;
+  bool unmarkOutputForShapes(nvinfer1::ITensor& tensor) noexcept override;
+  void removeTensor(nvinfer1::ITensor& tensor) noexcept override;
+  int32_t getNbInputs() const noexcept override { return static_cast<int32_t>(inputs_.size()); }
+  nvinfer1::ITensor* getInput(int32_t index) const noexcept override;
+  int32_t getNbOutputs() const noexcept override { return static_cast<int32_t>(outputs_.size()); }
+  nvinfer1::ITensor* getOutput(int32_t index) const noexcept override;
+  int32_t getNbLayers() const noexcept override { return static_cast<int32_t>(layers_.size()); }
+  nvinfer1::ILayer* getLayer(int32_t index) const noexcept override;
+  void setName(const char* name) noexcept override;
+  const char* getName() const noexcept override { return name_.c_str(); }
+  nvinfer1::NetworkDefinitionCreationFlags getFlags() const noexcept override { return flags_; }
+  bool getFlag(nvinfer1::NetworkDefinitionCreationFlag flag) const noexcept override;
+  bool hasImplicitBatchDimension() const noexcept override { return false; }
+  nvinfer1::IBuilder& getBuilder() const noexcept override { return builder_; }
+  void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override { reporter_.set_recorder(recorder); }
+  nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return reporter_.recorder(); }
+  bool setWeightsName(nvinfer1::Weights weights, const char* name) noexcept override;
+  bool markWeightsRefittable(const char* name) noexcept override;
+  bool unmarkWeightsRefittable(const char* name) noexcept override;
+  bool areWeightsMarkedRefittable(const char* name) const noexcept override;
+  bool markDebug(nvinfer1::ITensor& tensor) noexcept override;
+  bool unmarkDebug(nvinfer1::ITensor& tensor) noexcept override;
+  bool isDebugTensor(const nvinfer1::ITensor& tensor) const noexcept override;
+  bool markUnfusedTensorsAsDebugTensors() noexcept override { return unfused_debug_ = true; }
+  bool unmarkUnfusedTensorsAsDebugTensors() noexcept override;
+#include "api/network/add_methods.inc"
+
+  std::list<std::unique_ptr<LoopImpl>> loops;
+  std::list<std::unique_ptr<ConditionalImpl>> conditionals;
+  std::list<std::unique_ptr<AttentionImpl>> attentions;
+
+ private:
+  void attach(std::unique_ptr<LayerCore> layer, std::vector<TensorImpl*> inputs, size_t outputs);
+  bool name_taken(const std::string& name, const TensorImpl* except) const;
+  Emission& query_emission() const;
+
+  nvinfer1::IBuilder& builder_;
+  Reporter reporter_;
+  nvinfer1::NetworkDefinitionCreationFlags flags_;
+  std::string name_ = "network";
+  std::list<TensorImpl> tensors_;  // addresses stay
+  std::vector<std::unique_ptr<LayerCore>> layers_;
+  std::vector<TensorImpl*> inputs_, outputs_;
+  std::set<std::string, std::less<>> refittable_, weight_names_;
+  bool unfused_debug_ = false;
+  std::vector<std::shared_ptr<Graph>> adopted_;
+  mutable std::unique_ptr<Emission> emission_;
+};
+
+}  // namespace wootz::api

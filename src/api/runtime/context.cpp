@@ -1,0 +1,226 @@
+#include "api/runtime/context.h"
+
+#include "api/runtime/host_stream.h"
+
+namespace wootz::api {
+
+using nvinfer1::ExecutionContextAllocationStrategy;
+
+ContextImpl::ContextImpl(const EngineImpl& engine, ExecutionContextAllocationStrategy strategy)
+    : engine_(engine),
+      info_(engine.info()),
+      reporter_(engine.reporter()),
+      front_(std::make_unique<Executor>(info_->core_ptr())),
+      back_(info_->core_ptr()),
+      nvtx_verbosity_(engine.getProfilingVerbosity()) {
+  const Program& program = info_->program();
+  input_address_.assign(program.inputs.size(), nullptr);
+  output_address_.assign(program.outputs.size(), nullptr);
+  allocators_.assign(program.outputs.size(), nullptr);
+  sinks_ = std::vector<Sink>(program.outputs.size());
+  for (const IoInfo& io : info_->ios())
+    if (!io.is_input) sinks_[io.number].name = io.name;
+  step_ms_.assign(program.steps.size(), 0);
+  debug_on_.assign(program.tensors.size(), 0);
+  config_.setExecutionContextAllocationStrategy(strategy);
+}
+
+ContextImpl::~ContextImpl() noexcept { wait_idle(); }
+
+Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const EngineImpl& engine,
+                                                         ExecutionContextAllocationStrategy strategy) {
+  const auto number = static_cast<int32_t>(strategy);
+  if (number < 0 || number >= nvinfer1::EnumMax<ExecutionContextAllocationStrategy>())
+    return invalid_argument("unknown allocation strategy {}", number);
+  std::unique_ptr<ContextImpl> context(new ContextImpl(engine, strategy));
+  WOOTZ_RETURN_IF_ERROR(context->reserve_for(0));
+  return context;
+}
+
+Status ContextImpl::reserve_for(size_t profile) {
+  switch (config_.getExecutionContextAllocationStrategy()) {
+    case ExecutionContextAllocationStrategy::kSTATIC: return back_.reserve(info_->largest_memory());
+    case ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE: return back_.reserve(info_->memory(profile));
+    case ExecutionContextAllocationStrategy::kUSER_MANAGED: break;
+  }
+  return Status();
+}
+
+void ContextImpl::wait_idle() {
+  std::unique_lock<std::mutex> lock(pending_mutex_);
+  idle_.wait(lock, [this] { return pending_ == 0; });
+}
+
+// Everything an inference needs is there: shapes, addresses, memory.
+Status ContextImpl::check_ready() {
+  const Program& program = info_->program();
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    const char* name = info_->ios()[i].name;
+    if (!front_->input_dims_known(i))
+      return make_error(Code::kInvalidState, "the shape of input '{}' is not set", name);
+    if (input_address_[i] == nullptr && front_->input_dims(i).volume() != 0)
+      return make_error(Code::kInvalidState, "the address of input '{}' is not set", name);
+    if (!program.inputs[i].is_shape_tensor) continue;
+    front_->set_input_address(i, input_address_[i]);  // its values may be new ones
+  }
+  WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
+  const ShapePlan& plan = *front_->shape_plan();
+  for (size_t o = 0; o < program.outputs.size(); ++o) {
+    if (output_address_[o] != nullptr || allocators_[o] != nullptr) continue;
+    const auto t = static_cast<size_t>(program.outputs[o].tensor);
+    if (plan.known[t] && plan.dims[t].volume() == 0) continue;
+    return make_error(Code::kInvalidState, "output '{}' has neither an address nor an allocator",
+                      program.tensors[t].name);
+  }
+  const bool user =
+      config_.getExecutionContextAllocationStrategy() == ExecutionContextAllocationStrategy::kUSER_MANAGED;
+  if (user && user_memory_ == nullptr && plan.total_bytes() > 0)
+    return make_error(Code::kInvalidState, "the context was created without device memory: set {} bytes of it first",
+                      plan.total_bytes());
+  return Status();
+}
+
+Status ContextImpl::fill_job(cudaStream_t stream, Job* job) {
+  const Program& program = info_->program();
+  job->profile = front_->profile();
+  job->input_dims.resize(program.inputs.size());
+  for (size_t i = 0; i < program.inputs.size(); ++i) job->input_dims[i] = front_->input_dims(i);
+  job->inputs = input_address_;
+  job->outputs = output_address_;
+  job->allocators = allocators_;
+  job->taps.clear();
+  if (listener_ != nullptr) {
+    for (size_t t = 0; t < debug_on_.size(); ++t)
+      if (debug_on_[t] || (unfused_debug_ && program.tensors[t].kind == TensorKind::kIntermediate))
+        job->taps.push_back(static_cast<int32_t>(t));
+  }
+  job->arena = user_memory_;
+  job->arena_bytes = user_memory_bytes_;
+  job->profile_steps = profiler_ != nullptr;
+  job->stream = stream;
+  return Status();
+}
+
+Status ContextImpl::run_back(const Job& job) {
+  const Program& program = info_->program();
+  if (back_.profile() != job.profile) WOOTZ_RETURN_IF_ERROR(back_.set_profile(job.profile));
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    WOOTZ_RETURN_IF_ERROR(back_.set_input_dims(i, job.input_dims[i]));
+    back_.set_input_address(i, job.inputs[i]);
+  }
+  for (size_t o = 0; o < job.outputs.size(); ++o) {
+    back_.set_output_address(o, job.outputs[o]);
+    Sink& sink = sinks_[o];
+    sink.allocator = job.allocators[o];
+    sink.current = job.outputs[o];
+    sink.stream = job.stream;
+    back_.set_output_sink(o, sink.allocator != nullptr ? &sink : nullptr);
+  }
+  back_.set_arena(job.arena, job.arena_bytes);
+  if (job.profile_steps)
+    back_.set_observer([this](size_t step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); });
+  else
+    back_.set_observer(nullptr);
+  set_tap(job);
+  Status status = back_.run();
+  if (!status.ok()) return status;
+  for (size_t o = 0; o < job.outputs.size(); ++o) {  // sinks of late outputs were told while running
+    if (sinks_[o].allocator == nullptr) continue;
+    if (const std::optional<Dims> dims = back_.dims(program.outputs[o].tensor))
+      sinks_[o].allocator->notifyShape(sinks_[o].name, to_api(*dims));
+  }
+  if (job.profile_steps) times_pending_ = true;
+  return Status();
+}
+
+Status ContextImpl::run_job(const Job& job) {
+  const std::lock_guard<std::mutex> lock(run_mutex_);
+  WOOTZ_RETURN_IF_ERROR(run_back(job));
+  if (times_pending_ && emits_profile_) report_times();
+  return Status();
+}
+
+void ContextImpl::report_times() const {
+  times_pending_ = false;
+  if (profiler_ == nullptr) return;
+  const std::vector<Step>& steps = info_->program().steps;
+  for (size_t s = 0; s < steps.size(); ++s) profiler_->reportLayerTime(steps[s].name.c_str(), step_ms_[s]);
+}
+
+Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
+  WOOTZ_RETURN_IF_ERROR(check_ready());
+  if (is_immediate(stream)) {
+    WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
+    return run_job(job_);
+  }
+  auto job = std::make_shared<Job>();
+  WOOTZ_RETURN_IF_ERROR(fill_job(stream, job.get()));
+  {
+    const std::lock_guard<std::mutex> lock(pending_mutex_);
+    ++pending_;
+  }
+  // Ends with the last copy of the work, also when the stream drops it unrun.
+  const std::shared_ptr<void> token(nullptr, [this](void*) {
+    const std::lock_guard<std::mutex> lock(pending_mutex_);
+    if (--pending_ == 0) idle_.notify_all();
+  });
+  WOOTZ_RETURN_IF_ERROR(run_in_stream(stream, [this, call, job, token]() -> Status {
+    Status status;
+    try {
+      status = run_job(*job);
+    } catch (...) {
+      status = current_exception_status();
+    }
+    if (!status.ok()) reporter_.error(call, status);
+    return status;
+  }));
+  return consumed_event_ == nullptr ? Status() : record_event(consumed_event_, stream);
+}
+
+bool ContextImpl::enqueueV3(cudaStream_t stream) noexcept {
+  constexpr const char* kCall = "IExecutionContext::enqueueV3";
+  return attempt(reporter_, kCall, [&] { return enqueue(kCall, stream); });
+}
+
+bool ContextImpl::executeV2(void* const* bindings) noexcept {
+  constexpr const char* kCall = "IExecutionContext::executeV2";
+  return attempt(reporter_, kCall, [&]() -> Status {
+    if (bindings == nullptr) return invalid_argument("the list of addresses is null");
+    for (size_t i = 0; i < info_->ios().size(); ++i) WOOTZ_RETURN_IF_ERROR(set_address(info_->ios()[i], bindings[i]));
+    return enqueue(kCall, nullptr);
+  });
+}
+
+bool ContextImpl::setInputConsumedEvent(cudaEvent_t event) noexcept {
+  return attempt(reporter_, "IExecutionContext::setInputConsumedEvent", [&]() -> Status {
+    if (event != nullptr) WOOTZ_RETURN_IF_ERROR(can_record_events());
+    consumed_event_ = event;
+    return Status();
+  });
+}
+
+void* ContextImpl::Sink::reallocate(int, size_t bytes, const Dims& dims) {
+  try {
+    void* memory = allocator->reallocateOutputAsync(name, current, bytes, 64, stream);
+    if (memory != nullptr) current = memory;
+    (void)dims;
+    return memory;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+bool ContextImpl::reportToProfiler() const noexcept {
+  const std::lock_guard<std::mutex> lock(run_mutex_);
+  if (profiler_ == nullptr || !times_pending_) {
+    attempt(reporter_, "IExecutionContext::reportToProfiler", [&] {
+      return make_error(Code::kInvalidState, "{}",
+                        profiler_ == nullptr ? "no profiler is set" : "no inference is waiting to be reported");
+    });
+    return false;
+  }
+  report_times();
+  return true;
+}
+
+}  // namespace wootz::api

@@ -1,0 +1,91 @@
+// Debug tensors of a context: which are watched, and how their values reach the listener.
+#include "api/runtime/context.h"
+
+namespace wootz::api {
+namespace {
+
+// The elements of a tensor in any layout, row-major.
+Result<HostTensor> to_linear(const PlanTensor& tensor, const void* data, const Dims& dims) {
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor linear, HostTensor::allocate(tensor.dtype, dims));
+  const HostTensor packed = HostTensor::wrap(
+      tensor.dtype,
+      Dims{static_cast<int64_t>(layout_bytes(tensor.layout, tensor.dtype, dims)) * 8 / dtype_bits(tensor.dtype)}, data,
+      nullptr);
+  const int64_t block = tensor.layout == Layout::kBlocked8 ? 8 : tensor.layout == Layout::kBlocked16 ? 16 : dims[1];
+  const int64_t blocks = block == 0 ? 0 : (dims[1] + block - 1) / block;
+  int64_t space = 1;
+  for (size_t a = 2; a < dims.size(); ++a) space *= dims[a];
+  int64_t at = 0;
+  for (int64_t n = 0; n < dims[0]; ++n)
+    for (int64_t c = 0; c < dims[1]; ++c)
+      for (int64_t s = 0; s < space; ++s, ++at) {
+        const int64_t from = ((n * blocks + c / block) * space + s) * block + c % block;
+        if (is_float(tensor.dtype))
+          linear.set_f64(at, packed.get_f64(from));
+        else
+          linear.set_i64(at, packed.get_i64(from));
+      }
+  return linear;
+}
+
+}  // namespace
+
+void ContextImpl::set_tap(const Job& job) {
+  if (job.taps.empty()) {
+    if (tapped_) back_.set_tap({}, nullptr);
+    tapped_ = false;
+    return;
+  }
+  tapped_ = true;
+  back_.set_tap(job.taps, [this, stream = job.stream](int32_t t, const void* data, const Dims& dims) {
+    if (listener_ == nullptr) return true;
+    const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
+    const auto hand_over = [&](const void* values) {
+      try {
+        return listener_->processDebugTensor(values, nvinfer1::TensorLocation::kDEVICE, to_api(tensor.dtype),
+                                             to_api(dims), tensor.name.c_str(), stream);
+      } catch (...) {
+        return false;
+      }
+    };
+    if (tensor.layout == Layout::kLinear || dims.rank() < 3) return hand_over(data);
+    const Result<HostTensor> linear = to_linear(tensor, data, dims);
+    return linear.ok() && hand_over(linear->data());
+  });
+}
+
+bool ContextImpl::setDebugListener(nvinfer1::IDebugListener* listener) noexcept {
+  listener_ = listener;
+  return true;
+}
+
+bool ContextImpl::setTensorDebugState(const char* name, bool flag) noexcept {
+  return attempt(reporter_, "IExecutionContext::setTensorDebugState", [&]() -> Status {
+    const auto found = info_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
+    if (found == info_->debug_tensors().end())
+      return invalid_argument("'{}' was not marked as a debug tensor", name == nullptr ? "" : name);
+    debug_on_[static_cast<size_t>(found->second)] = flag;
+    return Status();
+  });
+}
+
+bool ContextImpl::getDebugState(const char* name) const noexcept {
+  const auto found = info_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
+  return found != info_->debug_tensors().end() && debug_on_[static_cast<size_t>(found->second)];
+}
+
+bool ContextImpl::setAllTensorsDebugState(bool flag) noexcept {
+  for (const auto& [name, tensor] : info_->debug_tensors()) debug_on_[static_cast<size_t>(tensor)] = flag;
+  return true;
+}
+
+bool ContextImpl::setUnfusedTensorsDebugState(bool flag) noexcept {
+  return attempt(reporter_, "IExecutionContext::setUnfusedTensorsDebugState", [&]() -> Status {
+    if (flag && !info_->debug_unfused())
+      return make_error(Code::kInvalidState, "the network was built without markUnfusedTensorsAsDebugTensors");
+    unfused_debug_ = flag;
+    return Status();
+  });
+}
+
+}  // namespace wootz::api

@@ -1,0 +1,242 @@
+// Shapes, addresses and memory of a context.
+#include "api/runtime/context.h"
+#include "api/runtime/host_stream.h"
+
+namespace wootz::api {
+
+using ApiDims = nvinfer1::Dims;
+
+Result<const IoInfo*> ContextImpl::input(const char* name) const {
+  WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(name));
+  if (!io->is_input) return invalid_argument("'{}' is an output", name);
+  return io;
+}
+
+Result<const IoInfo*> ContextImpl::output(const char* name) const {
+  WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(name));
+  if (io->is_input) return invalid_argument("'{}' is an input", name);
+  return io;
+}
+
+void ContextImpl::setName(const char* name) noexcept {
+  attempt(reporter_, "IExecutionContext::setName", [&]() -> Status {
+    if (name == nullptr) return invalid_argument("the name is null");
+    name_ = name;
+    return Status();
+  });
+}
+
+bool ContextImpl::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t) noexcept {
+  return attempt(reporter_, "IExecutionContext::setOptimizationProfileAsync", [&]() -> Status {
+    if (profileIndex < 0 || static_cast<size_t>(profileIndex) >= info_->num_profiles())
+      return invalid_argument("there is no profile {}; the engine has {}", profileIndex, info_->num_profiles());
+    auto front = std::make_unique<Executor>(info_->core_ptr());
+    WOOTZ_RETURN_IF_ERROR(front->set_profile(static_cast<size_t>(profileIndex)));
+    for (size_t i = 0; i < input_address_.size(); ++i) front->set_input_address(i, input_address_[i]);
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    WOOTZ_RETURN_IF_ERROR(reserve_for(static_cast<size_t>(profileIndex)));
+    front_ = std::move(front);
+    return Status();
+  });
+}
+
+bool ContextImpl::setInputShape(const char* tensorName, const ApiDims& dims) noexcept {
+  return attempt(reporter_, "IExecutionContext::setInputShape", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, input(tensorName));
+    Result<Dims> extents = from_api(dims, 0);
+    if (!extents.ok()) return extents.status().with_prefix(fmt::format("input '{}'", tensorName));
+    return front_->set_input_dims(io->number, *extents);
+  });
+}
+
+bool ContextImpl::allInputDimensionsSpecified() const noexcept {
+  for (size_t i = 0; i < input_address_.size(); ++i)
+    if (!front_->input_dims_known(i)) return false;
+  return true;
+}
+
+bool ContextImpl::allInputShapesSpecified() const noexcept {
+  for (const IoInfo& io : info_->ios())
+    if (io.is_input && io.shape_tensor && input_address_[io.number] == nullptr) return false;
+  return allInputDimensionsSpecified();
+}
+
+int32_t ContextImpl::inferShapes(int32_t nbMaxNames, const char** tensorNames) noexcept {
+  return attempt_or(reporter_, "IExecutionContext::inferShapes", -1, [&]() -> Result<int32_t> {
+    if (nbMaxNames < 0 || (nbMaxNames > 0 && tensorNames == nullptr))
+      return invalid_argument("{} names to be written to {}", nbMaxNames, tensorNames == nullptr ? "null" : "a list");
+    int32_t missing = 0;
+    for (const IoInfo& io : info_->ios()) {
+      if (!io.is_input) continue;
+      const bool lacks_values = io.shape_tensor && input_address_[io.number] == nullptr;
+      if (front_->input_dims_known(io.number) && !lacks_values) continue;
+      if (missing < nbMaxNames) tensorNames[missing] = io.name;
+      ++missing;
+    }
+    if (missing > 0) return missing;
+    for (const IoInfo& io : info_->ios())  // values may be new ones
+      if (io.is_input && io.shape_tensor) front_->set_input_address(io.number, input_address_[io.number]);
+    WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
+    return 0;
+  });
+}
+
+ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
+  return attempt_or(reporter_, "IExecutionContext::getTensorShape", bad_dims(), [&]() -> Result<ApiDims> {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
+    if (io->is_input) {
+      if (front_->input_dims_known(io->number)) return to_api(front_->input_dims(io->number));
+      return info_->open_shape(io->tensor);
+    }
+    if (!allInputShapesSpecified()) return info_->open_shape(io->tensor);
+    for (const IoInfo& other : info_->ios())
+      if (other.is_input && other.shape_tensor) front_->set_input_address(other.number, input_address_[other.number]);
+    WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
+    const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(io->tensor)];
+    const ShapePlan& plan = *front_->shape_plan();
+    if (!plan.known[static_cast<size_t>(io->tensor)]) {  // what the last inference found, if it was of these shapes
+      const std::unique_lock<std::mutex> lock(run_mutex_, std::try_to_lock);
+      if (lock.owns_lock() && back_.shape_plan() != nullptr && back_.shape_plan()->symbols == plan.symbols)
+        if (const std::optional<Dims> dims = back_.dims(io->tensor)) return to_api(*dims);
+    }
+    return dims_with_holes(tensor, plan.shapes);
+  });
+}
+
+ApiDims ContextImpl::getTensorStrides(const char* tensorName) const noexcept {
+  ApiDims dims = getTensorShape(tensorName);
+  int64_t step = 1;
+  for (int32_t i = dims.nbDims - 1; i >= 0; --i) {
+    const int64_t extent = dims.d[i];
+    dims.d[i] = step;
+    step = step < 0 || extent < 0 ? -1 : step * extent;
+  }
+  return dims;
+}
+
+int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
+  return attempt_or(reporter_, "IExecutionContext::getMaxOutputSize", int64_t{-1}, [&]() -> Result<int64_t> {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
+    const ApiDims dims = getTensorShape(tensorName);
+    Result<Dims> extents = from_api(dims, 0);
+    if (!extents.ok())
+      return make_error(Code::kInvalidState, "the shape of output '{}' is not known: {}; give it an output allocator",
+                        tensorName, to_string(dims));
+    return static_cast<int64_t>(dtype_bytes(io->dtype, extents->volume()));
+  });
+}
+
+Status ContextImpl::set_address(const IoInfo& io, const void* address) {
+  if (io.is_input) {
+    input_address_[io.number] = address;
+    front_->set_input_address(io.number, address);
+  } else {
+    output_address_[io.number] = const_cast<void*>(address);
+  }
+  return Status();
+}
+
+bool ContextImpl::setTensorAddress(const char* tensorName, void* data) noexcept {
+  return attempt(reporter_, "IExecutionContext::setTensorAddress", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
+    return set_address(*io, data);
+  });
+}
+
+const void* ContextImpl::getTensorAddress(const char* tensorName) const noexcept {
+  return attempt_or<const void*>(reporter_, "IExecutionContext::getTensorAddress", nullptr,
+                                 [&]() -> Result<const void*> {
+                                   WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
+                                   return io->is_input ? input_address_[io->number] : output_address_[io->number];
+                                 });
+}
+
+bool ContextImpl::setOutputTensorAddress(const char* tensorName, void* data) noexcept {
+  return attempt(reporter_, "IExecutionContext::setOutputTensorAddress", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
+    return set_address(*io, data);
+  });
+}
+
+bool ContextImpl::setInputTensorAddress(const char* tensorName, const void* data) noexcept {
+  return attempt(reporter_, "IExecutionContext::setInputTensorAddress", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, input(tensorName));
+    return set_address(*io, data);
+  });
+}
+
+void* ContextImpl::getOutputTensorAddress(const char* tensorName) const noexcept {
+  return attempt_or<void*>(reporter_, "IExecutionContext::getOutputTensorAddress", nullptr, [&]() -> Result<void*> {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
+    return output_address_[io->number];
+  });
+}
+
+bool ContextImpl::setOutputAllocator(const char* tensorName, nvinfer1::IOutputAllocator* outputAllocator) noexcept {
+  return attempt(reporter_, "IExecutionContext::setOutputAllocator", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
+    allocators_[io->number] = outputAllocator;
+    return Status();
+  });
+}
+
+nvinfer1::IOutputAllocator* ContextImpl::getOutputAllocator(const char* tensorName) const noexcept {
+  return attempt_or<nvinfer1::IOutputAllocator*>(reporter_, "IExecutionContext::getOutputAllocator", nullptr,
+                                                 [&]() -> Result<nvinfer1::IOutputAllocator*> {
+                                                   WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
+                                                   return allocators_[io->number];
+                                                 });
+}
+
+void ContextImpl::setDeviceMemoryV2(void* memory, int64_t size) noexcept {
+  attempt(reporter_, "IExecutionContext::setDeviceMemoryV2", [&]() -> Status {
+    if (config_.getExecutionContextAllocationStrategy() != nvinfer1::ExecutionContextAllocationStrategy::kUSER_MANAGED)
+      return make_error(Code::kInvalidState, "the context was created with memory of its own");
+    if (size < 0) return invalid_argument("size {}", size);
+    if (reinterpret_cast<uintptr_t>(memory) % 64 != 0)
+      return invalid_argument("the memory at {} is not aligned to 64 bytes", memory);
+    user_memory_ = memory;
+    user_memory_bytes_ = static_cast<size_t>(size);
+    return Status();
+  });
+}
+
+void ContextImpl::setDeviceMemory(void* memory) noexcept { setDeviceMemoryV2(memory, INT64_MAX); }
+
+size_t ContextImpl::updateDeviceMemorySizeForShapes() noexcept {
+  return attempt_or(reporter_, "IExecutionContext::updateDeviceMemorySizeForShapes", size_t{0},
+                    [&]() -> Result<size_t> {
+                      if (!allInputShapesSpecified())
+                        return make_error(Code::kInvalidState, "not all input shapes are set");
+                      WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
+                      return front_->shape_plan()->total_bytes();
+                    });
+}
+
+bool ContextImpl::setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept {
+  temporary_allocator_ = allocator;
+  return true;
+}
+
+bool ContextImpl::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexcept {
+  return attempt(reporter_, "IExecutionContext::setNvtxVerbosity", [&]() -> Status {
+    // From least to most: kNONE (1), kLAYER_NAMES_ONLY (0), kDETAILED (2).
+    const auto rank = [](nvinfer1::ProfilingVerbosity v) {
+      return v == nvinfer1::ProfilingVerbosity::kNONE ? 0 : v == nvinfer1::ProfilingVerbosity::kDETAILED ? 2 : 1;
+    };
+    const auto built = static_cast<nvinfer1::ProfilingVerbosity>(info_->property_int(property::kVerbosity, 0));
+    if (rank(verbosity) > rank(built))
+      return invalid_argument("verbosity {} is more than the engine was built with ({})", static_cast<int>(verbosity),
+                              static_cast<int>(built));
+    nvtx_verbosity_ = verbosity;
+    return Status();
+  });
+}
+
+bool ContextImpl::setCommunicator(void* communicator) noexcept {
+  return communicator == nullptr || attempt(reporter_, "IExecutionContext::setCommunicator", [] {
+           return unsupported("no engine of this library works across devices");
+         });
+}
+
+}  // namespace wootz::api

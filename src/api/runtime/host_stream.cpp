@@ -1,0 +1,121 @@
+#include "api/runtime/host_stream.h"
+
+#include <dlfcn.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "backend/device.h"
+
+namespace wootz::api {
+namespace {
+
+// Live streams. Looked up at every use, so that a handle from elsewhere is never taken for ours.
+class Streams {
+ public:
+  static Streams& get() {
+    static Streams streams;
+    return streams;
+  }
+
+  Result<cudaStream_t> create() {
+    WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, device->create_stream());
+    std::shared_ptr<Stream> shared = std::move(stream);
+    auto* handle = reinterpret_cast<cudaStream_t>(shared.get());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    streams_.emplace(handle, std::move(shared));
+    return handle;
+  }
+  std::shared_ptr<Stream> find(cudaStream_t handle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = streams_.find(handle);
+    return it == streams_.end() ? nullptr : it->second;
+  }
+  std::shared_ptr<Stream> remove(cudaStream_t handle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = streams_.find(handle);
+    if (it == streams_.end()) return nullptr;
+    std::shared_ptr<Stream> stream = std::move(it->second);
+    streams_.erase(it);
+    return stream;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
+};
+
+Status not_ours(cudaStream_t stream) {
+  return invalid_argument("{} is no host stream: make one by wootz_stream_create, or pass null",
+                          static_cast<const void*>(stream));
+}
+
+// cudaLaunchHostFunc of whatever CUDA runtime the program has loaded, if any.
+using HostFunction = void (*)(void*);
+using LaunchHostFunction = int (*)(cudaStream_t, HostFunction, void*);
+LaunchHostFunction find_launcher() {
+  return reinterpret_cast<LaunchHostFunction>(dlsym(RTLD_DEFAULT, "cudaLaunchHostFunc"));
+}
+
+// cudaStreamLegacy and cudaStreamPerThread: fixed handles that stand for default streams.
+bool is_default_stream(cudaStream_t stream) {
+  const auto number = reinterpret_cast<uintptr_t>(stream);
+  return number == 1 || number == 2;
+}
+
+void run_foreign(void* argument) {
+  const std::unique_ptr<std::function<Status()>> work(static_cast<std::function<Status()>*>(argument));
+  (void)(*work)();  // tells its failure itself: a host function has no result
+}
+
+}  // namespace
+
+Result<cudaStream_t> create_host_stream() { return Streams::get().create(); }
+
+Status destroy_host_stream(cudaStream_t stream) {
+  const std::shared_ptr<Stream> found = Streams::get().remove(stream);
+  if (found == nullptr) return not_ours(stream);
+  return found->synchronize();
+}
+
+Status synchronize_host_stream(cudaStream_t stream) {
+  const std::shared_ptr<Stream> found = Streams::get().find(stream);
+  if (found == nullptr) return not_ours(stream);
+  return found->synchronize();
+}
+
+bool is_immediate(cudaStream_t stream) {
+  return stream == nullptr || (is_default_stream(stream) && find_launcher() == nullptr);
+}
+
+Status run_in_stream(cudaStream_t stream, std::function<Status()> work) {
+  if (is_immediate(stream)) return work();
+  if (const std::shared_ptr<Stream> found = Streams::get().find(stream)) return found->enqueue(std::move(work));
+  const LaunchHostFunction launch = find_launcher();
+  if (launch == nullptr) return not_ours(stream);
+  auto argument = std::make_unique<std::function<Status()>>(std::move(work));
+  if (const int error = launch(stream, run_foreign, argument.get()); error != 0)
+    return make_error(Code::kInvalidState, "cudaLaunchHostFunc refused the inference: CUDA error {}", error);
+  (void)argument.release();  // run_foreign's from here on
+  return Status();
+}
+
+namespace {
+using EventRecord = int (*)(cudaEvent_t, cudaStream_t);
+EventRecord find_recorder() { return reinterpret_cast<EventRecord>(dlsym(RTLD_DEFAULT, "cudaEventRecord")); }
+}  // namespace
+
+Status can_record_events() {
+  return find_recorder() != nullptr ? Status() : unsupported("events need a CUDA runtime library, and none is loaded");
+}
+
+Status record_event(cudaEvent_t event, cudaStream_t stream) {
+  WOOTZ_RETURN_IF_ERROR(can_record_events());
+  const int error = find_recorder()(event, stream);
+  return error == 0 ? Status() : make_error(Code::kInvalidState, "cudaEventRecord failed: CUDA error {}", error);
+}
+
+}  // namespace wootz::api

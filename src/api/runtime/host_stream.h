@@ -1,0 +1,28 @@
+// What a cudaStream_t means to a CPU engine: null (finish before returning), a host stream of ours, or a stream of
+// somebody's CUDA runtime library, real or stand-in, which takes host functions.
+#pragma once
+
+#include <functional>
+
+#include "api/runtime/public.h"
+#include "base/status.h"
+
+namespace wootz::api {
+
+// Makes a FIFO worker; the handle is known until it is destroyed.
+Result<cudaStream_t> create_host_stream();
+// Waits for what is queued. Errors: not a stream of ours.
+Status destroy_host_stream(cudaStream_t stream);
+// Errors: of the work queued since the last call; not a stream of ours.
+Status synchronize_host_stream(cudaStream_t stream);
+
+// Whether work for this stream is done at once, on the calling thread.
+bool is_immediate(cudaStream_t stream);
+// Puts work on the stream. A failure of the work itself is told by it, and by synchronize for our own streams.
+Status run_in_stream(cudaStream_t stream, std::function<Status()> work);
+
+// Records an event of the program's CUDA runtime behind what is in the stream. Errors: no such runtime is loaded.
+Status can_record_events();
+Status record_event(cudaEvent_t event, cudaStream_t stream);
+
+}  // namespace wootz::api

@@ -1,0 +1,255 @@
+#include "api/runtime/plugin_registry.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "wootz/plugin_creator_v3.h"
+
+namespace wootz::api {
+namespace {
+
+using nvinfer1::AsciiChar;
+using nvinfer1::IPluginCreator;
+using nvinfer1::IPluginCreatorInterface;
+using nvinfer1::IPluginCreatorV3One;
+using nvinfer1::IPluginResource;
+
+std::string text(const AsciiChar* s) { return s == nullptr ? std::string() : std::string(s); }
+
+IPluginCreator* as_v2(IPluginCreatorInterface* creator) {
+  const bool v2 = std::strcmp(creator->getInterfaceInfo().kind, "PLUGIN CREATOR_V1") == 0;
+  return v2 ? static_cast<IPluginCreator*>(creator) : nullptr;
+}
+
+struct CreatorName {
+  std::string name, version, space;
+};
+Result<CreatorName> name_of(IPluginCreatorInterface& creator) {
+  const char* kind = creator.getInterfaceInfo().kind;
+  if (const IPluginCreator* v2 = as_v2(&creator))
+    return CreatorName{text(v2->getPluginName()), text(v2->getPluginVersion()), text(v2->getPluginNamespace())};
+  if (std::strcmp(kind, "PLUGIN CREATOR_V3ONE") == 0) {
+    const auto& v3 = static_cast<IPluginCreatorV3One&>(creator);
+    return CreatorName{text(v3.getPluginName()), text(v3.getPluginVersion()), text(v3.getPluginNamespace())};
+  }
+  return unsupported("plugin creators of kind '{}' are not known here", kind == nullptr ? "" : kind);
+}
+
+}  // namespace
+
+PluginRegistry& PluginRegistry::process() noexcept {
+  static PluginRegistry* const kRegistry = new PluginRegistry(nullptr);
+  return *kRegistry;
+}
+
+PluginRegistry::~PluginRegistry() noexcept {
+  while (!libraries_.empty()) deregisterLibrary(libraries_.begin()->first);
+  for (auto& [key, resource] : resources_) {
+    resource.object->release();
+    delete resource.object;
+  }
+}
+
+void PluginRegistry::rebuild_lists() {
+  list_.clear();
+  v2_list_.clear();
+  for (const auto& [key, creator] : creators_) {
+    list_.push_back(creator);
+    if (IPluginCreator* v2 = as_v2(creator)) v2_list_.push_back(v2);
+  }
+}
+
+Status PluginRegistry::add(IPluginCreatorInterface& creator, const AsciiChar* pluginNamespace) {
+  WOOTZ_ASSIGN_OR_RETURN(const CreatorName named, name_of(creator));
+  if (named.name.empty()) return invalid_argument("a plugin creator without a name");
+  const std::string space = text(pluginNamespace).empty() ? named.space : text(pluginNamespace);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!creators_.emplace(Key{named.name, named.version, space}, &creator).second)
+    return make_error(Code::kInvalidState, "plugin creator '{}' version '{}' is registered already (namespace '{}')",
+                      named.name, named.version, space);
+  rebuild_lists();
+  return Status();
+}
+
+bool PluginRegistry::remove(const IPluginCreatorInterface* creator) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it =
+      std::find_if(creators_.begin(), creators_.end(), [&](const auto& entry) { return entry.second == creator; });
+  if (it == creators_.end()) return false;
+  creators_.erase(it);
+  rebuild_lists();
+  return true;
+}
+
+IPluginCreatorInterface* PluginRegistry::find(const Key& key) const {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (const auto it = creators_.find(key); it != creators_.end()) return it->second;
+  }
+  return parent_ != nullptr && parent_search_ ? parent_->find(key) : nullptr;
+}
+
+bool PluginRegistry::registerCreator(IPluginCreatorInterface& creator, const AsciiChar* pluginNamespace) noexcept {
+  return attempt(reporter_, "IPluginRegistry::registerCreator", [&] { return add(creator, pluginNamespace); });
+}
+
+bool PluginRegistry::deregisterCreator(const IPluginCreatorInterface& creator) noexcept {
+  return attempt_or(reporter_, "IPluginRegistry::deregisterCreator", false,
+                    [&]() -> Result<bool> { return remove(&creator); });
+}
+
+bool PluginRegistry::registerCreator(IPluginCreator& creator, const AsciiChar* pluginNamespace) noexcept {
+  return registerCreator(static_cast<IPluginCreatorInterface&>(creator), pluginNamespace);
+}
+
+bool PluginRegistry::deregisterCreator(const IPluginCreator& creator) noexcept {
+  return deregisterCreator(static_cast<const IPluginCreatorInterface&>(creator));
+}
+
+IPluginCreatorInterface* PluginRegistry::getCreator(const AsciiChar* pluginName, const AsciiChar* pluginVersion,
+                                                    const AsciiChar* pluginNamespace) noexcept {
+  return attempt_or<IPluginCreatorInterface*>(
+      reporter_, "IPluginRegistry::getCreator", nullptr, [&]() -> Result<IPluginCreatorInterface*> {
+        return find(Key{text(pluginName), text(pluginVersion), text(pluginNamespace)});
+      });
+}
+
+IPluginCreatorInterface* const* PluginRegistry::getAllCreators(int32_t* numCreators) const noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (numCreators != nullptr) *numCreators = static_cast<int32_t>(list_.size());
+  return list_.data();
+}
+
+IPluginCreatorInterface* const* PluginRegistry::getAllCreatorsRecursive(int32_t* numCreators) noexcept {
+  if (numCreators != nullptr) *numCreators = 0;
+  const bool ok = attempt(reporter_, "IPluginRegistry::getAllCreatorsRecursive", [&]() -> Status {
+    std::vector<IPluginCreatorInterface*> all;
+    for (const PluginRegistry* r = this; r != nullptr; r = r->parent_search_ ? r->parent_ : nullptr) {
+      const std::lock_guard<std::mutex> lock(r->mutex_);
+      all.insert(all.end(), r->list_.begin(), r->list_.end());
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    recursive_ = std::move(all);
+    return Status();
+  });
+  if (!ok) return nullptr;
+  if (numCreators != nullptr) *numCreators = static_cast<int32_t>(recursive_.size());
+  return recursive_.data();
+}
+
+IPluginCreator* PluginRegistry::getPluginCreator(const AsciiChar* pluginName, const AsciiChar* pluginVersion,
+                                                 const AsciiChar* pluginNamespace) noexcept {
+  IPluginCreatorInterface* creator = getCreator(pluginName, pluginVersion, pluginNamespace);
+  return creator == nullptr ? nullptr : as_v2(creator);
+}
+
+IPluginCreator* const* PluginRegistry::getPluginCreatorList(int32_t* numCreators) const noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (numCreators != nullptr) *numCreators = static_cast<int32_t>(v2_list_.size());
+  return v2_list_.data();
+}
+
+PluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(const AsciiChar* pluginPath) noexcept {
+  return attempt_or<PluginLibraryHandle>(
+      reporter_, "IPluginRegistry::loadLibrary", nullptr, [&]() -> Result<PluginLibraryHandle> {
+        if (pluginPath == nullptr || *pluginPath == '\0') return invalid_argument("no path");
+        // Creators that register themselves while the library is opened go to the process's registry.
+        void* handle = dlopen(pluginPath, RTLD_LAZY | RTLD_LOCAL);
+        if (handle == nullptr) {
+          const char* why = dlerror();
+          return make_error(Code::kIo, "cannot open '{}': {}", pluginPath, why == nullptr ? "unknown reason" : why);
+        }
+        Library library{handle, {}};
+        int32_t count = 0;
+        using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
+        using GetV2 = IPluginCreator* const* (*)(int32_t&);
+        if (auto get = reinterpret_cast<GetCreators>(dlsym(handle, "getCreators"))) {
+          IPluginCreatorInterface* const* all = get(count);
+          for (int32_t i = 0; all != nullptr && i < count; ++i) library.creators.push_back(all[i]);
+        } else if (auto get_v2 = reinterpret_cast<GetV2>(dlsym(handle, "getPluginCreators"))) {
+          IPluginCreator* const* all = get_v2(count);
+          for (int32_t i = 0; all != nullptr && i < count; ++i) library.creators.push_back(all[i]);
+        }
+        for (IPluginCreatorInterface* creator : library.creators)
+          if (creator != nullptr && find_same(creator) == nullptr)
+            if (Status status = add(*creator, ""); !status.ok()) {
+              for (IPluginCreatorInterface* added : library.creators) remove(added);
+              dlclose(handle);
+              return status.with_prefix(pluginPath);
+            }
+        const std::lock_guard<std::mutex> lock(mutex_);
+        libraries_[handle] = std::move(library);
+        return handle;
+      });
+}
+
+void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
+  attempt(reporter_, "IPluginRegistry::deregisterLibrary", [&]() -> Status {
+    Library library;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto it = libraries_.find(handle);
+      if (it == libraries_.end()) return invalid_argument("not a library that this registry opened");
+      library = std::move(it->second);
+      libraries_.erase(it);
+    }
+    for (const IPluginCreatorInterface* creator : library.creators) remove(creator);
+    dlclose(library.handle);
+    return Status();
+  });
+}
+
+IPluginCreatorInterface* PluginRegistry::find_same(const IPluginCreatorInterface* creator) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = std::find(list_.begin(), list_.end(), creator);
+  return it == list_.end() ? nullptr : *it;
+}
+
+IPluginResource* PluginRegistry::acquirePluginResource(const AsciiChar* key, IPluginResource* resource) noexcept {
+  return attempt_or<IPluginResource*>(
+      reporter_, "IPluginRegistry::acquirePluginResource", nullptr, [&]() -> Result<IPluginResource*> {
+        if (key == nullptr) return invalid_argument("no key");
+        const std::lock_guard<std::mutex> lock(mutex_);
+        Resource& entry = resources_[key];
+        if (entry.object == nullptr) {
+          entry.object = resource == nullptr ? nullptr : resource->clone();
+          if (entry.object == nullptr) {
+            resources_.erase(key);
+            return invalid_argument("resource '{}' does not exist, and {}", key,
+                                    resource == nullptr ? "none was given" : "the given one could not be cloned");
+          }
+        }
+        ++entry.users;
+        return entry.object;
+      });
+}
+
+int32_t PluginRegistry::releasePluginResource(const AsciiChar* key) noexcept {
+  const bool ok = attempt(reporter_, "IPluginRegistry::releasePluginResource", [&]() -> Status {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = resources_.find(text(key));
+    if (it == resources_.end()) return invalid_argument("no resource '{}'", text(key));
+    if (--it->second.users > 0) return Status();
+    IPluginResource* object = it->second.object;
+    resources_.erase(it);
+    const int32_t result = object->release();
+    delete object;
+    return result == 0 ? Status()
+                       : make_error(Code::kInvalidState, "resource '{}' answered {} to release", text(key), result);
+  });
+  return ok ? 0 : -1;
+}
+
+}  // namespace wootz::api
+
+extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
+  return &wootz::api::PluginRegistry::process();
+}
+
+extern "C" TENSORRTAPI bool initLibNvInferPlugins(void* logger, const char*) {
+  // No plugins of our own: what others ship as plugins are layers here.
+  if (logger != nullptr) wootz::api::note_logger(static_cast<nvinfer1::ILogger*>(logger));
+  return true;
+}

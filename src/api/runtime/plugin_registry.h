@@ -1,0 +1,77 @@
+// IPluginRegistry: creators by name, version and namespace; plugin libraries; shared resources.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "NvInferRuntimeCommon.h"
+#include "api/runtime/reporter.h"
+
+namespace wootz::api {
+
+class PluginRegistry final : public nvinfer1::IPluginRegistry {
+ public:
+  explicit PluginRegistry(PluginRegistry* parent) : parent_(parent), reporter_(nullptr) {}
+  ~PluginRegistry() noexcept override;
+
+  // The one of the process. Never ends: plugin libraries deregister in their own static destructors.
+  static PluginRegistry& process() noexcept;
+
+  bool registerCreator(nvinfer1::IPluginCreatorInterface& creator,
+                       const nvinfer1::AsciiChar* pluginNamespace) noexcept override;
+  bool deregisterCreator(const nvinfer1::IPluginCreatorInterface& creator) noexcept override;
+  nvinfer1::IPluginCreatorInterface* getCreator(const nvinfer1::AsciiChar* pluginName,
+                                                const nvinfer1::AsciiChar* pluginVersion,
+                                                const nvinfer1::AsciiChar* pluginNamespace) noexcept override;
+  nvinfer1::IPluginCreatorInterface* const* getAllCreators(int32_t* numCreators) const noexcept override;
+  nvinfer1::IPluginCreatorInterface* const* getAllCreatorsRecursive(int32_t* numCreators) noexcept override;
+  bool isParentSearchEnabled() const noexcept override { return parent_search_; }
+  void setParentSearchEnabled(const bool enabled) noexcept override { parent_search_ = enabled; }
+  PluginLibraryHandle loadLibrary(const nvinfer1::AsciiChar* pluginPath) noexcept override;
+  void deregisterLibrary(PluginLibraryHandle handle) noexcept override;
+  nvinfer1::IPluginResource* acquirePluginResource(const nvinfer1::AsciiChar* key,
+                                                   nvinfer1::IPluginResource* resource) noexcept override;
+  int32_t releasePluginResource(const nvinfer1::AsciiChar* key) noexcept override;
+  void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override { reporter_.set_recorder(recorder); }
+  nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return reporter_.recorder(); }
+  bool registerCreator(nvinfer1::IPluginCreator& creator, const nvinfer1::AsciiChar* pluginNamespace) noexcept override;
+  bool deregisterCreator(const nvinfer1::IPluginCreator& creator) noexcept override;
+  nvinfer1::IPluginCreator* getPluginCreator(const nvinfer1::AsciiChar* pluginName,
+                                             const nvinfer1::AsciiChar* pluginVersion,
+                                             const nvinfer1::AsciiChar* pluginNamespace) noexcept override;
+  nvinfer1::IPluginCreator* const* getPluginCreatorList(int32_t* numCreators) const noexcept override;
+
+ private:
+  struct Key {
+    std::string name, version, space;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Resource {
+    nvinfer1::IPluginResource* object = nullptr;
+    int32_t users = 0;
+  };
+  struct Library {
+    void* handle = nullptr;
+    std::vector<nvinfer1::IPluginCreatorInterface*> creators;
+  };
+  Status add(nvinfer1::IPluginCreatorInterface& creator, const nvinfer1::AsciiChar* pluginNamespace);
+  bool remove(const nvinfer1::IPluginCreatorInterface* creator);
+  nvinfer1::IPluginCreatorInterface* find(const Key& key) const;
+  nvinfer1::IPluginCreatorInterface* find_same(const nvinfer1::IPluginCreatorInterface* creator) const;
+  void rebuild_lists();
+
+  PluginRegistry* parent_;
+  bool parent_search_ = true;
+  Reporter reporter_;
+  mutable std::mutex mutex_;
+  std::map<Key, nvinfer1::IPluginCreatorInterface*> creators_;
+  std::vector<nvinfer1::IPluginCreatorInterface*> list_, recursive_;
+  std::vector<nvinfer1::IPluginCreator*> v2_list_;
+  std::map<std::string, Resource> resources_;
+  std::map<void*, Library> libraries_;
+};
+
+}  // namespace wootz::api

@@ -1,0 +1,63 @@
+// IRuntime: plans to engines.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/runtime/plugin_registry.h"
+#include "api/runtime/reporter.h"
+#include "backend/program.h"
+
+namespace wootz::api {
+
+class EngineImpl;
+
+// Makes an engine of a verified program: device and providers of its backend, kernels of its steps. `allocator` may be
+// null and must outlive the engine.
+Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
+                                                nvinfer1::IGpuAllocator* allocator);
+
+class RuntimeImpl final : public nvinfer1::IRuntime {
+ public:
+  explicit RuntimeImpl(nvinfer1::ILogger& logger);
+  // The file is mapped: its weights are shared by all who load it.
+  nvinfer1::ICudaEngine* load_file(const char* path) noexcept;
+
+  void setDLACore(int32_t dlaCore) noexcept override;
+  int32_t getDLACore() const noexcept override { return dla_core_; }
+  int32_t getNbDLACores() const noexcept override { return 0; }
+  void setGpuAllocator(nvinfer1::IGpuAllocator* allocator) noexcept override { allocator_ = allocator; }
+  void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override { reporter_.set_recorder(recorder); }
+  nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return reporter_.recorder(); }
+  nvinfer1::ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept override;
+  nvinfer1::ICudaEngine* deserializeCudaEngine(nvinfer1::IStreamReader& streamReader) noexcept override;
+  nvinfer1::ICudaEngine* deserializeCudaEngine(nvinfer1::IStreamReaderV2& streamReader) noexcept override;
+  nvinfer1::ILogger* getLogger() const noexcept override { return reporter_.logger(); }
+  bool setMaxThreads(int32_t maxThreads) noexcept override;
+  int32_t getMaxThreads() const noexcept override { return max_threads_; }
+  void setTemporaryDirectory(const char* path) noexcept override;
+  const char* getTemporaryDirectory() const noexcept override;
+  void setTempfileControlFlags(nvinfer1::TempfileControlFlags flags) noexcept override { tempfile_flags_ = flags; }
+  nvinfer1::TempfileControlFlags getTempfileControlFlags() const noexcept override { return tempfile_flags_; }
+  nvinfer1::IPluginRegistry& getPluginRegistry() noexcept override { return *registry_; }
+  nvinfer1::IRuntime* loadRuntime(const char* path) noexcept override;
+  void setEngineHostCodeAllowed(bool allowed) noexcept override { host_code_ = allowed; }
+  bool getEngineHostCodeAllowed() const noexcept override { return host_code_; }
+
+ private:
+  using ReadSome = std::function<int64_t(void* destination, int64_t bytes)>;
+  Result<nvinfer1::ICudaEngine*> load(std::shared_ptr<const Program> program);
+  Result<nvinfer1::ICudaEngine*> load_stream(const ReadSome& read);
+
+  Reporter reporter_;
+  std::unique_ptr<PluginRegistry> registry_;
+  nvinfer1::IGpuAllocator* allocator_ = nullptr;
+  int32_t dla_core_ = 0;
+  int32_t max_threads_ = 1;
+  std::string temporary_directory_;
+  nvinfer1::TempfileControlFlags tempfile_flags_ = 3;
+  bool host_code_ = false;
+};
+
+}  // namespace wootz::api
