@@ -225,6 +225,7 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
     for (Candidate& offer : offers) {
       Considered considered;
       considered.candidate = std::move(offer);
+      considered.rivals = offers.size() - 1;
       considered.us = considered.candidate.estimate_us;
       if (considered.candidate.workspace > options.limits.workspace) {
         considered.refusal = fmt::format("needs {} bytes of workspace, the limit is {}", considered.candidate.workspace,

@@ -13,7 +13,8 @@ namespace wootz {
 // What was considered for a step, kept as data for reports.
 struct Considered {
   Candidate candidate;
-  double us = 0;  // measured, or estimated
+  size_t rivals = 0;  // other candidates of the step
+  double us = 0;      // measured, or estimated
   bool measured = false;
   double error = -1;    // relative difference from the reference, -1: not checked
   std::string refusal;  // not empty: disqualified, and why

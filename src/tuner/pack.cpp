@@ -5,36 +5,10 @@
 
 #include "base/tensor.h"
 #include "tuner/choose.h"
+#include "tuner/relayout.h"
 
 namespace wootz {
 namespace {
-
-// A constant operand that a kernel reads in another memory order: rearranged once, here.
-Result<HostTensor> rearrange(const HostTensor& source, Layout layout) {
-  const Dims& dims = source.dims();
-  const int64_t block = layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1;
-  const int64_t channels = dims[1], padded = (channels + block - 1) / block * block;
-  Dims stored = dims;
-  stored[1] = padded;
-  if (dtype_bits(source.dtype()) < 8)
-    return unsupported("a packed {} constant in layout {}", dtype_name(source.dtype()), layout_name(layout));
-  WOOTZ_ASSIGN_OR_RETURN(HostTensor out, HostTensor::allocate(source.dtype(), stored));
-  int64_t inner = 1;
-  for (size_t i = 2; i < dims.size(); ++i) inner *= dims[i];
-  const size_t size = dtype_bytes(source.dtype(), 1);
-  const auto* from = static_cast<const std::byte*>(source.data());
-  auto* to = static_cast<std::byte*>(out.mutable_data());
-  for (int64_t n = 0; n < dims[0]; ++n)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t x = 0; x < inner; ++x) {
-        const int64_t src = (n * channels + c) * inner + x;
-        const int64_t dst = layout == Layout::kChannelsLast
-                                ? (n * inner + x) * channels + c
-                                : ((n * (padded / block) + c / block) * inner + x) * block + c % block;
-        std::copy_n(from + static_cast<size_t>(src) * size, size, to + static_cast<size_t>(dst) * size);
-      }
-  return out;
-}
 
 void drop_unused(Program* program) {
   std::vector<uint8_t> used(program->constants.size(), 0);
@@ -98,7 +72,7 @@ Status pack_constants(Program* program, const std::vector<const Provider*>& prov
         step.problem.inputs[i].layout = Layout::kOpaque;
       } else if (step.problem.inputs[i].layout != Layout::kLinear && source.dims.rank() >= 3 &&
                  step.problem.inputs[i].layout != Layout::kOpaque) {
-        WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, rearrange(plain, step.problem.inputs[i].layout));
+        WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, to_layout(plain, step.problem.inputs[i].layout));
         const auto keep = std::make_shared<HostTensor>(moved);
         made.layout = step.problem.inputs[i].layout;
         made.bytes = keep->bytes();

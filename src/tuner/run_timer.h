@@ -1,0 +1,40 @@
+// How long something takes, robustly: the median of batches, as many as it takes, no more.
+#pragma once
+
+#include "base/function_ref.h"
+#include "base/status.h"
+
+namespace wootz {
+
+// The clock behind all measuring. Tests bring their own; a device whose work is asynchronous waits for it.
+class RunTimer {
+ public:
+  virtual ~RunTimer() = default;
+  // Microseconds that `times` runs in a row take. The first failure ends it.
+  virtual Result<double> batch_us(FunctionRef<Status()> run, int times) = 0;
+  // Microseconds since any fixed moment, for time budgets.
+  virtual double now_us() = 0;
+};
+// The steady clock of the host.
+RunTimer& host_timer();
+
+struct SamplingOptions {
+  double batch_us = 500;     // a batch lasts at least this long, so that the clock's grain does not show
+  double total_us = 30'000;  // no fourth batch after this much
+  int min_batches = 5;
+  int max_batches = 25;
+  double good_spread = 0.02;  // precise enough to stop
+  double hopeless = 3;        // times the best rival: stop at once, it will not be chosen
+};
+
+struct Sample {
+  double median_us = 0;
+  double spread = 0;    // half the distance between the quartiles, relative to the median
+  uint32_t runs = 0;    // behind the median
+  double spent_us = 0;  // with warming up
+};
+
+// `best_us`: the fastest rival so far, 0: none yet.
+Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const SamplingOptions& options, double best_us);
+
+}  // namespace wootz

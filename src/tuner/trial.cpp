@@ -1,0 +1,101 @@
+#include "tuner/trial.h"
+
+#include <algorithm>
+
+#include "tuner/relayout.h"
+
+namespace wootz {
+
+Result<PackedConstants> pack_for(const Kernel& kernel, const Problem& problem, const std::vector<HostTensor>& inputs) {
+  PackedConstants packed;
+  packed.data.assign(problem.inputs.size(), nullptr);
+  packed.bytes.assign(problem.inputs.size(), 0);
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    if (!problem.inputs[i].constant || !inputs[i].valid()) continue;
+    Result<std::optional<std::vector<std::byte>>> made = kernel.pack(static_cast<int>(i), inputs[i]);
+    if (!made.ok()) return made.status().with_prefix(fmt::format("packing input {}", i));
+    if (made->has_value()) {
+      const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(**made));
+      packed.data[i] = bytes->data();
+      packed.bytes[i] = bytes->size();
+      packed.owners.push_back(bytes);
+      continue;
+    }
+    const Layout layout = problem.inputs[i].layout == Layout::kOpaque ? Layout::kLinear : problem.inputs[i].layout;
+    WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, to_layout(inputs[i], layout));
+    const auto keep = std::make_shared<const HostTensor>(moved);
+    packed.data[i] = keep->data();
+    packed.bytes[i] = keep->bytes();
+    packed.owners.push_back(keep);
+  }
+  return packed;
+}
+
+Result<void*> Trial::allocate(size_t bytes) {
+  Result<void*> made = device_->allocate(std::max<size_t>(bytes, 64), 64);
+  if (made.ok()) memory_.emplace_back(*made, [device = device_](void* p) { device->free(p); });
+  return made;
+}
+
+Result<Trial> Trial::prepare(const Kernel& kernel, const Problem& problem, const PackedConstants& constants,
+                             const std::vector<HostTensor>& inputs, const std::vector<Dims>& outputs, Device& device,
+                             Stream* stream) {
+  Trial trial;
+  trial.problem_ = &problem;
+  trial.device_ = &device;
+  trial.stream_ = stream;
+  trial.output_dims_ = outputs;
+  std::vector<Dims> in;
+  for (const HostTensor& t : inputs) in.push_back(t.valid() ? t.dims() : Dims{});
+  Result<std::unique_ptr<Call>> call = kernel.bind({in, outputs, constants.data, constants.bytes});
+  if (!call.ok()) return call.status().with_prefix("bind");
+  trial.call_ = std::move(call).value();
+  if (!trial.call_->outputs_known()) return unsupported("the size of its outputs is known only after it has run");
+
+  const auto room = [](const TensorDesc& desc, const Dims& dims) {
+    return std::max(layout_bytes(desc.layout, desc.dtype, dims), layout_bytes(desc.layout, desc.dtype, desc.dims));
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    trial.inputs_.push_back(nullptr);
+    if (!inputs[i].valid()) continue;
+    const TensorDesc& desc = problem.inputs[i];
+    const void* from = constants.data[i];
+    size_t bytes = constants.bytes[i], size = bytes;
+    HostTensor placed;
+    if (!desc.constant) {
+      WOOTZ_ASSIGN_OR_RETURN(placed, to_layout(inputs[i], desc.layout));
+      from = placed.data();
+      bytes = placed.bytes();
+      size = std::max(bytes, room(desc, inputs[i].dims()));
+    }
+    WOOTZ_ASSIGN_OR_RETURN(void* const memory, trial.allocate(size));
+    if (bytes != 0) WOOTZ_RETURN_IF_ERROR(device.copy(memory, from, bytes, stream));
+    if (stream != nullptr) WOOTZ_RETURN_IF_ERROR(stream->synchronize());  // `placed` goes away
+    trial.inputs_.back() = memory;
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    trial.outputs_.push_back(nullptr);
+    if (problem.outputs[o].dtype == DType::kInvalid) continue;
+    WOOTZ_ASSIGN_OR_RETURN(trial.outputs_.back(), trial.allocate(room(problem.outputs[o], outputs[o])));
+  }
+  WOOTZ_ASSIGN_OR_RETURN(trial.workspace_, trial.allocate(trial.call_->workspace()));
+  return trial;
+}
+
+Status Trial::run() const { return call_->run({inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}); }
+
+Result<std::vector<HostTensor>> Trial::results() const {
+  if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+  std::vector<HostTensor> tensors(outputs_.size());
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    if (outputs_[o] == nullptr) continue;
+    const TensorDesc& desc = problem_->outputs[o];
+    std::vector<std::byte> bytes(layout_bytes(desc.layout, desc.dtype, output_dims_[o]));
+    WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
+    if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+    WOOTZ_ASSIGN_OR_RETURN(tensors[o], from_layout(bytes.data(), desc.layout, desc.dtype, output_dims_[o]));
+  }
+  return tensors;
+}
+
+}  // namespace wootz
