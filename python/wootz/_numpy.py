@@ -113,3 +113,15 @@ def infer(context, feeds, stream=0):
             results[name] = np.frombuffer(buffer.read(volume(shape) * dtype.itemsize), dtype).reshape(shape).copy()
     del keep
     return {name: results[name] for name in outputs}
+
+
+def load_engine(runtime, path):
+    """An engine from a plan file. The file is mapped, not read: weights are shared with every process that maps it."""
+    import mmap
+
+    with open(path, "rb") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            engine = runtime.deserialize_cuda_engine(view)
+    if engine is None:
+        raise ValueError(f"{path}: the plan was refused: see the log")
+    return engine

@@ -29,9 +29,9 @@ class Composer {
   Value* slice(Value* a, int64_t axis, int64_t start, int64_t end, int64_t step = 1);
   Value* concat(std::vector<Value*> parts, int64_t axis);
   Value* reduce(std::string_view kind, Value* a, std::vector<int64_t> axes, bool keepdims);  // no axes: all
-  Value* shape_of(Value* a);                 // i64[rank]
-  Value* extent(Value* a, int64_t axis);     // i64[1]
-  Value* scalar(DType dtype, double value);  // rank 0
+  Value* shape_of(Value* a);                                                                 // i64[rank]
+  Value* extent(Value* a, int64_t axis);                                                     // i64[1]
+  Value* scalar(DType dtype, double value);                                                  // rank 0
   Value* ints(std::vector<int64_t> values) { return ctx_.ints(std::move(values)); }
 
   bool failed() const { return !status_.ok(); }

@@ -23,16 +23,11 @@ void narrow(HostTensor* tensor, int64_t begin, std::span<const double> values) {
 
 void load_f64(const HostTensor& tensor, int64_t begin, std::span<double> out) {
   switch (tensor.dtype()) {
-    case DType::kF32:
-      return widen<float>(tensor, begin, out);
-    case DType::kF64:
-      return widen<double>(tensor, begin, out);
-    case DType::kI8:
-      return widen<int8_t>(tensor, begin, out);
-    case DType::kU8:
-      return widen<uint8_t>(tensor, begin, out);
-    case DType::kI32:
-      return widen<int32_t>(tensor, begin, out);
+    case DType::kF32: return widen<float>(tensor, begin, out);
+    case DType::kF64: return widen<double>(tensor, begin, out);
+    case DType::kI8: return widen<int8_t>(tensor, begin, out);
+    case DType::kU8: return widen<uint8_t>(tensor, begin, out);
+    case DType::kI32: return widen<int32_t>(tensor, begin, out);
     default:
       for (size_t i = 0; i < out.size(); ++i) out[i] = tensor.get_f64(begin + static_cast<int64_t>(i));
   }

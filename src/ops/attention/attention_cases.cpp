@@ -36,7 +36,8 @@ void attention_cases(CaseList& list) {
     if (mask == "keys") inputs.push_back(list.random(DType::kBool, {c.batch, 1, 1, c.keys}));
     AttrMap attrs = c.attrs;
     if (!attrs.count("scale")) attrs["scale"] = 1 / std::sqrt(static_cast<double>(c.size));
-    list.add(std::string("attention/") + c.name, "Attention", std::move(inputs), std::move(attrs), 1, {}, std::max(c.keys, c.size));
+    list.add(std::string("attention/") + c.name, "Attention", std::move(inputs), std::move(attrs), 1, {},
+             std::max(c.keys, c.size));
   }
 }
 

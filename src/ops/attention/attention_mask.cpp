@@ -40,14 +40,16 @@ Result<Value*> build_attention_mask(ImportContext& ctx, Composer& c, const Atten
     return given;
   }
   Value* rows = c.extent(q, 2);
-  Value* key = positions(c, c.extent(k, 2));                   // [T]
-  Value* query = c.unsqueeze(positions(c, rows), {1});         // [S,1]
+  Value* key = positions(c, c.extent(k, 2));            // [T]
+  Value* query = c.unsqueeze(positions(c, rows), {1});  // [S,1]
   Value* lengths = nullptr;
   if (m.lengths != nullptr) lengths = c.reshape(c.cast(m.lengths, DType::kI64), {-1, 1, 1, 1});
   if (m.past_key != nullptr) query = c.add(query, c.extent(m.past_key, 2));
   if (lengths != nullptr) query = c.add(query, c.sub(lengths, rows));  // [B,1,S,1]
   Value* allowed = nullptr;
-  const auto also = [&](Value* condition) { allowed = allowed == nullptr ? condition : c.op("And", {allowed, condition}); };
+  const auto also = [&](Value* condition) {
+    allowed = allowed == nullptr ? condition : c.op("And", {allowed, condition});
+  };
   if (m.causal) also(c.op("LessOrEqual", {key, query}));
   if (m.left >= 0) also(c.op("LessOrEqual", {c.sub(query, c.scalar(DType::kI64, static_cast<double>(m.left))), key}));
   if (m.right >= 0) also(c.op("LessOrEqual", {key, c.add(query, c.scalar(DType::kI64, static_cast<double>(m.right)))}));

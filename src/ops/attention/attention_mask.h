@@ -1,5 +1,5 @@
-// The mask of ONNX Attention as one operand of the IR's op: the given mask, padded; causality and windows that are offset
-// by a cache; lengths of the valid keys.
+// The mask of ONNX Attention as one operand of the IR's op: the given mask, padded; causality and windows that are
+// offset by a cache; lengths of the valid keys.
 #pragma once
 
 #include "ops/compose.h"

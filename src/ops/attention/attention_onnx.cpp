@@ -97,13 +97,15 @@ Status import_rotary(ImportContext& ctx) {
   Value* heads = x;
   if (rank == 3) {
     const int64_t count = ctx.attr_int("num_heads", 0);
-    if (count < 1 || size % count != 0) return ctx.fail("input {} does not split into {} heads", shape_to_string(x->shape()), count);
+    if (count < 1 || size % count != 0)
+      return ctx.fail("input {} does not split into {} heads", shape_to_string(x->shape()), count);
     size /= count;
     heads = c.reshape(x, {0, 0, count, size});
   }
   int64_t rotated = ctx.attr_int("rotary_embedding_dim", 0);
   if (rotated == 0) rotated = size;
-  if (rotated < 0 || rotated > size || rotated % 2 != 0) return ctx.fail("rotary_embedding_dim of {} with heads of size {}", rotated, size);
+  if (rotated < 0 || rotated > size || rotated % 2 != 0)
+    return ctx.fail("rotary_embedding_dim of {} with heads of size {}", rotated, size);
   if (ctx.has_input(3)) {
     cosine = c.op("Gather", {cosine, ctx.input(3)}, {{"axis", int64_t{0}}});
     sine = c.op("Gather", {sine, ctx.input(3)}, {{"axis", int64_t{0}}});
@@ -117,8 +119,9 @@ Status import_rotary(ImportContext& ctx) {
   Value* second = interleaved ? c.slice(turning, 3, 1, rotated, 2) : c.slice(turning, 3, rotated / 2, rotated);
   Value* real = c.sub(c.mul(cosine, first), c.mul(sine, second));
   Value* imaginary = c.add(c.mul(sine, first), c.mul(cosine, second));
-  Value* y = interleaved ? c.reshape(c.concat({c.unsqueeze(real, {4}), c.unsqueeze(imaginary, {4})}, 4), {0, 0, 0, rotated})
-                         : c.concat({real, imaginary}, 3);
+  Value* y = interleaved
+                 ? c.reshape(c.concat({c.unsqueeze(real, {4}), c.unsqueeze(imaginary, {4})}, 4), {0, 0, 0, rotated})
+                 : c.concat({real, imaginary}, 3);
   if (rotated != size) y = c.concat({y, c.slice(heads, 3, rotated, size)}, 3);
   if (rank == 3) y = c.reshape(y, {0, 0, last.value()});
   return c.output(0, y);

@@ -18,23 +18,30 @@ Status infer_linear_attention(InferContext& ctx) {
   const int64_t heads = node.attr_int("q_heads"), kv = node.attr_int("kv_heads");
   const std::string rule = node.attr_string("rule");
   if (heads < 1 || kv < 1 || heads % kv != 0) return ctx.fail("{} query heads with {} key heads", heads, kv);
-  if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta") return ctx.fail("unknown rule '{}'", rule);
+  if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
+    return ctx.fail("unknown rule '{}'", rule);
   const Rule r{rule.starts_with("gated"), rule.ends_with("delta")};
   if (ctx.has(4) != r.gated || ctx.has(5) != r.delta) return ctx.fail("rule '{}' with the given decay and beta", rule);
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     if (!ctx.has(i)) continue;
-    if (!is_float(ctx.dtype(i)) || ctx.rank(i) != (i == 3 ? 4 : 3)) return ctx.fail("input {} is {}{}", i, dtype_name(ctx.dtype(i)), shape_to_string(ctx.shape(i)));
+    if (!is_float(ctx.dtype(i)) || ctx.rank(i) != (i == 3 ? 4 : 3))
+      return ctx.fail("input {} is {}{}", i, dtype_name(ctx.dtype(i)), shape_to_string(ctx.shape(i)));
     if (i == 3) continue;
     for (size_t a = 0; a < 2; ++a)
-      if (ctx.shape(i)[a].is_const() && ctx.shape(0)[a].is_const() && ctx.shape(i)[a].value() != ctx.shape(0)[a].value())
-        return ctx.fail("query {} with input {} of shape {}", shape_to_string(ctx.shape(0)), i, shape_to_string(ctx.shape(i)));
-    if (!ctx.shape(i)[2].is_const()) return ctx.fail("input {} of shape {}: the last extent must be known", i, shape_to_string(ctx.shape(i)));
+      if (ctx.shape(i)[a].is_const() && ctx.shape(0)[a].is_const() &&
+          ctx.shape(i)[a].value() != ctx.shape(0)[a].value())
+        return ctx.fail("query {} with input {} of shape {}", shape_to_string(ctx.shape(0)), i,
+                        shape_to_string(ctx.shape(i)));
+    if (!ctx.shape(i)[2].is_const())
+      return ctx.fail("input {} of shape {}: the last extent must be known", i, shape_to_string(ctx.shape(i)));
   }
   const int64_t q = ctx.shape(0)[2].value(), k = ctx.shape(1)[2].value(), v = ctx.shape(2)[2].value();
-  if (q % heads != 0 || k % kv != 0 || v % kv != 0 || q / heads != k / kv) return ctx.fail("widths {}, {} and {} with {} and {} heads", q, k, v, heads, kv);
+  if (q % heads != 0 || k % kv != 0 || v % kv != 0 || q / heads != k / kv)
+    return ctx.fail("widths {}, {} and {} with {} and {} heads", q, k, v, heads, kv);
   const int64_t size = k / kv, v_size = v / kv;
   const auto width = [&](int i) { return ctx.shape(i)[2].value(); };
-  if ((r.gated && width(4) != kv && width(4) != k) || (r.delta && width(5) != kv && width(5) != 1)) return ctx.fail("decay or beta of the wrong width");
+  if ((r.gated && width(4) != kv && width(4) != k) || (r.delta && width(5) != kv && width(5) != 1))
+    return ctx.fail("decay or beta of the wrong width");
   const Shape state{ctx.shape(0)[0], Dim(kv), Dim(size), Dim(v_size)};
   if (ctx.has(3)) {
     for (size_t a = 0; a < 4; ++a)
@@ -72,7 +79,8 @@ Status reference_linear_attention(EvalContext& ctx) {
         for (int64_t m = 0; m < v_size; ++m) {
           double known = 0;
           for (int64_t d = 0; beta_width > 0 && d < size; ++d) known += s[d * v_size + m] * kt[d];
-          const double rate = beta_width > 0 ? beta[static_cast<size_t>(row * beta_width + (beta_width == 1 ? 0 : h))] : 1;
+          const double rate =
+              beta_width > 0 ? beta[static_cast<size_t>(row * beta_width + (beta_width == 1 ? 0 : h))] : 1;
           write[static_cast<size_t>(m)] = rate * (vt[m] - known);
         }
         for (int64_t d = 0; d < size; ++d)
@@ -100,8 +108,10 @@ const OpDef& linear_attention_op() {
                                       .min_inputs = 3,
                                       .max_inputs = 6,
                                       .max_outputs = 2,
-                                      .attributes = {{"q_heads", AttrKind::kInt, true}, {"kv_heads", AttrKind::kInt, true},
-                                                     {"rule", AttrKind::kString, true}, {"scale", AttrKind::kFloat}},
+                                      .attributes = {{"q_heads", AttrKind::kInt, true},
+                                                     {"kv_heads", AttrKind::kInt, true},
+                                                     {"rule", AttrKind::kString, true},
+                                                     {"scale", AttrKind::kFloat}},
                                       .infer = infer_linear_attention,
                                       .reference = reference_linear_attention};
   return kLinearAttention;

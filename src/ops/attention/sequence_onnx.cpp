@@ -13,8 +13,10 @@ Status import_linear_attention(ImportContext& ctx) {
   const bool state = ctx.num_outputs() > 1 && ctx.wants_output(1);
   Composer c(ctx);
   Node* node = c.node("LinearAttention", std::move(inputs),
-                      {{"q_heads", ctx.attr_int("q_num_heads", 0)}, {"kv_heads", ctx.attr_int("kv_num_heads", 0)},
-                       {"rule", ctx.attr_string("update_rule", "gated_delta")}, {"scale", ctx.attr_float("scale", 0)}},
+                      {{"q_heads", ctx.attr_int("q_num_heads", 0)},
+                       {"kv_heads", ctx.attr_int("kv_num_heads", 0)},
+                       {"rule", ctx.attr_string("update_rule", "gated_delta")},
+                       {"scale", ctx.attr_float("scale", 0)}},
                       state ? 2 : 1);
   if (c.failed()) return c.status();
   if (state) ctx.set_output(1, node->output(1));
@@ -25,7 +27,8 @@ Status import_linear_attention(ImportContext& ctx) {
 Status import_causal_conv(ImportContext& ctx) {
   Value *x = ctx.input(0), *w = ctx.input(1), *past = ctx.input(3);
   if (x == nullptr || w == nullptr) return ctx.fail("input and weights are required");
-  if (x->rank() != 3 || w->rank() != 3 || !w->shape()[0].is_const() || !w->shape()[2].is_const() || w->shape()[2].value() < 1)
+  if (x->rank() != 3 || w->rank() != 3 || !w->shape()[0].is_const() || !w->shape()[2].is_const() ||
+      w->shape()[2].value() < 1)
     return ctx.fail("input {} with weights {}", shape_to_string(x->shape()), shape_to_string(w->shape()));
   const int64_t before = w->shape()[2].value() - 1;
   Composer c(ctx);
@@ -38,8 +41,10 @@ Status import_causal_conv(ImportContext& ctx) {
   if (ctx.has_input(2)) inputs.push_back(ctx.input(2));
   Value* y = c.op("Conv", std::move(inputs), {{"groups", w->shape()[0].value()}});
   const std::string activation = ctx.attr_string("activation", "none");
-  if (activation == "silu" || activation == "swish") y = c.mul(y, c.op("Sigmoid", {y}));
-  else if (activation != "none") return ctx.fail("unknown activation '{}'", activation);
+  if (activation == "silu" || activation == "swish")
+    y = c.mul(y, c.op("Sigmoid", {y}));
+  else if (activation != "none")
+    return ctx.fail("unknown activation '{}'", activation);
   WOOTZ_RETURN_IF_ERROR(c.output(0, y));
   if (!ctx.wants_output(1)) return {};
   return c.output(1, before > 0 ? c.slice(padded, 2, -before, INT64_MAX) : c.slice(padded, 2, 0, 0));
@@ -80,7 +85,9 @@ Status import_flex_attention(ImportContext& ctx) {
   const auto split = [&](Value* x) { return group == 1 ? x : c.reshape(x, {0, kv.value(), group, -1, size.value()}); };
   const auto share = [&](Value* x) { return group == 1 ? x : c.unsqueeze(x, {2}); };
   const auto merged = [&](Value* x, Value* rows_of, Value* columns) {
-    return group == 1 || c.failed() ? x : c.reshape(x, Shape{q->shape()[0], heads, q->shape()[2], columns->shape()[2]}, {q, rows_of, columns});
+    return group == 1 || c.failed()
+               ? x
+               : c.reshape(x, Shape{q->shape()[0], heads, q->shape()[2], columns->shape()[2]}, {q, rows_of, columns});
   };
   const double scale = ctx.attr_float("scale", 1 / std::sqrt(static_cast<double>(std::max<int64_t>(size.value(), 1))));
   Value* scores = c.op("MatMul", {split(q), share(k)}, {{"trans_b", int64_t{1}}, {"alpha", scale}});

@@ -1,5 +1,5 @@
-// If, Loop and Scan. Subgraphs are attributes; values of the enclosing graph that they read are inputs of the node and of
-// the subgraph, after the declared ones.
+// If, Loop and Scan. Subgraphs are attributes; values of the enclosing graph that they read are inputs of the node and
+// of the subgraph, after the declared ones.
 #include "ops/control/control.h"
 
 #include <algorithm>
@@ -58,7 +58,8 @@ Status infer_if(InferContext& ctx) {
     const Value *a = then->outputs()[o], *b = other->outputs()[o];
     if (a->dtype() != b->dtype() || a->rank() != b->rank())
       return ctx.fail("output {} is {}{} in one branch and {}{} in the other; type and rank must be the same", o,
-                      dtype_name(a->dtype()), shape_to_string(a->shape()), dtype_name(b->dtype()), shape_to_string(b->shape()));
+                      dtype_name(a->dtype()), shape_to_string(a->shape()), dtype_name(b->dtype()),
+                      shape_to_string(b->shape()));
     Shape shape;
     for (size_t i = 0; i < a->shape().size(); ++i) {
       const bool same = a->shape()[i] == b->shape()[i] && outer.knows(a->shape()[i]);
@@ -87,15 +88,18 @@ Status infer_loop(InferContext& ctx) {
   const auto body = ctx.node().attr_graph("body");
   const int64_t states = ctx.node().attr_int("states");
   WOOTZ_RETURN_IF_ERROR(check_inputs(ctx, "body", body.get(), ctx.num_inputs()));
-  if (states < 0 || states + 2 > ctx.num_inputs()) return ctx.fail("{} states with {} inputs", states, ctx.num_inputs());
+  if (states < 0 || states + 2 > ctx.num_inputs())
+    return ctx.fail("{} states with {} inputs", states, ctx.num_inputs());
   if (static_cast<int>(body->outputs().size()) != ctx.node().num_outputs() + 1 || ctx.node().num_outputs() < states)
-    return ctx.fail("{} outputs; the body has {} and there are {} states", ctx.node().num_outputs(), body->outputs().size(), states);
+    return ctx.fail("{} outputs; the body has {} and there are {} states", ctx.node().num_outputs(),
+                    body->outputs().size(), states);
   const OuterSymbols outer(ctx);
   for (int s = 0; s < states; ++s) {
     const Value *in = body->inputs()[static_cast<size_t>(s + 2)], *out = body->outputs()[static_cast<size_t>(s + 1)];
     if (!ctx.has(s + 2)) return ctx.fail("state {} has no initial value", s);
     const Shape& initial = ctx.shape(s + 2);
-    if (in->dtype() != out->dtype() || in->dtype() != ctx.dtype(s + 2) || in->rank() != out->rank() || initial.size() != in->shape().size())
+    if (in->dtype() != out->dtype() || in->dtype() != ctx.dtype(s + 2) || in->rank() != out->rank() ||
+        initial.size() != in->shape().size())
       return ctx.fail("state {} is {}{}, then {}{}: type and rank must stay", s, dtype_name(ctx.dtype(s + 2)),
                       shape_to_string(initial), dtype_name(out->dtype()), shape_to_string(out->shape()));
     Shape shape;
@@ -108,7 +112,8 @@ Status infer_loop(InferContext& ctx) {
     const Value* element = body->outputs()[static_cast<size_t>(o) + 1];
     Shape shape{trips ? *trips : ctx.data_dependent(o, 0)};
     for (size_t i = 0; i < element->shape().size(); ++i)
-      shape.push_back(outer.knows(element->shape()[i]) ? element->shape()[i] : ctx.data_dependent(o, static_cast<int>(i) + 1));
+      shape.push_back(outer.knows(element->shape()[i]) ? element->shape()[i]
+                                                       : ctx.data_dependent(o, static_cast<int>(i) + 1));
     ctx.set_output(o, element->dtype(), std::move(shape));
   }
   return {};
@@ -119,7 +124,8 @@ Status reference_loop(EvalContext& ctx) {
   const auto states = static_cast<size_t>(ctx.node.attr_int("states"));
   const bool bounded = ctx.has(0), conditional = ctx.has(1);
   for (size_t i = 0; i < 2; ++i)
-    if (ctx.has(i) && ctx.in(i).volume() != 1) return invalid_argument("trip count or condition of shape {}", ctx.in(i).dims().to_string());
+    if (ctx.has(i) && ctx.in(i).volume() != 1)
+      return invalid_argument("trip count or condition of shape {}", ctx.in(i).dims().to_string());
   const int64_t limit = bounded ? ctx.in(0).get_i64(0) : INT64_MAX;
   bool going = !conditional || ctx.in(1).get_i64(0) != 0;
   std::vector<HostTensor> inputs{HostTensor::scalar<int64_t>(0), HostTensor::scalar<bool>(going)};
@@ -129,7 +135,8 @@ Status reference_loop(EvalContext& ctx) {
     inputs[0] = HostTensor::scalar<int64_t>(trip);
     inputs[1] = HostTensor::scalar<bool>(going);
     WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, run_graph(*body, inputs));
-    if (results[0].volume() != 1) return invalid_argument("the body gives a condition of shape {}", results[0].dims().to_string());
+    if (results[0].volume() != 1)
+      return invalid_argument("the body gives a condition of shape {}", results[0].dims().to_string());
     going = results[0].get_i64(0) != 0;
     for (size_t s = 0; s < states; ++s) inputs[s + 2] = std::move(results[s + 1]);
     for (size_t o = 0; o < scanned.size(); ++o) scanned[o].push_back(std::move(results[o + 1 + states]));
@@ -167,8 +174,9 @@ std::optional<Dim> loop_trips(const Graph& body, const InferContext& ctx) {
   const Value *next = body.outputs()[0], *condition = body.inputs()[1];
   const auto is_true = [](const HostTensor& t) { return t.volume() == 1 && t.get_i64(0) != 0; };
   const bool starts = !ctx.has(1) || (ctx.constant(1) != nullptr && is_true(*ctx.constant(1)));
-  const bool goes_on = next == condition || (next->is_constant() && is_true(next->constant())) ||
-                       (next->producer() != nullptr && next->producer()->is("Identity") && next->producer()->input(0) == condition);
+  const bool goes_on =
+      next == condition || (next->is_constant() && is_true(next->constant())) ||
+      (next->producer() != nullptr && next->producer()->is("Identity") && next->producer()->input(0) == condition);
   if (!starts || !goes_on || !ctx.has(0)) return std::nullopt;
   const auto count = ctx.dims_value(0);
   if (!count || count->size() != 1) return std::nullopt;
@@ -203,8 +211,10 @@ Result<HostTensor> stack_elements(const std::vector<HostTensor>& elements, int a
   }
   for (const HostTensor& e : elements)
     if (!(e.dims() == known))
-      return invalid_argument("elements of shapes {} and {} cannot be stacked", known.to_string(), e.dims().to_string());
-  if (dims.rank() >= limits::kMaxRank) return invalid_argument("stacking {} passes the limit of {} axes", dims.to_string(), limits::kMaxRank);
+      return invalid_argument("elements of shapes {} and {} cannot be stacked", known.to_string(),
+                              e.dims().to_string());
+  if (dims.rank() >= limits::kMaxRank)
+    return invalid_argument("stacking {} passes the limit of {} axes", dims.to_string(), limits::kMaxRank);
   if (dtype_bits(type.dtype()) % 8 != 0) return unsupported("elements of {} in a loop", dtype_name(type.dtype()));
   Dims all;
   for (int i = 0; i <= dims.rank(); ++i) {

@@ -24,7 +24,8 @@ void control_cases(CaseList& list) {
   for (const bool taken : {false, true}) {
     const auto then = one_node("then", "Add", {dims, dims}), other = one_node("else", "Neg", {dims});
     list.add(std::string("control/if_") + (taken ? "then" : "else"), "If",
-             {HostTensor::scalar<bool>(taken), list.random(DType::kF32, dims), list.random(DType::kF32, dims), list.random(DType::kF32, dims)},
+             {HostTensor::scalar<bool>(taken), list.random(DType::kF32, dims), list.random(DType::kF32, dims),
+              list.random(DType::kF32, dims)},
              {{"then_branch", then}, {"else_branch", other}});
   }
   // Scan over rows: the state adds up, each sum is given.

@@ -11,7 +11,8 @@ Status import_if(ImportContext& ctx) {
     WOOTZ_ASSIGN_OR_RETURN(const auto branch,
                            ctx.attr_graph(known->get_i64(0) != 0 ? "then_branch" : "else_branch", &captured));
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> outputs, inline_graph(ctx, *branch, captured));
-    if (static_cast<int>(outputs.size()) < ctx.num_outputs()) return ctx.fail("the branch gives {} outputs", outputs.size());
+    if (static_cast<int>(outputs.size()) < ctx.num_outputs())
+      return ctx.fail("the branch gives {} outputs", outputs.size());
     for (int i = 0; i < ctx.num_outputs(); ++i)
       if (ctx.wants_output(i)) ctx.set_output(i, outputs[static_cast<size_t>(i)]);
     return {};
@@ -22,7 +23,8 @@ Status import_if(ImportContext& ctx) {
   WOOTZ_ASSIGN_OR_RETURN(const auto other, ctx.attr_graph("else_branch", &captured));
   inputs.insert(inputs.end(), captured.begin(), captured.end());
   const auto count = static_cast<int>(then->outputs().size());
-  WOOTZ_ASSIGN_OR_RETURN(Node * node, ctx.add("If", std::move(inputs), {{"then_branch", then}, {"else_branch", other}}, count));
+  WOOTZ_ASSIGN_OR_RETURN(Node * node,
+                         ctx.add("If", std::move(inputs), {{"then_branch", then}, {"else_branch", other}}, count));
   for (int i = 0; i < ctx.num_outputs() && i < count; ++i)
     if (ctx.wants_output(i)) ctx.set_output(i, node->output(i));
   return {};
@@ -36,20 +38,22 @@ TypeInfo type_of(DType dtype, Shape shape) {
   return info;
 }
 
-// Imports the body with states of the given types, and again with unknown extents where the body changes them, until the
-// types hold from one iteration to the next. State s is body input first_in + s and body output first_out + s.
-Result<std::shared_ptr<Graph>> import_body(ImportContext& ctx, std::vector<TypeInfo> types, size_t first_in, size_t first_out,
-                                           size_t states, std::vector<Value*>* captured) {
+// Imports the body with states of the given types, and again with unknown extents where the body changes them, until
+// the types hold from one iteration to the next. State s is body input first_in + s and body output first_out + s.
+Result<std::shared_ptr<Graph>> import_body(ImportContext& ctx, std::vector<TypeInfo> types, size_t first_in,
+                                           size_t first_out, size_t states, std::vector<Value*>* captured) {
   for (int attempt = 0; attempt < 2 * limits::kMaxRank; ++attempt) {
     WOOTZ_ASSIGN_OR_RETURN(auto body, ctx.attr_graph("body", captured, types));
     if (body->inputs().size() < types.size() || body->outputs().size() < first_out + states)
-      return ctx.fail("the body has {} inputs and {} outputs for {} states", body->inputs().size(), body->outputs().size(), states);
+      return ctx.fail("the body has {} inputs and {} outputs for {} states", body->inputs().size(),
+                      body->outputs().size(), states);
     bool stable = true;
     for (size_t s = 0; s < states; ++s) {
       const Value *in = body->inputs()[first_in + s], *out = body->outputs()[first_out + s];
       Shape& given = types[first_in + s].shape;
       if (in->rank() != out->rank() || given.size() != out->shape().size())
-        return ctx.fail("state {} goes from {} to {}; its rank must stay", s, shape_to_string(in->shape()), shape_to_string(out->shape()));
+        return ctx.fail("state {} goes from {} to {}; its rank must stay", s, shape_to_string(in->shape()),
+                        shape_to_string(out->shape()));
       for (size_t a = 0; a < given.size(); ++a) {
         if (in->shape()[a] == out->shape()[a] || given[a] == Dim::symbol(-1)) continue;
         given[a] = Dim::symbol(-1);
@@ -71,15 +75,17 @@ Status import_loop(ImportContext& ctx) {
     types.push_back(type_of(v->dtype(), v->shape()));
     inputs.push_back(v);
   }
-  if (inputs[0] == nullptr && inputs[1] == nullptr) return ctx.fail("neither a trip count nor a condition: it would never end");
+  if (inputs[0] == nullptr && inputs[1] == nullptr)
+    return ctx.fail("neither a trip count nor a condition: it would never end");
   // The most frequent trip count is INT64_MAX, which means none.
-  if (const HostTensor* m = ctx.constant(0); m != nullptr && m->volume() == 1 && m->get_i64(0) == INT64_MAX && inputs[1] != nullptr)
+  if (const HostTensor* m = ctx.constant(0);
+      m != nullptr && m->volume() == 1 && m->get_i64(0) == INT64_MAX && inputs[1] != nullptr)
     inputs[0] = nullptr;
   WOOTZ_ASSIGN_OR_RETURN(const auto body, import_body(ctx, std::move(types), 2, 1, states, &captured));
   inputs.insert(inputs.end(), captured.begin(), captured.end());
   const auto count = static_cast<int>(body->outputs().size()) - 1;
-  WOOTZ_ASSIGN_OR_RETURN(Node * node,
-                         ctx.add("Loop", std::move(inputs), {{"body", body}, {"states", static_cast<int64_t>(states)}}, count));
+  WOOTZ_ASSIGN_OR_RETURN(Node * node, ctx.add("Loop", std::move(inputs),
+                                              {{"body", body}, {"states", static_cast<int64_t>(states)}}, count));
   for (int i = 0; i < ctx.num_outputs() && i < count; ++i)
     if (ctx.wants_output(i)) ctx.set_output(i, node->output(i));
   return {};
@@ -112,13 +118,15 @@ Status import_scan_form(ImportContext& ctx, int first, bool batched) {
     }
     const auto scan = static_cast<size_t>(i - first - states);
     if (i - first >= states) {
-      WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(scan < axes.size() ? axes[scan] : 0, static_cast<int>(shape.size())));
+      WOOTZ_ASSIGN_OR_RETURN(const int axis,
+                             normalize_axis(scan < axes.size() ? axes[scan] : 0, static_cast<int>(shape.size())));
       shape.erase(shape.begin() + axis);
     }
     types.push_back(type_of(v->dtype(), std::move(shape)));
     inputs.push_back(v);
   }
-  WOOTZ_ASSIGN_OR_RETURN(const auto body, import_body(ctx, std::move(types), 0, 0, static_cast<size_t>(states), &captured));
+  WOOTZ_ASSIGN_OR_RETURN(const auto body,
+                         import_body(ctx, std::move(types), 0, 0, static_cast<size_t>(states), &captured));
   inputs.insert(inputs.end(), captured.begin(), captured.end());
   const auto count = static_cast<int>(body->outputs().size());
   attrs["body"] = body;
@@ -138,7 +146,10 @@ Status import_scan_batched(ImportContext& ctx) {
 
 std::span<const OnnxImport> control_onnx() {
   static constexpr OnnxImport kImports[] = {
-      {"If", 1, import_if}, {"Loop", 1, import_loop}, {"Scan", 8, import_scan_batched}, {"Scan", 9, import_scan},
+      {"If", 1, import_if},
+      {"Loop", 1, import_loop},
+      {"Scan", 8, import_scan_batched},
+      {"Scan", 9, import_scan},
   };
   return kImports;
 }

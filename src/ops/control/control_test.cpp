@@ -54,7 +54,9 @@ TEST(If, BranchesMayDifferInExtentsNotInRank) {
   const HostTensor two = f32({2}, {1, -2}), three = f32({3}, {-1, 2, -3});
   expect_tensor(run_op("If", {boolean({}, {1}), two, three}, attrs), f32({2}, {-1, 2}));
   expect_tensor(run_op("If", {boolean({}, {0}), two, three}, attrs), f32({3}, {1, 2, 3}));
-  EXPECT_FALSE(try_op("If", {boolean({}, {1}), two, f32({}, {1})}, {{"then_branch", unary("Neg", {Dim(2)})}, {"else_branch", unary("Neg", {})}}).ok());
+  EXPECT_FALSE(try_op("If", {boolean({}, {1}), two, f32({}, {1})},
+                      {{"then_branch", unary("Neg", {Dim(2)})}, {"else_branch", unary("Neg", {})}})
+                   .ok());
   EXPECT_FALSE(try_op("If", {boolean({}, {1}), two}, attrs).ok());
 }
 

@@ -13,8 +13,8 @@ int64_t listed(const Node& node, const char* attr, size_t i) {
   return i < list.size() ? list[i] : 0;
 }
 
-// Inputs: `states` initial states, `scans` sequences, what the body reads. With `batched` every state and sequence has a
-// leading batch axis (opset 8), which the body does not see. Body: (states..., elements..., captured...) ->
+// Inputs: `states` initial states, `scans` sequences, what the body reads. With `batched` every state and sequence has
+// a leading batch axis (opset 8), which the body does not see. Body: (states..., elements..., captured...) ->
 // (states..., elements...).
 struct ScanForm {
   std::shared_ptr<Graph> body;
@@ -30,9 +30,10 @@ Result<ScanForm> read_form(const Node& node, size_t inputs) {
   f.batched = node.attr_int("batched") != 0;
   f.outputs = static_cast<size_t>(node.num_outputs());
   if (f.body == nullptr || f.body->inputs().size() != inputs || states < 0 || scans < 1 ||
-      static_cast<size_t>(states + scans) > inputs || f.body->outputs().size() != f.outputs || f.outputs < static_cast<size_t>(states))
-    return invalid_argument("node '{}' (Scan): {} states, {} sequences, {} inputs and {} outputs do not fit the body", node.name(),
-                            states, scans, inputs, f.outputs);
+      static_cast<size_t>(states + scans) > inputs || f.body->outputs().size() != f.outputs ||
+      f.outputs < static_cast<size_t>(states))
+    return invalid_argument("node '{}' (Scan): {} states, {} sequences, {} inputs and {} outputs do not fit the body",
+                            node.name(), states, scans, inputs, f.outputs);
   f.states = static_cast<size_t>(states);
   f.scans = static_cast<size_t>(scans);
   return f;
@@ -72,7 +73,8 @@ Status infer_scan(InferContext& ctx) {
       const Dim& d = element->shape()[static_cast<size_t>(i)];
       std::vector<SymbolId> used;
       d.collect_symbols(&used);
-      const bool outer = std::all_of(used.begin(), used.end(), [&](SymbolId s) { return std::count(known.begin(), known.end(), s) > 0; });
+      const bool outer = std::all_of(used.begin(), used.end(),
+                                     [&](SymbolId s) { return std::count(known.begin(), known.end(), s) > 0; });
       shape.push_back(outer ? d : ctx.data_dependent(at, i + (i >= *axis ? 1 : 0) + f.extra()));
     }
     shape.insert(shape.begin() + *axis, length);
@@ -84,8 +86,8 @@ Status infer_scan(InferContext& ctx) {
 
 // One sequence: states in `carried`, the sequences, `length` steps. Gives the stacked outputs.
 Result<std::vector<HostTensor>> run_sequence(const Node& node, const ScanForm& f, std::vector<HostTensor>* carried,
-                                             const std::vector<HostTensor>& sequences, const std::vector<HostTensor>& captured,
-                                             int64_t length) {
+                                             const std::vector<HostTensor>& sequences,
+                                             const std::vector<HostTensor>& captured, int64_t length) {
   std::vector<std::vector<HostTensor>> elements(f.outputs - f.states);
   for (int64_t t = 0; t < length; ++t) {
     std::vector<HostTensor> inputs = *carried;
@@ -122,7 +124,8 @@ Status reference_scan(EvalContext& ctx) {
   if (!f.batched) {
     std::vector<HostTensor> carried, sequences;
     for (size_t i = 0; i < first_captured; ++i) (i < f.states ? carried : sequences).push_back(ctx.in(i));
-    WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, run_sequence(ctx.node, f, &carried, sequences, captured, length));
+    WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs,
+                           run_sequence(ctx.node, f, &carried, sequences, captured, length));
     ctx.outputs = std::move(carried);
     ctx.outputs.insert(ctx.outputs.end(), outputs.begin(), outputs.end());
     return {};
@@ -134,7 +137,8 @@ Status reference_scan(EvalContext& ctx) {
       WOOTZ_ASSIGN_OR_RETURN(HostTensor one, take_element(ctx.in(i), 0, b));
       (i < f.states ? carried : sequences).push_back(std::move(one));
     }
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> outputs, run_sequence(ctx.node, f, &carried, sequences, captured, length));
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> outputs,
+                           run_sequence(ctx.node, f, &carried, sequences, captured, length));
     for (size_t s = 0; s < f.states; ++s) results[s].push_back(carried[s]);
     for (size_t o = 0; o < outputs.size(); ++o) results[f.states + o].push_back(outputs[o]);
   }
@@ -151,10 +155,14 @@ const OpDef& scan_op() {
                            .min_inputs = 1,
                            .max_inputs = -1,
                            .max_outputs = -1,
-                           .attributes = {{"body", AttrKind::kGraph, true}, {"states", AttrKind::kInt, true},
-                                          {"scans", AttrKind::kInt, true}, {"input_axes", AttrKind::kInts},
-                                          {"input_directions", AttrKind::kInts}, {"output_axes", AttrKind::kInts},
-                                          {"output_directions", AttrKind::kInts}, {"batched", AttrKind::kInt}},
+                           .attributes = {{"body", AttrKind::kGraph, true},
+                                          {"states", AttrKind::kInt, true},
+                                          {"scans", AttrKind::kInt, true},
+                                          {"input_axes", AttrKind::kInts},
+                                          {"input_directions", AttrKind::kInts},
+                                          {"output_axes", AttrKind::kInts},
+                                          {"output_directions", AttrKind::kInts},
+                                          {"batched", AttrKind::kInt}},
                            .infer = infer_scan,
                            .reference = reference_scan,
                            .lowering = Lowering::kControl,

@@ -12,6 +12,15 @@ std::array<int64_t, 3> unflatten(int64_t index, const std::array<int64_t, 3>& ex
   return {index / (extents[1] * extents[2]), index / extents[2] % extents[1], index % extents[2]};
 }
 
+// Steps to the next position in row-major order.
+void advance(std::array<int64_t, 3>& at, const std::array<int64_t, 3>& extents) {
+  if (++at[2] < extents[2]) return;
+  at[2] = 0;
+  if (++at[1] < extents[1]) return;
+  at[1] = 0;
+  ++at[0];
+}
+
 // columns[(c, kernel position), output position - first] for one group of one image.
 void gather_columns(const WindowExtents& e, const double* x, int64_t channels, int64_t first, int64_t count,
                     double* columns) {
@@ -19,8 +28,8 @@ void gather_columns(const WindowExtents& e, const double* x, int64_t channels, i
     const double* plane = x + c * e.in_volume();
     for (int64_t k = 0; k < e.kernel_volume(); ++k) {
       const auto tap = unflatten(k, e.kernel);
-      for (int64_t j = 0; j < count; ++j) {
-        const auto out = unflatten(first + j, e.out);
+      std::array<int64_t, 3> out = unflatten(first, e.out);
+      for (int64_t j = 0; j < count; ++j, advance(out, e.out)) {
         int64_t offset = 0;
         bool inside = true;
         for (size_t a = 0; a < 3; ++a) {
@@ -40,8 +49,8 @@ void scatter_columns(const WindowExtents& e, const double* columns, int64_t chan
     double* plane = y + c * e.out_volume();
     for (int64_t k = 0; k < e.kernel_volume(); ++k) {
       const auto tap = unflatten(k, e.kernel);
-      for (int64_t j = 0; j < e.in_volume(); ++j, ++columns) {
-        const auto in = unflatten(j, e.in);
+      std::array<int64_t, 3> in{0, 0, 0};
+      for (int64_t j = 0; j < e.in_volume(); ++j, ++columns, advance(in, e.in)) {
         int64_t offset = 0;
         bool inside = true;
         for (size_t a = 0; a < 3; ++a) {

@@ -9,7 +9,8 @@ TEST(Conv, SumsWindowsAndAddsTheBias) {
   const HostTensor x = iota(DType::kF32, {1, 1, 3, 3}), w = f32({1, 1, 2, 2}, {1, 0, 0, 1});
   expect_tensor(run_op("Conv", {x, w, f32({1}, {10})}), f32({1, 1, 2, 2}, {14, 16, 20, 22}));
   // Padding reads zeros; strides skip.
-  expect_tensor(run_op("Conv", {x, w}, {{"pads", Ints{1, 1, 0, 0}}, {"strides", Ints{2, 2}}}), f32({1, 1, 2, 2}, {0, 2, 6, 12}));
+  expect_tensor(run_op("Conv", {x, w}, {{"pads", Ints{1, 1, 0, 0}}, {"strides", Ints{2, 2}}}),
+                f32({1, 1, 2, 2}, {0, 2, 6, 12}));
 }
 
 TEST(Conv, DilationGroupsAndOneAxis) {
@@ -25,8 +26,11 @@ TEST(Conv, SameLowerPutsTheOddElementFirst) {
 }
 
 TEST(Conv, QuantizedFormSubtractsZeroPointsAndScales) {
-  const HostTensor x = make(DType::kU8, {1, 1, 1, 3}, {130, 128, 127}), w = make(DType::kI8, {2, 1, 1, 2}, {2, -3, 1, 1});
-  const AttrMap attrs{{"x_scale", std::vector<double>{0.5}}, {"x_zero", std::vector<double>{128}}, {"w_scale", std::vector<double>{1, 2}}};
+  const HostTensor x = make(DType::kU8, {1, 1, 1, 3}, {130, 128, 127}),
+                   w = make(DType::kI8, {2, 1, 1, 2}, {2, -3, 1, 1});
+  const AttrMap attrs{{"x_scale", std::vector<double>{0.5}},
+                      {"x_zero", std::vector<double>{128}},
+                      {"w_scale", std::vector<double>{1, 2}}};
   // Channel 0: 0.5 * (2*2 - 3*0), 0.5 * (2*0 - 3*-1); channel 1: 0.5 * 2 * (2 + 0), 0.5 * 2 * (0 - 1).
   expect_tensor(run_op("Conv", {x, w, f32({2}, {1, 0})}, attrs), f32({1, 2, 1, 2}, {3, 2.5, 2, -1}));
   AttrMap wrong = attrs;
@@ -47,8 +51,8 @@ TEST(Conv, SymbolicExtents) {
 
 TEST(Conv, Refusals) {
   const HostTensor x = iota(DType::kF32, {1, 2, 3, 3});
-  EXPECT_FALSE(try_op("Conv", {x, iota(DType::kF32, {1, 3, 2, 2})}).ok());   // channels
-  EXPECT_FALSE(try_op("Conv", {x, iota(DType::kF32, {1, 2, 4, 4})}).ok());   // kernel larger than the input
+  EXPECT_FALSE(try_op("Conv", {x, iota(DType::kF32, {1, 3, 2, 2})}).ok());  // channels
+  EXPECT_FALSE(try_op("Conv", {x, iota(DType::kF32, {1, 2, 4, 4})}).ok());  // kernel larger than the input
   EXPECT_FALSE(try_op("Conv", {x, iota(DType::kF32, {1, 2, 2, 2})}, {{"strides", Ints{0, 1}}}).ok());
   EXPECT_FALSE(try_op("Conv", {x, iota(DType::kF32, {1, 2, 2, 2})}, {{"pads", Ints{1, 1}}}).ok());
   EXPECT_FALSE(try_op("Conv", {x, iota(DType::kF16, {1, 2, 2, 2})}).ok());
@@ -58,8 +62,10 @@ TEST(Conv, Refusals) {
 TEST(ConvTranspose, SpreadsEachElement) {
   const HostTensor x = f32({1, 1, 2}, {1, 2}), w = f32({1, 1, 3}, {1, 10, 100});
   expect_tensor(run_op("ConvTranspose", {x, w}), f32({1, 1, 4}, {1, 12, 120, 200}));
-  expect_tensor(run_op("ConvTranspose", {x, w}, {{"strides", Ints{2}}, {"output_padding", Ints{1}}}), f32({1, 1, 6}, {1, 10, 102, 20, 200, 0}));
-  expect_tensor(run_op("ConvTranspose", {x, w, f32({1}, {5})}, {{"strides", Ints{2}}, {"pads", Ints{1, 1}}}), f32({1, 1, 3}, {15, 107, 25}));
+  expect_tensor(run_op("ConvTranspose", {x, w}, {{"strides", Ints{2}}, {"output_padding", Ints{1}}}),
+                f32({1, 1, 6}, {1, 10, 102, 20, 200, 0}));
+  expect_tensor(run_op("ConvTranspose", {x, w, f32({1}, {5})}, {{"strides", Ints{2}}, {"pads", Ints{1, 1}}}),
+                f32({1, 1, 3}, {15, 107, 25}));
 }
 
 TEST(ConvTranspose, Groups) {

@@ -18,7 +18,9 @@ Status check_regions(InferContext& ctx, int64_t columns) {
     return ctx.fail("inputs of type {} and {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   for (const char* name : {"output_height", "output_width"})
     if (const int64_t v = ctx.node().attr_int(name, 1); v < 1 || v > kMostPooled) return ctx.fail("{} is {}", name, v);
-  ctx.set_output(0, ctx.dtype(0), {ctx.shape(1)[0], ctx.shape(0)[1], Dim(ctx.node().attr_int("output_height", 1)), Dim(ctx.node().attr_int("output_width", 1))});
+  ctx.set_output(0, ctx.dtype(0),
+                 {ctx.shape(1)[0], ctx.shape(0)[1], Dim(ctx.node().attr_int("output_height", 1)),
+                  Dim(ctx.node().attr_int("output_width", 1))});
   return {};
 }
 
@@ -27,10 +29,12 @@ Status check_regions(InferContext& ctx, int64_t columns) {
 Status infer_roi_align(InferContext& ctx) {
   const std::string mode = ctx.node().attr_string("mode", "avg");
   if (mode != "avg" && mode != "max") return ctx.fail("unknown mode '{}'", mode);
-  if (const int64_t r = ctx.node().attr_int("sampling_ratio"); r < 0 || r > kMostPooled) return ctx.fail("sampling_ratio is {}", r);
+  if (const int64_t r = ctx.node().attr_int("sampling_ratio"); r < 0 || r > kMostPooled)
+    return ctx.fail("sampling_ratio is {}", r);
   const Shape& batch = ctx.shape(2);
   if (batch.size() != 1 || !is_integer(ctx.dtype(2)) ||
-      (batch[0].is_const() && ctx.rank(1) == 2 && ctx.shape(1)[0].is_const() && batch[0].value() != ctx.shape(1)[0].value()))
+      (batch[0].is_const() && ctx.rank(1) == 2 && ctx.shape(1)[0].is_const() &&
+       batch[0].value() != ctx.shape(1)[0].value()))
     return ctx.fail("batch indices {} for regions {}", shape_to_string(batch), shape_to_string(ctx.shape(1)));
   return check_regions(ctx, 4);
 }
@@ -81,18 +85,20 @@ Status reference_roi_align(EvalContext& ctx) {
       h = std::max(h, 1.0);
     }
     const double bin_h = h / static_cast<double>(rows), bin_w = w / static_cast<double>(columns);
-    if (!(std::abs(bin_h) < 1e4 && std::abs(bin_w) < 1e4)) return invalid_argument("region {} has an extent of {} by {}", r, h, w);
+    if (!(std::abs(bin_h) < 1e4 && std::abs(bin_w) < 1e4))
+      return invalid_argument("region {} has an extent of {} by {}", r, h, w);
     const int64_t grid_h = ratio > 0 ? ratio : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_h)));
     const int64_t grid_w = ratio > 0 ? ratio : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_w)));
-    if (grid_h * grid_w > kMostPooled) return unsupported("region {} takes {} by {} samples per bin", r, grid_h, grid_w);
+    if (grid_h * grid_w > kMostPooled)
+      return unsupported("region {} takes {} by {} samples per bin", r, grid_h, grid_w);
     const auto count = static_cast<double>(std::max<int64_t>(grid_h * grid_w, 1));
     for (int64_t p = 0; p < rows * columns; ++p) {
       std::vector<Corners> corners;
       for (int64_t s = 0; s < grid_h * grid_w; ++s) {
         const double sy = (static_cast<double>(s / grid_w) + 0.5) / static_cast<double>(grid_h);
         const double sx = (static_cast<double>(s % grid_w) + 0.5) / static_cast<double>(grid_w);
-        corners.emplace_back(y1 + (static_cast<double>(p / columns) + sy) * bin_h, x1 + (static_cast<double>(p % columns) + sx) * bin_w,
-                             height, width);
+        corners.emplace_back(y1 + (static_cast<double>(p / columns) + sy) * bin_h,
+                             x1 + (static_cast<double>(p % columns) + sx) * bin_w, height, width);
       }
       for (int64_t c = 0; c < channels; ++c) {
         const double* plane = x.data() + (image * channels + c) * height * width;
@@ -126,18 +132,24 @@ Status reference_max_roi_pool(EvalContext& ctx) {
   const auto whole = [&](double v) { return static_cast<int64_t>(std::round(std::clamp(v * scale, -1e9, 1e9))); };
   for (int64_t r = 0; r < y.dims()[0]; ++r) {
     const double* roi = rois.data() + r * 5;
-    if (!(roi[0] >= 0 && roi[0] < static_cast<double>(dims[0]))) return invalid_argument("region {} is of image {} of {}", r, roi[0], dims[0]);
+    if (!(roi[0] >= 0 && roi[0] < static_cast<double>(dims[0])))
+      return invalid_argument("region {} is of image {} of {}", r, roi[0], dims[0]);
     const auto image = static_cast<int64_t>(roi[0]);
     const int64_t x1 = whole(roi[1]), y1 = whole(roi[2]);
     const double bin_h = static_cast<double>(std::max<int64_t>(whole(roi[4]) - y1 + 1, 1)) / static_cast<double>(rows);
-    const double bin_w = static_cast<double>(std::max<int64_t>(whole(roi[3]) - x1 + 1, 1)) / static_cast<double>(columns);
-    const auto edge = [](double v, int64_t start, int64_t extent) { return std::clamp<int64_t>(static_cast<int64_t>(v) + start, 0, extent); };
+    const double bin_w =
+        static_cast<double>(std::max<int64_t>(whole(roi[3]) - x1 + 1, 1)) / static_cast<double>(columns);
+    const auto edge = [](double v, int64_t start, int64_t extent) {
+      return std::clamp<int64_t>(static_cast<int64_t>(v) + start, 0, extent);
+    };
     for (int64_t c = 0; c < channels; ++c) {
       const double* plane = x.data() + (image * channels + c) * height * width;
       for (int64_t p = 0; p < rows * columns; ++p) {
         const auto i = static_cast<double>(p / columns), j = static_cast<double>(p % columns);
-        const int64_t top = edge(std::floor(i * bin_h), y1, height), bottom = edge(std::ceil((i + 1) * bin_h), y1, height);
-        const int64_t left = edge(std::floor(j * bin_w), x1, width), right = edge(std::ceil((j + 1) * bin_w), x1, width);
+        const int64_t top = edge(std::floor(i * bin_h), y1, height),
+                      bottom = edge(std::ceil((i + 1) * bin_h), y1, height);
+        const int64_t left = edge(std::floor(j * bin_w), x1, width),
+                      right = edge(std::ceil((j + 1) * bin_w), x1, width);
         double best = top >= bottom || left >= right ? 0 : -INFINITY;
         for (int64_t a = top; a < bottom; ++a)
           for (int64_t b = left; b < right; ++b) best = std::max(best, plane[a * width + b]);
@@ -152,16 +164,20 @@ Status reference_max_roi_pool(EvalContext& ctx) {
 Status infer_nms(InferContext& ctx) {
   const Shape &boxes = ctx.shape(0), &scores = ctx.shape(1);
   const auto differ = [](const Dim& a, const Dim& b) { return a.is_const() && b.is_const() && a.value() != b.value(); };
-  if (boxes.size() != 3 || scores.size() != 3 || differ(boxes[2], Dim(4)) || differ(boxes[0], scores[0]) || differ(boxes[1], scores[2]))
+  if (boxes.size() != 3 || scores.size() != 3 || differ(boxes[2], Dim(4)) || differ(boxes[0], scores[0]) ||
+      differ(boxes[1], scores[2]))
     return ctx.fail("boxes {} with scores {}", shape_to_string(boxes), shape_to_string(scores));
-  if (!is_float(ctx.dtype(0)) || !is_float(ctx.dtype(1))) return ctx.fail("boxes of type {}, scores of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
+  if (!is_float(ctx.dtype(0)) || !is_float(ctx.dtype(1)))
+    return ctx.fail("boxes of type {}, scores of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   for (int i = 2; i < ctx.num_inputs(); ++i)
-    if (ctx.has(i) && !(volume(ctx.shape(i)) == Dim(1))) return ctx.fail("input {} of shape {}", i, shape_to_string(ctx.shape(i)));
+    if (ctx.has(i) && !(volume(ctx.shape(i)) == Dim(1)))
+      return ctx.fail("input {} of shape {}", i, shape_to_string(ctx.shape(i)));
   int64_t bound = -1;
   const auto most = ctx.ints_value(2);
   if (const auto dims = to_dims(scores)) {
     bound = dims->volume();
-    if (most && most->size() == 1) bound = std::min(bound, (*dims)[0] * (*dims)[1] * std::clamp<int64_t>((*most)[0], 0, (*dims)[2]));
+    if (most && most->size() == 1)
+      bound = std::min(bound, (*dims)[0] * (*dims)[1] * std::clamp<int64_t>((*most)[0], 0, (*dims)[2]));
   }
   ctx.set_output(0, DType::kI64, {ctx.data_dependent(0, 0, bound), Dim(3)});
   return {};
@@ -199,12 +215,15 @@ Status reference_nms(EvalContext& ctx) {
       const double* score = scores.data() + (n * classes + c) * count;
       order.resize(static_cast<size_t>(count));
       std::iota(order.begin(), order.end(), 0);
-      std::erase_if(order, [&](int64_t b) { return std::isnan(score[b]) || (ctx.has(4) && !(score[b] > ctx.in(4).get_f64(0))); });
+      std::erase_if(
+          order, [&](int64_t b) { return std::isnan(score[b]) || (ctx.has(4) && !(score[b] > ctx.in(4).get_f64(0))); });
       std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score[a] > score[b]; });
       std::vector<int64_t> kept;
       for (int64_t b : order) {
         if (static_cast<int64_t>(kept.size()) >= most) break;
-        const auto hides = [&](int64_t k) { return overlap(all[static_cast<size_t>(k)], all[static_cast<size_t>(b)]) > iou; };
+        const auto hides = [&](int64_t k) {
+          return overlap(all[static_cast<size_t>(k)], all[static_cast<size_t>(b)]) > iou;
+        };
         if (std::none_of(kept.begin(), kept.end(), hides)) kept.push_back(b);
       }
       for (int64_t b : kept) selected.insert(selected.end(), {n, c, b});
@@ -218,14 +237,20 @@ Status reference_nms(EvalContext& ctx) {
 const OpDef kRoiAlign{.name = "RoiAlign",
                       .min_inputs = 3,
                       .max_inputs = 3,
-                      .attributes = {{"mode", AttrKind::kString}, {"output_height", AttrKind::kInt}, {"output_width", AttrKind::kInt},
-                                     {"sampling_ratio", AttrKind::kInt}, {"spatial_scale", AttrKind::kFloat}, {"half_pixel", AttrKind::kInt}},
+                      .attributes = {{"mode", AttrKind::kString},
+                                     {"output_height", AttrKind::kInt},
+                                     {"output_width", AttrKind::kInt},
+                                     {"sampling_ratio", AttrKind::kInt},
+                                     {"spatial_scale", AttrKind::kFloat},
+                                     {"half_pixel", AttrKind::kInt}},
                       .infer = infer_roi_align,
                       .reference = reference_roi_align};
 const OpDef kMaxRoiPool{.name = "MaxRoiPool",
                         .min_inputs = 2,
                         .max_inputs = 2,
-                        .attributes = {{"output_height", AttrKind::kInt}, {"output_width", AttrKind::kInt}, {"spatial_scale", AttrKind::kFloat}},
+                        .attributes = {{"output_height", AttrKind::kInt},
+                                       {"output_width", AttrKind::kInt},
+                                       {"spatial_scale", AttrKind::kFloat}},
                         .infer = infer_max_roi_pool,
                         .reference = reference_max_roi_pool};
 const OpDef kNonMaxSuppression{.name = "NonMaxSuppression",

@@ -24,14 +24,17 @@ Status import_max_roi_pool(ImportContext& ctx) {
   if (shape.size() != 2) return ctx.fail("pooled_shape has {} values", shape.size());
   Composer c(ctx);
   return c.output(0, c.op("MaxRoiPool", {ctx.input(0), ctx.input(1)},
-                          {{"output_height", shape[0]}, {"output_width", shape[1]}, {"spatial_scale", ctx.attr_float("spatial_scale", 1)}}));
+                          {{"output_height", shape[0]},
+                           {"output_width", shape[1]},
+                           {"spatial_scale", ctx.attr_float("spatial_scale", 1)}}));
 }
 
 Status import_nms(ImportContext& ctx) {
   std::vector<Value*> inputs;
   for (int i = 0; i < ctx.num_inputs(); ++i) inputs.push_back(ctx.input(i));
   Composer c(ctx);
-  return c.output(0, c.op("NonMaxSuppression", std::move(inputs), {{"center_point_box", ctx.attr_int("center_point_box", 0)}}));
+  return c.output(
+      0, c.op("NonMaxSuppression", std::move(inputs), {{"center_point_box", ctx.attr_int("center_point_box", 0)}}));
 }
 
 }  // namespace

@@ -12,17 +12,21 @@ namespace {
 // ignore_index (a class that counts for nothing).
 Status infer_nll(InferContext& ctx) {
   const Shape &x = ctx.shape(0), &target = ctx.shape(1);
-  if (x.size() < 2 || target.size() + 1 != x.size()) return ctx.fail("input {} with targets {}", shape_to_string(x), shape_to_string(target));
+  if (x.size() < 2 || target.size() + 1 != x.size())
+    return ctx.fail("input {} with targets {}", shape_to_string(x), shape_to_string(target));
   for (size_t i = 0; i < target.size(); ++i) {
     const Dim& d = x[i == 0 ? 0 : i + 1];
     if (d.is_const() && target[i].is_const() && d.value() != target[i].value())
       return ctx.fail("input {} with targets {}", shape_to_string(x), shape_to_string(target));
   }
-  if (!is_float(ctx.dtype(0)) || !is_integer(ctx.dtype(1))) return ctx.fail("inputs of type {} and {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
-  if (ctx.has(2) && (ctx.rank(2) != 1 || !is_float(ctx.dtype(2)) || (x[1].is_const() && ctx.shape(2)[0].is_const() && x[1].value() != ctx.shape(2)[0].value())))
+  if (!is_float(ctx.dtype(0)) || !is_integer(ctx.dtype(1)))
+    return ctx.fail("inputs of type {} and {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
+  if (ctx.has(2) && (ctx.rank(2) != 1 || !is_float(ctx.dtype(2)) ||
+                     (x[1].is_const() && ctx.shape(2)[0].is_const() && x[1].value() != ctx.shape(2)[0].value())))
     return ctx.fail("weights {} for input {}", shape_to_string(ctx.shape(2)), shape_to_string(x));
   const std::string reduction = ctx.node().attr_string("reduction", "mean");
-  if (reduction != "none" && reduction != "sum" && reduction != "mean") return ctx.fail("unknown reduction '{}'", reduction);
+  if (reduction != "none" && reduction != "sum" && reduction != "mean")
+    return ctx.fail("unknown reduction '{}'", reduction);
   ctx.set_output(0, ctx.dtype(0), reduction == "none" ? target : Shape());
   return {};
 }
@@ -94,9 +98,10 @@ std::span<const OnnxImport> loss_onnx() {
 
 void loss_cases(CaseList& list) {
   for (const char* reduction : {"none", "sum", "mean"})
-    list.add(std::string("loss/nll_") + reduction, "NllLoss",
-             {list.random(DType::kF32, {3, 5, 2}), list.random(DType::kI64, {3, 2}, 0, 4), list.random(DType::kF32, {5})},
-             {{"reduction", std::string(reduction)}, {"ignore_index", int64_t{2}}});
+    list.add(
+        std::string("loss/nll_") + reduction, "NllLoss",
+        {list.random(DType::kF32, {3, 5, 2}), list.random(DType::kI64, {3, 2}, 0, 4), list.random(DType::kF32, {5})},
+        {{"reduction", std::string(reduction)}, {"ignore_index", int64_t{2}}});
 }
 
 }  // namespace wootz::ops

@@ -9,7 +9,8 @@ namespace wootz::ops {
 namespace {
 
 Status infer_lrn(InferContext& ctx) {
-  if (ctx.rank(0) < 2 || !is_float(ctx.dtype(0))) return ctx.fail("input {} {}", dtype_name(ctx.dtype(0)), shape_to_string(ctx.shape(0)));
+  if (ctx.rank(0) < 2 || !is_float(ctx.dtype(0)))
+    return ctx.fail("input {} {}", dtype_name(ctx.dtype(0)), shape_to_string(ctx.shape(0)));
   if (ctx.node().attr_int("size") < 1) return ctx.fail("size is {}", ctx.node().attr_int("size"));
   ctx.set_output(0, ctx.dtype(0), ctx.shape(0));
   return {};
@@ -17,7 +18,8 @@ Status infer_lrn(InferContext& ctx) {
 
 Status reference_lrn(EvalContext& ctx) {
   const Dims& dims = ctx.in(0).dims();
-  const int64_t channels = dims[1], inner = dims.strides()[1], size = std::min(ctx.node.attr_int("size"), 2 * channels + 1);
+  const int64_t channels = dims[1], inner = dims.strides()[1],
+                size = std::min(ctx.node.attr_int("size"), 2 * channels + 1);
   const double alpha = ctx.node.attr_float("alpha", 1e-4) / static_cast<double>(ctx.node.attr_int("size"));
   const double beta = ctx.node.attr_float("beta", 0.75), bias = ctx.node.attr_float("bias", 1);
   const std::vector<double> x = load_f64(ctx.in(0));
@@ -36,14 +38,19 @@ Status reference_lrn(EvalContext& ctx) {
 }
 
 const OpDef kLrn{.name = "LRN",
-                 .attributes = {{"size", AttrKind::kInt, true}, {"alpha", AttrKind::kFloat}, {"beta", AttrKind::kFloat}, {"bias", AttrKind::kFloat}},
+                 .attributes = {{"size", AttrKind::kInt, true},
+                                {"alpha", AttrKind::kFloat},
+                                {"beta", AttrKind::kFloat},
+                                {"bias", AttrKind::kFloat}},
                  .infer = infer_lrn,
                  .reference = reference_lrn};
 
 Status import_lrn(ImportContext& ctx) {
   WOOTZ_ASSIGN_OR_RETURN(Value * y, ctx.emit("LRN", {ctx.input(0)},
-                                             {{"size", ctx.attr_int("size", 0)}, {"alpha", ctx.attr_float("alpha", 1e-4)},
-                                              {"beta", ctx.attr_float("beta", 0.75)}, {"bias", ctx.attr_float("bias", 1)}}));
+                                             {{"size", ctx.attr_int("size", 0)},
+                                              {"alpha", ctx.attr_float("alpha", 1e-4)},
+                                              {"beta", ctx.attr_float("beta", 0.75)},
+                                              {"bias", ctx.attr_float("bias", 1)}}));
   ctx.set_output(0, y);
   return {};
 }

@@ -29,8 +29,10 @@ TEST(MatMul, IntegersWrapAndQuantizedFormScales) {
   const HostTensor big = make(DType::kI32, {1, 1}, {65536});
   expect_tensor(run_op("MatMul", {big, big}), i32({1, 1}, {0}));
   const HostTensor x = make(DType::kU8, {1, 2}, {12, 10}), w = make(DType::kI8, {2, 2}, {1, 2, 3, -4});
-  const AttrMap attrs{{"x_scale", std::vector<double>{0.5}}, {"x_zero", std::vector<double>{10}},
-                      {"w_scale", std::vector<double>{1, 2}}, {"w_zero", std::vector<double>{0, 1}}};
+  const AttrMap attrs{{"x_scale", std::vector<double>{0.5}},
+                      {"x_zero", std::vector<double>{10}},
+                      {"w_scale", std::vector<double>{1, 2}},
+                      {"w_zero", std::vector<double>{0, 1}}};
   expect_tensor(run_op("MatMul", {x, w, f32({2}, {0, 1})}, attrs), f32({1, 2}, {1, 3}));
 }
 
@@ -39,13 +41,15 @@ TEST(MatMul, Refusals) {
   EXPECT_FALSE(try_op("MatMul", {f32({}, {1}), kA}).ok());
   EXPECT_FALSE(try_op("MatMul", {kA, iota(DType::kF64, {3, 2})}).ok());
   EXPECT_FALSE(try_op("MatMul", {kA, kB, f32({3}, {1, 2, 3})}).ok());
-  EXPECT_FALSE(try_op("MatMul", {f32({1, 1}, {1}), f32({1, 1}, {1}), f32({2, 1}, {1, 2})}).ok());  // would widen the result
+  EXPECT_FALSE(
+      try_op("MatMul", {f32({1, 1}, {1}), f32({1, 1}, {1}), f32({2, 1}, {1, 2})}).ok());  // would widen the result
 }
 
 TEST(MatMulInteger, RowAndColumnZeroPoints) {
   const HostTensor a = make(DType::kU8, {2, 2}, {1, 2, 3, 4}), b = make(DType::kI8, {2, 2}, {1, 1, 1, -1});
   // (a - rows) = 0 1 / 1 2; (b - columns) = 1 0 / 1 -2.
-  expect_tensor(run_op("MatMulInteger", {a, b, make(DType::kU8, {2}, {1, 2}), make(DType::kI8, {2}, {0, 1})}), i32({2, 2}, {1, -2, 3, -4}));
+  expect_tensor(run_op("MatMulInteger", {a, b, make(DType::kU8, {2}, {1, 2}), make(DType::kI8, {2}, {0, 1})}),
+                i32({2, 2}, {1, -2, 3, -4}));
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ TEST(Pool, CeilModeDropsWindowsThatStartInThePadding) {
 TEST(Pool, IndicesCountOverTheWholeTensor) {
   const HostTensor x = f32({1, 2, 2, 2}, {1, 2, 3, 0, 5, 4, 0, 0});
   expect_tensor(run_op("Pool", {x}, pool("max", {2, 2}), 1), i64({1, 2, 1, 1}, {2, 4}));
-  expect_tensor(run_op("Pool", {x}, pool("max", {2, 2}, {{"storage_order", int64_t{1}}}), 1), i64({1, 2, 1, 1}, {1, 4}));
+  expect_tensor(run_op("Pool", {x}, pool("max", {2, 2}, {{"storage_order", int64_t{1}}}), 1),
+                i64({1, 2, 1, 1}, {1, 4}));
 }
 
 TEST(Pool, GlobalAndNan) {
@@ -63,8 +64,10 @@ TEST(Pool, Refusals) {
 
 TEST(MaxUnpool, PutsValuesBackAndChecksIndices) {
   const AttrMap attrs{{"kernel", Ints{2}}, {"strides", Ints{2}}};
-  expect_tensor(run_op("MaxUnpool", {f32({1, 1, 2}, {5, 6}), i64({1, 1, 2}, {1, 2})}, attrs), f32({1, 1, 4}, {0, 5, 6, 0}));
-  expect_tensor(run_op("MaxUnpool", {f32({1, 1, 2}, {5, 6}), i64({1, 1, 2}, {1, 2}), i64({3}, {1, 1, 5})}, attrs), f32({1, 1, 5}, {0, 5, 6, 0, 0}));
+  expect_tensor(run_op("MaxUnpool", {f32({1, 1, 2}, {5, 6}), i64({1, 1, 2}, {1, 2})}, attrs),
+                f32({1, 1, 4}, {0, 5, 6, 0}));
+  expect_tensor(run_op("MaxUnpool", {f32({1, 1, 2}, {5, 6}), i64({1, 1, 2}, {1, 2}), i64({3}, {1, 1, 5})}, attrs),
+                f32({1, 1, 5}, {0, 5, 6, 0, 0}));
   EXPECT_FALSE(try_op("MaxUnpool", {f32({1, 1, 2}, {5, 6}), i64({1, 1, 2}, {1, 4})}, attrs).ok());
   EXPECT_FALSE(try_op("MaxUnpool", {f32({1, 1, 2}, {5, 6}), i64({1, 1, 2}, {-1, 0})}, attrs).ok());
 }

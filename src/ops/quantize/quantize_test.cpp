@@ -7,14 +7,18 @@ using namespace optest;
 
 TEST(Quantize, RoundsHalfToEvenAndSaturates) {
   const HostTensor x = f32({6}, {1, 3, 5, -1, 1000, -1000});
-  expect_tensor(run_op("Quantize", {x, f32({}, {2}), make(DType::kU8, {}, {10})}), make(DType::kU8, {6}, {10, 12, 12, 10, 255, 0}));
-  expect_tensor(run_op("Quantize", {x, f32({}, {2})}, {{"to", std::string("i8")}}), make(DType::kI8, {6}, {0, 2, 2, 0, 127, -128}));
-  expect_tensor(run_op("Quantize", {x, f32({}, {1})}, {{"to", std::string("i4")}}), make(DType::kI4, {6}, {1, 3, 5, -1, 7, -8}));
+  expect_tensor(run_op("Quantize", {x, f32({}, {2}), make(DType::kU8, {}, {10})}),
+                make(DType::kU8, {6}, {10, 12, 12, 10, 255, 0}));
+  expect_tensor(run_op("Quantize", {x, f32({}, {2})}, {{"to", std::string("i8")}}),
+                make(DType::kI8, {6}, {0, 2, 2, 0, 127, -128}));
+  expect_tensor(run_op("Quantize", {x, f32({}, {1})}, {{"to", std::string("i4")}}),
+                make(DType::kI4, {6}, {1, 3, 5, -1, 7, -8}));
 }
 
 TEST(Quantize, PerAxisScalesBroadcast) {
   const HostTensor x = f32({1, 2, 2}, {2, 4, 2, 4});
-  expect_tensor(run_op("Quantize", {x, f32({2, 1}, {1, 2}), make(DType::kI8, {2, 1}, {0, 5})}), make(DType::kI8, {1, 2, 2}, {2, 4, 6, 7}));
+  expect_tensor(run_op("Quantize", {x, f32({2, 1}, {1, 2}), make(DType::kI8, {2, 1}, {0, 5})}),
+                make(DType::kI8, {1, 2, 2}, {2, 4, 6, 7}));
   EXPECT_FALSE(try_op("Quantize", {f32({1}, {2}), f32({2}, {1, 2})}).ok());  // would widen the input
 }
 
@@ -24,8 +28,10 @@ TEST(Quantize, Float8) {
 }
 
 TEST(Dequantize, SubtractsThenScales) {
-  expect_tensor(run_op("Dequantize", {make(DType::kU8, {3}, {0, 10, 255}), f32({}, {0.5}), make(DType::kU8, {}, {10})}), f32({3}, {-5, 0, 122.5}));
-  expect_tensor(run_op("Dequantize", {make(DType::kI4, {2}, {-8, 7}), make(DType::kF16, {}, {0.5})}), make(DType::kF16, {2}, {-4, 3.5}));
+  expect_tensor(run_op("Dequantize", {make(DType::kU8, {3}, {0, 10, 255}), f32({}, {0.5}), make(DType::kU8, {}, {10})}),
+                f32({3}, {-5, 0, 122.5}));
+  expect_tensor(run_op("Dequantize", {make(DType::kI4, {2}, {-8, 7}), make(DType::kF16, {}, {0.5})}),
+                make(DType::kF16, {2}, {-4, 3.5}));
   expect_tensor(run_op("Dequantize", {i32({1}, {100}), f32({}, {0.25})}), f32({1}, {25}));
 }
 

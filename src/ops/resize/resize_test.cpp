@@ -16,8 +16,10 @@ AttrMap resize(const char* mode, const char* coordinate, Floats scales) {
 const HostTensor kX = f32({1, 1, 4}, {1, 2, 3, 4});
 
 TEST(Resize, Linear) {
-  expect_tensor(run_op("Resize", {kX}, resize("linear", "half_pixel", {1, 1, 2})), f32({1, 1, 8}, {1, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4}));
-  expect_tensor(run_op("Resize", {kX, i64({3}, {1, 1, 7})}, resize("linear", "align_corners", {})), f32({1, 1, 7}, {1, 1.5, 2, 2.5, 3, 3.5, 4}), 1e-6);
+  expect_tensor(run_op("Resize", {kX}, resize("linear", "half_pixel", {1, 1, 2})),
+                f32({1, 1, 8}, {1, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4}));
+  expect_tensor(run_op("Resize", {kX, i64({3}, {1, 1, 7})}, resize("linear", "align_corners", {})),
+                f32({1, 1, 7}, {1, 1.5, 2, 2.5, 3, 3.5, 4}), 1e-6);
   expect_tensor(run_op("Resize", {kX}, resize("linear", "asymmetric", {1, 1, 0.5})), f32({1, 1, 2}, {1, 3}));
 }
 
@@ -36,7 +38,8 @@ TEST(Resize, AntialiasAveragesWhatIsLeftOut) {
   AttrMap attrs = resize("linear", "half_pixel", {1, 1, 0.5});
   attrs["antialias"] = int64_t{1};
   // Triangles of half width 2 around 0.5 and 2.5: weights 3 3 1 (clamped 1) of 8.
-  expect_tensor(run_op("Resize", {kX}, attrs), f32({1, 1, 2}, {(1 + 3 * 1 + 3 * 2 + 3) / 8.0, (2 + 3 * 3 + 3 * 4 + 4) / 8.0}), 1e-6);
+  expect_tensor(run_op("Resize", {kX}, attrs),
+                f32({1, 1, 2}, {(1 + 3 * 1 + 3 * 2 + 3) / 8.0, (2 + 3 * 3 + 3 * 4 + 4) / 8.0}), 1e-6);
 }
 
 TEST(Resize, CropsAndExtrapolates) {

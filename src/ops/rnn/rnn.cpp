@@ -39,7 +39,9 @@ Status infer_rnn(InferContext& ctx) {
     bool fits = ctx.shape(i).size() == expected.size();
     for (size_t a = 0; fits && a < expected.size(); ++a)
       fits = !ctx.shape(i)[a].is_const() || !expected[a].is_const() || ctx.shape(i)[a].value() == expected[a].value();
-    if (!fits) return ctx.fail("input {} of shape {}; {} is needed", i, shape_to_string(ctx.shape(i)), shape_to_string(expected));
+    if (!fits)
+      return ctx.fail("input {} of shape {}; {} is needed", i, shape_to_string(ctx.shape(i)),
+                      shape_to_string(expected));
     return {};
   };
   const Shape state = batch_first ? Shape{batch, d, h} : Shape{d, batch, h};
@@ -86,8 +88,10 @@ Status reference_rnn(EvalContext& ctx) {
   const std::vector<double> w = load(1), r = load(2), b = load(3), p = load(7);
   std::vector<double> initial[2] = {load(5), load(6)};
   for (std::vector<double>& s : initial) {
-    if (s.empty()) s.assign(static_cast<size_t>(directions * state), 0.0);
-    else if (batch_first) s = swap_first_axes(s, batch, directions, hidden);
+    if (s.empty())
+      s.assign(static_cast<size_t>(directions * state), 0.0);
+    else if (batch_first)
+      s = swap_first_axes(s, batch, directions, hidden);
   }
   std::vector<int64_t> lengths(static_cast<size_t>(batch), steps);
   for (int64_t n = 0; ctx.has(4) && n < batch; ++n) {
@@ -133,9 +137,12 @@ Status reference_rnn(EvalContext& ctx) {
 }
 
 std::vector<AttrSpec> attributes(std::initializer_list<AttrSpec> more) {
-  std::vector<AttrSpec> all{{"hidden", AttrKind::kInt, true},          {"direction", AttrKind::kString},
-                            {"activations", AttrKind::kString},        {"activation_alpha", AttrKind::kFloats},
-                            {"activation_beta", AttrKind::kFloats},    {"clip", AttrKind::kFloat},
+  std::vector<AttrSpec> all{{"hidden", AttrKind::kInt, true},
+                            {"direction", AttrKind::kString},
+                            {"activations", AttrKind::kString},
+                            {"activation_alpha", AttrKind::kFloats},
+                            {"activation_beta", AttrKind::kFloats},
+                            {"clip", AttrKind::kFloat},
                             {"layout", AttrKind::kInt}};
   all.insert(all.end(), more);
   return all;

@@ -15,9 +15,9 @@ void rnn_cases(CaseList& list) {
       const int64_t width = op.gates * kHidden;
       const auto random = [&](const Dims& dims) { return list.random(DType::kF32, dims); };
       const Dims held = batch_first ? Dims{kBatch, directions, kHidden} : Dims{directions, kBatch, kHidden};
-      std::vector<HostTensor> inputs{random(batch_first ? Dims{kBatch, kSteps, kInputs} : Dims{kSteps, kBatch, kInputs}),
-                                     random({directions, width, kInputs}), random({directions, width, kHidden}),
-                                     random({directions, 2 * width})};
+      std::vector<HostTensor> inputs{
+          random(batch_first ? Dims{kBatch, kSteps, kInputs} : Dims{kSteps, kBatch, kInputs}),
+          random({directions, width, kInputs}), random({directions, width, kHidden}), random({directions, 2 * width})};
       if (state) {
         const int32_t lengths[] = {6, 2, 4};
         inputs.push_back(HostTensor::from<int32_t>(lengths, {3}));

@@ -37,8 +37,10 @@ const char* default_activations(RnnKind kind) {
 std::vector<std::string> split_lower(const std::string& text) {
   std::vector<std::string> parts(1);
   for (char ch : text) {
-    if (ch == ',') parts.emplace_back();
-    else parts.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+    if (ch == ',')
+      parts.emplace_back();
+    else
+      parts.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
   }
   return parts;
 }
@@ -55,12 +57,16 @@ std::vector<double> times_transposed(const double* in, int64_t rows, int64_t k, 
 // State of one batch element at one step: the gates' sums from x (bias included) and from h.
 struct Cell {
   const RnnDirection& d;
-  double act(size_t which, double x) const { return d.activations[which](d.clip > 0 ? std::clamp(x, -d.clip, d.clip) : x); }
+  double act(size_t which, double x) const {
+    return d.activations[which](d.clip > 0 ? std::clamp(x, -d.clip, d.clip) : x);
+  }
   double bias_r(int64_t gate, int64_t j) const {
     const int64_t gates = d.kind == RnnKind::kLstm ? 4 : d.kind == RnnKind::kGru ? 3 : 1;
     return d.b == nullptr ? 0 : d.b[(gates + gate) * d.hidden + j];
   }
-  double peephole(int64_t which, int64_t j, double c) const { return d.p == nullptr ? 0 : d.p[which * d.hidden + j] * c; }
+  double peephole(int64_t which, int64_t j, double c) const {
+    return d.p == nullptr ? 0 : d.p[which * d.hidden + j] * c;
+  }
 
   void rnn(const double* from_x, const double* from_h, double* h) const {
     for (int64_t j = 0; j < d.hidden; ++j) h[j] = act(0, from_x[j] + from_h[j] + bias_r(0, j));
@@ -106,12 +112,14 @@ Result<std::vector<RnnActivation>> read_activations(const Node& node, RnnKind ki
   if (names.empty())
     for (int d = 0; d < directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
   if (names.size() != wanted)
-    return invalid_argument("node '{}' ({}): {} activations; {} are needed", node.name(), node.op().name, names.size(), wanted);
+    return invalid_argument("node '{}' ({}): {} activations; {} are needed", node.name(), node.op().name, names.size(),
+                            wanted);
   const std::vector<double> alphas = node.attr_floats("activation_alpha"), betas = node.attr_floats("activation_beta");
   size_t alpha = 0, beta = 0;
   std::vector<RnnActivation> all;
   for (const std::string& name : names) {
-    const auto* entry = std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& e) { return name == e.name; });
+    const auto* entry =
+        std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& e) { return name == e.name; });
     if (entry == std::end(kActivations))
       return invalid_argument("node '{}' ({}): unknown activation '{}'", node.name(), node.op().name, name);
     RnnActivation a{entry->function, entry->alpha, entry->beta};
@@ -137,9 +145,12 @@ std::vector<double> run_direction(RnnDirection* d, const std::vector<double>& x)
       const int64_t at = (d->reverse ? length - 1 - t : t) * d->batch + n;
       const double *gx = from_x.data() + at * width, *gh = from_h.data() + n * width;
       double* h = d->h.data() + n * d->hidden;
-      if (d->kind == RnnKind::kLstm) cell.lstm(gx, gh, h, d->c.data() + n * d->hidden);
-      else if (d->kind == RnnKind::kGru) cell.gru(gx, gh, h);
-      else cell.rnn(gx, gh, h);
+      if (d->kind == RnnKind::kLstm)
+        cell.lstm(gx, gh, h, d->c.data() + n * d->hidden);
+      else if (d->kind == RnnKind::kGru)
+        cell.gru(gx, gh, h);
+      else
+        cell.rnn(gx, gh, h);
       std::copy(h, h + d->hidden, y.data() + at * d->hidden);
     }
   }

@@ -25,11 +25,11 @@ struct RnnDirection {
   bool reverse = false, linear_before_reset = false, input_forget = false;
   double clip = 0;  // 0: none
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0;
-  const double *w = nullptr, *r = nullptr;            // [gates*hidden, inputs], [gates*hidden, hidden]
-  const double *b = nullptr, *p = nullptr;            // [2*gates*hidden], [3*hidden]; null: zeros
-  std::vector<int64_t> lengths;                       // per batch; steps beyond give zeros and do not change the state
+  const double *w = nullptr, *r = nullptr;  // [gates*hidden, inputs], [gates*hidden, hidden]
+  const double *b = nullptr, *p = nullptr;  // [2*gates*hidden], [3*hidden]; null: zeros
+  std::vector<int64_t> lengths;             // per batch; steps beyond give zeros and do not change the state
   std::vector<RnnActivation> activations;
-  std::vector<double> h, c;                           // [batch, hidden]: initial state, then the final one
+  std::vector<double> h, c;  // [batch, hidden]: initial state, then the final one
 };
 // x is [steps, batch, inputs]; gives y [steps, batch, hidden].
 std::vector<double> run_direction(RnnDirection* direction, const std::vector<double>& x);

@@ -14,7 +14,8 @@ Status import_recurrent(ImportContext& ctx) {
   attrs["hidden"] = hidden;
   attrs["direction"] = ctx.attr_string("direction", "forward");
   std::string activations;
-  for (const std::string& name : ctx.attr_strings("activations")) activations += (activations.empty() ? "" : ",") + name;
+  for (const std::string& name : ctx.attr_strings("activations"))
+    activations += (activations.empty() ? "" : ",") + name;
   if (!activations.empty()) attrs["activations"] = activations;
   for (const char* name : {"activation_alpha", "activation_beta"})
     if (const std::vector<double> values = ctx.attr_floats(name); !values.empty()) attrs[name] = values;

@@ -15,7 +15,8 @@ AttrMap affine(AttrMap more = {}) {
 
 TEST(Rnn, DirectionsAndLengths) {
   expect_tensor(run_op("RNN", {kX, kW, kR}, affine()), f32({2, 1, 2, 1}, {1, 2, 5, 8}));
-  expect_tensor(run_op("RNN", {kX, kW, kR}, affine({{"direction", std::string("reverse")}})), f32({2, 1, 2, 1}, {7, 10, 3, 4}));
+  expect_tensor(run_op("RNN", {kX, kW, kR}, affine({{"direction", std::string("reverse")}})),
+                f32({2, 1, 2, 1}, {7, 10, 3, 4}));
   // Steps beyond a sequence's length give zeros and leave the state.
   const HostTensor lengths = i32({2}, {1, 2});
   expect_tensor(run_op("RNN", {kX, kW, kR, {}, lengths}, affine()), f32({2, 1, 2, 1}, {1, 2, 0, 8}));
@@ -25,7 +26,8 @@ TEST(Rnn, DirectionsAndLengths) {
 
 TEST(Rnn, BatchFirstInitialStateAndClip) {
   const HostTensor x = f32({2, 2, 1}, {1, 3, 2, 4});
-  expect_tensor(run_op("RNN", {x, kW, kR, {}, {}, f32({2, 1, 1}, {1, 0})}, affine({{"layout", int64_t{1}}})), f32({2, 2, 1, 1}, {3, 9, 2, 8}));
+  expect_tensor(run_op("RNN", {x, kW, kR, {}, {}, f32({2, 1, 1}, {1, 0})}, affine({{"layout", int64_t{1}}})),
+                f32({2, 2, 1, 1}, {3, 9, 2, 8}));
   expect_tensor(run_op("RNN", {kX, kW, kR}, affine({{"clip", 4.0}})), f32({2, 1, 2, 1}, {1, 2, 4, 4}));
 }
 
@@ -49,7 +51,8 @@ TEST(Lstm, GatesInTheOrderInputOutputForgetCell) {
   expect_tensor(run_op("LSTM", {x, w, w, b, {}, h, c}, attrs), f32({1, 1, 1, 1}, {3 * cell}));
   // Peepholes: input and forget see the old cell, output the new one.
   const double with = (5 + 11) * 11 + (2 + 11) * 7;
-  expect_tensor(run_op("LSTM", {x, w, w, b, {}, h, c, f32({1, 3}, {1, 1, 1})}, attrs, 1), f32({1, 1, 1}, {(3 + with) * with}));
+  expect_tensor(run_op("LSTM", {x, w, w, b, {}, h, c, f32({1, 3}, {1, 1, 1})}, attrs, 1),
+                f32({1, 1, 1}, {(3 + with) * with}));
 }
 
 TEST(Rnn, Refusals) {

@@ -9,8 +9,8 @@
 namespace wootz::ops {
 namespace {
 
-// GridSample: inputs x [N,C,d1..dr], grid [N,o1..or,r] with the last axis first. Attributes mode (linear, nearest, cubic),
-// padding_mode (zeros, border, reflection), align_corners.
+// GridSample: inputs x [N,C,d1..dr], grid [N,o1..or,r] with the last axis first. Attributes mode (linear, nearest,
+// cubic), padding_mode (zeros, border, reflection), align_corners.
 Status infer_grid_sample(InferContext& ctx) {
   const Shape &x = ctx.shape(0), &grid = ctx.shape(1);
   const int spatial = ctx.rank(0) - 2;
@@ -18,9 +18,11 @@ Status infer_grid_sample(InferContext& ctx) {
       (x[0].is_const() && grid[0].is_const() && x[0].value() != grid[0].value()))
     return ctx.fail("input {} with grid {}", shape_to_string(x), shape_to_string(grid));
   if (!is_float(ctx.dtype(1))) return ctx.fail("grid of type {}", dtype_name(ctx.dtype(1)));
-  const std::string mode = ctx.node().attr_string("mode", "linear"), padding = ctx.node().attr_string("padding_mode", "zeros");
+  const std::string mode = ctx.node().attr_string("mode", "linear"),
+                    padding = ctx.node().attr_string("padding_mode", "zeros");
   if (mode != "linear" && mode != "nearest" && mode != "cubic") return ctx.fail("unknown mode '{}'", mode);
-  if (padding != "zeros" && padding != "border" && padding != "reflection") return ctx.fail("unknown padding_mode '{}'", padding);
+  if (padding != "zeros" && padding != "border" && padding != "reflection")
+    return ctx.fail("unknown padding_mode '{}'", padding);
   Shape y{x[0], x[1]};
   y.insert(y.end(), grid.begin() + 1, grid.end() - 1);
   ctx.set_output(0, ctx.dtype(0), y);
@@ -122,10 +124,12 @@ Status infer_affine_grid(InferContext& ctx) {
   if (theta.size() != 3 || !theta[1].is_const() || (theta[1].value() != 2 && theta[1].value() != 3) ||
       !(theta[2] == theta[1] + Dim(1)))
     return ctx.fail("theta {}; [N,2,3] or [N,3,4] is needed", shape_to_string(theta));
-  if (!is_float(ctx.dtype(0)) || ctx.dtype(1) != DType::kI64) return ctx.fail("inputs of type {} and {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
+  if (!is_float(ctx.dtype(0)) || ctx.dtype(1) != DType::kI64)
+    return ctx.fail("inputs of type {} and {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   const auto rank = static_cast<size_t>(theta[1].value());
   const auto size = ctx.dims_value(1);
-  if (ctx.rank(1) != 1 || (size && size->size() != rank + 2)) return ctx.fail("size {} for theta {}", shape_to_string(ctx.shape(1)), shape_to_string(theta));
+  if (ctx.rank(1) != 1 || (size && size->size() != rank + 2))
+    return ctx.fail("size {} for theta {}", shape_to_string(ctx.shape(1)), shape_to_string(theta));
   Shape y{theta[0]};
   for (size_t a = 0; a < rank; ++a) {
     y.push_back(size ? (*size)[a + 2] : ctx.data_dependent(0, static_cast<int>(a) + 1));
@@ -148,14 +152,17 @@ Status reference_affine_grid(EvalContext& ctx) {
     for (int64_t p = 0; p < space.volume(); ++p, walk.next()) {
       double point[4] = {0, 0, 0, 0};
       for (size_t a = 0; a < rank; ++a) {  // the last axis is x
-        const auto i = static_cast<double>(walk.position()[rank - 1 - a]), extent = static_cast<double>(space[rank - 1 - a]);
+        const auto i = static_cast<double>(walk.position()[rank - 1 - a]),
+                   extent = static_cast<double>(space[rank - 1 - a]);
         point[a] = align ? (extent == 1 ? -1 : -1 + 2 * i / (extent - 1)) : (2 * i + 1) / extent - 1;
       }
       point[rank] = 1;
       for (size_t r = 0; r < rank; ++r) {
         double sum = 0;
         for (size_t k = 0; k <= rank; ++k)
-          sum += point[k] * theta.get_f64((n * static_cast<int64_t>(rank) + static_cast<int64_t>(r)) * static_cast<int64_t>(rank + 1) + static_cast<int64_t>(k));
+          sum += point[k] * theta.get_f64((n * static_cast<int64_t>(rank) + static_cast<int64_t>(r)) *
+                                              static_cast<int64_t>(rank + 1) +
+                                          static_cast<int64_t>(k));
         y.set_f64(at++, sum);
       }
     }
@@ -163,12 +170,13 @@ Status reference_affine_grid(EvalContext& ctx) {
   return {};
 }
 
-const OpDef kGridSample{.name = "GridSample",
-                        .min_inputs = 2,
-                        .max_inputs = 2,
-                        .attributes = {{"mode", AttrKind::kString}, {"padding_mode", AttrKind::kString}, {"align_corners", AttrKind::kInt}},
-                        .infer = infer_grid_sample,
-                        .reference = reference_grid_sample};
+const OpDef kGridSample{
+    .name = "GridSample",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .attributes = {{"mode", AttrKind::kString}, {"padding_mode", AttrKind::kString}, {"align_corners", AttrKind::kInt}},
+    .infer = infer_grid_sample,
+    .reference = reference_grid_sample};
 const OpDef kAffineGrid{.name = "AffineGrid",
                         .min_inputs = 2,
                         .max_inputs = 2,
@@ -178,11 +186,13 @@ const OpDef kAffineGrid{.name = "AffineGrid",
 
 }  // namespace
 
-double weighted_sum(const double* data, const Dims& extents, const std::vector<SampleTaps>& taps, size_t axis, int64_t offset) {
+double weighted_sum(const double* data, const Dims& extents, const std::vector<SampleTaps>& taps, size_t axis,
+                    int64_t offset) {
   if (axis == taps.size()) return data[offset];
   double sum = 0;
   for (int t = 0; t < taps[axis].count; ++t)
-    sum += taps[axis].weight[t] * weighted_sum(data, extents, taps, axis + 1, offset * extents[axis] + taps[axis].index[t]);
+    sum += taps[axis].weight[t] *
+           weighted_sum(data, extents, taps, axis + 1, offset * extents[axis] + taps[axis].index[t]);
   return sum;
 }
 

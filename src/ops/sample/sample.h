@@ -18,7 +18,8 @@ struct SampleTaps {
 };
 
 // Sum over the product of the axes' taps.
-double weighted_sum(const double* data, const Dims& extents, const std::vector<SampleTaps>& taps, size_t axis = 0, int64_t offset = 0);
+double weighted_sum(const double* data, const Dims& extents, const std::vector<SampleTaps>& taps, size_t axis = 0,
+                    int64_t offset = 0);
 
 const OpDef& deform_conv_op();
 

@@ -11,13 +11,15 @@ Status import_grid_sample(ImportContext& ctx) {
   if (mode == "bicubic") mode = "cubic";
   Composer c(ctx);
   return c.output(0, c.op("GridSample", {ctx.input(0), ctx.input(1)},
-                          {{"mode", mode}, {"padding_mode", ctx.attr_string("padding_mode", "zeros")},
+                          {{"mode", mode},
+                           {"padding_mode", ctx.attr_string("padding_mode", "zeros")},
                            {"align_corners", ctx.attr_int("align_corners", 0)}}));
 }
 
 Status import_affine_grid(ImportContext& ctx) {
   Composer c(ctx);
-  return c.output(0, c.op("AffineGrid", {ctx.input(0), ctx.input(1)}, {{"align_corners", ctx.attr_int("align_corners", 0)}}));
+  return c.output(
+      0, c.op("AffineGrid", {ctx.input(0), ctx.input(1)}, {{"align_corners", ctx.attr_int("align_corners", 0)}}));
 }
 
 Status import_deform_conv(ImportContext& ctx) {

@@ -53,10 +53,12 @@ DftForm read_form(const Node& node) { return {node.attr_int("inverse") != 0, nod
 Status infer_dft(InferContext& ctx) {
   const Shape& x = ctx.shape(0);
   const DftForm form = read_form(ctx.node());
-  if (x.size() < 2 || !is_float(ctx.dtype(0)) || !x.back().is_const() || (x.back().value() != 1 && x.back().value() != 2))
+  if (x.size() < 2 || !is_float(ctx.dtype(0)) || !x.back().is_const() ||
+      (x.back().value() != 1 && x.back().value() != 2))
     return ctx.fail("input {} {}; the last extent must be 1 or 2", dtype_name(ctx.dtype(0)), shape_to_string(x));
   Result<int> axis = normalize_axis(ctx.node().attr_int("axis", -2), ctx.rank(0));
-  if (!axis.ok() || *axis == ctx.rank(0) - 1) return ctx.fail("axis {} of input {}", ctx.node().attr_int("axis", -2), shape_to_string(x));
+  if (!axis.ok() || *axis == ctx.rank(0) - 1)
+    return ctx.fail("axis {} of input {}", ctx.node().attr_int("axis", -2), shape_to_string(x));
   if (form.onesided && !form.inverse && x.back().value() == 2) return ctx.fail("one side of a complex input");
   const auto at = static_cast<size_t>(*axis);
   Dim length = form.real_result() ? (x[at] - Dim(1)) * Dim(2) : x[at];
@@ -65,9 +67,11 @@ Status infer_dft(InferContext& ctx) {
     if (given && given->size() != 1) return ctx.fail("a length of shape {}", shape_to_string(ctx.shape(1)));
     length = given ? (*given)[0] : ctx.data_dependent(0, *axis);
   }
-  if (length.is_const() && (length.value() < 1 || length.value() > kLongest)) return ctx.fail("a length of {}", length.value());
+  if (length.is_const() && (length.value() < 1 || length.value() > kLongest))
+    return ctx.fail("a length of {}", length.value());
   Shape y = x;
-  y[at] = form.onesided && !form.inverse && !(ctx.has(1) && !ctx.dims_value(1)) ? floor_div(length, Dim(2)) + Dim(1) : length;
+  y[at] = form.onesided && !form.inverse && !(ctx.has(1) && !ctx.dims_value(1)) ? floor_div(length, Dim(2)) + Dim(1)
+                                                                                : length;
   y.back() = Dim(form.real_result() ? 1 : 2);
   ctx.set_output(0, ctx.dtype(0), y);
   return {};
@@ -134,14 +138,17 @@ Status infer_stft(InferContext& ctx) {
   if (ctx.has(2) && ctx.rank(2) != 1) return ctx.fail("window {}", shape_to_string(ctx.shape(2)));
   const auto step = ctx.dims_value(1);
   const std::optional<Dim> length = frame_length(ctx);
-  if (step && step->size() == 1 && (*step)[0].is_const() && (*step)[0].value() < 1) return ctx.fail("a frame step of {}", (*step)[0].value());
-  if (length && length->is_const() && (length->value() < 1 || length->value() > kLongest)) return ctx.fail("frames of {}", length->value());
+  if (step && step->size() == 1 && (*step)[0].is_const() && (*step)[0].value() < 1)
+    return ctx.fail("a frame step of {}", (*step)[0].value());
+  if (length && length->is_const() && (length->value() < 1 || length->value() > kLongest))
+    return ctx.fail("frames of {}", length->value());
   if (ctx.has(2) && length && length->is_const() && ctx.shape(2)[0].is_const() && !(ctx.shape(2)[0] == *length))
     return ctx.fail("window {} for frames of {}", shape_to_string(ctx.shape(2)), length->value());
   const bool known = step && step->size() == 1 && length;
   const Dim frames = known ? floor_div(x[1] - *length, (*step)[0]) + Dim(1) : ctx.data_dependent(0, 1);
   const Dim bins = !length ? ctx.data_dependent(0, 2) : onesided ? floor_div(*length, Dim(2)) + Dim(1) : *length;
-  if (frames.is_const() && frames.value() < 0) return ctx.fail("a signal of {} is shorter than a frame", x[1].to_string());
+  if (frames.is_const() && frames.value() < 0)
+    return ctx.fail("a signal of {} is shorter than a frame", x[1].to_string());
   ctx.set_output(0, ctx.dtype(0), {x[0], frames, bins, Dim(2)});
   return {};
 }
@@ -152,8 +159,11 @@ Status reference_stft(EvalContext& ctx) {
   const int64_t batch = x.dims()[0], length = x.dims()[1], parts = x.rank() == 3 ? x.dims()[2] : 1;
   const int64_t step = ctx.in(1).get_i64(0), frames = y.dims()[1], bins = y.dims()[2];
   const int64_t frame = ctx.has(3) ? ctx.in(3).get_i64(0) : ctx.has(2) ? ctx.in(2).volume() : length;
-  const std::vector<double> data = load_f64(x), window = ctx.has(2) ? load_f64(ctx.in(2)) : std::vector<double>(static_cast<size_t>(frame), 1.0);
-  if (static_cast<int64_t>(window.size()) != frame) return invalid_argument("a window of {} for frames of {}", window.size(), frame);
+  const std::vector<double> data = load_f64(x), window = ctx.has(2)
+                                                             ? load_f64(ctx.in(2))
+                                                             : std::vector<double>(static_cast<size_t>(frame), 1.0);
+  if (static_cast<int64_t>(window.size()) != frame)
+    return invalid_argument("a window of {} for frames of {}", window.size(), frame);
   const std::vector<Complex> w = roots(static_cast<size_t>(frame), -1);
   std::vector<double> result;
   result.reserve(static_cast<size_t>(y.volume()));
@@ -181,7 +191,9 @@ Status infer_mel(InferContext& ctx) {
   for (int i = 0; i < 5; ++i)
     if (!(volume(ctx.shape(i)) == Dim(1))) return ctx.fail("input {} of shape {}", i, shape_to_string(ctx.shape(i)));
   const DType to = ctx.node().attr_dtype("to", DType::kF32);
-  ctx.set_output(0, to, {length ? floor_div((*length)[0], Dim(2)) + Dim(1) : ctx.data_dependent(0, 0), bands ? (*bands)[0] : ctx.data_dependent(0, 1)});
+  ctx.set_output(0, to,
+                 {length ? floor_div((*length)[0], Dim(2)) + Dim(1) : ctx.data_dependent(0, 0),
+                  bands ? (*bands)[0] : ctx.data_dependent(0, 1)});
   return {};
 }
 
@@ -190,22 +202,27 @@ Status reference_mel(EvalContext& ctx) {
   const int64_t rows = y.dims()[0], bands = y.dims()[1], length = ctx.in(1).get_i64(0), rate = ctx.in(2).get_i64(0);
   if (rate < 1) return invalid_argument("a sample rate of {}", rate);
   const auto to_mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
-  const double low = to_mel(ctx.in(3).get_f64(0)), step = (to_mel(ctx.in(4).get_f64(0)) - low) / static_cast<double>(bands + 2);
+  const double low = to_mel(ctx.in(3).get_f64(0)),
+               step = (to_mel(ctx.in(4).get_f64(0)) - low) / static_cast<double>(bands + 2);
   std::vector<int64_t> edges;
   for (int64_t i = 0; i < bands + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (low + static_cast<double>(i) * step) / 2595) - 1);
     const double bin = std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
-    if (!(bin >= 0 && bin <= static_cast<double>(rows))) return invalid_argument("an edge of {} Hz is outside the spectrum of {} bins", hertz, rows);
+    if (!(bin >= 0 && bin <= static_cast<double>(rows)))
+      return invalid_argument("an edge of {} Hz is outside the spectrum of {} bins", hertz, rows);
     edges.push_back(static_cast<int64_t>(bin));
   }
   const auto set = [&](int64_t row, int64_t band, double v) {
     if (row < rows) y.set_f64(row * bands + band, v);
   };
   for (int64_t b = 0; b < bands; ++b) {
-    const int64_t left = edges[static_cast<size_t>(b)], center = edges[static_cast<size_t>(b) + 1], right = edges[static_cast<size_t>(b) + 2];
+    const int64_t left = edges[static_cast<size_t>(b)], center = edges[static_cast<size_t>(b) + 1],
+                  right = edges[static_cast<size_t>(b) + 2];
     if (left == center) set(center, b, 1);
-    for (int64_t j = left; j <= center && left < center; ++j) set(j, b, static_cast<double>(j - left) / static_cast<double>(center - left));
-    for (int64_t j = center; j < right; ++j) set(j, b, static_cast<double>(right - j) / static_cast<double>(right - center));
+    for (int64_t j = left; j <= center && left < center; ++j)
+      set(j, b, static_cast<double>(j - left) / static_cast<double>(center - left));
+    for (int64_t j = center; j < right; ++j)
+      set(j, b, static_cast<double>(right - j) / static_cast<double>(right - center));
   }
   return {};
 }

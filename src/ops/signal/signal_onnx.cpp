@@ -17,8 +17,9 @@ Status import_dft(ImportContext& ctx) {
   std::vector<Value*> inputs{ctx.input(0)};
   if (ctx.has_input(1)) inputs.push_back(ctx.input(1));
   Composer c(ctx);
-  return c.output(0, c.op("DFT", std::move(inputs),
-                          {{"axis", axis}, {"inverse", ctx.attr_int("inverse", 0)}, {"onesided", ctx.attr_int("onesided", 0)}}));
+  return c.output(
+      0, c.op("DFT", std::move(inputs),
+              {{"axis", axis}, {"inverse", ctx.attr_int("inverse", 0)}, {"onesided", ctx.attr_int("onesided", 0)}}));
 }
 
 Status import_stft(ImportContext& ctx) {
@@ -39,19 +40,24 @@ Status import_mel(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> signal_onnx() {
-  static constexpr OnnxImport kImports[] = {{"DFT", 17, import_dft}, {"MelWeightMatrix", 17, import_mel}, {"STFT", 17, import_stft}};
+  static constexpr OnnxImport kImports[] = {
+      {"DFT", 17, import_dft}, {"MelWeightMatrix", 17, import_mel}, {"STFT", 17, import_stft}};
   return kImports;
 }
 
 void signal_cases(CaseList& list) {
   const auto length = [](int64_t n) { return HostTensor::scalar<int64_t>(n); };
   list.add("signal/dft_real", "DFT", {list.random(DType::kF32, {2, 12, 1})}, {{"axis", int64_t{1}}});
-  list.add("signal/dft_onesided", "DFT", {list.random(DType::kF32, {2, 9, 3, 1}), length(15)}, {{"axis", int64_t{1}}, {"onesided", int64_t{1}}}, 1, {false, true});
+  list.add("signal/dft_onesided", "DFT", {list.random(DType::kF32, {2, 9, 3, 1}), length(15)},
+           {{"axis", int64_t{1}}, {"onesided", int64_t{1}}}, 1, {false, true});
   list.add("signal/dft_inverse", "DFT", {list.random(DType::kF64, {3, 16, 2})}, {{"inverse", int64_t{1}}});
-  list.add("signal/dft_inverse_onesided", "DFT", {list.random(DType::kF32, {3, 9, 2})}, {{"inverse", int64_t{1}}, {"onesided", int64_t{1}}});
-  list.add("signal/stft", "STFT", {list.random(DType::kF32, {2, 64, 1}), length(8), list.random(DType::kF32, {16})}, {}, 1, {false, true, true});
-  list.add("signal/mel", "MelWeightMatrix", {length(8), length(64), length(8000), HostTensor::scalar<float>(100), HostTensor::scalar<float>(3500)}, {}, 1,
-           {true, true, true, true, true});
+  list.add("signal/dft_inverse_onesided", "DFT", {list.random(DType::kF32, {3, 9, 2})},
+           {{"inverse", int64_t{1}}, {"onesided", int64_t{1}}});
+  list.add("signal/stft", "STFT", {list.random(DType::kF32, {2, 64, 1}), length(8), list.random(DType::kF32, {16})}, {},
+           1, {false, true, true});
+  list.add("signal/mel", "MelWeightMatrix",
+           {length(8), length(64), length(8000), HostTensor::scalar<float>(100), HostTensor::scalar<float>(3500)}, {},
+           1, {true, true, true, true, true});
 }
 
 }  // namespace wootz::ops

@@ -1,0 +1,142 @@
+"""One runtime with one model in a process of its own: commands come as JSON lines, answers go as JSON lines.
+
+    {"cmd": "load", "runtime": "wootz" | "ort" | "openvino", "model": PATH, "plan": PATH, "threads": 2}
+    {"cmd": "feed", "inputs": FILE.npz}          inputs by name
+    {"cmd": "time", "seconds": 0.4}              median ms of back-to-back runs
+    {"cmd": "outputs", "file": FILE.npz}
+    {"cmd": "quit"}
+"""
+import json
+import os
+import resource
+import sys
+import time
+
+import numpy as np
+
+
+def peak_kib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+class Wootz:
+    def __init__(self, model, plan, threads):
+        import wootz as trt
+
+        self.trt = trt
+        self.ready()
+        trt.set_thread_pool(threads)
+        start = time.perf_counter()
+        self.logger = trt.Logger(trt.Logger.ERROR)
+        self.runtime = trt.Runtime(self.logger)
+        self.engine = trt.load_engine(self.runtime, plan)
+        self.context = self.engine.create_execution_context()
+        self.load_ms = (time.perf_counter() - start) * 1e3
+
+    def ready(self):
+        self.base_kib = peak_kib()
+
+    def feed(self, inputs):
+        self.inputs = inputs
+        self.result = self.trt.infer(self.context, inputs)  # sets shapes and addresses, which stay
+
+    def run(self):
+        self.context.execute_async_v3(0)
+
+    def outputs(self):
+        return self.trt.infer(self.context, self.inputs)
+
+
+class Ort:
+    def __init__(self, model, plan, threads):
+        import onnxruntime as ort
+
+        self.base_kib = peak_kib()
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.log_severity_level = 4
+        start = time.perf_counter()
+        self.session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self.load_ms = (time.perf_counter() - start) * 1e3
+
+    def feed(self, inputs):
+        self.inputs = inputs
+        self.run()
+
+    def run(self):
+        self.last = self.session.run(None, self.inputs)
+
+    def outputs(self):
+        return dict(zip([o.name for o in self.session.get_outputs()], self.session.run(None, self.inputs)))
+
+
+class OpenVino:
+    def __init__(self, model, plan, threads):
+        import openvino as ov
+
+        self.ov = ov
+        self.base_kib = peak_kib()
+        self.threads, self.model = threads, model
+        self.start = time.perf_counter()
+        self.core = ov.Core()
+        self.network = self.core.read_model(model)
+        self.load_ms = None
+
+    def feed(self, inputs):
+        self.inputs = inputs
+        self.network.reshape({name: list(a.shape) for name, a in inputs.items()})
+        compiled = self.core.compile_model(self.network, "CPU", {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": self.threads,
+                                                                 "INFERENCE_PRECISION_HINT": "f32"})
+        self.load_ms = (time.perf_counter() - self.start) * 1e3
+        self.names = [o.get_any_name() for o in compiled.outputs]
+        self.request = compiled.create_infer_request()
+        for name, array in inputs.items():
+            self.request.set_tensor(name, self.ov.Tensor(array, shared_memory=True))
+        self.run()
+
+    def run(self):
+        self.request.infer()
+
+    def outputs(self):
+        self.run()
+        return {n: self.request.get_output_tensor(i).data.copy() for i, n in enumerate(self.names)}
+
+
+RUNTIMES = {"wootz": Wootz, "ort": Ort, "openvino": OpenVino}
+
+
+def main():
+    runtime = None
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints must not mix with the answers
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            answer = {}
+            if command["cmd"] == "load":
+                runtime = RUNTIMES[command["runtime"]](command["model"], command.get("plan"), command["threads"])
+                answer["load_ms"] = runtime.load_ms
+            elif command["cmd"] == "feed":
+                runtime.feed(dict(np.load(command["inputs"])))
+                answer["load_ms"] = runtime.load_ms
+            elif command["cmd"] == "time":
+                times, stop = [], time.perf_counter() + command["seconds"]
+                while time.perf_counter() < stop or len(times) < 3:
+                    start = time.perf_counter()
+                    runtime.run()
+                    times.append(time.perf_counter() - start)
+                answer["ms"] = float(np.median(times)) * 1e3
+            elif command["cmd"] == "outputs":
+                np.savez(command["file"], **{str(i): a for i, a in enumerate(runtime.outputs().values())})
+            elif command["cmd"] == "quit":
+                break
+            if runtime is not None:
+                answer["rss_mib"] = (peak_kib() - runtime.base_kib) / 1024
+        except Exception as error:  # the driver shows it and goes on with the others
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main()

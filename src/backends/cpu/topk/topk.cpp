@@ -1,0 +1,215 @@
+// Family topk: the k largest or smallest of each line with their indices, and argmax / argmin. Elements are compared by
+// integer keys in the order of their values (-0 = 0, NaN above all numbers), so one code serves every type.
+#include <algorithm>
+#include <bit>
+
+#include "backends/cpu/function_kernel.h"
+#include "base/half.h"
+
+namespace wootz::cpu {
+namespace {
+
+constexpr uint64_t kNanKey = UINT64_MAX;
+
+uint64_t key_of(double v) {
+  if (v != v) return kNanKey;
+  const auto bits = std::bit_cast<uint64_t>(v + 0.0);
+  return bits >> 63 != 0 ? ~bits : bits | uint64_t{1} << 63;
+}
+uint64_t key_of(float v) { return key_of(static_cast<double>(v)); }
+template <class T>
+uint64_t key_of(T v) {
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<uint64_t>(static_cast<int64_t>(v)) ^ uint64_t { 1 } << 63;
+  else
+    return v;
+}
+
+// Keys of n elements that are `stride` apart.
+using KeyFn = void (*)(const void* data, int64_t at, int64_t stride, int64_t n, uint64_t* keys);
+template <class T, class Get>
+void keys_by(const void* data, int64_t at, int64_t stride, int64_t n, uint64_t* keys, Get get) {
+  const T* p = static_cast<const T*>(data) + at;
+  for (int64_t i = 0; i < n; ++i) keys[i] = key_of(get(p[i * stride]));
+}
+template <class T>
+void keys_plain(const void* data, int64_t at, int64_t stride, int64_t n, uint64_t* keys) {
+  keys_by<T>(data, at, stride, n, keys, [](T v) { return v; });
+}
+KeyFn find_keys(DType type) {
+  switch (type) {
+    case DType::kF32: return keys_plain<float>;
+    case DType::kF64: return keys_plain<double>;
+    case DType::kF16:
+      return [](const void* d, int64_t at, int64_t s, int64_t n, uint64_t* k) {
+        keys_by<uint16_t>(d, at, s, n, k, f16_to_f32);
+      };
+    case DType::kBF16:
+      return [](const void* d, int64_t at, int64_t s, int64_t n, uint64_t* k) {
+        keys_by<uint16_t>(d, at, s, n, k, bf16_to_f32);
+      };
+    case DType::kI8: return keys_plain<int8_t>;
+    case DType::kU8:
+    case DType::kBool: return keys_plain<uint8_t>;
+    case DType::kI16: return keys_plain<int16_t>;
+    case DType::kU16: return keys_plain<uint16_t>;
+    case DType::kI32: return keys_plain<int32_t>;
+    case DType::kU32: return keys_plain<uint32_t>;
+    case DType::kI64: return keys_plain<int64_t>;
+    case DType::kU64: return keys_plain<uint64_t>;
+    default: return nullptr;
+  }
+}
+
+struct Lines {
+  int64_t outer = 1, length = 1, inner = 1;
+};
+Result<Lines> lines_of(const Problem& p, const Dims& x) {
+  const int64_t axis = p.get_int("axis", -1);
+  if (axis < 0 || axis >= x.rank()) return invalid_argument("topk: axis {} of {}", axis, x.to_string());
+  Lines l;
+  for (int d = 0; d < x.rank(); ++d) (d < axis ? l.outer : d == axis ? l.length : l.inner) *= x[static_cast<size_t>(d)];
+  return l;
+}
+
+struct Entry {
+  uint64_t key;
+  int64_t index;
+};
+
+class TopKCall final : public Call {
+ public:
+  Lines l;
+  int64_t k = 0;
+  bool largest = true;
+  KeyFn keys = nullptr;
+  int64_t bytes = 1;
+  int slots = 1;
+
+  // Entries and keys of one line for each thread.
+  size_t workspace() const override { return static_cast<size_t>(slots) * slot_bytes(); }
+  Status run(const RunArgs& args) const override {
+    parallel_slots(l.outer * l.inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, l.length)), slots,
+                   [&](int slot, int64_t begin, int64_t end) {
+                     auto* memory = static_cast<char*>(args.workspace) + static_cast<size_t>(slot) * slot_bytes();
+                     for (int64_t i = begin; i < end; ++i) line(args, i, reinterpret_cast<Entry*>(memory));
+                   });
+    return {};
+  }
+
+ private:
+  size_t slot_bytes() const { return static_cast<size_t>(l.length) * (sizeof(Entry) + sizeof(uint64_t)); }
+  void line(const RunArgs& args, int64_t i, Entry* entries) const {
+    auto* key = reinterpret_cast<uint64_t*>(entries + l.length);
+    const int64_t o = i / l.inner, at = o * l.length * l.inner + i % l.inner;
+    keys(args.inputs[0], at, l.inner, l.length, key);
+    for (int64_t e = 0; e < l.length; ++e) entries[e] = {largest ? ~key[e] : key[e], e};
+    const auto before = [](const Entry& a, const Entry& b) {
+      return a.key != b.key ? a.key < b.key : a.index < b.index;
+    };
+    std::partial_sort(entries, entries + k, entries + l.length, before);
+    const char* x = static_cast<const char*>(args.inputs[0]);
+    for (int64_t e = 0; e < k; ++e) {
+      const int64_t to = (o * k + e) * l.inner + i % l.inner;
+      if (args.outputs[0] != nullptr)
+        std::memcpy(static_cast<char*>(args.outputs[0]) + to * bytes, x + (at + entries[e].index * l.inner) * bytes,
+                    static_cast<size_t>(bytes));
+      if (args.outputs[1] != nullptr) static_cast<int64_t*>(args.outputs[1])[to] = entries[e].index;
+    }
+  }
+};
+
+Result<std::unique_ptr<Call>> bind_topk(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+  auto call = std::make_unique<TopKCall>();
+  WOOTZ_ASSIGN_OR_RETURN(call->l, lines_of(p, args.inputs[0]));
+  const Dims &y = args.outputs[0], &indices = args.outputs[1];
+  const auto axis = static_cast<size_t>(p.get_int("axis"));
+  Dims want = args.inputs[0];
+  if (y.rank() == want.rank()) want[axis] = y[axis];
+  if (!(y == want) || !(indices == want) || want[axis] > call->l.length)
+    return invalid_argument("topk of {} gives {} and {}", args.inputs[0].to_string(), y.to_string(),
+                            indices.to_string());
+  call->k = want[axis];
+  call->largest = p.get_int("largest", 1) != 0;
+  call->keys = find_keys(p.inputs[0].dtype);
+  call->bytes = dtype_bits(p.inputs[0].dtype) / 8;
+  call->slots = options.threads;
+  return std::unique_ptr<Call>(std::move(call));
+}
+
+class ArgCall final : public Call {
+ public:
+  Lines l;
+  bool max = true, last = false, floats = false;
+  KeyFn keys = nullptr;
+
+  Status run(const RunArgs& args) const override {
+    parallel_for(l.outer * l.inner, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, l.length)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i)
+                     static_cast<int64_t*>(args.outputs[0])[i] = line(args.inputs[0], i);
+                 });
+    return {};
+  }
+
+ private:
+  int64_t line(const void* x, int64_t i) const {
+    constexpr int64_t kChunk = 512;
+    uint64_t key[kChunk];
+    const int64_t at = i / l.inner * l.length * l.inner + i % l.inner;
+    uint64_t best = 0;
+    int64_t where = 0;
+    for (int64_t e = 0; e < l.length; e += kChunk) {
+      const int64_t n = std::min(kChunk, l.length - e);
+      keys(x, at + e * l.inner, l.inner, n, key);
+      for (int64_t j = 0; j < n; ++j) {
+        const uint64_t v = max || (floats && key[j] == kNanKey) ? key[j] : ~key[j];  // NaN is the extreme either way
+        if (v > best || (e + j == 0) || (last && v == best)) best = v, where = e + j;
+      }
+    }
+    return where;
+  }
+};
+
+Result<std::unique_ptr<Call>> bind_arg(const Problem& p, const KernelOptions&, const BindArgs& args) {
+  auto call = std::make_unique<ArgCall>();
+  WOOTZ_ASSIGN_OR_RETURN(call->l, lines_of(p, args.inputs[0]));
+  if (args.outputs[0].volume() != call->l.outer * call->l.inner ||
+      (call->l.length == 0 && args.outputs[0].volume() > 0))
+    return invalid_argument("{} of {} gives {}", p.get_string("kind"), args.inputs[0].to_string(),
+                            args.outputs[0].to_string());
+  call->max = p.get_string("kind") == "argmax";
+  call->last = p.get_int("select_last") != 0;
+  call->floats = is_float(p.inputs[0].dtype);
+  call->keys = find_keys(p.inputs[0].dtype);
+  return std::unique_ptr<Call>(std::move(call));
+}
+
+Status applies_common(const Problem& p, size_t outputs) {
+  WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, outputs));
+  WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
+  if (find_keys(p.inputs[0].dtype) == nullptr) return unsupported("topk of {}", dtype_name(p.inputs[0].dtype));
+  if (p.outputs.back().dtype != DType::kI64)
+    return unsupported("topk with indices of {}", dtype_name(p.outputs.back().dtype));
+  return {};
+}
+Status applies_topk(const Problem& p) {
+  if (p.get_string("kind") != "topk") return unsupported("kind '{}'", p.get_string("kind"));
+  WOOTZ_RETURN_IF_ERROR(applies_common(p, 2));
+  if (p.outputs[0].dtype != p.inputs[0].dtype)
+    return invalid_argument("topk of {} gives {}", dtype_name(p.inputs[0].dtype), dtype_name(p.outputs[0].dtype));
+  return try_bind(bind_topk, p);
+}
+Status applies_arg(const Problem& p) {
+  const std::string kind = p.get_string("kind");
+  if (kind != "argmax" && kind != "argmin") return unsupported("kind '{}'", kind);
+  WOOTZ_RETURN_IF_ERROR(applies_common(p, 1));
+  return try_bind(bind_arg, p);
+}
+
+}  // namespace
+
+const KernelEntry topk_any_lines{Family::kTopK, kSchemeLinear, applies_topk, make_function_kernel<bind_topk>};
+const KernelEntry argreduce_any_lines{Family::kTopK, kSchemeLinear, applies_arg, make_function_kernel<bind_arg>};
+
+}  // namespace wootz::cpu
