@@ -57,7 +57,8 @@ Result<Shape> Importer::read_shape(const ::onnx::TensorShapeProto& proto, const 
       shape.emplace_back(dim.dim_value());
       continue;
     }
-    const bool shared = shared_names && dim.has_dim_param() && !dim.dim_param().empty();
+    // "?" is what exporters write for an extent they know nothing of: two of them need not be equal.
+    const bool shared = shared_names && dim.has_dim_param() && !dim.dim_param().empty() && dim.dim_param() != "?";
     std::string name = shared ? dim.dim_param() : fmt::format("{}_dim{}", value.name(), i);
     if (shared) {
       const auto it = dim_params_.find(name);
@@ -124,7 +125,7 @@ void Importer::bind_constant_inputs(const ::onnx::GraphProto& proto, Scope& scop
         const int64_t extent = tensor.dims()[static_cast<size_t>(i)];
         if (shape.dim(i).has_dim_value())
           fits = shape.dim(i).dim_value() == extent || shape.dim(i).dim_value() == -1;
-        else if (!shape.dim(i).dim_param().empty())
+        else if (!shape.dim(i).dim_param().empty() && shape.dim(i).dim_param() != "?")
           dim_params_.emplace(shape.dim(i).dim_param(), Dim(extent));
       }
       if (!fits)
