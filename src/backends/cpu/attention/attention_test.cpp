@@ -1,0 +1,155 @@
+#include <cmath>
+
+#include "backends/cpu/attention/tile.h"
+#include "backends/cpu/testing/kernel_runner.h"
+#include "base/tolerance.h"
+
+namespace wootz::cpu {
+namespace {
+
+struct Case {
+  int64_t batch, heads, kv_heads, queries, keys, size, v_size;
+  bool causal = false, transposed = false;
+  double cap = 0;
+  Dims mask;
+  DType mask_type = DType::kF32;
+};
+
+HostTensor oracle(const Case& c, const std::vector<HostTensor>& in, double scale) {
+  HostTensor y = HostTensor::allocate(DType::kF64, {c.batch, c.heads, c.queries, c.v_size}).value();
+  const Dims scores{c.batch, c.heads, c.queries, c.keys};
+  const Dims ms = in.size() > 3 ? broadcast_strides(in[3].dims(), scores) : Dims::filled(4, 0);
+  std::vector<double> s(static_cast<size_t>(c.keys));
+  for (int64_t b = 0; b < c.batch; ++b)
+    for (int64_t h = 0; h < c.heads; ++h)
+      for (int64_t i = 0; i < c.queries; ++i) {
+        const int64_t kv = b * c.kv_heads + h / (c.heads / c.kv_heads),
+                      q = ((b * c.heads + h) * c.queries + i) * c.size;
+        double top = -INFINITY, sum = 0;
+        for (int64_t t = 0; t < c.keys; ++t) {
+          double v = 0;
+          for (int64_t d = 0; d < c.size; ++d)
+            v += in[0].get_f64(q + d) *
+                 in[1].get_f64(c.transposed ? (kv * c.size + d) * c.keys + t : (kv * c.keys + t) * c.size + d);
+          v *= scale;
+          if (c.cap > 0) v = c.cap * std::tanh(v / c.cap);
+          if (in.size() > 3) {
+            const int64_t at = b * ms[0] + h * ms[1] + i * ms[2] + t * ms[3];
+            if (in[3].dtype() == DType::kBool)
+              v = in[3].get_i64(at) != 0 ? v : -INFINITY;
+            else
+              v = std::isinf(in[3].get_f64(at)) ? -INFINITY : v + in[3].get_f64(at);
+          }
+          if (c.causal && t > i) v = -INFINITY;
+          s[static_cast<size_t>(t)] = v;
+          top = std::isnan(v) || v > top ? v : top;
+        }
+        for (double& v : s) sum += v = top == -INFINITY ? 0 : std::exp(v - top);
+        for (int64_t d = 0; d < c.v_size; ++d) {
+          double v = 0;
+          for (int64_t t = 0; t < c.keys; ++t)
+            v += s[static_cast<size_t>(t)] * in[2].get_f64((kv * c.keys + t) * c.v_size + d);
+          y.set_f64(((b * c.heads + h) * c.queries + i) * c.v_size + d, sum == 0 ? 0 : v / sum);
+        }
+      }
+  return y;
+}
+
+void check_attention(const Case& c, DType type, bool epilogue, std::mt19937_64& rng, bool poison = false) {
+  std::vector<HostTensor> in = {
+      rig::random_tensor(rng, type, {c.batch, c.heads, c.queries, c.size}, -1, 1),
+      rig::random_tensor(
+          rng, type,
+          c.transposed ? Dims{c.batch, c.kv_heads, c.size, c.keys} : Dims{c.batch, c.kv_heads, c.keys, c.size}, -1, 1),
+      rig::random_tensor(rng, type, {c.batch, c.kv_heads, c.keys, c.v_size}, -1, 1)};
+  if (poison) in[0].as_mutable<float>()[static_cast<size_t>(c.size)] = NAN;
+  if (!c.mask.empty()) {
+    in.push_back(rig::random_tensor(rng, c.mask_type, c.mask, -3, 3));
+    if (is_float(c.mask_type))
+      for (int64_t i = 0; i < in[3].volume(); i += 3) in[3].set_f64(i, -INFINITY);
+    if (c.mask[2] > 1)  // one row that sees nothing
+      for (int64_t t = 0; t < c.mask[3]; ++t) in[3].set_f64(t, is_float(c.mask_type) ? -INFINITY : 0);
+  }
+  const double scale = 2 / std::sqrt(static_cast<double>(c.size));
+  HostTensor want = oracle(c, in, scale);
+  Problem p;
+  p.family = Family::kAttention;
+  p.num_main = static_cast<int>(in.size());
+  p.params = {{"scale", scale},
+              {"causal", int64_t{c.causal}},
+              {"softcap", c.cap},
+              {"has_mask", int64_t{in.size() > 3}},
+              {"k_transposed", int64_t{c.transposed}}};
+  DType out = type;
+  p.acc_dtype = type;
+  if (epilogue) {
+    out = DType::kF32;
+    p.epilogue = rig::test_epilogue(type, out);
+    in.push_back(rig::random_tensor(rng, DType::kF32, want.dims(), -1, 1));
+    want = rig::apply_epilogue(p.epilogue, want, {in.back()});
+  } else {
+    want = rig::converted(want, out);
+  }
+  for (const HostTensor& t : in) p.inputs.push_back(rig::desc_of(t));
+  p.outputs = {rig::desc(out, want.dims())};
+  SCOPED_TRACE(p.key());
+  rig::check(p, in, {want}, {.tolerance = 2 * tolerance_for(out, c.keys), .misaligned = c.causal});
+}
+
+TEST(Attention, ShapesMasksAndTypes) {
+  std::mt19937_64 rng(rig::seed());
+  const Case cases[] = {{1, 2, 2, 5, 7, 16, 16},
+                        {2, 4, 2, 50, 50, 32, 24, true},
+                        {1, 3, 1, 1, 300, 64, 64},
+                        {1, 2, 2, 100, 260, 20, 33},
+                        {2, 2, 1, 49, 130, 64, 64, false, true},
+                        {1, 2, 2, 3, 40, 17, 5, true},
+                        {1, 2, 2, 60, 60, 8, 8, true, true, 1.5},
+                        {2, 2, 2, 9, 140, 16, 16, false, false, 0, {2, 1, 1, 140}},
+                        {2, 3, 3, 50, 70, 16, 16, false, false, 0, {1, 1, 50, 70}, DType::kBool},
+                        {2, 3, 3, 10, 20, 16, 16, false, false, 2, {2, 3, 10, 20}, DType::kF16},
+                        {2, 2, 2, 10, 20, 16, 16, true, false, 0, {1, 1, 10, 1}, DType::kBool},
+                        {1, 1, 1, 2, 1, 1, 1}};
+  for (const Case& c : cases)
+    for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+      check_attention(c, type, false, rng);
+      check_attention(c, type, true, rng);
+    }
+}
+
+TEST(Attention, EmptyAndNaN) {
+  std::mt19937_64 rng(rig::seed());
+  check_attention({0, 2, 2, 5, 7, 8, 8}, DType::kF32, false, rng);
+  check_attention({1, 2, 2, 0, 7, 8, 8}, DType::kF32, false, rng);
+  check_attention({1, 2, 2, 5, 0, 8, 8}, DType::kF32, false, rng);
+  check_attention({1, 2, 2, 5, 7, 8, 0}, DType::kF32, false, rng);
+  check_attention({1, 2, 2, 6, 300, 8, 8}, DType::kF32, false, rng, true);
+  check_attention({1, 2, 2, 2, 300, 8, 8, true}, DType::kF32, false, rng, true);
+}
+
+TEST(Tile, ProductsOfAllSizes) {
+  std::mt19937_64 rng(rig::seed());
+  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    if (isa > cpu_info().best()) continue;
+    for (int round = 0; round < 60; ++round) {
+      const auto m = static_cast<int64_t>(rng() % 30 + 1), n = static_cast<int64_t>(rng() % 70 + 1),
+                 k = static_cast<int64_t>(rng() % 40);
+      const HostTensor a = rig::random_tensor(rng, DType::kF32, {m, k + 3}),
+                       b = rig::random_tensor(rng, DType::kF32, {k + 1, n + 5});
+      HostTensor c = rig::random_tensor(rng, DType::kF32, {m, n + 2});
+      const HostTensor before = rig::converted(c, DType::kF32);
+      const bool accumulate = rng() % 2;
+      tile_ops(isa).multiply(a.as<float>().data(), k + 3, b.as<float>().data(), n + 5, c.as_mutable<float>().data(),
+                             n + 2, m, n, k, accumulate);
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n + 2; ++j) {
+          double want = j >= n || accumulate ? before.get_f64(i * (n + 2) + j) : 0;
+          for (int64_t p = 0; p < k && j < n; ++p) want += a.get_f64(i * (k + 3) + p) * b.get_f64(p * (n + 5) + j);
+          ASSERT_NEAR(c.get_f64(i * (n + 2) + j), want, 1e-3) << m << "x" << n << "x" << k << " seed " << rig::seed();
+        }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wootz::cpu
