@@ -60,12 +60,9 @@ Result<std::vector<std::string>> components(const std::string& path) {
 
 std::string reason(int error) {
   switch (error) {
-    case ELOOP:
-      return "it is, or passes, a symbolic link";
-    case EXDEV:
-      return "it leaves the model's folder";
-    default:
-      return std::strerror(error);
+    case ELOOP: return "it is, or passes, a symbolic link";
+    case EXDEV: return "it leaves the model's folder";
+    default: return std::strerror(error);
   }
 }
 

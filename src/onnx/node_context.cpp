@@ -15,24 +15,15 @@ using ::onnx::AttributeProto;
 bool has_type(const AttributeProto& a, int type) {
   if (a.type() != AttributeProto::UNDEFINED) return a.type() == type;
   switch (type) {
-    case AttributeProto::INT:
-      return a.has_i();
-    case AttributeProto::FLOAT:
-      return a.has_f();
-    case AttributeProto::STRING:
-      return a.has_s();
-    case AttributeProto::TENSOR:
-      return a.has_t();
-    case AttributeProto::GRAPH:
-      return a.has_g();
-    case AttributeProto::INTS:
-      return a.ints_size() > 0;
-    case AttributeProto::FLOATS:
-      return a.floats_size() > 0;
-    case AttributeProto::STRINGS:
-      return a.strings_size() > 0;
-    default:
-      return false;
+    case AttributeProto::INT: return a.has_i();
+    case AttributeProto::FLOAT: return a.has_f();
+    case AttributeProto::STRING: return a.has_s();
+    case AttributeProto::TENSOR: return a.has_t();
+    case AttributeProto::GRAPH: return a.has_g();
+    case AttributeProto::INTS: return a.ints_size() > 0;
+    case AttributeProto::FLOATS: return a.floats_size() > 0;
+    case AttributeProto::STRINGS: return a.strings_size() > 0;
+    default: return false;
   }
 }
 

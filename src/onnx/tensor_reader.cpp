@@ -75,33 +75,23 @@ struct TypedField {
 
 TypedField typed_field(const TensorProto& t, DType dtype) {
   switch (dtype) {
-    case DType::kF32:
-      return {"float_data", t.float_data_size()};
-    case DType::kF64:
-      return {"double_data", t.double_data_size()};
-    case DType::kI64:
-      return {"int64_data", t.int64_data_size()};
+    case DType::kF32: return {"float_data", t.float_data_size()};
+    case DType::kF64: return {"double_data", t.double_data_size()};
+    case DType::kI64: return {"int64_data", t.int64_data_size()};
     case DType::kU64:
-    case DType::kU32:
-      return {"uint64_data", t.uint64_data_size()};
-    default:
-      return {"int32_data", t.int32_data_size()};
+    case DType::kU32: return {"uint64_data", t.uint64_data_size()};
+    default: return {"int32_data", t.int32_data_size()};
   }
 }
 
 // The field of the type, whose size was checked, into the tensor.
 Status read_typed(const TensorProto& t, HostTensor& out) {
   switch (out.dtype()) {
-    case DType::kF32:
-      return same<float>(t.float_data(), out);
-    case DType::kF64:
-      return same<double>(t.double_data(), out);
-    case DType::kI64:
-      return same<int64_t>(t.int64_data(), out);
-    case DType::kU64:
-      return same<uint64_t>(t.uint64_data(), out);
-    case DType::kI32:
-      return same<int32_t>(t.int32_data(), out);
+    case DType::kF32: return same<float>(t.float_data(), out);
+    case DType::kF64: return same<double>(t.double_data(), out);
+    case DType::kI64: return same<int64_t>(t.int64_data(), out);
+    case DType::kU64: return same<uint64_t>(t.uint64_data(), out);
+    case DType::kI32: return same<int32_t>(t.int32_data(), out);
     case DType::kU32:
       for (int i = 0; i < t.uint64_data_size(); ++i) {
         if (t.uint64_data(i) > std::numeric_limits<uint32_t>::max())

@@ -37,12 +37,9 @@ enum class Bake { kNone, kShapeLike, kSmall };
 
 bool baked(Bake bake, const HostTensor& tensor) {
   switch (bake) {
-    case Bake::kNone:
-      return false;
-    case Bake::kShapeLike:
-      return is_integer(tensor.dtype()) && tensor.rank() <= 1 && tensor.volume() <= 64;
-    case Bake::kSmall:
-      return tensor.rank() <= 1 && tensor.volume() <= 64;
+    case Bake::kNone: return false;
+    case Bake::kShapeLike: return is_integer(tensor.dtype()) && tensor.rank() <= 1 && tensor.volume() <= 64;
+    case Bake::kSmall: return tensor.rank() <= 1 && tensor.volume() <= 64;
   }
   return false;
 }

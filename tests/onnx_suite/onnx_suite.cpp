@@ -138,14 +138,10 @@ Outcome run_apart(const Case& test, const std::string& root) {
 
 const char* verdict_name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kPassed:
-      return "passed";
-    case Verdict::kPassedAsConstants:
-      return "passed (C)";
-    case Verdict::kFailed:
-      return "FAILED";
-    case Verdict::kUnsupported:
-      return "unsupported";
+    case Verdict::kPassed: return "passed";
+    case Verdict::kPassedAsConstants: return "passed (C)";
+    case Verdict::kFailed: return "FAILED";
+    case Verdict::kUnsupported: return "unsupported";
   }
   return "?";
 }
