@@ -1,0 +1,88 @@
+"""Writes docs/supported-ops.md from the import tables of src/ops.
+
+    .venv/bin/python tools/docs/supported_ops.py [--check]
+
+--check writes nothing and exits 1 when the page differs. The list of ops that ONNX has and Wootz does not comes from the
+installed `onnx` package; without it that part is left as it is not known.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/supported-ops.md"
+# {"Softmax", 13, import_axis} or {"FlexAttention", 1, import_flex_attention, "ai.onnx.preview"}
+ENTRY = re.compile(r'\{\s*"(\w+)",\s*(\d+),\s*[\w:]+\s*(?:,\s*"([\w.]*)"\s*)?\}')
+TABLE = re.compile(r"OnnxImport\s+\w+\[\]\s*=\s*\{(.*?)\};", re.S)
+HEAD = """# Supported ONNX operators
+
+Written by `tools/docs/supported_ops.py` from the tables in `src/ops`; do not edit.
+
+"From opset" gives the opset versions at which the import changes: `1, 13` means that opsets 1 to 12 are read one way and
+13 and later another. Every operator runs on every backend: where a backend has no kernel of its own for it, the plain
+reference implementation computes it. Beyond `ai.onnx` the domain is named.
+
+"""
+
+
+def tables(root: pathlib.Path) -> dict[str, dict[tuple[str, str], set[int]]]:
+    """Room -> (domain, op) -> opset versions."""
+    rooms: dict[str, dict[tuple[str, str], set[int]]] = {}
+    for file in sorted((root / "src/ops").glob("*/*.cpp")):
+        for table in TABLE.findall(file.read_text()):
+            entries = ENTRY.findall(table)
+            if len(entries) != table.count('{"'):
+                sys.exit(f"{file.relative_to(root)}: a table line that is not {{\"Op\", version, function[, domain]}}")
+            for op, version, domain in entries:
+                rooms.setdefault(file.parent.name, {}).setdefault((domain, op), set()).add(int(version))
+    return rooms
+
+
+def missing(served: set[tuple[str, str]]) -> list[str] | None:
+    """Ops of ai.onnx that no table serves; None when the `onnx` package is not there to ask."""
+    try:
+        import onnx.defs
+    except ImportError:
+        return None
+    names = {s.name for s in onnx.defs.get_all_schemas() if s.domain == "" and not s.deprecated}
+    return sorted(name for name in names if ("", name) not in served)
+
+
+def page(root: pathlib.Path) -> str:
+    ops: dict[tuple[str, str], tuple[set[int], set[str]]] = {}
+    for room, entries in tables(root).items():
+        for key, versions in entries.items():
+            known = ops.setdefault(key, (set(), set()))
+            known[0].update(versions)
+            known[1].add(room)
+    lines = ["| operator | domain | from opset | room in `src/ops` |", "| --- | --- | --- | --- |"]
+    for (domain, op), (versions, rooms) in sorted(ops.items(), key=lambda item: (item[0][1].lower(), item[0][0])):
+        lines.append(f"| {op} | {domain} | {', '.join(map(str, sorted(versions)))} | {', '.join(sorted(rooms))} |")
+    text = HEAD + f"{len(ops)} operators.\n\n" + "\n".join(lines) + "\n"
+    left = missing(set(ops))
+    if left:
+        text += ("\n## Not supported\n\nOperators of `ai.onnx` without an import. A model that has one is refused, with the names of all "
+                 "such nodes.\n\n" + ", ".join(left) + ".\n")
+    return text
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page differs")
+    check = options.parse_args().check
+    text = page(ROOT)
+    if check:
+        current = PAGE.read_text() if PAGE.is_file() else ""
+        if current != text:
+            print(f"{PAGE.relative_to(ROOT)} is old: run tools/docs/supported_ops.py")
+            return 1
+        return 0
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
