@@ -1,5 +1,8 @@
 #include "ops/interpreter.h"
 
+#include <new>
+#include <stdexcept>
+
 #include "ops/infer.h"
 #include "ops/pointwise.h"
 
@@ -24,10 +27,19 @@ Result<std::vector<HostTensor>> run_main(const Node& node, const std::vector<con
     HostTensor tensor = HostTensor::wrap(type.dtype, Dims{0}, nullptr, nullptr);  // dtype for allocate()
     if (type.dims) {
       WOOTZ_ASSIGN_OR_RETURN(tensor, HostTensor::allocate(type.dtype, *type.dims));
+    } else if (!def.traits.data_dependent) {
+      return make_error(Code::kResourceExhausted, "an extent of output {} does not fit into 64 bits",
+                        ctx.outputs.size());
     }
     ctx.outputs.push_back(std::move(tensor));
   }
-  WOOTZ_RETURN_IF_ERROR(def.reference(ctx));
+  try {  // references keep their buffers in containers
+    WOOTZ_RETURN_IF_ERROR(def.reference(ctx));
+  } catch (const std::bad_alloc&) {
+    return make_error(Code::kResourceExhausted, "no memory for the reference's buffers");
+  } catch (const std::length_error&) {
+    return make_error(Code::kResourceExhausted, "the reference's buffers are larger than memory can be");
+  }
   return std::move(ctx.outputs);
 }
 

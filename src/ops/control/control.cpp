@@ -82,6 +82,24 @@ Status reference_if(EvalContext& ctx) {
   return {};
 }
 
+// Whether the condition is true at first and cannot change.
+bool never_stops(const Graph& body, const InferContext& ctx) {
+  const Value *next = body.outputs()[0], *condition = body.inputs()[1];
+  const auto is_true = [](const HostTensor& t) { return t.volume() == 1 && t.get_i64(0) != 0; };
+  const Node* producer = next->producer();
+  const bool goes_on = next == condition || (next->is_constant() && is_true(next->constant())) ||
+                       (producer != nullptr && producer->is("Identity") && producer->input(0) == condition);
+  return goes_on && (!ctx.has(1) || (ctx.constant(1) != nullptr && is_true(*ctx.constant(1))));
+}
+
+// How often the body runs, when the condition cannot end it and the trip count is an expression.
+std::optional<Dim> loop_trips(const Graph& body, const InferContext& ctx) {
+  if (!ctx.has(0) || !never_stops(body, ctx)) return std::nullopt;
+  const auto count = ctx.dims_value(0);
+  if (!count || count->size() != 1) return std::nullopt;
+  return dim_max((*count)[0], Dim(0));
+}
+
 // Inputs: trip count or nothing, condition or nothing, `states` initial states, what the body reads.
 // Body: (iteration, condition, states..., captured...) -> (condition, states..., one element per scan output).
 Status infer_loop(InferContext& ctx) {
@@ -107,6 +125,8 @@ Status infer_loop(InferContext& ctx) {
       shape.push_back(in->shape()[i] == out->shape()[i] ? initial[i] : ctx.data_dependent(s, static_cast<int>(i)));
     ctx.set_output(s, in->dtype(), std::move(shape));
   }
+  if (!ctx.has(0) && never_stops(*body, ctx))
+    return ctx.fail("no trip count, and the condition is always true: it never ends");
   const std::optional<Dim> trips = loop_trips(*body, ctx);
   for (int o = static_cast<int>(states); o < ctx.node().num_outputs(); ++o) {
     const Value* element = body->outputs()[static_cast<size_t>(o) + 1];
@@ -169,19 +189,6 @@ const OpDef kLoop{.name = "Loop",
                   .traits = {.data_dependent = true}};
 
 }  // namespace
-
-std::optional<Dim> loop_trips(const Graph& body, const InferContext& ctx) {
-  const Value *next = body.outputs()[0], *condition = body.inputs()[1];
-  const auto is_true = [](const HostTensor& t) { return t.volume() == 1 && t.get_i64(0) != 0; };
-  const bool starts = !ctx.has(1) || (ctx.constant(1) != nullptr && is_true(*ctx.constant(1)));
-  const bool goes_on =
-      next == condition || (next->is_constant() && is_true(next->constant())) ||
-      (next->producer() != nullptr && next->producer()->is("Identity") && next->producer()->input(0) == condition);
-  if (!starts || !goes_on || !ctx.has(0)) return std::nullopt;
-  const auto count = ctx.dims_value(0);
-  if (!count || count->size() != 1) return std::nullopt;
-  return dim_max((*count)[0], Dim(0));
-}
 
 Result<HostTensor> take_element(const HostTensor& tensor, int axis, int64_t index) {
   if (dtype_bits(tensor.dtype()) % 8 != 0) return unsupported("elements of {} in a loop", dtype_name(tensor.dtype()));

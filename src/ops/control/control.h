@@ -1,14 +1,11 @@
 // What the control-flow ops share.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "ir/op_def.h"
 
 namespace wootz::ops {
-
-// How often a Loop's body runs, when the condition cannot end it and the trip count is an expression.
-std::optional<Dim> loop_trips(const Graph& body, const InferContext& ctx);
 
 // The slice at `index` along `axis`, without that axis.
 Result<HostTensor> take_element(const HostTensor& tensor, int axis, int64_t index);

@@ -34,6 +34,16 @@ TEST(Loop, EndsByCountOrCondition) {
   expect_tensor(run(i64({}, {-4}), {}, 1, 1), f32({0}, {}));
 }
 
+TEST(Loop, RefusesToRunForEver) {
+  auto body = std::make_shared<Graph>("body");
+  body->add_input("trip", DType::kI64, {});
+  Value* going = body->add_input("going", DType::kBool, {});
+  body->mark_output(body->add_node(op("Identity"), "", {going}, {})->output());
+  ASSERT_TRUE(infer_graph(*body).ok());
+  EXPECT_FALSE(try_op("Loop", {{}, {}}, {{"body", body}, {"states", int64_t{0}}}, 0).ok());
+  EXPECT_TRUE(try_op("Loop", {i64({}, {5}), {}}, {{"body", body}, {"states", int64_t{0}}}, 0).ok());
+}
+
 TEST(Loop, RefusesStatesThatChangeType) {
   auto body = doubling();
   EXPECT_FALSE(try_op("Loop", {i64({}, {3}), {}, f32({1}, {1})}, {{"body", body}, {"states", int64_t{1}}}, 2).ok());

@@ -75,12 +75,12 @@ void taps_within(const WindowExtents& e, size_t a, int64_t o, int64_t low, int64
 }
 
 // Taps of a window that lie inside the padded extent: the divisor with count_include_pad.
-int64_t padded_taps(const WindowExtents& e, const std::array<int64_t, 3>& ends, const std::array<int64_t, 3>& out) {
-  int64_t count = 1;
+double padded_taps(const WindowExtents& e, const std::array<int64_t, 3>& ends, const std::array<int64_t, 3>& out) {
+  double count = 1;
   for (size_t a = 0; a < 3; ++a) {
     int64_t first = 0, last = 0;
     taps_within(e, a, out[a], -e.begins[a], e.in[a] + ends[a], &first, &last);
-    count *= std::max<int64_t>(0, last - first);
+    count *= static_cast<double>(std::max<int64_t>(0, last - first));
   }
   return count;
 }
@@ -148,8 +148,8 @@ Status reference_pool(EvalContext& ctx) {
               ctx.outputs[1].set_i64(static_cast<int64_t>(at), c * e.in_volume() + index);
             }
           } else if (kind == Kind::kAvg) {
-            const int64_t count = include_pad ? padded_taps(e, ends, out) : state.count;
-            result[at] = count == 0 ? 0 : state.value / static_cast<double>(count);
+            const double count = include_pad ? padded_taps(e, ends, out) : static_cast<double>(state.count);
+            result[at] = count == 0 ? 0 : state.value / count;
           } else {
             result[at] = p == 1 ? state.value : std::pow(state.value, 1 / p);
           }

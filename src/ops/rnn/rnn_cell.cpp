@@ -45,18 +45,25 @@ std::vector<std::string> split_lower(const std::string& text) {
   return parts;
 }
 
-// out[rows, n] = in[rows, k] * weights[n, k]^T
-std::vector<double> times_transposed(const double* in, int64_t rows, int64_t k, const double* weights, int64_t n) {
-  std::vector<double> turned(static_cast<size_t>(k * n)), out(static_cast<size_t>(rows * n), 0.0);
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < k; ++j) turned[static_cast<size_t>(j * n + i)] = weights[i * k + j];
-  matmul_accumulate(rows, n, k, in, turned.data(), out.data());
+// [rows, columns] to [columns, rows].
+std::vector<double> transposed(const double* in, int64_t rows, int64_t columns) {
+  std::vector<double> out(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) out[static_cast<size_t>(j * rows + i)] = in[i * columns + j];
+  return out;
+}
+
+// in[rows, k] * weights[k, n]
+std::vector<double> times(const double* in, int64_t rows, int64_t k, const std::vector<double>& weights, int64_t n) {
+  std::vector<double> out(static_cast<size_t>(rows * n), 0.0);
+  matmul_accumulate(rows, n, k, in, weights.data(), out.data());
   return out;
 }
 
 // State of one batch element at one step: the gates' sums from x (bias included) and from h.
 struct Cell {
   const RnnDirection& d;
+  std::vector<double> candidate_weights;  // GRU: the hidden gate's part of r, transposed
   double act(size_t which, double x) const {
     return d.activations[which](d.clip > 0 ? std::clamp(x, -d.clip, d.clip) : x);
   }
@@ -91,7 +98,7 @@ struct Cell {
       reset[static_cast<size_t>(j)] = act(0, from_x[n + j] + from_h[n + j] + bias_r(1, j));
       gated[static_cast<size_t>(j)] = reset[static_cast<size_t>(j)] * h[j];
     }
-    if (!d.linear_before_reset) candidate = times_transposed(gated.data(), 1, n, d.r + 2 * n * n, n);
+    if (!d.linear_before_reset) candidate = times(gated.data(), 1, n, candidate_weights, n);
     for (int64_t j = 0; j < n; ++j) {
       const double update = act(0, from_x[j] + from_h[j] + bias_r(0, j));
       const double recurrent = d.linear_before_reset
@@ -132,13 +139,17 @@ Result<std::vector<RnnActivation>> read_activations(const Node& node, RnnKind ki
 
 std::vector<double> run_direction(RnnDirection* d, const std::vector<double>& x) {
   const int64_t gates = d->kind == RnnKind::kLstm ? 4 : d->kind == RnnKind::kGru ? 3 : 1, width = gates * d->hidden;
-  std::vector<double> from_x = times_transposed(x.data(), d->steps * d->batch, d->inputs, d->w, width);
+  std::vector<double> from_x =
+      times(x.data(), d->steps * d->batch, d->inputs, transposed(d->w, width, d->inputs), width);
   if (d->b != nullptr)
     for (size_t i = 0; i < from_x.size(); ++i) from_x[i] += d->b[static_cast<int64_t>(i) % width];
   std::vector<double> y(static_cast<size_t>(d->steps * d->batch * d->hidden), 0.0);
-  const Cell cell{*d};
+  const std::vector<double> r = transposed(d->r, width, d->hidden);
+  const bool candidate = d->kind == RnnKind::kGru && !d->linear_before_reset;
+  const Cell cell{
+      *d, candidate ? transposed(d->r + 2 * d->hidden * d->hidden, d->hidden, d->hidden) : std::vector<double>()};
   for (int64_t t = 0; t < d->steps; ++t) {
-    const std::vector<double> from_h = times_transposed(d->h.data(), d->batch, d->hidden, d->r, width);
+    const std::vector<double> from_h = times(d->h.data(), d->batch, d->hidden, r, width);
     for (int64_t n = 0; n < d->batch; ++n) {
       const int64_t length = d->lengths[static_cast<size_t>(n)];
       if (t >= length) continue;

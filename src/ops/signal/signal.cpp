@@ -43,6 +43,16 @@ void transform(std::vector<Complex>& x, const std::vector<Complex>& w, size_t st
   x = std::move(result);
 }
 
+// Refuses lengths whose odd part makes the direct sums too long.
+Status check_cost(int64_t length, int64_t lines) {
+  constexpr double kMost = 1e11;
+  int64_t odd = length;
+  while (odd % 2 == 0) odd /= 2;
+  const double cost = static_cast<double>(lines) * static_cast<double>(length) * static_cast<double>(odd);
+  if (cost > kMost) return unsupported("{} transforms of length {}, whose odd part is {}", lines, length, odd);
+  return {};
+}
+
 struct DftForm {
   bool inverse = false, onesided = false;
   bool real_result() const { return inverse && onesided; }
@@ -92,6 +102,7 @@ Status reference_dft(EvalContext& ctx) {
   const std::vector<double> data = load_f64(x);
   std::vector<double> result(static_cast<size_t>(y.volume()));
   const int64_t inner = x.dims().strides()[at] / parts, outer = in == 0 ? 0 : x.volume() / (in * inner * parts);
+  WOOTZ_RETURN_IF_ERROR(check_cost(length, outer * inner));
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < inner; ++i) {
       std::vector<Complex> line(n);
@@ -159,11 +170,13 @@ Status reference_stft(EvalContext& ctx) {
   const int64_t batch = x.dims()[0], length = x.dims()[1], parts = x.rank() == 3 ? x.dims()[2] : 1;
   const int64_t step = ctx.in(1).get_i64(0), frames = y.dims()[1], bins = y.dims()[2];
   const int64_t frame = ctx.has(3) ? ctx.in(3).get_i64(0) : ctx.has(2) ? ctx.in(2).volume() : length;
-  const std::vector<double> data = load_f64(x), window = ctx.has(2)
-                                                             ? load_f64(ctx.in(2))
-                                                             : std::vector<double>(static_cast<size_t>(frame), 1.0);
+  const std::vector<double> data = load_f64(x);
+  const std::vector<double> window =
+      ctx.has(2) ? load_f64(ctx.in(2)) : std::vector<double>(static_cast<size_t>(frame), 1.0);
   if (static_cast<int64_t>(window.size()) != frame)
     return invalid_argument("a window of {} for frames of {}", window.size(), frame);
+  if (frame < 1 || frame > kLongest || frames < 0) return invalid_argument("frames of {}", frame);
+  WOOTZ_RETURN_IF_ERROR(check_cost(frame, batch * frames));
   const std::vector<Complex> w = roots(static_cast<size_t>(frame), -1);
   std::vector<double> result;
   result.reserve(static_cast<size_t>(y.volume()));
