@@ -30,8 +30,7 @@ nb::object typed(ILayer* layer, nb::handle owner) {
   if (layer == nullptr) return nb::none();
   switch (layer->getType()) {
 #define LAYER(type, Interface) \
-  case LayerType::type:        \
-    return wrap(static_cast<Interface*>(layer), owner);
+  case LayerType::type: return wrap(static_cast<Interface*>(layer), owner);
     LAYER(kCONVOLUTION, IConvolutionLayer)
     LAYER(kDECONVOLUTION, IDeconvolutionLayer)
     LAYER(kACTIVATION, IActivationLayer)
@@ -53,8 +52,7 @@ nb::object typed(ILayer* layer, nb::handle owner) {
     LAYER(kNORMALIZATION, INormalizationLayer)
     LAYER(kCAST, ICastLayer)
 #undef LAYER
-    default:
-      return wrap(layer, owner);
+    default: return wrap(layer, owner);
   }
 }
 

@@ -187,6 +187,14 @@ void bind_runtime(nb::module_& m) {
             return engine;
           },
           nb::arg("serialized_engine"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+      .def(
+          "load_file",
+          [](IRuntime& r, const char* path) {
+            nb::gil_scoped_release release;
+            return static_cast<ICudaEngine*>(wootz_runtime_load_file(&r, path));
+          },
+          nb::arg("path"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
+          "An engine from a plan file, mapped rather than read; None (see the log) when it is refused.")
       .def_prop_rw("max_threads", &IRuntime::getMaxThreads, &IRuntime::setMaxThreads)
       .def_prop_rw("engine_host_code_allowed", &IRuntime::getEngineHostCodeAllowed,
                    &IRuntime::setEngineHostCodeAllowed);

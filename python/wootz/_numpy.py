@@ -1,5 +1,6 @@
 """Numpy in and out."""
 import math
+import os
 
 import numpy as np
 
@@ -117,11 +118,7 @@ def infer(context, feeds, stream=0):
 
 def load_engine(runtime, path):
     """An engine from a plan file. The file is mapped, not read: weights are shared with every process that maps it."""
-    import mmap
-
-    with open(path, "rb") as file:
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            engine = runtime.deserialize_cuda_engine(view)
+    engine = runtime.load_file(os.fspath(path))
     if engine is None:
         raise ValueError(f"{path}: the plan was refused: see the log")
     return engine

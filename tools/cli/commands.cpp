@@ -122,8 +122,7 @@ void add_run(CLI::App& app, Logger& logger) {
   command->add_flag("--json", o->as_json, "Report as JSON on stdout");
   command->callback([o, &logger] {
     const std::map<std::string, Array> inputs = load_inputs(o->inputs);
-    const std::vector<char> plan = read_file(o->plan);
-    Session session(plan.data(), plan.size(), logger);
+    Session session(o->plan, logger);
     session.prepare(parse_shapes(o->shapes, "--shapes"), inputs);
     session.run();
     ::mkdir(o->folder.c_str(), 0777);
@@ -157,16 +156,14 @@ void add_bench(CLI::App& app, Logger& logger) {
   add_build_options(*command, o->build);
   command->callback([o, &logger] {
     finish(o->build, logger);
-    std::vector<char> plan;
+    std::unique_ptr<Session> made;
     if (is_onnx(o->file)) {
       o->build.request.model = o->file;
-      const Built built = build_plan(o->build.request, logger);
-      plan.assign(static_cast<const char*>(built.plan->data()),
-                  static_cast<const char*>(built.plan->data()) + built.plan->size());
+      made = std::make_unique<Session>(*build_plan(o->build.request, logger).plan, logger);
     } else {
-      plan = read_file(o->file);
+      made = std::make_unique<Session>(o->file, logger);
     }
-    Session session(plan.data(), plan.size(), logger);
+    Session& session = *made;
     session.prepare(o->build.request.opt_shapes, {});
     const std::vector<double> times = time_inferences(session, o->iterations, o->seconds, o->warmup);
     double sum = 0;
@@ -207,8 +204,7 @@ void add_inspect(CLI::App& app, Logger& logger) {
   command->add_option("plan", o->plan, "Plan")->required();
   command->add_flag("--json", o->as_json, "TensorRT's layer information as JSON");
   command->callback([o, &logger] {
-    const std::vector<char> plan = read_file(o->plan);
-    Session session(plan.data(), plan.size(), logger);
+    Session session(o->plan, logger);
     const std::unique_ptr<nvinfer1::IEngineInspector> inspector(session.engine().createEngineInspector());
     if (inspector == nullptr) throw Failure("the plan cannot be inspected");
     using nvinfer1::LayerInformationFormat;

@@ -1,4 +1,6 @@
 // trtexec's commonly used flags and its report, over the same build and run as the other subcommands.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -161,19 +163,22 @@ void print_row(const char* what, const std::vector<double>& sorted, const std::v
 
 void execute(Exec& e, Logger& logger) {
   if (e.verbose) logger.least = nvinfer1::ILogger::Severity::kVERBOSE;
-  std::vector<char> plan;
+  std::unique_ptr<Session> made;
+  size_t size = 0;
   if (e.load_engine.empty()) {
     const Built built = build_plan(e.build, logger);
-    plan.assign(static_cast<const char*>(built.plan->data()),
-                static_cast<const char*>(built.plan->data()) + built.plan->size());
     std::printf("[I] Engine built in %g sec.\n", built.seconds);
-    if (!e.save_engine.empty()) write_file(e.save_engine, plan.data(), plan.size());
+    if (!e.save_engine.empty()) write_file(e.save_engine, built.plan->data(), built.plan->size());
+    size = built.plan->size();
+    made = std::make_unique<Session>(*built.plan, logger);
   } else {
-    plan = read_file(e.load_engine);
+    made = std::make_unique<Session>(e.load_engine, logger);
+    struct stat file {};
+    if (::stat(e.load_engine.c_str(), &file) == 0) size = static_cast<size_t>(file.st_size);
   }
-  Session session(plan.data(), plan.size(), logger);
+  Session& session = *made;
   std::printf("[I] Created engine with size: %g MiB\n[I] Engine deserialized in %g sec.\n",
-              static_cast<double>(plan.size()) / 1048576, session.load_ms / 1e3);
+              static_cast<double>(size) / 1048576, session.load_ms / 1e3);
   if (e.dump_layers || !e.export_layers.empty()) {
     const std::unique_ptr<nvinfer1::IEngineInspector> inspector(session.engine().createEngineInspector());
     using nvinfer1::LayerInformationFormat;

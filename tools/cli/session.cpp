@@ -231,11 +231,20 @@ class Session::Output final : public IOutputAllocator {
   DataType dtype = DataType::kFLOAT;
 };
 
-Session::Session(const void* plan, size_t size, Logger& logger) : logger_(logger) {
+Session::Session(const std::string& path, Logger& logger) : logger_(logger) {
+  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime_.get(), path.c_str())); });
+}
+
+Session::Session(const IHostMemory& plan, Logger& logger) : logger_(logger) {
+  start([&] { return runtime_->deserializeCudaEngine(plan.data(), plan.size()); });
+}
+
+void Session::start(const std::function<ICudaEngine*()>& load) {
+  Logger& logger = logger_;
   const Clock::time_point start = Clock::now();
   runtime_.reset(createInferRuntime(logger));
   if (runtime_ == nullptr) fail("the runtime could not be created", logger);
-  engine_.reset(runtime_->deserializeCudaEngine(plan, size));
+  engine_.reset(load());
   if (engine_ == nullptr) fail("the plan was refused", logger);
   context_.reset(engine_->createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC));
   if (context_ == nullptr) fail("the execution context could not be created", logger);

@@ -1,6 +1,7 @@
 // What the subcommands share: logger, building, loading, running.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,7 +58,8 @@ std::vector<char> read_file(const std::string& path);
 // An engine with a context and buffers for one set of shapes.
 class Session {
  public:
-  Session(const void* plan, size_t size, Logger& logger);
+  Session(const std::string& path, Logger& logger);  // the file is mapped, not read
+  Session(const nvinfer1::IHostMemory& plan, Logger& logger);
   ~Session();
   nvinfer1::ICudaEngine& engine() { return *engine_; }
   nvinfer1::IExecutionContext& context() { return *context_; }
@@ -70,6 +72,7 @@ class Session {
 
  private:
   class Output;
+  void start(const std::function<nvinfer1::ICudaEngine*()>& load);
   std::unique_ptr<nvinfer1::IRuntime> runtime_;
   std::unique_ptr<nvinfer1::ICudaEngine> engine_;
   std::unique_ptr<nvinfer1::IExecutionContext> context_;
