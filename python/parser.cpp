@@ -1,4 +1,6 @@
 // The ONNX parser.
+#include <nanobind/stl/optional.h>
+
 #include "NvOnnxParser.h"
 #include "casters.h"
 #include "wootz/extensions.h"
@@ -47,9 +49,9 @@ void bind_parser(nb::module_& m) {
           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>())
       .def(
           "parse",
-          [](IParser& p, nb::bytes model, const char* path) {
+          [](IParser& p, nb::bytes model, std::optional<std::string> path) {
             nb::gil_scoped_release release;
-            return p.parse(model.c_str(), model.size(), path);
+            return p.parse(model.c_str(), model.size(), path ? path->c_str() : nullptr);
           },
           nb::arg("model"), nb::arg("path").none() = nb::none())
       .def(
