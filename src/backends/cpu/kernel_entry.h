@@ -30,6 +30,7 @@ struct KernelEntry {
   // that create() and bind() rely on.
   Status (*applies)(const Problem& problem);
   Result<std::unique_ptr<Kernel>> (*create)(const Problem& problem, const KernelOptions& options);
+  bool scratch = false;  // its calls need workspace
 };
 
 #define KERNEL(name) extern const KernelEntry name;

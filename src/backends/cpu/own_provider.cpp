@@ -57,6 +57,16 @@ double rough_cost_us(const Problem& p) {
   return 1.0 + bytes / 20e3;
 }
 
+// At the largest extents.
+Result<size_t> workspace_of(const KernelEntry& entry, const Problem& p, const KernelOptions& options) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, entry.create(p, options));
+  std::vector<Dims> in, out;
+  for (const TensorDesc& t : p.inputs) in.push_back(t.max_dims);
+  for (const TensorDesc& t : p.outputs) out.push_back(t.max_dims);
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Call> call, kernel->bind({in, out, {}}));
+  return call->workspace();
+}
+
 class OwnProvider final : public Provider {
  public:
   const char* name() const override { return "own"; }
@@ -87,6 +97,17 @@ class OwnProvider final : public Provider {
         for (const TensorDesc& t : filled.inputs) offer.input_layouts.push_back(t.layout);
         for (const TensorDesc& t : filled.outputs) offer.output_layouts.push_back(t.layout);
         offer.estimate_us = rough_cost_us(problem);
+        if (kernel.entry->scratch) {
+          const Result<size_t> bytes =
+              workspace_of(*kernel.entry, filled, {isa, limits.threads < 1 ? 1 : limits.threads});
+          if (!bytes.ok() || *bytes > limits.workspace) {
+            refusals->push_back({name, bytes.ok() ? fmt::format("it needs {} bytes of workspace, allowed are {}",
+                                                                *bytes, limits.workspace)
+                                                  : bytes.status().message()});
+            continue;
+          }
+          offer.workspace = *bytes;
+        }
         offers->push_back(std::move(offer));
       }
     }

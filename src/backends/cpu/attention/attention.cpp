@@ -236,6 +236,6 @@ Status applies(const Problem& p) {
 
 }  // namespace
 
-const KernelEntry attention_float_flash{Family::kAttention, kSchemeLinear, applies, make_function_kernel<bind>};
+const KernelEntry attention_float_flash{Family::kAttention, kSchemeLinear, applies, make_function_kernel<bind>, true};
 
 }  // namespace wootz::cpu

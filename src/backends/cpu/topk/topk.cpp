@@ -209,7 +209,7 @@ Status applies_arg(const Problem& p) {
 
 }  // namespace
 
-const KernelEntry topk_any_lines{Family::kTopK, kSchemeLinear, applies_topk, make_function_kernel<bind_topk>};
+const KernelEntry topk_any_lines{Family::kTopK, kSchemeLinear, applies_topk, make_function_kernel<bind_topk>, true};
 const KernelEntry argreduce_any_lines{Family::kTopK, kSchemeLinear, applies_arg, make_function_kernel<bind_arg>};
 
 }  // namespace wootz::cpu
