@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "api/measuring.h"
 #include "api/runtime/engine_info.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
@@ -76,44 +77,71 @@ Status run_passes(Graph& graph, const BuildOptions& options, BuildReport* report
   return phase.status();
 }
 
-// The cost function, with the tactics that the user forces.
-Status check_forced(const std::vector<ForcedTactic>& forced, const std::string& step, Considered* candidate) {
-  const std::string text = candidate->candidate.tactic.to_string();
-  for (const ForcedTactic& rule : forced) {
-    if (step.find(rule.step) == std::string::npos || text.find(rule.tactic) != std::string::npos) continue;
-    candidate->refusal = fmt::format("tactic '{}' is forced for this step", rule.tactic);
+// What the options say of a candidate before it is measured: another one is forced, or enough were measured.
+class Rules {
+ public:
+  Rules(const BuildOptions& options, const Program& program) : options_(options) {
+    for (const Step& step : program.steps) names_.push_back(step.name);
   }
-  return Status();
-}
+  void apply(size_t step, Considered* candidate) {
+    const std::string text = candidate->candidate.tactic.to_string();
+    for (const ForcedTactic& rule : options_.forced) {
+      if (names_[step].find(rule.step) == std::string::npos || text.find(rule.tactic) != std::string::npos) continue;
+      candidate->refusal = fmt::format("tactic '{}' is forced for this step", rule.tactic);
+      return;
+    }
+    if (step != step_) count_ = 0;
+    step_ = step;
+    if (options_.max_tactics > 0 && ++count_ > options_.max_tactics)
+      candidate->refusal = fmt::format("{} tactics were measured, as many as the options allow", options_.max_tactics);
+  }
 
-Status choose(Program* program, const std::vector<const Provider*>& providers, const Limits& limits,
-              const BuildOptions& options, BuildReport* report) {
+ private:
+  const BuildOptions& options_;
+  std::vector<std::string> names_;
+  size_t step_ = SIZE_MAX;
+  int count_ = 0;
+};
+
+Status choose(const Lowered& lowered, Program* program, const std::vector<const Provider*>& providers,
+              std::shared_ptr<Device> device, const Limits& limits, const BuildOptions& options, BuildReport* report) {
   const size_t steps = program->steps.size();
   Phase phase(options.progress, kTacticPhase, kBuildPhase, static_cast<int>(std::max<size_t>(1, steps)));
+  std::optional<Measurer> measurer;
+  if (options.measure && options.level > 0 && device != nullptr) {
+    MeasureOptions measure;
+    measure.providers = providers;
+    measure.device = std::move(device);
+    measure.limits = limits;
+    measure.cache = options.cache;
+    measure.error_on_miss = options.error_on_cache_miss;
+    measure.constants = constants_of(*program);
+    measure.reference = reference_of(lowered);
+    measure.sampling = sampling_for(options.level, options.timing_iterations);
+    measurer.emplace(std::move(measure));
+  }
+  Rules rules(options, *program);
   ChooseOptions choose;
   choose.limits = limits;
-  if (!options.forced.empty()) {
-    std::vector<std::string> names;
-    for (const Step& step : program->steps) names.push_back(step.name);
-    choose.cost = [&options, names](const Problem&, size_t step, Considered* candidate) {
-      candidate->us = candidate->candidate.estimate_us;
-      return check_forced(options.forced, names[step], candidate);
-    };
-  }
+  choose.cost = [&](const Problem& problem, size_t step, Considered* candidate) -> Status {
+    candidate->us = candidate->candidate.estimate_us;
+    rules.apply(step, candidate);
+    if (!candidate->refusal.empty() || !measurer) return Status();
+    return measurer->cost(problem, step, candidate);
+  };
   choose.progress = [&](size_t done, size_t, const std::string&) {
     return phase.step(static_cast<int>(std::min(done, steps == 0 ? 0 : steps - 1)));
   };
   Result<Choice> choice = choose_tactics(program, providers, choose);
   if (!choice.ok()) return phase.status().ok() ? choice.status() : phase.status();
   report->choice = std::move(choice).value();
-  if (options.verbose) {
-    for (const StepReport& step : report->choice.steps)
-      if (step.chosen >= 0) {
-        const Considered& chosen = step.considered[static_cast<size_t>(step.chosen)];
-        options.verbose(fmt::format("layer '{}': {} of {} tactics, {:.2f} us {}", step.step,
-                                    chosen.candidate.tactic.to_string(), step.considered.size(), chosen.us,
-                                    chosen.measured ? "measured" : "estimated"));
-      }
+  if (measurer) report->measured = measurer->stats();
+  for (const StepReport& step : report->choice.steps) {
+    if (!options.verbose || step.chosen < 0) continue;
+    const Considered& chosen = step.considered[static_cast<size_t>(step.chosen)];
+    options.verbose(fmt::format("layer '{}': {} of {} tactics, {:.2f} us {}", step.step,
+                                chosen.candidate.tactic.to_string(), step.considered.size(), chosen.us,
+                                chosen.measured ? "measured" : "estimated"));
   }
   return Status();
 }
@@ -144,6 +172,24 @@ Json considered_of(const StepReport& step) {
 
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
+struct TargetDevice {
+  DeviceDescription description;
+  std::shared_ptr<Device> device;  // to measure on; null: it is not this machine's
+};
+
+Result<TargetDevice> target_device(const Backend& backend, const BuildOptions& options) {
+  if (options.device && options.device->backend != backend.name)
+    return invalid_argument("the device description is of backend '{}', the build is for '{}'", options.device->backend,
+                            backend.name);
+  Result<std::shared_ptr<Device>> opened = backend.open(options.device ? &*options.device : nullptr);
+  if (!options.device) {
+    if (!opened.ok()) return opened.status();
+    return TargetDevice{(*opened)->describe(), *opened};
+  }
+  const bool here = opened.ok() && *opened != nullptr && (*opened)->describe().isa == options.device->isa;
+  return TargetDevice{*options.device, here ? *opened : nullptr};
+}
+
 }  // namespace
 
 std::string BuildReport::considered_json() const {
@@ -164,6 +210,11 @@ std::string BuildReport::to_json(const Program& program) const {
                     {"NodesBefore", pass.nodes_before},
                     {"NodesAfter", pass.nodes_after},
                     {"Milliseconds", pass.ms}});
+  json["Tactics"] = {{"Timed", measured.timed},
+                     {"FromCache", measured.from_cache},
+                     {"Refused", measured.refused},
+                     {"Unchecked", measured.unchecked},
+                     {"TimedMicroseconds", measured.timed_us}};
   json["Reformats"] = choice.reformats;
   json["ReformatsAvoided"] =
       choice.reformats_before > choice.reformats ? choice.reformats_before - choice.reformats : size_t{0};
@@ -184,16 +235,8 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   Phase phase(options.progress, kBuildPhase, nullptr, kBuildSteps);
   if (graph.outputs().empty()) return invalid_argument("the network has no output");
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(options.backend));
-  DeviceDescription device;
-  if (options.device) {
-    device = *options.device;
-    if (device.backend != backend->name)
-      return invalid_argument("the device description is of backend '{}', the build is for '{}'", device.backend,
-                              backend->name);
-  } else {
-    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> opened, backend->open(nullptr));
-    device = opened->describe();
-  }
+  WOOTZ_ASSIGN_OR_RETURN(const TargetDevice target, target_device(*backend, options));
+  const DeviceDescription& device = target.description;
   if (Result<Isa> cap = isa_from_name(options.isa_cap); !options.isa_cap.empty() && !cap.ok()) return cap.status();
 
   // Debug tensors stay whole as outputs, behind the network's own.
@@ -226,12 +269,12 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   lower.limits = limits;
   lower.reference_only = options.backend == "reference";
   WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(graph, lower));
-  output.program = std::make_shared<Program>(std::move(lowered.program));
+  output.program = std::make_shared<Program>(lowered.program);
   Program& program = *output.program;
   report.lower_ms = timer.ms();
   if (!phase.step(2)) return phase.status();
 
-  WOOTZ_RETURN_IF_ERROR(choose(&program, lower.providers, limits, options, &report));
+  WOOTZ_RETURN_IF_ERROR(choose(lowered, &program, lower.providers, target.device, limits, options, &report));
   report.choose_ms = timer.ms();
   phase.step(3);
   WOOTZ_RETURN_IF_ERROR(pack_constants(&program, lower.providers, limits));

@@ -13,7 +13,7 @@
 #include "backend/program.h"
 #include "ir/graph.h"
 #include "passes/pass.h"
-#include "tuner/choose.h"
+#include "tuner/measure.h"
 
 namespace wootz::api {
 
@@ -52,7 +52,13 @@ struct BuildOptions {
   std::set<std::string, std::less<>> disabled_passes;
   bool verify_passes = false;
   std::vector<ForcedTactic> forced;
+  // Choosing: by measuring (from the cache, or here), or by the providers' estimates.
   bool measure = true;
+  int level = 3;                 // 0: estimates; up to 5: longer and closer measuring
+  int timing_iterations = 1;     // least batches behind a time
+  int max_tactics = -1;          // most tactics measured for a step
+  TimingCache* cache = nullptr;  // consulted and filled
+  bool error_on_cache_miss = false;
   std::set<std::string, std::less<>> debug_tensors;            // values to keep observable, by name
   std::map<std::string, std::string, std::less<>> properties;  // for Program::properties
   bool keep_considered = false;                                // the tactics considered go into the plan
@@ -63,6 +69,7 @@ struct BuildOptions {
 struct BuildReport {
   std::vector<PassReport> passes;
   Choice choice;
+  MeasureStats measured;
   double total_ms = 0, infer_ms = 0, passes_ms = 0, lower_ms = 0, choose_ms = 0, pack_ms = 0;
   std::string to_json(const Program& program) const;
   // Only what was considered, by step: for the plan.

@@ -134,27 +134,33 @@ bool BuilderConfigImpl::setTacticSources(TacticSources tacticSources) noexcept {
 }
 
 ITimingCache* BuilderConfigImpl::createTimingCache(const void* blob, std::size_t size) const noexcept {
-  return attempt_or<ITimingCache*>(reporter_, "IBuilderConfig::createTimingCache", nullptr,
-                                   [&]() -> Result<ITimingCache*> {
-                                     if (blob == nullptr && size > 0) return invalid_argument("{} bytes at null", size);
-                                     return new TimingCacheImpl(reporter_);
-                                   });
+  return attempt_or<ITimingCache*>(
+      reporter_, "IBuilderConfig::createTimingCache", nullptr, [&]() -> Result<ITimingCache*> {
+        if (blob == nullptr && size > 0) return invalid_argument("{} bytes at null", size);
+        std::unique_ptr<TimingCache> cache;
+        if (size == 0) {
+          WOOTZ_ASSIGN_OR_RETURN(cache, empty_cache());
+        } else {
+          WOOTZ_ASSIGN_OR_RETURN(cache, TimingCache::deserialize({static_cast<const std::byte*>(blob), size}));
+        }
+        return new TimingCacheImpl(reporter_, std::move(cache));
+      });
 }
-bool BuilderConfigImpl::setTimingCache(const ITimingCache& cache, bool) noexcept {
+
+bool BuilderConfigImpl::setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept {
   return attempt(reporter_, "IBuilderConfig::setTimingCache", [&]() -> Status {
     const auto* ours = dynamic_cast<const TimingCacheImpl*>(&cache);
     if (ours == nullptr) return invalid_argument("the cache was not made by createTimingCache");
+    WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<TimingCache> here, empty_cache());
+    const std::optional<std::string> differs = TimingCache::mismatch(ours->cache().device(), here->device());
+    if (differs && !ignoreMismatch) return invalid_argument("the cache is of another device: {}", *differs);
     v_.cache = ours;
     return Status();
   });
 }
+
 const ITimingCache* BuilderConfigImpl::getTimingCache() const noexcept {
   return v_.cache != nullptr ? v_.cache : own_cache_.get();
-}
-TimingCacheImpl& BuilderConfigImpl::cache_for_build() const {
-  if (v_.cache != nullptr) return const_cast<TimingCacheImpl&>(*v_.cache);
-  own_cache_ = std::make_unique<TimingCacheImpl>(reporter_);
-  return *own_cache_;
 }
 
 void BuilderConfigImpl::setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept {

@@ -94,10 +94,13 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
 
   // What a build of this config goes by. Errors: combinations that cannot be built.
   Result<BuildOptions> to_options() const;
-  // The cache set, or one made for the config.
-  TimingCacheImpl& cache_for_build() const;
 
  private:
+  // An empty cache for the device that a build is for.
+  Result<std::unique_ptr<TimingCache>> empty_cache() const;
+  // The cache set, or one of the config's own.
+  Result<TimingCache*> cache_for_build() const;
+  void note_ignored_flags() const;
   struct Values {
     int32_t avg_timing = 1;
     nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;

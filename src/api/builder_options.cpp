@@ -125,7 +125,34 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
     options.profiles.push_back(profile->to_build_profile());
   }
 
-  // What a flag asks for and this build does not do is said, not dropped in silence.
+  note_ignored_flags();
+  options.level = v_.level;
+  options.timing_iterations = v_.avg_timing;
+  options.max_tactics = v_.max_tactics;
+  options.error_on_cache_miss = getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  WOOTZ_ASSIGN_OR_RETURN(options.cache, cache_for_build());
+
+  options.properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
+  options.properties[property::kTacticSources] = std::to_string(v_.sources);
+  options.properties[property::kCompatibility] = std::to_string(static_cast<int>(v_.compatibility));
+  const auto has_values = [](const BuildProfile& p) { return !p.values.empty(); };
+  if (std::any_of(options.profiles.begin(), options.profiles.end(), has_values))
+    options.properties[property::kProfileValues] = profile_values_json(options.profiles);
+  options.keep_considered = v_.verbosity == ProfilingVerbosity::kDETAILED;
+
+  if (IProgressMonitor* monitor = v_.monitor) {
+    options.progress.start = [monitor](const char* phase, const char* parent, int steps) {
+      monitor->phaseStart(phase, parent, steps);
+    };
+    options.progress.step = [monitor](const char* phase, int step) { return monitor->stepComplete(phase, step); };
+    options.progress.finish = [monitor](const char* phase) { monitor->phaseFinish(phase); };
+  }
+  options.verbose = [this](const std::string& line) { reporter_.verbose(line); };
+  return options;
+}
+
+// What is asked for and this build does not do is said, not dropped in silence.
+void BuilderConfigImpl::note_ignored_flags() const {
   struct Note {
     BuilderFlag flag;
     const char* text;
@@ -145,24 +172,25 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
     if (getFlag(note.flag)) reporter_.warning(note.text);
   if (v_.calibrator != nullptr)
     reporter_.warning("the INT8 calibrator is not asked: quantize explicitly, with Q/DQ layers");
+}
 
-  options.properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
-  options.properties[property::kTacticSources] = std::to_string(v_.sources);
-  options.properties[property::kCompatibility] = std::to_string(static_cast<int>(v_.compatibility));
-  const auto has_values = [](const BuildProfile& p) { return !p.values.empty(); };
-  if (std::any_of(options.profiles.begin(), options.profiles.end(), has_values))
-    options.properties[property::kProfileValues] = profile_values_json(options.profiles);
-  options.keep_considered = v_.verbosity == ProfilingVerbosity::kDETAILED;
-
-  if (IProgressMonitor* monitor = v_.monitor) {
-    options.progress.start = [monitor](const char* phase, const char* parent, int steps) {
-      monitor->phaseStart(phase, parent, steps);
-    };
-    options.progress.step = [monitor](const char* phase, int step) { return monitor->stepComplete(phase, step); };
-    options.progress.finish = [monitor](const char* phase) { monitor->phaseFinish(phase); };
+Result<std::unique_ptr<TimingCache>> BuilderConfigImpl::empty_cache() const {
+  if (const std::string path = option("device_file"); !path.empty()) {
+    WOOTZ_ASSIGN_OR_RETURN(DeviceDescription device, read_device(path));
+    return std::make_unique<TimingCache>(std::move(device));
   }
-  options.verbose = [this](const std::string& line) { reporter_.verbose(line); };
-  return options;
+  WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(option("backend")));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
+  return std::make_unique<TimingCache>(device->describe());
+}
+
+Result<TimingCache*> BuilderConfigImpl::cache_for_build() const {
+  if (v_.cache != nullptr && !getFlag(BuilderFlag::kDISABLE_TIMING_CACHE)) return &v_.cache->cache();
+  if (own_cache_ == nullptr || getFlag(BuilderFlag::kDISABLE_TIMING_CACHE)) {
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<TimingCache> cache, empty_cache());
+    own_cache_ = std::make_unique<TimingCacheImpl>(reporter_, std::move(cache));
+  }
+  return &own_cache_->cache();
 }
 
 }  // namespace wootz::api

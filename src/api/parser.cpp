@@ -35,7 +35,8 @@ bool known(OnnxParserFlag flag) {
 }
 
 Result<std::span<const std::byte>> bytes_of(const void* data, size_t size) {
-  if (data == nullptr || size == 0) return invalid_argument("the model is {} bytes at {}", size, data);
+  if (data == nullptr) return invalid_argument("the model is null");
+  if (size == 0) return invalid_argument("the model has no bytes");
   return std::span<const std::byte>(static_cast<const std::byte*>(data), size);
 }
 

@@ -1,16 +1,19 @@
 // ITimingCache.
 #pragma once
 
-#include <map>
+#include <memory>
 
 #include "api/public.h"
 #include "api/runtime/reporter.h"
+#include "tuner/timing_cache.h"
 
 namespace wootz::api {
 
 class TimingCacheImpl final : public nvinfer1::ITimingCache {
  public:
-  explicit TimingCacheImpl(const Reporter& reporter) : reporter_(reporter) {}
+  TimingCacheImpl(const Reporter& reporter, std::unique_ptr<TimingCache> cache)
+      : reporter_(reporter), cache_(std::move(cache)) {}
+  TimingCache& cache() const { return *cache_; }
 
   nvinfer1::IHostMemory* serialize() const noexcept override;
   bool combine(const nvinfer1::ITimingCache& inputCache, bool ignoreMismatch) noexcept override;
@@ -21,6 +24,7 @@ class TimingCacheImpl final : public nvinfer1::ITimingCache {
 
  private:
   Reporter reporter_;
+  std::unique_ptr<TimingCache> cache_;
 };
 
 }  // namespace wootz::api

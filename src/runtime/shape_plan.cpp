@@ -17,7 +17,8 @@ int32_t view_root(const Program& program, int32_t tensor) {
 }
 
 // Extents of every tensor, checked: not negative, within limits, views as large as what they view.
-Status resolve_dims(const Program& program, ShapePlan* plan) {
+// Where only sizes are asked for, at the far end of every range at once, views need not fit.
+Status resolve_dims(const Program& program, bool exact, ShapePlan* plan) {
   plan->dims.resize(program.tensors.size());
   plan->known.assign(program.tensors.size(), 0);
   for (size_t t = 0; t < program.tensors.size(); ++t) {
@@ -29,7 +30,7 @@ Status resolve_dims(const Program& program, ShapePlan* plan) {
     plan->dims[t] = *dims;
     plan->known[t] = 1;
   }
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
+  for (size_t t = 0; exact && t < program.tensors.size(); ++t) {
     if (program.tensors[t].kind != TensorKind::kView || !plan->known[t]) continue;
     const auto source = static_cast<size_t>(program.tensors[t].view_of);
     if (plan->known[source] && plan->dims[source].volume() != plan->dims[t].volume())
@@ -133,7 +134,7 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
   auto plan = std::make_shared<ShapePlan>();
   plan->symbols = symbols;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, symbols, &plan->shapes));
-  WOOTZ_RETURN_IF_ERROR(resolve_dims(program, plan.get()));
+  WOOTZ_RETURN_IF_ERROR(resolve_dims(program, with_calls, plan.get()));
 
   const size_t num_steps = program.steps.size();
   plan->late.assign(num_steps, 0);

@@ -13,6 +13,7 @@
 
 #define WOOTZ_NO_DEPRECATION
 #include "NvInfer.h"
+#include "NvInferPlugin.h"
 #include "NvOnnxParser.h"
 #include "wootz/extensions.h"
 

@@ -73,7 +73,7 @@ class ResizeLayer final : public LayerBase<IResizeLayer> {
     const auto rank = static_cast<size_t>(e.in(0)->rank());
     std::vector<Value*> values{e.in(0)};
     if (e.has(1)) {
-      values.insert(values.end(), {nullptr, nullptr, e.cast(e.in(1), DType::kI64)});
+      values.push_back(e.cast(e.in(1), DType::kI64));
     } else if (!scales_.empty()) {
       if (scales_.size() != rank)
         return e.fail("{} scales for input {}", scales_.size(), shape_to_string(e.in(0)->shape()));
@@ -81,7 +81,7 @@ class ResizeLayer final : public LayerBase<IResizeLayer> {
     } else if (extents_.nbDims >= 0) {
       if (static_cast<size_t>(extents_.nbDims) != rank)
         return e.fail("output extents {} for input {}", to_string(extents_), shape_to_string(e.in(0)->shape()));
-      values.insert(values.end(), {nullptr, nullptr, e.ints(to_vector(extents_))});
+      values.push_back(e.ints(to_vector(extents_)));
     } else {
       return e.fail("neither output extents nor scales are set");
     }

@@ -47,9 +47,10 @@ Result<std::shared_ptr<const EngineInfo>> EngineInfo::create(std::shared_ptr<Eng
   if (info->by_name_.size() != info->ios_.size())
     return make_error(Code::kCorrupt, "two inputs or outputs of the plan have one name");
   for (size_t p = 0; p < program.profiles.size(); ++p) {
-    WOOTZ_ASSIGN_OR_RETURN(const size_t bytes, info->core_->memory_for_profile(p));
-    info->memory_.push_back(bytes);
-    info->largest_memory_ = std::max(info->largest_memory_, bytes);
+    // The far end of every range at once may be no shape at all; memory then grows with the shapes that come.
+    const Result<size_t> bytes = info->core_->memory_for_profile(p);
+    info->memory_.push_back(bytes.ok() ? *bytes : 0);
+    info->largest_memory_ = std::max(info->largest_memory_, info->memory_.back());
   }
   info->read_properties();
   info->collect_profile_values();

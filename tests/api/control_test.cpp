@@ -1,0 +1,163 @@
+// Loops and conditionals.
+#include "api/harness.h"
+
+namespace wootz_test {
+namespace {
+
+using namespace nvinfer1;
+using Floats = std::vector<float>;
+
+ITensor* scalar(Bench& b, const int32_t* value) {
+  return b.network->addConstant(dims({}), {DataType::kINT32, value, 1})->getOutput(0);
+}
+
+TEST(Loops, RunningSumOverRows) {
+  // For each row of x: sum += row; gives the last sum, all sums, and all sums last first.
+  Bench b;
+  static const int32_t kRows = 3;
+  static const Floats zero{0, 0};
+  ITensor* x = b.input("x", {3, 2});
+  ITensor* start = b.network->addConstant(dims({2}), weights(zero))->getOutput(0);
+  ILoop* loop = b.network->addLoop();
+  ASSERT_NE(loop, nullptr);
+  loop->addTripLimit(*scalar(b, &kRows), TripLimit::kCOUNT);
+  IIteratorLayer* rows = loop->addIterator(*x);
+  IRecurrenceLayer* sum = loop->addRecurrence(*start);
+  EXPECT_EQ(list(rows->getOutput(0)->getDimensions()), (std::vector<int64_t>{2}));
+  ITensor* next =
+      b.network->addElementWise(*sum->getOutput(0), *rows->getOutput(0), ElementWiseOperation::kSUM)->getOutput(0);
+  sum->setInput(1, *next);
+  b.output(loop->addLoopOutput(*sum->getOutput(0), LoopOutput::kLAST_VALUE), "last");
+  ILoopOutputLayer* all = loop->addLoopOutput(*next, LoopOutput::kCONCATENATE, 1);
+  all->setInput(1, *scalar(b, &kRows));
+  b.output(all, "all");
+  b.output(loop->addLoopOutput(*next, LoopOutput::kREVERSE), "reverse");
+  EXPECT_EQ(list(all->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 3})) << b.logger.errors();
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  const Floats data{1, 10, 2, 20, 3, 30};
+  Floats last(2), all_sums(6), reverse(6);
+  context->setInputTensorAddress("x", data.data());
+  context->setTensorAddress("last", last.data());
+  context->setTensorAddress("all", all_sums.data());
+  context->setTensorAddress("reverse", reverse.data());
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
+  EXPECT_EQ(last, (Floats{6, 60}));
+  EXPECT_EQ(all_sums, (Floats{1, 3, 6, 10, 30, 60}));
+  EXPECT_EQ(reverse, (Floats{6, 60, 3, 30, 1, 10}));
+  EXPECT_EQ(b.logger.errors(), "");
+}
+
+TEST(Loops, WhileTheValueIsSmall) {
+  // v *= 2 while v < 100: also when it never is.
+  Bench b;
+  static const Floats limit{100}, two{2};
+  ITensor* x = b.input("x", {});
+  ILoop* loop = b.network->addLoop();
+  IRecurrenceLayer* v = loop->addRecurrence(*x);
+  ITensor* small =
+      b.network
+          ->addElementWise(*v->getOutput(0), *b.network->addConstant(dims({}), weights(limit))->getOutput(0),
+                           ElementWiseOperation::kLESS)
+          ->getOutput(0);
+  loop->addTripLimit(*small, TripLimit::kWHILE);
+  v->setInput(1, *b.network
+                      ->addElementWise(*v->getOutput(0), *b.network->addConstant(dims({}), weights(two))->getOutput(0),
+                                       ElementWiseOperation::kPROD)
+                      ->getOutput(0));
+  b.output(loop->addLoopOutput(*v->getOutput(0), LoopOutput::kLAST_VALUE), "y");
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  for (const auto& [in, out] : {std::pair(3.F, 192.F), std::pair(150.F, 150.F), std::pair(50.F, 100.F)}) {
+    expect_near(run(*context, {{"x", &in}}, "y"), {out});
+  }
+}
+
+TEST(Loops, NestedAndOverAnIteratorCondition) {
+  // Outer: twice. Inner: adds the outer value once per element of x as long as the elements are positive.
+  Bench b;
+  static const int32_t kTwice = 2;
+  static const Floats zero{0};
+  ITensor* x = b.input("x", {3});
+  ITensor* one = b.input("one", {});
+  ITensor* none = b.network->addConstant(dims({}), weights(zero))->getOutput(0);
+  ILoop* outer = b.network->addLoop();
+  outer->addTripLimit(*scalar(b, &kTwice), TripLimit::kCOUNT);
+  IRecurrenceLayer* total = outer->addRecurrence(*one);
+  ILoop* inner = b.network->addLoop();
+  IIteratorLayer* element = inner->addIterator(*x);
+  static const int32_t kThree = 3;
+  inner->addTripLimit(*scalar(b, &kThree), TripLimit::kCOUNT);
+  inner->addTripLimit(
+      *b.network->addElementWise(*element->getOutput(0), *none, ElementWiseOperation::kGREATER)->getOutput(0),
+      TripLimit::kWHILE);
+  IRecurrenceLayer* sum = inner->addRecurrence(*total->getOutput(0));
+  sum->setInput(
+      1,
+      *b.network->addElementWise(*sum->getOutput(0), *total->getOutput(0), ElementWiseOperation::kSUM)->getOutput(0));
+  ITensor* inner_result = inner->addLoopOutput(*sum->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+  total->setInput(1, *inner_result);
+  b.output(outer->addLoopOutput(*total->getOutput(0), LoopOutput::kLAST_VALUE), "y");
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  const float start = 1;
+  const Floats two_positive{1, 1, -1}, all_positive{1, 1, 1}, first_negative{-1, 1, 1};
+  expect_near(run(*context, {{"x", two_positive.data()}, {"one", &start}}, "y"), {9});    // times 3, twice
+  expect_near(run(*context, {{"x", all_positive.data()}, {"one", &start}}, "y"), {16});   // times 4, twice
+  expect_near(run(*context, {{"x", first_negative.data()}, {"one", &start}}, "y"), {1});  // never
+}
+
+TEST(Conditionals, OneBranch) {
+  Bench b;
+  ITensor* x = b.input("x", {2});
+  ITensor* flag = b.input("flag", {}, DataType::kBOOL);
+  IIfConditional* choice = b.network->addIfConditional();
+  ASSERT_NE(choice, nullptr);
+  ASSERT_NE(choice->setCondition(*flag), nullptr);
+  EXPECT_EQ(choice->setCondition(*flag), nullptr);
+  b.logger.take_errors();
+  ITensor* inside = choice->addInput(*x)->getOutput(0);
+  ITensor* doubled = b.network->addElementWise(*inside, *inside, ElementWiseOperation::kSUM)->getOutput(0);
+  ITensor* squared = b.network->addElementWise(*inside, *inside, ElementWiseOperation::kPROD)->getOutput(0);
+  IIfConditionalOutputLayer* out = choice->addOutput(*doubled, *squared);
+  EXPECT_EQ(out->getConditional(), choice);
+  b.output(out, "y");
+  b.output(choice->addOutput(*squared, *inside), "z");
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  const Floats data{3, 5};
+  for (const bool yes : {true, false}) {
+    Floats z(2), y(2);
+    context->setInputTensorAddress("x", data.data());
+    context->setInputTensorAddress("flag", &yes);
+    context->setTensorAddress("y", y.data());
+    context->setTensorAddress("z", z.data());
+    ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
+    EXPECT_EQ(y, yes ? (Floats{6, 10}) : (Floats{9, 25}));
+    EXPECT_EQ(z, yes ? (Floats{9, 25}) : (Floats{3, 5}));
+  }
+}
+
+TEST(Loops, BadOnesAreRefused) {
+  Bench b;
+  ITensor* x = b.input("x", {2});
+  ILoop* loop = b.network->addLoop();
+  IRecurrenceLayer* r = loop->addRecurrence(*x);
+  ILoopOutputLayer* out = loop->addLoopOutput(*r->getOutput(0), LoopOutput::kLAST_VALUE);
+  b.output(out, "y");
+  EXPECT_EQ(b.engine(), nullptr);
+  EXPECT_NE(b.logger.take_errors().find("no trip limit"), std::string::npos);
+  static const int32_t kTwo = 2;
+  ASSERT_NE(loop->addTripLimit(*scalar(b, &kTwo), TripLimit::kCOUNT), nullptr);
+  EXPECT_EQ(loop->addTripLimit(*scalar(b, &kTwo), TripLimit::kCOUNT), nullptr);
+  b.logger.take_errors();
+  EXPECT_EQ(b.engine(), nullptr);
+  EXPECT_NE(b.logger.take_errors().find("no next value"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wootz_test
