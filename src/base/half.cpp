@@ -23,7 +23,7 @@ uint16_t f32_to_f16(float value) {
   const uint32_t magnitude = u & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above round to infinity
-  if (magnitude < 0x38800000u) {                                             // subnormal or zero in half
+  if (magnitude < 0x38800000u) {                                               // subnormal or zero in half
     const float scaled = std::bit_cast<float>(magnitude) * 0x1p24f;
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(scaled)));
   }
@@ -36,8 +36,8 @@ namespace {
 struct Format {
   int exponent_bits, mantissa_bits, bias;
   bool has_infinity;
-  bool fnuz;          // only NaN is 0x80; no negative zero
-  uint8_t max_finite; // largest finite magnitude
+  bool fnuz;           // only NaN is 0x80; no negative zero
+  uint8_t max_finite;  // largest finite magnitude
   bool has_nan;
 };
 
@@ -90,7 +90,8 @@ uint8_t f32_to_small_float(DType dtype, float value, bool saturate) {
   const int total = f.exponent_bits + f.mantissa_bits;
   const auto sign = static_cast<uint8_t>(std::signbit(value) ? 1u << total : 0u);
   const auto nan_bits = static_cast<uint8_t>(f.fnuz ? 0x80u : (1u << total) - 1);
-  if (std::isnan(value)) return f.has_nan ? static_cast<uint8_t>(f.fnuz ? nan_bits : nan_bits | sign) : f.max_finite;
+  // A format without NaN gives negative zero, as the ONNX suite has it.
+  if (std::isnan(value)) return static_cast<uint8_t>(!f.has_nan ? 1u << total : f.fnuz ? nan_bits : nan_bits | sign);
   const float magnitude = std::fabs(value);
   const float max = decode_magnitude(f, f.max_finite);
   // Round to nearest even on the grid of the value's own exponent.
@@ -98,7 +99,8 @@ uint8_t f32_to_small_float(DType dtype, float value, bool saturate) {
   std::frexp(magnitude, &exponent);
   const int low = 1 - f.bias;
   const int grid = (exponent - 1 < low ? low : exponent - 1) - f.mantissa_bits;
-  const float rounded = std::isinf(magnitude) ? magnitude : std::ldexp(std::nearbyint(std::ldexp(magnitude, -grid)), grid);
+  const float rounded =
+      std::isinf(magnitude) ? magnitude : std::ldexp(std::nearbyint(std::ldexp(magnitude, -grid)), grid);
   if (rounded > max) {
     if (saturate || !f.has_nan) return static_cast<uint8_t>(sign | f.max_finite);
     if (f.has_infinity) return static_cast<uint8_t>(sign | (((1u << f.exponent_bits) - 1) << f.mantissa_bits));
@@ -110,7 +112,8 @@ uint8_t f32_to_small_float(DType dtype, float value, bool saturate) {
   if (exponent - 1 < low) {
     bits = static_cast<unsigned>(std::ldexp(rounded, f.mantissa_bits - low));
   } else {
-    const auto mantissa = static_cast<unsigned>(std::ldexp(rounded, f.mantissa_bits - (exponent - 1))) & ((1u << f.mantissa_bits) - 1);
+    const auto mantissa =
+        static_cast<unsigned>(std::ldexp(rounded, f.mantissa_bits - (exponent - 1))) & ((1u << f.mantissa_bits) - 1);
     bits = (static_cast<unsigned>(exponent - 1 + f.bias) << f.mantissa_bits) | mantissa;
   }
   return static_cast<uint8_t>(bits | sign);

@@ -318,7 +318,9 @@ void evaluate(const PointwiseExpr& expr, std::span<const PwScalar> inputs, std::
   for (size_t i = 0; i < expr.outputs.size() && i < outputs.size(); ++i) {
     const uint16_t v = expr.outputs[i];
     outputs[i] = values[v];
-    if (is_float(expr.code[v].type)) outputs[i].f = stored(expr.code[v].type, values[v].f, true);
+    const DType type = expr.code[v].type;
+    const bool infinity = type == DType::kF8E5M2 && std::isinf(values[v].f);  // stays what it is
+    if (is_float(type)) outputs[i].f = stored(type, values[v].f, !infinity);
   }
 }
 

@@ -57,7 +57,8 @@ Result<HostTensor> HostTensor::allocate(DType dtype, const Dims& dims) {
     return make_error(Code::kResourceExhausted, "no memory for a {} tensor {} ({} bytes)", dtype_name(dtype),
                       dims.to_string(), bytes);
   std::memset(memory, 0, padded);
-  return wrap(dtype, dims, memory, std::shared_ptr<const void>(memory, [](const void* p) { std::free(const_cast<void*>(p)); }));
+  return wrap(dtype, dims, memory,
+              std::shared_ptr<const void>(memory, [](const void* p) { std::free(const_cast<void*>(p)); }));
 }
 
 HostTensor HostTensor::wrap(DType dtype, const Dims& dims, const void* data, std::shared_ptr<const void> owner) {
@@ -81,8 +82,11 @@ double HostTensor::get_f64(int64_t i) const {
     case DType::kF64: return load<double>(data_, i);
     case DType::kF16: return f16_to_f32(load<uint16_t>(data_, i));
     case DType::kBF16: return bf16_to_f32(load<uint16_t>(data_, i));
-    case DType::kF8E4M3: case DType::kF8E4M3Fnuz: case DType::kF8E5M2: case DType::kF8E5M2Fnuz: case DType::kF8E8M0:
-      return small_float_to_f32(dtype_, load<uint8_t>(data_, i));
+    case DType::kF8E4M3:
+    case DType::kF8E4M3Fnuz:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Fnuz:
+    case DType::kF8E8M0: return small_float_to_f32(dtype_, load<uint8_t>(data_, i));
     case DType::kF4E2M1: return small_float_to_f32(dtype_, static_cast<uint8_t>(get_packed(data_, i, 4)));
     case DType::kU64: return static_cast<double>(load<uint64_t>(data_, i));
     default: return static_cast<double>(get_i64(i));
@@ -104,7 +108,8 @@ int64_t HostTensor::get_i64(int64_t i) const {
     case DType::kU4: return get_packed(data_, i, 4);
     case DType::kI2: return sign_extend(get_packed(data_, i, 2), 2);
     case DType::kU2: return get_packed(data_, i, 2);
-    case DType::kInvalid: case DType::kString: return 0;
+    case DType::kInvalid:
+    case DType::kString: return 0;
     default: return to_i64(get_f64(i));
   }
 }
@@ -116,8 +121,12 @@ void HostTensor::set_f64(int64_t i, double value) {
     case DType::kF64: return store<double>(data, i, value);
     case DType::kF16: return store<uint16_t>(data, i, f32_to_f16(static_cast<float>(value)));
     case DType::kBF16: return store<uint16_t>(data, i, f32_to_bf16(static_cast<float>(value)));
-    case DType::kF8E4M3: case DType::kF8E4M3Fnuz: case DType::kF8E5M2: case DType::kF8E5M2Fnuz: case DType::kF8E8M0:
-      return store<uint8_t>(data, i, f32_to_small_float(dtype_, static_cast<float>(value), true));
+    case DType::kF8E5M2:  // infinity, where it was asked for, stays infinity
+      return store<uint8_t>(data, i, f32_to_small_float(dtype_, static_cast<float>(value), !std::isinf(value)));
+    case DType::kF8E4M3:
+    case DType::kF8E4M3Fnuz:
+    case DType::kF8E5M2Fnuz:
+    case DType::kF8E8M0: return store<uint8_t>(data, i, f32_to_small_float(dtype_, static_cast<float>(value), true));
     case DType::kF4E2M1: return set_packed(data, i, 4, f32_to_small_float(dtype_, static_cast<float>(value), true));
     case DType::kBool: return store<uint8_t>(data, i, value != 0);
     case DType::kU64:  // what int64 does not hold
@@ -139,9 +148,12 @@ void HostTensor::set_i64(int64_t i, int64_t value) {
     case DType::kI64: return store<int64_t>(data, i, value);
     case DType::kU64: return store<uint64_t>(data, i, static_cast<uint64_t>(value));
     case DType::kBool: return store<uint8_t>(data, i, value != 0);
-    case DType::kI4: case DType::kU4: return set_packed(data, i, 4, static_cast<unsigned>(value) & 15u);
-    case DType::kI2: case DType::kU2: return set_packed(data, i, 2, static_cast<unsigned>(value) & 3u);
-    case DType::kInvalid: case DType::kString: return;
+    case DType::kI4:
+    case DType::kU4: return set_packed(data, i, 4, static_cast<unsigned>(value) & 15u);
+    case DType::kI2:
+    case DType::kU2: return set_packed(data, i, 2, static_cast<unsigned>(value) & 3u);
+    case DType::kInvalid:
+    case DType::kString: return;
     default: return set_f64(i, static_cast<double>(value));
   }
 }

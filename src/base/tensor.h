@@ -47,8 +47,9 @@ class HostTensor {
   HostTensor reshaped(const Dims& dims) const;
 
   // Element access across types, for the reference paths: any numeric type read and written as double or int64,
-  // sub-byte and 8/16-bit float formats included. Writing rounds to nearest even; float formats saturate to
-  // infinity (or the largest finite value where the format has none), integers wrap like a C++ conversion from int64.
+  // sub-byte and 8/16-bit float formats included. Writing rounds to nearest even. What is too large becomes infinity in
+  // formats of 16 bits and more and the largest finite value in narrower ones (infinity itself stays, where there is
+  // one); integers wrap like a C++ conversion from int64.
   double get_f64(int64_t index) const;
   int64_t get_i64(int64_t index) const;
   void set_f64(int64_t index, double value);
