@@ -17,10 +17,8 @@ bool carries_epilogue(const Node& node) {
     case Lowering::kNorm:
     case Lowering::kPool:
     case Lowering::kReduce:
-    case Lowering::kSoftmax:
-      return node.num_outputs() == 1 && !node.op().traits.data_dependent;
-    default:
-      return false;
+    case Lowering::kSoftmax: return node.num_outputs() == 1 && !node.op().traits.data_dependent;
+    default: return false;
   }
 }
 

@@ -128,12 +128,14 @@ Result<Node*> fuse_at(Graph& graph, Node* node) {
 Result<bool> fuse_pointwise(Graph& graph) {
   bool changed = false;
   // From the back, so that a tree is collected from its root. What a fusion absorbed lies before its root and is gone.
-  for (Node* node = graph.last(); node != nullptr; node = node->prev()) {
-    if (!is_pointwise(*node) || only_shape_values(*node)) continue;
-    WOOTZ_ASSIGN_OR_RETURN(Node * made, fuse_at(graph, node));
-    if (made == nullptr) continue;
-    node = made;
-    changed = true;
+  for (Node* node = graph.last(); node != nullptr;) {
+    Node* made = nullptr;
+    if (is_pointwise(*node) && !only_shape_values(*node)) {
+      WOOTZ_ASSIGN_OR_RETURN(made, fuse_at(graph, node));
+    }
+    // One call takes in the nodes right behind the root; the fused node then stands in front of the next ones.
+    changed = changed || made != nullptr;
+    node = made != nullptr ? made : node->prev();
   }
   return changed;
 }

@@ -216,9 +216,7 @@ class Builder {
     if (!is_float(in.type)) return raw(in);
     std::optional<uint16_t> better;
     switch (in.op) {
-      case PwOp::kMul:
-        better = mul_rule(in);
-        break;
+      case PwOp::kMul: better = mul_rule(in); break;
       case PwOp::kDiv:
         if (constant(in.b) && *constant(in.b) == 1) return in.a;
         better = hard_swish_rule(in);
@@ -230,17 +228,14 @@ class Builder {
         }
         break;
       case PwOp::kMax:
-      case PwOp::kMin:
-        better = clip_rule(in);
-        break;
+      case PwOp::kMin: better = clip_rule(in); break;
       case PwOp::kClip:
         if (in.imm0 == 0 && std::isinf(in.imm1) && in.imm1 > 0) better = make(PwOp::kRelu, in.type, in.a);
         break;
       case PwOp::kCast:
         if (at(in.a).type == in.type) return in.a;
         break;
-      default:
-        break;
+      default: break;
     }
     return better ? *better : raw(in);
   }
