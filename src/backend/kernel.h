@@ -74,7 +74,8 @@ class Call {
 struct BindArgs {
   std::span<const Dims> inputs;             // concrete extents, in operand order
   std::span<const Dims> outputs;            // empty extents where unknown
-  std::span<const void* const> constants;   // packed constants by input; null where the operand is not constant
+  // Packed constants by input; null where the operand is not constant. They begin at multiples of 64 bytes, for speed.
+  std::span<const void* const> constants;
   std::span<const size_t> constant_bytes = {};  // their sizes; given whenever they come from a plan
 };
 

@@ -41,6 +41,7 @@ struct DenseTraits {
   int weights_scale_mask = 0;
   PointwiseExpr epilogue;     // operand 0: oneDNN's accumulator
   std::vector<int> operands;  // expression operand -> problem input; [0] is -1
+  int sum_input = -1;         // a residual that oneDNN adds from where it then writes the result; -1: none
 };
 
 // A family's part. Both check everything: the problem may come from a plan file.
@@ -59,6 +60,9 @@ Status read_quantization(const Problem& problem, const char* operand, const char
                          DenseTraits* traits);
 // acc * alpha + inputs[bias_input] (where those exist) in front of the problem's epilogue.
 Status compose_epilogue(const Problem& problem, double alpha, int bias_input, DenseTraits* traits);
+
+// The input that may be such a residual: of the result's shape, type and layout. -1 where the epilogue adds none.
+int residual_input(const Problem& problem, const DenseTraits& traits);
 
 // Scales and zero points that a primitive reads at run time; addresses stay valid.
 struct FixedData {
@@ -85,11 +89,13 @@ struct DensePlan {
   bool to_intermediate = false;  // the result needs memory of its own before `rest`
   PointwiseExpr rest;            // empty: oneDNN does all
   std::string implementation;
-  size_t ops_taken = 0, ops_total = 0;
+  int sum_input = -1;  // that input's bytes must stand in the output before the primitive runs
+  size_t sum_bytes = 0;
 };
 
 // The plan with the longest prefix of the epilogue that oneDNN takes with a fast implementation. `weights`: the layout
-// of the second operand (any: oneDNN chooses). allow_reference: rather slow than not at all.
+// of the second operand (any: oneDNN chooses). allow_reference: rather slow than not at all. With traits.sum_input,
+// only plans that add it in place: who runs them may have put it there.
 Result<DensePlan> plan_dense(const Problem& problem, const DenseTraits& traits, const DenseSpec& spec,
                              const memory::desc& weights, const Extents& extents, bool allow_reference);
 
@@ -103,6 +109,7 @@ struct WeightsChoice {
   std::string config;
   memory::desc desc;
 };
-Result<WeightsChoice> choose_weights(const DenseFamily& family, const Problem& problem, const DenseTraits& traits);
+// Decides traits->sum_input as well.
+Result<WeightsChoice> choose_weights(const DenseFamily& family, const Problem& problem, DenseTraits* traits);
 
 }  // namespace wootz::cpu::dnn

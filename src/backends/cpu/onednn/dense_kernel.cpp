@@ -98,6 +98,8 @@ class DenseKernel final : public Kernel {
     });
   }
 
+  int in_place(int output) const override { return output == 0 ? traits_.sum_input : -1; }
+
  private:
   static Status check(const Dims& dims) {
     WOOTZ_RETURN_IF_ERROR(checked_volume(dims.span()).status());
@@ -127,11 +129,15 @@ class DenseKernel final : public Kernel {
   PackedHeader header_;
 };
 
+// A configuration: the layout of constant weights, and whether a residual is added in place: "w=Acdb16a;sum".
 constexpr std::string_view kWeights = "w=";
+constexpr std::string_view kSum = "sum";
 
 }  // namespace
 
-Result<WeightsChoice> choose_weights(const DenseFamily& family, const Problem& p, const DenseTraits& traits) {
+namespace {
+
+Result<WeightsChoice> choose_layout(const DenseFamily& family, const Problem& p, const DenseTraits& traits) {
   const Extents opt = extents_of(p, false), max = extents_of(p, true);
   WOOTZ_ASSIGN_OR_RETURN(const DenseSpec spec, family.specify(p, opt));
   if (!p.inputs[1].constant) {
@@ -171,6 +177,22 @@ Result<WeightsChoice> choose_weights(const DenseFamily& family, const Problem& p
                      max.output.to_string());
 }
 
+}  // namespace
+
+Result<WeightsChoice> choose_weights(const DenseFamily& family, const Problem& p, DenseTraits* traits) {
+  traits->sum_input = residual_input(p, *traits);
+  if (traits->sum_input >= 0) {
+    Result<WeightsChoice> choice = choose_layout(family, p, *traits);
+    if (choice.ok()) {
+      choice->config += choice->config.empty() ? "" : ";";
+      choice->config += kSum;
+      return choice;
+    }
+    traits->sum_input = -1;
+  }
+  return choose_layout(family, p, *traits);
+}
+
 Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Problem& problem,
                                              const std::string& config) {
   return guarded("creating a kernel", [&]() -> Result<std::unique_ptr<Kernel>> {
@@ -178,9 +200,16 @@ Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Pr
     const Extents opt = extents_of(problem, false);
     WOOTZ_ASSIGN_OR_RETURN(DenseSpec spec, family.specify(problem, opt));
     memory::desc weights = spec.weights;
+    std::string_view layout = config;
+    if (layout.ends_with(kSum)) {
+      layout.remove_suffix(kSum.size());
+      if (layout.ends_with(';')) layout.remove_suffix(1);
+      traits.sum_input = residual_input(problem, traits);
+      if (traits.sum_input < 0) return invalid_argument("oneDNN: configuration '{}' without a residual", config);
+    }
     if (problem.inputs[1].constant) {
-      if (!config.starts_with(kWeights)) return invalid_argument("oneDNN: unknown configuration '{}'", config);
-      const std::string_view name = std::string_view(config).substr(kWeights.size());
+      if (!layout.starts_with(kWeights)) return invalid_argument("oneDNN: unknown configuration '{}'", config);
+      const std::string_view name = layout.substr(kWeights.size());
       if (name == "any") {
         WOOTZ_ASSIGN_OR_RETURN(const DensePlan plan,
                                plan_dense(problem, traits, spec, any_layout(spec.weights), opt, false));
@@ -190,7 +219,7 @@ Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Pr
         if (tag == memory::format_tag::undef) return invalid_argument("oneDNN: no layout is called '{}'", name);
         weights = memory::desc(spec.weights.get_dims(), spec.weights.get_data_type(), tag);
       }
-    } else if (!config.empty()) {
+    } else if (!layout.empty()) {
       return invalid_argument("oneDNN: configuration '{}' for weights that are not constant", config);
     }
     // Whether it runs at all, and fast, at the extents it was chosen for.

@@ -1,4 +1,5 @@
 // From a dense problem at concrete extents to oneDNN's primitive descriptor with as much of the epilogue as it takes.
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/onednn/dense.h"
@@ -75,64 +76,116 @@ void set_quantization(const DenseTraits& traits, FixedData* fixed, Attempt* atte
   }
 }
 
-// Post-ops for ops[0, count). False: an operand has no place among them.
-bool add_post_ops(const Problem& p, const DenseTraits& traits, const DenseSpec& spec, const Extents& e,
-                  const Chain& chain, size_t count, FixedData* fixed, Attempt* attempt) {
-  dnnl::post_ops ops;
-  int position = 0;
+// The chain's op that adds traits.sum_input, or -1.
+int sum_position(const DenseTraits& traits, const Chain& chain) {
+  if (traits.sum_input < 0) return -1;
+  for (size_t i = 0; i < chain.ops.size(); ++i)
+    if (chain.ops[i].kind == Kind::kAdd && chain.ops[i].operand < traits.operands.size() &&
+        traits.operands[chain.ops[i].operand] == traits.sum_input)
+      return static_cast<int>(i);
+  return -1;
+}
+
+// Collects post-ops; knows the position of the next one.
+class PostOps {
+ public:
+  PostOps(const Problem& p, const DenseTraits& traits, const DenseSpec& spec, const Extents& e, Attempt* attempt)
+      : p_(p), traits_(traits), spec_(spec), e_(e), attempt_(attempt) {}
+
+  void eltwise(dnnl::algorithm algorithm, float alpha, float beta) {
+    ops_.append_eltwise(algorithm, alpha, beta);
+    ++position_;
+  }
+  void sum(float scale, int32_t zero, memory::data_type type) {
+    ops_.append_sum(scale, zero, type);
+    ++position_;
+  }
+  // False: the operand has no place among oneDNN's.
+  bool binary(const ChainOp& op) {
+    std::optional<ArgSource> arg = operand(op);
+    if (!arg) return false;
+    arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP(position_++) | DNNL_ARG_SRC_1;
+    ops_.append_binary(op.algorithm, arg->desc);
+    attempt_->args.push_back(std::move(*arg));
+    return true;
+  }
+  bool prelu(const ChainOp& op) {
+    std::optional<ArgSource> arg = operand(op);
+    if (!arg || arg->desc.get_data_type() != memory::data_type::f32) return false;
+    const memory::dims dims = arg->desc.get_dims();
+    const size_t channel = spec_.kind == DenseSpec::Kind::kMatmul ? dims.size() - 1 : 1;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (d != channel && dims[d] != 1) return false;
+    arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP(position_++) | DNNL_ARG_WEIGHTS;
+    arg->desc = memory::desc({dims[channel]}, memory::data_type::f32, memory::format_tag::a);
+    ops_.append_prelu(dims[channel] == 1 ? 0 : 1 << channel);
+    attempt_->args.push_back(std::move(*arg));
+    return true;
+  }
+  void finish() { attempt_->attr.set_post_ops(ops_); }
+
+ private:
+  std::optional<ArgSource> operand(const ChainOp& op) const {
+    if (op.operand >= traits_.operands.size()) return std::nullopt;
+    const auto input = static_cast<size_t>(traits_.operands[op.operand]);
+    const auto desc = operand_desc(p_.inputs[input], e_.inputs[input], spec_, e_.output);
+    if (!desc) return std::nullopt;
+    ArgSource arg;
+    arg.from = From::kInput;
+    arg.index = input;
+    arg.desc = *desc;
+    return arg;
+  }
+
+  const Problem& p_;
+  const DenseTraits& traits_;
+  const DenseSpec& spec_;
+  const Extents& e_;
+  Attempt* attempt_;
+  dnnl::post_ops ops_;
+  int position_ = 0;
+};
+
+void set_result_quantization(const ChainOp& op, FixedData* fixed, Attempt* attempt) {
+  fixed->dst_scale = {op.alpha};
+  fixed->dst_zero = static_cast<int32_t>(op.beta);
+  attempt->attr.set_scales_mask(DNNL_ARG_DST, 0);
+  attempt->args.push_back(
+      fixed_arg(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, memory::data_type::f32, 1, fixed->dst_scale.data()));
+  if (fixed->dst_zero == 0) return;
+  attempt->attr.set_zero_points_mask(DNNL_ARG_DST, 0);
+  attempt->args.push_back(
+      fixed_arg(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, memory::data_type::s32, 1, &fixed->dst_zero));
+}
+
+// Post-ops for ops[0, count), of which ops[sum] reads the result's own memory.
+bool add_post_ops(PostOps* post, const Chain& chain, size_t count, int sum, FixedData* fixed, Attempt* attempt) {
   for (size_t i = 0; i < count; ++i) {
     const ChainOp& op = chain.ops[i];
     switch (op.kind) {
-      case Kind::kEltwise:
-        // Two linear steps in a row are one.
-        ops.append_eltwise(op.algorithm, op.alpha, op.beta);
+      case Kind::kEltwise: post->eltwise(op.algorithm, op.alpha, op.beta); break;
+      case Kind::kAdd:
+        if (static_cast<int>(i) == sum) {
+          post->sum(op.alpha, static_cast<int32_t>(std::lround(-op.beta / op.alpha)), attempt->dst_type);
+          break;
+        }
+        // By way of acc / scale, so that the operand is read as it lies.
+        if (op.alpha != 1 || op.beta != 0)
+          post->eltwise(dnnl::algorithm::eltwise_linear, 1 / op.alpha, op.beta / op.alpha);
+        if (!post->binary(op)) return false;
+        if (op.alpha != 1) post->eltwise(dnnl::algorithm::eltwise_linear, op.alpha, 0);
         break;
       case Kind::kBinary:
-      case Kind::kPRelu: {
-        if (op.operand >= traits.operands.size()) return false;
-        const auto input = static_cast<size_t>(traits.operands[op.operand]);
-        const auto desc = operand_desc(p.inputs[input], e.inputs[input], spec, e.output);
-        if (!desc) return false;
-        ArgSource arg;
-        arg.from = From::kInput;
-        arg.index = input;
-        arg.desc = *desc;
-        if (op.kind == Kind::kBinary) {
-          arg.arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP(position) | DNNL_ARG_SRC_1;
-          ops.append_binary(op.algorithm, *desc);
-        } else {
-          const memory::dims dims = desc->get_dims();
-          if (desc->get_data_type() != memory::data_type::f32) return false;
-          const size_t channel = spec.kind == DenseSpec::Kind::kMatmul ? dims.size() - 1 : 1;
-          for (size_t d = 0; d < dims.size(); ++d)
-            if (d != channel && dims[d] != 1) return false;
-          arg.arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP(position) | DNNL_ARG_WEIGHTS;
-          arg.desc = memory::desc({dims[channel]}, memory::data_type::f32, memory::format_tag::a);
-          ops.append_prelu(dims[channel] == 1 ? 0 : 1 << channel);
-        }
-        attempt->args.push_back(std::move(arg));
+        if (!post->binary(op)) return false;
         break;
-      }
-      case Kind::kConvert:
-        --position;
-        break;  // only the last one shows, as the result's type
-      case Kind::kQuantize:
-        fixed->dst_scale = {op.alpha};
-        fixed->dst_zero = static_cast<int32_t>(op.beta);
-        attempt->attr.set_scales_mask(DNNL_ARG_DST, 0);
-        attempt->args.push_back(
-            fixed_arg(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, memory::data_type::f32, 1, fixed->dst_scale.data()));
-        if (fixed->dst_zero != 0) {
-          attempt->attr.set_zero_points_mask(DNNL_ARG_DST, 0);
-          attempt->args.push_back(
-              fixed_arg(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, memory::data_type::s32, 1, &fixed->dst_zero));
-        }
-        --position;
+      case Kind::kPRelu:
+        if (!post->prelu(op)) return false;
         break;
+      case Kind::kConvert: break;  // only the last one shows, as the result's type
+      case Kind::kQuantize: set_result_quantization(op, fixed, attempt); break;
     }
-    ++position;
   }
-  attempt->attr.set_post_ops(ops);
+  post->finish();
   return true;
 }
 
@@ -158,11 +211,10 @@ dnnl::primitive_desc_base describe(const DenseSpec& s, const memory::desc& weigh
 
 // oneDNN 3.2's 8-bit convolution for AVX2 reads a post-op's operand at the wrong place where the channels do not fill a
 // vector (depthwise, seen in tests against plain loops).
-bool misreads_operands(std::string_view implementation, const Chain& chain, size_t count) {
-  if (!implementation.starts_with("jit_uni_int8")) return false;
-  for (size_t i = 0; i < count; ++i)
-    if (chain.ops[i].kind == Kind::kBinary || chain.ops[i].kind == Kind::kPRelu) return true;
-  return false;
+bool misreads_operands(std::string_view implementation, const Attempt& attempt) {
+  return implementation.starts_with("jit_uni_int8") &&
+         std::any_of(attempt.args.begin(), attempt.args.end(),
+                     [](const ArgSource& a) { return a.from == From::kInput; });
 }
 
 ArgSource operand_arg(int arg, From from, size_t index, const memory::desc& desc) {
@@ -174,66 +226,101 @@ ArgSource operand_arg(int arg, From from, size_t index, const memory::desc& desc
   return a;
 }
 
+// How much of the epilogue an attempt gives to oneDNN.
+struct Share {
+  const Chain& chain;
+  size_t count;  // of its ops
+  int sum;       // which of them is a sum in place, or -1
+  bool whole;    // nothing is left
+};
+
+Result<DensePlan> attempt_plan(const Problem& p, const DenseTraits& traits, const DenseSpec& spec,
+                               const memory::desc& weights, const Extents& extents, const Share& share, bool slow) {
+  WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
+  DensePlan plan;
+  plan.fixed = std::make_shared<FixedData>();
+  plan.to_intermediate = !share.whole && p.outputs[0].dtype != DType::kF32;
+  Attempt attempt;
+  attempt.dst_type = share.whole ? *data_type(p.outputs[0].dtype) : memory::data_type::f32;
+  WOOTZ_RETURN_IF_ERROR(guarded("describing a primitive", [&]() -> Status {
+    set_quantization(traits, plan.fixed.get(), &attempt);
+    PostOps post(p, traits, spec, extents, &attempt);
+    if (!add_post_ops(&post, share.chain, share.count, share.sum, plan.fixed.get(), &attempt))
+      return unsupported("an operand of the epilogue broadcasts in a way that oneDNN does not know");
+    const memory::desc dst = layout_desc(spec.dst_layout, spec.dst_dims, attempt.dst_type);
+    plan.primitive = describe(spec, weights, dst, attempt.attr, *eng);
+    if (!plan.primitive.get(true)) return unsupported("there is no implementation");
+    plan.implementation = plan.primitive.impl_info_str();
+    if (is_reference(plan.implementation) && !slow)
+      return unsupported("only the reference implementation '{}' fits", plan.implementation);
+    if (misreads_operands(plan.implementation, attempt))
+      return unsupported("'{}' misreads operands of post-ops", plan.implementation);
+    plan.args.push_back(operand_arg(DNNL_ARG_SRC, From::kInput, 0, spec.src));
+    plan.args.push_back(
+        operand_arg(DNNL_ARG_WEIGHTS, From::kInput, 1, plan.primitive.query_md(dnnl::query::weights_md, 0)));
+    if (spec.bias_input >= 0)
+      plan.args.push_back(operand_arg(DNNL_ARG_BIAS, From::kInput, static_cast<size_t>(spec.bias_input), spec.bias));
+    plan.args.push_back(operand_arg(DNNL_ARG_DST, plan.to_intermediate ? From::kIntermediate : From::kOutput, 0, dst));
+    for (ArgSource& a : attempt.args) plan.args.push_back(std::move(a));
+    return Status();
+  }));
+  if (share.sum >= 0) {
+    plan.sum_input = traits.sum_input;
+    plan.sum_bytes = layout_bytes(p.outputs[0].layout, p.outputs[0].dtype, extents.output);
+  }
+  if (share.whole) return plan;
+  const int value = share.count == 0 ? share.chain.start : share.chain.ops[share.count - 1].value;
+  if (value >= 0) {
+    plan.rest = remainder_after(traits.epilogue, value);
+    return plan;
+  }
+  // The accumulator is read in several ways, or not at all: all of the expression is left, over it.
+  plan.rest = traits.epilogue;
+  const DType read = plan.rest.input_type(0);
+  if (read != DType::kF32 && read != DType::kInvalid)
+    return unsupported("the epilogue reads a {} result several times", dtype_name(read));
+  return plan;
+}
+
 }  // namespace
+
+int residual_input(const Problem& p, const DenseTraits& traits) {
+  if (traits.epilogue.empty()) return -1;
+  const TensorDesc& out = p.outputs[0];
+  for (const ChainOp& op : linear_chain(traits.epilogue).ops) {
+    if (op.kind != Kind::kAdd || op.operand >= traits.operands.size()) continue;
+    const int input = traits.operands[op.operand];
+    if (input < p.num_main) continue;
+    const TensorDesc& t = p.inputs[static_cast<size_t>(input)];
+    if (t.constant || t.dtype != out.dtype || t.layout != out.layout || !(t.dims == out.dims) ||
+        !(t.max_dims == out.max_dims))
+      continue;
+    const float zero = -op.beta / op.alpha;
+    const bool whole = std::fabs(zero) <= 255 && std::fabs(zero - std::round(zero)) < 1e-3f;
+    if (is_float(t.dtype) ? zero == 0 : whole) return input;
+  }
+  return -1;
+}
 
 Result<DensePlan> plan_dense(const Problem& p, const DenseTraits& traits, const DenseSpec& spec,
                              const memory::desc& weights, const Extents& extents, bool allow_reference) {
-  WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
+  WOOTZ_RETURN_IF_ERROR(engine().status());
   const DType out_type = p.outputs[0].dtype;
   const Chain chain = traits.epilogue.empty() ? Chain{} : linear_chain(traits.epilogue);
-  std::string refused;
-  for (size_t count = chain.ops.size() + 1; count-- > 0;) {
-    if (count > 0 && chain.ops[count - 1].value < 0) continue;
-    const bool whole = traits.epilogue.empty() || (chain.complete && count == chain.ops.size());
-    DensePlan plan;
-    plan.fixed = std::make_shared<FixedData>();
-    plan.ops_taken = count;
-    plan.ops_total = chain.ops.size();
-    Attempt attempt;
-    const Status tried = guarded("describing a primitive", [&]() -> Status {
-      set_quantization(traits, plan.fixed.get(), &attempt);
-      if (!add_post_ops(p, traits, spec, extents, chain, count, plan.fixed.get(), &attempt))
-        return unsupported("an operand of the epilogue broadcasts in a way that oneDNN does not know");
-      attempt.dst_type = whole ? *data_type(out_type) : memory::data_type::f32;
-      const memory::desc dst = layout_desc(spec.dst_layout, spec.dst_dims, attempt.dst_type);
-      plan.primitive = describe(spec, weights, dst, attempt.attr, *eng);
-      if (!plan.primitive.get(true)) return unsupported("oneDNN has no implementation");
-      plan.implementation = plan.primitive.impl_info_str();
-      plan.args.push_back(operand_arg(DNNL_ARG_SRC, From::kInput, 0, spec.src));
-      plan.args.push_back(
-          operand_arg(DNNL_ARG_WEIGHTS, From::kInput, 1, plan.primitive.query_md(dnnl::query::weights_md, 0)));
-      if (spec.bias_input >= 0)
-        plan.args.push_back(operand_arg(DNNL_ARG_BIAS, From::kInput, static_cast<size_t>(spec.bias_input), spec.bias));
-      plan.to_intermediate = !whole && out_type != DType::kF32;
-      plan.args.push_back(
-          operand_arg(DNNL_ARG_DST, plan.to_intermediate ? From::kIntermediate : From::kOutput, 0, dst));
-      for (ArgSource& a : attempt.args) plan.args.push_back(std::move(a));
-      return Status();
-    });
-    if (tried.ok() && misreads_operands(plan.implementation, chain, count)) {
-      refused = "'" + plan.implementation + "' misreads operands of post-ops";
-      continue;
+  const int sum = sum_position(traits, chain);
+  std::string refused = "the residual cannot be added in place";
+  // A slow implementation with the whole epilogue is worse than a fast one and a pass over its result.
+  for (const bool slow : {false, true}) {
+    if (slow && !allow_reference) break;
+    for (size_t count = chain.ops.size() + 1; count-- > 0;) {
+      if (count > 0 && chain.ops[count - 1].value < 0) continue;
+      const bool whole = traits.epilogue.empty() || (chain.complete && count == chain.ops.size());
+      const bool to_intermediate = !whole && out_type != DType::kF32;
+      if (traits.sum_input >= 0 && (sum < 0 || count <= static_cast<size_t>(sum) || to_intermediate)) break;
+      Result<DensePlan> plan = attempt_plan(p, traits, spec, weights, extents, {chain, count, sum, whole}, slow);
+      if (plan.ok()) return plan;
+      refused = plan.status().message();
     }
-    // A slow implementation with the whole epilogue is worse than a fast one and a pass over its result.
-    const bool last = count == 0;
-    if (!tried.ok() || (is_reference(plan.implementation) && !(allow_reference && last))) {
-      refused =
-          tried.ok() ? "only oneDNN's reference implementation '" + plan.implementation + "' fits" : tried.message();
-      continue;
-    }
-    if (!whole) {
-      const int value = count == 0 ? chain.start : chain.ops[count - 1].value;
-      if (value < 0) {
-        // The accumulator is read in several ways: all of the expression is left, over it.
-        plan.rest = traits.epilogue;
-        if (plan.rest.input_type(0) != DType::kF32)
-          return unsupported("oneDNN: an epilogue that reads a {} result several times",
-                             dtype_name(plan.rest.input_type(0)));
-      } else {
-        plan.rest = remainder_after(traits.epilogue, value);
-      }
-    }
-    return plan;
   }
   return unsupported("oneDNN: {}", refused);
 }

@@ -90,20 +90,13 @@ std::string version_text() {
 
 std::optional<memory::data_type> data_type(DType dtype) {
   switch (dtype) {
-    case DType::kF32:
-      return memory::data_type::f32;
-    case DType::kBF16:
-      return memory::data_type::bf16;
-    case DType::kF16:
-      return memory::data_type::f16;
-    case DType::kI32:
-      return memory::data_type::s32;
-    case DType::kI8:
-      return memory::data_type::s8;
-    case DType::kU8:
-      return memory::data_type::u8;
-    default:
-      return std::nullopt;
+    case DType::kF32: return memory::data_type::f32;
+    case DType::kBF16: return memory::data_type::bf16;
+    case DType::kF16: return memory::data_type::f16;
+    case DType::kI32: return memory::data_type::s32;
+    case DType::kI8: return memory::data_type::s8;
+    case DType::kU8: return memory::data_type::u8;
+    default: return std::nullopt;
   }
 }
 

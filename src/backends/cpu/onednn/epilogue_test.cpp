@@ -94,13 +94,13 @@ const std::vector<Named>& epilogues() {
          const uint16_t q = e.push(PwOp::kSub, DType::kF32, e.input(1, DType::kF32), e.constant(3, DType::kF32));
          return e.push(PwOp::kAdd, DType::kF32, v, e.push(PwOp::kMul, DType::kF32, q, e.constant(0.05, DType::kF32)));
        },
-       3, true},
+       1, true},
       {"from scaled operand",
        [](PointwiseExpr& e, uint16_t v) {
          const uint16_t q = e.push(PwOp::kAdd, DType::kF32, e.input(1, DType::kF32), e.constant(3, DType::kF32));
          return e.push(PwOp::kSub, DType::kF32, e.push(PwOp::kDiv, DType::kF32, q, e.constant(-7, DType::kF32)), v);
        },
-       3, true},
+       2, true},
       {"times scaled operand",
        [](PointwiseExpr& e, uint16_t v) {
          return e.push(PwOp::kMul, DType::kF32,
@@ -232,6 +232,28 @@ TEST(OnednnEpilogue, OddChannels) {
     }
     const PointwiseExpr e = expression(chain({unary(PwOp::kSigmoid), unary(PwOp::kCos)}));
     EXPECT_GE(check(conv_problem({2, 19, 4, 3}, channels, 3), e, {}, "rest", rng), 2);
+  }
+}
+
+// A residual of the result's shape is added where the result is written; the kernel says so.
+TEST(OnednnEpilogue, ResidualsAreAddedInPlace) {
+  std::mt19937_64 rng(test_seed() + 5);
+  for (Problem p :
+       {conv_problem({2, 32, 5, 6}, 24, 1), conv_problem({1, 32, 5, 6}, 24, 3), gemm_problem({9, 64}, 32)}) {
+    p.epilogue = expression(chain({with_operand(PwOp::kAdd), unary(PwOp::kRelu)}));
+    for (const bool constant : {false, true}) {
+      Problem q = p;
+      q.inputs.push_back({DType::kF32, Layout::kLinear, p.outputs[0].dims, p.outputs[0].dims, constant});
+      std::vector<Candidate> offers;
+      std::vector<Refusal> refusals;
+      onednn_provider().tactics(q, {}, &offers, &refusals);
+      ASSERT_FALSE(offers.empty());
+      const Candidate& best = offers[0];
+      const auto kernel = onednn_provider().create(best.tactic, with_layouts(q, best), {});
+      ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+      EXPECT_EQ((*kernel)->in_place(0), constant ? -1 : 3) << best.tactic.to_string();
+      EXPECT_EQ(best.tactic.config.ends_with(";sum"), !constant) << best.tactic.config;
+    }
   }
 }
 

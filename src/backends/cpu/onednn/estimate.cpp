@@ -19,13 +19,10 @@ double peak_gops(const Problem& p) {
   const bool wide = usable_isa() == Isa::kAvx512;
   const double f32 = wide ? 190 : 95;
   switch (p.inputs[0].dtype) {
-    case DType::kBF16:
-      return wide && cpu.amx_bf16 ? 10 * f32 : cpu.avx512_bf16 ? 2 * f32 : f32;
+    case DType::kBF16: return wide && cpu.amx_bf16 ? 10 * f32 : cpu.avx512_bf16 ? 2 * f32 : f32;
     case DType::kU8:
-    case DType::kI8:
-      return wide && cpu.amx_int8 ? 20 * f32 : 4 * f32;
-    default:
-      return f32;
+    case DType::kI8: return wide && cpu.amx_int8 ? 20 * f32 : 4 * f32;
+    default: return f32;
   }
 }
 

@@ -269,6 +269,15 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
   const GuardedBuffer clean = to_layout(again, p.outputs[0].layout);
   if (std::memcmp(clean.data(), result, clean.bytes()) != 0)
     return {internal_error("the padding holds other than zeros"), {}};
+  if (const int shared = (*kernel)->in_place(0); shared >= 0) {  // the input in the output's memory
+    const auto k = static_cast<size_t>(shared);
+    EXPECT_EQ(buffers[k].bytes(), out.bytes());
+    std::memcpy(result, buffers[k].data(), out.bytes());
+    addresses[k] = result;
+    if (Status s = (*call)->run(args); !s.ok()) return {s, {}};
+    if (std::memcmp(before.data(), result, before.size()) != 0)
+      return {internal_error("in place the result differs"), {}};
+  }
   return {Status(), first};
 }
 

@@ -99,19 +99,21 @@ ChainOp binary(algorithm alg, int operand) {
   return op;
 }
 
+ChainOp scaled_add(int operand, double scale, double shift) {
+  ChainOp op = binary(algorithm::binary_add, operand);
+  op.kind = Kind::kAdd;
+  op.alpha = static_cast<float>(scale);
+  op.beta = static_cast<float>(shift);
+  return op;
+}
+
 bool binary_with_constant(PwOp op, double c, bool chain_first, std::vector<ChainOp>* out) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   if (!std::isfinite(static_cast<float>(c))) return false;
   switch (op) {
-    case PwOp::kAdd:
-      out->push_back(linear(1, c));
-      return true;
-    case PwOp::kSub:
-      out->push_back(chain_first ? linear(1, -c) : linear(-1, c));
-      return true;
-    case PwOp::kMul:
-      out->push_back(linear(c, 0));
-      return true;
+    case PwOp::kAdd: out->push_back(linear(1, c)); return true;
+    case PwOp::kSub: out->push_back(chain_first ? linear(1, -c) : linear(-1, c)); return true;
+    case PwOp::kMul: out->push_back(linear(c, 0)); return true;
     case PwOp::kDiv:
       if (!chain_first)
         out->push_back(eltwise(algorithm::eltwise_pow, c, -1));
@@ -120,9 +122,7 @@ bool binary_with_constant(PwOp op, double c, bool chain_first, std::vector<Chain
       else
         return false;
       return true;
-    case PwOp::kMin:
-      out->push_back(eltwise(algorithm::eltwise_clip, -kInf, c));
-      return true;
+    case PwOp::kMin: out->push_back(eltwise(algorithm::eltwise_clip, -kInf, c)); return true;
     case PwOp::kMax:
       out->push_back(c == 0 ? eltwise(algorithm::eltwise_relu, 0, 0) : eltwise(algorithm::eltwise_clip, c, kInf));
       return true;
@@ -130,31 +130,22 @@ bool binary_with_constant(PwOp op, double c, bool chain_first, std::vector<Chain
       if (!chain_first) return false;
       out->push_back(c == 2 ? eltwise(algorithm::eltwise_square, 0, 0) : eltwise(algorithm::eltwise_pow, 1, c));
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
 bool binary_with_operand(PwOp op, int operand, bool chain_first, std::vector<ChainOp>* out) {
   switch (op) {
-    case PwOp::kAdd:
-      out->push_back(binary(algorithm::binary_add, operand));
-      return true;
-    case PwOp::kMul:
-      out->push_back(binary(algorithm::binary_mul, operand));
-      return true;
-    case PwOp::kMin:
-      out->push_back(binary(algorithm::binary_min, operand));
-      return true;
-    case PwOp::kMax:
-      out->push_back(binary(algorithm::binary_max, operand));
-      return true;
+    case PwOp::kAdd: out->push_back(scaled_add(operand, 1, 0)); return true;
+    case PwOp::kMul: out->push_back(binary(algorithm::binary_mul, operand)); return true;
+    case PwOp::kMin: out->push_back(binary(algorithm::binary_min, operand)); return true;
+    case PwOp::kMax: out->push_back(binary(algorithm::binary_max, operand)); return true;
     case PwOp::kSub:
       if (chain_first) {
         out->push_back(binary(algorithm::binary_sub, operand));
       } else {
         out->push_back(linear(-1, 0));
-        out->push_back(binary(algorithm::binary_add, operand));
+        out->push_back(scaled_add(operand, 1, 0));
       }
       return true;
     case PwOp::kDiv:
@@ -168,34 +159,28 @@ bool binary_with_operand(PwOp op, int operand, bool chain_first, std::vector<Cha
       out->push_back(op_made);
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
-// acc (op) (scale * operand + shift), by way of (acc / scale) so that the operand is read as it lies.
+// acc (op) (scale * operand + shift).
 bool binary_with_affine(PwOp op, const Affine& other, bool chain_first, std::vector<ChainOp>* out) {
-  const auto s = static_cast<float>(other.scale);
-  const double back = 1 / other.scale, shift = other.shift / other.scale;
-  if (!std::isnormal(s) || !std::isnormal(static_cast<float>(back)) || !std::isfinite(static_cast<float>(shift)))
-    return false;
+  for (const double v : {other.scale, 1 / other.scale})
+    if (!std::isnormal(static_cast<float>(v))) return false;
+  if (!std::isfinite(static_cast<float>(other.shift / other.scale))) return false;
   switch (op) {
-    case PwOp::kAdd:
-      out->push_back(linear(back, shift));
-      break;
+    case PwOp::kAdd: out->push_back(scaled_add(other.operand, other.scale, other.shift)); return true;
     case PwOp::kSub:
-      out->push_back(chain_first ? linear(back, -shift) : linear(-back, shift));
-      break;
+      if (!chain_first) out->push_back(linear(-1, 0));
+      out->push_back(chain_first ? scaled_add(other.operand, -other.scale, -other.shift)
+                                 : scaled_add(other.operand, other.scale, other.shift));
+      return true;
     case PwOp::kMul:
       if (other.shift != 0) return false;
       out->push_back(linear(other.scale, 0));
       return binary_with_operand(op, other.operand, chain_first, out);
-    default:
-      return false;
+    default: return false;
   }
-  if (!binary_with_operand(op == PwOp::kSub && !chain_first ? PwOp::kAdd : op, other.operand, true, out)) return false;
-  out->push_back(linear(other.scale, 0));
-  return true;
 }
 
 // The ops for one instruction that consumes `value`. False: oneDNN has nothing that means the same.

@@ -15,6 +15,7 @@ struct ChainOp {
   enum class Kind : uint8_t {
     kEltwise,   // algorithm, alpha, beta
     kBinary,    // algorithm with operand `operand` as second source
+    kAdd,       // plus alpha * operand + beta: a residual, perhaps quantized
     kPRelu,     // slopes from `operand`
     kQuantize,  // to `type`: divide by alpha, add the integer beta; the last of its chain
     kConvert,   // to the float type `type`; changes the result only as the last of its chain

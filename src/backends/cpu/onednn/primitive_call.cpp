@@ -2,14 +2,17 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 
 #include "backends/cpu/onednn/rest.h"
+#include "base/thread_pool.h"
 
 namespace wootz::cpu::dnn {
 namespace {
 
 constexpr size_t kSlots = 4;
 constexpr size_t kAlign = 64;
+constexpr int64_t kCopyGrain = 256 * 1024;
 size_t align_up(size_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 
 struct Slot {
@@ -67,6 +70,13 @@ class PrimitiveCall final : public Call {
 
  private:
   Status execute(const Slot& slot, const RunArgs& args) const {
+    if (plan_.sum_input >= 0 && args.inputs[plan_.sum_input] != args.outputs[0]) {
+      const auto* from = static_cast<const char*>(args.inputs[plan_.sum_input]);
+      auto* to = static_cast<char*>(args.outputs[0]);
+      parallel_for(static_cast<int64_t>(plan_.sum_bytes), kCopyGrain, [&](int64_t begin, int64_t end) {
+        std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+      });
+    }
     for (size_t i = 0; i < sources_.size(); ++i) {
       const ArgSource& source = sources_[i];
       char* address = nullptr;
@@ -74,17 +84,10 @@ class PrimitiveCall final : public Call {
         case ArgSource::From::kInput:
           address = static_cast<char*>(const_cast<void*>(args.inputs[source.index])) + source.offset;
           break;
-        case ArgSource::From::kOutput:
-          address = static_cast<char*>(args.outputs[source.index]);
-          break;
-        case ArgSource::From::kScratch:
-          address = static_cast<char*>(args.workspace);
-          break;
-        case ArgSource::From::kIntermediate:
-          address = static_cast<char*>(args.workspace) + scratch_bytes_;
-          break;
-        case ArgSource::From::kFixed:
-          continue;
+        case ArgSource::From::kOutput: address = static_cast<char*>(args.outputs[source.index]); break;
+        case ArgSource::From::kScratch: address = static_cast<char*>(args.workspace); break;
+        case ArgSource::From::kIntermediate: address = static_cast<char*>(args.workspace) + scratch_bytes_; break;
+        case ArgSource::From::kFixed: continue;
       }
       if (dnnl_memory_set_data_handle(slot.args[i].memory, address) != dnnl_success)
         return internal_error("oneDNN, {}: an address was refused", plan_.implementation);

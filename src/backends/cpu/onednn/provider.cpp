@@ -43,8 +43,8 @@ Status check_limits(const Limits& limits) {
 }
 
 Result<Candidate> offer_dense(const DenseFamily& family, const Problem& p, const Limits& limits) {
-  WOOTZ_ASSIGN_OR_RETURN(const DenseTraits traits, family.traits(p));
-  WOOTZ_ASSIGN_OR_RETURN(const WeightsChoice weights, choose_weights(family, p, traits));
+  WOOTZ_ASSIGN_OR_RETURN(DenseTraits traits, family.traits(p));
+  WOOTZ_ASSIGN_OR_RETURN(const WeightsChoice weights, choose_weights(family, p, &traits));
   Candidate c;
   c.tactic.config = weights.config;
   const Extents max = extents_of(p, true), opt = extents_of(p, false);

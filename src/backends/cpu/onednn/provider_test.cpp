@@ -163,42 +163,22 @@ TEST(OnednnProvider, SurvivesHostileProblems) {
       const size_t tensor = pick(3);
       TensorDesc& t = tensor < 2 && !p.inputs.empty() ? p.inputs[tensor % p.inputs.size()] : p.outputs[0];
       switch (pick(12)) {
-        case 0:
-          t.dims = {};
-          break;
-        case 1:
-          (pick(2) ? t.dims : t.max_dims).push_back(value());
-          break;
+        case 0: t.dims = {}; break;
+        case 1: (pick(2) ? t.dims : t.max_dims).push_back(value()); break;
         case 2:
           if (!t.dims.empty()) t.dims[pick(t.dims.size())] = value();
           break;
         case 3:
           if (!t.max_dims.empty()) t.max_dims[pick(t.max_dims.size())] = value();
           break;
-        case 4:
-          t.dtype = static_cast<DType>(pick(30));
-          break;
-        case 5:
-          t.layout = static_cast<Layout>(pick(8));
-          break;
-        case 6:
-          t.constant = !t.constant;
-          break;
-        case 7:
-          p.params["strides"] = std::vector<int64_t>(pick(4), value());
-          break;
-        case 8:
-          p.params[pick(2) ? "pads" : "dilations"] = std::vector<int64_t>(pick(6), value());
-          break;
-        case 9:
-          p.params[pick(2) ? "groups" : "has_bias"] = value();
-          break;
-        case 10:
-          p.num_main = static_cast<int>(value());
-          break;
-        default:
-          p.inputs.resize(pick(4));
-          break;
+        case 4: t.dtype = static_cast<DType>(pick(30)); break;
+        case 5: t.layout = static_cast<Layout>(pick(8)); break;
+        case 6: t.constant = !t.constant; break;
+        case 7: p.params["strides"] = std::vector<int64_t>(pick(4), value()); break;
+        case 8: p.params[pick(2) ? "pads" : "dilations"] = std::vector<int64_t>(pick(6), value()); break;
+        case 9: p.params[pick(2) ? "groups" : "has_bias"] = value(); break;
+        case 10: p.num_main = static_cast<int>(value()); break;
+        default: p.inputs.resize(pick(4)); break;
       }
       if (!t.dims.empty() && pick(2)) t.max_dims = t.dims;
     }
