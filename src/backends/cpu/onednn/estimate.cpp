@@ -1,9 +1,7 @@
-// Measured with oneDNN 3.2 over the shapes of ResNet-50, MobileNet and YOLO, batch 1, 2 threads, AVX-512 (f32, share of
-// peak): brgemm convolution on channels_last 0.80 to 0.90; direct convolution on blocked16 0.75 to 0.80; the AVX2 one
-// on blocked8 0.5; GEMM convolution on linear 0.2 to 0.6, as it writes out every window. So channels_last comes first.
-// The first layer (3 channels) is the exception: 0.06 on channels_last, 0.82 from linear to blocked16. Depthwise is
-// bound by memory on channels_last and blocked16 alike, and hopeless (0.01) on linear. bf16 and int8 are fast on
-// channels_last only.
+// The shares below are relative to an assumed peak and follow what README.md reports: brgemm convolution on
+// channels_last first, direct convolution on blocked16 next, AVX2 on blocked8 and GEMM convolution on linear far behind
+// (it writes out every window). The f32 first layer (3 channels) is the exception: slow on channels_last, fast from
+// linear to blocked16.
 #include "backends/cpu/onednn/estimate.h"
 
 #include <algorithm>
@@ -13,7 +11,7 @@
 namespace wootz::cpu::dnn {
 namespace {
 
-// Billions of operations a second of one core at about 3 GHz.
+// Billions of operations a second of one core, assumed: about 3 GHz, two vector units.
 double peak_gops(const Problem& p) {
   const CpuInfo& cpu = cpu_info();
   const bool wide = usable_isa() == Isa::kAvx512;
