@@ -1,0 +1,316 @@
+// ONNX models through the public parser: layers that can be asked and changed, errors, support queries, the seeds of
+// the importer's fuzz target from end to end.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "api/harness.h"
+#include "onnx/model_for_test.h"
+
+namespace wootz_test {
+namespace {
+
+using namespace nvinfer1;
+using namespace wootz::importer;
+using nvonnxparser::createParser;
+using nvonnxparser::IParser;
+using Floats = std::vector<float>;
+
+bool parse(IParser& parser, const ModelProto& model) {
+  const std::string bytes = model.SerializeAsString();
+  return parser.parse(bytes.data(), bytes.size());
+}
+
+void set_ints(NodeProto* node, const std::string& name, const std::vector<int64_t>& values) {
+  AttributeProto* attribute = add_attribute(node, name, AttributeProto::INTS);
+  for (int64_t v : values) attribute->add_ints(v);
+}
+
+// x [N,1,2,2] -> conv (kernel 2 x 2, two maps) -> relu -> y [N,2,1,1].
+ModelProto conv_model() {
+  ModelProto model = model_for_test();
+  GraphProto* graph = model.mutable_graph();
+  add_input(graph, "x", {"N", "1", "2", "2"});
+  *graph->add_initializer() = raw_tensor<float>("w", TensorProto::FLOAT, {2, 1, 2, 2}, {1, 1, 1, 1, 1, 0, 0, -1});
+  *graph->add_initializer() = raw_tensor<float>("b", TensorProto::FLOAT, {2}, {0.5F, 0});
+  set_ints(add_node(graph, "Conv", {"x", "w", "b"}, {"c"}, "the conv"), "kernel_shape", {2, 2});
+  add_node(graph, "Relu", {"c"}, {"y"}, "the relu");
+  add_output(graph, "y");
+  return model;
+}
+
+TEST(Parser, LayersCanBeAskedAndChanged) {
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  ASSERT_TRUE(parse(*parser, conv_model())) << b.logger.errors();
+  EXPECT_EQ(parser->getNbErrors(), 0);
+  ASSERT_EQ(b.network->getNbInputs(), 1);
+  ITensor* x = b.network->getInput(0);
+  EXPECT_STREQ(x->getName(), "x");
+  EXPECT_STREQ(x->getDimensionName(0), "N");
+  EXPECT_EQ(list(x->getDimensions()), (std::vector<int64_t>{-1, 1, 2, 2}));
+  ASSERT_EQ(b.network->getNbLayers(), 2);
+  ILayer* layer = b.network->getLayer(0);
+  EXPECT_STREQ(layer->getName(), "the conv");
+  ASSERT_EQ(layer->getType(), LayerType::kCONVOLUTION);
+  auto* conv = static_cast<IConvolutionLayer*>(layer);
+  EXPECT_EQ(conv->getNbInputs(), 1) << "weights are not inputs";
+  EXPECT_EQ(conv->getNbOutputMaps(), 2);
+  EXPECT_EQ(list(conv->getKernelSizeNd()), (std::vector<int64_t>{2, 2}));
+  ASSERT_EQ(conv->getKernelWeights().count, 8);
+  EXPECT_EQ(static_cast<const float*>(conv->getKernelWeights().values)[7], -1);
+  ASSERT_EQ(conv->getBiasWeights().count, 2);
+  EXPECT_EQ(b.network->getLayer(1)->getType(), LayerType::kACTIVATION);
+  EXPECT_EQ(parser->getLayerOutputTensor("the conv", 0), conv->getOutput(0));
+  EXPECT_EQ(parser->getLayerOutputTensor("nobody", 0), nullptr);
+  int64_t libraries = 7;
+  EXPECT_EQ(parser->getUsedVCPluginLibraries(libraries), nullptr);
+  EXPECT_EQ(libraries, 0);
+
+  // New weights, and a layer behind the model's output, which stops being one.
+  static const Floats ones(8, 1);
+  conv->setKernelWeights(weights(ones));
+  ITensor* y = b.network->getOutput(0);
+  EXPECT_STREQ(y->getName(), "y");
+  b.network->unmarkOutput(*y);
+  b.output(b.network->addReduce(*y, ReduceOperation::kMAX, 1U << 1, false), "z");
+  b.profile("x", {1, 1, 2, 2}, {1, 1, 2, 2}, {4, 1, 2, 2});
+  parser.reset();
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  ASSERT_TRUE(context->setInputShape("x", dims({2, 1, 2, 2})));
+  const Floats data{1, 2, 3, 4, -1, -1, -1, -1};
+  expect_near(run(*context, {{"x", data.data()}}, "z"), {10.5F, 0});
+}
+
+TEST(Parser, UnchangedModel) {
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  ASSERT_TRUE(parse(*parser, conv_model()));
+  b.profile("x", {1, 1, 2, 2}, {1, 1, 2, 2}, {4, 1, 2, 2});
+  for (int build = 0; build < 2; ++build) {  // a network can be built again
+    Owned<ICudaEngine> engine = b.engine();
+    ASSERT_NE(engine, nullptr) << b.logger.errors();
+    Owned<IExecutionContext> context(engine->createExecutionContext());
+    ASSERT_TRUE(context->setInputShape("x", dims({1, 1, 2, 2})));
+    const Floats data{5, 2, 3, 4};
+    expect_near(run(*context, {{"x", data.data()}}, "y"), {14.5F, 1});
+  }
+}
+
+TEST(Parser, TwoModelsAndLayersOfTheApplication) {
+  Bench b;
+  ITensor* own = b.input("own", {2});
+  b.output(b.network->addUnary(*own, UnaryOperation::kNEG), "negative");
+  Owned<IParser> first(createParser(*b.network, b.logger)), second(createParser(*b.network, b.logger));
+  ModelProto one = model_for_test();
+  add_input(one.mutable_graph(), "p", {"N"});
+  add_node(one.mutable_graph(), "Relu", {"p"}, {"q"}, "node");
+  add_output(one.mutable_graph(), "q");
+  ASSERT_TRUE(parse(*first, one));
+  EXPECT_FALSE(parse(*second, one)) << "the names are taken";
+  EXPECT_GT(second->getNbErrors(), 0);
+  second->clearErrors();
+  ModelProto two = model_for_test();
+  add_input(two.mutable_graph(), "r", {"N"});
+  add_node(two.mutable_graph(), "Abs", {"r"}, {"s"}, "node");
+  add_output(two.mutable_graph(), "s");
+  ASSERT_TRUE(parse(*second, two)) << b.logger.errors();
+  b.logger.take_errors();
+  EXPECT_EQ(b.network->getNbInputs(), 3);
+  EXPECT_EQ(b.network->getNbOutputs(), 3);
+  IOptimizationProfile* p = b.builder->createOptimizationProfile();
+  for (const char* name : {"p", "r"})
+    for (const auto select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+      p->setDimensions(name, select, dims({2}));
+  b.config->addOptimizationProfile(p);
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  const Floats data{-1, 2};
+  Floats out[3] = {Floats(2), Floats(2), Floats(2)};
+  for (const char* name : {"own", "p", "r"}) context->setInputTensorAddress(name, data.data());
+  for (const char* name : {"p", "r"}) ASSERT_TRUE(context->setInputShape(name, dims({2})));
+  context->setTensorAddress("negative", out[0].data());
+  context->setTensorAddress("q", out[1].data());
+  context->setTensorAddress("s", out[2].data());
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
+  EXPECT_EQ(out[0], (Floats{1, -2}));
+  EXPECT_EQ(out[1], (Floats{0, 2}));
+  EXPECT_EQ(out[2], (Floats{1, 2}));
+}
+
+// relu -> nobody's op -> relu -> another one.
+ModelProto broken_model() {
+  ModelProto model = model_for_test();
+  GraphProto* graph = model.mutable_graph();
+  add_input(graph, "x", {"2"});
+  add_node(graph, "Relu", {"x"}, {"a"}, "first");
+  add_node(graph, "NobodysOp", {"a"}, {"b"}, "second");
+  add_node(graph, "Relu", {"x"}, {"c"}, "third");
+  add_node(graph, "AnotherOp", {"c"}, {"d"}, "fourth");
+  add_output(graph, "b");
+  add_output(graph, "d");
+  return model;
+}
+
+TEST(Parser, EveryErrorIsTold) {
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  EXPECT_FALSE(parse(*parser, broken_model()));
+  ASSERT_EQ(parser->getNbErrors(), 2) << b.logger.errors();
+  EXPECT_STREQ(parser->getError(0)->nodeName(), "second");
+  EXPECT_STREQ(parser->getError(0)->nodeOperator(), "NobodysOp");
+  EXPECT_EQ(parser->getError(0)->node(), 1);
+  EXPECT_EQ(parser->getError(0)->code(), nvonnxparser::ErrorCode::kUNSUPPORTED_NODE);
+  EXPECT_NE(std::string(parser->getError(0)->desc()), "");
+  EXPECT_EQ(parser->getError(1)->node(), 3);
+  EXPECT_EQ(parser->getError(2), nullptr);
+  EXPECT_EQ(b.network->getNbLayers(), 0) << "nothing was added";
+  parser->clearErrors();
+  EXPECT_EQ(parser->getNbErrors(), 0);
+}
+
+TEST(Parser, SupportBySubgraphs) {
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  EXPECT_TRUE(parser->supportsOperator("Conv"));
+  EXPECT_FALSE(parser->supportsOperator("NobodysOp"));
+  const std::string bytes = broken_model().SerializeAsString();
+  EXPECT_EQ(parser->getNbSubgraphs(), 0);
+  EXPECT_FALSE(parser->supportsModelV2(bytes.data(), bytes.size()));
+  std::vector<int64_t> supported, refused;
+  for (int64_t i = 0; i < parser->getNbSubgraphs(); ++i) {
+    int64_t count = 0;
+    const int64_t* nodes = parser->getSubgraphNodes(i, count);
+    auto& to = parser->isSubgraphSupported(i) ? supported : refused;
+    to.insert(to.end(), nodes, nodes + count);
+  }
+  std::sort(supported.begin(), supported.end());
+  std::sort(refused.begin(), refused.end());
+  EXPECT_EQ(supported, (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(refused, (std::vector<int64_t>{1, 3}));
+  int64_t count = 5;
+  EXPECT_EQ(parser->getSubgraphNodes(99, count), nullptr);
+  EXPECT_EQ(count, 0);
+  SubGraphCollection_t collection;
+  const std::string good = conv_model().SerializeAsString();
+  EXPECT_TRUE(parser->supportsModel(good.data(), good.size(), collection));
+  ASSERT_EQ(collection.size(), 1u);
+  EXPECT_TRUE(collection[0].second);
+}
+
+ModelProto double_model() {
+  ModelProto model = model_for_test();
+  GraphProto* graph = model.mutable_graph();
+  add_input(graph, "x", {"2"}, TensorProto::DOUBLE);
+  add_node(graph, "Neg", {"x"}, {"y"}, "negate");
+  add_output(graph, "y");
+  return model;
+}
+
+TEST(Parser, TypesThatTheApiLacks) {
+  {
+    Bench b;
+    Owned<IParser> parser(createParser(*b.network, b.logger));
+    ASSERT_TRUE(parse(*parser, double_model())) << b.logger.errors();
+    EXPECT_NE(b.logger.warnings().find("'x'"), std::string::npos);
+    EXPECT_NE(b.logger.warnings().find("'y'"), std::string::npos);
+    Owned<ICudaEngine> engine = b.engine();
+    ASSERT_NE(engine, nullptr) << b.logger.errors();
+    EXPECT_EQ(engine->getTensorDataType("x"), DataType::kFLOAT);
+    EXPECT_EQ(engine->getTensorDataType("y"), DataType::kFLOAT);
+    Owned<IExecutionContext> context(engine->createExecutionContext());
+    const Floats data{1.5F, -2};
+    expect_near(run(*context, {{"x", data.data()}}, "y"), {-1.5F, 2});
+  }
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  EXPECT_EQ(wootz_parser_set_option(parser.get(), "io_types", "roughly"), 1);
+  ASSERT_EQ(wootz_parser_set_option(parser.get(), "io_types", "exact"), 0);
+  ASSERT_TRUE(parse(*parser, double_model()));
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  EXPECT_EQ(static_cast<int32_t>(engine->getTensorDataType("x")), WOOTZ_EXTENDED_TYPE + 4);
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  const std::vector<double> data{1e-300, -2};
+  EXPECT_EQ(run<double>(*context, {{"x", data.data()}}, "y"), (std::vector<double>{-1e-300, 2}));
+}
+
+// Each seed of the importer's fuzz target: its results on the CPU and on the reference backend are the same.
+TEST(Parser, SeedsFromEndToEnd) {
+  const char* source = std::getenv("WOOTZ_SOURCE_DIR");
+  ASSERT_NE(source, nullptr);
+  for (const char* name : {"conditional", "convolution", "functions", "loop", "old_opset", "quantized", "shapes"}) {
+    SCOPED_TRACE(name);
+    std::ifstream file(std::string(source) + "/src/onnx/import_fuzz_corpus/" + name + ".onnx", std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    ASSERT_FALSE(bytes.empty());
+    std::vector<std::vector<std::vector<char>>> results;
+    for (const char* backend : {"cpu", "reference"}) {
+      Bench b;
+      wootz_config_set_option(b.config.get(), "backend", backend);
+      wootz_config_set_option(b.config.get(), "timing", "0");
+      wootz_config_set_option(b.config.get(), "verify_passes", "1");
+      Owned<IParser> parser(createParser(*b.network, b.logger));
+      ASSERT_EQ(wootz_parser_set_option(parser.get(), "io_types", "exact"), 0);
+      ASSERT_TRUE(parser->parse(bytes.data(), bytes.size())) << b.logger.errors();
+      IOptimizationProfile* profile = b.builder->createOptimizationProfile();
+      std::vector<Dims> shapes;
+      for (int32_t i = 0; i < b.network->getNbInputs(); ++i) {
+        Dims shape = b.network->getInput(i)->getDimensions();
+        for (int32_t d = 0; d < shape.nbDims; ++d)
+          if (shape.d[d] < 0) shape.d[d] = 8;
+        for (const auto select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+          ASSERT_TRUE(profile->setDimensions(b.network->getInput(i)->getName(), select, shape));
+        shapes.push_back(shape);
+      }
+      b.config->addOptimizationProfile(profile);
+      Owned<ICudaEngine> engine = b.engine();
+      ASSERT_NE(engine, nullptr) << b.logger.errors();
+      Owned<IExecutionContext> context(engine->createExecutionContext());
+      std::vector<std::vector<char>> memory;
+      const int32_t inputs = b.network->getNbInputs();
+      for (int32_t i = 0; i < engine->getNbIOTensors(); ++i) {
+        const char* tensor = engine->getIOTensorName(i);
+        if (i < inputs) {
+          ASSERT_TRUE(context->setInputShape(tensor, shapes[static_cast<size_t>(i)]));
+          memory.emplace_back(volume(shapes[static_cast<size_t>(i)]) * 8, 0);
+          if (engine->getTensorDataType(tensor) == DataType::kFLOAT) {
+            auto* values = reinterpret_cast<float*>(memory.back().data());
+            for (size_t e = 0; e < volume(shapes[static_cast<size_t>(i)]); ++e)
+              values[e] = 0.25F * static_cast<float>(e % 9) - 1;
+          }
+        } else {
+          memory.emplace_back(size_t{1} << 16, 0);
+        }
+        ASSERT_TRUE(context->setTensorAddress(tensor, memory.back().data()));
+      }
+      ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
+      for (int32_t i = inputs; i < engine->getNbIOTensors(); ++i) {
+        const Dims shape = context->getTensorShape(engine->getIOTensorName(i));
+        for (int32_t d = 0; d < shape.nbDims; ++d) EXPECT_GE(shape.d[d], 0);
+        if (engine->getTensorDataType(engine->getIOTensorName(i)) == DataType::kFLOAT)
+          memory[static_cast<size_t>(i)].resize(volume(shape) * sizeof(float));
+      }
+      results.push_back(std::move(memory));
+    }
+    ASSERT_EQ(results[0].size(), results[1].size());
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      ASSERT_EQ(results[0][i].size(), results[1][i].size());
+      if (results[0][i].size() == size_t{1} << 16) {
+        EXPECT_EQ(results[0][i], results[1][i]);
+        continue;
+      }
+      const auto floats = [&](size_t k) {
+        const auto* data = reinterpret_cast<const float*>(results[k][i].data());
+        return Floats(data, data + results[k][i].size() / sizeof(float));
+      };
+      expect_near(floats(0), floats(1));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wootz_test
