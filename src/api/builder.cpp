@@ -1,5 +1,7 @@
 #include "api/builder.h"
 
+#include <nlohmann/json.hpp>
+
 #include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/runtime/engine.h"
@@ -14,6 +16,18 @@
 namespace wootz::api {
 
 using namespace nvinfer1;  // NOLINT: implements that interface, line by line
+
+namespace {
+
+// What the application wrote on layers, by their names.
+std::string metadata_json(const NetworkImpl& network) {
+  nlohmann::ordered_json json;
+  for (const auto& layer : network.layers())
+    if (!layer->metadata.empty() && !layer->origin) json[layer->name()] = layer->metadata;
+  return json.is_null() ? "" : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
 
 BuilderImpl::BuilderImpl(ILogger& logger)
     : reporter_(&logger),
@@ -48,6 +62,8 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   WOOTZ_ASSIGN_OR_RETURN(BuildOptions options, our_config->to_options());
   for (const TensorImpl& tensor : our_network->tensors())
     if (tensor.debug) options.debug_tensors.insert(tensor.name());
+  if (std::string metadata = metadata_json(*our_network); !metadata.empty())
+    options.properties[property::kMetadata] = std::move(metadata);
   if (our_network->unfused_debug()) options.properties[property::kDebugUnfused] = "1";
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
   graph->set_name(our_network->getName());

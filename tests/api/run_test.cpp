@@ -1,59 +1,13 @@
-// Engines and contexts at work: many at once, in streams, with own memory, profiled, watched; and who may go when.
+// Engines and contexts at work: many at once, in streams, with own memory, profiled, watched.
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <thread>
 
-#include "api/harness.h"
+#include "api/dense.h"
 
 namespace wootz_test {
 namespace {
-
-using namespace nvinfer1;
-using Floats = std::vector<float>;
-
-// y = softmax(x w) over 16 columns; x [-1, 8].
-struct Dense : Bench {
-  Dense() {
-    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i % 7) - 3;
-    wootz_config_set_option(config.get(), "timing", "0");
-    ITensor* x = input("x", {-1, 8});
-    ITensor* c = network->addConstant(dims({8, 16}), weights(w))->getOutput(0);
-    ILayer* product = network->addMatrixMultiply(*x, MatrixOperation::kNONE, *c, MatrixOperation::kNONE);
-    product->setName("product");
-    product->getOutput(0)->setName("logits");
-    logits = product->getOutput(0);
-    ISoftMaxLayer* softmax = network->addSoftMax(*logits);
-    softmax->setAxes(1U << 1);
-    softmax->setName("softmax");
-    output(softmax, "y");
-    profile("x", {1, 8}, {4, 8}, {64, 8});
-  }
-  Floats expected(const Floats& x) const {
-    Floats y;
-    for (size_t r = 0; r < x.size() / 8; ++r) {
-      Floats row(16, 0);
-      float sum = 0;
-      for (size_t c = 0; c < 16; ++c) {
-        for (size_t k = 0; k < 8; ++k) row[c] += x[r * 8 + k] * w[k * 16 + c];
-        row[c] = std::exp(row[c]);
-        sum += row[c];
-      }
-      for (float v : row) y.push_back(v / sum);
-    }
-    return y;
-  }
-  Floats w = Floats(8 * 16);
-  ITensor* logits = nullptr;
-};
-
-Floats rows(size_t n, float seed) {
-  Floats x(n * 8);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(seed + static_cast<float>(i)) * 0.3F;
-  return x;
-}
 
 TEST(Running, EightContextsOnEightThreads) {
   Dense b;
@@ -196,6 +150,7 @@ class Times final : public IProfiler {
 TEST(Running, ProfilerAndInspector) {
   Dense b;
   b.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  b.network->getLayer(1)->setMetadata("from the application");
   Owned<ICudaEngine> engine = b.engine();
   ASSERT_NE(engine, nullptr) << b.logger.errors();
   EXPECT_EQ(engine->getProfilingVerbosity(), ProfilingVerbosity::kDETAILED);
@@ -218,7 +173,8 @@ TEST(Running, ProfilerAndInspector) {
   Owned<IEngineInspector> inspector(engine->createEngineInspector());
   ASSERT_TRUE(inspector->setExecutionContext(context.get()));
   const std::string json = inspector->getEngineInformation(LayerInformationFormat::kJSON);
-  for (const char* part : {"\"Layers\"", "\"Bindings\"", "\"TacticName\"", "product", "softmax", "\"Considered\""})
+  for (const char* part :
+       {"\"Layers\"", "\"Bindings\"", "\"TacticName\"", "product", "softmax", "\"Considered\"", "from the application"})
     EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
   const std::string line = inspector->getLayerInformation(0, LayerInformationFormat::kONELINE);
   EXPECT_NE(line.find("product"), std::string::npos) << line;
@@ -277,196 +233,6 @@ TEST(Running, DebugTensors) {
   ASSERT_TRUE(context->setUnfusedTensorsDebugState(true));
   run(*context, {{"x", x.data()}}, "y");
   EXPECT_FALSE(listener.seen.empty());
-}
-
-class Monitor final : public IProgressMonitor {
- public:
-  void phaseStart(const char* phase, const char* parent, int32_t) noexcept override {
-    open[phase] = parent == nullptr ? "" : parent;
-    ++started;
-  }
-  bool stepComplete(const char* phase, int32_t) noexcept override {
-    EXPECT_EQ(open.count(phase), 1u) << phase;
-    ++steps;
-    return steps < stop_after;
-  }
-  void phaseFinish(const char* phase) noexcept override { EXPECT_EQ(open.erase(phase), 1u) << phase; }
-  std::map<std::string, std::string> open;
-  int started = 0, steps = 0, stop_after = 1 << 30;
-};
-
-TEST(Building, ProgressAndCancelling) {
-  Dense b;
-  Monitor monitor;
-  b.config->setProgressMonitor(&monitor);
-  ASSERT_NE(b.engine(), nullptr);
-  EXPECT_TRUE(monitor.open.empty());
-  EXPECT_GE(monitor.started, 3);
-  const int whole = monitor.steps;
-  for (int stop = 1; stop < whole; stop += 3) {
-    monitor.steps = 0;
-    monitor.stop_after = stop;
-    EXPECT_EQ(b.engine(), nullptr) << "stopped after " << stop;
-    EXPECT_TRUE(monitor.open.empty());
-    EXPECT_NE(b.logger.take_errors().find("progress monitor"), std::string::npos);
-  }
-}
-
-TEST(Building, TimingCacheGivesTheSamePlanAgain) {
-  Dense b;
-  wootz_config_set_option(b.config.get(), "timing", "1");
-  b.config->setBuilderOptimizationLevel(1);
-  Owned<ITimingCache> cache(b.config->createTimingCache(nullptr, 0));
-  ASSERT_TRUE(b.config->setTimingCache(*cache, false));
-  Owned<IHostMemory> first(b.builder->buildSerializedNetwork(*b.network, *b.config));
-  ASSERT_NE(first, nullptr) << b.logger.errors();
-  Owned<IHostMemory> bytes(cache->serialize());
-  EXPECT_GT(bytes->size(), 0u);
-  Owned<ITimingCache> copy(b.config->createTimingCache(bytes->data(), bytes->size()));
-  ASSERT_NE(copy, nullptr) << b.logger.errors();
-  EXPECT_EQ(copy->queryKeys(nullptr, 0), cache->queryKeys(nullptr, 0));
-  ASSERT_TRUE(b.config->setTimingCache(*copy, false));
-  b.config->setFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
-  Owned<IHostMemory> second(b.builder->buildSerializedNetwork(*b.network, *b.config));
-  ASSERT_NE(second, nullptr) << b.logger.errors();
-  ASSERT_EQ(first->size(), second->size());
-  EXPECT_EQ(std::memcmp(first->data(), second->data(), first->size()), 0);
-}
-
-TEST(Building, ForcedTactic) {
-  Dense b;
-  b.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
-  ASSERT_EQ(wootz_config_set_option(b.config.get(), "tactic", "product=no_such_kernel"), 0);
-  EXPECT_EQ(b.engine(), nullptr);
-  EXPECT_NE(b.logger.take_errors().find("no_such_kernel"), std::string::npos);
-  ASSERT_EQ(wootz_config_set_option(b.config.get(), "tactic", nullptr), 0);
-  EXPECT_STREQ(wootz_config_get_option(b.config.get(), "tactic"), "");
-  ASSERT_NE(b.engine(), nullptr);
-}
-
-class Reader final : public IStreamReaderV2 {
- public:
-  explicit Reader(const IHostMemory& plan) : plan_(plan) {}
-  int64_t read(void* destination, int64_t nbBytes, cudaStream_t) noexcept override {
-    const auto n = std::min<int64_t>(nbBytes, static_cast<int64_t>(plan_.size()) - at_);
-    std::memcpy(destination, static_cast<char*>(plan_.data()) + at_, static_cast<size_t>(n));
-    at_ += n;
-    return fail ? -1 : n;
-  }
-  bool seek(int64_t, SeekPosition) noexcept override { return false; }
-  bool fail = false;
-
- private:
-  const IHostMemory& plan_;
-  int64_t at_ = 0;
-};
-
-class Writer final : public IStreamWriter {
- public:
-  int64_t write(const void* data, int64_t nbBytes) override {
-    const auto* from = static_cast<const char*>(data);
-    bytes.insert(bytes.end(), from, from + nbBytes);
-    return short_by > 0 ? nbBytes - short_by : nbBytes;
-  }
-  std::vector<char> bytes;
-  int64_t short_by = 0;
-};
-
-TEST(Building, PlansThroughStreamsAndFiles) {
-  Dense b;
-  Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
-  Writer writer;
-  ASSERT_TRUE(b.builder->buildSerializedNetworkToStream(*b.network, *b.config, writer));
-  ASSERT_EQ(writer.bytes.size(), plan->size());
-  EXPECT_EQ(std::memcmp(writer.bytes.data(), plan->data(), plan->size()), 0) << "the same network, the same plan";
-  writer.short_by = 1;
-  EXPECT_FALSE(b.builder->buildSerializedNetworkToStream(*b.network, *b.config, writer));
-  b.logger.take_errors();
-  Owned<IRuntime> runtime(createInferRuntime(b.logger));
-  Reader reader(*plan);
-  Owned<ICudaEngine> engine(runtime->deserializeCudaEngine(reader));
-  ASSERT_NE(engine, nullptr) << b.logger.errors();
-  Owned<IHostMemory> again(engine->serialize());
-  ASSERT_EQ(again->size(), plan->size());
-  EXPECT_EQ(std::memcmp(again->data(), plan->data(), plan->size()), 0);
-  Reader broken(*plan);
-  broken.fail = true;
-  EXPECT_EQ(runtime->deserializeCudaEngine(broken), nullptr);
-  b.logger.take_errors();
-
-  const std::string path = testing::TempDir() + "/wootz_api_test.plan";
-  {
-    std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-    ASSERT_NE(file, nullptr);
-    std::fwrite(plan->data(), 1, plan->size(), file.get());
-  }
-  Owned<ICudaEngine> mapped(static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime.get(), path.c_str())));
-  ASSERT_NE(mapped, nullptr) << b.logger.errors();
-  std::remove(path.c_str());
-  Owned<IExecutionContext> context(mapped->createExecutionContext());
-  const Floats x = rows(2, 5);
-  ASSERT_TRUE(context->setInputShape("x", dims({2, 8})));
-  expect_near(run(*context, {{"x", x.data()}}, "y"), b.expected(x));
-}
-
-TEST(Lifetimes, TheEngineNeedsNothingButTheLogger) {
-  Logger logger;
-  Floats x = rows(2, 1), want;
-  Owned<ICudaEngine> engine, direct;
-  {
-    Dense b;
-    want = b.expected(x);
-    Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
-    Owned<IRuntime> runtime(createInferRuntime(logger));
-    engine.reset(runtime->deserializeCudaEngine(plan->data(), plan->size()));
-    std::memset(plan->data(), 0, plan->size());
-    Owned<IBuilder> builder(createInferBuilder(logger));
-    (void)builder;
-  }
-  ASSERT_NE(engine, nullptr);
-  Owned<IExecutionContext> context(engine->createExecutionContext());
-  ASSERT_TRUE(context->setInputShape("x", dims({2, 8})));
-  expect_near(run(*context, {{"x", x.data()}}, "y"), want);
-  {
-    // buildEngineWithConfig, whose network and weights are gone afterwards.
-    Owned<IBuilder> builder(createInferBuilder(logger));
-    Owned<INetworkDefinition> network(builder->createNetworkV2(0));
-    Owned<IBuilderConfig> config(builder->createBuilderConfig());
-    Floats w(4, 2);
-    ITensor* in = network->addInput("x", DataType::kFLOAT, dims({4}));
-    ITensor* c = network->addConstant(dims({4}), weights(w))->getOutput(0);
-    ITensor* y = network->addElementWise(*in, *c, ElementWiseOperation::kPROD)->getOutput(0);
-    y->setName("y");
-    network->markOutput(*y);
-    direct.reset(builder->buildEngineWithConfig(*network, *config));
-    config.reset();
-    network.reset();
-    builder.reset();
-    w.assign(4, 99);
-  }
-  ASSERT_NE(direct, nullptr) << logger.errors();
-  Owned<IExecutionContext> other(direct->createExecutionContext());
-  const Floats in{1, 2, 3, 4};
-  expect_near(run(*other, {{"x", in.data()}}, "y"), {2, 4, 6, 8});
-}
-
-TEST(Lifetimes, SlowThousandCyclesOfBuildRunDestroy) {
-  const char* fast = std::getenv("WOOTZ_TEST_FAST");
-  const int cycles = fast != nullptr ? 50 : 1000;
-  for (int i = 0; i < cycles; ++i) {
-    Bench b;
-    wootz_config_set_option(b.config.get(), "timing", "0");
-    ITensor* x = b.input("x", {2});
-    const Floats w{1, static_cast<float>(i)};
-    b.output(b.network->addElementWise(*x, *b.network->addConstant(dims({2}), weights(w))->getOutput(0),
-                                       ElementWiseOperation::kSUM),
-             "y");
-    Owned<ICudaEngine> engine = b.engine();
-    ASSERT_NE(engine, nullptr) << b.logger.errors();
-    Owned<IExecutionContext> context(engine->createExecutionContext());
-    const Floats in{1, 1};
-    expect_near(run(*context, {{"x", in.data()}}, "y"), {2, 1 + static_cast<float>(i)});
-  }
 }
 
 }  // namespace

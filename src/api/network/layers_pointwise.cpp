@@ -90,9 +90,10 @@ class ElementWiseLayer final : public LayerBase<IElementWiseLayer> {
     take_enum(*this, "IElementWiseLayer::setOperation", "element-wise operation", op, &operation_);
   }
   ElementWiseOperation getOperation() const noexcept override { return operation_; }
+  void allow_any_ranks() { any_ranks_ = true; }  // ONNX stretches lower ranks too
   Status emit(Emit& e) override {
     Value *a = e.in(0), *b = e.in(1);
-    if (a->rank() != b->rank())
+    if (a->rank() != b->rank() && !any_ranks_)
       return e.fail("the inputs have ranks {} and {} ({} and {}); they must be equal", a->rank(), b->rank(),
                     shape_to_string(a->shape()), shape_to_string(b->shape()));
     if (operation_ != ElementWiseOperation::kFLOOR_DIV)
@@ -106,6 +107,7 @@ class ElementWiseLayer final : public LayerBase<IElementWiseLayer> {
 
  private:
   ElementWiseOperation operation_;
+  bool any_ranks_ = false;
 };
 
 class SelectLayer final : public LayerBase<ISelectLayer> {
@@ -197,8 +199,11 @@ LayerCore* adopt_pointwise(const AdoptContext& c) {
     if (c.node.is(kUnaryOps[i]) && c.node.attrs().empty())
       return c.network.add_layer<UnaryLayer>(c.inputs, 1, static_cast<UnaryOperation>(i));
   for (size_t i = 0; i < std::size(kBinaryOps); ++i)
-    if (c.node.is(kBinaryOps[i]))
-      return c.network.add_layer<ElementWiseLayer>(c.inputs, 1, static_cast<ElementWiseOperation>(i));
+    if (c.node.is(kBinaryOps[i])) {
+      auto* layer = c.network.add_layer<ElementWiseLayer>(c.inputs, 1, static_cast<ElementWiseOperation>(i));
+      layer->allow_any_ranks();
+      return layer;
+    }
   if (c.node.is("Where")) return c.network.add_layer<SelectLayer>(c.inputs, 1);
   if (c.node.is("PRelu")) return c.network.add_layer<ParametricReLULayer>(c.inputs, 1);
   if (c.node.is("Identity")) return c.network.add_layer<IdentityLayer>(c.inputs, 1);

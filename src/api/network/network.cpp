@@ -58,8 +58,9 @@ void NetworkImpl::attach(std::unique_ptr<LayerCore> layer, std::vector<TensorImp
 
 void NetworkImpl::changed(const LayerCore* layer) {
   if (emission_ == nullptr) return;
-  const bool untouched = layer != nullptr && emission_->failure(*layer) == nullptr && emission_->root().forget(*layer);
-  if (!untouched) emission_.reset();
+  // Layers that failed may have failed for the sake of this one.
+  const bool kept = layer != nullptr && emission_->num_failures() == 0 && emission_->root().forget(*layer);
+  if (!kept) emission_.reset();
 }
 
 Emission& NetworkImpl::query_emission() const {

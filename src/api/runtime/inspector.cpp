@@ -14,18 +14,36 @@ using nvinfer1::ProfilingVerbosity;
 
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
-
-// A step with the tactics that were considered for it, where the build kept them.
-Json with_tactics(Json step, const Json& report) {
-  if (!step.is_object() || !report.is_object()) return step;
-  if (const auto found = report.find(step.value("Name", "")); found != report.end()) step["Tactics"] = *found;
-  return step;
-}
-
-Json considered_tactics(const Program& program) {
-  const auto found = program.properties.find(property::kReport);
+// What the build keeps beside the steps, as JSON.
+Json kept(const Program& program, const char* name) {
+  const auto found = program.properties.find(name);
   return found == program.properties.end() ? Json() : Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
 }
+
+// Adds to a step's description the tactics that were considered for it, and what the application wrote on its layers.
+class Additions {
+ public:
+  explicit Additions(const Program& program)
+      : program_(program), report_(kept(program, property::kReport)), metadata_(kept(program, property::kMetadata)) {}
+  Json add_to(Json json, size_t step) const {
+    if (!json.is_object()) return json;
+    const Step& s = program_.steps[step];
+    if (const auto found = report_.find(s.name); report_.is_object() && found != report_.end())
+      json["Tactics"] = *found;
+    std::string texts;
+    for (const std::string& layer : s.provenance) {
+      const auto found = metadata_.find(layer);
+      if (!metadata_.is_object() || found == metadata_.end() || !found->is_string()) continue;
+      texts += (texts.empty() ? "" : "\x1e") + found->get<std::string>();
+    }
+    if (!texts.empty()) json["Metadata"] = std::move(texts);
+    return json;
+  }
+
+ private:
+  const Program& program_;
+  Json report_, metadata_;
+};
 
 DescribeOptions options_of(const ContextImpl* context, ProfilingVerbosity verbosity) {
   DescribeOptions options;
@@ -64,7 +82,7 @@ const char* InspectorImpl::getLayerInformation(int32_t layerIndex, LayerInformat
     if (verbosity() == ProfilingVerbosity::kNONE)
       text_ = json ? "{}" : "";
     else if (json)
-      text_ = dump(with_tactics(describe_step(program, step, options), considered_tactics(program)));
+      text_ = dump(Additions(program).add_to(describe_step(program, step, options), step));
     else
       text_ = describe_step_line(program, step, options);
     return Status();
@@ -79,9 +97,10 @@ const char* InspectorImpl::getEngineInformation(LayerInformationFormat format) c
     const bool silent = verbosity() == ProfilingVerbosity::kNONE;
     if (format == LayerInformationFormat::kJSON) {
       Json json = describe_program(program, options);
-      const Json report = considered_tactics(program);
+      const Additions additions(program);
       if (silent) json["Layers"] = Json::array();
-      for (Json& layer : json["Layers"]) layer = with_tactics(std::move(layer), report);
+      size_t step = 0;
+      for (Json& layer : json["Layers"]) layer = additions.add_to(std::move(layer), step++);
       text_ = dump(json);
       return Status();
     }
