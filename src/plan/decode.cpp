@@ -91,15 +91,25 @@ class Decoder {
     to->assign(from->c_str(), from->size());
     return {};
   }
+  // FlatBuffers' verifier proves that elements are inside the buffer, not that they are aligned.
+  template <typename T>
+  static Status aligned(const Vector<T>* list) {
+    using Element = std::remove_const_t<std::remove_pointer_t<T>>;
+    if (list->size() == 0 || reinterpret_cast<uintptr_t>(list->Data()) % alignof(Element) == 0) return {};
+    return corrupt("plan: a list of numbers lies between their places");
+  }
+
   template <typename T>
   Status list(const Vector<T>* from, std::vector<T>* to) {
     if (from == nullptr) return {};
+    WOOTZ_RETURN_IF_ERROR(aligned(from));
     WOOTZ_RETURN_IF_ERROR(charge(from->size() * sizeof(T)));
     to->assign(from->begin(), from->end());
     return {};
   }
   Status extents(const Vector<int64_t>* from, Dims* to) {
     if (from == nullptr) return {};
+    WOOTZ_RETURN_IF_ERROR(aligned(from));
     if (from->size() > static_cast<uint32_t>(limits::kMaxRank))
       return make_error(Code::kResourceExhausted, "plan: rank {}, the limit is {}", from->size(), limits::kMaxRank);
     for (const int64_t d : *from) to->push_back(d);
@@ -167,6 +177,7 @@ class Decoder {
     to->num_inputs = from.num_inputs();
     WOOTZ_RETURN_IF_ERROR(list(from.outputs(), &to->outputs));
     if (from.code() == nullptr) return {};
+    WOOTZ_RETURN_IF_ERROR(aligned(from.code()));
     WOOTZ_RETURN_IF_ERROR(charge(from.code()->size() * sizeof(fb::PwInstr)));
     to->code.reserve(from.code()->size());
     for (const fb::PwInstr* i : *from.code()) {
@@ -240,6 +251,7 @@ class Decoder {
   }
   Status decode(const fb::Profile& from, PlanProfile* to) {
     if (from.ranges() == nullptr) return {};
+    WOOTZ_RETURN_IF_ERROR(aligned(from.ranges()));
     WOOTZ_RETURN_IF_ERROR(charge(from.ranges()->size() * sizeof(fb::Range)));
     for (const fb::Range* r : *from.ranges()) to->symbols.push_back({r->min(), r->opt(), r->max()});
     return {};

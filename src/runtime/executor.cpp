@@ -195,18 +195,12 @@ void* Executor::address_of(int32_t tensor) const {
   const Location& where = plan_->locations[static_cast<size_t>(tensor)];
   auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
   switch (where.place) {
-    case Place::kInput:
-      return const_cast<void*>(input_address_[static_cast<size_t>(where.index)]);
-    case Place::kOutput:
-      return output_address_[static_cast<size_t>(where.index)];
-    case Place::kConstant:
-      return const_cast<void*>(program.constants[static_cast<size_t>(where.index)].data);
-    case Place::kArena:
-      return arena + where.offset;
-    case Place::kShape:
-      return const_cast<std::byte*>(shape_memory_.data()) + where.offset;
-    case Place::kLate:
-      return late_ == nullptr ? nullptr : late_->buffers[static_cast<size_t>(where.index)].data();
+    case Place::kInput: return const_cast<void*>(input_address_[static_cast<size_t>(where.index)]);
+    case Place::kOutput: return output_address_[static_cast<size_t>(where.index)];
+    case Place::kConstant: return const_cast<void*>(program.constants[static_cast<size_t>(where.index)].data);
+    case Place::kArena: return arena + where.offset;
+    case Place::kShape: return const_cast<std::byte*>(shape_memory_.data()) + where.offset;
+    case Place::kLate: return late_ == nullptr ? nullptr : late_->buffers[static_cast<size_t>(where.index)].data();
   }
   return nullptr;
 }
@@ -310,6 +304,8 @@ Status Executor::run_late(size_t s, void* workspace) {
                                                 : tensor_dims(program.tensors[static_cast<size_t>(t)], late_->shapes);
   };
   const auto grow = [&](int32_t t, const Dims& dims) -> void* {
+    // Memory for other extents than the plan's would be read as if it had the plan's.
+    if (const std::optional<Dims> planned = extents(t); planned && !(*planned == dims)) return nullptr;
     const Location& where = plan_->locations[static_cast<size_t>(t)];
     const size_t bytes = tensor_bytes(program.tensors[static_cast<size_t>(t)], dims);
     if (where.place == Place::kOutput) {
@@ -322,6 +318,17 @@ Status Executor::run_late(size_t s, void* workspace) {
     return buffer.data();
   };
 
+  // A view was checked when the shapes were resolved, unless what it views had no extents then.
+  const auto check_view = [&](int32_t t, const Dims& dims) -> Status {
+    int32_t root = t;
+    while (root >= 0 && program.tensors[static_cast<size_t>(root)].kind == TensorKind::kView)
+      root = program.tensors[static_cast<size_t>(root)].view_of;
+    const std::optional<Dims> source = root == t ? dims : extents(root);
+    if (source && checked_volume(dims.span()).ok() && source->volume() == dims.volume()) return Status();
+    return place(invalid_argument(
+        "'{}' of shape {} cannot be seen as '{}' of shape {}", program.tensors[static_cast<size_t>(root)].name,
+        source ? source->to_string() : "unknown", program.tensors[static_cast<size_t>(t)].name, dims.to_string()));
+  };
   std::vector<Dims> in, out;
   std::vector<const void*> constants, inputs;
   std::vector<size_t> constant_bytes;
@@ -330,6 +337,7 @@ Status Executor::run_late(size_t s, void* workspace) {
     const std::optional<Dims> dims = t < 0 ? Dims{} : extents(t);
     if (!dims)
       return place(internal_error("extents of '{}' are unknown", program.tensors[static_cast<size_t>(t)].name));
+    WOOTZ_RETURN_IF_ERROR(check_view(t, *dims));
     in.push_back(*dims);
     const bool constant = t >= 0 && program.tensors[static_cast<size_t>(t)].kind == TensorKind::kConstant;
     inputs.push_back(t < 0 ? nullptr : address_of(t));
@@ -379,6 +387,14 @@ Status Executor::run_late(size_t s, void* workspace) {
   if (learned) {
     WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, late_->symbols, &late_->shapes));
     fill_shape_tensors(late_->shapes);
+  }
+  for (size_t o = 0; o < step.outputs.size(); ++o) {
+    if (!allocator.set[o]) continue;
+    const std::optional<Dims> planned = extents(step.outputs[o]);
+    if (planned && !(*planned == allocator.dims[o]))
+      return place(invalid_argument("'{}' came out as {}, the plan makes it {}",
+                                    program.tensors[static_cast<size_t>(step.outputs[o])].name,
+                                    allocator.dims[o].to_string(), planned->to_string()));
   }
   return Status();
 }

@@ -16,7 +16,8 @@ int32_t view_root(const Program& program, int32_t tensor) {
   return tensor;
 }
 
-// Extents of every tensor, checked: not negative, within limits, views as large as what they view.
+// Extents of every tensor, checked: not negative, within limits, views as large as what they view. A view of something
+// whose extents are not known yet counts as unknown itself: its bytes have no place before the run.
 // Where only sizes are asked for, at the far end of every range at once, views need not fit.
 Status resolve_dims(const Program& program, bool exact, ShapePlan* plan) {
   plan->dims.resize(program.tensors.size());
@@ -30,10 +31,14 @@ Status resolve_dims(const Program& program, bool exact, ShapePlan* plan) {
     plan->dims[t] = *dims;
     plan->known[t] = 1;
   }
-  for (size_t t = 0; exact && t < program.tensors.size(); ++t) {
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
     if (program.tensors[t].kind != TensorKind::kView || !plan->known[t]) continue;
+    if (!plan->known[static_cast<size_t>(view_root(program, static_cast<int32_t>(t)))]) {
+      plan->known[t] = 0;
+      continue;
+    }
     const auto source = static_cast<size_t>(program.tensors[t].view_of);
-    if (plan->known[source] && plan->dims[source].volume() != plan->dims[t].volume())
+    if (exact && plan->known[source] && plan->dims[source].volume() != plan->dims[t].volume())
       return invalid_argument("'{}' of shape {} cannot be seen as '{}' of shape {}: {} against {} elements",
                               program.tensors[source].name, plan->dims[source].to_string(), program.tensors[t].name,
                               plan->dims[t].to_string(), plan->dims[source].volume(), plan->dims[t].volume());
@@ -183,15 +188,9 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
     const auto root = static_cast<size_t>(lives.storage[t]);
     Location& where = plan->locations[t];
     switch (program.tensors[root].kind) {
-      case TensorKind::kInput:
-        where = {Place::kInput, input_number[root], 0};
-        break;
-      case TensorKind::kOutput:
-        where = {Place::kOutput, output_number[root], 0};
-        break;
-      case TensorKind::kConstant:
-        where = {Place::kConstant, program.tensors[root].constant, 0};
-        break;
+      case TensorKind::kInput: where = {Place::kInput, input_number[root], 0}; break;
+      case TensorKind::kOutput: where = {Place::kOutput, output_number[root], 0}; break;
+      case TensorKind::kConstant: where = {Place::kConstant, program.tensors[root].constant, 0}; break;
       case TensorKind::kShape:
         if (root == t) {
           where = {Place::kShape, -1, plan->shape_bytes};

@@ -1,0 +1,146 @@
+// Extents that only running tells, and plans that lie about them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "plan/verify.h"
+#include "runtime/executor.h"
+
+namespace wootz {
+namespace {
+
+class HostDevice final : public Device {
+ public:
+  const DeviceDescription& describe() const override { return description_; }
+  Result<void*> allocate(size_t bytes, size_t alignment) override {
+    return std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  }
+  void free(void* memory) override { std::free(memory); }
+  Status copy(void* to, const void* from, size_t bytes, Stream*) override {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+  Result<std::unique_ptr<Stream>> create_stream() override { return unsupported("no streams"); }
+
+ private:
+  DeviceDescription description_;
+};
+
+// "find" makes 1, 2, 3, ... of the extents that the test sets; "copy" copies.
+class FakeProvider final : public Provider {
+ public:
+  const char* name() const override { return "fake"; }
+  std::string version() const override { return "1"; }
+  void tactics(const Problem&, const Limits&, std::vector<Candidate>*, std::vector<Refusal>*) const override {}
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem&, const Limits&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<FakeKernel>(tactic.kernel == "find" ? &found : nullptr));
+  }
+  Dims found;
+
+ private:
+  struct FakeCall final : Call {
+    FakeCall(const Dims* found, const BindArgs& args) : found(found), in(args.inputs[0]) {}
+    bool outputs_known() const override { return found == nullptr; }
+    Status run(const RunArgs& args) const override {
+      if (found == nullptr) {
+        std::memcpy(args.outputs[0], args.inputs[0], static_cast<size_t>(in.volume()) * 4);
+        return {};
+      }
+      auto* to = static_cast<int32_t*>(args.allocator->allocate(0, *found));
+      if (to == nullptr) return make_error(Code::kResourceExhausted, "refused");
+      std::iota(to, to + found->volume(), 1);
+      return {};
+    }
+    const Dims* found;
+    Dims in;
+  };
+  struct FakeKernel final : Kernel {
+    explicit FakeKernel(const Dims* found) : found(found) {}
+    Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+      return std::unique_ptr<Call>(std::make_unique<FakeCall>(found, args));
+    }
+    const Dims* found;
+  };
+};
+
+// find(x) -> f [F, 2]; copy(view of f as [4]) -> y [4].
+std::shared_ptr<Program> sample() {
+  auto p = std::make_shared<Program>();
+  p->exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 2, {}}, {ShapeOp::kConst, 4, {}}};
+  p->symbols = {{"F", SymbolSource::kDataDependent, 1, 0}};
+  p->tensors.resize(4);
+  const char* names[] = {"x", "f", "v", "y"};
+  const TensorKind kinds[] = {TensorKind::kInput, TensorKind::kIntermediate, TensorKind::kView, TensorKind::kOutput};
+  for (size_t t = 0; t < 4; ++t) {
+    p->tensors[t].name = names[t];
+    p->tensors[t].kind = kinds[t];
+    p->tensors[t].dtype = DType::kI32;
+    p->tensors[t].dims = {2};
+  }
+  p->tensors[1].dims = {0, 1};
+  p->tensors[2].view_of = 1;
+  p->inputs = {{0, false}};
+  p->outputs = {{3, false}};
+  p->profiles = {{{SymbolRange{}}}};
+  p->steps.resize(2);
+  const std::vector<int32_t> in[] = {{0}, {2}}, out[] = {{1}, {3}};
+  for (size_t s = 0; s < 2; ++s) {
+    Step& step = p->steps[s];
+    step.name = s == 0 ? "find" : "copy";
+    step.tactic = {"fake", step.name, ""};
+    step.inputs = in[s];
+    step.outputs = out[s];
+    step.problem.num_main = 1;
+    const auto describe = [&](int32_t t) {
+      TensorDesc d;
+      d.dtype = DType::kI32;
+      for (const int32_t e : p->tensors[static_cast<size_t>(t)].dims) d.dims.push_back(e == 0 ? 16 : e == 1 ? 2 : 4);
+      d.max_dims = d.dims;
+      return d;
+    };
+    step.problem.inputs = {describe(in[s][0])};
+    step.problem.outputs = {describe(out[s][0])};
+  }
+  return p;
+}
+
+Status run(const Dims& found, int32_t* y) {
+  FakeProvider provider;
+  provider.found = found;
+  const std::shared_ptr<Program> program = sample();
+  WOOTZ_RETURN_IF_ERROR(verify_program(*program));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> engine,
+                         EngineCore::create(program, std::make_shared<HostDevice>(), {&provider}, {}));
+  Executor executor(engine);
+  const int32_t x[4] = {};
+  executor.set_input_address(0, x);
+  executor.set_output_address(0, y);
+  WOOTZ_RETURN_IF_ERROR(executor.run());
+  return executor.run();  // and again, with what the first run left behind
+}
+
+TEST(LateExtents, AViewOfFixedShapeSeesWhatTheRunMade) {
+  int32_t y[4] = {};
+  const Status status = run(Dims{2, 2}, y);
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], i + 1);
+}
+
+TEST(LateExtents, AViewLargerThanWhatTheRunMadeIsRefused) {
+  int32_t y[4] = {};
+  const Status status = run(Dims{1, 2}, y);
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("'f' of shape [1x2] cannot be seen as 'v' of shape [4]"), std::string::npos)
+      << status.message();
+}
+
+TEST(LateExtents, OtherExtentsThanThePlansAreRefused) {
+  int32_t y[4] = {};
+  const Status status = run(Dims{4, 1}, y);  // as many elements, but the plan says [F, 2]
+  EXPECT_NE(status.message().find("came out as [4x1], the plan makes it [4x2]"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace wootz
