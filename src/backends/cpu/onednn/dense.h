@@ -91,6 +91,8 @@ struct DensePlan {
   std::string implementation;
   int sum_input = -1;  // that input's bytes must stand in the output before the primitive runs
   size_t sum_bytes = 0;
+  std::shared_ptr<const void> own_weights;  // what a fixed argument of the weights points to
+  int threads = 0;                          // generated for and run under this limit; 0: the caller's
 };
 
 // The plan with the longest prefix of the epilogue that oneDNN takes with a fast implementation. `weights`: the layout

@@ -1,8 +1,11 @@
 // The kernel of a dense problem: constant weights packed once, in the layout that serves all its extents.
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <mutex>
 
 #include "backends/cpu/onednn/primitive_call.h"
+#include "base/thread_pool.h"
 
 namespace wootz::cpu::dnn {
 namespace {
@@ -35,14 +38,51 @@ uint64_t layout_digest(const memory::desc& desc) {
   return hash;
 }
 
+// Copies of constant weights in other layouts than the packed one, shared by the calls that need the same.
+class WeightCopies {
+ public:
+  // `from` of layout `have` as `want`. Unsupported where oneDNN has no such reorder.
+  Result<std::shared_ptr<const void>> get(const void* from, const memory::desc& have, const memory::desc& want) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(copies_, [](const Copy& c) { return c.bytes.expired(); });
+    for (const Copy& c : copies_)
+      if (c.from == from && c.layout == want)
+        if (auto bytes = c.bytes.lock()) return std::shared_ptr<const void>(std::move(bytes));
+    WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
+    const dnnl::reorder::primitive_desc how(*eng, have, *eng, want, {}, /*allow_empty=*/true);
+    if (how.get(true) == nullptr) return unsupported("oneDNN: no reorder of the weights");
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor made, HostTensor::allocate(DType::kU8, {static_cast<int64_t>(want.get_size())}));
+    memory source(have, *eng, const_cast<void*>(from)), target(want, *eng, made.mutable_data());
+    dnnl::stream stream(*eng);
+    dnnl::reorder(how).execute(stream, source, target);
+    stream.wait();
+    const auto keep = std::make_shared<HostTensor>(std::move(made));
+    const std::shared_ptr<const void> bytes(keep, keep->data());
+    copies_.push_back({from, want, bytes});
+    return bytes;
+  }
+
+ private:
+  struct Copy {
+    const void* from;
+    memory::desc layout;
+    std::weak_ptr<const void> bytes;
+  };
+  std::mutex mutex_;
+  std::vector<Copy> copies_;
+};
+
 class DenseKernel final : public Kernel {
  public:
-  DenseKernel(const DenseFamily& family, Problem problem, DenseTraits traits, DenseSpec spec, memory::desc weights)
+  // `threads`: under which limit the layout of the weights was chosen; 0: it does not depend on it.
+  DenseKernel(const DenseFamily& family, Problem problem, DenseTraits traits, DenseSpec spec, memory::desc weights,
+              int threads)
       : family_(family),
         problem_(std::move(problem)),
         traits_(std::move(traits)),
         spec_(std::move(spec)),
-        weights_(std::move(weights)) {
+        weights_(std::move(weights)),
+        threads_(threads) {
     packed_ = problem_.inputs[1].constant && !(weights_ == spec_.weights);
     if (packed_) {
       header_.layout = layout_digest(weights_);
@@ -89,11 +129,10 @@ class DenseKernel final : public Kernel {
     return guarded("binding", [&]() -> Result<std::unique_ptr<Call>> {
       WOOTZ_ASSIGN_OR_RETURN(DenseSpec spec, family_.specify(problem_, extents));
       if (spec.empty) return make_empty_call();
-      WOOTZ_ASSIGN_OR_RETURN(DensePlan plan, plan_dense(problem_, traits_, spec, packed_ ? weights_ : spec.weights,
-                                                        extents, /*allow_reference=*/true));
+      WOOTZ_ASSIGN_OR_RETURN(DensePlan plan, plan_for(spec, extents, args));
       if (packed_)
         for (ArgSource& arg : plan.args)
-          if (arg.arg == DNNL_ARG_WEIGHTS) arg.offset = sizeof(PackedHeader);
+          if (arg.arg == DNNL_ARG_WEIGHTS && arg.from == ArgSource::From::kInput) arg.offset = sizeof(PackedHeader);
       return make_primitive_call(problem_, traits_, std::move(plan), extents);
     });
   }
@@ -101,6 +140,40 @@ class DenseKernel final : public Kernel {
   int in_place(int output) const override { return output == 0 ? traits_.sum_input : -1; }
 
  private:
+  // Which implementations take a layout of the weights depends on extents and threads, which may both be others than
+  // those that it was chosen for.
+  Result<DensePlan> plan_for(const DenseSpec& spec, const Extents& extents, const BindArgs& args) const {
+    const memory::desc& have = packed_ ? weights_ : spec.weights;
+    Result<DensePlan> plan = plan_dense(problem_, traits_, spec, have, extents, false);
+    if (plan.ok()) return plan;
+    if (const void* data = constant_weights(args)) {
+      Result<DensePlan> other = plan_dense(problem_, traits_, spec, any_layout(spec.weights), extents, false);
+      if (other.ok()) {
+        for (ArgSource& arg : other->args) {
+          if (arg.arg != DNNL_ARG_WEIGHTS) continue;
+          Result<std::shared_ptr<const void>> copy = copies_.get(data, have, arg.desc);
+          if (!copy.ok()) break;
+          arg.from = ArgSource::From::kFixed;
+          arg.fixed = copy->get();
+          other->own_weights = std::move(copy).value();
+          return other;
+        }
+      }
+    }
+    if (threads_ > 0) {  // more or fewer threads than wanted, rather than a slow implementation or none
+      const ParallelScope scope(threads_);
+      plan = plan_dense(problem_, traits_, spec, have, extents, false);
+      if (plan.ok()) plan->threads = threads_;
+      if (plan.ok()) return plan;
+    }
+    return plan_dense(problem_, traits_, spec, have, extents, /*allow_reference=*/true);
+  }
+
+  const void* constant_weights(const BindArgs& args) const {
+    if (!problem_.inputs[1].constant || args.constants.size() < 2 || args.constants[1] == nullptr) return nullptr;
+    return static_cast<const std::byte*>(args.constants[1]) + (packed_ ? sizeof(PackedHeader) : 0);
+  }
+
   static Status check(const Dims& dims) {
     WOOTZ_RETURN_IF_ERROR(checked_volume(dims.span()).status());
     for (const int64_t d : dims)
@@ -126,16 +199,17 @@ class DenseKernel final : public Kernel {
   DenseSpec spec_;
   memory::desc weights_;
   bool packed_ = false;
+  int threads_ = 0;
   PackedHeader header_;
+  mutable WeightCopies copies_;
 };
 
-// A configuration: the layout of constant weights, and whether a residual is added in place: "w=Acdb16a;sum".
+// A configuration: the layout of constant weights, and whether a residual is added in place: "w=Acdb16a;sum". A layout
+// without a name is what oneDNN chooses at the optimum under a number of threads: "w=any@2".
 constexpr std::string_view kWeights = "w=";
+constexpr std::string_view kAny = "any@";
 constexpr std::string_view kSum = "sum";
-
-}  // namespace
-
-namespace {
+constexpr int kMaxThreads = 4096;
 
 Result<WeightsChoice> choose_layout(const DenseFamily& family, const Problem& p, const DenseTraits& traits) {
   const Extents opt = extents_of(p, false), max = extents_of(p, true);
@@ -165,7 +239,8 @@ Result<WeightsChoice> choose_layout(const DenseFamily& family, const Problem& p,
           return WeightsChoice{std::string(kWeights) + name, named};
       }
       // A layout without a name can only be asked for again, at the optimum.
-      if (at == &spec && (!dynamic || fits(desc))) return WeightsChoice{std::string(kWeights) + "any", desc};
+      if (at == &spec && (!dynamic || fits(desc)))
+        return WeightsChoice{fmt::format("{}{}{}", kWeights, kAny, max_parallelism()), desc};
     } else if (first.ok()) {
       first = plan.status();
     }
@@ -200,6 +275,7 @@ Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Pr
     const Extents opt = extents_of(problem, false);
     WOOTZ_ASSIGN_OR_RETURN(DenseSpec spec, family.specify(problem, opt));
     memory::desc weights = spec.weights;
+    int threads = 0;
     std::string_view layout = config;
     if (layout.ends_with(kSum)) {
       layout.remove_suffix(kSum.size());
@@ -210,7 +286,12 @@ Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Pr
     if (problem.inputs[1].constant) {
       if (!layout.starts_with(kWeights)) return invalid_argument("oneDNN: unknown configuration '{}'", config);
       const std::string_view name = layout.substr(kWeights.size());
-      if (name == "any") {
+      if (name.starts_with(kAny)) {
+        const char* end = name.data() + name.size();
+        const auto read = std::from_chars(name.data() + kAny.size(), end, threads);
+        if (read.ec != std::errc() || read.ptr != end || threads < 1 || threads > kMaxThreads)
+          return invalid_argument("oneDNN: no number of threads in the configuration '{}'", config);
+        const ParallelScope scope(threads);
         WOOTZ_ASSIGN_OR_RETURN(const DensePlan plan,
                                plan_dense(problem, traits, spec, any_layout(spec.weights), opt, false));
         weights = plan.primitive.query_md(dnnl::query::weights_md, 0);
@@ -222,10 +303,13 @@ Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Pr
     } else if (!layout.empty()) {
       return invalid_argument("oneDNN: configuration '{}' for weights that are not constant", config);
     }
-    // Whether it runs at all, and fast, at the extents it was chosen for.
-    if (!spec.empty) WOOTZ_RETURN_IF_ERROR(plan_dense(problem, traits, spec, weights, opt, false).status());
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DenseKernel>(family, problem, std::move(traits), std::move(spec), std::move(weights)));
+    // Whether it runs at all. Fast implementations may want another layout under this limit of threads: see bind().
+    if (!spec.empty) {
+      const ParallelScope scope(threads > 0 ? threads : max_parallelism());
+      WOOTZ_RETURN_IF_ERROR(plan_dense(problem, traits, spec, weights, opt, /*allow_reference=*/true).status());
+    }
+    return std::unique_ptr<Kernel>(std::make_unique<DenseKernel>(family, problem, std::move(traits), std::move(spec),
+                                                                 std::move(weights), threads));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "backends/cpu/onednn/rest.h"
 #include "base/thread_pool.h"
@@ -70,6 +71,8 @@ class PrimitiveCall final : public Call {
 
  private:
   Status execute(const Slot& slot, const RunArgs& args) const {
+    std::optional<ParallelScope> threads;
+    if (plan_.threads > 0) threads.emplace(plan_.threads);
     if (plan_.sum_input >= 0 && args.inputs[plan_.sum_input] != args.outputs[0]) {
       const auto* from = static_cast<const char*>(args.inputs[plan_.sum_input]);
       auto* to = static_cast<char*>(args.outputs[0]);
@@ -128,6 +131,8 @@ Result<std::unique_ptr<Call>> make_primitive_call(const Problem& problem, const 
   if (!plan.rest.empty()) {
     WOOTZ_ASSIGN_OR_RETURN(rest, Rest::make(problem, traits, plan.rest, extents));
   }
+  std::optional<ParallelScope> threads;
+  if (plan.threads > 0) threads.emplace(plan.threads);
   return guarded("generating " + plan.implementation, [&]() -> Result<std::unique_ptr<Call>> {
     return std::unique_ptr<Call>(std::make_unique<PrimitiveCall>(std::move(plan), std::move(rest), *eng));
   });

@@ -1,0 +1,117 @@
+// A plan is run with other numbers of threads than it was built for. oneDNN's implementations take other layouts of the
+// weights then; the kernel must run all the same.
+#include <cstring>
+
+#include "backends/cpu/onednn/env.h"
+#include "backends/cpu/onednn/provider.h"
+#include "backends/cpu/onednn/testing.h"
+#include "base/thread_pool.h"
+
+namespace wootz::cpu::dnn::testing {
+namespace {
+
+constexpr int kThreads[] = {1, 2, 3, 8};
+
+struct Case {
+  Problem problem;
+  std::vector<HostTensor> inputs;
+  HostTensor expected;
+};
+
+Case conv_case(std::mt19937_64& rng, bool quantized) {
+  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
+  Case c;
+  Problem& p = c.problem;
+  p.family = Family::kConv;
+  const int64_t k = quantized ? 2 * pick(0, 1) + 1 : 1, extent = quantized ? pick(1, 7) : 1, pad = k / 2,
+                most = quantized ? 30 : 60;
+  const Dims x{1, 8 * pick(2, most), extent, extent}, w{8 * pick(2, most), x[1], k, k}, y{1, w[0], extent, extent};
+  p.params = {{"strides", std::vector<int64_t>{1, 1}},
+              {"dilations", std::vector<int64_t>{1, 1}},
+              {"pads", std::vector<int64_t>(4, pad)},
+              {"groups", int64_t{1}},
+              {"transposed", int64_t{0}},
+              {"has_bias", int64_t{0}}};
+  if (quantized) {
+    p.params["x_scale"] = std::vector<double>{0.02};
+    p.params["x_zero"] = std::vector<double>{pick(0, 1) ? 121.0 : 0.0};
+    p.params["w_scale"] = std::vector<double>{0.001};
+  }
+  c.inputs = {random_tensor(rng, quantized ? DType::kU8 : DType::kF32, x, 0, 255),
+              random_tensor(rng, quantized ? DType::kI8 : DType::kF32, w, -128, 127)};
+  p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], true)};
+  p.num_main = 2;
+  p.outputs = {{DType::kF32, Layout::kLinear, y, y, false}};
+  c.expected = dense_oracle(p, c.inputs, y);
+  return c;
+}
+
+// Built for `from` threads, run with `to`.
+void check_moved(const Case& c, int from, int to, int* unnamed) {
+  Limits built, loaded;
+  built.threads = from, loaded.threads = to;
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  onednn_provider().tactics(c.problem, built, &offers, &refusals);
+  ASSERT_FALSE(offers.empty());
+  const HostTensor& w = c.inputs[1];
+  for (const Candidate& offer : offers) {
+    SCOPED_TRACE(offer.tactic.to_string() + " of " + c.problem.inputs[0].dims.to_string() + " with " +
+                 w.dims().to_string());
+    *unnamed += offer.tactic.config.find("any@") != std::string::npos;
+    const Problem p = with_layouts(c.problem, offer);
+    auto builder = onednn_provider().create(offer.tactic, p, built);
+    ASSERT_TRUE(builder.ok()) << builder.status().message();
+    auto packed = (*builder)->pack(1, w);
+    ASSERT_TRUE(packed.ok()) << packed.status().message();
+    const bool as_is = !packed->has_value();
+    GuardedBuffer weights(as_is ? w.bytes() : (**packed).size());
+    std::memcpy(weights.data(), as_is ? w.data() : (**packed).data(), weights.bytes());
+    const ParallelScope scope(to);
+    auto kernel = onednn_provider().create(offer.tactic, p, loaded);
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    const std::vector<Dims> in{p.inputs[0].dims, w.dims()}, out{p.outputs[0].dims};
+    const std::vector<const void*> constants{nullptr, weights.data()};
+    const std::vector<size_t> sizes{0, weights.bytes()};
+    const auto bind = [&] { return (*kernel)->bind({in, out, constants, sizes}); };
+    auto call = bind(), again = bind();  // two of one kernel share what they copy
+    ASSERT_TRUE(call.ok()) << call.status().message();
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    call->reset();
+    const GuardedBuffer x = to_layout(c.inputs[0], p.inputs[0].layout);
+    GuardedBuffer y(layout_bytes(p.outputs[0].layout, DType::kF32, out[0])), work((*again)->workspace());
+    const std::vector<const void*> addresses{x.data(), weights.data()};
+    void* result = y.data();
+    ASSERT_TRUE((*again)->run({addresses.data(), &result, work.data(), nullptr, nullptr}).ok());
+    expect_close(from_layout(y.data(), DType::kF32, out[0], p.outputs[0].layout), c.expected,
+                 w.dims().volume() / w.dims()[0], "result");
+  }
+}
+
+void check_many(bool quantized, int count, int* unnamed) {
+  const uint64_t seed = test_seed() + quantized;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 rng(seed);
+  for (int i = 0; i < count; ++i) {
+    const Case c = conv_case(rng, quantized);
+    for (const int from : kThreads)
+      for (const int to : kThreads)
+        if (from != to) check_moved(c, from, to, unnamed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(OnednnThreads, FloatWeightsServeOtherNumbersOfThreads) {
+  int unnamed = 0;
+  check_many(false, 12, &unnamed);
+}
+
+TEST(OnednnThreads, QuantizedWeightsServeOtherNumbersOfThreads) {
+  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  int unnamed = 0;
+  check_many(true, 8, &unnamed);
+  EXPECT_GT(unnamed, 0);  // layouts with compensation were among them
+}
+
+}  // namespace
+}  // namespace wootz::cpu::dnn::testing
