@@ -246,6 +246,8 @@ void Graph::replace_all_uses(Value* from, Value* to) {
     add_use(to, use.node, use.index);
   }
   from->uses_.clear();
+  to->aliases_.push_back(from->name_);
+  to->aliases_.insert(to->aliases_.end(), from->aliases_.begin(), from->aliases_.end());
   std::replace(outputs_.begin(), outputs_.end(), from, to);
 }
 

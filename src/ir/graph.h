@@ -36,6 +36,15 @@ class Value {
   const std::string& name() const { return name_; }
   void set_name(std::string name);  // unique_name() will not give this name out afterwards
   int id() const { return id_; }    // unique within the graph, never reused
+  // Names of the values whose elements this one holds too, since replace_all_uses() put it in their place.
+  const std::vector<std::string>& aliases() const { return aliases_; }
+  void add_alias(std::string name) { aliases_.push_back(std::move(name)); }
+  // The elements are others from now on (a factor went into the producer's weights, say): the value takes this name and
+  // stands for no other any more.
+  void set_new_meaning(std::string name) {
+    aliases_.clear();
+    set_name(std::move(name));
+  }
   ValueKind kind() const { return kind_; }
   Graph* graph() const { return graph_; }
   Node* producer() const { return producer_; }  // null for inputs and constants
@@ -59,6 +68,7 @@ class Value {
   friend class Graph;
   friend class Node;
   std::string name_;
+  std::vector<std::string> aliases_;
   int id_ = 0;
   ValueKind kind_ = ValueKind::kInput;
   Graph* graph_ = nullptr;

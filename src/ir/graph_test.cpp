@@ -23,6 +23,24 @@ Node* unary(Graph& graph, std::string name, Value* x, Node* before = nullptr) {
   return node;
 }
 
+TEST(Graph, ValuesStandForWhatTheyReplaced) {
+  Graph graph;
+  Value* x = graph.add_input("x", DType::kF32, {2});
+  Node* a = unary(graph, "a", x);
+  Node* b = unary(graph, "b", a->output());
+  Node* c = unary(graph, "c", b->output());
+  a->output()->set_name("va");
+  b->output()->set_name("vb");
+  c->output()->set_name("vc");
+  graph.replace_all_uses(c->output(), b->output());
+  graph.replace_all_uses(b->output(), a->output());
+  EXPECT_EQ(a->output()->aliases(), (Names{"vb", "vc"}));
+  EXPECT_EQ(a->output()->name(), "va");
+  a->output()->set_new_meaning("other");
+  EXPECT_EQ(a->output()->name(), "other");
+  EXPECT_TRUE(a->output()->aliases().empty());
+}
+
 TEST(Graph, KeepsOrder) {
   Graph graph;
   Value* x = graph.add_input("x", DType::kF32, {2});

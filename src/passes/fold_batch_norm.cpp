@@ -43,7 +43,7 @@ Result<bool> fold_batch_norm(Graph& graph) {
         has_foldable_weights(*producer) && weight_channels(*producer) == static_cast<int64_t>(factor.size())) {
       WOOTZ_RETURN_IF_ERROR(scale_weights(graph, producer, factor, offset));
       producer->add_provenance(*node);
-      replace_and_erase(graph, node->output(), producer->output());
+      become_and_erase(graph, node->output(), producer->output());
     } else {
       WOOTZ_ASSIGN_OR_RETURN(Value * scaled, emit(graph, node, "Mul", node->input(0), factor));
       WOOTZ_ASSIGN_OR_RETURN(Value * shifted, emit(graph, node, "Add", scaled, offset));

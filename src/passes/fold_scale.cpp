@@ -55,7 +55,7 @@ Result<bool> fold_scale(Graph& graph) {
       WOOTZ_RETURN_IF_ERROR(scale_weights(graph, node, factor, offset));
       node->add_provenance(*user);
       if (next == user) next = user->next();
-      replace_and_erase(graph, user->output(), node->output());
+      become_and_erase(graph, user->output(), node->output());
       changed = true;
       if (!has_foldable_weights(*node)) break;
     }

@@ -30,10 +30,18 @@ void replace_and_erase(Graph& graph, Value* from, Value* to) {
   if (graph.is_output(from) && to->kind() == ValueKind::kNodeOutput && !graph.is_output(to)) {
     std::string name = from->name();
     from->set_name(graph.unique_name(name));
+    to->add_alias(to->name());
     to->set_name(std::move(name));
   }
   graph.replace_all_uses(from, to);
   if (producer != nullptr) erase_if_dead(graph, producer);
+}
+
+void become_and_erase(Graph& graph, Value* from, Value* to) {
+  std::string name = from->name();
+  from->set_name(graph.unique_name(name));
+  to->set_new_meaning(std::move(name));
+  replace_and_erase(graph, from, to);
 }
 
 std::optional<double> scalar_constant(const Value* value) {

@@ -21,6 +21,10 @@ void erase_if_dead(Graph& graph, Node* node);
 // Gives `to` the name of `from` in front of every reader, and drops the producer of `from` if it is dead then.
 void replace_and_erase(Graph& graph, Value* from, Value* to);
 
+// The same where the producer of `to` was changed so that it computes what `from` held: `to` takes over the name, and
+// its own name and elements are gone.
+void become_and_erase(Graph& graph, Value* from, Value* to);
+
 // The single element of a constant of one element; nullopt otherwise.
 std::optional<double> scalar_constant(const Value* value);
 
