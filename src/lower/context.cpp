@@ -269,13 +269,15 @@ Status LowerContext::finish_step(const Node* node, Step step) {
   return reference_step(*node);
 }
 
-bool LowerContext::offered(const Step& step) const {
+bool LowerContext::offered(const Step& step) {
   if (options_.providers.empty()) return true;
+  const auto [known, fresh] = offered_.try_emplace(step.problem.key(), false);
+  if (!fresh) return known->second;
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
   for (const Provider* provider : options_.providers) {
     provider->tactics(step.problem, options_.limits, &offers, &refusals);
-    if (!offers.empty()) return true;
+    if (!offers.empty()) return known->second = true;
   }
   return false;
 }

@@ -36,7 +36,7 @@ class LowerContext {
   Status reference_step(const Node& node);
   // A plain copy between two tensors of one type and shape.
   Status copy_step(const std::string& name, int32_t from, int32_t to);
-  bool offered(const Step& step) const;
+  bool offered(const Step& step);  // asked once for each distinct problem
 
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);
@@ -57,6 +57,7 @@ class LowerContext {
   std::unordered_map<const Value*, int32_t> tensors_;
   std::unordered_map<std::string, int32_t> expressions_;
   std::unordered_map<SymbolId, int32_t> symbols_;
+  std::unordered_map<std::string, bool> offered_;  // by Problem::key()
   std::unordered_map<int32_t, Shape> shapes_;  // by plan tensor
   std::vector<SymbolId> graph_symbols_;        // by plan symbol
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);

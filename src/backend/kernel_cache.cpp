@@ -1,0 +1,20 @@
+#include "backend/kernel_cache.h"
+
+#include <algorithm>
+
+namespace wootz {
+
+Result<std::shared_ptr<const Kernel>> KernelCache::get(const Step& step) {
+  std::string key = step.tactic.to_string() + '\n' + step.problem.key();
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  const auto provider = std::find_if(providers_.begin(), providers_.end(),
+                                     [&](const Provider* p) { return step.tactic.provider == p->name(); });
+  if (provider == providers_.end())
+    return unsupported("layer '{}': this runtime has no tactic source '{}'", step.name, step.tactic.provider);
+  Result<std::unique_ptr<Kernel>> kernel = (*provider)->create(step.tactic, step.problem, limits_);
+  if (!kernel.ok())
+    return kernel.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
+  return made_[std::move(key)] = std::shared_ptr<const Kernel>(std::move(kernel).value());
+}
+
+}  // namespace wootz
