@@ -4,13 +4,17 @@
 DIR holds ONNX models and a manifest.json: {name: {"file": ..., "inputs": {input: {"dtype", "shape", "gen"}}}}, with gen one of
 randn, ones, zeros, randint:N. Without --models: the text models out of the rapidocr-onnxruntime package.
 Every number is a ratio's part: runtimes take turns in one run, with the same threads and inputs; medians of medians.
+
+./dev bench --scaling [5000,10000,20000]: instead, what building and loading cost on generated networks of so many nodes.
 """
 import argparse
 import hashlib
 import importlib.util
 import json
 import math
+import os
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -86,7 +90,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.4)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--scaling", nargs="?", const="5000,10000,20000", metavar="NODES,...")
     args = parser.parse_args()
+    if args.scaling:
+        binary = ROOT / "build/release/bin/scaling_e2e"
+        return subprocess.run([str(binary), "--gtest_brief=1"], env=dict(os.environ, WOOTZ_SCALING=args.scaling)).returncode
     if args.models:
         folder = pathlib.Path(args.models)
         manifest = json.loads((folder / "manifest.json").read_text())

@@ -1,6 +1,7 @@
 // A pointwise expression behind a convolution, product, normalization, reduction, pooling or softmax becomes its
 // epilogue: the result is finished while it is still in registers or cache.
 #include <algorithm>
+#include <unordered_map>
 
 #include "ops/infer.h"
 #include "passes/pass.h"
@@ -22,14 +23,10 @@ bool carries_epilogue(const Node& node) {
   }
 }
 
-// Position in order: of several producers the last one takes the expression, for its other operands exist by then.
-bool comes_after(const Node* a, const Node* b) {
-  for (const Node* n = b; n != nullptr; n = n->next())
-    if (n == a) return true;
-  return false;
-}
+// Where nodes stand: of several producers the last one takes the expression, for its other operands exist by then.
+using Positions = std::unordered_map<const Node*, int>;
 
-Node* producer_to_fuse(const Node& pointwise) {
+Node* producer_to_fuse(const Node& pointwise, const Positions& positions) {
   Node* best = nullptr;
   for (const Value* operand : pointwise.inputs()) {
     Node* producer = operand == nullptr ? nullptr : operand->producer();
@@ -38,16 +35,17 @@ Node* producer_to_fuse(const Node& pointwise) {
     const bool heavy = producer->op().lowering == Lowering::kConv || producer->op().lowering == Lowering::kGemm;
     const bool best_heavy =
         best != nullptr && (best->op().lowering == Lowering::kConv || best->op().lowering == Lowering::kGemm);
-    if (best == nullptr || (heavy && !best_heavy) || (heavy == best_heavy && comes_after(producer, best)))
+    if (best == nullptr || (heavy && !best_heavy) ||
+        (heavy == best_heavy && positions.at(producer) > positions.at(best)))
       best = producer;
   }
   return best;
 }
 
-Result<bool> fuse(Graph& graph, Node* pointwise) {
+Result<bool> fuse(Graph& graph, Node* pointwise, Positions* positions) {
   const PointwiseExpr* expr = pointwise->attr_expr("expr");
   if (expr == nullptr || pointwise->num_outputs() != 1) return false;
-  Node* main = producer_to_fuse(*pointwise);
+  Node* main = producer_to_fuse(*pointwise, *positions);
   if (main == nullptr) return false;
   Value* result = main->output();
   // Operand 0 of an epilogue is the result itself, then what it already carried, then the new operands.
@@ -105,6 +103,7 @@ Result<bool> fuse(Graph& graph, Node* pointwise) {
   attrs["main_inputs"] = int64_t{main_inputs};
   Node* made =
       graph.add_node(main->op(), graph.unique_name(main->name()), std::move(inputs), std::move(attrs), 1, pointwise);
+  (*positions)[made] = positions->at(pointwise);
   made->add_provenance(*main);
   made->add_provenance(*pointwise);
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
@@ -125,10 +124,13 @@ Result<bool> fuse(Graph& graph, Node* pointwise) {
 
 Result<bool> fuse_epilogue(Graph& graph) {
   bool changed = false;
+  Positions positions;
+  for (const Node* node = graph.first(); node != nullptr; node = node->next())
+    positions[node] = static_cast<int>(positions.size());
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
     if (!node->is("Pointwise")) continue;
-    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node));
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node, &positions));
     changed = changed || fused;
   }
   return changed;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/kernel_cache.h"
 #include "base/thread_pool.h"
 
 namespace wootz {
@@ -18,15 +19,11 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
   const ParallelScope threads(engine->options_.threads);
   Limits limits;
   limits.threads = engine->options_.threads;
+  KernelCache kernels(std::move(providers), limits);
+  engine->kernels_.reserve(engine->program_->steps.size());
   for (const Step& step : engine->program_->steps) {
-    const auto provider = std::find_if(providers.begin(), providers.end(),
-                                       [&](const Provider* p) { return step.tactic.provider == p->name(); });
-    if (provider == providers.end())
-      return unsupported("layer '{}': this runtime has no tactic source '{}'", step.name, step.tactic.provider);
-    Result<std::unique_ptr<Kernel>> kernel = (*provider)->create(step.tactic, step.problem, limits);
-    if (!kernel.ok())
-      return kernel.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
-    engine->kernels_.push_back(std::move(kernel).value());
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, kernels.get(step));
+    engine->kernels_.push_back(std::move(kernel));
   }
   return engine;
 }

@@ -43,7 +43,7 @@ class EngineCore {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<Device> device_;
   EngineOptions options_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::shared_ptr<const Kernel>> kernels_;  // by step; equal steps share one
 
   mutable std::mutex mutex_;
   mutable std::list<std::shared_ptr<const ShapePlan>> cache_;  // most recently used first

@@ -94,8 +94,8 @@ Lives find_lives(const Program& program) {
 }
 
 // A step may write its result over an input that nobody reads afterwards.
-void share_in_place(const Program& program, const std::vector<std::unique_ptr<Kernel>>& kernels, const ShapePlan& plan,
-                    Lives* lives) {
+void share_in_place(const Program& program, const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                    const ShapePlan& plan, Lives* lives) {
   const auto root_of = [&](int32_t t) { return lives->storage[static_cast<size_t>(t)]; };
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
@@ -134,7 +134,7 @@ size_t tensor_bytes(const PlanTensor& tensor, const Dims& dims) {
 }
 
 Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                         const std::vector<std::unique_ptr<Kernel>>& kernels,
+                                                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
                                                          bool with_calls) {
   auto plan = std::make_shared<ShapePlan>();
   plan->symbols = symbols;

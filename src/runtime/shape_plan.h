@@ -44,7 +44,7 @@ struct ShapePlan {
 
 // `with_calls` false: only sizes (memory reports), workspace as the plan states it.
 Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                         const std::vector<std::unique_ptr<Kernel>>& kernels,
+                                                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
                                                          bool with_calls);
 
 // Bytes of a tensor at these extents.

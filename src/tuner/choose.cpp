@@ -1,9 +1,11 @@
 #include "tuner/choose.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace wootz {
 namespace {
@@ -33,14 +35,19 @@ const Candidate* exact_offer(const std::vector<Candidate>& offers, Layout from, 
   return it == offers.end() ? nullptr : &*it;
 }
 
-// The search's view of the program. A state is a candidate per step; a tensor's layout follows from its producer.
+// A candidate per step, and how many readers of each tensor want it in each layout.
+struct State {
+  std::vector<int> chosen;
+  std::vector<std::array<int32_t, static_cast<size_t>(Layout::kOpaque)>> wanted;  // by tensor
+};
+
+// The search's view of the program. A tensor's layout follows from its producer's candidate.
 class Search {
  public:
   Search(const Program& program, const Choice& choice, const ChooseOptions& options,
          const std::vector<const Provider*>& providers)
       : program_(program), choice_(choice), options_(options), providers_(providers) {
     producer_.assign(program.tensors.size(), {-1, 0});
-    consumers_.resize(program.tensors.size());
     viewed_.assign(program.tensors.size(), 0);
     for (const PlanTensor& t : program.tensors)
       if (t.kind == TensorKind::kView) viewed_[static_cast<size_t>(t.view_of)] = 1;
@@ -48,17 +55,101 @@ class Search {
       const Step& step = program.steps[s];
       for (size_t o = 0; o < step.outputs.size(); ++o)
         if (step.outputs[o] >= 0) producer_[static_cast<size_t>(step.outputs[o])] = {static_cast<int>(s), o};
-      for (size_t i = 0; i < step.inputs.size(); ++i)
-        if (step.inputs[i] >= 0) consumers_[static_cast<size_t>(step.inputs[i])].push_back({static_cast<int>(s), i});
     }
   }
 
+  // Everybody's favourite, or the best that makes `layout`.
+  State start(int layout) const {
+    State state;
+    state.chosen.resize(program_.steps.size());
+    state.wanted.resize(program_.tensors.size());
+    for (size_t s = 0; s < state.chosen.size(); ++s) {
+      state.chosen[s] = favourite(s, layout);
+      count_wanted(s, state.chosen[s], 1, &state);
+    }
+    return state;
+  }
+
+  // Coordinate descent, forward and backward, until nothing improves.
+  void improve(State* state) const {
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      bool changed = false;
+      const size_t count = state->chosen.size();
+      for (size_t k = 0; k < count; ++k) {
+        const size_t s = sweep % 2 ? count - 1 - k : k;
+        const std::vector<Considered>& all = choice_.steps[s].considered;
+        if (all.size() < 2) continue;
+        const int before = state->chosen[s];
+        int best = before;
+        double best_us = local_cost(s, best, state);
+        for (int c = 0; c < static_cast<int>(all.size()); ++c) {
+          if (!all[static_cast<size_t>(c)].refusal.empty() || c == before) continue;
+          const double us = local_cost(s, c, state);
+          if (us < best_us * (1 - 1e-9)) {
+            best_us = us;
+            best = c;
+          }
+        }
+        changed = changed || best != before;
+        move_to(s, best, state);
+      }
+      if (!changed) break;
+    }
+  }
+
+  double total(const State& state) const {
+    double us = 0;
+    for (size_t s = 0; s < state.chosen.size(); ++s) us += candidate(s, state.chosen[s]).us;
+    std::vector<uint8_t> seen(program_.tensors.size(), 0);
+    for (const Step& step : program_.steps) {
+      const auto add = [&](int32_t t, const TensorDesc& desc) {
+        if (t < 0 || seen[static_cast<size_t>(t)] || desc.constant) return;
+        seen[static_cast<size_t>(t)] = 1;
+        us += tensor_cost(t, desc, state);
+      };
+      for (size_t i = 0; i < step.inputs.size(); ++i) add(step.inputs[i], step.problem.inputs[i]);
+      for (size_t o = 0; o < step.outputs.size(); ++o) add(step.outputs[o], step.problem.outputs[o]);
+    }
+    return us;
+  }
+
+  size_t count_reformats(const State& state) const {
+    size_t count = 0;
+    for (size_t s = 0; s < state.chosen.size(); ++s) {
+      const Step& step = program_.steps[s];
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.inputs[i] < 0 || step.problem.inputs[i].constant) continue;
+        count += !same_memory(step.problem.inputs[i], layout_of(step.inputs[i], state),
+                              candidate(s, state.chosen[s]).candidate.input_layouts[i]);
+      }
+    }
+    return count;
+  }
+
+ private:
   const Considered& candidate(size_t s, int c) const { return choice_.steps[s].considered[static_cast<size_t>(c)]; }
 
-  Layout layout_of(int32_t tensor, const std::vector<int>& state) const {
+  Layout layout_of(int32_t tensor, const State& state) const {
     const auto [s, o] = producer_[static_cast<size_t>(tensor)];
     if (s < 0) return Layout::kLinear;
-    return candidate(static_cast<size_t>(s), state[static_cast<size_t>(s)]).candidate.output_layouts[o];
+    return candidate(static_cast<size_t>(s), state.chosen[static_cast<size_t>(s)]).candidate.output_layouts[o];
+  }
+
+  void count_wanted(size_t s, int c, int32_t by, State* state) const {
+    const Step& step = program_.steps[s];
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i] < 0) continue;
+      const auto layout = static_cast<size_t>(candidate(s, c).candidate.input_layouts[i]);
+      auto& wanted = state->wanted[static_cast<size_t>(step.inputs[i])];
+      if (layout < wanted.size()) wanted[layout] += by;
+    }
+  }
+
+  void move_to(size_t s, int c, State* state) const {
+    if (state->chosen[s] == c) return;
+    count_wanted(s, state->chosen[s], -1, state);
+    state->chosen[s] = c;
+    count_wanted(s, c, 1, state);
   }
 
   double reformat_us(const TensorDesc& desc, Layout from, Layout to) const {
@@ -79,51 +170,28 @@ class Search {
     return possible_[key] = exact_offer(offers, from, to) != nullptr;
   }
 
-  // Distinct reformats that the consumers of a tensor in `layout` cause, the network's output and views included.
-  double output_cost(int32_t tensor, const TensorDesc& desc, Layout layout, const std::vector<int>& state) const {
-    unsigned wanted = 0;
-    for (const auto& [s, i] : consumers_[static_cast<size_t>(tensor)]) {
-      const Considered& c = candidate(static_cast<size_t>(s), state[static_cast<size_t>(s)]);
-      wanted |= 1u << static_cast<unsigned>(c.candidate.input_layouts[i]);
-    }
-    const PlanTensor& t = program_.tensors[static_cast<size_t>(tensor)];
-    if (viewed_[static_cast<size_t>(tensor)] || t.kind == TensorKind::kOutput)
-      wanted |= 1u << static_cast<unsigned>(Layout::kLinear);
+  // Distinct reformats that the readers of a tensor cause, the network's output and views included.
+  double tensor_cost(int32_t tensor, const TensorDesc& desc, const State& state) const {
+    const auto t = static_cast<size_t>(tensor);
+    const Layout layout = layout_of(tensor, state);
+    const bool outside = viewed_[t] || program_.tensors[t].kind == TensorKind::kOutput;
     double us = 0;
-    for (unsigned l = 0; l < static_cast<unsigned>(Layout::kOpaque); ++l)
-      if (wanted & (1u << l)) us += reformat_us(desc, layout, static_cast<Layout>(l));
+    for (size_t l = 0; l < state.wanted[t].size(); ++l)
+      if (state.wanted[t][l] > 0 || (outside && static_cast<Layout>(l) == Layout::kLinear))
+        us += reformat_us(desc, layout, static_cast<Layout>(l));
     return us;
   }
 
-  // Cost of everything that candidate `c` of step `s` touches.
-  double local_cost(size_t s, int c, std::vector<int>* state) const {
-    const int keep = (*state)[s];
-    (*state)[s] = c;
+  // Cost of everything that candidate `c` of step `s` touches. Leaves the step at `c`.
+  double local_cost(size_t s, int c, State* state) const {
+    move_to(s, c, state);
     const Step& step = program_.steps[s];
     double us = candidate(s, c).us;
     for (size_t o = 0; o < step.outputs.size(); ++o)
-      if (step.outputs[o] >= 0)
-        us += output_cost(step.outputs[o], step.problem.outputs[o], layout_of(step.outputs[o], *state), *state);
+      if (step.outputs[o] >= 0) us += tensor_cost(step.outputs[o], step.problem.outputs[o], *state);
     for (size_t i = 0; i < step.inputs.size(); ++i)
       if (step.inputs[i] >= 0 && !step.problem.inputs[i].constant)
-        us += output_cost(step.inputs[i], step.problem.inputs[i], layout_of(step.inputs[i], *state), *state);
-    (*state)[s] = keep;
-    return us;
-  }
-
-  double total(const std::vector<int>& state) const {
-    double us = 0;
-    for (size_t s = 0; s < state.size(); ++s) us += candidate(s, state[s]).us;
-    std::vector<uint8_t> seen(program_.tensors.size(), 0);
-    for (const Step& step : program_.steps) {
-      const auto add = [&](int32_t t, const TensorDesc& desc) {
-        if (t < 0 || seen[static_cast<size_t>(t)] || desc.constant) return;
-        seen[static_cast<size_t>(t)] = 1;
-        us += output_cost(t, desc, layout_of(t, state), state);
-      };
-      for (size_t i = 0; i < step.inputs.size(); ++i) add(step.inputs[i], step.problem.inputs[i]);
-      for (size_t o = 0; o < step.outputs.size(); ++o) add(step.outputs[o], step.problem.outputs[o]);
-    }
+        us += tensor_cost(step.inputs[i], step.problem.inputs[i], *state);
     return us;
   }
 
@@ -145,50 +213,10 @@ class Search {
     return best;
   }
 
-  // Coordinate descent, forward and backward, until nothing improves.
-  void improve(std::vector<int>* state) const {
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      bool changed = false;
-      for (size_t k = 0; k < state->size(); ++k) {
-        const size_t s = sweep % 2 ? state->size() - 1 - k : k;
-        const std::vector<Considered>& all = choice_.steps[s].considered;
-        if (all.size() < 2) continue;
-        int best = (*state)[s];
-        double best_us = local_cost(s, best, state);
-        for (int c = 0; c < static_cast<int>(all.size()); ++c) {
-          if (!all[static_cast<size_t>(c)].refusal.empty() || c == (*state)[s]) continue;
-          const double us = local_cost(s, c, state);
-          if (us < best_us * (1 - 1e-9)) {
-            best_us = us;
-            best = c;
-          }
-        }
-        changed = changed || best != (*state)[s];
-        (*state)[s] = best;
-      }
-      if (!changed) break;
-    }
-  }
-
-  size_t count_reformats(const std::vector<int>& state) const {
-    size_t count = 0;
-    for (size_t s = 0; s < state.size(); ++s) {
-      const Step& step = program_.steps[s];
-      for (size_t i = 0; i < step.inputs.size(); ++i) {
-        if (step.inputs[i] < 0 || step.problem.inputs[i].constant) continue;
-        count += !same_memory(step.problem.inputs[i], layout_of(step.inputs[i], state),
-                              candidate(s, state[s]).candidate.input_layouts[i]);
-      }
-    }
-    return count;
-  }
-
- private:
   const Program& program_;
   const Choice& choice_;
   const ChooseOptions& options_;
   std::vector<std::pair<int, size_t>> producer_;
-  std::vector<std::vector<std::pair<int, size_t>>> consumers_;
   std::vector<uint8_t> viewed_;
   const std::vector<const Provider*>& providers_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
@@ -203,7 +231,7 @@ Problem with_layouts(const Problem& problem, const Candidate& candidate) {
 
 Status gather_candidates(const Program& program, const std::vector<const Provider*>& providers,
                          const ChooseOptions& options, Choice* choice) {
-  std::map<std::string, size_t> first_of;  // equal problems are offered and costed once
+  std::unordered_map<std::string, size_t> first_of;  // equal problems are offered and costed once
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     StepReport report;
@@ -253,6 +281,7 @@ size_t insert_reformats(Program* program, const std::vector<const Provider*>& pr
                         Status* status) {
   std::vector<Step> steps;
   std::map<std::pair<int32_t, Layout>, int32_t> converted;
+  std::unordered_map<std::string, std::vector<Candidate>> offers_of;  // by problem
   std::vector<uint8_t> viewed(program->tensors.size(), 0);
   for (const PlanTensor& t : program->tensors)
     if (t.kind == TensorKind::kView) viewed[static_cast<size_t>(t.view_of)] = 1;
@@ -263,10 +292,11 @@ size_t insert_reformats(Program* program, const std::vector<const Provider*>& pr
     Step step = reformat_step(source.name, desc, source.layout, target.layout);
     step.inputs = {from};
     step.outputs = {to};
-    std::vector<Candidate> offers;
+    const auto [known, fresh] = offers_of.try_emplace(step.problem.key());
     std::vector<Refusal> refusals;
-    for (const Provider* p : providers) p->tactics(step.problem, options.limits, &offers, &refusals);
-    const Candidate* fits = exact_offer(offers, source.layout, target.layout);
+    for (const Provider* p : providers)
+      if (fresh) p->tactics(step.problem, options.limits, &known->second, &refusals);
+    const Candidate* fits = exact_offer(known->second, source.layout, target.layout);
     if (fits == nullptr) {
       *status = unsupported("nobody can {} for {} {}", step.name, dtype_name(desc.dtype), desc.dims.to_string());
       return;
@@ -356,14 +386,13 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
   double best_us = std::numeric_limits<double>::infinity();
   // Starts: everybody's own favourite, and one for each layout; the cheapest end wins.
   for (int layout = -1; layout < static_cast<int>(Layout::kOpaque); ++layout) {
-    std::vector<int> state(program->steps.size());
-    for (size_t s = 0; s < state.size(); ++s) state[s] = search.favourite(s, layout);
+    State state = search.start(layout);
     if (layout < 0) choice.reformats_before = search.count_reformats(state);
     search.improve(&state);
     const double us = search.total(state);
     if (us < best_us) {
       best_us = us;
-      best = std::move(state);
+      best = std::move(state.chosen);
     }
   }
   choice.total_us = best_us;

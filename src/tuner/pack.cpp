@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "backend/kernel_cache.h"
 #include "base/tensor.h"
 #include "tuner/choose.h"
 #include "tuner/relayout.h"
@@ -40,18 +41,13 @@ void drop_unused(Program* program) {
 }  // namespace
 
 Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits) {
+  KernelCache kernels(providers, limits);
   for (Step& step : program->steps) {
     bool any = false;
     for (size_t i = 0; i < step.inputs.size(); ++i)
       any = any || (step.inputs[i] >= 0 && step.problem.inputs[i].constant);
     if (!any) continue;
-    const auto provider = std::find_if(providers.begin(), providers.end(),
-                                       [&](const Provider* p) { return step.tactic.provider == p->name(); });
-    if (provider == providers.end())
-      return internal_error("layer '{}' has no provider '{}'", step.name, step.tactic.provider);
-    Result<std::unique_ptr<Kernel>> kernel = (*provider)->create(step.tactic, step.problem, limits);
-    if (!kernel.ok())
-      return kernel.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, kernels.get(step));
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.inputs[i] < 0 || !step.problem.inputs[i].constant) continue;
       const PlanTensor tensor = program->tensors[static_cast<size_t>(step.inputs[i])];
@@ -59,7 +55,7 @@ Status pack_constants(Program* program, const std::vector<const Provider*>& prov
       const PlanConstant source = program->constants[static_cast<size_t>(tensor.constant)];
       if (source.layout != Layout::kLinear) continue;
       const HostTensor plain = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
-      Result<std::optional<std::vector<std::byte>>> packed = (*kernel)->pack(static_cast<int>(i), plain);
+      Result<std::optional<std::vector<std::byte>>> packed = kernel->pack(static_cast<int>(i), plain);
       if (!packed.ok())
         return packed.status().with_prefix(fmt::format("layer '{}': packing '{}'", step.name, source.name));
       PlanConstant made = source;

@@ -18,7 +18,8 @@ class Maker {
   }
   Value* weight(const Dims& dims, float scale = 0.1f) {
     std::vector<float> data(static_cast<size_t>(dims.volume()));
-    for (float& v : data) v = scale * (static_cast<float>(seed_ = seed_ * 1664525u + 1013904223u) / 4294967296.0f - 0.5f);
+    for (float& v : data)
+      v = scale * (static_cast<float>(seed_ = seed_ * 1664525u + 1013904223u) / 4294967296.0f - 0.5f);
     return graph->add_constant("", HostTensor::from<float>(data, dims));
   }
   Value* scalar(float value) { return graph->add_constant("", HostTensor::scalar(value)); }
@@ -65,7 +66,8 @@ std::shared_ptr<Graph> wide(int nodes) {
   Maker m("wide");
   Value* x = m.graph->add_input("x", DType::kF32, {1, 8, 8, 8});
   std::vector<Value*> ends;
-  while (m.below(nodes * 3 / 4)) ends.push_back(m.add("Relu", {m.add("Add", {m.conv(x, 8, 8, 1), m.weight({8, 1, 1})})}));
+  while (m.below(nodes * 3 / 4))
+    ends.push_back(m.add("Relu", {m.add("Add", {m.conv(x, 8, 8, 1), m.weight({8, 1, 1})})}));
   while (ends.size() > 1) {
     std::vector<Value*> sums;
     for (size_t i = 0; i + 1 < ends.size(); i += 2) sums.push_back(m.add("Add", {ends[i], ends[i + 1]}));
@@ -97,7 +99,8 @@ std::shared_ptr<Graph> transformer(int nodes) {
   const auto norm = [&](Value* v) {
     Value* mean = m.add("Reduce", {v}, {{"kind", std::string("mean")}, {"axes", Ints{-1}}});
     Value* centred = m.add("Sub", {v, mean});
-    Value* variance = m.add("Reduce", {m.add("Mul", {centred, centred})}, {{"kind", std::string("mean")}, {"axes", Ints{-1}}});
+    Value* variance =
+        m.add("Reduce", {m.add("Mul", {centred, centred})}, {{"kind", std::string("mean")}, {"axes", Ints{-1}}});
     Value* scale = m.add("Sqrt", {m.add("Add", {variance, m.scalar(1e-5f)})});
     return m.add("Add", {m.add("Mul", {m.add("Div", {centred, scale}), m.weight({width})}), m.weight({width})});
   };
@@ -142,11 +145,23 @@ std::shared_ptr<Graph> tower(int nodes) {
   return m.finish(y);
 }
 
+std::shared_ptr<Graph> outputs(int nodes) {
+  Maker m("outputs");
+  Value* x = m.graph->add_input("x", DType::kF32, {1, 8, 8, 8});
+  while (m.below(nodes)) {
+    x = m.add("Relu", {m.conv(x, 8, 8, 1)});
+    m.graph->mark_output(x);
+    x = m.add("Tanh", {m.add("Add", {x, m.weight({8, 1, 1})})});
+  }
+  return m.finish(x);
+}
+
 }  // namespace
 
 const std::vector<NetworkKind>& network_kinds() {
-  static const std::vector<NetworkKind> kKinds = {{"chain", chain},             {"wide", wide},     {"residual", residual},
-                                                  {"transformer", transformer}, {"concat", concat}, {"tower", tower}};
+  static const std::vector<NetworkKind> kKinds = {
+      {"chain", chain},   {"wide", wide},   {"residual", residual}, {"transformer", transformer},
+      {"concat", concat}, {"tower", tower}, {"outputs", outputs}};
   return kKinds;
 }
 
