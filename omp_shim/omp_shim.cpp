@@ -4,6 +4,8 @@
 #include <climits>
 #include <thread>
 
+#include "omp_shim/kept_blocks.h"
+
 // No C++ runtime is needed here beyond atomics and thread-local plain data.
 namespace {
 
@@ -72,13 +74,16 @@ void barrier(int n) {
 struct Region {
   void (*fn)(void*);
   void* data;
+  bool kept_blocks;
 };
 
 void run_member(void* context, int index, int n) {
   const Region region = *static_cast<const Region*>(context);
+  if (region.kept_blocks) wootz_kept_blocks_begin();
   push(index, n);
   region.fn(region.data);
   pop();
+  if (region.kept_blocks) wootz_kept_blocks_end();
 }
 
 bool next_chunk(long* begin, long* end) {
@@ -112,7 +117,7 @@ WOOTZ_SHIM void wootz_GOMP_parallel_start(void (*fn)(void*), void* data, unsigne
   static thread_local Region region;  // outlives the call: workers copy it when they start
   if (pool == nullptr || team().in_parallel) n = 1;
   if (n > 1) {
-    region = {fn, data};
+    region = {fn, data, wootz_kept_blocks_active()};
     n = pool->start(n, run_member, &region);
   }
   push(0, n);

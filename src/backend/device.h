@@ -21,11 +21,25 @@ struct DeviceDescription {
   static Result<DeviceDescription> from_json(std::string_view text);
 };
 
+// Work that whoever queues it keeps, until the stream has called one of these, once.
+class StreamWork {
+ public:
+  virtual Status run() = 0;
+  virtual void drop() = 0;  // in place of run(): earlier work failed, and nobody has synchronized since
+
+ protected:
+  ~StreamWork() = default;
+};
+
 // An ordered queue of work. On the CPU: null (run at once) or a host stream.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual Status enqueue(std::function<Status()> work) = 0;
+  // The same without taking memory, where a stream can. On an error neither of the work's functions is called.
+  virtual Status enqueue_kept(StreamWork* work) {
+    return enqueue([work] { return work->run(); });
+  }
   virtual Status synchronize() = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -33,6 +34,12 @@ Executor::Executor(std::shared_ptr<const EngineCore> engine) : engine_(std::move
     output_start_.push_back(out);
     in += step.inputs.size();
     out += step.outputs.size();
+  }
+  for (const PlanSymbol& symbol : program.symbols) {
+    const auto input = std::find_if(program.inputs.begin(), program.inputs.end(),
+                                    [&](const auto& i) { return i.tensor == symbol.tensor; });
+    input_of_symbol_.push_back(input == program.inputs.end() ? -1
+                                                             : static_cast<int32_t>(input - program.inputs.begin()));
   }
   input_pointers_.assign(in, nullptr);
   output_pointers_.assign(out, nullptr);
@@ -114,17 +121,14 @@ void Executor::set_tap(std::vector<int32_t> tensors, TensorTap tap) {
 Status Executor::gather_symbols(std::vector<int64_t>* symbols) const {
   const Program& program = engine_->program();
   symbols->assign(program.symbols.size(), -1);
-  std::vector<int32_t> io(program.tensors.size(), -1);
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    io[static_cast<size_t>(program.inputs[i].tensor)] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < program.inputs.size(); ++i)
     if (!input_known_[i])
       return make_error(Code::kInvalidState, "the shape of input '{}' is not set",
                         program.tensors[static_cast<size_t>(program.inputs[i].tensor)].name);
-  }
   for (size_t s = 0; s < program.symbols.size(); ++s) {
     const PlanSymbol& symbol = program.symbols[s];
     if (symbol.source == SymbolSource::kDataDependent) continue;
-    const auto input = static_cast<size_t>(io[static_cast<size_t>(symbol.tensor)]);
+    const auto input = static_cast<size_t>(input_of_symbol_[s]);
     const auto axis = static_cast<size_t>(symbol.axis);
     if (symbol.source == SymbolSource::kInputDim) {
       (*symbols)[s] = input_dims_[input][axis];
@@ -231,10 +235,9 @@ Status Executor::reserve(size_t bytes) {
 
 Status Executor::resolve_shapes() {
   if (!shapes_changed_ && plan_ != nullptr) return Status();
-  std::vector<int64_t> symbols;
-  WOOTZ_RETURN_IF_ERROR(gather_symbols(&symbols));
-  if (plan_ == nullptr || plan_->symbols != symbols) {
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, engine_->shape_plan(symbols));
+  WOOTZ_RETURN_IF_ERROR(gather_symbols(&symbols_));
+  if (plan_ == nullptr || plan_->symbols != symbols_) {
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, engine_->shape_plan(symbols_));
     WOOTZ_RETURN_IF_ERROR(check_inputs(*plan));
     plan_ = std::move(plan);
   } else {

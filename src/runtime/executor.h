@@ -82,6 +82,8 @@ class Executor {
   std::vector<void*> output_address_;
   std::vector<OutputSink*> sinks_;
 
+  std::vector<int32_t> input_of_symbol_;  // -1: a data-dependent symbol
+  std::vector<int64_t> symbols_;          // of the shapes set last
   std::shared_ptr<const ShapePlan> plan_;
   bool shapes_changed_ = true;
   bool addresses_changed_ = true;

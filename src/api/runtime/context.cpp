@@ -1,5 +1,7 @@
 #include "api/runtime/context.h"
 
+#include <algorithm>
+
 #include "api/runtime/host_stream.h"
 
 namespace wootz::api {
@@ -147,33 +149,48 @@ void ContextImpl::report_times() const {
   for (size_t s = 0; s < steps.size(); ++s) profiler_->reportLayerTime(steps[s].name.c_str(), step_ms_[s]);
 }
 
+ContextImpl::Queued* ContextImpl::take_queued() {
+  const std::lock_guard<std::mutex> lock(pending_mutex_);
+  if (pending_ == queued_.size()) {
+    queued_.push_back(std::make_unique<Queued>());
+    queued_.back()->context = this;
+  }
+  return queued_[pending_++].get();
+}
+
+void ContextImpl::done(Queued* queued) {
+  const std::lock_guard<std::mutex> lock(pending_mutex_);
+  const auto at = std::find_if(queued_.begin(), queued_.end(), [&](const auto& q) { return q.get() == queued; });
+  std::swap(*at, queued_[--pending_]);
+  if (pending_ == 0) idle_.notify_all();
+}
+
+Status ContextImpl::Queued::run() {
+  Status status;
+  try {
+    status = context->run_job(job);
+  } catch (...) {
+    status = current_exception_status();
+  }
+  if (!status.ok()) context->reporter_.error(call, status);
+  context->done(this);  // the last that may touch the context
+  return status;
+}
+
 Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
   WOOTZ_RETURN_IF_ERROR(check_ready());
   if (is_immediate(stream)) {
     WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
     return run_job(job_);
   }
-  auto job = std::make_shared<Job>();
-  WOOTZ_RETURN_IF_ERROR(fill_job(stream, job.get()));
-  {
-    const std::lock_guard<std::mutex> lock(pending_mutex_);
-    ++pending_;
-  }
-  // Ends with the last copy of the work, also when the stream drops it unrun.
-  const std::shared_ptr<void> token(nullptr, [this](void*) {
-    const std::lock_guard<std::mutex> lock(pending_mutex_);
-    if (--pending_ == 0) idle_.notify_all();
-  });
-  WOOTZ_RETURN_IF_ERROR(run_in_stream(stream, [this, call, job, token]() -> Status {
-    Status status;
-    try {
-      status = run_job(*job);
-    } catch (...) {
-      status = current_exception_status();
-    }
-    if (!status.ok()) reporter_.error(call, status);
+  Queued* queued = take_queued();
+  queued->call = call;
+  Status status = fill_job(stream, &queued->job);
+  if (status.ok()) status = run_in_stream(stream, queued);
+  if (!status.ok()) {
+    done(queued);
     return status;
-  }));
+  }
   return consumed_event_ == nullptr ? Status() : record_event(consumed_event_, stream);
 }
 

@@ -4,12 +4,14 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "api/runtime/configs.h"
 #include "api/runtime/engine.h"
+#include "backend/device.h"
 #include "runtime/executor.h"
 
 namespace wootz::api {
@@ -100,6 +102,15 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     cudaStream_t stream = nullptr;
   };
 
+  // An inference that waits in a stream. The context keeps those that are done for the next ones.
+  struct Queued final : StreamWork {
+    ContextImpl* context = nullptr;
+    const char* call = "";
+    Job job;
+    Status run() override;
+    void drop() override { context->done(this); }
+  };
+
   ContextImpl(const EngineImpl& engine, nvinfer1::ExecutionContextAllocationStrategy strategy);
   Result<const IoInfo*> input(const char* name) const;
   Result<const IoInfo*> output(const char* name) const;
@@ -113,6 +124,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   void report_times() const;
   Status enqueue(const char* call, cudaStream_t stream);
   void wait_idle();
+  Queued* take_queued();
+  void done(Queued* queued);
 
   const EngineImpl& engine_;  // only for getEngine()
   std::shared_ptr<const EngineInfo> info_;
@@ -136,7 +149,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
 
   std::mutex pending_mutex_;
   std::condition_variable idle_;
-  int pending_ = 0;
+  std::vector<std::unique_ptr<Queued>> queued_;  // the first pending_ of them are in streams
+  size_t pending_ = 0;
 
   mutable RuntimeConfig config_;
   cudaEvent_t consumed_event_ = nullptr;

@@ -66,9 +66,8 @@ bool is_default_stream(cudaStream_t stream) {
   return number == 1 || number == 2;
 }
 
-void run_foreign(void* argument) {
-  const std::unique_ptr<std::function<Status()>> work(static_cast<std::function<Status()>*>(argument));
-  (void)(*work)();  // tells its failure itself: a host function has no result
+void run_foreign(void* work) {
+  (void)static_cast<StreamWork*>(work)->run();  // tells its failure itself: a host function has no result
 }
 
 }  // namespace
@@ -91,15 +90,12 @@ bool is_immediate(cudaStream_t stream) {
   return stream == nullptr || (is_default_stream(stream) && find_launcher() == nullptr);
 }
 
-Status run_in_stream(cudaStream_t stream, std::function<Status()> work) {
-  if (is_immediate(stream)) return work();
-  if (const std::shared_ptr<Stream> found = Streams::get().find(stream)) return found->enqueue(std::move(work));
+Status run_in_stream(cudaStream_t stream, StreamWork* work) {
+  if (const std::shared_ptr<Stream> found = Streams::get().find(stream)) return found->enqueue_kept(work);
   const LaunchHostFunction launch = find_launcher();
   if (launch == nullptr) return not_ours(stream);
-  auto argument = std::make_unique<std::function<Status()>>(std::move(work));
-  if (const int error = launch(stream, run_foreign, argument.get()); error != 0)
+  if (const int error = launch(stream, run_foreign, work); error != 0)
     return make_error(Code::kInvalidState, "cudaLaunchHostFunc refused the inference: CUDA error {}", error);
-  (void)argument.release();  // run_foreign's from here on
   return Status();
 }
 

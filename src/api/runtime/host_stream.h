@@ -2,9 +2,8 @@
 // somebody's CUDA runtime library, real or stand-in, which takes host functions.
 #pragma once
 
-#include <functional>
-
 #include "api/runtime/public.h"
+#include "backend/device.h"
 #include "base/status.h"
 
 namespace wootz::api {
@@ -18,8 +17,9 @@ Status synchronize_host_stream(cudaStream_t stream);
 
 // Whether work for this stream is done at once, on the calling thread.
 bool is_immediate(cudaStream_t stream);
-// Puts work on the stream. A failure of the work itself is told by it, and by synchronize for our own streams.
-Status run_in_stream(cudaStream_t stream, std::function<Status()> work);
+// Puts work, which the caller keeps, on a stream that is not immediate. A failure of the work itself is told by it, and
+// by synchronize for our own streams. On an error nothing was put there.
+Status run_in_stream(cudaStream_t stream, StreamWork* work);
 
 // Records an event of the program's CUDA runtime behind what is in the stream. Errors: no such runtime is loaded.
 Status can_record_events();

@@ -145,6 +145,35 @@ TEST(CpuBackend, MemoryIsAlignedAndCopied) {
   EXPECT_TRUE(device->copy(nullptr, nullptr, 0, nullptr).ok());
 }
 
+// Work kept by the caller: each is run or dropped once, in order among other work, however many wait.
+TEST(HostStream, RunsOrDropsKeptWork) {
+  struct Work final : StreamWork {
+    std::vector<int>* order = nullptr;
+    int number = 0, dropped = 0;
+    Status run() override {
+      order->push_back(number);
+      return number == 30 ? internal_error("the thirtieth") : Status();
+    }
+    void drop() override { ++dropped; }
+  };
+  const std::shared_ptr<Device> device = cpu_backend().open(nullptr).value();
+  const std::unique_ptr<Stream> stream = device->create_stream().value();
+  for (int round = 0; round < 3; ++round) {
+    std::vector<int> order;
+    std::vector<Work> work(50);
+    for (int i = 0; i < 50; ++i) {
+      work[static_cast<size_t>(i)].order = &order;
+      work[static_cast<size_t>(i)].number = i;
+      if (i == 10) (void)stream->enqueue([&order]() -> Status { return order.push_back(-1), Status(); });
+      ASSERT_TRUE(stream->enqueue_kept(&work[static_cast<size_t>(i)]).ok());
+    }
+    EXPECT_EQ(stream->synchronize().message(), "the thirtieth");
+    ASSERT_EQ(order.size(), 32u);
+    for (int i = 0; i < 32; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i < 10 ? i : i == 10 ? -1 : i - 1);
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(work[static_cast<size_t>(i)].dropped, i > 30 ? 1 : 0) << i;
+  }
+}
+
 TEST(HostStream, RunsInOrderAndReportsTheFirstFailure) {
   const std::shared_ptr<Device> device = cpu_backend().open(nullptr).value();
   const std::unique_ptr<Stream> stream = device->create_stream().value();
