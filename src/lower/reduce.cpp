@@ -96,6 +96,7 @@ Result<bool> lower_topk(LowerContext& ctx, const Node& node) {
     params["k"] = node.attr_int("k");
     params["largest"] = node.attr_int("largest", 1);
     params["sorted"] = node.attr_int("sorted", 1);
+    if (node.attr_int("softmax", 0) != 0) params["softmax"] = int64_t{1};
   }
   WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
   return true;

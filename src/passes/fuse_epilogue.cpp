@@ -1,6 +1,5 @@
 // A pointwise expression behind a convolution, product, normalization, reduction, pooling or softmax becomes its
 // epilogue: the result is finished while it is still in registers or cache.
-#include <algorithm>
 #include <unordered_map>
 
 #include "ops/infer.h"
@@ -11,41 +10,31 @@
 namespace wootz {
 namespace {
 
-bool carries_epilogue(const Node& node) {
-  switch (node.op().lowering) {
-    case Lowering::kConv:
-    case Lowering::kGemm:
-    case Lowering::kNorm:
-    case Lowering::kPool:
-    case Lowering::kReduce:
-    case Lowering::kSoftmax: return node.num_outputs() == 1 && !node.op().traits.data_dependent;
-    default: return false;
-  }
+// Places in the graph's order: of several producers the last one takes the expression, for its other operands exist by
+// then. What a fusion makes has the place of what it replaces.
+using Places = std::unordered_map<const Node*, int>;
+
+bool is_heavy(const Node& node) {
+  return node.op().lowering == Lowering::kConv || node.op().lowering == Lowering::kGemm;
 }
 
-// Where nodes stand: of several producers the last one takes the expression, for its other operands exist by then.
-using Positions = std::unordered_map<const Node*, int>;
-
-Node* producer_to_fuse(const Node& pointwise, const Positions& positions) {
+Node* producer_to_fuse(const Node& pointwise, const Places& places) {
   Node* best = nullptr;
   for (const Value* operand : pointwise.inputs()) {
     Node* producer = operand == nullptr ? nullptr : operand->producer();
     if (producer == nullptr || !carries_epilogue(*producer) || only_user(operand) != &pointwise) continue;
     if (!(operand->shape() == pointwise.output()->shape())) continue;
-    const bool heavy = producer->op().lowering == Lowering::kConv || producer->op().lowering == Lowering::kGemm;
-    const bool best_heavy =
-        best != nullptr && (best->op().lowering == Lowering::kConv || best->op().lowering == Lowering::kGemm);
-    if (best == nullptr || (heavy && !best_heavy) ||
-        (heavy == best_heavy && positions.at(producer) > positions.at(best)))
+    const bool heavy = is_heavy(*producer), best_heavy = best != nullptr && is_heavy(*best);
+    if (best == nullptr || (heavy && !best_heavy) || (heavy == best_heavy && places.at(producer) > places.at(best)))
       best = producer;
   }
   return best;
 }
 
-Result<bool> fuse(Graph& graph, Node* pointwise, Positions* positions) {
+Result<bool> fuse(Graph& graph, Node* pointwise, Places* places) {
   const PointwiseExpr* expr = pointwise->attr_expr("expr");
   if (expr == nullptr || pointwise->num_outputs() != 1) return false;
-  Node* main = producer_to_fuse(*pointwise, *positions);
+  Node* main = producer_to_fuse(*pointwise, *places);
   if (main == nullptr) return false;
   Value* result = main->output();
   // Operand 0 of an epilogue is the result itself, then what it already carried, then the new operands.
@@ -103,7 +92,6 @@ Result<bool> fuse(Graph& graph, Node* pointwise, Positions* positions) {
   attrs["main_inputs"] = int64_t{main_inputs};
   Node* made =
       graph.add_node(main->op(), graph.unique_name(main->name()), std::move(inputs), std::move(attrs), 1, pointwise);
-  (*positions)[made] = positions->at(pointwise);
   made->add_provenance(*main);
   made->add_provenance(*pointwise);
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
@@ -111,12 +99,8 @@ Result<bool> fuse(Graph& graph, Node* pointwise, Positions* positions) {
     graph.erase(made);
     return false;
   }
-  std::string name = pointwise->output()->name();
-  pointwise->output()->set_name(graph.unique_name(name));
-  made->output()->set_name(std::move(name));
-  graph.replace_all_uses(pointwise->output(), made->output());
-  graph.erase(pointwise);
-  erase_if_dead(graph, main);
+  (*places)[made] = places->at(pointwise);
+  take_place(graph, pointwise->output(), made->output());
   return true;
 }
 
@@ -124,13 +108,13 @@ Result<bool> fuse(Graph& graph, Node* pointwise, Positions* positions) {
 
 Result<bool> fuse_epilogue(Graph& graph) {
   bool changed = false;
-  Positions positions;
+  Places places;
   for (const Node* node = graph.first(); node != nullptr; node = node->next())
-    positions[node] = static_cast<int>(positions.size());
+    places.emplace(node, static_cast<int>(places.size()));
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
     if (!node->is("Pointwise")) continue;
-    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node, &positions));
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node, &places));
     changed = changed || fused;
   }
   return changed;

@@ -10,9 +10,29 @@ namespace {
 
 // Order is policy: read top to bottom. A name may stand more than once.
 constexpr const char* kPipeline[] = {
-    "expand_compositions", "fold_constants", "eliminate_identities", "eliminate_common",
-    "fold_batch_norm",     "fold_scale",     "fold_constants",       "eliminate_identities",
-    "fuse_pointwise",      "fuse_epilogue",  "eliminate_dead",
+    "expand_compositions",
+    "fold_constants",
+    "eliminate_identities",
+    "eliminate_common",
+    // Structure: what only moves elements, and ops that are spelled out.
+    "fuse_reductions",
+    "cancel_splits",
+    "push_transposes",
+    "fuse_softmax",
+    "fuse_padding",
+    // Weights.
+    "fold_batch_norm",
+    "fold_scale",
+    "fold_constants",
+    "eliminate_identities",
+    // Expressions, and where they hang.
+    "fuse_pointwise",
+    "hoist_pointwise",
+    "fuse_pointwise",
+    "eliminate_identities",
+    "fuse_epilogue",
+    "fuse_siblings",
+    "eliminate_dead",
 };
 
 // What the rest of the system relies on, whatever is disabled.

@@ -2,7 +2,22 @@
 
 #include <algorithm>
 
+#include "ops/infer.h"
+#include "ops/registry.h"
+
 namespace wootz {
+
+bool carries_epilogue(const Node& node) {
+  switch (node.op().lowering) {
+    case Lowering::kConv:
+    case Lowering::kGemm:
+    case Lowering::kNorm:
+    case Lowering::kPool:
+    case Lowering::kReduce:
+    case Lowering::kSoftmax: return node.num_outputs() == 1 && !node.op().traits.data_dependent;
+    default: return false;
+  }
+}
 
 void erase_if_dead(Graph& graph, Node* node) {
   std::vector<Node*> work{node};
@@ -42,6 +57,41 @@ void become_and_erase(Graph& graph, Value* from, Value* to) {
   from->set_name(graph.unique_name(name));
   to->set_new_meaning(std::move(name));
   replace_and_erase(graph, from, to);
+}
+
+Result<Node*> replace_node(Graph& graph, Node* old, std::string_view op_name, std::vector<Value*> inputs,
+                           AttrMap attrs) {
+  Node* made = graph.add_node(op(op_name), graph.unique_name(old->name()), std::move(inputs), std::move(attrs), 1, old);
+  const Status status = infer_node(*made);
+  const bool same = status.ok() && made->output()->dtype() == old->output()->dtype() &&
+                    made->output()->shape() == old->output()->shape();
+  if (!same) {
+    graph.erase(made);
+    return static_cast<Node*>(nullptr);
+  }
+  made->add_provenance(*old);
+  take_place(graph, old->output(), made->output());
+  return made;
+}
+
+void take_place(Graph& graph, Value* from, Value* to) {
+  std::string name = from->name();
+  from->set_name(graph.unique_name(name));
+  to->set_name(std::move(name));
+  graph.replace_all_uses(from, to);
+  if (Node* producer = from->producer()) erase_if_dead(graph, producer);
+}
+
+std::vector<int64_t> permutation(const Node& transpose) {
+  std::vector<int64_t> perm = transpose.attr_ints("perm");
+  if (perm.empty())
+    for (int i = transpose.input(0)->rank(); i-- > 0;) perm.push_back(i);
+  return perm;
+}
+
+Value* add_ints(Graph& graph, std::string_view name, const std::vector<int64_t>& values) {
+  const Dims count{static_cast<int64_t>(values.size())};
+  return graph.add_constant(graph.unique_name(name), HostTensor::from<int64_t>(values, count));
 }
 
 std::optional<double> scalar_constant(const Value* value) {

@@ -15,6 +15,9 @@ inline Node* only_user(const Value* value) {
   return user;
 }
 
+// Whether the node's kernel family finishes its results by an expression (attribute "epilogue").
+bool carries_epilogue(const Node& node);
+
 // Erases the node if nothing reads it, then whatever that leaves unread.
 void erase_if_dead(Graph& graph, Node* node);
 
@@ -24,6 +27,21 @@ void replace_and_erase(Graph& graph, Value* from, Value* to);
 // The same where the producer of `to` was changed so that it computes what `from` held: `to` takes over the name, and
 // its own name and elements are gone.
 void become_and_erase(Graph& graph, Value* from, Value* to);
+
+// Puts a node of `op_name` in the place of `old`, which has one output: same type and name, or null and an untouched
+// graph when the new one would be of another type.
+Result<Node*> replace_node(Graph& graph, Node* old, std::string_view op_name, std::vector<Value*> inputs,
+                           AttrMap attrs);
+
+// Every reader of `from` (and the graph's outputs) gets `to`, which also takes its name; then the producer of `from`
+// goes if nothing reads it.
+void take_place(Graph& graph, Value* from, Value* to);
+
+// What a Transpose does to its input's axes: output axis i is input axis permutation[i].
+std::vector<int64_t> permutation(const Node& transpose);
+
+// An i64 list as a constant of the graph.
+Value* add_ints(Graph& graph, std::string_view name, const std::vector<int64_t>& values);
 
 // The single element of a constant of one element; nullopt otherwise.
 std::optional<double> scalar_constant(const Value* value);

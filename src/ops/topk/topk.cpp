@@ -1,8 +1,10 @@
 // TopK: the k largest or smallest elements along an axis and their indices. k is attribute "k" when constant, else
-// input 1. Equal elements come in the order of their indices; NaN counts as larger than every number.
+// input 1. Equal elements come in the order of their indices; NaN counts as larger than every number. With attribute
+// "softmax" the elements are those of softmax(input) along that axis.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 #include "ops/copy.h"
 #include "ops/room_table.h"
@@ -13,6 +15,8 @@ namespace {
 
 Status infer_topk(InferContext& ctx) {
   if (!accepts(Accept::kNumeric, ctx.dtype(0))) return ctx.fail("input is {}", dtype_name(ctx.dtype(0)));
+  if (ctx.node().attr_int("softmax", 0) != 0 && !is_float(ctx.dtype(0)))
+    return ctx.fail("the softmax of {}", dtype_name(ctx.dtype(0)));
   const Result<int> axis = normalize_axis(ctx.node().attr_int("axis", -1), ctx.rank(0));
   if (!axis.ok()) return ctx.fail("{} (input is {})", axis.status().message(), shape_to_string(ctx.shape(0)));
   Shape shape = ctx.shape(0);
@@ -29,7 +33,8 @@ Status infer_topk(InferContext& ctx) {
     k = ctx.data_dependent(0, *axis, extent.is_const() ? extent.value() : -1);
   }
   if (k.is_const() && (k.value() < 0 || (extent.is_const() && k.value() > extent.value())))
-    return ctx.fail("k is {}, axis {} of {} has not as many elements", k.to_string(), *axis, shape_to_string(ctx.shape(0)));
+    return ctx.fail("k is {}, axis {} of {} has not as many elements", k.to_string(), *axis,
+                    shape_to_string(ctx.shape(0)));
   extent = k;
   ctx.set_output(0, ctx.dtype(0), shape);
   ctx.set_output(1, DType::kI64, std::move(shape));
@@ -38,8 +43,8 @@ Status infer_topk(InferContext& ctx) {
 
 // Sorted by value, then by index. `first` says whether value a comes before value b.
 template <typename T, typename First>
-void select(const HostTensor& x, HostTensor* values, HostTensor* indices, int axis, int64_t k, T (HostTensor::*get)(int64_t) const,
-            First first) {
+void select(const HostTensor& x, HostTensor* values, HostTensor* indices, int axis, int64_t k,
+            T (HostTensor::*get)(int64_t) const, First first) {
   const int64_t extent = x.dims()[static_cast<size_t>(axis)];
   const int64_t outer = span_volume(x.dims(), 0, axis), inner = span_volume(x.dims(), axis + 1, x.rank());
   std::vector<T> line(static_cast<size_t>(extent));
@@ -61,9 +66,30 @@ void select(const HostTensor& x, HostTensor* values, HostTensor* indices, int ax
     }
 }
 
+// softmax(x) along the axis, rounded to the type of x.
+Result<HostTensor> softmaxed(const HostTensor& x, int axis) {
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor y, HostTensor::allocate(x.dtype(), x.dims()));
+  const int64_t extent = x.dims()[static_cast<size_t>(axis)], inner = span_volume(x.dims(), axis + 1, x.rank());
+  for (int64_t line = 0, n = extent == 0 ? 0 : x.volume() / extent; line < n; ++line) {
+    const int64_t at = line / inner * extent * inner + line % inner;
+    double top = -INFINITY, sum = 0;
+    for (int64_t e = 0; e < extent; ++e) {
+      const double v = x.get_f64(at + e * inner);
+      top = std::isnan(v) || v > top ? v : top;
+    }
+    for (int64_t e = 0; e < extent; ++e) sum += std::exp(x.get_f64(at + e * inner) - top);
+    for (int64_t e = 0; e < extent; ++e) y.set_f64(at + e * inner, std::exp(x.get_f64(at + e * inner) - top) / sum);
+  }
+  return y;
+}
+
 Status topk_reference(EvalContext& ctx) {
-  const HostTensor& x = ctx.in(0);
-  WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(ctx.node.attr_int("axis", -1), x.rank()));
+  WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(ctx.node.attr_int("axis", -1), ctx.in(0).rank()));
+  HostTensor probabilities;
+  if (ctx.node.attr_int("softmax", 0) != 0) {
+    WOOTZ_ASSIGN_OR_RETURN(probabilities, softmaxed(ctx.in(0), axis));
+  }
+  const HostTensor& x = probabilities.valid() ? probabilities : ctx.in(0);
   const bool largest = ctx.node.attr_int("largest", 1) != 0;
   HostTensor* values = &ctx.outputs[0];
   HostTensor* indices = ctx.outputs.size() > 1 ? &ctx.outputs[1] : nullptr;
@@ -74,7 +100,9 @@ Status topk_reference(EvalContext& ctx) {
                    [&](double a, double b) { return largest ? less(b, a) : less(a, b); });
   } else {
     const bool wide = x.dtype() == DType::kU64;
-    const auto less = [&](int64_t a, int64_t b) { return wide ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b; };
+    const auto less = [&](int64_t a, int64_t b) {
+      return wide ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+    };
     select<int64_t>(x, values, indices, axis, k, &HostTensor::get_i64,
                     [&](int64_t a, int64_t b) { return largest ? less(b, a) : less(a, b); });
   }
@@ -87,6 +115,7 @@ const OpDef kTopK{.name = "TopK",
                   .attributes = {{"axis", AttrKind::kInt},
                                  {"largest", AttrKind::kInt},
                                  {"sorted", AttrKind::kInt},
+                                 {"softmax", AttrKind::kInt},
                                  {"k", AttrKind::kInt}},
                   .infer = infer_topk,
                   .reference = topk_reference,

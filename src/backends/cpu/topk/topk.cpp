@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "backends/cpu/function_kernel.h"
+#include "backends/cpu/row_reader.h"
+#include "backends/cpu/simd/rows.h"
 #include "base/half.h"
 
 namespace wootz::cpu {
@@ -77,16 +79,41 @@ struct Entry {
   int64_t index;
 };
 
+// The element as its type holds it.
+float rounded(DType type, float v) {
+  if (type == DType::kF16) return f16_to_f32(f32_to_f16(v));
+  if (type == DType::kBF16) return bf16_to_f32(f32_to_bf16(v));
+  return v;
+}
+void store(DType type, void* to, float v) {
+  if (type == DType::kF32) std::memcpy(to, &v, sizeof(v));
+  if (type == DType::kF32) return;
+  const uint16_t bits = type == DType::kF16 ? f32_to_f16(v) : f32_to_bf16(v);
+  std::memcpy(to, &bits, sizeof(bits));
+}
+float load(DType type, const void* from) {
+  if (type == DType::kF32) {
+    float v;
+    std::memcpy(&v, from, sizeof(v));
+    return v;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, from, sizeof(bits));
+  return type == DType::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+}
+
 class TopKCall final : public Call {
  public:
   Lines l;
   int64_t k = 0;
   bool largest = true;
   KeyFn keys = nullptr;
+  const RowOps* softmax = nullptr;  // the line is softmaxed first
+  DType type = DType::kF32;
   int64_t bytes = 1;
   int slots = 1;
 
-  // Entries and keys of one line for each thread.
+  // Entries, keys and probabilities of one line for each thread.
   size_t workspace() const override { return static_cast<size_t>(slots) * slot_bytes(); }
   Status run(const RunArgs& args) const override {
     parallel_slots(l.outer * l.inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, l.length)), slots,
@@ -98,20 +125,37 @@ class TopKCall final : public Call {
   }
 
  private:
-  size_t slot_bytes() const { return static_cast<size_t>(l.length) * (sizeof(Entry) + sizeof(uint64_t)); }
+  size_t slot_bytes() const {
+    const size_t floats = softmax != nullptr ? static_cast<size_t>(l.length + l.length % 2) * sizeof(float) : 0;
+    return static_cast<size_t>(l.length) * (sizeof(Entry) + sizeof(uint64_t)) + floats;
+  }
+  // The line's probabilities, each as its type rounds it, and their keys.
+  void probabilities(const char* x, int64_t at, float* p, uint64_t* key) const {
+    for (int64_t e = 0; e < l.length; ++e) p[e] = load(type, x + (at + e * l.inner) * bytes);
+    const float top = softmax->max(p, l.length);
+    const float factor = 1 / softmax->exp_row(p, p, l.length, top);
+    softmax->scale(p, p, l.length, factor);
+    for (int64_t e = 0; e < l.length; ++e) key[e] = key_of(p[e] = rounded(type, p[e]));
+  }
   void line(const RunArgs& args, int64_t i, Entry* entries) const {
     auto* key = reinterpret_cast<uint64_t*>(entries + l.length);
     const int64_t o = i / l.inner, at = o * l.length * l.inner + i % l.inner;
-    keys(args.inputs[0], at, l.inner, l.length, key);
+    const char* x = static_cast<const char*>(args.inputs[0]);
+    auto* p = reinterpret_cast<float*>(key + l.length);
+    if (softmax != nullptr)
+      probabilities(x, at, p, key);
+    else
+      keys(x, at, l.inner, l.length, key);
     for (int64_t e = 0; e < l.length; ++e) entries[e] = {largest ? ~key[e] : key[e], e};
     const auto before = [](const Entry& a, const Entry& b) {
       return a.key != b.key ? a.key < b.key : a.index < b.index;
     };
     std::partial_sort(entries, entries + k, entries + l.length, before);
-    const char* x = static_cast<const char*>(args.inputs[0]);
     for (int64_t e = 0; e < k; ++e) {
       const int64_t to = (o * k + e) * l.inner + i % l.inner;
-      if (args.outputs[0] != nullptr)
+      if (args.outputs[0] != nullptr && softmax != nullptr)
+        store(type, static_cast<char*>(args.outputs[0]) + to * bytes, p[entries[e].index]);
+      else if (args.outputs[0] != nullptr)
         std::memcpy(static_cast<char*>(args.outputs[0]) + to * bytes, x + (at + entries[e].index * l.inner) * bytes,
                     static_cast<size_t>(bytes));
       if (args.outputs[1] != nullptr) static_cast<int64_t*>(args.outputs[1])[to] = entries[e].index;
@@ -132,6 +176,8 @@ Result<std::unique_ptr<Call>> bind_topk(const Problem& p, const KernelOptions& o
   call->k = want[axis];
   call->largest = p.get_int("largest", 1) != 0;
   call->keys = find_keys(p.inputs[0].dtype);
+  call->type = p.inputs[0].dtype;
+  if (p.get_int("softmax") != 0) call->softmax = &row_ops(options.isa);
   call->bytes = dtype_bits(p.inputs[0].dtype) / 8;
   call->slots = options.threads;
   return std::unique_ptr<Call>(std::move(call));
@@ -198,6 +244,8 @@ Status applies_topk(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(applies_common(p, 2));
   if (p.outputs[0].dtype != p.inputs[0].dtype)
     return invalid_argument("topk of {} gives {}", dtype_name(p.inputs[0].dtype), dtype_name(p.outputs[0].dtype));
+  if (p.get_int("softmax") != 0 && !is_row_type(p.inputs[0].dtype))
+    return unsupported("topk of the softmax of {}", dtype_name(p.inputs[0].dtype));
   return try_bind(bind_topk, p);
 }
 Status applies_arg(const Problem& p) {
