@@ -1,49 +1,14 @@
 // A shape that has run before runs again without touching the heap, whoever computes: our kernels, oneDNN, the pool of
 // threads, the context, a host stream.
-#include <filesystem>
-#include <random>
-
-#include "api/harness.h"
 #include "steady/allocations.h"
+#include "steady/feed.h"
 #include "steady/real_models.h"
+#include "steady/sanitized.h"
 
 namespace wootz_test {
 namespace {
 
 using namespace nvinfer1;
-
-// An engine's inputs filled with random numbers and memory for its outputs, for one shape of the first input.
-class Feed {
- public:
-  Feed(const ICudaEngine& engine, IExecutionContext& context, const Dims& shape) : shape_(shape) {
-    EXPECT_TRUE(context.setInputShape(engine.getIOTensorName(0), shape));
-    std::mt19937 rng(7);
-    for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
-      const char* name = engine.getIOTensorName(i);
-      std::vector<float> data(volume(context.getTensorShape(name)) + 1);
-      if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT)
-        for (float& v : data) v = std::uniform_real_distribution<float>(-1, 1)(rng);
-      data_.push_back(std::move(data));
-      addresses_.push_back(data_.back().data());
-    }
-  }
-  // One inference of this shape. Bindings go by executeV2, addresses by enqueueV3.
-  void run(const ICudaEngine& engine, IExecutionContext& context, bool bindings, void* stream) {
-    good_ = context.setInputShape(engine.getIOTensorName(0), shape_);
-    for (int32_t i = 0; i < engine.getNbIOTensors(); ++i)
-      good_ = context.setTensorAddress(engine.getIOTensorName(i), addresses_[static_cast<size_t>(i)]) && good_;
-    good_ = good_ &&
-            (bindings ? context.executeV2(addresses_.data()) : context.enqueueV3(static_cast<cudaStream_t>(stream)));
-    if (stream != nullptr) good_ = wootz_stream_synchronize(stream) == 0 && good_;
-  }
-  bool good() const { return good_; }
-
- private:
-  Dims shape_;
-  std::vector<std::vector<float>> data_;
-  std::vector<void*> addresses_;
-  bool good_ = false;
-};
 
 void expect_no_allocation(Bench& b, const Dims& first, const Dims& second) {
   wootz_config_set_option(b.config.get(), "timing", "0");
@@ -56,12 +21,10 @@ void expect_no_allocation(Bench& b, const Dims& first, const Dims& second) {
     bool good = true;
     for (int i = 0; i < times; ++i) {
       for (Feed* feed : {&one, &two}) {
-        feed->run(*engine, *context, true, nullptr);
-        good = good && feed->good();
-        feed->run(*engine, *context, false, nullptr);
-        good = good && feed->good();
-        feed->run(*engine, *context, false, stream);
-        good = good && feed->good();
+        good = feed->start(*context, Feed::By::kExecute, nullptr) && good;
+        good = feed->start(*context, Feed::By::kEnqueue, nullptr) && good;
+        good = feed->start(*context, Feed::By::kEnqueue, stream) && good;
+        good = wootz_stream_synchronize(stream) == 0 && good;
       }
     }
     return good;
@@ -71,12 +34,12 @@ void expect_no_allocation(Bench& b, const Dims& first, const Dims& second) {
   const bool good = round(20);
   const long counted = allocations_counted();
   EXPECT_TRUE(good) << b.logger.errors();
-  EXPECT_EQ(counted, 0) << "in 120 inferences";
+  EXPECT_EQ(counted, 0) << "allocations in 120 inferences";
   EXPECT_EQ(wootz_stream_destroy(stream), 0);
 }
 
 TEST(Steady, TheCounterCounts) {
-  if (!kCountsAllocations) GTEST_SKIP() << "a sanitizer's malloc";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's malloc";
   count_allocations();
   std::vector<int> some(1000);
   EXPECT_EQ(allocations_counted(), 1) << some.data();
