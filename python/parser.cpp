@@ -35,8 +35,9 @@ void bind_parser(nb::module_& m) {
       .def("node_name", &IParserError::nodeName)
       .def("node_operator", &IParserError::nodeOperator)
       .def("__str__", [](const IParserError& e) {
-        std::string text = e.desc() == nullptr ? "" : e.desc();
-        return text;
+        const std::string name = e.nodeName(), op = e.nodeOperator();
+        const std::string text = op.empty() ? name : "node '" + name + "' (" + op + ")";
+        return text + (text.empty() ? "" : ": ") + e.desc();
       });
   nb::class_<IParser>(m, "OnnxParser")
       .def_static(

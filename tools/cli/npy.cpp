@@ -4,6 +4,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "files.h"
+
 namespace wootz_cli {
 namespace {
 
@@ -89,9 +91,14 @@ Array read_npy(const std::string& path) {
     if (__builtin_mul_overflow(volume, d, &volume)) bad(path, "has too many elements");
     at = digit + used;
   }
-  array.bytes.resize(static_cast<size_t>(volume) * element_bits(array.dtype) / 8);
-  if (!in.read(array.bytes.data(), static_cast<std::streamsize>(array.bytes.size())))
+  const std::streamoff start = in.tellg();
+  const std::streamoff rest = in.seekg(0, std::ios::end).tellg() - start;
+  in.seekg(start);
+  const int64_t bytes = static_cast<int64_t>(element_bits(array.dtype) / 8);
+  if (rest < 0 || volume > rest / bytes)
     bad(path, "holds fewer bytes than its shape " + shape_text(array.shape) + " needs");
+  array.bytes.resize(static_cast<size_t>(volume * bytes));
+  if (!in.read(array.bytes.data(), volume * bytes)) bad(path, "cannot be read");
   return array;
 }
 
@@ -107,14 +114,12 @@ void write_npy(const std::string& path, const Array& array) {
   header += "), }";
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
-  std::ofstream out(path, std::ios::binary);
-  const auto length = static_cast<uint16_t>(header.size());
-  out.write("\x93NUMPY\x01\x00", 8);
-  out.write(reinterpret_cast<const char*>(&length), 2);
-  out << header;
-  out.write(array.bytes.data(), static_cast<std::streamsize>(array.bytes.size()));
-  out.close();
-  if (!out) bad(path, "cannot be written");
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size() & 0xff);
+  file += static_cast<char>(header.size() >> 8);
+  file += header;
+  file.append(array.bytes.begin(), array.bytes.end());
+  write_file(path, file.data(), file.size());
 }
 
 }  // namespace wootz_cli

@@ -43,6 +43,12 @@ bool dynamic(const Dims& dims) {
   throw Failure(text);
 }
 
+std::string describe(const nvonnxparser::IParserError& error) {
+  const std::string name = error.nodeName(), op = error.nodeOperator();
+  const std::string place = op.empty() ? name : "node '" + name + "' (" + op + ")";
+  return place + (place.empty() ? "" : ": ") + error.desc();
+}
+
 // One line on the terminal, redrawn.
 class ProgressBar final : public IProgressMonitor {
  public:
@@ -156,7 +162,7 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   if (network == nullptr || parser == nullptr) fail("the network could not be created", logger);
   if (!parser->parseFromFile(request.model.c_str(), 0)) {
     std::string text = request.model + " cannot be read:";
-    for (int i = 0; i < parser->getNbErrors(); ++i) text += std::string("\n  ") + parser->getError(i)->desc();
+    for (int i = 0; i < parser->getNbErrors(); ++i) text += "\n  " + describe(*parser->getError(i));
     if (parser->getNbErrors() == 0) fail(text, logger);
     throw Failure(text);
   }
@@ -190,30 +196,6 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   }
   built.seconds = ms_since(start) / 1e3;
   return built;
-}
-
-void write_file(const std::string& path, const void* data, size_t size) {
-  const std::string temporary = path + ".part" + std::to_string(getpid());
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) throw Failure(path + ": cannot be written: " + std::strerror(errno));
-  const bool written = std::fwrite(data, 1, size, file) == size && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
-  const int reason = errno;
-  if (std::fclose(file) != 0 || !written || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int why = written ? errno : reason;
-    std::remove(temporary.c_str());
-    throw Failure(path + ": cannot be written: " + std::strerror(why));
-  }
-}
-
-std::vector<char> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) throw Failure(path + ": cannot be opened: " + std::strerror(errno));
-  const std::streamoff size = in.tellg();
-  if (size < 0) throw Failure(path + ": is not a regular file");
-  std::vector<char> bytes(static_cast<size_t>(size));
-  in.seekg(0);
-  if (!in.read(bytes.data(), size)) throw Failure(path + ": cannot be read");
-  return bytes;
 }
 
 class Session::Output final : public IOutputAllocator {

@@ -10,14 +10,11 @@
 #include <vector>
 
 #include "NvInfer.h"
+#include "files.h"
 #include "npy.h"
 
 namespace wootz_cli {
 
-// A failed operation: exit status 1, the text on stderr.
-struct Failure : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 // Wrong usage: exit status 2.
 struct Usage : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -51,9 +48,6 @@ struct Built {
   double seconds = 0;
 };
 Built build_plan(const BuildRequest& request, Logger& logger);
-void write_file(const std::string& path, const void* data,
-                size_t size);  // through a temporary name: whole or not at all
-std::vector<char> read_file(const std::string& path);
 
 // An engine with a context and buffers for one set of shapes.
 class Session {
