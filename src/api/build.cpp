@@ -6,10 +6,13 @@
 
 #include "api/measuring.h"
 #include "api/runtime/engine_info.h"
+#include "api/runtime/memory_json.h"
+#include "backend/kernel_cache.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
+#include "runtime/shape_plan.h"
 
 namespace wootz::api {
 namespace {
@@ -156,6 +159,29 @@ void demote_debug_outputs(Program* program, const std::set<std::string, std::les
   program->properties[property::kDebugTensors] = Json(names).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Memory at the maximum of every profile; profiles whose far end is no shape are left out.
+std::vector<MemoryReport> memory_of(const Program& program, const std::vector<std::shared_ptr<const Kernel>>& kernels) {
+  std::vector<MemoryReport> reports;
+  for (size_t p = 0; p < program.profiles.size(); ++p)
+    if (Result<MemoryReport> report = report_memory(program, p, kernels); report.ok())
+      reports.push_back(std::move(report).value());
+  return reports;
+}
+
+void report_memory_of(const Program& program, const std::vector<const Provider*>& providers, const Limits& limits,
+                      const BuildOptions& options, BuildReport* report) {
+  KernelCache cache(providers, limits);
+  std::vector<std::shared_ptr<const Kernel>> kernels;
+  for (const Step& step : program.steps) {
+    Result<std::shared_ptr<const Kernel>> kernel = cache.get(step);
+    if (!kernel.ok()) return;  // built for another device
+    kernels.push_back(std::move(kernel).value());
+  }
+  report->memory = memory_of(program, kernels);
+  for (const MemoryReport& memory : report->memory)
+    if (options.info) options.info("Memory: " + memory_line(memory));
+}
+
 Json considered_of(const StepReport& step) {
   Json json = {{"Chosen", step.chosen}};
   Json& list = json["Considered"] = Json::array();
@@ -219,6 +245,12 @@ std::string BuildReport::to_json(const Program& program) const {
   json["ReformatsAvoided"] =
       choice.reformats_before > choice.reformats ? choice.reformats_before - choice.reformats : size_t{0};
   json["TotalUs"] = choice.total_us;
+  json["InPlace"] = {
+      {"Steps", placed.steps}, {"Parts", placed.parts}, {"Copies", placed.copies}, {"Ranges", placed.ranges}};
+  for (const auto& [name, reports] : {std::pair("Memory", &memory), std::pair("EstimatedMemory", &estimated_memory)}) {
+    Json& profiles = json[name] = Json::array();
+    for (const MemoryReport& r : *reports) profiles.push_back(memory_json(r, false));
+  }
   Json& steps = json["Steps"] = Json::array();
   for (const StepReport& step : choice.steps) {
     Json entry = considered_of(step);
@@ -271,6 +303,9 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(graph, lower));
   output.program = std::make_shared<Program>(lowered.program);
   Program& program = *output.program;
+  report.estimated_memory = memory_of(program, {});
+  for (const MemoryReport& memory : report.estimated_memory)
+    if (options.info) options.info("Memory, before tactics are chosen: " + memory_line(memory));
   report.lower_ms = timer.ms();
   if (!phase.step(2)) return phase.status();
 
@@ -278,6 +313,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   report.choose_ms = timer.ms();
   phase.step(3);
   WOOTZ_RETURN_IF_ERROR(pack_constants(&program, lower.providers, limits));
+  WOOTZ_ASSIGN_OR_RETURN(report.placed, place_moves(&program, lower.providers, limits));
   report.pack_ms = timer.ms();
   program.name = graph.name();
   program.backend = backend->name;
@@ -285,6 +321,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   program.properties = options.properties;
   if (options.threads > 0) program.properties[property::kThreads] = std::to_string(options.threads);
   if (!options.debug_tensors.empty()) demote_debug_outputs(&program, options.debug_tensors, num_outputs);
+  report_memory_of(program, lower.providers, limits, options, &report);
   if (options.keep_considered) program.properties[property::kReport] = report.considered_json();
   report.total_ms = total.ms();
   if (!phase.step(4)) return phase.status();

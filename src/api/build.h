@@ -13,7 +13,9 @@
 #include "backend/program.h"
 #include "ir/graph.h"
 #include "passes/pass.h"
+#include "runtime/memory_report.h"
 #include "tuner/measure.h"
+#include "tuner/place_moves.h"
 
 namespace wootz::api {
 
@@ -63,13 +65,16 @@ struct BuildOptions {
   std::map<std::string, std::string, std::less<>> properties;  // for Program::properties
   bool keep_considered = false;                                // the tactics considered go into the plan
   BuildProgress progress;
-  std::function<void(const std::string&)> verbose;  // one line each
+  std::function<void(const std::string&)> info, verbose;  // one line each
 };
 
 struct BuildReport {
   std::vector<PassReport> passes;
   Choice choice;
   MeasureStats measured;
+  PlacedMoves placed;
+  std::vector<MemoryReport> estimated_memory;  // by profile, from before tactics were chosen
+  std::vector<MemoryReport> memory;            // of what was built; empty where its kernels cannot be created here
   double total_ms = 0, infer_ms = 0, passes_ms = 0, lower_ms = 0, choose_ms = 0, pack_ms = 0;
   std::string to_json(const Program& program) const;
   // Only what was considered, by step: for the plan.

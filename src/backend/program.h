@@ -40,8 +40,9 @@ enum class TensorKind : uint8_t {
   kOutput,        // bound by the user, written by a step
   kConstant,      // bytes in the weights section
   kIntermediate,  // lives in the arena
-  kView,          // the bytes of another tensor (`view_of`) under another shape, same layout kLinear
+  kView,          // bytes of another tensor (`view_of`) under another shape: all of them, or from `offset` on
   kShape,  // a small integer tensor whose elements are expressions (`values`), written when the shape is resolved
+  kPart,   // one of the `parts` of `view_of`: a step that writes it writes there
 };
 
 struct PlanTensor {
@@ -50,7 +51,9 @@ struct PlanTensor {
   Layout layout = Layout::kLinear;
   TensorKind kind = TensorKind::kIntermediate;
   std::vector<int32_t> dims;  // expression per axis
-  int32_t view_of = -1;
+  int32_t view_of = -1;         // kView, kPart
+  int32_t offset = -1;          // kView: expression, the element of view_of it begins at; -1: it is all of view_of
+  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one behind the other. No step writes it
   std::vector<int32_t> values;  // kShape
   int32_t constant = -1;        // kConstant: index into Program::constants
 };

@@ -14,7 +14,8 @@ static_assert(static_cast<int>(SymbolSource::kInputDim) == 0 && static_cast<int>
               static_cast<int>(SymbolSource::kDataDependent) == 2);
 static_assert(static_cast<int>(TensorKind::kInput) == 0 && static_cast<int>(TensorKind::kOutput) == 1 &&
               static_cast<int>(TensorKind::kConstant) == 2 && static_cast<int>(TensorKind::kIntermediate) == 3 &&
-              static_cast<int>(TensorKind::kView) == 4 && static_cast<int>(TensorKind::kShape) == 5);
+              static_cast<int>(TensorKind::kView) == 4 && static_cast<int>(TensorKind::kShape) == 5 &&
+              static_cast<int>(TensorKind::kPart) == 6);
 
 // Of wootz.fb.Param.kind: the alternatives of Param, in order.
 enum : uint8_t { kInt, kFloat, kText, kInts, kFloats };

@@ -149,7 +149,9 @@ class Decoder {
     fixed(from.kind(), &to->kind);
     to->view_of = from.view_of();
     to->constant = from.constant();
+    to->offset = from.offset();
     WOOTZ_RETURN_IF_ERROR(list(from.dims(), &to->dims));
+    WOOTZ_RETURN_IF_ERROR(list(from.parts(), &to->parts));
     return list(from.values(), &to->values);
   }
   Status decode(const fb::Constant& from, PlanConstant* to) {

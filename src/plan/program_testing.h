@@ -163,6 +163,8 @@ class RandomProgram {
     out.layout = source.layout == Layout::kOpaque ? Layout::kLinear : source.layout;
     out.constant = -1;
     out.view_of = -1;
+    out.offset = -1;
+    out.parts.clear();
     out.values.clear();
     Problem& problem = step.problem;
     problem.acc_dtype = source.dtype;
@@ -202,6 +204,54 @@ class RandomProgram {
       ready_.push_back(next());
       p_.tensors.push_back(std::move(view));
     }
+    if (pick(0, 3) == 0) add_range(index);
+    if (pick(0, 3) == 0) join(index);
+  }
+
+  bool divides(const PlanTensor& t) const {
+    if (t.layout != Layout::kLinear || t.dims.empty() || dtype_bits(t.dtype) < 8) return false;
+    for (const int32_t e : t.dims)
+      if (p_.exprs[static_cast<size_t>(e)].op != ShapeOp::kConst) return false;
+    return true;
+  }
+  int64_t extent(const PlanTensor& t, size_t axis) const { return p_.exprs[static_cast<size_t>(t.dims[axis])].value; }
+
+  // A view of some rows.
+  void add_range(int32_t index) {
+    PlanTensor view = p_.tensors[static_cast<size_t>(index)];
+    if (!divides(view)) return;
+    const int64_t rows = extent(view, 0), first = pick(0, static_cast<int>(rows));
+    int64_t row = 1;
+    for (size_t a = 1; a < view.dims.size(); ++a) row *= extent(view, a);
+    view.name += ".range";
+    view.kind = TensorKind::kView;
+    view.view_of = index;
+    view.offset = constant_expr(first * row);
+    view.dims[0] = constant_expr(pick(0, static_cast<int>(rows - first)));
+    ready_.push_back(next());
+    p_.tensors.push_back(std::move(view));
+  }
+
+  // The last result and another one like it become two halves of one tensor.
+  void join(int32_t index) {
+    if (!divides(p_.tensors[static_cast<size_t>(index)]) || p_.steps.back().outputs[0] != index) return;
+    Step again = p_.steps.back();
+    again.name += ".again";
+    PlanTensor other = p_.tensors[static_cast<size_t>(index)], whole = other;
+    again.outputs = {next()};
+    whole.name += ".both";
+    whole.dims[0] = constant_expr(2 * extent(other, 0));
+    whole.parts = {index, next()};
+    other.name += ".again";
+    p_.tensors.push_back(std::move(other));
+    const int32_t both = next();
+    p_.tensors.push_back(std::move(whole));
+    for (const int32_t part : {index, both - 1}) {
+      p_.tensors[static_cast<size_t>(part)].kind = TensorKind::kPart;
+      p_.tensors[static_cast<size_t>(part)].view_of = both;
+    }
+    p_.steps.push_back(std::move(again));
+    ready_.push_back(both);
   }
 
   void add_profile() {
@@ -233,9 +283,10 @@ inline std::string dump(const Program& p) {
   for (const PlanSymbol& y : p.symbols)
     s += fmt::format("symbol {} {} {} {}\n", y.name, static_cast<int>(y.source), y.tensor, y.axis);
   for (const PlanTensor& t : p.tensors) {
-    s += fmt::format("tensor {} {} {} {} {} {} ", t.name, dtype_name(t.dtype), layout_name(t.layout),
-                     static_cast<int>(t.kind), t.view_of, t.constant);
+    s += fmt::format("tensor {} {} {} {} {} {} {} ", t.name, dtype_name(t.dtype), layout_name(t.layout),
+                     static_cast<int>(t.kind), t.view_of, t.offset, t.constant);
     list(t.dims);
+    list(t.parts);
     list(t.values);
   }
   for (const PlanConstant& c : p.constants) {

@@ -4,9 +4,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include "backend/program.h"
 #include "plan/memory_planner.h"
+#include "plan/storage.h"
 
 namespace wootz {
 
@@ -24,44 +27,89 @@ inline int32_t bytes_of(const Program& p, int32_t tensor) {
   return tensor;
 }
 
-// Shapes and memory at one binding of the symbols.
+// Which bytes of each buffer have been written.
+class Written {
+ public:
+  void write(int32_t root, size_t begin, size_t end) {
+    if (begin == end) return;
+    for (const auto& [from, to] : ranges_[root]) require(end <= from || to <= begin, "two steps write one byte");
+    ranges_[root].insert({begin, end});
+  }
+  bool holds(int32_t root, size_t begin, size_t end) {
+    for (const auto& [from, to] : ranges_[root])
+      if (from <= begin) begin = std::max(begin, to);
+    return begin >= end;
+  }
+
+ private:
+  std::map<int32_t, std::set<std::pair<size_t, size_t>>> ranges_;
+};
+
+// Shapes and memory at one binding of the symbols, as the runtime goes about it.
 inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
   ShapeValues shapes;
   if (!evaluate_shapes(p, symbols, &shapes).ok()) return;
-  std::vector<BufferLife> lives(p.tensors.size());
-  std::vector<uint8_t> written(p.tensors.size(), 0);
+  std::vector<Dims> all(p.tensors.size());
+  std::vector<uint8_t> known(p.tensors.size(), 0);
   for (size_t t = 0; t < p.tensors.size(); ++t) {
     const std::optional<Dims> dims = tensor_dims(p.tensors[t], shapes);
-    if (!dims || !checked_volume(dims->span()).ok()) continue;
+    if (!dims) continue;
+    if (!checked_volume(dims->span()).ok()) return;
+    all[t] = *dims;
+    known[t] = 1;
     const size_t bytes = layout_bytes(p.tensors[t].layout, p.tensors[t].dtype, *dims);
     require(bytes != SIZE_MAX, "the size of a tensor within limits overflows");
     if (p.tensors[t].kind == TensorKind::kConstant)
       require(p.tensors[t].layout == Layout::kOpaque ||
                   p.constants.at(static_cast<size_t>(p.tensors[t].constant)).bytes >= bytes,
               "a constant is shorter than its tensor");
-    if (p.tensors[t].kind == TensorKind::kIntermediate) lives[t].bytes = bytes;
   }
+  for (size_t t = 0; t < p.tensors.size(); ++t)  // what views something of unknown extents has no place yet
+    if (known[t] && !known[static_cast<size_t>(bytes_of(p, static_cast<int32_t>(t)))]) known[t] = 0;
+  require(find_storage(p, shapes, all, known, false).ok(), "sizes alone are refused");
+  Result<Storage> found = find_storage(p, shapes, all, known, true);
+  if (!found.ok()) return;
+  const Storage& storage = *found;
+  const auto bytes = [&](int32_t t) {
+    return tensor_bytes(p.tensors[static_cast<size_t>(t)], all[static_cast<size_t>(t)]);
+  };
+  std::vector<BufferLife> lives(p.tensors.size());
+  std::vector<uint8_t> stepped(p.tensors.size(), 0);
+  Written written;
   for (size_t s = 0; s < p.steps.size(); ++s) {
     const Step& step = p.steps[s];
     require(step.inputs.size() == step.problem.inputs.size(), "operands without description");
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.inputs[i] < 0) continue;
-      const auto root = static_cast<size_t>(bytes_of(p, step.inputs[i]));
-      const TensorKind kind = p.tensors.at(root).kind;
-      const bool made = kind == TensorKind::kIntermediate || kind == TensorKind::kOutput;
-      require(!made || written[root], "a step reads what no step has written");
-      require(step.problem.inputs[i].dtype == p.tensors[root].dtype, "a step reads another type than there is");
-      lives[root].last = static_cast<int>(s);
+      const int32_t t = step.inputs[i];
+      if (t < 0) continue;
+      const auto maker = static_cast<size_t>(bytes_of(p, t));
+      const int32_t root = storage.root.at(static_cast<size_t>(t));
+      const TensorKind kind = p.tensors.at(static_cast<size_t>(root)).kind;
+      require(step.problem.inputs[i].dtype == p.tensors[maker].dtype, "a step reads another type than there is");
+      lives[static_cast<size_t>(root)].last = static_cast<int>(s);
+      if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) continue;
+      if (!known[static_cast<size_t>(t)]) {
+        require(stepped[static_cast<size_t>(root)], "a step reads what no step has written");
+        continue;
+      }
+      const size_t begin = storage.offset[static_cast<size_t>(t)];
+      require(begin + bytes(t) <= storage.extent[static_cast<size_t>(root)], "a tensor beyond its buffer");
+      require(written.holds(root, begin, begin + bytes(t)), "a step reads bytes that no step has written");
     }
     for (const int32_t t : step.outputs) {
       if (t < 0) continue;
       const auto out = static_cast<size_t>(t);
-      require(p.tensors.at(out).kind == TensorKind::kIntermediate || p.tensors[out].kind == TensorKind::kOutput,
+      const auto root = static_cast<size_t>(storage.root[out]);
+      require(p.tensors[root].kind == TensorKind::kIntermediate || p.tensors[root].kind == TensorKind::kOutput,
               "a step writes what it must not");
-      require(!std::exchange(written[out], 1), "two steps write one tensor");
-      lives[out].first = lives[out].last = static_cast<int>(s);
+      require(!std::exchange(stepped[out], 1), "two steps write one tensor");
+      if (known[out]) written.write(static_cast<int32_t>(root), storage.offset[out], storage.offset[out] + bytes(t));
+      if (lives[root].bytes == 0) lives[root].first = static_cast<int>(s);
+      lives[root].bytes = storage.extent[root];
+      lives[root].last = static_cast<int>(s);
     }
   }
+  for (BufferLife& life : lives) life.last = std::max(life.first, life.last);
   const MemoryPlan memory = plan_memory(lives);
   for (size_t a = 0; a < lives.size(); ++a)
     require(memory.offsets[a] + lives[a].bytes <= memory.arena_bytes, "a buffer beyond the arena");
@@ -71,7 +119,8 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
       const bool at_once = lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
       const bool apart = memory.offsets[a] + lives[a].bytes <= memory.offsets[b] ||
                          memory.offsets[b] + lives[b].bytes <= memory.offsets[a];
-      require(!at_once || apart || memory.arena_bytes >= kMostArenaBytes, "buffers overlap");
+      require(!at_once || apart || lives[a].bytes == 0 || lives[b].bytes == 0 || memory.arena_bytes >= kMostArenaBytes,
+              "buffers overlap");
     }
 }
 

@@ -4,6 +4,7 @@
 #include <climits>
 
 #include "plan/plan_limits.h"
+#include "plan/verify_places.h"
 #include "plan/verify_problem.h"
 
 namespace wootz {
@@ -26,7 +27,7 @@ class Verifier {
     WOOTZ_RETURN_IF_ERROR(check_exprs());
     WOOTZ_RETURN_IF_ERROR(check_constants());
     WOOTZ_RETURN_IF_ERROR(check_tensors());
-    WOOTZ_RETURN_IF_ERROR(check_views());
+    WOOTZ_RETURN_IF_ERROR(verify_places(p_, shapes_, &root_));
     WOOTZ_RETURN_IF_ERROR(check_io());
     WOOTZ_RETURN_IF_ERROR(check_symbols());
     WOOTZ_RETURN_IF_ERROR(find_writers());
@@ -41,6 +42,10 @@ class Verifier {
   const PlanTensor& tensor(int32_t index) const { return p_.tensors[static_cast<size_t>(index)]; }
   bool has_tensor(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.tensors.size(); }
   bool has_expr(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.exprs.size(); }
+  // Written by steps: as a whole, or part by part.
+  static bool is_made(const PlanTensor& t) {
+    return t.kind == TensorKind::kIntermediate || t.kind == TensorKind::kOutput || t.kind == TensorKind::kPart;
+  }
   static std::string place(const Step& step) { return fmt::format("layer '{}'", shown(step.name)); }
   static std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
 
@@ -49,10 +54,10 @@ class Verifier {
   Status check_constants() const;
   Status check_tensor(const PlanTensor& tensor) const;
   Status check_tensors() const;
-  Status check_views();
   Status check_io();
   Status check_symbols() const;
   Status find_writers();
+  int find_last_writer(size_t t);
   void find_times();
   int time_of(std::span<const int32_t> exprs) const;
   Status check_times() const;
@@ -125,7 +130,7 @@ Status Verifier::check_constants() const {
 Status Verifier::check_tensor(const PlanTensor& t) const {
   if (dtype_bits(t.dtype) == 0) return corrupt("no element type has the number {}", static_cast<int>(t.dtype));
   if (t.layout > Layout::kOpaque) return corrupt("layout number {}", static_cast<int>(t.layout));
-  if (t.kind > TensorKind::kShape) return corrupt("tensor kind number {}", static_cast<int>(t.kind));
+  if (t.kind > TensorKind::kPart) return corrupt("tensor kind number {}", static_cast<int>(t.kind));
   if (t.layout == Layout::kOpaque && t.kind != TensorKind::kConstant)
     return corrupt("only constants can be packed by a kernel");
   if (t.dims.size() > static_cast<size_t>(limits::kMaxRank))
@@ -170,32 +175,6 @@ Status Verifier::check_tensors() const {
   for (const PlanTensor& t : p_.tensors) {
     WOOTZ_RETURN_IF_ERROR(check_name("tensor name", t.name, limits::kMaxNameBytes));
     if (Status status = check_tensor(t); !status.ok()) return status.with_prefix(place(t));
-  }
-  return {};
-}
-
-Status Verifier::check_views() {
-  root_.assign(p_.tensors.size(), -1);
-  for (size_t t = 0; t < p_.tensors.size(); ++t) {
-    int32_t at = static_cast<int32_t>(t);
-    for (size_t depth = 0; tensor(at).kind == TensorKind::kView; ++depth) {
-      const PlanTensor& view = tensor(at);
-      if (depth >= plan_limits::kMaxViewDepth)
-        return corrupt("{}: a cycle of views, or more than {} of them", place(p_.tensors[t]),
-                       plan_limits::kMaxViewDepth);
-      if (!has_tensor(view.view_of))
-        return corrupt("{} views tensor {} of {}", place(view), view.view_of, p_.tensors.size());
-      const PlanTensor& source = tensor(view.view_of);
-      if (view.dtype != source.dtype || view.layout != Layout::kLinear || source.layout != Layout::kLinear)
-        return corrupt("{} ({} {}) cannot view {} ({} {})", place(view), dtype_name(view.dtype),
-                       layout_name(view.layout), place(source), dtype_name(source.dtype), layout_name(source.layout));
-      const std::optional<Dims> to = tensor_dims(view, shapes_), from = tensor_dims(source, shapes_);
-      if (to && from && to->volume() != from->volume())
-        return corrupt("{} of shape {} cannot view {} of shape {}", place(view), to->to_string(), place(source),
-                       from->to_string());
-      at = view.view_of;
-    }
-    root_[t] = at;
   }
   return {};
 }
@@ -266,8 +245,7 @@ Status Verifier::find_writers() {
     }
     for (const int32_t t : step.outputs) {
       if (t < 0) continue;
-      const TensorKind kind = tensor(t).kind;
-      if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput)
+      if (!is_made(tensor(t)) || !tensor(t).parts.empty())
         return corrupt("{} writes {}, which no layer may write", place(step), place(tensor(t)));
       int& writer = writer_[static_cast<size_t>(t)];
       if (writer != kNever)
@@ -276,7 +254,17 @@ Status Verifier::find_writers() {
       writer = static_cast<int>(s);
     }
   }
+  for (size_t t = 0; t < p_.tensors.size(); ++t) find_last_writer(t);
   return {};
+}
+
+// What is put together from parts is there when the last of them is. verify_places() has bounded the depth.
+int Verifier::find_last_writer(size_t t) {
+  const std::vector<int32_t>& parts = p_.tensors[t].parts;
+  if (parts.empty() || writer_[t] != kNever) return writer_[t];
+  int last = kAlways;
+  for (const int32_t p : parts) last = std::max(last, find_last_writer(static_cast<size_t>(p)));
+  return writer_[t] = last;
 }
 
 void Verifier::find_times() {
@@ -306,6 +294,18 @@ Status Verifier::check_times() const {
   for (const IoTensor& io : p_.outputs)
     if (writer_[static_cast<size_t>(io.tensor)] == kNever)
       return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
+  // Where a tensor is in another one is decided before the first step.
+  for (const PlanTensor& t : p_.tensors) {
+    const bool ranged = t.kind == TensorKind::kPart || t.offset >= 0;
+    if (!ranged) continue;
+    const int time = std::max(time_of(t.dims), t.offset >= 0 ? time_of({&t.offset, 1}) : kAlways);
+    for (int32_t at = t.view_of; time == kAlways; at = tensor(at).view_of) {
+      if (time_of(tensor(at).dims) != kAlways)
+        return corrupt("{} is in {}, whose shape depends on a layer's result", place(t), place(tensor(at)));
+      if (tensor(at).kind != TensorKind::kView && tensor(at).kind != TensorKind::kPart) break;
+    }
+    if (time != kAlways) return corrupt("{}: its place depends on a layer's result", place(t));
+  }
   for (size_t s = 0; s < p_.steps.size(); ++s) {
     const Step& step = p_.steps[s];
     const int now = static_cast<int>(s);
@@ -313,8 +313,9 @@ Status Verifier::check_times() const {
       if (t < 0) continue;
       const auto root = static_cast<size_t>(root_[static_cast<size_t>(t)]);
       const PlanTensor& bytes = p_.tensors[root];
-      const bool made = bytes.kind == TensorKind::kIntermediate || bytes.kind == TensorKind::kOutput;
-      const int time = made ? writer_[root] : bytes.kind == TensorKind::kShape ? time_of(bytes.values) : kAlways;
+      const int time = is_made(bytes)                     ? writer_[root]
+                       : bytes.kind == TensorKind::kShape ? time_of(bytes.values)
+                                                          : kAlways;
       if (time >= now)
         return corrupt("{} reads {}, which {}", place(step), place(tensor(t)),
                        time == kNever ? "nothing writes" : "is made only later");

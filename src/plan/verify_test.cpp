@@ -129,7 +129,7 @@ const Mutation kMutations[] = {
     {"string tensor", [](Program& p) { p.tensors[2].dtype = DType::kString; }, "element type"},
     {"type beyond the table", [](Program& p) { p.tensors[2].dtype = static_cast<DType>(200); }, "element type"},
     {"layout", [](Program& p) { p.tensors[2].layout = static_cast<Layout>(7); }, "layout number 7"},
-    {"kind", [](Program& p) { p.tensors[2].kind = static_cast<TensorKind>(6); }, "kind number 6"},
+    {"kind", [](Program& p) { p.tensors[2].kind = static_cast<TensorKind>(7); }, "kind number 7"},
     {"opaque intermediate", [](Program& p) { p.tensors[2].layout = Layout::kOpaque; }, "only constants"},
     {"rank", [](Program& p) { p.tensors[2].dims.assign(9, 1); }, "rank 9, the limit is 8"},
     {"values of no shape tensor", [](Program& p) { p.tensors[2].values = {0}; }, "1 values"},
@@ -295,16 +295,10 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
     PlanConstant* c = any(p.constants);
     Step* s = any(p.steps);
     TensorDesc* d = any(s->problem.inputs);
-    switch (rng() % 24) {
-      case 0:
-        set(&e->value);
-        break;
-      case 1:
-        e->op = static_cast<ShapeOp>(rng() % 12);
-        break;
-      case 2:
-        e->operands.push_back(static_cast<int32_t>(number()));
-        break;
+    switch (rng() % 27) {
+      case 0: set(&e->value); break;
+      case 1: e->op = static_cast<ShapeOp>(rng() % 12); break;
+      case 2: e->operands.push_back(static_cast<int32_t>(number())); break;
       case 3:
         if (y != nullptr) set(&y->tensor);
         break;
@@ -314,57 +308,30 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
       case 5:
         if (y != nullptr) y->source = static_cast<SymbolSource>(rng() % 5);
         break;
-      case 6:
-        set(any(t->dims));
-        break;
-      case 7:
-        t->dims.push_back(static_cast<int32_t>(number()));
-        break;
-      case 8:
-        set(&t->view_of);
-        break;
-      case 9:
-        set(&t->constant);
-        break;
-      case 10:
-        t->kind = static_cast<TensorKind>(rng() % 8);
-        break;
-      case 11:
-        t->layout = static_cast<Layout>(rng() % 7);
-        break;
-      case 12:
-        t->dtype = static_cast<DType>(rng() % 30);
-        break;
-      case 13:
-        set(any(t->values));
-        break;
+      case 6: set(any(t->dims)); break;
+      case 7: t->dims.push_back(static_cast<int32_t>(number())); break;
+      case 8: set(&t->view_of); break;
+      case 9: set(&t->constant); break;
+      case 10: t->kind = static_cast<TensorKind>(rng() % 9); break;
+      case 11: t->layout = static_cast<Layout>(rng() % 7); break;
+      case 12: t->dtype = static_cast<DType>(rng() % 30); break;
+      case 13: set(any(t->values)); break;
       case 14:
         if (c != nullptr) c->layout = static_cast<Layout>(rng() % 7);
         break;
       case 15:
         if (c != nullptr) c->dims.push_back(number());
         break;
-      case 16:
-        set(any(s->inputs));
-        break;
-      case 17:
-        set(any(s->outputs));
-        break;
-      case 18:
-        set(&s->problem.num_main);
-        break;
-      case 19:
-        d->dims = Dims{number()};
-        break;
-      case 20:
-        d->dtype = static_cast<DType>(rng() % 30);
-        break;
-      case 21:
-        set(&p.inputs[0].tensor);
-        break;
-      case 22:
-        std::swap(p.steps[0], *s);
-        break;
+      case 16: set(any(s->inputs)); break;
+      case 17: set(any(s->outputs)); break;
+      case 18: set(&s->problem.num_main); break;
+      case 19: d->dims = Dims{number()}; break;
+      case 20: d->dtype = static_cast<DType>(rng() % 30); break;
+      case 21: set(&p.inputs[0].tensor); break;
+      case 22: std::swap(p.steps[0], *s); break;
+      case 23: set(&t->offset); break;
+      case 24: set(any(t->parts)); break;
+      case 25: t->parts.push_back(static_cast<int32_t>(number())); break;
       default:
         if (auto* r = any(p.profiles[0].symbols)) set(&r->max);
         break;

@@ -46,14 +46,9 @@ Result<std::shared_ptr<const ShapePlan>> EngineCore::shape_plan(const std::vecto
 }
 
 Result<size_t> EngineCore::memory_for_profile(size_t profile) const {
-  if (profile >= program_->profiles.size())
-    return invalid_argument("profile {} of {}", profile, program_->profiles.size());
-  std::vector<int64_t> symbols;
-  for (const SymbolRange& range : program_->profiles[profile].symbols) symbols.push_back(range.max);
   const ParallelScope threads(options_.threads);
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const ShapePlan> plan,
-                         make_shape_plan(*program_, symbols, kernels_, false));
-  return plan->total_bytes();
+  WOOTZ_ASSIGN_OR_RETURN(const MemoryReport report, memory_report(profile));
+  return report.per_context();
 }
 
 }  // namespace wootz

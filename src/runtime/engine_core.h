@@ -37,6 +37,11 @@ class EngineCore {
 
   // Arena and workspace bytes at a profile's maximum.
   Result<size_t> memory_for_profile(size_t profile) const;
+  // What that memory is made of, at a profile's maximum or at given symbols.
+  Result<MemoryReport> memory_report(size_t profile) const { return report_memory(*program_, profile, kernels_); }
+  Result<MemoryReport> memory_report(const std::vector<int64_t>& symbols) const {
+    return report_memory(*program_, symbols, kernels_);
+  }
 
  private:
   EngineCore() = default;

@@ -112,9 +112,12 @@ void Executor::set_arena(void* memory, size_t bytes) {
 }
 
 void Executor::set_tap(std::vector<int32_t> tensors, TensorTap tap) {
-  tapped_.assign(engine_->program().tensors.size(), 0);
+  const Program& program = engine_->program();
+  const std::vector<int> complete = completing_steps(program);
+  tapped_.assign(program.steps.size(), {});
   for (int32_t t : tensors)
-    if (t >= 0 && static_cast<size_t>(t) < tapped_.size()) tapped_[static_cast<size_t>(t)] = 1;
+    if (t >= 0 && static_cast<size_t>(t) < complete.size() && complete[static_cast<size_t>(t)] >= 0)
+      tapped_[static_cast<size_t>(complete[static_cast<size_t>(t)])].push_back(t);
   tap_ = std::move(tap);
 }
 
@@ -198,10 +201,13 @@ void* Executor::address_of(int32_t tensor) const {
   const Program& program = engine_->program();
   const Location& where = plan_->locations[static_cast<size_t>(tensor)];
   auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
+  const auto moved = [&](void* base) {
+    return base == nullptr ? nullptr : static_cast<std::byte*>(base) + where.offset;
+  };
   switch (where.place) {
-    case Place::kInput: return const_cast<void*>(input_address_[static_cast<size_t>(where.index)]);
-    case Place::kOutput: return output_address_[static_cast<size_t>(where.index)];
-    case Place::kConstant: return const_cast<void*>(program.constants[static_cast<size_t>(where.index)].data);
+    case Place::kInput: return moved(const_cast<void*>(input_address_[static_cast<size_t>(where.index)]));
+    case Place::kOutput: return moved(output_address_[static_cast<size_t>(where.index)]);
+    case Place::kConstant: return moved(const_cast<void*>(program.constants[static_cast<size_t>(where.index)].data));
     case Place::kArena: return arena + where.offset;
     case Place::kShape: return const_cast<std::byte*>(shape_memory_.data()) + where.offset;
     case Place::kLate: return late_ == nullptr ? nullptr : late_->buffers[static_cast<size_t>(where.index)].data();
@@ -311,7 +317,8 @@ Status Executor::run_late(size_t s, void* workspace) {
     if (const std::optional<Dims> planned = extents(t); planned && !(*planned == dims)) return nullptr;
     const Location& where = plan_->locations[static_cast<size_t>(t)];
     const size_t bytes = tensor_bytes(program.tensors[static_cast<size_t>(t)], dims);
-    if (where.place == Place::kOutput) {
+    const bool part = program.tensors[static_cast<size_t>(t)].kind == TensorKind::kPart;  // of memory that is there
+    if (where.place == Place::kOutput && !part) {
       const auto o = static_cast<size_t>(where.index);
       return sinks_[o] != nullptr ? sinks_[o]->reallocate(where.index, bytes, dims) : output_address_[o];
     }
@@ -323,6 +330,7 @@ Status Executor::run_late(size_t s, void* workspace) {
 
   // A view was checked when the shapes were resolved, unless what it views had no extents then.
   const auto check_view = [&](int32_t t, const Dims& dims) -> Status {
+    if (t >= 0 && plan_->known[static_cast<size_t>(t)]) return Status();
     int32_t root = t;
     while (root >= 0 && program.tensors[static_cast<size_t>(root)].kind == TensorKind::kView)
       root = program.tensors[static_cast<size_t>(root)].view_of;
@@ -448,11 +456,10 @@ Status Executor::run() {
     }
     if (observer_) observer_(s, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
     if (tap_) {
-      for (int32_t t : program.steps[s].outputs)
-        if (t >= 0 && tapped_[static_cast<size_t>(t)])
-          if (const std::optional<Dims> extents = dims(t); extents && !tap_(t, address_of(t), *extents))
-            return make_error(Code::kCancelled, "layer '{}': the debug listener ended the inference",
-                              program.steps[s].name);
+      for (const int32_t t : tapped_[s])
+        if (const std::optional<Dims> extents = dims(t); extents && !tap_(t, address_of(t), *extents))
+          return make_error(Code::kCancelled, "layer '{}': the debug listener ended the inference",
+                            program.steps[s].name);
     }
   }
   return Status();

@@ -19,7 +19,7 @@ class OutputSink {
 
 // Called after each step when set: step number, microseconds.
 using StepObserver = std::function<void(size_t step, double us)>;
-// Called after each step that writes a watched tensor; false ends the run.
+// Called for each watched tensor, after the step that completes it; false ends the run.
 using TensorTap = std::function<bool(int32_t tensor, const void* data, const Dims& dims)>;
 
 // Not thread-safe: one thread at a time. Different executors of one engine are independent.
@@ -98,7 +98,7 @@ class Executor {
   std::unique_ptr<Late> late_;
   StepObserver observer_;
   TensorTap tap_;
-  std::vector<uint8_t> tapped_;
+  std::vector<std::vector<int32_t>> tapped_;  // by step: tensors that are complete after it
 };
 
 }  // namespace wootz

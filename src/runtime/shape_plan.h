@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "backend/program.h"
+#include "plan/storage.h"
+#include "runtime/memory_report.h"
 
 namespace wootz {
 
@@ -15,14 +17,14 @@ enum class Place : uint8_t {
   kInput,
   kOutput,  // user's memory, index = io number
   kConstant,
-  kArena,  // offset
+  kArena,
   kShape,  // the context's shape-tensor buffer, offset
   kLate,   // extents known only while running: the context's own buffer for the tensor
 };
 struct Location {
   Place place = Place::kArena;
   int32_t index = -1;  // kInput / kOutput: io number; kConstant: constant; kLate: tensor whose buffer it is
-  size_t offset = 0;
+  size_t offset = 0;   // bytes into it
 };
 
 struct ShapePlan {
@@ -45,9 +47,13 @@ struct ShapePlan {
 // `with_calls` false: only sizes (memory reports), workspace as the plan states it.
 Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
                                                          const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                                         bool with_calls);
+                                                         bool with_calls, MemoryReport* report = nullptr);
 
-// Bytes of a tensor at these extents.
-size_t tensor_bytes(const PlanTensor& tensor, const Dims& dims);
+// Memory at these symbols, or at a profile's maximum: which may be no shape at all, so that only sizes are looked at.
+// No `kernels`: an estimate, before tactics are chosen.
+Result<MemoryReport> report_memory(const Program& program, const std::vector<int64_t>& symbols,
+                                   const std::vector<std::shared_ptr<const Kernel>>& kernels);
+Result<MemoryReport> report_memory(const Program& program, size_t profile,
+                                   const std::vector<std::shared_ptr<const Kernel>>& kernels);
 
 }  // namespace wootz

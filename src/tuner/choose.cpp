@@ -7,33 +7,13 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tuner/reformats.h"
+
 namespace wootz {
 namespace {
 
 constexpr int kSweeps = 8;
 constexpr double kImpossible = 1e12;  // microseconds: worse than anything that can be done
-
-Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to) {
-  Step step;
-  step.name = fmt::format("reformat {} ({} to {})", name, layout_name(from), layout_name(to));
-  step.provenance = {name};
-  step.problem.family = Family::kReformat;
-  step.problem.num_main = 1;
-  step.problem.acc_dtype = desc.dtype;
-  desc.constant = false;
-  desc.layout = from;
-  step.problem.inputs = {desc};
-  desc.layout = to;
-  step.problem.outputs = {desc};
-  return step;
-}
-
-// Here the layouts are given: only an offer for exactly these will do.
-const Candidate* exact_offer(const std::vector<Candidate>& offers, Layout from, Layout to) {
-  const auto fits = [&](const Candidate& c) { return c.input_layouts[0] == from && c.output_layouts[0] == to; };
-  const auto it = std::find_if(offers.begin(), offers.end(), fits);
-  return it == offers.end() ? nullptr : &*it;
-}
 
 // A candidate per step, and how many readers of each tensor want it in each layout.
 struct State {
@@ -46,7 +26,7 @@ class Search {
  public:
   Search(const Program& program, const Choice& choice, const ChooseOptions& options,
          const std::vector<const Provider*>& providers)
-      : program_(program), choice_(choice), options_(options), providers_(providers) {
+      : program_(program), choice_(choice), options_(options), reformats_(providers, options.limits) {
     producer_.assign(program.tensors.size(), {-1, 0});
     viewed_.assign(program.tensors.size(), 0);
     for (const PlanTensor& t : program.tensors)
@@ -163,11 +143,7 @@ class Search {
     const auto key = std::make_tuple(desc.dtype, desc.dims.rank(), from, to);
     const auto found = possible_.find(key);
     if (found != possible_.end()) return found->second;
-    const Step step = reformat_step("", desc, from, to);
-    std::vector<Candidate> offers;
-    std::vector<Refusal> refusals;
-    for (const Provider* p : providers_) p->tactics(step.problem, options_.limits, &offers, &refusals);
-    return possible_[key] = exact_offer(offers, from, to) != nullptr;
+    return possible_[key] = reformats_.find(reformat_step("", desc, from, to).problem) != nullptr;
   }
 
   // Distinct reformats that the readers of a tensor cause, the network's output and views included.
@@ -218,7 +194,7 @@ class Search {
   const ChooseOptions& options_;
   std::vector<std::pair<int, size_t>> producer_;
   std::vector<uint8_t> viewed_;
-  const std::vector<const Provider*>& providers_;
+  mutable ReformatOffers reformats_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
 };
 
@@ -276,93 +252,6 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
   return Status();
 }
 
-// Inserts the reformats that the chosen layouts ask for; returns how many.
-size_t insert_reformats(Program* program, const std::vector<const Provider*>& providers, const ChooseOptions& options,
-                        Status* status) {
-  std::vector<Step> steps;
-  std::map<std::pair<int32_t, Layout>, int32_t> converted;
-  std::unordered_map<std::string, std::vector<Candidate>> offers_of;  // by problem
-  std::vector<uint8_t> viewed(program->tensors.size(), 0);
-  for (const PlanTensor& t : program->tensors)
-    if (t.kind == TensorKind::kView) viewed[static_cast<size_t>(t.view_of)] = 1;
-  size_t count = 0;
-  const auto add_reformat = [&](int32_t from, int32_t to, const TensorDesc& desc) {
-    const PlanTensor& source = program->tensors[static_cast<size_t>(from)];
-    const PlanTensor& target = program->tensors[static_cast<size_t>(to)];
-    Step step = reformat_step(source.name, desc, source.layout, target.layout);
-    step.inputs = {from};
-    step.outputs = {to};
-    const auto [known, fresh] = offers_of.try_emplace(step.problem.key());
-    std::vector<Refusal> refusals;
-    for (const Provider* p : providers)
-      if (fresh) p->tactics(step.problem, options.limits, &known->second, &refusals);
-    const Candidate* fits = exact_offer(known->second, source.layout, target.layout);
-    if (fits == nullptr) {
-      *status = unsupported("nobody can {} for {} {}", step.name, dtype_name(desc.dtype), desc.dims.to_string());
-      return;
-    }
-    step.tactic = fits->tactic;
-    step.workspace = fits->workspace;
-    ++count;
-    steps.push_back(std::move(step));
-  };
-  const size_t original = program->steps.size();
-  for (size_t s = 0; s < original; ++s) {
-    Step step = std::move(program->steps[s]);
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const int32_t t = step.inputs[i];
-      if (t < 0 || step.problem.inputs[i].constant) continue;
-      const Layout have = program->tensors[static_cast<size_t>(t)].layout, want = step.problem.inputs[i].layout;
-      if (same_memory(step.problem.inputs[i], have, want)) continue;
-      const auto found = converted.find({t, want});
-      if (found != converted.end()) {
-        step.inputs[i] = found->second;
-        continue;
-      }
-      PlanTensor copy = program->tensors[static_cast<size_t>(t)];
-      copy.name += fmt::format("@{}", layout_name(want));
-      copy.kind = TensorKind::kIntermediate;
-      copy.view_of = -1;
-      copy.constant = -1;
-      copy.values.clear();
-      copy.layout = want;
-      const auto index = static_cast<int32_t>(program->tensors.size());
-      program->tensors.push_back(std::move(copy));
-      add_reformat(t, index, step.problem.inputs[i]);
-      converted[{t, want}] = index;
-      step.inputs[i] = index;
-    }
-    std::vector<std::pair<int32_t, size_t>> back;  // (linear tensor wanted outside, output number)
-    for (size_t o = 0; o < step.outputs.size(); ++o) {
-      const int32_t t = step.outputs[o];
-      if (t < 0) continue;
-      const Layout made = step.problem.outputs[o].layout;
-      const bool outside =
-          program->tensors[static_cast<size_t>(t)].kind == TensorKind::kOutput || viewed[static_cast<size_t>(t)];
-      if (!outside || same_memory(step.problem.outputs[o], Layout::kLinear, made)) {
-        if (!outside) program->tensors[static_cast<size_t>(t)].layout = made;
-        continue;
-      }
-      // The step writes a tensor of its own layout; the one that others see as plain memory is made from it.
-      PlanTensor inner = program->tensors[static_cast<size_t>(t)];
-      inner.name += fmt::format("@{}", layout_name(made));
-      inner.kind = TensorKind::kIntermediate;
-      inner.layout = made;
-      const auto index = static_cast<int32_t>(program->tensors.size());
-      program->tensors.push_back(std::move(inner));
-      converted[{t, made}] = index;
-      step.outputs[o] = index;
-      back.emplace_back(t, o);
-    }
-    const std::vector<int32_t> written = step.outputs;
-    const std::vector<TensorDesc> descs = step.problem.outputs;
-    steps.push_back(std::move(step));
-    for (const auto& [t, o] : back) add_reformat(written[o], t, descs[o]);
-  }
-  program->steps = std::move(steps);
-  return count;
-}
-
 }  // namespace
 
 bool same_memory(const TensorDesc& desc, Layout a, Layout b) {
@@ -405,9 +294,7 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
     step.measured_us = chosen.measured ? static_cast<float>(chosen.us) : -1;
     step.problem = with_layouts(step.problem, chosen.candidate);
   }
-  Status status;
-  choice.reformats = insert_reformats(program, providers, options, &status);
-  WOOTZ_RETURN_IF_ERROR(status);
+  WOOTZ_ASSIGN_OR_RETURN(choice.reformats, insert_reformats(program, providers, options.limits));
   return choice;
 }
 

@@ -7,6 +7,7 @@
 #include "plan/verify.h"
 #include "runtime/executor.h"
 #include "tuner/choose.h"
+#include "tuner/place_moves.h"
 
 namespace wootz::conformance {
 namespace {
@@ -50,6 +51,7 @@ Result<RunResult> run_graph_on(Graph& graph, const std::vector<HostTensor>& inpu
   choose.limits = lower.limits;
   WOOTZ_RETURN_IF_ERROR(choose_tactics(program.get(), providers, choose).status());
   WOOTZ_RETURN_IF_ERROR(pack_constants(program.get(), providers, lower.limits));
+  WOOTZ_RETURN_IF_ERROR(place_moves(program.get(), providers, lower.limits).status());
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(nullptr));
   EngineOptions engine_options;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/runtime/context.h"
+#include "api/runtime/memory_json.h"
 #include "plan/describe.h"
 
 namespace wootz::api {
@@ -59,6 +60,21 @@ ProfilingVerbosity InspectorImpl::verbosity() const {
   return static_cast<ProfilingVerbosity>(info_->property_int(property::kVerbosity, 0));
 }
 
+// For the shapes of the context, or else at the maximum of every profile.
+std::vector<MemoryReport> InspectorImpl::memory() const {
+  std::vector<MemoryReport> reports;
+  const EngineCore& core = info_->core();
+  const auto add = [&](Result<MemoryReport> report) {
+    if (report.ok()) reports.push_back(std::move(report).value());
+  };
+  if (const ShapePlan* plan = context_ == nullptr ? nullptr : context_->front().shape_plan()) {
+    add(core.memory_report(plan->symbols));
+    return reports;
+  }
+  for (size_t p = 0; p < info_->program().profiles.size(); ++p) add(core.memory_report(p));
+  return reports;
+}
+
 bool InspectorImpl::setExecutionContext(const nvinfer1::IExecutionContext* context) noexcept {
   return attempt(reporter_, "IEngineInspector::setExecutionContext", [&]() -> Status {
     const auto* ours = dynamic_cast<const ContextImpl*>(context);
@@ -101,6 +117,9 @@ const char* InspectorImpl::getEngineInformation(LayerInformationFormat format) c
       if (silent) json["Layers"] = Json::array();
       size_t step = 0;
       for (Json& layer : json["Layers"]) layer = additions.add_to(std::move(layer), step++);
+      json["Memory"] = Json::array();
+      for (const MemoryReport& report : memory())
+        json["Memory"].push_back(memory_json(report, verbosity() == ProfilingVerbosity::kDETAILED));
       text_ = dump(json);
       return Status();
     }
@@ -109,6 +128,8 @@ const char* InspectorImpl::getEngineInformation(LayerInformationFormat format) c
       text_ += describe_step_line(program, s, options) + "\n";
     text_ += "\nBindings:\n";
     for (const IoInfo& io : info_->ios()) text_ += std::string(io.name) + "\n";
+    text_ += "\nMemory:\n";
+    for (const MemoryReport& report : memory()) text_ += memory_line(report) + "\n";
     return Status();
   });
   return ok ? text_.c_str() : "";

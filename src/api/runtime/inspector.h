@@ -24,6 +24,7 @@ class InspectorImpl final : public nvinfer1::IEngineInspector {
 
  private:
   nvinfer1::ProfilingVerbosity verbosity() const;
+  std::vector<MemoryReport> memory() const;
 
   std::shared_ptr<const EngineInfo> info_;
   Reporter reporter_;

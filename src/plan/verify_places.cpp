@@ -1,0 +1,142 @@
+#include "plan/verify_places.h"
+
+#include <utility>
+
+#include "plan/plan_limits.h"
+#include "plan/verify_problem.h"
+
+namespace wootz {
+namespace {
+
+std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
+bool refers(const PlanTensor& t) { return t.kind == TensorKind::kView || t.kind == TensorKind::kPart; }
+
+class Places {
+ public:
+  Places(const Program& program, const ShapeValues& shapes) : p_(program), shapes_(shapes) {}
+
+  Status run(std::vector<int32_t>* root) {
+    for (const PlanTensor& t : p_.tensors) {
+      if (refers(t) && !has(t.view_of))
+        return corrupt("{} {} tensor {} of {}", place(t), t.kind == TensorKind::kView ? "views" : "is a part of",
+                       t.view_of, p_.tensors.size());
+      if (t.offset != -1) WOOTZ_RETURN_IF_ERROR(check_offset(t));
+      if (t.kind == TensorKind::kView) WOOTZ_RETURN_IF_ERROR(check_view(t));
+    }
+    WOOTZ_RETURN_IF_ERROR(check_parts());
+    WOOTZ_RETURN_IF_ERROR(check_depth());
+    root->resize(p_.tensors.size());
+    for (size_t t = 0; t < p_.tensors.size(); ++t) {
+      auto at = static_cast<int32_t>(t);
+      while (tensor(at).kind == TensorKind::kView) at = tensor(at).view_of;
+      (*root)[t] = at;
+    }
+    return {};
+  }
+
+ private:
+  const PlanTensor& tensor(int32_t index) const { return p_.tensors[static_cast<size_t>(index)]; }
+  bool has(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.tensors.size(); }
+
+  Status check_offset(const PlanTensor& t) const {
+    if (t.kind != TensorKind::kView) return corrupt("{} has an offset, but views nothing", place(t));
+    if (t.offset < 0 || static_cast<size_t>(t.offset) >= p_.exprs.size())
+      return corrupt("{} begins at shape expression {} of {}", place(t), t.offset, p_.exprs.size());
+    if (dtype_bits(t.dtype) < 8) return corrupt("{}: a range of {}", place(t), dtype_name(t.dtype));
+    return {};
+  }
+
+  Status check_view(const PlanTensor& view) const {
+    const PlanTensor& source = tensor(view.view_of);
+    const bool whole = view.offset < 0;
+    const bool ordered = whole ? view.layout == Layout::kLinear && source.layout == Layout::kLinear
+                               : view.layout == source.layout && view.layout != Layout::kOpaque;
+    if (view.dtype != source.dtype || !ordered)
+      return corrupt("{} ({} {}) cannot view {} ({} {})", place(view), dtype_name(view.dtype), layout_name(view.layout),
+                     place(source), dtype_name(source.dtype), layout_name(source.layout));
+    const std::optional<Dims> to = tensor_dims(view, shapes_), from = tensor_dims(source, shapes_);
+    if (!to || !from) return {};
+    if (whole) {
+      if (to->volume() == from->volume()) return {};
+      return corrupt("{} of shape {} cannot view {} of shape {}", place(view), to->to_string(), place(source),
+                     from->to_string());
+    }
+    const auto offset = static_cast<size_t>(view.offset);
+    if (!shapes_.known[offset]) return {};
+    const int64_t first = shapes_.values[offset];
+    const size_t need = layout_bytes(view.layout, view.dtype, *to),
+                 have = layout_bytes(source.layout, source.dtype, *from);
+    if (first < 0 || first > limits::kMaxElements || need > have || dtype_bytes(view.dtype, first) > have - need)
+      return corrupt("{} of shape {} begins at element {} of {} of shape {}", place(view), to->to_string(), first,
+                     place(source), from->to_string());
+    return {};
+  }
+
+  Status check_parts() const {
+    std::vector<uint8_t> listed(p_.tensors.size(), 0);
+    for (size_t t = 0; t < p_.tensors.size(); ++t) {
+      const PlanTensor& whole = p_.tensors[t];
+      if (whole.parts.empty()) continue;
+      const bool may = whole.kind == TensorKind::kIntermediate || whole.kind == TensorKind::kOutput ||
+                       whole.kind == TensorKind::kPart;
+      if (!may || dtype_bits(whole.dtype) < 8) return corrupt("{} cannot be put together from parts", place(whole));
+      size_t total = 0;
+      bool known = true;
+      for (const int32_t p : whole.parts) {
+        if (!has(p)) return corrupt("{}: part {} of {}", place(whole), p, p_.tensors.size());
+        const PlanTensor& part = tensor(p);
+        if (part.kind != TensorKind::kPart || part.view_of != static_cast<int32_t>(t))
+          return corrupt("{} lists {}, which is no part of it", place(whole), place(part));
+        if (std::exchange(listed[static_cast<size_t>(p)], 1))
+          return corrupt("{} lists {} twice", place(whole), place(part));
+        if (part.dtype != whole.dtype || part.layout != whole.layout || part.layout == Layout::kOpaque)
+          return corrupt("{} ({} {}) cannot be a part of {} ({} {})", place(part), dtype_name(part.dtype),
+                         layout_name(part.layout), place(whole), dtype_name(whole.dtype), layout_name(whole.layout));
+        const std::optional<Dims> dims = tensor_dims(part, shapes_);
+        known = known && dims;
+        if (dims && __builtin_add_overflow(total, layout_bytes(part.layout, part.dtype, *dims), &total))
+          return corrupt("{}: the size of its parts overflows", place(whole));
+      }
+      const std::optional<Dims> dims = tensor_dims(whole, shapes_);
+      if (known && dims && total != layout_bytes(whole.layout, whole.dtype, *dims))
+        return corrupt("{} of shape {} has {} bytes, its parts have {}", place(whole), dims->to_string(),
+                       layout_bytes(whole.layout, whole.dtype, *dims), total);
+    }
+    for (size_t t = 0; t < p_.tensors.size(); ++t)
+      if (p_.tensors[t].kind == TensorKind::kPart && !listed[t])
+        return corrupt("{} does not list its part {}", place(tensor(p_.tensors[t].view_of)), place(p_.tensors[t]));
+    return {};
+  }
+
+  Status check_depth() const {
+    std::vector<uint16_t> depth(p_.tensors.size(), 0);  // 0: not known yet, otherwise one more
+    std::vector<size_t> chain;
+    for (size_t t = 0; t < p_.tensors.size(); ++t) {
+      chain.clear();
+      size_t at = t;
+      while (depth[at] == 0 && refers(p_.tensors[at]) && chain.size() <= plan_limits::kMaxViewDepth) {
+        chain.push_back(at);
+        at = static_cast<size_t>(p_.tensors[at].view_of);
+      }
+      if (depth[at] == 0) depth[at] = 1;
+      if (depth[at] - 1 + chain.size() > plan_limits::kMaxViewDepth)
+        return corrupt("{}: a cycle of views, or more than {} of them", place(p_.tensors[t]),
+                       plan_limits::kMaxViewDepth);
+      for (size_t k = chain.size(); k-- > 0;)
+        depth[chain[k]] =
+            static_cast<uint16_t>(depth[static_cast<size_t>(tensor(static_cast<int32_t>(chain[k])).view_of)] + 1);
+    }
+    return {};
+  }
+
+  const Program& p_;
+  const ShapeValues& shapes_;
+};
+
+}  // namespace
+
+Status verify_places(const Program& program, const ShapeValues& shapes, std::vector<int32_t>* root) {
+  return Places(program, shapes).run(root);
+}
+
+}  // namespace wootz

@@ -1,0 +1,218 @@
+#include "plan/verify_places.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/read.h"
+#include "plan/storage.h"
+#include "plan/verify.h"
+#include "plan/write.h"
+
+namespace wootz {
+namespace {
+
+int32_t add(Program* p, const char* name, TensorKind kind, std::vector<int32_t> dims, int32_t view_of = -1) {
+  PlanTensor t;
+  t.name = name;
+  t.dtype = DType::kF32;
+  t.kind = kind;
+  t.dims = std::move(dims);
+  t.view_of = view_of;
+  p->tensors.push_back(std::move(t));
+  return static_cast<int32_t>(p->tensors.size() - 1);
+}
+
+void add_step(Program* p, const char* name, std::vector<int32_t> inputs, int32_t output) {
+  const auto describe = [&](int32_t t) {
+    TensorDesc d;
+    d.dtype = DType::kF32;
+    for (const int32_t e : p->tensors[static_cast<size_t>(t)].dims) {
+      const ShapeExpr& x = p->exprs[static_cast<size_t>(e)];
+      d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 4);
+    }
+    d.max_dims = d.dims;
+    return d;
+  };
+  Step s;
+  s.name = name;
+  s.tactic = {"own", "k", ""};
+  s.problem.family = Family::kMove;
+  s.problem.num_main = static_cast<int>(inputs.size());
+  for (const int32_t t : inputs) s.problem.inputs.push_back(describe(t));
+  s.problem.outputs = {describe(output)};
+  s.inputs = std::move(inputs);
+  s.outputs = {output};
+  p->steps.push_back(std::move(s));
+}
+
+enum : int32_t { kX, kRange, kA, kB, kBoth, kY };
+
+// range = rows 1..2 of x [4, N]; both [N + 2, 8] = a [N, 8] above b [2, 8]; y = f(both).
+// Expressions: 0 N, 1 4, 2 8, 3 2, 4 N + 2, 5 data-dependent.
+Program sample() {
+  Program p;
+  p.backend = "cpu";
+  p.symbols = {{"N", SymbolSource::kInputDim, kX, 1}, {"F", SymbolSource::kDataDependent, 6, 0}};
+  p.exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 4, {}},   {ShapeOp::kConst, 8, {}},
+             {ShapeOp::kConst, 2, {}},  {ShapeOp::kAdd, 0, {0, 3}}, {ShapeOp::kSymbol, 1, {}}};
+  add(&p, "x", TensorKind::kInput, {1, 0});
+  add(&p, "range", TensorKind::kView, {3, 0}, kX);
+  p.tensors[kRange].offset = 0;  // element N: row 1
+  add(&p, "a", TensorKind::kPart, {0, 2}, kBoth);
+  add(&p, "b", TensorKind::kPart, {3, 2}, kBoth);
+  add(&p, "both", TensorKind::kIntermediate, {4, 2});
+  p.tensors[kBoth].parts = {kA, kB};
+  add(&p, "y", TensorKind::kOutput, {4, 2});
+  add(&p, "found", TensorKind::kIntermediate, {5});
+  p.inputs = {{kX, false}};
+  p.outputs = {{kY, false}};
+  p.profiles = {{{{1, 2, 8}, {}}}};
+  add_step(&p, "first", {kRange}, kA);
+  add_step(&p, "second", {kA, kX}, kB);
+  add_step(&p, "find", {kX}, 6);
+  add_step(&p, "last", {kBoth}, kY);
+  return p;
+}
+
+Result<Storage> storage_at(const Program& p, int64_t n) {
+  ShapeValues shapes;
+  WOOTZ_RETURN_IF_ERROR(evaluate_shapes(p, std::vector<int64_t>{n, -1}, &shapes));
+  std::vector<Dims> dims;
+  std::vector<uint8_t> known;
+  for (const PlanTensor& t : p.tensors) {
+    dims.push_back(tensor_dims(t, shapes).value_or(Dims{}));
+    known.push_back(tensor_dims(t, shapes).has_value());
+  }
+  return find_storage(p, shapes, dims, known, true);
+}
+
+TEST(VerifyPlaces, PartsAndRangesAreProven) {
+  const Program p = sample();
+  ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
+  const Result<Storage> storage = storage_at(p, 5);
+  ASSERT_TRUE(storage.ok()) << storage.status().to_string();
+  EXPECT_EQ(storage->root[kB], kBoth);
+  EXPECT_EQ(storage->offset[kB], 5u * 8 * 4);
+  EXPECT_EQ(storage->root[kRange], kX);
+  EXPECT_EQ(storage->offset[kRange], 5u * 4);
+  EXPECT_EQ(storage->extent[kBoth], 7u * 8 * 4);
+  const std::vector<int> complete = completing_steps(p);
+  EXPECT_EQ(complete[kA], 0);
+  EXPECT_EQ(complete[kBoth], 1);
+  EXPECT_EQ(complete[kRange], -1);
+}
+
+TEST(VerifyPlaces, SurviveTheFile) {
+  const Result<std::vector<std::byte>> file = write_plan(sample());
+  ASSERT_TRUE(file.ok()) << file.status().to_string();
+  const auto read = read_plan(*file);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ((*read)->tensors[kBoth].parts, (std::vector<int32_t>{kA, kB}));
+  EXPECT_EQ((*read)->tensors[kRange].offset, 0);
+  EXPECT_EQ((*read)->tensors[kA].kind, TensorKind::kPart);
+}
+
+TEST(VerifyPlaces, WhatExtentsDecideIsCheckedWithThem) {
+  Program p = sample();
+  p.tensors[kRange].offset = 4;  // element N + 2: two rows of N fit behind it only from N = 2 on
+  ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
+  EXPECT_TRUE(storage_at(p, 2).ok());
+  EXPECT_NE(storage_at(p, 1).status().message().find("'range' of shape [2x1] would be elements 3"), std::string::npos)
+      << storage_at(p, 1).status().message();
+  p = sample();
+  p.tensors[kBoth].dims = p.tensors[kY].dims = {2, 2};  // [8, 8]: only right where N is 6
+  p.steps[3].problem.inputs[0].dims = p.steps[3].problem.outputs[0].dims = Dims{8, 8};
+  p.steps[3].problem.inputs[0].max_dims = p.steps[3].problem.outputs[0].max_dims = Dims{8, 8};
+  ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
+  EXPECT_TRUE(storage_at(p, 6).ok());
+  EXPECT_NE(storage_at(p, 5).status().message().find("what it is put together from has 224"), std::string::npos);
+}
+
+TEST(VerifyPlaces, LiesAreRefused) {
+  struct Lie {
+    const char* what;
+    std::function<void(Program&)> tell;
+    const char* message;
+  };
+  const Lie kLies[] = {
+      {"part of nothing", [](Program& p) { p.tensors[kA].view_of = 70; }, "is a part of tensor 70"},
+      {"part of another", [](Program& p) { p.tensors[kA].view_of = kY; }, "lists tensor 'a', which is no part of it"},
+      {"part not listed", [](Program& p) { p.tensors[kBoth].parts = {kB}; }, "does not list its part tensor 'a'"},
+      {"part listed twice",
+       [](Program& p) {
+         p.tensors[kBoth].parts = {kA, kB, kA};
+       },
+       "twice"},
+      {"part that is none",
+       [](Program& p) {
+         p.tensors[kBoth].parts = {kA, kB, kY};
+       },
+       "'y', which is no part"},
+      {"part number", [](Program& p) { p.tensors[kBoth].parts.push_back(-1); }, "part -1 of"},
+      {"part type", [](Program& p) { p.tensors[kA].dtype = DType::kF64; }, "cannot be a part of"},
+      {"part layout", [](Program& p) { p.tensors[kA].layout = Layout::kBlocked8; }, "cannot be a part of"},
+      {"input of parts",
+       [](Program& p) {
+         p.tensors[kX].parts = {kA};
+         p.tensors[kBoth].parts = {kB};
+         p.tensors[kA].view_of = kX;
+       },
+       "cannot be put together"},
+      {"sizes",
+       [](Program& p) {
+         p.tensors[kA].dims = {3, 2};
+         p.tensors[kBoth].dims = {2, 2};
+       },
+       "has 256 bytes, its parts have 128"},
+      {"written as a whole", [](Program& p) { p.steps[2].outputs = {kBoth}; }, "no layer may write"},
+      {"part nobody writes",
+       [](Program& p) {
+         p.steps[1].outputs = {6};
+         p.steps[2].outputs = {-1};
+       },
+       "which nothing writes"},
+      {"read before complete", [](Program& p) { std::swap(p.steps[1], p.steps[3]); }, "is made only later"},
+      {"parts in a circle",
+       [](Program& p) {
+         p.tensors[kBoth].kind = TensorKind::kPart;
+         p.tensors[kBoth].view_of = kA;
+         p.tensors[kA].parts = {kBoth};
+       },
+       "cycle"},
+      {"part whose size only running tells",
+       [](Program& p) {
+         p.tensors[kA].dims = {5, 2};
+       },
+       "its place depends on a layer's result"},
+      {"whole whose size only running tells",
+       [](Program& p) {
+         p.tensors[kBoth].dims = {5, 2};
+       },
+       "is in tensor 'both', whose shape depends"},
+      {"offset number", [](Program& p) { p.tensors[kRange].offset = 40; }, "begins at shape expression 40"},
+      {"offset of no view", [](Program& p) { p.tensors[kY].offset = 0; }, "views nothing"},
+      {"offset that only running tells", [](Program& p) { p.tensors[kRange].offset = 5; }, "its place depends"},
+      {"range beyond",
+       [](Program& p) {
+         p.tensors[kX].dims = p.tensors[kRange].dims = {1, 3};
+         p.tensors[kRange].offset = 3;
+         p.exprs[0] = {ShapeOp::kConst, 1, {}};
+         p.symbols[0].axis = 0;
+       },
+       "begins at element 2"},
+      {"range of another layout", [](Program& p) { p.tensors[kRange].layout = Layout::kChannelsLast; }, "cannot view"},
+      {"range of another type", [](Program& p) { p.tensors[kRange].dtype = DType::kI32; }, "cannot view"},
+      {"range of half bytes", [](Program& p) { p.tensors[kX].dtype = p.tensors[kRange].dtype = DType::kI4; },
+       "a range of"},
+  };
+  for (const Lie& lie : kLies) {
+    Program p = sample();
+    lie.tell(p);
+    const Status status = verify_program(p);
+    EXPECT_FALSE(status.ok()) << lie.what;
+    EXPECT_NE(status.message().find(lie.message), std::string::npos) << lie.what << ": " << status.message();
+    EXPECT_FALSE(write_plan(p).ok()) << lie.what;
+  }
+}
+
+}  // namespace
+}  // namespace wootz

@@ -1,0 +1,92 @@
+#include "runtime/lives.h"
+
+#include <algorithm>
+
+namespace wootz {
+namespace {
+
+// A result that takes over an operand's memory gets its root. Whoever is in the result's buffer (a view of it) still
+// names the result, and the result names the operand's: one more look. It never takes two: an operand's root was
+// settled when the step that writes it was looked at.
+class Sharing {
+ public:
+  Sharing(const Program& program, Lives* lives) : program_(program), lives_(*lives) {}
+
+  int32_t root(int32_t tensor) const { return root_of(root_of(tensor)); }
+
+  // The step may write its result over an operand that nobody reads afterwards and that is all of its buffer.
+  void share(size_t s, const Kernel& kernel) {
+    const Step& step = program_.steps[s];
+    for (size_t o = 0; o < step.outputs.size(); ++o) {
+      const int32_t out = step.outputs[o];
+      if (out < 0 || !own_buffer(out)) continue;
+      const int i = kernel.in_place(static_cast<int>(o));
+      if (i < 0 || static_cast<size_t>(i) >= step.inputs.size()) continue;
+      const int32_t in = step.inputs[static_cast<size_t>(i)];
+      if (in < 0 || !may_be_overwritten(step, in, s, extent(out))) continue;
+      const auto to = static_cast<size_t>(root(in));
+      lives_.storage.root[static_cast<size_t>(out)] = static_cast<int32_t>(to);
+      lives_.last[to] = std::max(lives_.last[to], lives_.last[static_cast<size_t>(out)]);
+    }
+  }
+
+ private:
+  int32_t root_of(int32_t tensor) const { return lives_.storage.root[static_cast<size_t>(tensor)]; }
+  size_t extent(int32_t tensor) const { return lives_.storage.extent[static_cast<size_t>(tensor)]; }
+  bool own_buffer(int32_t tensor) const {
+    return program_.tensors[static_cast<size_t>(tensor)].kind == TensorKind::kIntermediate && root(tensor) == tensor;
+  }
+  bool may_be_overwritten(const Step& step, int32_t in, size_t s, size_t bytes) const {
+    const int32_t buffer = root(in);
+    const auto b = static_cast<size_t>(buffer);
+    if (program_.tensors[b].kind != TensorKind::kIntermediate || lives_.last[b] != static_cast<int>(s)) return false;
+    if (bytes == 0 || extent(buffer) != bytes || extent(in) != bytes) return false;
+    const auto same = [&](int32_t t) { return t >= 0 && root(t) == buffer; };
+    return std::count_if(step.inputs.begin(), step.inputs.end(), same) == 1 &&
+           std::none_of(step.outputs.begin(), step.outputs.end(), same);
+  }
+
+  const Program& program_;
+  Lives& lives_;
+};
+
+}  // namespace
+
+Lives find_lives(const Program& program, Storage storage, const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                 std::span<const uint8_t> late) {
+  Lives lives;
+  lives.storage = std::move(storage);
+  lives.first.assign(program.tensors.size(), -1);
+  lives.last.assign(program.tensors.size(), -1);
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const auto use = [&](int32_t t) {
+      if (t >= 0) lives.last[static_cast<size_t>(lives.storage.root[static_cast<size_t>(t)])] = static_cast<int>(s);
+    };
+    for (const int32_t t : program.steps[s].inputs) use(t);
+    for (const int32_t t : program.steps[s].outputs) {
+      use(t);
+      if (t < 0) continue;
+      int& first = lives.first[static_cast<size_t>(lives.storage.root[static_cast<size_t>(t)])];
+      if (first < 0) first = static_cast<int>(s);
+    }
+  }
+  if (kernels.empty()) return lives;
+  Sharing sharing(program, &lives);
+  for (size_t s = 0; s < program.steps.size(); ++s)
+    if (!late[s]) sharing.share(s, *kernels[s]);
+  for (size_t t = 0; t < program.tensors.size(); ++t) lives.storage.root[t] = sharing.root(static_cast<int32_t>(t));
+  return lives;
+}
+
+std::vector<ArenaBuffer> arena_buffers(const Program& program, const Lives& lives, const std::vector<uint8_t>& known) {
+  std::vector<ArenaBuffer> buffers;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (program.tensors[t].kind != TensorKind::kIntermediate || lives.storage.root[t] != static_cast<int32_t>(t))
+      continue;
+    if (!known[t] || lives.first[t] < 0) continue;
+    buffers.push_back({static_cast<int32_t>(t), {lives.storage.extent[t], lives.first[t], lives.last[t]}});
+  }
+  return buffers;
+}
+
+}  // namespace wootz

@@ -1,0 +1,30 @@
+// Which tensors share memory at given extents, and for how long each piece of it is needed.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plan/memory_planner.h"
+#include "plan/storage.h"
+
+namespace wootz {
+
+struct Lives {
+  Storage storage;               // after results have taken over the memory of operands
+  std::vector<int> first, last;  // by root: the step that first writes it, the last that uses it; -1: none
+};
+
+// `late` by step: those whose extents only running tells; they take over nothing. `kernels` by step say which result
+// may be written over which operand; empty: none may.
+Lives find_lives(const Program& program, Storage storage, const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                 std::span<const uint8_t> late);
+
+// The pieces of memory that steps of known extents write and that are not the user's: what plan_memory() places.
+struct ArenaBuffer {
+  int32_t tensor = -1;  // the root
+  BufferLife life;
+};
+std::vector<ArenaBuffer> arena_buffers(const Program& program, const Lives& lives, const std::vector<uint8_t>& known);
+
+}  // namespace wootz

@@ -1,0 +1,35 @@
+// Steps that only move a tensor to another layout, or to another place: choosing puts them between steps that disagree.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/program.h"
+
+namespace wootz {
+
+// Without tensors and tactic.
+Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to);
+
+// Who would do it. Each distinct reformat is asked for once.
+class ReformatOffers {
+ public:
+  ReformatOffers(const std::vector<const Provider*>& providers, const Limits& limits)
+      : providers_(providers), limits_(limits) {}
+  // Null: nobody.
+  const Candidate* find(const Problem& reformat);
+  const Candidate* copy(const TensorDesc& desc) {
+    return find(reformat_step("", desc, desc.layout, desc.layout).problem);
+  }
+
+ private:
+  const std::vector<const Provider*>& providers_;
+  const Limits& limits_;
+  std::unordered_map<std::string, std::vector<Candidate>> offers_;  // by problem
+};
+
+// Inserts the reformats that the layouts in the steps' problems ask for; returns how many.
+Result<size_t> insert_reformats(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);
+
+}  // namespace wootz
