@@ -256,7 +256,7 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
   GuardedBuffer workspace(work_bytes);
   void* result = out.data();
   const RunArgs args{addresses.data(), &result, workspace.data(), nullptr, nullptr};
-  std::memset(workspace.data(), 0xff, work_bytes);
+  if (work_bytes > 0) std::memset(workspace.data(), 0xff, work_bytes);
   std::memset(out.data(), 0xff, out.bytes());
   if (Status s = (*call)->run(args); !s.ok()) return {s, {}};
   const HostTensor first = from_layout(out.data(), p.outputs[0].dtype, output, p.outputs[0].layout);
