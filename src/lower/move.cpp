@@ -183,23 +183,4 @@ Result<bool> lower_resize(LowerContext& ctx, const Node& node) {
   return finish(ctx, node, std::move(step));
 }
 
-Result<bool> lower_attention(LowerContext& ctx, const Node& node) {
-  if (node.num_outputs() != 1 || node.attr_int("window", 0) != 0) return false;
-  const int main = LowerContext::main_inputs(node);
-  for (int i = 4; i < main; ++i)
-    if (node.input(i) != nullptr) return false;
-  for (int i = 0; i < 3; ++i)
-    if (node.input(i)->rank() != 4) return false;
-  const bool mask = main > 3 && node.input(3) != nullptr;
-  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kAttention, mask ? 4 : 3));
-  auto& params = step.problem.params;
-  if (!node.has_attr("scale")) return false;
-  params["scale"] = node.attr_float("scale", 1);
-  params["causal"] = node.attr_int("causal", 0);
-  params["softcap"] = node.attr_float("softcap", 0);
-  params["has_mask"] = int64_t{mask};
-  params["k_transposed"] = node.attr_int("k_transposed", 0);
-  return finish(ctx, node, std::move(step));
-}
-
 }  // namespace wootz

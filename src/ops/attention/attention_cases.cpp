@@ -39,6 +39,23 @@ void attention_cases(CaseList& list) {
     list.add(std::string("attention/") + c.name, "Attention", std::move(inputs), std::move(attrs), 1, {},
              std::max(c.keys, c.size));
   }
+  // Heads side by side: query, key and value in one product's result, and as a model of sequence-first order has them.
+  using Ints = std::vector<int64_t>;
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const std::string type = std::string("_") + dtype_name(dtype);
+    const HostTensor packed = list.random(dtype, {2, 19, 4 * 16 + 2 * 16 + 2 * 16 + 3});
+    list.add("attention/packed" + type, "Attention", {packed, packed, packed, list.random(DType::kBool, {2, 1, 1, 19})},
+             {{"scale", 0.25},
+              {"q_view", Ints{0, 4, 16, 16, 0}},
+              {"k_view", Ints{64, 2, 16, 16, 0}},
+              {"v_view", Ints{96, 2, 16, 16, 0}},
+              {"merged", int64_t{1}}},
+             1, {}, 19);
+    list.add("attention/sequence_first" + type, "Attention",
+             {list.random(dtype, {7, 2, 24}), list.random(dtype, {2, 3, 9, 8}), list.random(dtype, {9, 2, 72})},
+             {{"scale", 0.5}, {"q_view", Ints{0, 3, 8, 8, 1}}, {"v_view", Ints{16, 3, 8, 24, 1}}, {"merged", int64_t{2}}},
+             1, {}, 9);
+  }
 }
 
 }  // namespace wootz::ops

@@ -1,10 +1,12 @@
 // Family attention of f32, f16 and bf16: a block of queries goes over blocks of keys and values, keeping for each row
 // the largest score so far, the sum of exponentials relative to it, and the weighted values. Scores of a whole row
-// never exist at once. A block's rows are one piece of work; each row is computed in one fixed order.
+// never exist at once. Scores are computed as keys by queries, so that neither keys nor values are ever transposed and
+// the softmax runs down columns. A block's rows are one piece of work; each row is computed in one fixed order.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/attention/operands.h"
 #include "backends/cpu/attention/tile.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/function_kernel.h"
@@ -16,42 +18,45 @@
 namespace wootz::cpu {
 namespace {
 
-constexpr int64_t kQueries = 48, kKeys = 128;
-constexpr int64_t kFewQueries = 4;  // below: keys are read as they lie, without transposing them first
+constexpr int64_t kQueries = 64, kKeys = 128;
+constexpr int64_t kFewQueries = 4;  // below: a query at a time, scores along the row
 constexpr float kLow = -std::numeric_limits<float>::infinity();
 
 int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
 // What one thread needs, in f32 elements.
 struct Scratch {
-  float *query, *keys, *values, *wide, *scores, *out, *top, *sum;
+  float *query, *turned, *keys, *values, *scores, *mask, *out, *top, *sum, *factor;
   static int64_t elements(int64_t size, int64_t v_size) {
-    return kQueries * padded(size) + padded(size) * kKeys + kKeys * padded(v_size) + kKeys * padded(size) +
-           kQueries * kKeys + kQueries * padded(v_size) + 2 * padded(kQueries);
+    return 2 * kQueries * padded(size) + kKeys * padded(size) + kKeys * padded(v_size) + 3 * kQueries * kKeys +
+           kQueries * padded(v_size) + 3 * kQueries;
   }
   Scratch(float* at, int64_t size, int64_t v_size) {
     const auto take = [&at](int64_t n) { return std::exchange(at, at + n); };
     query = take(kQueries * padded(size));
-    keys = take(padded(size) * kKeys);
+    turned = take(kQueries * padded(size));
+    keys = take(kKeys * padded(size));
     values = take(kKeys * padded(v_size));
-    wide = take(kKeys * padded(size));
     scores = take(kQueries * kKeys);
+    mask = take(2 * kQueries * kKeys);
     out = take(kQueries * padded(v_size));
-    top = take(padded(kQueries));
-    sum = take(padded(kQueries));
+    top = take(kQueries);
+    sum = take(kQueries);
+    factor = take(kQueries);
   }
 };
 
 class AttentionCall final : public Call {
  public:
+  HeadLines q, k, v, y;
   int64_t batch = 0, heads = 0, kv_heads = 1, queries = 0, keys = 0, size = 0, v_size = 0;
   float scale = 1, cap = 0;
   bool causal = false, k_transposed = false;
+  int64_t nan_rows = 0;
   DType mask = DType::kInvalid;
   Dims mask_strides;  // over [B, H, S, T]
   OpFn widen_mask = nullptr;
   RowReader reader;
-  int type_bytes = 4;
   const RowOps* rows = nullptr;
   const TileOps* tiles = nullptr;
   Epilogue::Bound end;
@@ -74,89 +79,157 @@ class AttentionCall final : public Call {
   }
 
  private:
-  // n elements from `at` of input `i` as f32 at `to`; or, where they are f32 already, where they lie.
-  const float* read(const RunArgs& args, int i, int64_t at, int64_t n, float* to) const {
+  struct Block {
+    int64_t b, h, kv, first, m, wide;  // queries [first, first + m) of a head; wide: m filled up to whole vectors
+  };
+
+  // `n` rows of the operand from row `s` of a head as f32: where they lie, or widened side by side at `to`.
+  const float* read(const RunArgs& args, int i, const HeadLines& lines, int64_t b, int64_t h, int64_t s, int64_t n,
+                    float* to, int64_t* stride) const {
+    const int64_t at = lines.at(b, h, s), width = lines.dims[3];
+    *stride = reader.direct() ? lines.row : width;
     if (reader.direct()) return static_cast<const float*>(args.inputs[i]) + at;
-    for (int64_t k = 0; k < n; k += kRowChunk) reader.read(args.inputs[i], at + k, std::min(kRowChunk, n - k), to + k);
+    if (lines.dense()) {
+      widen(args.inputs[i], at, n * width, to);
+    } else {
+      for (int64_t r = 0; r < n; ++r) widen(args.inputs[i], at + r * lines.row, width, to + r * width);
+    }
     return to;
+  }
+  void widen(const void* from, int64_t at, int64_t n, float* to) const {
+    for (int64_t j = 0; j < n; j += kRowChunk) reader.read(from, at + j, std::min(kRowChunk, n - j), to + j);
   }
 
   void block(const RunArgs& args, int64_t head, int64_t first, const Scratch& s) const {
-    const int64_t m = std::min(kQueries, queries - first);
-    const int64_t kv = head / heads * kv_heads + head % heads / (heads / kv_heads);
-    const float* q = read(args, 0, (head * queries + first) * size, m * size, s.query);
-    rows->scale(s.query, q, m * size, scale);
-    std::fill_n(s.top, m, kLow);
-    std::fill_n(s.sum, m, 0.0f);
+    const int64_t m = std::min(kQueries, queries - first), h = head % heads;
+    const Block at{head / heads, h, h / (heads / kv_heads), first, m, padded(m)};
+    std::fill_n(s.top, at.wide, kLow);
+    std::fill_n(s.sum, at.wide, 0.0f);
     std::fill_n(s.out, m * v_size, 0.0f);
-    const int64_t visible = causal ? std::min(keys, first + m) : keys;
+    if (m < kFewQueries) {
+      few(args, at, s);
+    } else {
+      many(args, at, s);
+    }
+    for (int64_t r = 0; r < m; ++r) {
+      float* row = s.out + r * v_size;
+      const bool zero = s.sum[r] == 0 ? nan_rows != 1 : nan_rows == 2 && std::isnan(s.sum[r]);
+      float* to = row;
+      const int64_t place = y.at(at.b, at.h, first + r);
+      if (end.trivial()) to = static_cast<float*>(args.outputs[0]) + place;
+      if (zero)
+        std::fill_n(to, v_size, 0.0f);
+      else
+        rows->scale(to, row, v_size, 1 / s.sum[r]);
+      if (s.sum[r] == 0 && !zero) std::fill_n(to, v_size, std::numeric_limits<float>::quiet_NaN());
+      if (!end.trivial() && !y.dense()) end.store(place, v_size, row, args);
+    }
+    if (!end.trivial() && y.dense()) end.store(y.at(at.b, at.h, first), m * v_size, s.out, args);
+  }
+
+  // Scores by columns: keys down, queries across.
+  void many(const RunArgs& args, const Block& at, const Scratch& s) const {
+    int64_t stride = 0;
+    const float* query = read(args, 0, q, at.b, at.h, at.first, at.m, s.query, &stride);
+    transpose_plane(reinterpret_cast<const char*>(query), stride, reinterpret_cast<char*>(s.turned), at.wide, size,
+                    at.m, 4);
+    for (int64_t d = 0; d < size; ++d) std::fill(s.turned + d * at.wide + at.m, s.turned + (d + 1) * at.wide, 0.0f);
+    rows->scale(s.turned, s.turned, size * at.wide, scale);
+    const int64_t visible = causal ? std::min(keys, at.first + at.m) : keys;
     for (int64_t t = 0; t < visible; t += kKeys) {
       const int64_t n = std::min(kKeys, visible - t);
-      score(args, kv, t, m, n, s);
-      if (cap > 0)
-        for (int64_t r = 0; r < m; ++r) tiles->softcap(s.scores + r * kKeys, n, cap);
-      for (int64_t r = 0; r < m; ++r) {
-        float* row = s.scores + r * kKeys;
-        if (mask != DType::kInvalid) apply_mask(args, head, first + r, t, n, row, s.wide);
-        if (causal)
-          for (int64_t j = std::max<int64_t>(0, first + r + 1 - t); j < n; ++j) row[j] = kLow;
-        soften(row, n, r, s);
-      }
-      const float* v = read(args, 2, (kv * keys + t) * v_size, n * v_size, s.values);
-      tiles->multiply(s.scores, kKeys, v, v_size, s.out, v_size, m, v_size, n, true);
+      const auto [key, step] = key_rows(args, at, t, n, s);
+      (k_transposed ? tiles->multiply_ta : tiles->multiply)(key, step, s.turned, at.wide, s.scores, at.wide, n, at.wide,
+                                                            size, false);
+      if (cap > 0) tiles->softcap(s.scores, n * at.wide, cap);
+      if (mask != DType::kInvalid) mask_columns(args, at, t, n, s);
+      for (int64_t j = std::max<int64_t>(0, at.first + 1 - t); causal && j < n; ++j)
+        std::fill_n(s.scores + j * at.wide, std::min(at.wide, t + j - at.first), kLow);
+      if (tiles->soften(s.scores, n, at.wide, s.top, s.sum, s.factor) && t > 0)
+        for (int64_t r = 0; r < at.m; ++r)
+          if (s.factor[r] != 1) rows->scale(s.out + r * v_size, s.out + r * v_size, v_size, s.factor[r]);
+      const float* value = read(args, 2, v, at.b, at.kv, t, n, s.values, &stride);
+      tiles->multiply_ta(s.scores, at.wide, value, stride, s.out, v_size, at.m, v_size, n, true);
     }
-    for (int64_t r = 0; r < m; ++r)  // nothing visible: zeros
-      rows->scale(s.out + r * v_size, s.out + r * v_size, v_size, s.sum[r] == 0 ? 0 : 1 / s.sum[r]);
-    end.store((head * queries + first) * v_size, m * v_size, s.out, args);
   }
 
-  // scores = query * keys^T for n keys from t.
-  void score(const RunArgs& args, int64_t kv, int64_t t, int64_t m, int64_t n, const Scratch& s) const {
-    if (k_transposed) {
-      const int64_t base = kv * size * keys + t;
-      const float* b = static_cast<const float*>(args.inputs[1]) + base;
-      int64_t stride = keys;
-      if (!reader.direct()) {
-        for (int64_t d = 0; d < size; ++d) reader.read(args.inputs[1], base + d * keys, n, s.keys + d * kKeys);
-        b = s.keys;
-        stride = kKeys;
-      }
-      tiles->multiply(s.query, size, b, stride, s.scores, kKeys, m, n, size, false);
-      return;
+  // Keys from t: by rows, or (k_transposed) by columns.
+  std::pair<const float*, int64_t> key_rows(const RunArgs& args, const Block& at, int64_t t, int64_t n,
+                                            const Scratch& s) const {
+    int64_t stride = 0;
+    if (!k_transposed) {
+      const float* rows_at = read(args, 1, k, at.b, at.kv, t, n, s.keys, &stride);
+      return {rows_at, stride};
     }
-    const float* k = read(args, 1, (kv * keys + t) * size, n * size, s.wide);
-    if (m < kFewQueries) {
-      for (int64_t r = 0; r < m; ++r) tiles->dots(s.query + r * size, k, size, s.scores + r * kKeys, n, size);
-      return;
-    }
-    transpose_plane(reinterpret_cast<const char*>(k), size, reinterpret_cast<char*>(s.keys), kKeys, size, n, 4);
-    tiles->multiply(s.query, size, s.keys, kKeys, s.scores, kKeys, m, n, size, false);
+    const int64_t base = k.at(at.b, at.kv, 0) + t;
+    if (reader.direct()) return {static_cast<const float*>(args.inputs[1]) + base, keys};
+    for (int64_t d = 0; d < size; ++d) reader.read(args.inputs[1], base + d * keys, n, s.keys + d * kKeys);
+    return {s.keys, kKeys};
   }
 
-  void apply_mask(const RunArgs& args, int64_t head, int64_t row, int64_t t, int64_t n, float* scores,
-                  float* buffer) const {
-    const int64_t at =
-        head / heads * mask_strides[0] + head % heads * mask_strides[1] + row * mask_strides[2] + t * mask_strides[3];
-    const int64_t step = mask_strides[3];
+  void few(const RunArgs& args, const Block& at, const Scratch& s) const {
+    int64_t stride = 0;
+    for (int64_t r = 0; r < at.m; ++r) {
+      const float* query = read(args, 0, q, at.b, at.h, at.first + r, 1, s.query, &stride);
+      rows->scale(s.query, query, size, scale);
+      const int64_t visible = causal ? std::min(keys, at.first + r + 1) : keys;
+      for (int64_t t = 0; t < visible; t += kKeys) {
+        const int64_t n = std::min(kKeys, visible - t);
+        const auto [key, step] = key_rows(args, at, t, n, s);
+        if (k_transposed)
+          tiles->multiply(s.query, size, key, step, s.scores, kKeys, 1, n, size, false);
+        else
+          tiles->dots(s.query, key, step, s.scores, n, size);
+        if (cap > 0) tiles->softcap(s.scores, n, cap);
+        if (mask != DType::kInvalid) {
+          mask_row(args, at, r, t, n, s.mask);
+          tiles->add_masked(s.scores, s.mask, n);
+        }
+        soften_row(s.scores, n, r, s);
+        const float* value = read(args, 2, v, at.b, at.kv, t, n, s.values, &stride);
+        tiles->multiply(s.scores, kKeys, value, stride, s.out + r * v_size, v_size, 1, v_size, n, true);
+      }
+    }
+  }
+
+  // What is added to the scores of query `first + r` and keys [t, t + n), as f32 (-inf: hidden).
+  void mask_row(const RunArgs& args, const Block& at, int64_t r, int64_t t, int64_t n, float* to) const {
+    const int64_t step = mask_strides[3], from = at.b * mask_strides[0] + at.h * mask_strides[1] +
+                                                 (at.first + r) * mask_strides[2] + t * step;
+    const int64_t count = step == 0 ? 1 : n;
     if (mask == DType::kBool) {
-      const auto* allowed = static_cast<const uint8_t*>(args.inputs[3]) + at;
-      for (int64_t j = 0; j < n; ++j) scores[j] = allowed[j * step] != 0 ? scores[j] : kLow;
+      const auto* allowed = static_cast<const uint8_t*>(args.inputs[3]) + from;
+      for (int64_t j = 0; j < count; ++j) to[j] = allowed[j] != 0 ? 0 : kLow;
+    } else if (widen_mask != nullptr) {
+      widen_mask({to, static_cast<const uint16_t*>(args.inputs[3]) + from, nullptr, nullptr, count, 0, 0});
+    } else {
+      std::copy_n(static_cast<const float*>(args.inputs[3]) + from, count, to);
+    }
+    if (step == 0) std::fill_n(to, n, float(to[0]));
+  }
+
+  void mask_columns(const RunArgs& args, const Block& at, int64_t t, int64_t n, const Scratch& s) const {
+    if (mask_strides[2] == 0) {  // the same for every query
+      mask_row(args, at, 0, t, n, s.mask);
+      for (int64_t j = 0; j < n; ++j) {
+        if (s.mask[j] == 0) continue;
+        float* row = s.scores + j * at.wide;
+        if (s.mask[j] == kLow)
+          std::fill_n(row, at.wide, kLow);
+        else
+          rows->add(row, row, at.wide, s.mask[j]);
+      }
       return;
     }
-    const float* add = static_cast<const float*>(args.inputs[3]) + at;
-    if (widen_mask != nullptr) {
-      widen_mask(
-          {buffer, static_cast<const uint16_t*>(args.inputs[3]) + at, nullptr, nullptr, step == 0 ? 1 : n, 0, 0});
-      add = buffer;
-    }
-    for (int64_t j = 0; j < n; ++j) {
-      const float v = add[j * step];
-      scores[j] = v == kLow ? kLow : scores[j] + v;  // hidden even where the score is not a number
-    }
+    float* turned = s.mask + kQueries * kKeys;
+    for (int64_t r = 0; r < at.m; ++r) mask_row(args, at, r, t, n, s.mask + r * kKeys);
+    transpose_plane(reinterpret_cast<const char*>(s.mask), kKeys, reinterpret_cast<char*>(turned), at.wide, n, at.m, 4);
+    for (int64_t j = 0; j < n; ++j) std::fill(turned + j * at.wide + at.m, turned + (j + 1) * at.wide, 0.0f);
+    tiles->add_masked(s.scores, turned, n * at.wide);
   }
 
   // Turns a row of scores into weights relative to the largest so far, and brings what is there to the same terms.
-  void soften(float* row, int64_t n, int64_t r, const Scratch& s) const {
+  void soften_row(float* row, int64_t n, int64_t r, const Scratch& s) const {
     const float top = std::max(s.top[r], rows->max(row, n));
     if (top == kLow) {  // hidden; or not a number, which its sum then shows
       float sum = 0;
@@ -177,18 +250,17 @@ class AttentionCall final : public Call {
 
 Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<AttentionCall>();
-  const Dims &q = args.inputs[0], &k = args.inputs[1], &v = args.inputs[2], &y = args.outputs[0];
+  WOOTZ_ASSIGN_OR_RETURN(call->q, operand_lines(p, "q_view", args.inputs[0]));
+  WOOTZ_ASSIGN_OR_RETURN(call->k, operand_lines(p, "k_view", args.inputs[1]));
+  WOOTZ_ASSIGN_OR_RETURN(call->v, operand_lines(p, "v_view", args.inputs[2]));
+  const Dims &q = call->q.dims, &k = call->k.dims, &v = call->v.dims;
   const bool transposed = p.get_int("k_transposed") != 0;
-  const auto mismatch = [&] {
-    return invalid_argument("attention: q {}, k {} and v {} do not give {}", q.to_string(), k.to_string(),
-                            v.to_string(), y.to_string());
-  };
-  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) return mismatch();
+  if (transposed && args.inputs[1].rank() != 4) return unsupported("attention: a view of transposed keys");
   const int64_t keys = k[transposed ? 3 : 2], size = k[transposed ? 2 : 3];
   const bool heads_fit = k[1] >= 1 && q[1] % k[1] == 0 && v[1] == k[1];
-  if (k[0] != q[0] || v[0] != q[0] || !heads_fit || size != q[3] || v[2] != keys ||
-      !(y == Dims{q[0], q[1], q[2], v[3]}))
-    return mismatch();
+  if (k[0] != q[0] || v[0] != q[0] || !heads_fit || size != q[3] || v[2] != keys)
+    return invalid_argument("attention: q {}, k {} and v {} do not fit", q.to_string(), k.to_string(), v.to_string());
+  WOOTZ_ASSIGN_OR_RETURN(call->y, result_lines(p, Dims{q[0], q[1], q[2], v[3]}, args.outputs[0]));
   call->batch = q[0];
   call->heads = q[1];
   call->kv_heads = k[1];
@@ -199,6 +271,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   call->scale = static_cast<float>(p.get_float("scale", 1));
   call->cap = static_cast<float>(p.get_float("softcap", 0));
   call->causal = p.get_int("causal") != 0;
+  call->nan_rows = p.get_int("nan_rows");
   call->k_transposed = transposed;
   if (p.get_int("has_mask") != 0) {
     const Dims scores{q[0], q[1], q[2], keys};
@@ -228,9 +301,12 @@ Status applies(const Problem& p) {
                        dtype_name(p.inputs[2].dtype));
   if (has_mask && p.inputs[3].dtype != DType::kBool && !is_row_type(p.inputs[3].dtype))
     return unsupported("attention with a mask of {}", dtype_name(p.inputs[3].dtype));
-  for (int i = 0; i < 3; ++i)
-    if (p.inputs[static_cast<size_t>(i)].dims.rank() == 4 && p.inputs[static_cast<size_t>(i)].max_dims.back() > 65536)
-      return unsupported("attention with heads of {} elements", p.inputs[static_cast<size_t>(i)].max_dims.back());
+  const char* views[] = {"q_view", "k_view", "v_view"};
+  for (int i = 0; i < 3; ++i) {
+    const TensorDesc& t = p.inputs[static_cast<size_t>(i)];
+    WOOTZ_ASSIGN_OR_RETURN(const HeadLines lines, operand_lines(p, views[i], t.max_dims));
+    if (lines.dims.back() > 65536) return unsupported("attention with heads of {} elements", lines.dims.back());
+  }
   return try_bind(bind, p);
 }
 

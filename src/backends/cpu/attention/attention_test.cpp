@@ -13,6 +13,9 @@ struct Case {
   double cap = 0;
   Dims mask;
   DType mask_type = DType::kF32;
+  bool viewed = false;          // operands as heads side by side
+  bool sequence_first = false;  // of those operands
+  int64_t merged = 0, nan_rows = 0;
 };
 
 HostTensor oracle(const Case& c, const std::vector<HostTensor>& in, double scale) {
@@ -49,9 +52,24 @@ HostTensor oracle(const Case& c, const std::vector<HostTensor>& in, double scale
           double v = 0;
           for (int64_t t = 0; t < c.keys; ++t)
             v += s[static_cast<size_t>(t)] * in[2].get_f64((kv * c.keys + t) * c.v_size + d);
-          y.set_f64(((b * c.heads + h) * c.queries + i) * c.v_size + d, sum == 0 ? 0 : v / sum);
+          double result = sum == 0 ? (c.nan_rows == 1 ? NAN : 0) : v / sum;
+          if (c.nan_rows == 2 && std::isnan(sum)) result = 0;
+          y.set_f64(((b * c.heads + h) * c.queries + i) * c.v_size + d, result);
         }
       }
+  return y;
+}
+
+// [B,H,S,D] as [B,S,columns] or [S,B,columns], heads of `stride` columns from `offset`, noise around them.
+HostTensor side_by_side(const HostTensor& x, int64_t offset, int64_t stride, int64_t columns, bool sequence_first,
+                        std::mt19937_64& rng) {
+  const Dims& d = x.dims();
+  HostTensor y = rig::random_tensor(rng, x.dtype(),
+                                    sequence_first ? Dims{d[2], d[0], columns} : Dims{d[0], d[2], columns}, -9, 9);
+  for (int64_t i = 0; i < x.volume(); ++i) {
+    const int64_t e = i % d[3], s = i / d[3] % d[2], h = i / d[3] / d[2] % d[1], b = i / d[3] / d[2] / d[1];
+    y.set_f64((sequence_first ? s * d[0] + b : b * d[2] + s) * columns + offset + h * stride + e, x.get_f64(i));
+  }
   return y;
 }
 
@@ -79,7 +97,20 @@ void check_attention(const Case& c, DType type, bool epilogue, std::mt19937_64& 
               {"causal", int64_t{c.causal}},
               {"softcap", c.cap},
               {"has_mask", int64_t{in.size() > 3}},
-              {"k_transposed", int64_t{c.transposed}}};
+              {"k_transposed", int64_t{c.transposed}},
+              {"merged", c.merged},
+              {"nan_rows", c.nan_rows}};
+  if (c.merged != 0)
+    want = side_by_side(want, 0, c.v_size, c.heads * c.v_size, c.merged == 2, rng);
+  if (c.viewed) {
+    const char* names[] = {"q_view", "k_view", "v_view"};
+    for (size_t i = 0; i < 3; ++i) {
+      const int64_t heads = i == 0 ? c.heads : c.kv_heads, size = i == 2 ? c.v_size : c.size;
+      const auto offset = static_cast<int64_t>(rng() % 9), stride = size + static_cast<int64_t>(rng() % 3) * 5;
+      p.params[names[i]] = std::vector<int64_t>{offset, heads, size, stride, c.sequence_first};
+      in[i] = side_by_side(in[i], offset, stride, offset + heads * stride + 2, c.sequence_first, rng);
+    }
+  }
   DType out = type;
   p.acc_dtype = type;
   if (epilogue) {
@@ -109,7 +140,12 @@ TEST(Attention, ShapesMasksAndTypes) {
                         {2, 3, 3, 50, 70, 16, 16, false, false, 0, {1, 1, 50, 70}, DType::kBool},
                         {2, 3, 3, 10, 20, 16, 16, false, false, 2, {2, 3, 10, 20}, DType::kF16},
                         {2, 2, 2, 10, 20, 16, 16, true, false, 0, {1, 1, 10, 1}, DType::kBool},
-                        {1, 1, 1, 2, 1, 1, 1}};
+                        {1, 1, 1, 2, 1, 1, 1},
+                        {2, 4, 2, 70, 140, 32, 24, false, false, 0, {}, DType::kF32, true, false, 1},
+                        {2, 3, 3, 66, 66, 16, 40, true, false, 0, {2, 1, 1, 66}, DType::kBool, true, true, 2},
+                        {3, 2, 2, 2, 200, 16, 16, false, false, 0, {1, 1, 2, 200}, DType::kF32, true, false, 1, 1},
+                        {2, 2, 1, 20, 150, 8, 8, false, false, 0, {2, 2, 20, 150}, DType::kBool, false, false, 1, 1},
+                        {2, 2, 1, 20, 150, 8, 8, true, true, 1, {2, 1, 20, 1}, DType::kBF16, false, false, 2, 2}};
   for (const Case& c : cases)
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
       check_attention(c, type, false, rng);
@@ -125,6 +161,38 @@ TEST(Attention, EmptyAndNaN) {
   check_attention({1, 2, 2, 5, 7, 8, 0}, DType::kF32, false, rng);
   check_attention({1, 2, 2, 6, 300, 8, 8}, DType::kF32, false, rng, true);
   check_attention({1, 2, 2, 2, 300, 8, 8, true}, DType::kF32, false, rng, true);
+  check_attention({1, 2, 2, 6, 300, 8, 8, false, false, 0, {}, DType::kF32, true, false, 1, 2}, DType::kF32, false, rng,
+                  true);
+  check_attention({1, 2, 2, 2, 30, 8, 8, false, false, 0, {}, DType::kF32, true, false, 1, 2}, DType::kF32, false, rng,
+                  true);
+}
+
+// Parameters of a plan file that do not fit the operands: refused, never read past.
+TEST(Attention, ViewsThatDoNotFit) {
+  Problem p;
+  p.family = Family::kAttention;
+  p.num_main = 3;
+  p.outputs = {rig::desc(DType::kF32, {2, 5, 24})};
+  for (int i = 0; i < 3; ++i) p.inputs.push_back(rig::desc(DType::kF32, {2, 5, 24}));
+  const auto offers = [&](std::vector<int64_t> view, int64_t merged) {
+    p.params = {{"merged", merged}};
+    for (const char* name : {"q_view", "k_view", "v_view"}) p.params[name] = view;
+    return !rig::offers_for(p, "avx2").empty();
+  };
+  EXPECT_TRUE(offers({0, 3, 8, 8, 0}, 1));
+  for (const std::vector<int64_t>& view : std::vector<std::vector<int64_t>>{{1, 3, 8, 8, 0},
+                                                                            {-1, 3, 8, 8, 0},
+                                                                            {0, 3, 8, 9, 0},
+                                                                            {0, 0, 8, 8, 0},
+                                                                            {0, 3, 0, 8, 0},
+                                                                            {0, 3, 8, -8, 0},
+                                                                            {0, 3, 8},
+                                                                            {0, INT64_MAX, 8, INT64_MAX, 0},
+                                                                            {INT64_MAX, 1, 8, 8, 0}})
+    EXPECT_FALSE(offers(view, 1)) << view.size() << " " << view[0] << " " << view[1];
+  EXPECT_FALSE(offers({0, 3, 8, 8, 0}, 0));
+  EXPECT_FALSE(offers({0, 3, 8, 8, 0}, 2));
+  EXPECT_FALSE(offers({0, 3, 8, 8, 0}, 7));
 }
 
 TEST(Tile, ProductsOfAllSizes) {
@@ -139,8 +207,13 @@ TEST(Tile, ProductsOfAllSizes) {
       HostTensor c = rig::random_tensor(rng, DType::kF32, {m, n + 2});
       const HostTensor before = rig::converted(c, DType::kF32);
       const bool accumulate = rng() % 2;
-      tile_ops(isa).multiply(a.as<float>().data(), k + 3, b.as<float>().data(), n + 5, c.as_mutable<float>().data(),
-                             n + 2, m, n, k, accumulate);
+      const bool turned = rng() % 2;
+      HostTensor at = rig::random_tensor(rng, DType::kF32, {k + 1, m + 3});
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t p = 0; p < k; ++p) at.set_f64(p * (m + 3) + i, a.get_f64(i * (k + 3) + p));
+      (turned ? tile_ops(isa).multiply_ta : tile_ops(isa).multiply)(
+          turned ? at.as<float>().data() : a.as<float>().data(), turned ? m + 3 : k + 3, b.as<float>().data(), n + 5,
+          c.as_mutable<float>().data(), n + 2, m, n, k, accumulate);
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n + 2; ++j) {
           double want = j >= n || accumulate ? before.get_f64(i * (n + 2) + j) : 0;

@@ -4,6 +4,8 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/attention/tile.cpp"
 #include "hwy/foreach_target.h"
 
+#include <limits>
+
 #include "backends/cpu/attention/tile.h"
 #include "backends/cpu/pointwise/loop_inl.h"
 
@@ -14,13 +16,13 @@ namespace {
 
 // The accumulators of kRows x kVectors vectors stay in registers: 12 of 16, or 24 of 32.
 #if HWY_TARGET == HWY_AVX3
-constexpr int kRows = 12, kVectors = 2;
+constexpr int kRows = 6, kVectors = 4;
 #else
 constexpr int kRows = 6, kVectors = 2;
 #endif
 
-// One block of the product; kTail: the last vector is short and `mask` says which lanes count.
-template <int kM, int kN, bool kTail>
+// One block of the product; kTail: the last vector is short and `mask` says which lanes count. kTransA: a is [k, m].
+template <int kM, int kN, bool kTail, bool kTransA>
 HWY_INLINE void block(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t k,
                       bool accumulate, hn::Mask<F> mask) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(F()));
@@ -38,7 +40,7 @@ HWY_INLINE void block(const float* a, int64_t lda, const float* b, int64_t ldb, 
     for (int v = 0; v < kN; ++v) row[v] = load(b + p * ldb, v);
 #pragma GCC unroll 16
     for (int i = 0; i < kM; ++i) {
-      const V x = hn::Set(F(), a[i * lda + p]);
+      const V x = hn::Set(F(), kTransA ? a[p * lda + i] : a[i * lda + p]);
 #pragma GCC unroll 4
       for (int v = 0; v < kN; ++v) acc[i][v] = hn::MulAdd(x, row[v], acc[i][v]);
     }
@@ -55,25 +57,33 @@ HWY_INLINE void block(const float* a, int64_t lda, const float* b, int64_t ldb, 
     }
 }
 
-template <int kM>
+template <int kM, bool kTransA>
 HWY_INLINE void row_block(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t n,
                           int64_t k, bool accumulate) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(F()));
   const hn::Mask<F> all = hn::FirstN(F(), hn::Lanes(F()));
   int64_t j = 0;
   for (; j + kVectors * lanes <= n; j += kVectors * lanes)
-    block<kM, kVectors, false>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
-  for (; j + lanes <= n; j += lanes) block<kM, 1, false>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
+    block<kM, kVectors, false, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
+  for (; kVectors > 2 && j + 2 * lanes <= n; j += 2 * lanes)
+    block<kM, 2, false, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
+  for (; j + lanes <= n; j += lanes)
+    block<kM, 1, false, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
   if (j < n)
-    block<kM, 1, true>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, hn::FirstN(F(), static_cast<size_t>(n - j)));
+    block<kM, 1, true, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate,
+                                hn::FirstN(F(), static_cast<size_t>(n - j)));
 }
 
-void multiply(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t m, int64_t n,
-              int64_t k, bool accumulate) {
+template <bool kTransA>
+void product(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t m, int64_t n,
+             int64_t k, bool accumulate) {
+  const int64_t step = kTransA ? 1 : lda;
   int64_t i = 0;
-  for (; i + kRows <= m; i += kRows) row_block<kRows>(a + i * lda, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
-  for (; i + 4 <= m; i += 4) row_block<4>(a + i * lda, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
-  for (; i < m; ++i) row_block<1>(a + i * lda, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
+  for (; i + kRows <= m; i += kRows)
+    row_block<kRows, kTransA>(a + i * step, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
+  for (; i + 2 <= m; i += 2)
+    row_block<2, kTransA>(a + i * step, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
+  for (; i < m; ++i) row_block<1, kTransA>(a + i * step, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
 }
 
 void dots(const float* a, const float* b, int64_t ldb, float* c, int64_t n, int64_t k) {
@@ -117,10 +127,56 @@ void softcap(float* x, int64_t n, float cap) {
   map1(x, x, n, [=](V v) HWY_ATTR { return hn::Mul(c, vtanh(hn::Mul(v, inverse))); });
 }
 
+bool soften(float* s, int64_t n, int64_t m, float* top, float* sum, float* factor) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(F()));
+  const V low = splat(-std::numeric_limits<float>::infinity()), one = splat(1.0f);
+  bool changed = false;
+  for (int64_t j = 0; j < m; j += lanes) {
+    const V before = hn::LoadU(F(), top + j);
+    V m0 = before, m1 = before;
+    int64_t t = 0;
+    for (; t + 2 <= n; t += 2) {
+      m0 = hn::Max(m0, hn::LoadU(F(), s + t * m + j));
+      m1 = hn::Max(m1, hn::LoadU(F(), s + (t + 1) * m + j));
+    }
+    if (t < n) m0 = hn::Max(m0, hn::LoadU(F(), s + t * m + j));
+    const V now = hn::Max(m0, m1);
+    // Nothing visible so far: exp(-inf - 0) is the 0 that is wanted, where exp(-inf + inf) would not be a number.
+    const V shift = hn::IfThenElse(hn::Eq(now, low), hn::Zero(F()), now);
+    V a0 = hn::Zero(F()), a1 = a0;
+    const auto weigh = [&](int64_t row) HWY_ATTR {
+      const V x = hn::LoadU(F(), s + row * m + j);
+      const V e = hn::IfThenElse(hn::Eq(x, low), hn::Zero(F()), vexp(hn::Sub(x, shift)));
+      hn::StoreU(e, F(), s + row * m + j);
+      return e;
+    };
+    for (t = 0; t + 2 <= n; t += 2) {
+      a0 = hn::Add(a0, weigh(t));
+      a1 = hn::Add(a1, weigh(t + 1));
+    }
+    if (t < n) a0 = hn::Add(a0, weigh(t));
+    const V f = hn::IfThenElse(hn::Eq(before, now), one,
+                               hn::IfThenElse(hn::Eq(before, low), hn::Zero(F()), vexp(hn::Sub(before, shift))));
+    const V old = hn::LoadU(F(), sum + j);
+    // What is not a number stays so, even where nothing was visible before.
+    const V kept = hn::IfThenElse(hn::IsNaN(old), old, hn::Mul(old, f));
+    hn::StoreU(hn::Add(kept, hn::Add(a0, a1)), F(), sum + j);
+    hn::StoreU(now, F(), top + j);
+    hn::StoreU(f, F(), factor + j);
+    changed = changed || !hn::AllTrue(F(), hn::Eq(f, one));
+  }
+  return changed;
+}
+
+void add_masked(float* x, const float* y, int64_t n) {
+  const V low = splat(-std::numeric_limits<float>::infinity());
+  map2(x, y, x, n, [=](V a, V b) HWY_ATTR { return hn::IfThenElse(hn::Eq(b, low), low, hn::Add(a, b)); });
+}
+
 }  // namespace
 
 const TileOps& tiles() {
-  static constexpr TileOps kOps{multiply, dots, softcap};
+  static constexpr TileOps kOps{product<false>, product<true>, dots, softcap, soften, add_masked};
   return kOps;
 }
 

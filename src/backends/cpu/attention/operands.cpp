@@ -1,0 +1,51 @@
+#include "backends/cpu/attention/operands.h"
+
+namespace wootz::cpu {
+
+Result<HeadLines> operand_lines(const Problem& p, const char* view, const Dims& dims) {
+  HeadLines lines;
+  if (p.params.find(std::string_view(view)) == p.params.end()) {
+    if (dims.rank() != 4) return invalid_argument("attention: an operand of shape {}", dims.to_string());
+    lines.dims = dims;
+    lines.row = dims[3];
+    lines.head = dims[2] * lines.row;
+    lines.batch = dims[1] * lines.head;
+    return lines;
+  }
+  const std::vector<int64_t> v = p.get_ints(view);
+  constexpr int64_t kMost = int64_t{1} << 31;
+  bool sane = v.size() == 5 && dims.rank() == 3;
+  for (size_t i = 0; sane && i < 4; ++i) sane = v[i] >= (i == 1 || i == 2 ? 1 : 0) && v[i] < kMost;
+  if (!sane || v[0] + (v[1] - 1) * v[3] + v[2] > dims[2])
+    return invalid_argument("attention: '{}' does not fit an operand of shape {}", view, dims.to_string());
+  const bool sequence_first = v[4] != 0;
+  lines.dims = Dims{dims[sequence_first ? 1 : 0], v[1], dims[sequence_first ? 0 : 1], v[2]};
+  lines.offset = v[0];
+  lines.head = v[3];
+  lines.batch = sequence_first ? dims[2] : dims[1] * dims[2];
+  lines.row = sequence_first ? dims[1] * dims[2] : dims[2];
+  return lines;
+}
+
+Result<HeadLines> result_lines(const Problem& p, const Dims& d, const Dims& have) {
+  HeadLines lines;
+  lines.dims = d;
+  const int64_t merged = p.get_int("merged");
+  const int64_t columns = d[1] * d[3];
+  Dims want = d;
+  if (merged == 0) {
+    lines.row = d[3];
+    lines.head = d[2] * d[3];
+    lines.batch = d[1] * lines.head;
+  } else {
+    want = merged == 1 ? Dims{d[0], d[2], columns} : Dims{d[2], d[0], columns};
+    lines.head = d[3];
+    lines.batch = merged == 1 ? d[2] * columns : columns;
+    lines.row = merged == 1 ? columns : d[0] * columns;
+  }
+  if (merged < 0 || merged > 2 || !(want == have))
+    return invalid_argument("attention: a result of shape {} where {} is computed", have.to_string(), want.to_string());
+  return lines;
+}
+
+}  // namespace wootz::cpu

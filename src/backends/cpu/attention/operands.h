@@ -1,0 +1,21 @@
+// Where the heads of an attention operand lie: [batch, heads, sequence, size], or side by side in the last of three
+// axes (backend/families.md: q_view, k_view, v_view, merged).
+#pragma once
+
+#include "backend/kernel.h"
+
+namespace wootz::cpu {
+
+struct HeadLines {
+  Dims dims;  // [batch, heads, sequence, size]; a transposed key: [batch, heads, size, sequence]
+  int64_t offset = 0, batch = 0, head = 0, row = 0;  // in elements; the elements of a row lie side by side
+  int64_t at(int64_t b, int64_t h, int64_t s) const { return offset + b * batch + h * head + s * row; }
+  bool dense() const { return row == dims[3]; }
+};
+
+// Everything is checked: parameters and extents may come from a plan file.
+Result<HeadLines> operand_lines(const Problem& problem, const char* view, const Dims& dims);
+// Of the result of logical shape `dims`; fails unless `have` are its extents.
+Result<HeadLines> result_lines(const Problem& problem, const Dims& dims, const Dims& have);
+
+}  // namespace wootz::cpu
