@@ -16,6 +16,7 @@ constexpr const char* kPipeline[] = {
     "eliminate_common",
     // Structure: what only moves elements, and ops that are spelled out.
     "fuse_reductions",
+    "fuse_attention",
     "cancel_splits",
     "push_transposes",
     "fuse_softmax",
@@ -25,6 +26,8 @@ constexpr const char* kPipeline[] = {
     "fold_scale",
     "fold_constants",
     "eliminate_identities",
+    "eliminate_common",
+    "merge_siblings",
     // Expressions, and where they hang.
     "fuse_pointwise",
     "hoist_pointwise",

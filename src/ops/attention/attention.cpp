@@ -11,9 +11,9 @@ namespace {
 
 // Inputs q [B,H,S,D], k [B,Hkv,T,D] ([B,Hkv,D,T] with k_transposed), v [B,Hkv,T,Dv], [mask] that broadcasts to
 // [B,H,S,T]: bool (true: attend) or float (added). Any of q, k, v may be a view of three axes (HeadsView). Attributes:
-// scale (default 1/sqrt(D)), causal (query i sees keys j <= i), softcap (0: none), nan_rows (see masked_softmax), merged
-// (how the heads of y lie, see merged_shape). Outputs: y [B,H,S,Dv], and, if asked for, the scores [B,H,S,T] after the
-// stage `qk_output`: 0 product, 1 softcap, 2 mask, 3 softmax.
+// scale (default 1/sqrt(D)), causal (query i sees keys j <= i), softcap (0: none), nan_rows (see masked_softmax),
+// merged (how the heads of y lie, see merged_shape). Outputs: y [B,H,S,Dv], and, if asked for, the scores [B,H,S,T]
+// after the stage `qk_output`: 0 product, 1 softcap, 2 mask, 3 softmax.
 Status infer_attention(InferContext& ctx) {
   const Node& node = ctx.node();
   Shape shapes[3];

@@ -51,10 +51,11 @@ void attention_cases(CaseList& list) {
               {"v_view", Ints{96, 2, 16, 16, 0}},
               {"merged", int64_t{1}}},
              1, {}, 19);
-    list.add("attention/sequence_first" + type, "Attention",
-             {list.random(dtype, {7, 2, 24}), list.random(dtype, {2, 3, 9, 8}), list.random(dtype, {9, 2, 72})},
-             {{"scale", 0.5}, {"q_view", Ints{0, 3, 8, 8, 1}}, {"v_view", Ints{16, 3, 8, 24, 1}}, {"merged", int64_t{2}}},
-             1, {}, 9);
+    list.add(
+        "attention/sequence_first" + type, "Attention",
+        {list.random(dtype, {7, 2, 24}), list.random(dtype, {2, 3, 9, 8}), list.random(dtype, {9, 2, 72})},
+        {{"scale", 0.5}, {"q_view", Ints{0, 3, 8, 8, 1}}, {"v_view", Ints{16, 3, 8, 24, 1}}, {"merged", int64_t{2}}}, 1,
+        {}, 9);
   }
 }
 

@@ -194,8 +194,8 @@ class AttentionCall final : public Call {
 
   // What is added to the scores of query `first + r` and keys [t, t + n), as f32 (-inf: hidden).
   void mask_row(const RunArgs& args, const Block& at, int64_t r, int64_t t, int64_t n, float* to) const {
-    const int64_t step = mask_strides[3], from = at.b * mask_strides[0] + at.h * mask_strides[1] +
-                                                 (at.first + r) * mask_strides[2] + t * step;
+    const int64_t step = mask_strides[3],
+                  from = at.b * mask_strides[0] + at.h * mask_strides[1] + (at.first + r) * mask_strides[2] + t * step;
     const int64_t count = step == 0 ? 1 : n;
     if (mask == DType::kBool) {
       const auto* allowed = static_cast<const uint8_t*>(args.inputs[3]) + from;

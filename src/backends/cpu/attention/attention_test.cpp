@@ -64,8 +64,8 @@ HostTensor oracle(const Case& c, const std::vector<HostTensor>& in, double scale
 HostTensor side_by_side(const HostTensor& x, int64_t offset, int64_t stride, int64_t columns, bool sequence_first,
                         std::mt19937_64& rng) {
   const Dims& d = x.dims();
-  HostTensor y = rig::random_tensor(rng, x.dtype(),
-                                    sequence_first ? Dims{d[2], d[0], columns} : Dims{d[0], d[2], columns}, -9, 9);
+  HostTensor y =
+      rig::random_tensor(rng, x.dtype(), sequence_first ? Dims{d[2], d[0], columns} : Dims{d[0], d[2], columns}, -9, 9);
   for (int64_t i = 0; i < x.volume(); ++i) {
     const int64_t e = i % d[3], s = i / d[3] % d[2], h = i / d[3] / d[2] % d[1], b = i / d[3] / d[2] / d[1];
     y.set_f64((sequence_first ? s * d[0] + b : b * d[2] + s) * columns + offset + h * stride + e, x.get_f64(i));
@@ -100,8 +100,7 @@ void check_attention(const Case& c, DType type, bool epilogue, std::mt19937_64& 
               {"k_transposed", int64_t{c.transposed}},
               {"merged", c.merged},
               {"nan_rows", c.nan_rows}};
-  if (c.merged != 0)
-    want = side_by_side(want, 0, c.v_size, c.heads * c.v_size, c.merged == 2, rng);
+  if (c.merged != 0) want = side_by_side(want, 0, c.v_size, c.heads * c.v_size, c.merged == 2, rng);
   if (c.viewed) {
     const char* names[] = {"q_view", "k_view", "v_view"};
     for (size_t i = 0; i < 3; ++i) {

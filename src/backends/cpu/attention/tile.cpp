@@ -67,8 +67,7 @@ HWY_INLINE void row_block(const float* a, int64_t lda, const float* b, int64_t l
     block<kM, kVectors, false, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
   for (; kVectors > 2 && j + 2 * lanes <= n; j += 2 * lanes)
     block<kM, 2, false, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
-  for (; j + lanes <= n; j += lanes)
-    block<kM, 1, false, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
+  for (; j + lanes <= n; j += lanes) block<kM, 1, false, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate, all);
   if (j < n)
     block<kM, 1, true, kTransA>(a, lda, b + j, ldb, c + j, ldc, k, accumulate,
                                 hn::FirstN(F(), static_cast<size_t>(n - j)));
@@ -81,8 +80,7 @@ void product(const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
   int64_t i = 0;
   for (; i + kRows <= m; i += kRows)
     row_block<kRows, kTransA>(a + i * step, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
-  for (; i + 2 <= m; i += 2)
-    row_block<2, kTransA>(a + i * step, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
+  for (; i + 2 <= m; i += 2) row_block<2, kTransA>(a + i * step, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
   for (; i < m; ++i) row_block<1, kTransA>(a + i * step, lda, b, ldb, c + i * ldc, ldc, n, k, accumulate);
 }
 
