@@ -48,7 +48,9 @@ std::atomic<int>& active() {
 }
 
 struct alignas(64) Worker {
-  Word go{0};  // number of the last order; the worker waits for it to change
+  // Even: an order that nobody has taken. Whoever makes it odd (the worker, or a caller who is done before) carries it
+  // out; the other must not touch the job.
+  Word go{1};
   Word asleep{0};
   std::thread thread;
   int index = 0;
@@ -57,7 +59,7 @@ struct alignas(64) Worker {
 }  // namespace
 
 // Orders reach a worker through its own `go` word; all of them report through `pending`. The job's fields are written
-// before `go` (release) and read after it (acquire).
+// before `go` (release) and read after taking the order (acquire); they stay until every taken order is carried out.
 class ThreadPool::Impl {
  public:
   std::mutex gang;  // held while a gang runs and while the pool changes
@@ -73,46 +75,65 @@ class ThreadPool::Impl {
   alignas(64) Word pending{0};
   Word caller_asleep{0};
 
-  void work(Worker* self, uint32_t seen);
-  uint32_t wait_for_order(Worker* self, uint32_t seen);
+  void work(Worker* self);
+  void wait_for_order(Worker* self);
+  static bool take(Worker* worker) {
+    uint32_t order = worker->go.load(std::memory_order_relaxed);
+    return order % 2 == 0 && worker->go.compare_exchange_strong(order, order + 1, std::memory_order_seq_cst);
+  }
   void order(Worker* worker) {
     worker->go.fetch_add(1, std::memory_order_seq_cst);
     if (worker->asleep.load(std::memory_order_seq_cst) != 0) futex_wake(worker->go);
   }
   int grow(int wanted);
   void join_all();
+  void take_over();
   void wait_pending();
 };
 
-uint32_t ThreadPool::Impl::wait_for_order(Worker* self, uint32_t seen) {
-  uint32_t now = self->go.load(std::memory_order_acquire);
-  const auto begin = std::chrono::steady_clock::now();
+// Returns when there may be an order.
+void ThreadPool::Impl::wait_for_order(Worker* self) {
+  uint32_t seen = self->go.load(std::memory_order_acquire);
+  auto begin = std::chrono::steady_clock::now();
   const auto bound = std::chrono::microseconds(spin_us.load(std::memory_order_relaxed));
-  while (now == seen && active().load(std::memory_order_relaxed) > 0) {
-    for (int i = 0; i < 64 && now == seen; ++i) {
+  while (seen % 2 != 0 && active().load(std::memory_order_relaxed) > 0) {
+    const uint32_t last = seen;
+    for (int i = 0; i < 64 && seen % 2 != 0; ++i) {
       pause();
-      now = self->go.load(std::memory_order_acquire);
+      seen = self->go.load(std::memory_order_acquire);
     }
-    if (std::chrono::steady_clock::now() - begin > bound) break;
+    const auto now = std::chrono::steady_clock::now();
+    if (seen != last) begin = now;  // somebody else took it: there is work about
+    if (now - begin > bound) break;
   }
-  while (now == seen) {
+  while (seen % 2 != 0) {
     self->asleep.store(1, std::memory_order_seq_cst);
-    now = self->go.load(std::memory_order_seq_cst);
-    if (now == seen) futex_wait(self->go, seen);
+    seen = self->go.load(std::memory_order_seq_cst);
+    if (seen % 2 != 0) futex_wait(self->go, seen);
     self->asleep.store(0, std::memory_order_relaxed);
-    now = self->go.load(std::memory_order_acquire);
+    seen = self->go.load(std::memory_order_acquire);
   }
-  return now;
 }
 
-void ThreadPool::Impl::work(Worker* self, uint32_t seen) {
+void ThreadPool::Impl::work(Worker* self) {
   tls_in_gang = true;
   for (;;) {
-    seen = wait_for_order(self, seen);
+    wait_for_order(self);
+    if (!take(self)) continue;
     if (fn == nullptr) return;
     fn(context, self->index, n);
     if (pending.fetch_sub(1, std::memory_order_seq_cst) == 1 && caller_asleep.load(std::memory_order_seq_cst) != 0)
       futex_wake(pending);
+  }
+}
+
+// The caller's part after its own: what workers have not begun. It may wait in there for other members of the gang:
+// each of them is running or still has a worker that will take its order.
+void ThreadPool::Impl::take_over() {
+  for (int i = n - 1; i > 0; --i) {
+    if (!take(workers[static_cast<size_t>(i - 1)].get())) continue;
+    fn(context, i, n);
+    pending.fetch_sub(1, std::memory_order_seq_cst);
   }
 }
 
@@ -133,7 +154,7 @@ int ThreadPool::Impl::grow(int wanted) {
     Worker* raw = worker.get();
     raw->index = static_cast<int>(workers.size()) + 1;
     try {
-      raw->thread = std::thread([this, raw] { work(raw, 0); });
+      raw->thread = std::thread([this, raw] { work(raw); });
     } catch (const std::system_error&) {
       break;  // the system gives no more threads: fewer then
     }
@@ -239,6 +260,7 @@ int ThreadPool::start(int n, RawFn f, void* context) {
 
 void ThreadPool::finish(int n) {
   if (n <= 1) return;
+  impl_->take_over();
   impl_->wait_pending();
   tls_in_gang = false;
   impl_->gang.unlock();

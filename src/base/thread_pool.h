@@ -29,14 +29,15 @@ class ThreadPool {
   Status configure(const ThreadPoolOptions& options);
   int size() const;  // threads, callers included
 
-  // Runs f(index, n) for index 0..n-1, all at the same time (they may wait for each other), and returns when all are
-  // done. The caller is index 0. One gang at a time in the process: a second caller waits. n may exceed size(): workers
-  // are added. From inside a gang, and where threads cannot be made, it is f(0, 1): f goes by the n it is given.
-  // f must not throw.
+  // Runs f(index, n) for index 0..n-1, each with a thread of its own (they may wait for each other), and returns when
+  // all are done. The caller does index 0, and then those that their threads have not begun, so that it does not wait
+  // for threads that get no processor. One gang at a time in the process: a second caller waits. n may exceed size():
+  // workers are added. From inside a gang, and where threads cannot be made, it is f(0, 1): f goes by the n it is
+  // given. f must not throw.
   void run(int n, FunctionRef<void(int index, int n)> f);
 
   // run() in two halves for fork-join interfaces: start() lets the workers go and returns the real n (1: nothing was
-  // started); the caller then does index 0 itself and must call finish(n) on the same thread.
+  // started); the caller then does index 0 itself and must call finish(n) on the same thread, which may do others.
   using RawFn = void (*)(void* context, int index, int n);
   int start(int n, RawFn f, void* context);
   void finish(int n);

@@ -1,13 +1,17 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <thread>
+#include <vector>
 
 namespace wootz {
 namespace {
@@ -134,7 +138,100 @@ TEST(ThreadPool, IdleUsesNoCpu) {
   EXPECT_LT(cpu_seconds() - before, 0.005);
 }
 
+// Members that wait for one another and not for the caller: it may take one of them.
+TEST(ThreadPool, MembersMeetWithoutTheCaller) {
+  const ActiveScope active;
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> arrived{0};
+    ThreadPool::process().run(4, [&](int index, int n) {
+      if (index != 0 && n == 4) meet(&arrived, 3);
+    });
+    EXPECT_EQ(arrived, 3);
+  }
+}
+
+TEST(ThreadPool, EveryPieceOnceWhoeverDoesIt) {
+  const ActiveScope active;
+  const ParallelScope scope(4);
+  std::vector<std::atomic<int>> hits(64);
+  for (int round = 0; round < 20000; ++round)
+    parallel_for(64, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) hits[static_cast<size_t>(i)].fetch_add(1, std::memory_order_relaxed);
+    });
+  for (auto& h : hits) EXPECT_EQ(h, 20000);
+}
+
 #if !defined(__SANITIZE_THREAD__)
+// Holds threads inside a signal handler, as a busy machine holds them without a processor. (The thread sanitizer would
+// put the handler off until the thread calls something that it knows.)
+std::atomic<int> held{0};
+std::atomic<bool> hold{false};
+void hold_thread(int) {
+  ++held;
+  const timespec moment{0, 1'000'000};
+  while (hold) nanosleep(&moment, nullptr);
+  --held;
+}
+
+class HeldWorkers {
+ public:
+  HeldWorkers(const std::vector<pthread_t>& threads) {
+    struct sigaction action {};
+    action.sa_handler = hold_thread;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGUSR2, &action, &before_);
+    hold = true;
+    for (const pthread_t t : threads) pthread_kill(t, SIGUSR2);
+    while (held < static_cast<int>(threads.size())) std::this_thread::yield();
+  }
+  ~HeldWorkers() {
+    hold = false;
+    while (held > 0) std::this_thread::yield();
+    sigaction(SIGUSR2, &before_, nullptr);
+  }
+
+ private:
+  struct sigaction before_ {};
+};
+
+TEST(ThreadPool, TheCallerDoesNotWaitForWorkersThatHaveNotBegun) {
+  constexpr int kThreads = 4;
+  std::vector<pthread_t> workers(kThreads);
+  std::atomic<int> arrived{0};
+  ThreadPool::process().run(kThreads, [&](int index, int) {
+    workers[static_cast<size_t>(index)] = pthread_self();
+    meet(&arrived, kThreads);
+  });
+  workers.erase(workers.begin());
+  const pthread_t caller = pthread_self();
+  std::atomic<bool> done{false};
+  std::atomic<bool> late{false};
+  std::thread watch([&] {  // so that a failure is a failure and not a hang
+    for (int i = 0; i < 1000 && !done; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (!done) late = true, hold = false;
+  });
+  std::atomic<int> hits{0}, elsewhere{0};
+  {
+    const HeldWorkers holding(workers);
+    const ActiveScope active;
+    const ParallelScope scope(kThreads);
+    for (int round = 0; round < 100; ++round)
+      parallel_for(1000, 1, [&](int64_t begin, int64_t end) {
+        hits += static_cast<int>(end - begin);
+        elsewhere += pthread_equal(pthread_self(), caller) == 0;
+      });
+    ThreadPool::process().run(kThreads, [&](int, int n) { hits += n; });
+    done = true;
+  }
+  watch.join();
+  EXPECT_FALSE(late);
+  EXPECT_EQ(hits, 100 * 1000 + kThreads * kThreads);
+  EXPECT_EQ(elsewhere, 0);
+  arrived = 0;  // and they come back
+  ThreadPool::process().run(kThreads, [&](int, int) { meet(&arrived, kThreads); });
+  EXPECT_EQ(arrived, kThreads);
+}
+
 TEST(ThreadPool, AForkedChildHasAPoolOfItsOwn) {
   ThreadPool::process().run(3, [](int, int) {});
   const pid_t child = fork();
