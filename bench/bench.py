@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Wootz against its peers on the CPU: ./dev bench [--models DIR] [--peers ort,openvino] [--json FILE] [--only NAMES]
 
-DIR holds ONNX models and a manifest.json: {name: {"file": ..., "inputs": {input: {"dtype", "shape", "gen"}}}}, with gen one of
-randn, ones, zeros, randint:N. Without --models: the text models out of the rapidocr-onnxruntime package.
-Every number is a ratio's part: runtimes take turns in one run, with the same threads and inputs; medians of medians.
+DIR holds ONNX models and a manifest.json (bench/models.py says what is in it). Without --models: the text models out of the
+rapidocr-onnxruntime package. Every number is a ratio's part: runtimes take turns in one run, with the same threads and inputs;
+medians of medians. Static and dynamic models, FP32 and INT8; the two precisions are summed up apart.
 
 ./dev bench --scaling [5000,10000,20000]: instead, what building and loading cost on generated networks of so many nodes.
 """
 import argparse
 import hashlib
-import importlib.util
 import json
 import math
 import os
@@ -18,52 +17,18 @@ import subprocess
 import sys
 import time
 
-import numpy as np
-
 import driver
+from models import chosen, dynamic_axes, load_models, make_inputs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SEED = 1234
-
-
-def package_models():
-    folder = pathlib.Path(importlib.util.find_spec("rapidocr_onnxruntime").submodule_search_locations[0]) / "models"
-    image = lambda h, w: {"x": {"dtype": "float32", "shape": [1, 3, h, w], "gen": "randn"}}
-    return folder, {"ppocr_det": {"file": "ch_PP-OCRv4_det_infer.onnx", "inputs": image(640, 640)},
-                    "ppocr_rec": {"file": "ch_PP-OCRv4_rec_infer.onnx", "inputs": image(48, 320)},
-                    "ppocr_cls": {"file": "ch_ppocr_mobile_v2.0_cls_infer.onnx", "inputs": image(48, 192)}}
-
-
-def make_inputs(spec):
-    rng = np.random.default_rng(SEED)
-    arrays = {}
-    for name, s in spec.items():
-        gen, shape = s["gen"], s["shape"]
-        if gen == "randn":
-            array = rng.standard_normal(shape)
-        elif gen.startswith("randint"):
-            array = rng.integers(0, int(gen.split(":")[1]), shape)
-        else:
-            array = np.ones(shape) if gen == "ones" else np.zeros(shape)
-        arrays[name] = array.astype(s["dtype"])
-    return arrays
 
 
 def dynamic_shapes(model, spec):
     """A profile for the inputs with symbolic dimensions: from 1 to the manifest's shape, which is also the optimum."""
-    import onnx
-
-    graph = onnx.load(str(model), load_external_data=False).graph
     shapes = {}
-    for value in graph.input:
-        if value.name not in spec:
-            continue
-        dims = value.type.tensor_type.shape.dim
-        if all(d.HasField("dim_value") and d.dim_value > 0 for d in dims):
-            continue
-        full = spec[value.name]["shape"]
-        low = [f if d.dim_value > 0 else 1 for d, f in zip(dims, full)]
-        shapes[value.name] = (low, full, full)
+    for name, axes in dynamic_axes(model, spec).items():
+        full = spec[name]["shape"]
+        shapes[name] = ([1 if i in axes else f for i, f in enumerate(full)], full, full)
     return shapes
 
 
@@ -95,47 +60,46 @@ def main():
     if args.scaling:
         binary = ROOT / "build/release/bin/scaling_e2e"
         return subprocess.run([str(binary), "--gtest_brief=1"], env=dict(os.environ, WOOTZ_SCALING=args.scaling)).returncode
-    if args.models:
-        folder = pathlib.Path(args.models)
-        manifest = json.loads((folder / "manifest.json").read_text())
-    else:
-        folder, manifest = package_models()
-    only = [n for n in args.only.split(",") if n]
+    folder, manifest = load_models(args.models)
     peers = [p for p in args.peers.split(",") if p]
     cache = ROOT / "build/bench"
     cache.mkdir(parents=True, exist_ok=True)
-    rows, ratios = [], []
+    rows, ratios, failed = [], {}, 0
     print(f"{'model':24s}{'wootz ms':>10s}" + "".join(f"{p + ' ms':>14s}" for p in peers) +
           f"{'ratio':>8s}{'load ms':>10s}{'ort load':>10s}{'MiB':>7s}{'ort MiB':>9s}{'difference':>12s}")
-    for name, entry in manifest.items():
-        if only and name not in only:
-            continue
+    for name, entry in chosen(manifest, args.only).items():
         model = folder / entry["file"]
         try:
             plan = plan_for(model, entry["inputs"], cache)
         except Exception as error:
             print(f"{name:24s}  build failed: {error}")
             rows.append({"model": name, "runtime": "wootz", "error": str(error)})
+            failed += 1
             continue
+        precision = "INT8" if "int8" in name else "FP32"
         results = driver.compare(model, plan, make_inputs(entry["inputs"]), ["wootz", *peers], args.threads, args.rounds, args.seconds)
-        rows += [{"model": name, "precision": "int8" if "int8" in name else "fp32", "runtime": r, **row} for r, row in results.items()]
+        rows += [{"model": name, "precision": precision.lower(), "runtime": r, **row} for r, row in results.items()]
         ours, others = results["wootz"], [results[p]["ms"] for p in peers if "ms" in results[p]]
         if "error" in ours:
             print(f"{name:24s}  {ours['error']}")
+            failed += 1
             continue
         ratio = ours["ms"] / min(others) if others else float("nan")
-        if "int8" not in name:
-            ratios.append(ratio)
+        if others:
+            ratios.setdefault(precision, {})[name] = ratio
         ort = results.get("ort", {})
         print(f"{name:24s}{ours['ms']:10.3f}" + "".join(f"{results[p].get('ms', float('nan')):14.3f}" for p in peers) +
               f"{ratio:8.2f}{ours['load_ms']:10.1f}{ort.get('load_ms', float('nan')):10.1f}{ours['rss_mib']:7.0f}{ort.get('rss_mib', float('nan')):9.0f}"
               f"{ours.get('difference', float('nan')):12.2e}", flush=True)
-    if ratios:
-        mean = math.exp(sum(math.log(r) for r in ratios) / len(ratios))
-        print(f"geometric mean of ours / best peer, FP32: {mean:.3f} over {len(ratios)} models, worst {max(ratios):.2f}")
+    for precision, of in ratios.items():
+        mean = math.exp(sum(math.log(r) for r in of.values()) / len(of))
+        worst = max(of, key=of.get)
+        print(f"{precision}: ours / best peer: geometric mean {mean:.3f} over {len(of)} models, worst {of[worst]:.2f} ({worst})")
+    if failed:
+        print(f"{failed} models failed")
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(rows, indent=1))
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import select
 import subprocess
 import sys
 import tempfile
@@ -13,18 +14,29 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Worker:
-    """A worker process; ask() raises RuntimeError with the worker's own message."""
+    """A worker process; ask() raises RuntimeError with the worker's own message.
 
-    def __init__(self, runtime, model, plan, threads):
+    load=False: the caller asks for "load" itself, after a "build". timeout: seconds for each answer; None: any time.
+    """
+
+    def __init__(self, runtime, model, plan, threads, load=True, timeout=None):
         env = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="PASSIVE")
-        self.runtime = runtime
+        self.runtime, self.timeout = runtime, timeout
+        self.command = {"runtime": runtime, "model": str(model), "plan": str(plan), "threads": threads}
         self.process = subprocess.Popen([sys.executable, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, env=env)
-        self.load_ms = self.ask(cmd="load", runtime=runtime, model=str(model), plan=str(plan), threads=threads)["load_ms"]
+        if load:
+            self.load()
+
+    def load(self):
+        self.load_ms = self.ask(cmd="load", **self.command)["load_ms"]
 
     def ask(self, **command):
         self.process.stdin.write(json.dumps(command) + "\n")
         self.process.stdin.flush()
+        if self.timeout and not select.select([self.process.stdout], [], [], self.timeout)[0]:
+            self.process.kill()
+            raise RuntimeError(f"{self.runtime}: no answer within {self.timeout} s")
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.runtime}: the worker died (status {self.process.wait()})")

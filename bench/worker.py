@@ -1,6 +1,7 @@
 """One runtime with one model in a process of its own: commands come as JSON lines, answers go as JSON lines.
 
-    {"cmd": "load", "runtime": "wootz" | "ort" | "openvino", "model": PATH, "plan": PATH, "threads": 2}
+    {"cmd": "build", "model": PATH, "plan": PATH, "shapes": {input: [min, opt, max]}, "options": {}}      Wootz: writes the plan
+    {"cmd": "load", "runtime": "wootz" | "ort" | "ort_plain" | "openvino", "model": PATH, "plan": PATH, "threads": 2}
     {"cmd": "feed", "inputs": FILE.npz}          inputs by name
     {"cmd": "time", "seconds": 0.4}              median ms of back-to-back runs
     {"cmd": "outputs", "file": FILE.npz}
@@ -21,6 +22,20 @@ def peak_kib():
         return int(re.search(r"VmHWM:\s*(\d+)", status.read()).group(1))
 
 
+ERRORS = []  # what Wootz logged, for the answer when something fails
+
+
+def wootz_logger():
+    import wootz as trt
+
+    class Logger(trt.ILogger):
+        def log(self, severity, text):
+            if severity <= trt.ILogger.ERROR:
+                ERRORS.append(text)
+
+    return Logger()
+
+
 class Wootz:
     def __init__(self, model, plan, threads):
         import wootz as trt
@@ -29,7 +44,7 @@ class Wootz:
         self.ready()
         trt.set_thread_pool(threads)
         start = time.perf_counter()
-        self.logger = trt.Logger(trt.Logger.ERROR)
+        self.logger = wootz_logger()
         self.runtime = trt.Runtime(self.logger)
         self.engine = trt.load_engine(self.runtime, plan)
         self.context = self.engine.create_execution_context()
@@ -51,13 +66,16 @@ class Wootz:
 
 
 class Ort:
+    optimized = True
+
     def __init__(self, model, plan, threads):
         import onnxruntime as ort
 
         self.base_kib = peak_kib()
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+        level = ort.GraphOptimizationLevel
+        options.graph_optimization_level = level.ORT_ENABLE_ALL if self.optimized else level.ORT_DISABLE_ALL
         options.log_severity_level = 4
         start = time.perf_counter()
         self.session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -72,6 +90,12 @@ class Ort:
 
     def outputs(self):
         return dict(zip([o.name for o in self.session.get_outputs()], self.session.run(None, self.inputs)))
+
+
+class OrtPlain(Ort):
+    """Its optimizer off: the model as it stands, node by node."""
+
+    optimized = False
 
 
 class OpenVino:
@@ -106,7 +130,15 @@ class OpenVino:
         return {n: self.request.get_output_tensor(i).data.copy() for i, n in enumerate(self.names)}
 
 
-RUNTIMES = {"wootz": Wootz, "ort": Ort, "openvino": OpenVino}
+RUNTIMES = {"wootz": Wootz, "ort": Ort, "ort_plain": OrtPlain, "openvino": OpenVino}
+
+
+def build(model, plan, shapes, options):
+    import wootz
+
+    ranges = {name: tuple(map(tuple, r)) for name, r in shapes.items()}
+    with open(plan, "wb") as file:
+        file.write(wootz.build(model, shapes=ranges, options=options, logger=wootz_logger()))
 
 
 def main():
@@ -117,7 +149,9 @@ def main():
         command = json.loads(line)
         try:
             answer = {}
-            if command["cmd"] == "load":
+            if command["cmd"] == "build":
+                build(command["model"], command["plan"], command["shapes"], command["options"])
+            elif command["cmd"] == "load":
                 runtime = RUNTIMES[command["runtime"]](command["model"], command.get("plan"), command["threads"])
                 answer["load_ms"] = runtime.load_ms
             elif command["cmd"] == "feed":
@@ -137,7 +171,8 @@ def main():
             if runtime is not None:
                 answer["rss_mib"] = (peak_kib() - runtime.base_kib) / 1024
         except Exception as error:  # the driver shows it and goes on with the others
-            answer = {"error": f"{type(error).__name__}: {error}"}
+            answer = {"error": "\n".join([f"{type(error).__name__}: {error}", *ERRORS])}
+            ERRORS.clear()
         print(json.dumps(answer), file=out, flush=True)
 
 
