@@ -53,10 +53,12 @@ void replace_and_erase(Graph& graph, Value* from, Value* to) {
 }
 
 void become_and_erase(Graph& graph, Value* from, Value* to) {
+  Node* producer = from->producer();
   std::string name = from->name();
   from->set_name(graph.unique_name(name));
   to->set_new_meaning(std::move(name));
-  replace_and_erase(graph, from, to);
+  graph.replace_all_uses(from, to);
+  if (producer != nullptr) erase_if_dead(graph, producer);
 }
 
 Result<Node*> replace_node(Graph& graph, Node* old, std::string_view op_name, std::vector<Value*> inputs,
