@@ -87,6 +87,35 @@ bool within(const Difference& d, double tolerance) {
   return !d.shape_mismatch && !d.non_finite_mismatch && d.relative <= tolerance;
 }
 
+bool within(const Difference& d, double tolerance, double slack) {
+  if (within(d, tolerance)) return true;
+  return slack > 0 && !d.shape_mismatch && !d.non_finite_mismatch && d.max_abs <= slack + tolerance * d.scale;
+}
+
+double rounding_slack(const PointwiseExpr& expr, size_t output) {
+  if (output >= expr.outputs.size()) return 0;
+  std::vector<double> slack(expr.code.size(), 0);
+  const auto constant = [&](uint16_t v) {
+    while (expr.code[v].op == PwOp::kCast) v = expr.code[v].a;
+    return expr.code[v].op == PwOp::kConst ? std::fabs(expr.code[v].imm0) : 1.0;
+  };
+  for (size_t i = 0; i < expr.code.size(); ++i) {
+    const PwInstr& in = expr.code[i];
+    const int arity = pw_op_arity(in.op);
+    const double a = arity > 0 ? slack[in.a] : 0, b = arity > 1 ? slack[in.b] : 0, c = arity > 2 ? slack[in.c] : 0;
+    switch (in.op) {
+      case PwOp::kQuantize:
+        slack[i] = is_integer(in.type) ? 1 + std::ceil(a / std::max(constant(in.b), 1e-30)) : a;
+        break;
+      case PwOp::kMul: slack[i] = a * constant(in.b) + b * constant(in.a); break;
+      case PwOp::kDiv: slack[i] = a / std::max(constant(in.b), 1e-30) + b; break;
+      default: slack[i] = arity <= 1 ? 1.2 * a : a + b + c;  // activations: no steeper than 1.2
+    }
+    if (in.op == PwOp::kCast || in.op == PwOp::kRelu || in.op == PwOp::kClip) slack[i] = a;
+  }
+  return slack[expr.outputs[output]];
+}
+
 std::string to_string(const Difference& d) {
   if (d.shape_mismatch) return "shapes or element types differ";
   return fmt::format("max |a-b| {:.3g} of scale {:.3g} (relative {:.3g}) at element {}, cosine {:.6f}{}", d.max_abs,

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/pointwise.h"
 #include "base/tensor.h"
 
 namespace wootz {
@@ -23,6 +24,13 @@ struct Difference {
 // `expected` is the reference. Different shapes or dtypes give shape_mismatch. A NaN matches a NaN, an infinity the same one.
 Difference compare(const HostTensor& actual, const HostTensor& expected);
 bool within(const Difference& difference, double tolerance);
+// The same, or nowhere more than `slack` apart: what rounding_slack() gives.
+bool within(const Difference& difference, double tolerance, double slack);
+
+// How far apart, in units of the result, two right evaluations of the expression may lie because values next to a rounding
+// boundary fell on either side of it: 1 behind one quantize, more where quantized values are dequantized and go on. 0
+// where nothing is rounded to integers.
+double rounding_slack(const PointwiseExpr& expr, size_t output = 0);
 std::string to_string(const Difference& difference);
 
 }  // namespace wootz

@@ -266,6 +266,8 @@ Status LowerContext::finish_step(const Node* node, Step step) {
       return append(node, std::move(tail));
     }
   }
+  if (step.problem.params.count("x_scale") != 0 || step.problem.params.count("a_scale") != 0)
+    return float_form(node, std::move(step));
   return reference_step(*node);
 }
 

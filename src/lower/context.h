@@ -37,6 +37,9 @@ class LowerContext {
   // A plain copy between two tensors of one type and shape.
   Status copy_step(const std::string& name, int32_t from, int32_t to);
   bool offered(const Step& step);  // asked once for each distinct problem
+  // A quantized convolution or product that nobody computes in 8 bits, in float: its operands are dequantized, constants
+  // here and the others by a step of their own.
+  Status float_form(const Node* node, Step step);
 
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);
@@ -44,6 +47,7 @@ class LowerContext {
   Dims extents(const Shape& shape, bool max) const;
 
  private:
+  Result<int32_t> dequantized(int32_t tensor, double scale, double zero);
   TensorDesc describe(int32_t tensor) const;
   void describe_operands(Step* step) const;
   Status append(const Node* node, Step step);
@@ -59,6 +63,7 @@ class LowerContext {
   std::unordered_map<SymbolId, int32_t> symbols_;
   std::unordered_map<std::string, bool> offered_;  // by Problem::key()
   std::unordered_map<int32_t, Shape> shapes_;  // by plan tensor
+  std::unordered_map<std::string, int32_t> dequantized_;  // by tensor and grid
   std::vector<SymbolId> graph_symbols_;        // by plan symbol
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 };

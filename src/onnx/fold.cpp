@@ -46,6 +46,8 @@ bool Folder::affordable(const Node& node) {
   if (!op.traits.foldable || op.traits.has_side_effects || op.lowering == Lowering::kControl) return false;
   for (const auto& [name, attr] : node.attrs())
     if (std::holds_alternative<std::shared_ptr<Graph>>(attr)) return false;
+  // Quantized weights are for the passes, which may compute in 8 bits.
+  if (node.is("Quantize") || node.is("Dequantize")) return false;
   int64_t sum = 0, product = 1;
   const auto count = [&](int64_t volume) {
     sum += volume;

@@ -7,10 +7,16 @@
 namespace wootz {
 namespace {
 
-bool may_fold(const Node& node) {
+bool known(const Node& node) {
   if (!node.op().traits.foldable || node.op().traits.has_side_effects) return false;
-  for (const Value* in : node.inputs())
-    if (in != nullptr && !in->is_constant()) return false;
+  return std::all_of(node.inputs().begin(), node.inputs().end(),
+                     [](const Value* in) { return in == nullptr || in->is_constant(); });
+}
+
+bool may_fold(const Node& node) {
+  if (!known(node)) return false;
+  // Weights stay in 8 bits or less for who computes in them; fold_dequantize takes what is left.
+  if (node.is("Dequantize") && dtype_bits(node.input(0)->dtype()) <= 8) return false;
   size_t in_bytes = 0, out_bytes = 0;
   for (const Value* in : node.inputs())
     if (in != nullptr) in_bytes += in->constant().bytes();
@@ -44,7 +50,29 @@ Result<bool> fold_shape_values(Graph& graph, Node* node) {
   return changed;
 }
 
+// The results of a node of known inputs, as constants in its place.
+Status fold(Graph& graph, Node* node) {
+  std::vector<const HostTensor*> inputs;
+  for (const Value* in : node->inputs()) inputs.push_back(in == nullptr ? nullptr : &in->constant());
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, run_node(*node, inputs));
+  for (int o = 0; o < node->num_outputs(); ++o) {
+    Value* out = node->output(o);
+    if (out->uses().empty() && !graph.is_output(out)) continue;
+    std::string name = out->name();
+    out->set_name(graph.unique_name(name));
+    graph.replace_all_uses(out, graph.add_constant(std::move(name), results[static_cast<size_t>(o)]));
+  }
+  graph.erase(node);
+  return Status();
+}
+
 }  // namespace
+
+Result<bool> fold_node(Graph& graph, Node* node) {
+  if (!known(*node)) return false;
+  WOOTZ_RETURN_IF_ERROR(fold(graph, node));
+  return true;
+}
 
 Result<bool> fold_constants(Graph& graph) {
   bool changed = false;
@@ -57,17 +85,7 @@ Result<bool> fold_constants(Graph& graph) {
       changed = changed || folded;
       continue;
     }
-    std::vector<const HostTensor*> inputs;
-    for (const Value* in : node->inputs()) inputs.push_back(in == nullptr ? nullptr : &in->constant());
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, run_node(*node, inputs));
-    for (int o = 0; o < node->num_outputs(); ++o) {
-      Value* out = node->output(o);
-      if (out->uses().empty() && !graph.is_output(out)) continue;
-      std::string name = out->name();
-      out->set_name(graph.unique_name(name));
-      graph.replace_all_uses(out, graph.add_constant(std::move(name), results[static_cast<size_t>(o)]));
-    }
-    graph.erase(node);
+    WOOTZ_RETURN_IF_ERROR(fold(graph, node));
     changed = true;
   }
   return changed;

@@ -60,11 +60,27 @@ Fused normalize(const PointwiseExpr& expr, const std::vector<Value*>& values) {
   return out;
 }
 
+// Whether the value is the 8-bit end of a tree that stands on a convolution or product. That one takes the tree as its
+// epilogue and writes 8 bits; its reader then starts from them. (Taken into the reader, the tree would have to read f32.)
+bool ends_in_bytes(const Value* value) {
+  if (value->dtype() != DType::kU8 && value->dtype() != DType::kI8) return false;
+  std::vector<const Node*> tree{value->producer()};
+  for (size_t i = 0; i < tree.size() && i < kMaxInstructions; ++i) {
+    for (const Value* operand : tree[i]->inputs()) {
+      const Node* below = operand == nullptr ? nullptr : operand->producer();
+      if (below == nullptr || only_user(operand) != tree[i] || !(operand->shape() == value->shape())) continue;
+      if (below->op().lowering == Lowering::kConv || below->op().lowering == Lowering::kGemm) return true;
+      if (is_pointwise(*below)) tree.push_back(below);
+    }
+  }
+  return false;
+}
+
 // Whether the tree rooted at the operand may be pulled into its reader.
 bool may_absorb(const Value* operand, const Node* reader) {
   const Node* producer = operand->producer();
   if (producer == nullptr || !is_pointwise(*producer) || producer->num_outputs() != 1) return false;
-  if (only_user(operand) != reader || only_shape_values(*producer)) return false;
+  if (only_user(operand) != reader || only_shape_values(*producer) || ends_in_bytes(operand)) return false;
   // A smaller result that is broadcast would be computed again and again.
   return operand->shape() == reader->output()->shape();
 }

@@ -21,6 +21,11 @@ constexpr const char* kPipeline[] = {
     "push_transposes",
     "fuse_softmax",
     "fuse_padding",
+    // Eight bits: behind what moves transposes down, which would bring them behind Dequantize again.
+    "propagate_qdq",
+    "fold_constants",
+    "fuse_qdq",
+    "fold_dequantize",
     // Weights.
     "fold_batch_norm",
     "fold_scale",

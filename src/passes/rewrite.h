@@ -43,6 +43,9 @@ std::vector<int64_t> permutation(const Node& transpose);
 // An i64 list as a constant of the graph.
 Value* add_ints(Graph& graph, std::string_view name, const std::vector<int64_t>& values);
 
+// Replaces a node whose inputs are all constants by its results, however large. False: they are not.
+Result<bool> fold_node(Graph& graph, Node* node);
+
 // The single element of a constant of one element; nullopt otherwise.
 std::optional<double> scalar_constant(const Value* value);
 

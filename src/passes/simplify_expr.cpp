@@ -176,7 +176,47 @@ ExprBuilder::Found ExprBuilder::cast_rule(const PwInstr& in) {
   return std::nullopt;
 }
 
+std::optional<double> ExprBuilder::known(Id v) const {
+  while (is(v, PwOp::kCast)) v = at(v).a;
+  return constant(v);
+}
+
+ExprBuilder::Found ExprBuilder::on_grid(Id v, const PwInstr& quantize) const {
+  const auto scale = known(quantize.b), zero = known(quantize.c);
+  if (!scale || !zero) return std::nullopt;
+  if (is(v, PwOp::kMul)) {
+    const bool second = known(at(v).b).has_value();
+    if (known(second ? at(v).b : at(v).a) != scale) return std::nullopt;
+    v = second ? at(v).a : at(v).b;
+  } else if (*scale != 1) {
+    return std::nullopt;
+  }
+  if (is(v, PwOp::kSub) && known(at(v).b)) {
+    if (known(at(v).b) != zero) return std::nullopt;
+    v = at(v).a;
+  } else if (*zero != 0) {
+    return std::nullopt;
+  }
+  if (!is(v, PwOp::kCast)) return std::nullopt;
+  const PwInstr& q = at(at(v).a);
+  const bool same =
+      q.op == PwOp::kQuantize && q.type == quantize.type && known(q.b) == scale && known(q.c) == zero;
+  return same ? Found(at(v).a) : std::nullopt;
+}
+
+// What already lies on the grid stays as it is. Relu commutes with rounding to a grid, as 0 lies on it.
+ExprBuilder::Found ExprBuilder::quantize_rule(const PwInstr& in) {
+  if (const Found q = on_grid(in.a, in)) return q;
+  const Found q = is(in.a, PwOp::kRelu) ? on_grid(at(in.a).a, in) : std::nullopt;
+  if (!q) return std::nullopt;
+  PwInstr once = in;
+  once.a = make(PwOp::kRelu, at(in.a).type, at(*q).a);
+  return add(once);
+}
+
 ExprBuilder::Id ExprBuilder::add(const PwInstr& in) {
+  if (in.op == PwOp::kQuantize && is_integer(in.type))
+    if (const Found better = quantize_rule(in)) return *better;
   if (!is_float(in.type)) return raw(in);
   Found better;
   switch (in.op) {

@@ -82,6 +82,19 @@ Result<Trial> Trial::prepare(const Kernel& kernel, const Problem& problem, const
   return trial;
 }
 
+bool Trial::share_in_place(const Kernel& kernel) {
+  bool shared = false;
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    const int i = kernel.in_place(static_cast<int>(o));
+    if (i < 0 || static_cast<size_t>(i) >= inputs_.size() || inputs_[static_cast<size_t>(i)] == nullptr) continue;
+    const TensorDesc &in = problem_->inputs[static_cast<size_t>(i)], &out = problem_->outputs[o];
+    if (in.constant || in.dtype != out.dtype || in.layout != out.layout || !(in.dims == out.dims)) continue;
+    inputs_[static_cast<size_t>(i)] = outputs_[o];
+    shared = true;
+  }
+  return shared;
+}
+
 Status Trial::run() const { return call_->run({inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}); }
 
 Result<std::vector<HostTensor>> Trial::results() const {

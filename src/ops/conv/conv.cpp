@@ -114,9 +114,15 @@ Status reference_conv(EvalContext& ctx) {
 }
 
 Status infer_conv_transpose(InferContext& ctx) {
-  if (!is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
-    return ctx.fail("input of type {} with weights of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   const int64_t groups = ctx.node().attr_int("groups", 1);
+  const bool known = ctx.rank(1) > 1 && ctx.shape(1)[1].is_const() && groups > 0 && groups < (int64_t{1} << 31);
+  WOOTZ_ASSIGN_OR_RETURN(const auto quant,
+                         read_quant_attrs(ctx.node(), known ? ctx.shape(1)[1].value() * groups : -1));
+  if (quant ? !is_byte(ctx.dtype(0)) || !is_byte(ctx.dtype(1))
+            : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
+    return ctx.fail("input of type {} with weights of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
+  if (quant && std::any_of(quant->w_zero.begin(), quant->w_zero.end(), [](double z) { return z != 0; }))
+    return ctx.fail("weights of a transposed convolution with a zero point");
   WOOTZ_RETURN_IF_ERROR(check_channels(ctx, groups, true));
   const Shape &x = ctx.shape(0), &w = ctx.shape(1);
   WOOTZ_ASSIGN_OR_RETURN(const Window window, read_window(ctx.node(), ctx.rank(0) - 2));
@@ -134,7 +140,7 @@ Status infer_conv_transpose(InferContext& ctx) {
       return ctx.fail("padding removes the whole output of input {} and weights {}", shape_to_string(x),
                       shape_to_string(w));
   }
-  ctx.set_output(0, ctx.dtype(0), y);
+  ctx.set_output(0, quant ? DType::kF32 : ctx.dtype(0), y);
   return check_bias(ctx, 2, y[1]);
 }
 
@@ -143,7 +149,11 @@ Status reference_conv_transpose(EvalContext& ctx) {
   WOOTZ_ASSIGN_OR_RETURN(const Window window, read_window(ctx.node, ctx.in(0).rank() - 2));
   const ConvSizes s = conv_sizes(ctx, window, ctx.node.attr_int("groups", 1), y);
   const std::vector<double> bias = ctx.has(2) ? load_f64(ctx.in(2)) : std::vector<double>();
-  convolve_transposed(s, load_f64(ctx.in(0)), load_f64(ctx.in(1)), finish_rows(s, y, bias, std::nullopt));
+  WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(ctx.node, s.out_channels));
+  std::vector<double> xs = load_f64(ctx.in(0));
+  if (quant)
+    for (double& v : xs) v -= quant->x_zero;
+  convolve_transposed(s, xs, load_f64(ctx.in(1)), finish_rows(s, y, bias, quant));
   return {};
 }
 
@@ -204,7 +214,11 @@ const OpDef kConvTranspose{
     .name = "ConvTranspose",
     .min_inputs = 2,
     .max_inputs = 3,
-    .attributes = conv_attrs({{"output_padding", AttrKind::kInts}}),
+    .attributes = conv_attrs({{"output_padding", AttrKind::kInts},
+                              kQuantAttrSpecs[0],
+                              kQuantAttrSpecs[1],
+                              kQuantAttrSpecs[2],
+                              kQuantAttrSpecs[3]}),
     .infer = infer_conv_transpose,
     .reference = reference_conv_transpose,
     .lowering = Lowering::kConv,

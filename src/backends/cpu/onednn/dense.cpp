@@ -113,8 +113,12 @@ Status read_quantization(const Problem& p, const char* operand, const char* weig
   }
   if (x_scale.size() > 1 || x_zero.size() > 1)
     return unsupported("oneDNN: {} scales and {} zero points for one operand: one each", x_scale.size(), x_zero.size());
-  for (const double z : w_zero)
-    if (z != 0) return unsupported("oneDNN: weights with zero point {}", z);
+  for (const double z : w_zero) {
+    if (z != w_zero[0] || z != std::floor(z) || z < -128 || z > 127)
+      return unsupported("oneDNN: weights with zero point {}: one whole number for all", z);
+    if (z != 0 && p.family != Family::kGemm) return unsupported("oneDNN: filters with zero point {}", z);
+  }
+  traits->weights_zero = w_zero.empty() ? 0 : static_cast<int32_t>(w_zero[0]);
   if (w_scale.size() > 1 && static_cast<int64_t>(w_scale.size()) != channels)
     return invalid_argument("{}: {} weight scales for {} channels", family_name(p.family), w_scale.size(), channels);
   const double zero = x_zero.empty() ? 0 : x_zero[0];

@@ -36,7 +36,7 @@ struct DenseSpec {
 struct DenseTraits {
   bool quantized = false;
   float src_scale = 1;
-  int32_t src_zero = 0;
+  int32_t src_zero = 0, weights_zero = 0;
   std::vector<float> weights_scale;  // one, or one per output channel
   int weights_scale_mask = 0;
   PointwiseExpr epilogue;     // operand 0: oneDNN's accumulator
@@ -67,7 +67,7 @@ int residual_input(const Problem& problem, const DenseTraits& traits);
 // Scales and zero points that a primitive reads at run time; addresses stay valid.
 struct FixedData {
   std::vector<float> src_scale, weights_scale, dst_scale;
-  int32_t src_zero = 0, dst_zero = 0;
+  int32_t src_zero = 0, weights_zero = 0, dst_zero = 0;
 };
 
 // Where a primitive's argument comes from when it runs.

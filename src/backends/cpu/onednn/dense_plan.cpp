@@ -69,6 +69,12 @@ void set_quantization(const DenseTraits& traits, FixedData* fixed, Attempt* atte
       fixed_arg(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, memory::data_type::f32, 1, fixed->src_scale.data()));
   attempt->args.push_back(fixed_arg(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, memory::data_type::f32,
                                     static_cast<int64_t>(fixed->weights_scale.size()), fixed->weights_scale.data()));
+  fixed->weights_zero = traits.weights_zero;
+  if (traits.weights_zero != 0) {
+    attempt->attr.set_zero_points_mask(DNNL_ARG_WEIGHTS, 0);
+    attempt->args.push_back(
+        fixed_arg(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_WEIGHTS, memory::data_type::s32, 1, &fixed->weights_zero));
+  }
   if (traits.src_zero != 0) {
     attempt->attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
     attempt->args.push_back(
@@ -149,6 +155,7 @@ class PostOps {
 void set_result_quantization(const ChainOp& op, FixedData* fixed, Attempt* attempt) {
   fixed->dst_scale = {op.alpha};
   fixed->dst_zero = static_cast<int32_t>(op.beta);
+  if (op.alpha == 1 && fixed->dst_zero == 0) return;
   attempt->attr.set_scales_mask(DNNL_ARG_DST, 0);
   attempt->args.push_back(
       fixed_arg(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, memory::data_type::f32, 1, fixed->dst_scale.data()));

@@ -85,7 +85,8 @@ Case random_case(std::mt19937_64& rng, bool conv) {
   p.params[xs + "_scale"] = scales(rng, 1, 0.02);
   p.params[xs + "_zero"] = std::vector<double>{zero};
   p.params[ws + "_scale"] = scales(rng, pick(0, 3) ? outs : 1, 0.01 / std::sqrt(static_cast<double>(reduction)));
-  if (pick(0, 1)) p.params[ws + "_zero"] = std::vector<double>{0};
+  if (pick(0, 1))
+    p.params[ws + "_zero"] = std::vector<double>{conv || pick(0, 1) ? 0 : static_cast<double>(pick(-128, 127))};
   c.inputs = {random_tensor(rng, type, x, -128, type == DType::kU8 ? 255 : 127),
               random_tensor(rng, DType::kI8, w, -128, 127)};
   p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], true)};
@@ -144,7 +145,7 @@ TEST(OnednnInt8, ExtremesDoNotSaturate) {
 TEST(OnednnInt8, RefusesWhatItCannotDo) {
   std::mt19937_64 rng(3);
   Case c = random_case(rng, false);
-  c.problem.params["b_zero"] = std::vector<double>{3};
+  c.problem.params["b_zero"] = std::vector<double>{3.5};
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
   onednn_provider().tactics(c.problem, {}, &offers, &refusals);

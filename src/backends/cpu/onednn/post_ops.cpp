@@ -239,6 +239,76 @@ bool translate(const std::vector<Affine>& affine, const PwInstr& instr, uint16_t
   return false;
 }
 
+// The quantized value as a float: round(x / scale) + zero, within the type's range.
+std::vector<ChainOp> rounded_between(const ChainOp& quantize) {
+  const bool is_signed = quantize.type == DType::kI8;
+  const double zero = quantize.beta;
+  return {linear(1.0 / quantize.alpha, 0), eltwise(algorithm::eltwise_round, 0, 0),
+          eltwise(algorithm::eltwise_clip, (is_signed ? -128 : 0) - zero, (is_signed ? 127 : 255) - zero),
+          linear(1, zero)};
+}
+
+// Two ops as one, where that is the same up to rounding to f32.
+bool merge_into(ChainOp* first, const ChainOp& second) {
+  if (first->kind != Kind::kEltwise || second.kind != Kind::kEltwise) return false;
+  const bool clips = first->algorithm == algorithm::eltwise_clip;
+  if (first->algorithm == algorithm::eltwise_linear && second.algorithm == algorithm::eltwise_linear) {
+    first->beta = second.alpha * first->beta + second.beta;
+    first->alpha *= second.alpha;
+    if (!std::isnormal(first->alpha) || !std::isfinite(first->beta)) return false;
+  } else if (clips && second.algorithm == algorithm::eltwise_clip && second.alpha <= first->beta &&
+             second.beta >= first->alpha) {
+    first->alpha = std::max(first->alpha, second.alpha);
+    first->beta = std::min(first->beta, second.beta);
+  } else {
+    return false;
+  }
+  first->value = second.value;
+  return true;
+}
+
+// Fewer ops for the same: dequantizing in between is a subtraction, a factor and a relu, each of them an op.
+void shorten(std::vector<ChainOp>* ops) {
+  std::vector<ChainOp> out;
+  for (const ChainOp& op : *ops) {
+    if (op.kind == Kind::kConvert && op.type == DType::kF32 && !out.empty()) {
+      out.back().value = op.value;
+      continue;
+    }
+    // relu(a x + b), a > 0, is a clip(x) + b with the clip at -b / a: behind another clip the two are one.
+    const bool relu = op.kind == Kind::kEltwise && op.algorithm == algorithm::eltwise_relu && op.alpha == 0;
+    if (relu && out.size() > 1 && out.back().algorithm == algorithm::eltwise_linear &&
+        out.back().kind == Kind::kEltwise && out.back().alpha > 0 && out[out.size() - 2].kind == Kind::kEltwise &&
+        out[out.size() - 2].algorithm == algorithm::eltwise_clip) {
+      ChainOp& clip = out[out.size() - 2];
+      const float low = -out.back().beta / out.back().alpha;
+      if (low <= clip.beta) {
+        clip.alpha = std::max(clip.alpha, low);
+        clip.value = -1;
+        out.back().value = op.value;
+        continue;
+      }
+    }
+    ChainOp merged = out.empty() ? op : out.back();
+    if (!out.empty() && merge_into(&merged, op))
+      out.back() = merged;
+    else
+      out.push_back(op);
+  }
+  // A factor and a shift in front of the last rounding do the scaling as well.
+  if (out.size() > 1 && out.back().kind == Kind::kQuantize) {
+    ChainOp& before = out[out.size() - 2];
+    ChainOp& last = out.back();
+    const float scale = before.alpha / last.alpha, shift = before.beta / last.alpha + last.beta;
+    if (before.kind == Kind::kEltwise && before.algorithm == algorithm::eltwise_linear && std::isnormal(scale) &&
+        std::isfinite(shift)) {
+      before = linear(scale, shift);
+      last.alpha = 1, last.beta = 0;
+    }
+  }
+  *ops = std::move(out);
+}
+
 // The only instruction that reads `value`; -1 where there are none or several.
 int only_user(const PointwiseExpr& expr, uint16_t value) {
   int user = -1;
@@ -273,14 +343,14 @@ Chain linear_chain(const PointwiseExpr& expr) {
     const PwInstr& instr = expr.code[static_cast<size_t>(user)];
     std::vector<ChainOp> made;
     if (!translate(affine, instr, value, &made)) return chain;
-    // Once converted to an integer the chain ends; what follows works on the rounded value.
-    const bool ends = made.back().kind == Kind::kQuantize;
-    if (ends && user != expr.outputs[0]) return chain;
+    // An integer at the end is the result's type; one in between is a rounded float.
+    if (made.back().kind == Kind::kQuantize && user != expr.outputs[0]) made = rounded_between(made.back());
     made.back().value = user;
     chain.ops.insert(chain.ops.end(), made.begin(), made.end());
     value = static_cast<uint16_t>(user);
   }
   chain.complete = true;
+  shorten(&chain.ops);
   return chain;
 }
 

@@ -1,0 +1,83 @@
+// Quantized convolutions and products where nobody computes in 8 bits (a processor without such instructions, say): the
+// same numbers in float.
+#include "lower/context.h"
+
+namespace wootz {
+namespace {
+
+// Index of the output channel of a weight element: it varies over `count` values, `inner` elements each.
+struct ChannelWalk {
+  int64_t inner = 1, count = 1;
+  int64_t at(int64_t element) const { return element / inner % count; }
+};
+
+ChannelWalk channels_of(const Problem& p, const Dims& w) {
+  size_t axis = w.size() - 1;
+  if (p.family == Family::kConv)
+    axis = p.get_int("transposed") != 0 ? 1 : 0;
+  else if (p.get_int("trans_b") != 0)
+    axis = w.size() - 2;
+  ChannelWalk walk;
+  walk.count = std::max<int64_t>(1, w[axis]);
+  for (size_t i = axis + 1; i < w.size(); ++i) walk.inner *= std::max<int64_t>(1, w[i]);
+  return walk;
+}
+
+double at(const std::vector<double>& values, int64_t i, double fallback) {
+  return values.empty() ? fallback : values[values.size() == 1 ? 0 : static_cast<size_t>(i)];
+}
+
+}  // namespace
+
+Result<int32_t> LowerContext::dequantized(int32_t tensor, double scale, double zero) {
+  const std::string key = fmt::format("{} {:a} {:a}", tensor, scale, zero);
+  if (const auto it = dequantized_.find(key); it != dequantized_.end()) return it->second;
+  const PlanTensor from = program().tensors[static_cast<size_t>(tensor)];
+  Status status;
+  const int32_t to = add_intermediate(from.name + ".f32", DType::kF32, shapes_.at(tensor), &status);
+  WOOTZ_RETURN_IF_ERROR(status);
+  PointwiseExpr e;
+  uint16_t v = e.push(PwOp::kCast, DType::kF32, e.input(0, from.dtype));
+  if (zero != 0) v = e.push(PwOp::kSub, DType::kF32, v, e.constant(zero, DType::kF32));
+  e.outputs = {e.push(PwOp::kMul, DType::kF32, v, e.constant(scale, DType::kF32))};
+  Step step;
+  step.name = "dequantize " + from.name;
+  step.provenance = {step.name};
+  step.problem.family = Family::kPointwise;
+  step.problem.epilogue = std::move(e);
+  step.problem.acc_dtype = DType::kF32;
+  step.inputs = {tensor};
+  step.outputs = {to};
+  describe_operands(&step);
+  if (!offered(step)) return unsupported("nobody dequantizes tensor '{}' to float", from.name);
+  WOOTZ_RETURN_IF_ERROR(append(nullptr, std::move(step)));
+  dequantized_[key] = to;
+  return to;
+}
+
+Status LowerContext::float_form(const Node* node, Step step) {
+  auto& params = step.problem.params;
+  const bool conv = step.problem.family == Family::kConv;
+  const std::string x = conv ? "x" : "a", w = conv ? "w" : "b";
+  const std::vector<double> x_scale = step.problem.get_floats(x + "_scale"), x_zero = step.problem.get_floats(x + "_zero");
+  const std::vector<double> w_scale = step.problem.get_floats(w + "_scale"), w_zero = step.problem.get_floats(w + "_zero");
+  WOOTZ_ASSIGN_OR_RETURN(step.inputs[0], dequantized(step.inputs[0], at(x_scale, 0, 1), at(x_zero, 0, 0)));
+  const PlanTensor weights = program().tensors[static_cast<size_t>(step.inputs[1])];
+  if (weights.kind == TensorKind::kConstant) {
+    const PlanConstant source = program().constants[static_cast<size_t>(weights.constant)];
+    const HostTensor bytes = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor plain, HostTensor::allocate(DType::kF32, source.dims));
+    const ChannelWalk channel = channels_of(step.problem, source.dims);
+    for (int64_t i = 0; i < plain.volume(); ++i) {
+      const int64_t c = channel.at(i);
+      plain.set_f64(i, (bytes.get_f64(i) - at(w_zero, c, 0)) * at(w_scale, c, 1));
+    }
+    step.inputs[1] = add_constant(source.name + ".f32", plain);
+  } else {
+    WOOTZ_ASSIGN_OR_RETURN(step.inputs[1], dequantized(step.inputs[1], at(w_scale, 0, 1), at(w_zero, 0, 0)));
+  }
+  for (const std::string& name : {x + "_scale", x + "_zero", w + "_scale", w + "_zero"}) params.erase(name);
+  return finish_step(node, std::move(step));
+}
+
+}  // namespace wootz
