@@ -8,28 +8,29 @@
 
 namespace wootz {
 
-// Relative to the output's scale (largest finite magnitude of the reference): what within() takes. 0 for integers and bool.
-// `reduction_length` is the length of the longest sum behind one element, 1 when there is none.
+// Relative to the output's scale (largest finite magnitude of the reference): what within() takes. 0 for integers and
+// bool. `reduction_length` is the length of the longest sum behind one element, 1 when there is none.
 double tolerance_for(DType dtype, int64_t reduction_length);
 
 struct Difference {
-  double max_abs = 0;       // largest |a - b|
-  double scale = 0;         // largest |b|
-  double relative = 0;      // max_abs / scale (max_abs when scale is 0)
+  double max_abs = 0;   // largest |a - b|
+  double scale = 0;     // largest |b|
+  double relative = 0;  // max_abs / scale (max_abs when scale is 0)
   double cosine = 1;
   int64_t worst_index = -1;
   bool non_finite_mismatch = false;  // a NaN or infinity on one side only; never passes
   bool shape_mismatch = false;
 };
-// `expected` is the reference. Different shapes or dtypes give shape_mismatch. A NaN matches a NaN, an infinity the same one.
+// `expected` is the reference. Different shapes or dtypes give shape_mismatch. A NaN matches a NaN, an infinity the
+// same one.
 Difference compare(const HostTensor& actual, const HostTensor& expected);
 bool within(const Difference& difference, double tolerance);
 // The same, or nowhere more than `slack` apart: what rounding_slack() gives.
 bool within(const Difference& difference, double tolerance, double slack);
 
-// How far apart, in units of the result, two right evaluations of the expression may lie because values next to a rounding
-// boundary fell on either side of it: 1 behind one quantize, more where quantized values are dequantized and go on. 0
-// where nothing is rounded to integers.
+// How far apart, in units of the result, two right evaluations of the expression may lie because values next to a
+// rounding boundary fell on either side of it: 1 behind one quantize, more where quantized values are dequantized and
+// go on. 0 where nothing is rounded to integers.
 double rounding_slack(const PointwiseExpr& expr, size_t output = 0);
 std::string to_string(const Difference& difference);
 

@@ -30,6 +30,30 @@ TEST(Tolerance, IntegersAreExact) {
     EXPECT_EQ(tolerance_for(dtype, 1000), 0);
 }
 
+TEST(Tolerance, RoundingToIntegersLeavesAStep) {
+  PointwiseExpr e;
+  const uint16_t x = e.input(0, DType::kF32);
+  e.outputs = {x};
+  EXPECT_EQ(rounding_slack(e), 0);
+  uint16_t q = e.push(PwOp::kQuantize, DType::kU8, x, e.constant(0.5, DType::kF32), e.constant(3, DType::kF32));
+  e.outputs = {q};
+  EXPECT_EQ(rounding_slack(e), 1);
+  q = e.push(PwOp::kSub, DType::kF32, e.push(PwOp::kCast, DType::kF32, q), e.constant(3, DType::kF32));
+  q = e.push(PwOp::kMul, DType::kF32, q, e.constant(0.5, DType::kF32));
+  e.outputs = {q};
+  EXPECT_EQ(rounding_slack(e), 0.5);
+  q = e.push(PwOp::kQuantize, DType::kU8, q, e.constant(0.25, DType::kF32), e.constant(0, DType::kF32));
+  e.outputs = {q};
+  EXPECT_EQ(rounding_slack(e), 3);  // a step of 0.5 is two of 0.25, and one of its own
+  EXPECT_EQ(rounding_slack(e, 1), 0);
+  const auto bytes = [](std::vector<uint8_t> v) { return HostTensor::from<uint8_t>(v, Dims{3}); };
+  const Difference d = compare(bytes({1, 2, 3}), bytes({1, 4, 3}));
+  EXPECT_FALSE(within(d, 0));
+  EXPECT_FALSE(within(d, 0, 1));
+  EXPECT_TRUE(within(d, 0, 2));
+  EXPECT_FALSE(within(compare(floats({kNan}), floats({0})), 1, 1e9));
+}
+
 TEST(Compare, Floats) {
   const Difference d = compare(floats({1, 2, -3.5f}), floats({1, 2, -4}));
   EXPECT_EQ(d.max_abs, 0.5);

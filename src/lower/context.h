@@ -37,8 +37,8 @@ class LowerContext {
   // A plain copy between two tensors of one type and shape.
   Status copy_step(const std::string& name, int32_t from, int32_t to);
   bool offered(const Step& step);  // asked once for each distinct problem
-  // A quantized convolution or product that nobody computes in 8 bits, in float: its operands are dequantized, constants
-  // here and the others by a step of their own.
+  // A quantized convolution or product that nobody computes in 8 bits, in float: its operands are dequantized,
+  // constants here and the others by a step of their own.
   Status float_form(const Node* node, Step step);
 
   // Main inputs of a node: all, or those before its epilogue's operands.
@@ -61,10 +61,10 @@ class LowerContext {
   std::unordered_map<const Value*, int32_t> tensors_;
   std::unordered_map<std::string, int32_t> expressions_;
   std::unordered_map<SymbolId, int32_t> symbols_;
-  std::unordered_map<std::string, bool> offered_;  // by Problem::key()
-  std::unordered_map<int32_t, Shape> shapes_;  // by plan tensor
+  std::unordered_map<std::string, bool> offered_;         // by Problem::key()
+  std::unordered_map<int32_t, Shape> shapes_;             // by plan tensor
   std::unordered_map<std::string, int32_t> dequantized_;  // by tensor and grid
-  std::vector<SymbolId> graph_symbols_;        // by plan symbol
+  std::vector<SymbolId> graph_symbols_;                   // by plan symbol
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 };
 

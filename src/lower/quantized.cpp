@@ -59,8 +59,10 @@ Status LowerContext::float_form(const Node* node, Step step) {
   auto& params = step.problem.params;
   const bool conv = step.problem.family == Family::kConv;
   const std::string x = conv ? "x" : "a", w = conv ? "w" : "b";
-  const std::vector<double> x_scale = step.problem.get_floats(x + "_scale"), x_zero = step.problem.get_floats(x + "_zero");
-  const std::vector<double> w_scale = step.problem.get_floats(w + "_scale"), w_zero = step.problem.get_floats(w + "_zero");
+  const std::vector<double> x_scale = step.problem.get_floats(x + "_scale"),
+                            x_zero = step.problem.get_floats(x + "_zero");
+  const std::vector<double> w_scale = step.problem.get_floats(w + "_scale"),
+                            w_zero = step.problem.get_floats(w + "_zero");
   WOOTZ_ASSIGN_OR_RETURN(step.inputs[0], dequantized(step.inputs[0], at(x_scale, 0, 1), at(x_zero, 0, 0)));
   const PlanTensor weights = program().tensors[static_cast<size_t>(step.inputs[1])];
   if (weights.kind == TensorKind::kConstant) {

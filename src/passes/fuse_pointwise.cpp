@@ -61,7 +61,8 @@ Fused normalize(const PointwiseExpr& expr, const std::vector<Value*>& values) {
 }
 
 // Whether the value is the 8-bit end of a tree that stands on a convolution or product. That one takes the tree as its
-// epilogue and writes 8 bits; its reader then starts from them. (Taken into the reader, the tree would have to read f32.)
+// epilogue and writes 8 bits; its reader then starts from them. (Taken into the reader, the tree would have to read
+// f32.)
 bool ends_in_bytes(const Value* value) {
   if (value->dtype() != DType::kU8 && value->dtype() != DType::kI8) return false;
   std::vector<const Node*> tree{value->producer()};

@@ -1,5 +1,6 @@
-// Convolutions and products of dequantized operands take the 8-bit values themselves: the Dequantize in front of each operand
-// becomes attributes (ops/quant_attrs.h). A Quantize behind then becomes part of the epilogue like any pointwise op.
+// Convolutions and products of dequantized operands take the 8-bit values themselves: the Dequantize in front of each
+// operand becomes attributes (ops/quant_attrs.h). A Quantize behind then becomes part of the epilogue like any
+// pointwise op.
 #include <algorithm>
 
 #include "ops/infer.h"
@@ -44,15 +45,14 @@ struct Weights {
   std::vector<double> scale, zero;
 };
 
-// An 8-bit activation whose readers are all Dequantize can lie in the other 8-bit type: every value and the zero point move by
-// 128. `found`: the Quantize, and what moves its elements behind it, first to last.
+// An 8-bit activation whose readers are all Dequantize can lie in the other 8-bit type: every value and the zero point
+// move by 128. `found`: the Quantize, and what moves its elements behind it, first to last.
 bool movable_to_i8(const Graph& graph, Value* v, std::vector<Node*>* found) {
   for (Value* at = v;;) {
     Node* producer = at->producer();
     if (producer == nullptr || graph.is_output(at)) return false;
     for (const Use& use : at->uses())
-      if (at == v ? !use.node->is("Dequantize") || !read_grid(*use.node) || use.index != 0
-                  : only_user(at) == nullptr)
+      if (at == v ? !use.node->is("Dequantize") || !read_grid(*use.node) || use.index != 0 : only_user(at) == nullptr)
         return false;
     found->insert(found->begin(), producer);
     if (producer->is("Quantize")) {

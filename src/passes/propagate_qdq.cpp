@@ -29,12 +29,12 @@ struct Mover {
   bool backward;  // also for Quantize: it then has no more elements to quantize, or meets the step that makes them
 };
 constexpr Mover kMovers[] = {
-    {"Transpose", always, true},      {"Reshape", always, true},        {"Flatten", always, true},
-    {"Squeeze", always, true},        {"Unsqueeze", always, true},      {"Concat", always, true},
-    {"DepthToSpace", always, true},   {"SpaceToDepth", always, true},   {"Expand", always, true},
-    {"Tile", always, true},           {"Pool", takes_maximum, true},    {"Resize", picks_nearest, true},
-    {"Pad", pads_with_zero, true},    {"Slice", always, false},         {"Split", always, false},
-    {"Gather", always, false},        {"GatherElements", always, false}, {"GatherND", always, false},
+    {"Transpose", always, true},    {"Reshape", always, true},         {"Flatten", always, true},
+    {"Squeeze", always, true},      {"Unsqueeze", always, true},       {"Concat", always, true},
+    {"DepthToSpace", always, true}, {"SpaceToDepth", always, true},    {"Expand", always, true},
+    {"Tile", always, true},         {"Pool", takes_maximum, true},     {"Resize", picks_nearest, true},
+    {"Pad", pads_with_zero, true},  {"Slice", always, false},          {"Split", always, false},
+    {"Gather", always, false},      {"GatherElements", always, false}, {"GatherND", always, false},
 };
 
 const Mover* mover_of(const Node& node) {
@@ -119,15 +119,15 @@ Result<bool> move_forward(Graph& graph, Node* op) {
   }
   WOOTZ_ASSIGN_OR_RETURN(Node * made, move_op(graph, op, data, *grid, op));
   if (made == nullptr) return false;
-  for (int o = 0; o < op->num_outputs(); ++o) {
-    Value* out = op->output(o);
-    if (out->uses().empty() && !graph.is_output(out)) continue;
-    operands[0] = made->output(o);
+  std::vector<Value*> results;
+  for (Value* out : op->outputs())
+    if (!out->uses().empty() || graph.is_output(out)) results.push_back(out);
+  for (Value* out : results) {  // `op` goes with the last of them
+    operands[0] = made->output(out->producer_index());
     WOOTZ_ASSIGN_OR_RETURN(Node * dequantize, clone_on(graph, *first, operands, op));
     for (int i = 1; i < data_inputs(*op); ++i) dequantize->add_provenance(*op->input(i)->producer());
     take_place(graph, out, dequantize->output());
   }
-  erase_if_dead(graph, op);
   return true;
 }
 
@@ -154,7 +154,6 @@ Result<bool> move_backward(Graph& graph, Node* quantize) {
   WOOTZ_ASSIGN_OR_RETURN(Node * made, move_op(graph, op, data, *grid, op));
   if (made == nullptr) return false;
   take_place(graph, quantize->output(), made->output());
-  erase_if_dead(graph, quantize);
   return true;
 }
 

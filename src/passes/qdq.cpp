@@ -12,7 +12,8 @@ std::optional<QuantGrid> read_grid(const Node& node, std::string* why) {
     if (why != nullptr) *why = std::move(reason);
     return std::nullopt;
   };
-  if (!is_qdq(node) || node.input(0) == nullptr || node.output() == nullptr) return no("it is no Quantize or Dequantize");
+  if (!is_qdq(node) || node.input(0) == nullptr || node.output() == nullptr)
+    return no("it is no Quantize or Dequantize");
   const bool quantize = node.is("Quantize");
   const Value *real = quantize ? node.input(0) : node.output(), *byte = quantize ? node.output() : node.input(0);
   if (!is_byte(byte->dtype())) return no(fmt::format("{} is no 8-bit integer type", dtype_name(byte->dtype())));

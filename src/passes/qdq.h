@@ -7,8 +7,8 @@ namespace wootz {
 
 inline bool is_byte(DType type) { return type == DType::kU8 || type == DType::kI8; }
 
-// Between f32 and an 8-bit type, by a constant scale (one, positive; or several that broadcast to the data, not negative)
-// and a constant zero point.
+// Between f32 and an 8-bit type, by a constant scale (one, positive; or several that broadcast to the data, not
+// negative) and a constant zero point.
 struct QuantGrid {
   DType type = DType::kInvalid;  // the 8-bit one
   const Value* scale = nullptr;
@@ -17,8 +17,8 @@ struct QuantGrid {
   double s = 1, z = 0;  // of the first element; with per_tensor: of all
 };
 
-// Of a Quantize or Dequantize node. nullopt with `why` (a clause that goes on "it stays because ...", may be null) where it is
-// another kind of quantization.
+// Of a Quantize or Dequantize node. nullopt with `why` (a clause that goes on "it stays because ...", may be null)
+// where it is another kind of quantization.
 std::optional<QuantGrid> read_grid(const Node& node, std::string* why = nullptr);
 inline bool is_qdq(const Node& node) { return node.is("Quantize") || node.is("Dequantize"); }
 

@@ -53,7 +53,7 @@ Status Measurer::begin_step(const Problem& problem, size_t step) {
 Result<std::string> Measurer::compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
                                          const PackedConstants& constants, double* error) const {
   WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(kernel, problem, constants, expected.inputs,
-                                                           expected.output_dims(), *options_.device, options_.stream));
+                                                     expected.output_dims(), *options_.device, options_.stream));
   WOOTZ_RETURN_IF_ERROR(trial.run());
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, trial.results());
   return disagreement(problem, expected, results, error);
@@ -126,7 +126,7 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   std::vector<Dims> outputs;
   for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
   WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(*kernel, problem, constants, state_->inputs, outputs,
-                                                           *options_.device, options_.stream));
+                                                     *options_.device, options_.stream));
   const bool shared = trial.share_in_place(*kernel);
   const auto run = [&] { return trial.run(); };
   WOOTZ_ASSIGN_OR_RETURN(const Sample sample, sample_run(*options_.timer, run, options_.sampling, state_->best_us));

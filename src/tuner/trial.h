@@ -24,8 +24,8 @@ class Trial {
   static Result<Trial> prepare(const Kernel& kernel, const Problem& problem, const PackedConstants& constants,
                                const std::vector<HostTensor>& inputs, const std::vector<Dims>& outputs, Device& device,
                                Stream* stream);
-  // From now on an input that the kernel can overwrite lies where the output does, as in a plan. Runs then see each other's
-  // results: for timing only. True where there is such an input.
+  // From now on an input that the kernel can overwrite lies where the output does, as in a plan. Runs then see each
+  // other's results: for timing only. True where there is such an input.
   bool share_in_place(const Kernel& kernel);
   Status run() const;
   // Row-major copies of what run() wrote; invalid where the output is omitted.

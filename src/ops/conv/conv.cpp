@@ -116,8 +116,7 @@ Status reference_conv(EvalContext& ctx) {
 Status infer_conv_transpose(InferContext& ctx) {
   const int64_t groups = ctx.node().attr_int("groups", 1);
   const bool known = ctx.rank(1) > 1 && ctx.shape(1)[1].is_const() && groups > 0 && groups < (int64_t{1} << 31);
-  WOOTZ_ASSIGN_OR_RETURN(const auto quant,
-                         read_quant_attrs(ctx.node(), known ? ctx.shape(1)[1].value() * groups : -1));
+  WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(ctx.node(), known ? ctx.shape(1)[1].value() * groups : -1));
   if (quant ? !is_byte(ctx.dtype(0)) || !is_byte(ctx.dtype(1))
             : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
     return ctx.fail("input of type {} with weights of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));

@@ -99,7 +99,7 @@ class DenseKernel final : public Kernel {
                               source.dims().to_string(), dtype_name(want.dtype), want.dims.to_string());
     WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
     return guarded("packing weights", [&]() -> Result<Packed> {
-      std::vector<std::byte> bytes(sizeof(PackedHeader) + weights_.get_size());
+      std::vector<std::byte> bytes(packed_bytes());
       std::memcpy(bytes.data(), &header_, sizeof(PackedHeader));
       memory from(spec_.weights, *eng, const_cast<void*>(source.data()));
       memory to(weights_, *eng, bytes.data() + sizeof(PackedHeader));
@@ -181,12 +181,13 @@ class DenseKernel final : public Kernel {
     return Status();
   }
 
+  size_t packed_bytes() const { return sizeof(PackedHeader) + weights_.get_size(); }
+
   Status check_packed(const BindArgs& args) const {
     const void* data = args.constants.size() > 1 ? args.constants[1] : nullptr;
     if (data == nullptr) return invalid_argument("oneDNN: bound without its packed weights");
-    if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != sizeof(PackedHeader) + header_.bytes)
-      return corrupt("oneDNN: {} bytes of packed weights, expected {}", args.constant_bytes[1],
-                     sizeof(PackedHeader) + header_.bytes);
+    if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != packed_bytes())
+      return corrupt("oneDNN: {} bytes of packed weights, expected {}", args.constant_bytes[1], packed_bytes());
     if (std::memcmp(data, &header_, sizeof(PackedHeader)) != 0)
       return corrupt("oneDNN: the weights were packed for another layout or instruction set (this is {})",
                      effective_isa_text());

@@ -262,9 +262,13 @@ Result<DensePlan> attempt_plan(const Problem& p, const DenseTraits& traits, cons
       return unsupported("only the reference implementation '{}' fits", plan.implementation);
     if (misreads_operands(plan.implementation, attempt))
       return unsupported("'{}' misreads operands of post-ops", plan.implementation);
+    // Given weights in a plain layout, oneDNN may still want compensation behind them, which nobody has packed.
+    const memory::desc wanted = plan.primitive.query_md(dnnl::query::weights_md, 0);
+    if (weights.get_format_kind() == memory::format_kind::blocked &&
+        !(wanted == weights && wanted.get_size() == weights.get_size()))
+      return unsupported("'{}' wants its weights with compensation", plan.implementation);
     plan.args.push_back(operand_arg(DNNL_ARG_SRC, From::kInput, 0, spec.src));
-    plan.args.push_back(
-        operand_arg(DNNL_ARG_WEIGHTS, From::kInput, 1, plan.primitive.query_md(dnnl::query::weights_md, 0)));
+    plan.args.push_back(operand_arg(DNNL_ARG_WEIGHTS, From::kInput, 1, wanted));
     if (spec.bias_input >= 0)
       plan.args.push_back(operand_arg(DNNL_ARG_BIAS, From::kInput, static_cast<size_t>(spec.bias_input), spec.bias));
     plan.args.push_back(operand_arg(DNNL_ARG_DST, plan.to_intermediate ? From::kIntermediate : From::kOutput, 0, dst));

@@ -137,7 +137,8 @@ std::vector<std::string> tag_names(const memory::desc& desc) {
   for (int t = static_cast<int>(dnnl_format_tag_any) + 1; t < static_cast<int>(dnnl_format_tag_last); ++t) {
     const auto tag = static_cast<memory::format_tag>(t);
     const memory::desc made(dims, desc.get_data_type(), tag, true);  // empty where the tag is for another rank
-    if (made.get(true) != nullptr && made == desc)
+    // The size tells of compensation behind the weights, which no tag has.
+    if (made.get(true) != nullptr && made == desc && made.get_size() == desc.get_size())
       names.emplace_back(dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(t)));
   }
   return names;

@@ -85,10 +85,19 @@ const std::vector<Named>& epilogues() {
       {"min operand", with_operand(PwOp::kMin), 1, true},
       {"prelu", with_operand(PwOp::kPRelu), 1, true},
       {"residual and relu", chain({with_operand(PwOp::kAdd), unary(PwOp::kRelu)}), 2, true},
-      {"mul add clip", chain({with_constant(PwOp::kMul, 2), with_constant(PwOp::kAdd, 1), unary(PwOp::kClip, 0, 6)}), 3,
+      {"mul add clip", chain({with_constant(PwOp::kMul, 2), with_constant(PwOp::kAdd, 1), unary(PwOp::kClip, 0, 6)}), 2,
        true},
       {"two operands", chain({with_operand(PwOp::kMul), with_operand(PwOp::kAdd, false, 2), unary(PwOp::kRelu)}), 3,
        true},
+      {"rounded to 8 bits in between",  // factor, round, clip (with the relu), factor and shift
+       [](PointwiseExpr& e, uint16_t v) {
+         const auto constant = [&](double c) { return e.constant(c, DType::kF32); };
+         v = e.push(PwOp::kQuantize, DType::kU8, v, constant(0.02), constant(117));
+         v = e.push(PwOp::kSub, DType::kF32, e.push(PwOp::kCast, DType::kF32, v), constant(117));
+         v = e.push(PwOp::kRelu, DType::kF32, e.push(PwOp::kMul, DType::kF32, v, constant(0.02)));
+         return e.push(PwOp::kAdd, DType::kF32, v, constant(0.5));
+       },
+       4, true},
       {"scaled operand",
        [](PointwiseExpr& e, uint16_t v) {  // (operand - 3) * 0.05, as a dequantized residual
          const uint16_t q = e.push(PwOp::kSub, DType::kF32, e.input(1, DType::kF32), e.constant(3, DType::kF32));

@@ -19,7 +19,7 @@ std::vector<double> scales(std::mt19937_64& rng, int64_t count, double around) {
 }
 
 // What follows the accumulator in a quantized network. 0: nothing (f32), 1: relu and requantization, 2: a quantized
-// residual in between, 3: requantization to i8.
+// residual in between, 3: requantization to i8, 4: to u8, back, relu, and to u8 again; 5: back only.
 void add_epilogue(std::mt19937_64& rng, int kind, Case* c) {
   Problem& p = c->problem;
   if (kind == 0) return;
@@ -33,16 +33,27 @@ void add_epilogue(std::mt19937_64& rng, int kind, Case* c) {
         e.push(PwOp::kSub, DType::kF32, e.push(PwOp::kCast, DType::kF32, e.input(1, DType::kU8)), constant(121));
     v = e.push(PwOp::kAdd, DType::kF32, v, e.push(PwOp::kMul, DType::kF32, q, constant(0.031)));
   }
+  if (kind >= 4) {
+    v = e.push(PwOp::kQuantize, DType::kU8, v, constant(0.0291), constant(100));
+    v = e.push(PwOp::kSub, DType::kF32, e.push(PwOp::kCast, DType::kF32, v), constant(100));
+    v = e.push(PwOp::kMul, DType::kF32, v, constant(0.0291));
+  }
+  if (kind == 5) {
+    e.outputs = {v};
+    p.epilogue = e;
+    return;
+  }
   if (kind != 3) v = e.push(PwOp::kRelu, DType::kF32, v);
   const DType to = kind == 3 ? DType::kI8 : DType::kU8;
-  const double zero = kind == 1 ? 0 : kind == 2 ? 17 : -9;
+  const double zero = kind == 1 ? 0 : kind == 3 ? -9 : 17;
   e.outputs = {
       e.push(PwOp::kQuantize, to, v, constant(0.0437), e.push(PwOp::kCast, DType::kF32, e.constant(zero, to)))};
   p.epilogue = e;
   p.outputs[0].dtype = to;
 }
 
-Case random_case(std::mt19937_64& rng, bool conv) {
+// conv_kind: 0 to 2 one group, 3 several, 4 depthwise; -1: any.
+Case random_case(std::mt19937_64& rng, bool conv, int64_t conv_kind = -1) {
   const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
   Case c;
   Problem& p = c.problem;
@@ -55,8 +66,9 @@ Case random_case(std::mt19937_64& rng, bool conv) {
   int64_t outs = 0, reduction = 0;
   if (conv) {
     p.family = Family::kConv;
-    const int64_t kind = pick(0, 4), groups = kind < 3 ? 1 : kind == 3 ? 2 : pick(8, 40);
-    const int64_t in_group = kind == 4 ? 1 : pick(1, 40), out_group = kind == 4 ? 1 : pick(1, 40);
+    const int64_t kind = conv_kind >= 0 ? conv_kind : pick(0, 4);
+    const int64_t groups = kind < 3 ? 1 : kind == 3 ? pick(2, 4) : pick(8, 40);
+    const int64_t in_group = kind == 4 ? 1 : pick(1, 40), out_group = kind == 4 ? 1 : pick(1, 70);
     const int64_t k = pick(1, 3), s = pick(1, 2);
     outs = groups * out_group;
     std::vector<int64_t> pads;
@@ -98,25 +110,53 @@ Case random_case(std::mt19937_64& rng, bool conv) {
   }
   p.num_main = static_cast<int>(c.inputs.size());
   p.outputs = {{DType::kF32, Layout::kLinear, y, y, false}};
-  add_epilogue(rng, static_cast<int>(pick(0, 3)), &c);
+  add_epilogue(rng, static_cast<int>(pick(0, 5)), &c);
   return c;
 }
 
-void check_many(bool conv, int count, int at_least) {
+void check_many(bool conv, int count, int at_least, int64_t conv_kind = -1) {
   if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
   const uint64_t seed = test_seed() + conv;
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 rng(seed);
   int offers = 0;
   for (int i = 0; i < count; ++i) {
-    const Case c = random_case(rng, conv);
+    const Case c = random_case(rng, conv, conv_kind);
     offers += check_offers(onednn_provider(), c.problem, c.inputs, "case " + std::to_string(i));
   }
   EXPECT_GE(offers, at_least);
 }
 
 TEST(OnednnInt8, Convolution) { check_many(true, 80, 70); }
+TEST(OnednnInt8, ConvolutionInGroups) { check_many(true, 80, 10, 3); }
 TEST(OnednnInt8, Gemm) { check_many(false, 60, 55); }
+
+// Signed inputs: some implementations want compensation behind weights whose layout is plain otherwise.
+TEST(OnednnInt8, SignedInputsNeedNoHiddenCompensation) {
+  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  std::mt19937_64 rng(1);
+  for (int64_t g : {1, 2})
+    for (int64_t out : {17, 32, 48})
+      for (int64_t h : {1, 7}) {
+        Problem p;
+        p.family = Family::kConv;
+        p.params = {{"strides", std::vector<int64_t>{1, 1}},
+                    {"dilations", std::vector<int64_t>{1, 1}},
+                    {"pads", std::vector<int64_t>{0, 0, 0, 0}},
+                    {"groups", g},
+                    {"has_bias", int64_t{0}},
+                    {"x_scale", std::vector<double>{1}},
+                    {"x_zero", std::vector<double>{0}},
+                    {"w_scale", std::vector<double>{1}}};
+        const std::vector<HostTensor> in{random_tensor(rng, DType::kI8, {1, g * 16, h, 9}, -128, 127),
+                                         random_tensor(rng, DType::kI8, {g * out, 16, 1, 1}, -128, 127)};
+        p.inputs = {desc_of(in[0]), desc_of(in[1], true)};
+        p.num_main = 2;
+        const Dims y{1, g * out, h, 9};
+        p.outputs = {{DType::kF32, Layout::kLinear, y, y, false}};
+        check_offers(onednn_provider(), p, in, "signed");
+      }
+}
 
 // The largest products: sums that a 16-bit step would saturate.
 TEST(OnednnInt8, ExtremesDoNotSaturate) {

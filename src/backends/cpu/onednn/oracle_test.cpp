@@ -123,7 +123,8 @@ double conv_at(const Problem& p, const HostTensor& x, const HostTensor& w, const
   return sum;
 }
 
-double gemm_at(const Problem& p, const HostTensor& a, const HostTensor& b, const Dims& out, double zero) {
+double gemm_at(const Problem& p, const HostTensor& a, const HostTensor& b, const Dims& out, double zero,
+               double b_zero) {
   const bool ta = p.get_int("trans_a") != 0, tb = p.get_int("trans_b") != 0;
   const auto offset = [&](const Dims& dims, int64_t row, int64_t column) {
     Dims index;
@@ -141,7 +142,7 @@ double gemm_at(const Problem& p, const HostTensor& a, const HostTensor& b, const
   double sum = 0;
   for (int64_t k = 0; k < inner; ++k)
     sum += (a.get_f64(ta ? offset(a.dims(), k, m) : offset(a.dims(), m, k)) - zero) *
-           b.get_f64(tb ? offset(b.dims(), n, k) : offset(b.dims(), k, n));
+           (b.get_f64(tb ? offset(b.dims(), n, k) : offset(b.dims(), k, n)) - b_zero);
   return sum;
 }
 
@@ -190,7 +191,8 @@ HostTensor dense_oracle(const Problem& p, const std::vector<HostTensor>& inputs,
   int64_t place = 0;
   do {
     const int64_t channel = conv ? index[1] : index.back();
-    double value = conv ? conv_at(p, inputs[0], inputs[1], index, zero) : gemm_at(p, inputs[0], inputs[1], index, zero);
+    double value = conv ? conv_at(p, inputs[0], inputs[1], index, zero)
+                        : gemm_at(p, inputs[0], inputs[1], index, zero, first("b_zero", "b_zero", 0));
     const double scale = w_scale.empty() ? 1 : w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)];
     value = value * x_scale * scale * (conv ? 1 : p.get_float("alpha", 1));
     if (p.get_int("has_bias") != 0) value += conv ? inputs[2].get_f64(channel) : broadcast_value(inputs[2], index);
@@ -281,19 +283,17 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
   return {Status(), first};
 }
 
-void expect_close(const HostTensor& actual, const HostTensor& expected, int64_t reduction, const std::string& what) {
+void expect_close(const HostTensor& actual, const HostTensor& expected, int64_t reduction, const std::string& what,
+                  double slack) {
   ASSERT_TRUE(actual.valid()) << what;
   const Difference d = compare(actual, expected);
-  if (is_float(expected.dtype())) {
-    EXPECT_TRUE(within(d, tolerance_for(expected.dtype(), reduction))) << what << ": " << to_string(d);
-    return;
-  }
-  // f32 arithmetic before rounding: neighbours where the exact value lies next to a boundary, so rarely.
-  ASSERT_FALSE(d.shape_mismatch) << what;
+  const double tolerance = tolerance_for(expected.dtype(), reduction);
+  EXPECT_TRUE(within(d, tolerance, slack)) << what << ": " << to_string(d) << ", slack " << slack;
+  if (slack == 0 || d.shape_mismatch) return;
   int64_t off = 0;
-  for (int64_t i = 0; i < expected.volume(); ++i) off += actual.get_i64(i) != expected.get_i64(i);
-  EXPECT_LE(d.max_abs, 1) << what << ": " << to_string(d);
-  EXPECT_LE(off, 1 + expected.volume() / 200) << what << ": " << to_string(d);
+  for (int64_t i = 0; i < expected.volume(); ++i)
+    off += std::fabs(actual.get_f64(i) - expected.get_f64(i)) > tolerance * d.scale;
+  EXPECT_LE(off, 2 + expected.volume() / 100) << what << ": " << to_string(d);
 }
 
 int check_offers(const Provider& provider, const Problem& problem, const std::vector<HostTensor>& inputs,
@@ -302,6 +302,7 @@ int check_offers(const Provider& provider, const Problem& problem, const std::ve
   std::vector<Refusal> refusals;
   provider.tactics(problem, {}, &offers, &refusals);
   const HostTensor expected = dense_oracle(problem, inputs, problem.outputs[0].dims);
+  const double slack = problem.epilogue.empty() ? 0 : rounding_slack(problem.epilogue);
   int64_t reduction = inputs[1].volume();
   reduction /=
       std::max<int64_t>(1, problem.family == Family::kConv ? inputs[1].dims()[0] : problem.outputs[0].dims.back());
@@ -311,7 +312,7 @@ int check_offers(const Provider& provider, const Problem& problem, const std::ve
     EXPECT_GT(offer.estimate_us, 0) << name;
     const RunOutcome run = run_candidate(provider, problem, offer, inputs, problem.outputs[0].dims);
     EXPECT_TRUE(run.status.ok()) << name << ": " << run.status.message();
-    if (run.status.ok()) expect_close(run.output, expected, reduction, name);
+    if (run.status.ok()) expect_close(run.output, expected, reduction, name, slack);
   }
   for (const Refusal& r : refusals) EXPECT_FALSE(r.reason.empty()) << r.kernel;
   return static_cast<int>(offers.size());

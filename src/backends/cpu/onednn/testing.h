@@ -57,8 +57,9 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
 int check_offers(const Provider& provider, const Problem& problem, const std::vector<HostTensor>& inputs,
                  const std::string& what);
 
-// Within tolerance for floats; for 8-bit results one step where the exact value lies next to a rounding boundary.
-void expect_close(const HostTensor& actual, const HostTensor& expected, int64_t reduction, const std::string& what);
+// Within tolerance; up to `slack` apart (rounding_slack) at the few elements that lie next to a rounding boundary.
+void expect_close(const HostTensor& actual, const HostTensor& expected, int64_t reduction, const std::string& what,
+                  double slack = 0);
 
 Problem with_layouts(const Problem& problem, const Candidate& candidate);
 
