@@ -160,7 +160,9 @@ void BuilderConfigImpl::note_ignored_flags() const {
   static constexpr Note kNotes[] = {
       {BuilderFlag::kFP16, "BuilderFlag::kFP16 allows half precision; this build computes in the network's own types"},
       {BuilderFlag::kBF16, "BuilderFlag::kBF16 allows bfloat16; this build computes in the network's own types"},
-      {BuilderFlag::kINT8, "BuilderFlag::kINT8: only explicit quantization (Q/DQ layers) is computed in 8 bits"},
+      {BuilderFlag::kINT8,
+       "BuilderFlag::kINT8: what stands between Q/DQ layers is computed in 8 bits with or without this flag; nothing "
+       "is quantized implicitly"},
       {BuilderFlag::kFP8, "BuilderFlag::kFP8 allows 8-bit floats; this build computes in the network's own types"},
       {BuilderFlag::kREFIT, "BuilderFlag::kREFIT: engines of this build cannot be refitted"},
       {BuilderFlag::kREFIT_IDENTICAL, "BuilderFlag::kREFIT_IDENTICAL: engines of this build cannot be refitted"},

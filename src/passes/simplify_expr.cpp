@@ -199,8 +199,7 @@ ExprBuilder::Found ExprBuilder::on_grid(Id v, const PwInstr& quantize) const {
   }
   if (!is(v, PwOp::kCast)) return std::nullopt;
   const PwInstr& q = at(at(v).a);
-  const bool same =
-      q.op == PwOp::kQuantize && q.type == quantize.type && known(q.b) == scale && known(q.c) == zero;
+  const bool same = q.op == PwOp::kQuantize && q.type == quantize.type && known(q.b) == scale && known(q.c) == zero;
   return same ? Found(at(v).a) : std::nullopt;
 }
 
