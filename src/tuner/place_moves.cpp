@@ -8,6 +8,7 @@
 namespace wootz {
 namespace {
 
+constexpr double kStepUs = 1.5, kBytesPerUs = 8e3;  // what a step costs at least, and what memory gives: rough
 constexpr int kMaxNesting = 64;  // of concatenations in concatenations, well below plan_limits::kMaxViewDepth
 
 class Placer {
@@ -110,7 +111,6 @@ class Placer {
     const TensorKind kind = tensor(out).kind;
     if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) return false;
     std::vector<int32_t> parts;
-    size_t moved = 0;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const int32_t in = step.inputs[i];
       if (in < 0 || tensor(in).dims.size() != tensor(out).dims.size() || is_late(tensor(in))) return false;
@@ -119,10 +119,9 @@ class Placer {
       if (part >= 0 && std::find(parts.begin(), parts.end(), part) != parts.end()) part = -1;
       if (!fills_blocks(tensor(in), axis, last)) return false;
       if (part < 0 && (tensor(in).layout != tensor(out).layout || !offers_.copy(step.problem.inputs[i]))) return false;
-      moved += part >= 0;
       parts.push_back(part);
     }
-    if (2 * moved < parts.size()) return false;
+    if (!pays(step, parts)) return false;
     int nesting = 0;
     int last_writer = -1;
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -142,6 +141,18 @@ class Placer {
     tensor(out).parts = parts;
     if (copies->empty() && last_writer >= 0) inherit(step, last_writer);
     return true;
+  }
+
+  // One concatenation against the copies of the operands that must be elsewhere too.
+  static bool pays(const Step& concat, const std::vector<int32_t>& parts) {
+    double copies = 0, all = kStepUs;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const TensorDesc& desc = concat.problem.inputs[i];
+      const double us = 2.0 * static_cast<double>(layout_bytes(desc.layout, desc.dtype, desc.dims)) / kBytesPerUs;
+      all += us;
+      if (parts[i] < 0) copies += kStepUs + us;
+    }
+    return copies < all;
   }
 
   // Somebody still answers for the model's node.

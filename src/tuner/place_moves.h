@@ -16,7 +16,8 @@ struct PlacedMoves {
 };
 
 // Decides by layouts, so it comes after choose_tactics(). The axis must be the outermost in memory but for extents of
-// 1, and the places must be known before the run. A concatenation goes when at least half of its operands need no copy.
+// 1, and the places must be known before the run. A concatenation goes when what must
+// be copied all the same costs less.
 Result<PlacedMoves> place_moves(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);
 
 }  // namespace wootz

@@ -150,7 +150,7 @@ std::shared_ptr<Graph> outputs(int nodes) {
   Value* x = m.graph->add_input("x", DType::kF32, {1, 8, 8, 8});
   while (m.below(nodes)) {
     x = m.add("Relu", {m.conv(x, 8, 8, 1)});
-    m.graph->mark_output(x);
+    if (m.graph->num_nodes() % 4 == 2) m.graph->mark_output(x);
     x = m.add("Tanh", {m.add("Add", {x, m.weight({8, 1, 1})})});
   }
   return m.finish(x);

@@ -16,7 +16,7 @@ struct NetworkKind {
 
 // "chain": one after another. "wide": many short branches of one input, summed by a tree. "residual": bottlenecks with
 // batch normalization. "transformer": attention and GELU spelled out, as exporters write them. "concat": every layer
-// reads all of the last few (DenseNet). "tower": one value that every node reads. "outputs": every fourth value is an
+// reads all of the last few (DenseNet). "tower": one value that every node reads. "outputs": one value in eight is an
 // output of the network.
 const std::vector<NetworkKind>& network_kinds();
 

@@ -1,0 +1,166 @@
+#include "random_graphs/check.h"
+
+#include <random>
+
+#include "base/tolerance.h"
+#include "conformance/run_graph_on.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "ops/infer.h"
+#include "ops/interpreter.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+
+namespace wootz::random_graphs {
+namespace {
+
+constexpr double kTolerance = 2e-5;  // of an output's scale, beside what the network makes of rounding
+constexpr double kNudge = 1e-6;      // how far inputs are moved to see that
+constexpr double kAmplified = 100;   // how much of it is granted: every operation rounds, not only the inputs
+
+std::shared_ptr<Graph> clone(const Graph& graph) {
+  Result<std::unique_ptr<Graph>> copy = parse_graph(print_graph(graph), find_op);
+  if (!copy.ok() || !infer_graph(**copy).ok()) return nullptr;
+  return std::shared_ptr<Graph>(std::move(copy).value());
+}
+
+// How much the outputs move when float inputs move a little: what rounding may do to them.
+std::vector<double> sensitivity(const Graph& graph, const std::vector<HostTensor>& inputs,
+                                const std::vector<HostTensor>& expected) {
+  std::vector<double> moved(expected.size(), 0);
+  std::mt19937 rng(1);
+  std::vector<HostTensor> nudged;
+  for (const HostTensor& t : inputs) {
+    HostTensor copy = std::move(HostTensor::allocate(t.dtype(), t.dims())).value();
+    for (int64_t i = 0; i < t.volume(); ++i) {
+      if (is_float(t.dtype()))
+        copy.set_f64(i, t.get_f64(i) * (1 + (rng() % 2 ? kNudge : -kNudge)));
+      else
+        copy.set_i64(i, t.get_i64(i));
+    }
+    nudged.push_back(std::move(copy));
+  }
+  const auto other = run_graph(graph, nudged);
+  for (size_t o = 0; other.ok() && o < expected.size(); ++o) {
+    const Difference d = compare((*other)[o], expected[o]);
+    moved[o] = d.non_finite_mismatch || d.shape_mismatch ? 1 : d.relative;
+  }
+  return moved;
+}
+
+std::string compare_all(const char* kind, const std::vector<HostTensor>& actual,
+                        const std::vector<HostTensor>& expected, const std::vector<double>& moved) {
+  if (actual.size() != expected.size())
+    return fmt::format("{}: {} outputs instead of {}", kind, actual.size(), expected.size());
+  for (size_t o = 0; o < expected.size(); ++o) {
+    const Difference d = compare(actual[o], expected[o]);
+    const bool exact = !is_float(expected[o].dtype());
+    const double tolerance = exact ? 0 : kTolerance + tolerance_for(expected[o].dtype(), 64) + kAmplified * moved[o];
+    if (within(d, tolerance)) continue;
+    return fmt::format("{}: output {} {}: {} (allowed {:.1e})", kind, o, expected[o].dims().to_string(), to_string(d),
+                       tolerance);
+  }
+  return "";
+}
+
+std::string kind_of(const std::string& trouble) { return trouble.substr(0, trouble.find(':')); }
+
+void drop_unread(Graph& graph, std::vector<HostTensor>* inputs) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Node* node : graph.nodes()) {
+      bool read = false;
+      for (const Value* v : node->outputs()) read = read || !v->uses().empty() || graph.is_output(v);
+      if (read) continue;
+      graph.erase(node);
+      changed = true;
+    }
+  }
+  for (Value* c : graph.constants())
+    if (c->uses().empty() && !graph.is_output(c)) graph.erase_value(c);
+  for (size_t i = graph.inputs().size(); i-- > 0;) {
+    Value* v = graph.inputs()[i];
+    bool owns = false;
+    for (const Symbol& s : graph.symbols()) owns = owns || s.value_id == v->id();
+    if (owns || !v->uses().empty() || graph.is_output(v)) continue;
+    graph.erase_value(v);
+    inputs->erase(inputs->begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+}  // namespace
+
+std::string check(const Sample& sample, const CheckOptions& options) {
+  const auto expected = run_graph(*sample.graph, sample.inputs);
+  if (!expected.ok()) return "error: before any pass: " + expected.status().to_string();
+  const std::vector<double> moved = sensitivity(*sample.graph, sample.inputs, *expected);
+  const std::shared_ptr<Graph> graph = clone(*sample.graph);
+  if (graph == nullptr) return "error: the text form does not give the graph back";
+  PipelineOptions pipeline;
+  pipeline.verify = true;
+  if (const auto run = run_pipeline(*graph, pipeline); !run.ok()) return "verifier: " + run.status().to_string();
+  const auto actual = run_graph(*graph, sample.inputs);
+  if (!actual.ok()) return "results: after the passes: " + actual.status().to_string();
+  if (std::string trouble = compare_all("results", *actual, *expected, moved); !trouble.empty()) return trouble;
+  for (size_t o = 0; o < graph->outputs().size(); ++o)
+    if (graph->outputs()[o]->name() != sample.graph->outputs()[o]->name())
+      return fmt::format("results: output {} is called '{}' after the passes, '{}' before", o,
+                         graph->outputs()[o]->name(), sample.graph->outputs()[o]->name());
+  const std::string once = print_graph(*graph);
+  if (const auto again = run_pipeline(*graph, pipeline); !again.ok())
+    return "verifier: second time: " + again.status().to_string();
+  if (print_graph(*graph) != once)
+    return "idempotence: the passes change their own result:\n" + once + "becomes\n" + print_graph(*graph);
+  if (!options.kernels) return "";
+  const std::shared_ptr<Graph> other = clone(*sample.graph);
+  const auto result = conformance::run_graph_on(*other, sample.inputs, {});
+  if (!result.ok()) return "kernels: " + result.status().to_string();
+  return compare_all("kernels", result->outputs, *expected, moved);
+}
+
+Sample reduce(Sample sample, const CheckOptions& options, const std::string& trouble) {
+  const auto still = [&](const Sample& s) { return kind_of(check(s, options)) == kind_of(trouble); };
+  const auto attempt = [&](const std::function<bool(Sample*)>& change) {
+    Sample smaller = sample;
+    smaller.graph = clone(*sample.graph);
+    if (smaller.graph == nullptr || !change(&smaller)) return false;
+    drop_unread(*smaller.graph, &smaller.inputs);
+    if (smaller.graph->outputs().empty() || !infer_graph(*smaller.graph).ok() || !verify_graph(*smaller.graph).ok())
+      return false;
+    if (!still(smaller)) return false;
+    sample = std::move(smaller);
+    return true;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t o = sample.graph->outputs().size(); o-- > 0 && sample.graph->outputs().size() > 1;)
+      changed |= attempt([&](Sample* s) {
+        s->graph->unmark_output(s->graph->outputs()[o]);
+        return !s->graph->outputs().empty();
+      });
+    // From the front, where a cut drops most.
+    for (int at = sample.graph->num_nodes() - 1; at >= 0; --at) {
+      if (at >= sample.graph->num_nodes()) continue;
+      changed |= attempt([&](Sample* s) {
+        Node* node = s->graph->nodes()[static_cast<size_t>(at)];
+        std::vector<int> ids;
+        for (const Value* v : node->outputs()) ids.push_back(v->id());
+        std::vector<HostTensor> data;
+        if (!run_graph_taps(*s->graph, s->inputs, ids, &data).ok()) return false;
+        for (size_t o = 0; o < ids.size(); ++o) {
+          Value* v = node->output(static_cast<int>(o));
+          if (s->graph->is_output(v)) return false;
+          if (v->uses().empty()) continue;
+          Value* input = s->graph->add_input("", v->dtype(), v->shape());
+          input->set_shape_values(v->shape_values());
+          s->graph->replace_all_uses(v, input);
+          s->inputs.push_back(data[o]);
+        }
+        return true;
+      });
+    }
+  }
+  return sample;
+}
+
+}  // namespace wootz::random_graphs

@@ -1,0 +1,57 @@
+// Passes change how, never what; they leave graphs that verify, and have nothing left to do with their own result.
+//
+// A failure prints the seed and a reduced graph. WOOTZ_SEED=<seed> WOOTZ_RANDOM_GRAPHS=1 makes it again;
+// WOOTZ_RANDOM_GRAPHS=<count> runs more.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "ir/op_def.h"
+#include "ir/text.h"
+#include "random_graphs/check.h"
+
+namespace wootz::random_graphs {
+namespace {
+
+uint64_t number(const char* variable, uint64_t fallback) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
+}
+
+TEST(RandomGraphs, SameSeedSameGraph) {
+  const uint64_t seed = std::random_device{}();
+  EXPECT_EQ(print_graph(*generate(seed, 20).graph), print_graph(*generate(seed, 20).graph)) << "seed " << seed;
+}
+
+TEST(RandomGraphs, PassesChangeHowNeverWhat) {
+  const uint64_t first = number("WOOTZ_SEED", std::random_device{}());
+  const uint64_t count = number("WOOTZ_RANDOM_GRAPHS", std::getenv("WOOTZ_TEST_FAST") != nullptr ? 300 : 2000);
+  std::printf("seeds %llu and following, %llu graphs\n", static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(count));
+  std::map<std::string, int> ops;
+  int nodes = 0, failures = 0;
+  for (uint64_t i = 0; i < count && failures < 3; ++i) {
+    const uint64_t seed = first + i;
+    const Sample sample = generate(seed, 4 + static_cast<int>(seed % 32));
+    nodes += sample.graph->num_nodes();
+    for (const Node* node : sample.graph->nodes()) ++ops[node->op().name];
+    // A share also runs on the kernels; and whatever is asked for by its seed.
+    CheckOptions options;
+    options.kernels = seed % 4 == 0 || count <= 4;
+    const std::string trouble = check(sample, options);
+    if (trouble.empty()) continue;
+    ++failures;
+    const Sample small = reduce(sample, options, trouble);
+    ADD_FAILURE() << "seed " << seed << ": " << trouble << "\nreduced (" << check(small, options).substr(0, 300)
+                  << "):\n"
+                  << print_graph(*small.graph);
+  }
+  std::printf("%d nodes of %zu ops\n", nodes, ops.size());
+  if (count >= 2000 && failures == 0) EXPECT_GT(ops.size(), 60u) << "the generator has lost ops";
+}
+
+}  // namespace
+}  // namespace wootz::random_graphs
