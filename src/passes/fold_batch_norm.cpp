@@ -9,9 +9,8 @@
 namespace wootz {
 namespace {
 
-Result<Value*> emit(Graph& graph, Node* before, std::string_view op_name, Value* x, const std::vector<double>& values) {
-  Dims dims{static_cast<int64_t>(values.size())};
-  for (int i = 2; i < x->rank(); ++i) dims.push_back(1);
+Result<Value*> emit(Graph& graph, Node* before, std::string_view op_name, Value* x, const std::vector<double>& values,
+                    const Dims& dims) {
   WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::allocate(x->dtype(), dims));
   for (size_t i = 0; i < values.size(); ++i) tensor.set_f64(static_cast<int64_t>(i), values[i]);
   Value* constant =
@@ -22,6 +21,16 @@ Result<Value*> emit(Graph& graph, Node* before, std::string_view op_name, Value*
   return node->output();
 }
 
+// The parameters vary along the axis of the convolution's channels, and along no other.
+bool along_channels(const Node& node, const Node& producer) {
+  const int rank = producer.output()->rank();
+  for (int i = 1; i < 5; ++i)
+    if (const auto values = per_channel(node.input(i), rank, channel_axis(producer), weight_channels(producer));
+        !values || static_cast<int64_t>(values->size()) != weight_channels(producer))
+      return false;
+  return true;
+}
+
 }  // namespace
 
 Result<bool> fold_batch_norm(Graph& graph) {
@@ -30,7 +39,12 @@ Result<bool> fold_batch_norm(Graph& graph) {
     if (!node->is("BatchNorm") || node->num_outputs() != 1) continue;
     bool constant = true;
     for (int i = 1; i < 5; ++i) constant = constant && node->input(i) != nullptr && node->input(i)->is_constant();
-    if (!constant) continue;
+    // Usually one number a channel; a transpose that moved past may have turned them.
+    const auto same_dims = [&](int i) {
+      return node->input(i)->constant().dims() == node->input(1)->constant().dims();
+    };
+    if (!constant || !same_dims(2) || !same_dims(3) || !same_dims(4)) continue;
+    const Dims dims = node->input(1)->constant().dims();
     const auto value = [&](int i, int64_t c) { return node->input(i)->constant().get_f64(c); };
     std::vector<double> factor, offset;
     const double epsilon = node->attr_float("epsilon", 1e-5);
@@ -40,13 +54,13 @@ Result<bool> fold_batch_norm(Graph& graph) {
     }
     Node* producer = node->input(0)->producer();
     if (producer != nullptr && only_user(node->input(0)) == node && !producer->is("MatMul") &&
-        has_foldable_weights(*producer) && weight_channels(*producer) == static_cast<int64_t>(factor.size())) {
+        has_foldable_weights(*producer) && along_channels(*node, *producer)) {
       WOOTZ_RETURN_IF_ERROR(scale_weights(graph, producer, factor, offset));
       producer->add_provenance(*node);
       become_and_erase(graph, node->output(), producer->output());
     } else {
-      WOOTZ_ASSIGN_OR_RETURN(Value * scaled, emit(graph, node, "Mul", node->input(0), factor));
-      WOOTZ_ASSIGN_OR_RETURN(Value * shifted, emit(graph, node, "Add", scaled, offset));
+      WOOTZ_ASSIGN_OR_RETURN(Value * scaled, emit(graph, node, "Mul", node->input(0), factor, dims));
+      WOOTZ_ASSIGN_OR_RETURN(Value * shifted, emit(graph, node, "Add", scaled, offset, dims));
       replace_and_erase(graph, node->output(), shifted);
     }
     changed = true;

@@ -43,6 +43,8 @@ constexpr const char* kPipeline[] = {
     "eliminate_dead",
 };
 
+constexpr int kMostRounds = 4;
+
 // What the rest of the system relies on, whatever is disabled.
 bool required(std::string_view name) { return name == "expand_compositions"; }
 
@@ -81,25 +83,32 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
     return invalid_argument("there is no pass '{}' to disable; the passes are: {}", name, known);
   }
   std::vector<PassReport> reports;
-  for (const char* name : kPipeline) {
-    const PassInfo* pass = find_pass(name);
-    if (pass == nullptr) return internal_error("pipeline names an unknown pass '{}'", name);
-    if (!required(name) && (disabled.count("all") || disabled.count(name))) continue;
-    PassReport report;
-    report.name = name;
-    report.nodes_before = graph.num_nodes();
-    const auto start = std::chrono::steady_clock::now();
-    Result<bool> changed = pass->run(graph);
-    if (!changed.ok()) return changed.status().with_prefix(fmt::format("pass {}", name));
-    report.changed = *changed;
-    report.nodes_after = graph.num_nodes();
-    report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    if (options.verify) {
-      if (Status status = verify_graph(graph); !status.ok())
-        return status.with_prefix(fmt::format("after pass {}", name));
+  // A late pass may leave something for an early one: again, until a round changes nothing.
+  for (int round = 0; round < kMostRounds; ++round) {
+    bool any = false;
+    for (const char* name : kPipeline) {
+      const PassInfo* pass = find_pass(name);
+      if (pass == nullptr) return internal_error("pipeline names an unknown pass '{}'", name);
+      if (!required(name) && (disabled.count("all") || disabled.count(name))) continue;
+      PassReport report;
+      report.name = name;
+      report.nodes_before = graph.num_nodes();
+      const auto start = std::chrono::steady_clock::now();
+      Result<bool> changed = pass->run(graph);
+      if (!changed.ok()) return changed.status().with_prefix(fmt::format("pass {}", name));
+      report.changed = *changed;
+      any = any || *changed;
+      report.nodes_after = graph.num_nodes();
+      report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      if (round > 0 && !report.changed) continue;
+      if (options.verify) {
+        if (Status status = verify_graph(graph); !status.ok())
+          return status.with_prefix(fmt::format("after pass {}", name));
+      }
+      if (options.observer) options.observer(report, graph);
+      reports.push_back(std::move(report));
     }
-    if (options.observer) options.observer(report, graph);
-    reports.push_back(std::move(report));
+    if (!any) break;
   }
   return reports;
 }

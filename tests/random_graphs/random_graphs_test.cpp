@@ -45,8 +45,8 @@ TEST(RandomGraphs, PassesChangeHowNeverWhat) {
     if (trouble.empty()) continue;
     ++failures;
     const Sample small = reduce(sample, options, trouble);
-    ADD_FAILURE() << "seed " << seed << ": " << trouble << "\nreduced (" << check(small, options).substr(0, 300)
-                  << "):\n"
+    ADD_FAILURE() << "seed " << seed << ": " << trouble.substr(0, trouble.find('\n')) << "\nreduced ("
+                  << check(small, options).substr(0, 300) << "):\n"
                   << print_graph(*small.graph);
   }
   std::printf("%d nodes of %zu ops\n", nodes, ops.size());
