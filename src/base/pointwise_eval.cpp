@@ -276,7 +276,10 @@ PwScalar quantize(const PwInstr& in, DType from, const PwScalar& x, const PwScal
 }  // namespace
 
 void evaluate(const PointwiseExpr& expr, std::span<const PwScalar> inputs, std::span<PwScalar> outputs) {
-  std::vector<PwScalar> values(expr.code.size());
+  constexpr size_t kUsual = 32;  // instructions for which nothing is allocated: this runs once an element
+  PwScalar usual[kUsual];
+  std::vector<PwScalar> many(expr.code.size() > kUsual ? expr.code.size() : 0);
+  const std::span<PwScalar> values = many.empty() ? std::span<PwScalar>(usual) : std::span<PwScalar>(many);
   for (size_t n = 0; n < expr.code.size(); ++n) {
     const PwInstr& in = expr.code[n];
     PwScalar& r = values[n];
