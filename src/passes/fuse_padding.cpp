@@ -99,13 +99,14 @@ Result<bool> take_padding(Graph& graph, Node* node) {
   if (!pads) return false;
   std::vector<Value*> inputs = node->inputs();
   inputs[0] = pad->input(0);
+  const std::vector<std::string> origin = pad->provenance();  // the Pad may go with its last reader
   AttrMap attrs = node->attrs();
   attrs["pads"] = std::move(*pads);
   if (node->is("Pool") && node->attr_string("kind") == "avg") attrs["count_include_pad"] = int64_t{1};
   WOOTZ_ASSIGN_OR_RETURN(Node* const made,
                          replace_node(graph, node, node->op().name, std::move(inputs), std::move(attrs)));
   if (made == nullptr) return false;
-  made->add_provenance(*pad);
+  for (const std::string& name : origin) made->add_provenance(name);
   return true;
 }
 

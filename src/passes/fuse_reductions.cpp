@@ -9,6 +9,8 @@
 namespace wootz {
 namespace {
 
+constexpr int kMaxWalks = 8;
+
 Pattern sum(const char* kind, Pattern inner, const char* name) {
   return pat::op("Reduce", {std::move(inner)})
       .where([kind](const Node& n) {
@@ -29,15 +31,15 @@ const std::vector<Rule>& rules() {
     const Pattern x = pat::any("x");
     const Pattern square = pat::either({pat::op("Mul", {x, pat::same("x")}), pat::op("Pow", {x, pat::scalar(2)})});
     const Pattern squares = pat::either({sum("sumsq", x, "r"), sum("sum", square, "r")});
-    // exp(x - max) sums without overflow; adding the largest back gives the same logarithm.
-    const Pattern top = sum("max", pat::same("x"), "m");
-    const Pattern shifted = sum("sum", pat::op("Exp", {pat::op("Sub", {x, top})}), "r");
+    // Spelled with the largest element taken away, which keeps exponentials finite, and added back. The logarithm comes
+    // first and has been recognized by then.
+    const Pattern shifted = sum("logsumexp", pat::op("Sub", {x, sum("max", pat::same("x"), "m")}), "r");
     return std::vector<Rule>{
         {"Reduce", "l1", sum("sum", pat::op("Abs", {x}), "r")},
         {"Sqrt", "l2", pat::op("Sqrt", {squares})},
         {"Pow", "l2", pat::op("Pow", {squares, pat::scalar(0.5)})},
         {"Reduce", "sumsq", sum("sum", square, "r")},
-        {"Add", "logsumexp", pat::op("Add", {pat::op("Log", {shifted}), pat::same("m")})},
+        {"Add", "logsumexp", pat::op("Add", {shifted, pat::same("m")})},
         {"Log", "logsumexp", pat::op("Log", {sum("sum", pat::op("Exp", {x}), "r")})},
         {"Log", "logsum", pat::op("Log", {sum("sum", x, "r")})},
     };
@@ -130,17 +132,67 @@ Result<bool> spelled_softmax(Graph& graph, Node* node) {
   return false;
 }
 
-}  // namespace
+// x - logsumexp(x) along one axis.
+Result<bool> spelled_log_softmax(Graph& graph, Node* node) {
+  static const Pattern kForm = pat::op("Sub", {pat::any("x"), sum("logsumexp", pat::same("x"), "r")});
+  if (!node->is("Sub")) return false;
+  const std::optional<Match> m = match(kForm, node);
+  if (!m || !is_float(m->value("x")->dtype())) return false;
+  const Node& r = *m->node("r");
+  const std::vector<int64_t> axes = r.attr_ints("axes");
+  if (axes.size() != 1 || r.attr_int("keepdims", 1) == 0) return false;
+  const std::vector<std::string> origin = r.provenance();
+  WOOTZ_ASSIGN_OR_RETURN(Node* const made,
+                         replace_node(graph, node, "LogSoftmax", {m->value("x")}, {{"axis", axes[0]}}));
+  if (made == nullptr) return false;
+  for (const std::string& name : origin) made->add_provenance(name);
+  return true;
+}
 
-Result<bool> fuse_reductions(Graph& graph) {
+// A softmax takes the largest element away by itself.
+Result<bool> shifted_softmax(Graph& graph, Node* node) {
+  if ((!node->is("Softmax") && !node->is("LogSoftmax")) || node->has_attr("epilogue")) return false;
+  static const Pattern kShifted = pat::op("Sub", {pat::any("x"), sum("max", pat::same("x"), "m")});
+  static const Pattern kForms[] = {pat::op("Softmax", {kShifted}), pat::op("LogSoftmax", {kShifted})};
+  const std::optional<Match> m = match(kForms[node->is("Softmax") ? 0 : 1], node);
+  if (!m) return false;
+  const Node& top = *m->node("m");
+  const int rank = m->value("x")->rank();
+  const auto positive = [&](int64_t axis) { return axis < 0 ? axis + rank : axis; };
+  const std::vector<int64_t> axes = top.attr_ints("axes");
+  if (axes.size() != 1 || top.attr_int("keepdims", 1) == 0 || positive(axes[0]) != positive(node->attr_int("axis", -1)))
+    return false;
+  std::vector<std::string> origin;
+  for (const Node* n : m->nodes) origin.insert(origin.end(), n->provenance().begin(), n->provenance().end());
+  WOOTZ_ASSIGN_OR_RETURN(Node* const made,
+                         replace_node(graph, node, node->op().name, {m->value("x")}, AttrMap(node->attrs())));
+  if (made == nullptr) return false;
+  for (std::string& name : origin) made->add_provenance(std::move(name));
+  return true;
+}
+
+Result<bool> walk(Graph& graph) {
   bool changed = false;
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
-    for (const auto rewrite : {apply_rules, spelled_mean, spelled_softmax}) {
+    for (const auto rewrite : {apply_rules, spelled_mean, spelled_softmax, spelled_log_softmax, shifted_softmax}) {
       WOOTZ_ASSIGN_OR_RETURN(const bool fused, rewrite(graph, node));
       changed = changed || fused;
       if (fused) break;
     }
+  }
+  return changed;
+}
+
+}  // namespace
+
+// What a fusion makes may be part of another one.
+Result<bool> fuse_reductions(Graph& graph) {
+  bool changed = false;
+  for (int i = 0; i < kMaxWalks; ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, walk(graph));
+    if (!fused) break;
+    changed = true;
   }
   return changed;
 }

@@ -41,6 +41,7 @@ constexpr const char* kPipeline[] = {
     "fuse_epilogue",
     "fuse_siblings",
     "eliminate_dead",
+    "name_fusions",
 };
 
 constexpr int kMostRounds = 4;
