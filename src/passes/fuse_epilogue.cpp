@@ -100,7 +100,7 @@ Result<bool> fuse(Graph& graph, Node* pointwise, Places* places) {
     return false;
   }
   (*places)[made] = places->at(pointwise);
-  take_place(graph, pointwise->output(), made->output());
+  become_and_erase(graph, pointwise->output(), made->output());
   return true;
 }
 

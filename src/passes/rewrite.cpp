@@ -72,16 +72,8 @@ Result<Node*> replace_node(Graph& graph, Node* old, std::string_view op_name, st
     return static_cast<Node*>(nullptr);
   }
   made->add_provenance(*old);
-  take_place(graph, old->output(), made->output());
+  become_and_erase(graph, old->output(), made->output());
   return made;
-}
-
-void take_place(Graph& graph, Value* from, Value* to) {
-  std::string name = from->name();
-  from->set_name(graph.unique_name(name));
-  to->set_name(std::move(name));
-  graph.replace_all_uses(from, to);
-  if (Node* producer = from->producer()) erase_if_dead(graph, producer);
 }
 
 std::vector<int64_t> permutation(const Node& transpose) {

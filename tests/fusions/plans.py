@@ -38,13 +38,14 @@ class Plan:
 
     @property
     def kernels(self):
-        """`library:family` of every step, in order."""
-        return [layer["TacticName"].split("_")[0] for layer in self.layers]
+        """Full names, in order, without changes of layout, which are the tuner's."""
+        names = [layer["TacticName"].split("?")[0] for layer in self.layers]
+        return [name for name in names if name.split(":")[1].split("_")[0] != "reformat"]
 
     @property
     def steps(self):
-        """The same without changes of layout, which are the tuner's."""
-        return [kernel for kernel in self.kernels if not kernel.endswith(":reformat")]
+        """Their families. What only the reference runs keeps that name."""
+        return [name if name.startswith("reference:") else name.split(":")[1].split("_")[0] for name in self.kernels]
 
     def infer(self, feeds):
         return wootz.infer(self.context, feeds)
