@@ -242,6 +242,7 @@ std::string BuildReport::to_json(const Program& program) const {
                      {"Unchecked", measured.unchecked},
                      {"TimedMicroseconds", measured.timed_us}};
   json["Reformats"] = choice.reformats;
+  json["ReformatsBeforeSearch"] = choice.reformats_before;
   json["ReformatsAvoided"] =
       choice.reformats_before > choice.reformats ? choice.reformats_before - choice.reformats : size_t{0};
   json["TotalUs"] = choice.total_us;

@@ -100,7 +100,7 @@ Result<bool> fuse(Graph& graph, Node* pointwise, Places* places) {
     return false;
   }
   (*places)[made] = places->at(pointwise);
-  become_and_erase(graph, pointwise->output(), made->output());
+  take_place(graph, pointwise->output(), made->output());
   return true;
 }
 

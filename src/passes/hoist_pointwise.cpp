@@ -82,7 +82,7 @@ Result<bool> hoist(Graph& graph, Node* pointwise) {
   if (!(made->output()->shape() == pointwise->output()->shape()))
     return internal_error("node '{}': {} became {}", pointwise->name(), shape_to_string(pointwise->output()->shape()),
                           shape_to_string(made->output()->shape()));
-  become_and_erase(graph, pointwise->output(), made->output());
+  take_place(graph, pointwise->output(), made->output());
   return true;
 }
 

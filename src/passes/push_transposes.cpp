@@ -106,7 +106,7 @@ Result<bool> rebuild(Graph& graph, Node* node, const Node& transpose, std::vecto
     graph.erase(made);
     return false;
   }
-  become_and_erase(graph, node->output(), result);
+  take_place(graph, node->output(), result);
   return true;
 }
 
@@ -209,7 +209,7 @@ Result<bool> lift_over_pad(Graph& graph, Node* node) {
   Node* made = graph.add_node(pad->op(), graph.unique_name(pad->name()), std::move(inputs), std::move(attrs), 1, node);
   made->add_provenance(*pad);
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-  become_and_erase(graph, node->output(), made->output());
+  take_place(graph, node->output(), made->output());
   return true;
 }
 

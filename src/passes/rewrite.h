@@ -24,9 +24,11 @@ void erase_if_dead(Graph& graph, Node* node);
 // Gives `to` the name of `from` in front of every reader, and drops the producer of `from` if it is dead then.
 void replace_and_erase(Graph& graph, Value* from, Value* to);
 
-// The same where the producer of `to` was changed or made so that it computes what `from` held: `to` takes over the name,
-// and its own name and elements are gone.
+// The same where the producer of `to` was changed so that it computes what `from` held: `to` takes over the name, and
+// its own name and elements are gone.
 void become_and_erase(Graph& graph, Value* from, Value* to);
+// And where it was made for that.
+inline void take_place(Graph& graph, Value* from, Value* to) { become_and_erase(graph, from, to); }
 
 // Puts a node of `op_name` in the place of `old`, which has one output: same type and name, or null and an untouched
 // graph when the new one would be of another type.

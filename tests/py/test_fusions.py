@@ -27,7 +27,9 @@ def check_outputs(model, plan, tolerance=1e-4):
 def test_fusion(row):
     model = row.build()
     plan = plans.Plan(model)
-    assert sorted(plan.steps) == row.steps, [layer["Name"] for layer in plan.layers]
+    # What only moves elements may find them in place.
+    moved = Counter(row.steps) - Counter(plan.steps)
+    assert not Counter(plan.steps) - Counter(row.steps) and set(moved) <= {"move"}, [layer["Name"] for layer in plan.layers]
     if row.passes:
         assert len(plans.Plan(model, row.passes).steps) > len(plan.steps), "it is no different without its passes"
     check_outputs(model, plan, row.tolerance)
