@@ -8,7 +8,7 @@ import wootz
 
 
 class Plan:
-    def __init__(self, model, disabled=(), timing=False):
+    def __init__(self, model, disabled=(), timing=False, threads=0):
         """Shapes that the model leaves open are 2."""
         logger = wootz.Logger(wootz.Logger.ERROR)
         builder = wootz.Builder(logger)
@@ -19,6 +19,7 @@ class Plan:
         config = builder.create_builder_config()
         config.profiling_verbosity = wootz.ProfilingVerbosity.DETAILED
         config.set_option("disable_passes", ",".join(disabled))
+        config.set_option("threads", str(threads))
         if not timing:
             config.set_option("timing", "0")
         profile = builder.create_optimization_profile()

@@ -1,6 +1,6 @@
 """Every fusion of the optimizer: what it is called where TensorRT's users look for it, a graph that has it, the steps it leaves.
 
-`tests/py/test_fusions.py` checks each row; `tools/docs/optimizations.py` measures them and writes docs/optimizations.md.
+Why so long: it is a list. `tests/py/test_fusions.py` checks each row; `tools/docs/optimizations.py` measures them and writes docs/optimizations.md.
 """
 from dataclasses import dataclass
 from typing import Callable

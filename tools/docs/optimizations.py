@@ -1,0 +1,72 @@
+"""Writes docs/optimizations.md from tests/fusions/rows.py: each fusion, the kernel it becomes, and what it gains here and now.
+
+    PYTHONPATH=build/release/python .venv/bin/python tools/docs/optimizations.py [--only NAME,...] [--threads N]
+
+Each graph is built twice with measured tactics, once without the passes of its row, and both plans run in turn. Needs a
+quiet machine. --only prints the rows and writes nothing.
+"""
+import argparse
+import datetime
+import pathlib
+import platform
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/optimizations.md"
+MARKS = "<!-- table: tools/docs/optimizations.py -->", "<!-- end of table -->"
+sys.path.insert(0, str(ROOT / "tests/fusions"))
+import plans
+import rows
+
+
+def cpu_name():
+    found = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    return found[1] if found else platform.machine()
+
+
+def measure(row, threads):
+    """(kernels of the fused plan, steps without the passes, gain or None)."""
+    model = row.build()
+    fused = plans.Plan(model, timing=True, threads=threads)
+    if not row.passes:
+        return fused.kernels, len(fused.kernels), None
+    pieces = plans.Plan(model, row.passes, timing=True, threads=threads)
+    feeds = plans.random_feeds(model)
+    together, apart = plans.interleaved(fused.prepare(feeds), pieces.prepare(feeds))
+    return fused.kernels, len(pieces.kernels), apart / together
+
+
+def line(row, kernels, pieces, gain):
+    kernels = ", ".join(f"`{k}`" for k in dict.fromkeys(re.sub(r"_(avx512|avx2)\w*$", "", k) for k in kernels))
+    wording = row.wording or "(ours)"
+    return (f"| {wording} | {row.pattern} | {kernels} | {pieces} to {len(row.steps)} | "
+            f"{'always on' if gain is None else f'{gain:.2f}'} | {', '.join(f'`{p}`' for p in row.passes)} |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    parser.add_argument("--threads", type=int, default=0)
+    options = parser.parse_args()
+    only = set(filter(None, options.only.split(",")))
+    table = ["| fusion | pattern | becomes | steps | gain | passes |", "| --- | --- | --- | --- | --- | --- |"]
+    notes = []
+    for row in rows.ROWS:
+        if only and row.name not in only:
+            continue
+        table.append(line(row, *measure(row, options.threads)))
+        print(table[-1], flush=True)
+        if row.note:
+            notes.append(f"{row.wording}: {row.note}")
+    if only:
+        return
+    when = (f"Measured {datetime.date.today()} by `tools/docs/optimizations.py` on {cpu_name()}, "
+            f"{options.threads or 'all'} threads.")
+    text = PAGE.read_text()
+    before, rest = text.split(MARKS[0])
+    PAGE.write_text("\n".join([before + MARKS[0], "", *table, "", when, "", *notes, "", MARKS[1]]) + rest.split(MARKS[1])[1])
+
+
+if __name__ == "__main__":
+    main()
