@@ -3,8 +3,8 @@
 
     .venv/bin/python tools/fuzz/seeds_real.py DIR [--wootz build/release/bin/wootz]
 
-DIR/import_fuzz gets models: one for each operator; the real ones without their weights, whole and in windows of a few
-nodes. DIR/plan_fuzz gets a plan of each that builds. Weights of more than a few numbers become inputs, so that a seed is small.
+DIR/import_fuzz gets models: one for each operator; windows of a few nodes out of the real ones, without their
+weights. DIR/plan_fuzz gets a plan of each that builds. Weights of more than a few numbers become inputs, so that a seed is small.
 """
 
 import argparse
@@ -25,8 +25,8 @@ from onnx.backend.test.case.node import collect_testcases
 import seeds_onnx
 
 SMALL = 256  # bytes of a constant that stays
-WINDOW = 10  # nodes
-LARGEST = 1 << 16  # bytes of a plan: mutating larger ones is too slow
+WINDOWS = (10, 40)  # nodes
+LARGEST = 1 << 15  # bytes of a seed: mutating larger ones is too slow
 
 
 def real_models():
@@ -62,18 +62,18 @@ def without_weights(model):
     return small
 
 
-def windows(model):
-    """Runs of neighbouring nodes as models; what they read from elsewhere becomes their inputs."""
+def windows(model, size):
+    """Runs of so many neighbouring nodes as models; what they read from elsewhere becomes their inputs."""
     graph = shape_inference.infer_shapes(model).graph
     types = {v.name: v for v in (*graph.value_info, *graph.input, *graph.output)}
     constants = {n.output[0]: n for n in graph.node if n.op_type == "Constant"}
     initializers = {t.name: t for t in graph.initializer}
     nodes = [n for n in graph.node if n.op_type != "Constant"]
-    for start in range(0, len(nodes), WINDOW):
-        part = nodes[start : start + WINDOW]
+    for start in range(0, len(nodes), size):
+        part = nodes[start : start + size]
         made = {name for n in part for name in n.output if name}
         read = list(dict.fromkeys(name for n in part for name in n.input if name and name not in made))
-        used_later = {name for n in nodes[start + WINDOW :] for name in n.input} | {o.name for o in graph.output}
+        used_later = {name for n in nodes[start + size :] for name in n.input} | {o.name for o in graph.output}
         outputs = [name for n in part for name in n.output if name in used_later]
         inputs = [name for name in read if name not in constants and name not in initializers]
         if not outputs or not all(name in types and types[name].type.tensor_type.HasField("shape") for name in inputs):
@@ -105,9 +105,9 @@ def models():
         yield make.__name__, make()
     for path in real_models():
         model = without_weights(onnx.load(path))
-        yield path.stem, model
-        for number, window in enumerate(windows(model)):
-            yield f"{path.stem}_{number}", window
+        for size in WINDOWS:
+            for number, window in enumerate(windows(model, size)):
+                yield f"{path.stem}_{size}_{number}", window
 
 
 def profile(model):
@@ -147,8 +147,10 @@ def main():
         folder.mkdir(parents=True)
     paths = []
     for name, model in models():
-        paths.append(import_dir / f"{name}.onnx")
-        paths[-1].write_bytes(model.SerializeToString(deterministic=True))
+        data = model.SerializeToString(deterministic=True)
+        if len(data) <= LARGEST:
+            paths.append(import_dir / f"{name}.onnx")
+            paths[-1].write_bytes(data)
     if args.wootz:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             jobs = [pool.submit(build_plan, args.wootz, p, plan_dir / f"{p.stem}.plan") for p in paths]
