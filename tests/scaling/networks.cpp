@@ -156,12 +156,55 @@ std::shared_ptr<Graph> outputs(int nodes) {
   return m.finish(x);
 }
 
+// Inverted bottlenecks with squeeze and excite, as in MobileNetV3 and EfficientNet.
+std::shared_ptr<Graph> mbconv(int nodes) {
+  Maker m("mbconv");
+  const int64_t width = 8, inner = 32;
+  Value* x = m.graph->add_input("x", DType::kF32, {1, width, 16, 16});
+  const auto swish = [&](Value* v) { return m.add("Mul", {v, m.add("Sigmoid", {v})}); };
+  while (m.below(nodes)) {
+    Value* y = swish(m.batch_norm(m.conv(x, width, inner, 1), inner));
+    y = m.add("Conv", {y, m.weight({inner, 1, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}, {"groups", inner}});
+    y = swish(m.batch_norm(y, inner));
+    Value* seen = m.add("Reduce", {y}, {{"kind", std::string("mean")}, {"axes", Ints{2, 3}}, {"keepdims", int64_t{1}}});
+    seen = m.add("Sigmoid", {m.conv(swish(m.conv(seen, inner, 4, 1)), 4, inner, 1)});
+    y = m.batch_norm(m.conv(m.add("Mul", {y, seen}), inner, width, 1), width);
+    x = m.add("Add", {x, y});
+  }
+  return m.finish(x);
+}
+
+// Split, bottlenecks, everything joined: YOLO's C2f. What it passes on is kept for the end, as its neck does.
+std::shared_ptr<Graph> c2f(int nodes) {
+  Maker m("c2f");
+  Value* x = m.graph->add_input("x", DType::kF32, {1, 16, 16, 16});
+  const auto conv = [&](Value* v, int64_t in, int64_t out, int64_t kernel) {
+    Value* y = m.conv(v, in, out, kernel);
+    return m.add("Mul", {y, m.add("Sigmoid", {y})});
+  };
+  Value* kept = nullptr;
+  while (m.below(nodes)) {
+    Node* halves =
+        m.graph->add_node(op("Split"), "", {conv(x, 16, 16, 1)}, {{"axis", int64_t{1}}, {"split", Ints{8, 8}}}, 2);
+    Value* last = halves->output(1);
+    std::vector<Value*> all{halves->output(0), last};
+    for (int i = 0; i < 2; ++i) {
+      last = m.add("Add", {last, conv(conv(last, 8, 8, 3), 8, 8, 3)});
+      all.push_back(last);
+    }
+    x = conv(m.add("Concat", all, {{"axis", int64_t{1}}}), 32, 16, 1);
+    if (kept == nullptr) kept = x;
+  }
+  return m.finish(conv(m.add("Concat", {kept, x}, {{"axis", int64_t{1}}}), 32, 16, 1));
+}
+
 }  // namespace
 
 const std::vector<NetworkKind>& network_kinds() {
   static const std::vector<NetworkKind> kKinds = {
       {"chain", chain},   {"wide", wide},   {"residual", residual}, {"transformer", transformer},
-      {"concat", concat}, {"tower", tower}, {"outputs", outputs}};
+      {"concat", concat}, {"tower", tower}, {"outputs", outputs},   {"mbconv", mbconv},
+      {"c2f", c2f}};
   return kKinds;
 }
 

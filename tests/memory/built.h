@@ -1,0 +1,74 @@
+// A graph built for the CPU without measuring, and run.
+#pragma once
+
+#include "api/build.h"
+#include "backend/device.h"
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "ops/registry.h"
+#include "plan/read.h"
+#include "plan/verify.h"
+#include "plan/write.h"
+#include "runtime/executor.h"
+
+namespace wootz::memory_test {
+
+struct Built {
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<EngineCore> engine;
+  api::BuildReport report;
+
+  size_t moves(std::string_view kind) const {
+    size_t count = 0;
+    for (const Step& s : program->steps) count += s.problem.get_string("kind") == kind;
+    return count;
+  }
+};
+
+inline Result<std::unique_ptr<Graph>> parse(std::string_view text) {
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(text, find_op));
+  WOOTZ_RETURN_IF_ERROR(infer_graph(*graph));
+  return graph;
+}
+
+// By way of the plan file.
+inline Result<Built> build(Graph& graph, api::BuildOptions options = {}) {
+  options.measure = false;
+  options.threads = 2;
+  WOOTZ_ASSIGN_OR_RETURN(api::BuildOutput output, api::build_program(graph, options));
+  WOOTZ_RETURN_IF_ERROR(verify_program(*output.program));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> file, write_plan(*output.program));
+  Built built;
+  WOOTZ_ASSIGN_OR_RETURN(built.program, read_plan(file));
+  built.report = std::move(output.report);
+  WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
+  EngineOptions engine_options;
+  engine_options.threads = 2;
+  WOOTZ_ASSIGN_OR_RETURN(built.engine,
+                         EngineCore::create(built.program, device, backend_providers(*backend), engine_options));
+  return built;
+}
+
+// Outputs of known extents.
+inline Result<std::vector<HostTensor>> run(Executor& executor, const std::vector<HostTensor>& inputs) {
+  const Program& program = executor.engine().program();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    WOOTZ_RETURN_IF_ERROR(executor.set_input_dims(i, inputs[i].dims()));
+    executor.set_input_address(i, inputs[i].data());
+  }
+  WOOTZ_RETURN_IF_ERROR(executor.resolve());
+  std::vector<HostTensor> outputs;
+  for (size_t o = 0; o < program.outputs.size(); ++o) {
+    const int32_t t = program.outputs[o].tensor;
+    const std::optional<Dims> dims = executor.dims(t);
+    if (!dims) return invalid_argument("output {} has no extents before the run", o);
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor out, HostTensor::allocate(program.tensors[static_cast<size_t>(t)].dtype, *dims));
+    outputs.push_back(std::move(out));
+    executor.set_output_address(o, outputs.back().mutable_data());
+  }
+  WOOTZ_RETURN_IF_ERROR(executor.run());
+  return outputs;
+}
+
+}  // namespace wootz::memory_test
