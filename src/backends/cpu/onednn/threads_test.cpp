@@ -16,6 +16,7 @@ struct Case {
   Problem problem;
   std::vector<HostTensor> inputs;
   HostTensor expected;
+  int64_t reduction = 0;
 };
 
 Case conv_case(std::mt19937_64& rng, bool quantized) {
@@ -42,6 +43,23 @@ Case conv_case(std::mt19937_64& rng, bool quantized) {
   p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], true)};
   p.num_main = 2;
   p.outputs = {{DType::kF32, Layout::kLinear, y, y, false}};
+  c.reduction = x[1] * k * k;
+  c.expected = dense_oracle(p, c.inputs, y);
+  return c;
+}
+
+Case gemm_case(std::mt19937_64& rng) {
+  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
+  Case c;
+  Problem& p = c.problem;
+  p.family = Family::kGemm;
+  const Dims a{pick(1, 64), 8 * pick(1, 96)}, b{a[1], 8 * pick(1, 96)}, y{a[0], b[1]};
+  p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{0}}, {"alpha", 1.0}, {"has_bias", int64_t{0}}};
+  c.inputs = {random_tensor(rng, DType::kF32, a), random_tensor(rng, DType::kF32, b)};
+  p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], true)};
+  p.num_main = 2;
+  p.outputs = {{DType::kF32, Layout::kLinear, y, y, false}};
+  c.reduction = a[1];
   c.expected = dense_oracle(p, c.inputs, y);
   return c;
 }
@@ -83,17 +101,18 @@ void check_moved(const Case& c, int from, int to, int* unnamed) {
     const std::vector<const void*> addresses{x.data(), weights.data()};
     void* result = y.data();
     ASSERT_TRUE((*again)->run({addresses.data(), &result, work.data(), nullptr, nullptr}).ok());
-    expect_close(from_layout(y.data(), DType::kF32, out[0], p.outputs[0].layout), c.expected,
-                 w.dims().volume() / w.dims()[0], "result");
+    expect_close(from_layout(y.data(), DType::kF32, out[0], p.outputs[0].layout), c.expected, c.reduction, "result");
   }
 }
 
-void check_many(bool quantized, int count, int* unnamed) {
-  const uint64_t seed = test_seed() + quantized;
+enum class Kind : uint8_t { kConv, kQuantizedConv, kGemm };
+
+void check_many(Kind kind, int count, int* unnamed) {
+  const uint64_t seed = test_seed() + static_cast<uint64_t>(kind);
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 rng(seed);
   for (int i = 0; i < count; ++i) {
-    const Case c = conv_case(rng, quantized);
+    const Case c = kind == Kind::kGemm ? gemm_case(rng) : conv_case(rng, kind == Kind::kQuantizedConv);
     for (const int from : kThreads)
       for (const int to : kThreads)
         if (from != to) check_moved(c, from, to, unnamed);
@@ -103,13 +122,14 @@ void check_many(bool quantized, int count, int* unnamed) {
 
 TEST(OnednnThreads, FloatWeightsServeOtherNumbersOfThreads) {
   int unnamed = 0;
-  check_many(false, 12, &unnamed);
+  check_many(Kind::kConv, 12, &unnamed);
+  check_many(Kind::kGemm, 12, &unnamed);
 }
 
 TEST(OnednnThreads, QuantizedWeightsServeOtherNumbersOfThreads) {
   if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
   int unnamed = 0;
-  check_many(true, 8, &unnamed);
+  check_many(Kind::kQuantizedConv, 8, &unnamed);
   EXPECT_GT(unnamed, 0);  // layouts with compensation were among them
 }
 
