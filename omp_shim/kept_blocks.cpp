@@ -37,6 +37,7 @@ class Range {
     const size_t bytes = kLeast << c, pages = bytes <= kPage ? 1 : bytes / kPage;
     if (base_ == nullptr || pages > kRange / kPage - used_) return nullptr;
     char* first = base_ + used_ * kPage;
+    if (mprotect(first, pages * kPage, PROT_READ | PROT_WRITE) != 0) return nullptr;  // counts as memory from here on
     classes_[used_] = static_cast<uint8_t>(c);  // of a large block only its address is ever looked up
     used_ += pages;
     Block* list = nullptr;
@@ -55,7 +56,7 @@ class Range {
 
  private:
   Range() {
-    void* map = mmap(nullptr, kRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* map = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     base_ = map == MAP_FAILED ? nullptr : static_cast<char*>(map);
   }
   char* base_ = nullptr;
