@@ -34,6 +34,7 @@ Result<bool> lower_norm(LowerContext& ctx, const Node& node) {
                      : node.is("RMSNorm")      ? "rms"
                      : node.is("InstanceNorm") ? "instance"
                      : node.is("GroupNorm")    ? "group"
+                     : node.is("L2Norm")       ? "l2"
                                                : nullptr;
   if (kind == nullptr || node.num_outputs() != 1) return false;
   const int main = LowerContext::main_inputs(node);
@@ -48,7 +49,7 @@ Result<bool> lower_norm(LowerContext& ctx, const Node& node) {
   params["has_bias"] = int64_t{count > 2};
   params["epsilon"] = node.attr_float("epsilon", 1e-5);
   params["groups"] = node.attr_int("groups", 1);
-  if (kind == std::string_view("layer") || kind == std::string_view("rms")) {
+  if (node.is("LayerNorm") || node.is("RMSNorm") || node.is("L2Norm")) {
     WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", -1), node.input(0)->rank()));
     params["axis"] = int64_t{axis};
   }

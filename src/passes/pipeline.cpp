@@ -15,6 +15,9 @@ constexpr const char* kPipeline[] = {
     "eliminate_identities",
     "eliminate_common",
     // Structure: what only moves elements, and ops that are spelled out.
+    "simplify_gathers",
+    "recognize_norms",
+    "fuse_rotary",
     "fuse_reductions",
     "fuse_attention",
     "cancel_splits",

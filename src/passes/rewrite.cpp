@@ -15,6 +15,10 @@ bool carries_epilogue(const Node& node) {
     case Lowering::kPool:
     case Lowering::kReduce:
     case Lowering::kSoftmax: return node.num_outputs() == 1 && !node.op().traits.data_dependent;
+    case Lowering::kGather: {
+      const DType type = node.output()->dtype();
+      return node.is("Gather") && (type == DType::kF32 || type == DType::kF16 || type == DType::kBF16);
+    }
     default: return false;
   }
 }

@@ -115,13 +115,27 @@ Status import_rotary(ImportContext& ctx) {
   sine = c.unsqueeze(sine, {head_axis});
   Value* turning = rotated == size ? heads : c.slice(heads, 3, 0, rotated);
   const bool interleaved = ctx.attr_int("interleaved", 0) != 0;
-  Value* first = interleaved ? c.slice(turning, 3, 0, rotated, 2) : c.slice(turning, 3, 0, rotated / 2);
-  Value* second = interleaved ? c.slice(turning, 3, 1, rotated, 2) : c.slice(turning, 3, rotated / 2, rotated);
-  Value* real = c.sub(c.mul(cosine, first), c.mul(sine, second));
-  Value* imaginary = c.add(c.mul(sine, first), c.mul(cosine, second));
-  Value* y = interleaved
-                 ? c.reshape(c.concat({c.unsqueeze(real, {4}), c.unsqueeze(imaginary, {4})}, 4), {0, 0, 0, rotated})
-                 : c.concat({real, imaginary}, 3);
+  Value* y = nullptr;
+  if (interleaved) {
+    // Pairs lie side by side: x * cos + (x with each pair exchanged) * (-1, 1, ...) * sin, both angles twice.
+    std::vector<int64_t> twice, exchanged;
+    for (int64_t i = 0; i < rotated; ++i) {
+      twice.push_back(i / 2);
+      exchanged.push_back(i ^ 1);
+    }
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor signs, HostTensor::allocate(x->dtype(), Dims{rotated}));
+    for (int64_t i = 0; i < rotated; ++i) signs.set_f64(i, i % 2 == 0 ? -1 : 1);
+    const auto picked = [&](Value* v, const std::vector<int64_t>& places) {
+      return c.op("Gather", {v, c.ints(places)}, {{"axis", int64_t{-1}}});
+    };
+    Value* other = c.mul(picked(turning, exchanged), ctx.add_constant(std::move(signs)));
+    y = c.add(c.mul(turning, picked(cosine, twice)), c.mul(other, picked(sine, twice)));
+  } else {
+    Value *first = c.slice(turning, 3, 0, rotated / 2), *second = c.slice(turning, 3, rotated / 2, rotated);
+    Value* real = c.sub(c.mul(cosine, first), c.mul(sine, second));
+    Value* imaginary = c.add(c.mul(sine, first), c.mul(cosine, second));
+    y = c.concat({real, imaginary}, 3);
+  }
   if (rotated != size) y = c.concat({y, c.slice(heads, 3, rotated, size)}, 3);
   if (rank == 3) y = c.reshape(y, {0, 0, last.value()});
   return c.output(0, y);

@@ -104,6 +104,32 @@ Status reference_channels(EvalContext& ctx, int64_t groups) {
 Status reference_instance(EvalContext& ctx) { return reference_channels(ctx, ctx.in(0).dims()[1]); }
 Status reference_group(EvalContext& ctx) { return reference_channels(ctx, ctx.node.attr_int("groups", 1)); }
 
+// x / max(|x|, epsilon), |x| being the Euclidean length of what lies in the axes from `axis` on.
+Status infer_l2(InferContext& ctx) {
+  const Result<int> axis = normalize_axis(ctx.node().attr_int("axis", -1), ctx.rank(0));
+  if (!axis.ok()) return ctx.fail("{} of input {}", axis.status().message(), shape_to_string(ctx.shape(0)));
+  if (!is_float(ctx.dtype(0))) return ctx.fail("input 0 of type {}", dtype_name(ctx.dtype(0)));
+  if (!(ctx.node().attr_float("epsilon") >= 0)) return ctx.fail("epsilon is {}", ctx.node().attr_float("epsilon"));
+  ctx.set_output(0, ctx.dtype(0), ctx.shape(0));
+  return {};
+}
+
+Status reference_l2(EvalContext& ctx) {
+  const HostTensor& x = ctx.in(0);
+  WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(ctx.node.attr_int("axis", -1), x.rank()));
+  size_t length = 1;
+  for (int i = axis; i < x.rank(); ++i) length *= static_cast<size_t>(x.dims()[static_cast<size_t>(i)]);
+  std::vector<double> data = load_f64(x);
+  for (size_t first = 0; length > 0 && first < data.size(); first += length) {
+    double square = 0;
+    for (size_t i = first; i < first + length; ++i) square += data[i] * data[i];
+    const double norm = std::sqrt(square), bound = ctx.node.attr_float("epsilon");
+    for (size_t i = first; i < first + length; ++i) data[i] /= norm < bound ? bound : norm;
+  }
+  store_f64(&ctx.outputs[0], 0, data);
+  return {};
+}
+
 // Inputs x, scale, bias, mean, var, which broadcast to x ([C,1,1] against [N,C,H,W]).
 Result<PointwiseExpr> batch_norm_expression(const Node& node) {
   PointwiseExpr e;
@@ -151,6 +177,11 @@ const OpDef kGroupNorm{.name = "GroupNorm",
                        .infer = infer_channels,
                        .reference = reference_group,
                        .lowering = Lowering::kNorm};
+const OpDef kL2Norm{.name = "L2Norm",
+                    .attributes = {{"axis", AttrKind::kInt}, {"epsilon", AttrKind::kFloat}},
+                    .infer = infer_l2,
+                    .reference = reference_l2,
+                    .lowering = Lowering::kNorm};
 const OpDef kBatchNorm{.name = "BatchNorm",
                        .min_inputs = 5,
                        .max_inputs = 5,
@@ -161,7 +192,7 @@ const OpDef kBatchNorm{.name = "BatchNorm",
 }  // namespace
 
 std::span<const OpDef* const> norm_ops() {
-  static const OpDef* const kOps[] = {&kLayerNorm, &kRmsNorm, &kInstanceNorm, &kGroupNorm, &kBatchNorm};
+  static const OpDef* const kOps[] = {&kLayerNorm, &kRmsNorm, &kInstanceNorm, &kGroupNorm, &kL2Norm, &kBatchNorm};
   return kOps;
 }
 

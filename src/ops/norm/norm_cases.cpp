@@ -26,6 +26,8 @@ void norm_cases(CaseList& list) {
     list.add("norm/InstanceNorm" + suffix, "InstanceNorm",
              {list.random(type, {2, 12, 7, 5}), parameters(), parameters()}, {{"epsilon", 1e-5}}, 1,
              {false, true, true}, 35);
+    list.add("norm/L2Norm" + suffix, "L2Norm", {list.random(type, {3, 5, 40})},
+             {{"axis", int64_t{-1}}, {"epsilon", 1e-4}}, 1, {}, 40);
     list.add("norm/GroupNorm" + suffix, "GroupNorm", {list.random(type, {2, 12, 7, 5}), parameters(), parameters()},
              {{"groups", int64_t{3}}, {"epsilon", 1e-5}}, 1, {false, true, true}, 140);
     HostTensor variance = list.random(type, {12, 1, 1});

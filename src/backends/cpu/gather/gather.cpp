@@ -1,8 +1,8 @@
 // Family gather, of every type whose elements are whole bytes. Indices may count from the end; one outside the axis
 // fails the run with its value and place, it is never clamped.
-#include <atomic>
 #include <cstring>
 
+#include "backends/cpu/gather/checked_indices.h"
 #include "backends/cpu/kernel_entry.h"
 #include "base/thread_pool.h"
 
@@ -28,40 +28,6 @@ Status check_operands(const Problem& p, const char* kind) {
   if (i.dtype != DType::kI32 && i.dtype != DType::kI64) return unsupported("indices of {}", dtype_name(i.dtype));
   return {};
 }
-
-// Indices of either type, with their range checked.
-struct Indices {
-  const void* data = nullptr;
-  bool wide = true;
-  int64_t raw(int64_t i) const {
-    return wide ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
-  }
-};
-
-// The first index found outside its axis, if any; threads may race for which one.
-class Fault {
- public:
-  bool check(int64_t* index, int64_t extent, int64_t at) {
-    if (*index < 0) *index += extent;
-    if (*index >= 0 && *index < extent) [[likely]]
-      return true;
-    if (!set_.exchange(true)) {
-      index_ = *index < 0 ? *index - extent : *index;
-      extent_ = extent;
-      at_ = at;
-    }
-    return false;
-  }
-  Status status() const {
-    if (!set_.load()) return {};
-    return invalid_argument("index {} (element {} of the indices) is outside an axis of {} elements", index_, at_,
-                            extent_);
-  }
-
- private:
-  std::atomic<bool> set_{false};
-  int64_t index_ = 0, extent_ = 0, at_ = 0;
-};
 
 struct Shape {
   int64_t outer = 1, extent = 1, inner = 1, count = 1;  // axis, elements: data is [outer, extent, inner]

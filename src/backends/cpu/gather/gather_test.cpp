@@ -78,5 +78,38 @@ TEST(Gather, AnIndexOutsideIsAnError) {
   }
 }
 
+// With an epilogue, constant indices (of which some follow one another) or not, of every axis.
+TEST(Gather, Epilogues) {
+  std::mt19937_64 rng(rig::seed());
+  for (DType type : {DType::kF32, DType::kF16, DType::kBF16})
+    for (int axis = 0; axis < 3; ++axis)
+      for (const bool constant : {false, true}) {
+        const HostTensor x = random_tensor(rng, type, {3, 7, 40});
+        const int64_t extent = x.dims()[static_cast<size_t>(axis)];
+        HostTensor i = random_indices(rng, DType::kI64, {extent}, extent);
+        for (int64_t k = 0; k < extent / 2; ++k) i.set_i64(k, k + extent - extent / 2);
+        const HostTensor other = random_tensor(rng, DType::kF32, x.dims());
+        HostTensor want = HostTensor::allocate(DType::kF64, x.dims()).value();
+        const int64_t inner = x.dims().strides()[static_cast<size_t>(axis)];
+        for (int64_t e = 0; e < want.volume(); ++e) {
+          const int64_t from = wrap(i.get_i64(e / inner % extent), extent);
+          want.set_f64(e, x.get_f64((e / inner / extent * extent + from) * inner + e % inner));
+        }
+        Problem p = problem("gather", x, i, x.dims(), axis);
+        p.inputs[1].constant = constant;
+        p.inputs.push_back(rig::desc_of(other));
+        p.epilogue = rig::test_epilogue(type, DType::kF32);
+        p.outputs = {rig::desc(DType::kF32, x.dims())};
+        want = rig::apply_epilogue(p.epilogue, want, {other});
+        rig::check(p, {x, i, other}, {want}, {.tolerance = 1e-6});
+        i.set_i64(extent - 1, extent);  // outside
+        Problem bad = p;
+        for (const Candidate& offer : rig::offers_for(bad, "avx2")) {
+          const auto ran = rig::run_candidate(bad, offer, {x, i, other}, {}, false);
+          EXPECT_FALSE(ran.ok()) << offer.tactic.to_string();
+        }
+      }
+}
+
 }  // namespace
 }  // namespace wootz::cpu

@@ -1,4 +1,4 @@
-// Family norm: layer, rms, instance and group, of f32, f16 and bf16, over rows that are contiguous.
+// Family norm: layer, rms, l2, instance and group, of f32, f16 and bf16, over rows that are contiguous.
 #include <cmath>
 
 #include "backends/cpu/epilogue.h"
@@ -16,16 +16,18 @@ struct Rows {
   int64_t rows = 1, length = 1, run = 0;  // run 0: parameters per element
   int64_t channels = 1;                   // of the tensor; a row holds length / run of them
   bool centered = true;
+  bool length_only = false;  // l2: by the length of the row, epsilon its lower bound
 };
 
 Result<Rows> rows_of(const Problem& p, const Dims& x) {
   Rows r;
   const std::string kind = p.get_string("kind");
-  if (kind == "layer" || kind == "rms") {
+  if (kind == "layer" || kind == "rms" || kind == "l2") {
     const int64_t axis = p.get_int("axis", -1);
     if (axis < 0 || axis >= x.rank()) return invalid_argument("norm: axis {} of {}", axis, x.to_string());
     for (int d = 0; d < x.rank(); ++d) (d < axis ? r.rows : r.length) *= x[static_cast<size_t>(d)];
     r.centered = kind == "layer";
+    r.length_only = kind == "l2";
     return r;
   }
   if (kind != "instance" && kind != "group") return unsupported("norm of kind '{}'", kind);
@@ -107,7 +109,9 @@ class NormCall final : public Call {
     for_chunks(0, rows.length, [&](int64_t i, int64_t n) {
       square += ops->sum_centered(x.read(args.inputs[0], at + i, n, in), n, mean);
     });
-    const auto factor = static_cast<float>(1 / std::sqrt(square / n_total + epsilon));
+    const double length = std::sqrt(square);
+    const auto factor = static_cast<float>(rows.length_only ? 1 / (length < epsilon ? epsilon : length)
+                                                            : 1 / std::sqrt(square / n_total + epsilon));
     const auto finish = [&](int64_t i, int64_t n, auto compute) {
       float* to = end.trivial() ? static_cast<float*>(args.outputs[0]) + at + i : tile;
       compute(to, x.read(args.inputs[0], at + i, n, in), n);

@@ -32,9 +32,10 @@ HostTensor oracle(const Case& c, const HostTensor& x, const HostTensor& scale, c
   for (int64_t r = 0; r < rows; ++r) {
     double mean = 0, square = 0;
     for (int64_t i = 0; i < length; ++i) mean += x.get_f64(r * length + i);
-    mean = kind == "rms" ? 0 : mean / static_cast<double>(length);
+    mean = kind == "rms" || kind == "l2" ? 0 : mean / static_cast<double>(length);
     for (int64_t i = 0; i < length; ++i) square += std::pow(x.get_f64(r * length + i) - mean, 2);
-    const double factor = 1 / std::sqrt(square / static_cast<double>(length) + epsilon);
+    const double factor = kind == "l2" ? 1 / std::max(std::sqrt(square), epsilon)
+                                       : 1 / std::sqrt(square / static_cast<double>(length) + epsilon);
     for (int64_t i = 0; i < length; ++i) {
       const int64_t at = r * length + i, k = image ? at / run % c.dims[1] : i;
       double v = (x.get_f64(at) - mean) * factor;
