@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/half.h"
-#include "base/pointwise.h"
+#include "base/pointwise_block.h"
 
 namespace wootz {
 namespace {
@@ -275,56 +275,83 @@ PwScalar quantize(const PwInstr& in, DType from, const PwScalar& x, const PwScal
 
 }  // namespace
 
-void evaluate(const PointwiseExpr& expr, std::span<const PwScalar> inputs, std::span<PwScalar> outputs) {
-  constexpr size_t kUsual = 32;  // instructions for which nothing is allocated: this runs once an element
-  PwScalar usual[kUsual];
-  std::vector<PwScalar> many(expr.code.size() > kUsual ? expr.code.size() : 0);
-  const std::span<PwScalar> values = many.empty() ? std::span<PwScalar>(usual) : std::span<PwScalar>(many);
+namespace {
+
+PwScalar leaf(const PwInstr& in) {
+  PwScalar r;
+  if (is_float(in.type))
+    r.f = round_to(in.type, in.imm0);
+  else
+    r.i = wrap(in.type, truncate(in.type, in.imm0));
+  return r;
+}
+
+PwScalar compared(const PwInstr& in, DType from, const PwScalar& a, const PwScalar& b) {
+  PwScalar r;
+  r.i = is_float(from)        ? compare(in.op, a.f, b.f)
+        : from == DType::kU64 ? compare(in.op, static_cast<uint64_t>(a.i), static_cast<uint64_t>(b.i))
+                              : compare(in.op, a.i, b.i);
+  return r;
+}
+
+PwScalar computed(const PwInstr& in, DType from, DType third, const PwScalar& a, const PwScalar& b, const PwScalar& c) {
+  PwScalar r;
+  switch (in.op) {
+    case PwOp::kCast:
+    case PwOp::kCastSaturate: return cast(in, from, a);
+    case PwOp::kQuantize: return quantize(in, from, a, b, third, c);
+    case PwOp::kSelect: return a.i != 0 ? b : c;
+    case PwOp::kEqual:
+    case PwOp::kLess:
+    case PwOp::kLessEqual:
+    case PwOp::kGreater:
+    case PwOp::kGreaterEqual: return compared(in, from, a, b);
+    case PwOp::kIsNan: r.i = std::isnan(a.f); break;
+    case PwOp::kIsInf: r.i = std::isinf(a.f) && (a.f < 0 ? in.imm0 != 0 : in.imm1 != 0); break;
+    default:
+      if (is_float(in.type))
+        r.f = round_to(in.type, float_op(in, a.f, b.f));
+      else
+        r.i = wrap(in.type, integer_op(in, a.i, b.i));
+  }
+  return r;
+}
+
+}  // namespace
+
+void evaluate_block(const PointwiseExpr& expr, size_t count, std::span<const PwScalar> inputs,
+                    std::span<PwScalar> outputs, std::vector<PwScalar>* scratch) {
+  scratch->resize(std::max(scratch->size(), expr.code.size() * count));
+  const auto row = [&](size_t instruction) { return scratch->data() + instruction * count; };
   for (size_t n = 0; n < expr.code.size(); ++n) {
     const PwInstr& in = expr.code[n];
-    PwScalar& r = values[n];
-    if (in.op == PwOp::kInput || in.op == PwOp::kConst) {
-      if (in.op == PwOp::kInput) {
-        if (in.a < inputs.size()) r = inputs[in.a];
-      } else if (is_float(in.type)) {
-        r.f = round_to(in.type, in.imm0);
-      } else {
-        r.i = wrap(in.type, truncate(in.type, in.imm0));
-      }
-      continue;
-    }
-    const PwScalar &a = values[in.a], &b = values[in.b], &c = values[in.c];
-    const DType from = expr.code[in.a].type;
-    switch (in.op) {
-      case PwOp::kCast:
-      case PwOp::kCastSaturate: r = cast(in, from, a); break;
-      case PwOp::kQuantize: r = quantize(in, from, a, b, expr.code[in.c].type, c); break;
-      case PwOp::kSelect: r = a.i != 0 ? b : c; break;
-      case PwOp::kEqual:
-      case PwOp::kLess:
-      case PwOp::kLessEqual:
-      case PwOp::kGreater:
-      case PwOp::kGreaterEqual:
-        r.i = is_float(from)        ? compare(in.op, a.f, b.f)
-              : from == DType::kU64 ? compare(in.op, static_cast<uint64_t>(a.i), static_cast<uint64_t>(b.i))
-                                    : compare(in.op, a.i, b.i);
-        break;
-      case PwOp::kIsNan: r.i = std::isnan(a.f); break;
-      case PwOp::kIsInf: r.i = std::isinf(a.f) && (a.f < 0 ? in.imm0 != 0 : in.imm1 != 0); break;
-      default:
-        if (is_float(in.type))
-          r.f = round_to(in.type, float_op(in, a.f, b.f));
-        else
-          r.i = wrap(in.type, integer_op(in, a.i, b.i));
+    PwScalar* r = row(n);
+    if (in.op == PwOp::kConst) {
+      std::fill_n(r, count, leaf(in));
+    } else if (in.op == PwOp::kInput) {
+      const bool given = (in.a + size_t{1}) * count <= inputs.size();
+      for (size_t e = 0; e < count; ++e) r[e] = given ? inputs[in.a * count + e] : PwScalar();
+    } else {
+      const PwScalar *a = row(in.a), *b = row(in.b), *c = row(in.c);
+      const DType from = expr.code[in.a].type, third = expr.code[in.c].type;
+      for (size_t e = 0; e < count; ++e) r[e] = computed(in, from, third, a[e], b[e], c[e]);
     }
   }
-  for (size_t i = 0; i < expr.outputs.size() && i < outputs.size(); ++i) {
-    const uint16_t v = expr.outputs[i];
-    outputs[i] = values[v];
-    const DType type = expr.code[v].type;
-    const bool infinity = type == DType::kF8E5M2 && std::isinf(values[v].f);  // stays what it is
-    if (is_float(type)) outputs[i].f = stored(type, values[v].f, !infinity);
+  for (size_t i = 0; i < expr.outputs.size() && (i + 1) * count <= outputs.size(); ++i) {
+    const PwScalar* values = row(expr.outputs[i]);
+    const DType type = expr.code[expr.outputs[i]].type;
+    for (size_t e = 0; e < count; ++e) {
+      PwScalar& out = outputs[i * count + e];
+      out = values[e];
+      const bool infinity = type == DType::kF8E5M2 && std::isinf(out.f);  // stays what it is
+      if (is_float(type)) out.f = stored(type, out.f, !infinity);
+    }
   }
+}
+
+void evaluate(const PointwiseExpr& expr, std::span<const PwScalar> inputs, std::span<PwScalar> outputs) {
+  std::vector<PwScalar> scratch;
+  evaluate_block(expr, 1, inputs, outputs, &scratch);
 }
 
 }  // namespace wootz

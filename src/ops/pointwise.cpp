@@ -1,5 +1,8 @@
 #include "ops/pointwise.h"
 
+#include <algorithm>
+
+#include "base/pointwise_block.h"
 #include "ops/infer.h"
 #include "ops/room_util.h"
 
@@ -26,32 +29,24 @@ std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::op
     case PwOp::kCast:
       if (in.type == DType::kBool) return constant(in.a) ? std::optional<Dim>(v[in.a]->value() != 0) : std::nullopt;
       return is_float(in.type) || !known(in.a) ? std::nullopt : v[in.a];
-    case PwOp::kNeg:
-      return known(in.a) ? std::optional<Dim>(Dim(0) - *v[in.a]) : std::nullopt;
+    case PwOp::kNeg: return known(in.a) ? std::optional<Dim>(Dim(0) - *v[in.a]) : std::nullopt;
     case PwOp::kSelect:
       if (!constant(in.a)) return std::nullopt;
       return v[in.a]->value() != 0 ? v[in.b] : v[in.c];
     case PwOp::kNot:
       if (!constant(in.a) || in.type != DType::kBool) return std::nullopt;
       return Dim(v[in.a]->value() == 0);
-    default:
-      break;
+    default: break;
   }
   if (pw_op_arity(in.op) != 2 || !known(in.a) || !known(in.b)) return std::nullopt;
   const Dim &a = *v[in.a], &b = *v[in.b];
   switch (in.op) {
-    case PwOp::kAdd:
-      return a + b;
-    case PwOp::kSub:
-      return a - b;
-    case PwOp::kMul:
-      return a * b;
-    case PwOp::kMin:
-      return dim_min(a, b);
-    case PwOp::kMax:
-      return dim_max(a, b);
-    default:
-      break;
+    case PwOp::kAdd: return a + b;
+    case PwOp::kSub: return a - b;
+    case PwOp::kMul: return a * b;
+    case PwOp::kMin: return dim_min(a, b);
+    case PwOp::kMax: return dim_max(a, b);
+    default: break;
   }
   if (in.op == PwOp::kDiv || in.op == PwOp::kMod || in.op == PwOp::kFmod) {
     // Sizes are not negative, so truncation is floor; constants below zero are left to constant folding.
@@ -68,22 +63,14 @@ std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::op
   if (!a.is_const() || !b.is_const()) return std::nullopt;
   const int64_t x = a.value(), y = b.value();
   switch (in.op) {
-    case PwOp::kEqual:
-      return Dim(x == y);
-    case PwOp::kLess:
-      return Dim(x < y);
-    case PwOp::kLessEqual:
-      return Dim(x <= y);
-    case PwOp::kGreater:
-      return Dim(x > y);
-    case PwOp::kGreaterEqual:
-      return Dim(x >= y);
-    case PwOp::kAnd:
-      return Dim(x & y);
-    case PwOp::kOr:
-      return Dim(x | y);
-    default:
-      return std::nullopt;
+    case PwOp::kEqual: return Dim(x == y);
+    case PwOp::kLess: return Dim(x < y);
+    case PwOp::kLessEqual: return Dim(x <= y);
+    case PwOp::kGreater: return Dim(x > y);
+    case PwOp::kGreaterEqual: return Dim(x >= y);
+    case PwOp::kAnd: return Dim(x & y);
+    case PwOp::kOr: return Dim(x | y);
+    default: return std::nullopt;
   }
 }
 
@@ -127,6 +114,21 @@ std::optional<std::vector<Dim>> expression_shape_values(const PointwiseExpr& exp
   return result;
 }
 
+namespace {
+
+// To the next element in row-major order, in every operand.
+void advance(const Dims& dims, const std::vector<Dims>& strides, Dims* index, std::vector<int64_t>* offset) {
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    const bool wraps = ++(*index)[axis] == dims[axis];
+    for (size_t k = 0; k < strides.size(); ++k)
+      if (strides[k].rank() == dims.rank()) (*offset)[k] += strides[k][axis] * (wraps ? 1 - dims[axis] : 1);
+    if (!wraps) return;
+    (*index)[axis] = 0;
+  }
+}
+
+}  // namespace
+
 Result<std::vector<HostTensor>> evaluate_expression(const PointwiseExpr& expr,
                                                     const std::vector<const HostTensor*>& inputs, const Dims& dims) {
   std::vector<Dims> strides(expr.num_inputs);
@@ -144,33 +146,36 @@ Result<std::vector<HostTensor>> evaluate_expression(const PointwiseExpr& expr,
   for (size_t o = 0; o < outputs.size(); ++o) {
     WOOTZ_ASSIGN_OR_RETURN(outputs[o], HostTensor::allocate(expr.output_type(o), dims));
   }
-  std::vector<PwScalar> in(expr.num_inputs), out(expr.outputs.size());
+  // A block of elements at a time: the operands gathered, the expression over all of them, the results put down.
+  constexpr int64_t kBlock = 256;
+  std::vector<PwScalar> in, out, scratch;
   std::vector<int64_t> offset(expr.num_inputs, 0);
   Dims index = Dims::filled(dims.rank(), 0);
   const int64_t total = dims.volume();
-  for (int64_t e = 0; e < total; ++e) {
-    for (uint16_t k = 0; k < expr.num_inputs; ++k) {
-      if (strides[k].rank() != dims.rank() || inputs[k] == nullptr) continue;
-      if (is_float(inputs[k]->dtype()))
-        in[k].f = inputs[k]->get_f64(offset[k]);
-      else
-        in[k].i = inputs[k]->get_i64(offset[k]);
+  for (int64_t first = 0; first < total; first += kBlock) {
+    const auto count = static_cast<size_t>(std::min(kBlock, total - first));
+    in.assign(expr.num_inputs * count, PwScalar());
+    out.resize(expr.outputs.size() * count);
+    for (size_t e = 0; e < count; ++e) {
+      for (uint16_t k = 0; k < expr.num_inputs; ++k) {
+        if (strides[k].rank() != dims.rank() || inputs[k] == nullptr) continue;
+        if (is_float(inputs[k]->dtype()))
+          in[k * count + e].f = inputs[k]->get_f64(offset[k]);
+        else
+          in[k * count + e].i = inputs[k]->get_i64(offset[k]);
+      }
+      advance(dims, strides, &index, &offset);
     }
-    evaluate(expr, in, out);
-    for (size_t o = 0; o < out.size(); ++o) {
-      if (is_float(outputs[o].dtype()))
-        outputs[o].set_f64(e, out[o].f);
-      else
-        outputs[o].set_i64(e, out[o].i);
-    }
-    for (int axis = dims.rank() - 1; axis >= 0; --axis) {
-      const auto a = static_cast<size_t>(axis);
-      for (uint16_t k = 0; k < expr.num_inputs; ++k)
-        if (strides[k].rank() == dims.rank()) offset[k] += strides[k][a];
-      if (++index[a] < dims[a]) break;
-      for (uint16_t k = 0; k < expr.num_inputs; ++k)
-        if (strides[k].rank() == dims.rank()) offset[k] -= strides[k][a] * dims[a];
-      index[a] = 0;
+    evaluate_block(expr, count, in, out, &scratch);
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      for (size_t e = 0; e < count; ++e) {
+        const PwScalar& value = out[o * count + e];
+        const auto at = first + static_cast<int64_t>(e);
+        if (is_float(outputs[o].dtype()))
+          outputs[o].set_f64(at, value.f);
+        else
+          outputs[o].set_i64(at, value.i);
+      }
     }
   }
   return outputs;
