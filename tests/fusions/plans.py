@@ -8,7 +8,7 @@ import wootz
 
 
 class Plan:
-    def __init__(self, model, disabled=(), timing=False, threads=0):
+    def __init__(self, model, disabled=(), timing=False, threads=0, tactic=""):
         """Shapes that the model leaves open are 2."""
         logger = wootz.Logger(wootz.Logger.ERROR)
         builder = wootz.Builder(logger)
@@ -20,6 +20,8 @@ class Plan:
         config.profiling_verbosity = wootz.ProfilingVerbosity.DETAILED
         config.set_option("disable_passes", ",".join(disabled))
         config.set_option("threads", str(threads))
+        if tactic:
+            config.set_option("tactic", tactic)
         if not timing:
             config.set_option("timing", "0")
         profile = builder.create_optimization_profile()
@@ -91,15 +93,16 @@ def difference(actual, expected):
     return float(np.nanmax(np.abs(a - e), initial=0) / max(1e-30, np.nanmax(np.abs(e), initial=0)))
 
 
-def interleaved(first, second, rounds=30, seconds=0.4):
-    """Median times of two functions in seconds, taken in turn so that a busy machine meets both."""
+def interleaved(first, second, rounds=40, seconds=0.5):
+    """Median CPU times of two functions in seconds, of the calling thread, taken in turn. Other work on the machine hardly
+    shows: what is not running does not count."""
     times = ([], [])
     first(), second()
     begin = time.perf_counter()
     while len(times[0]) < rounds or time.perf_counter() - begin < seconds:
-        for run, kept in zip((first, second) if len(times[0]) % 2 else (second, first),
-                             times if len(times[0]) % 2 else times[::-1]):
-            start = time.perf_counter()
+        order = ((first, times[0]), (second, times[1]))
+        for run, kept in order if len(times[0]) % 2 else order[::-1]:
+            start = time.thread_time()
             run()
-            kept.append(time.perf_counter() - start)
+            kept.append(time.thread_time() - start)
     return float(np.median(times[0])), float(np.median(times[1]))

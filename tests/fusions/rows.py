@@ -5,6 +5,8 @@ Why so long: it is a list. `tests/py/test_fusions.py` checks each row; `tools/do
 from dataclasses import dataclass
 from typing import Callable
 
+import numpy as np
+
 import net
 from net import Net
 
@@ -22,6 +24,7 @@ class Row:
     build: Callable
     tolerance: float = 1e-5
     note: str = ""
+    same_steps: bool = False  # without the passes there are as many steps, with other kernels
 
 
 ROWS = []
@@ -303,7 +306,8 @@ def log_sum():
     return n.model(n.Log(n.ReduceSum(n.Softplus(n.input(256, 1024)), n.ints(0))))
 
 
-@row("LogSumExp", "Exp, ReduceSum, Log", NORM_PASSES, [REDUCE])
+@row("LogSumExp", "Exp, ReduceSum, Log", NORM_PASSES, [REDUCE],
+     note="The largest element of a line is taken away first, which costs a reading and keeps the exponentials finite.")
 def log_sum_exp():
     n = Net()
     return n.model(n.Log(n.ReduceSum(n.Exp(n.input(256, 1024)), n.ints(-1))))
@@ -426,3 +430,34 @@ def dead():
     x = n.input(64, 1000)
     n.Exp(n.Softmax(x, axis=0))
     return n.model(n.Softmax(x))
+
+
+@row("Multi-head attention", "products around Softmax, heads by Reshape and Transpose", "fuse_attention merge_siblings",
+     ["gemm", "attention", "gemm"])
+def attention():
+    n = Net()
+    x = n.input(1, 128, 256)
+    heads = lambda: n.Transpose(n.Reshape(n.Add(n.MatMul(x, n.weights(256, 256)), n.weights(256, scale=0.1)),
+                                          n.ints(0, 0, 4, 64)), perm=[0, 2, 1, 3])
+    q, k, v = heads(), heads(), heads()
+    scores = n.Softmax(n.Div(n.MatMul(q, n.Transpose(k, perm=[0, 1, 3, 2])), 8.0), axis=-1)
+    y = n.Reshape(n.Transpose(n.MatMul(scores, v), perm=[0, 2, 1, 3]), n.ints(0, 0, 256))
+    return n.model(n.Add(n.MatMul(y, n.weights(256, 256)), n.weights(256, scale=0.1)))
+
+
+@row("QuantizeLinear + Convolution + DequantizeLinear", "x and weights in 8 bits, Conv, Relu, the result in 8 bits",
+     "propagate_qdq fuse_qdq", [POINTWISE, CONV, CONV], tolerance=2e-2, same_steps=True)
+def quantized_convolution():
+    n = Net()
+
+    def eight_bits(v, scale):
+        zero = n.const(0, np.int8)
+        return n.DequantizeLinear(n.QuantizeLinear(v, scale, zero), scale, zero)
+
+    def layer(v):
+        w = n.const(n.random.integers(-127, 128, (32, 32, 3, 3)), np.int8)
+        w = n.DequantizeLinear(w, n.const(n.random.uniform(5e-4, 1e-3, 32)), n.const(np.zeros(32), np.int8), axis=0)
+        return n.Relu(n.Conv(v, w, kernel_shape=[3, 3], pads=[1] * 4))
+
+    y = eight_bits(layer(eight_bits(n.input(1, 32, 28, 28), 0.03)), 0.04)
+    return n.model(eight_bits(layer(y), 0.04))

@@ -1,9 +1,10 @@
 """Writes docs/optimizations.md from tests/fusions/rows.py: each fusion, the kernel it becomes, and what it gains here and now.
 
-    PYTHONPATH=build/release/python .venv/bin/python tools/docs/optimizations.py [--only NAME,...] [--threads N]
+    PYTHONPATH=build/release/python .venv/bin/python tools/docs/optimizations.py [--only NAME,...]
 
-Each graph is built twice with measured tactics, once without the passes of its row, and both plans run in turn. Needs a
-quiet machine. --only prints the rows and writes nothing.
+Each graph is built twice, once without the passes of its row, and both plans run in turn on one thread, whose CPU time
+counts. Convolutions work channels-last in both, so that it is the fusion that differs. --only prints the rows and writes
+nothing.
 """
 import argparse
 import datetime
@@ -25,13 +26,14 @@ def cpu_name():
     return found[1] if found else platform.machine()
 
 
-def measure(row, threads):
+def measure(row):
     """(kernels of the fused plan, steps without the passes, gain or None)."""
     model = row.build()
-    fused = plans.Plan(model, timing=True, threads=threads)
+    alike = {"threads": 1, "tactic": "conv=channels_last" if "conv" in row.steps else ""}
+    fused = plans.Plan(model, **alike)
     if not row.passes:
         return fused.kernels, len(fused.kernels), None
-    pieces = plans.Plan(model, row.passes, timing=True, threads=threads)
+    pieces = plans.Plan(model, row.passes, **alike)
     feeds = plans.random_feeds(model)
     together, apart = plans.interleaved(fused.prepare(feeds), pieces.prepare(feeds))
     return fused.kernels, len(pieces.kernels), apart / together
@@ -47,7 +49,6 @@ def line(row, kernels, pieces, gain):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     only = set(filter(None, options.only.split(",")))
     table = ["| fusion | pattern | becomes | steps | gain | passes |", "| --- | --- | --- | --- | --- | --- |"]
@@ -55,14 +56,13 @@ def main():
     for row in rows.ROWS:
         if only and row.name not in only:
             continue
-        table.append(line(row, *measure(row, options.threads)))
+        table.append(line(row, *measure(row)))
         print(table[-1], flush=True)
         if row.note:
             notes.append(f"{row.wording}: {row.note}")
     if only:
         return
-    when = (f"Measured {datetime.date.today()} by `tools/docs/optimizations.py` on {cpu_name()}, "
-            f"{options.threads or 'all'} threads.")
+    when = f"Measured {datetime.date.today()} by `tools/docs/optimizations.py` on one thread of {cpu_name()}."
     text = PAGE.read_text()
     before, rest = text.split(MARKS[0])
     PAGE.write_text("\n".join([before + MARKS[0], "", *table, "", when, "", *notes, "", MARKS[1]]) + rest.split(MARKS[1])[1])

@@ -12,6 +12,7 @@ namespace wootz::cpu {
 namespace {
 
 constexpr uint64_t kNanKey = UINT64_MAX;
+constexpr int64_t kInserted = 64;  // up to so many are kept sorted while walking the line
 
 uint64_t key_of(double v) {
   if (v != v) return kNanKey;
@@ -79,27 +80,29 @@ struct Entry {
   int64_t index;
 };
 
-// The element as its type holds it.
-float rounded(DType type, float v) {
-  if (type == DType::kF16) return f16_to_f32(f32_to_f16(v));
-  if (type == DType::kBF16) return bf16_to_f32(f32_to_bf16(v));
-  return v;
+// Elements that are `stride` apart as f32, and f32 rounded to the type and back.
+void widen(DType type, const void* data, int64_t at, int64_t stride, int64_t n, float* to) {
+  const auto* f = static_cast<const float*>(data) + at;
+  const auto* h = static_cast<const uint16_t*>(data) + at;
+  if (type == DType::kF32)
+    for (int64_t i = 0; i < n; ++i) to[i] = f[i * stride];
+  else if (type == DType::kF16)
+    for (int64_t i = 0; i < n; ++i) to[i] = f16_to_f32(h[i * stride]);
+  else
+    for (int64_t i = 0; i < n; ++i) to[i] = bf16_to_f32(h[i * stride]);
+}
+void round_to(DType type, float* p, int64_t n) {
+  if (type == DType::kF16)
+    for (int64_t i = 0; i < n; ++i) p[i] = f16_to_f32(f32_to_f16(p[i]));
+  else if (type == DType::kBF16)
+    for (int64_t i = 0; i < n; ++i) p[i] = bf16_to_f32(f32_to_bf16(p[i]));
 }
 void store(DType type, void* to, float v) {
-  if (type == DType::kF32) std::memcpy(to, &v, sizeof(v));
-  if (type == DType::kF32) return;
-  const uint16_t bits = type == DType::kF16 ? f32_to_f16(v) : f32_to_bf16(v);
-  std::memcpy(to, &bits, sizeof(bits));
-}
-float load(DType type, const void* from) {
-  if (type == DType::kF32) {
-    float v;
-    std::memcpy(&v, from, sizeof(v));
-    return v;
-  }
-  uint16_t bits;
-  std::memcpy(&bits, from, sizeof(bits));
-  return type == DType::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+  const uint16_t half = type == DType::kF16 ? f32_to_f16(v) : f32_to_bf16(v);
+  if (type == DType::kF32)
+    std::memcpy(to, &v, sizeof(v));
+  else
+    std::memcpy(to, &half, sizeof(half));
 }
 
 class TopKCall final : public Call {
@@ -130,12 +133,36 @@ class TopKCall final : public Call {
     return static_cast<size_t>(l.length) * (sizeof(Entry) + sizeof(uint64_t)) + floats;
   }
   // The line's probabilities, each as its type rounds it, and their keys.
-  void probabilities(const char* x, int64_t at, float* p, uint64_t* key) const {
-    for (int64_t e = 0; e < l.length; ++e) p[e] = load(type, x + (at + e * l.inner) * bytes);
-    const float top = softmax->max(p, l.length);
-    const float factor = 1 / softmax->exp_row(p, p, l.length, top);
+  void probabilities(const void* x, int64_t at, float* p, uint64_t* key) const {
+    const float* from = p;
+    if (type == DType::kF32 && l.inner == 1)
+      from = static_cast<const float*>(x) + at;
+    else
+      widen(type, x, at, l.inner, l.length, p);
+    const float factor = 1 / softmax->exp_row(p, from, l.length, softmax->max(from, l.length));
     softmax->scale(p, p, l.length, factor);
-    for (int64_t e = 0; e < l.length; ++e) key[e] = key_of(p[e] = rounded(type, p[e]));
+    round_to(type, p, l.length);
+    keys_plain<float>(p, 0, 1, l.length, key);
+  }
+  // The k first of the keys' order, sorted; of equal ones those of lower index.
+  void select(const uint64_t* key, Entry* entries) const {
+    const uint64_t flip = largest ? ~uint64_t{0} : 0;
+    if (k <= kInserted && k > 0) {
+      int64_t held = 0;
+      for (int64_t e = 0; e < l.length; ++e) {
+        const uint64_t v = key[e] ^ flip;
+        if (held == k && v >= entries[k - 1].key) continue;
+        int64_t at = held < k ? held++ : k - 1;
+        for (; at > 0 && entries[at - 1].key > v; --at) entries[at] = entries[at - 1];
+        entries[at] = {v, e};
+      }
+      return;
+    }
+    for (int64_t e = 0; e < l.length; ++e) entries[e] = {key[e] ^ flip, e};
+    const auto before = [](const Entry& a, const Entry& b) {
+      return a.key != b.key ? a.key < b.key : a.index < b.index;
+    };
+    std::partial_sort(entries, entries + k, entries + l.length, before);
   }
   void line(const RunArgs& args, int64_t i, Entry* entries) const {
     auto* key = reinterpret_cast<uint64_t*>(entries + l.length);
@@ -146,11 +173,7 @@ class TopKCall final : public Call {
       probabilities(x, at, p, key);
     else
       keys(x, at, l.inner, l.length, key);
-    for (int64_t e = 0; e < l.length; ++e) entries[e] = {largest ? ~key[e] : key[e], e};
-    const auto before = [](const Entry& a, const Entry& b) {
-      return a.key != b.key ? a.key < b.key : a.index < b.index;
-    };
-    std::partial_sort(entries, entries + k, entries + l.length, before);
+    select(key, entries);
     for (int64_t e = 0; e < k; ++e) {
       const int64_t to = (o * k + e) * l.inner + i % l.inner;
       if (args.outputs[0] != nullptr && softmax != nullptr)
