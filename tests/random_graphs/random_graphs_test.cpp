@@ -1,7 +1,7 @@
 // Passes change how, never what; they leave graphs that verify, and have nothing left to do with their own result.
 //
 // A failure prints the seed and a reduced graph. WOOTZ_SEED=<seed> WOOTZ_RANDOM_GRAPHS=1 makes it again;
-// WOOTZ_RANDOM_GRAPHS=<count> runs more.
+// WOOTZ_RANDOM_GRAPHS=<count> runs more, WOOTZ_RANDOM_SECONDS=<seconds> as many as that takes (./dev fuzz).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -28,15 +28,22 @@ TEST(RandomGraphs, SameSeedSameGraph) {
 
 TEST(RandomGraphs, PassesChangeHowNeverWhat) {
   const uint64_t first = number("WOOTZ_SEED", std::random_device{}());
-  const uint64_t count = number("WOOTZ_RANDOM_GRAPHS", std::getenv("WOOTZ_TEST_FAST") != nullptr ? 300 : 2000);
-  std::printf("seeds %llu and following, %llu graphs\n", static_cast<unsigned long long>(first),
-              static_cast<unsigned long long>(count));
+  const uint64_t seconds = number("WOOTZ_RANDOM_SECONDS", 0);
+  const uint64_t usual = seconds > 0 ? UINT64_MAX : std::getenv("WOOTZ_TEST_FAST") != nullptr ? 300 : 2000;
+  const uint64_t count = number("WOOTZ_RANDOM_GRAPHS", usual);
+  std::printf("seeds %llu and following\n", static_cast<unsigned long long>(first));
+  const auto start = std::chrono::steady_clock::now();
+  const auto spent = [&] {
+    return seconds > 0 && std::chrono::steady_clock::now() - start > std::chrono::seconds(seconds);
+  };
   std::map<std::string, int> ops;
-  int nodes = 0, failures = 0;
-  for (uint64_t i = 0; i < count && failures < 3; ++i) {
+  uint64_t nodes = 0, graphs = 0;
+  int failures = 0;
+  for (uint64_t i = 0; i < count && failures < 3 && !spent(); ++i) {
+    ++graphs;
     const uint64_t seed = first + i;
     const Sample sample = generate(seed, 4 + static_cast<int>(seed % 32));
-    nodes += sample.graph->num_nodes();
+    nodes += static_cast<uint64_t>(sample.graph->num_nodes());
     for (const Node* node : sample.graph->nodes()) ++ops[node->op().name];
     // A share also runs on the kernels; and whatever is asked for by its seed.
     CheckOptions options;
@@ -49,8 +56,9 @@ TEST(RandomGraphs, PassesChangeHowNeverWhat) {
                   << check(small, options).substr(0, 300) << "):\n"
                   << print_graph(*small.graph);
   }
-  std::printf("%d nodes of %zu ops\n", nodes, ops.size());
-  if (count >= 2000 && failures == 0) EXPECT_GT(ops.size(), 60u) << "the generator has lost ops";
+  std::printf("%llu graphs, %llu nodes of %zu ops\n", static_cast<unsigned long long>(graphs),
+              static_cast<unsigned long long>(nodes), ops.size());
+  if (graphs >= 2000 && failures == 0) EXPECT_GT(ops.size(), 60u) << "the generator has lost ops";
 }
 
 }  // namespace

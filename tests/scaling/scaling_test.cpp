@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -129,6 +130,25 @@ TEST(Scaling, BuildAndLoadGrowNoFasterThanNLogN) {
     grows("load", first.load, last.load);
     grows("memory", first.memory, last.memory);
   }
+}
+
+// What occurs often is timed as often as what occurs once.
+TEST(Scaling, EachDistinctProblemIsTimedOnce) {
+  MeasureStats stats[2];
+  for (const int more : {0, 1}) {
+    const auto residual = std::find_if(network_kinds().begin(), network_kinds().end(),
+                                       [](const NetworkKind& k) { return std::string(k.name) == "residual"; });
+    ASSERT_NE(residual, network_kinds().end());
+    const std::shared_ptr<Graph> graph = residual->make(more ? 200 : 40);
+    api::BuildOptions options;
+    options.level = 1;
+    options.threads = 1;
+    Result<api::BuildOutput> built = api::build_program(*graph, options);
+    ASSERT_TRUE(built.ok()) << built.status().to_string();
+    stats[more] = built->report.measured;
+  }
+  EXPECT_GT(stats[0].timed, 0u);
+  EXPECT_EQ(stats[0].timed, stats[1].timed);
 }
 
 }  // namespace
