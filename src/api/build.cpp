@@ -128,7 +128,7 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   choose.limits = limits;
   choose.cost = [&](const Problem& problem, size_t step, Considered* candidate) -> Status {
     candidate->us = candidate->candidate.estimate_us;
-    rules.apply(step, candidate);
+    if (step < steps) rules.apply(step, candidate);
     if (!candidate->refusal.empty() || !measurer) return Status();
     return measurer->cost(problem, step, candidate);
   };

@@ -13,6 +13,7 @@ namespace wootz {
 namespace {
 
 constexpr int kSweeps = 8;
+constexpr double kReformatUs = 1.5;   // what a reformat of nothing takes
 constexpr double kImpossible = 1e12;  // microseconds: worse than anything that can be done
 
 // A candidate per step, and how many readers of each tensor want it in each layout.
@@ -135,8 +136,39 @@ class Search {
   double reformat_us(const TensorDesc& desc, Layout from, Layout to) const {
     if (desc.constant || same_memory(desc, from, to)) return 0;
     if (!can_reformat(desc, from, to)) return kImpossible;
-    const double bytes = 2.0 * static_cast<double>(dtype_bytes(desc.dtype, desc.dims.volume()));
-    return 1.5 + bytes / (options_.reformat_gb_per_s * 1e3);
+    return kReformatUs + moved_bytes(desc) / bytes_per_us(desc, from, to);
+  }
+
+  static double moved_bytes(const TensorDesc& desc) {
+    return 2.0 * static_cast<double>(dtype_bytes(desc.dtype, desc.dims.volume()));
+  }
+
+  // Measured once for each element type, rank and pair of layouts, on the largest such tensor of the network; and taken
+  // to be the same for smaller ones.
+  double bytes_per_us(const TensorDesc& desc, Layout from, Layout to) const {
+    const auto key = std::make_tuple(desc.dtype, desc.dims.rank(), from, to);
+    const auto [rate, fresh] = rates_.try_emplace(key, options_.reformat_gb_per_s * 1e3);
+    if (!fresh || !options_.cost) return rate->second;
+    const Problem problem = reformat_step("", largest_like(desc), from, to).problem;
+    const Candidate* offer = reformats_.find(problem);
+    if (offer == nullptr || problem.inputs[0].dims.volume() == 0) return rate->second;
+    Considered considered;
+    considered.candidate = *offer;
+    considered.rivals = 1;
+    // A number that no step has: there is nothing to compare results with. A failure leaves the estimate.
+    const Status status = options_.cost(problem, program_.steps.size() + rates_.size(), &considered);
+    if (status.ok() && considered.measured && considered.refusal.empty() && considered.us > 0)
+      rate->second = moved_bytes(problem.inputs[0]) / std::max(considered.us - kReformatUs, 0.1 * considered.us);
+    return rate->second;
+  }
+
+  const TensorDesc& largest_like(const TensorDesc& desc) const {
+    const TensorDesc* largest = &desc;
+    for (const Step& step : program_.steps)
+      for (const TensorDesc& d : step.problem.outputs)
+        if (d.dtype == desc.dtype && d.dims.rank() == desc.dims.rank() && d.dims.volume() > largest->dims.volume())
+          largest = &d;
+    return *largest;
   }
 
   bool can_reformat(const TensorDesc& desc, Layout from, Layout to) const {
@@ -196,6 +228,7 @@ class Search {
   std::vector<uint8_t> viewed_;
   mutable ReformatOffers reformats_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
+  mutable std::map<std::tuple<DType, int, Layout, Layout>, double> rates_;  // bytes in a microsecond
 };
 
 Problem with_layouts(const Problem& problem, const Candidate& candidate) {

@@ -29,11 +29,11 @@ struct StepReport {
 struct ChooseOptions {
   Limits limits;
   // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in Considered.
-  // Null: the provider's estimate.
+  // Null: the provider's estimate. Numbers beyond the program's steps are reformats, for what they cost in the search.
   std::function<Status(const Problem& problem, size_t step, Considered* candidate)> cost;
   // Called as steps are costed; false cancels.
   std::function<bool(size_t done, size_t total, const std::string& step)> progress;
-  double reformat_gb_per_s = 8;  // read + write, for reformats that were not measured
+  double reformat_gb_per_s = 8;  // read + write, for reformats that are not measured (`cost` is null or fails)
 };
 
 struct Choice {
