@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <cstdlib>
+#include <memory>
 
 #include "casters.h"
 #include "wootz/extensions.h"
@@ -153,7 +154,15 @@ void bind_builder(nb::module_& m) {
       .def_prop_ro("num_DLA_cores", &IBuilder::getNbDLACores)
       .def_prop_ro("logger", &IBuilder::getLogger, nb::rv_policy::reference_internal)
       .def("reset", &IBuilder::reset)
-      .def("report_json", [](IBuilder& b) { return std::string(wootz_build_report(&b)); });
+      .def("report_json", [](IBuilder& b) { return std::string(wootz_build_report(&b)); })
+      .def(
+          "report",
+          [](IBuilder& b, const char* format) {
+            const std::unique_ptr<IHostMemory> text(static_cast<IHostMemory*>(wootz_build_report_as(&b, format)));
+            if (text == nullptr) throw std::runtime_error("the report could not be made: see the log");
+            return nb::str(static_cast<const char*>(text->data()), text->size() - 1);
+          },
+          nb::arg("format") = "text", "Report of the last build, as \"text\", \"json\", \"html\" or \"svg\".");
 }
 
 }  // namespace wootz_python

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 
 #include "casters.h"
 #include "wootz/extensions.h"
@@ -37,9 +38,65 @@ class OutputBuffer final : public IOutputAllocator {
   uint64_t capacity_ = 0;
 };
 
+// Of an element of a DataType, those of WOOTZ_EXTENDED_TYPE included.
+size_t bits_of(int32_t type) {
+  static const std::map<int32_t, size_t> kBits{{0, 32},   {1, 16},   {2, 8},    {3, 32},   {4, 8},    {5, 8},
+                                               {6, 8},    {7, 16},   {8, 64},   {9, 4},    {10, 4},   {11, 8},
+                                               {260, 64}, {263, 16}, {264, 16}, {266, 32}, {268, 64}, {271, 8},
+                                               {272, 8},  {273, 8},  {277, 4},  {278, 2},  {279, 2}};
+  const auto found = kBits.find(type);
+  return found == kBits.end() ? 8 : found->second;
+}
+
+// Keeps what a context's taps hand over.
+class TapListener final : public IDebugListener {
+ public:
+  bool processDebugTensor(const void* data, TensorLocation, DataType type, const Dims& shape, const char* name,
+                          cudaStream_t) override {
+    Kept& kept = values[name];
+    kept.type = static_cast<int32_t>(type);
+    kept.shape.assign(shape.d, shape.d + shape.nbDims);
+    int64_t volume = 1;
+    for (const int64_t d : kept.shape) volume *= d;
+    const auto* bytes = static_cast<const char*>(data);
+    kept.bytes.assign(bytes, bytes + (static_cast<size_t>(volume) * bits_of(kept.type) + 7) / 8);
+    return true;
+  }
+  struct Kept {
+    int32_t type = 0;
+    std::vector<int64_t> shape;
+    std::string bytes;
+  };
+  std::map<std::string, Kept> values;
+};
+
+// The text in what wootz_build_report_as() and its like return, which it frees.
+nb::object report_text(void* memory) {
+  const std::unique_ptr<IHostMemory> text(static_cast<IHostMemory*>(memory));
+  if (text == nullptr) throw std::runtime_error("the report could not be made: see the log");
+  return nb::str(static_cast<const char*>(text->data()), text->size() - 1);
+}
+
 }  // namespace
 
 void bind_runtime(nb::module_& m) {
+  nb::class_<TapListener>(m, "_TapListener").def(nb::init<>()).def("take", [](TapListener& l) {
+    nb::list list;
+    for (const auto& [name, kept] : l.values)
+      list.append(nb::make_tuple(name, kept.type, kept.shape, nb::bytes(kept.bytes.data(), kept.bytes.size())));
+    l.values.clear();
+    return list;
+  });
+  m.def(
+      "compare_reports",
+      [](const char* a, const char* b, const char* format) {
+        void* text = wootz_compare_reports(a, b, format);
+        if (text == nullptr) throw nb::value_error("two reports in JSON and the format text or json are wanted");
+        return report_text(text);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("format") = "text",
+      "Two reports (JSON) against each other, in the model's terms, as \"text\" or \"json\".");
+
   nb::class_<OutputBuffer>(m, "_OutputBuffer")
       .def(nb::init<>())
       .def_prop_ro("shape", [](const OutputBuffer& b) { return b.shape; })
@@ -75,6 +132,15 @@ void bind_runtime(nb::module_& m) {
             return c.setOutputAllocator(name, buffer);
           },
           nb::arg("name"), nb::arg("buffer").none(), nb::keep_alive<1, 3>())
+      .def(
+          "_set_tap_listener", [](IExecutionContext& c, TapListener* listener) { c.setDebugListener(listener); },
+          nb::arg("listener").none(), nb::keep_alive<1, 2>())
+      .def(
+          "tap",
+          [](IExecutionContext& c, const char* name, bool on) { return wootz_context_tap(&c, name, on ? 1 : 0) == 0; },
+          nb::arg("name"), nb::arg("on") = true,
+          "Hands a value of the model to the debug listener in each inference; False (see the log) when no step writes "
+          "it.")
       .def("get_max_output_size", &IExecutionContext::getMaxOutputSize, nb::arg("name"))
       .def("infer_shapes",
            [](IExecutionContext& c) {
@@ -153,6 +219,9 @@ void bind_runtime(nb::module_& m) {
           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def("create_engine_inspector", &ICudaEngine::createEngineInspector, nb::rv_policy::take_ownership,
            nb::keep_alive<0, 1>())
+      .def(
+          "report", [](ICudaEngine& e, const char* format) { return report_text(wootz_engine_report(&e, format)); },
+          nb::arg("format") = "text", "What the plan holds, as \"text\", \"json\", \"html\", \"svg\" or \"values\".")
       .def("serialize",
            [](const ICudaEngine& e) {
              IHostMemory* plan = e.serialize();

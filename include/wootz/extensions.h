@@ -55,9 +55,30 @@ WOOTZ_EXPORT int wootz_config_set_option(void* config, const char* key, const ch
 /// The value of such an option, valid until it is set again; null for an unknown key.
 WOOTZ_EXPORT const char* wootz_config_get_option(void* config, const char* key) WOOTZ_NOEXCEPT;
 
-/// Report of the last build of an nvinfer1::IBuilder as JSON: passes with their times, steps with the tactics that were
-/// considered, their times and why others were refused. Valid until the next build; empty before the first.
+/// Report of the last build of an nvinfer1::IBuilder as JSON: what was fused, what became of each node of the model,
+/// steps with their work, time and the tactics that were considered or refused, memory. Valid until the next build; empty
+/// before the first. Memory is told of builds with ProfilingVerbosity::kDETAILED only. docs/inspecting.md has the keys.
 WOOTZ_EXPORT const char* wootz_build_report(void* builder) WOOTZ_NOEXCEPT;
+
+/// The same in another form: "json"; "html", a page for a browser that needs no network; "svg", the graph with its fused
+/// regions; "text", a table. An nvinfer1::IHostMemory* that the caller owns: UTF-8 text whose closing zero size() counts;
+/// null (and a message) on failure.
+WOOTZ_EXPORT void* wootz_build_report_as(void* builder, const char* format) WOOTZ_NOEXCEPT;
+
+/// Such a report on an nvinfer1::ICudaEngine; for plans built with ProfilingVerbosity::kDETAILED with the tactics that
+/// were considered and what became of each node. Further format: "values", JSON that tells for each value of the model
+/// where it is: [{"name", "state": "tensor" | "inside" | "constant" | "shape" | "removed", "steps": [names]}].
+WOOTZ_EXPORT void* wootz_engine_report(void* engine, const char* format) WOOTZ_NOEXCEPT;
+
+/// Two such reports in JSON against each other, in the model's terms: nodes fused otherwise, steps with another tactic,
+/// type, layout or shape, times and sizes. `format`: "json" or "text". An nvinfer1::IHostMemory* that the caller owns;
+/// null when one of the two is no report or the format is another.
+WOOTZ_EXPORT void* wootz_compare_reports(const char* a, const char* b, const char* format) WOOTZ_NOEXCEPT;
+
+/// Hands a value of the model (by its ONNX name) to the context's nvinfer1::IDebugListener in each inference from now on
+/// (runtime), or no more (`on` 0). Nothing has to be marked before the build and nothing is fused less for it. 0, or 1 and
+/// a message: where the plan never writes the value, with the fused region that holds it and the values at its border.
+WOOTZ_EXPORT int wootz_context_tap(void* context, const char* name, int on) WOOTZ_NOEXCEPT;
 
 /// Options of an nvonnxparser::IParser, to be set before parsing; 0 on success. Keys:
 ///   io_types    "api" (default): inputs and outputs of types that nvinfer1::DataType lacks (double, int16, ...) become

@@ -6,7 +6,7 @@
 from . import _wootz
 from ._wootz import *  # noqa: F401,F403
 from ._wootz import DataType
-from ._numpy import infer, load_engine, nptype, volume  # noqa: F401
+from ._numpy import infer, load_engine, nptype, tap, volume  # noqa: F401
 from ._build import build, BuildError  # noqa: F401
 
 __version__ = ".".join(str(n) for n in _wootz.__tensorrt_version__)

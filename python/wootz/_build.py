@@ -8,11 +8,12 @@ class BuildError(RuntimeError):
     """The model could not be read or built; the message lists every problem."""
 
 
-def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None):
+def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None):
     """Builds a plan from an ONNX model (path or bytes) and returns it as bytes.
 
     shapes: {input: (min, opt, max)} for the inputs with dynamic dimensions, or a list of such dictionaries, one per
-    optimization profile. options: see IBuilderConfig.set_option. timing_cache: bytes of an earlier cache.
+    optimization profile. options: see IBuilderConfig.set_option. timing_cache: bytes of an earlier cache. report: file for
+    the build report, a page for a browser (.html) or JSON (.json); the plan then keeps what the report is made of.
     """
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder._create(logger)
@@ -38,7 +39,15 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
         config.add_optimization_profile(profile)
     if timing_cache is not None:
         config.set_timing_cache(config.create_timing_cache(timing_cache), False)
+    if report is not None:
+        form = os.path.splitext(os.fspath(report))[1][1:]
+        if form not in ("html", "json", "svg"):
+            raise ValueError(f"report: '{report}' ends in none of .html, .json, .svg")
+        config.profiling_verbosity = _wootz.ProfilingVerbosity.DETAILED
     plan = builder.build_serialized_network(network, config)
     if plan is None:
         raise BuildError("the build failed: see the log")
+    if report is not None:
+        with open(report, "w", encoding="utf-8") as file:
+            file.write(builder.report(form))
     return bytes(plan)

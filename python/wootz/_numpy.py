@@ -1,10 +1,11 @@
 """Numpy in and out."""
+import json
 import math
 import os
 
 import numpy as np
 
-from ._wootz import DataType, TensorIOMode, _OutputBuffer
+from ._wootz import DataType, TensorIOMode, _OutputBuffer, _TapListener
 
 _EXTENDED = 256  # WOOTZ_EXTENDED_TYPE of include/wootz/extensions.h
 
@@ -114,6 +115,37 @@ def infer(context, feeds, stream=0):
             results[name] = np.frombuffer(buffer.read(volume(shape) * dtype.itemsize), dtype).reshape(shape).copy()
     del keep
     return {name: results[name] for name in outputs}
+
+
+def tap(context, feeds, names=None, stream=0):
+    """Runs `context` like infer() and returns values inside the network: {ONNX name: array}.
+
+    names: of values of the model, which need not have been marked before the build; None: every value that the plan writes.
+    Nothing is fused less for it. Raises ValueError for a value that no step writes because it lives inside a fused region;
+    the log names the region and the values at its border, and engine.report("values") lists what can be read.
+    """
+    if names is None:
+        names = [v["name"] for v in json.loads(context.engine.report("values")) if v["state"] == "tensor"]
+    listener, on = _TapListener(), []
+    context._set_tap_listener(listener)
+    try:
+        for name in names:
+            if not context.tap(name, True):
+                raise ValueError(f"value '{name}' cannot be read: the log says why")
+            on.append(name)
+        infer(context, feeds, stream)
+        values = {}
+        for name, number, shape, raw in listener.take():
+            dtype = _BY_NUMBER[number]()
+            if number in _PACKED_BITS:
+                values[name] = _unpack(np.frombuffer(raw, np.uint8), number, shape, dtype)
+            else:
+                values[name] = np.frombuffer(raw, dtype).reshape(shape).copy()
+        return values
+    finally:
+        for name in on:
+            context.tap(name, False)
+        context._set_tap_listener(None)
 
 
 def load_engine(runtime, path):

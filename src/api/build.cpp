@@ -1,8 +1,9 @@
 #include "api/build.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "api/measuring.h"
 #include "api/runtime/engine_info.h"
@@ -16,8 +17,6 @@
 
 namespace wootz::api {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kBuildPhase = "Build";
 constexpr const char* kPassPhase = "Optimize graph";
@@ -64,14 +63,15 @@ class Phase {
   bool cancelled_ = false;
 };
 
-Status run_passes(Graph& graph, const BuildOptions& options, BuildReport* report) {
+Status run_passes(Graph& graph, const BuildOptions& options, ModelTrace* trace, BuildReport* report) {
   PipelineOptions pipeline;
   pipeline.disabled = options.disabled_passes;
   pipeline.verify = options.verify_passes;
   Phase phase(options.progress, kPassPhase, kBuildPhase, static_cast<int>(all_passes().size()));
   int done = 0;
-  pipeline.observer = [&](const PassReport& pass, const Graph&) {
+  pipeline.observer = [&](const PassReport& pass, const Graph& after) {
     phase.step(done++);
+    trace->after_pass(pass, after);
     if (options.verbose)
       options.verbose(
           fmt::format("pass {}: {} to {} nodes, {:.2f} ms", pass.name, pass.nodes_before, pass.nodes_after, pass.ms));
@@ -156,7 +156,7 @@ void demote_debug_outputs(Program* program, const std::set<std::string, std::les
     tensor.kind = TensorKind::kIntermediate;
   }
   program->outputs.resize(std::min(keep, program->outputs.size()));
-  program->properties[property::kDebugTensors] = Json(names).dump(-1, ' ', false, Json::error_handler_t::replace);
+  program->properties[property::kDebugTensors] = dump_report(Json(names));
 }
 
 // Memory at the maximum of every profile; profiles whose far end is no shape are left out.
@@ -182,22 +182,6 @@ void report_memory_of(const Program& program, const std::vector<const Provider*>
     if (options.info) options.info("Memory: " + memory_line(memory));
 }
 
-Json considered_of(const StepReport& step) {
-  Json json = {{"Chosen", step.chosen}};
-  Json& list = json["Considered"] = Json::array();
-  for (const Considered& c : step.considered) {
-    Json entry = {{"Tactic", c.candidate.tactic.to_string()}, {"TimeUs", c.us}, {"Measured", c.measured}};
-    if (c.error >= 0) entry["Error"] = c.error;
-    if (!c.refusal.empty()) entry["Refused"] = c.refusal;
-    list.push_back(std::move(entry));
-  }
-  Json& refused = json["NotApplicable"] = Json::array();
-  for (const Refusal& r : step.refused) refused.push_back({{"Kernel", r.kernel}, {"Reason", r.reason}});
-  return json;
-}
-
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
-
 struct TargetDevice {
   DeviceDescription description;
   std::shared_ptr<Device> device;  // to measure on; null: it is not this machine's
@@ -216,50 +200,30 @@ Result<TargetDevice> target_device(const Backend& backend, const BuildOptions& o
   return TargetDevice{*options.device, here ? *opened : nullptr};
 }
 
+// Names and provenance of the steps.
+std::vector<Step> steps_for_trace(const Program& program) {
+  std::vector<Step> steps(program.steps.size());
+  for (size_t s = 0; s < steps.size(); ++s) {
+    steps[s].name = program.steps[s].name;
+    steps[s].provenance = program.steps[s].provenance;
+  }
+  return steps;
+}
+
+// TensorRT says its fusions at kINFO: so do we, a line for each step that stands for several nodes.
+void say_fusions(const Program& program, const BuildReport& record, const BuildOptions& options) {
+  for (const Step& step : program.steps)
+    if (options.info && step.provenance.size() > 1)
+      options.info(fmt::format("fused {} nodes: {}", step.provenance.size(), step.name));
+  for (const Fusion& fusion : record.fusions)
+    if (options.verbose)
+      options.verbose(fmt::format("{} made one of: {}", fusion.pass, fmt::join(fusion.members, ", ")));
+  for (const ModelNode& node : record.nodes)
+    if (options.verbose && !node.removed_by.empty())
+      options.verbose(fmt::format("node '{}' ({}) needs no step after {}", node.name, node.op, node.removed_by));
+}
+
 }  // namespace
-
-std::string BuildReport::considered_json() const {
-  Json json = Json::object();
-  for (const StepReport& step : choice.steps) json[step.step] = considered_of(step);
-  return dump(json);
-}
-
-std::string BuildReport::to_json(const Program& program) const {
-  Json json = {{"Network", program.name}, {"Backend", program.backend}};
-  json["Device"] = Json::parse(program.device, nullptr, false);
-  json["Milliseconds"] = {{"Total", total_ms}, {"Infer", infer_ms},   {"Passes", passes_ms},
-                          {"Lower", lower_ms}, {"Choose", choose_ms}, {"Pack", pack_ms}};
-  Json& list = json["Passes"] = Json::array();
-  for (const PassReport& pass : passes)
-    list.push_back({{"Name", pass.name},
-                    {"Changed", pass.changed},
-                    {"NodesBefore", pass.nodes_before},
-                    {"NodesAfter", pass.nodes_after},
-                    {"Milliseconds", pass.ms}});
-  json["Tactics"] = {{"Timed", measured.timed},
-                     {"FromCache", measured.from_cache},
-                     {"Refused", measured.refused},
-                     {"Unchecked", measured.unchecked},
-                     {"TimedMicroseconds", measured.timed_us}};
-  json["Reformats"] = choice.reformats;
-  json["ReformatsBeforeSearch"] = choice.reformats_before;
-  json["ReformatsAvoided"] =
-      choice.reformats_before > choice.reformats ? choice.reformats_before - choice.reformats : size_t{0};
-  json["TotalUs"] = choice.total_us;
-  json["InPlace"] = {
-      {"Steps", placed.steps}, {"Parts", placed.parts}, {"Copies", placed.copies}, {"Ranges", placed.ranges}};
-  for (const auto& [name, reports] : {std::pair("Memory", &memory), std::pair("EstimatedMemory", &estimated_memory)}) {
-    Json& profiles = json[name] = Json::array();
-    for (const MemoryReport& r : *reports) profiles.push_back(memory_json(r, false));
-  }
-  Json& steps = json["Steps"] = Json::array();
-  for (const StepReport& step : choice.steps) {
-    Json entry = considered_of(step);
-    entry["Name"] = step.step;
-    steps.push_back(std::move(entry));
-  }
-  return dump(json);
-}
 
 Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   BuildOutput output;
@@ -284,7 +248,8 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   WOOTZ_RETURN_IF_ERROR(verify_graph(graph));
   report.infer_ms = timer.ms();
   phase.step(0);
-  WOOTZ_RETURN_IF_ERROR(run_passes(graph, options, &report));
+  ModelTrace trace(graph);
+  WOOTZ_RETURN_IF_ERROR(run_passes(graph, options, &trace, &report));
   report.passes_ms = timer.ms();
   phase.step(1);
 
@@ -302,6 +267,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   lower.limits = limits;
   lower.reference_only = options.backend == "reference";
   WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(graph, lower));
+  trace.name_steps(&lowered.program);
   output.program = std::make_shared<Program>(lowered.program);
   Program& program = *output.program;
   report.estimated_memory = memory_of(program, {});
@@ -314,7 +280,9 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   report.choose_ms = timer.ms();
   phase.step(3);
   WOOTZ_RETURN_IF_ERROR(pack_constants(&program, lower.providers, limits));
+  const std::vector<Step> unplaced = steps_for_trace(program);
   WOOTZ_ASSIGN_OR_RETURN(report.placed, place_moves(&program, lower.providers, limits));
+  trace.note_placed(unplaced, report.placed.steps);
   report.pack_ms = timer.ms();
   program.name = graph.name();
   program.backend = backend->name;
@@ -323,7 +291,15 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   if (options.threads > 0) program.properties[property::kThreads] = std::to_string(options.threads);
   if (!options.debug_tensors.empty()) demote_debug_outputs(&program, options.debug_tensors, num_outputs);
   report_memory_of(program, lower.providers, limits, options, &report);
-  if (options.keep_considered) program.properties[property::kReport] = report.considered_json();
+  report.nodes = trace.nodes();
+  report.fusions = trace.fusions();
+  report.notes = quantization_notes(report.nodes, program);
+  report.disabled_passes.assign(options.disabled_passes.begin(), options.disabled_passes.end());
+  report.workspace_limit = options.workspace;
+  trace.locate_values(lowered, program);
+  if (options.keep_values) program.properties[property::kValues] = trace.values_json();
+  if (options.keep_record) program.properties[property::kReport] = stored_record(report);
+  say_fusions(program, report, options);
   report.total_ms = total.ms();
   if (!phase.step(4)) return phase.status();
   return output;

@@ -9,13 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "api/report/record.h"
 #include "backend/device.h"
 #include "backend/program.h"
 #include "ir/graph.h"
-#include "passes/pass.h"
-#include "runtime/memory_report.h"
-#include "tuner/measure.h"
-#include "tuner/place_moves.h"
 
 namespace wootz::api {
 
@@ -63,22 +60,11 @@ struct BuildOptions {
   bool error_on_cache_miss = false;
   std::set<std::string, std::less<>> debug_tensors;            // values to keep observable, by name
   std::map<std::string, std::string, std::less<>> properties;  // for Program::properties
-  bool keep_considered = false;                                // the tactics considered go into the plan
+  bool keep_record = false;  // stored_record() goes into the plan, and memory is looked at
+  bool keep_values = true;   // where the model's values are goes into the plan, for debug taps
   BuildProgress progress;
-  std::function<void(const std::string&)> info, verbose;  // one line each
-};
-
-struct BuildReport {
-  std::vector<PassReport> passes;
-  Choice choice;
-  MeasureStats measured;
-  PlacedMoves placed;
-  std::vector<MemoryReport> estimated_memory;  // by profile, from before tactics were chosen
-  std::vector<MemoryReport> memory;            // of what was built; empty where its kernels cannot be created here
-  double total_ms = 0, infer_ms = 0, passes_ms = 0, lower_ms = 0, choose_ms = 0, pack_ms = 0;
-  std::string to_json(const Program& program) const;
-  // Only what was considered, by step: for the plan.
-  std::string considered_json() const;
+  // One line each: what was fused, and every detail.
+  std::function<void(const std::string&)> info, verbose;
 };
 
 struct BuildOutput {

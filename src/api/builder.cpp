@@ -60,6 +60,9 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
   WOOTZ_ASSIGN_OR_RETURN(BuildOptions options, our_config->to_options());
+  record_ = nullptr;
+  report_.clear();
+  plan_bytes_ = 0;
   for (const TensorImpl& tensor : our_network->tensors())
     if (tensor.debug) options.debug_tensors.insert(tensor.name());
   if (std::string metadata = metadata_json(*our_network); !metadata.empty())
@@ -70,16 +73,35 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   options.info = [&](const std::string& line) { reporter_.log(Reporter::Severity::kINFO, line); };
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options));
-  report_ = output.report.to_json(*output.program);
+  program_ = *output.program;
+  for (PlanConstant& constant : program_.constants) {
+    constant.owner = nullptr;
+    constant.data = nullptr;
+  }
+  record_ = std::make_unique<BuildReport>(std::move(output.report));
   reporter_.log(Reporter::Severity::kINFO,
                 fmt::format("network '{}': {} layers in {} steps, built in {:.2f} s", output.program->name,
-                            our_network->getNbLayers(), output.program->steps.size(), output.report.total_ms * 1e-3));
+                            our_network->getNbLayers(), output.program->steps.size(), record_->total_ms * 1e-3));
   return output.program;
 }
 
 Result<std::vector<std::byte>> BuilderImpl::build_plan(INetworkDefinition& network, IBuilderConfig& config) {
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
-  return write_plan(*program);
+  Result<std::vector<std::byte>> bytes = write_plan(*program);
+  if (bytes.ok()) plan_bytes_ = bytes->size();
+  return bytes;
+}
+
+Json BuilderImpl::report_json() const {
+  if (record_ == nullptr) return {};
+  Json json = build_report(*record_, program_);
+  if (plan_bytes_ > 0) json["performance"]["engine_size_mb"] = static_cast<double>(plan_bytes_) / 1048576;
+  return json;
+}
+
+const std::string& BuilderImpl::report() {
+  if (report_.empty() && record_ != nullptr) report_ = dump_report(report_json());
+  return report_;
 }
 
 IHostMemory* BuilderImpl::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept {

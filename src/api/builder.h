@@ -44,7 +44,10 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   int32_t getMaxDLABatchSize() const noexcept override { return 0; }
   int32_t getNbDLACores() const noexcept override { return 0; }
 
-  const std::string& report() const { return report_; }
+  const Reporter& reporter() const { return reporter_; }
+  // Of the last build, made when it is asked for; empty before the first.
+  const std::string& report();
+  Json report_json() const;
 
  private:
   Result<std::shared_ptr<Program>> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
@@ -55,6 +58,10 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
   int32_t max_threads_;
   std::list<ProfileImpl> profiles_;
+  // What the report is made of: the record, and the program without the bytes of its constants.
+  std::unique_ptr<BuildReport> record_;
+  Program program_;
+  size_t plan_bytes_ = 0;
   std::string report_;
 };
 

@@ -138,7 +138,8 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   const auto has_values = [](const BuildProfile& p) { return !p.values.empty(); };
   if (std::any_of(options.profiles.begin(), options.profiles.end(), has_values))
     options.properties[property::kProfileValues] = profile_values_json(options.profiles);
-  options.keep_considered = v_.verbosity == ProfilingVerbosity::kDETAILED;
+  options.keep_record = v_.verbosity == ProfilingVerbosity::kDETAILED;
+  options.keep_values = v_.verbosity != ProfilingVerbosity::kNONE;
 
   if (IProgressMonitor* monitor = v_.monitor) {
     options.progress.start = [monitor](const char* phase, const char* parent, int steps) {
@@ -147,6 +148,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
     options.progress.step = [monitor](const char* phase, int step) { return monitor->stepComplete(phase, step); };
     options.progress.finish = [monitor](const char* phase) { monitor->phaseFinish(phase); };
   }
+  options.info = [this](const std::string& line) { reporter_.log(Reporter::Severity::kINFO, line); };
   options.verbose = [this](const std::string& line) { reporter_.verbose(line); };
   return options;
 }

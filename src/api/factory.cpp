@@ -72,11 +72,6 @@ const char* wootz_config_get_option(void* config, const char* key) noexcept {
   return ours == nullptr || key == nullptr ? nullptr : ours->option(key);
 }
 
-const char* wootz_build_report(void* builder) noexcept {
-  auto* ours = dynamic_cast<wootz::api::BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
-  return ours == nullptr ? "" : ours->report().c_str();
-}
-
 int wootz_parser_set_option(void* parser, const char* key, const char* value) noexcept {
   auto* ours = dynamic_cast<wootz::api::ParserImpl*>(static_cast<nvonnxparser::IParser*>(parser));
   return attempt(Reporter(getLogger()), "wootz_parser_set_option",

@@ -103,7 +103,7 @@ Result<int32_t> LowerContext::expression(const Dim& dim) {
 
 Result<int32_t> LowerContext::make_tensor(const Value* value) {
   const auto index = static_cast<int32_t>(program().tensors.size());
-  tensors_[value] = index;
+  lowered_.tensors[value] = index;
   shapes_[index] = value->shape();
   program().tensors.emplace_back();
   PlanTensor made;
@@ -137,7 +137,7 @@ Result<int32_t> LowerContext::make_tensor(const Value* value) {
 
 Result<int32_t> LowerContext::tensor(const Value* value) {
   if (value == nullptr) return int32_t{-1};
-  if (const auto it = tensors_.find(value); it != tensors_.end()) return it->second;
+  if (const auto it = lowered_.tensors.find(value); it != lowered_.tensors.end()) return it->second;
   return make_tensor(value);
 }
 
@@ -298,7 +298,6 @@ Status LowerContext::reference_step(const Node& node) {
 Status LowerContext::copy_step(const std::string& name, int32_t from, int32_t to) {
   Step step;
   step.name = name;
-  step.provenance = {name};
   step.problem.family = Family::kReformat;
   step.problem.num_main = 1;
   step.problem.acc_dtype = program().tensors[static_cast<size_t>(from)].dtype;

@@ -58,7 +58,6 @@ class LowerContext {
   const Graph& graph_;
   const LowerOptions& options_;
   Lowered lowered_;
-  std::unordered_map<const Value*, int32_t> tensors_;
   std::unordered_map<std::string, int32_t> expressions_;
   std::unordered_map<SymbolId, int32_t> symbols_;
   std::unordered_map<std::string, bool> offered_;         // by Problem::key()

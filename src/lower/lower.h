@@ -2,6 +2,7 @@
 // ops to kernels.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "backend/program.h"
@@ -20,10 +21,12 @@ struct LowerOptions {
   bool reference_only = false;  // every node an `op` step
 };
 
-// For each step of the program, the node it came from (null for copies added by lowering).
+// For each step of the program, the node it came from (null for copies added by lowering); the program's tensor of each
+// value that has one.
 struct Lowered {
   Program program;
   std::vector<const Node*> nodes;
+  std::unordered_map<const Value*, int32_t> tensors;
 };
 
 // `graph` is inferred and verified. Problems' extents are those of the first profile. Steps have no tactics yet.

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backend/work.h"
+
 namespace wootz {
 namespace {
 
@@ -36,6 +38,13 @@ std::string type_name(DType dtype) {
   return dtype_name(dtype);
 }
 
+// A number for a tactic's text, the same in every build (FNV-1a): tools compare tactics by it.
+uint64_t tactic_value(const Tactic& tactic) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : tactic.to_string()) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
 class Describer {
  public:
   Describer(const Program& program, const DescribeOptions& options) : p_(program), names_only_(options.names_only) {
@@ -58,14 +67,20 @@ class Describer {
     json["ParameterType"] = type;
     for (const auto& [name, value] : step.problem.params)
       std::visit([&, &key = name](const auto& v) { json["Parameters"][key] = v; }, value);
+    add_weights(step, &json);
     if (!step.problem.epilogue.empty()) json["Epilogue"] = step.problem.epilogue.to_string();
     json["TacticName"] = step.tactic.to_string();
+    json["TacticValue"] = fmt::format("{:#018x}", tactic_value(step.tactic));
     if (step.measured_us >= 0) json["TacticTimeUs"] = step.measured_us;
+    const Work work = work_of(step.problem);
+    json["BytesRead"] = work.bytes_read;
+    json["BytesWritten"] = work.bytes_written;
+    if (work.flops >= 0) json["Flops"] = work.flops;
     json["WorkspaceBytes"] = step.workspace;
     json["StreamId"] = 0;
     std::string metadata;
     for (const std::string& name : step.provenance)
-      metadata += fmt::format("{}[Layer: {}]", metadata.empty() ? "" : "\x1e", name);
+      metadata += fmt::format("{}[ONNX Layer: {}]", metadata.empty() ? "" : "\x1e", name);
     json["Metadata"] = std::move(metadata);
     return json;
   }
@@ -81,6 +96,34 @@ class Describer {
   }
 
  private:
+  // What TensorRT writes of convolutions and products, under its names.
+  static void add_weights(const Step& step, Json* json) {
+    const Problem& p = step.problem;
+    if ((p.family != Family::kConv && p.family != Family::kGemm) || p.inputs.size() < 2) return;
+    if (p.family == Family::kConv) {
+      const Dims& w = p.inputs[1].dims;
+      const bool transposed = p.get_int("transposed") != 0;
+      const int64_t groups = p.get_int("groups", 1);
+      std::vector<int64_t> pads = p.get_ints("pads");
+      const auto half = static_cast<ptrdiff_t>(pads.size() / 2);
+      (*json)["Kernel"] = std::vector<int64_t>(w.begin() + std::min(2, w.rank()), w.end());
+      (*json)["PrePadding"] = std::vector<int64_t>(pads.begin(), pads.begin() + half);
+      (*json)["PostPadding"] = std::vector<int64_t>(pads.begin() + half, pads.end());
+      (*json)["Stride"] = p.get_ints("strides");
+      (*json)["Dilation"] = p.get_ints("dilations");
+      (*json)["OutMaps"] = w.rank() < 2 ? 0 : transposed ? w[1] * groups : w[0];
+      (*json)["Groups"] = groups;
+    }
+    const auto operand = [&](const char* name, size_t i) {
+      if (i < p.inputs.size() && p.inputs[i].constant)
+        (*json)[name] = {{"Type", type_name(p.inputs[i].dtype)}, {"Count", p.inputs[i].dims.volume()}};
+    };
+    operand("Weights", 1);
+    const bool has_bias = p.get_int("has_bias") != 0;
+    if (has_bias) operand("Bias", 2);
+    (*json)["HasBias"] = has_bias ? 1 : 0;
+  }
+
   std::vector<int64_t> extents(const PlanTensor& tensor) const {
     std::vector<int64_t> list;
     for (const int32_t e : tensor.dims) {

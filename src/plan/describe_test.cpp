@@ -58,7 +58,7 @@ TEST(Describe, JsonHasTheShapeThatToolsRead) {
   EXPECT_EQ(layer["Parameters"]["axis"], 1);
   EXPECT_EQ(layer["TacticName"], "own:softmax_f32_avx2");
   EXPECT_EQ(layer["TacticTimeUs"], 12.25);
-  EXPECT_EQ(layer["Metadata"], "[Layer: soft]\x1e[Layer: more]");
+  EXPECT_EQ(layer["Metadata"], "[ONNX Layer: soft]\x1e[ONNX Layer: more]");
   EXPECT_EQ(json["Layers"][1]["Inputs"].size(), 1u);
   EXPECT_FALSE(json["Layers"][1].contains("TacticTimeUs"));
   EXPECT_EQ(json["Bindings"], nlohmann::ordered_json({"x", "y"}));

@@ -56,6 +56,8 @@ class Executor {
   Status resolve();
   // Extents of any tensor after resolve(); nullopt while unknown (data-dependent and not run yet).
   std::optional<Dims> dims(int32_t tensor) const;
+  // Where a tensor's elements are after resolve(); those of the arena only until a later step takes the memory.
+  const void* data(int32_t tensor) const { return address_of(tensor); }
 
   // Runs all steps on the calling thread and the process pool. No allocation for a shape that has run before, except
   // for data-dependent results that grow.

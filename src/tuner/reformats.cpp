@@ -10,7 +10,6 @@ namespace wootz {
 Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to) {
   Step step;
   step.name = fmt::format("reformat {} ({} to {})", name, layout_name(from), layout_name(to));
-  step.provenance = {name};
   step.problem.family = Family::kReformat;
   step.problem.num_main = 1;
   step.problem.acc_dtype = desc.dtype;

@@ -53,12 +53,13 @@ TEST_P(Blocks, TakeAThirdOfTheirActivations) {
   ASSERT_EQ(built->report.memory.size(), 1u);
   EXPECT_EQ(built->report.memory[0].arena, report->arena);
   EXPECT_GE(built->report.estimated_memory[0].arena * 21 / 20, report->arena);
+  std::erase_if(lines, [](const std::string& line) { return line.rfind("Memory", 0) != 0; });
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].rfind("Memory, before tactics are chosen: ", 0), 0u) << lines[0];
   EXPECT_EQ(lines[1].rfind("Memory: ", 0), 0u) << lines[1];
-  const auto json = nlohmann::json::parse(built->report.to_json(*built->program));
-  EXPECT_EQ(json["Memory"][0]["ArenaBytes"], report->arena);
-  EXPECT_EQ(json["EstimatedMemory"][0]["Estimated"], true);
+  const auto json = api::build_report(built->report, *built->program);
+  EXPECT_EQ(json["memory"][0]["ArenaBytes"], report->arena);
+  EXPECT_EQ(json["estimated_memory"][0]["Estimated"], true);
 
   // A context takes that much, and not more.
   Executor executor(built->engine);

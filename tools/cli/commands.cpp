@@ -10,14 +10,25 @@ namespace wootz_cli {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
-struct BuildOptions {
-  BuildRequest request;
-  std::string shapes, min, opt, max, device = "cpu", isa, disable;
-  int threads = 0;
-  size_t workspace_mib = 0;
-  bool no_timing = false, as_json = false, verbose = false, fp16 = false, bf16 = false, int8 = false;
-};
+std::map<std::string, Array> load_inputs(const std::vector<std::string>& pairs) {
+  std::map<std::string, Array> inputs;
+  for (const std::string& pair : pairs) {
+    const size_t at = pair.find('=');
+    if (at == std::string::npos || at == 0) throw Usage("--input: '" + pair + "' is not NAME=FILE.npy");
+    inputs[pair.substr(0, at)] = read_npy(pair.substr(at + 1));
+  }
+  return inputs;
+}
+
+std::string file_name(std::string tensor) {
+  for (char& c : tensor)
+    if (c == '/' || c == ':' || c == '\\') c = '_';
+  return tensor;
+}
+
+}  // namespace
 
 void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--shapes", o.shapes, "Shapes of dynamic inputs, NAME:1x3x224x224,... (min = opt = max)");
@@ -62,48 +73,47 @@ void finish(BuildOptions& o, Logger& logger) {
 
 bool is_onnx(const std::string& path) { return path.size() > 5 && path.rfind(".onnx") == path.size() - 5; }
 
-std::map<std::string, Array> load_inputs(const std::vector<std::string>& pairs) {
-  std::map<std::string, Array> inputs;
-  for (const std::string& pair : pairs) {
-    const size_t at = pair.find('=');
-    if (at == std::string::npos || at == 0) throw Usage("--input: '" + pair + "' is not NAME=FILE.npy");
-    inputs[pair.substr(0, at)] = read_npy(pair.substr(at + 1));
-  }
-  return inputs;
-}
-
-std::string file_name(std::string tensor) {
-  for (char& c : tensor)
-    if (c == '/' || c == ':' || c == '\\') c = '_';
-  return tensor;
-}
-
-}  // namespace
-
 void add_build(CLI::App& app, Logger& logger) {
   CLI::App* command = app.add_subcommand("build", "ONNX model to plan");
   auto o = std::make_shared<BuildOptions>();
-  auto output = std::make_shared<std::string>();
+  auto output = std::make_shared<std::string>(), page = std::make_shared<std::string>();
   command->add_option("model", o->request.model, "ONNX model")->required();
   command->add_option("-o,--output", *output, "Plan to write")->required();
+  command->add_option("--report", *page, "Report to write as a page for a browser (.html)");
   add_build_options(*command, *o);
-  command->callback([o, output, &logger] {
+  command->callback([o, output, page, &logger] {
     finish(*o, logger);
-    const Built built = build_plan(o->request, logger);
-    write_file(*output, built.plan->data(), built.plan->size());
+    o->request.page = !page->empty();
+    Built built;
+    try {
+      built = build_plan(o->request, logger);
+      write_file(*output, built.plan->data(), built.plan->size());
+      if (!page->empty()) write_file(*page, built.page.data(), built.page.size());
+    } catch (const Usage&) {
+      throw;
+    } catch (const std::exception& error) {
+      const ordered_json failed{{"operation", "build-engine"},
+                                {"status", "failed"},
+                                {"input_model", o->request.model},
+                                {"error", error.what()}};
+      if (o->as_json) std::printf("%s\n", failed.dump(1, ' ', false, json::error_handler_t::replace).c_str());
+      throw;
+    }
+    const double mib = static_cast<double>(built.plan->size()) / 1048576;
     if (o->as_json) {
-      json report = json::parse(built.report, nullptr, false);
-      if (report.is_discarded()) report = json::object();
-      report["operation"] = "build";
-      report["status"] = "success";
-      report["plan"] = *output;
-      report["build_time_s"] = built.seconds;
-      report["engine_size_mb"] = static_cast<double>(built.plan->size()) / 1048576;
-      std::printf("%s\n", report.dump(1).c_str());
+      ordered_json report{{"operation", "build-engine"},
+                          {"status", "success"},
+                          {"input_model", o->request.model},
+                          {"output_engine", *output}};
+      if (!page->empty()) report["report"] = *page;
+      report.update(ordered_json::parse(built.report));
+      report["performance"]["build_time_s"] = built.seconds;
+      report["performance"]["engine_size_mb"] = mib;
+      std::printf("%s\n", report.dump(1, ' ', false, json::error_handler_t::replace).c_str());
       return;
     }
-    std::printf("%s: %.1f MiB, built in %.2f s\n", output->c_str(), static_cast<double>(built.plan->size()) / 1048576,
-                built.seconds);
+    std::printf("%s: %.1f MiB, built in %.2f s\n", output->c_str(), mib, built.seconds);
+    if (!page->empty()) std::printf("%s: the report\n", page->c_str());
   });
 }
 
@@ -111,7 +121,7 @@ void add_run(CLI::App& app, Logger& logger) {
   CLI::App* command = app.add_subcommand("run", "Run a plan on .npy files");
   struct Options {
     std::string plan, folder = ".", shapes;
-    std::vector<std::string> inputs;
+    std::vector<std::string> inputs, tensors;
     bool as_json = false;
   };
   auto o = std::make_shared<Options>();
@@ -119,23 +129,33 @@ void add_run(CLI::App& app, Logger& logger) {
   command->add_option("-i,--input", o->inputs, "NAME=FILE.npy; inputs without one get random numbers");
   command->add_option("--shapes", o->shapes, "Shapes of inputs without a file, NAME:1x3x224x224,...");
   command->add_option("--output-dir", o->folder, "Folder for the outputs, one .npy each");
+  command->add_option("--dump-tensors", o->tensors, "Values of the model to write there too, NAME,... or all")
+      ->delimiter(',');
   command->add_flag("--json", o->as_json, "Report as JSON on stdout");
   command->callback([o, &logger] {
     const std::map<std::string, Array> inputs = load_inputs(o->inputs);
     Session session(o->plan, logger);
     session.prepare(parse_shapes(o->shapes, "--shapes"), inputs);
+    if (!o->tensors.empty()) session.tap(o->tensors);
     session.run();
     ::mkdir(o->folder.c_str(), 0777);
     json report{{"operation", "run"}, {"status", "success"}, {"outputs", json::array()}};
-    for (const auto& [name, array] : session.outputs()) {
+    const auto write = [&](const char* list, const std::string& name, const Array& array) {
       const std::string path = o->folder + "/" + file_name(name) + ".npy";
       write_npy(path, array);
-      report["outputs"].push_back(
+      report[list].push_back(
           {{"name", name}, {"file", path}, {"shape", array.shape}, {"dtype", dtype_name(array.dtype)}});
       if (!o->as_json)
         std::printf("%s: %s %s -> %s\n", name.c_str(), dtype_name(array.dtype), shape_text(array.shape).c_str(),
                     path.c_str());
-    }
+    };
+    const std::map<std::string, Array> outputs = session.outputs();
+    for (const auto& [name, array] : outputs) write("outputs", name, array);
+    for (const auto& [name, array] : session.tapped())
+      if (!has_npy_form(array.dtype))
+        std::fprintf(stderr, "%s: %s has no NumPy form, left out\n", name.c_str(), dtype_name(array.dtype));
+      else if (outputs.count(name) == 0)
+        write("tensors", name, array);
     if (o->as_json) std::printf("%s\n", report.dump(1).c_str());
   });
 }
@@ -191,25 +211,6 @@ void add_bench(CLI::App& app, Logger& logger) {
         "inferences/s)\n",
         times.size(), percentile(times, 50), times.front(), mean, percentile(times, 90), percentile(times, 99),
         times.back(), session.load_ms, 1e3 / mean);
-  });
-}
-
-void add_inspect(CLI::App& app, Logger& logger) {
-  CLI::App* command = app.add_subcommand("inspect", "What a plan holds");
-  struct Options {
-    std::string plan;
-    bool as_json = false;
-  };
-  auto o = std::make_shared<Options>();
-  command->add_option("plan", o->plan, "Plan")->required();
-  command->add_flag("--json", o->as_json, "TensorRT's layer information as JSON");
-  command->callback([o, &logger] {
-    Session session(o->plan, logger);
-    const std::unique_ptr<nvinfer1::IEngineInspector> inspector(session.engine().createEngineInspector());
-    if (inspector == nullptr) throw Failure("the plan cannot be inspected");
-    using nvinfer1::LayerInformationFormat;
-    std::printf("%s\n", inspector->getEngineInformation(o->as_json ? LayerInformationFormat::kJSON
-                                                                   : LayerInformationFormat::kONELINE));
   });
 }
 

@@ -1,4 +1,5 @@
-// wootz: the command line. Exit status 0 on success, 1 on a failed operation (the reason on stderr), 2 on wrong usage.
+// wootz: the command line. Exit status 0 on success, 1 on a failed operation (the reason on stderr), 2 on wrong usage,
+// 3 for what differs (diff --exit-code).
 #include <cstdio>
 #include <cstring>
 
@@ -17,11 +18,14 @@ int main(int argc, char** argv) {
   add_run(app, logger);
   add_bench(app, logger);
   add_inspect(app, logger);
+  add_diff(app, logger);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
     return status == 0 ? 0 : 2;
+  } catch (const Differ&) {
+    return 3;
   } catch (const Usage& error) {
     std::fprintf(stderr, "wootz: %s\n", error.what());
     return 2;

@@ -5,11 +5,14 @@
 #include <stdexcept>
 
 #include "files.h"
+#include "wootz/extensions.h"
 
 namespace wootz_cli {
 namespace {
 
 using nvinfer1::DataType;
+
+constexpr DataType extended(int number) { return static_cast<DataType>(WOOTZ_EXTENDED_TYPE + number); }
 
 struct TypeRow {
   DataType dtype;
@@ -24,6 +27,12 @@ constexpr TypeRow kTypes[] = {
     {DataType::kINT64, "int64", "<i8", 64},   {DataType::kBF16, "bfloat16", "<V2", 16},
     {DataType::kFP8, "float8", "|V1", 8},     {DataType::kINT4, "int4", nullptr, 4},
     {DataType::kFP4, "float4", nullptr, 4},   {DataType::kE8M0, "e8m0", "|V1", 8},
+    {extended(4), "float64", "<f8", 64},      {extended(7), "int16", "<i2", 16},
+    {extended(8), "uint16", "<u2", 16},       {extended(10), "uint32", "<u4", 32},
+    {extended(12), "uint64", "<u8", 64},      {extended(15), "float8e4m3fnuz", "|V1", 8},
+    {extended(16), "float8e5m2", "|V1", 8},   {extended(17), "float8e5m2fnuz", "|V1", 8},
+    {extended(21), "uint4", nullptr, 4},      {extended(22), "int2", nullptr, 2},
+    {extended(23), "uint2", nullptr, 2},
 };
 
 const TypeRow& row(DataType dtype) {
@@ -51,6 +60,7 @@ std::string field(const std::string& header, const std::string& key, const std::
 
 size_t element_bits(DataType dtype) { return row(dtype).bits; }
 const char* dtype_name(DataType dtype) { return row(dtype).name; }
+bool has_npy_form(DataType dtype) { return row(dtype).descr != nullptr; }
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string text;

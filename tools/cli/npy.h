@@ -22,6 +22,7 @@ void write_npy(const std::string& path, const Array& array);
 
 size_t element_bits(nvinfer1::DataType dtype);
 const char* dtype_name(nvinfer1::DataType dtype);
+bool has_npy_form(nvinfer1::DataType dtype);                // false for elements of less than a byte
 std::string shape_text(const std::vector<int64_t>& shape);  // "1x3x224x224"
 
 }  // namespace wootz_cli

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "NvOnnxParser.h"
@@ -189,6 +190,8 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   built.plan.reset(builder->buildSerializedNetwork(*network, *config));
   const char* report = wootz_build_report(builder.get());
   built.report = report == nullptr ? "" : report;
+  if (request.page && built.plan != nullptr)
+    built.page = take_text(wootz_build_report_as(builder.get(), "html"), "the report", logger);
   if (built.plan == nullptr) fail("the build of " + request.model + " failed", logger);
   if (cache != nullptr) {
     const std::unique_ptr<IHostMemory> bytes(config->getTimingCache()->serialize());
@@ -196,6 +199,12 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   }
   built.seconds = ms_since(start) / 1e3;
   return built;
+}
+
+std::string take_text(void* memory, const char* what, const Logger& logger) {
+  const std::unique_ptr<IHostMemory> text(static_cast<IHostMemory*>(memory));
+  if (text == nullptr || text->size() == 0) fail(std::string(what) + " could not be made", logger);
+  return {static_cast<const char*>(text->data()), text->size() - 1};
 }
 
 class Session::Output final : public IOutputAllocator {
@@ -212,6 +221,22 @@ class Session::Output final : public IOutputAllocator {
   std::vector<char> bytes;
   Dims dims{};
   DataType dtype = DataType::kFLOAT;
+};
+
+class Session::Listener final : public IDebugListener {
+ public:
+  bool processDebugTensor(const void* data, TensorLocation, DataType type, const Dims& shape, const char* name,
+                          cudaStream_t) override {
+    Array& array = values[name];
+    array.dtype = type;
+    array.shape = to_shape(shape);
+    int64_t volume = 1;
+    for (int64_t d : array.shape) volume *= d;
+    const auto* bytes = static_cast<const char*>(data);
+    array.bytes.assign(bytes, bytes + (static_cast<size_t>(volume) * element_bits(type) + 7) / 8);
+    return true;
+  }
+  std::map<std::string, Array> values;
 };
 
 Session::Session(const std::string& path, Logger& logger) : logger_(logger) {
@@ -313,6 +338,31 @@ std::map<std::string, Array> Session::outputs() const {
     all[name] = std::move(array);
   }
   return all;
+}
+
+std::string Session::report(const char* format) const {
+  return take_text(wootz_engine_report(engine_.get(), format), "the report", logger_);
+}
+
+void Session::tap(const std::vector<std::string>& names) {
+  if (listener_ == nullptr) listener_ = std::make_unique<Listener>();
+  context_->setDebugListener(listener_.get());
+  std::vector<std::string> wanted;
+  for (const std::string& name : names) {
+    if (name != "all") {
+      wanted.push_back(name);
+      continue;
+    }
+    for (const nlohmann::json& value : nlohmann::json::parse(report("values")))
+      if (value["state"] == "tensor") wanted.push_back(value["name"]);
+  }
+  for (const std::string& name : wanted)
+    if (wootz_context_tap(context_.get(), name.c_str(), 1) != 0) fail("'" + name + "' cannot be read", logger_);
+}
+
+const std::map<std::string, Array>& Session::tapped() const {
+  static const std::map<std::string, Array> kNone;
+  return listener_ == nullptr ? kNone : listener_->values;
 }
 
 std::vector<double> time_inferences(Session& session, int iterations, double seconds, double warmup_ms) {

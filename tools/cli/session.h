@@ -20,6 +20,9 @@ struct Usage : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What was compared differs, and the status is to say so: exit status 3, no text.
+struct Differ {};
+
 // Prints what is severe enough, and keeps errors for the final message.
 class Logger final : public nvinfer1::ILogger {
  public:
@@ -41,13 +44,17 @@ struct BuildRequest {
   std::string timing_cache;  // file, read if there and written back
   int optimization_level = -1;
   bool progress = true;  // a bar on stderr, when it is a terminal
+  bool page = false;
 };
 struct Built {
   std::unique_ptr<nvinfer1::IHostMemory> plan;
   std::string report;  // JSON
+  std::string page;    // HTML, when it was asked for
   double seconds = 0;
 };
 Built build_plan(const BuildRequest& request, Logger& logger);
+// The text in what wootz_build_report_as() and its like return, which it frees; fails on null.
+std::string take_text(void* memory, const char* what, const Logger& logger);
 
 // An engine with a context and buffers for one set of shapes.
 class Session {
@@ -62,16 +69,24 @@ class Session {
   void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
   void run();
   std::map<std::string, Array> outputs() const;
+  // Values of the model to keep from the next run on, by name; "all": every one that the plan writes. Failure: the name
+  // is unknown, or the value lives inside a fused region, which the message names.
+  void tap(const std::vector<std::string>& names);
+  const std::map<std::string, Array>& tapped() const;
+  // As wootz_engine_report() gives it.
+  std::string report(const char* format) const;
   double load_ms = 0;
 
  private:
   class Output;
+  class Listener;
   void start(const std::function<nvinfer1::ICudaEngine*()>& load);
+  std::map<std::string, Array> inputs_;  // these three outlive the context
+  std::map<std::string, std::unique_ptr<Output>> outputs_;
+  std::unique_ptr<Listener> listener_;
   std::unique_ptr<nvinfer1::IRuntime> runtime_;
   std::unique_ptr<nvinfer1::ICudaEngine> engine_;
   std::unique_ptr<nvinfer1::IExecutionContext> context_;
-  std::map<std::string, Array> inputs_;
-  std::map<std::string, std::unique_ptr<Output>> outputs_;
   Logger& logger_;
 };
 

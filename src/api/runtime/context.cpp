@@ -91,10 +91,16 @@ Status ContextImpl::fill_job(cudaStream_t stream, Job* job) {
   job->outputs = output_address_;
   job->allocators = allocators_;
   job->taps.clear();
+  job->named.clear();
   if (listener_ != nullptr) {
     for (size_t t = 0; t < debug_on_.size(); ++t)
       if (debug_on_[t] || (unfused_debug_ && program.tensors[t].kind == TensorKind::kIntermediate))
         job->taps.push_back(static_cast<int32_t>(t));
+    for (const auto& [name, tap] : taps_) {
+      const bool watched = std::find(job->taps.begin(), job->taps.end(), tap.tensor) != job->taps.end();
+      if (tap.written && !watched) job->taps.push_back(tap.tensor);
+      job->named.push_back(tap);
+    }
   }
   job->arena = user_memory_;
   job->arena_bytes = user_memory_bytes_;
@@ -126,6 +132,7 @@ Status ContextImpl::run_back(const Job& job) {
   set_tap(job);
   Status status = back_.run();
   if (!status.ok()) return status;
+  WOOTZ_RETURN_IF_ERROR(show_unwritten(job));
   for (size_t o = 0; o < job.outputs.size(); ++o) {  // sinks of late outputs were told while running
     if (sinks_[o].allocator == nullptr) continue;
     if (const std::optional<Dims> dims = back_.dims(program.outputs[o].tensor))

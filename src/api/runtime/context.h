@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,6 +26,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   // The executor that answers for shapes.
   const Executor& front() const { return *front_; }
   const EngineInfo& info() const { return *info_; }
+  const Reporter& reporter() const { return reporter_; }
 
   const nvinfer1::ICudaEngine& getEngine() const noexcept override { return engine_; }
   void setName(const char* name) noexcept override;
@@ -73,6 +75,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   bool setAllTensorsDebugState(bool flag) noexcept override;
   bool setUnfusedTensorsDebugState(bool flag) noexcept override;
   bool getUnfusedTensorsDebugState() const noexcept override { return unfused_debug_; }
+  // wootz_context_tap().
+  Status tap(const char* name, bool on);
   nvinfer1::IRuntimeConfig* getRuntimeConfig() const noexcept override { return &config_; }
   bool setCommunicator(void* communicator) noexcept override;
   void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override { reporter_.set_recorder(recorder); }
@@ -88,6 +92,12 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     cudaStream_t stream = nullptr;
     void* reallocate(int output, size_t bytes, const Dims& dims) override;
   };
+  // A value of the model that the listener is to see, under its own name.
+  struct Tap {
+    std::string name;
+    int32_t tensor = -1;
+    bool written = true;  // by a step; otherwise an input, a constant, or worked out with the shapes
+  };
   // What one inference takes along.
   struct Job {
     size_t profile = 0;
@@ -95,7 +105,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     std::vector<nvinfer1::IOutputAllocator*> allocators;
-    std::vector<int32_t> taps;
+    std::vector<int32_t> taps;  // tensors to watch
+    std::vector<Tap> named;     // taps of the model's values
     void* arena = nullptr;
     size_t arena_bytes = 0;
     bool profile_steps = false;
@@ -121,6 +132,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Status run_job(const Job& job);
   Status run_back(const Job& job);
   void set_tap(const Job& job);
+  bool show(const char* name, int32_t tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
+  Status show_unwritten(const Job& job);
   void report_times() const;
   Status enqueue(const char* call, cudaStream_t stream);
   void wait_idle();
@@ -163,6 +176,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   nvinfer1::IDebugListener* listener_ = nullptr;
   std::vector<uint8_t> debug_on_;  // by plan tensor
   bool unfused_debug_ = false;
+  std::map<std::string, Tap, std::less<>> taps_;
 };
 
 }  // namespace wootz::api

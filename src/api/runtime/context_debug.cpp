@@ -1,5 +1,9 @@
 // Debug tensors of a context: which are watched, and how their values reach the listener.
+#include <algorithm>
+
 #include "api/runtime/context.h"
+#include "api/runtime/value_map.h"
+#include "plan/storage.h"
 
 namespace wootz::api {
 namespace {
@@ -30,6 +34,23 @@ Result<HostTensor> to_linear(const PlanTensor& tensor, const void* data, const D
 
 }  // namespace
 
+// Hands a tensor to the listener, row-major; false when it wants the inference to end.
+bool ContextImpl::show(const char* name, int32_t t, const void* data, const Dims& dims, cudaStream_t stream) const {
+  if (listener_ == nullptr) return true;
+  const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
+  const auto hand_over = [&](const void* values) {
+    try {
+      return listener_->processDebugTensor(values, nvinfer1::TensorLocation::kDEVICE, to_api(tensor.dtype),
+                                           to_api(dims), name, stream);
+    } catch (...) {
+      return false;
+    }
+  };
+  if (tensor.layout == Layout::kLinear || dims.rank() < 3) return hand_over(data);
+  const Result<HostTensor> linear = to_linear(tensor, data, dims);
+  return linear.ok() && hand_over(linear->data());
+}
+
 void ContextImpl::set_tap(const Job& job) {
   if (job.taps.empty()) {
     if (tapped_) back_.set_tap({}, nullptr);
@@ -37,21 +58,48 @@ void ContextImpl::set_tap(const Job& job) {
     return;
   }
   tapped_ = true;
-  back_.set_tap(job.taps, [this, stream = job.stream](int32_t t, const void* data, const Dims& dims) {
-    if (listener_ == nullptr) return true;
-    const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
-    const auto hand_over = [&](const void* values) {
-      try {
-        return listener_->processDebugTensor(values, nvinfer1::TensorLocation::kDEVICE, to_api(tensor.dtype),
-                                             to_api(dims), tensor.name.c_str(), stream);
-      } catch (...) {
-        return false;
-      }
-    };
-    if (tensor.layout == Layout::kLinear || dims.rank() < 3) return hand_over(data);
-    const Result<HostTensor> linear = to_linear(tensor, data, dims);
-    return linear.ok() && hand_over(linear->data());
+  back_.set_tap(job.taps, [this, &job](int32_t t, const void* data, const Dims& dims) {
+    const bool marked =
+        debug_on_[static_cast<size_t>(t)] ||
+        (unfused_debug_ && info_->program().tensors[static_cast<size_t>(t)].kind == TensorKind::kIntermediate);
+    if (marked && !show(info_->program().tensors[static_cast<size_t>(t)].name.c_str(), t, data, dims, job.stream))
+      return false;
+    for (const Tap& tap : job.named)
+      if (tap.tensor == t && !show(tap.name.c_str(), t, data, dims, job.stream)) return false;
+    return true;
   });
+}
+
+// Values that no step writes: inputs, constants, and what is worked out with the shapes.
+Status ContextImpl::show_unwritten(const Job& job) {
+  for (const Tap& tap : job.named) {
+    if (tap.written) continue;
+    const std::optional<Dims> dims = back_.dims(tap.tensor);
+    if (dims && !show(tap.name.c_str(), tap.tensor, back_.data(tap.tensor), *dims, job.stream))
+      return make_error(Code::kCancelled, "the debug listener ended the inference at '{}'", tap.name);
+  }
+  return Status();
+}
+
+Status ContextImpl::tap(const char* name, bool on) {
+  if (name == nullptr) return invalid_argument("the name is null");
+  if (!on) {
+    if (const auto found = taps_.find(std::string_view(name)); found != taps_.end()) taps_.erase(found);
+    return Status();
+  }
+  const Program& program = info_->program();
+  Tap tap;
+  tap.name = name;
+  WOOTZ_ASSIGN_OR_RETURN(tap.tensor, ValueMap(program).find(name));
+  for (const int32_t t : written_tensors(program, tap.tensor)) {
+    const TensorKind kind = program.tensors[static_cast<size_t>(t)].kind;
+    tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kPart || kind == TensorKind::kOutput;
+  }
+  if (tap.written && completing_steps(program)[static_cast<size_t>(tap.tensor)] < 0)
+    return make_error(Code::kCorrupt, "the plan says that '{}' is in '{}', which no step writes", name,
+                      program.tensors[static_cast<size_t>(tap.tensor)].name);
+  taps_.insert_or_assign(name, std::move(tap));
+  return Status();
 }
 
 bool ContextImpl::setDebugListener(nvinfer1::IDebugListener* listener) noexcept {

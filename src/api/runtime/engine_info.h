@@ -31,7 +31,8 @@ inline constexpr char kDebugTensors[] = "debug_tensors";    // JSON: list of nam
 inline constexpr char kDebugUnfused[] = "debug_unfused";    // "1"
 inline constexpr char kProfileValues[] = "profile_values";  // JSON: input -> per profile [min, opt, max]
 inline constexpr char kThreads[] = "threads";               // of one inference
-inline constexpr char kReport[] = "build_report";           // JSON: tactics considered, by step
+inline constexpr char kReport[] = "build_report";           // JSON: api/report/record.h
+inline constexpr char kValues[] = "values";                 // JSON: api/runtime/value_map.h
 inline constexpr char kMetadata[] = "metadata";             // JSON: layer name -> text
 }  // namespace property
 

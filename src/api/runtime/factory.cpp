@@ -1,6 +1,7 @@
 // The C entry points of the deployment half.
 #include <cstring>
 
+#include "api/runtime/context.h"
 #include "api/runtime/host_stream.h"
 #include "api/runtime/runtime.h"
 #include "api/runtime/version.h"
@@ -76,6 +77,17 @@ int wootz_stream_synchronize(void* stream) noexcept {
 void* wootz_runtime_load_file(void* runtime, const char* path) noexcept {
   auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
   return ours == nullptr ? nullptr : ours->load_file(path);
+}
+
+int wootz_context_tap(void* context, const char* name, int on) noexcept {
+  auto* ours = dynamic_cast<wootz::api::ContextImpl*>(static_cast<nvinfer1::IExecutionContext*>(context));
+  return attempt(ours != nullptr ? ours->reporter() : Reporter(getLogger()), "wootz_context_tap",
+                 [&]() -> wootz::Status {
+                   if (ours == nullptr) return wootz::invalid_argument("the context is null");
+                   return ours->tap(name, on != 0);
+                 })
+             ? 0
+             : 1;
 }
 
 int wootz_set_thread_pool(int threads, int spin_us, const int* affinity, int affinity_count) noexcept {

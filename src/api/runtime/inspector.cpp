@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/runtime/context.h"
+#include "api/runtime/kept_report.h"
 #include "api/runtime/memory_json.h"
 #include "plan/describe.h"
 
@@ -15,22 +16,20 @@ using nvinfer1::ProfilingVerbosity;
 
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
-// What the build keeps beside the steps, as JSON.
-Json kept(const Program& program, const char* name) {
-  const auto found = program.properties.find(name);
-  return found == program.properties.end() ? Json() : Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
-}
-
 // Adds to a step's description the tactics that were considered for it, and what the application wrote on its layers.
 class Additions {
  public:
   explicit Additions(const Program& program)
-      : program_(program), report_(kept(program, property::kReport)), metadata_(kept(program, property::kMetadata)) {}
+      : program_(program),
+        report_(kept_json(program, property::kReport)),
+        choices_(report_),
+        metadata_(kept_json(program, property::kMetadata)) {}
+  Additions(const Additions&) = delete;
+  Additions& operator=(const Additions&) = delete;
   Json add_to(Json json, size_t step) const {
     if (!json.is_object()) return json;
     const Step& s = program_.steps[step];
-    if (const auto found = report_.find(s.name); report_.is_object() && found != report_.end())
-      json["Tactics"] = *found;
+    if (Json tactics = choices_.of(s.name); tactics.is_object()) json["Tactics"] = std::move(tactics);
     std::string texts;
     for (const std::string& layer : s.provenance) {
       const auto found = metadata_.find(layer);
@@ -43,7 +42,9 @@ class Additions {
 
  private:
   const Program& program_;
-  Json report_, metadata_;
+  Json report_;
+  KeptChoices choices_;
+  Json metadata_;
 };
 
 DescribeOptions options_of(const ContextImpl* context, ProfilingVerbosity verbosity) {

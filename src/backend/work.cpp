@@ -1,0 +1,125 @@
+#include "backend/work.h"
+
+#include <algorithm>
+
+namespace wootz {
+namespace {
+
+double volume(const Dims& dims) {
+  double v = 1;
+  for (const int64_t d : dims) v *= static_cast<double>(std::max<int64_t>(0, d));
+  return v;
+}
+
+// Operations that an expression does for one element: its instructions without operands and constants. A division or
+// an exponential counts as one: what it costs is the processor's affair.
+double operations(const PointwiseExpr& expr) {
+  return static_cast<double>(std::count_if(expr.code.begin(), expr.code.end(), [](const PwInstr& in) {
+    return in.op != PwOp::kInput && in.op != PwOp::kConst && in.op != PwOp::kCast;
+  }));
+}
+
+using Extents = std::span<const Dims>;
+double at(const Dims& dims, int axis) {
+  return axis >= 0 && axis < dims.rank() ? static_cast<double>(dims[static_cast<size_t>(axis)]) : 1.0;
+}
+
+double conv(const Problem& p, Extents in, Extents out) {
+  const Dims& w = in[1];
+  double window = 1;
+  for (int i = 2; i < w.rank(); ++i) window *= at(w, i);
+  // Plain: every output element sums C/g windows. Transposed: every input element goes into M/g windows.
+  if (p.get_int("transposed")) return 2 * volume(in[0]) * at(w, 1) * window;
+  return 2 * volume(out[0]) * at(w, 1) * window;
+}
+
+double gemm(const Problem& p, Extents in, Extents out) {
+  const Dims& a = in[0];
+  return 2 * volume(out[0]) * at(a, a.rank() - (p.get_int("trans_a") ? 2 : 1));
+}
+
+double reduce(const Problem&, Extents in, Extents) { return volume(in[0]); }
+double softmax(const Problem&, Extents in, Extents) { return 5 * volume(in[0]); }
+double norm(const Problem&, Extents in, Extents) { return 8 * volume(in[0]); }
+
+double pool(const Problem& p, Extents in, Extents out) {
+  double window = 1;
+  for (const int64_t k : p.get_ints("kernel")) window *= static_cast<double>(k);
+  if (p.get_int("global")) {
+    window = 1;
+    for (int i = 2; i < in[0].rank(); ++i) window *= at(in[0], i);
+  }
+  return volume(out[0]) * window;
+}
+
+double resize(const Problem& p, Extents in, Extents out) {
+  const std::string mode = p.get_string("mode");
+  if (mode == "nearest") return 0;
+  const int axes = std::max(1, in[0].rank() - 2);
+  return volume(out[0]) * 2 * (mode == "cubic" ? 4 : 2) * axes;
+}
+
+double attention(const Problem& p, Extents in, Extents out) {
+  const Dims& k = in[1];
+  const double keys = at(k, p.get_int("k_transposed") ? 3 : 2);
+  const double scores = at(in[0], 0) * at(in[0], 1) * at(in[0], 2) * keys;
+  return scores * (2 * at(in[0], 3) + 2 * at(out[0], 3) + 5);
+}
+
+double nothing(const Problem&, Extents, Extents) { return 0; }
+
+// By Family, in the order of families.def.
+using Count = double (*)(const Problem&, Extents, Extents);
+struct FamilyWork {
+  Family family;
+  Count flops;
+  size_t inputs;  // that the function looks at
+};
+constexpr FamilyWork kWork[] = {
+    {Family::kPointwise, nothing, 0},  // the epilogue is all
+    {Family::kConv, conv, 2},         {Family::kGemm, gemm, 2},        {Family::kReduce, reduce, 1},
+    {Family::kSoftmax, softmax, 1},   {Family::kNorm, norm, 1},        {Family::kPool, pool, 1},
+    {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0}, {Family::kGather, nothing, 0},
+    {Family::kScatter, nothing, 0},   {Family::kResize, resize, 1},    {Family::kAttention, attention, 2},
+    {Family::kTopK, nothing, 0},      {Family::kFill, nothing, 0},
+};
+
+double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {
+  double bytes = 0;
+  for (size_t i = 0; i < descs.size() && i < dims.size(); ++i)
+    if (descs[i].dtype != DType::kInvalid) bytes += volume(dims[i]) * dtype_bits(descs[i].dtype) / 8;
+  return bytes;
+}
+
+// What a family reads of its data is not all of it where indices say which.
+double bytes_read(const Problem& p, Extents in, Extents out) {
+  double bytes = bytes_of(p.inputs, in);
+  if (p.inputs.empty() || in.empty() || out.empty()) return bytes;
+  const bool part = p.family == Family::kGather || (p.family == Family::kMove && p.get_string("kind") == "slice");
+  if (!part) return bytes;
+  const double whole = volume(in[0]), taken = volume(out[0]);
+  return bytes - std::max(0.0, whole - taken) * dtype_bits(p.inputs[0].dtype) / 8;
+}
+
+}  // namespace
+
+Work work_of(const Problem& problem, std::span<const Dims> inputs, std::span<const Dims> outputs) {
+  Work work;
+  work.bytes_read = bytes_read(problem, inputs, outputs);
+  work.bytes_written = bytes_of(problem.outputs, outputs);
+  const auto* found =
+      std::find_if(std::begin(kWork), std::end(kWork), [&](const FamilyWork& f) { return f.family == problem.family; });
+  if (found == std::end(kWork) || outputs.empty() || inputs.size() < found->inputs) return work;
+  const double flops = found->flops(problem, inputs, outputs);
+  work.flops = flops < 0 ? flops : flops + operations(problem.epilogue) * volume(outputs[0]);
+  return work;
+}
+
+Work work_of(const Problem& problem) {
+  std::vector<Dims> in, out;
+  for (const TensorDesc& d : problem.inputs) in.push_back(d.dims);
+  for (const TensorDesc& d : problem.outputs) out.push_back(d.dims);
+  return work_of(problem, in, out);
+}
+
+}  // namespace wootz
