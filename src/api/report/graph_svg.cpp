@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kWidth = 268, kHead = 40, kRow = 18, kPadding = 10, kIoHeight = 30, kSmallHeight = 30;
 constexpr size_t kMostRows = 7;
-constexpr size_t kTitleLetters = 36, kRowLetters = 36, kSubLetters = 34;
+constexpr size_t kTitleLetters = 31, kRowLetters = 34, kSubLetters = 28;
 constexpr double kMargin = 24;
 
 // The palette of page.css, for a picture that stands alone.
