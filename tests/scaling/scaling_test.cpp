@@ -118,9 +118,10 @@ TEST(Scaling, BuildAndLoadGrowNoFasterThanNLogN) {
       }
     }
     if (last.nodes == 0) continue;
-    // n log n, and half as much again for caches that no longer hold everything and for the noise of short times.
+    // n log n, and as much again for caches that no longer hold everything, which a busy machine makes worse (by
+    // instructions, growth is linear). Four times the nodes in squared time would be sixteenfold: this allows ten.
     const double n = static_cast<double>(last.nodes) / first.nodes;
-    const double allowed = 1.5 * n * std::log2(last.nodes) / std::log2(first.nodes);
+    const double allowed = 2.2 * n * std::log2(last.nodes) / std::log2(first.nodes);
     const auto grows = [&](const char* what, double before, double after) {
       EXPECT_LE(after, allowed * std::max(before, 20.0)) << what << ": " << before << " ms, then " << after << " ms";
     };
