@@ -92,11 +92,11 @@ def conv_max():
     return residual("Max")
 
 
-@row("", "Conv, Mul by [N,C,1,1], Add with [N,1,H,W]", EPILOGUE, [CONV])
+@row("", "Conv, Mul by [N,C,1,1] of the network, Add with [1,C,1,1]", EPILOGUE, [CONV])
 def conv_broadcast():
     n = Net()
     y = n.conv(n.input(2, 32, 28, 28), 32, 64, kernel=1)
-    return n.model(n.Add(n.Mul(y, n.input(2, 64, 1, 1, name="s")), n.input(2, 1, 28, 28, name="m")))
+    return n.model(n.Add(n.Mul(y, n.input(2, 64, 1, 1, name="s")), n.input(1, 64, 1, 1, name="b")))
 
 
 @row("Convolution + Scale", "Conv, Mul by channel, Add by channel, Relu", "fold_scale fuse_epilogue", [CONV])
@@ -162,12 +162,12 @@ def conv_3d():
     return n.model(n.Relu(n.conv(n.input(1, 8, 16, 28, 28), 8, 16, rank=3)))
 
 
-@row("Deconvolution + Activation", "ConvTranspose, Add, Sigmoid", EPILOGUE, [CONV])
+@row("Deconvolution + Activation", "ConvTranspose, Add with a convolution, Sigmoid", EPILOGUE, [CONV, CONV])
 def deconv_sigmoid():
     n = Net()
     x = n.input(1, 32, 28, 28)
     y = n.ConvTranspose(x, n.weights(32, 16, 2, 2), kernel_shape=[2, 2], strides=[2, 2])
-    return n.model(n.Sigmoid(n.Add(y, n.input(1, 16, 56, 56, name="r"))))
+    return n.model(n.Sigmoid(n.Add(y, n.conv(n.input(1, 8, 56, 56, name="r"), 8, 16, kernel=1))))
 
 
 @row("Padding + Convolution", "Pad, Conv", "fuse_padding", [CONV])
