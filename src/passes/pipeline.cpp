@@ -20,6 +20,7 @@ constexpr const char* kPipeline[] = {
     "fuse_rotary",
     "fuse_reductions",
     "fuse_attention",
+    "join_slices",
     "cancel_splits",
     "push_transposes",
     "fuse_softmax",

@@ -409,6 +409,15 @@ def split_of_concat():
     return n.model(*[n.Softmax(p) for p in n.Split(n.Concat(a, b, axis=1), n.ints(64, 80), axis=1, outputs=2)])
 
 
+@row("", "Slices without a gap", "join_slices cancel_splits", [POINTWISE, MOVE])
+def slices():
+    n = Net()
+    x = n.input(2, 64, 28, 28)
+    low = n.Slice(x, n.ints(0), n.ints(32), n.ints(1))
+    high = n.Slice(x, n.ints(32), n.ints(2**62), n.ints(1))
+    return n.model(n.Mul(low, n.Sigmoid(high)))
+
+
 @row("Constant folding", "ops of constants only", "fold_constants eliminate_dead", [POINTWISE])
 def constants():
     n = Net()
