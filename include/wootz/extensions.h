@@ -50,6 +50,8 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///                   several, separated by ';'
 ///   device_file     JSON description of the device to build for, when it is not this machine's
 ///   timing          "0": choose tactics by estimate instead of measuring
+///   host_steps      "1": on a GPU, steps without a kernel there are computed by the host, with copies both ways and a
+///                   warning; otherwise such a network is refused
 WOOTZ_EXPORT int wootz_config_set_option(void* config, const char* key, const char* value) WOOTZ_NOEXCEPT;
 
 /// The value of such an option, valid until it is set again; null for an unknown key.

@@ -258,6 +258,9 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   limits.threads = options.threads > 0 ? options.threads : device.threads;
   limits.isa_cap = options.isa_cap;
   limits.allow_unordered = options.allow_unordered;
+  limits.tf32 = options.tf32;
+  limits.host_steps = options.host_steps;
+  limits.device = &device;
   const ParallelScope threads(limits.threads);
 
   LowerOptions lower;

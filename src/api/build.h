@@ -48,6 +48,9 @@ struct BuildOptions {
   size_t workspace = SIZE_MAX;
   std::string isa_cap;
   bool allow_unordered = false;
+  bool tf32 = true;                 // FP32 products may round their operands, where the backend has it
+  bool fp16 = false, bf16 = false;  // FP32 values of the network may be kept in 16 bits, where that is faster
+  bool host_steps = false;          // a device may leave steps that it has no kernel for to the host
   std::set<std::string, std::less<>> disabled_passes;
   bool verify_passes = false;
   std::vector<ForcedTactic> forced;

@@ -100,7 +100,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   Result<std::unique_ptr<TimingCache>> empty_cache() const;
   // The cache set, or one of the config's own.
   Result<TimingCache*> cache_for_build() const;
-  void note_ignored_flags() const;
+  void note_ignored_flags(const BuildOptions& options) const;
   struct Values {
     int32_t avg_timing = 1;
     nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;

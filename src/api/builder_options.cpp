@@ -18,7 +18,8 @@ using namespace nvinfer1;  // NOLINT: speaks of that interface's enumerators thr
 namespace {
 
 constexpr std::string_view kKeys[] = {"backend",       "threads", "isa",         "disable_passes",
-                                      "verify_passes", "tactic",  "device_file", "timing"};
+                                      "verify_passes", "tactic",  "device_file", "timing",
+                                      "host_steps"};
 
 Result<int> number(std::string_view key, const std::string& text, int low, int high) {
   int value = 0;
@@ -91,7 +92,7 @@ Status BuilderConfigImpl::set_option(std::string_view key, const char* value) {
 const char* BuilderConfigImpl::option(std::string_view key) const {
   if (const auto found = v_.options.find(key); found != v_.options.end()) return found->second.c_str();
   if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) return nullptr;
-  if (key != "backend") return key == "threads" || key == "verify_passes" ? "0" : key == "timing" ? "1" : "";
+  if (key != "backend") return key == "threads" || key == "verify_passes" || key == "host_steps" ? "0" : key == "timing" ? "1" : "";
   const char* environment = std::getenv("WOOTZ_BACKEND");
   return environment != nullptr && *environment != '\0' ? environment : "cpu";
 }
@@ -113,6 +114,10 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   for (std::string& pass : split(option("disable_passes"), ',')) options.disabled_passes.insert(std::move(pass));
   options.verify_passes = std::string_view(option("verify_passes")) == "1";
   options.measure = std::string_view(option("timing")) != "0";
+  options.host_steps = std::string_view(option("host_steps")) == "1";
+  options.tf32 = getFlag(BuilderFlag::kTF32);
+  options.fp16 = getFlag(BuilderFlag::kFP16);
+  options.bf16 = getFlag(BuilderFlag::kBF16);
   WOOTZ_ASSIGN_OR_RETURN(options.forced, forced_tactics(option("tactic")));
   if (const std::string path = option("device_file"); !path.empty()) {
     WOOTZ_ASSIGN_OR_RETURN(options.device, read_device(path));
@@ -125,7 +130,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
     options.profiles.push_back(profile->to_build_profile());
   }
 
-  note_ignored_flags();
+  note_ignored_flags(options);
   options.level = v_.level;
   options.timing_iterations = v_.avg_timing;
   options.max_tactics = v_.max_tactics;
@@ -154,7 +159,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
 }
 
 // What is asked for and this build does not do is said, not dropped in silence.
-void BuilderConfigImpl::note_ignored_flags() const {
+void BuilderConfigImpl::note_ignored_flags(const BuildOptions& options) const {
   struct Note {
     BuilderFlag flag;
     const char* text;
@@ -172,8 +177,15 @@ void BuilderConfigImpl::note_ignored_flags() const {
       {BuilderFlag::kSTRIP_PLAN, "BuilderFlag::kSTRIP_PLAN: the plan keeps its weights"},
       {BuilderFlag::kWEIGHT_STREAMING, "BuilderFlag::kWEIGHT_STREAMING: the engine keeps its weights in memory"},
   };
-  for (const Note& note : kNotes)
+  const Result<const Backend*> backend = find_backend(options.backend);
+  const auto fast = [&](DType type) {
+    return backend.ok() && (*backend)->computes_fast_in != nullptr && (*backend)->computes_fast_in(type);
+  };
+  for (const Note& note : kNotes) {
+    if (note.flag == BuilderFlag::kFP16 && fast(DType::kF16)) continue;
+    if (note.flag == BuilderFlag::kBF16 && fast(DType::kBF16)) continue;
     if (getFlag(note.flag)) reporter_.warning(note.text);
+  }
   if (v_.calibrator != nullptr)
     reporter_.warning("the INT8 calibrator is not asked: quantize explicitly, with Q/DQ layers");
 }

@@ -5,8 +5,10 @@
 namespace wootz {
 
 std::string DeviceDescription::to_json() const {
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"backend", backend}, {"name", name}, {"isa", isa}, {"threads", threads}, {"memory", memory}};
+  if (nlohmann::ordered_json more = nlohmann::ordered_json::parse(properties, nullptr, false); more.is_object())
+    json["properties"] = std::move(more);
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -41,6 +43,10 @@ Result<DeviceDescription> DeviceDescription::from_json(std::string_view text) {
   if (d.backend.empty()) return invalid_argument("device description: member 'backend' is missing");
   if (threads < 1 || threads > 65536)
     return invalid_argument("device description: {} threads; expected 1 to 65536", threads);
+  if (const auto more = json.find("properties"); more != json.end()) {
+    if (!more->is_object()) return invalid_argument("device description: member 'properties' is no object");
+    d.properties = more->dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
   d.threads = static_cast<int>(threads);
   d.memory = static_cast<size_t>(memory);
   return d;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/kernel.h"
+#include "base/function_ref.h"
 
 namespace wootz {
 
@@ -17,6 +18,7 @@ struct DeviceDescription {
   std::string isa;       // "avx512_vnni", "sm_90": compared by the plan loader
   int threads = 1;
   size_t memory = 0;
+  std::string properties;  // what the backend's libraries ask of the device, as JSON; may be empty
   std::string to_json() const;
   static Result<DeviceDescription> from_json(std::string_view text);
 };
@@ -35,12 +37,22 @@ class StreamWork {
 class Stream {
  public:
   virtual ~Stream() = default;
+  // Host work in the stream's order. Devices whose queue takes no host work refuse.
   virtual Status enqueue(std::function<Status()> work) = 0;
   // The same without taking memory, where a stream can. On an error neither of the work's functions is called.
   virtual Status enqueue_kept(StreamWork* work) {
     return enqueue([work] { return work->run(); });
   }
   virtual Status synchronize() = 0;
+  // What the device's own library calls this queue (a cudaStream_t); null: its default queue, or there is none.
+  virtual void* native() const { return nullptr; }
+};
+
+// Work that was put on a stream once and can be put there again at little cost (a CUDA graph).
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual Status replay(Stream& stream) = 0;
 };
 
 class Device {
@@ -51,6 +63,22 @@ class Device {
   virtual void free(void* memory) = 0;
   virtual Status copy(void* to, const void* from, size_t bytes, Stream* stream) = 0;
   virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
+  // False: its memory is not the host's. Then constants are copied there once, calls get a stream, and the values of
+  // shape tensors are copied for the steps that read them.
+  virtual bool host_memory() const { return true; }
+  // The application's own queue; null: the device's default one. It stays the application's.
+  virtual Result<std::unique_ptr<Stream>> adopt_stream(void* native) {
+    (void)native;
+    return unsupported("this device has no queues of an application's making");
+  }
+  // Records what `work` puts on the stream that it is handed, without running it; the recording can be put on `stream`.
+  // `previous`, which may be null, is a recording of the same steps at other addresses, to be reused where that is
+  // cheaper. Null: this device, or this stream just now, records nothing.
+  virtual Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,
+                                                    std::unique_ptr<Recording> previous) {
+    (void)stream, (void)work, (void)previous;
+    return std::unique_ptr<Recording>();
+  }
 };
 
 // One line in backends.def makes a backend known.
@@ -59,6 +87,9 @@ struct Backend {
   // Null device with a reason when this machine cannot offer it.
   Result<std::shared_ptr<Device>> (*open)(const DeviceDescription* wanted);
   std::vector<const Provider*> (*providers)();
+  // Whether reduced precision is worth assigning to a network's FP32 values here. Null: no type is.
+  bool (*computes_fast_in)(DType type) = nullptr;
+  bool own_memory = false;  // its devices' memory is not the host's
 };
 
 // From src/backends/backends.def. Look-ups never fail silently: an unknown name lists the known ones.

@@ -14,7 +14,8 @@
 
 namespace wootz {
 
-class Stream;  // device.h
+class Stream;              // device.h
+struct DeviceDescription;  // device.h
 
 // Names one way to compute a problem. Plain data: timing cache and plan store it, and it creates the same kernel again.
 struct Tactic {
@@ -44,6 +45,9 @@ struct Limits {
   int threads = 1;
   std::string isa_cap;          // "", "avx2", "avx512": kernels above it are refused
   bool allow_unordered = false; // reductions whose order varies from run to run
+  bool tf32 = false;            // FP32 products may round their operands to TF32
+  bool host_steps = false;      // a device without a kernel for a step may have the host compute it, with copies both ways
+  const DeviceDescription* device = nullptr;  // built for; null: the one at hand
 };
 
 // Data-dependent results: the kernel says how large, the executor answers where.
@@ -67,6 +71,8 @@ class Call {
   virtual ~Call() = default;
   virtual size_t workspace() const { return 0; }
   virtual bool outputs_known() const { return true; }
+  // False: run() waits for the device or does work on the host, and cannot be part of a Recording.
+  virtual bool recordable() const { return true; }
   // No allocation, no lock. Inputs and outputs must not overlap unless the kernel said so in in_place().
   virtual Status run(const RunArgs& args) const = 0;
 };

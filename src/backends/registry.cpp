@@ -1,8 +1,15 @@
 // Every backend that this build knows.
 #include "backend/device.h"
+#include "backends/host_steps.h"
 #include "backends/reference/reference_provider.h"
 
 namespace wootz {
+
+#if defined(WOOTZ_HAVE_CUDA)
+#define CUDA_BACKEND(name) BACKEND(name)
+#else
+#define CUDA_BACKEND(name)
+#endif
 
 #define BACKEND(name) const Backend& name##_backend();
 #include "backends/backends.def"
@@ -23,12 +30,15 @@ Result<const Backend*> find_backend(std::string_view name) {
     known += known.empty() ? "" : ", ";
     known += backend->name;
   }
+  if (name == "cuda")
+    return unsupported("this build has no backend 'cuda': no CUDA toolkit was found when it was configured "
+                       "(./dev setup cuda brings one); known are: {}", known);
   return invalid_argument("no backend '{}' in this build; known are: {}", name, known);
 }
 
 std::vector<const Provider*> backend_providers(const Backend& backend) {
   std::vector<const Provider*> providers = backend.providers();
-  providers.push_back(reference_provider());
+  providers.push_back(backend.own_memory ? &host_steps_provider() : reference_provider());
   return providers;
 }
 

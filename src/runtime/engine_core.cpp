@@ -25,7 +25,41 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, kernels.get(step));
     engine->kernels_.push_back(std::move(kernel));
   }
+  if (!engine->device_->host_memory()) {
+    for (const PlanSymbol& symbol : engine->program_->symbols)
+      if (symbol.source == SymbolSource::kDataDependent)
+        return unsupported(
+            "tensor '{}' has a size that only running tells, which a device with memory of its own does not do yet; "
+            "build for the cpu",
+            engine->program_->tensors[static_cast<size_t>(symbol.tensor)].name);
+    WOOTZ_RETURN_IF_ERROR(engine->upload_constants());
+  }
   return engine;
+}
+
+EngineCore::~EngineCore() {
+  if (constant_memory_ != nullptr) device_->free(constant_memory_);
+}
+
+Status EngineCore::upload_constants() {
+  constexpr size_t kAlign = 256;
+  std::vector<size_t> offsets;
+  size_t total = 0;
+  for (const PlanConstant& c : program_->constants) {
+    offsets.push_back(total);
+    total += (c.bytes + kAlign) / kAlign * kAlign;
+  }
+  if (total == 0) return Status();
+  Result<void*> memory = device_->allocate(total, kAlign);
+  if (!memory.ok()) return memory.status().with_prefix("weights");
+  constant_memory_ = *memory;
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    std::byte* const to = static_cast<std::byte*>(constant_memory_) + offsets[i];
+    const PlanConstant& c = program_->constants[i];
+    if (c.bytes != 0) WOOTZ_RETURN_IF_ERROR(device_->copy(to, c.data, c.bytes, nullptr).with_prefix("weights"));
+    constants_.push_back(to);
+  }
+  return Status();
 }
 
 Result<std::shared_ptr<const ShapePlan>> EngineCore::shape_plan(const std::vector<int64_t>& symbols) const {

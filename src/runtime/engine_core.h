@@ -30,6 +30,10 @@ class EngineCore {
   Device& device() const { return *device_; }
   const EngineOptions& options() const { return options_; }
   const Kernel& kernel(size_t step) const { return *kernels_[step]; }
+  // Where the device finds a constant: in the plan's own bytes, or in the copy made of them at creation.
+  const void* constant_address(size_t constant) const {
+    return constants_.empty() ? program_->constants[constant].data : constants_[constant];
+  }
 
   // The resolved form of one binding of symbols (as PlanSymbol order, -1: data-dependent), from the cache or made now.
   // Thread-safe. Not for the hot path when it has to be made.
@@ -43,12 +47,17 @@ class EngineCore {
     return report_memory(*program_, symbols, kernels_);
   }
 
+  ~EngineCore();
+
  private:
   EngineCore() = default;
+  Status upload_constants();
   std::shared_ptr<const Program> program_;
   std::shared_ptr<Device> device_;
   EngineOptions options_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;  // by step; equal steps share one
+  void* constant_memory_ = nullptr;  // one block on the device, when its memory is not the host's
+  std::vector<const void*> constants_;
 
   mutable std::mutex mutex_;
   mutable std::list<std::shared_ptr<const ShapePlan>> cache_;  // most recently used first

@@ -56,6 +56,8 @@ Executor::Executor(std::shared_ptr<const EngineCore> engine) : engine_(std::move
 }
 
 Executor::~Executor() {
+  recorded_.clear();
+  if (mirror_ != nullptr) engine_->device().free(mirror_);
   if (own_arena_ != nullptr) engine_->device().free(own_arena_);
 }
 
@@ -180,6 +182,39 @@ Status Executor::prepare_memory() {
     WOOTZ_RETURN_IF_ERROR(reserve(need));
   }
   if (shape_memory_.size() < plan_->shape_bytes) shape_memory_.resize(plan_->shape_bytes);
+  if (engine_->device().host_memory()) return Status();
+  const Program& program = engine_->program();
+  input_mirror_.assign(program.inputs.size(), SIZE_MAX);
+  size_t bytes = plan_->shape_bytes;
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    if (!program.inputs[i].is_shape_tensor) continue;
+    input_mirror_[i] = bytes;
+    bytes += (tensor_bytes(program.tensors[static_cast<size_t>(program.inputs[i].tensor)], input_dims_[i]) + 64) & ~63U;
+  }
+  if (bytes <= mirror_bytes_) return Status();
+  if (mirror_ != nullptr) engine_->device().free(mirror_);
+  mirror_ = nullptr;
+  mirror_bytes_ = 0;
+  Result<void*> memory = engine_->device().allocate(bytes, 64);
+  if (!memory.ok()) return memory.status().with_prefix("memory for shape tensors");
+  mirror_ = *memory;
+  mirror_bytes_ = bytes;
+  return Status();
+}
+
+Status Executor::mirror_shape_tensors(Stream* stream) {
+  if (mirror_bytes_ == 0) return Status();
+  Device& device = engine_->device();
+  if (plan_->shape_bytes != 0)
+    WOOTZ_RETURN_IF_ERROR(device.copy(mirror_, shape_memory_.data(), plan_->shape_bytes, stream));
+  const Program& program = engine_->program();
+  for (size_t i = 0; i < input_mirror_.size(); ++i) {
+    if (input_mirror_[i] == SIZE_MAX || input_address_[i] == nullptr) continue;
+    const size_t bytes = tensor_bytes(program.tensors[static_cast<size_t>(program.inputs[i].tensor)], input_dims_[i]);
+    if (bytes != 0)
+      WOOTZ_RETURN_IF_ERROR(
+          device.copy(static_cast<std::byte*>(mirror_) + input_mirror_[i], input_address_[i], bytes, stream));
+  }
   return Status();
 }
 
@@ -198,18 +233,23 @@ void Executor::fill_shape_tensors(const ShapeValues& shapes) {
 }
 
 void* Executor::address_of(int32_t tensor) const {
-  const Program& program = engine_->program();
   const Location& where = plan_->locations[static_cast<size_t>(tensor)];
   auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
   const auto moved = [&](void* base) {
     return base == nullptr ? nullptr : static_cast<std::byte*>(base) + where.offset;
   };
   switch (where.place) {
-    case Place::kInput: return moved(const_cast<void*>(input_address_[static_cast<size_t>(where.index)]));
+    case Place::kInput:
+      if (!input_mirror_.empty() && input_mirror_[static_cast<size_t>(where.index)] != SIZE_MAX)
+        return moved(static_cast<std::byte*>(mirror_) + input_mirror_[static_cast<size_t>(where.index)]);
+      return moved(const_cast<void*>(input_address_[static_cast<size_t>(where.index)]));
     case Place::kOutput: return moved(output_address_[static_cast<size_t>(where.index)]);
-    case Place::kConstant: return moved(const_cast<void*>(program.constants[static_cast<size_t>(where.index)].data));
+    case Place::kConstant:
+      return moved(const_cast<void*>(engine_->constant_address(static_cast<size_t>(where.index))));
     case Place::kArena: return arena + where.offset;
-    case Place::kShape: return const_cast<std::byte*>(shape_memory_.data()) + where.offset;
+    case Place::kShape:
+      if (mirror_ != nullptr) return static_cast<std::byte*>(mirror_) + where.offset;
+      return const_cast<std::byte*>(shape_memory_.data()) + where.offset;
     case Place::kLate: return late_ == nullptr ? nullptr : late_->buffers[static_cast<size_t>(where.index)].data();
   }
   return nullptr;
@@ -410,7 +450,15 @@ Status Executor::run_late(size_t s, void* workspace) {
   return Status();
 }
 
-Status Executor::run() {
+Status Executor::run(Stream* stream) {
+  const bool on_device = !engine_->device().host_memory();
+  if (on_device && stream == nullptr) {
+    if (default_stream_ == nullptr) {
+      WOOTZ_ASSIGN_OR_RETURN(default_stream_, engine_->device().adopt_stream(nullptr));
+    }
+    stream = default_stream_.get();
+  }
+  const bool mirror = on_device && (addresses_changed_ || shapes_changed_);
   WOOTZ_RETURN_IF_ERROR(resolve());
   const Program& program = engine_->program();
   for (size_t i = 0; i < program.inputs.size(); ++i)
@@ -436,18 +484,62 @@ Status Executor::run() {
     late_->symbols = plan_->symbols;
     late_->shapes = plan_->shapes;
   }
+  if (mirror) WOOTZ_RETURN_IF_ERROR(mirror_shape_tensors(stream));
+  if (on_device && !observer_ && !tap_) {
+    bool done = false;
+    WOOTZ_RETURN_IF_ERROR(replay(stream, &done));
+    if (done) return Status();
+  }
+  return run_steps(stream);
+}
+
+// Runs from a recording of this shape, made now where there is none at these addresses.
+Status Executor::replay(Stream* stream, bool* done) {
+  constexpr size_t kKept = 8;
+  void* const arena = user_arena_ != nullptr ? user_arena_ : own_arena_;
+  auto found = recorded_.begin();
+  while (found != recorded_.end() && found->plan != plan_) ++found;
+  if (found != recorded_.end() && found->arena == arena && found->inputs == input_pointers_ &&
+      found->outputs == output_pointers_) {
+    if (found != recorded_.begin()) recorded_.splice(recorded_.begin(), recorded_, found);
+    *done = true;
+    return recorded_.front().recording->replay(*stream);
+  }
+  if (plan_->any_late) return Status();
+  for (const std::unique_ptr<Call>& call : plan_->calls)
+    if (!call->recordable()) return Status();
+  std::unique_ptr<Recording> previous;
+  if (found != recorded_.end()) {
+    previous = std::move(found->recording);
+    recorded_.erase(found);
+  }
+  Result<std::unique_ptr<Recording>> made =
+      engine_->device().record(*stream, [&](Stream& recorder) { return run_steps(&recorder); }, std::move(previous));
+  if (!made.ok()) return made.status();
+  if (*made == nullptr) return Status();
+  recorded_.push_front({plan_, input_pointers_, output_pointers_, arena, std::move(made).value()});
+  if (recorded_.size() > kKept) recorded_.pop_back();
+  *done = true;
+  return recorded_.front().recording->replay(*stream);
+}
+
+Status Executor::run_steps(Stream* stream) {
+  const Program& program = engine_->program();
+  const bool wait = stream != nullptr && (observer_ || tap_);
   const ActiveScope active;
   const ParallelScope threads(engine_->options().threads);
   auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
   void* workspace = arena == nullptr ? nullptr : arena + plan_->arena_bytes;
   using Clock = std::chrono::steady_clock;
+  if (wait) WOOTZ_RETURN_IF_ERROR(stream->synchronize());
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Clock::time_point start = observer_ ? Clock::now() : Clock::time_point{};
     Status status =
         plan_->late[s]
             ? run_late(s, workspace)
             : plan_->calls[s]->run({input_pointers_.data() + input_start_[s],
-                                    output_pointers_.data() + output_start_[s], workspace, nullptr, nullptr});
+                                    output_pointers_.data() + output_start_[s], workspace, nullptr, stream});
+    if (wait && status.ok()) status = stream->synchronize();
     if (!status.ok()) [[unlikely]] {
       const bool placed = status.message().starts_with("layer '");
       return placed ? status

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -60,8 +61,9 @@ class Executor {
   const void* data(int32_t tensor) const { return address_of(tensor); }
 
   // Runs all steps on the calling thread and the process pool. No allocation for a shape that has run before, except
-  // for data-dependent results that grow.
-  Status run();
+  // for data-dependent results that grow. `stream`: for a device with memory of its own, where the work is put without
+  // waiting for it (null: its default queue). Shapes and addresses seen before are replayed there from a recording.
+  Status run(Stream* stream = nullptr);
 
   void set_observer(StepObserver observer) { observer_ = std::move(observer); }
   void set_tap(std::vector<int32_t> tensors, TensorTap tap);
@@ -74,6 +76,9 @@ class Executor {
   void point_steps();
   void fill_shape_tensors(const ShapeValues& shapes);
   Status run_late(size_t step, void* workspace);
+  Status run_steps(Stream* stream);
+  Status replay(Stream* stream, bool* done);
+  Status mirror_shape_tensors(Stream* stream);
   void* address_of(int32_t tensor) const;
 
   std::shared_ptr<const EngineCore> engine_;
@@ -94,6 +99,19 @@ class Executor {
   void* user_arena_ = nullptr;
   size_t user_arena_bytes_ = 0;
   std::vector<std::byte> shape_memory_;
+  // On a device with memory of its own: copies there of shape tensors and of the inputs that the host reads.
+  void* mirror_ = nullptr;
+  size_t mirror_bytes_ = 0;
+  std::vector<size_t> input_mirror_;  // offset by input; SIZE_MAX: not mirrored
+  struct Recorded {
+    std::shared_ptr<const ShapePlan> plan;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    void* arena = nullptr;
+    std::unique_ptr<Recording> recording;
+  };
+  std::list<Recorded> recorded_;  // most recently used first
+  std::unique_ptr<Stream> default_stream_;
   std::vector<const void*> input_pointers_;  // of all steps, one after the other
   std::vector<void*> output_pointers_;
   std::vector<size_t> input_start_, output_start_;

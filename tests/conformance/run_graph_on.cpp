@@ -12,24 +12,62 @@
 namespace wootz::conformance {
 namespace {
 
+// An output's memory, on the device where that has its own, and what is in it in the end.
 class Sink final : public OutputSink {
  public:
-  explicit Sink(DType dtype) : dtype_(dtype) {}
-  void* reallocate(int, size_t, const Dims& dims) override {
+  Sink(DType dtype, Device* device) : dtype_(dtype), device_(device) {}
+  ~Sink() override { release(); }
+  void* reallocate(int, size_t bytes, const Dims& dims) override {
     Result<HostTensor> made = HostTensor::allocate(dtype_, dims);
     if (!made.ok()) return nullptr;
-    tensor = std::move(made).value();
-    return tensor.mutable_data();
+    tensor_ = std::move(made).value();
+    if (device_ == nullptr) return tensor_.mutable_data();
+    if (memory_ != nullptr && bytes <= bytes_) return memory_;
+    release();
+    Result<void*> memory = device_->allocate(bytes, 64);
+    if (memory.ok()) memory_ = *memory;
+    bytes_ = bytes;
+    return memory_;
   }
-  HostTensor tensor;
+  Result<HostTensor> fetch() {
+    if (device_ != nullptr && memory_ != nullptr && tensor_.bytes() != 0)
+      WOOTZ_RETURN_IF_ERROR(device_->copy(tensor_.mutable_data(), memory_, tensor_.bytes(), nullptr));
+    return tensor_;
+  }
 
  private:
+  void release() {
+    if (memory_ != nullptr) device_->free(memory_);
+    memory_ = nullptr;
+  }
   DType dtype_;
+  Device* device_;
+  HostTensor tensor_;
+  void* memory_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 }  // namespace
 
-Result<RunResult> run_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options) {
+struct PreparedRun::State {
+  std::shared_ptr<Program> program;
+  std::shared_ptr<Device> device;
+  std::vector<void*> memory;
+  std::vector<HostTensor> inputs;
+  std::vector<std::unique_ptr<Sink>> sinks;
+  std::unique_ptr<Executor> executor;
+  ~State() {
+    executor.reset();
+    sinks.clear();
+    for (void* m : memory) device->free(m);
+  }
+};
+
+PreparedRun::PreparedRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PreparedRun::PreparedRun(PreparedRun&&) noexcept = default;
+PreparedRun::~PreparedRun() = default;
+
+Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options) {
   if (options.passes) {
     PipelineOptions pipeline;
     pipeline.verify = true;
@@ -37,43 +75,70 @@ Result<RunResult> run_graph_on(Graph& graph, const std::vector<HostTensor>& inpu
   }
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(options.backend));
   const std::vector<const Provider*> providers = backend_providers(*backend);
+  auto state = std::make_unique<PreparedRun::State>();
   LowerOptions lower;
   lower.backend = options.backend;
   lower.providers = backend->providers();
   lower.reference_only = options.backend == "reference";
   lower.limits.threads = options.threads;
   lower.limits.isa_cap = options.isa_cap;
+  lower.limits.host_steps = true;
   std::vector<SymbolRange> ranges(graph.symbols().size(), SymbolRange{1, 8, 4096});
   lower.profiles = {ranges};
   WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(graph, lower));
-  auto program = std::make_shared<Program>(std::move(lowered.program));
+  state->program = std::make_shared<Program>(std::move(lowered.program));
+  Program* const program = state->program.get();
   ChooseOptions choose;
   choose.limits = lower.limits;
-  WOOTZ_RETURN_IF_ERROR(choose_tactics(program.get(), providers, choose).status());
-  WOOTZ_RETURN_IF_ERROR(pack_constants(program.get(), providers, lower.limits));
-  WOOTZ_RETURN_IF_ERROR(place_moves(program.get(), providers, lower.limits).status());
+  WOOTZ_RETURN_IF_ERROR(choose_tactics(program, providers, choose).status());
+  WOOTZ_RETURN_IF_ERROR(pack_constants(program, providers, lower.limits));
+  if (!backend->own_memory) WOOTZ_RETURN_IF_ERROR(place_moves(program, providers, lower.limits).status());
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
-  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(nullptr));
+  WOOTZ_ASSIGN_OR_RETURN(state->device, backend->open(nullptr));
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> engine,
-                         EngineCore::create(program, device, providers, engine_options));
-  Executor executor(engine);
+                         EngineCore::create(state->program, state->device, providers, engine_options));
+  state->executor = std::make_unique<Executor>(engine);
+  Executor& executor = *state->executor;
+  state->inputs = inputs;
+  Device* const device = state->device->host_memory() ? nullptr : state->device.get();
   for (size_t i = 0; i < inputs.size(); ++i) {
     WOOTZ_RETURN_IF_ERROR(executor.set_input_dims(i, inputs[i].dims()));
-    executor.set_input_address(i, inputs[i].data());
+    const void* address = inputs[i].data();
+    if (device != nullptr && !program->inputs[i].is_shape_tensor) {
+      WOOTZ_ASSIGN_OR_RETURN(void* memory, device->allocate(inputs[i].bytes() + 1, 64));
+      state->memory.push_back(memory);
+      WOOTZ_RETURN_IF_ERROR(device->copy(memory, address, inputs[i].bytes(), nullptr));
+      address = memory;
+    }
+    executor.set_input_address(i, address);
   }
-  std::vector<std::unique_ptr<Sink>> sinks;
   for (size_t o = 0; o < program->outputs.size(); ++o) {
-    sinks.push_back(std::make_unique<Sink>(program->tensors[static_cast<size_t>(program->outputs[o].tensor)].dtype));
-    executor.set_output_sink(o, sinks.back().get());
+    const DType dtype = program->tensors[static_cast<size_t>(program->outputs[o].tensor)].dtype;
+    state->sinks.push_back(std::make_unique<Sink>(dtype, device));
+    executor.set_output_sink(o, state->sinks.back().get());
   }
-  WOOTZ_RETURN_IF_ERROR(executor.run());
+  WOOTZ_RETURN_IF_ERROR(executor.resolve_shapes());
+  return PreparedRun(std::move(state));
+}
+
+Result<RunResult> PreparedRun::run() {
+  WOOTZ_RETURN_IF_ERROR(state_->executor->run());
   RunResult result;
-  for (const auto& sink : sinks) result.outputs.push_back(sink->tensor);
-  result.steps = program->steps.size();
-  for (const Step& step : program->steps) result.reference_steps += step.tactic.provider == "reference";
+  for (const auto& sink : state_->sinks) {
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, sink->fetch());
+    result.outputs.push_back(std::move(tensor));
+  }
+  result.steps = state_->program->steps.size();
+  for (const Step& step : state_->program->steps)
+    result.reference_steps += step.tactic.provider == "reference" || step.tactic.provider == "host";
   return result;
+}
+
+Result<RunResult> run_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options) {
+  WOOTZ_ASSIGN_OR_RETURN(PreparedRun prepared, prepare_graph_on(graph, inputs, options));
+  return prepared.run();
 }
 
 }  // namespace wootz::conformance

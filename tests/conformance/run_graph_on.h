@@ -20,7 +20,21 @@ struct RunResult {
   size_t steps = 0, reference_steps = 0;  // how many steps, and how many of them the reference computed
 };
 
-// `graph` is inferred; it is rewritten when options.passes.
+// Everything up to the run itself: memory, bound kernels, inputs in place.
+class PreparedRun {
+ public:
+  struct State;
+  explicit PreparedRun(std::unique_ptr<State> state);
+  PreparedRun(PreparedRun&&) noexcept;
+  ~PreparedRun();
+  Result<RunResult> run();
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// `graph` is inferred; it is rewritten when options.passes. Steps without a kernel may be left to the host.
+Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options);
 Result<RunResult> run_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options);
 
 }  // namespace wootz::conformance

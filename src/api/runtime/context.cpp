@@ -109,8 +109,16 @@ Status ContextImpl::fill_job(cudaStream_t stream, Job* job) {
   return Status();
 }
 
+Status ContextImpl::adopt(cudaStream_t stream) {
+  if (adopted_ != nullptr && adopted_handle_ == stream) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(adopted_, info_->core_ptr()->device().adopt_stream(stream));
+  adopted_handle_ = stream;
+  return Status();
+}
+
 Status ContextImpl::run_back(const Job& job) {
   const Program& program = info_->program();
+  if (!info_->core_ptr()->device().host_memory()) WOOTZ_RETURN_IF_ERROR(adopt(job.stream));
   if (back_.profile() != job.profile) WOOTZ_RETURN_IF_ERROR(back_.set_profile(job.profile));
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     WOOTZ_RETURN_IF_ERROR(back_.set_input_dims(i, job.input_dims[i]));
@@ -130,7 +138,7 @@ Status ContextImpl::run_back(const Job& job) {
   else
     back_.set_observer(nullptr);
   set_tap(job);
-  Status status = back_.run();
+  Status status = back_.run(adopted_.get());
   if (!status.ok()) return status;
   WOOTZ_RETURN_IF_ERROR(show_unwritten(job));
   for (size_t o = 0; o < job.outputs.size(); ++o) {  // sinks of late outputs were told while running
@@ -186,9 +194,11 @@ Status ContextImpl::Queued::run() {
 
 Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
   WOOTZ_RETURN_IF_ERROR(check_ready());
-  if (is_immediate(stream)) {
+  const bool on_device = !info_->core_ptr()->device().host_memory();  // its stream takes the work, not the host's
+  if (on_device || is_immediate(stream)) {
     WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
-    return run_job(job_);
+    WOOTZ_RETURN_IF_ERROR(run_job(job_));
+    return on_device && consumed_event_ != nullptr ? record_event(consumed_event_, stream) : Status();
   }
   Queued* queued = take_queued();
   queued->call = call;
@@ -211,7 +221,9 @@ bool ContextImpl::executeV2(void* const* bindings) noexcept {
   return attempt(reporter_, kCall, [&]() -> Status {
     if (bindings == nullptr) return invalid_argument("the list of addresses is null");
     for (size_t i = 0; i < info_->ios().size(); ++i) WOOTZ_RETURN_IF_ERROR(set_address(info_->ios()[i], bindings[i]));
-    return enqueue(kCall, nullptr);
+    WOOTZ_RETURN_IF_ERROR(enqueue(kCall, nullptr));
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    return adopted_ != nullptr ? adopted_->synchronize() : Status();
   });
 }
 

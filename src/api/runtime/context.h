@@ -131,6 +131,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Status fill_job(cudaStream_t stream, Job* job);
   Status run_job(const Job& job);
   Status run_back(const Job& job);
+  Status adopt(cudaStream_t stream);
   void set_tap(const Job& job);
   bool show(const char* name, int32_t tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
   Status show_unwritten(const Job& job);
@@ -155,6 +156,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
 
   mutable std::mutex run_mutex_;  // guards what follows
   Executor back_;
+  std::unique_ptr<Stream> adopted_;  // of a device with memory of its own: the application's stream, as it was last
+  cudaStream_t adopted_handle_ = nullptr;
   std::vector<Sink> sinks_;
   bool tapped_ = false;
   mutable std::vector<float> step_ms_;

@@ -1,0 +1,150 @@
+#include "backends/cuda/backend.h"
+
+#include "backends/cuda/driver.h"
+#include "backends/cuda/providers.h"
+
+namespace wootz {
+namespace cuda {
+namespace {
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream(const Gpu& gpu, CUstream stream, bool own) : gpu_(gpu), stream_(stream), own_(own) {}
+  ~CudaStream() override {
+    if (own_ && gpu_.enter().ok()) gpu_.api->cuStreamDestroy_v2(stream_);
+  }
+  Status enqueue(std::function<Status()>) override { return unsupported("a CUDA stream takes no host work here"); }
+  Status synchronize() override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    return check(gpu_.api->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  }
+  void* native() const override { return stream_; }
+
+ private:
+  const Gpu& gpu_;
+  CUstream stream_;
+  bool own_;
+};
+
+class CudaGraph final : public Recording {
+ public:
+  CudaGraph(const Gpu& gpu, CUgraphExec exec) : gpu_(gpu), exec_(exec) {}
+  ~CudaGraph() override {
+    if (gpu_.enter().ok()) gpu_.api->cuGraphExecDestroy(exec_);
+  }
+  Status replay(Stream& stream) override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    return check(gpu_.api->cuGraphLaunch(exec_, static_cast<CUstream>(stream.native())), "cuGraphLaunch");
+  }
+  // Takes over the addresses of `graph`, which has the same nodes; false: it does not fit.
+  bool update(CUgraph graph) {
+    CUgraphExecUpdateResultInfo info{};
+    return gpu_.api->cuGraphExecUpdate_v2(exec_, graph, &info) == CUDA_SUCCESS;
+  }
+
+ private:
+  const Gpu& gpu_;
+  CUgraphExec exec_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(const Gpu& gpu) : gpu_(gpu) {
+    description_.backend = "cuda";
+    description_.name = gpu.name;
+    description_.isa = fmt::format("sm_{}", gpu.arch());
+    description_.memory = gpu.memory;
+  }
+  const DeviceDescription& describe() const override { return description_; }
+  bool host_memory() const override { return false; }
+
+  Result<void*> allocate(size_t bytes, size_t alignment) override {
+    if ((alignment & (alignment - 1)) != 0 || alignment > 256)
+      return invalid_argument("cuda: alignment {}; device memory is aligned to 256 bytes", alignment);
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    CUdeviceptr memory = 0;
+    if (Status status = check(gpu_.api->cuMemAlloc_v2(&memory, bytes == 0 ? 1 : bytes), "cuMemAlloc"); !status.ok())
+      return status.with_prefix(fmt::format("{} bytes of device memory", bytes));
+    return reinterpret_cast<void*>(memory);
+  }
+  void free(void* memory) override {
+    if (memory != nullptr && gpu_.enter().ok()) gpu_.api->cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory));
+  }
+  Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
+    if (bytes == 0) return Status();
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const auto target = reinterpret_cast<CUdeviceptr>(to), source = reinterpret_cast<CUdeviceptr>(from);
+    if (stream == nullptr) return check(gpu_.api->cuMemcpy(target, source, bytes), "cuMemcpy");
+    return check(gpu_.api->cuMemcpyAsync(target, source, bytes, static_cast<CUstream>(stream->native())),
+                 "cuMemcpyAsync");
+  }
+  Result<std::unique_ptr<Stream>> create_stream() override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    CUstream stream = nullptr;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+    return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, stream, true));
+  }
+  Result<std::unique_ptr<Stream>> adopt_stream(void* native) override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, static_cast<CUstream>(native), false));
+  }
+
+  // The work is captured from a stream of our own: the default stream cannot be captured, and nothing of the
+  // application's is caught up in it.
+  Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,
+                                            std::unique_ptr<Recording> previous) override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const Driver& api = *gpu_.api;
+    auto native = static_cast<CUstream>(stream.native());
+    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+    WOOTZ_CUDA_RETURN_IF_ERROR(api, cuStreamIsCapturing, native, &capturing);
+    // A stream that the application captures itself takes the steps one by one.
+    if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return std::unique_ptr<Recording>();
+    CUstream own = nullptr;
+    WOOTZ_CUDA_RETURN_IF_ERROR(api, cuStreamCreate, &own, CU_STREAM_NON_BLOCKING);
+    CudaStream recorder(gpu_, own, true);
+    WOOTZ_CUDA_RETURN_IF_ERROR(api, cuStreamBeginCapture_v2, own, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    const Status done = work(recorder);
+    CUgraph graph = nullptr;
+    const Status ended = check(api.cuStreamEndCapture(own, &graph), "cuStreamEndCapture");
+    if (!done.ok() || !ended.ok()) {
+      if (graph != nullptr) api.cuGraphDestroy(graph);
+      return done.ok() ? ended : done;
+    }
+    if (previous != nullptr && static_cast<CudaGraph*>(previous.get())->update(graph)) {
+      api.cuGraphDestroy(graph);
+      return previous;
+    }
+    previous.reset();
+    CUgraphExec exec = nullptr;
+    const Status made = check(api.cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
+    api.cuGraphDestroy(graph);
+    WOOTZ_RETURN_IF_ERROR(made);
+    return std::unique_ptr<Recording>(std::make_unique<CudaGraph>(gpu_, exec));
+  }
+
+ private:
+  const Gpu& gpu_;
+  DeviceDescription description_;
+};
+
+Result<std::shared_ptr<Device>> open_cuda(const DeviceDescription* wanted) {
+  if (wanted != nullptr && wanted->backend != "cuda")
+    return invalid_argument("backend cuda: asked for a device of backend '{}'", wanted->backend);
+  Result<const Gpu*> found = gpu();
+  if (!found.ok()) return found.status().with_prefix("the cuda backend is not offered");
+  return std::shared_ptr<Device>(std::make_shared<CudaDevice>(**found));
+}
+
+std::vector<const Provider*> cuda_providers() { return {&cublaslt_provider(), &cudnn_provider(), &generated_provider()}; }
+
+bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType::kBF16; }
+
+constexpr Backend kBackend{"cuda", open_cuda, cuda_providers, computes_fast_in, true};
+
+}  // namespace
+}  // namespace cuda
+
+const Backend& cuda_backend() { return cuda::kBackend; }
+
+}  // namespace wootz

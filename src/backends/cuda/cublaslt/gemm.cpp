@@ -1,0 +1,210 @@
+#include "backends/cuda/cublaslt/gemm.h"
+
+#include "backends/cuda/tail.h"
+
+namespace wootz::cuda {
+namespace {
+
+Result<cudaDataType_t> data_type(DType type) {
+  switch (type) {
+    case DType::kF32: return CUDA_R_32F;
+    case DType::kF16: return CUDA_R_16F;
+    case DType::kBF16: return CUDA_R_16BF;
+    default: return unsupported("cuBLASLt is not asked for products of {}", dtype_name(type));
+  }
+}
+
+int64_t from_end(const Dims& d, size_t i) { return d[d.size() - i]; }
+
+int64_t batch_of(const Dims& d) {
+  int64_t v = 1;
+  for (size_t i = 0; i + 2 < d.size(); ++i) v *= d[i];
+  return v;
+}
+
+// All batch axes as the output's, or all 1.
+bool one_stride(const Dims& d, const Dims& y) {
+  if (batch_of(d) == 1) return true;
+  if (batch_of(d) != batch_of(y)) return false;
+  size_t i = 0, j = 0;
+  const auto skip = [](const Dims& dims, size_t* at) {
+    while (*at + 2 < dims.size() && dims[*at] == 1) ++*at;
+  };
+  for (;;) {
+    skip(d, &i);
+    skip(y, &j);
+    const bool end_d = i + 2 >= d.size(), end_y = j + 2 >= y.size();
+    if (end_d || end_y) return end_d && end_y;
+    if (d[i++] != y[j++]) return false;
+  }
+}
+
+bool is_row_vector(const Dims& d, int64_t n) {
+  if (d.empty() || d.back() != n) return false;
+  return d.volume() == n;
+}
+
+Status add_operand(const Problem& p, int input, std::span<const Dims> dims, const Dims& y, Product* product) {
+  const Dims& d = dims[static_cast<size_t>(input)];
+  if (p.inputs[static_cast<size_t>(input)].dtype != p.outputs[0].dtype)
+    return unsupported("an operand of another type than the result");
+  if (d == y && !(is_row_vector(d, product->n))) {
+    if (product->addend >= 0) return unsupported("two operands of the result's shape");
+    product->addend = input;
+    return Status();
+  }
+  if (is_row_vector(d, product->n)) {
+    if (product->bias >= 0) return unsupported("two operands along rows");
+    product->bias = input;
+    return Status();
+  }
+  return unsupported("an operand of shape {} for {}", d.to_string(), y.to_string());
+}
+
+}  // namespace
+
+Result<Product> describe_product(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  const bool has_bias = p.get_int("has_bias") != 0;
+  if (p.num_main != (has_bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
+      in.size() != p.inputs.size())
+    return invalid_argument("product of {} operands", p.num_main);
+  if (p.params.count("a_scale") != 0) return unsupported("a quantized product");
+  const Dims &a = in[0], &b = in[1];
+  if (a.rank() < 2 || b.rank() < 2 || y.rank() < 2) return unsupported("vectors");
+  if (p.inputs[0].dtype != p.inputs[1].dtype) return unsupported("operands of two types");
+  for (const TensorDesc& t : p.inputs)
+    if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
+  if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
+  Product g;
+  WOOTZ_ASSIGN_OR_RETURN(g.type, data_type(p.inputs[0].dtype));
+  WOOTZ_ASSIGN_OR_RETURN(g.out_type, data_type(p.outputs[0].dtype));
+  if (g.out_type != g.type && g.out_type != CUDA_R_32F) return unsupported("a result of another 16-bit type");
+  g.trans_a = p.get_int("trans_a") != 0;
+  g.trans_b = p.get_int("trans_b") != 0;
+  g.alpha = p.get_float("alpha", 1);
+  g.m = from_end(a, g.trans_a ? 1 : 2);
+  g.k = from_end(a, g.trans_a ? 2 : 1);
+  g.n = from_end(b, g.trans_b ? 2 : 1);
+  if (from_end(b, g.trans_b ? 1 : 2) != g.k || from_end(y, 2) != g.m || from_end(y, 1) != g.n)
+    return invalid_argument("product of {} and {} gives {}", a.to_string(), b.to_string(), y.to_string());
+  if (g.m == 0 || g.n == 0 || g.k == 0 || y.volume() == 0) return unsupported("an empty product");
+  g.batch = batch_of(y);
+  if (!one_stride(a, y) || !one_stride(b, y))
+    return unsupported("batches {} and {} that broadcast partly", a.to_string(), b.to_string());
+  g.stride_a = batch_of(a) == 1 ? 0 : g.m * g.k;
+  g.stride_b = batch_of(b) == 1 ? 0 : g.k * g.n;
+  g.stride_c = g.m * g.n;
+  if (has_bias) WOOTZ_RETURN_IF_ERROR(add_operand(p, 2, in, y, &g));
+  const std::optional<std::vector<Stage>> stages = chain_of(p);
+  if (!stages) return unsupported("this epilogue");
+  PwOp act = PwOp::kInput;
+  for (const Stage& s : *stages) {
+    if (act != PwOp::kInput) return unsupported("more behind the activation");
+    if (s.op == PwOp::kAdd)
+      WOOTZ_RETURN_IF_ERROR(add_operand(p, s.input, in, y, &g));
+    else
+      act = s.op;
+  }
+  // The library's GELU is the one by tanh; in 16 bits the two round to the same or the next value.
+  const bool narrow = g.out_type != CUDA_R_32F;
+  const bool gelu = act == PwOp::kGeluTanh || (act == PwOp::kGeluErf && narrow);
+  if (act != PwOp::kInput && act != PwOp::kRelu && !gelu) return unsupported("activation {}", pw_op_name(act));
+  const bool bias = g.bias >= 0;
+  g.epilogue = act == PwOp::kInput  ? (bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT)
+               : act == PwOp::kRelu ? (bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU)
+                                    : (bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU);
+  // One set of weights for a whole batch: the batch is more rows.
+  if (g.batch > 1 && g.stride_b == 0 && g.stride_a != 0 && !g.trans_a) {
+    g.m *= g.batch;
+    g.batch = 1;
+  }
+  if (bias && g.batch > 1) return unsupported("a bias on a batch of products");
+  return g;
+}
+
+Result<std::unique_ptr<ProductPlan>> ProductPlan::create(const CublasLt& lt, const Product& g, bool tf32) {
+  std::unique_ptr<ProductPlan> plan(new ProductPlan(lt, g));
+  const auto failed = [](cublasStatus_t s) { return s != CUBLAS_STATUS_SUCCESS; };
+  const cublasComputeType_t compute =
+      g.type == CUDA_R_32F && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  const auto layout = [&](cublasLtMatrixLayout_t* made, cudaDataType_t type, int64_t rows, int64_t columns,
+                          int64_t stride) {
+    if (failed(lt.cublasLtMatrixLayoutCreate(made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows)))
+      return false;
+    const auto batch = static_cast<int32_t>(g.batch);
+    return g.batch == 1 ||
+           (!failed(lt.cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch)) &&
+            !failed(lt.cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                                        sizeof stride)));
+  };
+  bool ok = !failed(lt.cublasLtMatmulDescCreate(&plan->desc_, compute, CUDA_R_32F));
+  const auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
+    ok = ok && !failed(lt.cublasLtMatmulDescSetAttribute(plan->desc_, which, &value, sizeof value));
+  };
+  set(CUBLASLT_MATMUL_DESC_TRANSA, g.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_TRANSB, g.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, g.epilogue);
+  ok = ok && layout(&plan->b_, g.type, g.trans_b ? g.k : g.n, g.trans_b ? g.n : g.k, g.stride_b) &&
+       layout(&plan->a_, g.type, g.trans_a ? g.m : g.k, g.trans_a ? g.k : g.m, g.stride_a) &&
+       layout(&plan->d_, g.out_type, g.n, g.m, g.stride_c);
+  if (!ok) return internal_error("cuBLASLt took no descriptors for a product of {} x {} x {}", g.m, g.n, g.k);
+  return plan;
+}
+
+ProductPlan::~ProductPlan() {
+  if (desc_ != nullptr) lt_.cublasLtMatmulDescDestroy(desc_);
+  for (cublasLtMatrixLayout_t layout : {a_, b_, d_})
+    if (layout != nullptr) lt_.cublasLtMatrixLayoutDestroy(layout);
+}
+
+Result<std::vector<cublasLtMatmulHeuristicResult_t>> ProductPlan::proposals(size_t workspace, int most) const {
+  // Heuristics want to know that there will be a bias.
+  const void* some = this;
+  if (product_.bias >= 0)
+    lt_.cublasLtMatmulDescSetAttribute(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some);
+  cublasLtMatmulPreference_t preference = nullptr;
+  if (lt_.cublasLtMatmulPreferenceCreate(&preference) != CUBLAS_STATUS_SUCCESS)
+    return internal_error("cublasLtMatmulPreferenceCreate failed");
+  lt_.cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                           sizeof workspace);
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
+  int count = 0;
+  const cublasStatus_t status = lt_.cublasLtMatmulAlgoGetHeuristic(lt_.handle, desc_, b_, a_, d_, d_, preference, most,
+                                                                   found.data(), &count);
+  lt_.cublasLtMatmulPreferenceDestroy(preference);
+  if (status != CUBLAS_STATUS_SUCCESS || count == 0)
+    return unsupported("cuBLASLt has no algorithm for it (status {})", static_cast<int>(status));
+  found.resize(static_cast<size_t>(count));
+  std::erase_if(found, [](const cublasLtMatmulHeuristicResult_t& r) { return r.state != CUBLAS_STATUS_SUCCESS; });
+  return found;
+}
+
+bool ProductPlan::accepts(const cublasLtMatmulAlgo_t& algo, size_t* workspace) const {
+  const void* some = this;
+  if (product_.bias >= 0)
+    lt_.cublasLtMatmulDescSetAttribute(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some);
+  cublasLtMatmulHeuristicResult_t result{};
+  if (lt_.cublasLtMatmulAlgoCheck(lt_.handle, desc_, b_, a_, d_, d_, &algo, &result) != CUBLAS_STATUS_SUCCESS) return false;
+  *workspace = result.workspaceSize;
+  return result.state == CUBLAS_STATUS_SUCCESS;
+}
+
+Status ProductPlan::run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, size_t workspace,
+                        cudaStream_t stream) const {
+  const auto alpha = static_cast<float>(product_.alpha);
+  const float beta = product_.addend >= 0 ? 1 : 0;
+  void* const d = args.outputs[0];
+  const void* const c = product_.addend >= 0 ? args.inputs[product_.addend] : d;
+  // The opaque descriptor is a plain value: a copy on the stack keeps runs of several threads apart.
+  cublasLtMatmulDescOpaque_t desc = *desc_;
+  if (product_.bias >= 0) {
+    const void* const bias = args.inputs[product_.bias];
+    lt_.cublasLtMatmulDescSetAttribute(&desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+  }
+  const cublasStatus_t status = lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_, &beta,
+                                                   c, d_, d, d_, &algo, args.workspace, workspace, stream);
+  return status == CUBLAS_STATUS_SUCCESS ? Status()
+                                         : internal_error("cublasLtMatmul: status {}", static_cast<int>(status));
+}
+
+}  // namespace wootz::cuda

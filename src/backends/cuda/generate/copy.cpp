@@ -1,0 +1,234 @@
+// Families move and reformat as strided copies: every kind is one or more loops over axes with a stride on either side.
+#include <algorithm>
+
+#include "backends/cuda/generate/families.h"
+#include "base/half.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int kBlock = 256;
+
+struct Copy {
+  std::vector<Axis> axes;  // strides: {source, target}
+  int64_t from = 0, to = 0;  // offsets
+  int input = 0, output = 0;
+  void add(int64_t extent, int64_t source, int64_t target) { axes.push_back({extent, {source, target}}); }
+};
+
+// Writes in the order of the target's memory, 16 bytes a thread where both sides allow.
+Status add_copy(Copy copy, int bits, std::vector<Launch>* launches) {
+  std::stable_sort(copy.axes.begin(), copy.axes.end(), [](const Axis& a, const Axis& b) {
+    return std::abs(a.strides[1]) > std::abs(b.strides[1]);
+  });
+  std::vector<Axis> axes = merge_axes(std::move(copy.axes));
+  int64_t count = volume(axes);
+  if (count == 0) return Status();
+  WOOTZ_RETURN_IF_ERROR(check_count(count));
+  int64_t from = copy.from, to = copy.to;
+  while (bits < 64 && !axes.empty()) {  // pairs of elements as one
+    Axis& inner = axes.back();
+    bool fits = inner.strides[0] == 1 && inner.strides[1] == 1 && inner.extent % 2 == 0 && from % 2 == 0 && to % 2 == 0;
+    for (size_t i = 0; i + 1 < axes.size(); ++i)
+      fits = fits && axes[i].strides[0] % 2 == 0 && axes[i].strides[1] % 2 == 0;
+    if (!fits) break;
+    inner.extent /= 2;
+    for (size_t i = 0; i + 1 < axes.size(); ++i)
+      for (int64_t& s : axes[i].strides) s /= 2;
+    from /= 2;
+    to /= 2;
+    bits *= 2;
+    count /= 2;
+  }
+  const char* type = bits_type(bits);
+  if (type == nullptr) return unsupported("elements of {} bits", bits);
+  Writer w;
+  w.raw(prelude());
+  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ x) {{",
+         kBlock, type);
+  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
+  w.offsets(axes, "i", {"from", "to"});
+  w.line("  y[(s64)to + {}] = x[(s64)from + {}];\n}}", to, from);
+  Launch launch;
+  launch.source = w.text();
+  launch.size.block = kBlock;
+  launch.size.grid_x = blocks_for(count, kBlock);
+  launch.pointers = {{true, copy.output}, {false, copy.input}};
+  launches->push_back(std::move(launch));
+  return Status();
+}
+
+// One thread a result, its source by an expression per axis: padding by reflection and the like.
+Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector<int64_t>& pads, const std::string& mode,
+               std::vector<Launch>* launches) {
+  const Dims xs = layout_strides(p.inputs[0].layout, x);
+  const DType type = p.inputs[0].dtype;
+  WOOTZ_RETURN_IF_ERROR(check_type(type));
+  WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
+  Writer w;
+  w.raw(prelude());
+  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ x) {{",
+         kBlock, storage_type(type));
+  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0; bool in = true;",
+         kBlock, y.volume());
+  const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : p.outputs[0].layout, y.rank());
+  for (size_t k = order.size(); k-- > 0;) {
+    const auto a = static_cast<size_t>(order[k]);
+    w.line("  {{ s64 c = rest % {} - ({}); rest /= {};", y[a], pads[a], y[a]);
+    if (mode == "constant")
+      w.line("  if (c < 0 || c >= {}) in = false;", x[a]);
+    else if (mode == "edge")
+      w.line("  c = c < 0 ? 0 : c >= {0} ? {0} - 1 : c;", x[a]);
+    else if (mode == "wrap")
+      w.line("  c %= {0}; if (c < 0) c += {0};", x[a]);
+    else if (x[a] == 1)
+      w.line("  c = 0;");
+    else
+      w.line("  c %= {0}; if (c < 0) c += {0}; if (c >= {1}) c = {0} - c;", 2 * (x[a] - 1), x[a]);
+    w.line("  from += c * {}; }}", xs[a]);
+  }
+  const double value = p.get_float("value");
+  w.line("  y[i] = in ? x[from] : Put<{}>::to(w_cast<{}>({:.17g}));\n}}", storage_type(type), register_type(type), value);
+  Launch launch;
+  launch.source = w.text();
+  launch.size.block = kBlock;
+  launch.size.grid_x = blocks_for(y.volume(), kBlock);
+  launch.pointers = {{true, 0}, {false, 0}};
+  launches->push_back(std::move(launch));
+  return Status();
+}
+
+}  // namespace
+
+Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (p.inputs.empty() || p.outputs.empty() || static_cast<size_t>(p.num_main) != p.inputs.size())
+    return invalid_argument("move: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
+  if (!p.epilogue.empty()) return unsupported("move with an epilogue");
+  const int bits = dtype_bits(p.inputs[0].dtype);
+  if (bits_type(bits) == nullptr) return unsupported("move of {}", dtype_name(p.inputs[0].dtype));
+  for (const TensorDesc& t : p.inputs)
+    if (t.dtype != p.inputs[0].dtype || !is_plain(t.layout)) return unsupported("move of unlike operands");
+  for (const TensorDesc& t : p.outputs)
+    if (t.dtype != p.inputs[0].dtype || !is_plain(t.layout)) return unsupported("move of unlike operands");
+  const std::string kind = p.get_string("kind");
+  const Dims &x = args.inputs[0], &y = args.outputs[0];
+  const auto strides = [](const TensorDesc& t, const Dims& d) { return layout_strides(t.layout, d); };
+  const Dims xs = strides(p.inputs[0], x), ys = strides(p.outputs[0], y);
+  const auto mismatch = [&] { return invalid_argument("move {}: {} gives {}", kind, x.to_string(), y.to_string()); };
+  Copy copy;
+  if (kind == "concat" || kind == "split") {
+    const int64_t axis = p.get_int("axis");
+    const bool concat = kind == "concat";
+    const std::span<const Dims> parts = concat ? args.inputs : args.outputs;
+    const Dims& whole = concat ? y : x;
+    if (axis < 0 || axis >= whole.rank() || (concat ? p.outputs.size() : p.inputs.size()) != 1) return mismatch();
+    int64_t at = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].rank() != whole.rank()) return mismatch();
+      const Dims ps = strides(concat ? p.inputs[i] : p.outputs[i], parts[i]), &ws = concat ? ys : xs;
+      Copy part;
+      for (size_t a = 0; a < whole.size(); ++a) {
+        if (static_cast<int64_t>(a) != axis && parts[i][a] != whole[a]) return mismatch();
+        part.add(parts[i][a], concat ? ps[a] : ws[a], concat ? ws[a] : ps[a]);
+      }
+      (concat ? part.to : part.from) = at * ws[static_cast<size_t>(axis)];
+      (concat ? part.input : part.output) = static_cast<int>(i);
+      at += parts[i][static_cast<size_t>(axis)];
+      WOOTZ_RETURN_IF_ERROR(add_copy(std::move(part), bits, launches));
+    }
+    return at == whole[static_cast<size_t>(axis)] ? Status() : mismatch();
+  }
+  if (p.inputs.size() != 1 || p.outputs.size() != 1) return mismatch();
+  if (kind == "transpose") {
+    const std::vector<int64_t> perm = p.get_ints("perm");
+    if (perm.size() != x.size() || y.size() != x.size()) return mismatch();
+    unsigned seen = 0;
+    for (size_t a = 0; a < perm.size(); ++a) {
+      if (perm[a] < 0 || perm[a] >= x.rank() || (seen >> perm[a] & 1u) != 0) return mismatch();
+      seen |= 1u << perm[a];
+      if (x[static_cast<size_t>(perm[a])] != y[a]) return mismatch();
+      copy.add(y[a], xs[static_cast<size_t>(perm[a])], ys[a]);
+    }
+  } else if (kind == "slice") {
+    const std::vector<int64_t> starts = p.get_ints("starts"), steps = p.get_ints("steps");
+    if (starts.size() != x.size() || steps.size() != x.size() || y.size() != x.size()) return mismatch();
+    if (y.volume() == 0) return Status();
+    for (size_t a = 0; a < x.size(); ++a) {
+      const bool inside = starts[a] >= 0 && starts[a] < x[a] &&
+                          (y[a] == 1 || (steps[a] > -x[a] && steps[a] < x[a] && steps[a] != 0)) && y[a] <= x[a];
+      const int64_t last = inside && y[a] > 1 ? starts[a] + (y[a] - 1) * steps[a] : starts[a];
+      if (!inside || last < 0 || last >= x[a])
+        return invalid_argument("move slice: axis {} of {} from {} by {} has no {} elements", a, x.to_string(),
+                                starts[a], steps[a], y[a]);
+      copy.from += starts[a] * xs[a];
+      copy.add(y[a], y[a] == 1 ? 0 : steps[a] * xs[a], ys[a]);
+    }
+  } else if (kind == "expand") {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> over, strides_over(p.inputs[0].layout, x, y));
+    if (x.rank() != y.rank() && (p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear))
+      return unsupported("move expand that adds axes in layout {}", layout_name(p.outputs[0].layout));
+    for (size_t a = 0; a < y.size(); ++a) copy.add(y[a], over[a], ys[a]);
+  } else if (kind == "tile") {
+    if (x.size() != y.size()) return mismatch();
+    for (size_t a = 0; a < y.size(); ++a) {
+      if (x[a] == 0 ? y[a] != 0 : y[a] % x[a] != 0) return mismatch();
+      copy.add(x[a] == 0 ? 0 : y[a] / x[a], 0, x[a] * ys[a]);
+      copy.add(x[a], xs[a], ys[a]);
+    }
+  } else if (kind == "depth_to_space" || kind == "space_to_depth") {
+    const bool to_space = kind == "depth_to_space";
+    const int64_t b = p.get_int("block");
+    const Dims &deep = to_space ? x : y, &wide = to_space ? y : x, &ds = to_space ? xs : ys, &ws = to_space ? ys : xs;
+    if (deep.rank() != 4 || wide.rank() != 4 || b < 1 || b > 65536 || deep[0] != wide[0] || deep[1] != wide[1] * b * b ||
+        wide[2] != deep[2] * b || wide[3] != deep[3] * b)
+      return mismatch();
+    const bool crd = to_space && p.get_string("order", "dcr") == "crd";
+    const auto add = [&](int64_t extent, int64_t d, int64_t s) { copy.add(extent, to_space ? d : s, to_space ? s : d); };
+    const int64_t channels = wide[1];
+    add(deep[0], ds[0], ws[0]);
+    add(channels, crd ? ds[1] * b * b : ds[1], ws[1]);
+    add(deep[2], ds[2], ws[2] * b);
+    add(b, crd ? ds[1] * b : ds[1] * b * channels, ws[2]);
+    add(deep[3], ds[3], ws[3] * b);
+    add(b, crd ? ds[1] : ds[1] * channels, ws[3]);
+  } else if (kind == "pad") {
+    const std::vector<int64_t> pads = p.get_ints("pads");
+    const std::string mode = p.get_string("mode", "constant");
+    if (pads.size() != 2 * x.size() || y.size() != x.size()) return mismatch();
+    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") return unsupported("pad by '{}'", mode);
+    for (size_t a = 0; a < x.size(); ++a) {
+      if (pads[a] + pads[a + x.size()] + x[a] != y[a]) return mismatch();
+      if (x[a] == 0 && mode != "constant" && y[a] != 0) return mismatch();
+    }
+    if (y.volume() == 0) return Status();
+    return add_pad(p, x, y, pads, mode, launches);
+  } else {
+    return unsupported("move of kind '{}'", kind);
+  }
+  return add_copy(std::move(copy), bits, launches);
+}
+
+Status generate_reformat(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (p.inputs.size() != 1 || p.outputs.size() != 1 || !p.epilogue.empty() || !(args.inputs[0] == args.outputs[0]))
+    return invalid_argument("reformat: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
+  const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
+  const Dims& dims = args.inputs[0];
+  if (!is_plain(x.layout) || !is_plain(y.layout))
+    return unsupported("reformat from {} to {}", layout_name(x.layout), layout_name(y.layout));
+  if (x.dtype != y.dtype) {  // a cast: a pointwise step
+    Problem cast = p;
+    cast.family = Family::kPointwise;
+    cast.num_main = 0;
+    cast.epilogue.outputs = {cast.epilogue.push(PwOp::kCast, y.dtype, cast.epilogue.input(0, x.dtype))};
+    return generate_pointwise(cast, args, launches);
+  }
+  const int bits = dtype_bits(x.dtype);
+  if (bits_type(bits) == nullptr) return unsupported("reformat of {}", dtype_name(x.dtype));
+  const Layout from = dims.rank() < 3 ? Layout::kLinear : x.layout, to = dims.rank() < 3 ? Layout::kLinear : y.layout;
+  const Dims xs = layout_strides(from, dims), ys = layout_strides(to, dims);
+  Copy copy;
+  for (size_t a = 0; a < dims.size(); ++a) copy.add(dims[a], xs[a], ys[a]);
+  return add_copy(std::move(copy), bits, launches);
+}
+
+}  // namespace wootz::cuda

@@ -1,0 +1,26 @@
+// One function a kernel family: from a problem with its layouts filled in, at concrete extents, to launches. Pure: text in,
+// text out. What it cannot do it refuses, also for problems from plan files.
+#pragma once
+
+#include "backends/cuda/generate/source.h"
+
+namespace wootz::cuda {
+
+using Generate = Status (*)(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+
+Status generate_pointwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_reduce(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_softmax(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_norm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_pool(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_gemm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_move(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_reformat(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_gather(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_scatter(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+
+}  // namespace wootz::cuda

@@ -1,0 +1,171 @@
+// Families gather and scatter. An index outside its axis reads as zero and writes nothing: a launch cannot fail for it.
+#include <algorithm>
+
+#include "backends/cuda/generate/families.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int kBlock = 256;
+
+Status check_indexed(const Problem& p, int inputs) {
+  if (p.inputs.size() != static_cast<size_t>(inputs) || p.num_main != inputs || p.outputs.size() != 1 ||
+      !p.epilogue.empty())
+    return unsupported("{} of {} inputs", family_name(p.family), p.inputs.size());
+  const DType type = p.inputs[0].dtype, index = p.inputs[1].dtype;
+  if (bits_type(dtype_bits(type)) == nullptr || p.outputs[0].dtype != type) return unsupported("{}", dtype_name(type));
+  if (index != DType::kI32 && index != DType::kI64) return unsupported("indices of {}", dtype_name(index));
+  for (const TensorDesc& t : p.inputs)
+    if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
+  return p.outputs[0].layout == Layout::kLinear ? Status() : unsupported("layout {}", layout_name(p.outputs[0].layout));
+}
+
+void begin(const Problem& p, const char* more, int64_t count, Writer* w) {
+  const char* type = bits_type(dtype_bits(p.inputs[0].dtype));
+  w->raw(prelude());
+  w->line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
+          "x, const {2}* __restrict__ idx{3}) {{",
+          kBlock, type, register_type(p.inputs[1].dtype), more);
+  w->line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
+}
+
+void end(int64_t count, std::vector<Pointer> pointers, Writer* w, std::vector<Launch>* launches) {
+  w->line("}}");
+  Launch launch;
+  launch.source = w->text();
+  launch.size.block = kBlock;
+  launch.size.grid_x = blocks_for(count, kBlock);
+  launch.pointers = std::move(pointers);
+  launches->push_back(std::move(launch));
+}
+
+int64_t product(const Dims& d, size_t from, size_t to) {
+  int64_t v = 1;
+  for (size_t i = from; i < to; ++i) v *= d[i];
+  return v;
+}
+
+}  // namespace
+
+Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(check_indexed(p, 2));
+  const Dims &x = args.inputs[0], &index = args.inputs[1], &y = args.outputs[0];
+  const std::string kind = p.get_string("kind", "gather");
+  const int64_t count = y.volume();
+  WOOTZ_RETURN_IF_ERROR(check_count(count));
+  const auto mismatch = [&] {
+    return invalid_argument("gather {}: {} by {} gives {}", kind, x.to_string(), index.to_string(), y.to_string());
+  };
+  const int64_t axis = p.get_int("axis"), batch = p.get_int("batch_dims");
+  if (count == 0) return Status();
+  Writer w;
+  begin(p, "", count, &w);
+  if (kind == "gather") {
+    if (axis < 0 || axis >= x.rank() || batch < 0 || batch > axis || batch > index.rank()) return mismatch();
+    const auto a = static_cast<size_t>(axis), b = static_cast<size_t>(batch);
+    for (size_t d = 0; d < b; ++d)
+      if (x[d] != index[d]) return mismatch();
+    const int64_t inner = product(x, a + 1, x.size()), picks = product(index, b, index.size()),
+                  middle = product(x, b, a), extent = x[a];
+    if (product(x, 0, a) * picks * inner != count) return mismatch();
+    w.line("  const s64 c = i % {0}, j = i / {0}, k = j % {1}, o = j / {1};", inner, picks);
+    w.line("  s64 at = (s64)idx[o / {} * {} + k]; if (at < 0) at += {};", middle, picks, extent);
+    w.line("  y[i] = at >= 0 && at < {0} ? x[(o * {0} + at) * {1} + c] : 0;", extent, inner);
+  } else if (kind == "elements") {
+    if (axis < 0 || axis >= x.rank() || index.rank() != x.rank() || !(y == index)) return mismatch();
+    const Dims s = x.strides();
+    w.line("  s64 rest = i, from = 0;");
+    for (size_t d = x.size(); d-- > 0;) {
+      if (static_cast<int64_t>(d) != axis && index[d] > x[d]) return mismatch();
+      if (static_cast<int64_t>(d) == axis)
+        w.line("  rest /= {};", y[d]);
+      else
+        w.line("  from += rest % {0} * {1}; rest /= {0};", y[d], s[d]);
+    }
+    const auto a = static_cast<size_t>(axis);
+    w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  y[i] = at >= 0 && at < {0} ? x[from + at * {1}] : 0;", x[a], s[a]);
+  } else if (kind == "nd") {
+    const auto b = static_cast<size_t>(std::max<int64_t>(0, batch));
+    if (index.rank() < 1 || batch < 0 || b >= index.size()) return mismatch();
+    const int64_t depth = index.back();
+    if (depth < 1 || b + static_cast<size_t>(depth) > x.size()) return mismatch();
+    for (size_t d = 0; d < b; ++d)
+      if (x[d] != index[d]) return mismatch();
+    const int64_t inner = product(x, b + static_cast<size_t>(depth), x.size()),
+                  tuples = index.volume() / depth, per_batch = product(index, b, index.size() - 1);
+    if (tuples * inner != count) return mismatch();
+    const Dims s = x.strides();
+    w.line("  const s64 c = i % {0}, j = i / {0};", inner);
+    w.line("  s64 from = j / {} * {} + c; bool in = true;", per_batch, b == 0 ? 0 : s[b - 1]);
+    for (int64_t k = 0; k < depth; ++k) {
+      const size_t d = b + static_cast<size_t>(k);
+      w.line("  {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; from += at * {3}; }}",
+             depth, k, x[d], s[d]);
+    }
+    w.line("  y[i] = in ? x[from] : 0;");
+  } else {
+    return unsupported("gather of kind '{}'", kind);
+  }
+  end(count, {{true, 0}, {false, 0}, {false, 1}}, &w, launches);
+  return Status();
+}
+
+Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(check_indexed(p, 3));
+  if (p.inputs[2].dtype != p.inputs[0].dtype) return unsupported("updates of {}", dtype_name(p.inputs[2].dtype));
+  if (p.get_string("reduction", "none") != "none")
+    return unsupported("scatter that combines by '{}': its order would vary", p.get_string("reduction"));
+  const Dims &x = args.inputs[0], &index = args.inputs[1], &updates = args.inputs[2];
+  if (!(x == args.outputs[0])) return invalid_argument("scatter into {} gives {}", x.to_string(), args.outputs[0].to_string());
+  if (x.volume() == 0) return Status();
+  WOOTZ_RETURN_IF_ERROR(check_count(std::max(x.volume(), updates.volume())));
+  const auto mismatch = [&] {
+    return invalid_argument("scatter {}: {} by {} from {}", p.get_string("kind"), x.to_string(), index.to_string(),
+                            updates.to_string());
+  };
+  {
+    Writer w;
+    begin(p, "", x.volume(), &w);
+    w.line("  y[i] = x[i];");
+    end(x.volume(), {{true, 0}, {false, 0}, {false, 1}}, &w, launches);
+  }
+  if (updates.volume() == 0) return Status();
+  const Dims s = x.strides();
+  Writer w;
+  const std::string more = fmt::format(", const {}* __restrict__ u", bits_type(dtype_bits(p.inputs[0].dtype)));
+  begin(p, more.c_str(), updates.volume(), &w);
+  const std::string kind = p.get_string("kind");
+  if (kind == "elements") {
+    const int64_t axis = p.get_int("axis");
+    if (axis < 0 || axis >= x.rank() || index.rank() != x.rank() || !(updates == index)) return mismatch();
+    w.line("  s64 rest = i, to = 0;");
+    for (size_t d = x.size(); d-- > 0;) {
+      if (static_cast<int64_t>(d) != axis && index[d] > x[d]) return mismatch();
+      if (static_cast<int64_t>(d) == axis)
+        w.line("  rest /= {};", updates[d]);
+      else
+        w.line("  to += rest % {0} * {1}; rest /= {0};", updates[d], s[d]);
+    }
+    const auto a = static_cast<size_t>(axis);
+    w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  if (at >= 0 && at < {0}) y[to + at * {1}] = u[i];", x[a], s[a]);
+  } else if (kind == "nd") {
+    if (index.rank() < 1) return mismatch();
+    const int64_t depth = index.back();
+    if (depth < 1 || depth > x.rank()) return mismatch();
+    const int64_t inner = product(x, static_cast<size_t>(depth), x.size());
+    if (index.volume() / depth * inner != updates.volume()) return mismatch();
+    w.line("  const s64 c = i % {0}, j = i / {0}; s64 to = c; bool in = true;", inner);
+    for (int64_t k = 0; k < depth; ++k) {
+      const auto d = static_cast<size_t>(k);
+      w.line("  {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; to += at * {3}; }}",
+             depth, k, x[d], s[d]);
+    }
+    w.line("  if (in) y[to] = u[i];");
+  } else {
+    return unsupported("scatter of kind '{}'", kind);
+  }
+  end(updates.volume(), {{true, 0}, {false, 0}, {false, 1}, {false, 2}}, &w, launches);
+  return Status();
+}
+
+}  // namespace wootz::cuda

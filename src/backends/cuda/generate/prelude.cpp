@@ -1,0 +1,178 @@
+// What every generated kernel begins with: element types, conversions, and the scalar operations of base/pointwise.def.
+#include "backends/cuda/generate/source.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr const char* kTypes = R"(
+typedef signed char s8; typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
+typedef long long s64; typedef unsigned long long u64;
+struct f16 { u16 x; }; struct bf16 { u16 x; }; struct b8 { u8 x; };
+#ifndef WOOTZ_ON_HOST
+#define W_FN __device__ __forceinline__
+W_FN float w_h2f(u16 h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
+W_FN u16 w_f2h(float f) { u16 h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h; }
+W_FN float w_bits2f(u32 b) { return __uint_as_float(b); }
+W_FN u32 w_f2bits(float f) { return __float_as_uint(f); }
+W_FN u64 w_d2bits(double d) { return (u64)__double_as_longlong(d); }
+#define W_INF __int_as_float(0x7f800000)
+#define W_NAN __int_as_float(0x7fffffff)
+#endif
+W_FN float w_b2f(u16 b) { return w_bits2f((u32)b << 16); }
+W_FN u16 w_f2b(float f) {
+  const u32 b = w_f2bits(f);
+  if (f != f) return (u16)((b >> 16) | 0x40);
+  return (u16)((b + 0x7fff + ((b >> 16) & 1)) >> 16);
+}
+template <class T> struct Reg { typedef T t; };
+template <> struct Reg<f16> { typedef float t; };
+template <> struct Reg<bf16> { typedef float t; };
+template <> struct Reg<b8> { typedef bool t; };
+template <class T> W_FN T w_get(T v) { return v; }
+W_FN float w_get(f16 v) { return w_h2f(v.x); }
+W_FN float w_get(bf16 v) { return w_b2f(v.x); }
+W_FN bool w_get(b8 v) { return v.x != 0; }
+template <class T> struct Put { static W_FN T to(typename Reg<T>::t v) { return v; } };
+template <> struct Put<f16> { static W_FN f16 to(float v) { f16 r; r.x = w_f2h(v); return r; } };
+template <> struct Put<bf16> { static W_FN bf16 to(float v) { bf16 r; r.x = w_f2b(v); return r; } };
+template <> struct Put<b8> { static W_FN b8 to(bool v) { b8 r; r.x = v; return r; } };
+template <class T, int N> struct alignas(sizeof(T) * N) Pack { T v[N]; };
+template <class T> struct IsF { static const bool v = false; };
+template <> struct IsF<float> { static const bool v = true; };
+template <> struct IsF<double> { static const bool v = true; };
+template <class T> struct Lim;
+template <> struct Lim<bool> { static const u64 lo = 0, hi = 1; };
+template <> struct Lim<s8> { static const s64 lo = -128, hi = 127; };
+template <> struct Lim<u8> { static const s64 lo = 0, hi = 255; };
+template <> struct Lim<short> { static const s64 lo = -32768, hi = 32767; };
+template <> struct Lim<u16> { static const s64 lo = 0, hi = 65535; };
+template <> struct Lim<int> { static const s64 lo = -2147483648LL, hi = 2147483647LL; };
+template <> struct Lim<u32> { static const s64 lo = 0, hi = 4294967295LL; };
+template <> struct Lim<s64> { static const s64 lo = (s64)(1ULL << 63), hi = (s64)((1ULL << 63) - 1); };
+template <> struct Lim<u64> { static const s64 lo = 0, hi = (s64)((1ULL << 63) - 1); };
+)";
+
+constexpr const char* kOps = R"(
+template <class T> W_FN T w_add(T a, T b) { if constexpr (IsF<T>::v) return a + b; else return (T)((u64)a + (u64)b); }
+template <class T> W_FN T w_sub(T a, T b) { if constexpr (IsF<T>::v) return a - b; else return (T)((u64)a - (u64)b); }
+template <class T> W_FN T w_mul(T a, T b) { if constexpr (IsF<T>::v) return a * b; else return (T)((u64)a * (u64)b); }
+template <class T> W_FN T w_neg(T a) { if constexpr (IsF<T>::v) return -a; else return (T)(0 - (u64)a); }
+template <class T> W_FN T w_div(T a, T b) {
+  if constexpr (IsF<T>::v) return a / b;
+  else { if (b == 0) return 0; if (b == (T)-1 && (T)-1 < 0) return w_neg(a); return (T)(a / b); }
+}
+template <class T> W_FN T w_fmod(T a, T b) {
+  if constexpr (sizeof(T) == 4 && IsF<T>::v) return fmodf(a, b);
+  else if constexpr (IsF<T>::v) return fmod(a, b);
+  else { if (b == 0 || (b == (T)-1 && (T)-1 < 0)) return 0; return (T)(a % b); }
+}
+template <class T> W_FN T w_mod(T a, T b) { const T r = w_fmod(a, b); return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r; }
+template <class T> W_FN T w_min(T a, T b) { if (a != a || b != b) return a != a ? a : b; return b < a ? b : a; }
+template <class T> W_FN T w_max(T a, T b) { if (a != a || b != b) return a != a ? a : b; return a < b ? b : a; }
+template <class T> W_FN T w_pow(T a, T b) {
+  if constexpr (sizeof(T) == 4 && IsF<T>::v) return powf(a, b);
+  else if constexpr (IsF<T>::v) return pow(a, b);
+  else {
+    if (b < 0) return a == 1 ? 1 : a == (T)-1 ? (T)(b % 2 != 0 ? -1 : 1) : 0;
+    u64 r = 1, base = (u64)a;
+    for (u64 e = (u64)b; e != 0; e >>= 1, base *= base) if (e & 1) r *= base;
+    return (T)r;
+  }
+}
+template <class T> W_FN T w_shl(T a, T b) { return (u64)b >= sizeof(T) * 8 ? (T)0 : (T)((u64)a << b); }
+template <class T> W_FN T w_shr(T a, T b) {
+  const bool far = (u64)b >= sizeof(T) * 8;
+  if ((T)-1 < 0) return (T)((s64)a >> (far ? 63 : (int)b));
+  return far ? (T)0 : (T)((u64)a >> b);
+}
+template <class T> W_FN T w_prelu(T a, T b) { return a < 0 ? w_mul(a, b) : a; }
+template <class T> W_FN T w_abs(T a) { if constexpr (IsF<T>::v) return fabs(a); else return a < 0 ? w_neg(a) : a; }
+template <class T> W_FN T w_not(T a) { return (T)~a; }
+template <> W_FN bool w_not<bool>(bool a) { return !a; }
+template <class T> W_FN T w_sign(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a; }
+template <class T> W_FN T w_relu(T a) { return a < 0 ? (T)0 : a; }
+template <class T> W_FN T w_clip(T a, T low, T high) { if (a < low) a = low; return a > high ? high : a; }
+W_FN s64 w_f2ll(double v) { return v != v ? 0 : v >= 9223372036854775808.0 ? (s64)((1ULL << 63) - 1) : v <= -9223372036854775808.0 ? (s64)(1ULL << 63) : (s64)v; }
+template <class To, class From> W_FN To w_cast(From v) {
+  if constexpr (IsF<To>::v) return (To)v;
+  else if constexpr (sizeof(To) == 1 && (To)2 == (To)1) return v != 0;
+  else if constexpr (!IsF<From>::v) return (To)v;
+  else if constexpr (sizeof(To) == 8 && !((To)-1 < 0)) return v != v ? 0 : v >= 18446744073709551616.0 ? ~0ULL : v >= 9223372036854775808.0 ? (u64)v : (u64)w_f2ll(v);
+  else return (To)w_f2ll(v);
+}
+template <class To, class From> W_FN To w_sat(From v) {
+  if constexpr (IsF<From>::v) {
+    if constexpr (sizeof(To) == 8 && !((To)-1 < 0)) return v > 0 ? w_cast<To>(v) : 0;
+    else { const s64 i = w_f2ll(v); return (To)(i < Lim<To>::lo ? Lim<To>::lo : i > Lim<To>::hi ? Lim<To>::hi : i); }
+  } else if constexpr (sizeof(From) == 8 && !((From)-1 < 0)) {
+    if constexpr (sizeof(To) == 8 && !((To)-1 < 0)) return v;
+    else return v > (u64)Lim<To>::hi ? (To)Lim<To>::hi : (To)v;
+  } else { const s64 i = (s64)v; return (To)(i < Lim<To>::lo ? Lim<To>::lo : i > Lim<To>::hi ? Lim<To>::hi : i); }
+}
+template <class T> W_FN typename Reg<T>::t w_round_to(float v) { return w_get(Put<T>::to(v)); }
+template <class To> W_FN To w_quantize(float a, float b, float c) {
+  const float q = a / b;
+  return q != q ? w_sat<To>((double)c) : w_sat<To>((double)rintf(q) + (double)c);
+}
+#define W_UNARY(name, one, two) W_FN float name(float a) { return one(a); } W_FN double name(double a) { return two(a); }
+W_UNARY(w_sqrt, sqrtf, sqrt) W_UNARY(w_exp, expf, exp) W_UNARY(w_log, logf, log) W_UNARY(w_sin, sinf, sin)
+W_UNARY(w_cos, cosf, cos) W_UNARY(w_tan, tanf, tan) W_UNARY(w_asin, asinf, asin) W_UNARY(w_acos, acosf, acos)
+W_UNARY(w_atan, atanf, atan) W_UNARY(w_sinh, sinhf, sinh) W_UNARY(w_cosh, coshf, cosh) W_UNARY(w_asinh, asinhf, asinh)
+W_UNARY(w_acosh, acoshf, acosh) W_UNARY(w_atanh, atanhf, atanh) W_UNARY(w_erf, erff, erf) W_UNARY(w_ceil, ceilf, ceil)
+W_UNARY(w_floor, floorf, floor) W_UNARY(w_rint, rintf, rint) W_UNARY(w_tanh, tanhf, tanh) W_UNARY(w_expm1, expm1f, expm1)
+W_UNARY(w_log1p, log1pf, log1p) W_UNARY(w_erfc, erfcf, erfc)
+template <class T> W_FN T w_sigmoid(T x) { if (x >= 0) return (T)1 / ((T)1 + w_exp(-x)); const T e = w_exp(x); return e / ((T)1 + e); }
+template <class T> W_FN T w_softplus(T x) { return (x > 0 ? x : (x != x ? x : (T)0)) + w_log1p(w_exp(-w_abs(x))); }
+template <class T> W_FN T w_gelu_erf(T a) { return (T)0.5 * a * w_erfc(-a * (T)0.70710678118654752440); }
+template <class T> W_FN T w_gelu_tanh(T a) { return (T)0.5 * a * ((T)1 + w_tanh((T)0.79788456080286535588 * (a + (T)0.044715 * a * a * a))); }
+template <class T> W_FN T w_silu(T a, T k) { return a * w_sigmoid(k * a); }
+template <class T> W_FN T w_hard_swish(T a) { return a * w_clip(a / (T)6 + (T)0.5, (T)0, (T)1); }
+template <class T> W_FN T w_mish(T a) { return a * w_tanh(w_softplus(a)); }
+template <class T> W_FN T w_elu(T a, T k) { return a < 0 ? k * w_expm1(a) : a; }
+template <class T> W_FN T w_celu(T a, T k) { return a < 0 ? k * w_expm1(a / k) : a; }
+template <class T> W_FN T w_shrink(T a, T l, T b) { return a < -l ? a + b : a > l ? a - b : a != a ? a : (T)0; }
+template <class T> W_FN bool w_isinf(T a, bool low, bool high) { return (a == (T)W_INF && high) || (a == -(T)W_INF && low); }
+)";
+
+// Sums, maxima and minima over a block's groups of TY threads that share a row. kInner: the threads of a group are
+// neighbours. The order of the sum is fixed by the block's shape alone.
+constexpr const char* kGroups = R"(
+struct Sum { template <class T> W_FN T operator()(T a, T b) const { return a + b; } };
+struct Prod { template <class T> W_FN T operator()(T a, T b) const { return a * b; } };
+struct Max { template <class T> W_FN T operator()(T a, T b) const { return w_max(a, b); } };
+struct Min { template <class T> W_FN T operator()(T a, T b) const { return w_min(a, b); } };
+template <int TX, int TY, bool INNER, class T, class Op> W_FN T w_group(T v, T* shared, Op op) {
+  if constexpr (TY == 1) return v;
+  const int t = threadIdx.x;
+  if constexpr (INNER) {
+    for (int m = (TY < 32 ? TY : 32) / 2; m > 0; m /= 2) v = op(v, __shfl_xor_sync(0xffffffffu, v, m));
+    if constexpr (TY > 32) {
+      constexpr int W = TY / 32;
+      __syncthreads();
+      if (t % 32 == 0) shared[t / 32] = v;
+      __syncthreads();
+      v = shared[t / TY * W];
+      for (int w = 1; w < W; ++w) v = op(v, shared[t / TY * W + w]);
+    }
+    return v;
+  } else {
+    __syncthreads();
+    shared[t] = v;
+    for (int s = TY / 2; s > 0; s /= 2) {
+      __syncthreads();
+      if (t / TX < s) shared[t] = op(shared[t], shared[t + s * TX]);
+    }
+    __syncthreads();
+    return shared[t % TX];
+  }
+}
+)";
+
+}  // namespace
+
+const std::string& prelude() {
+  static const std::string text = std::string(kTypes) + kOps + kGroups;
+  return text;
+}
+
+}  // namespace wootz::cuda

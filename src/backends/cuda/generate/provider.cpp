@@ -1,0 +1,202 @@
+// The provider "generated": a kernel is its problem; bound to extents it becomes source, machine code and launches.
+#include "backend/device.h"
+#include "backends/cuda/generate/families.h"
+#include "backends/cuda/providers.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr size_t kMostPointers = 512;
+
+struct Entry {
+  Family family;
+  const char* name;
+  Generate generate;
+  bool images;      // channels-last offered too
+  bool given;       // the problem's own layouts
+  bool in_place;    // output 0 may overwrite an operand that is read element for element
+  double overhead;  // estimate: times the cost of a library's kernel
+};
+constexpr Entry kEntries[] = {
+    {Family::kPointwise, "pointwise_generated", generate_pointwise, true, false, true, 1},
+    {Family::kReduce, "reduce_generated", generate_reduce, true, false, false, 1},
+    {Family::kSoftmax, "softmax_generated", generate_softmax, true, false, true, 1},
+    {Family::kNorm, "norm_generated", generate_norm, true, false, true, 1},
+    {Family::kPool, "pool_generated", generate_pool, true, false, false, 1},
+    {Family::kConv, "conv_generated_direct", generate_conv, true, false, false, 40},
+    {Family::kGemm, "gemm_generated_direct", generate_gemm, false, false, false, 40},
+    {Family::kMove, "move_generated", generate_move, true, false, false, 1},
+    {Family::kReformat, "reformat_generated", generate_reformat, false, true, false, 1},
+    {Family::kGather, "gather_generated", generate_gather, false, false, false, 1},
+    {Family::kScatter, "scatter_generated", generate_scatter, false, false, false, 1},
+    {Family::kResize, "resize_generated", generate_resize, true, false, false, 1},
+    {Family::kAttention, "attention_generated_rows", generate_attention, false, false, false, 4},
+    {Family::kTopK, "topk_generated", generate_topk, false, false, false, 1},
+};
+
+const Entry* find_entry(Family family) {
+  for (const Entry& e : kEntries)
+    if (e.family == family) return &e;
+  return nullptr;
+}
+
+struct Loaded {
+  std::shared_ptr<const Module> module;
+  LaunchSize size;
+  std::vector<Pointer> pointers;
+};
+
+class GeneratedCall final : public Call {
+ public:
+  std::vector<Loaded> launches;
+  Status run(const RunArgs& args) const override {
+    auto* const stream = static_cast<CUstream>(args.stream == nullptr ? nullptr : args.stream->native());
+    for (const Loaded& l : launches) {
+      const void* values[kMostPointers];
+      void* addresses[kMostPointers];
+      for (size_t i = 0; i < l.pointers.size(); ++i) {
+        const auto k = static_cast<size_t>(l.pointers[i].index);
+        values[i] = l.pointers[i].output ? args.outputs[k] : args.inputs[k];
+        addresses[i] = static_cast<void*>(&values[i]);
+      }
+      WOOTZ_RETURN_IF_ERROR(l.module->launch(l.size, addresses, stream));
+    }
+    return Status();
+  }
+};
+
+Status check_problem(const Problem& p) {
+  if (p.outputs.empty()) return invalid_argument("a problem without outputs");
+  if (p.inputs.size() + p.outputs.size() > kMostPointers)
+    return unsupported("{} operands; at most {} go to one kernel", p.inputs.size() + p.outputs.size(), kMostPointers);
+  const auto check = [](const TensorDesc& t) -> Status {
+    if (t.dtype == DType::kInvalid || t.dtype == DType::kString) return unsupported("an omitted operand");
+    if (t.layout >= Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
+    WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());
+    return checked_volume(t.max_dims.span()).status();
+  };
+  for (const TensorDesc& t : p.inputs) WOOTZ_RETURN_IF_ERROR(check(t));
+  for (const TensorDesc& t : p.outputs) WOOTZ_RETURN_IF_ERROR(check(t));
+  if (p.num_main < 0 || static_cast<size_t>(p.num_main) > p.inputs.size())
+    return invalid_argument("{} main inputs of {}", p.num_main, p.inputs.size());
+  if (!p.epilogue.empty()) WOOTZ_RETURN_IF_ERROR(p.epilogue.verify());
+  return Status();
+}
+
+Status generate(const Entry& entry, const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (args.inputs.size() != p.inputs.size() || args.outputs.size() != p.outputs.size())
+    return invalid_argument("{} inputs and {} outputs to bind, the problem has {} and {}", args.inputs.size(),
+                            args.outputs.size(), p.inputs.size(), p.outputs.size());
+  return entry.generate(p, args, launches);
+}
+
+Status generate_at_optimum(const Entry& entry, const Problem& p) {
+  std::vector<Dims> in, out;
+  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  std::vector<Launch> launches;
+  return generate(entry, p, {in, out, {}}, &launches);
+}
+
+class GeneratedKernel final : public Kernel {
+ public:
+  GeneratedKernel(const Entry& entry, Problem problem) : entry_(entry), problem_(std::move(problem)) {}
+  Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    std::vector<Launch> launches;
+    WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
+    auto call = std::make_unique<GeneratedCall>();
+    for (Launch& l : launches) {
+      Loaded loaded;
+      WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
+      loaded.size = l.size;
+      loaded.pointers = std::move(l.pointers);
+      call->launches.push_back(std::move(loaded));
+    }
+    return std::unique_ptr<Call>(std::move(call));
+  }
+  int in_place(int output) const override {
+    if (!entry_.in_place || output != 0 || problem_.outputs.size() != 1) return -1;
+    const TensorDesc& y = problem_.outputs[0];
+    for (size_t i = 0; i < problem_.inputs.size(); ++i) {
+      const TensorDesc& x = problem_.inputs[i];
+      if (x.constant || x.dtype != y.dtype || x.layout != y.layout || !(x.dims == y.dims) || !(x.max_dims == y.max_dims))
+        continue;
+      if (entry_.family == Family::kPointwise || i == 0) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+ private:
+  const Entry& entry_;
+  Problem problem_;
+};
+
+// A launch, and bytes at the memory's speed.
+double rough_cost_us(const Problem& p, double overhead) {
+  double bytes = 0;
+  for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
+  for (const TensorDesc& t : p.outputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
+  return overhead * (2.0 + bytes / 3e6);
+}
+
+class GeneratedProvider final : public Provider {
+ public:
+  const char* name() const override { return "generated"; }
+  std::string version() const override { return "1"; }
+
+  void tactics(const Problem& problem, const Limits&, std::vector<Candidate>* offers,
+               std::vector<Refusal>* refusals) const override {
+    const Entry* entry = find_entry(problem.family);
+    if (entry == nullptr) {
+      if (problem.family != Family::kOp)
+        refusals->push_back({"generated", fmt::format("no kernel of family '{}'", family_name(problem.family))});
+      return;
+    }
+    if (const Status usable = check_problem(problem); !usable.ok()) {
+      refusals->push_back({entry->name, usable.message()});
+      return;
+    }
+    const int rank = problem.outputs[0].dims.rank();
+    const auto offer = [&](Layout layout) {
+      Problem p = problem;
+      const auto fill = [&](TensorDesc& t) {
+        t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear;
+      };
+      if (!entry->given) {
+        for (TensorDesc& t : p.inputs) fill(t);
+        for (TensorDesc& t : p.outputs) fill(t);
+      }
+      if (const Status status = generate_at_optimum(*entry, p); !status.ok()) {
+        refusals->push_back({entry->name, fmt::format("{}: {}", layout_name(layout), status.message())});
+        return;
+      }
+      Candidate c;
+      c.tactic = {name(), entry->name, ""};
+      for (const TensorDesc& t : p.inputs) c.input_layouts.push_back(t.layout);
+      for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
+      c.estimate_us = rough_cost_us(problem, entry->overhead);
+      offers->push_back(std::move(c));
+    };
+    offer(Layout::kLinear);
+    if (entry->images && rank >= 3) offer(Layout::kChannelsLast);
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
+    const Entry* entry = find_entry(problem.family);
+    if (entry == nullptr || tactic.kernel != entry->name)
+      return invalid_argument("the provider generated has no kernel '{}' of family '{}'", tactic.kernel,
+                              family_name(problem.family));
+    WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
+    WOOTZ_RETURN_IF_ERROR(generate_at_optimum(*entry, problem).with_prefix(tactic.kernel));
+    return std::unique_ptr<Kernel>(std::make_unique<GeneratedKernel>(*entry, problem));
+  }
+};
+
+}  // namespace
+
+const Provider& generated_provider() {
+  static const GeneratedProvider provider;
+  return provider;
+}
+
+}  // namespace wootz::cuda

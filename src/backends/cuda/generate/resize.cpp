@@ -1,0 +1,117 @@
+// Family resize: nearest and linear along any axes, one thread a result. Cubic, antialiasing and cropping are left out.
+#include <algorithm>
+
+#include "backends/cuda/generate/families.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int kBlock = 256;
+
+// Source coordinate of output element `o` (ONNX Resize), as an expression in double.
+Result<std::string> coordinate(const std::string& mode, double scale, int64_t in, int64_t out) {
+  const double exact = scale * static_cast<double>(in);
+  const std::string half = fmt::format("(((double)o + 0.5) / {:.17g} - 0.5)", scale);
+  if (mode == "asymmetric") return fmt::format("((double)o / {:.17g})", scale);
+  if (mode == "align_corners") {
+    if (exact - 1 < 1e-9 && exact - 1 > -1e-9) return std::string("0.0");
+    return fmt::format("((double)o * {:.17g} / {:.17g})", static_cast<double>(in - 1), exact - 1);
+  }
+  if (mode == "pytorch_half_pixel" && out <= 1) return std::string("0.0");
+  if (mode == "half_pixel" || mode == "pytorch_half_pixel") return half;
+  if (mode == "half_pixel_symmetric")
+    return fmt::format("({:.17g} + {})", static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / exact), half);
+  return unsupported("coordinates by '{}'", mode);
+}
+
+}  // namespace
+
+Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (p.inputs.size() != 1 || p.num_main != 1 || p.outputs.size() != 1 || !p.epilogue.empty())
+    return unsupported("resize of {} inputs", p.inputs.size());
+  const std::string mode = p.get_string("mode", "nearest"), where = p.get_string("coordinate");
+  const bool linear = mode == "linear";
+  if (!linear && mode != "nearest") return unsupported("resize by '{}'", mode);
+  if (p.get_int("antialias") != 0 || p.get_int("exclude_outside") != 0) return unsupported("antialiasing");
+  const TensorDesc &dx = p.inputs[0], &dy = p.outputs[0];
+  const Dims &x = args.inputs[0], &y = args.outputs[0];
+  WOOTZ_RETURN_IF_ERROR(check_type(dx.dtype));
+  if (dx.dtype != dy.dtype || x.rank() != y.rank() || x.empty() || dx.layout != dy.layout || !is_plain(dx.layout))
+    return unsupported("resize of {} to {}", x.to_string(), y.to_string());
+  if (linear && !is_float(dx.dtype)) return unsupported("linear resize of {}", dtype_name(dx.dtype));
+  if (y.volume() == 0) return Status();
+  if (x.volume() == 0) return invalid_argument("resize of the empty {} to {}", x.to_string(), y.to_string());
+  WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
+  const std::vector<double> scales = p.get_floats("scales");
+  const Dims xs = layout_strides(dx.layout, x);
+  const char* acc = dx.dtype == DType::kF64 ? "double" : "float";
+  Writer w;
+  w.raw(prelude());
+  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ x) {{",
+         kBlock, storage_type(dx.dtype));
+  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0;", kBlock,
+         y.volume());
+  std::vector<size_t> moving;
+  const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : dy.layout, y.rank());
+  for (size_t k = order.size(); k-- > 0;) {
+    const auto a = static_cast<size_t>(order[k]);
+    const double scale =
+        a < scales.size() && scales[a] > 0 ? scales[a] : static_cast<double>(y[a]) / static_cast<double>(x[a]);
+    w.line("  const s64 o{0} = rest % {1}; rest /= {1};", a, y[a]);
+    if (x[a] == y[a] && scale == 1) {
+      w.line("  from += o{} * {};", a, xs[a]);
+      continue;
+    }
+    WOOTZ_ASSIGN_OR_RETURN(const std::string at, coordinate(where, scale, x[a], y[a]));
+    w.line("  s64 l{0}, h{0} = 0; {1} f{0} = 0; {{ const s64 o = o{0}; double c = {2}; const double top = {3};", a, acc, at,
+           x[a] - 1);
+    if (linear) {
+      w.line("  c = c < 0 ? 0 : c > top ? top : c; const double low = floor(c); l{0} = (s64)low; h{0} = l{0} < {1} ? l{0} + 1 : "
+             "l{0}; f{0} = ({2})(float)(c - low); l{0} *= {3}; h{0} *= {3}; }}",
+             a, x[a] - 1, acc, xs[a]);
+      moving.push_back(a);
+      continue;
+    }
+    const std::string nearest = p.get_string("nearest");
+    const char* round = nearest == "floor"               ? "floor(c)"
+                        : nearest == "ceil"              ? "ceil(c)"
+                        : nearest == "round_prefer_ceil" ? "floor(c + 0.5)"
+                                                         : "ceil(c - 0.5)";
+    w.line("  c = {1}; c = c < 0 ? 0 : c > top ? top : c; l{0} = (s64)c; from += l{0} * {2}; }}", a, round, xs[a]);
+  }
+  if (!linear) {
+    w.line("  y[i] = x[from];\n}}");
+  } else {
+    if (moving.size() > 3) return unsupported("linear resize of {} axes", moving.size());
+    // Innermost first: pairs along the last axis, then pairs of those.
+    std::vector<std::string> level;
+    std::vector<size_t> axes(moving.rbegin(), moving.rend());  // outermost first
+    const size_t corners = size_t{1} << axes.size();
+    for (size_t c = 0; c < corners; ++c) {
+      std::string at = "from";
+      for (size_t k = 0; k < axes.size(); ++k)
+        at += fmt::format(" + {}{}", (c >> (axes.size() - 1 - k) & 1) != 0 ? "h" : "l", axes[k]);
+      w.line("  const {} v{} = w_get(x[{}]);", acc, c, at);
+      level.push_back(fmt::format("v{}", c));
+    }
+    int name = 0;
+    for (size_t k = axes.size(); k-- > 0;) {
+      std::vector<std::string> next;
+      for (size_t c = 0; c < level.size(); c += 2) {
+        w.line("  const {0} m{1} = {2} + ({3} - {2}) * f{4};", acc, name, level[c], level[c + 1], axes[k]);
+        next.push_back(fmt::format("m{}", name++));
+      }
+      level = std::move(next);
+    }
+    w.line("  y[i] = Put<{}>::to({});\n}}", storage_type(dx.dtype), level[0]);
+  }
+  Launch launch;
+  launch.source = w.text();
+  launch.size.block = kBlock;
+  launch.size.grid_x = blocks_for(y.volume(), kBlock);
+  launch.pointers = {{true, 0}, {false, 0}};
+  launches->push_back(std::move(launch));
+  return Status();
+}
+
+}  // namespace wootz::cuda

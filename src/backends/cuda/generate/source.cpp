@@ -1,0 +1,138 @@
+#include "backends/cuda/generate/source.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wootz::cuda {
+
+const char* storage_type(DType type) {
+  switch (type) {
+    case DType::kF16: return "f16";
+    case DType::kBF16: return "bf16";
+    case DType::kBool: return "b8";
+    default: return register_type(type);
+  }
+}
+
+const char* register_type(DType type) {
+  switch (type) {
+    case DType::kF32:
+    case DType::kF16:
+    case DType::kBF16: return "float";
+    case DType::kF64: return "double";
+    case DType::kI8: return "s8";
+    case DType::kU8: return "u8";
+    case DType::kI16: return "short";
+    case DType::kU16: return "u16";
+    case DType::kI32: return "int";
+    case DType::kU32: return "u32";
+    case DType::kI64: return "s64";
+    case DType::kU64: return "u64";
+    case DType::kBool: return "bool";
+    default: return nullptr;
+  }
+}
+
+Status check_type(DType type) {
+  return storage_type(type) != nullptr ? Status() : unsupported("type {}", dtype_name(type));
+}
+
+const char* bits_type(int bits) {
+  return bits == 8 ? "u8" : bits == 16 ? "u16" : bits == 32 ? "u32" : bits == 64 ? "u64" : nullptr;
+}
+
+bool is_plain(Layout layout) { return layout == Layout::kLinear || layout == Layout::kChannelsLast; }
+
+std::vector<int> memory_order(Layout layout, int rank) {
+  std::vector<int> order;
+  for (int a = 0; a < rank; ++a)
+    if (layout != Layout::kChannelsLast || a != 1) order.push_back(a);
+  if (layout == Layout::kChannelsLast) order.push_back(1);
+  return order;
+}
+
+std::vector<Axis> merge_axes(std::vector<Axis> axes) {
+  std::vector<Axis> merged;
+  for (Axis& axis : axes) {
+    if (axis.extent == 1) continue;
+    if (!merged.empty()) {
+      Axis& outer = merged.back();
+      bool joins = true;
+      for (size_t k = 0; k < axis.strides.size(); ++k)
+        joins = joins && outer.strides[k] == axis.strides[k] * axis.extent;
+      if (joins) {
+        outer.extent *= axis.extent;
+        outer.strides = axis.strides;
+        continue;
+      }
+    }
+    merged.push_back(std::move(axis));
+  }
+  return merged;
+}
+
+int64_t volume(const std::vector<Axis>& axes) {
+  int64_t v = 1;
+  for (const Axis& a : axes) v *= a.extent;
+  return v;
+}
+
+Result<std::vector<int64_t>> strides_over(Layout layout, const Dims& dims, const Dims& out) {
+  if (dims.rank() > out.rank())
+    return invalid_argument("{} does not broadcast to {}", dims.to_string(), out.to_string());
+  if (layout == Layout::kChannelsLast && dims.rank() < 3) layout = Layout::kLinear;
+  const Dims strides = layout_strides(layout, dims);
+  std::vector<int64_t> over(out.size(), 0);
+  const size_t shift = out.size() - dims.size();
+  for (size_t a = 0; a < dims.size(); ++a) {
+    if (dims[a] == out[a + shift])
+      over[a + shift] = dims[a] == 1 ? 0 : strides[a];
+    else if (dims[a] != 1)
+      return invalid_argument("{} does not broadcast to {}", dims.to_string(), out.to_string());
+  }
+  return over;
+}
+
+void Writer::offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names) {
+  int64_t largest = volume(axes);
+  for (size_t k = 0; k < names.size(); ++k) {
+    int64_t span = 0;
+    for (const Axis& a : axes) span += std::abs(a.strides[k]) * a.extent;
+    largest = std::max(largest, span);
+  }
+  const bool wide = largest >= (int64_t{1} << 31);
+  const char* type = wide ? "s64" : "int";
+  std::vector<std::string> sums(names.size());
+  std::string rest = index;
+  for (size_t i = axes.size(); i-- > 0;) {
+    std::string coordinate = rest;
+    if (i > 0) {
+      const std::string c = fmt::format("c{}", temporaries_), r = fmt::format("r{}", temporaries_);
+      ++temporaries_;
+      const char* whole = wide ? "u64" : "u32";
+      line("  const {0} {1} = ({0})({2}) / {3}u; const {6} {4} = ({6})({5}) - ({6}){1} * {3};", whole, r, rest,
+           axes[i].extent, c, rest, type);
+      coordinate = c;
+      rest = r;
+    }
+    for (size_t k = 0; k < names.size(); ++k) {
+      const int64_t stride = axes[i].strides[k];
+      if (stride == 0) continue;
+      const std::string term = stride == 1 ? fmt::format("({})({})", type, coordinate)
+                                           : fmt::format("({})({}) * ({})", type, coordinate, stride);
+      sums[k] += sums[k].empty() ? term : " + " + term;
+    }
+  }
+  for (size_t k = 0; k < names.size(); ++k)
+    line("  const {} {} = {};", type, names[k], sums[k].empty() ? "0" : sums[k]);
+}
+
+unsigned blocks_for(int64_t count, int64_t per_block) {
+  return static_cast<unsigned>(std::max<int64_t>(1, (count + per_block - 1) / per_block));
+}
+
+Status check_count(int64_t count) {
+  return count < (int64_t{1} << 31) * 200 ? Status() : unsupported("{} elements in one launch", count);
+}
+
+}  // namespace wootz::cuda

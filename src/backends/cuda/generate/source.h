@@ -1,0 +1,85 @@
+// Pieces of generated CUDA C++: element types, addresses of strided operands, and pointwise expressions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/kernel.h"
+#include "backends/cuda/module.h"
+
+namespace wootz::cuda {
+
+// Types, conversions and scalar operations; every kernel's source begins with it.
+const std::string& prelude();
+
+// The element as it lies in memory ("f16"), and as it is computed with ("float"). Null: not a type of these kernels.
+const char* storage_type(DType type);
+const char* register_type(DType type);
+Status check_type(DType type);
+// An unsigned type of so many bytes, for what is only moved; null: none.
+const char* bits_type(int bits);
+
+// What a launch hands to its kernel: pointers to inputs and outputs of the step, in this order.
+struct Pointer {
+  bool output = false;
+  int index = 0;
+};
+struct Launch {
+  std::string source;
+  LaunchSize size;
+  std::vector<Pointer> pointers;
+};
+
+// A dimension of a loop: its extent and the stride of each operand along it, in elements.
+struct Axis {
+  int64_t extent = 1;
+  std::vector<int64_t> strides;
+};
+// Drops axes of extent 1 and joins neighbours (outermost first) that every operand walks as one.
+std::vector<Axis> merge_axes(std::vector<Axis> axes);
+int64_t volume(const std::vector<Axis>& axes);
+// Strides of an operand of these extents, broadcast over `out`; per logical axis of `out`.
+Result<std::vector<int64_t>> strides_over(Layout layout, const Dims& dims, const Dims& out);
+// Logical axes in the order in which they lie in memory, outermost first.
+std::vector<int> memory_order(Layout layout, int rank);
+bool is_plain(Layout layout);
+
+// Writes source line by line.
+class Writer {
+ public:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+  void raw(const std::string& text) { text_ += text; }
+  // "const int o0 = ..., o1 = ...;": offsets of operands [0, names.size()) at element `index` of the axes.
+  void offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  int temporaries_ = 0;
+};
+
+// Lines that compute an expression. `inputs[k]`: source of operand k in its register type. Appends the name of each
+// result, of its register type. `prefix` keeps the names of several expressions apart. Errors: a type or operation that
+// has no form here.
+Status write_expression(const PointwiseExpr& expr, const std::vector<std::string>& inputs, const std::string& prefix,
+                        Writer* to, std::vector<std::string>* results);
+
+// The end of a kernel that is not pointwise itself: from a result in a register to the stored output. `main`: source of
+// the result, of the register type of `type`. Operand k > 0 is read at offset `names[k - 1]` from pointer "e<k>". The
+// output is pointer "y" at offset `at`.
+Status write_epilogue(const Problem& problem, DType type, const std::string& main, const std::vector<std::string>& names,
+                      const std::string& at, Writer* to);
+// Declarations of "const T* e1", ... for a kernel's parameter list, and the pointers behind them.
+std::string epilogue_parameters(const Problem& problem);
+void add_epilogue_pointers(const Problem& problem, std::vector<Pointer>* pointers);
+Status check_epilogue(const Problem& problem, DType type);
+
+unsigned blocks_for(int64_t count, int64_t per_block);
+Status check_count(int64_t count);  // of threads or elements that one launch may have
+
+}  // namespace wootz::cuda

@@ -1,0 +1,56 @@
+#include "backends/cuda/module.h"
+
+#include <map>
+#include <mutex>
+
+#include "backends/cuda/compiler.h"
+
+namespace wootz::cuda {
+namespace {
+
+struct Loaded {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<const Module>> by_source;
+};
+Loaded& loaded() {
+  static auto* all = new Loaded;  // outlives engines that static objects hold
+  return *all;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Module>> Module::get(const std::string& source, const char* kernel) {
+  WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
+  const std::string key = digest_text(source) + kernel;
+  Loaded& all = loaded();
+  {
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    if (const auto found = all.by_source.find(key); found != all.by_source.end())
+      if (std::shared_ptr<const Module> module = found->second.lock()) return module;
+  }
+  WOOTZ_RETURN_IF_ERROR(gpu->enter());
+  std::shared_ptr<Module> module(new Module());
+  module->gpu_ = gpu;
+  if (driver_is_stand_in()) {  // takes the source itself
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleLoadData, &module->module_, source.c_str());
+  } else {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<char> code, compile_cuda(source, fmt::format("sm_{}", gpu->arch())));
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleLoadData, &module->module_, code.data());
+  }
+  WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleGetFunction, &module->function_, module->module_, kernel);
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.by_source[key] = module;
+  return std::shared_ptr<const Module>(std::move(module));
+}
+
+Module::~Module() {
+  if (module_ != nullptr && gpu_->enter().ok()) gpu_->api->cuModuleUnload(module_);
+}
+
+Status Module::launch(const LaunchSize& size, void** arguments, CUstream stream) const {
+  return check(gpu_->api->cuLaunchKernel(function_, size.grid_x, size.grid_y, size.grid_z, size.block, 1, 1,
+                                         size.shared, stream, arguments, nullptr),
+               "cuLaunchKernel");
+}
+
+}  // namespace wootz::cuda

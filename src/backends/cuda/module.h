@@ -1,0 +1,34 @@
+// A generated kernel ready to launch. Equal sources are compiled and loaded once in a process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/cuda/driver.h"
+
+namespace wootz::cuda {
+
+struct LaunchSize {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block = 256;
+  unsigned shared = 0;  // dynamic shared memory, bytes
+};
+
+class Module {
+ public:
+  // `source` defines extern "C" __global__ void `kernel`. Thread-safe; may take tens of milliseconds.
+  static Result<std::shared_ptr<const Module>> get(const std::string& source, const char* kernel = "wootz_kernel");
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  Status launch(const LaunchSize& size, void** arguments, CUstream stream) const;
+
+ private:
+  Module() = default;
+  const Gpu* gpu_ = nullptr;
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+};
+
+}  // namespace wootz::cuda

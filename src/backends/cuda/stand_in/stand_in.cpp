@@ -1,0 +1,306 @@
+#include "backends/cuda/stand_in/stand_in.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "backends/cuda/driver.h"
+#include "backends/cuda/generate/source.h"
+#include "backends/cuda/stand_in/fibers.h"
+#include "base/half.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr size_t kGuard = 64;
+constexpr unsigned char kFresh = 0xff, kFence = 0xa5;
+constexpr size_t kKernelsPerUnit = 64;
+
+struct Kernel {
+  std::string body;  // the source behind the prelude
+  int number = 0;
+  bool meets = false;  // its threads wait for each other
+  void (*run)(void**) = nullptr;
+};
+
+struct State {
+  std::recursive_mutex mutex;
+  std::map<uintptr_t, size_t> memory;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<Kernel*> pending;
+  std::string folder, faults, error;
+  int units = 0;
+};
+State& state() {
+  static auto* s = new State;
+  return *s;
+}
+
+constexpr const char* kHead = R"(
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#define WOOTZ_ON_HOST 1
+#define W_FN static inline
+#define __global__ static
+#define __launch_bounds__(...)
+#define __shared__ static
+#define __restrict__
+struct W3 { unsigned x, y, z; };
+struct WHost { float (*h2f)(unsigned short); unsigned short (*f2h)(float); void (*meet)(); void* slots; W3 thread, block; };
+extern "C" WHost* w_host; WHost* w_host = nullptr;
+#define threadIdx (w_host->thread)
+#define blockIdx (w_host->block)
+#define __syncthreads() w_host->meet()
+static inline float w_h2f(unsigned short h) { return w_host->h2f(h); }
+static inline unsigned short w_f2h(float f) { return w_host->f2h(f); }
+static inline float w_bits2f(unsigned b) { float f; __builtin_memcpy(&f, &b, 4); return f; }
+static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 4); return b; }
+static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
+template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
+  T* s = (T*)w_host->slots; const unsigned t = w_host->thread.x;
+  s[t] = v; w_host->meet(); const T r = s[t ^ (unsigned)m]; w_host->meet(); return r;
+}
+#define W_INF __builtin_inff()
+#define W_NAN __builtin_nanf("")
+using std::fabs;
+template <class... A, size_t... I> static void w_spread(void (*f)(A...), void** a, std::index_sequence<I...>) { f(*(A*)a[I]...); }
+template <class... A> static void w_invoke(void (*f)(A...), void** a) { w_spread(f, a, std::index_sequence_for<A...>()); }
+)";
+
+struct Host {
+  float (*h2f)(uint16_t);
+  uint16_t (*f2h)(float);
+  void (*meet)();
+  void* slots;
+  struct Three {
+    unsigned x, y, z;
+  } thread, block;
+};
+std::vector<double> g_slots(1024);
+Host g_host{f16_to_f32, f32_to_f16, meet_fibers, nullptr, {}, {}};
+
+void set_thread(unsigned t) { g_host.thread = {t, 0, 0}; }
+
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  return text;
+}
+
+void check_fence(uintptr_t memory, size_t bytes) {
+  const auto* end = reinterpret_cast<const unsigned char*>(memory) + bytes;
+  if (std::any_of(end, end + kGuard, [](unsigned char c) { return c != kFence; }))
+    state().faults += fmt::format("written behind the end of an allocation of {} bytes\n", bytes);
+}
+
+Status compile_unit(const std::vector<Kernel*>& kernels, int unit, std::string* command) {
+  State& s = state();
+  const std::string path = fmt::format("{}/unit{}", s.folder, unit);
+  std::ofstream out(path + ".cpp");
+  out << kHead << prelude();
+  for (const Kernel* k : kernels) {
+    const std::string name = fmt::format("wootz_kernel_{}", k->number);
+    std::string body = replace_all(k->body, "extern \"C\" ", "");
+    body = replace_all(body, "wootz_kernel(", name + "(");
+    out << "namespace n" << k->number << " {\n" << body << "}\n";
+    out << "extern \"C\" void run_" << k->number << "(void** a) { w_invoke(&n" << k->number << "::" << name << ", a); }\n";
+  }
+  out.close();
+  if (!out) return make_error(Code::kIo, "cannot write {}.cpp", path);
+  const char* compiler = std::getenv("CXX");
+  *command = fmt::format("{} -std=c++17 -O1 -w -fPIC -shared -fno-strict-aliasing -ffp-contract=off -o {}.so {}.cpp 2>{}.log",
+                         compiler == nullptr || *compiler == '\0' ? "c++" : compiler, path, path, path);
+  return Status();
+}
+
+Status open_unit(const std::vector<Kernel*>& kernels, int unit) {
+  const std::string path = fmt::format("{}/unit{}", state().folder, unit);
+  void* library = dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::ifstream log(path + ".log");
+    const std::string text((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
+    return internal_error("the C++ compiler refused generated kernels ({}.cpp):\n{}", path, text.substr(0, 3000));
+  }
+  *static_cast<Host**>(dlsym(library, "w_host")) = &g_host;
+  for (Kernel* k : kernels)
+    k->run = reinterpret_cast<void (*)(void**)>(dlsym(library, fmt::format("run_{}", k->number).c_str()));
+  return Status();
+}
+
+CUresult fail(const Status& status) {
+  state().error = status.to_string();
+  return CUDA_ERROR_INVALID_SOURCE;
+}
+
+// ---- the table
+
+CUresult init(unsigned) { return CUDA_SUCCESS; }
+CUresult driver_version(int* v) { return *v = 13000, CUDA_SUCCESS; }
+CUresult error_name(CUresult, const char** text) { return *text = "stand-in error", CUDA_SUCCESS; }
+CUresult error_string(CUresult, const char** text) { return *text = state().error.c_str(), CUDA_SUCCESS; }
+CUresult device_get(CUdevice* d, int) { return *d = 0, CUDA_SUCCESS; }
+CUresult device_count(int* n) { return *n = 1, CUDA_SUCCESS; }
+CUresult device_name(char* name, int length, CUdevice) {
+  std::strncpy(name, "stand-in for a GPU", static_cast<size_t>(length) - 1);
+  return CUDA_SUCCESS;
+}
+CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice) {
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? 132
+                                                                 : 0;
+  return CUDA_SUCCESS;
+}
+CUresult total_memory(size_t* bytes, CUdevice) { return *bytes = size_t{1} << 34, CUDA_SUCCESS; }
+CUresult retain(CUcontext* context, CUdevice) { return *context = reinterpret_cast<CUcontext>(&state()), CUDA_SUCCESS; }
+CUresult set_current(CUcontext) { return CUDA_SUCCESS; }
+CUresult get_current(CUcontext* context) { return retain(context, 0); }
+
+CUresult allocate(CUdeviceptr* out, size_t bytes) {
+  auto* memory = static_cast<unsigned char*>(std::aligned_alloc(256, (bytes + kGuard + 255) / 256 * 256));
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::memset(memory, kFresh, bytes);
+  std::memset(memory + bytes, kFence, kGuard);
+  *out = reinterpret_cast<CUdeviceptr>(memory);
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  state().memory[*out] = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult free_memory(CUdeviceptr memory) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  const auto found = state().memory.find(memory);
+  if (found == state().memory.end()) return CUDA_ERROR_INVALID_VALUE;
+  check_fence(memory, found->second);
+  std::free(reinterpret_cast<void*>(memory));
+  state().memory.erase(found);
+  return CUDA_SUCCESS;
+}
+CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) { return copy(to, from, bytes); }
+CUresult fill_async(CUdeviceptr to, unsigned char value, size_t count, CUstream) {
+  std::memset(reinterpret_cast<void*>(to), value, count);
+  return CUDA_SUCCESS;
+}
+CUresult stream_create(CUstream* stream, unsigned) { return *stream = reinterpret_cast<CUstream>(&g_host), CUDA_SUCCESS; }
+CUresult stream_do(CUstream) { return CUDA_SUCCESS; }
+// Work is run at once: nothing can be recorded.
+CUresult is_capturing(CUstream, CUstreamCaptureStatus* status) {
+  return *status = CU_STREAM_CAPTURE_STATUS_ACTIVE, CUDA_SUCCESS;
+}
+CUresult begin_capture(CUstream, CUstreamCaptureMode) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult end_capture(CUstream, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult instantiate(CUgraphExec*, CUgraph, unsigned long long) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult update(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult graph_launch(CUgraphExec, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult graph_destroy(CUgraph) { return CUDA_SUCCESS; }
+CUresult exec_destroy(CUgraphExec) { return CUDA_SUCCESS; }
+CUresult function_attribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+
+CUresult load_module(CUmodule* module, const void* image) {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  const std::string source = static_cast<const char*>(image);
+  auto kernel = std::make_unique<Kernel>();
+  kernel->body = source.substr(0, prelude().size()) == prelude() ? source.substr(prelude().size()) : source;
+  kernel->number = static_cast<int>(s.kernels.size());
+  kernel->meets = kernel->body.find("w_group<") != std::string::npos ||
+                  kernel->body.find("__syncthreads") != std::string::npos;
+  s.pending.push_back(kernel.get());
+  *module = reinterpret_cast<CUmodule>(kernel.get());
+  s.kernels.push_back(std::move(kernel));
+  return CUDA_SUCCESS;
+}
+CUresult unload_module(CUmodule) { return CUDA_SUCCESS; }  // numbers stay: others of its unit are in use
+CUresult get_function(CUfunction* function, CUmodule module, const char*) {
+  return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
+}
+
+CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned, unsigned,
+                CUstream, void** arguments, void**) {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  auto* const kernel = reinterpret_cast<Kernel*>(function);
+  if (kernel->run == nullptr)
+    if (const Status status = compile_pending(); !status.ok()) return fail(status);
+  if (kernel->run == nullptr) return CUDA_ERROR_NOT_FOUND;
+  g_host.slots = g_slots.data();
+  for (unsigned z = 0; z < gz; ++z)
+    for (unsigned y = 0; y < gy; ++y)
+      for (unsigned x = 0; x < gx; ++x) {
+        g_host.block = {x, y, z};
+        if (kernel->meets) {
+          run_fibers(block, set_thread, [&] { kernel->run(arguments); });
+          continue;
+        }
+        for (unsigned t = 0; t < block; ++t) {
+          set_thread(t);
+          kernel->run(arguments);
+        }
+      }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Status compile_pending() {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  const std::vector<Kernel*> all = std::exchange(s.pending, {});
+  std::vector<std::vector<Kernel*>> units;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i % kKernelsPerUnit == 0) units.emplace_back();
+    units.back().push_back(all[i]);
+  }
+  const int first = s.units;
+  s.units += static_cast<int>(units.size());
+  for (size_t u = 0; u < units.size(); u += 2) {  // two compilers at a time
+    std::string both;
+    for (size_t k = u; k < std::min(u + 2, units.size()); ++k) {
+      std::string command;
+      WOOTZ_RETURN_IF_ERROR(compile_unit(units[k], first + static_cast<int>(k), &command));
+      both += command + " & ";
+    }
+    if (std::system((both + "wait").c_str()) == -1) return make_error(Code::kIo, "no shell to run the compiler");
+  }
+  for (size_t u = 0; u < units.size(); ++u) WOOTZ_RETURN_IF_ERROR(open_unit(units[u], first + static_cast<int>(u)));
+  return Status();
+}
+
+std::string stand_in_faults() {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  for (const auto& [memory, bytes] : s.memory) check_fence(memory, bytes);
+  return std::exchange(s.faults, {});
+}
+
+Status use_stand_in() {
+  if (driver_is_stand_in()) return Status();
+  const char* temporary = std::getenv("TMPDIR");
+  std::string folder = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wootz_stand_in_XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return make_error(Code::kIo, "cannot make a folder {}", folder);
+  state().folder = folder;
+  std::atexit([] {
+    if (std::getenv("WOOTZ_KEEP_STAND_IN") == nullptr && std::system(("rm -rf " + state().folder).c_str()) != 0) return;
+  });
+  static const Driver table{init,          driver_version, error_name,    error_string,     device_get,
+                            device_count,  device_name,    device_attribute, total_memory,  retain,
+                            set_current,   get_current,    allocate,      free_memory,      copy,
+                            copy_async,    fill_async,     stream_create, stream_do,        stream_do,
+                            is_capturing,  begin_capture,  end_capture,   instantiate,      update,
+                            graph_launch,  graph_destroy,  exec_destroy,  load_module,      unload_module,
+                            get_function,  function_attribute, launch};
+  set_driver_for_tests(&table);
+  return Status();
+}
+
+}  // namespace wootz::cuda

@@ -1,0 +1,96 @@
+#include "backends/host_steps.h"
+
+#include "backends/reference/reference_provider.h"
+
+namespace wootz {
+namespace {
+
+class HostCall final : public Call {
+ public:
+  HostCall(std::unique_ptr<Call> call, std::shared_ptr<Device> device, std::vector<size_t> in, std::vector<size_t> out)
+      : call_(std::move(call)), device_(std::move(device)), in_(std::move(in)), out_(std::move(out)) {}
+  bool outputs_known() const override { return call_->outputs_known(); }
+  bool recordable() const override { return false; }
+
+  Status run(const RunArgs& args) const override {
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    for (size_t i = 0; i < in_.size(); ++i) {
+      memory.emplace_back(in_[i] + 1);
+      if (args.inputs[i] != nullptr)
+        WOOTZ_RETURN_IF_ERROR(device_->copy(memory.back().data(), args.inputs[i], in_[i], args.stream));
+      inputs.push_back(args.inputs[i] == nullptr ? nullptr : memory.back().data());
+    }
+    if (args.stream != nullptr) WOOTZ_RETURN_IF_ERROR(args.stream->synchronize());
+    for (size_t o = 0; o < out_.size(); ++o) {
+      memory.emplace_back(out_[o] + 1);
+      outputs.push_back(args.outputs[o] == nullptr ? nullptr : memory.back().data());
+    }
+    WOOTZ_RETURN_IF_ERROR(call_->run({inputs.data(), outputs.data(), nullptr, nullptr, nullptr}));
+    for (size_t o = 0; o < out_.size(); ++o)
+      if (outputs[o] != nullptr)
+        WOOTZ_RETURN_IF_ERROR(device_->copy(args.outputs[o], outputs[o], out_[o], args.stream));
+    return args.stream == nullptr ? Status() : args.stream->synchronize();  // the copies' source goes away
+  }
+
+ private:
+  std::unique_ptr<Call> call_;
+  std::shared_ptr<Device> device_;
+  std::vector<size_t> in_, out_;
+};
+
+class HostKernel final : public Kernel {
+ public:
+  HostKernel(std::unique_ptr<Kernel> kernel, Problem problem) : kernel_(std::move(kernel)), problem_(std::move(problem)) {}
+  Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cuda"));
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(nullptr));
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Call> call, kernel_->bind(args));
+    std::vector<size_t> in, out;
+    for (size_t i = 0; i < problem_.inputs.size(); ++i)
+      in.push_back(dtype_bytes(problem_.inputs[i].dtype, args.inputs[i].volume()));
+    for (size_t o = 0; o < problem_.outputs.size(); ++o)
+      out.push_back(dtype_bytes(problem_.outputs[o].dtype, args.outputs[o].volume()));
+    return std::unique_ptr<Call>(
+        std::make_unique<HostCall>(std::move(call), std::move(device), std::move(in), std::move(out)));
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  Problem problem_;
+};
+
+class HostStepsProvider final : public Provider {
+ public:
+  const char* name() const override { return "host"; }
+  std::string version() const override { return reference_provider()->version(); }
+  void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
+               std::vector<Refusal>* refusals) const override {
+    if (!limits.host_steps && problem.family == Family::kOp) {
+      refusals->push_back({"host", "the device has no kernel for this, and computing it on the host was not allowed: "
+                                   "option host_steps=1 allows it"});
+      return;
+    }
+    const size_t before = offers->size();
+    reference_provider()->tactics(problem, limits, offers, refusals);
+    for (size_t i = before; i < offers->size(); ++i) {
+      (*offers)[i].tactic.provider = name();
+      (*offers)[i].estimate_us = 1000;
+    }
+  }
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
+                                         const Limits& limits) const override {
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, reference_provider()->create(tactic, problem, limits));
+    return std::unique_ptr<Kernel>(std::make_unique<HostKernel>(std::move(kernel), problem));
+  }
+};
+
+}  // namespace
+
+const Provider& host_steps_provider() {
+  static const HostStepsProvider provider;
+  return provider;
+}
+
+}  // namespace wootz

@@ -1,0 +1,11 @@
+// Steps that a device has no kernel for, computed by the host: operands are copied there and results back. Only where
+// Limits::host_steps allows it; otherwise such a step is refused, with its name, when the network is built.
+#pragma once
+
+#include "backend/device.h"
+
+namespace wootz {
+
+const Provider& host_steps_provider();
+
+}  // namespace wootz

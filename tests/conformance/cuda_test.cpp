@@ -1,0 +1,114 @@
+// The backend cuda on every op's cases: on the GPU where there is one, and otherwise on the stand-in, which runs the
+// generated kernels on the processor.
+#if defined(WOOTZ_HAVE_CUDA)
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "backend/device.h"
+#include "backends/cuda/stand_in/stand_in.h"
+#include "base/tolerance.h"
+#include "conformance/run_graph_on.h"
+#include "ops/cases.h"
+#include "ops/infer.h"
+#include "ops/interpreter.h"
+
+namespace wootz::conformance {
+namespace {
+
+constexpr size_t kAtOnce = 512;  // cases prepared before the first of them runs: their kernels are compiled together
+
+struct Pending {
+  std::string name;
+  std::vector<HostTensor> expected;
+  double tolerance = 0;
+  int64_t reduction = 1;
+  PreparedRun run;
+};
+
+class Suite {
+ public:
+  void add(const OpCase& c) {
+    if (c.name.rfind("random/", 0) == 0) return;  // drawn anew each time
+    SCOPED_TRACE(c.name);
+    ASSERT_TRUE(infer_graph(*c.graph).ok());
+    for (const Symbol& s : c.graph->symbols())
+      if (s.kind == SymbolKind::kDataDependent) return;  // refused on this backend, with the reason
+    Result<std::vector<HostTensor>> expected = run_graph(*c.graph, c.inputs);
+    ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+    RunOptions options;
+    options.backend = "cuda";
+    Result<PreparedRun> prepared = prepare_graph_on(*c.graph, c.inputs, options);
+    if (!prepared.ok()) {
+      if (prepared.status().message().find("only running tells") != std::string::npos) return;
+      ADD_FAILURE() << c.name << ": " << prepared.status().to_string();
+      return;
+    }
+    pending_.push_back({c.name, std::move(expected).value(), c.tolerance, c.reduction, std::move(prepared).value()});
+    if (pending_.size() >= kAtOnce) flush();
+  }
+
+  void flush() {
+    for (Pending& p : pending_) {
+      SCOPED_TRACE(p.name);
+      const Result<RunResult> actual = p.run.run();
+      if (!actual.ok()) {
+        ADD_FAILURE() << p.name << ": " << actual.status().to_string();
+        continue;
+      }
+      ++cases_;
+      steps_ += actual->steps;
+      host_ += actual->reference_steps;
+      if (actual->reference_steps != 0) ++on_host_[p.name.substr(0, p.name.find('/'))];
+      ASSERT_EQ(actual->outputs.size(), p.expected.size());
+      for (size_t o = 0; o < p.expected.size(); ++o) {
+        const HostTensor& want = p.expected[o];
+        const Difference d = compare(actual->outputs[o], want);
+        const double tolerance = p.tolerance > 0 ? p.tolerance : tolerance_for(want.dtype(), p.reduction);
+        EXPECT_TRUE(within(d, tolerance)) << p.name << " output " << o << " " << want.dims().to_string() << ": "
+                                          << to_string(d);
+      }
+    }
+    pending_.clear();
+    if (stand_in) {
+      EXPECT_EQ(cuda::stand_in_faults(), "");
+    }
+  }
+
+  void report() const {
+    std::printf("cuda%s: %zu cases, %zu steps, %zu of them on the host\n", stand_in ? " (stand-in)" : "", cases_, steps_,
+                host_);
+    for (const auto& [op, count] : on_host_) std::printf("  on the host: %s (%zu cases)\n", op.c_str(), count);
+  }
+  bool stand_in = false;
+
+ private:
+  std::vector<Pending> pending_;
+  size_t cases_ = 0, steps_ = 0, host_ = 0;
+  std::map<std::string, size_t> on_host_;
+};
+
+TEST(CudaConformance, EveryCaseAgreesWithTheInterpreter) {
+  const Result<const Backend*> backend = find_backend("cuda");
+  ASSERT_TRUE(backend.ok());
+  Suite suite;
+  if (const Result<std::shared_ptr<Device>> device = (*backend)->open(nullptr); !device.ok()) {
+    std::printf("no GPU: %s\n", device.status().to_string().c_str());
+    const Status status = cuda::use_stand_in();
+    ASSERT_TRUE(status.ok()) << status.to_string();
+    suite.stand_in = true;
+  }
+  const char* wanted = std::getenv("WOOTZ_TEST_SEED");
+  const uint64_t seed = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : std::random_device{}();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  const char* only = std::getenv("WOOTZ_TEST_CASE");
+  for (const OpCase& c : all_cases(seed))
+    if (only == nullptr || c.name.find(only) != std::string::npos) suite.add(c);
+  suite.flush();
+  suite.report();
+}
+
+}  // namespace
+}  // namespace wootz::conformance
+#endif
