@@ -1,16 +1,144 @@
-// The provider "cudnn".
+// The provider "cudnn": convolutions with what follows them, and attention. Every configuration that the library proposes
+// is a tactic of its own.
+#include "backend/device.h"
+#include "backends/cuda/cudnn/describe.h"
+#include "backends/cuda/driver.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {
 namespace {
 
+constexpr int kProposals = 8;
+constexpr size_t kWorkspaceGuess = size_t{32} << 20;
+
+std::string kernel_name(const Problem& p, bool tf32) {
+  const DType type = p.inputs.empty() ? DType::kF32 : p.inputs[0].dtype;
+  return fmt::format("{}_{}_cudnn", family_name(p.family), type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
+}
+
+Result<CudnnGraph> describe(const Problem& p, std::span<const Dims> in, std::span<const Dims> out, bool tf32) {
+  if (out.size() != 1) return invalid_argument("{} outputs", out.size());
+  if (p.family == Family::kConv) return describe_conv(p, in, out[0], tf32);
+  if (p.family == Family::kAttention) return describe_attention(p, in, out[0]);
+  return invalid_argument("cudnn is not asked for family {}", family_name(p.family));
+}
+
+Result<CudnnGraph> describe_optimum(const Problem& p, bool tf32) {
+  std::vector<Dims> in, out;
+  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  return describe(p, in, out, tf32);
+}
+
+class CudnnCall final : public Call {
+ public:
+  explicit CudnnCall(std::shared_ptr<const CudnnPlan> plan) : plan_(std::move(plan)) {}
+  size_t workspace() const override { return plan_->workspace(); }
+  Status run(const RunArgs& args) const override { return plan_->run(args); }
+
+ private:
+  std::shared_ptr<const CudnnPlan> plan_;
+};
+
+class CudnnKernel final : public Kernel {
+ public:
+  CudnnKernel(Problem problem, bool tf32, std::string choice)
+      : problem_(std::move(problem)), tf32_(tf32), choice_(std::move(choice)) {}
+
+  // Weights lie as the activations do.
+  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+    const bool images = problem_.family == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
+    if (input != 1 || !images) return std::optional<std::vector<std::byte>>{};
+    const Dims& d = source.dims();
+    const size_t size = dtype_bytes(source.dtype(), 1);
+    std::vector<std::byte> out(source.bytes());
+    const int64_t inner = d[0] * d[1] == 0 ? 0 : d.volume() / (d[0] * d[1]);
+    const auto* from = static_cast<const std::byte*>(source.data());
+    for (int64_t m = 0; m < d[0]; ++m)
+      for (int64_t c = 0; c < d[1]; ++c)
+        for (int64_t i = 0; i < inner; ++i)
+          std::copy_n(from + static_cast<size_t>((m * d[1] + c) * inner + i) * size, size,
+                      out.data() + static_cast<size_t>((m * inner + i) * d[1] + c) * size);
+    return std::optional<std::vector<std::byte>>(std::move(out));
+  }
+
+  Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    WOOTZ_ASSIGN_OR_RETURN(const CudnnGraph graph, describe(problem_, args.inputs, args.outputs, tf32_));
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan, cudnn_plan(graph, choice_));
+    return std::unique_ptr<Call>(std::make_unique<CudnnCall>(std::move(plan)));
+  }
+
+ private:
+  Problem problem_;
+  bool tf32_;
+  std::string choice_;
+};
+
 class CudnnProvider final : public Provider {
  public:
   const char* name() const override { return "cudnn"; }
-  std::string version() const override { return "none"; }
-  void tactics(const Problem&, const Limits&, std::vector<Candidate>*, std::vector<Refusal>*) const override {}
-  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem&, const Limits&) const override {
-    return invalid_argument("the provider cudnn has no kernel '{}'", tactic.kernel);
+  std::string version() const override { 
+    const Result<std::string> version = cudnn_version();
+    return version.ok() ? *version : "none";
+  }
+
+  void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
+               std::vector<Refusal>* refusals) const override {
+    if (problem.family != Family::kConv && problem.family != Family::kAttention) return;
+    const auto refuse = [&](Layout layout, const Status& why) {
+      refusals->push_back({kernel_name(problem, limits.tf32), fmt::format("{}: {}", layout_name(layout), why.message())});
+    };
+    if (problem.outputs.size() != 1) return refuse(Layout::kLinear, invalid_argument("{} outputs", problem.outputs.size()));
+    const Result<const Gpu*> here = gpu();
+    const std::string properties = limits.device != nullptr && !here.ok() ? limits.device->properties : "";
+    const int rank = problem.outputs[0].dims.rank();
+    for (const Layout layout : {Layout::kChannelsLast, Layout::kLinear}) {
+      if (layout == Layout::kChannelsLast && (rank < 3 || problem.family != Family::kConv)) continue;
+      Problem p = problem;
+      const auto fill = [&](TensorDesc& t) { t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear; };
+      for (TensorDesc& t : p.inputs) fill(t);
+      for (TensorDesc& t : p.outputs) fill(t);
+      if (p.family == Family::kConv && p.inputs.size() > 1 && !p.inputs[1].constant && layout == Layout::kChannelsLast) {
+        refuse(layout, unsupported("weights that are not constant"));
+        continue;
+      }
+      const Result<CudnnGraph> graph = describe_optimum(p, limits.tf32);
+      if (!graph.ok()) {
+        refuse(layout, graph.status());
+        continue;
+      }
+      const Result<std::vector<std::string>> choices = cudnn_choices(*graph, properties, kProposals);
+      if (!choices.ok()) {
+        refuse(layout, choices.status());
+        continue;
+      }
+      double bytes = 0;
+      for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
+      const Dims& w = p.inputs[1].dims;
+      const double flops = 2.0 * static_cast<double>(p.outputs[0].dims.volume()) *
+                           (w[0] == 0 ? 0 : static_cast<double>(w.volume()) / static_cast<double>(w[0]));
+      for (size_t i = 0; i < choices->size(); ++i) {
+        Candidate c;
+        c.tactic = {name(), kernel_name(problem, limits.tf32), (*choices)[i]};
+        for (const TensorDesc& t : p.inputs) c.input_layouts.push_back(t.layout);
+        for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
+        c.workspace = std::min(kWorkspaceGuess, limits.workspace);
+        c.estimate_us = 3 + flops / 1e8 + bytes / 3e6 + 0.01 * static_cast<double>(i) +
+                        (layout == Layout::kLinear && p.family == Family::kConv ? 2 : 0);
+        offers->push_back(std::move(c));
+      }
+    }
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
+    if (problem.inputs.size() < 2 || problem.outputs.size() != 1) return invalid_argument("a problem without operands");
+    const bool tf32 = problem.inputs[0].dtype == DType::kF32 && tactic.kernel == kernel_name(problem, true);
+    if (!tf32 && tactic.kernel != kernel_name(problem, false))
+      return invalid_argument("the provider cudnn has no kernel '{}' for this", tactic.kernel);
+    Problem p = problem;
+    if (p.family == Family::kConv && p.inputs[1].layout == Layout::kOpaque) p.inputs[1].layout = Layout::kLinear;
+    WOOTZ_RETURN_IF_ERROR(describe_optimum(p, tf32).status());
+    return std::unique_ptr<Kernel>(std::make_unique<CudnnKernel>(std::move(p), tf32, tactic.config));
   }
 };
 

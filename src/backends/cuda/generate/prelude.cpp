@@ -10,6 +10,7 @@ typedef long long s64; typedef unsigned long long u64;
 struct f16 { u16 x; }; struct bf16 { u16 x; }; struct b8 { u8 x; };
 #ifndef WOOTZ_ON_HOST
 #define W_FN __device__ __forceinline__
+#define W_M __device__ __forceinline__
 W_FN float w_h2f(u16 h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
 W_FN u16 w_f2h(float f) { u16 h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h; }
 W_FN float w_bits2f(u32 b) { return __uint_as_float(b); }
@@ -32,10 +33,10 @@ template <class T> W_FN T w_get(T v) { return v; }
 W_FN float w_get(f16 v) { return w_h2f(v.x); }
 W_FN float w_get(bf16 v) { return w_b2f(v.x); }
 W_FN bool w_get(b8 v) { return v.x != 0; }
-template <class T> struct Put { static W_FN T to(typename Reg<T>::t v) { return v; } };
-template <> struct Put<f16> { static W_FN f16 to(float v) { f16 r; r.x = w_f2h(v); return r; } };
-template <> struct Put<bf16> { static W_FN bf16 to(float v) { bf16 r; r.x = w_f2b(v); return r; } };
-template <> struct Put<b8> { static W_FN b8 to(bool v) { b8 r; r.x = v; return r; } };
+template <class T> struct Put { static W_M T to(typename Reg<T>::t v) { return v; } };
+template <> struct Put<f16> { static W_M f16 to(float v) { f16 r; r.x = w_f2h(v); return r; } };
+template <> struct Put<bf16> { static W_M bf16 to(float v) { bf16 r; r.x = w_f2b(v); return r; } };
+template <> struct Put<b8> { static W_M b8 to(bool v) { b8 r; r.x = v; return r; } };
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T v[N]; };
 template <class T> struct IsF { static const bool v = false; };
 template <> struct IsF<float> { static const bool v = true; };
@@ -88,7 +89,7 @@ template <class T> W_FN T w_shr(T a, T b) {
 template <class T> W_FN T w_prelu(T a, T b) { return a < 0 ? w_mul(a, b) : a; }
 template <class T> W_FN T w_abs(T a) { if constexpr (IsF<T>::v) return fabs(a); else return a < 0 ? w_neg(a) : a; }
 template <class T> W_FN T w_not(T a) { return (T)~a; }
-template <> W_FN bool w_not<bool>(bool a) { return !a; }
+template <> W_M bool w_not<bool>(bool a) { return !a; }
 template <class T> W_FN T w_sign(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a; }
 template <class T> W_FN T w_relu(T a) { return a < 0 ? (T)0 : a; }
 template <class T> W_FN T w_clip(T a, T low, T high) { if (a < low) a = low; return a > high ? high : a; }
@@ -137,10 +138,10 @@ template <class T> W_FN bool w_isinf(T a, bool low, bool high) { return (a == (T
 // Sums, maxima and minima over a block's groups of TY threads that share a row. kInner: the threads of a group are
 // neighbours. The order of the sum is fixed by the block's shape alone.
 constexpr const char* kGroups = R"(
-struct Sum { template <class T> W_FN T operator()(T a, T b) const { return a + b; } };
-struct Prod { template <class T> W_FN T operator()(T a, T b) const { return a * b; } };
-struct Max { template <class T> W_FN T operator()(T a, T b) const { return w_max(a, b); } };
-struct Min { template <class T> W_FN T operator()(T a, T b) const { return w_min(a, b); } };
+struct Sum { template <class T> W_M T operator()(T a, T b) const { return a + b; } };
+struct Prod { template <class T> W_M T operator()(T a, T b) const { return a * b; } };
+struct Max { template <class T> W_M T operator()(T a, T b) const { return w_max(a, b); } };
+struct Min { template <class T> W_M T operator()(T a, T b) const { return w_min(a, b); } };
 template <int TX, int TY, bool INNER, class T, class Op> W_FN T w_group(T v, T* shared, Op op) {
   if constexpr (TY == 1) return v;
   const int t = threadIdx.x;

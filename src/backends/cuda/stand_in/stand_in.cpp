@@ -50,6 +50,7 @@ constexpr const char* kHead = R"(
 #include <utility>
 #define WOOTZ_ON_HOST 1
 #define W_FN static inline
+#define W_M inline
 #define __global__ static
 #define __launch_bounds__(...)
 #define __shared__ static

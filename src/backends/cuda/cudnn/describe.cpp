@@ -1,0 +1,160 @@
+#include "backends/cuda/cudnn/describe.h"
+
+namespace wootz::cuda {
+namespace {
+
+bool type_ok(DType t) { return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16; }
+
+std::vector<int64_t> list(const Dims& d) { return {d.begin(), d.end()}; }
+
+// Rank 3 as rank 4 with a row of height 1.
+void widen(CudnnTensor* t) {
+  if (t->dims.size() != 3) return;
+  t->dims.insert(t->dims.begin() + 2, 1);
+  t->strides.insert(t->strides.begin() + 2, t->strides[2] * t->dims[3]);
+}
+void widen(std::vector<int64_t>* values, int64_t with) { values->insert(values->begin(), with); }
+
+CudnnTensor tensor(const TensorDesc& t, bool output, int index, const Dims& dims) {
+  return {output, index, t.dtype, list(dims), list(layout_strides(t.layout, dims))};
+}
+
+// An operand that broadcasts over the result of rank `rank`.
+Result<CudnnTensor> operand(const Problem& p, int input, const Dims& dims, const Dims& y) {
+  const TensorDesc& t = p.inputs[static_cast<size_t>(input)];
+  Dims d;
+  for (int i = dims.rank(); i < y.rank(); ++i) d.push_back(1);
+  for (const int64_t v : dims) d.push_back(v);
+  for (size_t a = 0; a < d.size(); ++a)
+    if (d[a] != 1 && d[a] != y[a]) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
+  // Broadcast shapes only: per channel, a single value, or the whole.
+  const bool whole = d == y;
+  for (size_t a = 0; !whole && a < d.size(); ++a)
+    if (a != 1 && d[a] != 1) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
+  const Layout layout = !whole && p.outputs[0].layout == Layout::kChannelsLast ? Layout::kChannelsLast : t.layout;
+  if (whole && dims.rank() != y.rank()) return unsupported("an operand of lower rank");
+  return CudnnTensor{false, input, t.dtype, list(d), list(layout_strides(layout, d))};
+}
+
+Status add_stages(const Problem& p, std::span<const Dims> in, const Dims& y, CudnnGraph* g) {
+  const std::optional<std::vector<Stage>> stages = chain_of(p);
+  if (!stages) return unsupported("this epilogue is no chain");
+  for (const Stage& s : *stages) {
+    CudnnStage made{s.op, -1, s.imm0, s.imm1};
+    if (s.input >= 0) {
+      WOOTZ_ASSIGN_OR_RETURN(CudnnTensor t, operand(p, s.input, in[static_cast<size_t>(s.input)], y));
+      made.operand = static_cast<int>(g->operands.size());
+      g->operands.push_back(std::move(t));
+    }
+    g->stages.push_back(made);
+  }
+  return Status();
+}
+
+void append(const CudnnTensor& t, std::string* text) {
+  *text += fmt::format("{}{}{}[", t.output ? "o" : "i", t.index, dtype_name(t.dtype));
+  for (const int64_t d : t.dims) *text += fmt::format("{},", d);
+  for (const int64_t s : t.strides) *text += fmt::format(":{}", s);
+  *text += "]";
+}
+
+}  // namespace
+
+std::string CudnnGraph::key() const {
+  std::string text = attention ? "attention " : "conv ";
+  for (const CudnnTensor* t : {&x, &w, &v, &y}) append(*t, &text);
+  for (const CudnnTensor& t : operands) append(t, &text);
+  for (const CudnnStage& s : stages)
+    text += fmt::format("{}({},{:a},{:a})", pw_op_name(s.op), s.operand, s.imm0, s.imm1);
+  for (const auto* values : {&pre_pads, &post_pads, &strides, &dilations})
+    for (const int64_t v : *values) text += fmt::format(" {}", v);
+  return text + fmt::format(" {:a} {} {} {} ", scale, causal, mask, tf32);
+}
+
+Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, const Dims& y, bool tf32) {
+  const bool bias = p.get_int("has_bias") != 0;
+  if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
+      in.size() != p.inputs.size())
+    return invalid_argument("convolution of {} operands", p.num_main);
+  if (p.get_int("transposed") != 0) return unsupported("a transposed convolution");
+  if (p.params.count("x_scale") != 0) return unsupported("a quantized convolution");
+  const Dims &x = in[0], &f = in[1];
+  const DType type = p.inputs[0].dtype;
+  if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || y.rank() != x.rank())
+    return unsupported("convolution of {}", x.to_string());
+  if (!type_ok(type) || p.inputs[1].dtype != type || !type_ok(p.outputs[0].dtype))
+    return unsupported("convolution of {} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
+  const Layout layout = p.inputs[0].layout;
+  if (layout != p.outputs[0].layout || (layout != Layout::kLinear && layout != Layout::kChannelsLast))
+    return unsupported("layout {}", layout_name(layout));
+  if (layout == Layout::kLinear && type != DType::kF32) return unsupported("16-bit types in rows of pixels");
+  if (x.volume() == 0 || y.volume() == 0) return unsupported("an empty convolution");
+  CudnnGraph g;
+  g.tf32 = tf32;
+  g.x = tensor(p.inputs[0], false, 0, x);
+  g.y = tensor(p.outputs[0], true, 0, y);
+  g.w = {false, 1, type, list(f), list(layout_strides(layout, f))};  // packed in the activations' order
+  const auto n = x.size() - 2;
+  const std::vector<int64_t> pads = p.get_ints("pads");
+  g.strides = p.get_ints("strides");
+  g.dilations = p.get_ints("dilations");
+  if (pads.size() != 2 * n || g.strides.size() != n || g.dilations.size() != n)
+    return invalid_argument("a window of {} axes for {}", g.strides.size(), x.to_string());
+  g.pre_pads.assign(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(n));
+  g.post_pads.assign(pads.begin() + static_cast<ptrdiff_t>(n), pads.end());
+  if (bias) {
+    if (in[2].volume() != y[1] || !type_ok(p.inputs[2].dtype)) return unsupported("a bias of {}", in[2].to_string());
+    Dims d = Dims::filled(y.rank(), 1);
+    d[1] = y[1];
+    g.operands.push_back({false, 2, p.inputs[2].dtype, list(d), list(layout_strides(layout, d))});
+    g.stages.push_back({PwOp::kAdd, 0, 0, 0});
+  }
+  WOOTZ_RETURN_IF_ERROR(add_stages(p, in, y, &g));
+  if (x.rank() == 3) {
+    for (CudnnTensor* t : {&g.x, &g.w, &g.y}) widen(t);
+    for (CudnnTensor& t : g.operands) widen(&t);
+    widen(&g.pre_pads, 0);
+    widen(&g.post_pads, 0);
+    widen(&g.strides, 1);
+    widen(&g.dilations, 1);
+  }
+  return g;
+}
+
+Result<CudnnGraph> describe_attention(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  const bool mask = p.get_int("has_mask") != 0;
+  if (p.num_main != (mask ? 4 : 3) || p.inputs.size() != static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
+      in.size() != p.inputs.size() || !p.epilogue.empty())
+    return unsupported("attention of {} operands", p.inputs.size());
+  const DType type = p.inputs[0].dtype;
+  if (type != DType::kF16 && type != DType::kBF16) return unsupported("attention of {}", dtype_name(type));
+  if (p.get_float("softcap") > 0) return unsupported("a cap on scores");
+  for (size_t i = 0; i < 3; ++i)
+    if (in[i].rank() != 4 || p.inputs[i].dtype != type || p.inputs[i].layout != Layout::kLinear)
+      return unsupported("attention of unlike operands");
+  if (p.outputs[0].dtype != type || p.outputs[0].layout != Layout::kLinear || y.volume() == 0)
+    return unsupported("this result of attention");
+  CudnnGraph g;
+  g.attention = true;
+  g.x = tensor(p.inputs[0], false, 0, in[0]);
+  g.w = tensor(p.inputs[1], false, 1, in[1]);
+  g.v = tensor(p.inputs[2], false, 2, in[2]);
+  if (p.get_int("k_transposed") != 0) {  // [B, H, D, T] walked as [B, H, T, D]
+    std::swap(g.w.dims[2], g.w.dims[3]);
+    std::swap(g.w.strides[2], g.w.strides[3]);
+  }
+  g.y = tensor(p.outputs[0], true, 0, y);
+  g.scale = p.get_float("scale", 1);
+  g.causal = p.get_int("causal") != 0;
+  if (mask) {
+    if (p.inputs[3].dtype != type || in[3].rank() > 4) return unsupported("a mask of {}", dtype_name(p.inputs[3].dtype));
+    Dims d;
+    for (int i = in[3].rank(); i < 4; ++i) d.push_back(1);
+    for (const int64_t v : in[3]) d.push_back(v);
+    g.operands.push_back({false, 3, type, list(d), list(d.strides())});
+    g.mask = 0;
+  }
+  return g;
+}
+
+}  // namespace wootz::cuda

@@ -1,0 +1,62 @@
+// What is asked of cuDNN, as plain data; and a plan that computes it. Its C++ frontend stays behind graph.cpp, which takes
+// long to compile.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/kernel.h"
+#include "backends/cuda/tail.h"
+
+namespace wootz::cuda {
+
+struct CudnnTensor {
+  bool output = false;
+  int index = 0;  // of the step's inputs or outputs
+  DType dtype = DType::kF32;
+  std::vector<int64_t> dims, strides;
+};
+
+struct CudnnStage {
+  PwOp op = PwOp::kAdd;
+  int operand = -1;  // index into CudnnGraph::operands, for kAdd and kMul
+  double imm0 = 0, imm1 = 0;
+};
+
+// y = stages(convolution(x, w)), or y = stages(attention(q, k, v)).
+struct CudnnGraph {
+  bool attention = false;
+  CudnnTensor x, w, v, y;  // attention: q, k, v
+  std::vector<CudnnTensor> operands;
+  std::vector<CudnnStage> stages;
+  std::vector<int64_t> pre_pads, post_pads, strides, dilations;
+  double scale = 1;
+  bool causal = false;
+  int mask = -1;  // operand added to the scores, -1: none
+  bool tf32 = false;
+  std::string key() const;  // equal graphs have equal keys
+};
+
+class CudnnPlan {
+ public:
+  virtual ~CudnnPlan() = default;
+  virtual size_t workspace() const = 0;
+  virtual Status run(const RunArgs& args) const = 0;
+};
+
+// "91900", or why cuDNN cannot be used.
+Result<std::string> cudnn_version();
+
+// Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as text
+// ("12:3=1,7=0"). `properties`: of the device built for, as JSON; empty: the device at hand.
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const std::string& properties, int most);
+
+// A plan for the device at hand. `choice` empty, or no longer taken by the library: its own first choice. Equal plans are
+// built once. May take seconds: some engines compile.
+Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& graph, const std::string& choice);
+
+// Builds, but does not load, the plan for a described device: a proof that it can be. Returns its size in bytes.
+Result<size_t> cudnn_build_for(const CudnnGraph& graph, const std::string& choice, const std::string& properties);
+
+}  // namespace wootz::cuda
