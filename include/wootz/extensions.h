@@ -31,6 +31,16 @@ WOOTZ_EXPORT int wootz_stream_synchronize(void* stream) WOOTZ_NOEXCEPT;
 /// of it lives, replace it by renaming another over it.
 WOOTZ_EXPORT void* wootz_runtime_load_file(void* runtime, const char* path) WOOTZ_NOEXCEPT;
 
+/// Device memory for those who run a plan without a CUDA runtime library of their own (runtime). `engine` is an
+/// nvinfer1::ICudaEngine*. wootz_engine_on_device: 1 when the addresses that its contexts take are device addresses.
+/// Copies go either way and are done when the call returns, as is all earlier work of the default stream;
+/// wootz_device_synchronize only waits. 0 on success; null when there is no memory.
+WOOTZ_EXPORT int wootz_engine_on_device(void* engine) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void* wootz_device_allocate(void* engine, size_t bytes) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void wootz_device_free(void* engine, void* memory) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_synchronize(void* engine) WOOTZ_NOEXCEPT;
+
 /// The process's one pool of threads (runtime). `threads` counts the callers of inferences too; 0: one per CPU that the
 /// process may use. `spin_us`: how long idle workers wait by spinning while an inference runs; -1: the default.
 /// `affinity`: `affinity_count` CPU numbers, worker i (from 1) is bound to entry i modulo the count; null with 0: the

@@ -13,7 +13,9 @@
 #include "base/thread_pool.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
+#include "passes/assign_precision.h"
 #include "runtime/shape_plan.h"
+#include "tuner/device_timer.h"
 
 namespace wootz::api {
 namespace {
@@ -111,9 +113,15 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   const size_t steps = program->steps.size();
   Phase phase(options.progress, kTacticPhase, kBuildPhase, static_cast<int>(std::max<size_t>(1, steps)));
   std::optional<Measurer> measurer;
+  std::unique_ptr<DeviceTimer> timer;
   if (options.measure && options.level > 0 && device != nullptr) {
     MeasureOptions measure;
     measure.providers = providers;
+    if (!device->host_memory()) {
+      WOOTZ_ASSIGN_OR_RETURN(timer, DeviceTimer::create(*device));
+      measure.timer = timer.get();
+      measure.stream = &timer->stream();
+    }
     measure.device = std::move(device);
     measure.limits = limits;
     measure.cache = options.cache;
@@ -126,6 +134,7 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   Rules rules(options, *program);
   ChooseOptions choose;
   choose.limits = limits;
+  if (measurer && timer != nullptr) choose.reformat_gb_per_s = 2000;
   choose.cost = [&](const Problem& problem, size_t step, Considered* candidate) -> Status {
     candidate->us = candidate->candidate.estimate_us;
     if (step < steps) rules.apply(step, candidate);
@@ -250,6 +259,11 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   phase.step(0);
   ModelTrace trace(graph);
   WOOTZ_RETURN_IF_ERROR(run_passes(graph, options, &trace, &report));
+  const auto fast = [&](DType type) { return backend->computes_fast_in != nullptr && backend->computes_fast_in(type); };
+  if (const DType narrow = options.fp16 ? DType::kF16 : DType::kBF16; (options.fp16 || options.bf16) && fast(narrow)) {
+    WOOTZ_ASSIGN_OR_RETURN(const int nodes, assign_precision(graph, narrow));
+    if (options.verbose) options.verbose(fmt::format("precision: {} nodes in {}", nodes, dtype_name(narrow)));
+  }
   report.passes_ms = timer.ms();
   phase.step(1);
 
@@ -283,9 +297,12 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   report.choose_ms = timer.ms();
   phase.step(3);
   WOOTZ_RETURN_IF_ERROR(pack_constants(&program, lower.providers, limits));
-  const std::vector<Step> unplaced = steps_for_trace(program);
-  WOOTZ_ASSIGN_OR_RETURN(report.placed, place_moves(&program, lower.providers, limits));
-  trace.note_placed(unplaced, report.placed.steps);
+  // Parts begin at any element: kernels of a device with memory of its own read vectors, which begin at whole ones.
+  if (!backend->own_memory) {
+    const std::vector<Step> unplaced = steps_for_trace(program);
+    WOOTZ_ASSIGN_OR_RETURN(report.placed, place_moves(&program, lower.providers, limits));
+    trace.note_placed(unplaced, report.placed.steps);
+  }
   report.pack_ms = timer.ms();
   program.name = graph.name();
   program.backend = backend->name;

@@ -185,13 +185,14 @@ int64_t first_non_finite(const HostTensor& tensor) {
 }
 
 std::string disagreement(const Problem& problem, const CheckCase& expected, const std::vector<HostTensor>& actual,
-                         double* error) {
+                         double* error, double allowed) {
   for (size_t o = 0; o < expected.expected.size() && o < actual.size(); ++o) {
     if (!expected.expected[o].valid() || !actual[o].valid()) continue;
     const DType dtype = expected.expected[o].dtype();
     double tolerance = tolerance_for(dtype, longest_sum(problem));
     if (is_float(dtype) && is_float(problem.acc_dtype))
       tolerance = std::max(tolerance, tolerance_for(problem.acc_dtype, longest_sum(problem)));
+    if (is_float(dtype)) tolerance = std::max(tolerance, allowed);
     const Difference d = compare(actual[o], expected.expected[o]);
     *error = std::max(*error, d.relative);
     // A float that lies on the border between two integers may be rounded to either. Beyond quantize: any conversion.

@@ -35,8 +35,9 @@ std::optional<CheckCase> full_case(const Problem& problem, size_t step, const st
                                    const ReferenceFunction& reference);
 
 // Empty when the results agree; otherwise where and by how much they do not. `*error`: the largest relative difference.
+// `allowed`: what is let pass at least, for arithmetic that was asked to be coarser than its types (TF32).
 std::string disagreement(const Problem& problem, const CheckCase& expected, const std::vector<HostTensor>& actual,
-                         double* error);
+                         double* error, double allowed = 0);
 // Number of the first element that is NaN or infinite, -1: none.
 int64_t first_non_finite(const HostTensor& tensor);
 

@@ -56,7 +56,10 @@ Result<std::string> Measurer::compare_on(const CheckCase& expected, const Kernel
                                                      expected.output_dims(), *options_.device, options_.stream));
   WOOTZ_RETURN_IF_ERROR(trial.run());
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, trial.results());
-  return disagreement(problem, expected, results, error);
+  constexpr double kTf32 = 2e-3;  // operands of 10 bits
+  const bool product =
+      problem.family == Family::kConv || problem.family == Family::kGemm || problem.family == Family::kAttention;
+  return disagreement(problem, expected, results, error, options_.limits.tf32 && product ? kTf32 : 0);
 }
 
 // Compares on a small case. What it finds wrong there is asked again on the whole problem, since a kernel made for

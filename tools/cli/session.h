@@ -68,6 +68,8 @@ class Session {
   // seeded random numbers (integers 0 or 1).
   void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
   void run();
+  void run_many(int count);  // one behind the other, waited for at the end
+  bool on_device() const;
   std::map<std::string, Array> outputs() const;
   // Values of the model to keep from the next run on, by name; "all": every one that the plan writes. Failure: the name
   // is unknown, or the value lives inside a fused region, which the message names.
@@ -80,6 +82,8 @@ class Session {
  private:
   class Output;
   class Listener;
+  void enqueue();
+  std::vector<void*> device_memory_;
   void start(const std::function<nvinfer1::ICudaEngine*()>& load);
   std::map<std::string, Array> inputs_;  // these three outlive the context
   std::map<std::string, std::unique_ptr<Output>> outputs_;

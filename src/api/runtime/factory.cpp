@@ -1,7 +1,9 @@
 // The C entry points of the deployment half.
 #include <cstring>
+#include <functional>
 
 #include "api/runtime/context.h"
+#include "api/runtime/engine.h"
 #include "api/runtime/host_stream.h"
 #include "api/runtime/runtime.h"
 #include "api/runtime/version.h"
@@ -73,6 +75,52 @@ int wootz_stream_synchronize(void* stream) noexcept {
              ? 0
              : 1;
 }
+
+namespace {
+wootz::Device* device_of(void* engine) {
+  const auto* ours = dynamic_cast<wootz::api::EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+  return ours == nullptr ? nullptr : &ours->info()->core_ptr()->device();
+}
+int device_call(void* engine, const char* call, const std::function<wootz::Status(wootz::Device&)>& work) {
+  const bool ok = attempt(Reporter(getLogger()), call, [&]() -> wootz::Status {
+    wootz::Device* device = device_of(engine);
+    return device == nullptr ? wootz::invalid_argument("not an engine of this library") : work(*device);
+  });
+  return ok ? 0 : 1;
+}
+wootz::Status wait_for(wootz::Device& device) {
+  if (device.host_memory()) return wootz::Status();
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<wootz::Stream> stream, device.adopt_stream(nullptr));
+  return stream->synchronize();
+}
+}  // namespace
+
+int wootz_engine_on_device(void* engine) noexcept {
+  const wootz::Device* device = device_of(engine);
+  return device != nullptr && !device->host_memory() ? 1 : 0;
+}
+
+void* wootz_device_allocate(void* engine, size_t bytes) noexcept {
+  void* memory = nullptr;
+  device_call(engine, "wootz_device_allocate", [&](wootz::Device& device) -> wootz::Status {
+    WOOTZ_ASSIGN_OR_RETURN(memory, device.allocate(bytes, 64));
+    return wootz::Status();
+  });
+  return memory;
+}
+
+void wootz_device_free(void* engine, void* memory) noexcept {
+  if (wootz::Device* device = device_of(engine); device != nullptr && memory != nullptr) device->free(memory);
+}
+
+int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) noexcept {
+  return device_call(engine, "wootz_device_copy", [&](wootz::Device& device) -> wootz::Status {
+    WOOTZ_RETURN_IF_ERROR(wait_for(device));
+    return device.copy(to, from, bytes, nullptr);
+  });
+}
+
+int wootz_device_synchronize(void* engine) noexcept { return device_call(engine, "wootz_device_synchronize", wait_for); }
 
 void* wootz_runtime_load_file(void* runtime, const char* path) noexcept {
   auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));

@@ -1,5 +1,7 @@
 #include "backends/cuda/cudnn/describe.h"
 
+#include "backends/cuda/heads.h"
+
 namespace wootz::cuda {
 namespace {
 
@@ -16,7 +18,7 @@ void widen(CudnnTensor* t) {
 void widen(std::vector<int64_t>* values, int64_t with) { values->insert(values->begin(), with); }
 
 CudnnTensor tensor(const TensorDesc& t, bool output, int index, const Dims& dims) {
-  return {output, index, t.dtype, list(dims), list(layout_strides(t.layout, dims))};
+  return {output, index, t.dtype, list(dims), list(layout_strides(t.layout, dims)), 0};
 }
 
 // An operand that broadcasts over the result of rank `rank`.
@@ -33,7 +35,7 @@ Result<CudnnTensor> operand(const Problem& p, int input, const Dims& dims, const
     if (a != 1 && d[a] != 1) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
   const Layout layout = !whole && p.outputs[0].layout == Layout::kChannelsLast ? Layout::kChannelsLast : t.layout;
   if (whole && dims.rank() != y.rank()) return unsupported("an operand of lower rank");
-  return CudnnTensor{false, input, t.dtype, list(d), list(layout_strides(layout, d))};
+  return CudnnTensor{false, input, t.dtype, list(d), list(layout_strides(layout, d)), 0};
 }
 
 Status add_stages(const Problem& p, std::span<const Dims> in, const Dims& y, CudnnGraph* g) {
@@ -55,7 +57,7 @@ void append(const CudnnTensor& t, std::string* text) {
   *text += fmt::format("{}{}{}[", t.output ? "o" : "i", t.index, dtype_name(t.dtype));
   for (const int64_t d : t.dims) *text += fmt::format("{},", d);
   for (const int64_t s : t.strides) *text += fmt::format(":{}", s);
-  *text += "]";
+  *text += fmt::format("+{}]", t.offset);
 }
 
 }  // namespace
@@ -93,7 +95,7 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
   g.tf32 = tf32;
   g.x = tensor(p.inputs[0], false, 0, x);
   g.y = tensor(p.outputs[0], true, 0, y);
-  g.w = {false, 1, type, list(f), list(layout_strides(layout, f))};  // packed in the activations' order
+  g.w = {false, 1, type, list(f), list(layout_strides(layout, f)), 0};  // packed in the activations' order
   const auto n = x.size() - 2;
   const std::vector<int64_t> pads = p.get_ints("pads");
   g.strides = p.get_ints("strides");
@@ -106,7 +108,7 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
     if (in[2].volume() != y[1] || !type_ok(p.inputs[2].dtype)) return unsupported("a bias of {}", in[2].to_string());
     Dims d = Dims::filled(y.rank(), 1);
     d[1] = y[1];
-    g.operands.push_back({false, 2, p.inputs[2].dtype, list(d), list(layout_strides(layout, d))});
+    g.operands.push_back({false, 2, p.inputs[2].dtype, list(d), list(layout_strides(layout, d)), 0});
     g.stages.push_back({PwOp::kAdd, 0, 0, 0});
   }
   WOOTZ_RETURN_IF_ERROR(add_stages(p, in, y, &g));
@@ -130,20 +132,26 @@ Result<CudnnGraph> describe_attention(const Problem& p, std::span<const Dims> in
   if (type != DType::kF16 && type != DType::kBF16) return unsupported("attention of {}", dtype_name(type));
   if (p.get_float("softcap") > 0) return unsupported("a cap on scores");
   for (size_t i = 0; i < 3; ++i)
-    if (in[i].rank() != 4 || p.inputs[i].dtype != type || p.inputs[i].layout != Layout::kLinear)
+    if (p.inputs[i].dtype != type || p.inputs[i].layout != Layout::kLinear)
       return unsupported("attention of unlike operands");
   if (p.outputs[0].dtype != type || p.outputs[0].layout != Layout::kLinear || y.volume() == 0)
     return unsupported("this result of attention");
   CudnnGraph g;
   g.attention = true;
-  g.x = tensor(p.inputs[0], false, 0, in[0]);
-  g.w = tensor(p.inputs[1], false, 1, in[1]);
-  g.v = tensor(p.inputs[2], false, 2, in[2]);
-  if (p.get_int("k_transposed") != 0) {  // [B, H, D, T] walked as [B, H, T, D]
-    std::swap(g.w.dims[2], g.w.dims[3]);
-    std::swap(g.w.strides[2], g.w.strides[3]);
-  }
-  g.y = tensor(p.outputs[0], true, 0, y);
+  const auto place = [&](const Heads& h, bool output, int index) {
+    const auto bytes = static_cast<int64_t>(dtype_bytes(type, h.offset));
+    return CudnnTensor{output, index, type, list(h.dims), {h.batch, h.head, h.row, h.column}, bytes};
+  };
+  WOOTZ_ASSIGN_OR_RETURN(const Heads q, operand_heads(p, 0, in[0]));
+  WOOTZ_ASSIGN_OR_RETURN(const Heads k, operand_heads(p, 1, in[1]));
+  WOOTZ_ASSIGN_OR_RETURN(const Heads v, operand_heads(p, 2, in[2]));
+  WOOTZ_ASSIGN_OR_RETURN(const Heads out, result_heads(p, Dims{q.dims[0], q.dims[1], q.dims[2], v.dims[3]}, y));
+  if (k.dims[2] != v.dims[2]) return invalid_argument("attention of {} keys, {} values", k.dims[2], v.dims[2]);
+  if (p.get_int("nan_rows") == 1 && mask) return unsupported("rows that see nothing and are to be NaN");
+  g.x = place(q, false, 0);
+  g.w = place(k, false, 1);
+  g.v = place(v, false, 2);
+  g.y = place(out, true, 0);
   g.scale = p.get_float("scale", 1);
   g.causal = p.get_int("causal") != 0;
   if (mask) {
@@ -151,7 +159,7 @@ Result<CudnnGraph> describe_attention(const Problem& p, std::span<const Dims> in
     Dims d;
     for (int i = in[3].rank(); i < 4; ++i) d.push_back(1);
     for (const int64_t v : in[3]) d.push_back(v);
-    g.operands.push_back({false, 3, type, list(d), list(d.strides())});
+    g.operands.push_back({false, 3, type, list(d), list(d.strides()), 0});
     g.mask = 0;
   }
   return g;

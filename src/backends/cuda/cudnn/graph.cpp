@@ -221,7 +221,7 @@ class Plan final : public CudnnPlan {
     return guarded([&]() -> Status {
       std::unordered_map<int64_t, void*> pack;
       for (const auto& [uid, t] : built_.tensors)
-        pack[uid] = t.output ? args.outputs[t.index] : const_cast<void*>(args.inputs[t.index]);
+        pack[uid] = static_cast<char*>(t.output ? args.outputs[t.index] : const_cast<void*>(args.inputs[t.index])) + t.offset;
       auto* const stream = static_cast<cudaStream_t>(args.stream == nullptr ? nullptr : args.stream->native());
       const std::lock_guard<std::mutex> lock(library_.mutex);
       if (library_.set_stream(library_.handle, stream) != CUDNN_STATUS_SUCCESS) return internal_error("cudnnSetStream failed");

@@ -16,6 +16,7 @@ struct CudnnTensor {
   int index = 0;  // of the step's inputs or outputs
   DType dtype = DType::kF32;
   std::vector<int64_t> dims, strides;
+  int64_t offset = 0;  // bytes from the address of the step's operand
 };
 
 struct CudnnStage {

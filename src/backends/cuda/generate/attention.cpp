@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/heads.h"
 
 namespace wootz::cuda {
 namespace {
@@ -13,29 +14,32 @@ constexpr int64_t kMostKeys = 8192;  // of the f32 scores that fit the shared me
 }  // namespace
 
 Status generate_attention(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  const bool mask = p.get_int("has_mask") != 0, transposed = p.get_int("k_transposed") != 0;
+  const bool mask = p.get_int("has_mask") != 0;
   if (p.num_main != (mask ? 4 : 3) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("attention of {} operands", p.num_main);
   const DType type = p.inputs[0].dtype;
   for (size_t i = 0; i < 3; ++i)
-    if (p.inputs[i].dtype != type || args.inputs[i].rank() != 4) return unsupported("attention of unlike operands");
+    if (p.inputs[i].dtype != type) return unsupported("attention of unlike operands");
   if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
     return unsupported("attention of {}", dtype_name(type));
   for (const TensorDesc& t : p.inputs)
     if (t.layout != Layout::kLinear) return unsupported("attention in layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("attention in layout");
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
-  const Dims &q = args.inputs[0], &k = args.inputs[1], &v = args.inputs[2], &y = args.outputs[0];
-  const int64_t heads = q[1], rows = q[2], size = q[3], kv_heads = k[1], keys = v[2], v_size = v[3];
-  if (k[0] != q[0] || v[0] != q[0] || v[1] != kv_heads || kv_heads < 1 || heads % kv_heads != 0 ||
-      k[transposed ? 3 : 2] != keys || k[transposed ? 2 : 3] != size ||
-      !(y == Dims{q[0], heads, rows, v_size}))
-    return invalid_argument("attention of {}, {}, {} gives {}", q.to_string(), k.to_string(), v.to_string(),
-                            y.to_string());
+  WOOTZ_ASSIGN_OR_RETURN(const Heads q, operand_heads(p, 0, args.inputs[0]));
+  WOOTZ_ASSIGN_OR_RETURN(const Heads k, operand_heads(p, 1, args.inputs[1]));
+  WOOTZ_ASSIGN_OR_RETURN(const Heads v, operand_heads(p, 2, args.inputs[2]));
+  const int64_t batch = q.dims[0], heads = q.dims[1], rows = q.dims[2], size = q.dims[3], kv_heads = k.dims[1],
+                keys = v.dims[2], v_size = v.dims[3];
+  if (k.dims[0] != batch || v.dims[0] != batch || v.dims[1] != kv_heads || kv_heads < 1 || heads % kv_heads != 0 ||
+      k.dims[2] != keys || k.dims[3] != size)
+    return invalid_argument("attention of {}, {}, {}", q.dims.to_string(), k.dims.to_string(), v.dims.to_string());
+  const Dims whole{batch, heads, rows, v_size};
+  WOOTZ_ASSIGN_OR_RETURN(const Heads y, result_heads(p, whole, args.outputs[0]));
   if (keys > kMostKeys) return unsupported("attention over {} keys; the limit is {}", keys, kMostKeys);
-  if (y.volume() == 0) return Status();
+  if (whole.volume() == 0) return Status();
   if (size > 2048) return unsupported("heads of {}", size);
-  const int64_t blocks = q[0] * heads * rows;
+  const int64_t blocks = batch * heads * rows;
   if (blocks >= (int64_t{1} << 31)) return unsupported("{} rows", blocks);
   Writer w;
   w.raw(prelude());
@@ -49,15 +53,16 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   w.line("  __shared__ float score[{}]; __shared__ float query[{}]; __shared__ float shared[{}];", std::max<int64_t>(1, keys),
          std::max<int64_t>(1, size), kBlock);
   w.line("  const int t = threadIdx.x; const int row = blockIdx.x % {0}, head = blockIdx.x / {0};", rows);
-  w.line("  const int b = head / {0}, h = head % {0}; const s64 kv = (s64)b * {1} + h / {2};", heads, kv_heads,
-         heads / kv_heads);
-  w.line("  for (int d = t; d < {0}; d += {1}) query[d] = w_get(q[(s64)blockIdx.x * {0} + d]) * {2:.9g}f;", size, kBlock,
-         p.get_float("scale", 1) + 0.0);
+  w.line("  const int b = head / {0}, h = head % {0}, g = h / {1};", heads, heads / kv_heads);
+  w.line("  q += {} + (s64)b * {} + (s64)h * {} + (s64)row * {};", q.offset, q.batch, q.head, q.row);
+  w.line("  k += {} + (s64)b * {} + (s64)g * {};", k.offset, k.batch, k.head);
+  w.line("  v += {} + (s64)b * {} + (s64)g * {};", v.offset, v.batch, v.head);
+  w.line("  for (int d = t; d < {}; d += {}) query[d] = w_get(q[(s64)d * {}]) * (float){:.9g};", size, kBlock, q.column,
+         p.get_float("scale", 1));
   w.line("  __syncthreads();\n  float top = -W_INF;");
-  const int64_t key_step = transposed ? 1 : size, size_step = transposed ? keys : 1;
   w.line("  for (int j = t; j < {}; j += {}) {{", keys, kBlock);
-  w.line("    float s = 0; const {}* kp = k + kv * {} + (s64)j * {};", st, keys * size, key_step);
-  w.line("#pragma unroll 8\n    for (int d = 0; d < {}; ++d) s += query[d] * w_get(kp[(s64)d * {}]);", size, size_step);
+  w.line("    float s = 0; const {}* kp = k + (s64)j * {};", st, k.row);
+  w.line("#pragma unroll 8\n    for (int d = 0; d < {}; ++d) s += query[d] * w_get(kp[(s64)d * {}]);", size, k.column);
   if (const double cap = p.get_float("softcap"); cap > 0)
     w.line("    s = (float){0:.9g} * tanhf(s / (float){0:.9g});", cap);
   if (mask) {
@@ -65,13 +70,13 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
     const bool flags = p.inputs[3].dtype == DType::kBool;
     if (!flags && !is_float(p.inputs[3].dtype)) return unsupported("a mask of {}", dtype_name(p.inputs[3].dtype));
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ms,
-                           strides_over(Layout::kLinear, args.inputs[3], Dims{q[0], heads, rows, keys}));
+                           strides_over(Layout::kLinear, args.inputs[3], Dims{batch, heads, rows, keys}));
     const std::string at = fmt::format("mask[(s64)b * {} + (s64)h * {} + (s64)row * {} + (s64)j * {}]", ms[0], ms[1], ms[2],
                                        ms[3]);
     if (flags)
       w.line("    s = w_get({}) ? s : -W_INF;", at);
     else
-      w.line("    s += (float)w_get({});", at);
+      w.line("    const float m = (float)w_get({}); s = m == -W_INF ? -W_INF : s + m;", at);
   }
   if (p.get_int("causal") != 0) w.line("    if (j > row) s = -W_INF;");
   w.line("    score[j] = s; top = w_max<float>(top, s);\n  }}");
@@ -79,15 +84,25 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   w.line("  float sum = 0;\n  for (int j = t; j < {}; j += {}) {{ const float e = top == -W_INF ? 0.0f : expf(score[j] - top); "
          "score[j] = e; sum += e; }}",
          keys, kBlock);
-  w.line("  sum = w_group<1, {}, true>(sum, shared, Sum());\n  const float scale = sum == 0 ? 0.0f : 1.0f / sum;", kBlock);
+  w.line("  sum = w_group<1, {}, true>(sum, shared, Sum());", kBlock);
+  const int64_t nan_rows = p.get_int("nan_rows");
+  w.line("  const bool none = {}; const float scale = 1.0f / sum;",
+         nan_rows == 0   ? "sum == 0"
+         : nan_rows == 2 ? "sum == 0 || sum != sum"
+                         : "false");
   w.line("  __syncthreads();\n  for (int d = t; d < {}; d += {}) {{", v_size, kBlock);
-  w.line("    float a = 0; const {}* vp = v + kv * {} + d;", st, keys * v_size);
-  w.line("#pragma unroll 8\n    for (int j = 0; j < {}; ++j) a += score[j] * w_get(vp[(s64)j * {}]);", keys, v_size);
-  w.line("    a *= scale; const s64 at = (s64)blockIdx.x * {} + d;", v_size);
+  w.line("    float a = 0; const {}* vp = v + (s64)d * {};", st, v.column);
+  w.line("#pragma unroll 8\n    for (int j = 0; j < {}; ++j) a += score[j] * w_get(vp[(s64)j * {}]);", keys, v.row);
+  w.line("    a = none ? 0.0f : a * scale; const s64 at = (s64)b * {} + (s64)h * {} + (s64)row * {} + d;", y.batch, y.head,
+         y.row);
   std::vector<std::string> names;
+  const int64_t merged = p.get_int("merged");
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
-    names.push_back(fmt::format("((s64)b * {} + (s64)h * {} + (s64)row * {} + (s64)d * {})", s[0], s[1], s[2], s[3]));
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], args.outputs[0]));
+    names.push_back(merged == 0
+                        ? fmt::format("((s64)b * {} + (s64)h * {} + (s64)row * {} + (s64)d * {})", s[0], s[1], s[2], s[3])
+                        : fmt::format("((s64)b * {} + (s64)row * {} + (s64)(h * {} + d) * {})", s[merged == 1 ? 0 : 1],
+                                      s[merged == 1 ? 1 : 0], v_size, s[2]));
   }
   WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, "a", names, "at", &w));
   w.line("  }}\n}}");

@@ -9,6 +9,7 @@ Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>
   const std::string kind = p.get_string("kind");
   const bool arg = kind == "argmax" || kind == "argmin";
   if (!arg && kind != "topk") return unsupported("topk of kind '{}'", kind);
+  if (p.get_int("softmax") != 0) return unsupported("topk of a softmax");
   if (p.inputs.size() != 1 || p.num_main != 1 || !p.epilogue.empty() || p.outputs.size() != (arg ? 1u : 2u))
     return unsupported("topk of {} inputs and {} outputs", p.inputs.size(), p.outputs.size());
   const DType type = p.inputs[0].dtype;

@@ -1,0 +1,163 @@
+#include "passes/assign_precision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "ops/infer.h"
+#include "ops/registry.h"
+#include "passes/rewrite.h"
+
+namespace wootz {
+namespace {
+
+double largest(DType type) { return type == DType::kF16 ? 65504 : 3.3895313892515355e38; }
+
+bool holds(DType type, double value) { return !std::isfinite(value) || std::fabs(value) <= largest(type); }
+
+bool expression_fits(const PointwiseExpr& expr, DType type) {
+  return std::all_of(expr.code.begin(), expr.code.end(), [&](const PwInstr& in) {
+    if (in.op == PwOp::kPow || in.op == PwOp::kExp || in.op == PwOp::kSinh || in.op == PwOp::kCosh) return false;
+    return holds(type, in.imm0) && holds(type, in.imm1);
+  });
+}
+
+bool constant_fits(const HostTensor& tensor, DType type) {
+  const std::span<const float> values = tensor.as<float>();
+  return std::all_of(values.begin(), values.end(), [&](float v) { return holds(type, v); });
+}
+
+class Assigner {
+ public:
+  Assigner(Graph& graph, DType type) : graph_(graph), type_(type) {}
+
+  Result<int> run() {
+    int changed = 0;
+    for (Node* node : graph_.nodes()) {
+      if (!eligible(*node)) continue;
+      WOOTZ_RETURN_IF_ERROR(convert(node));
+      ++changed;
+    }
+    for (Node* node : casts_) erase_if_dead(graph_, node);
+    for (Value* constant : graph_.constants())
+      if (constant->uses().empty() && !graph_.is_output(constant)) graph_.erase_value(constant);
+    return changed;
+  }
+
+ private:
+  bool eligible(const Node& node) const {
+    switch (node.op().lowering) {
+      case Lowering::kPointwise:
+      case Lowering::kConv:
+      case Lowering::kGemm:
+      case Lowering::kSoftmax:
+      case Lowering::kNorm:
+      case Lowering::kPool:
+      case Lowering::kMove:
+      case Lowering::kView:
+      case Lowering::kResize:
+      case Lowering::kGather:
+      case Lowering::kAttention: break;
+      case Lowering::kReduce: {
+        const std::string kind = node.attr_string("kind");
+        if (kind != "mean" && kind != "max" && kind != "min") return false;
+        break;
+      }
+      default: return false;
+    }
+    if (node.is("Cast") || node.op().traits.data_dependent || node.op().traits.has_side_effects) return false;
+    if (node.has_attr("x_scale")) return false;
+    bool floats = false;
+    for (const Value* in : node.inputs()) {
+      if (in == nullptr || in->dtype() != DType::kF32) continue;
+      floats = true;
+      if (in->is_constant() && !constant_fits(in->constant(), type_)) return false;
+    }
+    for (const Value* out : node.outputs())
+      if (out != nullptr && out->dtype() == DType::kF64) return false;
+    if (!floats) return false;
+    for (const char* name : {"epilogue", "expr"})
+      if (const PointwiseExpr* expr = node.attr_expr(name); expr != nullptr && !expression_fits(*expr, type_)) return false;
+    // A pointwise node that was never fused has its expression in its op.
+    if (node.op().lowering == Lowering::kPointwise && node.attr_expr("expr") == nullptr) {
+      const bool plain = std::all_of(node.inputs().begin(), node.inputs().end(),
+                                     [](const Value* v) { return v == nullptr || v->dtype() == DType::kF32; });
+      return plain && !node.is("Pow") && !node.is("Exp");
+    }
+    return true;
+  }
+
+  // Computed in f32 as before: an expression's narrow floats are rounded only where they are stored.
+  void relabel(Node* node, const char* name) const {
+    const PointwiseExpr* expr = node->attr_expr(name);
+    if (expr == nullptr) return;
+    PointwiseExpr changed = *expr;
+    for (PwInstr& in : changed.code)
+      if (in.type == DType::kF32) in.type = type_;
+    node->set_attr(name, std::move(changed));
+  }
+
+  Value* narrow(Value* value, Node* before) {
+    if (const auto found = narrowed_.find(value); found != narrowed_.end()) return found->second;
+    Value* made = nullptr;
+    if (value->is_constant()) {
+      Result<HostTensor> tensor = HostTensor::allocate(type_, value->constant().dims());
+      if (!tensor.ok()) return value;
+      for (int64_t i = 0; i < tensor->volume(); ++i) tensor->set_f64(i, value->constant().get_f64(i));
+      made = graph_.add_constant(graph_.unique_name(value->name()), std::move(tensor).value());
+    } else {
+      Node* cast = graph_.add_node(*find_op("Cast"), graph_.unique_name(value->name() + "_cast"), {value},
+                                   {{"to", std::string(dtype_name(type_))}}, 1, before);
+      if (!infer_node(*cast).ok()) return value;
+      cast->add_provenance(value->name());
+      made = cast->output();
+      casts_.push_back(cast);
+    }
+    return narrowed_[value] = made;
+  }
+
+  Status convert(Node* node) {
+    for (int i = 0; i < node->num_inputs(); ++i)
+      if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32) node->set_input(i, narrow(in, node));
+    relabel(node, "epilogue");
+    relabel(node, "expr");
+    std::vector<DType> before;
+    for (const Value* out : node->outputs()) before.push_back(out == nullptr ? DType::kInvalid : out->dtype());
+    WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      Value* out = node->output(o);
+      if (out == nullptr || before[static_cast<size_t>(o)] != DType::kF32 || out->dtype() != type_) continue;
+      // Readers that stay in FP32 read through a cast; one whose readers all change is erased in the end.
+      Node* cast = graph_.add_node(*find_op("Cast"), graph_.unique_name(out->name() + "_cast"), {out},
+                                   {{"to", std::string("f32")}}, 1, node->next());
+      WOOTZ_RETURN_IF_ERROR(infer_node(*cast));
+      cast->add_provenance(*node);
+      const bool output = graph_.is_output(out);
+      std::string name = out->name();
+      graph_.replace_all_uses(out, cast->output());
+      cast->set_input(0, out);
+      if (output) {
+        out->set_name(graph_.unique_name(name));
+        cast->output()->set_name(std::move(name));
+      }
+      narrowed_[cast->output()] = out;
+      casts_.push_back(cast);
+    }
+    return Status();
+  }
+
+  Graph& graph_;
+  DType type_;
+  std::map<const Value*, Value*> narrowed_;
+  std::vector<Node*> casts_;
+};
+
+}  // namespace
+
+Result<int> assign_precision(Graph& graph, DType type) {
+  if (type != DType::kF16 && type != DType::kBF16)
+    return invalid_argument("values are kept in f16 or bf16, not in {}", dtype_name(type));
+  return Assigner(graph, type).run();
+}
+
+}  // namespace wootz

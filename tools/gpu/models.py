@@ -1,0 +1,75 @@
+"""Makes the models that the GPU check runs, with random weights: FOLDER/NAME.onnx and FOLDER/NAME.INPUT.npy.
+
+    python tools/gpu/models.py FOLDER NAME...
+"""
+
+import sys
+import warnings
+
+import numpy as np
+import torch
+
+warnings.filterwarnings("ignore")
+
+
+def resnet50(batch):
+    import torchvision
+
+    return torchvision.models.resnet50(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
+
+
+def efficientnet_b4(batch):
+    import torchvision
+
+    return torchvision.models.efficientnet_b4(weights=None), {"x": torch.randn(batch, 3, 380, 380)}
+
+
+def vit_b16(batch):
+    import torchvision
+
+    return torchvision.models.vit_b_16(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
+
+
+def bert_base(batch):
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(attn_implementation="eager")
+    model = BertModel(config, add_pooling_layer=True)
+    model.config.return_dict = False
+
+    class Plain(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids, attention_mask):
+            return self.model(input_ids=input_ids, attention_mask=attention_mask)
+
+    ids = torch.randint(0, 30000, (batch, 128))
+    return Plain(), {"input_ids": ids, "attention_mask": torch.ones(batch, 128, dtype=torch.long)}
+
+
+def main():
+    folder, names = sys.argv[1], sys.argv[2:]
+    for name in names:
+        torch.manual_seed(0)
+        kind, _, batch = name.partition(":")
+        model, inputs = globals()[kind](int(batch or 1))
+        file = name.replace(":", "_")
+        # Batch norms of a fresh network pass everything through; statistics of a few batches make its values ordinary.
+        if any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
+            model.train()
+            with torch.no_grad():
+                for _ in range(2):
+                    model(*(torch.randn(8, *v.shape[1:]) for v in inputs.values()))
+        model.eval()
+        with torch.no_grad():
+            torch.onnx.export(
+                model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17, dynamo=False
+            )
+        for key, value in inputs.items():
+            np.save(f"{folder}/{file}.{key}.npy", value.numpy())
+        print("made", file, flush=True)
+
+
+main()
