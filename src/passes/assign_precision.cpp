@@ -35,8 +35,8 @@ class Assigner {
     int changed = 0;
     for (Node* node : graph_.nodes()) {
       if (!eligible(*node)) continue;
-      WOOTZ_RETURN_IF_ERROR(convert(node));
-      ++changed;
+      WOOTZ_ASSIGN_OR_RETURN(const bool done, convert(node));
+      changed += done;
     }
     for (Node* node : casts_) erase_if_dead(graph_, node);
     for (Value* constant : graph_.constants())
@@ -116,14 +116,22 @@ class Assigner {
     return narrowed_[value] = made;
   }
 
-  Status convert(Node* node) {
+  // False: the op's own type rule wants FP32; the node is as it was.
+  Result<bool> convert(Node* node) {
+    const std::vector<Value*> inputs = node->inputs();
+    const AttrMap attrs = node->attrs();
     for (int i = 0; i < node->num_inputs(); ++i)
       if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32) node->set_input(i, narrow(in, node));
     relabel(node, "epilogue");
     relabel(node, "expr");
     std::vector<DType> before;
     for (const Value* out : node->outputs()) before.push_back(out == nullptr ? DType::kInvalid : out->dtype());
-    WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+    if (!infer_node(*node).ok()) {
+      for (int i = 0; i < node->num_inputs(); ++i) node->set_input(i, inputs[static_cast<size_t>(i)]);
+      for (const auto& [name, value] : attrs) node->set_attr(name, value);
+      WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+      return false;
+    }
     for (int o = 0; o < node->num_outputs(); ++o) {
       Value* out = node->output(o);
       if (out == nullptr || before[static_cast<size_t>(o)] != DType::kF32 || out->dtype() != type_) continue;
@@ -143,7 +151,7 @@ class Assigner {
       narrowed_[cast->output()] = out;
       casts_.push_back(cast);
     }
-    return Status();
+    return true;
   }
 
   Graph& graph_;

@@ -35,7 +35,7 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--minShapes", o.min, "Smallest shapes of dynamic inputs");
   command.add_option("--optShapes", o.opt, "Shapes to optimize for");
   command.add_option("--maxShapes", o.max, "Largest shapes of dynamic inputs");
-  command.add_option("--device", o.device, "cpu, reference, or a device description (.json)");
+  command.add_option("--device", o.device, "cpu, cuda, reference, or a device description (.json)");
   command.add_option("--threads", o.threads, "Threads of one inference, 0: all");
   command.add_option("--isa", o.isa, "Highest instruction set: avx2 or avx512");
   command.add_option("--workspace", o.workspace_mib, "Limit of a tactic's workspace in MiB");

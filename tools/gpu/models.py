@@ -49,20 +49,25 @@ def bert_base(batch):
     return Plain(), {"input_ids": ids, "attention_mask": torch.ones(batch, 128, dtype=torch.long)}
 
 
+def make(name):
+    """Model and inputs of "resnet50:32"."""
+    torch.manual_seed(0)
+    kind, _, batch = name.partition(":")
+    model, inputs = globals()[kind](int(batch or 1))
+    # Batch norms of a fresh network pass everything through; statistics of a few batches make its values ordinary.
+    if any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
+        model.train()
+        with torch.no_grad():
+            for _ in range(2):
+                model(*(torch.randn(8, *v.shape[1:]) for v in inputs.values()))
+    return model.eval(), inputs
+
+
 def main():
     folder, names = sys.argv[1], sys.argv[2:]
     for name in names:
-        torch.manual_seed(0)
-        kind, _, batch = name.partition(":")
-        model, inputs = globals()[kind](int(batch or 1))
+        model, inputs = make(name)
         file = name.replace(":", "_")
-        # Batch norms of a fresh network pass everything through; statistics of a few batches make its values ordinary.
-        if any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
-            model.train()
-            with torch.no_grad():
-                for _ in range(2):
-                    model(*(torch.randn(8, *v.shape[1:]) for v in inputs.values()))
-        model.eval()
         with torch.no_grad():
             torch.onnx.export(
                 model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17, dynamo=False
@@ -72,4 +77,5 @@ def main():
         print("made", file, flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

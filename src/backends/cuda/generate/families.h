@@ -8,6 +8,9 @@ namespace wootz::cuda {
 
 using Generate = Status (*)(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
+// The sources of a problem of any family at its optimum, with the layouts that it has: for tests and tools.
+Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches);
+
 Status generate_pointwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_reduce(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_softmax(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
@@ -21,6 +24,7 @@ Status generate_gather(const Problem& problem, const BindArgs& args, std::vector
 Status generate_scatter(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_attention_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda

@@ -30,13 +30,15 @@ constexpr Entry kEntries[] = {
     {Family::kGather, "gather_generated", generate_gather, false, false, false, 1},
     {Family::kScatter, "scatter_generated", generate_scatter, false, false, false, 1},
     {Family::kResize, "resize_generated", generate_resize, true, false, false, 1},
-    {Family::kAttention, "attention_generated_rows", generate_attention, false, false, false, 4},
+    {Family::kAttention, "attention_generated_tiles", generate_attention_tiles, false, false, false, 2},
+    {Family::kAttention, "attention_generated_rows", generate_attention, false, false, false, 8},
     {Family::kTopK, "topk_generated", generate_topk, false, false, false, 1},
 };
 
-const Entry* find_entry(Family family) {
+// The first of a family, or the one of this name.
+const Entry* find_entry(Family family, std::string_view name = {}) {
   for (const Entry& e : kEntries)
-    if (e.family == family) return &e;
+    if (e.family == family && (name.empty() || name == e.name)) return &e;
   return nullptr;
 }
 
@@ -157,6 +159,13 @@ class GeneratedProvider final : public Provider {
       return;
     }
     const int rank = problem.outputs[0].dims.rank();
+    for (const Entry& each : kEntries)
+      if (each.family == problem.family) offer_entry(each, problem, rank, offers, refusals);
+  }
+
+  void offer_entry(const Entry& each, const Problem& problem, int rank, std::vector<Candidate>* offers,
+                   std::vector<Refusal>* refusals) const {
+    const Entry* const entry = &each;
     const auto offer = [&](Layout layout) {
       Problem p = problem;
       const auto fill = [&](TensorDesc& t) {
@@ -182,8 +191,8 @@ class GeneratedProvider final : public Provider {
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
-    const Entry* entry = find_entry(problem.family);
-    if (entry == nullptr || tactic.kernel != entry->name)
+    const Entry* entry = find_entry(problem.family, tactic.kernel.empty() ? "?" : tactic.kernel);
+    if (entry == nullptr)
       return invalid_argument("the provider generated has no kernel '{}' of family '{}'", tactic.kernel,
                               family_name(problem.family));
     WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
@@ -193,6 +202,16 @@ class GeneratedProvider final : public Provider {
 };
 
 }  // namespace
+
+Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches) {
+  const Entry* entry = find_entry(problem.family);
+  if (entry == nullptr) return unsupported("family {}", family_name(problem.family));
+  WOOTZ_RETURN_IF_ERROR(check_problem(problem));
+  std::vector<Dims> in, out;
+  for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
+  for (const TensorDesc& t : problem.outputs) out.push_back(t.dims);
+  return generate(*entry, problem, {in, out, {}}, launches);
+}
 
 const Provider& generated_provider() {
   static const GeneratedProvider provider;

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
+#
+#   tools/gpu/check.sh [PART...]       parts: conformance models sanitizer peers compile (default: all but compile)
+#
+# Environment: BIN (folder of conformance_e2e and wootz, default build/release/bin), OUT (where logs and results go,
+# default build/gpu), MODELS ("resnet50:1 bert_base:1 ..."), PYTHON (a Python with torch, onnx and transformers).
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+BIN=${BIN:-$here/../../build/release/bin}
+OUT=${OUT:-$here/../../build/gpu}
+MODELS=${MODELS:-resnet50:1 resnet50:32 bert_base:1 bert_base:32 efficientnet_b4:1 vit_b16:1}
+. "$here/env.sh"
+export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(conformance models sanitizer peers)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$OUT"
+failed=0
+table=()
+
+conformance() {
+  timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*' >"$OUT/conformance.log" 2>&1 || failed=1
+  grep -E 'cuda:|PASSED|FAILED  ' "$OUT/conformance.log" | head -3
+}
+
+# Every model against the CPU backend in FP32, then timed.
+models() {
+  "$python" "$here/models.py" "$work" $MODELS >"$OUT/export.log" 2>&1 || { tail -3 "$OUT/export.log"; failed=1; }
+  for model in $MODELS; do
+    name=${model/:/_}
+    [ -f "$work/$name.onnx" ] || continue
+    inputs=()
+    for file in "$work/$name".*.npy; do
+      key=${file#"$work/$name."}
+      inputs+=(-i "${key%.npy}=$file")
+    done
+    "$BIN/wootz" build "$work/$name.onnx" -o "$work/cpu.plan" --no-timing >"$OUT/$name.cpu.log" 2>&1 &&
+      "$BIN/wootz" run "$work/cpu.plan" "${inputs[@]}" --output-dir "$work/cpu" >>"$OUT/$name.cpu.log" 2>&1 || {
+      tail -2 "$OUT/$name.cpu.log"
+      failed=1
+      continue
+    }
+    for mode in tf32 fp16 bf16; do
+      flags=(--device cuda --timing-cache "$work/cache")
+      [ $mode = tf32 ] || flags+=("--$mode")
+      [ $mode != bf16 ] || [ "$model" = resnet50:1 ] || [ "$model" = bert_base:1 ] || continue
+      log=$OUT/$name.$mode.log
+      start=$(date +%s%N)
+      if ! timeout 200 "$BIN/wootz" build "$work/$name.onnx" -o "$work/gpu.plan" "${flags[@]}" -v >"$log" 2>&1; then
+        tail -4 "$log" | cut -c1-400
+        failed=1
+        continue
+      fi
+      cold=$((($(date +%s%N) - start) / 1000000))
+      start=$(date +%s%N)
+      "$BIN/wootz" build "$work/$name.onnx" -o "$work/gpu2.plan" "${flags[@]}" >>"$log" 2>&1
+      warm=$((($(date +%s%N) - start) / 1000000))
+      "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/gpu" >>"$log" 2>&1
+      limit=$([ $mode = tf32 ] && echo 4e-3 || echo 2e-2)
+      error=$("$python" "$here/compare.py" "$work/cpu" "$work/gpu" "$limit") || failed=1
+      "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/again" >>"$log" 2>&1
+      same=$(diff -r "$work/gpu" "$work/again" >/dev/null && echo same || echo DIFFERS)
+      [ "$same" = same ] || failed=1
+      "$BIN/wootz" bench "$work/gpu.plan" --duration 1 --json >"$OUT/$name.$mode.json" 2>>"$log"
+      "$BIN/wootz" inspect "$work/gpu.plan" | cut -c1-400 | gzip >"$work/$name.$mode.txt.gz"
+      ms=$("$python" -c 'import json,sys; print("%.4f" % json.load(open(sys.argv[1]))["median_ms"])' "$OUT/$name.$mode.json" 2>>"$log")
+      table+=("$(printf '%-18s %-5s %9s ms  error %-9s repeat %-7s build %6d ms, with cache %6d ms' \
+        "$model" $mode "$ms" "$error" "$same" "$cold" "$warm")")
+      rm -rf "$work/gpu" "$work/again"
+    done
+    rm -rf "$work/cpu"
+  done
+}
+
+sanitizer() {
+  command -v compute-sanitizer >/dev/null || { echo "sanitizer: none here"; return; }
+  for tool in memcheck racecheck; do
+    for only in softmax/ norm reduce/ attention pool/; do
+      WOOTZ_TEST_CASE=$only timeout 200 compute-sanitizer --tool $tool --error-exitcode 9 "$BIN/conformance_e2e" \
+        --gtest_filter='Cuda*' >"$work/sanitizer.log" 2>&1
+      code=$?
+      cat "$work/sanitizer.log" >>"$OUT/sanitizer.log"
+      table+=("$(printf 'sanitizer %-10s %-10s %s' $tool "$only" "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitizer.log" | tail -1)")")
+      [ $code = 0 ] || failed=1
+    done
+  done
+}
+
+peers() { (cd "$here" && "$python" torch_peers.py "$OUT/torch.json" $MODELS) 2>"$OUT/torch.log" || failed=1; }
+compile() { (cd "$here" && "$python" torch_peers.py "$OUT/torch_compile.json" --compile $MODELS) 2>"$OUT/torch.log" || failed=1; }
+
+nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
+for part in "${parts[@]}"; do
+  echo "== $part"
+  $part
+done
+echo
+printf '%s\n' "${table[@]}" | tee "$OUT/table.txt"
+[ $failed = 0 ] && echo "all well" || echo "SOMETHING FAILED"
+exit $failed
