@@ -17,9 +17,8 @@ using namespace nvinfer1;  // NOLINT: speaks of that interface's enumerators thr
 
 namespace {
 
-constexpr std::string_view kKeys[] = {"backend",       "threads", "isa",         "disable_passes",
-                                      "verify_passes", "tactic",  "device_file", "timing",
-                                      "host_steps"};
+constexpr std::string_view kKeys[] = {"backend", "threads",     "isa",    "disable_passes", "verify_passes",
+                                      "tactic",  "device_file", "timing", "host_steps"};
 
 Result<int> number(std::string_view key, const std::string& text, int low, int high) {
   int value = 0;
@@ -92,7 +91,8 @@ Status BuilderConfigImpl::set_option(std::string_view key, const char* value) {
 const char* BuilderConfigImpl::option(std::string_view key) const {
   if (const auto found = v_.options.find(key); found != v_.options.end()) return found->second.c_str();
   if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) return nullptr;
-  if (key != "backend") return key == "threads" || key == "verify_passes" || key == "host_steps" ? "0" : key == "timing" ? "1" : "";
+  if (key != "backend")
+    return key == "threads" || key == "verify_passes" || key == "host_steps" ? "0" : key == "timing" ? "1" : "";
   const char* environment = std::getenv("WOOTZ_BACKEND");
   return environment != nullptr && *environment != '\0' ? environment : "cpu";
 }

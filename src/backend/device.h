@@ -13,9 +13,9 @@ namespace wootz {
 
 // What is known of a device without touching it. Read from a file for device-less builds.
 struct DeviceDescription {
-  std::string backend;   // "cpu", "cuda", "reference"
-  std::string name;      // marketing name
-  std::string isa;       // "avx512_vnni", "sm_90": compared by the plan loader
+  std::string backend;  // "cpu", "cuda", "reference"
+  std::string name;     // marketing name
+  std::string isa;      // "avx512_vnni", "sm_90": compared by the plan loader
   int threads = 1;
   size_t memory = 0;
   std::string properties;  // what the backend's libraries ask of the device, as JSON; may be empty

@@ -1,5 +1,6 @@
 // The contract between the system and whoever computes: Provider offers tactics, a Tactic creates a Kernel, a Kernel is
-// bound to concrete extents (Call), a Call runs. With Device (device.h) these are all the virtual functions of a backend.
+// bound to concrete extents (Call), a Call runs. With Device (device.h) these are all the virtual functions of a
+// backend.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,9 @@ struct Tactic {
   std::string kernel;    // "<family>_<types>_<variant>_<isa>"
   std::string config;    // private to the kernel, may be empty
   bool operator==(const Tactic&) const = default;
-  std::string to_string() const { return config.empty() ? provider + ":" + kernel : provider + ":" + kernel + "?" + config; }
+  std::string to_string() const {
+    return config.empty() ? provider + ":" + kernel : provider + ":" + kernel + "?" + config;
+  }
 };
 
 // One offer for a problem: the tactic and the layouts it wants for the data operands (constants excepted).
@@ -43,10 +46,10 @@ struct Refusal {
 struct Limits {
   size_t workspace = SIZE_MAX;
   int threads = 1;
-  std::string isa_cap;          // "", "avx2", "avx512": kernels above it are refused
-  bool allow_unordered = false; // reductions whose order varies from run to run
-  bool tf32 = false;            // FP32 products may round their operands to TF32
-  bool host_steps = false;      // a device without a kernel for a step may have the host compute it, with copies both ways
+  std::string isa_cap;           // "", "avx2", "avx512": kernels above it are refused
+  bool allow_unordered = false;  // reductions whose order varies from run to run
+  bool tf32 = false;             // FP32 products may round their operands to TF32
+  bool host_steps = false;  // a device without a kernel for a step may have the host compute it, with copies both ways
   const DeviceDescription* device = nullptr;  // built for; null: the one at hand
 };
 
@@ -58,10 +61,10 @@ class OutputAllocator {
 };
 
 struct RunArgs {
-  const void* const* inputs;     // device addresses; constants in the form pack() gave them; null: omitted
+  const void* const* inputs;  // device addresses; constants in the form pack() gave them; null: omitted
   void* const* outputs;
   void* workspace;
-  OutputAllocator* allocator;    // only for calls whose outputs_known() is false
+  OutputAllocator* allocator;  // only for calls whose outputs_known() is false
   Stream* stream;
 };
 
@@ -78,8 +81,8 @@ class Call {
 };
 
 struct BindArgs {
-  std::span<const Dims> inputs;             // concrete extents, in operand order
-  std::span<const Dims> outputs;            // empty extents where unknown
+  std::span<const Dims> inputs;   // concrete extents, in operand order
+  std::span<const Dims> outputs;  // empty extents where unknown
   // Packed constants by input; null where the operand is not constant. They begin at multiples of 64 bytes, for speed.
   std::span<const void* const> constants;
   std::span<const size_t> constant_bytes = {};  // their sizes; given whenever they come from a plan
@@ -96,7 +99,10 @@ class Kernel {
   // May be slow (code generation); never on the hot path. The executor caches calls by extents.
   virtual Result<std::unique_ptr<Call>> bind(const BindArgs& args) const = 0;
   // Input that output `o` may overwrite in place, or -1.
-  virtual int in_place(int output) const { (void)output; return -1; }
+  virtual int in_place(int output) const {
+    (void)output;
+    return -1;
+  }
 };
 
 class Provider {
@@ -109,7 +115,8 @@ class Provider {
                        std::vector<Refusal>* refusals) const = 0;
   // `problem` has the candidate's layouts filled in. Fails (never crashes) on a tactic or problem it does not know:
   // both may come from a plan file.
-  virtual Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits& limits) const = 0;
+  virtual Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
+                                                 const Limits& limits) const = 0;
 };
 
 }  // namespace wootz

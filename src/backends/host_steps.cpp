@@ -42,7 +42,8 @@ class HostCall final : public Call {
 
 class HostKernel final : public Kernel {
  public:
-  HostKernel(std::unique_ptr<Kernel> kernel, Problem problem) : kernel_(std::move(kernel)), problem_(std::move(problem)) {}
+  HostKernel(std::unique_ptr<Kernel> kernel, Problem problem)
+      : kernel_(std::move(kernel)), problem_(std::move(problem)) {}
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cuda"));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(nullptr));
@@ -68,8 +69,9 @@ class HostStepsProvider final : public Provider {
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
     if (!limits.host_steps && problem.family == Family::kOp) {
-      refusals->push_back({"host", "the device has no kernel for this, and computing it on the host was not allowed: "
-                                   "option host_steps=1 allows it"});
+      refusals->push_back({"host",
+                           "the device has no kernel for this, and computing it on the host was not allowed: "
+                           "option host_steps=1 allows it"});
       return;
     }
     const size_t before = offers->size();

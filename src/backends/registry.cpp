@@ -31,8 +31,10 @@ Result<const Backend*> find_backend(std::string_view name) {
     known += backend->name;
   }
   if (name == "cuda")
-    return unsupported("this build has no backend 'cuda': no CUDA toolkit was found when it was configured "
-                       "(./dev setup cuda brings one); known are: {}", known);
+    return unsupported(
+        "this build has no backend 'cuda': no CUDA toolkit was found when it was configured "
+        "(./dev setup cuda brings one); known are: {}",
+        known);
   return invalid_argument("no backend '{}' in this build; known are: {}", name, known);
 }
 

@@ -77,7 +77,8 @@ class Assigner {
       if (out != nullptr && out->dtype() == DType::kF64) return false;
     if (!floats) return false;
     for (const char* name : {"epilogue", "expr"})
-      if (const PointwiseExpr* expr = node.attr_expr(name); expr != nullptr && !expression_fits(*expr, type_)) return false;
+      if (const PointwiseExpr* expr = node.attr_expr(name); expr != nullptr && !expression_fits(*expr, type_))
+        return false;
     // A pointwise node that was never fused has its expression in its op.
     if (node.op().lowering == Lowering::kPointwise && node.attr_expr("expr") == nullptr) {
       const bool plain = std::all_of(node.inputs().begin(), node.inputs().end(),

@@ -56,7 +56,7 @@ class EngineCore {
   std::shared_ptr<Device> device_;
   EngineOptions options_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;  // by step; equal steps share one
-  void* constant_memory_ = nullptr;  // one block on the device, when its memory is not the host's
+  void* constant_memory_ = nullptr;                     // one block on the device, when its memory is not the host's
   std::vector<const void*> constants_;
 
   mutable std::mutex mutex_;

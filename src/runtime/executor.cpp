@@ -244,8 +244,7 @@ void* Executor::address_of(int32_t tensor) const {
         return moved(static_cast<std::byte*>(mirror_) + input_mirror_[static_cast<size_t>(where.index)]);
       return moved(const_cast<void*>(input_address_[static_cast<size_t>(where.index)]));
     case Place::kOutput: return moved(output_address_[static_cast<size_t>(where.index)]);
-    case Place::kConstant:
-      return moved(const_cast<void*>(engine_->constant_address(static_cast<size_t>(where.index))));
+    case Place::kConstant: return moved(const_cast<void*>(engine_->constant_address(static_cast<size_t>(where.index))));
     case Place::kArena: return arena + where.offset;
     case Place::kShape:
       if (mirror_ != nullptr) return static_cast<std::byte*>(mirror_) + where.offset;
@@ -513,8 +512,8 @@ Status Executor::replay(Stream* stream, bool* done) {
     previous = std::move(found->recording);
     recorded_.erase(found);
   }
-  Result<std::unique_ptr<Recording>> made =
-      engine_->device().record(*stream, [&](Stream& recorder) { return run_steps(&recorder); }, std::move(previous));
+  Result<std::unique_ptr<Recording>> made = engine_->device().record(
+      *stream, [&](Stream& recorder) { return run_steps(&recorder); }, std::move(previous));
   if (!made.ok()) return made.status();
   if (*made == nullptr) return Status();
   recorded_.push_front({plan_, input_pointers_, output_pointers_, arena, std::move(made).value()});
@@ -535,10 +534,9 @@ Status Executor::run_steps(Stream* stream) {
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Clock::time_point start = observer_ ? Clock::now() : Clock::time_point{};
     Status status =
-        plan_->late[s]
-            ? run_late(s, workspace)
-            : plan_->calls[s]->run({input_pointers_.data() + input_start_[s],
-                                    output_pointers_.data() + output_start_[s], workspace, nullptr, stream});
+        plan_->late[s] ? run_late(s, workspace)
+                       : plan_->calls[s]->run({input_pointers_.data() + input_start_[s],
+                                               output_pointers_.data() + output_start_[s], workspace, nullptr, stream});
     if (wait && status.ok()) status = stream->synchronize();
     if (!status.ok()) [[unlikely]] {
       const bool placed = status.message().starts_with("layer '");

@@ -66,8 +66,8 @@ class Suite {
         const HostTensor& want = p.expected[o];
         const Difference d = compare(actual->outputs[o], want);
         const double tolerance = p.tolerance > 0 ? p.tolerance : tolerance_for(want.dtype(), p.reduction);
-        EXPECT_TRUE(within(d, tolerance)) << p.name << " output " << o << " " << want.dims().to_string() << ": "
-                                          << to_string(d);
+        EXPECT_TRUE(within(d, tolerance))
+            << p.name << " output " << o << " " << want.dims().to_string() << ": " << to_string(d);
       }
     }
     pending_.clear();
@@ -77,8 +77,8 @@ class Suite {
   }
 
   void report() const {
-    std::printf("cuda%s: %zu cases, %zu steps, %zu of them on the host\n", stand_in ? " (stand-in)" : "", cases_, steps_,
-                host_);
+    std::printf("cuda%s: %zu cases, %zu steps, %zu of them on the host\n", stand_in ? " (stand-in)" : "", cases_,
+                steps_, host_);
     for (const auto& [op, count] : on_host_) std::printf("  on the host: %s (%zu cases)\n", op.c_str(), count);
   }
   bool stand_in = false;

@@ -120,7 +120,9 @@ int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) no
   });
 }
 
-int wootz_device_synchronize(void* engine) noexcept { return device_call(engine, "wootz_device_synchronize", wait_for); }
+int wootz_device_synchronize(void* engine) noexcept {
+  return device_call(engine, "wootz_device_synchronize", wait_for);
+}
 
 void* wootz_runtime_load_file(void* runtime, const char* path) noexcept {
   auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));

@@ -136,7 +136,9 @@ Result<std::shared_ptr<Device>> open_cuda(const DeviceDescription* wanted) {
   return std::shared_ptr<Device>(std::make_shared<CudaDevice>(**found));
 }
 
-std::vector<const Provider*> cuda_providers() { return {&cublaslt_provider(), &cudnn_provider(), &generated_provider()}; }
+std::vector<const Provider*> cuda_providers() {
+  return {&cublaslt_provider(), &cudnn_provider(), &generated_provider()};
+}
 
 bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType::kBF16; }
 

@@ -15,8 +15,9 @@ namespace wootz::cuda {
 namespace {
 
 struct Nvrtc {
-#define NVRTC_FUNCTIONS(FN)                                                                                     \
-  FN(nvrtcVersion) FN(nvrtcGetErrorString) FN(nvrtcCreateProgram) FN(nvrtcDestroyProgram) FN(nvrtcCompileProgram) \
+#define NVRTC_FUNCTIONS(FN)                                                                      \
+  FN(nvrtcVersion)                                                                               \
+  FN(nvrtcGetErrorString) FN(nvrtcCreateProgram) FN(nvrtcDestroyProgram) FN(nvrtcCompileProgram) \
       FN(nvrtcGetProgramLogSize) FN(nvrtcGetProgramLog) FN(nvrtcGetCUBINSize) FN(nvrtcGetCUBIN)
 #define FN(name) decltype(&::name) name = nullptr;
   NVRTC_FUNCTIONS(FN)
@@ -27,8 +28,8 @@ struct Nvrtc {
 Result<Nvrtc> open_nvrtc() {
   WOOTZ_ASSIGN_OR_RETURN(void* library, open_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}));
   Nvrtc table;
-#define FN(name)                                                                        \
-  table.name = reinterpret_cast<decltype(table.name)>(find_symbol(library, #name));     \
+#define FN(name)                                                                    \
+  table.name = reinterpret_cast<decltype(table.name)>(find_symbol(library, #name)); \
   if (table.name == nullptr) return unsupported("libnvrtc has no function " #name);
   NVRTC_FUNCTIONS(FN)
 #undef FN

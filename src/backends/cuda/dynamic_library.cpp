@@ -22,9 +22,10 @@ Result<void*> open_library(std::initializer_list<const char*> names) {
       if (void* library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
     tried += (tried.empty() ? "" : ", ") + std::string(name);
   }
-  return unsupported("no {} on this machine (looked where the system looks, in WOOTZ_CUDA_PATH and in "
-                     "/usr/local/cuda/lib64)",
-                     tried);
+  return unsupported(
+      "no {} on this machine (looked where the system looks, in WOOTZ_CUDA_PATH and in "
+      "/usr/local/cuda/lib64)",
+      tried);
 }
 
 void* find_symbol(void* library, const char* name) { return dlsym(library, name); }

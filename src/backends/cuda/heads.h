@@ -8,7 +8,7 @@
 namespace wootz::cuda {
 
 struct Heads {
-  Dims dims;  // [B, H, S, D], whatever the operand's own shape
+  Dims dims;                                                     // [B, H, S, D], whatever the operand's own shape
   int64_t offset = 0, batch = 0, head = 0, row = 0, column = 1;  // strides in elements
 };
 

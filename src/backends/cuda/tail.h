@@ -14,8 +14,8 @@ struct Stage {
   double imm0 = 0, imm1 = 0;
 };
 
-// The stages in order; nullopt when the expression is anything else. Casts between floats do not count: libraries compute
-// in f32 and round where they store.
+// The stages in order; nullopt when the expression is anything else. Casts between floats do not count: libraries
+// compute in f32 and round where they store.
 std::optional<std::vector<Stage>> chain_of(const Problem& problem);
 
 }  // namespace wootz::cuda

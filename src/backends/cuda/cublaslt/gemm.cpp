@@ -125,17 +125,17 @@ Result<Product> describe_product(const Problem& p, std::span<const Dims> in, con
 Result<std::unique_ptr<ProductPlan>> ProductPlan::create(const CublasLt& lt, const Product& g, bool tf32) {
   std::unique_ptr<ProductPlan> plan(new ProductPlan(lt, g));
   const auto failed = [](cublasStatus_t s) { return s != CUBLAS_STATUS_SUCCESS; };
-  const cublasComputeType_t compute =
-      g.type == CUDA_R_32F && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  const cublasComputeType_t compute = g.type == CUDA_R_32F && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   const auto layout = [&](cublasLtMatrixLayout_t* made, cudaDataType_t type, int64_t rows, int64_t columns,
                           int64_t stride) {
-    if (failed(lt.cublasLtMatrixLayoutCreate(made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows)))
+    if (failed(lt.cublasLtMatrixLayoutCreate(made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
+                                             rows)))
       return false;
     const auto batch = static_cast<int32_t>(g.batch);
-    return g.batch == 1 ||
-           (!failed(lt.cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch)) &&
-            !failed(lt.cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-                                                        sizeof stride)));
+    return g.batch == 1 || (!failed(lt.cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                                        &batch, sizeof batch)) &&
+                            !failed(lt.cublasLtMatrixLayoutSetAttribute(
+                                *made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride)));
   };
   bool ok = !failed(lt.cublasLtMatmulDescCreate(&plan->desc_, compute, CUDA_R_32F));
   const auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
@@ -169,8 +169,8 @@ Result<std::vector<cublasLtMatmulHeuristicResult_t>> ProductPlan::proposals(size
                                            sizeof workspace);
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
   int count = 0;
-  const cublasStatus_t status = lt_.cublasLtMatmulAlgoGetHeuristic(lt_.handle, desc_, b_, a_, d_, d_, preference, most,
-                                                                   found.data(), &count);
+  const cublasStatus_t status =
+      lt_.cublasLtMatmulAlgoGetHeuristic(lt_.handle, desc_, b_, a_, d_, d_, preference, most, found.data(), &count);
   lt_.cublasLtMatmulPreferenceDestroy(preference);
   if (status != CUBLAS_STATUS_SUCCESS || count == 0)
     return unsupported("cuBLASLt has no algorithm for it (status {})", static_cast<int>(status));
@@ -184,7 +184,8 @@ bool ProductPlan::accepts(const cublasLtMatmulAlgo_t& algo, size_t* workspace) c
   if (product_.bias >= 0)
     lt_.cublasLtMatmulDescSetAttribute(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some);
   cublasLtMatmulHeuristicResult_t result{};
-  if (lt_.cublasLtMatmulAlgoCheck(lt_.handle, desc_, b_, a_, d_, d_, &algo, &result) != CUBLAS_STATUS_SUCCESS) return false;
+  if (lt_.cublasLtMatmulAlgoCheck(lt_.handle, desc_, b_, a_, d_, d_, &algo, &result) != CUBLAS_STATUS_SUCCESS)
+    return false;
   *workspace = result.workspaceSize;
   return result.state == CUBLAS_STATUS_SUCCESS;
 }
@@ -201,8 +202,8 @@ Status ProductPlan::run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, s
     const void* const bias = args.inputs[product_.bias];
     lt_.cublasLtMatmulDescSetAttribute(&desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
   }
-  const cublasStatus_t status = lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_, &beta,
-                                                   c, d_, d, d_, &algo, args.workspace, workspace, stream);
+  const cublasStatus_t status = lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_,
+                                                   &beta, c, d_, d, d_, &algo, args.workspace, workspace, stream);
   return status == CUBLAS_STATUS_SUCCESS ? Status()
                                          : internal_error("cublasLtMatmul: status {}", static_cast<int>(status));
 }

@@ -12,8 +12,8 @@ struct Product {
   bool trans_a = false, trans_b = false;
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // of the batch
   double alpha = 1;
-  int bias = -1;      // input that is added to every row
-  int addend = -1;    // input of the result's shape
+  int bias = -1;    // input that is added to every row
+  int addend = -1;  // input of the result's shape
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   cudaDataType_t type = CUDA_R_32F, out_type = CUDA_R_32F;
 };

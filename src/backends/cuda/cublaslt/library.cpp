@@ -9,8 +9,8 @@ namespace {
 Result<CublasLt> open() {
   WOOTZ_ASSIGN_OR_RETURN(void* library, open_library({"libcublasLt.so.13", "libcublasLt.so.12"}));
   CublasLt table;
-#define FN(name)                                                                       \
-  table.name = reinterpret_cast<decltype(table.name)>(find_symbol(library, #name));    \
+#define FN(name)                                                                    \
+  table.name = reinterpret_cast<decltype(table.name)>(find_symbol(library, #name)); \
   if (table.name == nullptr) return unsupported("libcublasLt has no function " #name);
   WOOTZ_CUBLASLT_FUNCTIONS(FN)
 #undef FN

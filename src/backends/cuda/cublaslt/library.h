@@ -7,12 +7,13 @@
 
 namespace wootz::cuda {
 
-#define WOOTZ_CUBLASLT_FUNCTIONS(FN)                                                                                  \
-  FN(cublasLtCreate) FN(cublasLtGetVersion) FN(cublasLtMatmul) FN(cublasLtMatmulAlgoGetHeuristic)                    \
-      FN(cublasLtMatmulAlgoCheck) FN(cublasLtMatmulDescCreate) FN(cublasLtMatmulDescDestroy)                          \
-          FN(cublasLtMatmulDescSetAttribute) FN(cublasLtMatrixLayoutCreate) FN(cublasLtMatrixLayoutDestroy)           \
-              FN(cublasLtMatrixLayoutSetAttribute) FN(cublasLtMatmulPreferenceCreate)                                 \
-                  FN(cublasLtMatmulPreferenceDestroy) FN(cublasLtMatmulPreferenceSetAttribute)
+#define WOOTZ_CUBLASLT_FUNCTIONS(FN)                                                                          \
+  FN(cublasLtCreate)                                                                                          \
+  FN(cublasLtGetVersion) FN(cublasLtMatmul) FN(cublasLtMatmulAlgoGetHeuristic) FN(cublasLtMatmulAlgoCheck)    \
+      FN(cublasLtMatmulDescCreate) FN(cublasLtMatmulDescDestroy) FN(cublasLtMatmulDescSetAttribute)           \
+          FN(cublasLtMatrixLayoutCreate) FN(cublasLtMatrixLayoutDestroy) FN(cublasLtMatrixLayoutSetAttribute) \
+              FN(cublasLtMatmulPreferenceCreate) FN(cublasLtMatmulPreferenceDestroy)                          \
+                  FN(cublasLtMatmulPreferenceSetAttribute)
 
 struct CublasLt {
 #define FN(name) decltype(&::name) name = nullptr;

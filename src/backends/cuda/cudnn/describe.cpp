@@ -155,7 +155,8 @@ Result<CudnnGraph> describe_attention(const Problem& p, std::span<const Dims> in
   g.scale = p.get_float("scale", 1);
   g.causal = p.get_int("causal") != 0;
   if (mask) {
-    if (p.inputs[3].dtype != type || in[3].rank() > 4) return unsupported("a mask of {}", dtype_name(p.inputs[3].dtype));
+    if (p.inputs[3].dtype != type || in[3].rank() > 4)
+      return unsupported("a mask of {}", dtype_name(p.inputs[3].dtype));
     Dims d;
     for (int i = in[3].rank(); i < 4; ++i) d.push_back(1);
     for (const int64_t v : in[3]) d.push_back(v);

@@ -111,12 +111,9 @@ Result<Built> make_graph(const CudnnGraph& g) {
   const auto tensor = [&](const CudnnTensor& t, const char* name) {
     const auto uid = static_cast<int64_t>(b.tensors.size()) + 1;
     b.tensors.emplace_back(uid, t);
-    return b.graph->tensor(fe::graph::Tensor_attributes()
-                               .set_name(name)
-                               .set_uid(uid)
-                               .set_dim(t.dims)
-                               .set_stride(t.strides)
-                               .set_data_type(data_type(t.dtype)));
+    return b.graph->tensor(
+        fe::graph::Tensor_attributes().set_name(name).set_uid(uid).set_dim(t.dims).set_stride(t.strides).set_data_type(
+            data_type(t.dtype)));
   };
   const auto x = tensor(g.x, "x"), w = tensor(g.w, "w");
   std::vector<std::shared_ptr<fe::graph::Tensor_attributes>> operands;
@@ -124,8 +121,10 @@ Result<Built> make_graph(const CudnnGraph& g) {
   std::shared_ptr<fe::graph::Tensor_attributes> value;
   if (g.attention) {
     const auto v = tensor(g.v, "v");
-    auto options = fe::graph::SDPA_attributes().set_name("attention").set_generate_stats(false).set_attn_scale(
-        static_cast<float>(g.scale));
+    auto options = fe::graph::SDPA_attributes()
+                       .set_name("attention")
+                       .set_generate_stats(false)
+                       .set_attn_scale(static_cast<float>(g.scale));
     if (g.causal) options.set_causal_mask(true);
     if (g.mask >= 0) options.set_bias(operands[static_cast<size_t>(g.mask)]);
     value = b.graph->sdpa(x, w, v, options)[0];
@@ -156,8 +155,8 @@ Result<Built> lowered(const CudnnGraph& g, Library& library, const std::string& 
   WOOTZ_RETURN_IF_ERROR(to_status(b.graph->validate(), "validate"));
   if (!properties.empty()) {
     auto device = std::make_shared<fe::DeviceProperties>();
-    WOOTZ_RETURN_IF_ERROR(
-        to_status(device->deserialize(std::vector<uint8_t>(properties.begin(), properties.end())), "device properties"));
+    WOOTZ_RETURN_IF_ERROR(to_status(device->deserialize(std::vector<uint8_t>(properties.begin(), properties.end())),
+                                    "device properties"));
     b.graph->set_device_properties(device);
     WOOTZ_RETURN_IF_ERROR(to_status(b.graph->build_operation_graph(), "operation graph"));
   } else {
@@ -221,12 +220,15 @@ class Plan final : public CudnnPlan {
     return guarded([&]() -> Status {
       std::unordered_map<int64_t, void*> pack;
       for (const auto& [uid, t] : built_.tensors)
-        pack[uid] = static_cast<char*>(t.output ? args.outputs[t.index] : const_cast<void*>(args.inputs[t.index])) + t.offset;
+        pack[uid] =
+            static_cast<char*>(t.output ? args.outputs[t.index] : const_cast<void*>(args.inputs[t.index])) + t.offset;
       auto* const stream = static_cast<cudaStream_t>(args.stream == nullptr ? nullptr : args.stream->native());
       const std::lock_guard<std::mutex> lock(library_.mutex);
-      if (library_.set_stream(library_.handle, stream) != CUDNN_STATUS_SUCCESS) return internal_error("cudnnSetStream failed");
-      fe::error_t error = index_ < 0 ? built_.graph->execute(library_.handle, pack, args.workspace)
-                                     : built_.graph->execute_plan_at_index(library_.handle, pack, args.workspace, index_);
+      if (library_.set_stream(library_.handle, stream) != CUDNN_STATUS_SUCCESS)
+        return internal_error("cudnnSetStream failed");
+      fe::error_t error = index_ < 0
+                              ? built_.graph->execute(library_.handle, pack, args.workspace)
+                              : built_.graph->execute_plan_at_index(library_.handle, pack, args.workspace, index_);
       return error.is_good() ? Status() : internal_error("cuDNN: {}", error.get_message());
     });
   }
@@ -299,8 +301,7 @@ Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const std::s
       if (std::find(choices.begin(), choices.end(), text) != choices.end()) continue;
       // Building is also what tells of those that were deselected or are refused late.
       int64_t workspace = 0;
-      if (b.graph->build_plan_at_index(i).is_bad() ||
-          b.graph->get_workspace_size_plan_at_index(i, workspace).is_bad())
+      if (b.graph->build_plan_at_index(i).is_bad() || b.graph->get_workspace_size_plan_at_index(i, workspace).is_bad())
         continue;
       if (library->handle != nullptr) {
         known.recent.push_back(
@@ -327,8 +328,8 @@ Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& g, const s
     if (!b.ok()) return b.status();
     int64_t workspace = 0;
     WOOTZ_RETURN_IF_ERROR(to_status(b->graph->get_workspace_size(workspace), "workspace"));
-    std::shared_ptr<const CudnnPlan> plan =
-        std::make_shared<Plan>(*library, std::move(b).value(), static_cast<size_t>(std::max<int64_t>(0, workspace)), -1);
+    std::shared_ptr<const CudnnPlan> plan = std::make_shared<Plan>(
+        *library, std::move(b).value(), static_cast<size_t>(std::max<int64_t>(0, workspace)), -1);
     known.plans[key] = plan;
     return plan;
   });
@@ -337,7 +338,8 @@ Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& g, const s
 Result<size_t> cudnn_build_for(const CudnnGraph& g, const std::string& choice, const std::string& properties) {
   WOOTZ_ASSIGN_OR_RETURN(Library* const library, cudnn());
   return guarded([&]() -> Result<size_t> {
-    Result<Built> b = choice.empty() ? build_first(g, *library, properties) : build_choice(g, *library, choice, properties);
+    Result<Built> b =
+        choice.empty() ? build_first(g, *library, properties) : build_choice(g, *library, choice, properties);
     if (!b.ok()) return b.status();
     std::vector<uint8_t> bytes;
     WOOTZ_RETURN_IF_ERROR(to_status(b->graph->serialize(bytes), "serialize"));

@@ -1,5 +1,5 @@
-// What is asked of cuDNN, as plain data; and a plan that computes it. Its C++ frontend stays behind graph.cpp, which takes
-// long to compile.
+// What is asked of cuDNN, as plain data; and a plan that computes it. Its C++ frontend stays behind graph.cpp, which
+// takes long to compile.
 #pragma once
 
 #include <memory>
@@ -49,12 +49,13 @@ class CudnnPlan {
 // "91900", or why cuDNN cannot be used.
 Result<std::string> cudnn_version();
 
-// Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as text
+// Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as
+// text
 // ("12:3=1,7=0"). `properties`: of the device built for, as JSON; empty: the device at hand.
 Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const std::string& properties, int most);
 
-// A plan for the device at hand. `choice` empty, or no longer taken by the library: its own first choice. Equal plans are
-// built once. May take seconds: some engines compile.
+// A plan for the device at hand. `choice` empty, or no longer taken by the library: its own first choice. Equal plans
+// are built once. May take seconds: some engines compile.
 Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& graph, const std::string& choice);
 
 // Builds, but does not load, the plan for a described device: a proof that it can be. Returns its size in bytes.

@@ -1,5 +1,5 @@
-// The provider "cudnn": convolutions with what follows them, and attention. Every configuration that the library proposes
-// is a tactic of its own.
+// The provider "cudnn": convolutions with what follows them, and attention. Every configuration that the library
+// proposes is a tactic of its own.
 #include "backend/device.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/driver.h"
@@ -77,7 +77,7 @@ class CudnnKernel final : public Kernel {
 class CudnnProvider final : public Provider {
  public:
   const char* name() const override { return "cudnn"; }
-  std::string version() const override { 
+  std::string version() const override {
     const Result<std::string> version = cudnn_version();
     return version.ok() ? *version : "none";
   }
@@ -86,19 +86,24 @@ class CudnnProvider final : public Provider {
                std::vector<Refusal>* refusals) const override {
     if (problem.family != Family::kConv && problem.family != Family::kAttention) return;
     const auto refuse = [&](Layout layout, const Status& why) {
-      refusals->push_back({kernel_name(problem, limits.tf32), fmt::format("{}: {}", layout_name(layout), why.message())});
+      refusals->push_back(
+          {kernel_name(problem, limits.tf32), fmt::format("{}: {}", layout_name(layout), why.message())});
     };
-    if (problem.outputs.size() != 1) return refuse(Layout::kLinear, invalid_argument("{} outputs", problem.outputs.size()));
+    if (problem.outputs.size() != 1)
+      return refuse(Layout::kLinear, invalid_argument("{} outputs", problem.outputs.size()));
     const Result<const Gpu*> here = gpu();
     const std::string properties = limits.device != nullptr && !here.ok() ? limits.device->properties : "";
     const int rank = problem.outputs[0].dims.rank();
     for (const Layout layout : {Layout::kChannelsLast, Layout::kLinear}) {
       if (layout == Layout::kChannelsLast && (rank < 3 || problem.family != Family::kConv)) continue;
       Problem p = problem;
-      const auto fill = [&](TensorDesc& t) { t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear; };
+      const auto fill = [&](TensorDesc& t) {
+        t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear;
+      };
       for (TensorDesc& t : p.inputs) fill(t);
       for (TensorDesc& t : p.outputs) fill(t);
-      if (p.family == Family::kConv && p.inputs.size() > 1 && !p.inputs[1].constant && layout == Layout::kChannelsLast) {
+      if (p.family == Family::kConv && p.inputs.size() > 1 && !p.inputs[1].constant &&
+          layout == Layout::kChannelsLast) {
         refuse(layout, unsupported("weights that are not constant"));
         continue;
       }

@@ -1,5 +1,5 @@
-// Family attention, the general form: a block for one query row of one head, scores of the row in shared memory. For heads
-// that tiles do not take.
+// Family attention, the general form: a block for one query row of one head, scores of the row in shared memory. For
+// heads that tiles do not take.
 #include "backends/cuda/generate/attention.h"
 
 #include <algorithm>
@@ -40,7 +40,8 @@ Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
   a.v_size = a.v.dims[3];
   if (a.k.dims[0] != a.batch || a.v.dims[0] != a.batch || a.v.dims[1] != a.kv_heads || a.kv_heads < 1 ||
       a.heads % a.kv_heads != 0 || a.k.dims[2] != a.keys || a.k.dims[3] != a.size)
-    return invalid_argument("attention of {}, {}, {}", a.q.dims.to_string(), a.k.dims.to_string(), a.v.dims.to_string());
+    return invalid_argument("attention of {}, {}, {}", a.q.dims.to_string(), a.k.dims.to_string(),
+                            a.v.dims.to_string());
   a.whole = Dims{a.batch, a.heads, a.rows, a.v_size};
   WOOTZ_ASSIGN_OR_RETURN(a.y, result_heads(p, a.whole, args.outputs[0]));
   if (mask) {
@@ -54,10 +55,10 @@ Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
 std::string attention_parameters(const Problem& p) {
   const char* st = storage_type(p.inputs[0].dtype);
   const bool mask = p.get_int("has_mask") != 0;
-  std::string parameters =
-      fmt::format("{}* __restrict__ y, const {}* __restrict__ q, const {}* __restrict__ k, const {}* __restrict__ v, {}{}",
-                  storage_type(p.outputs[0].dtype), st, st, st, epilogue_parameters(p),
-                  mask ? fmt::format("const {}* __restrict__ mask, ", storage_type(p.inputs[3].dtype)) : "");
+  std::string parameters = fmt::format(
+      "{}* __restrict__ y, const {}* __restrict__ q, const {}* __restrict__ k, const {}* __restrict__ v, {}{}",
+      storage_type(p.outputs[0].dtype), st, st, st, epilogue_parameters(p),
+      mask ? fmt::format("const {}* __restrict__ mask, ", storage_type(p.inputs[3].dtype)) : "");
   parameters.resize(parameters.size() - 2);
   return parameters;
 }
@@ -75,10 +76,10 @@ Result<std::vector<std::string>> attention_operands(const Problem& p, const Bind
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s,
                            strides_over(p.inputs[i].layout, args.inputs[i], args.outputs[0]));
-    names.push_back(merged == 0
-                        ? fmt::format("((s64)b * {} + (s64)h * {} + (s64)row * {} + (s64)d * {})", s[0], s[1], s[2], s[3])
-                        : fmt::format("((s64)b * {} + (s64)row * {} + (s64)(h * {} + d) * {})", s[merged == 1 ? 0 : 1],
-                                      s[merged == 1 ? 1 : 0], a.v_size, s[2]));
+    names.push_back(
+        merged == 0 ? fmt::format("((s64)b * {} + (s64)h * {} + (s64)row * {} + (s64)d * {})", s[0], s[1], s[2], s[3])
+                    : fmt::format("((s64)b * {} + (s64)row * {} + (s64)(h * {} + d) * {})", s[merged == 1 ? 0 : 1],
+                                  s[merged == 1 ? 1 : 0], a.v_size, s[2]));
   }
   return names;
 }
@@ -98,10 +99,9 @@ Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& 
 
 void write_row_scale(const Problem& p, Writer* w) {
   const int64_t nan_rows = p.get_int("nan_rows");
-  w->line("  const bool none = {}; const float scale = 1.0f / sum;",
-          nan_rows == 0   ? "sum == 0"
-          : nan_rows == 2 ? "sum == 0 || sum != sum"
-                          : "false");
+  w->line("  const bool none = {}; const float scale = 1.0f / sum;", nan_rows == 0   ? "sum == 0"
+                                                                     : nan_rows == 2 ? "sum == 0 || sum != sum"
+                                                                                     : "false");
 }
 
 Status generate_attention(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -122,28 +122,31 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   w.line("  q += {} + (s64)b * {} + (s64)h * {} + (s64)row * {};", a.q.offset, a.q.batch, a.q.head, a.q.row);
   w.line("  k += {} + (s64)b * {} + (s64)g * {};", a.k.offset, a.k.batch, a.k.head);
   w.line("  v += {} + (s64)b * {} + (s64)g * {};", a.v.offset, a.v.batch, a.v.head);
-  w.line("  for (int d = t; d < {}; d += {}) query[d] = w_get(q[(s64)d * {}]) * (float){:.9g};", a.size, kBlock, a.q.column,
-         p.get_float("scale", 1));
+  w.line("  for (int d = t; d < {}; d += {}) query[d] = w_get(q[(s64)d * {}]) * (float){:.9g};", a.size, kBlock,
+         a.q.column, p.get_float("scale", 1));
   w.line("  __syncthreads();\n  float top = -W_INF;");
   w.line("  for (int j = t; j < {}; j += {}) {{", a.keys, kBlock);
   w.line("    float s = 0; const {}* kp = k + (s64)j * {};", st, a.k.row);
-  w.line("#pragma unroll 8\n    for (int d = 0; d < {}; ++d) s += query[d] * w_get(kp[(s64)d * {}]);", a.size, a.k.column);
+  w.line("#pragma unroll 8\n    for (int d = 0; d < {}; ++d) s += query[d] * w_get(kp[(s64)d * {}]);", a.size,
+         a.k.column);
   if (const double cap = p.get_float("softcap"); cap > 0)
     w.line("    s = (float){0:.9g} * tanhf(s / (float){0:.9g});", cap);
   WOOTZ_RETURN_IF_ERROR(write_mask(p, args, a, "s", &w));
   if (p.get_int("causal") != 0) w.line("    if (j > row) s = -W_INF;");
   w.line("    score[j] = s; top = w_max<float>(top, s);\n  }}");
   w.line("  top = w_group<1, {}, true>(top, shared, Max());", kBlock);
-  w.line("  float sum = 0;\n  for (int j = t; j < {}; j += {}) {{ const float e = top == -W_INF ? 0.0f : expf(score[j] - top); "
-         "score[j] = e; sum += e; }}",
-         a.keys, kBlock);
+  w.line(
+      "  float sum = 0;\n  for (int j = t; j < {}; j += {}) {{ const float e = top == -W_INF ? 0.0f : expf(score[j] - "
+      "top); "
+      "score[j] = e; sum += e; }}",
+      a.keys, kBlock);
   w.line("  sum = w_group<1, {}, true>(sum, shared, Sum());", kBlock);
   write_row_scale(p, &w);
   w.line("  __syncthreads();\n  for (int d = t; d < {}; d += {}) {{", a.v_size, kBlock);
   w.line("    float a = 0; const {}* vp = v + (s64)d * {};", st, a.v.column);
   w.line("#pragma unroll 8\n    for (int j = 0; j < {}; ++j) a += score[j] * w_get(vp[(s64)j * {}]);", a.keys, a.v.row);
-  w.line("    const float f = none ? 0.0f : a * scale; const s64 at = (s64)b * {} + (s64)h * {} + (s64)row * {} + d;", a.y.batch,
-         a.y.head, a.y.row);
+  w.line("    const float f = none ? 0.0f : a * scale; const s64 at = (s64)b * {} + (s64)h * {} + (s64)row * {} + d;",
+         a.y.batch, a.y.head, a.y.row);
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> names, attention_operands(p, args, a));
   WOOTZ_RETURN_IF_ERROR(write_epilogue(p, p.inputs[0].dtype, "f", names, "at", &w));
   w.line("  }}\n}}");

@@ -20,7 +20,8 @@ std::vector<Pointer> attention_pointers(const Problem& problem);
 Result<std::vector<std::string>> attention_operands(const Problem& problem, const BindArgs& args,
                                                     const AttentionShape& shape);
 // Applies the mask to the score `score` of key j, in terms of b, h, row and j. Nothing without a mask.
-Status write_mask(const Problem& problem, const BindArgs& args, const AttentionShape& shape, const char* score, Writer* to);
+Status write_mask(const Problem& problem, const BindArgs& args, const AttentionShape& shape, const char* score,
+                  Writer* to);
 // "const bool none = ...; const float scale = 1 / sum;"
 void write_row_scale(const Problem& problem, Writer* to);
 

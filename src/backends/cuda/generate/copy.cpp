@@ -10,7 +10,7 @@ namespace {
 constexpr int kBlock = 256;
 
 struct Copy {
-  std::vector<Axis> axes;  // strides: {source, target}
+  std::vector<Axis> axes;    // strides: {source, target}
   int64_t from = 0, to = 0;  // offsets
   int input = 0, output = 0;
   void add(int64_t extent, int64_t source, int64_t target) { axes.push_back({extent, {source, target}}); }
@@ -18,9 +18,8 @@ struct Copy {
 
 // Writes in the order of the target's memory, 16 bytes a thread where both sides allow.
 Status add_copy(Copy copy, int bits, std::vector<Launch>* launches) {
-  std::stable_sort(copy.axes.begin(), copy.axes.end(), [](const Axis& a, const Axis& b) {
-    return std::abs(a.strides[1]) > std::abs(b.strides[1]);
-  });
+  std::stable_sort(copy.axes.begin(), copy.axes.end(),
+                   [](const Axis& a, const Axis& b) { return std::abs(a.strides[1]) > std::abs(b.strides[1]); });
   std::vector<Axis> axes = merge_axes(std::move(copy.axes));
   int64_t count = volume(axes);
   if (count == 0) return Status();
@@ -44,8 +43,10 @@ Status add_copy(Copy copy, int bits, std::vector<Launch>* launches) {
   if (type == nullptr) return unsupported("elements of {} bits", bits);
   Writer w;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ x) {{",
-         kBlock, type);
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
+      "x) {{",
+      kBlock, type);
   w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
   w.offsets(axes, "i", {"from", "to"});
   w.line("  y[(s64)to + {}] = x[(s64)from + {}];\n}}", to, from);
@@ -59,18 +60,22 @@ Status add_copy(Copy copy, int bits, std::vector<Launch>* launches) {
 }
 
 // One thread a result, its source by an expression per axis: padding by reflection and the like.
-Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector<int64_t>& pads, const std::string& mode,
-               std::vector<Launch>* launches) {
+Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector<int64_t>& pads,
+               const std::string& mode, std::vector<Launch>* launches) {
   const Dims xs = layout_strides(p.inputs[0].layout, x);
   const DType type = p.inputs[0].dtype;
   WOOTZ_RETURN_IF_ERROR(check_type(type));
   WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
   Writer w;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ x) {{",
-         kBlock, storage_type(type));
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0; bool in = true;",
-         kBlock, y.volume());
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
+      "x) {{",
+      kBlock, storage_type(type));
+  w.line(
+      "  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0; bool in "
+      "= true;",
+      kBlock, y.volume());
   const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : p.outputs[0].layout, y.rank());
   for (size_t k = order.size(); k-- > 0;) {
     const auto a = static_cast<size_t>(order[k]);
@@ -88,7 +93,8 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector
     w.line("  from += c * {}; }}", xs[a]);
   }
   const double value = p.get_float("value");
-  w.line("  y[i] = in ? x[from] : Put<{}>::to(w_cast<{}>({:.17g}));\n}}", storage_type(type), register_type(type), value);
+  w.line("  y[i] = in ? x[from] : Put<{}>::to(w_cast<{}>({:.17g}));\n}}", storage_type(type), register_type(type),
+         value);
   Launch launch;
   launch.source = w.text();
   launch.size.block = kBlock;
@@ -179,11 +185,13 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
     const bool to_space = kind == "depth_to_space";
     const int64_t b = p.get_int("block");
     const Dims &deep = to_space ? x : y, &wide = to_space ? y : x, &ds = to_space ? xs : ys, &ws = to_space ? ys : xs;
-    if (deep.rank() != 4 || wide.rank() != 4 || b < 1 || b > 65536 || deep[0] != wide[0] || deep[1] != wide[1] * b * b ||
-        wide[2] != deep[2] * b || wide[3] != deep[3] * b)
+    if (deep.rank() != 4 || wide.rank() != 4 || b < 1 || b > 65536 || deep[0] != wide[0] ||
+        deep[1] != wide[1] * b * b || wide[2] != deep[2] * b || wide[3] != deep[3] * b)
       return mismatch();
     const bool crd = to_space && p.get_string("order", "dcr") == "crd";
-    const auto add = [&](int64_t extent, int64_t d, int64_t s) { copy.add(extent, to_space ? d : s, to_space ? s : d); };
+    const auto add = [&](int64_t extent, int64_t d, int64_t s) {
+      copy.add(extent, to_space ? d : s, to_space ? s : d);
+    };
     const int64_t channels = wide[1];
     add(deep[0], ds[0], ws[0]);
     add(channels, crd ? ds[1] * b * b : ds[1], ws[1]);
@@ -195,7 +203,8 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
     const std::vector<int64_t> pads = p.get_ints("pads");
     const std::string mode = p.get_string("mode", "constant");
     if (pads.size() != 2 * x.size() || y.size() != x.size()) return mismatch();
-    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") return unsupported("pad by '{}'", mode);
+    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+      return unsupported("pad by '{}'", mode);
     for (size_t a = 0; a < x.size(); ++a) {
       if (pads[a] + pads[a + x.size()] + x[a] != y[a]) return mismatch();
       if (x[a] == 0 && mode != "constant" && y[a] != 0) return mismatch();

@@ -18,26 +18,67 @@ struct Form {
 };
 // Operations with one form for all types that verify() lets them have.
 constexpr Form kForms[] = {
-    {PwOp::kAdd, "w_add<T>(a, b)"}, {PwOp::kSub, "w_sub<T>(a, b)"}, {PwOp::kMul, "w_mul<T>(a, b)"},
-    {PwOp::kDiv, "w_div<T>(a, b)"}, {PwOp::kMin, "w_min<T>(a, b)"}, {PwOp::kMax, "w_max<T>(a, b)"},
-    {PwOp::kPow, "w_pow<T>(a, b)"}, {PwOp::kMod, "w_mod<T>(a, b)"}, {PwOp::kFmod, "w_fmod<T>(a, b)"},
-    {PwOp::kAnd, "(T)(a & b)"}, {PwOp::kOr, "(T)(a | b)"}, {PwOp::kXor, "(T)(a ^ b)"},
-    {PwOp::kShiftLeft, "w_shl<T>(a, b)"}, {PwOp::kShiftRight, "w_shr<T>(a, b)"}, {PwOp::kEqual, "(a == b)"},
-    {PwOp::kLess, "(a < b)"}, {PwOp::kLessEqual, "(a <= b)"}, {PwOp::kGreater, "(a > b)"},
-    {PwOp::kGreaterEqual, "(a >= b)"}, {PwOp::kPRelu, "w_prelu<T>(a, b)"}, {PwOp::kSelect, "(a ? b : c)"},
-    {PwOp::kNeg, "w_neg<T>(a)"}, {PwOp::kAbs, "w_abs<T>(a)"}, {PwOp::kNot, "w_not<T>(a)"},
-    {PwOp::kSign, "w_sign<T>(a)"}, {PwOp::kSqrt, "w_sqrt(a)"}, {PwOp::kReciprocal, "((T)1 / a)"},
-    {PwOp::kExp, "w_exp(a)"}, {PwOp::kLog, "w_log(a)"}, {PwOp::kSin, "w_sin(a)"}, {PwOp::kCos, "w_cos(a)"},
-    {PwOp::kTan, "w_tan(a)"}, {PwOp::kAsin, "w_asin(a)"}, {PwOp::kAcos, "w_acos(a)"}, {PwOp::kAtan, "w_atan(a)"},
-    {PwOp::kSinh, "w_sinh(a)"}, {PwOp::kCosh, "w_cosh(a)"}, {PwOp::kAsinh, "w_asinh(a)"},
-    {PwOp::kAcosh, "w_acosh(a)"}, {PwOp::kAtanh, "w_atanh(a)"}, {PwOp::kErf, "w_erf(a)"}, {PwOp::kCeil, "w_ceil(a)"},
-    {PwOp::kFloor, "w_floor(a)"}, {PwOp::kRound, "w_rint(a)"}, {PwOp::kIsNan, "(a != a)"},
-    {PwOp::kRelu, "w_relu<T>(a)"}, {PwOp::kLeakyRelu, "(a < 0 ? x * a : a)"}, {PwOp::kSigmoid, "w_sigmoid<T>(a)"},
-    {PwOp::kTanh, "w_tanh(a)"}, {PwOp::kGeluErf, "w_gelu_erf<T>(a)"}, {PwOp::kGeluTanh, "w_gelu_tanh<T>(a)"},
-    {PwOp::kSilu, "w_silu<T>(a, x)"}, {PwOp::kHardSigmoid, "w_clip<T>(x * a + y, (T)0, (T)1)"},
-    {PwOp::kHardSwish, "w_hard_swish<T>(a)"}, {PwOp::kMish, "w_mish<T>(a)"}, {PwOp::kSoftplus, "w_softplus<T>(a)"},
-    {PwOp::kSoftsign, "(a / ((T)1 + w_abs<T>(a)))"}, {PwOp::kElu, "w_elu<T>(a, x)"}, {PwOp::kCelu, "w_celu<T>(a, x)"},
-    {PwOp::kSelu, "(y * w_elu<T>(a, x))"}, {PwOp::kThresholdedRelu, "(a > x || a != a ? a : (T)0)"},
+    {PwOp::kAdd, "w_add<T>(a, b)"},
+    {PwOp::kSub, "w_sub<T>(a, b)"},
+    {PwOp::kMul, "w_mul<T>(a, b)"},
+    {PwOp::kDiv, "w_div<T>(a, b)"},
+    {PwOp::kMin, "w_min<T>(a, b)"},
+    {PwOp::kMax, "w_max<T>(a, b)"},
+    {PwOp::kPow, "w_pow<T>(a, b)"},
+    {PwOp::kMod, "w_mod<T>(a, b)"},
+    {PwOp::kFmod, "w_fmod<T>(a, b)"},
+    {PwOp::kAnd, "(T)(a & b)"},
+    {PwOp::kOr, "(T)(a | b)"},
+    {PwOp::kXor, "(T)(a ^ b)"},
+    {PwOp::kShiftLeft, "w_shl<T>(a, b)"},
+    {PwOp::kShiftRight, "w_shr<T>(a, b)"},
+    {PwOp::kEqual, "(a == b)"},
+    {PwOp::kLess, "(a < b)"},
+    {PwOp::kLessEqual, "(a <= b)"},
+    {PwOp::kGreater, "(a > b)"},
+    {PwOp::kGreaterEqual, "(a >= b)"},
+    {PwOp::kPRelu, "w_prelu<T>(a, b)"},
+    {PwOp::kSelect, "(a ? b : c)"},
+    {PwOp::kNeg, "w_neg<T>(a)"},
+    {PwOp::kAbs, "w_abs<T>(a)"},
+    {PwOp::kNot, "w_not<T>(a)"},
+    {PwOp::kSign, "w_sign<T>(a)"},
+    {PwOp::kSqrt, "w_sqrt(a)"},
+    {PwOp::kReciprocal, "((T)1 / a)"},
+    {PwOp::kExp, "w_exp(a)"},
+    {PwOp::kLog, "w_log(a)"},
+    {PwOp::kSin, "w_sin(a)"},
+    {PwOp::kCos, "w_cos(a)"},
+    {PwOp::kTan, "w_tan(a)"},
+    {PwOp::kAsin, "w_asin(a)"},
+    {PwOp::kAcos, "w_acos(a)"},
+    {PwOp::kAtan, "w_atan(a)"},
+    {PwOp::kSinh, "w_sinh(a)"},
+    {PwOp::kCosh, "w_cosh(a)"},
+    {PwOp::kAsinh, "w_asinh(a)"},
+    {PwOp::kAcosh, "w_acosh(a)"},
+    {PwOp::kAtanh, "w_atanh(a)"},
+    {PwOp::kErf, "w_erf(a)"},
+    {PwOp::kCeil, "w_ceil(a)"},
+    {PwOp::kFloor, "w_floor(a)"},
+    {PwOp::kRound, "w_rint(a)"},
+    {PwOp::kIsNan, "(a != a)"},
+    {PwOp::kRelu, "w_relu<T>(a)"},
+    {PwOp::kLeakyRelu, "(a < 0 ? x * a : a)"},
+    {PwOp::kSigmoid, "w_sigmoid<T>(a)"},
+    {PwOp::kTanh, "w_tanh(a)"},
+    {PwOp::kGeluErf, "w_gelu_erf<T>(a)"},
+    {PwOp::kGeluTanh, "w_gelu_tanh<T>(a)"},
+    {PwOp::kSilu, "w_silu<T>(a, x)"},
+    {PwOp::kHardSigmoid, "w_clip<T>(x * a + y, (T)0, (T)1)"},
+    {PwOp::kHardSwish, "w_hard_swish<T>(a)"},
+    {PwOp::kMish, "w_mish<T>(a)"},
+    {PwOp::kSoftplus, "w_softplus<T>(a)"},
+    {PwOp::kSoftsign, "(a / ((T)1 + w_abs<T>(a)))"},
+    {PwOp::kElu, "w_elu<T>(a, x)"},
+    {PwOp::kCelu, "w_celu<T>(a, x)"},
+    {PwOp::kSelu, "(y * w_elu<T>(a, x))"},
+    {PwOp::kThresholdedRelu, "(a > x || a != a ? a : (T)0)"},
     {PwOp::kShrink, "w_shrink<T>(a, x, y)"},
 };
 
@@ -84,7 +125,8 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
     std::string value;
     switch (in.op) {
       case PwOp::kInput:
-        if (in.a >= inputs.size()) return invalid_argument("the expression reads operand {} of {}", in.a, inputs.size());
+        if (in.a >= inputs.size())
+          return invalid_argument("the expression reads operand {} of {}", in.a, inputs.size());
         value = inputs[in.a];
         break;
       case PwOp::kConst:
@@ -115,9 +157,7 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
           return unsupported("quantize of {} to {}", dtype_name(from), dtype_name(in.type));
         value = fmt::format("w_quantize<{}>({}, {}, (float){})", type, a, b, c);
         break;
-      case PwOp::kIsInf:
-        value = fmt::format("w_isinf({}, {}, {})", a, in.imm0 != 0, in.imm1 != 0);
-        break;
+      case PwOp::kIsInf: value = fmt::format("w_isinf({}, {}, {})", a, in.imm0 != 0, in.imm1 != 0); break;
       case PwOp::kClip:
         value = fmt::format("w_clip<{}>({}, {}, {})", type, a, immediate(in.imm0), immediate(in.imm1));
         break;

@@ -1,5 +1,5 @@
-// One function a kernel family: from a problem with its layouts filled in, at concrete extents, to launches. Pure: text in,
-// text out. What it cannot do it refuses, also for problems from plan files.
+// One function a kernel family: from a problem with its layouts filled in, at concrete extents, to launches. Pure: text
+// in, text out. What it cannot do it refuses, also for problems from plan files.
 #pragma once
 
 #include "backends/cuda/generate/source.h"

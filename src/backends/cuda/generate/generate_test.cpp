@@ -64,7 +64,8 @@ std::string spills(const std::vector<char>& code) {
 }
 
 TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
-  if (const Result<std::string> version = compiler_version(); !version.ok()) GTEST_SKIP() << version.status().to_string();
+  if (const Result<std::string> version = compiler_version(); !version.ok())
+    GTEST_SKIP() << version.status().to_string();
   const uint64_t seed = std::random_device{}();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   std::vector<Sample> samples = all_sources(seed);
@@ -83,7 +84,8 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
       if (std::string_view(arch) != "sm_90a") continue;
       const std::string used = spills(*code);
       // Range reduction of the trigonometric functions keeps its table on the stack, and so do f64's power and tangent.
-      const bool allowed = s.source.find("w_sin(") != std::string::npos || s.source.find("= w_cos(") != std::string::npos ||
+      const bool allowed = s.source.find("w_sin(") != std::string::npos ||
+                           s.source.find("= w_cos(") != std::string::npos ||
                            s.source.find("= w_tan(") != std::string::npos;
       local += !used.empty();
       EXPECT_TRUE(used.empty() || allowed) << s.name << ": " << used;

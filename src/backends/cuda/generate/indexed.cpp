@@ -23,9 +23,10 @@ Status check_indexed(const Problem& p, int inputs) {
 void begin(const Problem& p, const char* more, int64_t count, Writer* w) {
   const char* type = bits_type(dtype_bits(p.inputs[0].dtype));
   w->raw(prelude());
-  w->line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
-          "x, const {2}* __restrict__ idx{3}) {{",
-          kBlock, type, register_type(p.inputs[1].dtype), more);
+  w->line(
+      "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
+      "x, const {2}* __restrict__ idx{3}) {{",
+      kBlock, type, register_type(p.inputs[1].dtype), more);
   w->line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
 }
 
@@ -83,7 +84,8 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
         w.line("  from += rest % {0} * {1}; rest /= {0};", y[d], s[d]);
     }
     const auto a = static_cast<size_t>(axis);
-    w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  y[i] = at >= 0 && at < {0} ? x[from + at * {1}] : 0;", x[a], s[a]);
+    w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  y[i] = at >= 0 && at < {0} ? x[from + at * {1}] : 0;",
+           x[a], s[a]);
   } else if (kind == "nd") {
     const auto b = static_cast<size_t>(std::max<int64_t>(0, batch));
     if (index.rank() < 1 || batch < 0 || b >= index.size()) return mismatch();
@@ -91,16 +93,18 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
     if (depth < 1 || b + static_cast<size_t>(depth) > x.size()) return mismatch();
     for (size_t d = 0; d < b; ++d)
       if (x[d] != index[d]) return mismatch();
-    const int64_t inner = product(x, b + static_cast<size_t>(depth), x.size()),
-                  tuples = index.volume() / depth, per_batch = product(index, b, index.size() - 1);
+    const int64_t inner = product(x, b + static_cast<size_t>(depth), x.size()), tuples = index.volume() / depth,
+                  per_batch = product(index, b, index.size() - 1);
     if (tuples * inner != count) return mismatch();
     const Dims s = x.strides();
     w.line("  const s64 c = i % {0}, j = i / {0};", inner);
     w.line("  s64 from = j / {} * {} + c; bool in = true;", per_batch, b == 0 ? 0 : s[b - 1]);
     for (int64_t k = 0; k < depth; ++k) {
       const size_t d = b + static_cast<size_t>(k);
-      w.line("  {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; from += at * {3}; }}",
-             depth, k, x[d], s[d]);
+      w.line(
+          "  {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; from += "
+          "at * {3}; }}",
+          depth, k, x[d], s[d]);
     }
     w.line("  y[i] = in ? x[from] : 0;");
   } else {
@@ -116,7 +120,8 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
   if (p.get_string("reduction", "none") != "none")
     return unsupported("scatter that combines by '{}': its order would vary", p.get_string("reduction"));
   const Dims &x = args.inputs[0], &index = args.inputs[1], &updates = args.inputs[2];
-  if (!(x == args.outputs[0])) return invalid_argument("scatter into {} gives {}", x.to_string(), args.outputs[0].to_string());
+  if (!(x == args.outputs[0]))
+    return invalid_argument("scatter into {} gives {}", x.to_string(), args.outputs[0].to_string());
   if (x.volume() == 0) return Status();
   WOOTZ_RETURN_IF_ERROR(check_count(std::max(x.volume(), updates.volume())));
   const auto mismatch = [&] {
@@ -147,7 +152,8 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
         w.line("  to += rest % {0} * {1}; rest /= {0};", updates[d], s[d]);
     }
     const auto a = static_cast<size_t>(axis);
-    w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  if (at >= 0 && at < {0}) y[to + at * {1}] = u[i];", x[a], s[a]);
+    w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  if (at >= 0 && at < {0}) y[to + at * {1}] = u[i];", x[a],
+           s[a]);
   } else if (kind == "nd") {
     if (index.rank() < 1) return mismatch();
     const int64_t depth = index.back();
@@ -157,8 +163,10 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
     w.line("  const s64 c = i % {0}, j = i / {0}; s64 to = c; bool in = true;", inner);
     for (int64_t k = 0; k < depth; ++k) {
       const auto d = static_cast<size_t>(k);
-      w.line("  {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; to += at * {3}; }}",
-             depth, k, x[d], s[d]);
+      w.line(
+          "  {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; to += at "
+          "* {3}; }}",
+          depth, k, x[d], s[d]);
     }
     w.line("  if (in) y[to] = u[i];");
   } else {

@@ -121,7 +121,8 @@ class GeneratedKernel final : public Kernel {
     const TensorDesc& y = problem_.outputs[0];
     for (size_t i = 0; i < problem_.inputs.size(); ++i) {
       const TensorDesc& x = problem_.inputs[i];
-      if (x.constant || x.dtype != y.dtype || x.layout != y.layout || !(x.dims == y.dims) || !(x.max_dims == y.max_dims))
+      if (x.constant || x.dtype != y.dtype || x.layout != y.layout || !(x.dims == y.dims) ||
+          !(x.max_dims == y.max_dims))
         continue;
       if (entry_.family == Family::kPointwise || i == 0) return static_cast<int>(i);
     }

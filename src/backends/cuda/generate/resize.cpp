@@ -47,10 +47,12 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
   const char* acc = dx.dtype == DType::kF64 ? "double" : "float";
   Writer w;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ x) {{",
-         kBlock, storage_type(dx.dtype));
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0;", kBlock,
-         y.volume());
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
+      "x) {{",
+      kBlock, storage_type(dx.dtype));
+  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0;",
+         kBlock, y.volume());
   std::vector<size_t> moving;
   const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : dy.layout, y.rank());
   for (size_t k = order.size(); k-- > 0;) {
@@ -63,12 +65,14 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       continue;
     }
     WOOTZ_ASSIGN_OR_RETURN(const std::string at, coordinate(where, scale, x[a], y[a]));
-    w.line("  s64 l{0}, h{0} = 0; {1} f{0} = 0; {{ const s64 o = o{0}; double c = {2}; const double top = {3};", a, acc, at,
-           x[a] - 1);
+    w.line("  s64 l{0}, h{0} = 0; {1} f{0} = 0; {{ const s64 o = o{0}; double c = {2}; const double top = {3};", a, acc,
+           at, x[a] - 1);
     if (linear) {
-      w.line("  c = c < 0 ? 0 : c > top ? top : c; const double low = floor(c); l{0} = (s64)low; h{0} = l{0} < {1} ? l{0} + 1 : "
-             "l{0}; f{0} = ({2})(float)(c - low); l{0} *= {3}; h{0} *= {3}; }}",
-             a, x[a] - 1, acc, xs[a]);
+      w.line(
+          "  c = c < 0 ? 0 : c > top ? top : c; const double low = floor(c); l{0} = (s64)low; h{0} = l{0} < {1} ? l{0} "
+          "+ 1 : "
+          "l{0}; f{0} = ({2})(float)(c - low); l{0} *= {3}; h{0} *= {3}; }}",
+          a, x[a] - 1, acc, xs[a]);
       moving.push_back(a);
       continue;
     }

@@ -48,8 +48,8 @@ void write_head(const Rows& rows, const std::string& parameters, const char* acc
   w->raw(prelude());
   w->line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", rows.block(), parameters);
   w->line("  __shared__ {} shared[{}];", acc, rows.block());
-  w->line("  const int t = threadIdx.x, tx = {}, ty = {};", rows.inner ? fmt::format("t / {}", rows.ty)
-                                                                       : fmt::format("t % {}", rows.tx),
+  w->line("  const int t = threadIdx.x, tx = {}, ty = {};",
+          rows.inner ? fmt::format("t / {}", rows.ty) : fmt::format("t % {}", rows.tx),
           rows.inner ? fmt::format("t % {}", rows.ty) : fmt::format("t / {}", rows.tx));
   w->line("  const s64 row0 = (s64)blockIdx.x * {} + tx; const bool live = row0 < {}; const s64 row = live ? row0 : 0;",
           rows.tx, rows.count);
@@ -57,7 +57,8 @@ void write_head(const Rows& rows, const std::string& parameters, const char* acc
 }
 
 std::string group(const Rows& rows, const std::string& value, const char* op) {
-  return fmt::format("w_group<{}, {}, {}>({}, shared, {}())", rows.tx, rows.ty, rows.inner ? "true" : "false", value, op);
+  return fmt::format("w_group<{}, {}, {}>({}, shared, {}())", rows.tx, rows.ty, rows.inner ? "true" : "false", value,
+                     op);
 }
 
 const char* accumulator(DType type) {
@@ -86,7 +87,8 @@ constexpr Reduction kReductions[] = {
 };
 
 std::string replace(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -282,8 +284,7 @@ Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Laun
   w.line("  const A total = {};", group(rows, "a", "Sum"));
   const bool log = p.get_int("log") != 0;
   w.line("  const A scale = {};", log ? "w_log(total)" : "(A)1 / total");
-  WOOTZ_RETURN_IF_ERROR(
-      write_elements(rows, p, extras, log ? "(v - top) - scale" : "w_exp((A)v - top) * scale", &w));
+  WOOTZ_RETURN_IF_ERROR(write_elements(rows, p, extras, log ? "(v - top) - scale" : "w_exp((A)v - top) * scale", &w));
   return finish(rows, &w, std::move(pointers), launches);
 }
 
@@ -292,8 +293,10 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
   const DType type = p.inputs[0].dtype;
   if (!is_float(type)) return unsupported("norm of {}", dtype_name(type));
   const Dims& x = args.inputs[0];
-  if (!(x == args.outputs[0])) return invalid_argument("norm of {} gives {}", x.to_string(), args.outputs[0].to_string());
-  if (p.num_main > 3 || (p.get_int("has_scale") != 0) != (p.num_main > 1) || (p.get_int("has_bias") != 0) != (p.num_main > 2))
+  if (!(x == args.outputs[0]))
+    return invalid_argument("norm of {} gives {}", x.to_string(), args.outputs[0].to_string());
+  if (p.num_main > 3 || (p.get_int("has_scale") != 0) != (p.num_main > 1) ||
+      (p.get_int("has_bias") != 0) != (p.num_main > 2))
     return unsupported("norm: a bias without a scale");
   const std::string kind = p.get_string("kind");
   const bool by_axis = kind == "layer" || kind == "rms";

@@ -72,8 +72,8 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
 // The end of a kernel that is not pointwise itself: from a result in a register to the stored output. `main`: source of
 // the result, of the register type of `type`. Operand k > 0 is read at offset `names[k - 1]` from pointer "e<k>". The
 // output is pointer "y" at offset `at`.
-Status write_epilogue(const Problem& problem, DType type, const std::string& main, const std::vector<std::string>& names,
-                      const std::string& at, Writer* to);
+Status write_epilogue(const Problem& problem, DType type, const std::string& main,
+                      const std::vector<std::string>& names, const std::string& at, Writer* to);
 // Declarations of "const T* e1", ... for a kernel's parameter list, and the pointers behind them.
 std::string epilogue_parameters(const Problem& problem);
 void add_epilogue_pointers(const Problem& problem, std::vector<Pointer>* pointers);

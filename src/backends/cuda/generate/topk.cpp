@@ -1,5 +1,5 @@
-// Family topk: a block for one line. The k results come one after the other, each the best of what follows the last one in
-// the order (key, index): the same bits whatever the schedule. argmax and argmin are its first step.
+// Family topk: a block for one line. The k results come one after the other, each the best of what follows the last one
+// in the order (key, index): the same bits whatever the schedule. argmax and argmin are its first step.
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
@@ -16,7 +16,8 @@ Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>
   WOOTZ_RETURN_IF_ERROR(check_type(type));
   for (const TensorDesc& t : p.outputs)
     if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
-  if (p.inputs[0].layout != Layout::kLinear || p.outputs.back().dtype != DType::kI64 || (!arg && p.outputs[0].dtype != type))
+  if (p.inputs[0].layout != Layout::kLinear || p.outputs.back().dtype != DType::kI64 ||
+      (!arg && p.outputs[0].dtype != type))
     return unsupported("topk of {}", dtype_name(type));
   const Dims& x = args.inputs[0];
   const int64_t axis = p.get_int("axis", -1);
@@ -43,8 +44,10 @@ template <class T> W_FN u64 w_key(T v) { return (T)-1 < 0 ? (u64)(s64)v ^ 1ULL <
 W_FN u64 w_key(bool v) { return v; }
 )");
   const char* st = storage_type(type);
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}s64* __restrict__ index, const {}* __restrict__ x) {{",
-         kBlock, arg ? "" : fmt::format("{}* __restrict__ y, ", st), st);
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}s64* __restrict__ index, const {}* "
+      "__restrict__ x) {{",
+      kBlock, arg ? "" : fmt::format("{}* __restrict__ y, ", st), st);
   w.line("  __shared__ u64 key[{0}]; __shared__ int at[{0}];", kBlock);
   w.line("  const int t = threadIdx.x; const s64 o = blockIdx.x / {0}, c = blockIdx.x % {0};", inner);
   w.line("  x += o * {} + c; u64 done_key = 0; int done = -1; bool any = false;", length * inner);
@@ -57,8 +60,10 @@ W_FN u64 w_key(bool v) { return v; }
   w.line("      if (e < best || (e == best && j < where)) {{ best = e; where = j; }}\n    }}");
   w.line("    __syncthreads(); key[t] = best; at[t] = where;");
   w.line("    for (int s = {}; s > 0; s /= 2) {{\n      __syncthreads();", kBlock / 2);
-  w.line("      if (t < s && (key[t + s] < key[t] || (key[t + s] == key[t] && at[t + s] < at[t]))) {{ key[t] = key[t + s]; at[t] "
-         "= at[t + s]; }}\n    }}");
+  w.line(
+      "      if (t < s && (key[t + s] < key[t] || (key[t + s] == key[t] && at[t + s] < at[t]))) {{ key[t] = key[t + "
+      "s]; at[t] "
+      "= at[t + s]; }}\n    }}");
   w.line("    __syncthreads(); done_key = key[0]; done = at[0]; any = true;");
   w.line("    const s64 found = {};", last ? fmt::format("{} - done", length - 1) : "done");
   w.line("    if (t == 0) {{ const s64 to = (o * {} + n) * {} + c; index[to] = found;{} }}\n  }}\n}}", k, inner,

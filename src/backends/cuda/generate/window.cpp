@@ -9,13 +9,15 @@ namespace {
 
 constexpr int kBlock = 256;
 
-// "const int n, c, q0, q1...": the logical coordinates of output element i, and offsets of y and the epilogue's operands.
+// "const int n, c, q0, q1...": the logical coordinates of output element i, and offsets of y and the epilogue's
+// operands.
 Status write_coordinates(const Problem& p, const BindArgs& args, Writer* w, std::vector<std::string>* names) {
   const Dims& y = args.outputs[0];
   const Layout layout = y.rank() < 3 ? Layout::kLinear : p.outputs[0].layout;
   WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
   if (y.volume() >= (int64_t{1} << 31)) return unsupported("{} results", y.volume());
-  w->line("  const u32 i = blockIdx.x * {}u + threadIdx.x;\n  if (i >= {}u) return;\n  u32 rest = i;", kBlock, y.volume());
+  w->line("  const u32 i = blockIdx.x * {}u + threadIdx.x;\n  if (i >= {}u) return;\n  u32 rest = i;", kBlock,
+          y.volume());
   const std::vector<int> order = memory_order(layout, y.rank());
   for (size_t k = order.size(); k-- > 0;)
     w->line("  const int d{0} = rest % {1}u; rest /= {1}u;", order[k], y[static_cast<size_t>(order[k])]);
@@ -94,7 +96,9 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   WOOTZ_RETURN_IF_ERROR(write_coordinates(p, args, &w, &names));
   const bool real = is_float(type);
   w.line("  typedef {} A; A a = {}; int inside = 0, padded = 0;", acc,
-         kind != "max" ? "0" : real ? "-(A)W_INF" : fmt::format("(A)Lim<{}>::lo", register_type(type)));
+         kind != "max" ? "0"
+         : real        ? "-(A)W_INF"
+                       : fmt::format("(A)Lim<{}>::lo", register_type(type)));
   w.line("  const s64 base = (s64)d0 * {} + (s64)d1 * {};", xs[0], xs[1]);
   std::string sum = "base", within, in_padding;
   for (size_t k = 0; k < n; ++k) {
@@ -132,7 +136,8 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 2));
   const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
-  if (!is_float(type) || p.inputs[1].dtype != type || !p.get_floats("x_scale").empty() || p.params.count("x_scale") != 0)
+  if (!is_float(type) || p.inputs[1].dtype != type || !p.get_floats("x_scale").empty() ||
+      p.params.count("x_scale") != 0)
     return unsupported("convolution of {} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   const bool bias = p.get_int("has_bias") != 0, transposed = p.get_int("transposed") != 0;
   if (p.num_main != (bias ? 3 : 2)) return invalid_argument("convolution of {} operands", p.num_main);
@@ -156,11 +161,10 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   const Dims xs = layout_strides(p.inputs[0].layout, x), ys = layout_strides(p.outputs[0].layout, y), fs = f.strides();
   Writer w;
   w.raw(prelude());
-  std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}",
-                                       storage_type(p.outputs[0].dtype), storage_type(type), storage_type(type),
-                                       epilogue_parameters(p),
-                                       bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype))
-                                            : "");
+  std::string parameters =
+      fmt::format("{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}",
+                  storage_type(p.outputs[0].dtype), storage_type(type), storage_type(type), epilogue_parameters(p),
+                  bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "");
   parameters.resize(parameters.size() - 2);
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
   std::vector<std::string> names;
@@ -175,9 +179,10 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   for (size_t k = 0; k < n; ++k) {
     w.line("#pragma unroll 1\n  for (int t{0} = 0; t{0} < {1}; ++t{0}) {{", k, f[k + 2]);
     if (transposed)
-      w.line("  const int u{0} = d{1} + {2} - t{0} * {3}; const int q{0} = u{0} / {4}; if (u{0} < 0 || u{0} % {4} != 0 || "
-             "q{0} >= {5}) continue;",
-             k, k + 2, pads[k], dilations[k], strides[k], x[k + 2]);
+      w.line(
+          "  const int u{0} = d{1} + {2} - t{0} * {3}; const int q{0} = u{0} / {4}; if (u{0} < 0 || u{0} % {4} != 0 || "
+          "q{0} >= {5}) continue;",
+          k, k + 2, pads[k], dilations[k], strides[k], x[k + 2]);
     else
       w.line("  const int q{0} = d{1} * {2} - {3} + t{0} * {4}; if (q{0} < 0 || q{0} >= {5}) continue;", k, k + 2,
              strides[k], pads[k], dilations[k], x[k + 2]);
@@ -185,8 +190,8 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
     at_f += fmt::format(" + t{} * {}", k, fs[k + 2]);
   }
   w.line("  const {0}* xp = x + ({1}); const {0}* fp = f + ({2});", storage_type(type), at_x, at_f);
-  w.line("#pragma unroll 4\n  for (int c = 0; c < {}; ++c) a += (A)w_get(xp[(s64)c * {}]) * (A)w_get(fp[(s64)c * {}]);", per_in,
-         xs[1], transposed ? fs[0] : fs[1]);
+  w.line("#pragma unroll 4\n  for (int c = 0; c < {}; ++c) a += (A)w_get(xp[(s64)c * {}]) * (A)w_get(fp[(s64)c * {}]);",
+         per_in, xs[1], transposed ? fs[0] : fs[1]);
   for (size_t k = 0; k < n; ++k) w.raw("  }");
   w.raw("\n");
   std::string at = "0";
@@ -236,11 +241,10 @@ Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> bs, batch_strides(b));
   Writer w;
   w.raw(prelude());
-  std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ a, const {}* __restrict__ b, {}{}",
-                                       storage_type(p.outputs[0].dtype), storage_type(type), storage_type(type),
-                                       epilogue_parameters(p),
-                                       bias ? fmt::format("const {}* __restrict__ bias, ", storage_type(p.inputs[2].dtype))
-                                            : "");
+  std::string parameters =
+      fmt::format("{}* __restrict__ y, const {}* __restrict__ a, const {}* __restrict__ b, {}{}",
+                  storage_type(p.outputs[0].dtype), storage_type(type), storage_type(type), epilogue_parameters(p),
+                  bias ? fmt::format("const {}* __restrict__ bias, ", storage_type(p.inputs[2].dtype)) : "");
   parameters.resize(parameters.size() - 2);
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
   std::vector<std::string> names;
@@ -256,8 +260,8 @@ Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>
   const char* acc = type == DType::kF64 ? "double" : is_float(type) ? "float" : "u64";
   w.line("  typedef {} A; typedef {} R; A s = 0;", acc, register_type(type));
   w.line("  const {0}* ap = a + ({1}); const {0}* bp = b + ({2});", storage_type(type), at_a, at_b);
-  w.line("#pragma unroll 4\n  for (int k = 0; k < {}; ++k) s += (A)w_get(ap[(s64)k * {}]) * (A)w_get(bp[(s64)k * {}]);", k,
-         ta ? m : 1, tb ? 1 : n);
+  w.line("#pragma unroll 4\n  for (int k = 0; k < {}; ++k) s += (A)w_get(ap[(s64)k * {}]) * (A)w_get(bp[(s64)k * {}]);",
+         k, ta ? m : 1, tb ? 1 : n);
   const double alpha = p.get_float("alpha", 1);
   if (alpha != 1 && !is_float(type)) return unsupported("an integer product times {}", alpha);
   if (alpha != 1) w.line("  s *= (A){:.17g};", alpha);

@@ -92,7 +92,8 @@ Host g_host{f16_to_f32, f32_to_f16, meet_fibers, nullptr, {}, {}};
 void set_thread(unsigned t) { g_host.thread = {t, 0, 0}; }
 
 std::string replace_all(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -112,13 +113,15 @@ Status compile_unit(const std::vector<Kernel*>& kernels, int unit, std::string* 
     std::string body = replace_all(k->body, "extern \"C\" ", "");
     body = replace_all(body, "wootz_kernel(", name + "(");
     out << "namespace n" << k->number << " {\n" << body << "}\n";
-    out << "extern \"C\" void run_" << k->number << "(void** a) { w_invoke(&n" << k->number << "::" << name << ", a); }\n";
+    out << "extern \"C\" void run_" << k->number << "(void** a) { w_invoke(&n" << k->number << "::" << name
+        << ", a); }\n";
   }
   out.close();
   if (!out) return make_error(Code::kIo, "cannot write {}.cpp", path);
   const char* compiler = std::getenv("CXX");
-  *command = fmt::format("{} -std=c++17 -O1 -w -fPIC -shared -fno-strict-aliasing -ffp-contract=off -o {}.so {}.cpp 2>{}.log",
-                         compiler == nullptr || *compiler == '\0' ? "c++" : compiler, path, path, path);
+  *command =
+      fmt::format("{} -std=c++17 -O1 -w -fPIC -shared -fno-strict-aliasing -ffp-contract=off -o {}.so {}.cpp 2>{}.log",
+                  compiler == nullptr || *compiler == '\0' ? "c++" : compiler, path, path, path);
   return Status();
 }
 
@@ -192,7 +195,9 @@ CUresult fill_async(CUdeviceptr to, unsigned char value, size_t count, CUstream)
   std::memset(reinterpret_cast<void*>(to), value, count);
   return CUDA_SUCCESS;
 }
-CUresult stream_create(CUstream* stream, unsigned) { return *stream = reinterpret_cast<CUstream>(&g_host), CUDA_SUCCESS; }
+CUresult stream_create(CUstream* stream, unsigned) {
+  return *stream = reinterpret_cast<CUstream>(&g_host), CUDA_SUCCESS;
+}
 CUresult stream_do(CUstream) { return CUDA_SUCCESS; }
 // Work is run at once: nothing can be recorded.
 CUresult is_capturing(CUstream, CUstreamCaptureStatus* status) {
@@ -214,8 +219,8 @@ CUresult load_module(CUmodule* module, const void* image) {
   auto kernel = std::make_unique<Kernel>();
   kernel->body = source.substr(0, prelude().size()) == prelude() ? source.substr(prelude().size()) : source;
   kernel->number = static_cast<int>(s.kernels.size());
-  kernel->meets = kernel->body.find("w_group<") != std::string::npos ||
-                  kernel->body.find("__syncthreads") != std::string::npos;
+  kernel->meets =
+      kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
   s.pending.push_back(kernel.get());
   *module = reinterpret_cast<CUmodule>(kernel.get());
   s.kernels.push_back(std::move(kernel));
@@ -226,8 +231,8 @@ CUresult get_function(CUfunction* function, CUmodule module, const char*) {
   return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
 
-CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned, unsigned,
-                CUstream, void** arguments, void**) {
+CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned,
+                unsigned, CUstream, void** arguments, void**) {
   State& s = state();
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
   auto* const kernel = reinterpret_cast<Kernel*>(function);
@@ -293,13 +298,12 @@ Status use_stand_in() {
   std::atexit([] {
     if (std::getenv("WOOTZ_KEEP_STAND_IN") == nullptr && std::system(("rm -rf " + state().folder).c_str()) != 0) return;
   });
-  static const Driver table{init,          driver_version, error_name,    error_string,     device_get,
-                            device_count,  device_name,    device_attribute, total_memory,  retain,
-                            set_current,   get_current,    allocate,      free_memory,      copy,
-                            copy_async,    fill_async,     stream_create, stream_do,        stream_do,
-                            is_capturing,  begin_capture,  end_capture,   instantiate,      update,
-                            graph_launch,  graph_destroy,  exec_destroy,  load_module,      unload_module,
-                            get_function,  function_attribute, launch};
+  static const Driver table{init,         driver_version,     error_name,    error_string,  device_get,  device_count,
+                            device_name,  device_attribute,   total_memory,  retain,        set_current, get_current,
+                            allocate,     free_memory,        copy,          copy_async,    fill_async,  stream_create,
+                            stream_do,    stream_do,          is_capturing,  begin_capture, end_capture, instantiate,
+                            update,       graph_launch,       graph_destroy, exec_destroy,  load_module, unload_module,
+                            get_function, function_attribute, launch};
   set_driver_for_tests(&table);
   return Status();
 }
