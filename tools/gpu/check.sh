@@ -19,6 +19,10 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
 failed=0
 table=()
+row() {
+  echo "$1"
+  table+=("$1")
+}
 
 conformance() {
   timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*' >"$OUT/conformance.log" 2>&1 || failed=1
@@ -66,8 +70,8 @@ models() {
       "$BIN/wootz" bench "$work/gpu.plan" --duration 1 --json >"$OUT/$name.$mode.json" 2>>"$log"
       "$BIN/wootz" inspect "$work/gpu.plan" | cut -c1-400 | gzip >"$work/$name.$mode.txt.gz"
       ms=$("$python" -c 'import json,sys; print("%.4f" % json.load(open(sys.argv[1]))["median_ms"])' "$OUT/$name.$mode.json" 2>>"$log")
-      table+=("$(printf '%-18s %-5s %9s ms  error %-9s repeat %-7s build %6d ms, with cache %6d ms' \
-        "$model" $mode "$ms" "$error" "$same" "$cold" "$warm")")
+      row "$(printf '%-18s %-5s %9s ms  error %-9s repeat %-7s build %6d ms, with cache %6d ms' \
+        "$model" $mode "$ms" "$error" "$same" "$cold" "$warm")"
       rm -rf "$work/gpu" "$work/again"
     done
     rm -rf "$work/cpu"
@@ -82,7 +86,7 @@ sanitizer() {
         --gtest_filter='Cuda*' >"$work/sanitizer.log" 2>&1
       code=$?
       cat "$work/sanitizer.log" >>"$OUT/sanitizer.log"
-      table+=("$(printf 'sanitizer %-10s %-10s %s' $tool "$only" "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitizer.log" | tail -1)")")
+      row "$(printf 'sanitizer %-10s %-10s %s' $tool "$only" "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitizer.log" | tail -1)")"
       [ $code = 0 ] || failed=1
     done
   done

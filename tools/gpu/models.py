@@ -10,6 +10,8 @@ import numpy as np
 import torch
 
 warnings.filterwarnings("ignore")
+torch.backends.mha.set_fastpath_enabled(False)  # has no form in ONNX
+ATTENTION = "eager"  # spelled out for the exporter; a peer may set "sdpa"
 
 
 def resnet50(batch):
@@ -33,7 +35,7 @@ def vit_b16(batch):
 def bert_base(batch):
     from transformers import BertConfig, BertModel
 
-    config = BertConfig(attn_implementation="eager")
+    config = BertConfig(attn_implementation=ATTENTION)
     model = BertModel(config, add_pooling_layer=True)
     model.config.return_dict = False
 

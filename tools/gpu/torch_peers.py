@@ -43,6 +43,8 @@ def main():
     compile_too = "--compile" in arguments
     out, *names = [a for a in arguments if a != "--compile"]
     torch.backends.cudnn.benchmark = True
+    torch.backends.mha.set_fastpath_enabled(True)
+    models.ATTENTION = "sdpa"
     rows = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "device": torch.cuda.get_device_name()}
     for name in names:
         model, inputs = models.make(name)

@@ -142,12 +142,29 @@ double rough_cost_us(const Problem& p, double overhead) {
   return overhead * (2.0 + bytes / 3e6);
 }
 
+// A library computes the product or convolution but not with this expression: then the two are better steps of their
+// own than one of our general kernels, which are for what no library takes.
+bool better_apart(const Problem& problem, const Limits& limits) {
+  if (problem.epilogue.empty() || (problem.family != Family::kGemm && problem.family != Family::kConv)) return false;
+  const Provider& library = problem.family == Family::kGemm ? cublaslt_provider() : cudnn_provider();
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  library.tactics(problem, limits, &offers, &refusals);
+  if (!offers.empty()) return true;
+  Problem alone = problem;
+  alone.epilogue = {};
+  alone.inputs.resize(static_cast<size_t>(problem.num_main));
+  alone.outputs[0].dtype = problem.acc_dtype;
+  library.tactics(alone, limits, &offers, &refusals);
+  return !offers.empty();
+}
+
 class GeneratedProvider final : public Provider {
  public:
   const char* name() const override { return "generated"; }
   std::string version() const override { return "1"; }
 
-  void tactics(const Problem& problem, const Limits&, std::vector<Candidate>* offers,
+  void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
     const Entry* entry = find_entry(problem.family);
     if (entry == nullptr) {
@@ -157,6 +174,10 @@ class GeneratedProvider final : public Provider {
     }
     if (const Status usable = check_problem(problem); !usable.ok()) {
       refusals->push_back({entry->name, usable.message()});
+      return;
+    }
+    if (better_apart(problem, limits)) {
+      refusals->push_back({entry->name, "a library computes it, with this expression or with it as a step of its own"});
       return;
     }
     const int rank = problem.outputs[0].dims.rank();

@@ -14,7 +14,38 @@ struct Rows {
   int tx = 256, ty = 1;  // rows of a block, threads of a row
   bool inner = false;    // a row's elements are neighbours in memory
   int block() const { return tx * ty; }
+  // Elements of a row that one thread takes; few enough to be read once and kept in registers, or 0.
+  int64_t kept_elements() const {
+    const int64_t n = (length + ty - 1) / ty;
+    return n <= 16 ? n : 0;
+  }
 };
+
+// Opens a loop over a thread's elements of the row, r being the number of each; `body` may use v, the element as A. The
+// caller closes two braces.
+void begin_elements(const Rows& rows, const std::vector<Axis>& x_only, Writer* w) {
+  if (const int64_t n = rows.kept_elements(); n > 0) {
+    w->line("#pragma unroll\n  for (int i = 0; i < {}; ++i) {{ const int r = ty + i * {}; if (r < {}) {{", n, rows.ty,
+            rows.length);
+    w->line("  const A v = xs[i];");
+    return;
+  }
+  w->line("  for (int r = ty; r < {}; r += {}) {{ {{", rows.length, rows.ty);
+  w->offsets(x_only, "r", {"ix"});
+  w->line("  const A v = w_get(x[bx + ix]);");
+}
+
+// Reads the thread's elements into registers, where they fit.
+void read_elements(const Rows& rows, const std::vector<Axis>& x_only, Writer* w) {
+  const int64_t n = rows.kept_elements();
+  if (n == 0) return;
+  w->line(
+      "  A xs[{}];\n#pragma unroll\n  for (int i = 0; i < {}; ++i) {{ const int r = ty + i * {}; xs[i] = 0; if (r < "
+      "{}) {{",
+      n, n, rows.ty, rows.length);
+  w->offsets(x_only, "r", {"ix"});
+  w->line("  xs[i] = w_get(x[bx + ix]); }} }}");
+}
 
 void choose_shape(Rows* rows) {
   rows->kept = merge_axes(std::move(rows->kept));
@@ -31,9 +62,10 @@ void choose_shape(Rows* rows) {
   };
   if (rows->inner) {
     // A group of at least a warp once rows are long; more threads a row when there are few rows.
-    const int64_t per_thread = rows->count >= 4096 ? 8 : rows->count >= 512 ? 4 : 2;
+    const int64_t per_thread = rows->count >= 4096 ? 8 : rows->count >= 512 ? 6 : 4;
     rows->ty = rows->length <= 4 ? 1 : std::clamp(power(rows->length / per_thread), 1, rows->count < 64 ? 1024 : 256);
-    rows->tx = std::max(1, (rows->ty >= 256 ? rows->ty : 256) / rows->ty);
+    if (rows->ty > 32 && rows->ty / 2 * 8 >= rows->length) rows->ty /= 2;
+    rows->tx = rows->ty == 1 ? 256 : std::max(1, 128 / rows->ty);
   } else {
     rows->tx = 32;
     rows->ty = rows->length <= 8 ? 1 : rows->count >= 32 * 132 * 4 ? 8 : 32;
@@ -119,18 +151,19 @@ std::vector<std::string> row_names(size_t extras) {
 }
 
 // Softmax and norm: `names` and offsets of an element r of the row, then its result by `value`, stored.
-Status write_elements(const Rows& rows, const Problem& p, size_t extras, const std::string& value, Writer* w) {
-  w->line("  if (live) for (int r = ty; r < {}; r += {}) {{", rows.length, rows.ty);
-  std::vector<std::string> inner{"ix", "iy"};
+Status write_elements(const Rows& rows, const Problem& p, size_t extras, const std::string& value,
+                      const std::vector<Axis>& x_only, Writer* w) {
+  w->line("  if (live) {{");
+  begin_elements(rows, x_only, w);
+  std::vector<std::string> inner{"unused", "iy"};
   std::vector<std::string> names;
   for (size_t k = 1; k <= extras; ++k) inner.push_back(fmt::format("i{}", k));
   for (size_t k = 1; k <= p.inputs.size() - static_cast<size_t>(p.num_main); ++k)
     names.push_back(fmt::format("b{} + i{}", k, k));
   w->offsets(rows.reduced, "r", inner);
-  w->line("  const auto v = w_get(x[bx + ix]);");
   w->line("  const auto f = {};", value);
   WOOTZ_RETURN_IF_ERROR(write_epilogue(p, p.inputs[0].dtype, "f", names, "by + iy", w));
-  w->line("  }}\n}}");
+  w->line("  }} }} }}\n}}");
   return Status();
 }
 
@@ -273,10 +306,10 @@ Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Laun
   std::vector<Axis> only;
   for (const Axis& axis : rows.reduced) only.push_back({axis.extent, {axis.strides[0]}});
   const auto loop = [&](const char* step) {
-    w.line("  for (int r = ty; r < {}; r += {}) {{", rows.length, rows.ty);
-    w.offsets(only, "r", {"ix"});
-    w.line("  const A v = w_get(x[bx + ix]); a = {};\n  }}", step);
+    begin_elements(rows, only, &w);
+    w.line("  a = {}; }} }}", step);
   };
+  read_elements(rows, only, &w);
   w.line("  A a = -(A)W_INF;");
   loop("w_max<A>(a, v)");
   w.line("  const A top = {};\n  a = 0;", group(rows, "a", "Max"));
@@ -284,7 +317,8 @@ Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Laun
   w.line("  const A total = {};", group(rows, "a", "Sum"));
   const bool log = p.get_int("log") != 0;
   w.line("  const A scale = {};", log ? "w_log(total)" : "(A)1 / total");
-  WOOTZ_RETURN_IF_ERROR(write_elements(rows, p, extras, log ? "(v - top) - scale" : "w_exp((A)v - top) * scale", &w));
+  WOOTZ_RETURN_IF_ERROR(
+      write_elements(rows, p, extras, log ? "(v - top) - scale" : "w_exp(v - top) * scale", only, &w));
   return finish(rows, &w, std::move(pointers), launches);
 }
 
@@ -369,10 +403,10 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
   std::vector<Axis> only;
   for (const Axis& axis : rows.reduced) only.push_back({axis.extent, {axis.strides[0]}});
   const auto loop = [&](const char* change) {
-    w.line("  for (int r = ty; r < {}; r += {}) {{", rows.length, rows.ty);
-    w.offsets(only, "r", {"ix"});
-    w.line("  const A v = w_get(x[bx + ix]); {}\n  }}", change);
+    begin_elements(rows, only, &w);
+    w.line("  {} }} }}", change);
   };
+  read_elements(rows, only, &w);
   w.line("  A a = 0, mean = 0;");
   if (centered) {
     loop("a += v;");
@@ -381,10 +415,10 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
   loop("const A d = v - mean; a += d * d;");
   w.line("  const A factor = (A)1 / w_sqrt({} / (A){} + (A){:.17g});", group(rows, "a", "Sum"), rows.length,
          p.get_float("epsilon", 1e-5));
-  std::string value = "((A)v - mean) * factor";
+  std::string value = "(v - mean) * factor";
   if (main > 1) value += fmt::format(" * (A)w_get(q1[b{0} + i{0}])", plain + 1);
   if (main > 2) value += fmt::format(" + (A)w_get(q2[b{0} + i{0}])", plain + 2);
-  WOOTZ_RETURN_IF_ERROR(write_elements(rows, p, extras, value, &w));
+  WOOTZ_RETURN_IF_ERROR(write_elements(rows, p, extras, value, only, &w));
   return finish(rows, &w, std::move(pointers), launches);
 }
 
