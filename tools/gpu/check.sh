@@ -62,7 +62,7 @@ models() {
       "$BIN/wootz" build "$work/$name.onnx" -o "$work/gpu2.plan" "${flags[@]}" >>"$log" 2>&1
       warm=$((($(date +%s%N) - start) / 1000000))
       "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/gpu" >>"$log" 2>&1
-      limit=$([ $mode = tf32 ] && echo 4e-3 || echo 2e-2)
+      limit=$([ $mode = tf32 ] && echo 4e-3 || { [ $mode = fp16 ] && echo 1e-2 || echo 3e-2; })
       error=$("$python" "$here/compare.py" "$work/cpu" "$work/gpu" "$limit") || failed=1
       "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/again" >>"$log" 2>&1
       same=$(diff -r "$work/gpu" "$work/again" >/dev/null && echo same || echo DIFFERS)
@@ -82,7 +82,10 @@ sanitizer() {
   command -v compute-sanitizer >/dev/null || { echo "sanitizer: none here"; return; }
   for tool in memcheck racecheck; do
     for only in softmax/ norm reduce/ attention pool/; do
-      WOOTZ_TEST_CASE=$only timeout 200 compute-sanitizer --tool $tool --error-exitcode 9 "$BIN/conformance_e2e" \
+      # Of races only our kernels' count: cuDNN's attention, which waits by asynchronous barriers, reports some of its own.
+      ours=()
+      [ $tool = memcheck ] || ours=(--kernel-name kns=wootz_kernel)
+      WOOTZ_TEST_CASE=$only timeout 200 compute-sanitizer --tool $tool "${ours[@]}" --error-exitcode 9 "$BIN/conformance_e2e" \
         --gtest_filter='Cuda*' >"$work/sanitizer.log" 2>&1
       code=$?
       cat "$work/sanitizer.log" >>"$OUT/sanitizer.log"
