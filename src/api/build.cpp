@@ -65,20 +65,24 @@ class Phase {
   bool cancelled_ = false;
 };
 
-Status run_passes(Graph& graph, const BuildOptions& options, ModelTrace* trace, BuildReport* report) {
+Status run_passes(Graph& graph, const BuildOptions& options, ModelTrace* trace, BuildReport* report,
+                  std::vector<QdqLine>* quantization) {
   PipelineOptions pipeline;
   pipeline.disabled = options.disabled_passes;
   pipeline.verify = options.verify_passes;
   Phase phase(options.progress, kPassPhase, kBuildPhase, static_cast<int>(all_passes().size()));
   int done = 0;
+  QdqRecorder recorder(graph);
   pipeline.observer = [&](const PassReport& pass, const Graph& after) {
     phase.step(done++);
     trace->after_pass(pass, after);
+    recorder.after_pass(pass.name, after);
     if (options.verbose)
       options.verbose(
           fmt::format("pass {}: {} to {} nodes, {:.2f} ms", pass.name, pass.nodes_before, pass.nodes_after, pass.ms));
   };
   WOOTZ_ASSIGN_OR_RETURN(report->passes, run_pipeline(graph, pipeline));
+  *quantization = recorder.lines(graph);
   return phase.status();
 }
 
@@ -156,6 +160,18 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
                                 chosen.measured ? "measured" : "estimated"));
   }
   return Status();
+}
+
+// What each Quantize and Dequantize costs, and a line about it in the log.
+void say_quantization(const BuildOptions& options, const Choice& choice, std::vector<QdqLine> lines) {
+  if (!options.verbose) return;
+  std::map<std::string, double> us;
+  for (const StepReport& step : choice.steps)
+    if (step.chosen >= 0) us[step.step] = step.considered[static_cast<size_t>(step.chosen)].us;
+  for (QdqLine& line : lines) {
+    if (line.fate == "kept") line.us = us[line.step];
+    options.verbose(to_string(line));
+  }
 }
 
 // Debug tensors were outputs while building, which kept them in one piece; now they are ordinary tensors.
@@ -258,7 +274,8 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   report.infer_ms = timer.ms();
   phase.step(0);
   ModelTrace trace(graph);
-  WOOTZ_RETURN_IF_ERROR(run_passes(graph, options, &trace, &report));
+  std::vector<QdqLine> quantization;
+  WOOTZ_RETURN_IF_ERROR(run_passes(graph, options, &trace, &report, &quantization));
   const auto fast = [&](DType type) { return backend->computes_fast_in != nullptr && backend->computes_fast_in(type); };
   if (const DType narrow = options.fp16 ? DType::kF16 : DType::kBF16; (options.fp16 || options.bf16) && fast(narrow)) {
     WOOTZ_ASSIGN_OR_RETURN(const int nodes, assign_precision(graph, narrow));
@@ -294,6 +311,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   if (!phase.step(2)) return phase.status();
 
   WOOTZ_RETURN_IF_ERROR(choose(lowered, &program, lower.providers, target.device, limits, options, &report));
+  say_quantization(options, report.choice, quantization);
   report.choose_ms = timer.ms();
   phase.step(3);
   WOOTZ_RETURN_IF_ERROR(pack_constants(&program, lower.providers, limits));
@@ -313,7 +331,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   report_memory_of(program, lower.providers, limits, options, &report);
   report.nodes = trace.nodes();
   report.fusions = trace.fusions();
-  report.notes = quantization_notes(report.nodes, program);
+  report.notes = quantization_notes(quantization);
   report.disabled_passes.assign(options.disabled_passes.begin(), options.disabled_passes.end());
   report.workspace_limit = options.workspace;
   trace.locate_values(lowered, program);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "ops/infer.h"
-#include "ops/interpreter.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
 #include "passes/rewrite.h"
@@ -39,22 +38,24 @@ int64_t reduction_length(const Node& node, const Value& w) {
   return n;
 }
 
+// What the second operand would be in a form that kernels have: i8, zero points 0 (products: one zero point).
 struct Weights {
   Node* dequantize = nullptr;
-  Value* data = nullptr;  // 8 bits
+  Value* data = nullptr;  // 8 bits; in u8 still to be moved by 128
   std::vector<double> scale, zero;
+  std::vector<Node*> chain;  // of a moved activation: its Quantize, and what moves elements behind it
 };
 
 // An 8-bit activation whose readers are all Dequantize can lie in the other 8-bit type: every value and the zero point
-// move by 128. `found`: the Quantize, and what moves its elements behind it, first to last.
-bool movable_to_i8(const Graph& graph, Value* v, std::vector<Node*>* found) {
-  for (Value* at = v;;) {
+// move by 128.
+bool movable_to_i8(const Graph& graph, Value* v, std::vector<Node*>* chain) {
+  for (const Use& use : v->uses())
+    if (!use.node->is("Dequantize") || use.index != 0 || use.node->input(2) == nullptr || !read_grid(*use.node))
+      return false;
+  for (Value* at = v;; at = at->producer()->input(0)) {
     Node* producer = at->producer();
-    if (producer == nullptr || graph.is_output(at)) return false;
-    for (const Use& use : at->uses())
-      if (at == v ? !use.node->is("Dequantize") || !read_grid(*use.node) || use.index != 0 : only_user(at) == nullptr)
-        return false;
-    found->insert(found->begin(), producer);
+    if (producer == nullptr || graph.is_output(at) || (at != v && only_user(at) == nullptr)) return false;
+    chain->insert(chain->begin(), producer);
     if (producer->is("Quantize")) {
       const auto grid = read_grid(*producer);
       return grid && grid->type == DType::kU8 && grid->zero != nullptr;
@@ -62,7 +63,6 @@ bool movable_to_i8(const Graph& graph, Value* v, std::vector<Node*>* found) {
     const bool moves = producer->is("Transpose") || producer->is("Reshape") || producer->is("Flatten") ||
                        producer->is("Squeeze") || producer->is("Unsqueeze");
     if (!moves || producer->num_outputs() != 1) return false;
-    at = producer->input(0);
   }
 }
 
@@ -88,108 +88,117 @@ Status move_to_i8(Graph& graph, Value* v, const std::vector<Node*>& chain) {
   return Status();
 }
 
-// The second operand in a form that kernels have: i8, zero points 0 (products: one zero point). Nothing changes in the
-// graph unless all of it fits.
-Result<std::optional<Weights>> read_weights(Graph& graph, Node* node) {
-  using None = std::optional<Weights>;
+Result<Weights> read_weights(const Node& node) {
   Weights w;
-  w.dequantize = dequantize_of(node->input(1));
-  if (w.dequantize == nullptr) return None{};
-  const auto grid = read_grid(*w.dequantize);
-  if (!grid) return None{};
+  w.dequantize = dequantize_of(node.input(1));
+  if (w.dequantize == nullptr) return unsupported("its second operand is in float");
+  std::string why;
+  const auto grid = read_grid(*w.dequantize, &why);
+  if (!grid) return unsupported("of its second operand, {}", why);
   w.data = w.dequantize->input(0);
   const bool constant = w.data->is_constant();
-  const int axis = scale_axis(*node, *w.data);
-  if (!constant && (!node->is("MatMul") || !grid->per_tensor)) return None{};
+  if (!constant && !node.is("MatMul")) return unsupported("its weights are computed while running");
   if (grid->per_tensor) {
     w.scale = {grid->s};
     w.zero = {grid->z};
   } else {
-    if (axis < 0 || !constant) return None{};
+    const int axis = scale_axis(node, *w.data);
+    if (axis < 0 || !constant) return unsupported("the scales of its second operand vary");
     const int64_t channels = w.data->constant().dims()[static_cast<size_t>(axis)];
     auto scale = per_channel(grid->scale, w.data->rank(), axis, channels);
-    if (!scale) return None{};
+    std::optional<std::vector<double>> zero{{0.0}};
+    if (grid->zero != nullptr) zero = per_channel(grid->zero, w.data->rank(), axis, channels);
+    if (!scale || !zero) return unsupported("the scales of its weights vary along another axis than the output's");
     w.scale = std::move(*scale);
-    w.zero = {0};
-    if (grid->zero != nullptr) {
-      auto zero = per_channel(grid->zero, w.data->rank(), axis, channels);
-      if (!zero) return None{};
-      w.zero = std::move(*zero);
-    }
+    w.zero = std::move(*zero);
   }
   const bool from_u8 = w.data->dtype() == DType::kU8;
   if (from_u8)
     for (double& z : w.zero) z -= 128;
   const bool one = std::all_of(w.zero.begin(), w.zero.end(), [&](double z) { return z == w.zero[0]; });
-  if (!one || (w.zero[0] != 0 && !node->is("MatMul"))) return None{};
+  if (!one || (w.zero[0] != 0 && !node.is("MatMul")))
+    return unsupported("its weights have a zero point other than {}", from_u8 ? 128 : 0);
   w.zero.resize(1);
-  if (from_u8 && constant) {
-    WOOTZ_ASSIGN_OR_RETURN(HostTensor moved, moved_by_128(w.data->constant()));
-    w.data = graph.add_constant(graph.unique_name(w.data->name()), std::move(moved));
-  } else if (from_u8) {
-    std::vector<Node*> chain;
-    if (!movable_to_i8(graph, w.data, &chain)) return None{};
-    for (const Use& use : w.data->uses())
-      if (use.node->input(2) == nullptr) return None{};
-    WOOTZ_RETURN_IF_ERROR(move_to_i8(graph, w.data, chain));
-  }
-  return std::optional<Weights>(std::move(w));
+  if (from_u8 && !constant && !movable_to_i8(*node.graph(), w.data, &w.chain))
+    return unsupported("its second operand is u8 and also read otherwise");
+  return w;
 }
 
 // A bias in i32 behind a Dequantize is one in f32.
-Result<bool> plain_bias(Graph& graph, Node* node) {
-  Value* bias = node->input(2);
-  if (bias == nullptr) return true;
-  Node* dequantize = dequantize_of(bias);
-  if (dequantize != nullptr && dequantize->input(0)->is_constant()) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool folded, fold_node(graph, dequantize));
-    if (!folded) return false;
-    bias = node->input(2);
-  }
-  return bias->dtype() == DType::kF32;
-}
+bool is_constant_bias(const Node* dequantize) { return dequantize != nullptr && dequantize->input(0)->is_constant(); }
 
 bool has_int8_form(const Node& node) {
   if (!node.is("Conv") && !node.is("ConvTranspose") && !node.is("MatMul")) return false;
-  if (node.has_attr("x_scale") || node.has_attr("epilogue") || node.has_attr("auto_pad")) return false;
-  return node.num_outputs() == 1 && node.input(0)->rank() >= 2 && node.input(1)->rank() >= 2;
+  return !node.has_attr("x_scale") && !node.has_attr("epilogue") && node.num_outputs() == 1;
 }
 
-Result<bool> fuse(Graph& graph, Node* node) {
-  Node* data = dequantize_of(node->input(0));
-  if (data == nullptr || !has_int8_form(*node)) return false;
-  const auto grid = read_grid(*data);
-  if (!grid || !grid->per_tensor || data->input(0)->is_constant()) return false;
-  if (reduction_length(*node, *node->input(1)) > kMaxReduction) return false;
-  WOOTZ_ASSIGN_OR_RETURN(const std::optional<Weights> weights, read_weights(graph, node));
-  if (!weights) return false;
-  WOOTZ_ASSIGN_OR_RETURN(const bool plain, plain_bias(graph, node));
-  if (!plain) return false;
-  // Moving the second operand to i8 moves the first as well where they are one value.
-  const auto now = read_grid(*data);
-  Node* bytes = weights->dequantize;
-  node->set_attr("x_scale", std::vector<double>{now->s});
-  node->set_attr("x_zero", std::vector<double>{now->z});
-  node->set_attr("w_scale", weights->scale);
-  if (weights->zero[0] != 0) node->set_attr("w_zero", weights->zero);
-  node->set_input(0, data->input(0));
-  node->set_input(1, weights->data);
-  node->add_provenance(*data);
-  node->add_provenance(*bytes);
+struct Int8Form {
+  Node* data = nullptr;  // Dequantize
+  Weights weights;
+};
+
+Result<Int8Form> int8_form(const Node& node) {
+  if (!has_int8_form(node)) return unsupported("it has no 8-bit form");
+  if (node.has_attr("auto_pad")) return unsupported("its padding follows from extents");
+  if (node.input(0)->rank() < 2 || node.input(1)->rank() < 2) return unsupported("an operand is a vector");
+  Int8Form form;
+  form.data = dequantize_of(node.input(0));
+  if (form.data == nullptr) return unsupported("its first operand is in float");
+  std::string why;
+  const auto grid = read_grid(*form.data, &why);
+  if (!grid) return unsupported("of its first operand, {}", why);
+  if (!grid->per_tensor) return unsupported("the scales of its first operand vary");
+  if (form.data->input(0)->is_constant()) return unsupported("its first operand is a constant");
+  if (const int64_t n = reduction_length(node, *node.input(1)); n > kMaxReduction)
+    return unsupported("an int32 may not hold sums of {} products", n);
+  if (const Value* bias = node.input(2); bias != nullptr && bias->dtype() != DType::kF32)
+    return unsupported("its bias is {}", dtype_name(bias->dtype()));
+  WOOTZ_ASSIGN_OR_RETURN(form.weights, read_weights(node));
+  return form;
+}
+
+Status apply(Graph& graph, Node* node, Int8Form form) {
+  Weights& w = form.weights;
+  if (!w.chain.empty()) {
+    WOOTZ_RETURN_IF_ERROR(move_to_i8(graph, w.data, w.chain));
+  } else if (w.data->dtype() == DType::kU8) {
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor moved, moved_by_128(w.data->constant()));
+    w.data = graph.add_constant(graph.unique_name(w.data->name()), std::move(moved));
+  }
+  if (Node* bias = dequantize_of(node->input(2)); is_constant_bias(bias)) {
+    node->add_provenance(*bias);
+    WOOTZ_RETURN_IF_ERROR(fold_node(graph, bias).status());
+  }
+  // Read only now: where both operands are one value, moving it to i8 moved this one as well.
+  const auto grid = read_grid(*form.data);
+  node->set_attr("x_scale", std::vector<double>{grid->s});
+  node->set_attr("x_zero", std::vector<double>{grid->z});
+  node->set_attr("w_scale", w.scale);
+  if (w.zero[0] != 0) node->set_attr("w_zero", w.zero);
+  node->set_input(0, form.data->input(0));
+  node->set_input(1, w.data);
+  node->add_provenance(*form.data);
+  node->add_provenance(*w.dequantize);
   WOOTZ_RETURN_IF_ERROR(infer_node(*node));
-  erase_if_dead(graph, data);
-  if (bytes != data) erase_if_dead(graph, bytes);
-  return true;
+  erase_if_dead(graph, form.data);
+  if (w.dequantize != form.data) erase_if_dead(graph, w.dequantize);
+  return Status();
 }
 
 }  // namespace
 
+Status computes_in_8_bits(const Node& node) {
+  if (node.has_attr("x_scale")) return Status();
+  return int8_form(node).status();
+}
+
 Result<bool> fuse_qdq(Graph& graph) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
-    if (!has_int8_form(*node)) continue;
-    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node));
-    changed = changed || fused;
+    Result<Int8Form> form = int8_form(*node);
+    if (!form.ok()) continue;
+    WOOTZ_RETURN_IF_ERROR(apply(graph, node, std::move(form).value()));
+    changed = true;
   }
   return changed;
 }

@@ -9,6 +9,7 @@
 #include "api/report/trace.h"
 #include "backend/program.h"
 #include "passes/pass.h"
+#include "passes/qdq_report.h"
 #include "runtime/memory_report.h"
 #include "tuner/measure.h"
 #include "tuner/place_moves.h"
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 // A line about one node of the model that a part of the build wants said: what became of a Q/DQ pair, say.
 struct NodeNote {
   std::string node, kind;  // "QuantizeLinear", ...
-  std::string fate;        // "fused", "kept", "removed", ...
+  std::string fate;        // "fused", "folded", "removed", "kept"
   std::string step;        // where it is now, if anywhere
   std::string reason;
 };
@@ -58,6 +59,6 @@ std::string dump_report(const Json& json);
 // A convolution or product whose operands are 8-bit integers.
 bool computes_in_8_bits(const Step& step);
 // A line for each Quantize and Dequantize among the nodes.
-std::vector<NodeNote> quantization_notes(const std::vector<ModelNode>& nodes, const Program& program);
+std::vector<NodeNote> quantization_notes(const std::vector<QdqLine>& lines);
 
 }  // namespace wootz::api
