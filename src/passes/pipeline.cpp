@@ -29,6 +29,7 @@ constexpr const char* kPipeline[] = {
     "propagate_qdq",
     "fold_constants",
     "fuse_qdq",
+    "fuse_integer_products",
     "fold_dequantize",
     // Weights.
     "fold_batch_norm",

@@ -43,9 +43,10 @@ int64_t weight_channels(const Node& node) {
 
 bool has_foldable_weights(const Node& node) {
   if (!is_conv(node) && !node.is("MatMul")) return false;
-  if (node.has_attr("epilogue") || node.has_attr("w_scale") || node.num_outputs() != 1) return false;
+  if (node.has_attr("epilogue") || node.num_outputs() != 1) return false;
   const Value* w = node.input(1);
-  if (w == nullptr || !w->is_constant() || !is_float(w->dtype()) || w->rank() < 2) return false;
+  if (w == nullptr || !w->is_constant() || w->rank() < 2) return false;
+  if (!is_float(w->dtype()) && !node.has_attr("w_scale")) return false;
   if (node.is("MatMul") && (w->rank() != 2 || node.input(0)->rank() < 2)) return false;
   const Value* bias = node.input(2);
   if (bias == nullptr) return true;
@@ -55,7 +56,12 @@ bool has_foldable_weights(const Node& node) {
 Status scale_weights(Graph& graph, Node* node, const std::vector<double>& factor, const std::vector<double>& offset) {
   const int64_t channels = weight_channels(*node);
   const bool scaled = std::any_of(factor.begin(), factor.end(), [](double f) { return f != 1; });
-  if (scaled) {
+  if (scaled && node->has_attr("w_scale")) {  // 8 bits: the factor goes into their scales
+    std::vector<double> scale = node->attr_floats("w_scale");
+    if (scale.size() == 1 && factor.size() > 1) scale.assign(static_cast<size_t>(channels), scale[0]);
+    for (size_t c = 0; c < scale.size(); ++c) scale[c] *= at(factor, static_cast<int64_t>(c));
+    node->set_attr("w_scale", std::move(scale));
+  } else if (scaled) {
     const HostTensor& old = node->input(1)->constant();
     WOOTZ_ASSIGN_OR_RETURN(HostTensor w, HostTensor::allocate(old.dtype(), old.dims()));
     for (int64_t e = 0; e < old.volume(); ++e)
