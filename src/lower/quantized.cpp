@@ -1,5 +1,5 @@
-// Quantized convolutions and products where nobody computes in 8 bits (a processor without such instructions, say): the
-// same numbers in float.
+// Quantized convolutions, products and averages where nobody computes in 8 bits (a processor without such instructions,
+// say): the same numbers in float.
 #include "lower/context.h"
 
 namespace wootz {
@@ -64,6 +64,11 @@ Status LowerContext::float_form(const Node* node, Step step) {
   const std::vector<double> w_scale = step.problem.get_floats(w + "_scale"),
                             w_zero = step.problem.get_floats(w + "_zero");
   WOOTZ_ASSIGN_OR_RETURN(step.inputs[0], dequantized(step.inputs[0], at(x_scale, 0, 1), at(x_zero, 0, 0)));
+  if (step.problem.family == Family::kPool) {
+    params.erase("x_scale");
+    params.erase("x_zero");
+    return finish_step(node, std::move(step));
+  }
   const PlanTensor weights = program().tensors[static_cast<size_t>(step.inputs[1])];
   if (weights.kind == TensorKind::kConstant) {
     const PlanConstant source = program().constants[static_cast<size_t>(weights.constant)];

@@ -74,6 +74,8 @@ Result<bool> lower_pool(LowerContext& ctx, const Node& node) {
   params["count_include_pad"] = node.attr_int("count_include_pad", 0);
   params["p"] = node.attr_int("p", 2);
   params["storage_order"] = node.attr_int("storage_order", 0);
+  for (const char* name : {"x_scale", "x_zero"})
+    if (node.has_attr(name)) params[name] = node.attr_floats(name);
   WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
   return true;
 }

@@ -29,6 +29,7 @@ constexpr const char* kPipeline[] = {
     "propagate_qdq",
     "fold_constants",
     "fuse_qdq",
+    "fuse_qdq_pool",
     "fuse_integer_products",
     "fold_dequantize",
     // Weights.
@@ -38,6 +39,7 @@ constexpr const char* kPipeline[] = {
     "eliminate_identities",
     "eliminate_common",
     "merge_siblings",
+    "propagate_qdq",  // each pointwise reader its own Dequantize: eliminate_common made them one again
     // Expressions, and where they hang.
     "fuse_pointwise",
     "hoist_pointwise",

@@ -154,12 +154,15 @@ class Network {
         Value *a = round_trip(convolution(v, true)), *b = round_trip(activation(convolution(v, true)));
         return round_trip(node("Concat", {a, b}, {{"axis", int64_t{1}}}));
       }
-      case 2:
+      case 2: {
+        const bool average = pick(0, 1) != 0;
+        products += average;
         return round_trip(node("Pool", {v},
-                               {{"kind", std::string(pick(0, 1) != 0 ? "max" : "avg")},
+                               {{"kind", std::string(average ? "avg" : "max")},
                                 {"kernel", std::vector<int64_t>{2, 3}},
                                 {"count_include_pad", pick(0, 1)},
                                 {"pads", std::vector<int64_t>{0, 1, 1, 0}}}));
+      }
       case 3:
         return round_trip(
             node("Resize", {v}, {{"mode", std::string("nearest")}, {"scales", std::vector<double>{1, 1, 2, 1}}}));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/quant_attrs.h"
 #include "ops/ref_math.h"
 #include "ops/room_table.h"
 #include "ops/window.h"
@@ -14,7 +15,13 @@ Status infer_pool(InferContext& ctx) {
   const std::string kind = node.attr_string("kind");
   if (kind != "max" && kind != "avg" && kind != "lp") return ctx.fail("unknown kind '{}'", kind);
   const DType type = ctx.dtype(0);
-  if (kind == "max" ? !is_float(type) && !is_integer(type) : !is_float(type))
+  // Quantized: x_scale * (average of (x - x_zero)) in f32.
+  const bool quantized = node.has_attr("x_scale");
+  if (quantized && (kind != "avg" || (type != DType::kU8 && type != DType::kI8) ||
+                    node.attr_floats("x_scale").size() != 1 || node.attr_floats("x_zero", {0}).size() != 1))
+    return ctx.fail("x_scale is for one scale and zero point of averages of 8 bits, this is {} of {}", kind,
+                    dtype_name(type));
+  if (kind == "max" ? !is_float(type) && !is_integer(type) : !is_float(type) && !quantized)
     return ctx.fail("input of type {}", dtype_name(type));
   if (node.num_outputs() > 1 && kind != "max") return ctx.fail("only max pooling gives indices");
   if (node.attr_int("p", 2) < 1) return ctx.fail("p is {}", node.attr_int("p", 2));
@@ -36,7 +43,7 @@ Status infer_pool(InferContext& ctx) {
         return ctx.fail("input {} with its padding is smaller than the kernel", shape_to_string(x));
     }
   }
-  ctx.set_output(0, type, y);
+  ctx.set_output(0, quantized ? DType::kF32 : type, y);
   ctx.set_output(1, DType::kI64, y);
   return {};
 }
@@ -114,7 +121,10 @@ Status reference_pool(EvalContext& ctx) {
                                                       : window.ends[static_cast<size_t>(a)];
     }
   }
-  const std::vector<double> data = load_f64(x);
+  std::vector<double> data = load_f64(x);
+  const double scale = node.attr_floats("x_scale", {1})[0];
+  if (const double zero = node.attr_floats("x_zero", {0})[0]; zero != 0)
+    for (double& v : data) v -= zero;
   std::vector<double> result(static_cast<size_t>(ctx.outputs[0].volume()));
   const double lowest =
       is_float(x.dtype()) ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::lowest();
@@ -149,7 +159,7 @@ Status reference_pool(EvalContext& ctx) {
             }
           } else if (kind == Kind::kAvg) {
             const double count = include_pad ? padded_taps(e, ends, out) : static_cast<double>(state.count);
-            result[at] = count == 0 ? 0 : state.value / count;
+            result[at] = count == 0 ? 0 : scale * state.value / count;
           } else {
             result[at] = p == 1 ? state.value : std::pow(state.value, 1 / p);
           }
@@ -229,7 +239,9 @@ const OpDef kPool{
                    {"p", AttrKind::kInt},
                    {"global", AttrKind::kInt},
                    {"auto_pad", AttrKind::kString},
-                   {"storage_order", AttrKind::kInt}},
+                   {"storage_order", AttrKind::kInt},
+                   kQuantAttrSpecs[0],
+                   kQuantAttrSpecs[1]},
     .infer = infer_pool,
     .reference = reference_pool,
     .lowering = Lowering::kPool,

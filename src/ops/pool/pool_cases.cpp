@@ -33,6 +33,18 @@ void pool_cases(CaseList& list) {
     list.add(std::string("pool/") + kind + "_f16", "Pool", {list.random(DType::kF16, {1, 8, 6, 6})},
              {{"kind", std::string(kind)}, {"kernel", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}}, 1, {}, 9);
   }
+  for (size_t i = 0; i < std::size(windows); ++i) {
+    for (const DType type : {DType::kU8, DType::kI8}) {
+      AttrMap attrs = windows[i];
+      attrs["kind"] = std::string("avg");
+      attrs["x_scale"] = std::vector<double>{0.02};
+      attrs["x_zero"] = std::vector<double>{type == DType::kU8 ? 131.0 : -7.0};
+      const std::string name = std::string("pool/avg_") + dtype_name(type) + "_" + names[i];
+      list.add(name, "Pool", {list.random(type, {2, 21, 9, 11}, -128, 255)}, attrs, 1, {}, 9);
+      attrs["count_include_pad"] = int64_t{1};
+      list.add(name + "_include_pad", "Pool", {list.random(type, {1, 300, 5, 4}, -128, 255)}, attrs, 1, {}, 9);
+    }
+  }
   for (const DType type : {DType::kU8, DType::kI8})
     list.add(std::string("pool/max_") + dtype_name(type), "Pool", {list.random(type, {1, 3, 6, 6}, -100, 100)},
              {{"kind", std::string("max")}, {"kernel", Ints{2, 2}}, {"strides", Ints{2, 2}}});
