@@ -122,9 +122,10 @@ Status reference_pool(EvalContext& ctx) {
     }
   }
   std::vector<double> data = load_f64(x);
-  const double scale = node.attr_floats("x_scale", {1})[0];
-  if (const double zero = node.attr_floats("x_zero", {0})[0]; zero != 0)
-    for (double& v : data) v -= zero;
+  const bool quantized = node.has_attr("x_scale");
+  const double scale = quantized ? node.attr_floats("x_scale")[0] : 1;
+  const double zero = quantized ? node.attr_floats("x_zero", {0})[0] : 0;
+  for (double& v : data) v -= zero;
   std::vector<double> result(static_cast<size_t>(ctx.outputs[0].volume()));
   const double lowest =
       is_float(x.dtype()) ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::lowest();
