@@ -66,10 +66,10 @@ TEST(QdqReport, SaysWhatBecameOfEach) {
   EXPECT_EQ(line_of(lines, "qt").fate, "fused");
   EXPECT_NE(line_of(lines, "qt").reason.find("moved past 't'"), std::string::npos);
   EXPECT_EQ(line_of(lines, "dt").fate, "removed");
-  EXPECT_EQ(line_of(lines, "q").fate, "left");
-  EXPECT_EQ(line_of(lines, "q").kind, "quantize");
+  EXPECT_EQ(line_of(lines, "q").fate, "kept");
+  EXPECT_EQ(line_of(lines, "q").kind, "Quantize");
   EXPECT_NE(line_of(lines, "q").reason.find("input of the network"), std::string::npos);
-  EXPECT_EQ(line_of(lines, "g").fate, "left");
+  EXPECT_EQ(line_of(lines, "g").fate, "kept");
   EXPECT_NE(line_of(lines, "g").reason.find("second operand is in float"), std::string::npos);
   EXPECT_FALSE(line_of(lines, "g").step.empty());
 }

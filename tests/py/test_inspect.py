@@ -184,8 +184,8 @@ def test_a_line_for_each_quantization(tmp_path):
     assert set(notes) == {"XQ", "XD", "WD", "RQ", "Y"}
     names = {layer["Name"] for layer in report["layers"]}
     for note in notes.values():
-        assert note["Kind"] in ("Quantize", "Dequantize") and note["Fate"] in ("fused", "kept", "removed") and note["Reason"]
-        assert note["Step"] in names or note["Fate"] == "removed"
+        assert note["Kind"] in ("Quantize", "Dequantize") and note["Fate"] in ("fused", "folded", "kept", "removed") and note["Reason"]
+        assert note["Step"] in names or note["Fate"] in ("removed", "folded")
     int8 = [layer for layer in report["layers"] if "CONV" in layer["Nodes"] and "Int8" in layer["Inputs"][0]["Format/Datatype"]]
     if int8:  # a processor that multiplies 8 bits
         assert notes["XD"]["Fate"] == "fused" and notes["XD"]["Step"] == int8[0]["Name"]

@@ -62,7 +62,7 @@ def report_of(model):
     config = builder.create_builder_config()
     config.set_option("timing", "0")
     assert builder.build_serialized_network(network, config) is not None
-    return json.loads(builder.report_json())["Quantization"]
+    return json.loads(builder.report_json())["notes"]
 
 
 def test_result_is_within_a_step_of_onnxruntime():
@@ -77,12 +77,12 @@ def test_result_is_within_a_step_of_onnxruntime():
 def test_report_has_a_line_for_each():
     lines = {line["Node"]: line for line in report_of(convolutions())}
     assert set(lines) == {"q_in", "dq_in", "dq_w", "dq_b", "q_out", "dq_out"}
-    assert Counter(line["Kind"] for line in lines.values()) == {"quantize": 2, "dequantize": 4}
+    assert Counter(line["Kind"] for line in lines.values()) == {"Quantize": 2, "Dequantize": 4}
     assert all(line["Reason"] for line in lines.values())
     for name in ("dq_in", "dq_w", "q_out"):
         assert lines[name]["Fate"] == "fused", lines[name]
     assert "turn" in lines["q_out"]["Reason"]
-    assert lines["q_in"]["Fate"] == "left" and "input of the network" in lines["q_in"]["Reason"]
+    assert lines["q_in"]["Fate"] == "kept" and "input of the network" in lines["q_in"]["Reason"]
 
 
 def test_dynamic_quantization_runs_no_reference():
