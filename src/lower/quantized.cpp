@@ -57,8 +57,8 @@ Result<int32_t> LowerContext::dequantized(int32_t tensor, double scale, double z
 
 Status LowerContext::float_form(const Node* node, Step step) {
   auto& params = step.problem.params;
-  const bool conv = step.problem.family == Family::kConv;
-  const std::string x = conv ? "x" : "a", w = conv ? "w" : "b";
+  const bool product = step.problem.family == Family::kGemm;
+  const std::string x = product ? "a" : "x", w = product ? "b" : "w";
   const std::vector<double> x_scale = step.problem.get_floats(x + "_scale"),
                             x_zero = step.problem.get_floats(x + "_zero");
   const std::vector<double> w_scale = step.problem.get_floats(w + "_scale"),
