@@ -162,6 +162,15 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   return Status();
 }
 
+// Lines speak of nodes of the graph; users know the steps that were made of them.
+void name_quantization(const Lowered& lowered, std::vector<QdqLine>* lines) {
+  std::map<std::string, std::string> step_of;
+  for (size_t s = 0; s < lowered.nodes.size(); ++s)
+    if (lowered.nodes[s] != nullptr) step_of.emplace(lowered.nodes[s]->name(), lowered.program.steps[s].name);
+  for (QdqLine& line : *lines)
+    if (const auto found = step_of.find(line.step); found != step_of.end()) line.step = found->second;
+}
+
 // What each Quantize and Dequantize costs, and a line about it in the log.
 void say_quantization(const BuildOptions& options, const Choice& choice, std::vector<QdqLine> lines) {
   if (!options.verbose) return;
@@ -302,6 +311,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   lower.reference_only = options.backend == "reference";
   WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(graph, lower));
   trace.name_steps(&lowered.program);
+  name_quantization(lowered, &quantization);
   output.program = std::make_shared<Program>(lowered.program);
   Program& program = *output.program;
   report.estimated_memory = memory_of(program, {});
