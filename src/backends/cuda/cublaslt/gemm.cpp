@@ -167,6 +167,13 @@ Result<std::vector<cublasLtMatmulHeuristicResult_t>> ProductPlan::proposals(size
     return internal_error("cublasLtMatmulPreferenceCreate failed");
   lt_.cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
                                            sizeof workspace);
+  // Left alone, heuristics count on operands at multiples of 256 bytes. Ours lie at multiples of 64, callers' where
+  // they like, and an algorithm may want more than it gets.
+  const uint32_t alignment = 16;
+  for (const cublasLtMatmulPreferenceAttributes_t which :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    lt_.cublasLtMatmulPreferenceSetAttribute(preference, which, &alignment, sizeof alignment);
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
   int count = 0;
   const cublasStatus_t status =
