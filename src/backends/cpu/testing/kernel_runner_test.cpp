@@ -83,11 +83,23 @@ struct Buffer {
 
 }  // namespace
 
+// Several elements share a byte: they move by value.
+static bool shares_bytes(DType dtype) { return dtype_bits(dtype) % 8 != 0; }
+
 std::vector<std::byte> to_layout(const HostTensor& t, Layout layout) {
   const size_t size = dtype_bytes(t.dtype(), 1);
   std::vector<std::byte> out(layout_bytes(layout, t.dtype(), t.dims()), std::byte{0});
   if (layout == Layout::kLinear) {
     if (!out.empty()) std::memcpy(out.data(), t.data(), out.size());
+    return out;
+  }
+  if (shares_bytes(t.dtype())) {
+    const auto places = static_cast<int64_t>(out.size()) * 8 / dtype_bits(t.dtype());
+    HostTensor flat = HostTensor::allocate(t.dtype(), Dims{places}).value();
+    std::memset(flat.mutable_data(), 0, flat.bytes());
+    for (int64_t i = 0; i < t.volume(); ++i)
+      flat.set_f64(static_cast<int64_t>(place(layout, t.dims(), i)), t.get_f64(i));
+    if (!out.empty()) std::memcpy(out.data(), flat.data(), out.size());
     return out;
   }
   for (int64_t i = 0; i < t.volume(); ++i)
@@ -101,6 +113,12 @@ HostTensor from_layout(const void* data, Layout layout, DType dtype, const Dims&
   const size_t size = dtype_bytes(dtype, 1);
   if (layout == Layout::kLinear) {
     if (t.bytes() > 0) std::memcpy(t.mutable_data(), data, t.bytes());
+    return t;
+  }
+  if (shares_bytes(dtype)) {
+    const auto places = static_cast<int64_t>(layout_bytes(layout, dtype, dims)) * 8 / dtype_bits(dtype);
+    const HostTensor flat = HostTensor::wrap(dtype, Dims{places}, data, nullptr);
+    for (int64_t i = 0; i < t.volume(); ++i) t.set_f64(i, flat.get_f64(static_cast<int64_t>(place(layout, dims, i))));
     return t;
   }
   for (int64_t i = 0; i < t.volume(); ++i)
