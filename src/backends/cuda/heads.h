@@ -1,15 +1,12 @@
-// Where attention finds its heads: operands are [B, H, S, D], or heads side by side in columns (backend/families.md:
-// q_view, k_view, v_view, merged).
+// Where attention finds its heads, with the stride between the elements of a row: 1 but for transposed keys.
 #pragma once
 
-#include "backend/problem.h"
-#include "base/status.h"
+#include "backend/attention_heads.h"
 
 namespace wootz::cuda {
 
-struct Heads {
-  Dims dims;                                                     // [B, H, S, D], whatever the operand's own shape
-  int64_t offset = 0, batch = 0, head = 0, row = 0, column = 1;  // strides in elements
+struct Heads : HeadLines {  // dims are [B, H, S, D], whatever the operand's own shape
+  int64_t column = 1;
 };
 
 // Keys of the form [B, H, D, T] (k_transposed) come out as [B, H, T, D] too.

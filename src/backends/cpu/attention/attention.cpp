@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/cpu/attention/operands.h"
+#include "backend/attention_heads.h"
 #include "backends/cpu/attention/tile.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/function_kernel.h"

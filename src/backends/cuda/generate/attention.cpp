@@ -84,6 +84,20 @@ Result<std::vector<std::string>> attention_operands(const Problem& p, const Bind
   return names;
 }
 
+Status finish_attention(const Problem& p, const BindArgs& args, const AttentionShape& a, int block, int64_t blocks,
+                        Writer* w, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> names, attention_operands(p, args, a));
+  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, p.inputs[0].dtype, "f", names, "at", w));
+  w->line("  }}\n}}");
+  Launch launch;
+  launch.source = w->text();
+  launch.size.block = static_cast<unsigned>(block);
+  launch.size.grid_x = static_cast<unsigned>(blocks);
+  launch.pointers = attention_pointers(p);
+  launches->push_back(std::move(launch));
+  return Status();
+}
+
 Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& a, const char* score, Writer* w) {
   if (p.get_int("has_mask") == 0) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ms,
@@ -147,16 +161,7 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   w.line("#pragma unroll 8\n    for (int j = 0; j < {}; ++j) a += score[j] * w_get(vp[(s64)j * {}]);", a.keys, a.v.row);
   w.line("    const float f = none ? 0.0f : a * scale; const s64 at = (s64)b * {} + (s64)h * {} + (s64)row * {} + d;",
          a.y.batch, a.y.head, a.y.row);
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> names, attention_operands(p, args, a));
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, p.inputs[0].dtype, "f", names, "at", &w));
-  w.line("  }}\n}}");
-  Launch launch;
-  launch.source = w.text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = static_cast<unsigned>(blocks);
-  launch.pointers = attention_pointers(p);
-  launches->push_back(std::move(launch));
-  return Status();
+  return finish_attention(p, args, a, kBlock, blocks, &w, launches);
 }
 
 }  // namespace wootz::cuda

@@ -24,5 +24,8 @@ Status write_mask(const Problem& problem, const BindArgs& args, const AttentionS
                   Writer* to);
 // "const bool none = ...; const float scale = 1 / sum;"
 void write_row_scale(const Problem& problem, Writer* to);
+// The end of the loop over d and of the kernel: the epilogue on the result `f`, stored at `at`; then the launch.
+Status finish_attention(const Problem& problem, const BindArgs& args, const AttentionShape& shape, int block,
+                        int64_t blocks, Writer* source, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda

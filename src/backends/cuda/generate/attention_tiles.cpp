@@ -94,16 +94,7 @@ Status generate_attention_tiles(const Problem& p, const BindArgs& args, std::vec
   w.line(
       "    const float f = none ? 0.0f : acc[i] * scale; const s64 at = (s64)b * {} + (s64)h * {} + (s64)row * {} + d;",
       a.y.batch, a.y.head, a.y.row);
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> names, attention_operands(p, args, a));
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, p.inputs[0].dtype, "f", names, "at", &w));
-  w.line("  }}\n}}");
-  Launch launch;
-  launch.source = w.text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = static_cast<unsigned>(blocks);
-  launch.pointers = attention_pointers(p);
-  launches->push_back(std::move(launch));
-  return Status();
+  return finish_attention(p, args, a, kBlock, blocks, &w, launches);
 }
 
 }  // namespace wootz::cuda

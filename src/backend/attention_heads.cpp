@@ -1,6 +1,6 @@
-#include "backends/cpu/attention/operands.h"
+#include "backend/attention_heads.h"
 
-namespace wootz::cpu {
+namespace wootz {
 
 Result<HeadLines> operand_lines(const Problem& p, const char* view, const Dims& dims) {
   HeadLines lines;
@@ -48,4 +48,4 @@ Result<HeadLines> result_lines(const Problem& p, const Dims& d, const Dims& have
   return lines;
 }
 
-}  // namespace wootz::cpu
+}  // namespace wootz

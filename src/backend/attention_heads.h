@@ -2,9 +2,10 @@
 // axes (backend/families.md: q_view, k_view, v_view, merged).
 #pragma once
 
-#include "backend/kernel.h"
+#include "backend/problem.h"
+#include "base/status.h"
 
-namespace wootz::cpu {
+namespace wootz {
 
 struct HeadLines {
   Dims dims;  // [batch, heads, sequence, size]; a transposed key: [batch, heads, size, sequence]
@@ -18,4 +19,4 @@ Result<HeadLines> operand_lines(const Problem& problem, const char* view, const 
 // Of the result of logical shape `dims`; fails unless `have` are its extents.
 Result<HeadLines> result_lines(const Problem& problem, const Dims& dims, const Dims& have);
 
-}  // namespace wootz::cpu
+}  // namespace wootz
