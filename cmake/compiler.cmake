@@ -17,8 +17,10 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g -D_GLIBCXX_ASSERTIONS")
 
 find_program(WOOTZ_CCACHE ccache)
 if(WOOTZ_CCACHE)
-  # Paths relative to the checkout, so that several checkouts share one cache.
+  # Paths relative to the checkout, so that several checkouts share one cache; headers as the compiler names them, so that
+  # a file which is not in the cache is preprocessed once, not twice.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                                  CCACHE_DEPEND=1
                                   ${WOOTZ_CCACHE})
 endif()
 find_program(WOOTZ_LLD NAMES ld.lld ld.lld-14)

@@ -1,5 +1,6 @@
 # src/: every line of layers.txt becomes a static library wootz_<layer>, its *_test.cpp one executable <layer>_test,
-# its *_bench.cpp one executable <layer>_bench, and each *_fuzz.cpp a fuzz target. A layer that has no sources yet is an
+# its *cases.cpp (inputs to try ops on) the library wootz_<layer>_cases that only tests link, its *_bench.cpp one
+# executable <layer>_bench, and each *_fuzz.cpp a fuzz target. A layer that has no sources yet is an
 # empty interface library, so that links stand from the first day.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/layers.txt)
 file(STRINGS ${CMAKE_SOURCE_DIR}/layers.txt layer_lines REGEX "^[a-z]")
@@ -63,15 +64,20 @@ function(wootz_add_layer layer)
     set(sources)
   endif()
   set(tests ${sources})
+  set(cases ${sources})
   set(benches ${sources})
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER cases INCLUDE REGEX "[_/]cases\\.cpp$")
   list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_(test|bench|fuzz)|[_/]cases)\\.cpp$")
   wootz_isa_flags(${sources})
   wootz_links(deps ${WOOTZ_DEPS_${layer}})
   wootz_links(test_deps ${WOOTZ_TEST_DEPS_${layer}})
+  foreach(seen ${target} ${deps} ${test_deps})
+    list(APPEND test_deps $<TARGET_NAME_IF_EXISTS:${seen}_cases>)
+  endforeach()
 
   if(sources)
     add_library(${target} STATIC ${sources})
@@ -82,6 +88,11 @@ function(wootz_add_layer layer)
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE wootz_common ${WOOTZ_EXTRA_${layer}} ${deps})
+  endif()
+
+  if(cases AND WOOTZ_TESTS)
+    add_library(${target}_cases STATIC EXCLUDE_FROM_ALL ${cases})
+    target_link_libraries(${target}_cases PUBLIC ${target})
   endif()
 
   wootz_glob(kernels ${layer} *.cu)

@@ -96,12 +96,4 @@ std::span<const OnnxImport> loss_onnx() {
   return kImports;
 }
 
-void loss_cases(CaseList& list) {
-  for (const char* reduction : {"none", "sum", "mean"})
-    list.add(
-        std::string("loss/nll_") + reduction, "NllLoss",
-        {list.random(DType::kF32, {3, 5, 2}), list.random(DType::kI64, {3, 2}, 0, 4), list.random(DType::kF32, {5})},
-        {{"reduction", std::string(reduction)}, {"ignore_index", int64_t{2}}});
-}
-
 }  // namespace wootz::ops
