@@ -31,6 +31,8 @@ struct KernelEntry {
   Status (*applies)(const Problem& problem);
   Result<std::unique_ptr<Kernel>> (*create)(const Problem& problem, const KernelOptions& options);
   bool scratch = false;  // its calls need workspace
+  // Rough time, to rank offers without timing; null: as long as its bytes take to move.
+  double (*cost_us)(const Problem& problem, const KernelOptions& options) = nullptr;
 };
 
 #define KERNEL(name) extern const KernelEntry name;

@@ -33,7 +33,7 @@ Status check_problem(const Problem& p) {
     if (t.dtype == DType::kInvalid || static_cast<int>(t.dtype) >= kDTypeCount || t.dtype == DType::kString)
       return invalid_argument("{} {} has no usable type", what, i);
     if (t.layout > Layout::kOpaque) return invalid_argument("{} {} has an unknown layout", what, i);
-    if (t.layout != Layout::kLinear && t.dims.rank() < 3)
+    if (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3)
       return invalid_argument("{} {} of shape {} cannot have layout {}", what, i, t.dims.to_string(),
                               layout_name(t.layout));
     WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());
@@ -96,7 +96,8 @@ class OwnProvider final : public Provider {
         offer.tactic = {"own", name, ""};
         for (const TensorDesc& t : filled.inputs) offer.input_layouts.push_back(t.layout);
         for (const TensorDesc& t : filled.outputs) offer.output_layouts.push_back(t.layout);
-        offer.estimate_us = rough_cost_us(problem);
+        offer.estimate_us = kernel.entry->cost_us != nullptr ? kernel.entry->cost_us(filled, {isa, limits.threads})
+                                                             : rough_cost_us(problem);
         if (kernel.entry->scratch) {
           const Result<size_t> bytes =
               workspace_of(*kernel.entry, filled, {isa, limits.threads < 1 ? 1 : limits.threads});

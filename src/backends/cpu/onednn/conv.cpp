@@ -1,67 +1,21 @@
 // The conv family as oneDNN's convolution and deconvolution.
+#include "backends/cpu/conv_params.h"
 #include "backends/cpu/onednn/dense.h"
 
 namespace wootz::cpu::dnn {
 namespace {
 
-constexpr int64_t kMaxParam = int64_t{1} << 30;
-
-struct ConvParams {
-  size_t spatial = 0;
-  std::vector<int64_t> strides, dilations, pads, output_pads;
-  int64_t groups = 1;
-  bool transposed = false, bias = false;
-};
-
-Result<ConvParams> read_params(const Problem& p) {
-  ConvParams c;
-  const int rank = p.inputs[0].dims.rank();
-  if (rank < 3 || rank > 5) return unsupported("oneDNN: convolution of rank {}: 3 to 5", rank);
-  c.spatial = static_cast<size_t>(rank - 2);
-  if (p.inputs[1].dims.rank() != rank || p.outputs[0].dims.rank() != rank)
-    return invalid_argument("conv: x {}, w {}, y {} differ in rank", p.inputs[0].dims.to_string(),
-                            p.inputs[1].dims.to_string(), p.outputs[0].dims.to_string());
-  c.strides = p.get_ints("strides");
-  c.dilations = p.get_ints("dilations");
-  c.pads = p.get_ints("pads");
-  c.output_pads = p.get_ints("output_pads");
-  if (c.strides.empty()) c.strides.assign(c.spatial, 1);
-  if (c.dilations.empty()) c.dilations.assign(c.spatial, 1);
-  if (c.pads.empty()) c.pads.assign(2 * c.spatial, 0);
-  if (c.output_pads.empty()) c.output_pads.assign(c.spatial, 0);
-  if (c.strides.size() != c.spatial || c.dilations.size() != c.spatial || c.pads.size() != 2 * c.spatial ||
-      c.output_pads.size() != c.spatial)
-    return invalid_argument("conv: {} strides, {} dilations, {} pads, {} output pads for {} spatial dimensions",
-                            c.strides.size(), c.dilations.size(), c.pads.size(), c.output_pads.size(), c.spatial);
-  const auto inside = [](const std::vector<int64_t>& values, int64_t low) {
-    for (const int64_t v : values)
-      if (v < low || v > kMaxParam) return false;
-    return true;
-  };
-  if (!inside(c.strides, 1) || !inside(c.dilations, 1) || !inside(c.pads, 0) || !inside(c.output_pads, 0))
-    return unsupported("oneDNN: strides, dilations or pads out of range (negative padding is the reference's)");
-  c.groups = p.get_int("groups", 1);
-  c.transposed = p.get_int("transposed") != 0;
-  c.bias = p.get_int("has_bias") != 0;
-  if (c.groups < 1 || c.groups > INT32_MAX) return invalid_argument("conv: {} groups", c.groups);
-  return c;
-}
-
-int64_t out_channels(const Problem& p, const ConvParams& c) {
-  return c.transposed ? p.inputs[1].dims[1] * c.groups : p.inputs[1].dims[0];
-}
-
 Result<DenseTraits> conv_traits(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense(p, 2));
-  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_params(p));
+  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
   if (!(p.inputs[1].dims == p.inputs[1].max_dims)) return unsupported("oneDNN: convolution weights of dynamic extents");
   DenseTraits traits;
-  WOOTZ_RETURN_IF_ERROR(read_quantization(p, "x", "w", out_channels(p, c), &traits));
+  WOOTZ_RETURN_IF_ERROR(read_quantization(p, "x", "w", c.out_channels(p), &traits));
   traits.weights_scale_mask = traits.weights_scale.size() <= 1 ? 0 : c.groups > 1 ? 3 : 1;
   if (c.bias) {
     const TensorDesc& b = p.inputs[2];
-    if (b.dims.rank() != 1 || b.dims[0] != out_channels(p, c))
-      return invalid_argument("conv: bias {} for {} channels", b.dims.to_string(), out_channels(p, c));
+    if (b.dims.rank() != 1 || b.dims[0] != c.out_channels(p))
+      return invalid_argument("conv: bias {} for {} channels", b.dims.to_string(), c.out_channels(p));
     if (b.dtype != DType::kF32 && (traits.quantized || b.dtype != p.inputs[0].dtype))
       return unsupported("oneDNN: bias {} of a {} convolution", dtype_name(b.dtype), dtype_name(p.inputs[0].dtype));
     if (b.layout == Layout::kOpaque) return invalid_argument("conv: a packed bias");
@@ -71,17 +25,11 @@ Result<DenseTraits> conv_traits(const Problem& p) {
 }
 
 Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
-  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_params(p));
+  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
   const Dims &x = e.inputs[0], &w = e.inputs[1], &y = e.output;
+  WOOTZ_RETURN_IF_ERROR(check_conv_extents(p, c, x, w, y));
   const int rank = p.inputs[0].dims.rank();
-  if (x.rank() != rank || w.rank() != rank || y.rank() != rank || !(w == p.inputs[1].dims))
-    return invalid_argument("conv: bound to x {}, w {}, y {}; made for x {}, w {}", x.to_string(), w.to_string(),
-                            y.to_string(), p.inputs[0].dims.to_string(), p.inputs[1].dims.to_string());
-  const int64_t in = c.transposed ? w[0] : w[1] * c.groups, out = out_channels(p, c), g = c.groups;
-  if (x[1] != in || y[1] != out || in <= 0 || out <= 0 || in % g != 0 || out % g != 0)
-    return invalid_argument("conv: x {} and y {} do not fit w {} in {} groups", x.to_string(), y.to_string(),
-                            w.to_string(), g);
-  if (y[0] != x[0]) return invalid_argument("conv: batch {} in, {} out", x[0], y[0]);
+  const int64_t in = c.transposed ? w[0] : w[1] * c.groups, out = c.out_channels(p), g = c.groups;
   DenseSpec s;
   s.kind = c.transposed ? DenseSpec::Kind::kDeconv : DenseSpec::Kind::kConv;
   memory::dims filter;
@@ -89,16 +37,8 @@ Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
   for (size_t i = 0; i < c.spatial; ++i) {
     const int64_t k = w[i + 2], d = c.dilations[i], stride = c.strides[i];
     const int64_t begin = c.pads[i], end = c.pads[c.spatial + i], extent = x[i + 2];
-    if (k <= 0) return invalid_argument("conv: filter {}", w.to_string());
     const __int128 span = static_cast<__int128>(k - 1) * d + 1;
-    const __int128 size = c.transposed
-                              ? static_cast<__int128>(extent - 1) * stride + span + c.output_pads[i] - begin - end
-                              : (static_cast<__int128>(extent) + begin + end < span
-                                     ? 0
-                                     : (static_cast<__int128>(extent) + begin + end - span) / stride + 1);
-    if (size != y[i + 2])
-      return invalid_argument("conv: x {}, w {} give extent {} on axis {}, y is {}", x.to_string(), w.to_string(),
-                              static_cast<int64_t>(size), i + 2, y.to_string());
+    const __int128 size = y[i + 2];
     s.strides.push_back(stride);
     s.dilates.push_back(d - 1);
     s.pads_begin.push_back(begin);

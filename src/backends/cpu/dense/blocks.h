@@ -1,0 +1,69 @@
+// How a product or a convolution is divided: into units (rows x columns of the result) for the threads, and the sums of
+// a unit into parts whose weights stay in the first-level cache.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/dense/tile.h"
+#include "backends/cpu/epilogue.h"
+#include "backends/cpu/kernel_entry.h"
+
+namespace wootz::cpu {
+
+struct DenseShape {
+  int64_t rows = 0, columns = 0, taps = 1, depth = 0;  // depth: elements of a tap
+  double flops() const {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(taps * depth);
+  }
+};
+
+struct DenseBlocks {
+  struct Part {
+    int64_t tap = 0, taps = 1, first = 0, length = 0;  // of a DenseTile
+    int64_t offset = 0;                                // in a panel of weights, in elements of a column
+  };
+  std::vector<Part> parts;
+  int64_t unit_rows = 0, unit_columns = 0, row_units = 0, column_units = 0;
+  int64_t units() const { return row_units * column_units; }
+};
+DenseBlocks divide(const DenseShape& shape, const DenseOps& ops, int threads);
+
+// What follows the sums.
+struct DenseEnd {
+  bool direct = false;  // the tile itself finishes: nothing, a residual of the result's shape, bounds
+  int added = -1;       // that residual's input
+  bool bounded = false;
+  float low = 0, high = 0;
+};
+DenseEnd read_end(const Problem& problem);
+
+// Weights as the tile reads them. `at(column, tap, element)` gives one.
+size_t packed_bytes(const DenseShape& shape, const DenseOps& ops);
+template <class At>
+std::vector<std::byte> pack_panels(const DenseShape& s, const DenseOps& ops, At at) {
+  std::vector<std::byte> bytes(packed_bytes(s, ops));  // zeros: what a last panel has too much
+  auto* to = reinterpret_cast<float*>(bytes.data());
+  for (int64_t panel = 0; panel < s.columns; panel += ops.panel)
+    for (int64_t tap = 0; tap < s.taps; ++tap)
+      for (int64_t e = 0; e < s.depth; ++e, to += ops.panel)
+        for (int64_t c = 0; c < ops.panel && panel + c < s.columns; ++c) to[c] = at(panel + c, tap, e);
+  return bytes;
+}
+
+// Where the elements of a result's row come from.
+class DenseRows {
+ public:
+  virtual ~DenseRows() = default;
+  // taps[t * count + i]: the elements of row `first + i`, tap t.
+  virtual void find(const float* input, int64_t first, int64_t count, const float** taps) const = 0;
+};
+
+Result<std::unique_ptr<Call>> make_dense_call(const Problem& problem, const KernelOptions& options,
+                                              const Epilogue& epilogue, const DenseShape& shape,
+                                              std::unique_ptr<DenseRows> rows, const BindArgs& args);
+
+// f32 operands, a constant second one, an epilogue that we have.
+Status check_dense_operands(const Problem& problem);
+double dense_cost_us(const Problem& problem, const DenseShape& shape, const KernelOptions& options);
+
+}  // namespace wootz::cpu

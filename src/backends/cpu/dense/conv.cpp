@@ -1,0 +1,131 @@
+// Family conv of f32, channels last, constant weights, one group: a product whose rows are found tap by tap in the
+// image, so that nothing is written out. Positions in the padding read a row of zeros. After M. Dukhan, "The Indirect
+// Convolution Algorithm" (2019).
+#include <algorithm>
+#include <array>
+
+#include "backends/cpu/conv_params.h"
+#include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/function_kernel.h"
+
+namespace wootz::cpu {
+namespace {
+
+// Three spatial axes; missing leading ones have extent 1.
+class ImageRows final : public DenseRows {
+ public:
+  ImageRows(const ConvParams& c, const Dims& x, const Dims& w, const Dims& y)
+      : channels_(x[1]), zeros_(static_cast<size_t>(x[1]), 0.0f) {
+    const size_t skip = 3 - c.spatial;
+    for (size_t i = 0; i < c.spatial; ++i) {
+      in_[skip + i] = x[i + 2];
+      out_[skip + i] = y[i + 2];
+      filter_[skip + i] = w[i + 2];
+      stride_[skip + i] = c.strides[i];
+      dilation_[skip + i] = c.dilations[i];
+      pad_[skip + i] = c.pads[i];
+    }
+  }
+
+  void find(const float* input, int64_t first, int64_t count, const float** taps) const override {
+    const int64_t image = in_[0] * in_[1] * in_[2], places = out_[0] * out_[1] * out_[2];
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t place = (first + i) % places;
+      const float* from = input + (first + i) / places * image * channels_;
+      const std::array<int64_t, 3> at{place / (out_[1] * out_[2]) * stride_[0] - pad_[0],
+                                      place / out_[2] % out_[1] * stride_[1] - pad_[1],
+                                      place % out_[2] * stride_[2] - pad_[2]};
+      const float** to = taps + i;
+      for (int64_t a = 0; a < filter_[0]; ++a)
+        for (int64_t b = 0; b < filter_[1]; ++b)
+          for (int64_t c = 0; c < filter_[2]; ++c, to += count) {
+            const int64_t z = at[0] + a * dilation_[0], y = at[1] + b * dilation_[1], x = at[2] + c * dilation_[2];
+            const bool inside = z >= 0 && z < in_[0] && y >= 0 && y < in_[1] && x >= 0 && x < in_[2];
+            *to = inside ? from + ((z * in_[1] + y) * in_[2] + x) * channels_ : zeros_.data();
+          }
+    }
+  }
+
+ private:
+  int64_t channels_;
+  std::vector<float> zeros_;
+  std::array<int64_t, 3> in_{1, 1, 1}, out_{1, 1, 1}, filter_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1},
+      pad_{0, 0, 0};
+};
+
+DenseShape shape_of(const Problem& p, const Dims& y) {
+  const Dims& w = p.inputs[1].dims;
+  DenseShape s;
+  s.columns = w[0];
+  s.depth = w[1];
+  for (size_t i = 2; i < w.size(); ++i) s.taps *= w[i];
+  s.rows = s.columns == 0 ? 0 : y.volume() / s.columns;
+  return s;
+}
+
+Status applies(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
+  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
+  if (c.transposed || c.groups != 1) return unsupported("groups, or a transposed convolution");
+  if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
+    return unsupported("conv in layout {}", layout_name(p.inputs[0].layout));
+  WOOTZ_RETURN_IF_ERROR(check_conv_extents(p, c, p.inputs[0].dims, p.inputs[1].dims, p.outputs[0].dims));
+  if (c.bias && (p.inputs[2].dims.rank() != 1 || p.inputs[2].dims[0] != c.out_channels(p) || p.inputs[2].dynamic()))
+    return invalid_argument("conv: bias {} for {} channels", p.inputs[2].dims.to_string(), c.out_channels(p));
+  constexpr int64_t kMostTaps = 4096;  // each has an address in every row of a unit
+  if (shape_of(p, p.outputs[0].dims).taps > kMostTaps) return unsupported("a filter of over {} positions", kMostTaps);
+  return {};
+}
+
+class ConvKernel final : public Kernel {
+ public:
+  ConvKernel(const Problem& p, ConvParams c, Epilogue e, const KernelOptions& o)
+      : problem_(p), params_(std::move(c)), epilogue_(std::move(e)), options_(o) {}
+
+  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+    if (input != 1) return std::optional<std::vector<std::byte>>{};
+    if (source.dtype() != DType::kF32 || !(source.dims() == problem_.inputs[1].dims))
+      return invalid_argument("conv: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
+    const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
+    const auto* w = static_cast<const float*>(source.data());
+    return std::optional(pack_panels(s, dense_ops(options_.isa), [&](int64_t column, int64_t tap, int64_t e) {
+      return w[(column * s.depth + e) * s.taps + tap];
+    }));
+  }
+
+  Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
+      return invalid_argument("conv: {} inputs and {} outputs to bind", args.inputs.size(), args.outputs.size());
+    const Dims &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
+    WOOTZ_RETURN_IF_ERROR(check_conv_extents(problem_, params_, x, w, y));
+    if (params_.bias && !(args.inputs[2] == problem_.inputs[2].dims))
+      return invalid_argument("conv: a bias of shape {}", args.inputs[2].to_string());
+    return make_dense_call(problem_, options_, epilogue_, shape_of(problem_, y),
+                           std::make_unique<ImageRows>(params_, x, w, y), args);
+  }
+
+ private:
+  Problem problem_;
+  ConvParams params_;
+  Epilogue epilogue_;
+  KernelOptions options_;
+};
+
+Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+  WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
+  WOOTZ_ASSIGN_OR_RETURN(ConvParams c, read_conv_params(p));
+  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(p, std::move(c), std::move(e), options));
+}
+
+double cost_us(const Problem& p, const KernelOptions& options) {
+  DenseShape s = shape_of(p, p.outputs[0].dims);
+  // A short tap hardly pays for its addresses.
+  const double addresses = 1 + 6.0 / static_cast<double>(std::max<int64_t>(s.depth, 1));
+  return dense_cost_us(p, s, options) * addresses;
+}
+
+}  // namespace
+
+const KernelEntry conv_f32_tiled{Family::kConv, kSchemeChannelsLast, applies, create, true, cost_us};
+
+}  // namespace wootz::cpu

@@ -1,0 +1,106 @@
+// Family gemm of f32 with a constant matrix at the right: every batch multiplies the same one, so all rows are one
+// matrix.
+#include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/function_kernel.h"
+
+namespace wootz::cpu {
+namespace {
+
+class MatrixRows final : public DenseRows {
+ public:
+  explicit MatrixRows(int64_t depth) : depth_(depth) {}
+  void find(const float* input, int64_t first, int64_t count, const float** taps) const override {
+    for (int64_t i = 0; i < count; ++i) taps[i] = input + (first + i) * depth_;
+  }
+
+ private:
+  int64_t depth_;
+};
+
+Result<DenseShape> shape_of(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  const Dims &a = in[0], &b = in[1];
+  const auto bad = [&](const char* what) {
+    return invalid_argument("gemm of {} and {} to {}: {}", a.to_string(), b.to_string(), y.to_string(), what);
+  };
+  if (a.rank() < 2 || b.rank() < 2 || y.rank() != a.rank() || b.rank() > a.rank()) return bad("ranks");
+  if (!(b == p.inputs[1].dims)) return bad("the matrix has other extents than the one that was packed");
+  const auto last = static_cast<size_t>(a.rank() - 1), columns = static_cast<size_t>(b.rank() - 1);
+  const bool trans_b = p.get_int("trans_b") != 0;
+  DenseShape s;
+  s.depth = b[columns - (trans_b ? 0 : 1)];
+  s.columns = b[columns - (trans_b ? 1 : 0)];
+  if (a[last] != s.depth || y[last] != s.columns) return bad("inner extents");
+  s.rows = 1;
+  for (size_t i = 0; i < last; ++i) {
+    if (a[i] != y[i]) return bad("batches");
+    s.rows *= a[i];
+  }
+  for (size_t i = 0; i + 2 <= columns; ++i)
+    if (b[i] != 1) return unsupported("a matrix for each batch");
+  if (s.depth == 0 || s.columns == 0) return unsupported("gemm of empty operands");
+  if (p.num_main > 2 && (in[2].rank() < 1 || in[2].back() != s.columns || in[2].volume() != s.columns))
+    return unsupported("a bias of shape {}", in[2].to_string());
+  return s;
+}
+
+std::vector<Dims> optimum(const Problem& p) {
+  std::vector<Dims> in;
+  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  return in;
+}
+
+Status applies(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
+  if (p.get_int("trans_a") != 0) return unsupported("a transposed left side");
+  if (p.get_float("alpha", 1) != 1) return unsupported("alpha");
+  if (p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear)
+    return unsupported("gemm in layout {}", layout_name(p.inputs[0].layout));
+  const std::vector<Dims> in = optimum(p);
+  return shape_of(p, in, p.outputs[0].dims).status();
+}
+
+class GemmKernel final : public Kernel {
+ public:
+  GemmKernel(const Problem& p, Epilogue e, const KernelOptions& o)
+      : problem_(p), epilogue_(std::move(e)), options_(o) {}
+
+  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+    if (input != 1) return std::optional<std::vector<std::byte>>{};
+    WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, optimum(problem_), problem_.outputs[0].dims));
+    if (source.dtype() != DType::kF32 || !(source.dims() == problem_.inputs[1].dims))
+      return invalid_argument("gemm: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
+    const auto* b = static_cast<const float*>(source.data());
+    const bool trans_b = problem_.get_int("trans_b") != 0;
+    return std::optional(pack_panels(s, dense_ops(options_.isa), [&](int64_t column, int64_t, int64_t e) {
+      return trans_b ? b[column * s.depth + e] : b[e * s.columns + column];
+    }));
+  }
+
+  Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
+      return invalid_argument("gemm: {} inputs and {} outputs to bind", args.inputs.size(), args.outputs.size());
+    WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, args.inputs, args.outputs[0]));
+    return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows>(s.depth), args);
+  }
+
+ private:
+  Problem problem_;
+  Epilogue epilogue_;
+  KernelOptions options_;
+};
+
+Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+  WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
+  return std::unique_ptr<Kernel>(std::make_unique<GemmKernel>(p, std::move(e), options));
+}
+
+double cost_us(const Problem& p, const KernelOptions& options) {
+  const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
+  return s.ok() ? dense_cost_us(p, *s, options) : 0;
+}
+
+}  // namespace
+
+const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, applies, create, true, cost_us};
+
+}  // namespace wootz::cpu
