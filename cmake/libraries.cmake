@@ -41,6 +41,20 @@ if(TARGET libwootz)
   endforeach()
 endif()
 
+# What cuDNN finds in place of a driver while plans are built where none is: src/backends/cuda/null_driver.h.
+if(WOOTZ_HAVE_CUDA AND NOT WOOTZ_FUZZ)
+  add_library(wootz_nulldriver SHARED ${CMAKE_SOURCE_DIR}/null_driver/null_driver.cpp)
+  target_link_libraries(wootz_nulldriver PRIVATE wootz_cuda_headers)
+  target_link_options(wootz_nulldriver PRIVATE -Wl,-soname,libcuda.so.1 -nostdlib)
+  set_target_properties(wootz_nulldriver PROPERTIES CXX_VISIBILITY_PRESET hidden NO_SONAME ON)
+  if(WOOTZ_SANITIZE)
+    target_compile_options(wootz_nulldriver PRIVATE -fno-sanitize=all)
+  endif()
+  if(TARGET libwootz)
+    add_dependencies(libwootz wootz_nulldriver)
+  endif()
+endif()
+
 # The stand-in for libcudart.
 file(GLOB_RECURSE hostcuda CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/hostcuda/*.cpp)
 set(hostcuda_tests ${hostcuda})

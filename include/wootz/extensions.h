@@ -58,11 +58,20 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   verify_passes   "1": check the graph after each pass
 ///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
 ///                   several, separated by ';'
-///   device_file     JSON description of the device to build for, when it is not this machine's
+///   device          the device to build for, when it is not this machine's: a name ("h200"; wootz_device_description
+///                   lists them) or the path of a JSON description
+///   native_code     machine code kept in the plan, so that loading need not make it again where
+///                   IRuntime::setEngineHostCodeAllowed permits it: "0" none, "1" of generated kernels (default when the
+///                   device is elsewhere), "all" also library plans, which differ from build to build
 ///   timing          "0": choose tactics by estimate instead of measuring
 ///   host_steps      "1": on a GPU, steps without a kernel there are computed by the host, with copies both ways and a
 ///                   warning; otherwise such a network is refused
 WOOTZ_EXPORT int wootz_config_set_option(void* config, const char* key, const char* value) WOOTZ_NOEXCEPT;
+
+/// Description of a device that plans can be built for without having it, as JSON: to look at, or to write down,
+/// change and pass as a file. `name` as in option "device"; null: the names, separated by spaces. Null for an unknown
+/// name. Valid until the thread's next call.
+WOOTZ_EXPORT const char* wootz_device_description(const char* name) WOOTZ_NOEXCEPT;
 
 /// The value of such an option, valid until it is set again; null for an unknown key.
 WOOTZ_EXPORT const char* wootz_config_get_option(void* config, const char* key) WOOTZ_NOEXCEPT;

@@ -16,6 +16,7 @@
 #include "passes/assign_precision.h"
 #include "runtime/shape_plan.h"
 #include "tuner/device_timer.h"
+#include "tuner/remembered.h"
 
 namespace wootz::api {
 namespace {
@@ -113,8 +114,10 @@ class Rules {
 };
 
 Status choose(const Lowered& lowered, Program* program, const std::vector<const Provider*>& providers,
-              std::shared_ptr<Device> device, const Limits& limits, const BuildOptions& options, BuildReport* report) {
+              std::shared_ptr<Device> device, bool own_memory, const Limits& limits, const BuildOptions& options,
+              BuildReport* report) {
   const size_t steps = program->steps.size();
+  const bool elsewhere = device == nullptr;
   Phase phase(options.progress, kTacticPhase, kBuildPhase, static_cast<int>(std::max<size_t>(1, steps)));
   std::optional<Measurer> measurer;
   std::unique_ptr<DeviceTimer> timer;
@@ -135,15 +138,23 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
     measure.sampling = sampling_for(options.level, options.timing_iterations);
     measurer.emplace(std::move(measure));
   }
+  std::optional<Remembered> remembered;
+  if (options.measure && options.level > 0 && elsewhere && options.cache != nullptr && options.cache->size() > 0)
+    remembered.emplace(*options.cache, providers, limits, limits.device->isa);
   Rules rules(options, *program);
   ChooseOptions choose;
   choose.limits = limits;
-  if (measurer && timer != nullptr) choose.reformat_gb_per_s = 2000;
+  if (own_memory) choose.reformat_gb_per_s = 2000;
+  if (remembered)
+    choose.more = [&](const Problem& problem, std::vector<Candidate>* offers) {
+      remembered->add_offers(problem, offers);
+    };
   choose.cost = [&](const Problem& problem, size_t step, Considered* candidate) -> Status {
     candidate->us = candidate->candidate.estimate_us;
     if (step < steps) rules.apply(step, candidate);
-    if (!candidate->refusal.empty() || !measurer) return Status();
-    return measurer->cost(problem, step, candidate);
+    if (!candidate->refusal.empty()) return Status();
+    if (measurer) return measurer->cost(problem, step, candidate);
+    return remembered ? remembered->cost(problem, candidate) : Status();
   };
   choose.progress = [&](size_t done, size_t, const std::string&) {
     return phase.step(static_cast<int>(std::min(done, steps == 0 ? 0 : steps - 1)));
@@ -152,6 +163,7 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   if (!choice.ok()) return phase.status().ok() ? choice.status() : phase.status();
   report->choice = std::move(choice).value();
   if (measurer) report->measured = measurer->stats();
+  if (remembered) report->measured.from_cache = remembered->found();
   for (const StepReport& step : report->choice.steps) {
     if (!options.verbose || step.chosen < 0) continue;
     const Considered& chosen = step.considered[static_cast<size_t>(step.chosen)];
@@ -232,6 +244,43 @@ Result<TargetDevice> target_device(const Backend& backend, const BuildOptions& o
   }
   const bool here = opened.ok() && *opened != nullptr && (*opened)->describe().isa == options.device->isa;
   return TargetDevice{*options.device, here ? *opened : nullptr};
+}
+
+// Machine code of all steps at the extents of the profiles' optima, made without the device.
+Status collect_native(const std::vector<const Provider*>& providers, const Limits& limits, KeepNative keep,
+                      const std::function<void(const std::string&)>& say, Program* program) {
+  KernelCache cache(providers, limits);
+  std::map<std::string, NativeCode> found;  // by key: equal steps have the same
+  for (const PlanProfile& profile : program->profiles) {
+    std::vector<int64_t> symbols;
+    for (const SymbolRange& range : profile.symbols) symbols.push_back(range.opt);
+    ShapeValues shapes;
+    WOOTZ_RETURN_IF_ERROR(evaluate_shapes(*program, symbols, &shapes));
+    for (const Step& step : program->steps) {
+      bool known = true;
+      const auto extents = [&](const std::vector<int32_t>& tensors) {
+        std::vector<Dims> all;
+        for (const int32_t t : tensors) {
+          const auto dims = t < 0 ? Dims{} : tensor_dims(program->tensors[static_cast<size_t>(t)], shapes);
+          known = known && dims.has_value();
+          all.push_back(dims.value_or(Dims{}));
+        }
+        return all;
+      };
+      const std::vector<Dims> in = extents(step.inputs), out = extents(step.outputs);
+      if (!known) continue;
+      WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, cache.get(step));
+      const std::vector<const void*> constants(in.size(), nullptr);
+      std::vector<NativeCode> code;
+      if (const Status made = kernel->native_code({in, out, constants}, *limits.device, keep, &code); !made.ok()) {
+        say(fmt::format("layer '{}': its machine code is left to who loads the plan: {}", step.name, made.message()));
+        continue;
+      }
+      for (NativeCode& c : code) found.try_emplace(c.key, std::move(c));
+    }
+  }
+  for (auto& [key, code] : found) program->native.push_back(std::move(code));
+  return Status();
 }
 
 // Names and provenance of the steps.
@@ -320,7 +369,8 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   report.lower_ms = timer.ms();
   if (!phase.step(2)) return phase.status();
 
-  WOOTZ_RETURN_IF_ERROR(choose(lowered, &program, lower.providers, target.device, limits, options, &report));
+  WOOTZ_RETURN_IF_ERROR(
+      choose(lowered, &program, lower.providers, target.device, backend->own_memory, limits, options, &report));
   say_quantization(options, report.choice, quantization);
   report.choose_ms = timer.ms();
   phase.step(3);
@@ -338,6 +388,15 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   program.properties = options.properties;
   if (options.threads > 0) program.properties[property::kThreads] = std::to_string(options.threads);
   if (!options.debug_tensors.empty()) demote_debug_outputs(&program, options.debug_tensors, num_outputs);
+  if (const KeepNative keep = options.native.value_or(
+          target.device == nullptr && backend->own_memory ? KeepNative::kReproducible : KeepNative::kNone);
+      keep != KeepNative::kNone)
+    WOOTZ_RETURN_IF_ERROR(collect_native(
+        lower.providers, limits, keep,
+        [&](const std::string& line) {
+          if (options.verbose) options.verbose(line);
+        },
+        &program));
   report_memory_of(program, lower.providers, limits, options, &report);
   report.nodes = trace.nodes();
   report.fusions = trace.fusions();

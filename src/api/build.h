@@ -61,6 +61,8 @@ struct BuildOptions {
   int max_tactics = -1;          // most tactics measured for a step
   TimingCache* cache = nullptr;  // consulted and filled
   bool error_on_cache_miss = false;
+  // Machine code kept in the plan. Empty: what is reproducible when the device is elsewhere, otherwise none.
+  std::optional<KeepNative> native;
   std::set<std::string, std::less<>> debug_tensors;            // values to keep observable, by name
   std::map<std::string, std::string, std::less<>> properties;  // for Program::properties
   bool keep_record = false;  // stored_record() goes into the plan, and memory is looked at

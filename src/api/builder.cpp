@@ -138,7 +138,8 @@ ICudaEngine* BuilderImpl::buildEngineWithConfig(INetworkDefinition& network, IBu
     // By way of a plan, so that the engine needs none of the application's weights.
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, build_plan(network, config));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(bytes));
-    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine, make_engine(std::move(program), reporter_, allocator_));
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
+                           make_engine(std::move(program), reporter_, allocator_, /*native=*/true));
     return engine.release();
   });
 }

@@ -17,8 +17,8 @@ using namespace nvinfer1;  // NOLINT: speaks of that interface's enumerators thr
 
 namespace {
 
-constexpr std::string_view kKeys[] = {"backend", "threads",     "isa",    "disable_passes", "verify_passes",
-                                      "tactic",  "device_file", "timing", "host_steps"};
+constexpr std::string_view kKeys[] = {"backend", "threads", "isa",    "disable_passes", "verify_passes",
+                                      "tactic",  "device",  "timing", "host_steps",     "native_code"};
 
 Result<int> number(std::string_view key, const std::string& text, int low, int high) {
   int value = 0;
@@ -47,8 +47,12 @@ Result<std::vector<ForcedTactic>> forced_tactics(const std::string& text) {
   return rules;
 }
 
+// By name ("h200"), or from a file.
 Result<DeviceDescription> read_device(const std::string& path) {
+  Result<DeviceDescription> known = find_known_device(path);
+  if (known.ok()) return known;
   std::ifstream file(path, std::ios::binary);
+  if (!file && path.find_first_of("./") == std::string::npos) return known.status();
   if (!file) return make_error(Code::kIo, "cannot open the device description '{}'", path);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   Result<DeviceDescription> device = DeviceDescription::from_json(text);
@@ -83,6 +87,9 @@ Status BuilderConfigImpl::set_option(std::string_view key, const char* value) {
   if (key == "threads") WOOTZ_RETURN_IF_ERROR(number(key, text, 0, 4096).status());
   if (key == "backend") WOOTZ_RETURN_IF_ERROR(find_backend(text).status());
   if (key == "isa" && !text.empty()) WOOTZ_RETURN_IF_ERROR(isa_from_name(text).status());
+  if (key == "native_code" && text != "" && text != "0" && text != "1" && text != "all")
+    return invalid_argument("option 'native_code': '{}' is none of 0, 1, all", text);
+  if (key == "device" && !text.empty()) WOOTZ_RETURN_IF_ERROR(read_device(text).status());
   if (key == "tactic") WOOTZ_RETURN_IF_ERROR(forced_tactics(text).status());
   v_.options.insert_or_assign(std::string(key), text);
   return Status();
@@ -118,8 +125,10 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   options.tf32 = getFlag(BuilderFlag::kTF32);
   options.fp16 = getFlag(BuilderFlag::kFP16);
   options.bf16 = getFlag(BuilderFlag::kBF16);
+  if (const std::string_view keep = option("native_code"); !keep.empty())
+    options.native = keep == "all" ? KeepNative::kAll : keep == "1" ? KeepNative::kReproducible : KeepNative::kNone;
   WOOTZ_ASSIGN_OR_RETURN(options.forced, forced_tactics(option("tactic")));
-  if (const std::string path = option("device_file"); !path.empty()) {
+  if (const std::string path = option("device"); !path.empty()) {
     WOOTZ_ASSIGN_OR_RETURN(options.device, read_device(path));
     options.backend = options.device->backend;
   }
@@ -191,7 +200,7 @@ void BuilderConfigImpl::note_ignored_flags(const BuildOptions& options) const {
 }
 
 Result<std::unique_ptr<TimingCache>> BuilderConfigImpl::empty_cache() const {
-  if (const std::string path = option("device_file"); !path.empty()) {
+  if (const std::string path = option("device"); !path.empty()) {
     WOOTZ_ASSIGN_OR_RETURN(DeviceDescription device, read_device(path));
     return std::make_unique<TimingCache>(std::move(device));
   }

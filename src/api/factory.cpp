@@ -72,6 +72,24 @@ const char* wootz_config_get_option(void* config, const char* key) noexcept {
   return ours == nullptr || key == nullptr ? nullptr : ours->option(key);
 }
 
+const char* wootz_device_description(const char* name) noexcept {
+  thread_local std::string text;
+  const auto answer = [&]() -> wootz::Status {
+    text.clear();
+    if (name != nullptr) {
+      WOOTZ_ASSIGN_OR_RETURN(const wootz::DeviceDescription device, wootz::find_known_device(name));
+      text = device.to_json();
+      return wootz::Status();
+    }
+    for (const wootz::Backend* backend : wootz::all_backends())
+      for (const wootz::DeviceDescription& device :
+           backend->known_devices == nullptr ? std::vector<wootz::DeviceDescription>() : backend->known_devices())
+        text += (text.empty() ? "" : " ") + device.alias;
+    return wootz::Status();
+  };
+  return attempt(Reporter(getLogger()), "wootz_device_description", answer) ? text.c_str() : nullptr;
+}
+
 int wootz_parser_set_option(void* parser, const char* key, const char* value) noexcept {
   auto* ours = dynamic_cast<wootz::api::ParserImpl*>(static_cast<nvonnxparser::IParser*>(parser));
   return attempt(Reporter(getLogger()), "wootz_parser_set_option",

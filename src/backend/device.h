@@ -19,6 +19,7 @@ struct DeviceDescription {
   int threads = 1;
   size_t memory = 0;
   std::string properties;  // what the backend's libraries ask of the device, as JSON; may be empty
+  std::string alias;       // of a device known by name: "h200"; not part of the JSON
   std::string to_json() const;
   static Result<DeviceDescription> from_json(std::string_view text);
 };
@@ -44,6 +45,8 @@ class Stream {
     return enqueue([work] { return work->run(); });
   }
   virtual Status synchronize() = 0;
+  // Somebody else records what is put here now: it is not run, and nothing may be waited for.
+  virtual bool capturing() const { return false; }
   // What the device's own library calls this queue (a cudaStream_t); null: its default queue, or there is none.
   virtual void* native() const { return nullptr; }
 };
@@ -53,6 +56,13 @@ class Recording {
  public:
   virtual ~Recording() = default;
   virtual Status replay(Stream& stream) = 0;
+};
+
+// How a device's tools learn what the host is doing (NVTX).
+struct RangeHooks {
+  void (*begin)(const char* name);
+  void (*end)();
+  bool each_step;  // steps are wanted one by one: nothing is to be recorded
 };
 
 class Device {
@@ -66,14 +76,16 @@ class Device {
   // False: its memory is not the host's. Then constants are copied there once, calls get a stream, and the values of
   // shape tensors are copied for the steps that read them.
   virtual bool host_memory() const { return true; }
+  // Null: no tool listens.
+  virtual const RangeHooks* ranges() const { return nullptr; }
   // The application's own queue; null: the device's default one. It stays the application's.
   virtual Result<std::unique_ptr<Stream>> adopt_stream(void* native) {
     (void)native;
     return unsupported("this device has no queues of an application's making");
   }
-  // Records what `work` puts on the stream that it is handed, without running it; the recording can be put on `stream`.
-  // `previous`, which may be null, is a recording of the same steps at other addresses, to be reused where that is
-  // cheaper. Null: this device, or this stream just now, records nothing.
+  // Records what `work` puts on the stream that it is handed, without running it; the recording can be put on `stream`,
+  // which is not capturing. `previous`, which may be null, is a recording of the same steps at other addresses, to be
+  // reused where that is cheaper. Null: this device records nothing.
   virtual Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,
                                                     std::unique_ptr<Recording> previous) {
     (void)stream, (void)work, (void)previous;
@@ -90,7 +102,14 @@ struct Backend {
   // Whether reduced precision is worth assigning to a network's FP32 values here. Null: no type is.
   bool (*computes_fast_in)(DType type) = nullptr;
   bool own_memory = false;  // its devices' memory is not the host's
+  // Devices that it knows by name without having them, as "h200"; null: none.
+  std::vector<DeviceDescription> (*known_devices)() = nullptr;
+  // Offers machine code of a plan whose owner permitted it to be run; used as long as its owners live. Null: has none.
+  void (*offer_native)(const std::vector<NativeCode>& code) = nullptr;
 };
+
+// A device that some backend knows by this name. The error lists the names.
+Result<DeviceDescription> find_known_device(std::string_view name);
 
 // From src/backends/backends.def. Look-ups never fail silently: an unknown name lists the known ones.
 Result<const Backend*> find_backend(std::string_view name);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/native_code.h"
 #include "backend/problem.h"
 #include "base/status.h"
 #include "base/tensor.h"
@@ -98,6 +99,12 @@ class Kernel {
   }
   // May be slow (code generation); never on the hot path. The executor caches calls by extents.
   virtual Result<std::unique_ptr<Call>> bind(const BindArgs& args) const = 0;
+  // Adds the machine code that bind() at these extents needs on the device described, made without it: for the plan.
+  virtual Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
+                             std::vector<NativeCode>* code) const {
+    (void)args, (void)device, (void)keep, (void)code;
+    return Status();
+  }
   // Input that output `o` may overwrite in place, or -1.
   virtual int in_place(int output) const {
     (void)output;

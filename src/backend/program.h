@@ -106,6 +106,8 @@ struct Program {
   std::vector<PlanProfile> profiles;
   // What the public API keeps beside the steps, by name ("profiling_verbosity", "debug_tensors", ...): stored as it is.
   std::map<std::string, std::string, std::less<>> properties;
+  // Machine code for kernels of these steps. Nothing of it is looked at before its owner's permission.
+  std::vector<NativeCode> native;
 };
 
 // Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).

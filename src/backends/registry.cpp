@@ -38,6 +38,18 @@ Result<const Backend*> find_backend(std::string_view name) {
   return invalid_argument("no backend '{}' in this build; known are: {}", name, known);
 }
 
+Result<DeviceDescription> find_known_device(std::string_view name) {
+  std::string known;
+  for (const Backend* backend : all_backends()) {
+    if (backend->known_devices == nullptr) continue;
+    for (DeviceDescription& device : backend->known_devices()) {
+      if (name == device.alias) return std::move(device);
+      known += (known.empty() ? "" : ", ") + device.alias;
+    }
+  }
+  return invalid_argument("no device is known as '{}'; known are: {}", name, known.empty() ? "none" : known);
+}
+
 std::vector<const Provider*> backend_providers(const Backend& backend) {
   std::vector<const Provider*> providers = backend.providers();
   providers.push_back(backend.own_memory ? &host_steps_provider() : reference_provider());

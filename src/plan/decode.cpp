@@ -72,6 +72,7 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(each("outputs", plan_.outputs(), plan_limits::kMaxTensors, &p.outputs));
     WOOTZ_RETURN_IF_ERROR(each("profiles", plan_.profiles(), size_t{limits::kMaxProfiles}, &p.profiles));
     WOOTZ_RETURN_IF_ERROR(properties(&p));
+    WOOTZ_RETURN_IF_ERROR(each("pieces of machine code", plan_.native(), plan_limits::kMaxNative, &p.native));
     return p;
   }
 
@@ -154,15 +155,24 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(list(from.parts(), &to->parts));
     return list(from.values(), &to->values);
   }
+  Status inside(const char* what, const std::string& name, uint64_t offset, uint64_t bytes) const {
+    if (offset % plan_format::kBlobAlignment == 0 && offset <= weights_.size() && bytes <= weights_.size() - offset)
+      return {};
+    return corrupt("plan: {} '{}': {} bytes at {} of {} bytes of weights", what, name.substr(0, 200), bytes, offset,
+                   weights_.size());
+  }
+  Status decode(const fb::Native& from, NativeCode* to) {
+    WOOTZ_RETURN_IF_ERROR(text(from.key(), &to->key));
+    WOOTZ_RETURN_IF_ERROR(inside("machine code", to->key, from.offset(), from.bytes()));
+    to->bytes = weights_.subspan(from.offset(), from.bytes());
+    return {};
+  }
   Status decode(const fb::Constant& from, PlanConstant* to) {
     WOOTZ_RETURN_IF_ERROR(text(from.name(), &to->name));
     WOOTZ_RETURN_IF_ERROR(dtypes_.get(from.dtype(), &to->dtype));
     WOOTZ_RETURN_IF_ERROR(layouts_.get(from.layout(), &to->layout));
     WOOTZ_RETURN_IF_ERROR(extents(from.dims(), &to->dims));
-    if (from.offset() % plan_format::kBlobAlignment != 0 || from.offset() > weights_.size() ||
-        from.bytes() > weights_.size() - from.offset())
-      return corrupt("plan: constant '{}': {} bytes at {} of {} bytes of weights", to->name.substr(0, 200),
-                     from.bytes(), from.offset(), weights_.size());
+    WOOTZ_RETURN_IF_ERROR(inside("constant", to->name, from.offset(), from.bytes()));
     to->bytes = from.bytes();
     to->data = weights_.data() + from.offset();
     return {};

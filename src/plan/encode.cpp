@@ -90,6 +90,10 @@ size_t bound_of(const Program& p) {
     b.table();
     b.list(profile.symbols.size(), sizeof(fb::Range));
   }
+  for (const NativeCode& code : p.native) {
+    b.table();
+    b.text(code.key);
+  }
   for (const auto& [name, value] : p.properties) {
     b.table();
     b.text(name);
@@ -117,8 +121,9 @@ class Encoder {
     const auto inputs = each<fb::Io>(p_.inputs), outputs = each<fb::Io>(p_.outputs);
     const auto profiles = each<fb::Profile>(p_.profiles);
     const auto props = properties();
+    const auto machine_code = native();
     fb::FinishPlanBuffer(b_, fb::CreatePlan(b_, dtypes, layouts, families, ops, name, backend, device, exprs, symbols,
-                                            tensors, weights, steps, inputs, outputs, profiles, props));
+                                            tensors, weights, steps, inputs, outputs, profiles, props, machine_code));
     const auto* bytes = reinterpret_cast<const std::byte*>(b_.GetBufferPointer());
     return {bytes, bytes + b_.GetSize()};
   }
@@ -224,6 +229,17 @@ class Encoder {
     return b_.CreateVector(made);
   }
 
+  // No list at all where there is none: plans without machine code are what they always were.
+  Offset<Vector<Offset<fb::Native>>> native() {
+    if (p_.native.empty()) return 0;
+    std::vector<Offset<fb::Native>> made;
+    for (size_t i = 0; i < p_.native.size(); ++i) {
+      const auto key = text(p_.native[i].key);
+      made.push_back(fb::CreateNative(b_, key, weights_.native[i], p_.native[i].bytes.size()));
+    }
+    return b_.CreateVector(made);
+  }
+
   const Program& p_;
   const WeightsMap& weights_;
   flatbuffers::FlatBufferBuilder b_;
@@ -233,12 +249,21 @@ class Encoder {
 
 Result<WeightsMap> place_weights(const Program& program) {
   WeightsMap map;
-  for (const PlanConstant& c : program.constants) {
-    map.offsets.push_back(map.total);
-    if (__builtin_add_overflow(map.total, c.bytes, &map.total) || map.total > plan_limits::kMaxBlobBytes)
-      return make_error(Code::kResourceExhausted, "plan: more than {} bytes of weights, at constant '{}'",
-                        plan_limits::kMaxBlobBytes, c.name);
+  const auto place = [&](size_t bytes, const std::string& name) -> Result<size_t> {
+    const size_t at = map.total;
+    if (__builtin_add_overflow(map.total, bytes, &map.total) || map.total > plan_limits::kMaxBlobBytes)
+      return make_error(Code::kResourceExhausted, "plan: more than {} bytes of weights, at '{}'",
+                        plan_limits::kMaxBlobBytes, name);
     map.total = plan_format::align_up(map.total, plan_format::kBlobAlignment);
+    return at;
+  };
+  for (const PlanConstant& c : program.constants) {
+    WOOTZ_ASSIGN_OR_RETURN(const size_t at, place(c.bytes, c.name));
+    map.offsets.push_back(at);
+  }
+  for (const NativeCode& code : program.native) {
+    WOOTZ_ASSIGN_OR_RETURN(const size_t at, place(code.bytes.size(), code.key));
+    map.native.push_back(at);
   }
   return map;
 }

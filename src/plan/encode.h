@@ -7,9 +7,10 @@
 
 namespace wootz {
 
-// Where each constant lies in the weights section.
+// Where each constant, and behind them each piece of machine code, lies in the weights section.
 struct WeightsMap {
   std::vector<size_t> offsets;  // by constant
+  std::vector<size_t> native;   // by piece of machine code
   size_t total = 0;             // a multiple of the blob alignment
 };
 Result<WeightsMap> place_weights(const Program& program);

@@ -20,6 +20,7 @@ inline constexpr size_t kMaxParams = 256;                  // of one problem
 inline constexpr size_t kMaxParamElements = size_t{1} << 24;
 inline constexpr size_t kMaxTextBytes = size_t{1} << 28;  // one text that is not a name: node, tactic config, property
 inline constexpr size_t kMaxProperties = 4096;
+inline constexpr size_t kMaxNative = size_t{1} << 18;         // pieces of machine code
 inline constexpr size_t kMaxMetadataBytes = size_t{1} << 30;  // everything but the weights
 inline constexpr size_t kMaxBlobBytes = size_t{1} << 48;      // one packed weight, one workspace
 inline constexpr size_t kMaxArenaBytes = size_t{1} << 62;     // all activations of a static program

@@ -31,6 +31,10 @@ class RandomProgram {
       ++outputs;
     }
     for (int k = 0, n = pick(1, 3); k < n; ++k) add_profile();
+    for (int i = 0, n = pick(0, 3); i < n; ++i) {
+      const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(pick(0, 200)), std::byte(i));
+      p_.native.push_back({word("code", i), *bytes, bytes});
+    }
     for (int i = 0, n = pick(0, 3); i < n; ++i) p_.properties[word("property", i)] = word("value", pick(0, 99));
     return p_;
   }
@@ -304,6 +308,11 @@ inline std::string dump(const Program& p) {
     for (const IoTensor& io : *ios) s += fmt::format("io {} {}\n", io.tensor, io.is_shape_tensor);
   for (const PlanProfile& profile : p.profiles)
     for (const SymbolRange& r : profile.symbols) s += fmt::format("range {} {} {}\n", r.min, r.opt, r.max);
+  for (const NativeCode& code : p.native) {
+    s += fmt::format("native {} {}:", code.key, code.bytes.size());
+    for (const std::byte b : code.bytes) s += fmt::format(" {}", static_cast<int>(b));
+    s += "\n";
+  }
   for (const auto& [name, value] : p.properties) s += fmt::format("property {}={}\n", name, value);
   return s;
 }

@@ -61,6 +61,7 @@ Result<std::shared_ptr<const Program>> read_checked(std::span<const std::byte> b
 
   WOOTZ_ASSIGN_OR_RETURN(Program program, decode_program(copied, weights));
   for (PlanConstant& c : program.constants) c.owner = owner;
+  for (NativeCode& code : program.native) code.owner = owner;
   WOOTZ_RETURN_IF_ERROR(verify_program(program));
   return std::shared_ptr<const Program>(std::make_shared<Program>(std::move(program)));
 }

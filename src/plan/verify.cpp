@@ -77,6 +77,9 @@ Status Verifier::check_texts() const {
   WOOTZ_RETURN_IF_ERROR(check_name("backend", p_.backend, limits::kMaxNameBytes));
   WOOTZ_RETURN_IF_ERROR(check_name("device description", p_.device, limits::kMaxNameBytes));
   WOOTZ_RETURN_IF_ERROR(too_many("properties", p_.properties.size(), plan_limits::kMaxProperties));
+  WOOTZ_RETURN_IF_ERROR(too_many("pieces of machine code", p_.native.size(), plan_limits::kMaxNative));
+  for (const NativeCode& code : p_.native)
+    WOOTZ_RETURN_IF_ERROR(check_name("machine code", code.key, plan_limits::kMaxTextBytes));
   for (const auto& [name, value] : p_.properties) {
     WOOTZ_RETURN_IF_ERROR(check_name("property name", name, limits::kMaxNameBytes));
     WOOTZ_RETURN_IF_ERROR(check_name("property", value, plan_limits::kMaxTextBytes));

@@ -38,6 +38,8 @@ Result<Parts> make_parts(const Program& program) {
     const PlanConstant& c = program.constants[i];
     if (c.bytes != 0) parts.weights.push_back({map.offsets[i], {static_cast<const std::byte*>(c.data), c.bytes}});
   }
+  for (size_t i = 0; i < program.native.size(); ++i)
+    if (!program.native[i].bytes.empty()) parts.weights.push_back({map.native[i], program.native[i].bytes});
   parts.front.resize(pf::align_up(sizeof(pf::Header) + metadata.size(), pf::kWeightsAlignment));
   std::copy(metadata.begin(), metadata.end(), parts.front.begin() + sizeof(pf::Header));
   const std::span<const std::byte> padded = std::span(parts.front).subspan(sizeof(pf::Header));

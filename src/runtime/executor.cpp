@@ -108,6 +108,7 @@ void Executor::set_output_address(size_t output, void* address) {
 }
 
 void Executor::set_arena(void* memory, size_t bytes) {
+  if (user_arena_ == memory && user_arena_bytes_ == bytes) return;
   user_arena_ = memory;
   user_arena_bytes_ = bytes;
   addresses_changed_ = true;
@@ -282,9 +283,20 @@ Status Executor::resolve_shapes() {
   if (!shapes_changed_ && plan_ != nullptr) return Status();
   WOOTZ_RETURN_IF_ERROR(gather_symbols(&symbols_));
   if (plan_ == nullptr || plan_->symbols != symbols_) {
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, engine_->shape_plan(symbols_));
-    WOOTZ_RETURN_IF_ERROR(check_inputs(*plan));
-    plan_ = std::move(plan);
+    const auto seen = std::find_if(seen_.begin(), seen_.end(), [&](const auto& p) { return p->symbols == symbols_; });
+    if (seen != seen_.end()) {
+      WOOTZ_RETURN_IF_ERROR(check_inputs(**seen));
+      std::rotate(seen_.begin(), seen, seen + 1);
+    } else {
+      if (capturing_)
+        return make_error(Code::kInvalidState,
+                          "these shapes are new to the context: run them once before a stream is captured");
+      WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, engine_->shape_plan(symbols_));
+      WOOTZ_RETURN_IF_ERROR(check_inputs(*plan));
+      if (seen_.size() >= std::max<size_t>(1, engine_->options().cached_shapes)) seen_.pop_back();
+      seen_.insert(seen_.begin(), std::move(plan));
+    }
+    plan_ = seen_.front();
   } else {
     WOOTZ_RETURN_IF_ERROR(check_inputs(*plan_));
   }
@@ -449,6 +461,24 @@ Status Executor::run_late(size_t s, void* workspace) {
   return Status();
 }
 
+namespace {
+// Tells tools what the host does while it lives.
+class Range {
+ public:
+  Range(const RangeHooks* hooks, const char* name) : hooks_(hooks) {
+    if (hooks_ != nullptr) hooks_->begin(name);
+  }
+  ~Range() {
+    if (hooks_ != nullptr) hooks_->end();
+  }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  const RangeHooks* hooks_;
+};
+}  // namespace
+
 Status Executor::run(Stream* stream) {
   const bool on_device = !engine_->device().host_memory();
   if (on_device && stream == nullptr) {
@@ -458,6 +488,7 @@ Status Executor::run(Stream* stream) {
     stream = default_stream_.get();
   }
   const bool mirror = on_device && (addresses_changed_ || shapes_changed_);
+  capturing_ = on_device && stream->capturing();
   WOOTZ_RETURN_IF_ERROR(resolve());
   const Program& program = engine_->program();
   for (size_t i = 0; i < program.inputs.size(); ++i)
@@ -484,17 +515,23 @@ Status Executor::run(Stream* stream) {
     late_->shapes = plan_->shapes;
   }
   if (mirror) WOOTZ_RETURN_IF_ERROR(mirror_shape_tensors(stream));
-  if (on_device && !observer_ && !tap_) {
+  const RangeHooks* const ranges = engine_->device().ranges();
+  const Range range(ranges, program.name.c_str());
+  const bool whole =
+      !observer_ && !tap_ && !wait_for_steps_ && !capturing_ && (ranges == nullptr || !ranges->each_step);
+  if (on_device && whole) {
     bool done = false;
-    WOOTZ_RETURN_IF_ERROR(replay(stream, &done));
-    if (done) return Status();
+    Status status = replay(stream, &done);
+    if (!status.ok() && !status.message().starts_with("layer '"))
+      return status.with_prefix(fmt::format("network '{}'", program.name));
+    if (!status.ok() || done) return status;
   }
   return run_steps(stream);
 }
 
 // Runs from a recording of this shape, made now where there is none at these addresses.
 Status Executor::replay(Stream* stream, bool* done) {
-  constexpr size_t kKept = 8;
+  const size_t kept = std::max<size_t>(1, engine_->options().cached_shapes);
   void* const arena = user_arena_ != nullptr ? user_arena_ : own_arena_;
   auto found = recorded_.begin();
   while (found != recorded_.end() && found->plan != plan_) ++found;
@@ -517,14 +554,15 @@ Status Executor::replay(Stream* stream, bool* done) {
   if (!made.ok()) return made.status();
   if (*made == nullptr) return Status();
   recorded_.push_front({plan_, input_pointers_, output_pointers_, arena, std::move(made).value()});
-  if (recorded_.size() > kKept) recorded_.pop_back();
+  if (recorded_.size() > kept) recorded_.pop_back();
   *done = true;
   return recorded_.front().recording->replay(*stream);
 }
 
 Status Executor::run_steps(Stream* stream) {
   const Program& program = engine_->program();
-  const bool wait = stream != nullptr && (observer_ || tap_);
+  const bool wait = stream != nullptr && (observer_ || tap_ || wait_for_steps_) && !capturing_;
+  const RangeHooks* const ranges = engine_->device().ranges();
   const ActiveScope active;
   const ParallelScope threads(engine_->options().threads);
   auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
@@ -532,6 +570,7 @@ Status Executor::run_steps(Stream* stream) {
   using Clock = std::chrono::steady_clock;
   if (wait) WOOTZ_RETURN_IF_ERROR(stream->synchronize());
   for (size_t s = 0; s < program.steps.size(); ++s) {
+    const Range range(ranges, program.steps[s].name.c_str());
     const Clock::time_point start = observer_ ? Clock::now() : Clock::time_point{};
     Status status =
         plan_->late[s] ? run_late(s, workspace)

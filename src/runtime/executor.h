@@ -48,6 +48,9 @@ class Executor {
   // Own memory of at least this size from now on, so that no run within it allocates.
   Status reserve(size_t bytes);
 
+  // What is resolved next is for a stream that is capturing: shapes that have not been are refused.
+  void set_capturing(bool capturing) { capturing_ = capturing; }
+
   // Works out what the shapes set so far decide; memory and addresses are left alone. Errors: as for resolve().
   Status resolve_shapes();
   // What resolve_shapes() found; null before.
@@ -62,9 +65,12 @@ class Executor {
 
   // Runs all steps on the calling thread and the process pool. No allocation for a shape that has run before, except
   // for data-dependent results that grow. `stream`: for a device with memory of its own, where the work is put without
-  // waiting for it (null: its default queue). Shapes and addresses seen before are replayed there from a recording.
+  // waiting for it (null: its default queue). Shapes and addresses seen before are replayed there from a recording. A
+  // stream that is capturing takes the steps one by one, of shapes that have run before.
   Status run(Stream* stream = nullptr);
 
+  // Waits for each step, so that an error of the device is the error of the step that caused it.
+  void set_wait_for_steps(bool wait) { wait_for_steps_ = wait; }
   void set_observer(StepObserver observer) { observer_ = std::move(observer); }
   void set_tap(std::vector<int32_t> tensors, TensorTap tap);
 
@@ -92,6 +98,9 @@ class Executor {
   std::vector<int32_t> input_of_symbol_;  // -1: a data-dependent symbol
   std::vector<int64_t> symbols_;          // of the shapes set last
   std::shared_ptr<const ShapePlan> plan_;
+  std::vector<std::shared_ptr<const ShapePlan>> seen_;  // by this context, most recent first: found without a lock
+  bool capturing_ = false;                              // the stream of the run at hand
+  bool wait_for_steps_ = false;
   bool shapes_changed_ = true;
   bool addresses_changed_ = true;
   void* own_arena_ = nullptr;

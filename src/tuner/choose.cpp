@@ -259,6 +259,7 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
     std::vector<Candidate> offers;
     for (const Provider* provider : providers)
       provider->tactics(step.problem, options.limits, &offers, &report.refused);
+    if (options.more) options.more(step.problem, &offers);
     for (Candidate& offer : offers) {
       Considered considered;
       considered.candidate = std::move(offer);

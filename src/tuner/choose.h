@@ -31,6 +31,8 @@ struct ChooseOptions {
   // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in Considered.
   // Null: the provider's estimate. Numbers beyond the program's steps are reformats, for what they cost in the search.
   std::function<Status(const Problem& problem, size_t step, Considered* candidate)> cost;
+  // Adds further offers for a problem of free layouts. Null: providers alone are asked.
+  std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
   // Called as steps are costed; false cancels.
   std::function<bool(size_t done, size_t total, const std::string& step)> progress;
   double reformat_gb_per_s = 8;  // read + write, for reformats that are not measured (`cost` is null or fails)

@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "tuner/random_data.h"
+#include "tuner/tactic_text.h"
 #include "tuner/trial.h"
 
 namespace wootz {
@@ -101,19 +102,9 @@ Status Measurer::check(const Kernel& kernel, const Problem& problem, size_t step
 
 // One problem whatever the layouts: those are part of the tactic.
 TimingKey Measurer::key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const {
-  Problem plain = problem;
-  std::string name = tactic.config.empty() ? tactic.kernel : tactic.kernel + "?" + tactic.config;
-  const auto take = [&](std::vector<TensorDesc>* descs, char before) {
-    for (TensorDesc& desc : *descs) {
-      name += fmt::format("{}{}", before, layout_name(desc.layout));
-      desc.layout = Layout::kLinear;
-      before = ',';
-    }
-  };
-  take(&plain.inputs, '@');
-  take(&plain.outputs, '>');
-  return {problem_key(plain),     tactic.provider, provider.version(), std::move(name), options_.device->describe().isa,
-          options_.limits.threads};
+  return {
+      problem_key(without_layouts(problem)), tactic.provider,        provider.version(), tactic_text(problem, tactic),
+      options_.device->describe().isa,       options_.limits.threads};
 }
 
 Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic) {

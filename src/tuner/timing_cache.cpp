@@ -104,6 +104,18 @@ std::optional<TimingKey> TimingCache::pinned(const TimingKey& problem_of) const 
   return std::nullopt;
 }
 
+std::vector<std::pair<TimingKey, Timing>> TimingCache::of_problem(const std::string& problem, const std::string& isa,
+                                                                  int threads) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::pair<TimingKey, Timing>> found;
+  const auto tactics = problems_.find(problem);
+  if (tactics == problems_.end()) return found;
+  for (const auto& [t, timing] : tactics->second)
+    if (t.isa == isa && t.threads == threads)
+      found.push_back({{problem, t.provider, t.version, t.tactic, t.isa, t.threads}, timing});
+  return found;
+}
+
 void TimingCache::reset() {
   const std::lock_guard<std::mutex> lock(mutex_);
   problems_.clear();

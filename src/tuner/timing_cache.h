@@ -55,6 +55,9 @@ class TimingCache {
   std::optional<Timing> query(const TimingKey& key) const;
   // Adds or replaces. Errors: a time that is none, a text beyond the limits.
   Status update(const TimingKey& key, const Timing& timing);
+  // All that is known of a problem on an instruction set with a number of threads, in the order of the keys.
+  std::vector<std::pair<TimingKey, Timing>> of_problem(const std::string& problem, const std::string& isa,
+                                                       int threads) const;
   // The tactic that the problem is pinned to, if it is.
   std::optional<TimingKey> pinned(const TimingKey& problem_of) const;
   void reset();

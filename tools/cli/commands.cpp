@@ -6,6 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "wootz/extensions.h"
+
 namespace wootz_cli {
 namespace {
 
@@ -35,7 +37,8 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--minShapes", o.min, "Smallest shapes of dynamic inputs");
   command.add_option("--optShapes", o.opt, "Shapes to optimize for");
   command.add_option("--maxShapes", o.max, "Largest shapes of dynamic inputs");
-  command.add_option("--device", o.device, "cpu, cuda, reference, or a device description (.json)");
+  command.add_option("--device", o.device, "cpu, cuda, reference, or the GPU to build for: h200, ... or a .json");
+  command.add_option("--native-code", o.native_code, "Machine code to keep in the plan: 0, 1 or all");
   command.add_option("--threads", o.threads, "Threads of one inference, 0: all");
   command.add_option("--isa", o.isa, "Highest instruction set: avx2 or avx512");
   command.add_option("--workspace", o.workspace_mib, "Limit of a tactic's workspace in MiB");
@@ -54,8 +57,9 @@ void finish(BuildOptions& o, Logger& logger) {
   o.request.opt_shapes = parse_shapes(o.shapes.empty() ? o.opt : o.shapes, "--shapes");
   o.request.min_shapes = parse_shapes(o.min, "--minShapes");
   o.request.max_shapes = parse_shapes(o.max, "--maxShapes");
-  const bool description = o.device.size() > 5 && o.device.rfind(".json") == o.device.size() - 5;
-  o.request.options[description ? "device_file" : "backend"] = o.device;
+  const bool backend = o.device == "cpu" || o.device == "cuda" || o.device == "reference";
+  o.request.options[backend ? "backend" : "device"] = o.device;
+  if (!o.native_code.empty()) o.request.options["native_code"] = o.native_code;
   if (o.threads > 0) o.request.options["threads"] = std::to_string(o.threads);
   if (!o.isa.empty()) o.request.options["isa"] = o.isa;
   if (!o.disable.empty()) o.request.options["disable_passes"] = o.disable;
@@ -122,7 +126,7 @@ void add_run(CLI::App& app, Logger& logger) {
   struct Options {
     std::string plan, folder = ".", shapes;
     std::vector<std::string> inputs, tensors;
-    bool as_json = false;
+    bool as_json = false, native = false;
   };
   auto o = std::make_shared<Options>();
   command->add_option("plan", o->plan, "Plan")->required();
@@ -131,10 +135,11 @@ void add_run(CLI::App& app, Logger& logger) {
   command->add_option("--output-dir", o->folder, "Folder for the outputs, one .npy each");
   command->add_option("--dump-tensors", o->tensors, "Values of the model to write there too, NAME,... or all")
       ->delimiter(',');
+  command->add_flag("--allow-native", o->native, "Use machine code that the plan brings: you trust where it is from");
   command->add_flag("--json", o->as_json, "Report as JSON on stdout");
   command->callback([o, &logger] {
     const std::map<std::string, Array> inputs = load_inputs(o->inputs);
-    Session session(o->plan, logger);
+    Session session(o->plan, logger, o->native);
     session.prepare(parse_shapes(o->shapes, "--shapes"), inputs);
     if (!o->tensors.empty()) session.tap(o->tensors);
     session.run();
@@ -167,12 +172,14 @@ void add_bench(CLI::App& app, Logger& logger) {
     std::string file;
     double seconds = 3, warmup = 200;
     int iterations = 10;
+    bool native = false;
   };
   auto o = std::make_shared<Options>();
   command->add_option("file", o->file, "Plan or ONNX model")->required();
   command->add_option("--duration", o->seconds, "Seconds to measure");
   command->add_option("--iterations", o->iterations, "At least so many inferences");
   command->add_option("--warmUp", o->warmup, "Milliseconds before measuring");
+  command->add_flag("--allow-native", o->native, "Use machine code that the plan brings: you trust where it is from");
   add_build_options(*command, o->build);
   command->callback([o, &logger] {
     finish(o->build, logger);
@@ -181,7 +188,7 @@ void add_bench(CLI::App& app, Logger& logger) {
       o->build.request.model = o->file;
       made = std::make_unique<Session>(*build_plan(o->build.request, logger).plan, logger);
     } else {
-      made = std::make_unique<Session>(o->file, logger);
+      made = std::make_unique<Session>(o->file, logger, o->native);
     }
     Session& session = *made;
     session.prepare(o->build.request.opt_shapes, {});
@@ -211,6 +218,17 @@ void add_bench(CLI::App& app, Logger& logger) {
         "inferences/s)\n",
         times.size(), percentile(times, 50), times.front(), mean, percentile(times, 90), percentile(times, 99),
         times.back(), session.load_ms, 1e3 / mean);
+  });
+}
+
+void add_devices(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("devices", "Devices that can be built for without having them");
+  auto name = std::make_shared<std::string>();
+  command->add_option("name", *name, "Print its description, as --device takes it from a file");
+  command->callback([name] {
+    const char* text = wootz_device_description(name->empty() ? nullptr : name->c_str());
+    if (text == nullptr) throw Usage("no device is known as '" + *name + "'");
+    std::printf("%s\n", text);
   });
 }
 

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   add_bench(app, logger);
   add_inspect(app, logger);
   add_diff(app, logger);
+  add_devices(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -261,19 +261,20 @@ class Session::Listener final : public IDebugListener {
   std::map<std::string, Array> values;
 };
 
-Session::Session(const std::string& path, Logger& logger) : logger_(logger) {
-  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime_.get(), path.c_str())); });
+Session::Session(const std::string& path, Logger& logger, bool native) : logger_(logger) {
+  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime_.get(), path.c_str())); }, native);
 }
 
 Session::Session(const IHostMemory& plan, Logger& logger) : logger_(logger) {
-  start([&] { return runtime_->deserializeCudaEngine(plan.data(), plan.size()); });
+  start([&] { return runtime_->deserializeCudaEngine(plan.data(), plan.size()); }, /*native=*/true);  // made just now
 }
 
-void Session::start(const std::function<ICudaEngine*()>& load) {
+void Session::start(const std::function<ICudaEngine*()>& load, bool native) {
   Logger& logger = logger_;
   const Clock::time_point start = Clock::now();
   runtime_.reset(createInferRuntime(logger));
   if (runtime_ == nullptr) fail("the runtime could not be created", logger);
+  runtime_->setEngineHostCodeAllowed(native);
   engine_.reset(load());
   if (engine_ == nullptr) fail("the plan was refused", logger);
   context_.reset(engine_->createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC));

@@ -59,7 +59,8 @@ std::string take_text(void* memory, const char* what, const Logger& logger);
 // An engine with a context and buffers for one set of shapes.
 class Session {
  public:
-  Session(const std::string& path, Logger& logger);  // the file is mapped, not read
+  // The file is mapped, not read. `native`: machine code in it may be run.
+  Session(const std::string& path, Logger& logger, bool native = false);
   Session(const nvinfer1::IHostMemory& plan, Logger& logger);
   ~Session();
   nvinfer1::ICudaEngine& engine() { return *engine_; }
@@ -84,7 +85,7 @@ class Session {
   class Listener;
   void enqueue();
   std::vector<void*> device_memory_;
-  void start(const std::function<nvinfer1::ICudaEngine*()>& load);
+  void start(const std::function<nvinfer1::ICudaEngine*()>& load, bool native);
   std::map<std::string, Array> inputs_;  // these three outlive the context
   std::map<std::string, std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Listener> listener_;

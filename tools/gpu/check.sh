@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance models sanitizer peers compile (default: all but compile)
+#   tools/gpu/check.sh [PART...]       parts: conformance replay faults deviceless models sanitizer peers compile
+#                                      (default: all but compile)
 #
-# Environment: BIN (folder of conformance_e2e and wootz, default build/release/bin), OUT (where logs and results go,
+# Environment: DEVICE (what `wootz devices` calls this GPU, default h200), BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
 # default build/gpu), MODELS ("resnet50:1 bert_base:1 ..."), PYTHON (a Python with torch, onnx and transformers).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +14,7 @@ MODELS=${MODELS:-resnet50:1 resnet50:32 bert_base:1 bert_base:32 efficientnet_b4
 . "$here/env.sh"
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance replay faults deviceless models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -27,6 +28,52 @@ row() {
 conformance() {
   timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*' >"$OUT/conformance.log" 2>&1 || failed=1
   grep -E 'cuda:|PASSED|FAILED  ' "$OUT/conformance.log" | head -3
+}
+
+# Recording and replay, a capture by the application, batch sizes visited again; then errors, each provoked.
+replay() { programs replay 'CudaReplay*' '^batch|PASSED|FAILED  '; }
+faults() { programs faults 'CudaFaults*' 'PASSED|FAILED  '; }
+programs() {
+  timeout 200 "$BIN/cuda_e2e" --gtest_filter="$2" >"$OUT/$1.log" 2>&1 || failed=1
+  grep -E "$3" "$OUT/$1.log" | head -8
+}
+
+ms_of() {
+  "$BIN/wootz" bench "$1" --duration 1 --json >"$work/bench.json" 2>>"$log" || failed=1
+  "$python" -c 'import json,sys; print("%.4f" % json.load(open(sys.argv[1]))["median_ms"])' "$work/bench.json" 2>>"$log"
+}
+
+# Plans made as on a machine without a GPU (there is no device 99 here), by heuristics and by the timing cache, against the
+# plan tuned here.
+deviceless() {
+  for model in ${DEVICELESS:-resnet50:1 bert_base:1}; do
+    name=${model/:/_}
+    log=$OUT/deviceless.$name.log
+    "$python" "$here/models.py" "$work" "$model" >"$log" 2>&1 || { tail -3 "$log"; failed=1; continue; }
+    build=("$BIN/wootz" build "$work/$name.onnx" --fp16)
+    without=(env WOOTZ_CUDA_DEVICE=99)
+    cache=$OUT/$name.fp16.cache
+    "${build[@]}" -o "$work/tuned.plan" --device cuda --timing-cache "$cache" -v >>"$log" 2>&1 || failed=1
+    "${without[@]}" "${build[@]}" -o "$work/guess.plan" --device "${DEVICE:-h200}" -v >>"$log" 2>&1 || failed=1
+    for n in 1 2; do
+      cp "$cache" "$work/copy"
+      "${without[@]}" "${build[@]}" -o "$work/cache$n.plan" --device "${DEVICE:-h200}" --timing-cache "$work/copy" -v \
+        >>"$log" 2>&1 || failed=1
+    done
+    same=$(cmp -s "$work/cache1.plan" "$work/cache2.plan" && echo same || echo DIFFER)
+    [ "$same" = same ] || failed=1
+    tuned=$(ms_of "$work/tuned.plan") guess=$(ms_of "$work/guess.plan") cached=$(ms_of "$work/cache1.plan")
+    row "$("$python" - "$model" "$tuned" "$cached" "$guess" "$same" <<'P'
+import sys
+model, tuned, cached, guess, same = sys.argv[1], *map(float, sys.argv[2:5]), sys.argv[5]
+good = cached <= 1.15 * tuned and guess <= 1.5 * tuned
+print(f"deviceless {model:14} tuned {tuned:.4f} ms, by its cache {cached / tuned:.3f} x, by heuristics {guess / tuned:.3f} x, "
+      f"two builds {same}{'' if good else '  TOO SLOW'}")
+P
+    )"
+    [[ ${table[-1]} != *"TOO SLOW"* ]] || failed=1
+    rm -f "$work"/*.plan
+  done
 }
 
 # Every model against the CPU backend in FP32, then timed.

@@ -1,6 +1,7 @@
 #include "api/runtime/context.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "api/runtime/host_stream.h"
 
@@ -24,6 +25,8 @@ ContextImpl::ContextImpl(const EngineImpl& engine, ExecutionContextAllocationStr
     if (!io.is_input) sinks_[io.number].name = io.name;
   step_ms_.assign(program.steps.size(), 0);
   debug_on_.assign(program.tensors.size(), 0);
+  const char* const wait = std::getenv("WOOTZ_DEBUG_SYNC");
+  debug_sync_ = wait != nullptr && std::string_view(wait) == "1";
   config_.setExecutionContextAllocationStrategy(strategy);
 }
 
@@ -105,6 +108,7 @@ Status ContextImpl::fill_job(cudaStream_t stream, Job* job) {
   job->arena = user_memory_;
   job->arena_bytes = user_memory_bytes_;
   job->profile_steps = profiler_ != nullptr;
+  job->wait_for_steps = debug_sync_;
   job->stream = stream;
   return Status();
 }
@@ -137,6 +141,7 @@ Status ContextImpl::run_back(const Job& job) {
     back_.set_observer([this](size_t step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); });
   else
     back_.set_observer(nullptr);
+  back_.set_wait_for_steps(job.wait_for_steps);
   set_tap(job);
   Status status = back_.run(adopted_.get());
   if (!status.ok()) return status;
@@ -193,12 +198,22 @@ Status ContextImpl::Queued::run() {
 }
 
 Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
-  WOOTZ_RETURN_IF_ERROR(check_ready());
   const bool on_device = !info_->core_ptr()->device().host_memory();  // its stream takes the work, not the host's
-  if (on_device || is_immediate(stream)) {
+  if (on_device) {
+    WOOTZ_RETURN_IF_ERROR(adopt(stream));
+    front_->set_capturing(adopted_->capturing());
+  }
+  WOOTZ_RETURN_IF_ERROR(check_ready());
+  if (on_device) {  // no other thread takes part: no lock
+    WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
+    WOOTZ_RETURN_IF_ERROR(run_back(job_));
+    if (times_pending_ && emits_profile_) report_times();
+    return consumed_event_ != nullptr ? record_event(consumed_event_, stream) : Status();
+  }
+  if (is_immediate(stream)) {
     WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
     WOOTZ_RETURN_IF_ERROR(run_job(job_));
-    return on_device && consumed_event_ != nullptr ? record_event(consumed_event_, stream) : Status();
+    return Status();
   }
   Queued* queued = take_queued();
   queued->call = call;

@@ -110,6 +110,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     void* arena = nullptr;
     size_t arena_bytes = 0;
     bool profile_steps = false;
+    bool wait_for_steps = false;
     cudaStream_t stream = nullptr;
   };
 

@@ -27,8 +27,14 @@ class AllocatorDevice final : public Device {
       allocator_->deallocateAsync(memory, nullptr);
       return invalid_argument("the application's allocator gave {}, which is not aligned to {}", memory, alignment);
     }
+    // Memory may be there only for what follows in the stream that it was asked for on, and inferences run on any.
+    if (!device_->host_memory()) {
+      WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->adopt_stream(nullptr));
+      WOOTZ_RETURN_IF_ERROR(stream->synchronize());
+    }
     return memory;
   }
+  const RangeHooks* ranges() const override { return device_->ranges(); }
   void free(void* memory) override { allocator_->deallocateAsync(memory, nullptr); }
   Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
     return device_->copy(to, from, bytes, stream);
@@ -60,13 +66,14 @@ int threads_wanted(const Program& program) {
 }  // namespace
 
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
-                                                nvinfer1::IGpuAllocator* allocator) {
+                                                nvinfer1::IGpuAllocator* allocator, bool native) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(program->backend));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(nullptr));
   if (const Result<DeviceDescription> built = DeviceDescription::from_json(program->device); built.ok())
     if (built->isa != device->describe().isa)
       reporter.warning(fmt::format("the plan was built for {} ({}), this machine is {} ({})", built->isa, built->name,
                                    device->describe().isa, device->describe().name));
+  if (native && backend->offer_native != nullptr) backend->offer_native(program->native);
   if (allocator != nullptr) device = std::make_shared<AllocatorDevice>(std::move(device), allocator);
   EngineOptions options;
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
@@ -80,7 +87,8 @@ RuntimeImpl::RuntimeImpl(nvinfer1::ILogger& logger)
     : reporter_(&logger), registry_(std::make_unique<PluginRegistry>(&PluginRegistry::process())) {}
 
 Result<ICudaEngine*> RuntimeImpl::load(std::shared_ptr<const Program> program) {
-  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine, make_engine(std::move(program), reporter_, allocator_));
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
+                         make_engine(std::move(program), reporter_, allocator_, host_code_));
   return engine.release();
 }
 

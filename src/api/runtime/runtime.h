@@ -14,9 +14,9 @@ namespace wootz::api {
 class EngineImpl;
 
 // Makes an engine of a verified program: device and providers of its backend, kernels of its steps. `allocator` may be
-// null and must outlive the engine.
+// null and must outlive the engine. `native`: machine code that came with the program may be run.
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
-                                                nvinfer1::IGpuAllocator* allocator);
+                                                nvinfer1::IGpuAllocator* allocator, bool native = false);
 
 class RuntimeImpl final : public nvinfer1::IRuntime {
  public:

@@ -1,7 +1,10 @@
 #include "backends/cuda/backend.h"
 
+#include "backends/cuda/code_store.h"
+#include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/providers.h"
+#include "backends/cuda/ranges.h"
 
 namespace wootz {
 namespace cuda {
@@ -17,6 +20,10 @@ class CudaStream final : public Stream {
   Status synchronize() override {
     WOOTZ_RETURN_IF_ERROR(gpu_.enter());
     return check(gpu_.api->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  }
+  bool capturing() const override {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return gpu_.api->cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
   }
   void* native() const override { return stream_; }
 
@@ -57,6 +64,7 @@ class CudaDevice final : public Device {
   }
   const DeviceDescription& describe() const override { return description_; }
   bool host_memory() const override { return false; }
+  const RangeHooks* ranges() const override { return nvtx_ranges(); }
 
   Result<void*> allocate(size_t bytes, size_t alignment) override {
     if ((alignment & (alignment - 1)) != 0 || alignment > 256)
@@ -91,15 +99,10 @@ class CudaDevice final : public Device {
 
   // The work is captured from a stream of our own: the default stream cannot be captured, and nothing of the
   // application's is caught up in it.
-  Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,
+  Result<std::unique_ptr<Recording>> record(Stream&, FunctionRef<Status(Stream&)> work,
                                             std::unique_ptr<Recording> previous) override {
     WOOTZ_RETURN_IF_ERROR(gpu_.enter());
     const Driver& api = *gpu_.api;
-    auto native = static_cast<CUstream>(stream.native());
-    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-    WOOTZ_CUDA_RETURN_IF_ERROR(api, cuStreamIsCapturing, native, &capturing);
-    // A stream that the application captures itself takes the steps one by one.
-    if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return std::unique_ptr<Recording>();
     CUstream own = nullptr;
     WOOTZ_CUDA_RETURN_IF_ERROR(api, cuStreamCreate, &own, CU_STREAM_NON_BLOCKING);
     CudaStream recorder(gpu_, own, true);
@@ -142,7 +145,7 @@ std::vector<const Provider*> cuda_providers() {
 
 bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType::kBF16; }
 
-constexpr Backend kBackend{"cuda", open_cuda, cuda_providers, computes_fast_in, true};
+constexpr Backend kBackend{"cuda", open_cuda, cuda_providers, computes_fast_in, true, known_devices, offer_native};
 
 }  // namespace
 }  // namespace cuda

@@ -1,14 +1,8 @@
 #include "backends/cuda/compiler.h"
 
 #include <nvrtc.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
+#include "backends/cuda/code_store.h"
 #include "backends/cuda/dynamic_library.h"
 
 namespace wootz::cuda {
@@ -43,59 +37,23 @@ Result<const Nvrtc*> nvrtc() {
   return &*table;
 }
 
-std::string cache_folder() {
-  if (const char* path = std::getenv("WOOTZ_CUDA_CACHE")) return path;
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') return "";
-  const std::string parent = std::string(home) + "/.cache";
-  ::mkdir(parent.c_str(), 0700);
-  return parent + "/wootz";
-}
-
-// The file's owner must be this user: what is in it will be run.
-bool read_cached(const std::string& path, std::vector<char>* bytes) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || info.st_uid != ::geteuid()) return false;
-  std::ifstream in(path, std::ios::binary);
-  bytes->assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  return in.good() && bytes->size() > 64;
-}
-
-void write_cached(const std::string& folder, const std::string& path, const std::vector<char>& bytes) {
-  ::mkdir(folder.c_str(), 0700);
-  const std::string part = path + "." + std::to_string(::getpid());
-  std::FILE* file = std::fopen(part.c_str(), "wb");
-  if (file == nullptr) return;
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (std::fclose(file) != 0 || !written || std::rename(part.c_str(), path.c_str()) != 0) std::remove(part.c_str());
-}
-
 }  // namespace
-
-std::string digest_text(const std::string& text) {
-  // FNV-1a, twice with different starts: a cache's key, not a seal.
-  uint64_t a = 0xcbf29ce484222325u, b = 0x9ae16a3b2f90404fu;
-  for (const char c : text) {
-    a = (a ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    b = (b ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    b ^= b >> 29;
-  }
-  return fmt::format("{:016x}{:016x}", a, b);
-}
 
 Result<std::string> compiler_version() {
   WOOTZ_ASSIGN_OR_RETURN(const Nvrtc* n, nvrtc());
   return fmt::format("{}.{}", n->major, n->minor);
 }
 
-Result<std::vector<char>> compile_cuda(const std::string& source, const std::string& arch) {
-  WOOTZ_ASSIGN_OR_RETURN(const Nvrtc* n, nvrtc());
-  const std::string folder = cache_folder();
-  const std::string key = fmt::format("{}.{} {}\n{}", n->major, n->minor, arch, source);
-  const std::string path = folder + "/" + digest_text(key) + ".cubin";
-  std::vector<char> code;
-  if (!folder.empty() && read_cached(path, &code)) return code;
+std::string code_key(const std::string& source, const std::string& arch) {
+  return fmt::format("cubin {} {}", arch, digest_text(source));
+}
 
+Result<std::vector<char>> compile_cuda(const std::string& source, const std::string& arch) {
+  if (std::optional<std::vector<char>> offered = find_offered(code_key(source, arch))) return std::move(*offered);
+  WOOTZ_ASSIGN_OR_RETURN(const Nvrtc* n, nvrtc());
+  const std::string key = fmt::format("nvrtc {}.{} {}\n{}", n->major, n->minor, arch, source);
+  if (std::optional<std::vector<char>> kept = find_kept(key)) return std::move(*kept);
+  std::vector<char> code;
   nvrtcProgram program = nullptr;
   if (n->nvrtcCreateProgram(&program, source.c_str(), "wootz.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
     return internal_error("nvrtcCreateProgram failed");
@@ -118,7 +76,7 @@ Result<std::vector<char>> compile_cuda(const std::string& source, const std::str
   }
   n->nvrtcDestroyProgram(&program);
   WOOTZ_RETURN_IF_ERROR(status);
-  if (!folder.empty()) write_cached(folder, path, code);
+  keep(key, code);
   return code;
 }
 

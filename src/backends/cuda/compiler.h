@@ -8,14 +8,14 @@
 
 namespace wootz::cuda {
 
-// Machine code of `source` for an architecture ("sm_90"). Errors carry the compiler's log. From the cache folder
-// (WOOTZ_CUDA_CACHE, default ~/.cache/wootz; empty: none) when it was made before by this version of the compiler.
+// Machine code of `source` for an architecture ("sm_90"): offered by a plan, kept in the cache from the same version of
+// the compiler, or made now. Errors carry the compiler's log.
 Result<std::vector<char>> compile_cuda(const std::string& source, const std::string& arch);
+
+// What plans call this machine code. The compiler's version does not count: the code is as good without any compiler.
+std::string code_key(const std::string& source, const std::string& arch);
 
 // "13.0", or why there is no compiler.
 Result<std::string> compiler_version();
-
-// A 128-bit digest as text, of sources and other keys of caches.
-std::string digest_text(const std::string& text);
 
 }  // namespace wootz::cuda

@@ -1,5 +1,6 @@
 #include "backends/cuda/driver.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -47,8 +48,28 @@ Result<Gpu> open_gpu() {
   WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDeviceTotalMem_v2, &gpu.memory, gpu.device);
   if (gpu.arch() < 80)
     return unsupported("{} has compute capability {}.{}; the cuda backend needs 8.0", gpu.name, gpu.major, gpu.minor);
+  const char* overlap = std::getenv("WOOTZ_CUDA_PDL");
+  gpu.overlap = gpu.arch() >= 90 && overlap != nullptr && *overlap == '1';
   WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDevicePrimaryCtxRetain, &gpu.context, gpu.device);
   return gpu;
+}
+
+// After these no call of the process works any more.
+bool breaks_context(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED: return true;
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -72,9 +93,18 @@ Status check(CUresult result, const char* call) {
     (*table)->cuGetErrorName(result, &name);
     (*table)->cuGetErrorString(result, &text);
   }
-  const Code code = result == CUDA_ERROR_OUT_OF_MEMORY ? Code::kResourceExhausted : Code::kInternal;
-  return make_error(code, "{}: {} ({})", call, name == nullptr ? "error" : name,
-                    text == nullptr ? std::to_string(static_cast<int>(result)) : text);
+  std::string what = fmt::format("{}: {} ({})", call, name == nullptr ? "error" : name,
+                                 text == nullptr ? std::to_string(static_cast<int>(result)) : text);
+  if (!breaks_context(result)) {
+    const Code code = result == CUDA_ERROR_OUT_OF_MEMORY ? Code::kResourceExhausted : Code::kInternal;
+    return Status(code, std::move(what));
+  }
+  // Work is asynchronous: the call that reports it is seldom the one that did it.
+  static std::atomic<bool> told{false};
+  what += told.exchange(true) ? ": the GPU's context was lost by the error told before; only a new process gets another"
+                              : ": work on the GPU failed, and every later call of this process will. A context with "
+                                "setDebugSync(true), or the environment variable WOOTZ_DEBUG_SYNC=1, tells the layer";
+  return Status(Code::kInternal, std::move(what));
 }
 
 Status Gpu::enter() const {

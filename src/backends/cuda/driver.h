@@ -20,6 +20,7 @@ Result<const Driver*> driver();
 void set_driver_for_tests(const Driver* table);
 bool driver_is_stand_in();
 
+// Errors that the context does not survive are told in full once a process.
 // "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". Ok for CUDA_SUCCESS.
 Status check(CUresult result, const char* call);
 #define WOOTZ_CUDA_RETURN_IF_ERROR(table, call, ...) \
@@ -34,6 +35,8 @@ struct Gpu {
   int major = 0, minor = 0, multiprocessors = 0;
   size_t memory = 0;
   std::string name;
+  // Kernels of ours begin while the one before them ends (programmatic dependent launch): WOOTZ_CUDA_PDL=1.
+  bool overlap = false;
   int arch() const { return major * 10 + minor; }
   // Makes the context current on this thread, when it is not.
   Status enter() const;

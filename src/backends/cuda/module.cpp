@@ -3,7 +3,9 @@
 #include <map>
 #include <mutex>
 
+#include "backends/cuda/code_store.h"
 #include "backends/cuda/compiler.h"
+#include "backends/cuda/devices.h"
 
 namespace wootz::cuda {
 namespace {
@@ -15,6 +17,18 @@ struct Loaded {
 Loaded& loaded() {
   static auto* all = new Loaded;  // outlives engines that static objects hold
   return *all;
+}
+
+// A kernel that may begin before the one ahead of it has ended waits for that first, and then lets the next one begin.
+std::string with_overlap(const std::string& source, int capability) {
+  constexpr const char* kBegin =
+      " asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); asm volatile(\"griddepcontrol.launch_dependents;\");";
+  if (capability < 90) return source;
+  std::string changed = source;
+  const size_t name = changed.rfind("wootz_kernel(");
+  const size_t body = name == std::string::npos ? name : changed.find('{', name);
+  if (body != std::string::npos) changed.insert(body + 1, kBegin);
+  return changed;
 }
 
 }  // namespace
@@ -34,7 +48,8 @@ Result<std::shared_ptr<const Module>> Module::get(const std::string& source, con
   if (driver_is_stand_in()) {  // takes the source itself
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleLoadData, &module->module_, source.c_str());
   } else {
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<char> code, compile_cuda(source, fmt::format("sm_{}", gpu->arch())));
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<char> code,
+                           compile_cuda(with_overlap(source, gpu->arch()), fmt::format("sm_{}", gpu->arch())));
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleLoadData, &module->module_, code.data());
   }
   WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleGetFunction, &module->function_, module->module_, kernel);
@@ -43,11 +58,25 @@ Result<std::shared_ptr<const Module>> Module::get(const std::string& source, con
   return std::shared_ptr<const Module>(std::move(module));
 }
 
+Result<NativeCode> native_module(const std::string& source, const DeviceDescription& device) {
+  const std::string whole = with_overlap(source, capability_of(device));
+  WOOTZ_ASSIGN_OR_RETURN(std::vector<char> code, compile_cuda(whole, device.isa));
+  return make_native(code_key(whole, device.isa), std::move(code));
+}
+
 Module::~Module() {
   if (module_ != nullptr && gpu_->enter().ok()) gpu_->api->cuModuleUnload(module_);
 }
 
 Status Module::launch(const LaunchSize& size, void** arguments, CUstream stream) const {
+  if (gpu_->overlap) {
+    CUlaunchAttribute overlap{};
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config{size.grid_x, size.grid_y, size.grid_z, size.block, 1,
+                                1,           size.shared, stream,      &overlap,   1};
+    return check(gpu_->api->cuLaunchKernelEx(&config, function_, arguments, nullptr), "cuLaunchKernelEx");
+  }
   return check(gpu_->api->cuLaunchKernel(function_, size.grid_x, size.grid_y, size.grid_z, size.block, 1, 1,
                                          size.shared, stream, arguments, nullptr),
                "cuLaunchKernel");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/device.h"
 #include "backends/cuda/driver.h"
 
 namespace wootz::cuda {
@@ -30,5 +31,8 @@ class Module {
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
 };
+
+// The machine code that Module::get() will need for `source` on such a device, made here.
+Result<NativeCode> native_module(const std::string& source, const DeviceDescription& device);
 
 }  // namespace wootz::cuda

@@ -4,6 +4,7 @@
 
 #include "backend/device.h"
 #include "backends/cuda/cublaslt/gemm.h"
+#include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/providers.h"
 
@@ -90,9 +91,9 @@ class CublasLtProvider final : public Provider {
     if (problem.family != Family::kGemm) return;
     const auto refuse = [&](const Status& why) { refusals->push_back({"gemm_cublaslt", why.message()}); };
     const Result<const CublasLt*> lt = cublaslt();
-    // Without the library the description may still be built for: it is the target that needs it.
-    if (!lt.ok() && limits.device == nullptr) return refuse(lt.status());
-    if (driver_is_stand_in()) return refuse(lt.status());
+    // Without the library a described device may still be built for: it is the target that needs it.
+    const bool elsewhere = built_elsewhere(limits) != nullptr;
+    if (!lt.ok() && !elsewhere) return refuse(lt.status());
     std::vector<Dims> in;
     for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
     if (problem.outputs.size() != 1) return refuse(invalid_argument("{} outputs", problem.outputs.size()));
@@ -106,10 +107,11 @@ class CublasLtProvider final : public Provider {
                          static_cast<double>(product->k) * static_cast<double>(product->batch);
     offer.estimate_us = 3 + flops / 2e8;
     offer.workspace = std::min(kWorkspace, limits.workspace);
-    if (!lt.ok() || (*lt)->handle == nullptr) {  // chosen when the plan is loaded
+    if (elsewhere) {  // the library cannot be asked for another device: chosen when the plan is loaded
       offers->push_back(std::move(offer));
       return;
     }
+    if ((*lt)->handle == nullptr) return refuse(unsupported("cublasLtCreate failed"));
     Result<std::unique_ptr<ProductPlan>> plan = ProductPlan::create(**lt, *product, limits.tf32);
     if (!plan.ok()) return refuse(plan.status());
     const auto proposals = (*plan)->proposals(std::min(kWorkspace, limits.workspace), kProposals);

@@ -1,4 +1,5 @@
 // The one file that sees cuDNN's frontend. Its headers throw: nothing of that leaves this file.
+// Why so long: those headers take half a minute to compile, which is to happen once.
 #include "backends/cuda/cudnn/graph.h"
 
 #if defined(WOOTZ_HAVE_CUDNN) && defined(WOOTZ_HAVE_CUDNN_FRONTEND)
@@ -9,10 +10,14 @@
 #include <charconv>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "backend/device.h"
+#include "backends/cuda/code_store.h"
+#include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/dynamic_library.h"
+#include "backends/cuda/null_driver.h"
 
 namespace fe = cudnn_frontend;
 
@@ -34,6 +39,7 @@ struct Library {
 Result<Library*> open() {
   // One handle for all: in steady state work is replayed from recordings, not put on streams by cuDNN.
   static auto* library = new Library;
+  open_null_driver();  // without a driver and without this, engines that compile at run time are not offered
   WOOTZ_ASSIGN_OR_RETURN(void* opened, open_library({"libcudnn.so.9"}));
   fe::cudnn_dlhandle = opened;
   library->create = reinterpret_cast<decltype(library->create)>(find_symbol(opened, "cudnnCreate"));
@@ -103,8 +109,16 @@ Status set_mode(const CudnnStage& s, fe::graph::Pointwise_attributes* a) {
   return Status();
 }
 
-Result<Built> make_graph(const CudnnGraph& g) {
+Result<Built> make_graph(const CudnnGraph& g, const DeviceDescription* described) {
   Built b;
+  if (described != nullptr) {  // before the first node, which asks
+    auto device = std::make_shared<fe::DeviceProperties>();
+    const std::string& text = described->properties;
+    WOOTZ_RETURN_IF_ERROR(
+        to_status(device->deserialize(std::vector<uint8_t>(text.begin(), text.end())), "device properties"));
+    b.graph->set_device_properties(device);
+    b.graph->set_sm_version(capability_of(*described));
+  }
   b.graph->set_io_data_type(data_type(g.x.dtype))
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -150,21 +164,17 @@ Result<Built> make_graph(const CudnnGraph& g) {
 }
 
 // Validated and lowered, for the device at hand or a described one.
-Result<Built> lowered(const CudnnGraph& g, Library& library, const std::string& properties) {
-  WOOTZ_ASSIGN_OR_RETURN(Built b, make_graph(g));
-  WOOTZ_RETURN_IF_ERROR(to_status(b.graph->validate(), "validate"));
-  if (!properties.empty()) {
-    auto device = std::make_shared<fe::DeviceProperties>();
-    WOOTZ_RETURN_IF_ERROR(to_status(device->deserialize(std::vector<uint8_t>(properties.begin(), properties.end())),
-                                    "device properties"));
-    b.graph->set_device_properties(device);
-    WOOTZ_RETURN_IF_ERROR(to_status(b.graph->build_operation_graph(), "operation graph"));
-  } else {
+Result<Built> lowered(const CudnnGraph& g, Library& library, const DeviceDescription* described) {
+  if (described == nullptr) {
     if (library.handle == nullptr) return unsupported("cuDNN cannot be used: no device");
     WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
     WOOTZ_RETURN_IF_ERROR(gpu->enter());
-    WOOTZ_RETURN_IF_ERROR(to_status(b.graph->build_operation_graph(library.handle), "operation graph"));
   }
+  WOOTZ_ASSIGN_OR_RETURN(Built b, make_graph(g, described));
+  WOOTZ_RETURN_IF_ERROR(to_status(b.graph->validate(), "validate"));
+  WOOTZ_RETURN_IF_ERROR(to_status(
+      described != nullptr ? b.graph->build_operation_graph() : b.graph->build_operation_graph(library.handle),
+      "operation graph"));
   return b;
 }
 
@@ -253,8 +263,8 @@ Memory& memory() {
 }
 
 Result<Built> build_choice(const CudnnGraph& g, Library& library, const std::string& choice,
-                           const std::string& properties) {
-  WOOTZ_ASSIGN_OR_RETURN(Built b, lowered(g, library, properties));
+                           const DeviceDescription* described) {
+  WOOTZ_ASSIGN_OR_RETURN(Built b, lowered(g, library, described));
   int64_t engine = 0;
   Knobs knobs;
   if (choice.empty() || !from_text(choice, &engine, &knobs)) return unsupported("'{}' is no choice of cuDNN's", choice);
@@ -264,11 +274,43 @@ Result<Built> build_choice(const CudnnGraph& g, Library& library, const std::str
   return b;
 }
 
-Result<Built> build_first(const CudnnGraph& g, Library& library, const std::string& properties) {
-  WOOTZ_ASSIGN_OR_RETURN(Built b, lowered(g, library, properties));
+Result<Built> build_first(const CudnnGraph& g, Library& library, const DeviceDescription* described) {
+  WOOTZ_ASSIGN_OR_RETURN(Built b, lowered(g, library, described));
   WOOTZ_RETURN_IF_ERROR(propose(g, &b));
   WOOTZ_RETURN_IF_ERROR(to_status(b.graph->build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE), "build"));
   return b;
+}
+
+// Of a built plan, for this version of the library and this architecture.
+std::string code_key(const CudnnGraph& g, Library& library, const std::string& choice, int capability) {
+  return fmt::format("cudnn {} sm_{} {}", library.version(), capability, digest_text(g.key() + choice));
+}
+
+// A plan that was built before, from these bytes. Its tensors are numbered as make_graph() numbers them.
+Result<Built> restored(const CudnnGraph& g, Library& library, const std::vector<char>& code) {
+  WOOTZ_ASSIGN_OR_RETURN(Built b, make_graph(g, nullptr));
+  b.graph = std::make_shared<fe::graph::Graph>();
+  const auto* bytes = reinterpret_cast<const uint8_t*>(code.data());
+  WOOTZ_RETURN_IF_ERROR(to_status(b.graph->deserialize(library.handle, std::vector<uint8_t>(bytes, bytes + code.size()),
+                                                       false, /*run_warmup=*/false),
+                                  "restore"));
+  return b;
+}
+
+// Null: it cannot be.
+std::optional<std::vector<char>> serialized(const Built& b) {
+  std::vector<uint8_t> bytes;
+  if (b.graph->serialize(bytes, /*serialize_structure=*/false).is_bad()) return std::nullopt;
+  return std::vector<char>(bytes.begin(), bytes.end());
+}
+
+Result<Built> find_built(const CudnnGraph& g, Library& library, const std::string& choice) {
+  WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
+  const std::string key = code_key(g, library, choice, gpu->arch());
+  std::optional<std::vector<char>> code = find_offered(key);
+  if (!code) code = find_kept(key);
+  if (!code) return unsupported("nothing was kept");
+  return guarded([&] { return restored(g, library, *code); });
 }
 
 }  // namespace
@@ -278,10 +320,10 @@ Result<std::string> cudnn_version() {
   return std::to_string(library->version());
 }
 
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const std::string& properties, int most) {
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const DeviceDescription* described, int most) {
   WOOTZ_ASSIGN_OR_RETURN(Library* const library, cudnn());
   Memory& known = memory();
-  const std::string key = g.key() + properties;
+  const std::string key = g.key() + (described == nullptr ? "" : described->properties);
   const std::lock_guard<std::mutex> lock(known.mutex);
   if (const auto found = known.choices.find(key); found != known.choices.end()) {
     if (found->second.empty()) return unsupported("cuDNN has no engine for it");
@@ -289,7 +331,7 @@ Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const std::s
   }
   return guarded([&]() -> Result<std::vector<std::string>> {
     std::vector<std::string>& choices = known.choices[key];
-    WOOTZ_ASSIGN_OR_RETURN(Built b, lowered(g, *library, properties));
+    WOOTZ_ASSIGN_OR_RETURN(Built b, lowered(g, *library, described));
     WOOTZ_RETURN_IF_ERROR(propose(g, &b));
     known.recent.clear();
     const int64_t count = b.graph->get_execution_plan_count();
@@ -303,7 +345,7 @@ Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const std::s
       int64_t workspace = 0;
       if (b.graph->build_plan_at_index(i).is_bad() || b.graph->get_workspace_size_plan_at_index(i, workspace).is_bad())
         continue;
-      if (library->handle != nullptr) {
+      if (described == nullptr) {
         known.recent.push_back(
             std::make_shared<Plan>(*library, b, static_cast<size_t>(std::max<int64_t>(0, workspace)), i));
         known.plans[g.key() + text] = known.recent.back();
@@ -323,9 +365,14 @@ Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& g, const s
   if (const auto found = known.plans.find(key); found != known.plans.end())
     if (std::shared_ptr<const CudnnPlan> plan = found->second.lock()) return plan;
   return guarded([&]() -> Result<std::shared_ptr<const CudnnPlan>> {
-    Result<Built> b = build_choice(g, *library, choice, "");
-    if (!b.ok()) b = build_first(g, *library, "");
-    if (!b.ok()) return b.status();
+    Result<Built> b = find_built(g, *library, choice);
+    if (!b.ok()) {  // or what was kept does not load, whatever is wrong with it
+      b = build_choice(g, *library, choice, nullptr);
+      if (!b.ok()) b = build_first(g, *library, nullptr);
+      if (!b.ok()) return b.status();
+      WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
+      if (const auto code = serialized(*b)) keep(code_key(g, *library, choice, gpu->arch()), *code);
+    }
     int64_t workspace = 0;
     WOOTZ_RETURN_IF_ERROR(to_status(b->graph->get_workspace_size(workspace), "workspace"));
     std::shared_ptr<const CudnnPlan> plan = std::make_shared<Plan>(
@@ -335,15 +382,15 @@ Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& g, const s
   });
 }
 
-Result<size_t> cudnn_build_for(const CudnnGraph& g, const std::string& choice, const std::string& properties) {
+Result<NativeCode> cudnn_code(const CudnnGraph& g, const std::string& choice, const DeviceDescription& device) {
   WOOTZ_ASSIGN_OR_RETURN(Library* const library, cudnn());
-  return guarded([&]() -> Result<size_t> {
-    Result<Built> b =
-        choice.empty() ? build_first(g, *library, properties) : build_choice(g, *library, choice, properties);
+  return guarded([&]() -> Result<NativeCode> {
+    Result<Built> b = build_choice(g, *library, choice, &device);
+    if (!b.ok()) b = build_first(g, *library, &device);
     if (!b.ok()) return b.status();
-    std::vector<uint8_t> bytes;
-    WOOTZ_RETURN_IF_ERROR(to_status(b->graph->serialize(bytes), "serialize"));
-    return bytes.size();
+    std::optional<std::vector<char>> code = serialized(*b);
+    if (!code) return unsupported("cuDNN does not serialize it");
+    return make_native(code_key(g, *library, choice, capability_of(device)), std::move(*code));
   });
 }
 
@@ -356,9 +403,9 @@ namespace {
 Status none() { return unsupported("this build has no cuDNN: its headers or its frontend's were not found"); }
 }  // namespace
 Result<std::string> cudnn_version() { return none(); }
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph&, const std::string&, int) { return none(); }
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph&, const DeviceDescription*, int) { return none(); }
 Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph&, const std::string&) { return none(); }
-Result<size_t> cudnn_build_for(const CudnnGraph&, const std::string&, const std::string&) { return none(); }
+Result<NativeCode> cudnn_code(const CudnnGraph&, const std::string&, const DeviceDescription&) { return none(); }
 }  // namespace wootz::cuda
 
 #endif

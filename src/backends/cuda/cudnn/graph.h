@@ -50,15 +50,15 @@ class CudnnPlan {
 Result<std::string> cudnn_version();
 
 // Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as
-// text
-// ("12:3=1,7=0"). `properties`: of the device built for, as JSON; empty: the device at hand.
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const std::string& properties, int most);
+// text ("12:3=1,7=0"). `described`: a device to build for without it; null: the device at hand.
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const DeviceDescription* described, int most);
 
-// A plan for the device at hand. `choice` empty, or no longer taken by the library: its own first choice. Equal plans
-// are built once. May take seconds: some engines compile.
+// A plan for the device at hand: as it was built before, where that was kept. `choice` empty, or no longer taken by the
+// library: its own first choice. Equal plans are built once. May take seconds: some engines compile.
 Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& graph, const std::string& choice);
 
-// Builds, but does not load, the plan for a described device: a proof that it can be. Returns its size in bytes.
-Result<size_t> cudnn_build_for(const CudnnGraph& graph, const std::string& choice, const std::string& properties);
+// The same for a described device, built and serialized, not loaded. No two builds give the same bytes: the library
+// leaves addresses of the process in them.
+Result<NativeCode> cudnn_code(const CudnnGraph& graph, const std::string& choice, const DeviceDescription& device);
 
 }  // namespace wootz::cuda

@@ -2,7 +2,7 @@
 // proposes is a tactic of its own.
 #include "backend/device.h"
 #include "backends/cuda/cudnn/describe.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/devices.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {
@@ -28,6 +28,18 @@ Result<CudnnGraph> describe_optimum(const Problem& p, bool tf32) {
   for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
   for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
   return describe(p, in, out, tf32);
+}
+
+// Of a kernel in a graph on an H200: a start, then arithmetic at what such kernels reach, and bytes.
+double estimate_us(const Problem& p, const CudnnGraph& g) {
+  double bytes = 0, flops = 2.0 * static_cast<double>(p.outputs[0].dims.volume());
+  for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
+  if (g.attention) {  // per element of the result, one row of scores and one of values
+    flops *= 2.0 * static_cast<double>(g.w.dims[2]);
+    return 4 + flops / 2e8 + bytes / 3e6;
+  }
+  for (size_t a = 1; a < g.w.dims.size(); ++a) flops *= static_cast<double>(g.w.dims[a]);
+  return 3 + flops / 1e8 + bytes / 3e6 + (p.outputs[0].layout == Layout::kLinear ? 2 : 0);
 }
 
 class CudnnCall final : public Call {
@@ -62,6 +74,15 @@ class CudnnKernel final : public Kernel {
     return std::optional<std::vector<std::byte>>(std::move(out));
   }
 
+  Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
+                     std::vector<NativeCode>* code) const override {
+    if (keep != KeepNative::kAll) return Status();
+    WOOTZ_ASSIGN_OR_RETURN(const CudnnGraph graph, describe(problem_, args.inputs, args.outputs, tf32_));
+    WOOTZ_ASSIGN_OR_RETURN(NativeCode made, cudnn_code(graph, choice_, device));
+    code->push_back(std::move(made));
+    return Status();
+  }
+
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     WOOTZ_ASSIGN_OR_RETURN(const CudnnGraph graph, describe(problem_, args.inputs, args.outputs, tf32_));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan, cudnn_plan(graph, choice_));
@@ -91,8 +112,9 @@ class CudnnProvider final : public Provider {
     };
     if (problem.outputs.size() != 1)
       return refuse(Layout::kLinear, invalid_argument("{} outputs", problem.outputs.size()));
-    const Result<const Gpu*> here = gpu();
-    const std::string properties = limits.device != nullptr && !here.ok() ? limits.device->properties : "";
+    const DeviceDescription* const described = built_elsewhere(limits);
+    // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
+    const int most = described != nullptr ? 1 : kProposals;
     const int rank = problem.outputs[0].dims.rank();
     for (const Layout layout : {Layout::kChannelsLast, Layout::kLinear}) {
       if (layout == Layout::kChannelsLast && (rank < 3 || problem.family != Family::kConv)) continue;
@@ -112,24 +134,19 @@ class CudnnProvider final : public Provider {
         refuse(layout, graph.status());
         continue;
       }
-      const Result<std::vector<std::string>> choices = cudnn_choices(*graph, properties, kProposals);
+      const Result<std::vector<std::string>> choices = cudnn_choices(*graph, described, most);
       if (!choices.ok()) {
         refuse(layout, choices.status());
         continue;
       }
-      double bytes = 0;
-      for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
-      const Dims& w = p.inputs[1].dims;
-      const double flops = 2.0 * static_cast<double>(p.outputs[0].dims.volume()) *
-                           (w[0] == 0 ? 0 : static_cast<double>(w.volume()) / static_cast<double>(w[0]));
+      const double best = estimate_us(p, *graph);
       for (size_t i = 0; i < choices->size(); ++i) {
         Candidate c;
         c.tactic = {name(), kernel_name(problem, limits.tf32), (*choices)[i]};
         for (const TensorDesc& t : p.inputs) c.input_layouts.push_back(t.layout);
         for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
         c.workspace = std::min(kWorkspaceGuess, limits.workspace);
-        c.estimate_us = 3 + flops / 1e8 + bytes / 3e6 + 0.01 * static_cast<double>(i) +
-                        (layout == Layout::kLinear && p.family == Family::kConv ? 2 : 0);
+        c.estimate_us = best + 0.01 * static_cast<double>(i);
         offers->push_back(std::move(c));
       }
     }

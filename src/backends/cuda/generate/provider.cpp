@@ -116,6 +116,17 @@ class GeneratedKernel final : public Kernel {
     }
     return std::unique_ptr<Call>(std::move(call));
   }
+  Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
+                     std::vector<NativeCode>* code) const override {
+    if (keep == KeepNative::kNone) return Status();
+    std::vector<Launch> launches;
+    WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
+    for (const Launch& l : launches) {
+      WOOTZ_ASSIGN_OR_RETURN(NativeCode made, native_module(l.source, device));
+      code->push_back(std::move(made));
+    }
+    return Status();
+  }
   int in_place(int output) const override {
     if (!entry_.in_place || output != 0 || problem_.outputs.size() != 1) return -1;
     const TensorDesc& y = problem_.outputs[0];

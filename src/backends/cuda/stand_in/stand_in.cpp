@@ -1,3 +1,4 @@
+// Why so long: the state of one pretended driver, and its table of functions, each a few lines.
 #include "backends/cuda/stand_in/stand_in.h"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include "backends/cuda/driver.h"
 #include "backends/cuda/generate/source.h"
 #include "backends/cuda/stand_in/fibers.h"
+#include "backends/cuda/stand_in/streams.h"
 #include "base/half.h"
 
 namespace wootz::cuda {
@@ -28,6 +30,7 @@ struct Kernel {
   std::string body;  // the source behind the prelude
   int number = 0;
   bool meets = false;  // its threads wait for each other
+  size_t parameters = 0;
   void (*run)(void**) = nullptr;
 };
 
@@ -38,6 +41,9 @@ struct State {
   std::vector<Kernel*> pending;
   std::string folder, faults, error;
   int units = 0;
+  StandInCounts counts;
+  CUresult lost = CUDA_SUCCESS;  // what broke the context, for good
+  StandInFault fault;
 };
 State& state() {
   static auto* s = new State;
@@ -146,9 +152,21 @@ CUresult fail(const Status& status) {
 
 // ---- the table
 
+// Success, or what the test wants to happen at this call.
+CUresult next_result(StandInCall call) {
+  StandInFault& fault = state().fault;
+  if (fault.call != call || fault.after < 0 || fault.after-- > 0) return CUDA_SUCCESS;
+  return static_cast<CUresult>(fault.result);
+}
+
 CUresult init(unsigned) { return CUDA_SUCCESS; }
 CUresult driver_version(int* v) { return *v = 13000, CUDA_SUCCESS; }
-CUresult error_name(CUresult, const char** text) { return *text = "stand-in error", CUDA_SUCCESS; }
+CUresult error_name(CUresult result, const char** text) {
+  *text = result == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : result == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                               : "stand-in error";
+  return CUDA_SUCCESS;
+}
 CUresult error_string(CUresult, const char** text) { return *text = state().error.c_str(), CUDA_SUCCESS; }
 CUresult device_get(CUdevice* d, int) { return *d = 0, CUDA_SUCCESS; }
 CUresult device_count(int* n) { return *n = 1, CUDA_SUCCESS; }
@@ -168,6 +186,8 @@ CUresult set_current(CUcontext) { return CUDA_SUCCESS; }
 CUresult get_current(CUcontext* context) { return retain(context, 0); }
 
 CUresult allocate(CUdeviceptr* out, size_t bytes) {
+  if (const CUresult failed = next_result(StandInCall::kAllocate); failed != CUDA_SUCCESS) return failed;
+  ++state().counts.allocations;
   auto* memory = static_cast<unsigned char*>(std::aligned_alloc(256, (bytes + kGuard + 255) / 256 * 256));
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   std::memset(memory, kFresh, bytes);
@@ -178,6 +198,7 @@ CUresult allocate(CUdeviceptr* out, size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult free_memory(CUdeviceptr memory) {
+  ++state().counts.frees;
   const std::lock_guard<std::recursive_mutex> lock(state().mutex);
   const auto found = state().memory.find(memory);
   if (found == state().memory.end()) return CUDA_ERROR_INVALID_VALUE;
@@ -187,33 +208,51 @@ CUresult free_memory(CUdeviceptr memory) {
   return CUDA_SUCCESS;
 }
 CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  ++state().counts.waits;
+  if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return CUDA_SUCCESS;
 }
-CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) { return copy(to, from, bytes); }
-CUresult fill_async(CUdeviceptr to, unsigned char value, size_t count, CUstream) {
-  std::memset(reinterpret_cast<void*>(to), value, count);
-  return CUDA_SUCCESS;
+CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  static const char kCopy = 0;
+  return put_work(stream, {&kCopy, [=] {
+                             std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+                             return CUDA_SUCCESS;
+                           }});
 }
-CUresult stream_create(CUstream* stream, unsigned) {
-  return *stream = reinterpret_cast<CUstream>(&g_host), CUDA_SUCCESS;
+CUresult fill_async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
+  static const char kFill = 0;
+  return put_work(stream, {&kFill, [=] {
+                             std::memset(reinterpret_cast<void*>(to), value, count);
+                             return CUDA_SUCCESS;
+                           }});
 }
-CUresult stream_do(CUstream) { return CUDA_SUCCESS; }
-// Work is run at once: nothing can be recorded.
-CUresult is_capturing(CUstream, CUstreamCaptureStatus* status) {
-  return *status = CU_STREAM_CAPTURE_STATUS_ACTIVE, CUDA_SUCCESS;
+CUresult stream_wait(CUstream stream) {
+  ++state().counts.waits;
+  if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
+  return refuse_in_capture(stream);
 }
-CUresult begin_capture(CUstream, CUstreamCaptureMode) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult end_capture(CUstream, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult instantiate(CUgraphExec*, CUgraph, unsigned long long) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult update(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult graph_launch(CUgraphExec, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult graph_destroy(CUgraph) { return CUDA_SUCCESS; }
-CUresult exec_destroy(CUgraphExec) { return CUDA_SUCCESS; }
+CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
+  ++state().counts.instantiations;
+  return stand_in_instantiate(exec, graph, flags);
+}
+CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+  ++state().counts.updates;
+  return stand_in_update(exec, graph, info);
+}
+CUresult graph_launch(CUgraphExec exec, CUstream stream) {
+  ++state().counts.replays;
+  if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
+  return stand_in_graph_launch(exec, stream);
+}
 CUresult function_attribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+
+size_t count_parameters(const std::string& body);
 
 CUresult load_module(CUmodule* module, const void* image) {
   State& s = state();
+  if (const CUresult failed = next_result(StandInCall::kLoadModule); failed != CUDA_SUCCESS) return failed;
+  ++s.counts.modules;
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
   const std::string source = static_cast<const char*>(image);
   auto kernel = std::make_unique<Kernel>();
@@ -221,6 +260,7 @@ CUresult load_module(CUmodule* module, const void* image) {
   kernel->number = static_cast<int>(s.kernels.size());
   kernel->meets =
       kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
+  kernel->parameters = count_parameters(kernel->body);
   s.pending.push_back(kernel.get());
   *module = reinterpret_cast<CUmodule>(kernel.get());
   s.kernels.push_back(std::move(kernel));
@@ -231,11 +271,22 @@ CUresult get_function(CUfunction* function, CUmodule module, const char*) {
   return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
 
-CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned,
-                unsigned, CUstream, void** arguments, void**) {
+// How many pointers a kernel takes: the driver's interface does not say it with a launch.
+size_t count_parameters(const std::string& body) {
+  const size_t open = body.find("wootz_kernel("), close = body.find(')', open);
+  if (open == std::string::npos || close == std::string::npos) return 0;
+  const std::string list = body.substr(open + 13, close - open - 13);
+  return list.find_first_not_of(' ') == std::string::npos
+             ? 0
+             : 1 + static_cast<size_t>(std::count(list.begin(), list.end(), ','));
+}
+
+CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsigned block, void** arguments) {
   State& s = state();
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
-  auto* const kernel = reinterpret_cast<Kernel*>(function);
+  ++s.counts.kernels;
+  if (s.lost != CUDA_SUCCESS) return s.lost;
+  if (const CUresult failed = next_result(StandInCall::kRunKernel); failed != CUDA_SUCCESS) return s.lost = failed;
   if (kernel->run == nullptr)
     if (const Status status = compile_pending(); !status.ok()) return fail(status);
   if (kernel->run == nullptr) return CUDA_ERROR_NOT_FOUND;
@@ -254,6 +305,20 @@ CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsi
         }
       }
   return CUDA_SUCCESS;
+}
+
+CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned,
+                unsigned, CUstream stream, void** arguments, void**) {
+  ++state().counts.launches;
+  if (const CUresult failed = next_result(StandInCall::kLaunch); failed != CUDA_SUCCESS) return failed;
+  auto* const kernel = reinterpret_cast<Kernel*>(function);
+  struct Arguments {
+    std::vector<void*> values, addresses;
+  };
+  const auto kept = std::make_shared<Arguments>();  // so that a replay takes no memory
+  for (size_t i = 0; i < kernel->parameters; ++i) kept->values.push_back(*static_cast<void**>(arguments[i]));
+  for (void*& value : kept->values) kept->addresses.push_back(&value);
+  return put_work(stream, {kernel, [=] { return run_kernel(kernel, gx, gy, gz, block, kept->addresses.data()); }});
 }
 
 }  // namespace
@@ -282,6 +347,13 @@ Status compile_pending() {
   return Status();
 }
 
+StandInCounts stand_in_counts() { return state().counts; }
+
+void stand_in_fail(const StandInFault& fault) {
+  state().fault = fault;
+  state().lost = CUDA_SUCCESS;
+}
+
 std::string stand_in_faults() {
   State& s = state();
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
@@ -298,12 +370,40 @@ Status use_stand_in() {
   std::atexit([] {
     if (std::getenv("WOOTZ_KEEP_STAND_IN") == nullptr && std::system(("rm -rf " + state().folder).c_str()) != 0) return;
   });
-  static const Driver table{init,         driver_version,     error_name,    error_string,  device_get,  device_count,
-                            device_name,  device_attribute,   total_memory,  retain,        set_current, get_current,
-                            allocate,     free_memory,        copy,          copy_async,    fill_async,  stream_create,
-                            stream_do,    stream_do,          is_capturing,  begin_capture, end_capture, instantiate,
-                            update,       graph_launch,       graph_destroy, exec_destroy,  load_module, unload_module,
-                            get_function, function_attribute, launch};
+  static const Driver table{init,
+                            driver_version,
+                            error_name,
+                            error_string,
+                            device_get,
+                            device_count,
+                            device_name,
+                            device_attribute,
+                            total_memory,
+                            retain,
+                            set_current,
+                            get_current,
+                            allocate,
+                            free_memory,
+                            copy,
+                            copy_async,
+                            fill_async,
+                            stand_in_stream_create,
+                            stand_in_stream_destroy,
+                            stream_wait,
+                            stand_in_is_capturing,
+                            stand_in_begin_capture,
+                            stand_in_end_capture,
+                            instantiate,
+                            update,
+                            graph_launch,
+                            stand_in_graph_destroy,
+                            stand_in_exec_destroy,
+                            load_module,
+                            unload_module,
+                            get_function,
+                            function_attribute,
+                            launch,
+                            nullptr};
   set_driver_for_tests(&table);
   return Status();
 }

@@ -14,6 +14,25 @@ namespace wootz::cuda {
 Status use_stand_in();
 // Compiles what has been loaded since the last call and not yet been compiled; done by need otherwise.
 Status compile_pending();
+// What has been asked of the driver so far.
+struct StandInCounts {
+  long allocations = 0, frees = 0, modules = 0, launches = 0;
+  long instantiations = 0, updates = 0, replays = 0;
+  long kernels = 0;  // run, whether launched or replayed
+  long waits = 0;    // calls that wait for the device: synchronizing, and copies that are not put on a stream
+};
+StandInCounts stand_in_counts();
+
+// Makes a call fail: after `after` more of its kind that succeed, one gives `result`, a CUresult. A kernel that fails
+// while running breaks the context for good, as on a GPU, until this is called again.
+enum class StandInCall { kNone, kAllocate, kLoadModule, kLaunch, kRunKernel };
+struct StandInFault {
+  StandInCall call = StandInCall::kNone;
+  int after = 0;
+  int result = 0;
+};
+void stand_in_fail(const StandInFault& fault);
+
 // What was found wrong since the last call: allocations written beyond their end. Empty: nothing.
 std::string stand_in_faults();
 

@@ -1,0 +1,32 @@
+// Streams and graphs of the stand-in: work put on a stream is done at once, or recorded while the stream is captured.
+#pragma once
+
+#include <cuda.h>
+
+#include <functional>
+#include <vector>
+
+namespace wootz::cuda {
+
+struct Work {
+  const void* what = nullptr;  // the same for the same kernel: a graph is updated only by one of the same work
+  std::function<CUresult()> run;
+};
+
+// Does it, or records it.
+CUresult put_work(CUstream stream, Work work);
+// An error for a stream that is captured: for what waits.
+CUresult refuse_in_capture(CUstream stream);
+
+CUresult stand_in_stream_create(CUstream* stream, unsigned flags);
+CUresult stand_in_stream_destroy(CUstream stream);
+CUresult stand_in_is_capturing(CUstream stream, CUstreamCaptureStatus* status);
+CUresult stand_in_begin_capture(CUstream stream, CUstreamCaptureMode mode);
+CUresult stand_in_end_capture(CUstream stream, CUgraph* graph);
+CUresult stand_in_instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags);
+CUresult stand_in_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info);
+CUresult stand_in_graph_launch(CUgraphExec exec, CUstream stream);
+CUresult stand_in_graph_destroy(CUgraph graph);
+CUresult stand_in_exec_destroy(CUgraphExec exec);
+
+}  // namespace wootz::cuda

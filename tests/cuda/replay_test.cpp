@@ -1,0 +1,159 @@
+// What an inference on the GPU costs the host: recorded once a shape, replayed from then on.
+#include <chrono>
+
+#include "cuda/locks.h"
+#include "cuda/on_device.h"
+#include "steady/allocations.h"
+#include "steady/sanitized.h"
+
+namespace wootz_test {
+namespace {
+
+using namespace nvinfer1;
+
+struct Stream {
+  Stream() { EXPECT_EQ(driver().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS); }
+  ~Stream() { driver().cuStreamDestroy_v2(handle); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  void wait() const { EXPECT_EQ(driver().cuStreamSynchronize(handle), CUDA_SUCCESS); }
+  CUstream handle = nullptr;
+};
+
+TEST(CudaReplay, AShapeSeenBeforeTakesNoMemoryNoLockAndNoWait) {
+  if (real_gpu()) GTEST_SKIP() << "counted on the stand-in";
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  Batch one(*net.engine, 1), three(*net.engine, 3);
+  Stream stream;
+  for (int i = 0; i < 2; ++i)
+    for (Batch* b : {&one, &three}) ASSERT_TRUE(b->enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  const cuda::StandInCounts before = cuda::stand_in_counts();
+  if (!kSanitized) count_allocations();
+  count_locks();
+  bool good = true;
+  for (int i = 0; i < 50; ++i)
+    for (Batch* b : {&one, &three}) good = b->enqueue(*context, stream.handle) && good;
+  const long locks = locks_counted();
+  const long allocations = kSanitized ? 0 : allocations_counted();
+  const cuda::StandInCounts after = cuda::stand_in_counts();
+  EXPECT_TRUE(good) << net.bench.logger.errors();
+  EXPECT_EQ(allocations, 0);
+  EXPECT_EQ(locks, after.kernels - before.kernels) << "beside the stand-in's own, one a kernel";
+  EXPECT_EQ(after.replays - before.replays, 100);
+  EXPECT_EQ(after.waits, before.waits);
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.launches, before.launches) << "recorded work is not launched again";
+  EXPECT_EQ(after.instantiations, before.instantiations);
+  EXPECT_EQ(after.modules, before.modules);
+}
+
+TEST(CudaReplay, OtherAddressesUpdateTheRecordingOfTheShape) {
+  if (real_gpu()) GTEST_SKIP() << "counted on the stand-in";
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  Batch a(*net.engine, 2), b(*net.engine, 2);
+  ASSERT_TRUE(a.enqueue(*context, nullptr)) << net.bench.logger.errors();
+  const std::vector<float> want = a.results();
+  const cuda::StandInCounts before = cuda::stand_in_counts();
+  ASSERT_TRUE(b.enqueue(*context, nullptr)) << net.bench.logger.errors();
+  const cuda::StandInCounts after = cuda::stand_in_counts();
+  EXPECT_EQ(after.instantiations, before.instantiations);
+  EXPECT_EQ(after.updates, before.updates + 1);
+  EXPECT_EQ(b.results(), want);
+}
+
+TEST(CudaReplay, EveryBatchSizeKeepsItsRecording) {
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  std::vector<std::unique_ptr<Batch>> batches;
+  std::vector<std::vector<float>> first;
+  const int most = real_gpu() ? 32 : 10;  // the stand-in runs the C++ compiler for each
+  for (int n = 1; n <= most; ++n) batches.push_back(std::make_unique<Batch>(*net.engine, n));
+  for (auto& b : batches) {
+    ASSERT_TRUE(b->enqueue(*context, nullptr)) << net.bench.logger.errors();
+    first.push_back(b->results());
+    b->clear();
+  }
+  const cuda::StandInCounts before = cuda::stand_in_counts();
+  for (size_t i = 0; i < batches.size(); ++i) {
+    ASSERT_TRUE(batches[i]->enqueue(*context, nullptr));
+    EXPECT_EQ(batches[i]->results(), first[i]) << "batch " << i + 1;
+  }
+  const cuda::StandInCounts after = cuda::stand_in_counts();
+  EXPECT_EQ(after.instantiations, before.instantiations);
+  EXPECT_EQ(after.modules, before.modules) << "something was compiled again";
+}
+
+// The second visit of a batch size is as quick as those after it.
+TEST(CudaReplay, NoStallAtTheSecondVisitSlow) {
+  if (!real_gpu()) GTEST_SKIP() << "times a GPU";
+  using Clock = std::chrono::steady_clock;
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  std::vector<std::unique_ptr<Batch>> batches;
+  for (int n = 1; n <= 32; ++n) batches.push_back(std::make_unique<Batch>(*net.engine, n));
+  Stream stream;
+  const auto timed = [&](Batch& b) {
+    const Clock::time_point start = Clock::now();
+    EXPECT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+    stream.wait();
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  };
+  std::vector<double> firsts, seconds, all;
+  for (auto& b : batches) firsts.push_back(timed(*b));
+  for (auto& b : batches) seconds.push_back(timed(*b));
+  for (int round = 0; round < 10; ++round)
+    for (auto& b : batches) all.push_back(timed(*b));
+  std::sort(all.begin(), all.end());
+  const double median = all[all.size() / 2], worst = *std::max_element(seconds.begin(), seconds.end());
+  std::printf("batch 1 to 32: first visit up to %.0f us, second up to %.1f us, later visits' median %.1f us\n",
+              *std::max_element(firsts.begin(), firsts.end()), worst, median);
+  EXPECT_LE(worst, 2 * median);
+}
+
+TEST(CudaReplay, AnApplicationMayCaptureAnInference) {
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  Batch b(*net.engine, 4), unseen(*net.engine, 5);
+  Stream stream;
+  ASSERT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  stream.wait();
+  const std::vector<float> want = b.results();
+  b.clear();
+
+  const cuda::Driver& d = driver();
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(d.cuStreamBeginCapture_v2(stream.handle, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  const bool captured = b.enqueue(*context, stream.handle);
+  ASSERT_EQ(d.cuStreamEndCapture(stream.handle, &graph), CUDA_SUCCESS);
+  ASSERT_TRUE(captured) << net.bench.logger.errors();
+  EXPECT_NE(b.results(), want) << "it ran while it was captured";
+  ASSERT_EQ(d.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+  for (int i = 0; i < 2; ++i) {
+    b.clear();
+    ASSERT_EQ(d.cuGraphLaunch(exec, stream.handle), CUDA_SUCCESS);
+    stream.wait();
+    EXPECT_EQ(b.results(), want);
+  }
+  d.cuGraphExecDestroy(exec);
+  d.cuGraphDestroy(graph);
+
+  // What would have to compile and load is refused, and the capture is not spoilt by it.
+  ASSERT_EQ(d.cuStreamBeginCapture_v2(stream.handle, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  EXPECT_FALSE(unseen.enqueue(*context, stream.handle));
+  EXPECT_EQ(d.cuStreamEndCapture(stream.handle, &graph), CUDA_SUCCESS);
+  EXPECT_NE(net.bench.logger.take_errors().find("before a stream is captured"), std::string::npos);
+  d.cuGraphDestroy(graph);
+  ASSERT_TRUE(unseen.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  stream.wait();
+}
+
+}  // namespace
+}  // namespace wootz_test
