@@ -156,6 +156,12 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
     if (measurer) return measurer->cost(problem, step, candidate);
     return remembered ? remembered->cost(problem, candidate) : Status();
   };
+  choose.warn = options.warning;
+  // A device's library may refuse or fail where it took the same before; the host's kernels do not.
+  if (measurer && timer != nullptr)
+    choose.prove = [&](const Problem& problem, size_t step, const Candidate& candidate) {
+      return measurer->prove(problem, step, candidate);
+    };
   choose.progress = [&](size_t done, size_t, const std::string&) {
     return phase.step(static_cast<int>(std::min(done, steps == 0 ? 0 : steps - 1)));
   };

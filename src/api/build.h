@@ -70,6 +70,7 @@ struct BuildOptions {
   BuildProgress progress;
   // One line each: what was fused, and every detail.
   std::function<void(const std::string&)> info, verbose;
+  std::function<void(const std::string&)> warning;
 };
 
 struct BuildOutput {

@@ -162,6 +162,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
     options.progress.step = [monitor](const char* phase, int step) { return monitor->stepComplete(phase, step); };
     options.progress.finish = [monitor](const char* phase) { monitor->phaseFinish(phase); };
   }
+  options.warning = [this](const std::string& line) { reporter_.log(Reporter::Severity::kWARNING, line); };
   options.info = [this](const std::string& line) { reporter_.log(Reporter::Severity::kINFO, line); };
   options.verbose = [this](const std::string& line) { reporter_.verbose(line); };
   return options;

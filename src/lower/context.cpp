@@ -284,6 +284,35 @@ bool LowerContext::offered(const Step& step) {
   return false;
 }
 
+namespace {
+
+constexpr int64_t kMostElements = 64;  // of constants that become parameters
+
+// A backend cannot read the node's text. For those that have a kernel for the op: its name, its attributes, and
+// what small constants say (an axis, a diagonal).
+void name_op(const Node& node, Problem* problem) {
+  auto& params = problem->params;
+  params["op"] = std::string(node.op().name);
+  for (const auto& [name, value] : node.attrs()) {
+    if (const auto* i = std::get_if<int64_t>(&value)) params[name] = *i;
+    if (const auto* f = std::get_if<double>(&value)) params[name] = *f;
+    if (const auto* s = std::get_if<std::string>(&value)) params[name] = *s;
+    if (const auto* l = std::get_if<std::vector<int64_t>>(&value)) params[name] = *l;
+    if (const auto* l = std::get_if<std::vector<double>>(&value)) params[name] = *l;
+  }
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    const Value* v = node.input(i);
+    if (v == nullptr || !v->is_constant() || !is_integer(v->dtype())) continue;
+    const HostTensor& data = v->constant();
+    if (!data.valid() || data.volume() > kMostElements) continue;
+    std::vector<int64_t> values;
+    for (int64_t e = 0; e < data.volume(); ++e) values.push_back(data.get_i64(e));
+    params[fmt::format("input{}", i)] = std::move(values);
+  }
+}
+
+}  // namespace
+
 Status LowerContext::reference_step(const Node& node) {
   WOOTZ_ASSIGN_OR_RETURN(Step step, start_step(node, Family::kOp, node.num_inputs()));
   // All operands are the op's: the node's text carries its epilogue.
@@ -292,6 +321,7 @@ Status LowerContext::reference_step(const Node& node) {
   step.problem.epilogue = {};
   WOOTZ_ASSIGN_OR_RETURN(std::string text, print_node(node));
   step.problem.params["node"] = std::move(text);
+  name_op(node, &step.problem);
   return finish_step(&node, std::move(step));
 }
 

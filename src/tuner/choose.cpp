@@ -238,6 +238,16 @@ Problem with_layouts(const Problem& problem, const Candidate& candidate) {
   return p;
 }
 
+Status check_usable(const Step& step, const StepReport& report) {
+  const auto usable = [](const Considered& c) { return c.refusal.empty(); };
+  if (std::any_of(report.considered.begin(), report.considered.end(), usable)) return {};
+  std::string why;
+  for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
+  for (const Considered& c : report.considered)
+    why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
+  return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family), why);
+}
+
 Status gather_candidates(const Program& program, const std::vector<const Provider*>& providers,
                          const ChooseOptions& options, Choice* choice) {
   std::unordered_map<std::string, size_t> first_of;  // equal problems are offered and costed once
@@ -273,14 +283,7 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
       }
       report.considered.push_back(std::move(considered));
     }
-    const auto usable = [](const Considered& c) { return c.refusal.empty(); };
-    if (std::none_of(report.considered.begin(), report.considered.end(), usable)) {
-      std::string why;
-      for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
-      for (const Considered& c : report.considered)
-        why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
-      return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family), why);
-    }
+    WOOTZ_RETURN_IF_ERROR(check_usable(step, report));
     choice->steps.push_back(std::move(report));
   }
   return Status();
@@ -300,17 +303,15 @@ bool same_memory(const TensorDesc& desc, Layout a, Layout b) {
   return true;
 }
 
-Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
-                              const ChooseOptions& options) {
-  Choice choice;
-  WOOTZ_RETURN_IF_ERROR(gather_candidates(*program, providers, options, &choice));
-  const Search search(*program, choice, options, providers);
+namespace {
+
+// Starts: everybody's own favourite, and one for each layout; the cheapest end wins.
+std::vector<int> cheapest(const Search& search, Choice* choice) {
   std::vector<int> best;
   double best_us = std::numeric_limits<double>::infinity();
-  // Starts: everybody's own favourite, and one for each layout; the cheapest end wins.
   for (int layout = -1; layout < static_cast<int>(Layout::kOpaque); ++layout) {
     State state = search.start(layout);
-    if (layout < 0) choice.reformats_before = search.count_reformats(state);
+    if (layout < 0) choice->reformats_before = search.count_reformats(state);
     search.improve(&state);
     const double us = search.total(state);
     if (us < best_us) {
@@ -318,7 +319,52 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
       best = std::move(state.chosen);
     }
   }
-  choice.total_us = best_us;
+  choice->total_us = best_us;
+  return best;
+}
+
+// Runs what was chosen by a time remembered from another build; true: something failed and is refused now.
+Result<bool> refuse_failing(const Program& program, const ChooseOptions& options, const std::vector<int>& chosen,
+                            Choice* choice) {
+  bool any = false;
+  std::unordered_map<std::string, Status> proved;  // equal problems with equal candidates are run once
+  for (size_t s = 0; s < chosen.size(); ++s) {
+    const Considered& c = choice->steps[s].considered[static_cast<size_t>(chosen[s])];
+    if (!c.known || !c.refusal.empty()) continue;
+    const Step& step = program.steps[s];
+    const std::string key = fmt::format("{} {} {}", step.problem.key(), c.candidate.tactic.to_string(), chosen[s]);
+    const auto [it, fresh] = proved.try_emplace(key);
+    if (!fresh) continue;
+    it->second = options.prove(with_layouts(step.problem, c.candidate), s, c.candidate);
+    if (it->second.code() == Code::kCancelled) return it->second;
+    if (it->second.ok()) continue;
+    any = true;
+    if (options.warn)
+      options.warn(fmt::format("layer '{}': {} is known to the timing cache and fails here, another is chosen: {}",
+                               step.name, c.candidate.tactic.to_string(), it->second.to_string()));
+    const std::string problem = step.problem.key(), why = "failed: " + it->second.to_string();
+    for (size_t k = 0; k < chosen.size(); ++k) {
+      if (program.steps[k].problem.key() != problem) continue;
+      choice->steps[k].considered[static_cast<size_t>(chosen[s])].refusal = why;
+      WOOTZ_RETURN_IF_ERROR(check_usable(program.steps[k], choice->steps[k]));
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
+Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
+                              const ChooseOptions& options) {
+  Choice choice;
+  WOOTZ_RETURN_IF_ERROR(gather_candidates(*program, providers, options, &choice));
+  const Search search(*program, choice, options, providers);
+  std::vector<int> best = cheapest(search, &choice);
+  while (options.prove) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool again, refuse_failing(*program, options, best, &choice));
+    if (!again) break;
+    best = cheapest(search, &choice);
+  }
   for (size_t s = 0; s < best.size(); ++s) {
     choice.steps[s].chosen = best[s];
     const Considered& chosen = choice.steps[s].considered[static_cast<size_t>(best[s])];

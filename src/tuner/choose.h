@@ -16,6 +16,7 @@ struct Considered {
   size_t rivals = 0;  // other candidates of the step
   double us = 0;      // measured, or estimated
   bool measured = false;
+  bool known = false;   // not measured now: the timing cache knew it
   double error = -1;    // relative difference from the reference, -1: not checked
   std::string refusal;  // not empty: disqualified, and why
 };
@@ -33,6 +34,9 @@ struct ChooseOptions {
   std::function<Status(const Problem& problem, size_t step, Considered* candidate)> cost;
   // Adds further offers for a problem of free layouts. Null: providers alone are asked.
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
+  // Runs a chosen candidate whose time was known without running it. What fails is refused, and the choice made again.
+  std::function<Status(const Problem& problem, size_t step, const Candidate& candidate)> prove;
+  std::function<void(const std::string&)> warn;  // names the layer
   // Called as steps are costed; false cancels.
   std::function<bool(size_t done, size_t total, const std::string& step)> progress;
   double reformat_gb_per_s = 8;  // read + write, for reformats that are not measured (`cost` is null or fails)

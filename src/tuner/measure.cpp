@@ -153,6 +153,27 @@ void Measurer::apply(const Timing& timing, Considered* candidate) {
   if (state_->best_us == 0 || timing.median_us < state_->best_us) state_->best_us = timing.median_us;
 }
 
+Status Measurer::prove(const Problem& problem, size_t step, const Candidate& candidate) {
+  const auto provider = std::find_if(options_.providers.begin(), options_.providers.end(),
+                                     [&](const Provider* p) { return candidate.tactic.provider == p->name(); });
+  if (provider == options_.providers.end())
+    return internal_error("no provider '{}' to run", candidate.tactic.provider);
+  const ParallelScope threads(options_.limits.threads);
+  const ActiveScope active;
+  state_ = std::make_unique<StepState>();
+  state_->step = step;
+  WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                         (*provider)->create(candidate.tactic, problem, options_.limits));
+  WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
+  std::vector<Dims> outputs;
+  for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
+  WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(*kernel, problem, constants, state_->inputs, outputs,
+                                                     *options_.device, options_.stream));
+  WOOTZ_RETURN_IF_ERROR(trial.run());
+  return options_.stream == nullptr ? Status() : options_.stream->synchronize();
+}
+
 Status Measurer::cost(const Problem& problem, size_t step, Considered* candidate) {
   const Tactic& tactic = candidate->candidate.tactic;
   candidate->us = candidate->candidate.estimate_us;
@@ -177,6 +198,7 @@ Status Measurer::cost(const Problem& problem, size_t step, Considered* candidate
     if (const auto known = options_.cache->query(key)) {
       ++stats_.from_cache;
       apply(*known, candidate);
+      candidate->known = true;
       return {};
     }
     if (options_.error_on_miss)

@@ -51,6 +51,8 @@ class Measurer {
   // a refusal with the numbers, which is no error. Errors: cancelled, error_on_miss.
   Status cost(const Problem& problem, size_t step, Considered* candidate);
   std::function<Status(const Problem&, size_t, Considered*)> as_cost();
+  // Runs a candidate once at the optimum, without a look at its time or results: for choices known from the cache.
+  Status prove(const Problem& problem, size_t step, const Candidate& candidate);
   const MeasureStats& stats() const { return stats_; }
 
  private:

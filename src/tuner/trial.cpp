@@ -78,7 +78,9 @@ Result<Trial> Trial::prepare(const Kernel& kernel, const Problem& problem, const
     if (problem.outputs[o].dtype == DType::kInvalid) continue;
     WOOTZ_ASSIGN_OR_RETURN(trial.outputs_.back(), trial.allocate(room(problem.outputs[o], outputs[o])));
   }
-  WOOTZ_ASSIGN_OR_RETURN(trial.workspace_, trial.allocate(trial.call_->workspace()));
+  // As the executor gives it, behind other memory: aligned to 64 bytes and no more.
+  WOOTZ_ASSIGN_OR_RETURN(void* const workspace, trial.allocate(trial.call_->workspace() + 64));
+  trial.workspace_ = static_cast<std::byte*>(workspace) + 64;
   return trial;
 }
 

@@ -4,13 +4,15 @@
 #   tools/gpu/check.sh [PART...]       parts: conformance replay faults deviceless models sanitizer peers compile
 #                                      (default: all but compile)
 #
-# Environment: DEVICE (what `wootz devices` calls this GPU, default h200), BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
-# default build/gpu), MODELS ("resnet50:1 bert_base:1 ..."), PYTHON (a Python with torch, onnx and transformers).
+# Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
+# default build/gpu), MODELS ("resnet50:1 bert_base:1 ..."), MODES ("tf32 fp16 bf16"), DEVICE (what `wootz devices` calls
+# this GPU, default h200), PYTHON (a Python with torch, onnx and transformers).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=${BIN:-$here/../../build/release/bin}
 OUT=${OUT:-$here/../../build/gpu}
-MODELS=${MODELS:-resnet50:1 resnet50:32 bert_base:1 bert_base:32 efficientnet_b4:1 vit_b16:1}
+MODELS=${MODELS:-resnet50:1 resnet50:32 bert_base:1 bert_base:32 efficientnet_b4:1 yolov5s:1 vit_b16:1}
+MODES=${MODES:-tf32 fp16 bf16}
 . "$here/env.sh"
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
@@ -26,8 +28,8 @@ row() {
 }
 
 conformance() {
-  timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*' >"$OUT/conformance.log" 2>&1 || failed=1
-  grep -E 'cuda:|PASSED|FAILED  ' "$OUT/conformance.log" | head -3
+  timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*:Kernels*' >"$OUT/conformance.log" 2>&1 || failed=1
+  grep -E 'cuda:|PASSED|FAILED  ' "$OUT/conformance.log" | head -8
 }
 
 # Recording and replay, a capture by the application, batch sizes visited again; then errors, each provoked.
@@ -93,7 +95,7 @@ models() {
       failed=1
       continue
     }
-    for mode in tf32 fp16 bf16; do
+    for mode in $MODES; do
       flags=(--device cuda --timing-cache "$work/cache")
       [ $mode = tf32 ] || flags+=("--$mode")
       [ $mode != bf16 ] || [ "$model" = resnet50:1 ] || [ "$model" = bert_base:1 ] || continue
@@ -115,7 +117,7 @@ models() {
       same=$(diff -r "$work/gpu" "$work/again" >/dev/null && echo same || echo DIFFERS)
       [ "$same" = same ] || failed=1
       "$BIN/wootz" bench "$work/gpu.plan" --duration 1 --json >"$OUT/$name.$mode.json" 2>>"$log"
-      "$BIN/wootz" inspect "$work/gpu.plan" | cut -c1-400 | gzip >"$work/$name.$mode.txt.gz"
+      "$BIN/wootz" inspect "$work/gpu.plan" | cut -c1-400 | gzip >"$OUT/$name.$mode.txt.gz"
       ms=$("$python" -c 'import json,sys; print("%.4f" % json.load(open(sys.argv[1]))["median_ms"])' "$OUT/$name.$mode.json" 2>>"$log")
       row "$(printf '%-18s %-5s %9s ms  error %-9s repeat %-7s build %6d ms, with cache %6d ms' \
         "$model" $mode "$ms" "$error" "$same" "$cold" "$warm")"
@@ -128,7 +130,7 @@ models() {
 sanitizer() {
   command -v compute-sanitizer >/dev/null || { echo "sanitizer: none here"; return; }
   for tool in memcheck racecheck; do
-    for only in softmax/ norm reduce/ attention pool/; do
+    for only in ${CASES:-softmax/ norm reduce/ attention pool/ depthwise pixel scatter/}; do
       # Of races only our kernels' count: cuDNN's attention, which waits by asynchronous barriers, reports some of its own.
       ours=()
       [ $tool = memcheck ] || ours=(--kernel-name kns=wootz_kernel)

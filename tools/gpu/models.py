@@ -32,6 +32,18 @@ def vit_b16(batch):
     return torchvision.models.vit_b_16(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
 
 
+def yolov5s(batch):
+    from yolov5s import YoloV5s
+
+    return YoloV5s(decode=False), {"x": torch.randn(batch, 3, 640, 640)}
+
+
+def yolov5s_boxes(batch):
+    from yolov5s import YoloV5s
+
+    return YoloV5s(decode=True), {"x": torch.randn(batch, 3, 640, 640)}
+
+
 def bert_base(batch):
     from transformers import BertConfig, BertModel
 

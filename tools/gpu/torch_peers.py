@@ -1,4 +1,5 @@
-"""PyTorch on the same GPU: eager, in a CUDA graph, and compiled; medians of CUDA events in ms, as JSON.
+"""PyTorch on the same GPU: eager, in a CUDA graph, and compiled; medians of CUDA events in ms, as JSON. And how far its
+results are from those of the CPU in FP32, as compare.py counts it.
 
     python tools/gpu/torch_peers.py OUT.json [--compile] NAME...
 """
@@ -25,6 +26,14 @@ def median_ms(call, runs=100, warm=20):
     return sorted(times)[len(times) // 2]
 
 
+def flat(result):
+    return [v.detach().double().cpu() for v in (result if isinstance(result, (tuple, list)) else (result,))]
+
+
+def error(want, result):
+    return max(float((a - b).abs().max() / a.abs().max()) for a, b in zip(want, flat(result)))
+
+
 def graphed(call):
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -48,18 +57,29 @@ def main():
     rows = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "device": torch.cuda.get_device_name()}
     for name in names:
         model, inputs = models.make(name)
+        with torch.no_grad():
+            want = flat(model(*inputs.values())) if not name.endswith(":32") else None
         model = model.cuda()
         x = [v.cuda() for v in inputs.values()]
         row = rows.setdefault(name, {})
         with torch.no_grad():
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
             row["tf32_graph"] = median_ms(graphed(lambda: model(*x)))
+            if want is not None:
+                row["tf32_error"] = error(want, model(*x))
+                state = {k: v.clone() for k, v in model.state_dict().items()}
+                xb = [v.bfloat16() if v.is_floating_point() else v for v in x]
+                row["bf16_error"] = error(want, model.bfloat16()(*xb))
+                model = model.float()
+                model.load_state_dict(state)
             half = model.half()
             xh = [v.half() if v.is_floating_point() else v for v in x]
             if xh[0].dim() == 4:
                 half = half.to(memory_format=torch.channels_last)
                 xh = [v.to(memory_format=torch.channels_last) for v in xh]
             row["fp16_eager"] = median_ms(lambda: half(*xh))
+            if want is not None:
+                row["fp16_error"] = error(want, half(*xh))
             row["fp16_graph"] = median_ms(graphed(lambda: half(*xh)))
             if compile_too:
                 torch._dynamo.reset()
@@ -70,7 +90,7 @@ def main():
                     return compiled(*xh)
 
                 row["fp16_compile"] = median_ms(step)
-        print(name, {k: round(v, 4) for k, v in row.items()}, flush=True)
+        print(name, {k: float(f"{v:.4g}") for k, v in row.items()}, flush=True)
         with open(out, "w") as file:
             json.dump(rows, file, indent=1)
 

@@ -45,6 +45,13 @@ void conv_cases(CaseList& list) {
        true},
       {"conv/channels_odd", {1, 37, 5, 5}, {19, 37, 3, 3}, {{"pads", ints({1, 1, 1, 1})}}, true},
       {"conv/f16", {1, 16, 8, 8}, {16, 16, 3, 3}, {{"pads", ints({1, 1, 1, 1})}}, true, DType::kF16},
+      {"conv/f16_depthwise",
+       {1, 24, 9, 21},
+       {24, 1, 5, 5},
+       {{"pads", ints({2, 2, 2, 2})}, {"strides", ints({2, 2})}, {"groups", int64_t{24}}},
+       true,
+       DType::kF16},
+      {"conv/f16_pixel", {2, 40, 1, 1}, {16, 40, 1, 1}, {}, true, DType::kF16},
       {"conv/bf16", {1, 16, 8, 8}, {16, 16, 3, 3}, {{"pads", ints({1, 1, 1, 1})}}, true, DType::kBF16},
   };
   const ConvCase transposed[] = {

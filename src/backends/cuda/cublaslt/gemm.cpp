@@ -1,6 +1,7 @@
 #include "backends/cuda/cublaslt/gemm.h"
 
 #include "backends/cuda/tail.h"
+#include "backends/cuda/workspace.h"
 
 namespace wootz::cuda {
 namespace {
@@ -61,9 +62,47 @@ Status add_operand(const Problem& p, int input, std::span<const Dims> dims, cons
   return unsupported("an operand of shape {} for {}", d.to_string(), y.to_string());
 }
 
-}  // namespace
+// The same for images of pixels with their channels innermost: one value a channel, or a whole image.
+Status add_pixels_operand(const Problem& p, int input, std::span<const Dims> dims, const Dims& y, Product* product) {
+  const Dims& d = dims[static_cast<size_t>(input)];
+  const TensorDesc& t = p.inputs[static_cast<size_t>(input)];
+  if (t.dtype != p.outputs[0].dtype) return unsupported("an operand of another type than the result");
+  const size_t from_end = y.size() - 1;  // the channels' axis
+  const bool by_channel = d.size() >= from_end && d.volume() == product->n && d[d.size() - from_end] == product->n;
+  int* const place = by_channel ? &product->bias : &product->addend;
+  if (!by_channel && (!(d == y) || t.layout != Layout::kChannelsLast))
+    return unsupported("an operand of shape {} for {}", d.to_string(), y.to_string());
+  if (*place >= 0) return unsupported("two operands of one kind");
+  *place = input;
+  return Status();
+}
 
-Result<Product> describe_product(const Problem& p, std::span<const Dims> in, const Dims& y) {
+using AddOperand = Status (*)(const Problem& p, int input, std::span<const Dims> dims, const Dims& y, Product* product);
+
+// Addition of operands, then at most one activation.
+Status add_epilogue(const Problem& p, std::span<const Dims> in, const Dims& y, AddOperand add, Product* g) {
+  const std::optional<std::vector<Stage>> stages = chain_of(p);
+  if (!stages) return unsupported("this epilogue");
+  PwOp act = PwOp::kInput;
+  for (const Stage& s : *stages) {
+    if (act != PwOp::kInput) return unsupported("more behind the activation");
+    if (s.op == PwOp::kAdd)
+      WOOTZ_RETURN_IF_ERROR(add(p, s.input, in, y, g));
+    else
+      act = s.op;
+  }
+  // The library's GELU is the one by tanh; in 16 bits the two round to the same or the next value.
+  const bool narrow = g->out_type != CUDA_R_32F;
+  const bool gelu = act == PwOp::kGeluTanh || (act == PwOp::kGeluErf && narrow);
+  if (act != PwOp::kInput && act != PwOp::kRelu && !gelu) return unsupported("activation {}", pw_op_name(act));
+  const bool bias = g->bias >= 0;
+  g->epilogue = act == PwOp::kInput  ? (bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT)
+                : act == PwOp::kRelu ? (bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU)
+                                     : (bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU);
+  return Status();
+}
+
+Result<Product> describe_gemm(const Problem& p, std::span<const Dims> in, const Dims& y) {
   const bool has_bias = p.get_int("has_bias") != 0;
   if (p.num_main != (has_bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
       in.size() != p.inputs.size())
@@ -73,7 +112,8 @@ Result<Product> describe_product(const Problem& p, std::span<const Dims> in, con
   if (a.rank() < 2 || b.rank() < 2 || y.rank() < 2) return unsupported("vectors");
   if (p.inputs[0].dtype != p.inputs[1].dtype) return unsupported("operands of two types");
   for (const TensorDesc& t : p.inputs)
-    if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
+    if (t.layout != Layout::kLinear && !(t.constant && t.layout == Layout::kOpaque))
+      return unsupported("layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
   Product g;
   WOOTZ_ASSIGN_OR_RETURN(g.type, data_type(p.inputs[0].dtype));
@@ -95,31 +135,59 @@ Result<Product> describe_product(const Problem& p, std::span<const Dims> in, con
   g.stride_b = batch_of(b) == 1 ? 0 : g.k * g.n;
   g.stride_c = g.m * g.n;
   if (has_bias) WOOTZ_RETURN_IF_ERROR(add_operand(p, 2, in, y, &g));
-  const std::optional<std::vector<Stage>> stages = chain_of(p);
-  if (!stages) return unsupported("this epilogue");
-  PwOp act = PwOp::kInput;
-  for (const Stage& s : *stages) {
-    if (act != PwOp::kInput) return unsupported("more behind the activation");
-    if (s.op == PwOp::kAdd)
-      WOOTZ_RETURN_IF_ERROR(add_operand(p, s.input, in, y, &g));
-    else
-      act = s.op;
-  }
-  // The library's GELU is the one by tanh; in 16 bits the two round to the same or the next value.
-  const bool narrow = g.out_type != CUDA_R_32F;
-  const bool gelu = act == PwOp::kGeluTanh || (act == PwOp::kGeluErf && narrow);
-  if (act != PwOp::kInput && act != PwOp::kRelu && !gelu) return unsupported("activation {}", pw_op_name(act));
-  const bool bias = g.bias >= 0;
-  g.epilogue = act == PwOp::kInput  ? (bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT)
-               : act == PwOp::kRelu ? (bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU)
-                                    : (bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU);
+  WOOTZ_RETURN_IF_ERROR(add_epilogue(p, in, y, add_operand, &g));
   // One set of weights for a whole batch: the batch is more rows.
   if (g.batch > 1 && g.stride_b == 0 && g.stride_a != 0 && !g.trans_a) {
     g.m *= g.batch;
     g.batch = 1;
   }
-  if (bias && g.batch > 1) return unsupported("a bias on a batch of products");
+  if (g.bias >= 0 && g.batch > 1) return unsupported("a bias on a batch of products");
   return g;
+}
+
+// A convolution by single pixels is a product: pixels by channels.
+Result<Product> describe_pixels(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  const bool has_bias = p.get_int("has_bias") != 0;
+  if (p.num_main != (has_bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
+      in.size() != p.inputs.size())
+    return invalid_argument("convolution of {} operands", p.num_main);
+  const Dims &x = in[0], &f = in[1];
+  if (x.rank() < 3 || f.rank() != x.rank() || y.rank() != x.rank()) return unsupported("{}", x.to_string());
+  if (p.get_int("transposed") != 0 || p.get_int("groups", 1) != 1 || p.params.count("x_scale") != 0)
+    return unsupported("this convolution");
+  for (size_t a = 2; a < f.size(); ++a)
+    if (f[a] != 1 || y[a] != x[a]) return unsupported("a window of more than a pixel");
+  for (const int64_t v : p.get_ints("strides"))
+    if (v != 1) return unsupported("strides");
+  for (const int64_t v : p.get_ints("pads"))
+    if (v != 0) return unsupported("padding");
+  if (f[1] != x[1] || f[0] != y[1] || x[0] != y[0])
+    return invalid_argument("{} by {} gives {}", x.to_string(), f.to_string(), y.to_string());
+  if (p.inputs[0].dtype != p.inputs[1].dtype) return unsupported("operands of two types");
+  if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
+    return unsupported("rows of pixels");
+  Product g;
+  WOOTZ_ASSIGN_OR_RETURN(g.type, data_type(p.inputs[0].dtype));
+  WOOTZ_ASSIGN_OR_RETURN(g.out_type, data_type(p.outputs[0].dtype));
+  if (g.out_type != g.type && g.out_type != CUDA_R_32F) return unsupported("a result of another 16-bit type");
+  if (x.volume() == 0 || y.volume() == 0) return unsupported("an empty convolution");
+  g.n = y[1];
+  g.k = x[1];
+  g.m = y.volume() / g.n;
+  g.trans_b = true;
+  if (has_bias) {
+    if (in[2].volume() != g.n || p.inputs[2].dtype != p.outputs[0].dtype) return unsupported("this bias");
+    g.bias = 2;
+  }
+  WOOTZ_RETURN_IF_ERROR(add_epilogue(p, in, y, add_pixels_operand, &g));
+  return g;
+}
+
+}  // namespace
+
+Result<Product> describe_product(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  if (p.family == Family::kConv) return describe_pixels(p, in, y);
+  return describe_gemm(p, in, y);
 }
 
 Result<std::unique_ptr<ProductPlan>> ProductPlan::create(const CublasLt& lt, const Product& g, bool tf32) {
@@ -210,7 +278,7 @@ Status ProductPlan::run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, s
     lt_.cublasLtMatmulDescSetAttribute(&desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
   }
   const cublasStatus_t status = lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_,
-                                                   &beta, c, d_, d, d_, &algo, args.workspace, workspace, stream);
+                                                   &beta, c, d_, d, d_, &algo, workspace == 0 ? nullptr : aligned_workspace(args.workspace), workspace, stream);
   return status == CUBLAS_STATUS_SUCCESS ? Status()
                                          : internal_error("cublasLtMatmul: status {}", static_cast<int>(status));
 }

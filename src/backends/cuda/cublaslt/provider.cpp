@@ -6,7 +6,10 @@
 #include "backends/cuda/cublaslt/gemm.h"
 #include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
+#include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
+#include "backends/cuda/tf32.h"
+#include "backends/cuda/workspace.h"
 
 namespace wootz::cuda {
 namespace {
@@ -33,7 +36,7 @@ bool from_text(std::string_view text, cublasLtMatmulAlgo_t* algo) {
 
 std::string kernel_name(const Problem& p, bool tf32) {
   const DType type = p.inputs[0].dtype;
-  return fmt::format("gemm_{}_cublaslt", type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
+  return fmt::format("{}_{}_cublaslt", family_name(p.family), type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
 }
 
 class LtCall final : public Call {
@@ -41,7 +44,7 @@ class LtCall final : public Call {
   std::unique_ptr<ProductPlan> plan;
   cublasLtMatmulAlgo_t algo{};
   size_t bytes = 0;
-  size_t workspace() const override { return bytes; }
+  size_t workspace() const override { return workspace_room(bytes); }
   Status run(const RunArgs& args) const override {
     auto* const stream = static_cast<cudaStream_t>(args.stream == nullptr ? nullptr : args.stream->native());
     return plan->run(algo, args, bytes, stream);
@@ -52,8 +55,17 @@ class LtKernel final : public Kernel {
  public:
   LtKernel(Problem problem, bool tf32, bool given, const cublasLtMatmulAlgo_t& algo)
       : problem_(std::move(problem)), tf32_(tf32), given_(given), algo_(algo) {}
+  // A constant matrix holds what the tensor cores will read.
+  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+    if (input > 1 || !tf32_) return std::optional<std::vector<std::byte>>{};
+    const auto* from = static_cast<const std::byte*>(source.data());
+    std::vector<std::byte> out(from, from + source.bytes());
+    round_to_tf32(out);
+    return std::optional<std::vector<std::byte>>(std::move(out));
+  }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.outputs.size() != 1) return invalid_argument("{} outputs of a product", args.outputs.size());
+    WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));
     WOOTZ_ASSIGN_OR_RETURN(const CublasLt* lt, cublaslt());
     if (lt->handle == nullptr) return unsupported("cuBLASLt cannot be used: no device");
     WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
@@ -88,8 +100,10 @@ class CublasLtProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (problem.family != Family::kGemm) return;
-    const auto refuse = [&](const Status& why) { refusals->push_back({"gemm_cublaslt", why.message()}); };
+    if (problem.family != Family::kGemm && problem.family != Family::kConv) return;
+    const auto refuse = [&](const Status& why) {
+      refusals->push_back({fmt::format("{}_cublaslt", family_name(problem.family)), why.message()});
+    };
     const Result<const CublasLt*> lt = cublaslt();
     // Without the library a described device may still be built for: it is the target that needs it.
     const bool elsewhere = built_elsewhere(limits) != nullptr;
@@ -97,12 +111,17 @@ class CublasLtProvider final : public Provider {
     std::vector<Dims> in;
     for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
     if (problem.outputs.size() != 1) return refuse(invalid_argument("{} outputs", problem.outputs.size()));
-    Result<Product> product = describe_product(problem, in, problem.outputs[0].dims);
+    Problem placed = problem;
+    const int rank = problem.outputs[0].dims.rank();
+    const Layout images = problem.family == Family::kConv ? Layout::kChannelsLast : Layout::kLinear;
+    for (TensorDesc& t : placed.inputs) t.layout = !t.constant && t.dims.rank() == rank ? images : Layout::kLinear;
+    for (TensorDesc& t : placed.outputs) t.layout = images;
+    Result<Product> product = describe_product(placed, in, problem.outputs[0].dims);
     if (!product.ok()) return refuse(product.status());
     Candidate offer;
     offer.tactic = {name(), kernel_name(problem, limits.tf32), ""};
-    offer.input_layouts.assign(problem.inputs.size(), Layout::kLinear);
-    offer.output_layouts.assign(1, Layout::kLinear);
+    for (const TensorDesc& t : placed.inputs) offer.input_layouts.push_back(t.layout);
+    offer.output_layouts.assign(1, images);
     const double flops = 2.0 * static_cast<double>(product->m) * static_cast<double>(product->n) *
                          static_cast<double>(product->k) * static_cast<double>(product->batch);
     offer.estimate_us = 3 + flops / 2e8;
@@ -114,19 +133,21 @@ class CublasLtProvider final : public Provider {
     if ((*lt)->handle == nullptr) return refuse(unsupported("cublasLtCreate failed"));
     Result<std::unique_ptr<ProductPlan>> plan = ProductPlan::create(**lt, *product, limits.tf32);
     if (!plan.ok()) return refuse(plan.status());
-    const auto proposals = (*plan)->proposals(std::min(kWorkspace, limits.workspace), kProposals);
+    const size_t least = kWorkspaceAlignment - 1, most = limits.workspace > least ? limits.workspace - least : 0;
+    const auto proposals = (*plan)->proposals(std::min(kWorkspace, most), kProposals);
     if (!proposals.ok()) return refuse(proposals.status());
     for (size_t i = 0; i < proposals->size(); ++i) {
       const cublasLtMatmulHeuristicResult_t& r = (*proposals)[i];
       offer.tactic.config = to_text(r.algo);
-      offer.workspace = r.workspaceSize;
+      offer.workspace = workspace_room(r.workspaceSize);
       offer.estimate_us += 0.01 * static_cast<double>(i);
       offers->push_back(offer);
     }
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
-    if (problem.family != Family::kGemm || problem.inputs.empty() || problem.outputs.size() != 1)
+    if ((problem.family != Family::kGemm && problem.family != Family::kConv) || problem.inputs.empty() ||
+        problem.outputs.size() != 1)
       return invalid_argument("cublaslt computes products only");
     const bool tf32 = tactic.kernel == kernel_name(problem, true) && problem.inputs[0].dtype == DType::kF32;
     if (!tf32 && tactic.kernel != kernel_name(problem, false))

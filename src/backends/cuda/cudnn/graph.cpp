@@ -18,6 +18,7 @@
 #include "backends/cuda/driver.h"
 #include "backends/cuda/dynamic_library.h"
 #include "backends/cuda/null_driver.h"
+#include "backends/cuda/workspace.h"
 
 namespace fe = cudnn_frontend;
 
@@ -225,7 +226,7 @@ class Plan final : public CudnnPlan {
  public:
   Plan(Library& library, Built built, size_t workspace, int64_t index)
       : library_(library), built_(std::move(built)), workspace_(workspace), index_(index) {}
-  size_t workspace() const override { return workspace_; }
+  size_t workspace() const override { return workspace_room(workspace_); }
   Status run(const RunArgs& args) const override {
     return guarded([&]() -> Status {
       std::unordered_map<int64_t, void*> pack;
@@ -236,9 +237,9 @@ class Plan final : public CudnnPlan {
       const std::lock_guard<std::mutex> lock(library_.mutex);
       if (library_.set_stream(library_.handle, stream) != CUDNN_STATUS_SUCCESS)
         return internal_error("cudnnSetStream failed");
-      fe::error_t error = index_ < 0
-                              ? built_.graph->execute(library_.handle, pack, args.workspace)
-                              : built_.graph->execute_plan_at_index(library_.handle, pack, args.workspace, index_);
+      void* const workspace = workspace_ == 0 ? nullptr : aligned_workspace(args.workspace);
+      fe::error_t error = index_ < 0 ? built_.graph->execute(library_.handle, pack, workspace)
+                                     : built_.graph->execute_plan_at_index(library_.handle, pack, workspace, index_);
       return error.is_good() ? Status() : internal_error("cuDNN: {}", error.get_message());
     });
   }

@@ -3,12 +3,15 @@
 #include "backend/device.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/devices.h"
+#include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
+#include "backends/cuda/tf32.h"
 
 namespace wootz::cuda {
 namespace {
 
-constexpr int kProposals = 8;
+// How many of the library's proposals are tried: more where a step takes long.
+int proposals_for(double flops) { return flops > 1e9 ? 16 : 8; }
 constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {
@@ -30,16 +33,19 @@ Result<CudnnGraph> describe_optimum(const Problem& p, bool tf32) {
   return describe(p, in, out, tf32);
 }
 
+double flops_of(const Problem& p, const CudnnGraph& g) {
+  double flops = 2.0 * static_cast<double>(p.outputs[0].dims.volume());
+  if (g.attention) return flops * 2.0 * static_cast<double>(g.w.dims[2]);  // a row of scores and one of values
+  for (size_t a = 1; a < g.w.dims.size(); ++a) flops *= static_cast<double>(g.w.dims[a]);
+  return flops;
+}
+
 // Of a kernel in a graph on an H200: a start, then arithmetic at what such kernels reach, and bytes.
 double estimate_us(const Problem& p, const CudnnGraph& g) {
-  double bytes = 0, flops = 2.0 * static_cast<double>(p.outputs[0].dims.volume());
+  double bytes = 0;
   for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
-  if (g.attention) {  // per element of the result, one row of scores and one of values
-    flops *= 2.0 * static_cast<double>(g.w.dims[2]);
-    return 4 + flops / 2e8 + bytes / 3e6;
-  }
-  for (size_t a = 1; a < g.w.dims.size(); ++a) flops *= static_cast<double>(g.w.dims[a]);
-  return 3 + flops / 1e8 + bytes / 3e6 + (p.outputs[0].layout == Layout::kLinear ? 2 : 0);
+  if (g.attention) return 4 + flops_of(p, g) / 2e8 + bytes / 3e6;
+  return 3 + flops_of(p, g) / 1e8 + bytes / 3e6 + (p.outputs[0].layout == Layout::kLinear ? 2 : 0);
 }
 
 class CudnnCall final : public Call {
@@ -57,20 +63,23 @@ class CudnnKernel final : public Kernel {
   CudnnKernel(Problem problem, bool tf32, std::string choice)
       : problem_(std::move(problem)), tf32_(tf32), choice_(std::move(choice)) {}
 
-  // Weights lie as the activations do.
+  // Weights lie as the activations do, and hold what the tensor cores will read.
   Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
     const bool images = problem_.family == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
-    if (input != 1 || !images) return std::optional<std::vector<std::byte>>{};
+    if (input != 1 || problem_.family != Family::kConv || (!images && !tf32_))
+      return std::optional<std::vector<std::byte>>{};
     const Dims& d = source.dims();
     const size_t size = dtype_bytes(source.dtype(), 1);
     std::vector<std::byte> out(source.bytes());
     const int64_t inner = d[0] * d[1] == 0 ? 0 : d.volume() / (d[0] * d[1]);
     const auto* from = static_cast<const std::byte*>(source.data());
-    for (int64_t m = 0; m < d[0]; ++m)
+    if (!images) std::copy_n(from, out.size(), out.data());
+    for (int64_t m = 0; images && m < d[0]; ++m)
       for (int64_t c = 0; c < d[1]; ++c)
         for (int64_t i = 0; i < inner; ++i)
           std::copy_n(from + static_cast<size_t>((m * d[1] + c) * inner + i) * size, size,
                       out.data() + static_cast<size_t>((m * inner + i) * d[1] + c) * size);
+    if (tf32_) round_to_tf32(out);
     return std::optional<std::vector<std::byte>>(std::move(out));
   }
 
@@ -84,6 +93,7 @@ class CudnnKernel final : public Kernel {
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));
     WOOTZ_ASSIGN_OR_RETURN(const CudnnGraph graph, describe(problem_, args.inputs, args.outputs, tf32_));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan, cudnn_plan(graph, choice_));
     return std::unique_ptr<Call>(std::make_unique<CudnnCall>(std::move(plan)));
@@ -113,8 +123,6 @@ class CudnnProvider final : public Provider {
     if (problem.outputs.size() != 1)
       return refuse(Layout::kLinear, invalid_argument("{} outputs", problem.outputs.size()));
     const DeviceDescription* const described = built_elsewhere(limits);
-    // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
-    const int most = described != nullptr ? 1 : kProposals;
     const int rank = problem.outputs[0].dims.rank();
     for (const Layout layout : {Layout::kChannelsLast, Layout::kLinear}) {
       if (layout == Layout::kChannelsLast && (rank < 3 || problem.family != Family::kConv)) continue;
@@ -134,6 +142,8 @@ class CudnnProvider final : public Provider {
         refuse(layout, graph.status());
         continue;
       }
+      // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
+      const int most = described != nullptr ? 1 : proposals_for(flops_of(p, *graph));
       const Result<std::vector<std::string>> choices = cudnn_choices(*graph, described, most);
       if (!choices.ok()) {
         refuse(layout, choices.status());

@@ -16,47 +16,141 @@ struct Copy {
   void add(int64_t extent, int64_t source, int64_t target) { axes.push_back({extent, {source, target}}); }
 };
 
-// Writes in the order of the target's memory, 16 bytes a thread where both sides allow.
-Status add_copy(Copy copy, int bits, std::vector<Launch>* launches) {
+constexpr size_t kPartsAtOnce = 64;
+constexpr int kTile = 32;
+
+// Sorted as the target lies, with elements of as many bytes (up to 16) as both sides allow.
+struct Plan {
+  std::vector<Axis> axes;
+  int64_t from = 0, to = 0, count = 0;
+  int bits = 0, input = 0, output = 0;
+  std::string type() const { return bits == 128 ? "Pack<u64, 2>" : bits_type(bits); }
+};
+
+Plan plan_copy(Copy copy, int bits) {
   std::stable_sort(copy.axes.begin(), copy.axes.end(),
                    [](const Axis& a, const Axis& b) { return std::abs(a.strides[1]) > std::abs(b.strides[1]); });
-  std::vector<Axis> axes = merge_axes(std::move(copy.axes));
-  int64_t count = volume(axes);
-  if (count == 0) return Status();
-  WOOTZ_RETURN_IF_ERROR(check_count(count));
-  int64_t from = copy.from, to = copy.to;
-  while (bits < 64 && !axes.empty()) {  // pairs of elements as one
-    Axis& inner = axes.back();
-    bool fits = inner.strides[0] == 1 && inner.strides[1] == 1 && inner.extent % 2 == 0 && from % 2 == 0 && to % 2 == 0;
-    for (size_t i = 0; i + 1 < axes.size(); ++i)
-      fits = fits && axes[i].strides[0] % 2 == 0 && axes[i].strides[1] % 2 == 0;
+  Plan p{merge_axes(std::move(copy.axes)), copy.from, copy.to, 0, bits, copy.input, copy.output};
+  p.count = volume(p.axes);
+  while (p.bits < 128 && !p.axes.empty()) {  // pairs of elements as one
+    Axis& inner = p.axes.back();
+    bool fits = inner.strides[0] == 1 && inner.strides[1] == 1 && inner.extent % 2 == 0 && p.from % 2 == 0 &&
+                p.to % 2 == 0 && (p.bits < 64 || p.count > 4096);
+    for (size_t i = 0; i + 1 < p.axes.size(); ++i)
+      fits = fits && p.axes[i].strides[0] % 2 == 0 && p.axes[i].strides[1] % 2 == 0;
     if (!fits) break;
     inner.extent /= 2;
-    for (size_t i = 0; i + 1 < axes.size(); ++i)
-      for (int64_t& s : axes[i].strides) s /= 2;
-    from /= 2;
-    to /= 2;
-    bits *= 2;
-    count /= 2;
+    for (size_t i = 0; i + 1 < p.axes.size(); ++i)
+      for (int64_t& s : p.axes[i].strides) s /= 2;
+    p.from /= 2;
+    p.to /= 2;
+    p.bits *= 2;
+    p.count /= 2;
   }
-  const char* type = bits_type(bits);
-  if (type == nullptr) return unsupported("elements of {} bits", bits);
+  return p;
+}
+
+// The axis along which the source's elements are neighbours, where it is another than the target's and both are long
+// enough for tiles; or -1.
+int across(const Plan& p) {
+  if (p.axes.size() < 2 || p.bits > 32) return -1;
+  const Axis& inner = p.axes.back();
+  if (inner.strides[1] != 1 || inner.strides[0] == 1 || inner.extent < kTile / 2) return -1;
+  for (size_t i = 0; i + 1 < p.axes.size(); ++i)
+    if (p.axes[i].strides[0] == 1 && p.axes[i].extent >= kTile / 2) return static_cast<int>(i);
+  return -1;
+}
+
+// A transposition: tiles go through shared memory, so that both sides are walked along their rows.
+Status add_tiles(const Plan& p, int source_axis, std::vector<Launch>* launches) {
+  const Axis inner = p.axes.back(), other = p.axes[static_cast<size_t>(source_axis)];
+  std::vector<Axis> outer;
+  for (size_t i = 0; i + 1 < p.axes.size(); ++i)
+    if (static_cast<int>(i) != source_axis) outer.push_back(p.axes[i]);
+  const int64_t columns = (inner.extent + kTile - 1) / kTile, rows = (other.extent + kTile - 1) / kTile;
+  const int64_t blocks = columns * rows * volume(outer);
+  if (blocks >= (int64_t{1} << 31)) return unsupported("{} tiles", blocks);
   Writer w;
   w.raw(prelude());
   w.line(
       "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
       "x) {{",
-      kBlock, type);
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
-  w.offsets(axes, "i", {"from", "to"});
-  w.line("  y[(s64)to + {}] = x[(s64)from + {}];\n}}", to, from);
+      kBlock, p.type());
+  w.line("  __shared__ {} tile[{} * {}];", p.type(), kTile, kTile + 1);
+  w.line("  const int t = threadIdx.x, tx = t % {0}, ty = t / {0};", kTile);
+  w.line("  u32 rest = blockIdx.x; const int i0 = (int)(rest % {0}u) * {1}; rest /= {0}u;", columns, kTile);
+  w.line("  const int j0 = (int)(rest % {0}u) * {1}; rest /= {0}u;", rows, kTile);
+  w.offsets(outer, "rest", {"from", "to"});
+  w.line("#pragma unroll\n  for (int k = ty; k < {}; k += {}) {{ const int i = i0 + k, j = j0 + tx;", kTile,
+         kBlock / kTile);
+  w.line("    if (i < {} && j < {}) tile[k * {} + tx] = x[(s64)from + {} + (s64)i * {} + j]; }}", inner.extent,
+         other.extent, kTile + 1, p.from, inner.strides[0]);
+  w.line("  __syncthreads();");
+  w.line("#pragma unroll\n  for (int k = ty; k < {}; k += {}) {{ const int i = i0 + tx, j = j0 + k;", kTile,
+         kBlock / kTile);
+  w.line("    if (i < {} && j < {}) y[(s64)to + {} + i + (s64)j * {}] = tile[tx * {} + k]; }}\n}}", inner.extent,
+         other.extent, p.to, other.strides[1], kTile + 1);
   Launch launch;
   launch.source = w.text();
   launch.size.block = kBlock;
-  launch.size.grid_x = blocks_for(count, kBlock);
-  launch.pointers = {{true, copy.output}, {false, copy.input}};
+  launch.size.grid_x = static_cast<unsigned>(blocks);
+  launch.pointers = {{true, p.output}, {false, p.input}};
   launches->push_back(std::move(launch));
   return Status();
+}
+
+// Several copies by one launch: each has its blocks.
+Status add_copies(std::vector<Copy> copies, int bits, std::vector<Launch>* launches) {
+  std::vector<Plan> plans;
+  for (Copy& copy : copies) {
+    Plan p = plan_copy(std::move(copy), bits);
+    if (p.count == 0) continue;
+    WOOTZ_RETURN_IF_ERROR(check_count(p.count));
+    if (const int axis = across(p); axis >= 0)
+      WOOTZ_RETURN_IF_ERROR(add_tiles(p, axis, launches));
+    else
+      plans.push_back(std::move(p));
+  }
+  for (size_t first = 0; first < plans.size(); first += kPartsAtOnce) {
+    const size_t end = std::min(plans.size(), first + kPartsAtOnce);
+    Launch launch;
+    std::string parameters;
+    for (size_t i = first; i < end; ++i) {
+      const Plan& p = plans[i];
+      parameters += fmt::format("{0}{1}* __restrict__ y{2}, const {1}* __restrict__ x{2}", i == first ? "" : ", ",
+                                p.type(), i - first);
+      launch.pointers.push_back({true, p.output});
+      launch.pointers.push_back({false, p.input});
+    }
+    Writer w;
+    w.raw(prelude());
+    w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{\n  u32 block = blockIdx.x;", kBlock,
+           parameters);
+    int64_t blocks = 0;
+    for (size_t i = first; i < end; ++i) {
+      const Plan& p = plans[i];
+      const unsigned own = blocks_for(p.count, kBlock);
+      blocks += own;
+      if (i + 1 < end) w.line("  if (block < {}u) {{", own);
+      w.line("  const s64 i = (s64)block * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, p.count);
+      w.offsets(p.axes, "i", {"from", "to"});
+      w.line("  y{0}[(s64)to + {1}] = x{0}[(s64)from + {2}];", i - first, p.to, p.from);
+      if (i + 1 < end) w.line("  return;\n  }}\n  block -= {}u;", own);
+    }
+    w.line("}}");
+    if (blocks >= (int64_t{1} << 31)) return unsupported("{} blocks", blocks);
+    launch.source = w.text();
+    launch.size.block = kBlock;
+    launch.size.grid_x = static_cast<unsigned>(blocks);
+    launches->push_back(std::move(launch));
+  }
+  return Status();
+}
+
+Status add_copy(Copy copy, int bits, std::vector<Launch>* launches) {
+  std::vector<Copy> one;
+  one.push_back(std::move(copy));
+  return add_copies(std::move(one), bits, launches);
 }
 
 // One thread a result, its source by an expression per axis: padding by reflection and the like.
@@ -129,6 +223,7 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
     const Dims& whole = concat ? y : x;
     if (axis < 0 || axis >= whole.rank() || (concat ? p.outputs.size() : p.inputs.size()) != 1) return mismatch();
     int64_t at = 0;
+    std::vector<Copy> copies;
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].rank() != whole.rank()) return mismatch();
       const Dims ps = strides(concat ? p.inputs[i] : p.outputs[i], parts[i]), &ws = concat ? ys : xs;
@@ -140,9 +235,9 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
       (concat ? part.to : part.from) = at * ws[static_cast<size_t>(axis)];
       (concat ? part.input : part.output) = static_cast<int>(i);
       at += parts[i][static_cast<size_t>(axis)];
-      WOOTZ_RETURN_IF_ERROR(add_copy(std::move(part), bits, launches));
+      copies.push_back(std::move(part));
     }
-    return at == whole[static_cast<size_t>(axis)] ? Status() : mismatch();
+    return at == whole[static_cast<size_t>(axis)] ? add_copies(std::move(copies), bits, launches) : mismatch();
   }
   if (p.inputs.size() != 1 || p.outputs.size() != 1) return mismatch();
   if (kind == "transpose") {

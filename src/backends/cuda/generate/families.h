@@ -8,13 +8,27 @@ namespace wootz::cuda {
 
 using Generate = Status (*)(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
-// The sources of a problem of any family at its optimum, with the layouts that it has: for tests and tools.
+// The form in which a kernel wants a constant; nullopt: as it is.
+using PackConstant = Result<std::optional<std::vector<std::byte>>> (*)(const Problem& problem, int input,
+                                                                       const HostTensor& source);
+Result<std::optional<std::vector<std::byte>>> pack_depthwise(const Problem&, int input, const HostTensor& source);
+Result<std::optional<std::vector<std::byte>>> pack_columns(const Problem&, int input, const HostTensor& source);
+
+// The sources of every kernel that takes a problem at its optimum, with the layouts that it has: for tests and tools.
 Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches);
 
 Status generate_pointwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_reduce(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_softmax(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_norm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+// Depthwise convolution: `results` neighbours along a row by each thread.
+Status generate_depthwise(const Problem& problem, const BindArgs& args, int results, std::vector<Launch>* launches);
+template <int kResults>
+Status generate_depthwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_depthwise(problem, args, kResults, launches);
+}
+Status generate_vector_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_pool_strip(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_gemm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
@@ -25,6 +39,8 @@ Status generate_scatter(const Problem& problem, const BindArgs& args, std::vecto
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+// Family op: by the op's name.
+Status generate_special(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda

@@ -23,7 +23,14 @@ struct Sample {
   std::string name, source;
 };
 
-// Every distinct source that the ops' cases lead to.
+Problem with_images(Problem p, Layout layout) {
+  const int rank = p.outputs.empty() ? 0 : p.outputs[0].dims.rank();
+  for (TensorDesc& t : p.inputs) t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear;
+  for (TensorDesc& t : p.outputs) t.layout = layout;
+  return p;
+}
+
+// Every distinct source that the ops' cases lead to, in either layout of images.
 std::vector<Sample> all_sources(uint64_t seed) {
   std::vector<Sample> samples;
   std::set<std::string> seen;
@@ -36,10 +43,15 @@ std::vector<Sample> all_sources(uint64_t seed) {
     const Result<Lowered> lowered = lower_graph(*c.graph, options);
     if (!lowered.ok()) continue;
     for (const Step& step : lowered->program.steps) {
-      std::vector<Launch> launches;
-      if (!generate_at_optimum(step.problem, &launches).ok()) continue;
-      for (Launch& l : launches)
-        if (seen.insert(l.source).second) samples.push_back({c.name, std::move(l.source)});
+      const bool images = !step.problem.outputs.empty() && step.problem.outputs[0].dims.rank() >= 3 &&
+                          step.problem.family != Family::kReformat;
+      for (const Layout layout : {Layout::kLinear, Layout::kChannelsLast}) {
+        if (layout == Layout::kChannelsLast && !images) continue;
+        std::vector<Launch> launches;
+        if (!generate_at_optimum(images ? with_images(step.problem, layout) : step.problem, &launches).ok()) continue;
+        for (Launch& l : launches)
+          if (seen.insert(l.source).second) samples.push_back({c.name, std::move(l.source)});
+      }
     }
   }
   return samples;

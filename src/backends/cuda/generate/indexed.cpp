@@ -114,11 +114,96 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
   return Status();
 }
 
+namespace {
+
+struct Combine {
+  const char *name, *form;
+};
+constexpr Combine kCombine[] = {{"add", "w_add<R>(old, v)"},
+                                {"mul", "w_mul<R>(old, v)"},
+                                {"max", "w_max<R>(old, v)"},
+                                {"min", "w_min<R>(old, v)"}};
+
+// Behind the copy. What may meet in one element belongs to one thread, which takes it in the order of the updates: the
+// result does not depend on who comes first.
+Status scatter_combining(const Problem& p, const BindArgs& args, const std::string& reduction,
+                         std::vector<Launch>* launches) {
+  const Combine* combine = nullptr;
+  for (const Combine& c : kCombine)
+    if (reduction == c.name) combine = &c;
+  const DType type = p.inputs[0].dtype;
+  WOOTZ_RETURN_IF_ERROR(check_type(type));
+  if (combine == nullptr || type == DType::kBool)
+    return unsupported("scatter of {} that combines by '{}'", dtype_name(type), reduction);
+  const Dims &x = args.inputs[0], &index = args.inputs[1], &updates = args.inputs[2];
+  const Dims s = x.strides();
+  const char* st = storage_type(type);
+  const auto head = [&](int64_t count, Writer* w) {
+    w->raw(prelude());
+    w->line(
+        "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* y, const {2}* __restrict__ idx, const {1}* "
+        "__restrict__ u) {{\n  typedef {3} R;",
+        kBlock, st, register_type(p.inputs[1].dtype), register_type(type));
+    w->line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
+  };
+  const std::string store = fmt::format(
+      "const R old = w_get(y[to]), v = w_get(u[from]); y[to] = Put<{}>::to({});", st, combine->form);
+  Writer w;
+  int64_t threads = 0;
+  if (p.get_string("kind") == "elements") {  // a line along the axis
+    const int64_t axis = p.get_int("axis");
+    if (axis < 0 || axis >= x.rank() || index.rank() != x.rank() || !(updates == index))
+      return invalid_argument("scatter elements: {} into {}", index.to_string(), x.to_string());
+    const auto a = static_cast<size_t>(axis);
+    const Dims is = index.strides();
+    threads = index.volume() / index[a];
+    head(threads, &w);
+    w.line("  s64 rest = i, line = 0, place = 0;");
+    for (size_t d = x.size(); d-- > 0;) {
+      if (d == a) continue;
+      if (index[d] > x[d]) return invalid_argument("scatter elements: {} into {}", index.to_string(), x.to_string());
+      w.line("  {{ const s64 c = rest % {0}; rest /= {0}; line += c * {1}; place += c * {2}; }}", index[d], is[d], s[d]);
+    }
+    w.line("  for (int k = 0; k < {}; ++k) {{ const s64 from = line + (s64)k * {}; s64 at = (s64)idx[from];", index[a],
+           is[a]);
+    w.line("    if (at < 0) at += {0}; if (at < 0 || at >= {0}) continue;\n    const s64 to = place + at * {1}; {2} }}\n}}",
+           x[a], s[a], store);
+  } else {  // an element of the slices, and some of the slices
+    if (index.rank() < 1 || index.back() < 1 || index.back() > x.rank())
+      return invalid_argument("scatter nd: {} into {}", index.to_string(), x.to_string());
+    const auto depth = static_cast<size_t>(index.back());
+    const int64_t inner = product(x, depth, x.size()), tuples = index.volume() / index.back();
+    if (tuples * inner != updates.volume())
+      return invalid_argument("scatter nd: {} by {} from {}", x.to_string(), index.to_string(), updates.to_string());
+    const int64_t shares = std::clamp<int64_t>(8192 / inner, 1, product(x, 0, depth));
+    threads = inner * shares;
+    head(threads, &w);
+    w.line("  const s64 c = i % {0}, share = i / {0};\n  for (s64 j = 0; j < {1}; ++j) {{ s64 slice = 0; bool in = true;",
+           inner, tuples);
+    for (size_t k = 0; k < depth; ++k)
+      w.line(
+          "    {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; slice = "
+          "slice * {2} + at; }}",
+          depth, k, x[k]);
+    w.line("    if (!in || slice % {} != share) continue;\n    const s64 to = slice * {} + c, from = j * {} + c; {} }}\n}}",
+           shares, inner, inner, store);
+  }
+  WOOTZ_RETURN_IF_ERROR(check_count(threads));
+  Launch launch;
+  launch.source = w.text();
+  launch.size.block = kBlock;
+  launch.size.grid_x = blocks_for(threads, kBlock);
+  launch.pointers = {{true, 0}, {false, 1}, {false, 2}};
+  launches->push_back(std::move(launch));
+  return Status();
+}
+
+}  // namespace
+
 Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_indexed(p, 3));
   if (p.inputs[2].dtype != p.inputs[0].dtype) return unsupported("updates of {}", dtype_name(p.inputs[2].dtype));
-  if (p.get_string("reduction", "none") != "none")
-    return unsupported("scatter that combines by '{}': its order would vary", p.get_string("reduction"));
+  const std::string reduction = p.get_string("reduction", "none");
   const Dims &x = args.inputs[0], &index = args.inputs[1], &updates = args.inputs[2];
   if (!(x == args.outputs[0]))
     return invalid_argument("scatter into {} gives {}", x.to_string(), args.outputs[0].to_string());
@@ -135,6 +220,7 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
     end(x.volume(), {{true, 0}, {false, 0}, {false, 1}}, &w, launches);
   }
   if (updates.volume() == 0) return Status();
+  if (reduction != "none") return scatter_combining(p, args, reduction, launches);
   const Dims s = x.strides();
   Writer w;
   const std::string more = fmt::format(", const {}* __restrict__ u", bits_type(dtype_bits(p.inputs[0].dtype)));

@@ -70,6 +70,10 @@ template <class T> W_FN T w_fmod(T a, T b) {
 template <class T> W_FN T w_mod(T a, T b) { const T r = w_fmod(a, b); return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r; }
 template <class T> W_FN T w_min(T a, T b) { if (a != a || b != b) return a != a ? a : b; return b < a ? b : a; }
 template <class T> W_FN T w_max(T a, T b) { if (a != a || b != b) return a != a ? a : b; return a < b ? b : a; }
+#ifndef WOOTZ_ON_HOST
+template <> W_M float w_min<float>(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+template <> W_M float w_max<float>(float a, float b) { float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+#endif
 template <class T> W_FN T w_pow(T a, T b) {
   if constexpr (sizeof(T) == 4 && IsF<T>::v) return powf(a, b);
   else if constexpr (IsF<T>::v) return pow(a, b);

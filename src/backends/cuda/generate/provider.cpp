@@ -1,6 +1,9 @@
 // The provider "generated": a kernel is its problem; bound to extents it becomes source, machine code and launches.
+#include <algorithm>
+
 #include "backend/device.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {
@@ -16,15 +19,24 @@ struct Entry {
   bool given;       // the problem's own layouts
   bool in_place;    // output 0 may overwrite an operand that is read element for element
   double overhead;  // estimate: times the cost of a library's kernel
+  bool last = false;  // for what no library takes
+  PackConstant pack = nullptr;
 };
 constexpr Entry kEntries[] = {
     {Family::kPointwise, "pointwise_generated", generate_pointwise, true, false, true, 1},
     {Family::kReduce, "reduce_generated", generate_reduce, true, false, false, 1},
     {Family::kSoftmax, "softmax_generated", generate_softmax, true, false, true, 1},
     {Family::kNorm, "norm_generated", generate_norm, true, false, true, 1},
-    {Family::kPool, "pool_generated", generate_pool, true, false, false, 1},
-    {Family::kConv, "conv_generated_direct", generate_conv, true, false, false, 40},
-    {Family::kGemm, "gemm_generated_direct", generate_gemm, false, false, false, 40},
+    {Family::kPool, "pool_generated", generate_pool, true, false, false, 1.2},
+    {Family::kPool, "pool_generated_strip", generate_pool_strip, true, false, false, 1},
+    {Family::kConv, "conv_generated_direct", generate_conv, true, false, false, 40, true},
+    {Family::kConv, "conv_generated_depthwise1", generate_depthwise<1>, true, false, false, 1.2, false, pack_depthwise},
+    {Family::kConv, "conv_generated_depthwise2", generate_depthwise<2>, true, false, false, 1, false, pack_depthwise},
+    {Family::kConv, "conv_generated_depthwise4", generate_depthwise<4>, true, false, false, 1.1, false, pack_depthwise},
+    {Family::kConv, "conv_generated_depthwise8", generate_depthwise<8>, true, false, false, 1.3, false, pack_depthwise},
+    {Family::kConv, "conv_generated_vector", generate_vector_product, true, false, false, 1},
+    {Family::kGemm, "gemm_generated_direct", generate_gemm, false, false, false, 40, true},
+    {Family::kGemm, "gemm_generated_vector", generate_vector_product, false, false, false, 1, false, pack_columns},
     {Family::kMove, "move_generated", generate_move, true, false, false, 1},
     {Family::kReformat, "reformat_generated", generate_reformat, false, true, false, 1},
     {Family::kGather, "gather_generated", generate_gather, false, false, false, 1},
@@ -33,6 +45,7 @@ constexpr Entry kEntries[] = {
     {Family::kAttention, "attention_generated_tiles", generate_attention_tiles, false, false, false, 2},
     {Family::kAttention, "attention_generated_rows", generate_attention, false, false, false, 8},
     {Family::kTopK, "topk_generated", generate_topk, false, false, false, 1},
+    {Family::kOp, "op_generated", generate_special, false, false, false, 1},
 };
 
 // The first of a family, or the one of this name.
@@ -51,14 +64,16 @@ struct Loaded {
 class GeneratedCall final : public Call {
  public:
   std::vector<Loaded> launches;
+  size_t bytes = 0;
+  size_t workspace() const override { return bytes; }
   Status run(const RunArgs& args) const override {
     auto* const stream = static_cast<CUstream>(args.stream == nullptr ? nullptr : args.stream->native());
     for (const Loaded& l : launches) {
       const void* values[kMostPointers];
       void* addresses[kMostPointers];
       for (size_t i = 0; i < l.pointers.size(); ++i) {
-        const auto k = static_cast<size_t>(l.pointers[i].index);
-        values[i] = l.pointers[i].output ? args.outputs[k] : args.inputs[k];
+        const int k = l.pointers[i].index;
+        values[i] = k < 0 ? args.workspace : l.pointers[i].output ? args.outputs[k] : args.inputs[k];
         addresses[i] = static_cast<void*>(&values[i]);
       }
       WOOTZ_RETURN_IF_ERROR(l.module->launch(l.size, addresses, stream));
@@ -71,7 +86,8 @@ Status check_problem(const Problem& p) {
   if (p.outputs.empty()) return invalid_argument("a problem without outputs");
   if (p.inputs.size() + p.outputs.size() > kMostPointers)
     return unsupported("{} operands; at most {} go to one kernel", p.inputs.size() + p.outputs.size(), kMostPointers);
-  const auto check = [](const TensorDesc& t) -> Status {
+  const auto check = [&](const TensorDesc& t) -> Status {
+    if (t.dtype == DType::kInvalid && p.family == Family::kOp) return Status();
     if (t.dtype == DType::kInvalid || t.dtype == DType::kString) return unsupported("an omitted operand");
     if (t.layout >= Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
     WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());
@@ -92,21 +108,43 @@ Status generate(const Entry& entry, const Problem& p, const BindArgs& args, std:
   return entry.generate(p, args, launches);
 }
 
-Status generate_at_optimum(const Entry& entry, const Problem& p) {
+Status generate_at(const Entry& entry, const Problem& p, Dims TensorDesc::*extents, std::vector<Launch>* launches) {
   std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
-  std::vector<Launch> launches;
-  return generate(entry, p, {in, out, {}}, &launches);
+  for (const TensorDesc& t : p.inputs) in.push_back(t.*extents);
+  for (const TensorDesc& t : p.outputs) out.push_back(t.*extents);
+  return generate(entry, p, {in, out, {}}, launches);
+}
+
+// A kernel that is offered must also do the profile's maximum: some are for small extents only.
+Status generate_at_optimum(const Entry& entry, const Problem& p, std::vector<Launch>* launches) {
+  const auto dynamic = [](const TensorDesc& t) { return t.dynamic(); };
+  if (std::any_of(p.inputs.begin(), p.inputs.end(), dynamic) ||
+      std::any_of(p.outputs.begin(), p.outputs.end(), dynamic)) {
+    std::vector<Launch> at_most;
+    WOOTZ_RETURN_IF_ERROR(generate_at(entry, p, &TensorDesc::max_dims, &at_most));
+  }
+  return generate_at(entry, p, &TensorDesc::dims, launches);
+}
+
+size_t workspace_of(const std::vector<Launch>& launches) {
+  size_t bytes = 0;
+  for (const Launch& l : launches) bytes = std::max(bytes, l.workspace);
+  return bytes;
 }
 
 class GeneratedKernel final : public Kernel {
  public:
   GeneratedKernel(const Entry& entry, Problem problem) : entry_(entry), problem_(std::move(problem)) {}
+  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+    if (entry_.pack == nullptr) return std::optional<std::vector<std::byte>>{};
+    return entry_.pack(problem_, input, source);
+  }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     std::vector<Launch> launches;
+    WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));
     WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
     auto call = std::make_unique<GeneratedCall>();
+    call->bytes = workspace_of(launches);
     for (Launch& l : launches) {
       Loaded loaded;
       WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
@@ -187,13 +225,19 @@ class GeneratedProvider final : public Provider {
       refusals->push_back({entry->name, usable.message()});
       return;
     }
-    if (better_apart(problem, limits)) {
-      refusals->push_back({entry->name, "a library computes it, with this expression or with it as a step of its own"});
-      return;
-    }
     const int rank = problem.outputs[0].dims.rank();
+    const size_t before = offers->size();
     for (const Entry& each : kEntries)
-      if (each.family == problem.family) offer_entry(each, problem, rank, offers, refusals);
+      if (each.family == problem.family && !each.last) offer_entry(each, problem, rank, offers, refusals);
+    for (const Entry& each : kEntries) {
+      if (each.family != problem.family || !each.last) continue;
+      if (offers->size() != before)
+        refusals->push_back({each.name, "a special kernel computes it"});
+      else if (better_apart(problem, limits))
+        refusals->push_back({each.name, "a library computes it, with this expression or with it as a step of its own"});
+      else
+        offer_entry(each, problem, rank, offers, refusals);
+    }
   }
 
   void offer_entry(const Entry& each, const Problem& problem, int rank, std::vector<Candidate>* offers,
@@ -208,7 +252,8 @@ class GeneratedProvider final : public Provider {
         for (TensorDesc& t : p.inputs) fill(t);
         for (TensorDesc& t : p.outputs) fill(t);
       }
-      if (const Status status = generate_at_optimum(*entry, p); !status.ok()) {
+      std::vector<Launch> launches;
+      if (const Status status = generate_at_optimum(*entry, p, &launches); !status.ok()) {
         refusals->push_back({entry->name, fmt::format("{}: {}", layout_name(layout), status.message())});
         return;
       }
@@ -216,6 +261,7 @@ class GeneratedProvider final : public Provider {
       c.tactic = {name(), entry->name, ""};
       for (const TensorDesc& t : p.inputs) c.input_layouts.push_back(t.layout);
       for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
+      c.workspace = workspace_of(launches);
       c.estimate_us = rough_cost_us(problem, entry->overhead);
       offers->push_back(std::move(c));
     };
@@ -229,7 +275,8 @@ class GeneratedProvider final : public Provider {
       return invalid_argument("the provider generated has no kernel '{}' of family '{}'", tactic.kernel,
                               family_name(problem.family));
     WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
-    WOOTZ_RETURN_IF_ERROR(generate_at_optimum(*entry, problem).with_prefix(tactic.kernel));
+    std::vector<Launch> launches;
+    WOOTZ_RETURN_IF_ERROR(generate_at_optimum(*entry, problem, &launches).with_prefix(tactic.kernel));
     return std::unique_ptr<Kernel>(std::make_unique<GeneratedKernel>(*entry, problem));
   }
 };
@@ -237,13 +284,15 @@ class GeneratedProvider final : public Provider {
 }  // namespace
 
 Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches) {
-  const Entry* entry = find_entry(problem.family);
-  if (entry == nullptr) return unsupported("family {}", family_name(problem.family));
+  Status status = unsupported("family {}", family_name(problem.family));
   WOOTZ_RETURN_IF_ERROR(check_problem(problem));
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : problem.outputs) out.push_back(t.dims);
-  return generate(*entry, problem, {in, out, {}}, launches);
+  bool any = false;
+  for (const Entry& entry : kEntries) {
+    if (entry.family != problem.family) continue;
+    status = generate_at_optimum(entry, problem, launches);
+    any = any || status.ok();
+  }
+  return any ? Status() : status;
 }
 
 const Provider& generated_provider() {

@@ -1,4 +1,4 @@
-// Family resize: nearest and linear along any axes, one thread a result. Cubic, antialiasing and cropping are left out.
+// Family resize: nearest, linear and cubic along any axes, one thread a result. Cropping is left out.
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
@@ -17,12 +17,39 @@ Result<std::string> coordinate(const std::string& mode, double scale, int64_t in
     if (exact - 1 < 1e-9 && exact - 1 > -1e-9) return std::string("0.0");
     return fmt::format("((double)o * {:.17g} / {:.17g})", static_cast<double>(in - 1), exact - 1);
   }
-  if (mode == "pytorch_half_pixel" && out <= 1) return std::string("0.0");
+  if (mode == "pytorch_half_pixel" && out <= 1) return std::string("-0.5");
+  if (mode == "tf_half_pixel_for_nn") return fmt::format("(((double)o + 0.5) / {:.17g})", scale);
   if (mode == "half_pixel" || mode == "pytorch_half_pixel") return half;
   if (mode == "half_pixel_symmetric")
     return fmt::format("({:.17g} + {})", static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / exact), half);
   return unsupported("coordinates by '{}'", mode);
 }
+
+// Windows of any width: an axis' coordinate c{a}, its first and last element b{a} and z{a}, the sum of their weights n{a}.
+struct Wide {
+  bool cubic = false, antialias = false, exclude = false;
+  double a = -0.75;
+  void axis(size_t k, const std::string& at, double scale, int64_t in, Writer* w) const {
+    const double stretch = antialias ? std::min(scale, 1.0) : 1;
+    w->line("  double c{0}; {{ const s64 o = o{0}; c{0} = {1}; }}", k, at);
+    w->line("  const s64 b{0} = (s64)ceil(c{0} - {1:.17g}), z{0} = (s64)floor(c{0} + {1:.17g});\n  double n{0} = 0;", k,
+            (cubic ? 2 : 1) / stretch);
+    w->line("  for (s64 q = b{0}; q <= z{0}; ++q) n{0} += {1};\n  if (n{0} == 0) n{0} = 1;", k, weight(k, "q", stretch, in));
+  }
+  // Of element `q` of axis k.
+  std::string weight(size_t k, const char* q, double stretch, int64_t in) const {
+    const std::string value = cubic ? fmt::format("w_cubic(fabs((double){} - c{}) * {:.17g}, {:.17g})", q, k, stretch, a)
+                                    : fmt::format("w_tent(fabs((double){} - c{}) * {:.17g})", q, k, stretch);
+    return exclude ? fmt::format("({0} < 0 || {0} >= {1} ? 0.0 : {2})", q, in, value) : value;
+  }
+};
+
+constexpr const char* kWideFunctions = R"(
+W_FN double w_tent(double d) { return d < 1 ? 1 - d : 0; }
+W_FN double w_cubic(double d, double a) {
+  return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+)";
 
 }  // namespace
 
@@ -30,11 +57,13 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
   if (p.inputs.size() != 1 || p.num_main != 1 || p.outputs.size() != 1 || !p.epilogue.empty())
     return unsupported("resize of {} inputs", p.inputs.size());
   const std::string mode = p.get_string("mode", "nearest"), where = p.get_string("coordinate");
-  const bool linear = mode == "linear";
-  if (!linear && mode != "nearest") return unsupported("resize by '{}'", mode);
-  if (p.get_int("antialias") != 0 || p.get_int("exclude_outside") != 0) return unsupported("antialiasing");
+  const bool linear = mode != "nearest";
+  if (linear && mode != "linear" && mode != "cubic") return unsupported("resize by '{}'", mode);
+  const Wide wide_window{mode == "cubic", p.get_int("antialias") != 0, p.get_int("exclude_outside") != 0,
+                         p.get_float("cubic_a", -0.75)};
+  const bool wide = linear && (wide_window.cubic || wide_window.antialias || wide_window.exclude);
   const TensorDesc &dx = p.inputs[0], &dy = p.outputs[0];
-  const Dims &x = args.inputs[0], &y = args.outputs[0];
+  Dims x = args.inputs[0], y = args.outputs[0];
   WOOTZ_RETURN_IF_ERROR(check_type(dx.dtype));
   if (dx.dtype != dy.dtype || x.rank() != y.rank() || x.empty() || dx.layout != dy.layout || !is_plain(dx.layout))
     return unsupported("resize of {} to {}", x.to_string(), y.to_string());
@@ -43,17 +72,29 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
   if (x.volume() == 0) return invalid_argument("resize of the empty {} to {}", x.to_string(), y.to_string());
   WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
   const std::vector<double> scales = p.get_floats("scales");
+  // Channels that lie together and are only copied go 16 bytes at a time.
+  std::string element = storage_type(dx.dtype);
+  if (!linear && dx.layout == Layout::kChannelsLast && x.rank() >= 3 && x[1] == y[1] &&
+      (scales.size() < 2 || scales[1] <= 0 || scales[1] == 1)) {
+    int64_t together = std::max(1, 128 / dtype_bits(dx.dtype));
+    while (x[1] % together != 0) together /= 2;
+    x[1] /= together;
+    y[1] /= together;
+    if (together > 1) element = fmt::format("Pack<{}, {}>", element, together);
+  }
   const Dims xs = layout_strides(dx.layout, x);
   const char* acc = dx.dtype == DType::kF64 ? "double" : "float";
   Writer w;
   w.raw(prelude());
+  if (wide) w.raw(kWideFunctions);
   w.line(
       "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
       "x) {{",
-      kBlock, storage_type(dx.dtype));
+      kBlock, element);
   w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0;",
          kBlock, y.volume());
   std::vector<size_t> moving;
+  std::vector<std::string> weights;  // by moving axis, of wide windows
   const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : dy.layout, y.rank());
   for (size_t k = order.size(); k-- > 0;) {
     const auto a = static_cast<size_t>(order[k]);
@@ -65,6 +106,14 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       continue;
     }
     WOOTZ_ASSIGN_OR_RETURN(const std::string at, coordinate(where, scale, x[a], y[a]));
+    if (wide) {
+      if (!(scale > 1e-4)) return unsupported("a scale of {} with wide windows", scale);
+      wide_window.axis(a, at, scale, x[a], &w);
+      moving.push_back(a);
+      weights.push_back(wide_window.weight(a, fmt::format("q{}", a).c_str(),
+                                           wide_window.antialias ? std::min(scale, 1.0) : 1, x[a]));
+      continue;
+    }
     w.line("  s64 l{0}, h{0} = 0; {1} f{0} = 0; {{ const s64 o = o{0}; double c = {2}; const double top = {3};", a, acc,
            at, x[a] - 1);
     if (linear) {
@@ -83,7 +132,21 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
                                                          : "ceil(c - 0.5)";
     w.line("  c = {1}; c = c < 0 ? 0 : c > top ? top : c; l{0} = (s64)c; from += l{0} * {2}; }}", a, round, xs[a]);
   }
-  if (!linear) {
+  if (wide) {
+    w.line("  double sum = 0;");
+    std::string factor = "1.0", source = "from";
+    for (size_t k = 0; k < moving.size(); ++k) {
+      const size_t a = moving[k];
+      w.line("  for (s64 q{0} = b{0}; q{0} <= z{0}; ++q{0}) {{ const double g{0} = {1} * {2} / n{0}; const s64 p{0} = q{0} < "
+             "0 ? 0 : q{0} > {3} ? {3} : q{0};",
+             a, factor, weights[k], x[a] - 1);
+      factor = fmt::format("g{}", a);
+      source += fmt::format(" + p{} * {}", a, xs[a]);
+    }
+    w.line("  sum += {} * (double)w_get(x[{}]);", factor, source);
+    for (size_t k = 0; k < moving.size(); ++k) w.raw("  }");
+    w.line("\n  y[i] = Put<{}>::to(({})sum);\n}}", storage_type(dx.dtype), register_type(dx.dtype));
+  } else if (!linear) {
     w.line("  y[i] = x[from];\n}}");
   } else {
     if (moving.size() > 3) return unsupported("linear resize of {} axes", moving.size());

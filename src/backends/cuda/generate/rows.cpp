@@ -2,6 +2,7 @@
 // holds one or more groups. Sums are kept in f32, or f64 for f64.
 #include <algorithm>
 
+#include "backends/cuda/generate/columns.h"
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
@@ -212,6 +213,10 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
   }
   choose_shape(&rows);
   if (rows.count == 0) return Status();
+  if (rows.length != 0 && !rows.inner) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool done, generate_columns(p, rows.kept, rows.reduced, launches));
+    if (done) return Status();
+  }
   const std::string kind = p.get_string("kind");
   const DType type = p.inputs[0].dtype;
   const char* acc = accumulator(type);

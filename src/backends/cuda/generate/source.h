@@ -20,15 +20,17 @@ Status check_type(DType type);
 // An unsigned type of so many bytes, for what is only moved; null: none.
 const char* bits_type(int bits);
 
-// What a launch hands to its kernel: pointers to inputs and outputs of the step, in this order.
+// What a launch hands to its kernel: pointers to inputs and outputs of the step and to its scratch memory, in this order.
 struct Pointer {
   bool output = false;
-  int index = 0;
+  int index = 0;  // -1: scratch memory
 };
+constexpr Pointer kWorkspacePointer{false, -1};
 struct Launch {
   std::string source;
   LaunchSize size;
   std::vector<Pointer> pointers;
+  size_t workspace = 0;  // bytes of scratch memory that it writes or reads
 };
 
 // A dimension of a loop: its extent and the stride of each operand along it, in elements.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/window.h"
 
 namespace wootz::cuda {
 namespace {
@@ -33,22 +34,13 @@ Status write_coordinates(const Problem& p, const BindArgs& args, Writer* w, std:
   return Status();
 }
 
-Status check_window(const Problem& p, const BindArgs& args, size_t inputs) {
-  if (static_cast<size_t>(p.num_main) < 1 || p.inputs.size() < inputs || p.outputs.size() != 1)
-    return invalid_argument("{} inputs, {} outputs", p.num_main, p.outputs.size());
-  const Dims &x = args.inputs[0], &y = args.outputs[0];
-  if (x.rank() < 3 || x.rank() > 5 || y.rank() != x.rank() || x[0] != y[0])
-    return unsupported("{} to {}", x.to_string(), y.to_string());
-  if (!is_plain(p.inputs[0].layout) || !is_plain(p.outputs[0].layout)) return unsupported("layout");
-  WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[0].dtype));
-  return check_epilogue(p, p.inputs[0].dtype);
-}
-
-Status small(const std::vector<int64_t>& values, size_t count, int64_t least) {
-  if (values.size() != count) return invalid_argument("{} values for {} axes", values.size(), count);
-  for (const int64_t v : values)
-    if (v < least || v > (1 << 24)) return invalid_argument("a window parameter of {}", v);
-  return Status();
+// The window is the whole image, and nothing else is in it.
+bool is_whole(const Window& w, const Dims& x, const Dims& y) {
+  bool whole = true;
+  for (size_t k = 0; k < w.kernel.size(); ++k)
+    whole = whole && y[k + 2] == 1 && w.kernel[k] == x[k + 2] && (x[k + 2] == 1 || w.dilations[k] == 1);
+  for (const int64_t pad : w.pads) whole = whole && pad == 0;
+  return whole;
 }
 
 void add_launch(const Dims& y, Writer* w, std::vector<Pointer> pointers, std::vector<Launch>* launches) {
@@ -62,6 +54,40 @@ void add_launch(const Dims& y, Writer* w, std::vector<Pointer> pointers, std::ve
 
 }  // namespace
 
+Status check_window(const Problem& p, const BindArgs& args, size_t inputs) {
+  if (static_cast<size_t>(p.num_main) < 1 || p.inputs.size() < inputs || p.outputs.size() != 1)
+    return invalid_argument("{} inputs, {} outputs", p.num_main, p.outputs.size());
+  const Dims &x = args.inputs[0], &y = args.outputs[0];
+  if (x.rank() < 3 || x.rank() > 5 || y.rank() != x.rank() || x[0] != y[0])
+    return unsupported("{} to {}", x.to_string(), y.to_string());
+  if (!is_plain(p.inputs[0].layout) || !is_plain(p.outputs[0].layout)) return unsupported("layout");
+  WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[0].dtype));
+  return check_epilogue(p, p.inputs[0].dtype);
+}
+
+Status check_values(const std::vector<int64_t>& values, size_t count, int64_t least) {
+  if (values.size() != count) return invalid_argument("{} values for {} axes", values.size(), count);
+  for (const int64_t v : values)
+    if (v < least || v > (1 << 24)) return invalid_argument("a window parameter of {}", v);
+  return Status();
+}
+
+Result<Window> pool_window(const Problem& p, const Dims& x) {
+  const size_t n = x.size() - 2;
+  Window w{p.get_ints("kernel"), p.get_ints("strides"), p.get_ints("dilations"), p.get_ints("pads")};
+  if (p.get_int("global") != 0) {
+    w.kernel.assign(x.begin() + 2, x.end());
+    w.strides.assign(n, 1);
+    w.dilations.assign(n, 1);
+    w.pads.assign(2 * n, 0);
+  }
+  WOOTZ_RETURN_IF_ERROR(check_values(w.kernel, n, 0));
+  WOOTZ_RETURN_IF_ERROR(check_values(w.strides, n, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(w.dilations, n, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(w.pads, 2 * n, 0));
+  return w;
+}
+
 Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 1));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
@@ -71,18 +97,18 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   if (kind != "max" && kind != "avg" && kind != "lp") return unsupported("pool of kind '{}'", kind);
   if (!is_float(type) && kind != "max") return unsupported("pool {} of {}", kind, dtype_name(type));
   const size_t n = x.size() - 2;
-  std::vector<int64_t> kernel = p.get_ints("kernel"), strides = p.get_ints("strides"),
-                       dilations = p.get_ints("dilations"), pads = p.get_ints("pads");
-  if (p.get_int("global") != 0) {
-    kernel.assign(x.begin() + 2, x.end());
-    strides.assign(n, 1);
-    dilations.assign(n, 1);
-    pads.assign(2 * n, 0);
+  WOOTZ_ASSIGN_OR_RETURN(const Window window, pool_window(p, x));
+  const auto& [kernel, strides, dilations, pads] = window;
+  if (is_whole(window, x, y) && (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
+    Problem reduce = p;
+    reduce.family = Family::kReduce;
+    std::vector<int64_t> axes;
+    for (size_t a = 2; a < x.size(); ++a) axes.push_back(static_cast<int64_t>(a));
+    reduce.params = {};
+    reduce.params["axes"] = axes;
+    reduce.params["kind"] = std::string(kind == "avg" ? "mean" : "max");
+    return generate_reduce(reduce, args, launches);
   }
-  WOOTZ_RETURN_IF_ERROR(small(kernel, n, 0));
-  WOOTZ_RETURN_IF_ERROR(small(strides, n, 1));
-  WOOTZ_RETURN_IF_ERROR(small(dilations, n, 1));
-  WOOTZ_RETURN_IF_ERROR(small(pads, 2 * n, 0));
   if (y.volume() == 0) return Status();
   const Dims xs = layout_strides(p.inputs[0].layout, x), ys = layout_strides(p.outputs[0].layout, y);
   Writer w;
@@ -145,9 +171,9 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   const size_t n = x.size() - 2;
   const std::vector<int64_t> strides = p.get_ints("strides"), dilations = p.get_ints("dilations"),
                              pads = p.get_ints("pads");
-  WOOTZ_RETURN_IF_ERROR(small(strides, n, 1));
-  WOOTZ_RETURN_IF_ERROR(small(dilations, n, 1));
-  WOOTZ_RETURN_IF_ERROR(small(pads, 2 * n, 0));
+  WOOTZ_RETURN_IF_ERROR(check_values(strides, n, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(dilations, n, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(pads, 2 * n, 0));
   const int64_t groups = p.get_int("groups", 1), in_channels = x[1], out_channels = y[1];
   if (groups < 1 || in_channels % groups != 0 || out_channels % groups != 0)
     return invalid_argument("{} groups of {} and {} channels", groups, in_channels, out_channels);

@@ -1,0 +1,36 @@
+// Kernels for ops that are no family of their own, by the op's name.
+#pragma once
+
+#include "backends/cuda/generate/families.h"
+
+namespace wootz::cuda {
+
+constexpr int kSpecialBlock = 256;
+
+// Parameters "y0", ... and "x0", ... of a kernel, omitted ones left out.
+struct SpecialOperands {
+  std::string parameters;
+  std::vector<Pointer> pointers;
+};
+Result<SpecialOperands> special_operands(const Problem& problem);
+bool has_operand(const Problem& problem, size_t input);
+
+// Opens a kernel of one thread for each of `count` things, numbered i.
+Status begin_special(const Problem& problem, int64_t count, Writer* to, Launch* launch);
+// Closes it.
+void end_special(Writer* source, Launch launch, std::vector<Launch>* launches);
+
+// A small constant operand that is one integer, or the attribute of this name; nullopt: neither.
+std::optional<int64_t> special_int(const Problem& problem, const char* attribute, const char* operand);
+
+Status generate_cumulative(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_one_hot(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_trilu(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_lrn(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_reverse_sequence(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_grid_sample(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_affine_grid(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_roi_align(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_recurrent(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+
+}  // namespace wootz::cuda

@@ -1,0 +1,162 @@
+// Products of a few rows with a matrix: classifiers at batch 1, the two products of squeeze-excite, convolutions of a
+// single pixel. The matrix is read once, 16 bytes a thread; a group of threads shares each column of the result.
+#include <algorithm>
+
+#include "backends/cuda/generate/families.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int64_t kMostRows = 8;
+constexpr int kBlock = 128;
+
+// y[r, m] = sum over k of x[r, k] * w[m, k].
+struct VectorProduct {
+  int64_t rows = 1, columns = 1, depth = 1;
+  double alpha = 1;
+  std::vector<int64_t> bias;                   // strides along row and column
+  std::vector<std::vector<int64_t>> operands;  // of the epilogue, likewise
+};
+
+bool ready(const Problem& p) {
+  return p.inputs.size() >= 2 && p.outputs.size() == 1 && p.num_main >= 2 &&
+         p.num_main == (p.get_int("has_bias") != 0 ? 3 : 2);
+}
+
+Result<VectorProduct> as_convolution(const Problem& p, const BindArgs& args) {
+  const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
+  if (!is_plain(p.inputs[0].layout) || !is_plain(p.outputs[0].layout)) return unsupported("packed images");
+  if (x.rank() < 3 || f.rank() != x.rank() || y.rank() != x.rank() || x[0] != y[0])
+    return unsupported("{} by {}", x.to_string(), f.to_string());
+  for (size_t a = 2; a < x.size(); ++a)
+    if (x[a] != 1 || f[a] != 1 || y[a] != 1) return unsupported("more than a pixel");
+  for (const int64_t pad : p.get_ints("pads"))
+    if (pad != 0) return unsupported("padding");
+  if (p.get_int("transposed") != 0 || p.get_int("groups", 1) != 1 || p.params.count("x_scale") != 0)
+    return unsupported("this convolution");
+  if (f[1] != x[1] || f[0] != y[1]) return invalid_argument("weights {} for {}", f.to_string(), x.to_string());
+  VectorProduct v{x[0], y[1], x[1], 1, {}, {}};
+  if (p.num_main == 3) {
+    if (args.inputs[2].volume() != y[1]) return invalid_argument("a bias of {}", args.inputs[2].to_string());
+    v.bias = {0, 1};
+  }
+  for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
+    v.operands.push_back({s[0], s[1]});
+  }
+  return v;
+}
+
+Result<VectorProduct> as_product(const Problem& p, const BindArgs& args) {
+  const Dims &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
+  if (a.rank() < 2 || b.rank() != 2 || y.rank() != a.rank() || p.get_int("trans_a") != 0 ||
+      p.params.count("a_scale") != 0)
+    return unsupported("{} by {}", a.to_string(), b.to_string());
+  for (const TensorDesc& t : p.inputs)
+    if (!t.constant && t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
+  if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
+  const bool transposed = p.get_int("trans_b") != 0;
+  if (!transposed && !p.inputs[1].constant) return unsupported("a matrix that is neither transposed nor constant");
+  const int64_t k = a.back(), n = transposed ? b[0] : b[1];
+  if (b[transposed ? 1 : 0] != k || y.back() != n) return invalid_argument("{} by {}", a.to_string(), b.to_string());
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < a.size(); ++i) {
+    if (a[i] != y[i]) return invalid_argument("{} gives {}", a.to_string(), y.to_string());
+    rows *= a[i];
+  }
+  VectorProduct v{rows, n, k, p.get_float("alpha", 1), {}, {}};
+  for (size_t i = 2; i < p.inputs.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
+    // Rows of several axes walk as one when all of them do.
+    std::vector<Axis> axes;
+    for (size_t d = 0; d + 1 < y.size(); ++d) axes.push_back({y[d], {s[d]}});
+    axes = merge_axes(std::move(axes));
+    if (axes.size() > 1) return unsupported("an operand of shape {}", args.inputs[i].to_string());
+    const std::vector<int64_t> over{axes.empty() ? 0 : axes[0].strides[0], s.back()};
+    if (i < static_cast<size_t>(p.num_main))
+      v.bias = over;
+    else
+      v.operands.push_back(over);
+  }
+  return v;
+}
+
+}  // namespace
+
+Status generate_vector_product(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (!ready(p)) return invalid_argument("product of {} operands", p.num_main);
+  const DType type = p.inputs[0].dtype;
+  if ((type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) || p.inputs[1].dtype != type)
+    return unsupported("{} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
+  WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
+  const bool bias = p.num_main == 3;
+  if (bias) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
+  WOOTZ_ASSIGN_OR_RETURN(const VectorProduct v,
+                         p.family == Family::kConv ? as_convolution(p, args) : as_product(p, args));
+  if (v.rows > kMostRows) return unsupported("{} rows", v.rows);
+  if (v.columns * v.depth >= (int64_t{1} << 31)) return unsupported("a matrix of {} elements", v.columns * v.depth);
+  if (args.outputs[0].volume() == 0) return Status();
+  if (v.depth == 0) return unsupported("a sum of nothing");
+  int64_t wide = type == DType::kF32 ? 4 : 8;
+  while (v.depth % wide != 0) wide /= 2;
+  const int64_t packs = v.depth / wide;
+  // A warp a column, or as many threads as there are packs; more when there are few columns.
+  int64_t group = 1;
+  while (group < packs && group < (v.columns < 512 ? kBlock : 32)) group *= 2;
+  const int64_t per_block = kBlock / group;
+  const char* st = storage_type(type);
+  std::string parameters =
+      fmt::format("{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}",
+                  storage_type(p.outputs[0].dtype), st, st,
+                  bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "",
+                  epilogue_parameters(p));
+  parameters.resize(parameters.size() - 2);
+  Writer w;
+  w.raw(prelude());
+  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
+  w.line("  __shared__ float shared[{}];", kBlock);
+  w.line("  const int lane = threadIdx.x % {0}; const int m0 = blockIdx.x * {1} + threadIdx.x / {0};", group, per_block);
+  w.line("  const bool live = m0 < {0}; const int m = live ? m0 : 0;\n  const {1}* fm = f + (s64)m * {2};", v.columns, st,
+         v.depth);
+  w.line("  float a[{0}];\n#pragma unroll\n  for (int r = 0; r < {0}; ++r) a[r] = 0;", v.rows);
+  w.line("#pragma unroll 4\n  for (int q = lane; q < {}; q += {}) {{", packs, group);
+  w.line("    const Pack<{0}, {1}> h = *(const Pack<{0}, {1}>*)(fm + q * {1});", st, wide);
+  w.line("#pragma unroll\n    for (int r = 0; r < {}; ++r) {{", v.rows);
+  w.line("      const Pack<{0}, {1}> u = *(const Pack<{0}, {1}>*)(x + r * {2} + q * {1});", st, wide, v.depth);
+  w.line("#pragma unroll\n      for (int k = 0; k < {}; ++k) a[r] += w_get(u.v[k]) * w_get(h.v[k]);\n    }}\n  }}", wide);
+  w.line("#pragma unroll\n  for (int r = 0; r < {}; ++r) a[r] = w_group<{}, {}, true>(a[r], shared, Sum());", v.rows,
+         per_block, group);
+  w.line("  if (!live || lane != 0) return;\n#pragma unroll\n  for (int r = 0; r < {}; ++r) {{", v.rows);
+  w.line("    float s = a[r]{};", v.alpha == 1 ? "" : fmt::format(" * (float){:.17g}", v.alpha));
+  if (bias) w.line("    s += (float)w_get(b[r * {} + m * {}]);", v.bias[0], v.bias[1]);
+  std::vector<std::string> names;
+  for (const std::vector<int64_t>& s : v.operands) names.push_back(fmt::format("r * {} + m * {}", s[0], s[1]));
+  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, "s", names, fmt::format("r * {} + m", v.columns), &w));
+  w.line("  }}\n}}");
+  Launch launch;
+  launch.source = w.text();
+  launch.size.block = kBlock;
+  launch.size.grid_x = blocks_for(v.columns, per_block);
+  launch.pointers = {{true, 0}, {false, 0}, {false, 1}};
+  if (bias) launch.pointers.push_back({false, 2});
+  add_epilogue_pointers(p, &launch.pointers);
+  launches->push_back(std::move(launch));
+  return Status();
+}
+
+// A product's matrix lies by columns.
+Result<std::optional<std::vector<std::byte>>> pack_columns(const Problem& p, int input, const HostTensor& source) {
+  if (input != 1 || p.family != Family::kGemm || p.get_int("trans_b") != 0)
+    return std::optional<std::vector<std::byte>>{};
+  const int64_t depth = source.dims()[0], columns = source.dims()[1];
+  const size_t size = dtype_bytes(source.dtype(), 1);
+  std::vector<std::byte> out(source.bytes());
+  const auto* from = static_cast<const std::byte*>(source.data());
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t n = 0; n < columns; ++n)
+      std::copy_n(from + static_cast<size_t>(k * columns + n) * size, size,
+                  out.data() + static_cast<size_t>(n * depth + k) * size);
+  return std::optional<std::vector<std::byte>>(std::move(out));
+}
+
+}  // namespace wootz::cuda

@@ -1,0 +1,19 @@
+// What kernels over windows share: the window's parameters, checked.
+#pragma once
+
+#include "backends/cuda/generate/source.h"
+
+namespace wootz::cuda {
+
+// Images of equal rank with 1 to 3 spatial axes in plain layouts, and an epilogue that can be written.
+Status check_window(const Problem& problem, const BindArgs& args, size_t inputs);
+// `count` values, none below `least`, none so large that positions overflow.
+Status check_values(const std::vector<int64_t>& values, size_t count, int64_t least);
+
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations, pads;
+};
+// A pool's, with the global ones written out.
+Result<Window> pool_window(const Problem& problem, const Dims& x);
+
+}  // namespace wootz::cuda
