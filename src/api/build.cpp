@@ -154,7 +154,13 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
     if (step < steps) rules.apply(step, candidate);
     if (!candidate->refusal.empty()) return Status();
     if (measurer) return measurer->cost(problem, step, candidate);
-    return remembered ? remembered->cost(problem, candidate) : Status();
+    if (!remembered) return Status();
+    WOOTZ_RETURN_IF_ERROR(remembered->cost(problem, candidate));
+    const bool missed = !candidate->measured && candidate->refusal.empty() && candidate->rivals > 0 && step < steps;
+    if (missed && options.error_on_cache_miss)
+      return make_error(Code::kInvalidState, "the timing cache does not know {}",
+                        candidate->candidate.tactic.to_string());
+    return Status();
   };
   choose.warn = options.warning;
   // A device's library may refuse or fail where it took the same before; the host's kernels do not.

@@ -49,7 +49,7 @@ Result<Gpu> open_gpu() {
   if (gpu.arch() < 80)
     return unsupported("{} has compute capability {}.{}; the cuda backend needs 8.0", gpu.name, gpu.major, gpu.minor);
   const char* overlap = std::getenv("WOOTZ_CUDA_PDL");
-  gpu.overlap = gpu.arch() >= 90 && overlap != nullptr && *overlap == '1';
+  gpu.overlap = gpu.arch() >= 90 && !driver_is_stand_in() && (overlap == nullptr || *overlap != '0');
   WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDevicePrimaryCtxRetain, &gpu.context, gpu.device);
   return gpu;
 }

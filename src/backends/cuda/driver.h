@@ -35,7 +35,7 @@ struct Gpu {
   int major = 0, minor = 0, multiprocessors = 0;
   size_t memory = 0;
   std::string name;
-  // Kernels of ours begin while the one before them ends (programmatic dependent launch): WOOTZ_CUDA_PDL=1.
+  // Kernels of ours begin while the one before them ends (programmatic dependent launch), unless WOOTZ_CUDA_PDL=0.
   bool overlap = false;
   int arch() const { return major * 10 + minor; }
   // Makes the context current on this thread, when it is not.

@@ -16,6 +16,7 @@ Result<void*> open_library(std::initializer_list<const char*> names) {
       if (!folder.empty()) folders.push_back(folder + "/");
   }
   folders.emplace_back("/usr/local/cuda/lib64/");
+  folders.emplace_back("/usr/local/cuda/lib/");
   std::string tried;
   for (const char* name : names) {
     for (const std::string& folder : folders)
@@ -23,8 +24,8 @@ Result<void*> open_library(std::initializer_list<const char*> names) {
     tried += (tried.empty() ? "" : ", ") + std::string(name);
   }
   return unsupported(
-      "no {} on this machine (looked where the system looks, in WOOTZ_CUDA_PATH and in "
-      "/usr/local/cuda/lib64)",
+      "no {} on this machine (looked where the system looks, in WOOTZ_CUDA_PATH, in /usr/local/cuda/lib64 "
+      "and in /usr/local/cuda/lib)",
       tried);
 }
 
