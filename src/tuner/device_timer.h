@@ -30,6 +30,7 @@ class DeviceTimer final : public RunTimer {
   Device& device_;
   std::unique_ptr<Stream> real_;
   Switch switch_;
+  double busy_until_ = -1e12;  // when it was last seen to end its work
 };
 
 }  // namespace wootz

@@ -133,7 +133,11 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
 
   // At full size only the obvious is looked for.
   if (state_->small && state_->small->finite && !shared) {
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, trial.results());
+    WOOTZ_ASSIGN_OR_RETURN(const bool finite, trial.finite());
+    std::vector<HostTensor> results;  // moved to rows only where there is something to find
+    if (!finite) {
+      WOOTZ_ASSIGN_OR_RETURN(results, trial.results());
+    }
     for (size_t o = 0; o < results.size(); ++o) {
       const int64_t bad = results[o].valid() ? first_non_finite(results[o]) : -1;
       if (bad >= 0)

@@ -1,6 +1,7 @@
 #include "tuner/trial.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tuner/relayout.h"
 
@@ -98,6 +99,39 @@ bool Trial::share_in_place(const Kernel& kernel) {
 }
 
 Status Trial::run() const { return call_->run({inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}); }
+
+namespace {
+
+// Exponents of all ones.
+template <typename Bits>
+bool all_finite(const std::vector<std::byte>& bytes, Bits exponent) {
+  Bits value;
+  for (size_t i = 0; i + sizeof value <= bytes.size(); i += sizeof value) {
+    std::memcpy(&value, bytes.data() + i, sizeof value);
+    if ((value & exponent) == exponent) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<bool> Trial::finite() const {
+  if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    const DType type = problem_->outputs[o].dtype;
+    if (outputs_[o] == nullptr || !is_float(type)) continue;
+    if (type != DType::kF64 && type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) return false;
+    std::vector<std::byte> bytes(layout_bytes(problem_->outputs[o].layout, type, output_dims_[o]));
+    WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
+    if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+    const bool finite = type == DType::kF64   ? all_finite<uint64_t>(bytes, uint64_t{0x7ff} << 52)
+                        : type == DType::kF32   ? all_finite<uint32_t>(bytes, 0x7f800000u)
+                        : type == DType::kF16 ? all_finite<uint16_t>(bytes, 0x7c00)
+                                              : all_finite<uint16_t>(bytes, 0x7f80);
+    if (!finite) return false;
+  }
+  return true;
+}
 
 Result<std::vector<HostTensor>> Trial::results() const {
   if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());

@@ -30,6 +30,8 @@ class Trial {
   Status run() const;
   // Row-major copies of what run() wrote; invalid where the output is omitted.
   Result<std::vector<HostTensor>> results() const;
+  // False where a result holds an infinity or no number, or is of a type that is not looked at as it lies in memory.
+  Result<bool> finite() const;
 
  private:
   using Memory = std::unique_ptr<void, std::function<void(void*)>>;

@@ -60,7 +60,7 @@ class Suite {
       ++cases_;
       steps_ += actual->steps;
       host_ += actual->reference_steps;
-      if (actual->reference_steps != 0) ++on_host_[p.name.substr(0, p.name.find('/'))];
+      if (actual->reference_steps != 0) on_host_[p.name.substr(0, p.name.find('/'))].push_back(p.name);
       ASSERT_EQ(actual->outputs.size(), p.expected.size());
       for (size_t o = 0; o < p.expected.size(); ++o) {
         const HostTensor& want = p.expected[o];
@@ -79,14 +79,18 @@ class Suite {
   void report() const {
     std::printf("cuda%s: %zu cases, %zu steps, %zu of them on the host\n", stand_in ? " (stand-in)" : "", cases_,
                 steps_, host_);
-    for (const auto& [op, count] : on_host_) std::printf("  on the host: %s (%zu cases)\n", op.c_str(), count);
+    for (const auto& [op, names] : on_host_) {
+      std::string list;
+      for (const std::string& name : names) list += " " + name.substr(std::min(name.size(), op.size() + 1));
+      std::printf("  on the host: %s (%zu cases):%s\n", op.c_str(), names.size(), list.c_str());
+    }
   }
   bool stand_in = false;
 
  private:
   std::vector<Pending> pending_;
   size_t cases_ = 0, steps_ = 0, host_ = 0;
-  std::map<std::string, size_t> on_host_;
+  std::map<std::string, std::vector<std::string>> on_host_;
 };
 
 TEST(CudaConformance, EveryCaseAgreesWithTheInterpreter) {

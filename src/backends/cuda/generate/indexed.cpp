@@ -133,8 +133,7 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
     if (reduction == c.name) combine = &c;
   const DType type = p.inputs[0].dtype;
   WOOTZ_RETURN_IF_ERROR(check_type(type));
-  if (combine == nullptr || type == DType::kBool)
-    return unsupported("scatter of {} that combines by '{}'", dtype_name(type), reduction);
+  if (combine == nullptr) return unsupported("scatter that combines by '{}'", reduction);
   const Dims &x = args.inputs[0], &index = args.inputs[1], &updates = args.inputs[2];
   const Dims s = x.strides();
   const char* st = storage_type(type);
@@ -146,8 +145,10 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
         kBlock, st, register_type(p.inputs[1].dtype), register_type(type));
     w->line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
   };
-  const std::string store = fmt::format(
-      "const R old = w_get(y[to]), v = w_get(u[from]); y[to] = Put<{}>::to({});", st, combine->form);
+  const bool either = reduction == "add" || reduction == "max";
+  const std::string store =
+      fmt::format("const R old = w_get(y[to]), v = w_get(u[from]); y[to] = Put<{}>::to({});", st,
+                  type != DType::kBool ? combine->form : either ? "old || v" : "old && v");
   Writer w;
   int64_t threads = 0;
   if (p.get_string("kind") == "elements") {  // a line along the axis

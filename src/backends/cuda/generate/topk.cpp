@@ -3,13 +3,38 @@
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
+namespace {
+
+// The lines' softmax goes to scratch memory, in the input's type as the model rounds it, and is searched there.
+Status topk_of_softmax(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (p.inputs.size() != 1 || p.outputs.size() != 2) return invalid_argument("topk of {} inputs", p.inputs.size());
+  Problem soft = p, rest = p;
+  soft.family = Family::kSoftmax;
+  soft.outputs = {p.inputs[0]};
+  soft.outputs[0].constant = false;
+  rest.params["softmax"] = int64_t{0};
+  const std::vector<Dims> whole{args.inputs[0]};
+  std::vector<Launch> made;
+  WOOTZ_RETURN_IF_ERROR(generate_softmax(soft, {whole, whole, {}}, &made));
+  const size_t produced = made.size();
+  WOOTZ_RETURN_IF_ERROR(generate_topk(rest, args, &made));
+  for (size_t i = 0; i < made.size(); ++i) {
+    made[i].workspace = dtype_bytes(p.inputs[0].dtype, whole[0].volume());
+    for (Pointer& pointer : made[i].pointers)
+      if (pointer.output == (i < produced)) pointer = kWorkspacePointer;
+    launches->push_back(std::move(made[i]));
+  }
+  return Status();
+}
+
+}  // namespace
 
 Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   constexpr int kBlock = 256;
   const std::string kind = p.get_string("kind");
   const bool arg = kind == "argmax" || kind == "argmin";
   if (!arg && kind != "topk") return unsupported("topk of kind '{}'", kind);
-  if (p.get_int("softmax") != 0) return unsupported("topk of a softmax");
+  if (p.get_int("softmax") != 0) return topk_of_softmax(p, args, launches);
   if (p.inputs.size() != 1 || p.num_main != 1 || !p.epilogue.empty() || p.outputs.size() != (arg ? 1u : 2u))
     return unsupported("topk of {} inputs and {} outputs", p.inputs.size(), p.outputs.size());
   const DType type = p.inputs[0].dtype;

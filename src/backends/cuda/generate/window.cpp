@@ -54,8 +54,8 @@ void add_launch(const Dims& y, Writer* w, std::vector<Pointer> pointers, std::ve
 
 }  // namespace
 
-Status check_window(const Problem& p, const BindArgs& args, size_t inputs) {
-  if (static_cast<size_t>(p.num_main) < 1 || p.inputs.size() < inputs || p.outputs.size() != 1)
+Status check_window(const Problem& p, const BindArgs& args, size_t inputs, size_t outputs) {
+  if (static_cast<size_t>(p.num_main) < 1 || p.inputs.size() < inputs || p.outputs.size() != outputs)
     return invalid_argument("{} inputs, {} outputs", p.num_main, p.outputs.size());
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   if (x.rank() < 3 || x.rank() > 5 || y.rank() != x.rank() || x[0] != y[0])
@@ -89,7 +89,11 @@ Result<Window> pool_window(const Problem& p, const Dims& x) {
 }
 
 Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_window(p, args, 1));
+  const bool indices = p.outputs.size() == 2 && p.get_string("kind") == "max";
+  WOOTZ_RETURN_IF_ERROR(check_window(p, args, 1, indices ? 2 : 1));
+  if (indices && (p.outputs[1].dtype != DType::kI64 || p.outputs[1].layout != p.outputs[0].layout ||
+                  !(args.outputs[1] == args.outputs[0])))
+    return unsupported("indices of {}", dtype_name(p.outputs[1].dtype));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const std::string kind = p.get_string("kind");
   const DType type = p.inputs[0].dtype;
@@ -99,7 +103,7 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   const size_t n = x.size() - 2;
   WOOTZ_ASSIGN_OR_RETURN(const Window window, pool_window(p, x));
   const auto& [kernel, strides, dilations, pads] = window;
-  if (is_whole(window, x, y) && (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
+  if (!indices && is_whole(window, x, y) && (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
     Problem reduce = p;
     reduce.family = Family::kReduce;
     std::vector<int64_t> axes;
@@ -116,28 +120,38 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   const char* acc = kind != "max" ? (type == DType::kF64 ? "double" : "float") : register_type(type);
   std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ x, {}",
                                        storage_type(p.outputs[0].dtype), storage_type(type), epilogue_parameters(p));
+  if (indices) parameters += "s64* __restrict__ place, ";
   parameters.resize(parameters.size() - 2);
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
   std::vector<std::string> names;
   WOOTZ_RETURN_IF_ERROR(write_coordinates(p, args, &w, &names));
+  if (indices) w.line("  s64 best = -1;");
   const bool real = is_float(type);
   w.line("  typedef {} A; A a = {}; int inside = 0, padded = 0;", acc,
          kind != "max" ? "0"
          : real        ? "-(A)W_INF"
                        : fmt::format("(A)Lim<{}>::lo", register_type(type)));
   w.line("  const s64 base = (s64)d0 * {} + (s64)d1 * {};", xs[0], xs[1]);
-  std::string sum = "base", within, in_padding;
+  std::string sum = "base", within, in_padding, element = "0";
+  const bool by_columns = p.get_int("storage_order") != 0;  // the first spatial axis runs fastest
+  int64_t plane = 1;
   for (size_t k = 0; k < n; ++k) {
     w.line("  for (int t{0} = 0; t{0} < {1}; ++t{0}) {{ const int q{0} = d{2} * {3} - {4} + t{0} * {5};", k, kernel[k],
            k + 2, strides[k], pads[k], dilations[k]);
     sum += fmt::format(" + (s64)q{} * {}", k, xs[k + 2]);
+    element = by_columns ? fmt::format("{} + (s64)q{} * {}", element, k, plane)
+                         : fmt::format("({}) * {} + q{}", element, x[k + 2], k);
+    plane *= x[k + 2];
     within += fmt::format("{}q{} >= 0 && q{} < {}", k ? " && " : "", k, k, x[k + 2]);
     in_padding += fmt::format("{}q{} < {}", k ? " && " : "", k, x[k + 2] + pads[k + n]);
   }
   w.line("  if ({}) ++padded;\n  if ({}) {{ ++inside; const A v = (A)w_get(x[{}]);", in_padding, within, sum);
   const int64_t power = p.get_int("p", 2);
   if (kind == "lp" && power < 1) return invalid_argument("pool: p is {}", power);
-  w.line("    a = {}; }}", kind == "max"   ? "w_max<A>(a, v)"
+  if (indices)
+    w.line("    if (best < 0 || v > a || (v != v && a == a)) {{ a = v; best = {}; }} }}", element);
+  else
+    w.line("    a = {}; }}", kind == "max"   ? "w_max<A>(a, v)"
                            : kind == "avg" ? "a + v"
                            : power == 1    ? "a + w_abs<A>(v)"
                            : power == 2    ? "a + v * v"
@@ -150,10 +164,12 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
     w.line("\n  a = {};", power == 2 ? "w_sqrt(a)" : fmt::format("w_pow<A>(a, (A)1 / (A){})", power));
   std::string at = "0";
   for (size_t a = 0; a < ys.size(); ++a) at += fmt::format(" + (s64)d{} * {}", a, ys[a]);
+  if (indices) w.line("  place[{}] = ((s64)d0 * {} + d1) * {} + best;", at, x[1], plane);
   WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, "a", names, at, &w));
   w.line("}}");
   std::vector<Pointer> pointers{{true, 0}, {false, 0}};
   add_epilogue_pointers(p, &pointers);
+  if (indices) pointers.push_back({true, 1});
   add_launch(y, &w, std::move(pointers), launches);
   return Status();
 }

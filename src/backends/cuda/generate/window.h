@@ -6,7 +6,7 @@
 namespace wootz::cuda {
 
 // Images of equal rank with 1 to 3 spatial axes in plain layouts, and an epilogue that can be written.
-Status check_window(const Problem& problem, const BindArgs& args, size_t inputs);
+Status check_window(const Problem& problem, const BindArgs& args, size_t inputs, size_t outputs = 1);
 // `count` values, none below `least`, none so large that positions overflow.
 Status check_values(const std::vector<int64_t>& values, size_t count, int64_t least);
 

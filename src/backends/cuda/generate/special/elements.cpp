@@ -116,6 +116,63 @@ Status generate_reverse_sequence(const Problem& p, const BindArgs& args, std::ve
   return Status();
 }
 
+// The run of positions that an update takes along one axis of a cache; a start outside a linear cache writes nothing.
+Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(expect(p, 2));
+  const Dims &x = args.inputs[0], &u = args.inputs[1];
+  int64_t axis = p.get_int("axis", -2);
+  if (axis < 0) axis += x.rank();
+  const bool starts = has_operand(p, 2);
+  if (axis < 1 || axis >= x.rank() || u.rank() != x.rank() || !(x == args.outputs[0]) ||
+      p.inputs[0].dtype != p.outputs[0].dtype || p.inputs[1].dtype != p.outputs[0].dtype ||
+      (starts && (args.inputs[2].volume() != x[0] || !is_integer(p.inputs[2].dtype))))
+    return invalid_argument("update {} of cache {}", u.to_string(), x.to_string());
+  const auto a = static_cast<size_t>(axis);
+  for (size_t d = 0; d < x.size(); ++d)
+    if (d == a ? u[d] > x[d] : u[d] != x[d])
+      return invalid_argument("update {} of cache {}", u.to_string(), x.to_string());
+  if (x.volume() == 0) return Status();
+  const int64_t extent = x[a], length = u[a], inner = volume_of(x, a + 1, x.size());
+  const bool circular = p.get_string("mode", "linear") == "circular";
+  Writer w;
+  Launch launch;
+  WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume(), &w, &launch));
+  w.line("  const s64 c = i % {0}, at = i / {0} % {1}, line = i / {2};", inner, extent, inner * extent);
+  w.line("  const s64 written = {};",
+         starts ? fmt::format("(s64)w_get(x2[line / {}])", volume_of(x, 1, a)) : std::string("0"));
+  if (circular)
+    w.line("  const s64 start = (written % {0} + {0}) % {0}, k = (at - start + {0}) % {0}; const bool fits = true;", extent);
+  else
+    w.line("  const s64 k = at - written; const bool fits = written >= 0 && written <= {};", extent - length);
+  w.line("  y0[i] = fits && k >= 0 && k < {0} ? x1[(line * {0} + k) * {1} + c] : x0[i];", length, inner);
+  end_special(&w, std::move(launch), launches);
+  return Status();
+}
+
+// One thread a line.
+Status generate_hardmax(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(expect(p, 1));
+  const Dims& x = args.inputs[0];
+  int64_t axis = p.get_int("axis", -1);
+  if (axis < 0) axis += x.rank();
+  if (axis < 0 || axis >= x.rank() || !(x == args.outputs[0]) || !is_float(p.inputs[0].dtype) ||
+      p.inputs[0].dtype != p.outputs[0].dtype)
+    return invalid_argument("hardmax of {} along axis {}", x.to_string(), axis);
+  if (x.volume() == 0) return Status();
+  const auto a = static_cast<size_t>(axis);
+  const int64_t extent = x[a], inner = volume_of(x, a + 1, x.size());
+  const char* st = storage_type(p.inputs[0].dtype);
+  Writer w;
+  Launch launch;
+  WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume() / extent, &w, &launch));
+  w.line("  const s64 base = i / {0} * {1} + i % {0}; int best = 0; auto top = w_get(x0[base]);", inner, extent * inner);
+  w.line("  for (int k = 1; k < {}; ++k) {{ const auto v = w_get(x0[base + (s64)k * {}]); if (v > top) {{ top = v; best = k; }} }}",
+         extent, inner);
+  w.line("  for (int k = 0; k < {}; ++k) y0[base + (s64)k * {}] = Put<{}>::to(k == best ? 1 : 0);", extent, inner, st);
+  end_special(&w, std::move(launch), launches);
+  return Status();
+}
+
 // A line along the axis: one thread, or a block whose threads take a stretch each.
 Status generate_cumulative(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(expect(p, 1));

@@ -14,6 +14,8 @@ constexpr Special kSpecials[] = {
     {"Trilu", generate_trilu},
     {"LRN", generate_lrn},
     {"ReverseSequence", generate_reverse_sequence},
+    {"TensorScatter", generate_tensor_scatter},
+    {"Hardmax", generate_hardmax},
     {"GridSample", generate_grid_sample},
     {"AffineGrid", generate_affine_grid},
     {"RoiAlign", generate_roi_align},

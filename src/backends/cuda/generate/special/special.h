@@ -31,6 +31,8 @@ Status generate_reverse_sequence(const Problem& problem, const BindArgs& args, s
 Status generate_grid_sample(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_affine_grid(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_roi_align(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_tensor_scatter(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_hardmax(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_recurrent(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda
