@@ -188,11 +188,19 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
 
 // Lines speak of nodes of the graph; users know the steps that were made of them.
 void name_quantization(const Lowered& lowered, std::vector<QdqLine>* lines) {
-  std::map<std::string, std::string> step_of;
-  for (size_t s = 0; s < lowered.nodes.size(); ++s)
-    if (lowered.nodes[s] != nullptr) step_of.emplace(lowered.nodes[s]->name(), lowered.program.steps[s].name);
-  for (QdqLine& line : *lines)
-    if (const auto found = step_of.find(line.step); found != step_of.end()) line.step = found->second;
+  std::map<std::string, std::string> step_of, holder_of;
+  for (size_t s = 0; s < lowered.nodes.size(); ++s) {
+    const Step& step = lowered.program.steps[s];
+    if (lowered.nodes[s] != nullptr) step_of.emplace(lowered.nodes[s]->name(), step.name);
+    for (const std::string& name : step.provenance) holder_of.emplace(name, step.name);
+  }
+  for (QdqLine& line : *lines) {
+    if (line.step.empty()) continue;
+    if (const auto found = step_of.find(line.step); found != step_of.end())
+      line.step = found->second;
+    else if (const auto held = holder_of.find(line.node); held != holder_of.end())
+      line.step = held->second;  // what was to be one step became several
+  }
 }
 
 // What each Quantize and Dequantize costs, and a line about it in the log.
@@ -343,7 +351,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   WOOTZ_RETURN_IF_ERROR(verify_graph(graph));
   report.infer_ms = timer.ms();
   phase.step(0);
-  ModelTrace trace(graph);
+  ModelTrace trace(graph, options.absent);
   std::vector<QdqLine> quantization;
   WOOTZ_RETURN_IF_ERROR(run_passes(graph, options, &trace, &report, &quantization));
   const auto fast = [&](DType type) { return backend->computes_fast_in != nullptr && backend->computes_fast_in(type); };

@@ -65,6 +65,7 @@ struct BuildOptions {
   std::optional<KeepNative> native;
   std::set<std::string, std::less<>> debug_tensors;            // values to keep observable, by name
   std::map<std::string, std::string, std::less<>> properties;  // for Program::properties
+  std::vector<AbsentNode> absent;  // of the model, for reports
   bool keep_record = false;  // stored_record() goes into the plan, and memory is looked at
   bool keep_values = true;   // where the model's values are goes into the plan, for debug taps
   BuildProgress progress;

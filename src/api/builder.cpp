@@ -71,6 +71,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
   graph->set_name(our_network->getName());
   options.warning = [&](const std::string& line) { reporter_.log(Reporter::Severity::kWARNING, line); };
+  options.absent = our_network->absent();
   options.info = [&](const std::string& line) { reporter_.log(Reporter::Severity::kINFO, line); };
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options));

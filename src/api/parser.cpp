@@ -83,7 +83,9 @@ bool ParserImpl::parse(const void* serialized_onnx_model, size_t serialized_onnx
   return attempt(reporter_, "IParser::parse", [&]() -> Status {
     WOOTZ_ASSIGN_OR_RETURN(const auto bytes, bytes_of(serialized_onnx_model, serialized_onnx_model_size));
     std::vector<ImportProblem> problems;
-    Result<std::shared_ptr<Graph>> graph = import_model(bytes, options_for(model_path), &problems);
+    ImportOptions options = options_for(model_path);
+    options.absent = &network_.absent();
+    Result<std::shared_ptr<Graph>> graph = import_model(bytes, options, &problems);
     return finish(std::move(graph), std::move(problems));
   });
 }
@@ -93,6 +95,7 @@ bool ParserImpl::parseFromFile(const char* onnxModelFile, int) noexcept {
     if (onnxModelFile == nullptr) return invalid_argument("the path is null");
     ImportOptions options;
     options.model_dir = model_dir_;
+    options.absent = &network_.absent();
     std::vector<ImportProblem> problems;
     Result<std::shared_ptr<Graph>> graph = import_file(onnxModelFile, options, &problems);
     return finish(std::move(graph), std::move(problems));

@@ -183,6 +183,19 @@ Status LowerContext::make_view(const Value* value, const Value* source) {
   return Status();
 }
 
+Status LowerContext::stand_for(const Value* inner, const Value* value) {
+  WOOTZ_ASSIGN_OR_RETURN(const int32_t index, tensor(value));
+  lowered_.tensors[inner] = index;
+  return {};
+}
+
+void LowerContext::replace_last(size_t count, const Node& node, Step step) {
+  program().steps.resize(program().steps.size() - count);
+  lowered_.nodes.resize(program().steps.size());
+  program().steps.push_back(std::move(step));
+  lowered_.nodes.push_back(&node);
+}
+
 Result<Step> LowerContext::start_step(const Node& node, Family family, int num_inputs) {
   Step step;
   step.name = node.name();

@@ -25,6 +25,8 @@ class LowerContext {
   int32_t add_intermediate(const std::string& name, DType dtype, const Shape& shape, Status* status);
   // Makes the tensor of `value` a view of the tensor of `source`.
   Status make_view(const Value* value, const Value* source);
+  // Another graph's value that is `value` there.
+  Status stand_for(const Value* inner, const Value* value);
   Result<int32_t> expression(const Dim& dim);
 
   // A step for the node over its inputs [0, num_inputs), with the epilogue's operands behind and all its outputs.
@@ -34,6 +36,9 @@ class LowerContext {
   Status finish_step(const Node* node, Step step);
   // The node as an `op` step.
   Status reference_step(const Node& node);
+  Status lower(const Node& node);  // by its family, or the reference
+  // One step in the place of the last `count`. What only they wrote is a tensor that nobody uses any more.
+  void replace_last(size_t count, const Node& node, Step step);
   // A plain copy between two tensors of one type and shape.
   Status copy_step(const std::string& name, int32_t from, int32_t to);
   bool offered(const Step& step);  // asked once for each distinct problem
@@ -84,5 +89,6 @@ Result<bool> lower_scatter(LowerContext& ctx, const Node& node);
 Result<bool> lower_resize(LowerContext& ctx, const Node& node);
 Result<bool> lower_attention(LowerContext& ctx, const Node& node);
 Result<bool> lower_topk(LowerContext& ctx, const Node& node);
+Result<bool> lower_chain(LowerContext& ctx, const Node& node);
 
 }  // namespace wootz

@@ -45,19 +45,6 @@ bool has_own_sizes(const Node& node) {
   return false;
 }
 
-Status lower_node(LowerContext& ctx, const Node& node) {
-  if (ctx.options().reference_only) return ctx.reference_step(node);
-  const auto known = [](const Value* v) { return v->shape_values().has_value(); };
-  if (std::all_of(node.outputs().begin(), node.outputs().end(), known)) return Status();  // shape values: no step
-  if (!has_own_sizes(node)) {
-    if (const LowerFunction lower = family_of(node.op().lowering)) {
-      WOOTZ_ASSIGN_OR_RETURN(const bool done, lower(ctx, node));
-      if (done) return Status();
-    }
-  }
-  return ctx.reference_step(node);
-}
-
 // Network outputs are written by a step of their own: what is also an input, a constant, a view or listed twice is
 // copied.
 Status lower_outputs(LowerContext& ctx, const Graph& graph) {
@@ -92,6 +79,19 @@ Status lower_outputs(LowerContext& ctx, const Graph& graph) {
 
 }  // namespace
 
+Status LowerContext::lower(const Node& node) {
+  if (options_.reference_only) return reference_step(node);
+  const auto known = [](const Value* v) { return v->shape_values().has_value(); };
+  if (std::all_of(node.outputs().begin(), node.outputs().end(), known)) return Status();  // shape values: no step
+  if (!has_own_sizes(node)) {
+    if (const LowerFunction function = node.is("Chain") ? lower_chain : family_of(node.op().lowering)) {
+      WOOTZ_ASSIGN_OR_RETURN(const bool done, function(*this, node));
+      if (done) return Status();
+    }
+  }
+  return reference_step(node);
+}
+
 Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
   LowerContext ctx(graph, options);
   for (const Value* input : graph.inputs()) {
@@ -99,7 +99,7 @@ Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
     ctx.program().inputs.push_back({t, false});
   }
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
-    Status status = lower_node(ctx, *node);
+    Status status = ctx.lower(*node);
     if (!status.ok()) return status.with_prefix(fmt::format("node '{}' ({})", node->name(), node->op().name));
   }
   WOOTZ_RETURN_IF_ERROR(lower_outputs(ctx, graph));

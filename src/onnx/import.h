@@ -16,6 +16,12 @@
 
 namespace wootz {
 
+// A node of the model that is none of the graph: its results were known, or were its operands, as soon as it was read.
+struct AbsentNode {
+  std::string name, op;
+  std::vector<std::string> outputs;
+};
+
 struct ImportOptions {
   // Folder that external data lies in. Empty: a model with external data is refused (import_file takes the model's
   // folder).
@@ -28,6 +34,7 @@ struct ImportOptions {
   std::map<std::string, HostTensor, std::less<>> constant_inputs;
   // Problems kept with their text; further ones are only counted.
   size_t max_problems = 1000;
+  std::vector<AbsentNode>* absent = nullptr;  // gets such nodes of the main graph, in the model's order
 };
 
 // One thing that keeps a model, or one node of it, from being imported.

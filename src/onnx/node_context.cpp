@@ -167,9 +167,10 @@ void NodeContext::set_output(int i, Value* value) {
   if (i >= 0 && i < num_outputs()) outputs_[static_cast<size_t>(i)] = value;
 }
 
-void NodeContext::fold(Folder& folder) {
+bool NodeContext::fold(Folder& folder) {
   Folder::Replaced replaced;
-  for (Node* node : added_) folder.fold(node, &replaced);
+  bool left = false;
+  for (Node* node : added_) left = !folder.fold(node, &replaced) || left;
   added_.clear();
   for (const auto& [from, to] : replaced) {
     made_.erase(from);
@@ -177,6 +178,7 @@ void NodeContext::fold(Folder& folder) {
     for (Value*& value : outputs_)
       if (value == from) value = to;
   }
+  return left;
 }
 
 }  // namespace wootz::importer

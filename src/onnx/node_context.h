@@ -46,8 +46,8 @@ class NodeContext final : public ImportContext {
   // Values that did not exist before: outputs of added nodes, and added constants.
   bool made(const Value* value) const { return made_.contains(value); }
   bool imported(const ::onnx::GraphProto& graph) const { return graphs_.contains(&graph); }
-  // Folds the added nodes; outputs() then has the constants.
-  void fold(Folder& folder);
+  // Folds the added nodes; outputs() then has the constants. Whether a node is left.
+  bool fold(Folder& folder);
 
  private:
   using Attribute = ::onnx::AttributeProto;

@@ -142,7 +142,12 @@ void Importer::import_op(const Place& place, Scope& scope, const Frame& frame, c
     check_subgraphs(place, scope, frame, &context);
     return poison_outputs(place, scope, frame);
   }
-  context.fold(folder_);
+  if (!context.fold(folder_) && options_.absent != nullptr && scope.graph() == graph_.get()) {
+    AbsentNode absent{place.name, op, {}};
+    for (int i = 0; i < context.num_outputs(); ++i)
+      if (context.wants_output(i)) absent.outputs.push_back(place.node.output(i));
+    options_.absent->push_back(std::move(absent));
+  }
   for (int i = 0; i < context.num_outputs(); ++i) {
     if (!context.wants_output(i)) continue;
     Value* value = context.outputs()[static_cast<size_t>(i)];

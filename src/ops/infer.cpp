@@ -186,11 +186,20 @@ Status infer_from_expr(InferContext& ctx) {
   return Status();
 }
 
-Status infer_node(Node& node) {
+Result<std::vector<InferContext::Output>> infer_outputs(const Node& node, std::vector<TypeInfo> inputs, Graph* graph) {
   WOOTZ_RETURN_IF_ERROR(check_signature(node));
   const bool fused = node.attr_expr("epilogue") != nullptr;
-  const int main = fused ? main_inputs(node) : node.num_inputs();
-  std::vector<TypeInfo> inputs, extras;
+  const auto main = fused ? std::min(static_cast<size_t>(main_inputs(node)), inputs.size()) : inputs.size();
+  const std::vector<TypeInfo> extras(inputs.begin() + static_cast<ptrdiff_t>(main), inputs.end());
+  inputs.resize(main);
+  InferContext ctx(node, std::move(inputs), graph);
+  WOOTZ_RETURN_IF_ERROR(run_rule(ctx));
+  if (fused) WOOTZ_RETURN_IF_ERROR(apply_epilogue(node, ctx, extras));
+  return std::move(ctx.outputs());
+}
+
+Status infer_node(Node& node) {
+  std::vector<TypeInfo> inputs;
   for (int i = 0; i < node.num_inputs(); ++i) {
     TypeInfo info;
     if (const Value* v = node.input(i)) {
@@ -200,13 +209,12 @@ Status infer_node(Node& node) {
       if (v->is_constant()) info.constant = &v->constant();
       if (v->shape_values()) info.shape_values = &*v->shape_values();
     }
-    (i < main ? inputs : extras).push_back(std::move(info));
+    inputs.push_back(std::move(info));
   }
-  InferContext ctx(node, std::move(inputs), node.graph());
-  WOOTZ_RETURN_IF_ERROR(run_rule(ctx));
-  if (fused) WOOTZ_RETURN_IF_ERROR(apply_epilogue(node, ctx, extras));
+  WOOTZ_ASSIGN_OR_RETURN(std::vector<InferContext::Output> outputs,
+                         infer_outputs(node, std::move(inputs), node.graph()));
   for (int o = 0; o < node.num_outputs(); ++o) {
-    InferContext::Output& out = ctx.outputs()[static_cast<size_t>(o)];
+    InferContext::Output& out = outputs[static_cast<size_t>(o)];
     node.output(o)->set_type(out.dtype, std::move(out.shape));
     node.output(o)->set_shape_values(std::move(out.values));
   }

@@ -8,6 +8,8 @@ namespace wootz {
 // Checks counts and attributes of the node against its OpDef and sets type, shape and shape values of its outputs.
 // A node with an "epilogue" expression is inferred as its op over the first "main_inputs" inputs, then the expression.
 Status infer_node(Node& node);
+// The node's rule, its epilogue included, for operands of which this is known.
+Result<std::vector<InferContext::Output>> infer_outputs(const Node& node, std::vector<TypeInfo> inputs, Graph* graph);
 // All nodes in order; stops at the first failure.
 Status infer_graph(Graph& graph);
 

@@ -7,23 +7,6 @@
 namespace wootz {
 namespace {
 
-void append(std::string* key, const Attr& attr, bool* comparable) {
-  if (const auto* i = std::get_if<int64_t>(&attr))
-    *key += fmt::format("i{}", *i);
-  else if (const auto* d = std::get_if<double>(&attr))
-    *key += fmt::format("f{:a}", *d);
-  else if (const auto* s = std::get_if<std::string>(&attr))
-    *key += fmt::format("s{}:{}", s->size(), *s);
-  else if (const auto* is = std::get_if<std::vector<int64_t>>(&attr)) {
-    for (int64_t v : *is) *key += fmt::format(",{}", v);
-  } else if (const auto* fs = std::get_if<std::vector<double>>(&attr)) {
-    for (double v : *fs) *key += fmt::format(",{:a}", v);
-  } else if (const auto* e = std::get_if<PointwiseExpr>(&attr))
-    *key += e->to_string();
-  else
-    *comparable = false;  // tensors and subgraphs: not worth comparing
-}
-
 // Small constants of equal type and content are one operand.
 std::string constant_key(const Value& v) {
   const HostTensor& t = v.constant();
@@ -50,12 +33,9 @@ Result<bool> eliminate_common(Graph& graph) {
     std::string key = node->op().name;
     for (const Value* in : node->inputs()) key += fmt::format("|{}", in == nullptr ? -1 : in->id());
     key += fmt::format("|{}", node->num_outputs());
-    bool comparable = true;
-    for (const auto& [name, attr] : node->attrs()) {
-      key += "|" + name + "=";
-      append(&key, attr, &comparable);
-    }
-    if (!comparable) continue;
+    const std::optional<std::string> attributes = attribute_key(*node);
+    if (!attributes) continue;
+    key += *attributes;
     const auto [it, fresh] = seen.try_emplace(std::move(key), node);
     if (fresh) continue;
     bool output = false;

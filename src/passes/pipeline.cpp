@@ -38,6 +38,7 @@ constexpr const char* kPipeline[] = {
     "fold_constants",
     "eliminate_identities",
     "eliminate_common",
+    "merge_convolutions",
     "merge_siblings",
     "propagate_qdq",  // each pointwise reader its own Dequantize: eliminate_common made them one again
     // Expressions, and where they hang.
@@ -48,8 +49,9 @@ constexpr const char* kPipeline[] = {
     "fuse_epilogue",
     "fuse_siblings",
     "eliminate_dead",
-    "name_fusions",
 };
+// Once, when nothing of the above changes anything any more.
+constexpr const char* kLast[] = {"fuse_chains", "eliminate_dead"};
 
 constexpr int kMostRounds = 4;
 
@@ -91,33 +93,38 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
     return invalid_argument("there is no pass '{}' to disable; the passes are: {}", name, known);
   }
   std::vector<PassReport> reports;
-  // A late pass may leave something for an early one: again, until a round changes nothing.
-  for (int round = 0; round < kMostRounds; ++round) {
-    bool any = false;
-    for (const char* name : kPipeline) {
-      const PassInfo* pass = find_pass(name);
-      if (pass == nullptr) return internal_error("pipeline names an unknown pass '{}'", name);
-      if (!required(name) && (disabled.count("all") || disabled.count(name))) continue;
-      PassReport report;
-      report.name = name;
-      report.nodes_before = graph.num_nodes();
-      const auto start = std::chrono::steady_clock::now();
-      Result<bool> changed = pass->run(graph);
-      if (!changed.ok()) return changed.status().with_prefix(fmt::format("pass {}", name));
-      report.changed = *changed;
-      any = any || *changed;
-      report.nodes_after = graph.num_nodes();
-      report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-      if (round > 0 && !report.changed) continue;
-      if (options.verify) {
-        if (Status status = verify_graph(graph); !status.ok())
-          return status.with_prefix(fmt::format("after pass {}", name));
-      }
-      if (options.observer) options.observer(report, graph);
-      reports.push_back(std::move(report));
+  const auto run = [&](const char* name, bool report_idle) -> Result<bool> {
+    const PassInfo* pass = find_pass(name);
+    if (pass == nullptr) return internal_error("pipeline names an unknown pass '{}'", name);
+    if (!required(name) && (disabled.count("all") || disabled.count(name))) return false;
+    PassReport report;
+    report.name = name;
+    report.nodes_before = graph.num_nodes();
+    const auto start = std::chrono::steady_clock::now();
+    Result<bool> changed = pass->run(graph);
+    if (!changed.ok()) return changed.status().with_prefix(fmt::format("pass {}", name));
+    report.changed = *changed;
+    report.nodes_after = graph.num_nodes();
+    report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (!report_idle && !report.changed) return false;
+    if (options.verify) {
+      if (Status status = verify_graph(graph); !status.ok())
+        return status.with_prefix(fmt::format("after pass {}", name));
     }
-    if (!any) break;
+    if (options.observer) options.observer(report, graph);
+    reports.push_back(std::move(report));
+    return *changed;
+  };
+  // A late pass may leave something for an early one: again, until a round changes nothing.
+  bool any = true;
+  for (int round = 0; any && round < kMostRounds; ++round) {
+    any = false;
+    for (const char* name : kPipeline) {
+      WOOTZ_ASSIGN_OR_RETURN(const bool changed, run(name, round == 0));
+      any = any || changed;
+    }
   }
+  for (const char* name : kLast) WOOTZ_RETURN_IF_ERROR(run(name, true).status());
   return reports;
 }
 

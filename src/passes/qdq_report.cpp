@@ -54,6 +54,14 @@ std::string why_kept(const Node& node) {
   return "its readers compute in float";
 }
 
+bool is_quantized(const Node& node) {
+  if (node.has_attr("x_scale")) return true;
+  const std::shared_ptr<Graph> body = node.attr_graph("body");
+  for (const Node* n = body == nullptr ? nullptr : body->first(); n != nullptr; n = n->next())
+    if (is_quantized(*n)) return true;
+  return false;
+}
+
 // A step of nothing but Quantize and Dequantize.
 bool only_qdq(const Node& node, const std::map<std::string, std::vector<size_t>>& qdq) {
   if (is_qdq(node)) return true;
@@ -119,7 +127,7 @@ std::vector<QdqLine> QdqRecorder::lines(const Graph& graph) const {
       line.step = holder->name();
       if (line.fate == "kept")
         line.reason = entry.why_kept;
-      else if (holder->has_attr("x_scale"))
+      else if (is_quantized(*holder))
         line.reason = fmt::format("{} computes in 8 bits", holder->op().name);
       else
         line.reason = fmt::format("part of the expression of {}", holder->op().name);

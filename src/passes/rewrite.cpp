@@ -6,6 +6,36 @@
 #include "ops/registry.h"
 
 namespace wootz {
+namespace {
+
+void append(std::string* key, const Attr& attr, bool* comparable) {
+  if (const auto* i = std::get_if<int64_t>(&attr))
+    *key += fmt::format("i{}", *i);
+  else if (const auto* d = std::get_if<double>(&attr))
+    *key += fmt::format("f{:a}", *d);
+  else if (const auto* s = std::get_if<std::string>(&attr))
+    *key += fmt::format("s{}:{}", s->size(), *s);
+  else if (const auto* is = std::get_if<std::vector<int64_t>>(&attr)) {
+    for (int64_t v : *is) *key += fmt::format(",{}", v);
+  } else if (const auto* fs = std::get_if<std::vector<double>>(&attr)) {
+    for (double v : *fs) *key += fmt::format(",{:a}", v);
+  } else if (const auto* e = std::get_if<PointwiseExpr>(&attr))
+    *key += e->to_string();
+  else
+    *comparable = false;  // tensors and subgraphs: not worth comparing
+}
+
+}  // namespace
+
+std::optional<std::string> attribute_key(const Node& node) {
+  std::string key;
+  bool comparable = true;
+  for (const auto& [name, attr] : node.attrs()) {
+    key += "|" + name + "=";
+    append(&key, attr, &comparable);
+  }
+  return comparable ? std::optional(std::move(key)) : std::nullopt;
+}
 
 bool carries_epilogue(const Node& node) {
   switch (node.op().lowering) {

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kLayerTypes[] = {"PointWise",     "Convolution", "MatrixMultiply", "Reduce",   "SoftMax",
                                        "Normalization", "Pooling",     "Shuffle",        "Reformat", "Gather",
                                        "Scatter",       "Resize",      "Attention",      "TopK",     "RNN",
-                                       "Fill",          "Op"};
+                                       "Fill",          "Chain",       "Op"};
 static_assert(std::size(kLayerTypes) == kFamilyCount);
 
 // By Layout.

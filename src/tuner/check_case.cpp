@@ -69,7 +69,7 @@ class CaseMaker {
     if (p_.outputs.empty() || p_.inputs.empty()) return std::nullopt;
     const Dims& whole = p_.outputs[0].dims;
     const bool pointwise = p_.num_main == 0;
-    const Dims& first = pointwise ? whole : p_.inputs[0].dims;
+    const Dims& first = pointwise ? whole : p_.inputs[largest()].dims;
     const double full_work = volume(whole) * static_cast<double>(longest_sum(p_));
     for (const int64_t most : kExtents) {
       const Dims small = shortened(way, first, most);
@@ -119,6 +119,13 @@ class CaseMaker {
  private:
   size_t main() const { return static_cast<size_t>(p_.num_main); }
   bool extras() const { return main() < p_.inputs.size(); }
+  // Of the main inputs that shrink: what the work goes by.
+  size_t largest() const {
+    size_t best = 0;
+    for (size_t i = 1; i < main(); ++i)
+      if (shrinks(i) && (!shrinks(best) || p_.inputs[i].dims.volume() > p_.inputs[best].dims.volume())) best = i;
+    return p_.family == Family::kChain ? best : 0;
+  }
   bool shrinks(size_t i) const { return full_[i].valid() && !p_.inputs[i].constant; }
   std::vector<Dims> main_extents(Shorten way, int64_t most) const {
     std::vector<Dims> extents;
@@ -144,6 +151,12 @@ std::vector<Dims> CheckCase::output_dims() const {
 
 int64_t longest_sum(const Problem& problem) {
   if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty()) return 1;
+  if (problem.family == Family::kChain) {  // both parts' weights
+    double sum = 1;
+    for (const TensorDesc& t : problem.inputs)
+      if (t.constant && t.dims.rank() >= 2) sum += volume(t.dims) / std::max(1.0, static_cast<double>(t.dims[0]));
+    return static_cast<int64_t>(std::min(sum, 1e12));
+  }
   const Dims& in = problem.inputs[0].dims;
   double longest = std::max(1.0, volume(in) / std::max(1.0, volume(problem.outputs[0].dims)));
   if (problem.num_main > 1) {  // weights: all of one result's share, whichever of the first two axes counts results

@@ -24,7 +24,7 @@ def conv_bn(n, x, cin, cout, kernel=1, stride=1, groups=1, then=lambda n, y: n.R
 plain = lambda n, y: y
 
 
-@block(conv=1, pool=1)
+@block(chain=1)
 def resnet_stem():
     n = Net()
     y = conv_bn(n, n.input("N", 3, 64, 64), 3, 16, 7, 2)
@@ -63,7 +63,7 @@ def squeeze_excite(n, y, channels, gate):
     return n.Mul(gate(n, n.conv(s, channels // 4, channels, 1)), y)
 
 
-@block(conv=5, reduce=1, pointwise=1)  # the multiplication by the gate is the one pointwise step
+@block(conv=3, chain=2, reduce=1)  # the multiplication by the gate is part of the convolution that reads it
 def mbconv_squeeze_excite():
     n = Net()
     x = n.conv(n.input(1, 3, 28, 28), 3, 16, stride=2)
@@ -73,10 +73,8 @@ def mbconv_squeeze_excite():
     return n.model(n.Add(conv_bn(n, y, 64, 16, then=plain), x))
 
 
-BLOCKS[-1][2]["conv"] = 6
 
-
-@block(conv=6, reduce=1, pointwise=1)
+@block(conv=3, chain=2, reduce=1)
 def inverted_residual_hard_swish():
     n = Net()
     x = n.conv(n.input("N", 3, "H", "W"), 3, 16)

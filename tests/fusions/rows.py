@@ -2,41 +2,11 @@
 
 Why so long: it is a list. `tests/py/test_fusions.py` checks each row; `tools/docs/optimizations.py` measures them and writes docs/optimizations.md.
 """
-from dataclasses import dataclass
-from typing import Callable
-
 import numpy as np
 
 import net
 from net import Net
-
-CONV, GEMM, POOL, REDUCE, SOFTMAX = "conv", "gemm", "pool", "reduce", "softmax"
-POINTWISE, MOVE, TOPK = "pointwise", "move", "topk"
-
-
-@dataclass
-class Row:
-    name: str
-    wording: str  # of TensorRT's documentation; rows of ours have none
-    pattern: str
-    passes: tuple  # without these the pattern stays in pieces; none: it cannot be left out
-    steps: list  # kernel family of each step, sorted
-    build: Callable
-    tolerance: float = 1e-5
-    note: str = ""
-    same_steps: bool = False  # without the passes there are as many steps, with other kernels
-
-
-ROWS = []
-
-
-def row(wording, pattern, passes, steps, **more):
-    def keep(build):
-        ROWS.append(Row(build.__name__, wording, pattern, tuple(passes.split()), sorted(steps), build, **more))
-        return build
-
-    return keep
-
+from table import (CHAIN, CONV, GEMM, MOVE, POINTWISE, POOL, REDUCE, ROWS, SOFTMAX, TOPK, row)
 
 EPILOGUE = "fuse_epilogue"
 ACTIVATION = "Convolution + Activation"
@@ -113,13 +83,20 @@ def conv_batch_norm():
     return n.model(n.Relu(net.batch_norm_spelled(n, y, (64, 1, 1), 64)))
 
 
-@row("Convolution + Pooling", "Conv, MaxPool, Relu", EPILOGUE, [CONV, POOL],
-     note="Two steps that meet in one layout. No CPU kernel pools while it convolves: the activation goes into the pooling, "
-     "where it has less to do.")
+@row("Convolution + Pooling", "Conv, MaxPool, Relu", f"{EPILOGUE} fuse_chains", [CHAIN],
+     note="One step that convolves a band of rows at a time and pools it while it is in the cache, or the two kernels one "
+     "behind the other: both are measured. The activation goes into the pooling, where it has less to do.")
 def conv_pool():
     n = Net()
     y = n.conv(n.input(1, 3, 112, 112), 3, 64, kernel=7, stride=2)
     return n.model(n.Relu(n.MaxPool(y, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])))
+
+
+@row("Convolution + BatchNormalization + Activation", "Conv, BatchNormalization, Relu", "fold_batch_norm fuse_epilogue", [CONV])
+def conv_batch_norm_node():
+    n = Net()
+    y = n.conv(n.input(1, 32, 56, 56), 32, 64, kernel=1, bias=False)
+    return n.model(n.Relu(n.batch_norm(y, 64)))
 
 
 GENERIC = "Convolution + generic activation"
@@ -184,7 +161,7 @@ def pad_deconv():
     return n.model(n.ConvTranspose(x, n.weights(32, 16, 4, 4), kernel_shape=[4, 4], strides=[2, 2], pads=[3, 3, 3, 3]))
 
 
-@row("", "Relu, Pad, MaxPool; Pad, AveragePool", "fuse_padding fuse_epilogue", [CONV, POOL, POOL])
+@row("", "Relu, Pad, MaxPool; Pad, AveragePool", "fuse_padding fuse_epilogue", [CHAIN, POOL])
 def pad_pool():
     n = Net()
     y = n.Relu(n.conv(n.input(1, 3, 112, 112), 3, 32))
@@ -193,12 +170,46 @@ def pad_pool():
     return n.model(n.AveragePool(y, kernel_shape=[3, 3], strides=[2, 2]))
 
 
-@row("Depthwise separable convolution", "depthwise Conv, Relu, Conv, Relu", EPILOGUE, [CONV, CONV],
-     note="Each convolution takes its activation. TensorRT makes one layer of the two in INT8 only.")
+@row("Depthwise separable convolution", "depthwise Conv, Relu, Conv, Relu", f"{EPILOGUE} fuse_chains", [CHAIN],
+     note="One step by bands of rows, as for Convolution + Pooling, or the two kernels one behind the other. TensorRT makes "
+     "one layer of the two in INT8 only.")
 def depthwise_separable():
     n = Net()
     y = n.Relu(n.conv(n.input(1, 64, 56, 56), 64, 64, groups=64))
     return n.model(n.Relu(n.conv(y, 64, 128, kernel=1)))
+
+
+@row("", "depthwise Conv between two pointwise ones, Clip", f"{EPILOGUE} fuse_chains", [CHAIN, CONV],
+     note="The depthwise convolution goes with the one behind it.")
+def inverted_residual():
+    n = Net()
+    relu6 = lambda v: n.Clip(v, 0.0, 6.0)
+    x = n.input(1, 24, 56, 56)
+    y = relu6(n.conv(relu6(n.conv(x, 24, 144, kernel=1)), 144, 144, groups=144))
+    return n.model(n.Add(x, n.conv(y, 144, 24, kernel=1)))
+
+
+@row("", "pointwise Conv, Clip, depthwise Conv, Clip", f"{EPILOGUE} fuse_chains", [CHAIN, REDUCE])
+def pointwise_depthwise():
+    n = Net()
+    relu6 = lambda v: n.Clip(v, 0.0, 6.0)
+    y = relu6(n.conv(relu6(n.conv(n.input(1, 24, 56, 56), 24, 144, kernel=1)), 144, 144, groups=144))
+    return n.model(n.ReduceMean(y, n.ints(2, 3)))
+
+
+@row("", "Sigmoid gate [N,C,1,1] times x, pointwise Conv", f"fuse_chains", [CHAIN],
+     note="The scaling of a squeeze-and-excitation: part of the step that reads its result, band by band or as a whole.")
+def gate_conv():
+    n = Net()
+    y = n.Mul(n.input(1, 144, 56, 56), n.input(1, 144, 1, 1, name="s"))
+    return n.model(n.conv(y, 144, 24, kernel=1))
+
+
+@row("Horizontal fusion", "convolutions alike over one input, each with Relu, Concat", "merge_convolutions", [CONV])
+def sibling_convolutions():
+    n = Net()
+    x = n.input(1, 64, 28, 28)
+    return n.model(n.Concat(*[n.Relu(n.conv(x, 64, channels)) for channels in (32, 48, 16)], axis=1))
 
 
 @row("Scale + Activation", "Mul, Add, Relu", "fuse_pointwise", [POINTWISE])
@@ -398,8 +409,16 @@ def transposed_product():
 def activation_behind_concat():
     n = Net()
     x = n.input(1, 32, 40, 40)
-    y = n.Concat(n.conv(x, 32, 64, kernel=1), n.conv(x, 32, 80, kernel=1), axis=1)
+    y = n.Concat(n.conv(x, 32, 64, kernel=1), n.conv(x, 32, 80, kernel=3), axis=1)
     return n.model(n.Sigmoid(n.Reshape(y, n.ints(1, 144, -1))))
+
+
+@row("", "Concat of results that are made where they belong", "", [SOFTMAX, SOFTMAX],
+     note="No pass: the tuner places them once layouts are chosen.")
+def concat_in_place():
+    n = Net()
+    a, b = n.input(64, 500, name="a"), n.input(64, 500, name="b")
+    return n.model(n.Concat(n.Softmax(a), n.Softmax(b), axis=0))
 
 
 @row("", "Split of a Concat at the same places", "cancel_splits", [SOFTMAX, SOFTMAX])
@@ -441,32 +460,5 @@ def dead():
     return n.model(n.Softmax(x))
 
 
-@row("Multi-head attention", "products around Softmax, heads by Reshape and Transpose", "fuse_attention merge_siblings",
-     ["gemm", "attention", "gemm"])
-def attention():
-    n = Net()
-    x = n.input(1, 128, 256)
-    heads = lambda: n.Transpose(n.Reshape(n.Add(n.MatMul(x, n.weights(256, 256)), n.weights(256, scale=0.1)),
-                                          n.ints(0, 0, 4, 64)), perm=[0, 2, 1, 3])
-    q, k, v = heads(), heads(), heads()
-    scores = n.Softmax(n.Div(n.MatMul(q, n.Transpose(k, perm=[0, 1, 3, 2])), 8.0), axis=-1)
-    y = n.Reshape(n.Transpose(n.MatMul(scores, v), perm=[0, 2, 1, 3]), n.ints(0, 0, 256))
-    return n.model(n.Add(n.MatMul(y, n.weights(256, 256)), n.weights(256, scale=0.1)))
-
-
-@row("QuantizeLinear + Convolution + DequantizeLinear", "x and weights in 8 bits, Conv, Relu, the result in 8 bits",
-     "propagate_qdq fuse_qdq", [POINTWISE, CONV, CONV], tolerance=2e-2, same_steps=True)
-def quantized_convolution():
-    n = Net()
-
-    def eight_bits(v, scale):
-        zero = n.const(0, np.int8)
-        return n.DequantizeLinear(n.QuantizeLinear(v, scale, zero), scale, zero)
-
-    def layer(v):
-        w = n.const(n.random.integers(-127, 128, (32, 32, 3, 3)), np.int8)
-        w = n.DequantizeLinear(w, n.const(n.random.uniform(5e-4, 1e-3, 32)), n.const(np.zeros(32), np.int8), axis=0)
-        return n.Relu(n.Conv(v, w, kernel_shape=[3, 3], pads=[1] * 4))
-
-    y = eight_bits(layer(eight_bits(n.input(1, 32, 28, 28), 0.03)), 0.04)
-    return n.model(eight_bits(layer(y), 0.04))
+import rows_sequences  # noqa: E402  more of the list, by topic
+import rows_quantized  # noqa: E402

@@ -11,6 +11,7 @@ import blocks
 import exporters
 import plans
 import rows
+import rows_quantized
 
 
 def check_outputs(model, plan, tolerance=1e-4):
@@ -27,6 +28,8 @@ def check_outputs(model, plan, tolerance=1e-4):
 def test_fusion(row):
     model = row.build()
     plan = plans.Plan(model)
+    if row.eight_bits and not plans.multiplies_bytes():
+        return check_outputs(model, plan, row.tolerance)
     # What only moves elements may find them in place.
     moved = Counter(row.steps) - Counter(plan.steps)
     assert not Counter(plan.steps) - Counter(row.steps) and set(moved) <= {"move"}, [layer["Name"] for layer in plan.layers]
@@ -35,6 +38,12 @@ def test_fusion(row):
         assert len(apart.steps) > len(plan.steps) or (
             row.same_steps and apart.kernels != plan.kernels), "it is no different without its passes"
     check_outputs(model, plan, row.tolerance)
+
+
+@pytest.mark.parametrize("name, build", rows_quantized.QUANTIZED, ids=[name for name, _ in rows_quantized.QUANTIZED])
+def test_quantized(name, build):
+    model = build()
+    check_outputs(model, plans.Plan(model), 2e-2)
 
 
 @pytest.mark.parametrize("name, build, most", blocks.BLOCKS, ids=[name for name, _, _ in blocks.BLOCKS])

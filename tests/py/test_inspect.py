@@ -192,6 +192,24 @@ def test_a_line_for_each_quantization(tmp_path):
         assert report["configuration"]["precision"] == ["FP32", "INT8"]
 
 
+def test_nodes_known_while_reading_the_model(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    node = lambda op, inputs, output, **attrs: helper.make_node(op, inputs, [output], name=output.upper(), **attrs)
+    nodes = [node("Shape", ["x"], "shape"), node("Gather", ["shape", "zero"], "batch", axis=0),
+             node("Concat", ["batch", "rest"], "target", axis=0), node("Exp", ["x"], "e"), node("Reshape", ["e", "target"], "y")]
+    ints = lambda name, *v: numpy_helper.from_array(np.array(v, np.int64), name)
+    graph = helper.make_graph(nodes, "folded", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 12])], [ints("zero", 0), ints("rest", -1)])
+    path = tmp_path / "folded.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    report = json.loads(call(WOOTZ, "build", path, "-o", tmp_path / "f.plan", "--no-timing", "--json").stdout)
+    fate = {n["Name"]: (n["Fate"], n.get("RemovedBy")) for n in report["nodes"]}
+    assert set(fate) == {"SHAPE", "BATCH", "TARGET", "E", "Y"}
+    assert all(fate[n] == ("removed", "import") for n in ("SHAPE", "BATCH", "TARGET")) and fate["E"][0] == "step"
+
+
 def test_python(model, tmp_path):
     wootz = pytest.importorskip("wootz")
     page = tmp_path / "report.html"

@@ -160,12 +160,12 @@ void Generator::softmax() {
 void Generator::pool() {
   const Made x = random_value(DType::kF32, 4);
   if (chance(30)) {
-    add("Pool", {x}, {{"kind", std::string("average")}, {"global", int64_t{1}}});
+    add("Pool", {x}, {{"kind", std::string("avg")}, {"global", int64_t{1}}});
     return;
   }
   const int64_t k = pick(2, 3), pad = k == 3 && chance(50) ? 1 : 0;
   add("Pool", {x},
-      {{"kind", std::string(chance(50) ? "max" : "average")},
+      {{"kind", std::string(chance(50) ? "max" : "avg")},
        {"kernel", Ints{k, k}},
        {"strides", chance(50) ? Ints{2, 2} : Ints{1, 1}},
        {"pads", Ints{pad, pad, pad, pad}},

@@ -59,7 +59,7 @@ def main():
         table.append(line(row, *measure(row)))
         print(table[-1], flush=True)
         if row.note:
-            notes.append(f"{row.wording}: {row.note}")
+            notes.append(f"{row.wording or row.pattern}: {row.note}")
     if only:
         return
     when = f"Measured {datetime.date.today()} by `tools/docs/optimizations.py` on one thread of {cpu_name()}."

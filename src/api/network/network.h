@@ -6,6 +6,7 @@
 
 #include "api/network/emission.h"
 #include "api/runtime/reporter.h"
+#include "onnx/import.h"
 
 namespace wootz::api {
 
@@ -48,6 +49,8 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   Result<std::shared_ptr<Graph>> emit_graph();
   // Layers and tensors for the nodes of an imported graph, appended. Inputs and outputs become the network's.
   Status adopt(std::shared_ptr<Graph> graph, bool exact_types);
+  // Nodes of imported models that no layer stands for.
+  std::vector<AbsentNode>& absent() { return absent_; }
   bool named_refittable(const char* name) const { return refittable_.count(name) != 0; }
   bool unfused_debug() const { return unfused_debug_; }
 
@@ -103,6 +106,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   std::set<std::string, std::less<>> refittable_, weight_names_;
   bool unfused_debug_ = false;
   std::vector<std::shared_ptr<Graph>> adopted_;
+  std::vector<AbsentNode> absent_;
   mutable std::unique_ptr<Emission> emission_;
 };
 

@@ -11,6 +11,7 @@
 namespace wootz::api {
 namespace {
 
+constexpr const char* kImport = "import";  // what takes a node away before there is a graph
 constexpr size_t kNamesShown = 8;  // of a step's members; the rest is counted
 
 const std::string& first_origin(const Node& node) {
@@ -46,12 +47,16 @@ bool exists(const Program& program, const std::vector<uint8_t>& written, int32_t
 
 }  // namespace
 
-ModelTrace::ModelTrace(const Graph& graph) {
+ModelTrace::ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes) {
+  for (const AbsentNode& absent : absent_nodes)
+    if (index_.try_emplace(absent.name, nodes_.size()).second)
+      nodes_.push_back({absent.name, absent.op, {}, absent.outputs, kImport});
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     const std::string& name = first_origin(*node);
     const auto [at, fresh] = index_.try_emplace(name, nodes_.size());
     if (fresh) nodes_.push_back({name, node->op().name, {}, {}, ""});
     ModelNode& model = nodes_[at->second];
+    model.removed_by.clear();
     model.op = node->op().name;  // of several, the last: the first ones prepare its operands
     for (const Value* in : node->inputs())
       if (in != nullptr && !in->is_constant()) model.inputs.push_back(in->name());

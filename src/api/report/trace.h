@@ -9,6 +9,7 @@
 
 #include "ir/graph.h"
 #include "lower/lower.h"
+#include "onnx/import.h"
 #include "passes/pass.h"
 
 namespace wootz::api {
@@ -29,8 +30,8 @@ struct Fusion {
 
 class ModelTrace {
  public:
-  // The graph before the passes, inferred.
-  explicit ModelTrace(const Graph& graph);
+  // The graph before the passes, inferred; what the model has beside it.
+  ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes);
   void after_pass(const PassReport& pass, const Graph& graph);
   // Sorts each step's provenance in the model's order and names the step after it: "conv1 + relu1",
   // "fusedPointwiseNode(add1, relu1)". Names are unique.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/cpu/chain/provider.h"
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/own_provider.h"
 #include "base/cpu_info.h"
@@ -54,7 +55,7 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceDescription* wanted) {
   return std::shared_ptr<Device>(std::make_shared<CpuDevice>(std::move(d)));
 }
 
-std::vector<const Provider*> cpu_providers() { return {&own_provider(), &onednn_provider()}; }
+std::vector<const Provider*> cpu_providers() { return {&own_provider(), &onednn_provider(), &chain_provider()}; }
 
 constexpr Backend kBackend{"cpu", open_cpu, cpu_providers};
 

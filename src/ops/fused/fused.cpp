@@ -1,5 +1,6 @@
 // Pointwise: a fused node. Attribute "expr" is the whole meaning: operand k is input k, one output per stored value.
-// Inference and reference follow from it.
+// Inference and reference follow from it. Chain is in chain.cpp.
+#include "ops/fused/chain.h"
 #include "ops/room_table.h"
 
 namespace wootz::ops {
@@ -17,10 +18,12 @@ const OpDef kPointwise{.name = "Pointwise",
                        .lowering = Lowering::kPointwise,
                        .pointwise = fused_expression,
                        .traits = {}};
-const OpDef* const kOps[] = {&kPointwise};
 
 }  // namespace
 
-std::span<const OpDef* const> fused_ops() { return kOps; }
+std::span<const OpDef* const> fused_ops() {
+  static const OpDef* const kOps[] = {&kPointwise, &chain_op()};
+  return kOps;
+}
 
 }  // namespace wootz::ops

@@ -1,10 +1,12 @@
 #include <string>
 
+#include "ops/fused/chain.h"
 #include "ops/room_table.h"
 
 namespace wootz::ops {
 
 void fused_cases(CaseList& list) {
+  chain_cases(list);
   for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     const std::string suffix = std::string("_") + dtype_name(dtype);
     // relu(x * scale + shift), scale and shift per channel

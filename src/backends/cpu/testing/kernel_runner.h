@@ -1,4 +1,4 @@
-// Runs a problem on our provider in every layout that it offers and for both instruction sets, and compares with an
+// Runs a problem on our providers in every layout that it offers and for both instruction sets, and compares with an
 // oracle. Tensors are made here in row-major order and packed into the offered layouts.
 #pragma once
 
@@ -38,6 +38,8 @@ struct Options {
 Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Candidate& offer,
                                               const std::vector<HostTensor>& inputs, const Options& options,
                                               bool in_place);
+// Ours for it: chains have their own.
+const Provider& provider_of(const Problem& problem);
 std::vector<Candidate> offers_for(const Problem& problem, const char* isa_cap);
 
 // Every offer for avx2 and avx512 (where the machine has it), with 1 and with 3 threads.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "backends/cpu/chain/provider.h"
 #include "backends/cpu/own_provider.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
@@ -127,6 +128,10 @@ HostTensor from_layout(const void* data, Layout layout, DType dtype, const Dims&
   return t;
 }
 
+const Provider& provider_of(const Problem& problem) {
+  return problem.family == Family::kChain ? chain_provider() : own_provider();
+}
+
 Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Candidate& offer,
                                               const std::vector<HostTensor>& inputs, const Options& options,
                                               bool in_place) {
@@ -135,7 +140,7 @@ Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Cand
   for (size_t i = 0; i < filled.outputs.size(); ++i) filled.outputs[i].layout = offer.output_layouts[i];
   Limits limits;
   limits.threads = 3;
-  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, own_provider().create(offer.tactic, filled, limits));
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, provider_of(problem).create(offer.tactic, filled, limits));
   std::vector<Buffer> in, out;
   std::vector<std::vector<std::byte>> packed(inputs.size());
   std::vector<const void*> constants(inputs.size(), nullptr), in_ptrs;
@@ -191,7 +196,7 @@ std::vector<Candidate> offers_for(const Problem& problem, const char* isa_cap) {
   limits.threads = 3;
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
-  own_provider().tactics(problem, limits, &offers, &refusals);
+  provider_of(problem).tactics(problem, limits, &offers, &refusals);
   for (const Refusal& r : refusals) EXPECT_FALSE(r.reason.empty()) << r.kernel;
   return offers;
 }

@@ -1,0 +1,154 @@
+#include "backend/chain.h"
+
+namespace wootz {
+namespace {
+
+constexpr std::string_view kFirst = "first.", kSecond = "second.";
+constexpr int64_t kMost = int64_t{1} << 31;
+
+void keep_params(const Problem& part, std::string_view prefix, Problem* chain) {
+  for (const auto& [name, value] : part.params) chain->params[std::string(prefix) + name] = value;
+}
+
+void take_params(const Problem& chain, std::string_view prefix, Problem* part) {
+  for (const auto& [name, value] : chain.params)
+    if (name.starts_with(prefix)) part->params[name.substr(prefix.size())] = value;
+}
+
+Result<DType> type_param(const Problem& p, std::string_view name) {
+  const DType type = dtype_from_name(p.get_string(name));
+  if (type == DType::kInvalid) return invalid_argument("chain: no type in parameter '{}'", name);
+  return type;
+}
+
+}  // namespace
+
+Problem make_chain(const Problem& first, const Problem& second) {
+  Problem chain;
+  chain.family = Family::kChain;
+  keep_params(first, kFirst, &chain);
+  keep_params(second, kSecond, &chain);
+  chain.params["first"] = std::string(family_name(first.family));
+  chain.params["second"] = std::string(family_name(second.family));
+  chain.params["first_inputs"] = static_cast<int64_t>(first.inputs.size());
+  chain.params["first_main"] = static_cast<int64_t>(first.num_main);
+  chain.params["first_acc"] = std::string(dtype_name(first.acc_dtype));
+  chain.params["middle"] = std::string(dtype_name(first.outputs[0].dtype));
+  chain.params["first_epilogue"] = first.epilogue.to_string();
+  chain.inputs = first.inputs;
+  chain.inputs.insert(chain.inputs.end(), second.inputs.begin() + 1, second.inputs.end());
+  chain.num_main = static_cast<int>(first.inputs.size()) + second.num_main - 1;
+  chain.outputs = second.outputs;
+  chain.epilogue = second.epilogue;
+  chain.acc_dtype = second.acc_dtype;
+  return chain;
+}
+
+Result<ChainParts> chain_parts(const Problem& chain) {
+  ChainParts parts;
+  Problem &first = parts.first, &second = parts.second;
+  if (chain.family != Family::kChain || !family_from_name(chain.get_string("first"), &first.family) ||
+      !family_from_name(chain.get_string("second"), &second.family))
+    return invalid_argument("chain: its families are missing");
+  const int64_t inputs = chain.get_int("first_inputs"), main = chain.get_int("first_main");
+  const bool body = first.family == Family::kPointwise;
+  if (inputs < 1 || static_cast<size_t>(inputs) > chain.inputs.size() || main < 0 || main > inputs ||
+      (body ? main != 0 : main < 2) || chain.num_main < inputs || static_cast<size_t>(chain.num_main) > chain.inputs.size() || chain.outputs.size() != 1)
+    return invalid_argument("chain: {} operands of the first problem, {} of them its own, of {}", inputs, main,
+                            chain.inputs.size());
+  take_params(chain, kFirst, &first);
+  take_params(chain, kSecond, &second);
+  WOOTZ_ASSIGN_OR_RETURN(first.acc_dtype, type_param(chain, "first_acc"));
+  first.num_main = static_cast<int>(main);
+  if (const std::string text = chain.get_string("first_epilogue"); !text.empty()) {
+    WOOTZ_ASSIGN_OR_RETURN(first.epilogue, PointwiseExpr::parse(text));
+    WOOTZ_RETURN_IF_ERROR(first.epilogue.verify());
+    if (first.epilogue.num_inputs > inputs - main + !body || first.epilogue.outputs.size() != 1)
+      return invalid_argument("chain: the first expression reads {} operands", first.epilogue.num_inputs);
+  }
+  const auto cut = chain.inputs.begin() + inputs;
+  first.inputs.assign(chain.inputs.begin(), cut);
+  for (int64_t k = 0; k < inputs - main; ++k) {
+    const DType read =
+        first.epilogue.empty() ? DType::kInvalid : first.epilogue.input_type(static_cast<uint16_t>(!body + k));
+    if (read != DType::kInvalid && read != first.inputs[static_cast<size_t>(main + k)].dtype)
+      return invalid_argument("chain: the first expression reads operand {} as {}", k, dtype_name(read));
+  }
+  if (body && first.epilogue.empty()) return invalid_argument("chain: a first problem without its expression");
+  TensorDesc middle;
+  WOOTZ_ASSIGN_OR_RETURN(middle.dtype, type_param(chain, "middle"));
+  if (!first.epilogue.empty() && first.epilogue.output_type() != middle.dtype)
+    return invalid_argument("chain: the first expression makes {}, not {}", dtype_name(first.epilogue.output_type()),
+                            dtype_name(middle.dtype));
+  std::vector<Dims> dims, max_dims;
+  for (const TensorDesc& t : first.inputs) {
+    dims.push_back(t.dims);
+    max_dims.push_back(t.max_dims);
+  }
+  WOOTZ_ASSIGN_OR_RETURN(middle.dims, chain_middle(first, dims));
+  WOOTZ_ASSIGN_OR_RETURN(middle.max_dims, chain_middle(first, max_dims));
+  first.outputs = {middle};
+  second.inputs = {middle};
+  second.inputs.insert(second.inputs.end(), cut, chain.inputs.end());
+  second.num_main = chain.num_main - static_cast<int>(inputs) + 1;
+  second.outputs = chain.outputs;
+  second.epilogue = chain.epilogue;
+  second.acc_dtype = chain.acc_dtype;
+  return parts;
+}
+
+Result<WindowAxis> window_axis(const Problem& p, int axis) {
+  const bool conv = p.family == Family::kConv, pool = p.family == Family::kPool;
+  if (p.family == Family::kPointwise) return WindowAxis{};
+  const int rank = p.inputs.empty() ? 0 : p.inputs[0].dims.rank();
+  if ((!conv && !pool) || axis < 2 || axis >= rank || p.get_int("transposed") != 0 || p.get_int("global") != 0)
+    return unsupported("family {} of rank {} has no windows along axis {}", family_name(p.family), rank, axis);
+  const auto at = static_cast<size_t>(axis - 2), spatial = static_cast<size_t>(rank - 2);
+  WindowAxis w;
+  const auto read = [&](const char* name, size_t index, size_t count, int64_t low, int64_t* value) {
+    const std::vector<int64_t> list = p.get_ints(name);
+    if (list.empty()) return true;
+    if (list.size() != count || list[index] < low || list[index] >= kMost) return false;
+    *value = list[index];
+    return true;
+  };
+  bool good = read("strides", at, spatial, 1, &w.stride) && read("dilations", at, spatial, 1, &w.dilation) &&
+              read("pads", at, 2 * spatial, 0, &w.begin) && read("pads", at + spatial, 2 * spatial, 0, &w.end);
+  if (conv) {
+    good = good && p.inputs.size() > 1 && p.inputs[1].dims.rank() == rank;
+    if (good) w.kernel = p.inputs[1].dims[static_cast<size_t>(axis)];
+  } else {
+    good = good && !p.get_ints("kernel").empty() && read("kernel", at, spatial, 1, &w.kernel);
+  }
+  if (!good || w.kernel < 1 || w.kernel >= kMost || w.kernel * w.dilation >= kMost)
+    return invalid_argument("{}: parameters of its windows that do not fit rank {}", family_name(p.family), rank);
+  return w;
+}
+
+Result<Dims> chain_middle(const Problem& first, std::span<const Dims> inputs) {
+  Dims y;
+  if (first.family == Family::kPointwise && !inputs.empty()) {
+    y = inputs[0];
+    for (const Dims& d : inputs.subspan(1)) {
+      WOOTZ_ASSIGN_OR_RETURN(y, broadcast_dims(y, d));
+    }
+  } else {
+    if (first.family != Family::kConv || inputs.size() < 2 || inputs[0].rank() < 3 ||
+        inputs[1].rank() != inputs[0].rank())
+      return unsupported("chain: a first problem of family {} over {} operands", family_name(first.family),
+                         inputs.size());
+    const Dims& x = inputs[0];
+    y = {x[0], inputs[1][0]};
+    for (int axis = 2; axis < x.rank(); ++axis) {
+      WOOTZ_ASSIGN_OR_RETURN(const WindowAxis w, window_axis(first, axis));
+      const int64_t in = x[static_cast<size_t>(axis)];
+      if (in < 0 || in >= kMost) return invalid_argument("chain: a first problem over {}", x.to_string());
+      const int64_t free = in + w.begin + w.end - w.span();
+      y.push_back(free < 0 ? 0 : free / w.stride + 1);
+    }
+  }
+  WOOTZ_RETURN_IF_ERROR(checked_volume(y.span()).status());
+  return y;
+}
+
+}  // namespace wootz

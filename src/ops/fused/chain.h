@@ -1,0 +1,11 @@
+#pragma once
+
+#include "ir/op_def.h"
+#include "ops/cases.h"
+
+namespace wootz::ops {
+
+const OpDef& chain_op();
+void chain_cases(CaseList& list);
+
+}  // namespace wootz::ops

@@ -1,0 +1,54 @@
+#include "ops/fused/chain.h"
+#include "ops/infer.h"
+#include "ops/registry.h"
+#include "ops/room_table.h"
+
+namespace wootz::ops {
+namespace {
+
+// A chain of two nodes over these tensors: the first reads `split` of them, the second its result and the rest.
+void add_chain(CaseList& list, const char* name, std::vector<HostTensor> inputs, std::vector<bool> constants, size_t split,
+               std::pair<const char*, AttrMap> first, std::pair<const char*, AttrMap> second) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<Value*> values;
+  for (const HostTensor& t : inputs) values.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  const auto at = values.begin() + static_cast<ptrdiff_t>(split);
+  Node* a = body->add_node(op(first.first), "", {values.begin(), at}, std::move(first.second));
+  std::vector<Value*> rest{a->output()};
+  rest.insert(rest.end(), at, values.end());
+  Node* b = body->add_node(op(second.first), "", std::move(rest), std::move(second.second));
+  if (!infer_node(*a).ok() || !infer_node(*b).ok()) return;  // the case is then missing, which its test sees
+  body->mark_output(b->output());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, std::move(constants), 64);
+}
+
+PointwiseExpr relu() {
+  PointwiseExpr e;
+  e.num_inputs = 1;
+  e.outputs = {e.push(PwOp::kRelu, DType::kF32, e.input(0, DType::kF32))};
+  return e;
+}
+
+PointwiseExpr product() {
+  PointwiseExpr e;
+  e.num_inputs = 2;
+  const uint16_t x = e.input(0, DType::kF32);
+  e.outputs = {e.push(PwOp::kMul, DType::kF32, x, e.input(1, DType::kF32))};
+  return e;
+}
+
+}  // namespace
+
+void chain_cases(CaseList& list) {
+  using Ints = std::vector<int64_t>;
+  const auto f32 = [&](const Dims& dims) { return list.random(DType::kF32, dims); };
+  add_chain(list, "fused/chain_conv_pool", {f32({2, 3, 21, 17}), f32({8, 3, 3, 3}), f32({8})}, {false, true, true}, 3,
+            {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}, {"epilogue", relu()}, {"main_inputs", int64_t{3}}}},
+            {"Pool", {{"kind", std::string("max")}, {"kernel", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}});
+  add_chain(list, "fused/chain_depthwise_pointwise", {f32({1, 8, 20, 9}), f32({8, 1, 3, 3}), f32({4, 8, 1, 1}), f32({4})},
+            {false, true, true, true}, 2, {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"groups", int64_t{8}}}}, {"Conv", {}});
+  add_chain(list, "fused/chain_gate", {f32({2, 8, 19, 9}), f32({2, 8, 1, 1}), f32({4, 8, 1, 1})}, {false, false, true}, 2,
+            {"Pointwise", {{"expr", product()}}}, {"Conv", {{"epilogue", relu()}, {"main_inputs", int64_t{2}}}});
+}
+
+}  // namespace wootz::ops
