@@ -129,6 +129,7 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
       measure.timer = timer.get();
       measure.stream = &timer->stream();
     }
+    measure.in_turn = timer == nullptr;
     measure.device = std::move(device);
     measure.limits = limits;
     measure.cache = options.cache;

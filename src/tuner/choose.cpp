@@ -14,7 +14,11 @@ namespace {
 
 constexpr int kSweeps = 8;
 constexpr double kReformatUs = 1.5;   // what a reformat of nothing takes
+constexpr size_t kTimedReformats = size_t{1} << 32;  // numbers for ChooseOptions::cost that no step has
 constexpr double kImpossible = 1e12;  // microseconds: worse than anything that can be done
+// A measured time is taken for real within so much of it, however little it varied: the step will run among others.
+constexpr double kLeastDoubt = 0.03;
+constexpr double kWithinDoubt = 0.1;  // of a difference that may be chance: it decides between equals
 
 // A candidate per step, and how many readers of each tensor want it in each layout.
 struct State {
@@ -37,6 +41,12 @@ class Search {
       for (size_t o = 0; o < step.outputs.size(); ++o)
         if (step.outputs[o] >= 0) producer_[static_cast<size_t>(step.outputs[o])] = {static_cast<int>(s), o};
     }
+  }
+
+  // To be called before the search, and again when candidates were refused meanwhile.
+  void judge() {
+    believed_.clear();
+    for (const StepReport& step : choice_.steps) believed_.push_back(believe(step.considered));
   }
 
   // Everybody's favourite, or the best that makes `layout`.
@@ -78,9 +88,13 @@ class Search {
     }
   }
 
-  double total(const State& state) const {
+  // Of all steps and reformats: as the search judges them, or as they were measured.
+  double total(const State& state, bool judged) const {
     double us = 0;
-    for (size_t s = 0; s < state.chosen.size(); ++s) us += candidate(s, state.chosen[s]).us;
+    for (size_t s = 0; s < state.chosen.size(); ++s) {
+      const auto c = static_cast<size_t>(state.chosen[s]);
+      us += judged ? believed_[s][c] : choice_.steps[s].considered[c].us;
+    }
     std::vector<uint8_t> seen(program_.tensors.size(), 0);
     for (const Step& step : program_.steps) {
       const auto add = [&](int32_t t, const TensorDesc& desc) {
@@ -100,7 +114,7 @@ class Search {
       const Step& step = program_.steps[s];
       for (size_t i = 0; i < step.inputs.size(); ++i) {
         if (step.inputs[i] < 0 || step.problem.inputs[i].constant) continue;
-        count += !same_memory(step.problem.inputs[i], layout_of(step.inputs[i], state),
+        count += !same_memory(program_, step.inputs[i], step.problem.inputs[i], layout_of(step.inputs[i], state),
                               candidate(s, state.chosen[s]).candidate.input_layouts[i]);
       }
     }
@@ -108,6 +122,24 @@ class Search {
   }
 
  private:
+  // What the search goes by. A difference counts as far as it exceeds the uncertainty of the two measurements behind it;
+  // otherwise a layout would be changed, and changed back, for the noise of a busy machine.
+  static std::vector<double> believe(const std::vector<Considered>& all) {
+    const Considered* best = nullptr;
+    for (const Considered& c : all)
+      if (c.refusal.empty() && (best == nullptr || c.us < best->us)) best = &c;
+    const auto doubt = [](const Considered& c) {
+      return c.measured ? c.us * std::min(0.5, std::max(kLeastDoubt, c.spread)) : 0.0;
+    };
+    std::vector<double> believed;
+    for (const Considered& c : all) {
+      const double more = best == nullptr ? 0 : c.us - best->us;
+      const double uncertain = more <= 0 ? 0 : std::min(more, doubt(c) + doubt(*best));
+      believed.push_back(c.us - (1 - kWithinDoubt) * uncertain);
+    }
+    return believed;
+  }
+
   const Considered& candidate(size_t s, int c) const { return choice_.steps[s].considered[static_cast<size_t>(c)]; }
 
   Layout layout_of(int32_t tensor, const State& state) const {
@@ -133,8 +165,8 @@ class Search {
     count_wanted(s, c, 1, state);
   }
 
-  double reformat_us(const TensorDesc& desc, Layout from, Layout to) const {
-    if (desc.constant || same_memory(desc, from, to)) return 0;
+  double reformat_us(int32_t tensor, const TensorDesc& desc, Layout from, Layout to) const {
+    if (desc.constant || same_memory(program_, tensor, desc, from, to)) return 0;
     if (!can_reformat(desc, from, to)) return kImpossible;
     return kReformatUs + moved_bytes(desc) / bytes_per_us(desc, from, to);
   }
@@ -158,7 +190,8 @@ class Search {
     // A number that no step has: there is nothing to compare results with. A failure leaves the estimate.
     const Status status = options_.cost(problem, program_.steps.size() + rates_.size(), &considered);
     if (status.ok() && considered.measured && considered.refusal.empty() && considered.us > 0)
-      rate->second = moved_bytes(problem.inputs[0]) / std::max(considered.us - kReformatUs, 0.1 * considered.us);
+      rate->second = moved_bytes(problem.inputs[0]) /
+                     (std::max(considered.us - kReformatUs, 0.1 * considered.us) * (1 + considered.spread));
     return rate->second;
   }
 
@@ -186,7 +219,7 @@ class Search {
     double us = 0;
     for (size_t l = 0; l < state.wanted[t].size(); ++l)
       if (state.wanted[t][l] > 0 || (outside && static_cast<Layout>(l) == Layout::kLinear))
-        us += reformat_us(desc, layout, static_cast<Layout>(l));
+        us += reformat_us(tensor, desc, layout, static_cast<Layout>(l));
     return us;
   }
 
@@ -194,7 +227,7 @@ class Search {
   double local_cost(size_t s, int c, State* state) const {
     move_to(s, c, state);
     const Step& step = program_.steps[s];
-    double us = candidate(s, c).us;
+    double us = believed_[s][static_cast<size_t>(c)];
     for (size_t o = 0; o < step.outputs.size(); ++o)
       if (step.outputs[o] >= 0) us += tensor_cost(step.outputs[o], step.problem.outputs[o], *state);
     for (size_t i = 0; i < step.inputs.size(); ++i)
@@ -212,7 +245,7 @@ class Search {
       if (!all[c].refusal.empty()) continue;
       const bool fits = layout < 0 || all[c].candidate.output_layouts.empty() ||
                         all[c].candidate.output_layouts[0] == static_cast<Layout>(layout);
-      const double us = all[c].us + (fits ? 0 : 1e9);
+      const double us = believed_[s][c] + (fits ? 0 : 1e9);
       if (us < best_us) {
         best_us = us;
         best = static_cast<int>(c);
@@ -226,6 +259,7 @@ class Search {
   const ChooseOptions& options_;
   std::vector<std::pair<int, size_t>> producer_;
   std::vector<uint8_t> viewed_;
+  std::vector<std::vector<double>> believed_;  // by step and candidate
   mutable ReformatOffers reformats_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, double> rates_;  // bytes in a microsecond
@@ -289,38 +323,71 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
   return Status();
 }
 
+// Times of the reformats that were inserted, for reports. `given`: steps before.
+Status cost_reformats(Program* program, const ChooseOptions& options, size_t given, Choice* choice) {
+  std::unordered_map<std::string, StepReport> known;
+  for (Step& step : program->steps) {
+    if (step.problem.family != Family::kReformat || !step.provenance.empty() || !step.name.starts_with(kReformatName))
+      continue;
+    const auto [at, fresh] = known.try_emplace(step.problem.key());
+    StepReport& report = at->second;
+    if (fresh) {
+      Considered considered;
+      considered.candidate = {step.tactic, {step.problem.inputs[0].layout}, {step.problem.outputs[0].layout},
+                              step.workspace, kReformatUs};
+      considered.us = kReformatUs;
+      considered.rivals = 1;  // it is timed although there is no choice
+      if (options.cost) WOOTZ_RETURN_IF_ERROR(options.cost(step.problem, kTimedReformats + given + known.size(), &considered));
+      considered.refusal.clear();  // it is needed, whatever became of the measurement
+      report.considered = {considered};
+      report.chosen = 0;
+    }
+    report.step = step.name;
+    if (report.considered[0].measured) step.measured_us = static_cast<float>(report.considered[0].us);
+    choice->steps.push_back(report);
+  }
+  return Status();
+}
+
 }  // namespace
 
-bool same_memory(const TensorDesc& desc, Layout a, Layout b) {
+bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, Layout a, Layout b) {
   if (a == b) return true;
   if (desc.constant) return true;  // converted while building
   if (desc.dims.rank() < 3) return a != Layout::kOpaque && b != Layout::kOpaque;
   const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
-  if (!plain(a) || !plain(b) || desc.dynamic()) return false;
-  if (desc.dims[1] == 1) return true;
-  for (size_t i = 2; i < desc.dims.size(); ++i)
-    if (desc.dims[i] != 1) return false;
+  if (!plain(a) || !plain(b)) return false;
+  // The problem knows the extents of one profile; that an extent is always 1, the program says.
+  const std::vector<int32_t>& dims = program.tensors[static_cast<size_t>(index)].dims;
+  const auto is_one = [&](size_t axis) {
+    const ShapeExpr& e = program.exprs[static_cast<size_t>(dims[axis])];
+    return e.op == ShapeOp::kConst && e.value == 1;
+  };
+  if (is_one(1)) return true;
+  for (size_t i = 2; i < dims.size(); ++i)
+    if (!is_one(i)) return false;
   return true;
 }
 
 namespace {
 
 // Starts: everybody's own favourite, and one for each layout; the cheapest end wins.
-std::vector<int> cheapest(const Search& search, Choice* choice) {
-  std::vector<int> best;
+std::vector<int> cheapest(Search& search, Choice* choice) {
+  search.judge();
+  State best;
   double best_us = std::numeric_limits<double>::infinity();
   for (int layout = -1; layout < static_cast<int>(Layout::kOpaque); ++layout) {
     State state = search.start(layout);
     if (layout < 0) choice->reformats_before = search.count_reformats(state);
     search.improve(&state);
-    const double us = search.total(state);
+    const double us = search.total(state, true);
     if (us < best_us) {
       best_us = us;
-      best = std::move(state.chosen);
+      best = std::move(state);
     }
   }
-  choice->total_us = best_us;
-  return best;
+  choice->total_us = search.total(best, false);
+  return std::move(best.chosen);
 }
 
 // Runs what was chosen by a time remembered from another build; true: something failed and is refused now.
@@ -358,7 +425,7 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
                               const ChooseOptions& options) {
   Choice choice;
   WOOTZ_RETURN_IF_ERROR(gather_candidates(*program, providers, options, &choice));
-  const Search search(*program, choice, options, providers);
+  Search search(*program, choice, options, providers);
   std::vector<int> best = cheapest(search, &choice);
   while (options.prove) {
     WOOTZ_ASSIGN_OR_RETURN(const bool again, refuse_failing(*program, options, best, &choice));
@@ -374,7 +441,9 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
     step.measured_us = chosen.measured ? static_cast<float>(chosen.us) : -1;
     step.problem = with_layouts(step.problem, chosen.candidate);
   }
+  const size_t given = program->steps.size();
   WOOTZ_ASSIGN_OR_RETURN(choice.reformats, insert_reformats(program, providers, options.limits));
+  WOOTZ_RETURN_IF_ERROR(cost_reformats(program, options, given, &choice));
   return choice;
 }
 

@@ -15,6 +15,7 @@ struct Considered {
   Candidate candidate;
   size_t rivals = 0;  // other candidates of the step
   double us = 0;      // measured, or estimated
+  double spread = 0;    // of the measurements, relative to `us`
   bool measured = false;
   bool known = false;   // not measured now: the timing cache knew it
   double error = -1;    // relative difference from the reference, -1: not checked
@@ -43,7 +44,7 @@ struct ChooseOptions {
 };
 
 struct Choice {
-  std::vector<StepReport> steps;  // of the steps given, in their order
+  std::vector<StepReport> steps;  // of the steps given, in their order; then of the reformats inserted
   size_t reformats_before = 0;    // if every step were given its own favourite layout
   size_t reformats = 0;           // inserted
   double total_us = 0;
@@ -57,7 +58,8 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
 // Packs constants as the chosen kernels want them and drops constants that nothing uses any more.
 Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);
 
-// True when both layouts put the elements of such a tensor in the same order (one channel, or one point per channel).
-bool same_memory(const TensorDesc& desc, Layout a, Layout b);
+// True when both layouts put the elements of tensor `index` in the same order (one channel, or one point per channel),
+// whatever the profile. `desc`: as a step describes it.
+bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, Layout a, Layout b);
 
 }  // namespace wootz

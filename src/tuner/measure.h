@@ -29,6 +29,7 @@ struct MeasureOptions {
   double check_work = 2e7;       // multiplications of the reference on one case
   double budget_us = 0;          // from the first candidate on; once spent, further steps keep estimates. 0: no bound
   SamplingOptions sampling;
+  bool in_turn = false;  // rivals are timed in turn with the fastest so far: for machines that also do other work
   uint64_t seed = 1;
 };
 

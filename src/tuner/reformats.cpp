@@ -9,7 +9,7 @@ namespace wootz {
 
 Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to) {
   Step step;
-  step.name = fmt::format("reformat {} ({} to {})", name, layout_name(from), layout_name(to));
+  step.name = fmt::format("{}{} ({} to {})", kReformatName, name, layout_name(from), layout_name(to));
   step.problem.family = Family::kReformat;
   step.problem.num_main = 1;
   step.problem.acc_dtype = desc.dtype;
@@ -64,7 +64,7 @@ Result<size_t> insert_reformats(Program* program, const std::vector<const Provid
       const int32_t t = step.inputs[i];
       if (t < 0 || step.problem.inputs[i].constant) continue;
       const Layout have = program->tensors[static_cast<size_t>(t)].layout, want = step.problem.inputs[i].layout;
-      if (same_memory(step.problem.inputs[i], have, want)) continue;
+      if (same_memory(*program, t, step.problem.inputs[i], have, want)) continue;
       const auto found = converted.find({t, want});
       if (found != converted.end()) {
         step.inputs[i] = found->second;
@@ -90,7 +90,7 @@ Result<size_t> insert_reformats(Program* program, const std::vector<const Provid
       const Layout made = step.problem.outputs[o].layout;
       const bool outside =
           program->tensors[static_cast<size_t>(t)].kind == TensorKind::kOutput || viewed[static_cast<size_t>(t)];
-      if (!outside || same_memory(step.problem.outputs[o], Layout::kLinear, made)) {
+      if (!outside || same_memory(*program, t, step.problem.outputs[o], Layout::kLinear, made)) {
         if (!outside) program->tensors[static_cast<size_t>(t)].layout = made;
         continue;
       }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 namespace wootz {
 
+inline constexpr std::string_view kReformatName = "reformat ";  // begins the names of such steps
 // Without tensors and tactic.
 Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to);
 

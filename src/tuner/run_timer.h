@@ -37,4 +37,10 @@ struct Sample {
 // `best_us`: the fastest rival so far, 0: none yet.
 Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const SamplingOptions& options, double best_us);
 
+// The same in turn with the fastest rival, known to take `rival_us`: how much longer a batch took than the rival's beside
+// it, the median over the quietest moments. What slows both (other work on the machine, a clock that falls) then does not
+// count.
+Result<Sample> sample_beside(RunTimer& timer, FunctionRef<Status()> run, FunctionRef<Status()> rival, double rival_us,
+                             const SamplingOptions& options);
+
 }  // namespace wootz
