@@ -17,7 +17,8 @@
 namespace wootz::conformance {
 namespace {
 
-class Kernels : public ::testing::Test {
+// Slow: without a GPU every kernel is compiled for the processor.
+class KernelsSlow : public ::testing::Test {
  protected:
   void SetUp() override {
     const Result<const Backend*> backend = find_backend("cuda");
@@ -66,7 +67,7 @@ class Kernels : public ::testing::Test {
 
 const char* const kTypes[] = {"f32", "f16", "bf16"};
 
-TEST_F(Kernels, DepthwiseConvolutions) {
+TEST_F(KernelsSlow, DepthwiseConvolutions) {
   for (const char* type : kTypes)
     for (int round = 0; round < 3; ++round) {
       const int64_t c = pick({8, 24, 40}), k = pick({3, 5}), s = pick({1, 2}), d = s == 1 ? pick({1, 2}) : 1;
@@ -88,7 +89,7 @@ TEST_F(Kernels, DepthwiseConvolutions) {
                "conv_generated_depthwise8"});
 }
 
-TEST_F(Kernels, SqueezeExcite) {
+TEST_F(KernelsSlow, SqueezeExcite) {
   for (const char* type : kTypes) {
     const int64_t c = pick({16, 24, 96}), r = pick({2, 6, 8}), h = pick({5, 33}), w = pick({7, 40}), n = pick({1, 3});
     check(fmt::format(
@@ -102,7 +103,7 @@ TEST_F(Kernels, SqueezeExcite) {
   expect_seen({"conv_generated_vector", "pool_generated"});
 }
 
-TEST_F(Kernels, Pools) {
+TEST_F(KernelsSlow, Pools) {
   for (const char* type : kTypes)
     for (const char* kind : {"max", "avg"})
       for (int round = 0; round < 2; ++round) {
@@ -117,7 +118,7 @@ TEST_F(Kernels, Pools) {
   expect_seen({"pool_generated_strip", "pool_generated"});
 }
 
-TEST_F(Kernels, ReductionsOverPixels) {
+TEST_F(KernelsSlow, ReductionsOverPixels) {
   for (const char* type : kTypes)
     for (const char* kind : {"mean", "max", "sum", "l2"}) {
       const int64_t c = pick({8, 48}), h = pick({3, 70}), w = pick({5, 65});
@@ -128,7 +129,7 @@ TEST_F(Kernels, ReductionsOverPixels) {
   expect_seen({"reduce_generated"});
 }
 
-TEST_F(Kernels, CopiesAndUpsampling) {
+TEST_F(KernelsSlow, CopiesAndUpsampling) {
   for (const char* type : kTypes) {
     const int64_t a = pick({8, 24}), b = pick({8, 13}), h = pick({4, 21}), w = pick({6, 35});
     check(fmt::format("graph \"g\" {{ %x: {0}[1,{1},{3},{4}] = input; %z: {0}[1,{2},{3},{4}] = input; %y: "

@@ -276,9 +276,14 @@ size_t count_parameters(const std::string& body) {
   const size_t open = body.find("wootz_kernel("), close = body.find(')', open);
   if (open == std::string::npos || close == std::string::npos) return 0;
   const std::string list = body.substr(open + 13, close - open - 13);
-  return list.find_first_not_of(' ') == std::string::npos
-             ? 0
-             : 1 + static_cast<size_t>(std::count(list.begin(), list.end(), ','));
+  if (list.find_first_not_of(' ') == std::string::npos) return 0;
+  size_t count = 1;
+  int depth = 0;  // of a type's own parameters, as in Pack<float, 4>
+  for (const char c : list) {
+    depth += (c == '<') - (c == '>');
+    count += c == ',' && depth == 0;
+  }
+  return count;
 }
 
 CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsigned block, void** arguments) {
