@@ -173,7 +173,7 @@ TEST(Chain, AGateInFrontOfAPointwiseConvolution) {
 
 TEST(Chain, OffersBands) {
   Case c;
-  const HostTensor x = c.tensor({1, 32, 64, 64}), w = c.tensor({32, 1, 3, 3}), b = c.tensor({32}),
+  const HostTensor x = c.tensor({1, 32, 256, 64}), w = c.tensor({32, 1, 3, 3}), b = c.tensor({32}),
                    w2 = c.tensor({16, 32, 1, 1}), b2 = c.tensor({16});
   const Problem first = conv_problem(x, w, b, {3, 1, 1, 1});
   const HostTensor m = HostTensor::allocate(DType::kF32, first.outputs[0].dims).value();
