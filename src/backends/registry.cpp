@@ -47,7 +47,10 @@ Result<DeviceDescription> find_known_device(std::string_view name) {
       known += (known.empty() ? "" : ", ") + device.alias;
     }
   }
-  return invalid_argument("no device is known as '{}'; known are: {}", name, known.empty() ? "none" : known);
+  std::string backends;
+  for (const Backend* backend : all_backends()) backends += fmt::format("{}{}", backends.empty() ? "" : ", ", backend->name);
+  return invalid_argument("no device is known as '{}': a backend ({}), a description (FILE.json), or one of: {}", name,
+                          backends, known.empty() ? "none" : known);
 }
 
 std::vector<const Provider*> backend_providers(const Backend& backend) {
