@@ -70,6 +70,15 @@ Result<Value*> turned(Graph& graph, const Node& transpose, Value* v) {
   return graph.add_constant(graph.unique_name(v->name()), old.reshaped(dims));
 }
 
+// Operands of a Quantize or Dequantize of one scale, which may be written with axes of extent 1: without any, they fit data
+// of every rank.
+std::vector<Value*> for_any_rank(Graph& graph, std::vector<Value*> operands) {
+  for (size_t i = 1; i < operands.size(); ++i)
+    if (operands[i] != nullptr && operands[i]->rank() > 0)
+      operands[i] = graph.add_constant(graph.unique_name(operands[i]->name()), operands[i]->constant().reshaped(Dims{}));
+  return operands;
+}
+
 // The inputs of `op` with `data` (the 8-bit values) for what it moved. Nothing: its padding has no 8-bit form.
 std::optional<std::vector<Value*>> byte_inputs(Graph& graph, const Node& op, std::vector<Value*> data,
                                                const QuantGrid& grid) {
@@ -109,7 +118,7 @@ Result<bool> move_forward(Graph& graph, Node* op) {
     data.push_back(dequantize->input(0));
   }
   if (first == nullptr) return false;
-  std::vector<Value*> operands = first->inputs();
+  std::vector<Value*> operands = grid->per_tensor ? for_any_rank(graph, first->inputs()) : first->inputs();
   if (!grid->per_tensor) {
     for (size_t i = 1; i < operands.size(); ++i) {
       if (operands[i] == nullptr) continue;
@@ -139,9 +148,9 @@ Result<bool> move_backward(Graph& graph, Node* quantize) {
   const std::optional<QuantGrid> grid = read_grid(*quantize);
   if (mover == nullptr || !mover->backward || !grid || !grid->per_tensor) return false;
   std::vector<Value*> data;
+  std::vector<Value*> operands = for_any_rank(graph, quantize->inputs());
   for (int i = 0; i < data_inputs(*op); ++i) {
     if (op->input(i) == nullptr) return false;
-    std::vector<Value*> operands = quantize->inputs();
     operands[0] = op->input(i);
     const auto twin = std::find(op->inputs().begin(), op->inputs().begin() + i, op->input(i));
     if (twin != op->inputs().begin() + i) {

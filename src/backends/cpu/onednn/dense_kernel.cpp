@@ -212,6 +212,23 @@ constexpr std::string_view kAny = "any@";
 constexpr std::string_view kSum = "sum";
 constexpr int kMaxThreads = 4096;
 
+// Names of a layout, always the same ones in the same order: where all filter axes have extent 1, channels in front of
+// them and behind them are the same bytes, and oneDNN takes the one or the other, by what it computed before. The names
+// with channels behind come first: those it takes always.
+std::vector<std::string> settled_names(const memory::desc& desc) {
+  std::vector<std::string> names = tag_names(desc);
+  const memory::dims dims = desc.get_dims();
+  if (dims.size() < 3 || !std::all_of(dims.begin() + 2, dims.end(), [](int64_t d) { return d == 1; })) return names;
+  const std::string filter = std::string("cde").substr(0, dims.size() - 2);
+  for (size_t i = 0, count = names.size(); i < count; ++i)
+    for (const auto& [from, to] : {std::pair(filter + "b", "b" + filter), std::pair("b" + filter, filter + "b")})
+      if (const size_t at = names[i].find(from); at != std::string::npos)
+        names.push_back(std::string(names[i]).replace(at, from.size(), to));
+  std::erase_if(names, [](const std::string& name) { return tag_from_name(name) == memory::format_tag::undef; });
+  std::sort(names.begin(), names.end(), std::greater<>());
+  return names;
+}
+
 Result<WeightsChoice> choose_layout(const DenseFamily& family, const Problem& p, const DenseTraits& traits) {
   const Extents opt = extents_of(p, false), max = extents_of(p, true);
   WOOTZ_ASSIGN_OR_RETURN(const DenseSpec spec, family.specify(p, opt));
@@ -233,7 +250,7 @@ Result<WeightsChoice> choose_layout(const DenseFamily& family, const Problem& p,
       const memory::desc desc = plan->primitive.query_md(dnnl::query::weights_md, 0);
       if (desc == spec.weights && fits(spec.weights))
         return WeightsChoice{std::string(kWeights) + "plain", spec.weights};
-      for (const std::string& name : tag_names(desc)) {
+      for (const std::string& name : settled_names(desc)) {
         const memory::desc named(desc.get_dims(), desc.get_data_type(), tag_from_name(name));
         const Result<DensePlan> again = plan_dense(p, traits, *at, named, extents, false);
         if (again.ok() && again->implementation == plan->implementation && (!dynamic || fits(named)))
