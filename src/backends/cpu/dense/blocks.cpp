@@ -162,8 +162,10 @@ Result<std::unique_ptr<Call>> make_dense_call(const Problem& p, const KernelOpti
   call->ops = &dense_ops(options.isa);
   call->shape = shape;
   call->end = read_end(p);
-  if (call->end.added >= 0 && !(args.inputs[static_cast<size_t>(call->end.added)] == args.outputs[0]))
-    call->end = DenseEnd();  // it broadcasts at these extents
+  // The tile finishes all or nothing; a residual may broadcast at these extents.
+  if (!call->end.direct ||
+      (call->end.added >= 0 && !(args.inputs[static_cast<size_t>(call->end.added)] == args.outputs[0])))
+    call->end = DenseEnd();
   const size_t want = packed_bytes(shape, *call->ops);
   if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != want)
     return invalid_argument("{}: {} bytes of packed weights, {} are needed", family_name(p.family),
