@@ -80,7 +80,7 @@ class Expected:
         self.profile = profile_of(entry, axes)
         rng = random.Random(f"{args.seed}/{name}")
         self.feeds, self.outputs, refused = [], [], 0
-        with Session("ort", self.model, folder, args) as ort:
+        with Session("ort_exact" if self.quantized else "ort", self.model, folder, args) as ort:
             while len(self.feeds) < (args.shapes if axes else args.feeds):
                 shapes = random_shapes(entry, axes, self.profile, rng)
                 feed = make_inputs(entry["inputs"], rng.randrange(1 << 32), shapes)

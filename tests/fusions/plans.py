@@ -1,6 +1,5 @@
 """Plans of ONNX graphs: built with passes left out or not, their steps, what they compute, how long they take."""
 import json
-import pathlib
 import time
 
 import numpy as np
@@ -64,11 +63,6 @@ class Plan:
                 self.context.set_input_shape(name, value.shape)
             self.context.set_tensor_address(name, value.ctypes.data)
         return lambda: self.context.execute_async_v3(0)
-
-
-def multiplies_bytes():
-    """Whether this processor has instructions for sums of products of bytes."""
-    return "vnni" in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def random_feeds(model, seed=3):

@@ -25,7 +25,7 @@ def conv(n, v, cin=32, cout=32, kernel=3, groups=1):
 
 
 @row("QuantizeLinear + Convolution + DequantizeLinear", "x and weights in 8 bits, Conv, Relu, the result in 8 bits",
-     PASSES, [POINTWISE, CONV, CONV], tolerance=2e-2, same_steps=True, eight_bits=True)
+     PASSES, [POINTWISE, CONV, CONV], tolerance=2e-2, same_steps=True)
 def quantized_convolution():
     n = Net()
     y = eight_bits(n, n.Relu(conv(n, eight_bits(n, n.input(1, 32, 28, 28), 0.03))), 0.04)

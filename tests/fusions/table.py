@@ -16,7 +16,6 @@ class Row:
     build: Callable
     tolerance: float = 1e-5
     note: str = ""
-    eight_bits: bool = False  # its steps are there only where the processor multiplies bytes
     same_steps: bool = False  # without the passes there are as many steps, with other kernels
 
 

@@ -21,7 +21,7 @@ class DenseCall final : public Call {
   DenseBlocks blocks;
   DenseEnd end;
   Epilogue::Bound epilogue;
-  std::unique_ptr<DenseRows> rows;
+  std::unique_ptr<DenseRows<float>> rows;
   int bias = -1;
   int slots = 1;
 
@@ -90,7 +90,7 @@ class DenseCall final : public Call {
 
 }  // namespace
 
-DenseBlocks divide(const DenseShape& s, const DenseOps& ops, int threads) {
+DenseBlocks divide(const DenseShape& s, const DenseGrain& grain, int threads) {
   DenseBlocks b;
   if (s.depth > kPartDepth) {
     const int64_t pieces = ceil_div(s.depth, kPartDepth), length = ceil_div(s.depth, pieces);
@@ -104,16 +104,17 @@ DenseBlocks divide(const DenseShape& s, const DenseOps& ops, int threads) {
   }
   // Row units of about equal size, each a multiple of what a tile computes at once.
   b.row_units = std::max<int64_t>(1, ceil_div(s.rows, kUnitRows));
-  b.unit_rows = std::max<int64_t>(1, std::min(s.rows, ceil_div(ceil_div(s.rows, b.row_units), ops.rows) * ops.rows));
+  b.unit_rows =
+      std::max<int64_t>(1, std::min(s.rows, ceil_div(ceil_div(s.rows, b.row_units), grain.rows) * grain.rows));
   b.row_units = std::max<int64_t>(1, ceil_div(s.rows, b.unit_rows));
   // Enough units for all threads; where there are few, as many for each.
-  const int64_t panels = std::max<int64_t>(1, ceil_div(s.columns, ops.panel));
-  b.column_units = ceil_div(panels * ops.panel, kUnitColumns);
+  const int64_t panels = std::max<int64_t>(1, ceil_div(s.columns, grain.panel));
+  b.column_units = ceil_div(panels * grain.panel, kUnitColumns);
   while (b.column_units < panels && b.row_units * b.column_units < 8 * threads &&
          (b.row_units * b.column_units) % threads != 0)
     ++b.column_units;
-  b.unit_columns = ceil_div(panels, b.column_units) * ops.panel;
-  b.column_units = ceil_div(panels * ops.panel, b.unit_columns);
+  b.unit_columns = ceil_div(panels, b.column_units) * grain.panel;
+  b.column_units = ceil_div(panels * grain.panel, b.unit_columns);
   return b;
 }
 
@@ -156,7 +157,7 @@ size_t packed_bytes(const DenseShape& s, const DenseOps& ops) {
 }
 
 Result<std::unique_ptr<Call>> make_dense_call(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
-                                              const DenseShape& shape, std::unique_ptr<DenseRows> rows,
+                                              const DenseShape& shape, std::unique_ptr<DenseRows<float>> rows,
                                               const BindArgs& args) {
   auto call = std::make_unique<DenseCall>();
   call->ops = &dense_ops(options.isa);
@@ -180,20 +181,27 @@ Result<std::unique_ptr<Call>> make_dense_call(const Problem& p, const KernelOpti
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status check_dense_operands(const Problem& p) {
+Status check_dense_form(const Problem& p) {
   if (p.num_main < 2 || p.num_main > 3 || p.outputs.size() != 1)
     return invalid_argument("{}: {} inputs, {} outputs", family_name(p.family), p.num_main, p.outputs.size());
   if ((p.get_int("has_bias") != 0) != (p.num_main > 2))
     return invalid_argument("{}: has_bias with {} inputs", family_name(p.family), p.num_main);
-  for (int i = 0; i < p.num_main; ++i)
-    if (p.inputs[static_cast<size_t>(i)].dtype != DType::kF32)
-      return unsupported("{} of {}", family_name(p.family), dtype_name(p.inputs[static_cast<size_t>(i)].dtype));
   const TensorDesc& w = p.inputs[1];
   if (!w.constant || !(w.dims == w.max_dims)) return unsupported("weights that are not constant");
   if (w.layout != Layout::kLinear && w.layout != Layout::kOpaque) return unsupported("weights in another layout");
+  if (p.num_main > 2 && p.inputs[2].dtype != DType::kF32)
+    return unsupported("{} with a bias of {}", family_name(p.family), dtype_name(p.inputs[2].dtype));
   for (size_t i = 2; i < p.inputs.size(); ++i)
     if (p.inputs[i].layout == Layout::kOpaque) return invalid_argument("{}: a packed operand", family_name(p.family));
   return Epilogue::make(p, DType::kF32, Isa::kAvx2).status();
+}
+
+Status check_dense_operands(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
+  for (size_t i = 0; i < 2; ++i)
+    if (p.inputs[i].dtype != DType::kF32)
+      return unsupported("{} of {}", family_name(p.family), dtype_name(p.inputs[i].dtype));
+  return {};
 }
 
 double dense_cost_us(const Problem& p, const DenseShape& s, const KernelOptions& options) {

@@ -26,7 +26,7 @@ struct DenseBlocks {
   int64_t unit_rows = 0, unit_columns = 0, row_units = 0, column_units = 0;
   int64_t units() const { return row_units * column_units; }
 };
-DenseBlocks divide(const DenseShape& shape, const DenseOps& ops, int threads);
+DenseBlocks divide(const DenseShape& shape, const DenseGrain& grain, int threads);
 
 // What follows the sums.
 struct DenseEnd {
@@ -50,20 +50,23 @@ std::vector<std::byte> pack_panels(const DenseShape& s, const DenseOps& ops, At 
   return bytes;
 }
 
-// Where the elements of a result's row come from.
+// Where the elements of a result's row come from. T: float, or uint8_t for both types of 8 bits.
+template <class T>
 class DenseRows {
  public:
   virtual ~DenseRows() = default;
   // taps[t * count + i]: the elements of row `first + i`, tap t.
-  virtual void find(const float* input, int64_t first, int64_t count, const float** taps) const = 0;
+  virtual void find(const T* input, int64_t first, int64_t count, const T** taps) const = 0;
 };
 
 Result<std::unique_ptr<Call>> make_dense_call(const Problem& problem, const KernelOptions& options,
                                               const Epilogue& epilogue, const DenseShape& shape,
-                                              std::unique_ptr<DenseRows> rows, const BindArgs& args);
+                                              std::unique_ptr<DenseRows<float>> rows, const BindArgs& args);
 
 // f32 operands, a constant second one, an epilogue that we have.
 Status check_dense_operands(const Problem& problem);
+// The same, whatever the types of the first two operands.
+Status check_dense_form(const Problem& problem);
 double dense_cost_us(const Problem& problem, const DenseShape& shape, const KernelOptions& options);
 
 }  // namespace wootz::cpu

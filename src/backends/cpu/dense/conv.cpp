@@ -1,21 +1,23 @@
-// Family conv of f32, channels last, constant weights, one group: a product whose rows are found tap by tap in the
-// image, so that nothing is written out. Positions in the padding read a row of zeros. After M. Dukhan, "The Indirect
-// Convolution Algorithm" (2019).
+// Family conv of f32, or of 8 bits, channels last, constant weights, one group: a product whose rows are found tap by
+// tap in the image, so that nothing is written out. Positions in the padding read a row of zeros. After M. Dukhan, "The
+// Indirect Convolution Algorithm" (2019).
 #include <algorithm>
 #include <array>
 
 #include "backends/cpu/conv_params.h"
 #include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/dense/bytes.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
 namespace {
 
 // Three spatial axes; missing leading ones have extent 1.
-class ImageRows final : public DenseRows {
+template <class T>
+class ImageRows final : public DenseRows<T> {
  public:
-  ImageRows(const ConvParams& c, const Dims& x, const Dims& w, const Dims& y)
-      : channels_(x[1]), zeros_(static_cast<size_t>(x[1]), 0.0f) {
+  ImageRows(const ConvParams& c, const Dims& x, const Dims& w, const Dims& y, T zero)
+      : channels_(x[1]), zeros_(static_cast<size_t>(x[1]), zero) {
     const size_t skip = 3 - c.spatial;
     for (size_t i = 0; i < c.spatial; ++i) {
       in_[skip + i] = x[i + 2];
@@ -27,15 +29,15 @@ class ImageRows final : public DenseRows {
     }
   }
 
-  void find(const float* input, int64_t first, int64_t count, const float** taps) const override {
+  void find(const T* input, int64_t first, int64_t count, const T** taps) const override {
     const int64_t image = in_[0] * in_[1] * in_[2], places = out_[0] * out_[1] * out_[2];
     for (int64_t i = 0; i < count; ++i) {
       const int64_t place = (first + i) % places;
-      const float* from = input + (first + i) / places * image * channels_;
+      const T* from = input + (first + i) / places * image * channels_;
       const std::array<int64_t, 3> at{place / (out_[1] * out_[2]) * stride_[0] - pad_[0],
                                       place / out_[2] % out_[1] * stride_[1] - pad_[1],
                                       place % out_[2] * stride_[2] - pad_[2]};
-      const float** to = taps + i;
+      const T** to = taps + i;
       for (int64_t a = 0; a < filter_[0]; ++a)
         for (int64_t b = 0; b < filter_[1]; ++b)
           for (int64_t c = 0; c < filter_[2]; ++c, to += count) {
@@ -48,7 +50,7 @@ class ImageRows final : public DenseRows {
 
  private:
   int64_t channels_;
-  std::vector<float> zeros_;
+  std::vector<T> zeros_;
   std::array<int64_t, 3> in_{1, 1, 1}, out_{1, 1, 1}, filter_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1},
       pad_{0, 0, 0};
 };
@@ -63,8 +65,8 @@ DenseShape shape_of(const Problem& p, const Dims& y) {
   return s;
 }
 
-Status applies(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
+Status check_form(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
   if (c.transposed || c.groups != 1) return unsupported("groups, or a transposed convolution");
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
@@ -76,6 +78,14 @@ Status applies(const Problem& p) {
   if (shape_of(p, p.outputs[0].dims).taps > kMostTaps) return unsupported("a filter of over {} positions", kMostTaps);
   return {};
 }
+Status applies(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
+  return check_form(p);
+}
+Status applies_to_bytes(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_form(p));
+  return read_byte_scales(p, "x", "w", shape_of(p, p.outputs[0].dims)).status();
+}
 
 class ConvKernel final : public Kernel {
  public:
@@ -84,13 +94,20 @@ class ConvKernel final : public Kernel {
 
   Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
     if (input != 1) return std::optional<std::vector<std::byte>>{};
-    if (source.dtype() != DType::kF32 || !(source.dims() == problem_.inputs[1].dims))
+    if (source.dtype() != problem_.inputs[1].dtype || !(source.dims() == problem_.inputs[1].dims))
       return invalid_argument("conv: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
     const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
+    const auto index = [&](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
+    if (quantized()) {
+      WOOTZ_ASSIGN_OR_RETURN(const ByteScales scales, read_byte_scales(problem_, "x", "w", s));
+      const auto* w = static_cast<const int8_t*>(source.data());
+      return std::optional(
+          pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero,
+                           [&](int64_t column, int64_t tap, int64_t e) { return w[index(column, tap, e)]; }));
+    }
     const auto* w = static_cast<const float*>(source.data());
-    return std::optional(pack_panels(s, dense_ops(options_.isa), [&](int64_t column, int64_t tap, int64_t e) {
-      return w[(column * s.depth + e) * s.taps + tap];
-    }));
+    return std::optional(pack_panels(s, dense_ops(options_.isa),
+                                     [&](int64_t column, int64_t tap, int64_t e) { return w[index(column, tap, e)]; }));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
@@ -100,11 +117,19 @@ class ConvKernel final : public Kernel {
     WOOTZ_RETURN_IF_ERROR(check_conv_extents(problem_, params_, x, w, y));
     if (params_.bias && !(args.inputs[2] == problem_.inputs[2].dims))
       return invalid_argument("conv: a bias of shape {}", args.inputs[2].to_string());
-    return make_dense_call(problem_, options_, epilogue_, shape_of(problem_, y),
-                           std::make_unique<ImageRows>(params_, x, w, y), args);
+    const DenseShape s = shape_of(problem_, y);
+    if (!quantized())
+      return make_dense_call(problem_, options_, epilogue_, s,
+                             std::make_unique<ImageRows<float>>(params_, x, w, y, 0.0f), args);
+    WOOTZ_ASSIGN_OR_RETURN(ByteScales scales, read_byte_scales(problem_, "x", "w", s));
+    const auto zero = static_cast<uint8_t>(scales.x_zero);  // for i8 the same bits
+    return make_byte_call(problem_, options_, epilogue_, s, std::move(scales),
+                          std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
   }
 
  private:
+  bool quantized() const { return problem_.inputs[1].dtype == DType::kI8; }
+
   Problem problem_;
   ConvParams params_;
   Epilogue epilogue_;
@@ -117,15 +142,20 @@ Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& op
   return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(p, std::move(c), std::move(e), options));
 }
 
+// A short tap hardly pays for its addresses.
+double addresses(const DenseShape& s) { return 1 + 6.0 / static_cast<double>(std::max<int64_t>(s.depth, 1)); }
 double cost_us(const Problem& p, const KernelOptions& options) {
-  DenseShape s = shape_of(p, p.outputs[0].dims);
-  // A short tap hardly pays for its addresses.
-  const double addresses = 1 + 6.0 / static_cast<double>(std::max<int64_t>(s.depth, 1));
-  return dense_cost_us(p, s, options) * addresses;
+  const DenseShape s = shape_of(p, p.outputs[0].dims);
+  return dense_cost_us(p, s, options) * addresses(s);
+}
+double bytes_cost_us(const Problem& p, const KernelOptions& options) {
+  const DenseShape s = shape_of(p, p.outputs[0].dims);
+  return byte_cost_us(p, s, options) * addresses(s);
 }
 
 }  // namespace
 
 const KernelEntry conv_f32_tiled{Family::kConv, kSchemeChannelsLast, applies, create, true, cost_us};
+const KernelEntry conv_i8_pairs{Family::kConv, kSchemeChannelsLast, applies_to_bytes, create, true, bytes_cost_us};
 
 }  // namespace wootz::cpu

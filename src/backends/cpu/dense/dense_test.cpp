@@ -15,6 +15,49 @@ int64_t pick(std::mt19937_64& rng, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(rng);
 }
 
+// Operands in f32, or in 8 bits with zero points. Scales and biases of the latter are powers of two and multiples of
+// such, so that a quantization behind the sums rounds the same number here and there.
+class Operands {
+ public:
+  Operands(std::mt19937_64& rng, bool quantized, const char* x, const char* w, int64_t columns, Problem* p)
+      : rng_(rng), quantized_(quantized) {
+    if (!quantized) return;
+    x_type_ = pick(rng, 0, 1) == 0 ? DType::kU8 : DType::kI8;
+    x_zero_ = static_cast<double>(x_type_ == DType::kU8 ? pick(rng, 0, 255) : pick(rng, -128, 127));
+    w_zero_ = static_cast<double>(pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
+    scale_.resize(static_cast<size_t>(pick(rng, 0, 3) == 0 ? 1 : columns));
+    for (double& s : scale_) s = std::ldexp(1.0, static_cast<int>(pick(rng, -9, -6)));
+    const std::string xs = x, ws = w;
+    p->params[xs + "_scale"] = std::vector<double>{kScale};
+    p->params[xs + "_zero"] = std::vector<double>{x_zero_};
+    p->params[ws + "_scale"] = scale_;
+    if (w_zero_ != 0) p->params[ws + "_zero"] = std::vector<double>{w_zero_};
+  }
+  HostTensor x(const Dims& d) { return quantized_ ? rig::random_tensor(rng_, x_type_, d, -128, 255) : values(rng_, d); }
+  HostTensor w(const Dims& d) {
+    return quantized_ ? rig::random_tensor(rng_, DType::kI8, d, -128, 127) : values(rng_, d);
+  }
+  HostTensor bias(int64_t n) {
+    HostTensor b = values(rng_, {n});
+    for (int64_t i = 0; quantized_ && i < n; ++i) b.set_f64(i, std::round(b.get_f64(i) * 64) / 64);
+    return b;
+  }
+  double product(double x, double w, int64_t column) const {
+    if (!quantized_) return x * w;
+    return (x - x_zero_) * (w - w_zero_) * kScale * scale_[scale_.size() > 1 ? static_cast<size_t>(column) : 0];
+  }
+
+ private:
+  static constexpr double kScale = 1.0 / 64;
+  std::mt19937_64& rng_;
+  bool quantized_;
+  DType x_type_ = DType::kF32;
+  double x_zero_ = 0, w_zero_ = 0;
+  std::vector<double> scale_;
+};
+
+class DenseTest : public testing::TestWithParam<bool> {};  // in 8 bits?
+
 // Nothing, a residual and bounds that the tile itself finishes, and what goes through the engine.
 PointwiseExpr epilogue(int kind) {
   PointwiseExpr e;
@@ -24,6 +67,7 @@ PointwiseExpr epilogue(int kind) {
   if (kind == 1) v = e.push(PwOp::kRelu, DType::kF32, v);
   if (kind == 2) v = e.push(PwOp::kClip, DType::kF32, v, 0, 0, -20, 30);
   if (kind == 4) v = e.push(PwOp::kSilu, DType::kF32, v, 0, 0, 1);
+  if (kind == 5) v = e.push(PwOp::kQuantize, DType::kU8, v, e.constant(0.5, DType::kF32), e.constant(9, DType::kF32));
   e.outputs = {v};
   return e;
 }
@@ -33,7 +77,7 @@ void finish(Problem* p, std::vector<HostTensor>* inputs, const HostTensor& sums,
             const char* kernel) {
   p->num_main = static_cast<int>(inputs->size());
   p->epilogue = epilogue(kind);
-  p->outputs = {rig::desc(DType::kF32, sums.dims())};
+  p->outputs = {rig::desc(kind == 5 ? DType::kU8 : DType::kF32, sums.dims())};
   std::vector<HostTensor> operands;
   if (reads_residual(kind)) {
     operands.push_back(values(rng, sums.dims()));
@@ -44,11 +88,11 @@ void finish(Problem* p, std::vector<HostTensor>* inputs, const HostTensor& sums,
       kind == 0 ? rig::converted(sums, DType::kF32) : rig::apply_epilogue(p->epilogue, sums, operands);
   rig::Options options;
   options.kernel = kernel;
-  options.tolerance = 2e-5;
+  options.tolerance = kind == 5 ? 0 : 2e-5;
   rig::check(*p, *inputs, {want}, options);
 }
 
-TEST(DenseTest, Products) {
+TEST_P(DenseTest, Products) {
   std::mt19937_64 rng(rig::seed());
   SCOPED_TRACE("seed " + std::to_string(rig::seed()));
   for (int i = 0; i < 40; ++i) {
@@ -60,10 +104,11 @@ TEST(DenseTest, Products) {
     Problem p;
     p.family = Family::kGemm;
     p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{trans_b}}, {"alpha", 1.0}, {"has_bias", int64_t{bias}}};
-    std::vector<HostTensor> in{values(rng, {batch, m, k}), values(rng, trans_b ? Dims{n, k} : Dims{k, n})};
+    Operands of(rng, GetParam(), "a", "b", n, &p);
+    std::vector<HostTensor> in{of.x({batch, m, k}), of.w(trans_b ? Dims{n, k} : Dims{k, n})};
     p.inputs = {desc_of(in[0]), desc_of(in[1], true)};
     if (bias) {
-      in.push_back(values(rng, {n}));
+      in.push_back(of.bias(n));
       p.inputs.push_back(desc_of(in[2], true));
     }
     HostTensor sums = *HostTensor::allocate(DType::kF64, {batch, m, n});
@@ -71,15 +116,15 @@ TEST(DenseTest, Products) {
       for (int64_t c = 0; c < n; ++c) {
         double sum = bias ? in[2].get_f64(c) : 0;
         for (int64_t e = 0; e < k; ++e)
-          sum += in[0].get_f64(r * k + e) * in[1].get_f64(trans_b ? c * k + e : e * n + c);
+          sum += of.product(in[0].get_f64(r * k + e), in[1].get_f64(trans_b ? c * k + e : e * n + c), c);
         sums.set_f64(r * n + c, sum);
       }
-    finish(&p, &in, sums, i % 5, rng, "gemm_f32_tiled");
+    finish(&p, &in, sums, i % (GetParam() ? 6 : 5), rng, GetParam() ? "gemm_i8_pairs" : "gemm_f32_tiled");
     if (HasFatalFailure()) return;
   }
 }
 
-TEST(DenseTest, Convolutions) {
+TEST_P(DenseTest, Convolutions) {
   std::mt19937_64 rng(rig::seed() + 1);
   SCOPED_TRACE("seed " + std::to_string(rig::seed()));
   for (int i = 0; i < 60; ++i) {
@@ -115,10 +160,11 @@ TEST(DenseTest, Convolutions) {
                 {"pads", begins},
                 {"groups", int64_t{1}},
                 {"has_bias", int64_t{bias}}};
-    std::vector<HostTensor> tensors{values(rng, x), values(rng, w)};
+    Operands of(rng, GetParam(), "x", "w", channels, &p);
+    std::vector<HostTensor> tensors{of.x(x), of.w(w)};
     p.inputs = {desc_of(tensors[0]), desc_of(tensors[1], true)};
     if (bias) {
-      tensors.push_back(values(rng, {channels}));
+      tensors.push_back(of.bias(channels));
       p.inputs.push_back(desc_of(tensors[2], true));
     }
     HostTensor sums = *HostTensor::allocate(DType::kF64, y);
@@ -137,18 +183,39 @@ TEST(DenseTest, Convolutions) {
                       const int64_t i1 = o1 * stride[1] - begin[1] + f1 * dilation[1];
                       const int64_t i2 = o2 * stride[2] - begin[2] + f2 * dilation[2];
                       if (i0 < 0 || i0 >= in[0] || i1 < 0 || i1 >= in[1] || i2 < 0 || i2 >= in[2]) continue;
-                      sum += tensors[0].get_f64((((n * depth + e) * in[0] + i0) * in[1] + i1) * in[2] + i2) *
-                             tensors[1].get_f64((((c * depth + e) * filter[0] + f0) * filter[1] + f1) * filter[2] + f2);
+                      const int64_t from = (((n * depth + e) * in[0] + i0) * in[1] + i1) * in[2] + i2;
+                      const int64_t by = (((c * depth + e) * filter[0] + f0) * filter[1] + f1) * filter[2] + f2;
+                      sum += of.product(tensors[0].get_f64(from), tensors[1].get_f64(by), c);
                     }
               sums.set_f64(at++, sum);
             }
-    finish(&p, &tensors, sums, i % 5, rng, "conv_f32_tiled");
+    finish(&p, &tensors, sums, i % (GetParam() ? 6 : 5), rng, GetParam() ? "conv_i8_pairs" : "conv_f32_tiled");
     if (HasFatalFailure()) return;
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Types, DenseTest, testing::Bool(),
+                         [](const auto& which) { return which.param ? "i8" : "f32"; });
+
+// Sums that an int32 might not hold, zero points outside the type.
+TEST(DenseBytesTest, Refuses) {
+  const auto offers = [](int64_t depth, double zero) {
+    Problem p;
+    p.family = Family::kGemm;
+    p.inputs = {rig::desc(DType::kU8, {4, depth}), rig::desc(DType::kI8, {depth, 5}, true)};
+    p.outputs = {rig::desc(DType::kF32, {4, 5})};
+    p.num_main = 2;
+    p.params = {{"a_scale", std::vector<double>{0.5}}, {"a_zero", std::vector<double>{zero}}};
+    return gemm_i8_pairs.applies(p).ok();
+  };
+  EXPECT_TRUE(offers(30000, 255));
+  EXPECT_FALSE(offers(40000, 255));
+  EXPECT_FALSE(offers(30, 256));
+  EXPECT_FALSE(offers(30, 1.5));
+}
+
 // Parts and units cover everything once, whatever the extents.
-TEST(DenseTest, DividesEverything) {
+TEST(DenseBlocksTest, DividesEverything) {
   std::mt19937_64 rng(rig::seed() + 2);
   SCOPED_TRACE("seed " + std::to_string(rig::seed()));
   for (int i = 0; i < 500; ++i) {
@@ -172,7 +239,7 @@ TEST(DenseTest, DividesEverything) {
 }
 
 // Packed weights of another size than these kernels read, as a plan file may hold them.
-TEST(DenseTest, RefusesWeightsOfAnotherSize) {
+TEST(DenseBlocksTest, RefusesWeightsOfAnotherSize) {
   Problem p;
   p.family = Family::kGemm;
   p.inputs = {rig::desc(DType::kF32, {4, 8}), rig::desc(DType::kF32, {8, 5}, true)};

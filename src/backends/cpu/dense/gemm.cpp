@@ -1,15 +1,17 @@
-// Family gemm of f32 with a constant matrix at the right: every batch multiplies the same one, so all rows are one
-// matrix.
+// Family gemm of f32, or of 8 bits, with a constant matrix at the right: every batch multiplies the same one, so all
+// rows are one matrix.
 #include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/dense/bytes.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
 namespace {
 
-class MatrixRows final : public DenseRows {
+template <class T>
+class MatrixRows final : public DenseRows<T> {
  public:
   explicit MatrixRows(int64_t depth) : depth_(depth) {}
-  void find(const float* input, int64_t first, int64_t count, const float** taps) const override {
+  void find(const T* input, int64_t first, int64_t count, const T** taps) const override {
     for (int64_t i = 0; i < count; ++i) taps[i] = input + (first + i) * depth_;
   }
 
@@ -49,14 +51,21 @@ std::vector<Dims> optimum(const Problem& p) {
   return in;
 }
 
-Status applies(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
+Result<DenseShape> form(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   if (p.get_int("trans_a") != 0) return unsupported("a transposed left side");
   if (p.get_float("alpha", 1) != 1) return unsupported("alpha");
   if (p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear)
     return unsupported("gemm in layout {}", layout_name(p.inputs[0].layout));
-  const std::vector<Dims> in = optimum(p);
-  return shape_of(p, in, p.outputs[0].dims).status();
+  return shape_of(p, optimum(p), p.outputs[0].dims);
+}
+Status applies(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
+  return form(p).status();
+}
+Status applies_to_bytes(const Problem& p) {
+  WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
+  return read_byte_scales(p, "a", "b", s).status();
 }
 
 class GemmKernel final : public Kernel {
@@ -67,23 +76,37 @@ class GemmKernel final : public Kernel {
   Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
     if (input != 1) return std::optional<std::vector<std::byte>>{};
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, optimum(problem_), problem_.outputs[0].dims));
-    if (source.dtype() != DType::kF32 || !(source.dims() == problem_.inputs[1].dims))
+    if (source.dtype() != problem_.inputs[1].dtype || !(source.dims() == problem_.inputs[1].dims))
       return invalid_argument("gemm: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
-    const auto* b = static_cast<const float*>(source.data());
     const bool trans_b = problem_.get_int("trans_b") != 0;
-    return std::optional(pack_panels(s, dense_ops(options_.isa), [&](int64_t column, int64_t, int64_t e) {
-      return trans_b ? b[column * s.depth + e] : b[e * s.columns + column];
-    }));
+    const auto index = [&](int64_t column, int64_t e) {
+      return trans_b ? column * s.depth + e : e * s.columns + column;
+    };
+    if (quantized()) {
+      WOOTZ_ASSIGN_OR_RETURN(const ByteScales scales, read_byte_scales(problem_, "a", "b", s));
+      const auto* b = static_cast<const int8_t*>(source.data());
+      return std::optional(pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero,
+                                            [&](int64_t column, int64_t, int64_t e) { return b[index(column, e)]; }));
+    }
+    const auto* b = static_cast<const float*>(source.data());
+    return std::optional(pack_panels(s, dense_ops(options_.isa),
+                                     [&](int64_t column, int64_t, int64_t e) { return b[index(column, e)]; }));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
       return invalid_argument("gemm: {} inputs and {} outputs to bind", args.inputs.size(), args.outputs.size());
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, args.inputs, args.outputs[0]));
-    return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows>(s.depth), args);
+    if (!quantized())
+      return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<float>>(s.depth), args);
+    WOOTZ_ASSIGN_OR_RETURN(ByteScales scales, read_byte_scales(problem_, "a", "b", s));
+    return make_byte_call(problem_, options_, epilogue_, s, std::move(scales),
+                          std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
   }
 
  private:
+  bool quantized() const { return problem_.inputs[1].dtype == DType::kI8; }
+
   Problem problem_;
   Epilogue epilogue_;
   KernelOptions options_;
@@ -98,9 +121,14 @@ double cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
   return s.ok() ? dense_cost_us(p, *s, options) : 0;
 }
+double bytes_cost_us(const Problem& p, const KernelOptions& options) {
+  const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
+  return s.ok() ? byte_cost_us(p, *s, options) : 0;
+}
 
 }  // namespace
 
 const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, applies, create, true, cost_us};
+const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear, applies_to_bytes, create, true, bytes_cost_us};
 
 }  // namespace wootz::cpu

@@ -117,7 +117,7 @@ void tile(const DenseTile& t, int64_t rows) {
 }  // namespace
 
 const DenseOps& dense() {
-  static constexpr DenseOps kOps{kPanel, kRows, tile};
+  static constexpr DenseOps kOps{{kPanel, kRows}, tile};
   return kOps;
 }
 

@@ -25,9 +25,13 @@ struct DenseTile {
   float low = 0, high = 0;
 };
 
-struct DenseOps {
+// What a tile computes at once.
+struct DenseGrain {
   int64_t panel;  // columns of packed weights side by side
-  int64_t rows;   // that are computed at once: blocks are multiples of it where possible
+  int64_t rows;   // blocks are multiples of it where possible
+};
+
+struct DenseOps : DenseGrain {
   void (*tile)(const DenseTile& tile, int64_t rows);
 };
 const DenseOps& dense_ops(Isa isa);
