@@ -36,6 +36,12 @@ function(wootz_isa_flags)
   endforeach()
 endfunction()
 
+# g++ 12 fails on this file at -O1: an internal error of its scalar replacement.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backends/cpu/dense/tile.cpp PROPERTIES COMPILE_OPTIONS
+                              -fno-tree-sra)
+endif()
+
 function(wootz_glob out layer pattern)
   set(dir ${CMAKE_SOURCE_DIR}/src/${layer})
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${dir}/${pattern})
