@@ -15,11 +15,11 @@ import time
 import bench
 
 
-def plan_file(model, shapes, without, folder, index):
+def plan_file(model, shapes, without, timing, folder, index):
     import wootz
 
     file = folder / f"{index}.plan"
-    options = {"threads": "1", "timing": "0", "disable_passes": without}
+    options = {"threads": "1", "timing": "1" if timing else "0", "disable_passes": without}
     file.write_bytes(wootz.build(model, shapes=shapes, options=options))
     return file
 
@@ -31,6 +31,7 @@ def main():
     parser.add_argument("name")
     parser.add_argument("--models", type=pathlib.Path, required=True)
     parser.add_argument("--without", action="append", default=[])
+    parser.add_argument("--timing", action="store_true", help="choose kernels by timing them, not by estimates")
     parser.add_argument("--runs", type=int, default=40)
     args = parser.parse_args()
     spec = json.loads((args.models / "manifest.json").read_text())[args.name]
@@ -41,7 +42,8 @@ def main():
     kept, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         for i, without in enumerate(["", *args.without]):
-            file = plan_file(model, bench.dynamic_shapes(model, spec["inputs"]), without, pathlib.Path(folder), i)
+            shapes = bench.dynamic_shapes(model, spec["inputs"])
+            file = plan_file(model, shapes, without, args.timing, pathlib.Path(folder), i)
             engine = trt.load_engine(runtime, str(file))
             context = engine.create_execution_context()
             kept.append((engine, trt.infer(context, inputs)))  # later runs write to what the first one gave

@@ -92,6 +92,9 @@ bool Trial::share_in_place(const Kernel& kernel) {
     if (i < 0 || static_cast<size_t>(i) >= inputs_.size() || inputs_[static_cast<size_t>(i)] == nullptr) continue;
     const TensorDesc &in = problem_->inputs[static_cast<size_t>(i)], &out = problem_->outputs[o];
     if (in.constant || in.dtype != out.dtype || in.layout != out.layout || !(in.dims == out.dims)) continue;
+    // The first run reads what it would read; the others what came of it.
+    const size_t bytes = layout_bytes(out.layout, out.dtype, output_dims_[o]);
+    if (!device_->copy(outputs_[o], inputs_[static_cast<size_t>(i)], bytes, stream_).ok()) continue;
     inputs_[static_cast<size_t>(i)] = outputs_[o];
     shared = true;
   }
@@ -125,7 +128,7 @@ Result<bool> Trial::finite() const {
     WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
     if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
     const bool finite = type == DType::kF64   ? all_finite<uint64_t>(bytes, uint64_t{0x7ff} << 52)
-                        : type == DType::kF32   ? all_finite<uint32_t>(bytes, 0x7f800000u)
+                        : type == DType::kF32 ? all_finite<uint32_t>(bytes, 0x7f800000u)
                         : type == DType::kF16 ? all_finite<uint16_t>(bytes, 0x7c00)
                                               : all_finite<uint16_t>(bytes, 0x7f80);
     if (!finite) return false;

@@ -3,7 +3,7 @@
     PYTHONPATH=build/release/python .venv/bin/python tools/docs/optimizations.py [--only NAME,...]
 
 Each graph is built twice, once without the passes of its row, and both plans run in turn on one thread, whose CPU time
-counts. Convolutions work channels-last in both, so that it is the fusion that differs. --only prints the rows and writes
+counts. Convolutions work channels-last in both, so that it is the fusion that differs; kernels are chosen by timing. --only prints the rows and writes
 nothing.
 """
 import argparse
@@ -29,7 +29,7 @@ def cpu_name():
 def measure(row):
     """(kernels of the fused plan, steps without the passes, gain or None)."""
     model = row.build()
-    alike = {"threads": 1, "tactic": "conv=channels_last" if "conv" in row.steps else ""}
+    alike = {"threads": 1, "timing": True, "tactic": "conv=channels_last" if "conv" in row.steps else ""}
     fused = plans.Plan(model, **alike)
     if not row.passes:
         return fused.kernels, len(fused.kernels), None

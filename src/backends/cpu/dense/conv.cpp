@@ -155,7 +155,8 @@ double bytes_cost_us(const Problem& p, const KernelOptions& options) {
 
 }  // namespace
 
-const KernelEntry conv_f32_tiled{Family::kConv, kSchemeChannelsLast, applies, create, true, cost_us};
-const KernelEntry conv_i8_pairs{Family::kConv, kSchemeChannelsLast, applies_to_bytes, create, true, bytes_cost_us};
+const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies, create, true, cost_us};
+const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_bytes, create,
+                                              true,          bytes_cost_us};
 
 }  // namespace wootz::cpu

@@ -189,7 +189,8 @@ TEST_P(DenseTest, Convolutions) {
                     }
               sums.set_f64(at++, sum);
             }
-    finish(&p, &tensors, sums, i % (GetParam() ? 6 : 5), rng, GetParam() ? "conv_i8_pairs" : "conv_f32_tiled");
+    finish(&p, &tensors, sums, i % (GetParam() ? 6 : 5), rng,
+           GetParam() ? "conv_i8_channels_last_pairs" : "conv_f32_channels_last_tiled");
     if (HasFatalFailure()) return;
   }
 }
