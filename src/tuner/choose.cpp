@@ -13,11 +13,12 @@ namespace wootz {
 namespace {
 
 constexpr int kSweeps = 8;
-constexpr double kReformatUs = 1.5;   // what a reformat of nothing takes
+constexpr double kReformatUs = 1.5;                  // what a reformat of nothing takes
 constexpr size_t kTimedReformats = size_t{1} << 32;  // numbers for ChooseOptions::cost that no step has
-constexpr double kImpossible = 1e12;  // microseconds: worse than anything that can be done
+constexpr double kImpossible = 1e12;                 // microseconds: worse than anything that can be done
 // A measured time is taken for real within so much of it, however little it varied: the step will run among others.
 constexpr double kLeastDoubt = 0.03;
+constexpr double kSameTotal = 0.03;   // of a whole network's time: less is not to be measured
 constexpr double kWithinDoubt = 0.1;  // of a difference that may be chance: it decides between equals
 
 // A candidate per step, and how many readers of each tensor want it in each layout.
@@ -122,8 +123,8 @@ class Search {
   }
 
  private:
-  // What the search goes by. A difference counts as far as it exceeds the uncertainty of the two measurements behind it;
-  // otherwise a layout would be changed, and changed back, for the noise of a busy machine.
+  // What the search goes by. A difference counts as far as it exceeds the uncertainty of the two measurements behind
+  // it; otherwise a layout would be changed, and changed back, for the noise of a busy machine.
   static std::vector<double> believe(const std::vector<Considered>& all) {
     const Considered* best = nullptr;
     for (const Considered& c : all)
@@ -333,11 +334,12 @@ Status cost_reformats(Program* program, const ChooseOptions& options, size_t giv
     StepReport& report = at->second;
     if (fresh) {
       Considered considered;
-      considered.candidate = {step.tactic, {step.problem.inputs[0].layout}, {step.problem.outputs[0].layout},
-                              step.workspace, kReformatUs};
+      considered.candidate = {
+          step.tactic, {step.problem.inputs[0].layout}, {step.problem.outputs[0].layout}, step.workspace, kReformatUs};
       considered.us = kReformatUs;
       considered.rivals = 1;  // it is timed although there is no choice
-      if (options.cost) WOOTZ_RETURN_IF_ERROR(options.cost(step.problem, kTimedReformats + given + known.size(), &considered));
+      if (options.cost)
+        WOOTZ_RETURN_IF_ERROR(options.cost(step.problem, kTimedReformats + given + known.size(), &considered));
       considered.refusal.clear();  // it is needed, whatever became of the measurement
       report.considered = {considered};
       report.chosen = 0;
@@ -371,23 +373,34 @@ bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, 
 
 namespace {
 
-// Starts: everybody's own favourite, and one for each layout; the cheapest end wins.
+// Starts: everybody's own favourite, and one for each layout; the cheapest end wins. Totals within kSameTotal are the
+// same to us, being sums of measurements: of those, the one with the fewest reformats.
 std::vector<int> cheapest(Search& search, Choice* choice) {
+  struct End {
+    State state;
+    double us;
+    size_t reformats;
+  };
+  std::vector<End> ends;
+  const auto add = [&](const State& state) {
+    ends.push_back({state, search.total(state, true), search.count_reformats(state)});
+  };
   search.judge();
-  State best;
-  double best_us = std::numeric_limits<double>::infinity();
   for (int layout = -1; layout < static_cast<int>(Layout::kOpaque); ++layout) {
     State state = search.start(layout);
-    if (layout < 0) choice->reformats_before = search.count_reformats(state);
+    add(state);
     search.improve(&state);
-    const double us = search.total(state, true);
-    if (us < best_us) {
-      best_us = us;
-      best = std::move(state);
-    }
+    add(state);
   }
-  choice->total_us = search.total(best, false);
-  return std::move(best.chosen);
+  choice->reformats_before = ends[0].reformats;
+  const auto by_time = [](const End& a, const End& b) { return a.us < b.us; };
+  const double most = std::min_element(ends.begin(), ends.end(), by_time)->us * (1 + kSameTotal);
+  std::erase_if(ends, [&](const End& e) { return e.us > most; });
+  End& best = *std::min_element(ends.begin(), ends.end(), [&](const End& a, const End& b) {
+    return a.reformats != b.reformats ? a.reformats < b.reformats : by_time(a, b);
+  });
+  choice->total_us = search.total(best.state, false);
+  return std::move(best.state.chosen);
 }
 
 // Runs what was chosen by a time remembered from another build; true: something failed and is refused now.

@@ -99,6 +99,15 @@ TEST(Choose, AReformatEarnsMoreThanTheDoubtOfTheTimesBehindIt) {
   EXPECT_EQ(reformats_with(95, 0), 0u);     // 5 us are not worth 10
 }
 
+TEST(Choose, TotalsThatAreNearlyTheSameGoWithoutReformats) {
+  const auto reformats = [](double last) {
+    Program p = chain_of(4);
+    return choose(&p, {{1000, 5000, 0}, {400, last, 0}, {1000, 5000, 0}, {1000, 5000, 0}}, 5).reformats;
+  };
+  EXPECT_EQ(reformats(340), 0u);  // 50 us of 3,400
+  EXPECT_EQ(reformats(200), 2u);  // 190
+}
+
 TEST(Choose, WithinDoubtTheFasterOfOneLayoutIsTaken) {
   Program p = chain_of(1);
   const Choice choice = choose(&p, {{100, 99, 0.3}}, 1000);
