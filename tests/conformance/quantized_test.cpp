@@ -143,8 +143,7 @@ class Network {
   }
 
   Value* block(Value* v) {
-    const bool large = v->shape()[2].value() > 3 && v->shape()[3].value() > 3;
-    if (!large && v->shape()[2].value() * v->shape()[3].value() < 9) return round_trip(convolution(v, true));
+    if (std::min(v->shape()[2].value(), v->shape()[3].value()) < 3) return round_trip(convolution(v, true));
     switch (pick(0, 9)) {
       case 0: {  // a residual
         Value* a = round_trip(activation(convolution(v, true)));
