@@ -216,6 +216,15 @@ void say_quantization(const BuildOptions& options, const Choice& choice, std::ve
   }
 }
 
+// Never silently: what a device leaves to the host is told by its name.
+void warn_of_host_steps(const BuildOptions& options, const Program& program) {
+  if (!options.warning) return;
+  for (const Step& step : program.steps)
+    if (step.tactic.provider == "host")
+      options.warning(fmt::format("layer '{}' ({}) is computed by the host, with copies from and to the device",
+                                  step.name, step.problem.get_string("op", "op")));
+}
+
 // Debug tensors were outputs while building, which kept them in one piece; now they are ordinary tensors.
 void demote_debug_outputs(Program* program, const std::set<std::string, std::less<>>& names, size_t keep) {
   for (size_t o = keep; o < program->outputs.size(); ++o) {
@@ -393,6 +402,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   WOOTZ_RETURN_IF_ERROR(
       choose(lowered, &program, lower.providers, target.device, backend->own_memory, limits, options, &report));
   say_quantization(options, report.choice, quantization);
+  warn_of_host_steps(options, program);
   report.choose_ms = timer.ms();
   phase.step(3);
   WOOTZ_RETURN_IF_ERROR(pack_constants(&program, lower.providers, limits));

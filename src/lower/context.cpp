@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/text.h"
+#include "ops/einsum/equation.h"
 #include "ops/registry.h"
 
 namespace wootz {
@@ -248,6 +249,18 @@ void LowerContext::describe_operands(Step* step) const {
   step->problem.outputs.clear();
   for (int32_t t : step->inputs) step->problem.inputs.push_back(describe(t));
   for (int32_t t : step->outputs) step->problem.outputs.push_back(describe(t));
+  const auto found_by_running = [&](int32_t t) {
+    std::vector<SymbolId> used;
+    if (t >= 0)
+      for (const Dim& d : shapes_.at(t)) d.collect_symbols(&used);
+    return std::any_of(used.begin(), used.end(), [&](SymbolId s) {
+      return s >= 0 && static_cast<size_t>(s) < graph_.symbols().size() &&
+             graph_.symbols()[static_cast<size_t>(s)].kind == SymbolKind::kDataDependent;
+    });
+  };
+  if (std::any_of(step->inputs.begin(), step->inputs.end(), found_by_running) ||
+      std::any_of(step->outputs.begin(), step->outputs.end(), found_by_running))
+    step->problem.params["passing"] = int64_t{1};
 }
 
 Status LowerContext::finish_step(const Node* node, Step step) {
@@ -301,9 +314,22 @@ namespace {
 
 constexpr int64_t kMostElements = 64;  // of constants that become parameters
 
+// Kernels read labels, not letters.
+void name_labels(const Node& node, Problem* problem) {
+  std::vector<int> ranks;
+  for (const Value* v : node.inputs()) ranks.push_back(v->rank());
+  const Result<ops::Equation> equation = ops::parse_equation(node.attr_string("equation"), ranks);
+  if (!equation.ok()) return;
+  for (size_t i = 0; i < equation->terms.size(); ++i)
+    problem->params[fmt::format("term{}", i)] =
+        std::vector<int64_t>(equation->terms[i].begin(), equation->terms[i].end());
+  problem->params["result"] = std::vector<int64_t>(equation->output.begin(), equation->output.end());
+}
+
 // A backend cannot read the node's text. For those that have a kernel for the op: its name, its attributes, and
 // what small constants say (an axis, a diagonal).
 void name_op(const Node& node, Problem* problem) {
+  if (node.attr_expr("epilogue") != nullptr) return;  // it is more than its op
   auto& params = problem->params;
   params["op"] = std::string(node.op().name);
   for (const auto& [name, value] : node.attrs()) {
@@ -312,7 +338,11 @@ void name_op(const Node& node, Problem* problem) {
     if (const auto* s = std::get_if<std::string>(&value)) params[name] = *s;
     if (const auto* l = std::get_if<std::vector<int64_t>>(&value)) params[name] = *l;
     if (const auto* l = std::get_if<std::vector<double>>(&value)) params[name] = *l;
+    if (const auto* t = std::get_if<HostTensor>(&value); t != nullptr && t->valid() && t->volume() == 1)
+      params[name] = is_float(t->dtype()) ? Param(t->get_f64(0)) : Param(t->get_i64(0));
   }
+  if (node.is("Einsum")) name_labels(node, problem);
+  if (has_own_sizes(node)) params["own_sizes"] = int64_t{1};
   for (int i = 0; i < node.num_inputs(); ++i) {
     const Value* v = node.input(i);
     if (v == nullptr || !v->is_constant() || !is_integer(v->dtype())) continue;

@@ -72,6 +72,9 @@ class LowerContext {
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 };
 
+// Sizes of its own that only running the node tells: the kernel families take their extents from outside.
+bool has_own_sizes(const Node& node);
+
 // true: lowered. false: this family does not cover the node as it stands; the reference will run it.
 using LowerFunction = Result<bool> (*)(LowerContext& ctx, const Node& node);
 

@@ -32,19 +32,6 @@ LowerFunction family_of(Lowering lowering) {
   return nullptr;
 }
 
-// Sizes of its own that only running the node tells: the kernel families take their extents from outside.
-bool has_own_sizes(const Node& node) {
-  for (const Value* out : node.outputs()) {
-    for (const Dim& d : out->shape()) {
-      SymbolId id = 0;
-      if (!d.is_symbol(&id)) continue;
-      const Symbol& symbol = node.graph()->symbols()[static_cast<size_t>(id)];
-      if (symbol.kind == SymbolKind::kDataDependent && symbol.value_id == out->id()) return true;
-    }
-  }
-  return false;
-}
-
 // Network outputs are written by a step of their own: what is also an input, a constant, a view or listed twice is
 // copied.
 Status lower_outputs(LowerContext& ctx, const Graph& graph) {
@@ -78,6 +65,18 @@ Status lower_outputs(LowerContext& ctx, const Graph& graph) {
 }
 
 }  // namespace
+
+bool has_own_sizes(const Node& node) {
+  for (const Value* out : node.outputs()) {
+    for (const Dim& d : out->shape()) {
+      SymbolId id = 0;
+      if (!d.is_symbol(&id)) continue;
+      const Symbol& symbol = node.graph()->symbols()[static_cast<size_t>(id)];
+      if (symbol.kind == SymbolKind::kDataDependent && symbol.value_id == out->id()) return true;
+    }
+  }
+  return false;
+}
 
 Status LowerContext::lower(const Node& node) {
   if (options_.reference_only) return reference_step(node);

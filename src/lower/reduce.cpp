@@ -47,7 +47,7 @@ Result<bool> lower_norm(LowerContext& ctx, const Node& node) {
   params["kind"] = std::string(kind);
   params["has_scale"] = int64_t{count > 1};
   params["has_bias"] = int64_t{count > 2};
-  params["epsilon"] = node.attr_float("epsilon", 1e-5);
+  params["epsilon"] = node.attr_float("epsilon", node.is("L2Norm") ? 0 : 1e-5);
   params["groups"] = node.attr_int("groups", 1);
   if (node.is("LayerNorm") || node.is("RMSNorm") || node.is("L2Norm")) {
     WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", -1), node.input(0)->rank()));

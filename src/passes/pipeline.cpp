@@ -10,8 +10,10 @@ namespace {
 
 // Order is policy: read top to bottom. A name may stand more than once.
 constexpr const char* kPipeline[] = {
+    "inline_control",
     "expand_compositions",
     "fold_constants",
+    "settle_forms",
     "eliminate_identities",
     "eliminate_common",
     // Structure: what only moves elements, and ops that are spelled out.

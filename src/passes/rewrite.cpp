@@ -38,6 +38,7 @@ std::optional<std::string> attribute_key(const Node& node) {
 }
 
 bool carries_epilogue(const Node& node) {
+  if (node.has_attr("auto_pad")) return false;  // its padding follows from extents: no kernel family's
   switch (node.op().lowering) {
     case Lowering::kConv:
     case Lowering::kGemm:

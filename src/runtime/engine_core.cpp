@@ -25,15 +25,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, kernels.get(step));
     engine->kernels_.push_back(std::move(kernel));
   }
-  if (!engine->device_->host_memory()) {
-    for (const PlanSymbol& symbol : engine->program_->symbols)
-      if (symbol.source == SymbolSource::kDataDependent)
-        return unsupported(
-            "tensor '{}' has a size that only running tells, which a device with memory of its own does not do yet; "
-            "build for the cpu",
-            engine->program_->tensors[static_cast<size_t>(symbol.tensor)].name);
-    WOOTZ_RETURN_IF_ERROR(engine->upload_constants());
-  }
+  if (!engine->device_->host_memory()) WOOTZ_RETURN_IF_ERROR(engine->upload_constants());
   return engine;
 }
 

@@ -8,17 +8,47 @@
 
 namespace wootz {
 
-// What a program with data-dependent sizes needs beyond its ShapePlan: extents found while running, and buffers that
-// grow to what was needed and stay.
+// What a program with data-dependent sizes needs beyond its ShapePlan: extents found while running, and buffers of the
+// device that grow to what was needed and stay.
 struct Executor::Late {
-  std::vector<int64_t> symbols;
-  ShapeValues shapes;
-  std::vector<std::vector<std::byte>> buffers;  // by tensor
+  struct Buffer {
+    void* memory = nullptr;
+    size_t bytes = 0;
+  };
   struct Bound {
     std::vector<Dims> in, out;
     std::unique_ptr<Call> call;
   };
-  std::vector<Bound> bound;  // by step: the last binding, reused while extents repeat
+  explicit Late(Device& on) : device(on) {}
+  ~Late() {
+    for (Buffer& b : buffers) release(&b);
+    release(&scratch);
+  }
+  Late(const Late&) = delete;
+  Late& operator=(const Late&) = delete;
+
+  void release(Buffer* buffer) {
+    if (buffer->memory != nullptr) device.free(buffer->memory);
+    *buffer = {};
+  }
+  // Room for so many bytes; null: refused. Work put on the stream before may still use what is given back.
+  void* room(Buffer* buffer, size_t bytes, Stream* stream) {
+    if (buffer->memory != nullptr && bytes <= buffer->bytes) return buffer->memory;
+    if (buffer->memory != nullptr && stream != nullptr && !stream->synchronize().ok()) return nullptr;
+    release(buffer);
+    const size_t more = bytes + bytes / 4 + 64;  // the next run may find a little more
+    Result<void*> memory = device.allocate(more, 64);
+    if (!memory.ok()) return nullptr;
+    *buffer = {*memory, more};
+    return buffer->memory;
+  }
+
+  Device& device;
+  std::vector<int64_t> symbols;
+  ShapeValues shapes;
+  std::vector<Buffer> buffers;  // by tensor
+  Buffer scratch;
+  std::vector<std::list<Bound>> bound;  // by step: what it was bound to, most recent first
 };
 
 Executor::Executor(std::shared_ptr<const EngineCore> engine) : engine_(std::move(engine)) {
@@ -250,7 +280,7 @@ void* Executor::address_of(int32_t tensor) const {
     case Place::kShape:
       if (mirror_ != nullptr) return static_cast<std::byte*>(mirror_) + where.offset;
       return const_cast<std::byte*>(shape_memory_.data()) + where.offset;
-    case Place::kLate: return late_ == nullptr ? nullptr : late_->buffers[static_cast<size_t>(where.index)].data();
+    case Place::kLate: return late_ == nullptr ? nullptr : late_->buffers[static_cast<size_t>(where.index)].memory;
   }
   return nullptr;
 }
@@ -311,7 +341,7 @@ Status Executor::resolve() {
   WOOTZ_RETURN_IF_ERROR(prepare_memory());
   fill_shape_tensors(plan_->shapes);
   if (plan_->any_late && late_ == nullptr) {
-    late_ = std::make_unique<Late>();
+    late_ = std::make_unique<Late>(engine_->device());
     late_->buffers.resize(engine_->program().tensors.size());
     late_->bound.resize(engine_->program().steps.size());
   }
@@ -355,7 +385,7 @@ class LateAllocator final : public OutputAllocator {
 
 }  // namespace
 
-Status Executor::run_late(size_t s, void* workspace) {
+Status Executor::run_late(size_t s, void* workspace, Stream* stream) {
   const Program& program = engine_->program();
   const Step& step = program.steps[s];
   const auto place = [&](const Status& status) { return status.with_prefix(fmt::format("layer '{}'", step.name)); };
@@ -371,12 +401,11 @@ Status Executor::run_late(size_t s, void* workspace) {
     const bool part = program.tensors[static_cast<size_t>(t)].kind == TensorKind::kPart;  // of memory that is there
     if (where.place == Place::kOutput && !part) {
       const auto o = static_cast<size_t>(where.index);
-      return sinks_[o] != nullptr ? sinks_[o]->reallocate(where.index, bytes, dims) : output_address_[o];
+      if (sinks_[o] != nullptr) output_address_[o] = sinks_[o]->reallocate(where.index, bytes, dims);
+      return output_address_[o];  // where later steps read it
     }
     if (where.place != Place::kLate) return address_of(t);
-    std::vector<std::byte>& buffer = late_->buffers[static_cast<size_t>(where.index)];
-    if (buffer.size() < bytes + 64) buffer.resize(bytes + 64);
-    return buffer.data();
+    return late_->room(&late_->buffers[static_cast<size_t>(where.index)], bytes, stream);
   };
 
   // A view was checked when the shapes were resolved, unless what it views had no extents then.
@@ -401,11 +430,13 @@ Status Executor::run_late(size_t s, void* workspace) {
       return place(internal_error("extents of '{}' are unknown", program.tensors[static_cast<size_t>(t)].name));
     WOOTZ_RETURN_IF_ERROR(check_view(t, *dims));
     in.push_back(*dims);
-    const bool constant = t >= 0 && program.tensors[static_cast<size_t>(t)].kind == TensorKind::kConstant;
+    const PlanTensor* const tensor = t < 0 ? nullptr : &program.tensors[static_cast<size_t>(t)];
+    const PlanConstant* const constant = tensor != nullptr && tensor->kind == TensorKind::kConstant
+                                             ? &program.constants[static_cast<size_t>(tensor->constant)]
+                                             : nullptr;
     inputs.push_back(t < 0 ? nullptr : address_of(t));
-    constants.push_back(constant ? inputs.back() : nullptr);
-    constant_bytes.push_back(
-        constant ? program.constants[static_cast<size_t>(program.tensors[static_cast<size_t>(t)].constant)].bytes : 0);
+    constants.push_back(constant != nullptr ? constant->data : nullptr);  // binding reads them on the host
+    constant_bytes.push_back(constant != nullptr ? constant->bytes : 0);
   }
   for (int32_t t : step.outputs) {
     const std::optional<Dims> dims = t < 0 ? std::nullopt : extents(t);
@@ -421,19 +452,24 @@ Status Executor::run_late(size_t s, void* workspace) {
     }
     outputs.push_back(address);
   }
-  Late::Bound& bound = late_->bound[s];
-  if (bound.call == nullptr || bound.in != in || bound.out != out) {
+  std::list<Late::Bound>& bound = late_->bound[s];
+  const auto seen = std::find_if(bound.begin(), bound.end(), [&](const auto& b) { return b.in == in && b.out == out; });
+  if (seen != bound.end()) {
+    bound.splice(bound.begin(), bound, seen);
+  } else {
     Result<std::unique_ptr<Call>> call = engine_->kernel(s).bind({in, out, constants, constant_bytes});
     if (!call.ok()) return place(call.status());
-    bound = {in, out, std::move(call).value()};
+    if (bound.size() >= std::max<size_t>(1, engine_->options().cached_shapes)) bound.pop_back();
+    bound.push_front({in, out, std::move(call).value()});
   }
-  std::vector<std::byte> scratch;
-  if (bound.call->workspace() > plan_->workspace_bytes) {
-    scratch.resize(bound.call->workspace() + 64);
-    workspace = scratch.data();
+  const Call& call = *bound.front().call;
+  if (call.workspace() > plan_->workspace_bytes) {
+    workspace = late_->room(&late_->scratch, call.workspace(), stream);
+    if (workspace == nullptr)
+      return place(make_error(Code::kResourceExhausted, "no scratch memory of {} bytes", call.workspace()));
   }
   LateAllocator allocator(step, grow);
-  if (Status status = bound.call->run({inputs.data(), outputs.data(), workspace, &allocator, nullptr}); !status.ok())
+  if (Status status = call.run({inputs.data(), outputs.data(), workspace, &allocator, stream}); !status.ok())
     return place(status);
   bool learned = false;
   for (size_t o = 0; o < step.outputs.size(); ++o) {
@@ -449,6 +485,10 @@ Status Executor::run_late(size_t s, void* workspace) {
   if (learned) {
     WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, late_->symbols, &late_->shapes));
     fill_shape_tensors(late_->shapes);
+    if (mirror_ != nullptr && plan_->shape_bytes != 0)
+      WOOTZ_RETURN_IF_ERROR(engine_->device()
+                                .copy(mirror_, shape_memory_.data(), plan_->shape_bytes, stream)
+                                .with_prefix("shape tensors"));
   }
   for (size_t o = 0; o < step.outputs.size(); ++o) {
     if (!allocator.set[o]) continue;
@@ -510,6 +550,11 @@ Status Executor::run(Stream* stream) {
     }
   }
   WOOTZ_RETURN_IF_ERROR(resolve());  // addresses may have moved
+  if (capturing_ && recordable_steps() != program.steps.size())
+    return make_error(Code::kInvalidState,
+                      "layer '{}' waits for the device (its sizes are found by running, or the host computes it): it "
+                      "cannot be part of a captured stream",
+                      program.steps[recordable_steps()].name);
   if (late_ != nullptr) {
     late_->symbols = plan_->symbols;
     late_->shapes = plan_->shapes;
@@ -519,18 +564,27 @@ Status Executor::run(Stream* stream) {
   const Range range(ranges, program.name.c_str());
   const bool whole =
       !observer_ && !tap_ && !wait_for_steps_ && !capturing_ && (ranges == nullptr || !ranges->each_step);
+  size_t done = 0;
   if (on_device && whole) {
-    bool done = false;
     Status status = replay(stream, &done);
     if (!status.ok() && !status.message().starts_with("layer '"))
       return status.with_prefix(fmt::format("network '{}'", program.name));
-    if (!status.ok() || done) return status;
+    if (!status.ok() || done == program.steps.size()) return status;
   }
-  return run_steps(stream);
+  return run_steps(stream, done, program.steps.size());
 }
 
-// Runs from a recording of this shape, made now where there is none at these addresses.
-Status Executor::replay(Stream* stream, bool* done) {
+// How many steps from the first on can be recorded: up to one whose extents only running tells, or that waits.
+size_t Executor::recordable_steps() const {
+  size_t count = 0;
+  while (count < plan_->calls.size() && !plan_->late[count] && plan_->calls[count]->recordable()) ++count;
+  return count;
+}
+
+// Runs the first steps from a recording of this shape, made now where there is none at these addresses. `done`: how
+// many.
+Status Executor::replay(Stream* stream, size_t* done) {
+  constexpr size_t kFewest = 4;  // less is not worth it, unless it is all
   const size_t kept = std::max<size_t>(1, engine_->options().cached_shapes);
   void* const arena = user_arena_ != nullptr ? user_arena_ : own_arena_;
   auto found = recorded_.begin();
@@ -538,28 +592,27 @@ Status Executor::replay(Stream* stream, bool* done) {
   if (found != recorded_.end() && found->arena == arena && found->inputs == input_pointers_ &&
       found->outputs == output_pointers_) {
     if (found != recorded_.begin()) recorded_.splice(recorded_.begin(), recorded_, found);
-    *done = true;
+    *done = found->steps;
     return recorded_.front().recording->replay(*stream);
   }
-  if (plan_->any_late) return Status();
-  for (const std::unique_ptr<Call>& call : plan_->calls)
-    if (!call->recordable()) return Status();
+  const size_t steps = recordable_steps();
+  if (steps < kFewest && steps != plan_->calls.size()) return Status();
   std::unique_ptr<Recording> previous;
   if (found != recorded_.end()) {
     previous = std::move(found->recording);
     recorded_.erase(found);
   }
   Result<std::unique_ptr<Recording>> made = engine_->device().record(
-      *stream, [&](Stream& recorder) { return run_steps(&recorder); }, std::move(previous));
+      *stream, [&](Stream& recorder) { return run_steps(&recorder, 0, steps); }, std::move(previous));
   if (!made.ok()) return made.status();
   if (*made == nullptr) return Status();
-  recorded_.push_front({plan_, input_pointers_, output_pointers_, arena, std::move(made).value()});
+  recorded_.push_front({plan_, input_pointers_, output_pointers_, arena, steps, std::move(made).value()});
   if (recorded_.size() > kept) recorded_.pop_back();
-  *done = true;
+  *done = steps;
   return recorded_.front().recording->replay(*stream);
 }
 
-Status Executor::run_steps(Stream* stream) {
+Status Executor::run_steps(Stream* stream, size_t first, size_t end) {
   const Program& program = engine_->program();
   const bool wait = stream != nullptr && (observer_ || tap_ || wait_for_steps_) && !capturing_;
   const RangeHooks* const ranges = engine_->device().ranges();
@@ -569,11 +622,11 @@ Status Executor::run_steps(Stream* stream) {
   void* workspace = arena == nullptr ? nullptr : arena + plan_->arena_bytes;
   using Clock = std::chrono::steady_clock;
   if (wait) WOOTZ_RETURN_IF_ERROR(stream->synchronize());
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  for (size_t s = first; s < end; ++s) {
     const Range range(ranges, program.steps[s].name.c_str());
     const Clock::time_point start = observer_ ? Clock::now() : Clock::time_point{};
     Status status =
-        plan_->late[s] ? run_late(s, workspace)
+        plan_->late[s] ? run_late(s, workspace, stream)
                        : plan_->calls[s]->run({input_pointers_.data() + input_start_[s],
                                                output_pointers_.data() + output_start_[s], workspace, nullptr, stream});
     if (wait && status.ok()) status = stream->synchronize();

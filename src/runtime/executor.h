@@ -65,8 +65,10 @@ class Executor {
 
   // Runs all steps on the calling thread and the process pool. No allocation for a shape that has run before, except
   // for data-dependent results that grow. `stream`: for a device with memory of its own, where the work is put without
-  // waiting for it (null: its default queue). Shapes and addresses seen before are replayed there from a recording. A
-  // stream that is capturing takes the steps one by one, of shapes that have run before.
+  // waiting for it (null: its default queue). Shapes and addresses seen before are replayed there from a recording, up
+  // to the first step whose extents only running tells: that and the steps behind it are put there one by one, and the
+  // host waits for what it must know. A stream that is capturing takes the steps one by one, of shapes that have run
+  // before.
   Status run(Stream* stream = nullptr);
 
   // Waits for each step, so that an error of the device is the error of the step that caused it.
@@ -81,9 +83,10 @@ class Executor {
   Status prepare_memory();
   void point_steps();
   void fill_shape_tensors(const ShapeValues& shapes);
-  Status run_late(size_t step, void* workspace);
-  Status run_steps(Stream* stream);
-  Status replay(Stream* stream, bool* done);
+  Status run_late(size_t step, void* workspace, Stream* stream);
+  Status run_steps(Stream* stream, size_t first, size_t end);
+  size_t recordable_steps() const;
+  Status replay(Stream* stream, size_t* done);
   Status mirror_shape_tensors(Stream* stream);
   void* address_of(int32_t tensor) const;
 
@@ -117,6 +120,7 @@ class Executor {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     void* arena = nullptr;
+    size_t steps = 0;  // the first ones of the program
     std::unique_ptr<Recording> recording;
   };
   std::list<Recorded> recorded_;  // most recently used first

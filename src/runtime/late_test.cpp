@@ -136,6 +136,34 @@ TEST(LateExtents, AViewLargerThanWhatTheRunMadeIsRefused) {
       << status.message();
 }
 
+TEST(LateExtents, ALaterStepReadsTheMemoryThatAnOutputGot) {
+  struct Sink final : OutputSink {
+    void* reallocate(int, size_t bytes, const Dims&) override {
+      memory.resize(bytes);
+      return memory.data();
+    }
+    std::vector<std::byte> memory;
+  };
+  FakeProvider provider;
+  provider.found = Dims{2, 2};
+  const std::shared_ptr<Program> program = sample();
+  program->tensors[1].kind = TensorKind::kOutput;
+  program->outputs = {{1, false}, {3, false}};
+  ASSERT_TRUE(verify_program(*program).ok());
+  const auto engine = EngineCore::create(program, std::make_shared<HostDevice>(), {&provider}, {});
+  ASSERT_TRUE(engine.ok());
+  Executor executor(*engine);
+  Sink sink;
+  const int32_t x[4] = {};
+  int32_t y[4] = {};
+  executor.set_input_address(0, x);
+  executor.set_output_sink(0, &sink);
+  executor.set_output_address(1, y);
+  const Status status = executor.run();
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], i + 1);
+}
+
 TEST(LateExtents, OtherExtentsThanThePlansAreRefused) {
   int32_t y[4] = {};
   const Status status = run(Dims{4, 1}, y);  // as many elements, but the plan says [F, 2]

@@ -123,6 +123,21 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   return PreparedRun(std::move(state));
 }
 
+Status PreparedRun::feed(const std::vector<HostTensor>& inputs) {
+  Device& device = *state_->device;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!(inputs[i].dims() == state_->inputs[i].dims())) return invalid_argument("another shape");
+    state_->inputs[i] = inputs[i];
+    if (device.host_memory() || state_->program->inputs[i].is_shape_tensor) {
+      state_->executor->set_input_address(i, inputs[i].data());
+      continue;
+    }
+    void* const to = const_cast<void*>(state_->executor->input_address(i));
+    WOOTZ_RETURN_IF_ERROR(device.copy(to, inputs[i].data(), inputs[i].bytes(), nullptr));
+  }
+  return Status();
+}
+
 Result<RunResult> PreparedRun::run() {
   WOOTZ_RETURN_IF_ERROR(state_->executor->run());
   RunResult result;

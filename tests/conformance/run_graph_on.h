@@ -28,6 +28,8 @@ class PreparedRun {
   PreparedRun(PreparedRun&&) noexcept;
   ~PreparedRun();
   Result<RunResult> run();
+  // With other values in inputs of the same shapes.
+  Status feed(const std::vector<HostTensor>& inputs);
 
  private:
   std::unique_ptr<State> state_;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance replay faults deviceless models sanitizer peers compile
-#                                      (default: all but compile)
+#   tools/gpu/check.sh [PART...]       parts: conformance replay dynamic faults deviceless models sanitizer
+#                                      peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
 # default build/gpu), MODELS ("resnet50:1 bert_base:1 ..."), MODES ("tf32 fp16 bf16"), DEVICE (what `wootz devices` calls
-# this GPU, default h200), PYTHON (a Python with torch, onnx and transformers).
+# this GPU, default h200), DYNAMIC (models to build with an open batch size), PYTHON (a Python with torch, onnx and transformers).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=${BIN:-$here/../../build/release/bin}
@@ -16,7 +16,7 @@ MODES=${MODES:-tf32 fp16 bf16}
 . "$here/env.sh"
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance replay faults deviceless models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance replay dynamic faults deviceless models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -38,6 +38,18 @@ faults() { programs faults 'CudaFaults*' 'PASSED|FAILED  '; }
 programs() {
   timeout 200 "$BIN/cuda_e2e" --gtest_filter="$2" >"$OUT/$1.log" 2>&1 || failed=1
   grep -E "$3" "$OUT/$1.log" | head -8
+}
+
+# One plan of real networks for batch 1 to 32: what first, second and later visits of each batch size cost.
+dynamic() {
+  local models=()
+  for model in ${DYNAMIC:-resnet50 bert_base}; do
+    "$python" "$here/models.py" "$work" "$model:dynamic" >"$OUT/dynamic.export.log" 2>&1 || { tail -3 "$OUT/dynamic.export.log"; failed=1; }
+    models+=("$work/${model}_dynamic.onnx")
+  done
+  WOOTZ_DYNAMIC_MODELS="${models[*]}" timeout 400 "$BIN/cuda_e2e" --gtest_filter='CudaDynamic*' >"$OUT/dynamic.log" 2>&1 || failed=1
+  grep -E 'built once|recordings|^dynamic|against|PASSED|FAILED  ' "$OUT/dynamic.log"
+  while read -r line; do table+=("$line"); done < <(grep '^dynamic' "$OUT/dynamic.log")
 }
 
 ms_of() {
@@ -127,20 +139,21 @@ models() {
   done
 }
 
+# A few cases of every op, and of what is found by running: all kernel families, in minutes.
 sanitizer() {
   command -v compute-sanitizer >/dev/null || { echo "sanitizer: none here"; return; }
   for tool in memcheck racecheck; do
-    for only in ${CASES:-softmax/ norm reduce/ attention pool/ depthwise pixel scatter/}; do
-      # Of races only our kernels' count: cuDNN's attention, which waits by asynchronous barriers, reports some of its own.
-      ours=()
-      [ $tool = memcheck ] || ours=(--kernel-name kns=wootz_kernel)
-      WOOTZ_TEST_CASE=$only timeout 200 compute-sanitizer --tool $tool "${ours[@]}" --error-exitcode 9 "$BIN/conformance_e2e" \
-        --gtest_filter='Cuda*' >"$work/sanitizer.log" 2>&1
-      code=$?
-      cat "$work/sanitizer.log" >>"$OUT/sanitizer.log"
-      row "$(printf 'sanitizer %-10s %-10s %s' $tool "$only" "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitizer.log" | tail -1)")"
-      [ $code = 0 ] || failed=1
-    done
+    # Of races only our kernels' count: cuDNN's attention, which waits by asynchronous barriers, reports some of its own.
+    ours=()
+    [ $tool = memcheck ] || ours=(--kernel-name kns=wootz_kernel)
+    start=$SECONDS
+    WOOTZ_TEST_CASE=${CASES:-} WOOTZ_TEST_EACH=${EACH:-3} timeout 240 compute-sanitizer --tool $tool "${ours[@]}" \
+      --error-exitcode 9 "$BIN/conformance_e2e" --gtest_filter='CudaConformance*:CudaLateSlow*' >"$OUT/sanitizer.$tool.log" 2>&1
+    code=$?
+    row "$(printf 'sanitizer %-10s %3d s, %s; %s' $tool $((SECONDS - start)) \
+      "$(grep -oE '[0-9]+ cases, [0-9]+ steps' "$OUT/sanitizer.$tool.log" | head -1)" \
+      "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$OUT/sanitizer.$tool.log" | tail -1 | sed 's/=* *//')")"
+    [ $code = 0 ] || failed=1
   done
 }
 

@@ -1,6 +1,8 @@
 """Makes the models that the GPU check runs, with random weights: FOLDER/NAME.onnx and FOLDER/NAME.INPUT.npy.
 
     python tools/gpu/models.py FOLDER NAME...
+
+NAME is like resnet50:32, or resnet50:dynamic for an open batch size.
 """
 
 import sys
@@ -69,7 +71,7 @@ def make(name):
     """Model and inputs of "resnet50:32"."""
     torch.manual_seed(0)
     kind, _, batch = name.partition(":")
-    model, inputs = globals()[kind](int(batch or 1))
+    model, inputs = globals()[kind](2 if batch == "dynamic" else int(batch or 1))
     # Batch norms of a fresh network pass everything through; statistics of a few batches make its values ordinary.
     if any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
         model.train()
@@ -84,9 +86,16 @@ def main():
     for name in names:
         model, inputs = make(name)
         file = name.replace(":", "_")
+        more = {}
+        if name.endswith(":dynamic"):
+            with torch.no_grad():
+                results = model(*inputs.values())
+            names = [f"y{i}" for i in range(len(results) if isinstance(results, tuple) else 1)]
+            more = {"output_names": names, "dynamic_axes": {key: {0: "N"} for key in [*inputs, *names]}}
         with torch.no_grad():
             torch.onnx.export(
-                model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17, dynamo=False
+                model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17,
+                dynamo=False, **more
             )
         for key, value in inputs.items():
             np.save(f"{folder}/{file}.{key}.npy", value.numpy())

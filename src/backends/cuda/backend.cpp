@@ -1,5 +1,7 @@
 #include "backends/cuda/backend.h"
 
+#include <atomic>
+
 #include "backends/cuda/code_store.h"
 #include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
@@ -9,6 +11,14 @@
 namespace wootz {
 namespace cuda {
 namespace {
+
+struct Counters {
+  std::atomic<long> made{0}, updated{0}, replayed{0}, modules{0};
+};
+Counters& counters() {
+  static Counters all;
+  return all;
+}
 
 class CudaStream final : public Stream {
  public:
@@ -41,6 +51,7 @@ class CudaGraph final : public Recording {
   }
   Status replay(Stream& stream) override {
     WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    ++counters().replayed;
     return check(gpu_.api->cuGraphLaunch(exec_, static_cast<CUstream>(stream.native())), "cuGraphLaunch");
   }
   // Takes over the addresses of `graph`, which has the same nodes; false: it does not fit.
@@ -116,6 +127,7 @@ class CudaDevice final : public Device {
     }
     if (previous != nullptr && static_cast<CudaGraph*>(previous.get())->update(graph)) {
       api.cuGraphDestroy(graph);
+      ++counters().updated;
       return previous;
     }
     previous.reset();
@@ -123,6 +135,7 @@ class CudaDevice final : public Device {
     const Status made = check(api.cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
     api.cuGraphDestroy(graph);
     WOOTZ_RETURN_IF_ERROR(made);
+    ++counters().made;
     return std::unique_ptr<Recording>(std::make_unique<CudaGraph>(gpu_, exec));
   }
 
@@ -140,7 +153,7 @@ Result<std::shared_ptr<Device>> open_cuda(const DeviceDescription* wanted) {
 }
 
 std::vector<const Provider*> cuda_providers() {
-  return {&cublaslt_provider(), &cudnn_provider(), &generated_provider()};
+  return {&cublaslt_provider(), &cudnn_provider(), &generated_provider(), &selecting_provider()};
 }
 
 bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType::kBF16; }
@@ -148,6 +161,13 @@ bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType:
 constexpr Backend kBackend{"cuda", open_cuda, cuda_providers, computes_fast_in, true, known_devices, offer_native};
 
 }  // namespace
+
+RecordingCounts recording_counts() {
+  const Counters& c = counters();
+  return {c.made, c.updated, c.replayed, c.modules};
+}
+void count_module() { ++counters().modules; }
+
 }  // namespace cuda
 
 const Backend& cuda_backend() { return cuda::kBackend; }

@@ -6,6 +6,7 @@
 namespace wootz::cuda {
 
 const Provider& generated_provider();  // kernels written for the problem at hand, compiled by NVRTC
+const Provider& selecting_provider();  // results as many as are found: the host waits to learn the number
 const Provider& cublaslt_provider();
 const Provider& cudnn_provider();
 

@@ -283,7 +283,7 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
     if (deep.rank() != 4 || wide.rank() != 4 || b < 1 || b > 65536 || deep[0] != wide[0] ||
         deep[1] != wide[1] * b * b || wide[2] != deep[2] * b || wide[3] != deep[3] * b)
       return mismatch();
-    const bool crd = to_space && p.get_string("order", "dcr") == "crd";
+    const bool crd = p.get_string("order", "dcr") == "crd";
     const auto add = [&](int64_t extent, int64_t d, int64_t s) {
       copy.add(extent, to_space ? d : s, to_space ? s : d);
     };

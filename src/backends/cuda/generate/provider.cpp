@@ -3,22 +3,21 @@
 
 #include "backend/device.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/launches.h"
 #include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {
 namespace {
 
-constexpr size_t kMostPointers = 512;
-
 struct Entry {
   Family family;
   const char* name;
   Generate generate;
-  bool images;      // channels-last offered too
-  bool given;       // the problem's own layouts
-  bool in_place;    // output 0 may overwrite an operand that is read element for element
-  double overhead;  // estimate: times the cost of a library's kernel
+  bool images;        // channels-last offered too
+  bool given;         // the problem's own layouts
+  bool in_place;      // output 0 may overwrite an operand that is read element for element
+  double overhead;    // estimate: times the cost of a library's kernel
   bool last = false;  // for what no library takes
   PackConstant pack = nullptr;
 };
@@ -55,37 +54,21 @@ const Entry* find_entry(Family family, std::string_view name = {}) {
   return nullptr;
 }
 
-struct Loaded {
-  std::shared_ptr<const Module> module;
-  LaunchSize size;
-  std::vector<Pointer> pointers;
-};
-
 class GeneratedCall final : public Call {
  public:
-  std::vector<Loaded> launches;
+  std::vector<LoadedLaunch> launches;
   size_t bytes = 0;
   size_t workspace() const override { return bytes; }
   Status run(const RunArgs& args) const override {
     auto* const stream = static_cast<CUstream>(args.stream == nullptr ? nullptr : args.stream->native());
-    for (const Loaded& l : launches) {
-      const void* values[kMostPointers];
-      void* addresses[kMostPointers];
-      for (size_t i = 0; i < l.pointers.size(); ++i) {
-        const int k = l.pointers[i].index;
-        values[i] = k < 0 ? args.workspace : l.pointers[i].output ? args.outputs[k] : args.inputs[k];
-        addresses[i] = static_cast<void*>(&values[i]);
-      }
-      WOOTZ_RETURN_IF_ERROR(l.module->launch(l.size, addresses, stream));
-    }
-    return Status();
+    return run_launches(launches, {args.inputs, args.outputs, args.workspace}, stream);
   }
 };
 
 Status check_problem(const Problem& p) {
   if (p.outputs.empty()) return invalid_argument("a problem without outputs");
-  if (p.inputs.size() + p.outputs.size() > kMostPointers)
-    return unsupported("{} operands; at most {} go to one kernel", p.inputs.size() + p.outputs.size(), kMostPointers);
+  if (p.inputs.size() + p.outputs.size() > kMostArguments)
+    return unsupported("{} operands; at most {} go to one kernel", p.inputs.size() + p.outputs.size(), kMostArguments);
   const auto check = [&](const TensorDesc& t) -> Status {
     if (t.dtype == DType::kInvalid && p.family == Family::kOp) return Status();
     if (t.dtype == DType::kInvalid || t.dtype == DType::kString) return unsupported("an omitted operand");
@@ -126,12 +109,6 @@ Status generate_at_optimum(const Entry& entry, const Problem& p, std::vector<Lau
   return generate_at(entry, p, &TensorDesc::dims, launches);
 }
 
-size_t workspace_of(const std::vector<Launch>& launches) {
-  size_t bytes = 0;
-  for (const Launch& l : launches) bytes = std::max(bytes, l.workspace);
-  return bytes;
-}
-
 class GeneratedKernel final : public Kernel {
  public:
   GeneratedKernel(const Entry& entry, Problem problem) : entry_(entry), problem_(std::move(problem)) {}
@@ -145,13 +122,7 @@ class GeneratedKernel final : public Kernel {
     WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
     auto call = std::make_unique<GeneratedCall>();
     call->bytes = workspace_of(launches);
-    for (Launch& l : launches) {
-      Loaded loaded;
-      WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
-      loaded.size = l.size;
-      loaded.pointers = std::move(l.pointers);
-      call->launches.push_back(std::move(loaded));
-    }
+    WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(std::move(launches), passing(problem_, args)));
     return std::unique_ptr<Call>(std::move(call));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,

@@ -338,8 +338,8 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
       (p.get_int("has_bias") != 0) != (p.num_main > 2))
     return unsupported("norm: a bias without a scale");
   const std::string kind = p.get_string("kind");
-  const bool by_axis = kind == "layer" || kind == "rms";
-  const bool centered = kind != "rms";
+  const bool by_length = kind == "l2", by_axis = kind == "layer" || kind == "rms" || by_length;
+  const bool centered = kind != "rms" && !by_length;
   if (!by_axis && kind != "instance" && kind != "group") return unsupported("norm of kind '{}'", kind);
   const int64_t first = p.get_int("axis", -1);
   if (by_axis && (first < 0 || first >= x.rank())) return invalid_argument("norm: axis {} of {}", first, x.to_string());
@@ -368,9 +368,14 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
   }
   for (size_t i = 1; i < main; ++i) {
     WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[i].dtype));
-    if (args.inputs[i].volume() != normalized)
+    if (args.inputs[i].volume() == normalized) {
+      over.push_back(parameter);
+      continue;
+    }
+    if (!by_axis)
       return unsupported("norm: a parameter of shape {} for {} values", args.inputs[i].to_string(), normalized);
-    over.push_back(parameter);
+    WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(Layout::kLinear, args.inputs[i], x));
+    over.push_back(std::move(s));
   }
   Rows rows;
   for (const int a : memory_order(x.rank() < 3 ? Layout::kLinear : p.inputs[0].layout, x.rank())) {
@@ -418,8 +423,12 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
     w.line("  mean = {} / (A){};\n  a = 0;", group(rows, "a", "Sum"), rows.length);
   }
   loop("const A d = v - mean; a += d * d;");
-  w.line("  const A factor = (A)1 / w_sqrt({} / (A){} + (A){:.17g});", group(rows, "a", "Sum"), rows.length,
-         p.get_float("epsilon", 1e-5));
+  const double epsilon = p.get_float("epsilon", 1e-5);
+  if (by_length)
+    w.line("  a = w_sqrt({0}); const A factor = (A)1 / (a < (A){1:.17g} ? (A){1:.17g} : a);", group(rows, "a", "Sum"),
+           epsilon);
+  else
+    w.line("  const A factor = (A)1 / w_sqrt({} / (A){} + (A){:.17g});", group(rows, "a", "Sum"), rows.length, epsilon);
   std::string value = "(v - mean) * factor";
   if (main > 1) value += fmt::format(" * (A)w_get(q1[b{0} + i{0}])", plain + 1);
   if (main > 2) value += fmt::format(" + (A)w_get(q2[b{0} + i{0}])", plain + 2);

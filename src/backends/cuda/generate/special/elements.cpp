@@ -12,16 +12,10 @@ int64_t volume_of(const Dims& d, size_t from, size_t to) {
   return v;
 }
 
-Status expect(const Problem& p, size_t inputs) {
-  if (p.inputs.size() < inputs || p.outputs.size() != 1 || !has_operand(p, 0) || p.outputs[0].dtype == DType::kInvalid)
-    return invalid_argument("{} of {} operands", p.get_string("op"), p.inputs.size());
-  return Status();
-}
-
 }  // namespace
 
 Status generate_one_hot(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(expect(p, 3));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 3));
   const Dims &index = args.inputs[0], &y = args.outputs[0];
   int64_t axis = p.get_int("axis", -1);
   if (axis < 0) axis += y.rank();
@@ -48,7 +42,7 @@ Status generate_one_hot(const Problem& p, const BindArgs& args, std::vector<Laun
 }
 
 Status generate_trilu(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(expect(p, 1));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
   if (x.rank() < 2 || !(x == args.outputs[0]) || p.inputs[0].dtype != p.outputs[0].dtype)
     return invalid_argument("triangle of {}", x.to_string());
@@ -70,7 +64,7 @@ Status generate_trilu(const Problem& p, const BindArgs& args, std::vector<Launch
 }
 
 Status generate_lrn(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(expect(p, 1));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
   const int64_t size = p.get_int("size");
   if (x.rank() < 2 || !(x == args.outputs[0]) || size < 1 || !is_float(p.inputs[0].dtype) ||
@@ -88,14 +82,14 @@ Status generate_lrn(const Problem& p, const BindArgs& args, std::vector<Launch>*
   w.line("  for (int k = first; k <= last; ++k) {{ const A v = (A)w_get(x0[i + (s64)(k - c) * {}]); sum += v * v; }}",
          inner);
   w.line("  y0[i] = Put<{}>::to((A)w_get(x0[i]) / w_pow<A>((A){:.17g} + (A){:.17g} * sum, (A){:.17g}));",
-         storage_type(p.outputs[0].dtype), p.get_float("bias", 1), p.get_float("alpha", 1e-4) / static_cast<double>(size),
-         p.get_float("beta", 0.75));
+         storage_type(p.outputs[0].dtype), p.get_float("bias", 1),
+         p.get_float("alpha", 1e-4) / static_cast<double>(size), p.get_float("beta", 0.75));
   end_special(&w, std::move(launch), launches);
   return Status();
 }
 
 Status generate_reverse_sequence(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(expect(p, 2));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims& x = args.inputs[0];
   const int64_t time = p.get_int("time_axis", 0);
   if (x.rank() < 2 || !(x == args.outputs[0]) || time < 0 || time > 1 || p.inputs[0].dtype != p.outputs[0].dtype ||
@@ -118,7 +112,7 @@ Status generate_reverse_sequence(const Problem& p, const BindArgs& args, std::ve
 
 // The run of positions that an update takes along one axis of a cache; a start outside a linear cache writes nothing.
 Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(expect(p, 2));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims &x = args.inputs[0], &u = args.inputs[1];
   int64_t axis = p.get_int("axis", -2);
   if (axis < 0) axis += x.rank();
@@ -141,7 +135,8 @@ Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vect
   w.line("  const s64 written = {};",
          starts ? fmt::format("(s64)w_get(x2[line / {}])", volume_of(x, 1, a)) : std::string("0"));
   if (circular)
-    w.line("  const s64 start = (written % {0} + {0}) % {0}, k = (at - start + {0}) % {0}; const bool fits = true;", extent);
+    w.line("  const s64 start = (written % {0} + {0}) % {0}, k = (at - start + {0}) % {0}; const bool fits = true;",
+           extent);
   else
     w.line("  const s64 k = at - written; const bool fits = written >= 0 && written <= {};", extent - length);
   w.line("  y0[i] = fits && k >= 0 && k < {0} ? x1[(line * {0} + k) * {1} + c] : x0[i];", length, inner);
@@ -151,7 +146,7 @@ Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vect
 
 // One thread a line.
 Status generate_hardmax(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(expect(p, 1));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
   int64_t axis = p.get_int("axis", -1);
   if (axis < 0) axis += x.rank();
@@ -165,21 +160,55 @@ Status generate_hardmax(const Problem& p, const BindArgs& args, std::vector<Laun
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume() / extent, &w, &launch));
-  w.line("  const s64 base = i / {0} * {1} + i % {0}; int best = 0; auto top = w_get(x0[base]);", inner, extent * inner);
-  w.line("  for (int k = 1; k < {}; ++k) {{ const auto v = w_get(x0[base + (s64)k * {}]); if (v > top) {{ top = v; best = k; }} }}",
-         extent, inner);
+  w.line("  const s64 base = i / {0} * {1} + i % {0}; int best = 0; auto top = w_get(x0[base]);", inner,
+         extent * inner);
+  w.line(
+      "  for (int k = 1; k < {}; ++k) {{ const auto v = w_get(x0[base + (s64)k * {}]); if (v > top) {{ top = v; best = "
+      "k; }} }}",
+      extent, inner);
   w.line("  for (int k = 0; k < {}; ++k) y0[base + (s64)k * {}] = Put<{}>::to(k == best ? 1 : 0);", extent, inner, st);
   end_special(&w, std::move(launch), launches);
   return Status();
 }
 
+namespace {
+
+// The axis is read where the kernel runs: a thread a line, as many as there are along the shortest axis.
+Status cumulative_along_any(const Problem& p, const Dims& x, const Dims& y, std::vector<Launch>* launches) {
+  const DType type = p.inputs[0].dtype;
+  if (!has_operand(p, 1) || !is_integer(p.inputs[1].dtype) || !(x == y) || x.rank() == 0 || type == DType::kBool ||
+      type != p.outputs[0].dtype)
+    return invalid_argument("sums of {}", x.to_string());
+  if (x.volume() == 0) return Status();
+  const int64_t shortest = *std::min_element(x.begin(), x.end());
+  const bool product = p.get_string("op") == "CumProd", exclusive = p.get_int("exclusive") != 0;
+  Writer w;
+  Launch launch;
+  WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume() / shortest, &w, &launch));
+  w.line("  typedef {} A; typedef {} R; s64 axis = (s64)w_get(x1[0]); if (axis < 0) axis += {};",
+         is_float(type) ? "double" : "u64", register_type(type), x.rank());
+  w.line("  s64 extent = 1, inner = 1;");
+  for (size_t a = 0; a < x.size(); ++a)
+    w.line("  if (axis == {}) {{ extent = {}; inner = {}; }}", a, x[a], volume_of(x, a + 1, x.size()));
+  w.line("  if (i >= {} / extent) return;\n  const s64 base = i / inner * (extent * inner) + i % inner;\n  A a = {};",
+         x.volume(), product ? 1 : 0);
+  w.line("  for (s64 e = 0; e < extent; ++e) {{ const s64 at = base + {} * inner;",
+         p.get_int("reverse") != 0 ? "(extent - 1 - e)" : "e");
+  w.line("    const A before = a; a = a {} (A)w_get(x0[at]); y0[at] = Put<{}>::to((R){}); }}", product ? "*" : "+",
+         storage_type(type), exclusive ? "before" : "a");
+  end_special(&w, std::move(launch), launches);
+  return Status();
+}
+
+}  // namespace
+
 // A line along the axis: one thread, or a block whose threads take a stretch each.
 Status generate_cumulative(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(expect(p, 1));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
   const DType type = p.inputs[0].dtype;
   std::optional<int64_t> axis = special_int(p, "axis", "input1");
-  if (!axis) return unsupported("an axis that only running tells");
+  if (!axis) return cumulative_along_any(p, x, args.outputs[0], launches);
   if (*axis < 0) *axis += x.rank();
   if (*axis < 0 || *axis >= x.rank() || !(x == args.outputs[0]) || type != p.outputs[0].dtype || type == DType::kBool)
     return invalid_argument("sums of {} along axis {}", x.to_string(), *axis);

@@ -11,6 +11,18 @@ constexpr Special kSpecials[] = {
     {"CumSum", generate_cumulative},
     {"CumProd", generate_cumulative},
     {"OneHot", generate_one_hot},
+    {"EyeLike", generate_eye},
+    {"Range", generate_range},
+    {"ConstantOfShape", generate_filled},
+    {"Slice", generate_slice},
+    {"TopK", generate_counted_topk},
+    {"Pad", generate_padded},
+    {"SpaceToDepth", generate_space_to_depth},
+    {"Conv", generate_auto_padded_conv},
+    {"Pool", generate_auto_padded_pool},
+    {"Einsum", generate_einsum},
+    {"MatMulInteger", generate_integer_product},
+    {"ConvInteger", generate_integer_conv},
     {"Trilu", generate_trilu},
     {"LRN", generate_lrn},
     {"ReverseSequence", generate_reverse_sequence},
@@ -28,6 +40,12 @@ constexpr Special kSpecials[] = {
 
 bool has_operand(const Problem& p, size_t input) {
   return input < p.inputs.size() && p.inputs[input].dtype != DType::kInvalid;
+}
+
+Status check_operands(const Problem& p, size_t inputs) {
+  if (p.inputs.size() < inputs || p.outputs.size() != 1 || !has_operand(p, 0) || p.outputs[0].dtype == DType::kInvalid)
+    return invalid_argument("{} of {} operands", p.get_string("op"), p.inputs.size());
+  return Status();
 }
 
 Result<SpecialOperands> special_operands(const Problem& p) {
@@ -73,6 +91,7 @@ std::optional<int64_t> special_int(const Problem& p, const char* attribute, cons
 
 Status generate_special(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (!p.epilogue.empty()) return unsupported("an expression behind an op of its own kind");
+  if (p.get_int("own_sizes") != 0) return unsupported("results whose sizes are found by running");
   const std::string op = p.get_string("op");
   for (const Special& s : kSpecials)
     if (op == s.op) return s.generate(p, args, launches);

@@ -14,6 +14,8 @@ struct SpecialOperands {
 };
 Result<SpecialOperands> special_operands(const Problem& problem);
 bool has_operand(const Problem& problem, size_t input);
+// At least so many inputs, the first of them given, and one result.
+Status check_operands(const Problem& problem, size_t inputs);
 
 // Opens a kernel of one thread for each of `count` things, numbered i.
 Status begin_special(const Problem& problem, int64_t count, Writer* to, Launch* launch);
@@ -25,6 +27,18 @@ std::optional<int64_t> special_int(const Problem& problem, const char* attribute
 
 Status generate_cumulative(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_one_hot(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_eye(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_range(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_filled(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_slice(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_counted_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_padded(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_space_to_depth(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_auto_padded_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_auto_padded_pool(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_einsum(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_integer_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_integer_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_trilu(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_lrn(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_reverse_sequence(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

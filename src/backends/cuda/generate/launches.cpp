@@ -1,0 +1,62 @@
+#include "backends/cuda/generate/launches.h"
+
+#include <algorithm>
+
+#include "backends/cuda/generate/lift.h"
+
+namespace wootz::cuda {
+namespace {
+
+bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::kInvalid && !(bound == t.dims); }
+
+}  // namespace
+
+bool passing(const Problem& p, const BindArgs& args) {
+  if (p.get_int("passing") == 0) return false;
+  for (size_t i = 0; i < p.inputs.size() && i < args.inputs.size(); ++i)
+    if (differs(p.inputs[i], args.inputs[i])) return true;
+  for (size_t o = 0; o < p.outputs.size() && o < args.outputs.size(); ++o)
+    if (differs(p.outputs[o], args.outputs[o])) return true;
+  return false;
+}
+
+Result<std::vector<LoadedLaunch>> load_launches(std::vector<Launch> launches, bool passing) {
+  std::vector<LoadedLaunch> all;
+  for (Launch& l : launches) {
+    LoadedLaunch loaded;
+    if (passing) {
+      Lifted lifted = lift_numbers(l.source, kMostArguments - std::min(kMostArguments, l.pointers.size()));
+      l.source = std::move(lifted.source);
+      loaded.numbers = std::move(lifted.numbers);
+    }
+    WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
+    loaded.size = l.size;
+    loaded.pointers = std::move(l.pointers);
+    all.push_back(std::move(loaded));
+  }
+  return all;
+}
+
+Status run_launches(const std::vector<LoadedLaunch>& launches, const LaunchMemory& memory, CUstream stream) {
+  for (const LoadedLaunch& l : launches) {
+    const void* values[kMostArguments];
+    void* addresses[kMostArguments];
+    for (size_t i = 0; i < l.pointers.size(); ++i) {
+      const int k = l.pointers[i].index;
+      values[i] = k < 0 ? memory.workspace : l.pointers[i].output ? memory.outputs[k] : memory.inputs[k];
+      addresses[i] = static_cast<void*>(&values[i]);
+    }
+    for (size_t i = 0; i < l.numbers.size(); ++i)
+      addresses[l.pointers.size() + i] = const_cast<int64_t*>(&l.numbers[i]);
+    WOOTZ_RETURN_IF_ERROR(l.module->launch(l.size, addresses, stream));
+  }
+  return Status();
+}
+
+size_t workspace_of(const std::vector<Launch>& launches) {
+  size_t bytes = 0;
+  for (const Launch& l : launches) bytes = std::max(bytes, l.workspace);
+  return bytes;
+}
+
+}  // namespace wootz::cuda

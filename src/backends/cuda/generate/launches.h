@@ -1,0 +1,35 @@
+// Generated kernels with their machine code, ready to be put on a stream.
+#pragma once
+
+#include <memory>
+
+#include "backends/cuda/generate/source.h"
+
+namespace wootz::cuda {
+
+inline constexpr size_t kMostArguments = 512;  // of one kernel
+
+struct LoadedLaunch {
+  std::shared_ptr<const Module> module;
+  LaunchSize size;
+  std::vector<Pointer> pointers;
+  std::vector<int64_t> numbers;  // that the kernel takes behind the pointers
+};
+
+// Extents that one run found and the next need not have.
+bool passing(const Problem& problem, const BindArgs& args);
+
+// `passing`: numbers of the source become arguments, so that other extents find the same machine code (lift.h).
+Result<std::vector<LoadedLaunch>> load_launches(std::vector<Launch> launches, bool passing);
+
+struct LaunchMemory {
+  const void* const* inputs;
+  void* const* outputs;
+  void* workspace;
+};
+Status run_launches(const std::vector<LoadedLaunch>& launches, const LaunchMemory& memory, CUstream stream);
+
+// Largest scratch memory of any of them: they run one after the other.
+size_t workspace_of(const std::vector<Launch>& launches);
+
+}  // namespace wootz::cuda

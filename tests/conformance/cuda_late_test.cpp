@@ -1,0 +1,187 @@
+// Networks whose extents are symbols, or are found by running: what folds away or has one shape in the ops' own cases.
+// On the GPU where there is one, otherwise on the stand-in; all steps must be computed there.
+#if defined(WOOTZ_HAVE_CUDA)
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "backend/device.h"
+#include "backends/cuda/stand_in/stand_in.h"
+#include "base/tolerance.h"
+#include "conformance/run_graph_on.h"
+#include "ir/text.h"
+#include "ops/cases.h"
+#include "ops/infer.h"
+#include "ops/interpreter.h"
+#include "ops/registry.h"
+
+namespace wootz::conformance {
+namespace {
+
+// Slow: without a GPU every kernel is compiled for the processor, one after the other.
+class CudaLateSlow : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Result<const Backend*> backend = find_backend("cuda");
+    ASSERT_TRUE(backend.ok());
+    stand_in_ = !(*backend)->open(nullptr).ok();
+    if (stand_in_) ASSERT_TRUE(cuda::use_stand_in().ok());
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
+  }
+
+  std::unique_ptr<Graph> parsed(const std::string& text) {
+    Result<std::unique_ptr<Graph>> graph = parse_graph(text, find_op);
+    EXPECT_TRUE(graph.ok()) << graph.status().to_string();
+    if (!graph.ok()) return nullptr;
+    const Status inferred = infer_graph(**graph);
+    EXPECT_TRUE(inferred.ok()) << inferred.to_string();
+    return std::move(graph).value();
+  }
+
+  // Each of these one after the other in one context; `extent` for symbols of inputs.
+  void check(const std::string& text, int rounds, int64_t extent = 5, size_t on_host = 0) {
+    const std::unique_ptr<Graph> original = parsed(text), rewritten = parsed(text);
+    ASSERT_NE(original, nullptr);
+    const auto inputs = [&] {
+      std::vector<HostTensor> made;
+      for (const Value* v : original->inputs()) {
+        Dims dims;
+        for (const Dim& d : v->shape()) dims.push_back(d.is_const() ? d.value() : extent);
+        made.push_back(random_.random(v->dtype(), dims, 0, 1));
+      }
+      return made;
+    };
+    std::vector<HostTensor> given = inputs();
+    RunOptions options;
+    options.backend = "cuda";
+    Result<PreparedRun> prepared = prepare_graph_on(*rewritten, given, options);
+    ASSERT_TRUE(prepared.ok()) << prepared.status().to_string();
+    for (int round = 0; round < rounds; ++round) {
+      SCOPED_TRACE(fmt::format("round {}", round));
+      const Result<std::vector<HostTensor>> want = run_graph(*original, given);
+      ASSERT_TRUE(want.ok()) << want.status().to_string();
+      const Result<RunResult> have = prepared->run();
+      ASSERT_TRUE(have.ok()) << have.status().to_string();
+      EXPECT_EQ(have->reference_steps, on_host);
+      for (size_t o = 0; o < want->size(); ++o) {
+        const Difference d = compare(have->outputs[o], (*want)[o]);
+        EXPECT_TRUE(within(d, tolerance_for((*want)[o].dtype(), 64))) << "output " << o << ": " << to_string(d);
+      }
+      given = inputs();
+      ASSERT_TRUE(prepared->feed(given).ok());
+    }
+    if (stand_in_) {
+      EXPECT_EQ(cuda::stand_in_faults(), "");
+    }
+  }
+
+  std::string numbers(int count) {
+    std::string text;
+    const HostTensor values = random_.random(DType::kF32, {count});
+    for (int i = 0; i < count; ++i) text += fmt::format("{}{:.3f}", i == 0 ? "" : ", ", values.get_f64(i));
+    return text;
+  }
+
+  const uint64_t seed_ = std::random_device{}();
+  CaseList random_{seed_};
+  bool stand_in_ = false;
+};
+
+// As exporters of detectors write it: which boxes stay, and then those.
+TEST_F(CudaLateSlow, BoxesThatStayAreGathered) {
+  const long before = stand_in_ ? cuda::stand_in_counts().modules : 0;
+  check(R"(graph "g" {
+    %x: f32[1,60,4] = input; %s: f32[1,3,60] = input;
+    %most: i64[] = const [7]; %iou: f32[] = const [0.3]; %least: f32[] = const [0.4];
+    %w: f32[4] = const [0.5, 0.25, 1.5, 2.0];
+    %b = Mul(%x, %w); %a = Abs(%b);
+    %kept = NonMaxSuppression(%a, %s, %most, %iou, %least) {center_point_box = 1};
+    %which = Slice(%kept) {starts = [2], ends = [3], axes = [1]};
+    %class = Slice(%kept) {starts = [1], ends = [2], axes = [1]};
+    %index = Squeeze(%which) {axes = [1]};
+    %flat = Squeeze(%a) {axes = [0]};
+    %boxes = Gather(%flat, %index) {axis = 0};
+    %c = Cast(%class) {to = "f32"};
+    %rows = Concat(%boxes, %c) {axis = 1};
+    %y = Sigmoid(%rows);
+    return %kept, %y;
+  })",
+        6);
+  // Six counts, but the sources differ in numbers only: few kernels behind the first inference.
+  if (stand_in_) {
+    EXPECT_LE(cuda::stand_in_counts().modules - before, 30);
+  }
+}
+
+TEST_F(CudaLateSlow, IndicesOfWhatIsNotZero) {
+  check(R"(graph "g" {
+    %x: f32[6,70] = input; %zero: f32[] = const [0.8];
+    %m = Greater(%x, %zero); %at = NonZero(%m); %t = Transpose(%at) {perm = [1, 0]};
+    %values = GatherND(%x, %t); %two: f32[] = const [2]; %y = Mul(%values, %two);
+    %sum = Reduce(%y) {kind = "sum", axes = [0], keepdims = 1};
+    return %at, %y, %sum;
+  })",
+        5);
+}
+
+TEST_F(CudaLateSlow, ManyElementsAreCountedByManyBlocks) {
+  check(R"(graph "g" { %x: f32[3,4100] = input; %m = Relu(%x); %at = NonZero(%m); return %at; })", 2);
+  check(R"(graph "g" { %x: f32[3,5,7] = input; %c: bool[5] = input; %y = Compress(%x, %c) {axis = 1};
+           %z = Neg(%y); return %y, %z; })",
+        4);
+  check(R"(graph "g" { %x: f16[9,600] = input; %c: bool[5000] = input; %y = Compress(%x, %c); return %y; })", 2);
+}
+
+// Extents are symbols: what is known while building in the ops' cases is not here.
+TEST_F(CudaLateSlow, ShapesThatFollowFromTheInput) {
+  check(R"(graph "g" {
+    sym B = input_dim %x 0; sym S = input_dim %x 1; %x: f32[B,S,4] = input; %zero: i64[] = const [0]; %one: i64[] = const [1]; %ones: i64[1] = const [1];
+    %shape = Shape(%x); %n = Gather(%shape, %one) {axis = 0}; %at = Range(%zero, %n, %one);
+    %first = Gather(%shape, %zero) {axis = 0}; %f = Unsqueeze(%first) {axes = [0]}; %l = Unsqueeze(%n) {axes = [0]};
+    %dims = Concat(%f, %l) {axis = 0};
+    %fill = ConstantOfShape(%dims) {value = const f32[1] [2.5]}; %nothing = ConstantOfShape(%dims) {value = const i64[1] [-3]};
+    %last = Slice(%x) {starts = [-1], ends = [9223372036854775807], axes = [1]};
+    %back = Slice(%x) {starts = [-1], ends = [-9223372036854775807], axes = [1], steps = [-1]};
+    %p = Cast(%at) {to = "f32"}; %q = Unsqueeze(%fill) {axes = [2]}; %y = Mul(%back, %q); %r = Add(%fill, %p);
+    return %last, %y, %r, %nothing;
+  })",
+        2);
+  // As many of the best as there are, at most four; padding by half of the extent.
+  check(R"(graph "g" {
+    sym N = input_dim %x 0; %x: f32[N,6] = input; %zero: i64[] = const [0]; %shape = Shape(%x); %n = Gather(%shape, %zero) {axis = 0};
+    %most: i64[] = const [4]; %few = Min(%n, %most); %k = Unsqueeze(%few) {axes = [0]};
+    %v, %i = TopK(%x, %k) {axis = 0};
+    %none: i64[3] = const [0, 0, 0]; %l = Unsqueeze(%n) {axes = [0]}; %pads = Concat(%none, %l) {axis = 0};
+    %wide = Pad(%x, %pads) {mode = "constant", value = 0.5};
+    return %v, %i, %wide;
+  })",
+        2);
+}
+
+TEST_F(CudaLateSlow, PaddingThatFollowsFromExtents) {
+  check(R"(graph "g" {
+    sym H = input_dim %x 2; sym W = input_dim %x 3; %x: f32[1,3,H,W] = input; %w: f32[2,3,3,3] = const [)" +
+            numbers(54) + R"(];
+    %c = Conv(%x, %w) {auto_pad = "SAME_UPPER", strides = [2, 2]}; %r = Relu(%c);
+    %p = Pool(%r) {kind = "max", kernel = [2, 2], strides = [2, 2], auto_pad = "SAME_LOWER"};
+    %a = Pool(%r) {kind = "avg", kernel = [3, 3], strides = [2, 2], auto_pad = "SAME_UPPER"};
+    return %p, %a;
+  })",
+        1, 9);
+}
+
+TEST_F(CudaLateSlow, LoopsThatEndByAValueAreToldAndRunOnTheHost) {
+  check(R"(graph "g" {
+    %s: f32[3] = input; %n: i64[1] = input; %x = Exp(%s); %trips: i64[] = const [6];
+    %z: i64[] = Squeeze(%n) {axes = [0]}; %some = Add(%z, %trips);
+    %y: f32[3] = Loop(%some, _, %x) {body = graph "b" {
+      %i: i64[] = input; %go: bool[] = input; %a: f32[3] = input; %d: f32[3] = Add(%a, %a); return %go, %d;
+    }, states = 1};
+    %r = Neg(%y); return %r;
+  })",
+        2, 5, 1);
+}
+
+}  // namespace
+}  // namespace wootz::conformance
+#endif
