@@ -161,6 +161,8 @@ std::map<int64_t, Visits> visit(ICudaEngine& engine, const std::vector<int64_t>&
     const int number = seen[b]++;
     if (number == 0) {
       v.first = ms;
+      if (ms > 100) std::printf("  batch %ld for the first time: %.0f ms\n", static_cast<long>(b), ms);
+      std::fflush(stdout);
       want[b] = visitors[b]->results();
       in_first.made += end.made - start.made;
       in_first.modules += end.modules - start.modules;

@@ -11,6 +11,7 @@
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/cubin.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/special/select.h"
 #include "backends/cuda/providers.h"
 #include "lower/lower.h"
 #include "ops/cases.h"
@@ -48,7 +49,12 @@ std::vector<Sample> all_sources(uint64_t seed) {
       for (const Layout layout : {Layout::kLinear, Layout::kChannelsLast}) {
         if (layout == Layout::kChannelsLast && !images) continue;
         std::vector<Launch> launches;
-        if (!generate_at_optimum(images ? with_images(step.problem, layout) : step.problem, &launches).ok()) continue;
+        if (!generate_at_optimum(images ? with_images(step.problem, layout) : step.problem, &launches).ok()) {
+          Selection selection;
+          if (step.problem.family != Family::kOp || !select_at_optimum(step.problem, &selection).ok()) continue;
+          launches = std::move(selection.find);
+          launches.insert(launches.end(), selection.write.begin(), selection.write.end());
+        }
         for (Launch& l : launches)
           if (seen.insert(l.source).second) samples.push_back({c.name, std::move(l.source)});
       }

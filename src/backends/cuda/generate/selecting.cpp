@@ -131,6 +131,10 @@ class SelectingProvider final : public Provider {
 
 }  // namespace
 
+Status select_at_optimum(const Problem& problem, Selection* selection) {
+  return select_at(problem, &TensorDesc::dims, selection);
+}
+
 const Provider& selecting_provider() {
   static const SelectingProvider provider;
   return provider;

@@ -77,11 +77,13 @@ Status add_race(const Problem& p, int64_t classes, int64_t boxes, int64_t most, 
          has_operand(p, 4) ? "(A)w_get(x4[0])" : "0");
   const char* eligible = has_operand(p, 4) ? "s > least" : "s == s";
   const char* center = p.get_int("center_point_box") != 0 ? "true" : "false";
-  w.line("  u32 alive[{0}];\n  for (int g = 0; g < {0}; ++g) {{ alive[g] = 0;", words);
+  // In registers, where they are few.
+  const char* unroll = words <= 8 ? "#pragma unroll\n" : "";
+  w.line("  u32 alive[{0}];\n{1}  for (int g = 0; g < {0}; ++g) {{ alive[g] = 0;", words, unroll);
   w.line("    for (int j = 0; j < 32; ++j) {{ const int b = (g * 32 + j) * {} + t; if (b >= {}) break;", kBlock, boxes);
   w.line("      const A s = (A)w_get(score[b]); if ({}) alive[g] |= 1u << j; }} }}", eligible);
   w.line("  Box<A> last = {{0, 0, 0, 0}};\n  int k = 0;\n  for (; k < most; ++k) {{ A top = 0; int where = -1;");
-  w.line("    for (int g = 0; g < {}; ++g) for (u32 m = alive[g]; m != 0; m &= m - 1) {{", words);
+  w.line("{1}    for (int g = 0; g < {0}; ++g) for (u32 m = alive[g]; m != 0; m &= m - 1) {{", words, unroll);
   w.line("      const int j = w_lowest(m), b = (g * 32 + j) * {} + t;", kBlock);
   w.line(
       "      if (k > 0 && w_overlap(last, w_box<A>(box + (s64)b * 4, {})) > hiding) {{ alive[g] &= ~(1u << j); "

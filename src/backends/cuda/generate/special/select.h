@@ -16,6 +16,8 @@ struct Selection {
 using Select = Status (*)(const Problem& problem, const BindArgs& args, Selection* selection);
 // Null: no such op here.
 Select find_select(std::string_view op);
+// Of a problem at its optimum, everything checked.
+Status select_at_optimum(const Problem& problem, Selection* selection);
 
 Status select_non_zero(const Problem& problem, const BindArgs& args, Selection* selection);
 Status select_compress(const Problem& problem, const BindArgs& args, Selection* selection);
