@@ -1,6 +1,7 @@
 // Common subexpressions, by value numbering in one forward walk: equal op, operands and attributes give one node.
 #include <unordered_map>
 
+#include "ops/infer.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -28,6 +29,7 @@ Result<bool> eliminate_common(Graph& graph) {
     changed = true;
   }
   std::unordered_map<std::string, Node*> seen;
+  bool sizes = false;  // that only running tells, of a node that is gone: what follows goes by those of the other
   for (Node* node : graph.nodes()) {
     if (node->op().traits.has_side_effects || !node->op().traits.foldable) continue;
     std::string key = node->op().name;
@@ -41,11 +43,15 @@ Result<bool> eliminate_common(Graph& graph) {
     bool output = false;
     for (const Value* out : node->outputs()) output = output || graph.is_output(out);
     if (output) continue;  // two outputs of the network stay two tensors
-    for (int o = 0; o < node->num_outputs(); ++o) graph.replace_all_uses(node->output(o), it->second->output(o));
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      sizes = sizes || !(node->output(o)->shape() == it->second->output(o)->shape());
+      graph.replace_all_uses(node->output(o), it->second->output(o));
+    }
     it->second->add_provenance(*node);
     graph.erase(node);
     changed = true;
   }
+  if (sizes) WOOTZ_RETURN_IF_ERROR(infer_graph(graph));
   return changed;
 }
 

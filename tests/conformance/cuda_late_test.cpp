@@ -132,6 +132,19 @@ TEST_F(CudaLateSlow, ManyElementsAreCountedByManyBlocks) {
   check(R"(graph "g" { %x: f16[9,600] = input; %c: bool[5000] = input; %y = Compress(%x, %c); return %y; })", 2);
 }
 
+// As indexing of several tensors by one mask is exported: the same indices, looked for each time.
+TEST_F(CudaLateSlow, OneMaskForSeveralTensors) {
+  check(R"(graph "g" {
+    %x: f32[50,3] = input; %s: f32[50] = input; %half: f32[] = const [0.5];
+    %m = Greater(%s, %half);
+    %a = NonZero(%m); %ta = Transpose(%a) {perm = [1, 0]}; %rows = GatherND(%x, %ta);
+    %b = NonZero(%m); %tb = Transpose(%b) {perm = [1, 0]}; %best = GatherND(%s, %tb);
+    %column = Unsqueeze(%best) {axes = [1]}; %y = Mul(%rows, %column);
+    return %y;
+  })",
+        3);
+}
+
 // Extents are symbols: what is known while building in the ops' cases is not here.
 TEST_F(CudaLateSlow, ShapesThatFollowFromTheInput) {
   check(R"(graph "g" {
