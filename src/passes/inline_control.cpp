@@ -47,6 +47,26 @@ class Inliner {
     return results;
   }
 
+  // In the place of the node's results, which keep their names where the network gives them.
+  Status finish(std::vector<Value*> results) {
+    for (size_t o = 0; o < results.size(); ++o) {
+      Value *from = node_->output(static_cast<int>(o)), *to = results[o];
+      if (from == nullptr) continue;
+      if (graph_.is_output(from)) {
+        if (to->kind() != ValueKind::kNodeOutput || graph_.is_output(to)) {
+          WOOTZ_ASSIGN_OR_RETURN(to, emit("Identity", {to}, {}));
+        }
+        std::string name = from->name();
+        from->set_name(graph_.unique_name(name));
+        to->add_alias(to->name());
+        to->set_name(std::move(name));
+      }
+      graph_.replace_all_uses(from, to);
+    }
+    erase_if_dead(graph_, node_);
+    return Status();
+  }
+
  private:
   Result<Node*> add(const OpDef& def, std::vector<Value*> inputs, AttrMap attrs, int outputs) {
     Node* made =
@@ -130,8 +150,7 @@ Result<bool> compute_both(Graph& graph, Node* node) {
     WOOTZ_ASSIGN_OR_RETURN(Value * chosen, inliner.emit("Where", {condition, a[o], b[o]}, {}));
     results.push_back(chosen);
   }
-  for (size_t o = 0; o < results.size(); ++o) graph.replace_all_uses(node->output(static_cast<int>(o)), results[o]);
-  erase_if_dead(graph, node);
+  WOOTZ_RETURN_IF_ERROR(inliner.finish(std::move(results)));
   return true;
 }
 
@@ -192,14 +211,15 @@ Result<bool> write_out_loop(Graph& graph, Node* node) {
     for (size_t s = 0; s < states; ++s) inputs[s + 2] = results[s + 1];
     for (size_t o = 0; o < scanned.size(); ++o) scanned[o].push_back(results[o + 1 + states]);
   }
+  std::vector<Value*> outputs;
   for (size_t o = 0; o < static_cast<size_t>(node->num_outputs()); ++o) {
     Value* result = o < states ? inputs[o + 2] : nullptr;
     if (o >= states) {
       WOOTZ_ASSIGN_OR_RETURN(result, stack(inliner, std::move(scanned[o - states]), 0));
     }
-    graph.replace_all_uses(node->output(static_cast<int>(o)), result);
+    outputs.push_back(result);
   }
-  erase_if_dead(graph, node);
+  WOOTZ_RETURN_IF_ERROR(inliner.finish(std::move(outputs)));
   return true;
 }
 
@@ -249,6 +269,7 @@ Result<bool> write_out_scan(Graph& graph, Node* node) {
     for (size_t s = 0; s < states; ++s) inputs[s] = results[s];
     for (size_t o = 0; o < scanned.size(); ++o) scanned[o].push_back(results[o + states]);
   }
+  std::vector<Value*> outputs;
   for (size_t o = 0; o < static_cast<size_t>(node->num_outputs()); ++o) {
     Value* result = o < states ? inputs[o] : nullptr;
     if (o >= states) {
@@ -258,9 +279,9 @@ Result<bool> write_out_scan(Graph& graph, Node* node) {
       if (axis < 0) axis += node->output(static_cast<int>(o))->rank();
       WOOTZ_ASSIGN_OR_RETURN(result, stack(inliner, std::move(elements), axis));
     }
-    graph.replace_all_uses(node->output(static_cast<int>(o)), result);
+    outputs.push_back(result);
   }
-  erase_if_dead(graph, node);
+  WOOTZ_RETURN_IF_ERROR(inliner.finish(std::move(outputs)));
   return true;
 }
 

@@ -117,7 +117,7 @@ TEST_F(CudaLateSlow, IndicesOfWhatIsNotZero) {
   check(R"(graph "g" {
     %x: f32[6,70] = input; %zero: f32[] = const [0.8];
     %m = Greater(%x, %zero); %at = NonZero(%m); %t = Transpose(%at) {perm = [1, 0]};
-    %values = GatherND(%x, %t); %two: f32[] = const [2]; %y = Mul(%values, %two);
+    %values = GatherND(%x, %t); %k: f32[] = const [4096]; %y = Mul(%values, %k);
     %sum = Reduce(%y) {kind = "sum", axes = [0], keepdims = 1};
     return %at, %y, %sum;
   })",

@@ -61,7 +61,7 @@ def yolov5s_nms(batch):
         def forward(self, x):
             rows = self.model(x)[0]
             score, label = (rows[:, 4:5] * rows[:, 5:]).max(1)
-            sure = score > 0.27
+            sure = score > score.mean() + 2 * score.std()
             rows, score, label = rows[sure], score[sure], label[sure]
             middle, size = rows[:, :2], rows[:, 2:4]
             boxes = torch.cat([middle - size / 2, middle + size / 2], 1)

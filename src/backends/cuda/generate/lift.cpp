@@ -81,9 +81,10 @@ class Lifter {
     at_ = end;
   }
   void number() {
+    const char exponent = text_.substr(at_, 2) == "0x" ? 'p' : 'e';
     size_t end = at_;
     while (end < text_.size() && (is_word(text_[end]) || text_[end] == '.' ||
-                                  ((text_[end] == '-' || text_[end] == '+') && text_[end - 1] == 'e')))
+                                  ((text_[end] == '-' || text_[end] == '+') && text_[end - 1] == exponent)))
       ++end;
     const std::string_view all = text_.substr(at_, end - at_);
     at_ = end;

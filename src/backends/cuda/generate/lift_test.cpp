@@ -9,7 +9,7 @@ TEST(LiftNumbers, BecomeArgumentsWithTheirTypes) {
   const Lifted l = lift_numbers(
       "int before = 7;\nextern \"C\" __global__ void __launch_bounds__(256) wootz_kernel(float* y, const float* x) {\n"
       "  const s64 i = (s64)blockIdx.x * 256 + threadIdx.x;\n  if (i >= 5000000000) return;\n"
-      "  y[i % 40u] = x[i / 3ll] + (float)1.5e3 + 0x10 + 1;\n}\n",
+      "  y[i % 40u] = x[i / 3ll] + (float)1.5e+30 + 0x1p+12 + 0x1.8p-3f + 0x10 + 1;\n}\n",
       100);
   EXPECT_EQ(l.numbers, (std::vector<int64_t>{256, 5000000000, 40, 3}));
   EXPECT_EQ(
@@ -17,7 +17,7 @@ TEST(LiftNumbers, BecomeArgumentsWithTheirTypes) {
       "int before = 7;\nextern \"C\" __global__ void __launch_bounds__(256) wootz_kernel(float* y, const float* x, s64 "
       "w_n0, s64 w_n1, s64 w_n2, s64 w_n3) {\n"
       "  const s64 i = (s64)blockIdx.x * (int)w_n0 + threadIdx.x;\n  if (i >= (s64)w_n1) return;\n"
-      "  y[i % (u32)w_n2] = x[i / (s64)w_n3] + (float)1.5e3 + 0x10 + 1;\n}\n");
+      "  y[i % (u32)w_n2] = x[i / (s64)w_n3] + (float)1.5e+30 + 0x1p+12 + 0x1.8p-3f + 0x10 + 1;\n}\n");
 }
 
 TEST(LiftNumbers, WhatTheCompilerMustKnowStays) {
