@@ -22,7 +22,7 @@ Written by `tools/docs/supported_ops.py` from the tables in `src/ops`; do not ed
 
 "From opset" gives the opset versions at which the import changes: `1, 13` means that opsets 1 to 12 are read one way and
 13 and later another. Every operator runs on every backend: where a backend has no kernel of its own for it, the plain
-reference implementation computes it. Beyond `ai.onnx` the domain is named.
+reference implementation computes it (on a GPU only where the build allows it: [gpu.md](gpu.md)). Beyond `ai.onnx` the domain is named.
 
 """
 

@@ -6,7 +6,8 @@
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
 # default build/gpu), MODELS ("resnet50:1 bert_base:1 ..."), MODES ("tf32 fp16 bf16"), DEVICE (what `wootz devices` calls
-# this GPU, default h200), DYNAMIC (models to build with an open batch size), PYTHON (a Python with torch, onnx and transformers).
+# this GPU, default h200), DYNAMIC (models to build with an open batch size; WOOTZ_DYNAMIC_LEVEL:
+# their builder level), EACH (cases of each op under the sanitizer, default 3), PYTHON (a Python with torch, onnx and transformers).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=${BIN:-$here/../../build/release/bin}
