@@ -1,8 +1,11 @@
 """Makes the models that the GPU check runs, with random weights: FOLDER/NAME.onnx and FOLDER/NAME.INPUT.npy.
 
     python tools/gpu/models.py FOLDER NAME...
+
+"resnet50_int8:1" is resnet50:1, which is made too, quantized (quantize.py). What is there already is not made again.
 """
 
+import pathlib
 import sys
 import warnings
 
@@ -79,18 +82,39 @@ def make(name):
     return model.eval(), inputs
 
 
+def export(folder, name):
+    model, inputs = make(name)
+    file = name.replace(":", "_")
+    with torch.no_grad():
+        torch.onnx.export(
+            model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17, dynamo=False
+        )
+    for key, value in inputs.items():
+        np.save(f"{folder}/{file}.{key}.npy", value.numpy())
+
+
+def export_int8(folder, name):
+    from quantize import ops_of, quantize
+
+    plain = name.replace("_int8", "")
+    source, target = plain.replace(":", "_"), name.replace(":", "_")
+    if not pathlib.Path(f"{folder}/{source}.onnx").exists():
+        export(folder, plain)
+    inputs = {}
+    for file in pathlib.Path(folder).glob(f"{source}.*.npy"):
+        key = file.name[len(source) + 1 : -4]
+        inputs[key] = np.load(file)
+        np.save(f"{folder}/{target}.{key}.npy", inputs[key])
+    quantize(f"{folder}/{source}.onnx", f"{folder}/{target}.onnx", inputs, ops_of(plain))
+
+
 def main():
     folder, names = sys.argv[1], sys.argv[2:]
     for name in names:
-        model, inputs = make(name)
-        file = name.replace(":", "_")
-        with torch.no_grad():
-            torch.onnx.export(
-                model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17, dynamo=False
-            )
-        for key, value in inputs.items():
-            np.save(f"{folder}/{file}.{key}.npy", value.numpy())
-        print("made", file, flush=True)
+        if pathlib.Path(f"{folder}/{name.replace(':', '_')}.onnx").exists():
+            continue
+        (export_int8 if "_int8" in name else export)(folder, name)
+        print("made", name.replace(":", "_"), flush=True)
 
 
 if __name__ == "__main__":
