@@ -11,6 +11,7 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int kProposals = 8;  // twice as many found nothing faster, and took twice as long to build
+constexpr int kByteProposals = 3;  // layers that differ in their scales alone are problems of their own: every one costs
 constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {
@@ -154,7 +155,7 @@ class CudnnProvider final : public Provider {
         continue;
       }
       // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
-      const int most = described != nullptr ? 1 : kProposals;
+      const int most = described != nullptr ? 1 : graph->bytes() ? kByteProposals : kProposals;
       const Result<std::vector<std::string>> choices = cudnn_choices(*graph, described, most);
       if (!choices.ok()) {
         refuse(layout, choices.status());

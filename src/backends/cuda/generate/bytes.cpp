@@ -130,7 +130,7 @@ Result<BytesProduct> describe_matrices(const Problem& p, const BindArgs& args) {
 
 // A kernel's start, what its multiprocessors compute one behind the other, and bytes; on an H200.
 double tile_us(const Problem& p, const BytesProduct& b, const BytesTile& t) {
-  constexpr double kProcessors = 132, kMacsPerUs = 2500.0 * 1755, kIterationUs = 0.2;
+  constexpr double kProcessors = 132, kMacsPerUs = 2500.0 * 1755, kIterationUs = 0.15;
   const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
   const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * static_cast<double>(b.batch);
   const double each = std::ceil(blocks / kProcessors), iterations = parts(b.pitch(), 64 * t.shares);

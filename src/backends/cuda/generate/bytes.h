@@ -32,10 +32,12 @@ Result<BytesProduct> describe_bytes(const Problem& problem, const BindArgs& args
 struct BytesTile {
   int rows, columns, warps_m, warps_n, shares, stages;
   int threads() const { return 32 * warps_m * warps_n * shares; }
+  int bytes() const { return stages * shares * (rows + columns) * 64; }  // of shared memory
 };
+// As many stages as keep several copies on their way and leave room for two blocks on a multiprocessor.
 inline constexpr BytesTile kBytesTiles[] = {
-    {128, 128, 2, 4, 1, 3}, {128, 64, 4, 2, 1, 4}, {64, 64, 2, 2, 1, 4},
-    {64, 64, 2, 2, 2, 3},   {32, 64, 1, 2, 4, 2},  {32, 32, 1, 1, 4, 3},
+    {128, 128, 2, 4, 1, 5}, {128, 64, 4, 2, 1, 5}, {64, 64, 2, 2, 1, 6},
+    {64, 64, 2, 2, 2, 5},   {32, 64, 1, 2, 4, 4},  {32, 32, 1, 1, 4, 6},
 };
 
 Status write_bytes(const Problem& problem, const BindArgs& args, const BytesProduct& product, const BytesTile& tile,

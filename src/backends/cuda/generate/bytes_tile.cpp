@@ -23,6 +23,7 @@ W_FN void w_copy16(void* to, const void* from, bool in) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
     :: "r"((u32)__cvta_generic_to_shared(to)), "l"(from), "r"(in ? 16 : 0) : "memory");
 }
+#define W_SHARED(name, bytes) extern __shared__ __align__(16) u8 name[]
 #define W_TABLE(type, name, count) __device__ alignas(16) const type name[count]
 W_FN void w_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> W_FN void w_wait() { asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory"); }
@@ -223,7 +224,7 @@ Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b
                   bias ? "const float* __restrict__ b, " : "");
   parameters.resize(parameters.size() - 2);
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", tile.threads(), parameters);
-  w.raw(R"(  alignas(16) __shared__ u8 tile[ST * KW * (TM + TN) * 64];
+  w.raw(R"(  W_SHARED(tile, ST * KW * (TM + TN) * 64);
   const int t = threadIdx.x, q = t % 4, warp = t / 32, wk = warp / (WM * WN), wm = warp % (WM * WN) / WN, wn = warp % WN;
   const int m0 = blockIdx.x * TM, n0 = blockIdx.y * TN;
 )");
@@ -280,6 +281,7 @@ Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b
   w.line("        z.v[v] = Put<YT>::to({});\n      }}\n      *(Pack<YT, V>*)(y + whole * N + n) = z;\n    }}\n  }}\n}}", value);
   launch->source = w.text();
   launch->size.block = static_cast<unsigned>(tile.threads());
+  launch->size.shared = static_cast<unsigned>(tile.bytes());
   launch->size.grid_x = blocks_for(b.rows, tile.rows);
   launch->size.grid_y = blocks_for(b.columns, tile.columns);
   launch->size.grid_z = static_cast<unsigned>(b.batch);

@@ -166,6 +166,7 @@ class GeneratedKernel final : public Kernel {
     for (Launch& l : launches) {
       Loaded loaded;
       WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
+      WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
       loaded.size = l.size;
       loaded.pointers = std::move(l.pointers);
       call->launches.push_back(std::move(loaded));

@@ -96,6 +96,7 @@ static inline void w_copy16(void* to, const void* from, bool in) {
 }
 static inline void w_commit() {}
 template <int N> static inline void w_wait() {}
+#define W_SHARED(name, bytes) alignas(16) static unsigned char name[bytes]
 #define W_TABLE(type, name, count) static const type name[count]
 #define W_INF __builtin_inff()
 #define W_NAN __builtin_nanf("")
