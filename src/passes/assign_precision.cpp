@@ -6,6 +6,7 @@
 
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "passes/qdq.h"
 #include "passes/rewrite.h"
 
 namespace wootz {
@@ -20,6 +21,35 @@ bool expression_fits(const PointwiseExpr& expr, DType type) {
     if (in.op == PwOp::kPow || in.op == PwOp::kExp || in.op == PwOp::kSinh || in.op == PwOp::kCosh) return false;
     return holds(type, in.imm0) && holds(type, in.imm1);
   });
+}
+
+bool touches_bytes(const PointwiseExpr& expr) {
+  return std::any_of(expr.code.begin(), expr.code.end(), [](const PwInstr& in) { return is_byte(in.type); });
+}
+
+// The expression with operands widened to f32 where they are read and results rounded where they are stored; `narrow`:
+// which operands are. Scales and zero points in between stay what they are.
+PointwiseExpr with_narrow_ends(const PointwiseExpr& expr, const std::vector<uint8_t>& narrow, DType type) {
+  PointwiseExpr made;
+  made.num_inputs = expr.num_inputs;
+  std::vector<uint16_t> map;
+  for (PwInstr in : expr.code) {
+    const int arity = in.op == PwOp::kInput ? 0 : pw_op_arity(in.op);
+    if (arity > 0) in.a = map[in.a];
+    if (arity > 1) in.b = map[in.b];
+    if (arity > 2) in.c = map[in.c];
+    const bool widen = in.op == PwOp::kInput && in.type == DType::kF32 && in.a < narrow.size() && narrow[in.a] != 0;
+    if (widen) in.type = type;
+    made.code.push_back(in);
+    auto value = static_cast<uint16_t>(made.code.size() - 1);
+    if (widen) value = made.push(PwOp::kCast, DType::kF32, value);
+    map.push_back(value);
+  }
+  for (const uint16_t out : expr.outputs) {
+    const uint16_t value = map[out];
+    made.outputs.push_back(made.code[value].type == DType::kF32 ? made.push(PwOp::kCast, type, value) : value);
+  }
+  return made;
 }
 
 bool constant_fits(const HostTensor& tensor, DType type) {
@@ -66,9 +96,11 @@ class Assigner {
       default: return false;
     }
     if (node.is("Cast") || node.op().traits.data_dependent || node.op().traits.has_side_effects) return false;
-    if (node.has_attr("x_scale")) return false;
-    bool floats = false;
-    for (const Value* in : node.inputs()) {
+    if (node.is("Quantize") || node.is("Dequantize")) return false;
+    const int first = first_narrowed(node);
+    bool floats = node.has_attr("x_scale") && node.output()->dtype() == DType::kF32;
+    for (int i = first; i < node.num_inputs(); ++i) {
+      const Value* in = node.input(i);
       if (in == nullptr || in->dtype() != DType::kF32) continue;
       floats = true;
       if (in->is_constant() && !constant_fits(in->constant(), type_)) return false;
@@ -86,6 +118,45 @@ class Assigner {
       return plain && !node.is("Pow") && !node.is("Exp");
     }
     return true;
+  }
+
+  static int main_inputs(const Node& node) {
+    return static_cast<int>(node.attr_int("main_inputs", node.num_inputs()));
+  }
+  // What is computed from 8 bits stays in f32 up to its result: only what its epilogue reads and gives changes.
+  static int first_narrowed(const Node& node) { return node.has_attr("x_scale") ? main_inputs(node) : 0; }
+
+  // Where an expression has to do with 8 bits, a rounded scale would be another scale.
+  void change_expression(Node* node, const char* name) const {
+    const PointwiseExpr* expr = node->attr_expr(name);
+    const bool epilogue = std::string_view(name) == "epilogue", quantized = node->has_attr("x_scale");
+    PointwiseExpr alone;
+    if (expr == nullptr && epilogue && quantized) {
+      node->set_attr("main_inputs", int64_t{node->num_inputs()});
+      alone.outputs = {alone.input(0, DType::kF32)};
+      expr = &alone;
+    }
+    if (expr == nullptr) return;
+    if (!quantized && !touches_bytes(*expr)) return relabel(node, name);
+    const int main = epilogue ? main_inputs(*node) : 0;
+    std::vector<uint8_t> narrow(expr->num_inputs, 0);
+    for (uint16_t k = 0; k < expr->num_inputs; ++k) {
+      const int input = epilogue ? main + k - 1 : k;
+      const Value* value = epilogue && k == 0 ? nullptr : node->input(input);
+      narrow[k] = value == nullptr ? !quantized : value->dtype() == type_;
+    }
+    node->set_attr(name, with_narrow_ends(*expr, narrow, type_));
+  }
+
+  // What an expression on 8 bits reads is rounded only where it is kept in 16 bits anyway; tables of scales never are.
+  Value* narrowed(Node* node, int input, Value* value) {
+    const bool epilogue = node->attr_expr("epilogue") != nullptr;
+    const PointwiseExpr* expr = node->attr_expr(epilogue ? "epilogue" : "expr");
+    const bool free = node->has_attr("x_scale") || (expr != nullptr && touches_bytes(*expr));
+    if (!free || input < (epilogue ? main_inputs(*node) : 0)) return narrow(value, node);
+    const auto found = narrowed_.find(value);
+    const bool kept = found != narrowed_.end() && value->producer() != nullptr && value->producer()->is("Cast");
+    return kept ? found->second : value;
   }
 
   // Computed in f32 as before: an expression's narrow floats are rounded only where they are stored.
@@ -121,14 +192,17 @@ class Assigner {
   Result<bool> convert(Node* node) {
     const std::vector<Value*> inputs = node->inputs();
     const AttrMap attrs = node->attrs();
-    for (int i = 0; i < node->num_inputs(); ++i)
-      if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32) node->set_input(i, narrow(in, node));
-    relabel(node, "epilogue");
-    relabel(node, "expr");
+    for (int i = first_narrowed(*node); i < node->num_inputs(); ++i)
+      if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32)
+        node->set_input(i, narrowed(node, i, in));
+    change_expression(node, "epilogue");
+    change_expression(node, "expr");
     std::vector<DType> before;
     for (const Value* out : node->outputs()) before.push_back(out == nullptr ? DType::kInvalid : out->dtype());
     if (!infer_node(*node).ok()) {
       for (int i = 0; i < node->num_inputs(); ++i) node->set_input(i, inputs[static_cast<size_t>(i)]);
+      for (const char* name : {"epilogue", "main_inputs"})
+        if (attrs.count(name) == 0) node->remove_attr(name);
       for (const auto& [name, value] : attrs) node->set_attr(name, value);
       WOOTZ_RETURN_IF_ERROR(infer_node(*node));
       return false;

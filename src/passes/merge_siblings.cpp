@@ -21,14 +21,19 @@ int64_t columns_of(const Node& product) {
   return w[product.attr_int("trans_b") != 0 ? 0 : 1];
 }
 
+// Of 8-bit products, biases are floats.
+DType type_of(const Node& product, int input) {
+  return input == 2 && product.has_attr("x_scale") ? DType::kF32 : product.input(1)->dtype();
+}
+
 bool takes_part(const Node& product) {
   if (!product.is("MatMul") || product.num_outputs() != 1 || product.has_attr("epilogue") ||
-      product.has_attr("w_scale") || product.attr_int("trans_a") != 0)
+      product.has_attr("w_zero") || product.attr_int("trans_a") != 0)
     return false;
   const Value *w = product.input(1), *bias = product.input(2);
   if (w == nullptr || !w->is_constant() || w->rank() != 2 || w->constant().bytes() == 0) return false;
   if (bias != nullptr && (!bias->is_constant() || bias->constant().volume() != columns_of(product) ||
-                          bias->rank() > 1 || bias->dtype() != w->dtype()))
+                          bias->rank() > 1 || bias->dtype() != type_of(product, 2)))
     return false;
   const Value* y = product.output();
   if (y->uses().empty() || product.graph()->is_output(y) || y->rank() != 3) return false;
@@ -41,7 +46,8 @@ bool alike(const Node& a, const Node& b) {
   const HostTensor &wa = a.input(1)->constant(), &wb = b.input(1)->constant();
   const size_t inner = a.attr_int("trans_b") != 0 ? 1 : 0;
   return wa.dtype() == wb.dtype() && a.attr_int("trans_b") == b.attr_int("trans_b") &&
-         a.attr_float("alpha", 1) == b.attr_float("alpha", 1) && wa.dims()[inner] == wb.dims()[inner];
+         a.attr_float("alpha", 1) == b.attr_float("alpha", 1) && a.attr_floats("x_scale") == b.attr_floats("x_scale") &&
+         a.attr_floats("x_zero", {0}) == b.attr_floats("x_zero", {0}) && wa.dims()[inner] == wb.dims()[inner];
 }
 
 // The weights (or biases, as one row each) side by side. Wide tensors are made once for each list of parts.
@@ -82,7 +88,7 @@ class Wide {
                       const Dims& dims) {
     const auto found = made_.find(key);
     if (found != made_.end()) return found->second;
-    const DType type = parts[0]->input(1)->dtype();
+    const DType type = type_of(*parts[0], index);
     WOOTZ_ASSIGN_OR_RETURN(HostTensor wide, HostTensor::allocate(type, dims));
     auto* to = static_cast<char*>(wide.mutable_data());
     for (int64_t r = 0; r < rows; ++r)
@@ -112,6 +118,15 @@ Status merge(Graph& graph, Wide& wide, const std::vector<Node*>& parts) {
   if (bias != nullptr) inputs.push_back(bias);
   Node* made = graph.add_node(parts[0]->op(), graph.unique_name(parts[0]->name()), std::move(inputs), parts[0]->attrs(),
                               1, parts[0]);
+  if (made->has_attr("x_scale")) {
+    std::vector<double> scales;  // of each column
+    for (const Node* part : parts) {
+      const std::vector<double> own = part->attr_floats("w_scale");
+      const auto columns = static_cast<size_t>(columns_of(*part));
+      for (size_t c = 0; c < columns; ++c) scales.push_back(own.size() == 1 ? own[0] : own[c]);
+    }
+    made->set_attr("w_scale", std::move(scales));
+  }
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
   int64_t offset = 0;
   for (Node* part : parts) {

@@ -23,7 +23,8 @@ class KernelsSlow : public ::testing::Test {
   void SetUp() override {
     const Result<const Backend*> backend = find_backend("cuda");
     ASSERT_TRUE(backend.ok());
-    if (!(*backend)->open(nullptr).ok()) ASSERT_TRUE(cuda::use_stand_in().ok());
+    stand_in_ = !(*backend)->open(nullptr).ok();
+    if (stand_in_) ASSERT_TRUE(cuda::use_stand_in().ok());
     seed_ = std::random_device{}();
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
     rng_.seed(seed_);
@@ -34,6 +35,19 @@ class KernelsSlow : public ::testing::Test {
     std::normal_distribution<float> normal(0, 0.5f);
     std::string text;
     for (int64_t i = 0; i < count; ++i) text += fmt::format("{}{:.3f}", i == 0 ? "" : ", ", normal(rng_));
+    return text;
+  }
+
+  std::string bytes(int64_t count) {
+    std::string text;
+    for (int64_t i = 0; i < count; ++i)
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", static_cast<int>(rng_() % 255) - 127);
+    return text;
+  }
+  std::string scales(int64_t count) {
+    std::string text;
+    for (int64_t i = 0; i < count; ++i)
+      text += fmt::format("{}{:.5f}", i == 0 ? "" : ", ", 0.0005 + 1e-5 * static_cast<double>(rng_() % 100));
     return text;
   }
 
@@ -60,6 +74,7 @@ class KernelsSlow : public ::testing::Test {
     for (const char* name : names) EXPECT_TRUE(seen_.count(name) != 0) << name << " was never compared";
   }
 
+  bool stand_in_ = false;
   uint64_t seed_ = 0;
   std::mt19937_64 rng_;
   std::set<std::string> seen_;
@@ -87,6 +102,75 @@ TEST_F(KernelsSlow, DepthwiseConvolutions) {
     }
   expect_seen({"conv_generated_depthwise1", "conv_generated_depthwise2", "conv_generated_depthwise4",
                "conv_generated_depthwise8"});
+}
+
+// Small sums, so that every tile is about as good as the others and is offered.
+TEST_F(KernelsSlow, ConvolutionsOfBytes) {
+  for (int round = 0; round < (stand_in_ ? 3 : 16); ++round) {
+    const bool is_signed = rng_() % 2 != 0, to_bytes = rng_() % 2 != 0, residual = rng_() % 2 != 0;
+    const char* type = is_signed ? "i8" : "u8";
+    const int64_t zero = is_signed ? pick({0, 0, -128, 5}) : pick({0, 3, 128}), c = pick({16, 32, 48, 64, 3, 20}),
+                  m = pick({8, 24, 64, 70, 130}), k = pick({1, 1, 3}), s = pick({1, 1, 2}), pad = k == 1 ? 0 : pick({0, 1}),
+                  h = pick({5, 9, 12}), w = pick({7, 14}), n = pick({1, 2, 3}), oh = (h + 2 * pad - k) / s + 1,
+                  ow = (w + 2 * pad - k) / s + 1;
+    const std::string y = fmt::format("[{},{},{},{}]", n, m, oh, ow);
+    std::string text = fmt::format(
+        "graph \"g\" {{ %x: {0}[{1},{2},{3},{4}] = input; %w: i8[{5},{2},{6},{6}] = const [{7}]; %b: f32[{5}] = const [{8}]; "
+        "%y: f32{9} = Conv(%x, %w, %b) {{strides = [{10}, {10}], pads = [{11}, {11}, {11}, {11}], x_scale = [0.021], x_zero = "
+        "[{12}.0], w_scale = [{13}]}}; ",
+        type, n, c, h, w, m, k, bytes(m * c * k * k), numbers(m), y, s, pad, zero, scales(rng_() % 2 != 0 ? m : 1));
+    std::string last = "%y";
+    if (residual) {
+      text += fmt::format("%r: i8{0} = input; %rs: f32[] = const [0.017]; %d: f32{0} = Dequantize(%r, %rs); %a: f32{0} = "
+                          "Add(%y, %d); %z: f32{0} = Relu(%a); ", y);
+      last = "%z";
+    }
+    if (to_bytes) {
+      text += fmt::format("%qs: f32[] = const [0.043]; %qz: {0}[] = const [{1}]; %q: {0}{2} = Quantize({3}, %qs, %qz) {{to = "
+                          "\"{0}\"}}; ",
+                          type, is_signed ? 0 : 117, y, last);
+      last = "%q";
+    }
+    check(text + "return " + last + "; }");
+  }
+  expect_seen({"conv_generated_bytes_128x128", "conv_generated_bytes_128x64", "conv_generated_bytes_64x64",
+               "conv_generated_bytes_64x64k2", "conv_generated_bytes_32x64k4", "conv_generated_bytes_32x32k4"});
+}
+
+TEST_F(KernelsSlow, ProductsOfBytes) {
+  for (int round = 0; round < (stand_in_ ? 3 : 12); ++round) {
+    const bool is_signed = rng_() % 2 != 0, two = round % 3 == 0, turned = two || rng_() % 2 != 0;
+    const char* type = is_signed || two ? "i8" : "u8";
+    const int64_t zero = two ? 0 : is_signed ? pick({0, -7}) : pick({0, 128}), k = two ? pick({16, 64, 80}) : pick({16, 64, 100, 130}),
+                  n = pick({8, 50, 96, 131}), m = pick({1, 17, 70}), b = pick({1, 2, 3});
+    const std::string y = fmt::format("[{},{},{}]", b, m, n);
+    std::string text = fmt::format("graph \"g\" {{ %x: {}[{},{},{}] = input; ", type, b, m, k);
+    text += two ? fmt::format("%w: i8[{},{},{}] = input; ", b, n, k)
+                : fmt::format("%w: i8[{},{}] = const [{}]; ", turned ? n : k, turned ? k : n, bytes(n * k));
+    text += fmt::format("%b: f32[{}] = const [{}]; %y: f32{} = MatMul(%x, %w, %b) {{trans_b = {}, x_scale = [0.013], x_zero = "
+                        "[{}.0], w_scale = [{}]}}; %g: f32{} = Gelu(%y); ",
+                        n, numbers(n), y, turned ? 1 : 0, zero, scales(two ? 1 : n), y);
+    check(text + "return %g; }");
+  }
+  expect_seen({"gemm_generated_bytes_128x128", "gemm_generated_bytes_128x64", "gemm_generated_bytes_64x64",
+               "gemm_generated_bytes_64x64k2", "gemm_generated_bytes_32x64k4", "gemm_generated_bytes_32x32k4"});
+}
+
+TEST_F(KernelsSlow, DepthwiseConvolutionsAndPoolsOfBytes) {
+  for (const char* type : {"u8", "i8"}) {
+    const int64_t c = type[0] == 'u' ? 32 : 8, h = pick({6, 9}), w = pick({7, 16});
+    check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %w: i8[{1},1,3,3] = const [{4}]; %y: f32[2,{1},{2},{3}] = "
+                      "Conv(%x, %w) {{groups = {1}, pads = [1, 1, 1, 1], x_scale = [0.02], x_zero = [4.0], w_scale = [{5}]}}; "
+                      "%z: f32[2,{1},{2},{3}] = Relu(%y); return %z; }}",
+                      type, c, h, w, bytes(c * 9), scales(c)));
+    check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{1},{2},{3}] = Pool(%x) {{kind = \"max\", kernel "
+                      "= [3, 3], strides = [1, 1], pads = [1, 1, 1, 1]}}; return %y; }}",
+                      type, c, h, w));
+    check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: f32[2,{1},1,1] = Pool(%x) {{kind = \"avg\", global = "
+                      "1, x_scale = [0.02], x_zero = [3.0]}}; return %y; }}",
+                      type, c, h, w));
+  }
+  expect_seen({"conv_generated_direct", "pool_generated_strip", "pool_generated"});
 }
 
 TEST_F(KernelsSlow, SqueezeExcite) {

@@ -6,11 +6,15 @@
 #include <cmath>
 #include <random>
 
+#include "backend/device.h"
 #include "base/tolerance.h"
 #include "conformance/run_graph_on.h"
 #include "ops/infer.h"
 #include "ops/interpreter.h"
 #include "ops/registry.h"
+#if defined(WOOTZ_HAVE_CUDA)
+#include "backends/cuda/stand_in/stand_in.h"
+#endif
 
 namespace wootz::conformance {
 namespace {
@@ -250,6 +254,48 @@ TEST(Quantized, RandomNetworksAgreeHoweverTheyRun) {
   }
   EXPECT_GT(products, 100);
 }
+
+#if defined(WOOTZ_HAVE_CUDA)
+// The same networks on the GPU, or on what stands in for one: every product of those that tensor cores take is computed
+// from bytes, and nothing is left to the host.
+TEST(Quantized, RandomNetworksAgreeOnCudaSlow) {
+  const Result<const Backend*> backend = find_backend("cuda");
+  ASSERT_TRUE(backend.ok());
+  if (!(*backend)->open(nullptr).ok()) ASSERT_TRUE(cuda::use_stand_in().ok());
+  const uint64_t seed = std::random_device{}();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  struct Made {
+    HostTensor expected;
+    std::unique_ptr<Network> network;
+    PreparedRun run;
+  };
+  std::vector<Made> all;  // their kernels are compiled together
+  for (uint64_t i = 0; i < 16; ++i) {
+    SCOPED_TRACE(fmt::format("seed {}", seed + i));
+    Network original(seed + i);
+    auto expected = run_graph(original.graph, {original.input});
+    ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+    auto network = std::make_unique<Network>(seed + i);
+    Result<PreparedRun> run = prepare_graph_on(network->graph, {network->input}, {"cuda", true, "", 2});
+    ASSERT_TRUE(run.ok()) << run.status().to_string();
+    all.push_back({std::move((*expected)[0]), std::move(network), std::move(run).value()});
+  }
+  size_t in_bytes = 0;
+  int products = 0;
+  for (Made& made : all) {
+    SCOPED_TRACE(fmt::format("seed {} + {}", seed, &made - all.data()));
+    const Result<RunResult> actual = made.run.run();
+    ASSERT_TRUE(actual.ok()) << actual.status().to_string();
+    expect_agreement(*made.network, made.expected, actual->outputs[0]);
+    EXPECT_EQ(actual->reference_steps, 0u);
+    in_bytes += actual->byte_steps;
+    products += made.network->products;
+  }
+  EXPECT_EQ(cuda::stand_in_faults(), "");
+  std::printf("%d products, %zu of them in bytes\n", products, in_bytes);
+  EXPECT_GT(in_bytes * 10, static_cast<size_t>(products) * 9);
+}
+#endif
 
 }  // namespace
 }  // namespace wootz::conformance

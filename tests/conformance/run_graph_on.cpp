@@ -146,8 +146,11 @@ Result<RunResult> PreparedRun::run() {
     result.outputs.push_back(std::move(tensor));
   }
   result.steps = state_->program->steps.size();
-  for (const Step& step : state_->program->steps)
+  for (const Step& step : state_->program->steps) {
+    const auto& params = step.problem.params;
+    result.byte_steps += params.count("x_scale") != 0 || params.count("a_scale") != 0;
     result.reference_steps += step.tactic.provider == "reference" || step.tactic.provider == "host";
+  }
   return result;
 }
 

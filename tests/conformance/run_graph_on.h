@@ -18,6 +18,7 @@ struct RunOptions {
 struct RunResult {
   std::vector<HostTensor> outputs;
   size_t steps = 0, reference_steps = 0;  // how many steps, and how many of them the reference computed
+  size_t byte_steps = 0;                  // products, convolutions and averages that read bytes
 };
 
 // Everything up to the run itself: memory, bound kernels, inputs in place.

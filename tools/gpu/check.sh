@@ -5,9 +5,11 @@
 #                                      peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
-# default build/gpu), MODELS ("resnet50:1 bert_base:1 ..."), MODES ("tf32 fp16 bf16"), DEVICE (what `wootz devices` calls
-# this GPU, default h200), DYNAMIC (models to build with an open batch size; WOOTZ_DYNAMIC_LEVEL:
-# their builder level), EACH (cases of each op under the sanitizer, default 3), PYTHON (a Python with torch, onnx and transformers).
+# default build/gpu), MODELS ("resnet50:1 bert_base_int8:1 ...": the latter is quantized, and always in mode int8, that is
+# Q/DQ in 8 bits and --fp16 for the rest), MODES ("tf32 fp16 bf16"), MADE (folder of models made before, by models.py),
+# DEVICE (what `wootz devices` calls this GPU, default h200), DYNAMIC (models to build with an open batch size;
+# WOOTZ_DYNAMIC_LEVEL: their builder level), EACH (cases of each op under the sanitizer, default 3), PYTHON (a Python with
+# torch, onnx, transformers, onnxruntime).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=${BIN:-$here/../../build/release/bin}
@@ -91,26 +93,38 @@ P
   done
 }
 
-# Every model against the CPU backend in FP32, then timed.
+# The results of a model on the CPU in FP32: on_cpu NAME FOLDER.
+on_cpu() {
+  inputs=()
+  for file in "$work/$1".*.npy; do
+    key=${file#"$work/$1."}
+    inputs+=(-i "${key%.npy}=$file")
+  done
+  "$BIN/wootz" build "$work/$1.onnx" -o "$work/cpu.plan" --no-timing >"$OUT/$1.cpu.log" 2>&1 &&
+    "$BIN/wootz" run "$work/cpu.plan" "${inputs[@]}" --output-dir "$2" >>"$OUT/$1.cpu.log" 2>&1 || {
+    tail -2 "$OUT/$1.cpu.log"
+    failed=1
+    return 1
+  }
+}
+
+# Every model against the CPU backend in FP32, then timed. A quantized one is also held against the network that it was
+# made of.
 models() {
+  [ -z "${MADE:-}" ] || ln -sf "$MADE"/* "$work/"
   "$python" "$here/models.py" "$work" $MODELS >"$OUT/export.log" 2>&1 || { tail -3 "$OUT/export.log"; failed=1; }
   for model in $MODELS; do
     name=${model/:/_}
     [ -f "$work/$name.onnx" ] || continue
-    inputs=()
-    for file in "$work/$name".*.npy; do
-      key=${file#"$work/$name."}
-      inputs+=(-i "${key%.npy}=$file")
-    done
-    "$BIN/wootz" build "$work/$name.onnx" -o "$work/cpu.plan" --no-timing >"$OUT/$name.cpu.log" 2>&1 &&
-      "$BIN/wootz" run "$work/cpu.plan" "${inputs[@]}" --output-dir "$work/cpu" >>"$OUT/$name.cpu.log" 2>&1 || {
-      tail -2 "$OUT/$name.cpu.log"
-      failed=1
-      continue
-    }
-    for mode in $MODES; do
+    on_cpu "$name" "$work/cpu" || continue
+    modes=$MODES
+    if [[ $name == *_int8* ]]; then
+      modes=int8
+      on_cpu "${name/_int8/}" "$work/float"
+    fi
+    for mode in $modes; do
       flags=(--device cuda --timing-cache "$work/cache")
-      [ $mode = tf32 ] || flags+=("--$mode")
+      [ $mode = tf32 ] || flags+=("--${mode/int8/fp16}")
       [ $mode != bf16 ] || [ "$model" = resnet50:1 ] || [ "$model" = bert_base:1 ] || continue
       log=$OUT/$name.$mode.log
       start=$(date +%s%N)
@@ -125,18 +139,21 @@ models() {
       warm=$((($(date +%s%N) - start) / 1000000))
       "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/gpu" >>"$log" 2>&1
       limit=$([ $mode = tf32 ] && echo 4e-3 || { [ $mode = fp16 ] && echo 1e-2 || echo 3e-2; })
+      [ $mode != int8 ] || limit=5e-2
       error=$("$python" "$here/compare.py" "$work/cpu" "$work/gpu" "$limit") || failed=1
+      cosine=
+      [ $mode != int8 ] || cosine="cosine with float $("$python" "$here/compare.py" "$work/float" "$work/gpu" 0.95 --cosine) " || failed=1
       "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/again" >>"$log" 2>&1
       same=$(diff -r "$work/gpu" "$work/again" >/dev/null && echo same || echo DIFFERS)
       [ "$same" = same ] || failed=1
       "$BIN/wootz" bench "$work/gpu.plan" --duration 1 --json >"$OUT/$name.$mode.json" 2>>"$log"
       "$BIN/wootz" inspect "$work/gpu.plan" | cut -c1-400 | gzip >"$OUT/$name.$mode.txt.gz"
       ms=$("$python" -c 'import json,sys; print("%.4f" % json.load(open(sys.argv[1]))["median_ms"])' "$OUT/$name.$mode.json" 2>>"$log")
-      row "$(printf '%-18s %-5s %9s ms  error %-9s repeat %-7s build %6d ms, with cache %6d ms' \
-        "$model" $mode "$ms" "$error" "$same" "$cold" "$warm")"
+      row "$(printf '%-18s %-5s %9s ms  error %-9s %srepeat %-7s build %6d ms, with cache %6d ms' \
+        "$model" $mode "$ms" "$error" "$cosine" "$same" "$cold" "$warm")"
       rm -rf "$work/gpu" "$work/again"
     done
-    rm -rf "$work/cpu"
+    rm -rf "$work/cpu" "$work/float"
   done
 }
 

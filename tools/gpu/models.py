@@ -2,9 +2,11 @@
 
     python tools/gpu/models.py FOLDER NAME...
 
-NAME is like resnet50:32, or resnet50:dynamic for an open batch size.
+NAME is like resnet50:32, or resnet50:dynamic for an open batch size. "resnet50_int8:1" is resnet50:1, which is made too,
+quantized (quantize.py). What is there already is not made again.
 """
 
+import pathlib
 import sys
 import warnings
 
@@ -104,25 +106,44 @@ def make(name):
     return model.eval(), inputs
 
 
+def export(folder, name):
+    model, inputs = make(name)
+    file = name.replace(":", "_")
+    more = {}
+    with torch.no_grad():
+        if name.endswith(":dynamic"):
+            results = model(*inputs.values())
+            outputs = [f"y{i}" for i in range(len(results) if isinstance(results, tuple) else 1)]
+            more = {"output_names": outputs, "dynamic_axes": {key: {0: "N"} for key in [*inputs, *outputs]}}
+        torch.onnx.export(
+            model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17, dynamo=False, **more
+        )
+    for key, value in inputs.items():
+        np.save(f"{folder}/{file}.{key}.npy", value.numpy())
+
+
+def export_int8(folder, name):
+    from quantize import ops_of, quantize
+
+    plain = name.replace("_int8", "")
+    source, target = plain.replace(":", "_"), name.replace(":", "_")
+    if not pathlib.Path(f"{folder}/{source}.onnx").exists():
+        export(folder, plain)
+    inputs = {}
+    for file in pathlib.Path(folder).glob(f"{source}.*.npy"):
+        key = file.name[len(source) + 1 : -4]
+        inputs[key] = np.load(file)
+        np.save(f"{folder}/{target}.{key}.npy", inputs[key])
+    quantize(f"{folder}/{source}.onnx", f"{folder}/{target}.onnx", inputs, ops_of(plain))
+
+
 def main():
     folder, names = sys.argv[1], sys.argv[2:]
     for name in names:
-        model, inputs = make(name)
-        file = name.replace(":", "_")
-        more = {}
-        if name.endswith(":dynamic"):
-            with torch.no_grad():
-                results = model(*inputs.values())
-            names = [f"y{i}" for i in range(len(results) if isinstance(results, tuple) else 1)]
-            more = {"output_names": names, "dynamic_axes": {key: {0: "N"} for key in [*inputs, *names]}}
-        with torch.no_grad():
-            torch.onnx.export(
-                model, tuple(inputs.values()), f"{folder}/{file}.onnx", input_names=list(inputs), opset_version=17,
-                dynamo=False, **more
-            )
-        for key, value in inputs.items():
-            np.save(f"{folder}/{file}.{key}.npy", value.numpy())
-        print("made", file, flush=True)
+        if pathlib.Path(f"{folder}/{name.replace(':', '_')}.onnx").exists():
+            continue
+        (export_int8 if "_int8" in name else export)(folder, name)
+        print("made", name.replace(":", "_"), flush=True)
 
 
 if __name__ == "__main__":

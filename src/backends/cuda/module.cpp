@@ -70,6 +70,15 @@ Module::~Module() {
   if (module_ != nullptr && gpu_->enter().ok()) gpu_->api->cuModuleUnload(module_);
 }
 
+Status Module::allow_shared(unsigned bytes) const {
+  constexpr unsigned kAlways = 48 << 10;
+  if (bytes <= kAlways) return Status();
+  WOOTZ_RETURN_IF_ERROR(gpu_->enter());
+  return check(gpu_->api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                             static_cast<int>(bytes)),
+               "cuFuncSetAttribute");
+}
+
 Status Module::launch(const LaunchSize& size, void** arguments, CUstream stream) const {
   if (gpu_->overlap) {
     CUlaunchAttribute overlap{};

@@ -23,6 +23,8 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  // To be called before a launch with more than 48 KiB of shared memory.
+  Status allow_shared(unsigned bytes) const;
   Status launch(const LaunchSize& size, void** arguments, CUstream stream) const;
 
  private:

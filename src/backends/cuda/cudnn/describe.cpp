@@ -21,30 +21,13 @@ CudnnTensor tensor(const TensorDesc& t, bool output, int index, const Dims& dims
   return {output, index, t.dtype, list(dims), list(layout_strides(t.layout, dims)), 0};
 }
 
-// An operand that broadcasts over the result of rank `rank`.
-Result<CudnnTensor> operand(const Problem& p, int input, const Dims& dims, const Dims& y) {
-  const TensorDesc& t = p.inputs[static_cast<size_t>(input)];
-  Dims d;
-  for (int i = dims.rank(); i < y.rank(); ++i) d.push_back(1);
-  for (const int64_t v : dims) d.push_back(v);
-  for (size_t a = 0; a < d.size(); ++a)
-    if (d[a] != 1 && d[a] != y[a]) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
-  // Broadcast shapes only: per channel, a single value, or the whole.
-  const bool whole = d == y;
-  for (size_t a = 0; !whole && a < d.size(); ++a)
-    if (a != 1 && d[a] != 1) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
-  const Layout layout = !whole && p.outputs[0].layout == Layout::kChannelsLast ? Layout::kChannelsLast : t.layout;
-  if (whole && dims.rank() != y.rank()) return unsupported("an operand of lower rank");
-  return CudnnTensor{false, input, t.dtype, list(d), list(layout_strides(layout, d)), 0};
-}
-
 Status add_stages(const Problem& p, std::span<const Dims> in, const Dims& y, CudnnGraph* g) {
   const std::optional<std::vector<Stage>> stages = chain_of(p);
   if (!stages) return unsupported("this epilogue is no chain");
   for (const Stage& s : *stages) {
-    CudnnStage made{s.op, -1, s.imm0, s.imm1};
+    CudnnStage made{s.op, -1, s.imm0, s.imm1, -1};
     if (s.input >= 0) {
-      WOOTZ_ASSIGN_OR_RETURN(CudnnTensor t, operand(p, s.input, in[static_cast<size_t>(s.input)], y));
+      WOOTZ_ASSIGN_OR_RETURN(CudnnTensor t, cudnn_operand(p, s.input, in[static_cast<size_t>(s.input)], y));
       made.operand = static_cast<int>(g->operands.size());
       g->operands.push_back(std::move(t));
     }
@@ -62,12 +45,38 @@ void append(const CudnnTensor& t, std::string* text) {
 
 }  // namespace
 
+Result<CudnnTensor> cudnn_operand(const Problem& p, int input, const Dims& dims, const Dims& y) {
+  const TensorDesc& t = p.inputs[static_cast<size_t>(input)];
+  Dims d;
+  for (int i = dims.rank(); i < y.rank(); ++i) d.push_back(1);
+  for (const int64_t v : dims) d.push_back(v);
+  for (size_t a = 0; a < d.size(); ++a)
+    if (d[a] != 1 && d[a] != y[a]) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
+  // Broadcast shapes only: per channel, a single value, or the whole.
+  const bool whole = d == y;
+  for (size_t a = 0; !whole && a < d.size(); ++a)
+    if (a != 1 && d[a] != 1) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
+  const Layout layout = !whole && p.outputs[0].layout == Layout::kChannelsLast ? Layout::kChannelsLast : t.layout;
+  if (whole && dims.rank() != y.rank()) return unsupported("an operand of lower rank");
+  return CudnnTensor{false, input, t.dtype, list(d), list(layout_strides(layout, d)), 0};
+}
+
+void widen_to_images(CudnnGraph* g) {
+  if (g->x.dims.size() != 3) return;
+  for (CudnnTensor* t : {&g->x, &g->w, &g->y}) widen(t);
+  for (CudnnTensor& t : g->operands) widen(&t);
+  widen(&g->pre_pads, 0);
+  widen(&g->post_pads, 0);
+  widen(&g->strides, 1);
+  widen(&g->dilations, 1);
+}
+
 std::string CudnnGraph::key() const {
   std::string text = attention ? "attention " : "conv ";
   for (const CudnnTensor* t : {&x, &w, &v, &y}) append(*t, &text);
   for (const CudnnTensor& t : operands) append(t, &text);
   for (const CudnnStage& s : stages)
-    text += fmt::format("{}({},{:a},{:a})", pw_op_name(s.op), s.operand, s.imm0, s.imm1);
+    text += fmt::format("{}({},{:a},{:a},{})", pw_op_name(s.op), s.operand, s.imm0, s.imm1, s.factor);
   for (const auto* values : {&pre_pads, &post_pads, &strides, &dilations})
     for (const int64_t v : *values) text += fmt::format(" {}", v);
   return text + fmt::format(" {:a} {} {} {} ", scale, causal, mask, tf32);
@@ -109,17 +118,10 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
     Dims d = Dims::filled(y.rank(), 1);
     d[1] = y[1];
     g.operands.push_back({false, 2, p.inputs[2].dtype, list(d), list(layout_strides(layout, d)), 0});
-    g.stages.push_back({PwOp::kAdd, 0, 0, 0});
+    g.stages.push_back({PwOp::kAdd, 0, 0, 0, -1});
   }
   WOOTZ_RETURN_IF_ERROR(add_stages(p, in, y, &g));
-  if (x.rank() == 3) {
-    for (CudnnTensor* t : {&g.x, &g.w, &g.y}) widen(t);
-    for (CudnnTensor& t : g.operands) widen(&t);
-    widen(&g.pre_pads, 0);
-    widen(&g.post_pads, 0);
-    widen(&g.strides, 1);
-    widen(&g.dilations, 1);
-  }
+  widen_to_images(&g);
   return g;
 }
 

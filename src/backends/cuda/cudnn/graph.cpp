@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "backend/device.h"
 #include "backends/cuda/code_store.h"
@@ -63,6 +64,7 @@ Result<Library*> cudnn() {
 fe::DataType_t data_type(DType type) {
   return type == DType::kF16    ? fe::DataType_t::HALF
          : type == DType::kBF16 ? fe::DataType_t::BFLOAT16
+         : type == DType::kI8   ? fe::DataType_t::INT8
                                 : fe::DataType_t::FLOAT;
 }
 
@@ -149,14 +151,23 @@ Result<Built> make_graph(const CudnnGraph& g, const DeviceDescription* described
                                     .set_pre_padding(g.pre_pads)
                                     .set_post_padding(g.post_pads)
                                     .set_stride(g.strides)
-                                    .set_dilation(g.dilations));
+                                    .set_dilation(g.dilations)
+                                    .set_compute_data_type(g.bytes() ? fe::DataType_t::INT32 : fe::DataType_t::FLOAT));
   }
+  bool whole = g.bytes();  // the value is still a sum of integers
   for (const CudnnStage& s : g.stages) {
-    value->set_data_type(fe::DataType_t::FLOAT);
+    value->set_data_type(std::exchange(whole, false) ? fe::DataType_t::INT32 : fe::DataType_t::FLOAT);
     fe::graph::Pointwise_attributes a;
     WOOTZ_RETURN_IF_ERROR(set_mode(s, &a));
-    value = s.operand >= 0 ? b.graph->pointwise(value, operands[static_cast<size_t>(s.operand)], a)
-                           : b.graph->pointwise(value, a);
+    std::shared_ptr<fe::graph::Tensor_attributes> operand;
+    if (s.operand >= 0) operand = operands[static_cast<size_t>(s.operand)];
+    if (s.factor >= 0) {
+      fe::graph::Pointwise_attributes times;
+      WOOTZ_RETURN_IF_ERROR(set_mode({PwOp::kMul, 0, 0, 0, -1}, &times));
+      operand = b.graph->pointwise(operand, operands[static_cast<size_t>(s.factor)], times);
+      operand->set_data_type(fe::DataType_t::FLOAT);
+    }
+    value = operand != nullptr ? b.graph->pointwise(value, operand, a) : b.graph->pointwise(value, a);
   }
   const auto uid = static_cast<int64_t>(b.tensors.size()) + 1;
   b.tensors.emplace_back(uid, g.y);

@@ -23,9 +23,11 @@ struct CudnnStage {
   PwOp op = PwOp::kAdd;
   int operand = -1;  // index into CudnnGraph::operands, for kAdd and kMul
   double imm0 = 0, imm1 = 0;
+  int factor = -1;  // index of what the operand, in i8, is multiplied by first
 };
 
-// y = stages(convolution(x, w)), or y = stages(attention(q, k, v)).
+// y = stages(convolution(x, w)), or y = stages(attention(q, k, v)). A convolution in i8 is summed in i32; its first stage
+// brings that to f32.
 struct CudnnGraph {
   bool attention = false;
   CudnnTensor x, w, v, y;  // attention: q, k, v
@@ -36,6 +38,7 @@ struct CudnnGraph {
   bool causal = false;
   int mask = -1;  // operand added to the scores, -1: none
   bool tf32 = false;
+  bool bytes() const { return x.dtype == DType::kI8; }
   std::string key() const;  // equal graphs have equal keys
 };
 

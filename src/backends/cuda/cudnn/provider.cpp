@@ -11,6 +11,7 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int kProposals = 8;  // twice as many found nothing faster, and took twice as long to build
+constexpr int kByteProposals = 3;  // layers that differ in their scales alone are problems of their own: every one costs
 constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {
@@ -18,8 +19,11 @@ std::string kernel_name(const Problem& p, bool tf32) {
   return fmt::format("{}_{}_cudnn", family_name(p.family), type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
 }
 
+bool of_bytes(const Problem& p) { return p.params.count("x_scale") != 0 || p.params.count("a_scale") != 0; }
+
 Result<CudnnGraph> describe(const Problem& p, std::span<const Dims> in, std::span<const Dims> out, bool tf32) {
   if (out.size() != 1) return invalid_argument("{} outputs", out.size());
+  if (of_bytes(p) && (p.family == Family::kConv || p.family == Family::kGemm)) return describe_bytes(p, in, out[0]);
   if (p.family == Family::kConv) return describe_conv(p, in, out[0], tf32);
   if (p.family == Family::kAttention) return describe_attention(p, in, out[0]);
   return invalid_argument("cudnn is not asked for family {}", family_name(p.family));
@@ -44,6 +48,7 @@ double estimate_us(const Problem& p, const CudnnGraph& g) {
   double bytes = 0;
   for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
   if (g.attention) return 4 + flops_of(p, g) / 2e8 + bytes / 3e6;
+  if (g.bytes()) return 3 + flops_of(p, g) / 2e8 + bytes / 3e6;
   return 3 + flops_of(p, g) / 1e8 + bytes / 3e6 + (p.outputs[0].layout == Layout::kLinear ? 2 : 0);
 }
 
@@ -64,6 +69,11 @@ class CudnnKernel final : public Kernel {
 
   // Weights lie as the activations do, and hold what the tensor cores will read.
   Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+    if (of_bytes(problem_)) {
+      if (input != 1) return std::optional<std::vector<std::byte>>{};
+      WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> packed, pack_bytes_for_cudnn(problem_, source));
+      return std::optional<std::vector<std::byte>>(std::move(packed));
+    }
     const bool images = problem_.family == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
     if (input != 1 || problem_.family != Family::kConv || (!images && !tf32_))
       return std::optional<std::vector<std::byte>>{};
@@ -94,6 +104,8 @@ class CudnnKernel final : public Kernel {
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));
     WOOTZ_ASSIGN_OR_RETURN(const CudnnGraph graph, describe(problem_, args.inputs, args.outputs, tf32_));
+    if (graph.bytes() && args.constant_bytes.size() > 1 && args.constant_bytes[1] < packed_bytes(graph))
+      return invalid_argument("{} bytes of packed weights, {} are read", args.constant_bytes[1], packed_bytes(graph));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan, cudnn_plan(graph, choice_));
     return std::unique_ptr<Call>(std::make_unique<CudnnCall>(std::move(plan)));
   }
@@ -114,7 +126,8 @@ class CudnnProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (problem.family != Family::kConv && problem.family != Family::kAttention) return;
+    const bool product = problem.family == Family::kGemm && of_bytes(problem);
+    if (problem.family != Family::kConv && problem.family != Family::kAttention && !product) return;
     const auto refuse = [&](Layout layout, const Status& why) {
       refusals->push_back(
           {kernel_name(problem, limits.tf32), fmt::format("{}: {}", layout_name(layout), why.message())});
@@ -142,7 +155,7 @@ class CudnnProvider final : public Provider {
         continue;
       }
       // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
-      const int most = described != nullptr ? 1 : kProposals;
+      const int most = described != nullptr ? 1 : graph->bytes() ? kByteProposals : kProposals;
       const Result<std::vector<std::string>> choices = cudnn_choices(*graph, described, most);
       if (!choices.ok()) {
         refuse(layout, choices.status());

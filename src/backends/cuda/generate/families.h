@@ -8,10 +8,15 @@ namespace wootz::cuda {
 
 using Generate = Status (*)(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
+// Of a problem at its optimum, in us; 0: not worth offering, another kernel of the family suits it better.
+using Estimate = double (*)(const Problem& problem);
+
 // The form in which a kernel wants a constant; nullopt: as it is.
 using PackConstant = Result<std::optional<std::vector<std::byte>>> (*)(const Problem& problem, int input,
                                                                        const HostTensor& source);
 Result<std::optional<std::vector<std::byte>>> pack_depthwise(const Problem&, int input, const HostTensor& source);
+Result<std::optional<std::vector<std::byte>>> pack_bytes(const Problem&, int input, const HostTensor& source);
+Result<std::optional<std::vector<std::byte>>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<std::vector<std::byte>>> pack_columns(const Problem&, int input, const HostTensor& source);
 
 // The sources of every kernel that takes a problem at its optimum, with the layouts that it has: for tests and tools.
@@ -26,6 +31,17 @@ Status generate_depthwise(const Problem& problem, const BindArgs& args, int resu
 template <int kResults>
 Status generate_depthwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
   return generate_depthwise(problem, args, kResults, launches);
+}
+// Products and convolutions of 8 bits; `tile` is one of kBytesTiles (bytes.h).
+Status generate_bytes(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+template <size_t kTile>
+Status generate_bytes(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_bytes(problem, args, kTile, launches);
+}
+double estimate_bytes(const Problem& problem, size_t tile);
+template <size_t kTile>
+double estimate_bytes(const Problem& problem) {
+  return estimate_bytes(problem, kTile);
 }
 Status generate_vector_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool_strip(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

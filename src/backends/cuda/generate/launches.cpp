@@ -30,6 +30,7 @@ Result<std::vector<LoadedLaunch>> load_launches(std::vector<Launch> launches, bo
       loaded.numbers = std::move(lifted.numbers);
     }
     WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
+    WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
     loaded.size = l.size;
     loaded.pointers = std::move(l.pointers);
     all.push_back(std::move(loaded));

@@ -116,6 +116,14 @@ template <class To, class From> W_FN To w_sat(From v) {
 }
 template <class T> W_FN typename Reg<T>::t w_round_to(float v) { return w_get(Put<T>::to(v)); }
 template <class To> W_FN To w_quantize(float a, float b, float c) {
+  if constexpr (sizeof(To) == 1) {
+    // A product with 1 / b is the quotient to within 1e-3 wherever that is in range, and rounds alike unless it lies next
+    // to a half: only there, and where it is no number, is the quotient itself needed. The rest is exact in float.
+    const float near = a * (1.0f / b);
+    float r = rintf(near);
+    if (!(fabsf(fabsf(near - r) - 0.5f) >= 1e-3f)) { const float q = a / b; r = q != q ? 0 : rintf(q); }
+    return (To)(int)(w_clip<float>(r, (float)Lim<To>::lo - c, (float)Lim<To>::hi - c) + c);
+  }
   const float q = a / b;
   return q != q ? w_sat<To>((double)c) : w_sat<To>((double)rintf(q) + (double)c);
 }

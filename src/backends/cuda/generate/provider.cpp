@@ -20,7 +20,13 @@ struct Entry {
   double overhead;    // estimate: times the cost of a library's kernel
   bool last = false;  // for what no library takes
   PackConstant pack = nullptr;
+  Estimate estimate = nullptr;
 };
+template <size_t kTile>
+constexpr Entry bytes_entry(Family family, const char* name) {
+  const bool images = family == Family::kConv;
+  return {family, name, generate_bytes<kTile>, images, false, false, 1, false, pack_bytes, estimate_bytes<kTile>};
+}
 constexpr Entry kEntries[] = {
     {Family::kPointwise, "pointwise_generated", generate_pointwise, true, false, true, 1},
     {Family::kReduce, "reduce_generated", generate_reduce, true, false, false, 1},
@@ -28,13 +34,25 @@ constexpr Entry kEntries[] = {
     {Family::kNorm, "norm_generated", generate_norm, true, false, true, 1},
     {Family::kPool, "pool_generated", generate_pool, true, false, false, 1.2},
     {Family::kPool, "pool_generated_strip", generate_pool_strip, true, false, false, 1},
-    {Family::kConv, "conv_generated_direct", generate_conv, true, false, false, 40, true},
+    {Family::kConv, "conv_generated_direct", generate_conv, true, false, false, 40, true, pack_direct},
+    bytes_entry<0>(Family::kConv, "conv_generated_bytes_128x128"),
+    bytes_entry<1>(Family::kConv, "conv_generated_bytes_128x64"),
+    bytes_entry<2>(Family::kConv, "conv_generated_bytes_64x64"),
+    bytes_entry<3>(Family::kConv, "conv_generated_bytes_64x64k2"),
+    bytes_entry<4>(Family::kConv, "conv_generated_bytes_32x64k4"),
+    bytes_entry<5>(Family::kConv, "conv_generated_bytes_32x32k4"),
     {Family::kConv, "conv_generated_depthwise1", generate_depthwise<1>, true, false, false, 1.2, false, pack_depthwise},
     {Family::kConv, "conv_generated_depthwise2", generate_depthwise<2>, true, false, false, 1, false, pack_depthwise},
     {Family::kConv, "conv_generated_depthwise4", generate_depthwise<4>, true, false, false, 1.1, false, pack_depthwise},
     {Family::kConv, "conv_generated_depthwise8", generate_depthwise<8>, true, false, false, 1.3, false, pack_depthwise},
     {Family::kConv, "conv_generated_vector", generate_vector_product, true, false, false, 1},
     {Family::kGemm, "gemm_generated_direct", generate_gemm, false, false, false, 40, true},
+    bytes_entry<0>(Family::kGemm, "gemm_generated_bytes_128x128"),
+    bytes_entry<1>(Family::kGemm, "gemm_generated_bytes_128x64"),
+    bytes_entry<2>(Family::kGemm, "gemm_generated_bytes_64x64"),
+    bytes_entry<3>(Family::kGemm, "gemm_generated_bytes_64x64k2"),
+    bytes_entry<4>(Family::kGemm, "gemm_generated_bytes_32x64k4"),
+    bytes_entry<5>(Family::kGemm, "gemm_generated_bytes_32x32k4"),
     {Family::kGemm, "gemm_generated_vector", generate_vector_product, false, false, false, 1, false, pack_columns},
     {Family::kMove, "move_generated", generate_move, true, false, false, 1},
     {Family::kReformat, "reformat_generated", generate_reformat, false, true, false, 1},
@@ -228,12 +246,17 @@ class GeneratedProvider final : public Provider {
         refusals->push_back({entry->name, fmt::format("{}: {}", layout_name(layout), status.message())});
         return;
       }
+      const double estimate = entry->estimate != nullptr ? entry->estimate(p) : rough_cost_us(problem, entry->overhead);
+      if (estimate <= 0) {
+        refusals->push_back({entry->name, fmt::format("{}: another tile suits it better", layout_name(layout))});
+        return;
+      }
       Candidate c;
       c.tactic = {name(), entry->name, ""};
       for (const TensorDesc& t : p.inputs) c.input_layouts.push_back(t.layout);
       for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
       c.workspace = workspace_of(launches);
-      c.estimate_us = rough_cost_us(problem, entry->overhead);
+      c.estimate_us = estimate;
       offers->push_back(std::move(c));
     };
     offer(Layout::kLinear);

@@ -20,7 +20,8 @@ struct Strip {
 
 Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const Window& w, int64_t results) {
   const DType type = p.inputs[0].dtype;
-  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
+  const bool bytes = p.family == Family::kPool && (type == DType::kI8 || type == DType::kU8);
+  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16 && !bytes)
     return unsupported("{} in strips", dtype_name(type));
   if (x.rank() != 4 || x[1] != y[1]) return unsupported("strips of {} to {}", x.to_string(), y.to_string());
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
@@ -29,7 +30,7 @@ Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const W
   if (w.kernel[0] * w.kernel[1] > 128 || w.kernel[0] < 1 || w.kernel[1] < 1) return unsupported("a large window");
   Strip s{x[0],           x[1],           x[2],        x[3],        y[2],      y[3],      w.kernel[0], w.kernel[1],
           w.strides[0],   w.strides[1],   w.dilations[0], w.dilations[1], w.pads[0], w.pads[1], w.pads[2],   w.pads[3]};
-  s.vector = type == DType::kF32 ? 4 : 8;
+  s.vector = bytes ? 16 : type == DType::kF32 ? 4 : 8;
   s.results = results;
   if (s.channels % s.vector != 0) return unsupported("{} channels", s.channels);
   if ((results - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w > 64) return unsupported("a window of many steps");
@@ -70,7 +71,9 @@ Status write_results(const Problem& p, const BindArgs& args, const Strip& s, Wri
   const Dims& y = args.outputs[0];
   w->line("#pragma unroll\n  for (int t = 0; t < {}; ++t) {{ if (ox + t >= {}) continue;", s.results, s.out_w);
   w->line("    const int at = ((n * {} + oy) * {} + ox + t) * {} + c;", s.out_h, s.out_w, s.channels);
-  std::vector<std::string> inputs{"a[t][k]"};
+  // Bytes, of which only the largest is sought, are compared as floats.
+  const bool real = is_float(p.inputs[0].dtype);
+  std::vector<std::string> inputs{real ? "a[t][k]" : fmt::format("({})a[t][k]", storage_type(p.inputs[0].dtype))};
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     const size_t k = i - static_cast<size_t>(p.num_main) + 1;
     const char* type = storage_type(p.inputs[i].dtype);
@@ -187,9 +190,11 @@ Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<L
   Writer w;
   write_head(s, parameters, &w);
   const bool max = kind == "max";
+  const DType type = p.inputs[0].dtype;
+  if (!max && !is_float(type)) return unsupported("averages of {} in strips", dtype_name(type));
   w.line("  float a[{0}][{1}];\n#pragma unroll\n  for (int t = 0; t < {0}; ++t) {{\n#pragma unroll", s.results,
          s.vector);
-  w.line("    for (int k = 0; k < {}; ++k) a[t][k] = {}; }}", s.vector, max ? "-W_INF" : "0");
+  w.line("    for (int k = 0; k < {}; ++k) a[t][k] = {}; }}", s.vector, !max ? "0" : is_float(type) ? "-W_INF" : fmt::format("(float)Lim<{}>::lo", st));
   write_loops(s, st, "",
               max ? "a[t][k] = w_max<float>(a[t][k], w_get(v.v[k]));" : "a[t][k] += w_get(v.v[k]);", &w);
   if (!max) {  // how many there were: rows times columns

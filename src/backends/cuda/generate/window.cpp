@@ -9,6 +9,9 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int kBlock = 256;
+constexpr int64_t kMostBytes = 1024;  // products of a sum that a thread adds up alone, of 8 bits; more go to float
+
+size_t scales_begin(int64_t weights) { return (static_cast<size_t>(weights) + 15) / 16 * 16; }
 
 // "const int n, c, q0, q1...": the logical coordinates of output element i, and offsets of y and the epilogue's
 // operands.
@@ -62,7 +65,8 @@ Status check_window(const Problem& p, const BindArgs& args, size_t inputs, size_
     return unsupported("{} to {}", x.to_string(), y.to_string());
   if (!is_plain(p.inputs[0].layout) || !is_plain(p.outputs[0].layout)) return unsupported("layout");
   WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[0].dtype));
-  return check_epilogue(p, p.inputs[0].dtype);
+  // What 8 bits with a scale come to is a float.
+  return check_epilogue(p, p.params.count("x_scale") != 0 ? DType::kF32 : p.inputs[0].dtype);
 }
 
 Status check_values(const std::vector<int64_t>& values, size_t count, int64_t least) {
@@ -99,11 +103,14 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   const DType type = p.inputs[0].dtype;
   if (p.num_main != 1 || x[1] != y[1]) return invalid_argument("pool of {} to {}", x.to_string(), y.to_string());
   if (kind != "max" && kind != "avg" && kind != "lp") return unsupported("pool of kind '{}'", kind);
-  if (!is_float(type) && kind != "max") return unsupported("pool {} of {}", kind, dtype_name(type));
+  const bool scaled = p.params.count("x_scale") != 0;
+  if (scaled && (kind != "avg" || (type != DType::kI8 && type != DType::kU8) || p.get_floats("x_scale").size() != 1))
+    return unsupported("pool {} of scaled {}", kind, dtype_name(type));
+  if (!is_float(type) && kind != "max" && !scaled) return unsupported("pool {} of {}", kind, dtype_name(type));
   const size_t n = x.size() - 2;
   WOOTZ_ASSIGN_OR_RETURN(const Window window, pool_window(p, x));
   const auto& [kernel, strides, dilations, pads] = window;
-  if (!indices && is_whole(window, x, y) && (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
+  if (!indices && !scaled && is_whole(window, x, y) && (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
     Problem reduce = p;
     reduce.family = Family::kReduce;
     std::vector<int64_t> axes;
@@ -117,7 +124,9 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   const Dims xs = layout_strides(p.inputs[0].layout, x), ys = layout_strides(p.outputs[0].layout, y);
   Writer w;
   w.raw(prelude());
-  const char* acc = kind != "max" ? (type == DType::kF64 ? "double" : "float") : register_type(type);
+  const char* acc = scaled          ? "int"
+                    : kind == "max" ? register_type(type)
+                                    : (type == DType::kF64 ? "double" : "float");
   std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ x, {}",
                                        storage_type(p.outputs[0].dtype), storage_type(type), epilogue_parameters(p));
   if (indices) parameters += "s64* __restrict__ place, ";
@@ -158,14 +167,19 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
                                            : fmt::format("a + w_pow<A>(w_abs<A>(v), (A){})", power));
   for (size_t k = 0; k < n; ++k) w.raw("  }");
   if (kind == "avg")
-    w.line("\n  const int by = {}; a = by == 0 ? (A)0 : a / (A)by;",
-           p.get_int("count_include_pad") != 0 ? "padded" : "inside");
+    w.line("\n  const int by = {};", p.get_int("count_include_pad") != 0 ? "padded" : "inside");
+  if (kind == "avg" && !scaled) w.line("  a = by == 0 ? (A)0 : a / (A)by;");
+  if (scaled) {
+    const std::vector<double> zero = p.get_floats("x_zero");
+    w.line("  const float mean = by == 0 ? 0.0f : (float)(a - inside * {}) * (float){:.17g} / (float)by;",
+           zero.empty() ? 0 : static_cast<int>(zero[0]), p.get_floats("x_scale")[0]);
+  }
   if (kind == "lp" && power != 1)
     w.line("\n  a = {};", power == 2 ? "w_sqrt(a)" : fmt::format("w_pow<A>(a, (A)1 / (A){})", power));
   std::string at = "0";
   for (size_t a = 0; a < ys.size(); ++a) at += fmt::format(" + (s64)d{} * {}", a, ys[a]);
   if (indices) w.line("  place[{}] = ((s64)d0 * {} + d1) * {} + best;", at, x[1], plane);
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, "a", names, at, &w));
+  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, scaled ? "mean" : "a", names, at, &w));
   w.line("}}");
   std::vector<Pointer> pointers{{true, 0}, {false, 0}};
   add_epilogue_pointers(p, &pointers);
@@ -174,16 +188,37 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   return Status();
 }
 
+// Of bytes: behind the weights, a scale for each channel of the result.
+Result<std::optional<std::vector<std::byte>>> pack_direct(const Problem& p, int input, const HostTensor& source) {
+  const std::vector<double> x = p.get_floats("x_scale"), w = p.get_floats("w_scale");
+  if (input != 1 || x.size() != 1) return std::optional<std::vector<std::byte>>{};
+  const int64_t channels = p.outputs[0].dims[1];
+  if (w.size() > 1 && w.size() != static_cast<size_t>(channels))
+    return invalid_argument("{} scales of weights for {} channels", w.size(), channels);
+  const auto* from = static_cast<const std::byte*>(source.data());
+  std::vector<std::byte> out(from, from + source.bytes());
+  out.resize(scales_begin(source.volume()));
+  for (int64_t c = 0; c < channels; ++c) {
+    const auto scale = static_cast<float>(x[0] * (w.empty() ? 1 : w[w.size() == 1 ? 0 : static_cast<size_t>(c)]));
+    const auto* bytes = reinterpret_cast<const std::byte*>(&scale);
+    out.insert(out.end(), bytes, bytes + sizeof scale);
+  }
+  return std::optional<std::vector<std::byte>>(std::move(out));
+}
+
 Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 2));
   const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
-  if (!is_float(type) || p.inputs[1].dtype != type || !p.get_floats("x_scale").empty() ||
-      p.params.count("x_scale") != 0)
+  const bool scaled = p.params.count("x_scale") != 0;
+  if (scaled ? (type != DType::kI8 && type != DType::kU8) || p.inputs[1].dtype != DType::kI8 || !p.inputs[1].constant
+             : !is_float(type) || p.inputs[1].dtype != type)
     return unsupported("convolution of {} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   const bool bias = p.get_int("has_bias") != 0, transposed = p.get_int("transposed") != 0;
   if (p.num_main != (bias ? 3 : 2)) return invalid_argument("convolution of {} operands", p.num_main);
-  if (p.inputs[1].layout != Layout::kLinear || f.rank() != x.rank()) return unsupported("weights {}", f.to_string());
+  const bool packed = scaled && p.inputs[1].layout == Layout::kOpaque;
+  if ((p.inputs[1].layout != Layout::kLinear && !packed) || f.rank() != x.rank())
+    return unsupported("weights {}", f.to_string());
   const size_t n = x.size() - 2;
   const std::vector<int64_t> strides = p.get_ints("strides"), dilations = p.get_ints("dilations"),
                              pads = p.get_ints("pads");
@@ -199,20 +234,25 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   if (bias && args.inputs[2].volume() != out_channels)
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), out_channels);
   if (bias) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
+  if (scaled && f.volume() > out_channels * kMostBytes)
+    return unsupported("sums of {} products of bytes, one by one", f.volume() / std::max<int64_t>(1, out_channels));
+  if (scaled && args.constant_bytes.size() > 1 && args.constants[1] != nullptr &&
+      args.constant_bytes[1] < scales_begin(f.volume()) + static_cast<size_t>(out_channels) * sizeof(float))
+    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], f.to_string());
   if (y.volume() == 0) return Status();
   const Dims xs = layout_strides(p.inputs[0].layout, x), ys = layout_strides(p.outputs[0].layout, y), fs = f.strides();
   Writer w;
   w.raw(prelude());
   std::string parameters =
       fmt::format("{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}",
-                  storage_type(p.outputs[0].dtype), storage_type(type), storage_type(type), epilogue_parameters(p),
-                  bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "");
+                  storage_type(p.outputs[0].dtype), storage_type(type), storage_type(p.inputs[1].dtype),
+                  epilogue_parameters(p), bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "");
   parameters.resize(parameters.size() - 2);
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
   std::vector<std::string> names;
   WOOTZ_RETURN_IF_ERROR(write_coordinates(p, args, &w, &names));
-  const char* acc = type == DType::kF64 ? "double" : "float";
-  w.line("  typedef {} A; A a = {};", acc, bias ? "(A)w_get(b[d1])" : "0");
+  const char* acc = scaled ? "int" : type == DType::kF64 ? "double" : "float";
+  w.line("  typedef {} A; A a = {};", acc, bias && !scaled ? "(A)w_get(b[d1])" : "0");
   w.line("  const int g = d1 / {}, m = d1 % {};", per_out, per_out);
   w.line("  const s64 base = (s64)d0 * {} + (s64)g * {};", xs[0], per_in * xs[1]);
   w.line("  const s64 weights = {};", transposed ? fmt::format("(s64)g * {} + (s64)m * {}", per_in * fs[0], fs[1])
@@ -231,14 +271,20 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
     at_x += fmt::format(" + (s64)q{} * {}", k, xs[k + 2]);
     at_f += fmt::format(" + t{} * {}", k, fs[k + 2]);
   }
-  w.line("  const {0}* xp = x + ({1}); const {0}* fp = f + ({2});", storage_type(type), at_x, at_f);
-  w.line("#pragma unroll 4\n  for (int c = 0; c < {}; ++c) a += (A)w_get(xp[(s64)c * {}]) * (A)w_get(fp[(s64)c * {}]);",
-         per_in, xs[1], transposed ? fs[0] : fs[1]);
+  w.line("  const {}* xp = x + ({}); const {}* fp = f + ({});", storage_type(type), at_x, storage_type(p.inputs[1].dtype),
+         at_f);
+  const std::vector<double> zeros = p.get_floats("x_zero");
+  const int zero = scaled && !zeros.empty() ? static_cast<int>(zeros[0]) : 0;
+  w.line("#pragma unroll 4\n  for (int c = 0; c < {}; ++c) a += {}(A)w_get(xp[(s64)c * {}]){} * (A)w_get(fp[(s64)c * {}]);",
+         per_in, zero == 0 ? "" : "(", xs[1], zero == 0 ? "" : fmt::format(" - {})", zero), transposed ? fs[0] : fs[1]);
   for (size_t k = 0; k < n; ++k) w.raw("  }");
   w.raw("\n");
   std::string at = "0";
   for (size_t a = 0; a < ys.size(); ++a) at += fmt::format(" + (s64)d{} * {}", a, ys[a]);
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, "a", names, at, &w));
+  if (scaled)
+    w.line("  const float result = (float)a * ((const float*)(f + {}))[d1]{};", scales_begin(f.volume()),
+           bias ? " + (float)w_get(b[d1])" : "");
+  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, scaled ? "result" : "a", names, at, &w));
   w.line("}}");
   std::vector<Pointer> pointers{{true, 0}, {false, 0}, {false, 1}};
   add_epilogue_pointers(p, &pointers);

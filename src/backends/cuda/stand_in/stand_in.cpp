@@ -76,6 +76,28 @@ template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
   T* s = (T*)w_host->slots; const unsigned t = w_host->thread.x;
   s[t] = v; w_host->meet(); const T r = s[t ^ (unsigned)m]; w_host->meet(); return r;
 }
+template <class X> static inline void w_mma(int (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+  const unsigned t = w_host->thread.x, warp = t & ~31u, own[6] = {a0, a1, a2, a3, b0, b1};
+  unsigned* s = (unsigned*)w_host->slots;
+  for (int i = 0; i < 6; ++i) s[t * 6 + i] = own[i];
+  w_host->meet();
+  for (unsigned e = 0; e < 4; ++e) {
+    const unsigned* a = s + (warp + t % 32 / 4 * 4) * 6 + e / 2;
+    const unsigned* b = s + (warp + (t % 4 * 2 + e % 2) * 4) * 6 + 4;
+    for (int j = 0; j < 4; ++j, a += 6, b += 6)
+      for (int half = 0; half < 2; ++half)
+        for (int k = 0; k < 32; k += 8)
+          d[e] = (int)((unsigned)d[e] + (unsigned)((X)(a[half * 2] >> k) * (signed char)(b[half] >> k)));
+  }
+  w_host->meet();
+}
+static inline void w_copy16(void* to, const void* from, bool in) {
+  if (in) __builtin_memcpy(to, from, 16); else __builtin_memset(to, 0, 16);
+}
+static inline void w_commit() {}
+template <int N> static inline void w_wait() {}
+#define W_SHARED(name, bytes) alignas(16) static unsigned char name[bytes]
+#define W_TABLE(type, name, count) static const type name[count]
 #define W_INF __builtin_inff()
 #define W_NAN __builtin_nanf("")
 using std::fabs;

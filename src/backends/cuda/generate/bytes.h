@@ -1,0 +1,50 @@
+// Products and convolutions of 8-bit operands on tensor cores: what their kernels share.
+#pragma once
+
+#include "backends/cuda/generate/source.h"
+
+namespace wootz::cuda {
+
+// y[row, n] = epilogue(scale[n] * (sum over k of x[row, k] * w[n, k] - correction[n]) + bias), where k walks the taps of
+// a window and, within a tap, the channels. A product is a convolution by a single pixel.
+struct BytesProduct {
+  int64_t rows = 0, columns = 0, batch = 1;
+  int64_t taps_h = 1, taps_w = 1, channels = 0;
+  bool window = false;  // rows are pixels of an image, not what lies one behind the other
+  int64_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
+  int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, top = 0, left = 0;
+  bool padded = false;
+  int64_t zero = 0;  // of x
+  bool packed = true;        // w is a constant, with its tables behind it
+  double scale = 1;          // of all columns, when it is not packed
+  std::vector<Axis> matrices;  // of the batch: strides of x and w
+  int64_t depth() const { return taps_h * taps_w * channels; }
+  // Bytes of a column of w in memory.
+  int64_t pitch() const { return packed ? (depth() + 63) / 64 * 64 : depth(); }
+  bool by_sixteen() const { return channels % 16 == 0; }  // of the bytes of a tap
+};
+
+// At concrete extents. Errors: what these kernels do not compute, and why.
+Result<BytesProduct> describe_bytes(const Problem& problem, const BindArgs& args);
+
+// How a block computes its part of the result: `rows` x `columns` of it by warps_m x warps_n warps, and `shares` times
+// as many warps that divide the sum among them.
+struct BytesTile {
+  int rows, columns, warps_m, warps_n, shares, stages;
+  int threads() const { return 32 * warps_m * warps_n * shares; }
+  int bytes() const { return stages * shares * (rows + columns) * 64; }  // of shared memory
+};
+// As many stages as keep several copies on their way and leave room for two blocks on a multiprocessor.
+inline constexpr BytesTile kBytesTiles[] = {
+    {128, 128, 2, 4, 1, 5}, {128, 64, 4, 2, 1, 5}, {64, 64, 2, 2, 1, 6},
+    {64, 64, 2, 2, 2, 5},   {32, 64, 1, 2, 4, 4},  {32, 32, 1, 1, 4, 6},
+};
+
+Status write_bytes(const Problem& problem, const BindArgs& args, const BytesProduct& product, const BytesTile& tile,
+                   Launch* launch);
+
+// The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one
+// kernel; `constants` gets their values.
+PointwiseExpr with_constants_as_operands(const PointwiseExpr& epilogue, std::vector<float>* constants);
+
+}  // namespace wootz::cuda
