@@ -15,10 +15,10 @@ struct Entry {
   Family family;
   const char* name;
   Generate generate;
-  bool images;      // channels-last offered too
-  bool given;       // the problem's own layouts
-  bool in_place;    // output 0 may overwrite an operand that is read element for element
-  double overhead;  // estimate: times the cost of a library's kernel
+  bool images;        // channels-last offered too
+  bool given;         // the problem's own layouts
+  bool in_place;      // output 0 may overwrite an operand that is read element for element
+  double overhead;    // estimate: times the cost of a library's kernel
   bool last = false;  // for what no library takes
   PackConstant pack = nullptr;
   Estimate estimate = nullptr;
