@@ -120,9 +120,7 @@ class Assigner {
     return true;
   }
 
-  static int main_inputs(const Node& node) {
-    return static_cast<int>(node.attr_int("main_inputs", node.num_inputs()));
-  }
+  static int main_inputs(const Node& node) { return static_cast<int>(node.attr_int("main_inputs", node.num_inputs())); }
   // What is computed from 8 bits stays in f32 up to its result: only what its epilogue reads and gives changes.
   static int first_narrowed(const Node& node) { return node.has_attr("x_scale") ? main_inputs(node) : 0; }
 

@@ -43,8 +43,8 @@ TEST(AssignPrecision, EveryCaseStaysCloseAndKeepsItsInterface) {
   EXPECT_GT(changed, 100);
 }
 
-// A scale that f16 cannot hold stays what it is, also in the expression of a step whose data is kept in f16; and what is
-// summed up from bytes is kept in f16 behind its epilogue.
+// A scale that f16 cannot hold stays what it is, also in the expression of a step whose data is kept in f16; and what
+// is summed up from bytes is kept in f16 behind its epilogue.
 TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
   constexpr const char* kText = R"(graph "g" {
     %x: f32[1,16,4,4] = input;

@@ -1,7 +1,7 @@
-// Convolutions and products in i8. cuDNN sums in i32 and goes on in f32: scale, zero point, bias, then what the epilogue
-// says, up to a result in i8. A product with a constant matrix is asked for as a convolution by single pixels.
-#include <cmath>
+// Convolutions and products in i8. cuDNN sums in i32 and goes on in f32: scale, zero point, bias, then what the
+// epilogue says, up to a result in i8. A product with a constant matrix is asked for as a convolution by single pixels.
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cuda/cudnn/describe.h"
 
@@ -23,7 +23,8 @@ Result<Scales> read_scales(const Problem& p, int64_t channels) {
   const std::string x = is_product(p) ? "a" : "x", w = is_product(p) ? "b" : "w";
   const std::vector<double> scale = p.get_floats(x + "_scale"), zero = p.get_floats(x + "_zero");
   if (scale.size() != 1 || zero.size() > 1) return unsupported("no operands in i8 of one scale");
-  Scales s{scale[0] * (is_product(p) ? p.get_float("alpha", 1) : 1), p.get_floats(w + "_scale"), zero.empty() ? 0 : zero[0]};
+  Scales s{scale[0] * (is_product(p) ? p.get_float("alpha", 1) : 1), p.get_floats(w + "_scale"),
+           zero.empty() ? 0 : zero[0]};
   if (s.w.empty()) s.w = {1};
   if (s.w.size() != 1 && s.w.size() != static_cast<size_t>(channels))
     return invalid_argument("{} scales of weights for {} channels", s.w.size(), channels);
@@ -145,7 +146,8 @@ Result<CudnnGraph> describe_bytes(const Problem& p, std::span<const Dims> in, co
     CudnnStage made{s.op, -1, s.imm0, s.imm1, factor};
     if (s.input >= 0) {
       const Dims& d = in[static_cast<size_t>(s.input)];
-      WOOTZ_ASSIGN_OR_RETURN(CudnnTensor t, is_product(p) ? product_operand(p, s.input, d, y) : cudnn_operand(p, s.input, d, y));
+      WOOTZ_ASSIGN_OR_RETURN(CudnnTensor t,
+                             is_product(p) ? product_operand(p, s.input, d, y) : cudnn_operand(p, s.input, d, y));
       made.operand = static_cast<int>(g.operands.size());
       g.operands.push_back(std::move(t));
     }

@@ -11,7 +11,8 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int kProposals = 8;  // twice as many found nothing faster, and took twice as long to build
-constexpr int kByteProposals = 3;  // layers that differ in their scales alone are problems of their own: every one costs
+constexpr int kByteProposals =
+    3;  // layers that differ in their scales alone are problems of their own: every one costs
 constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {

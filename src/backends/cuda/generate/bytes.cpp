@@ -163,8 +163,8 @@ Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
     return unsupported("{} by {}", dtype_name(x), dtype_name(p.inputs[1].dtype));
   if (bias && p.inputs[2].dtype != DType::kF32) return unsupported("a bias of {}", dtype_name(p.inputs[2].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, DType::kF32));
-  WOOTZ_ASSIGN_OR_RETURN(BytesProduct b, p.family == Family::kConv ? describe_convolution(p, args)
-                                                                   : describe_matrices(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(BytesProduct b,
+                         p.family == Family::kConv ? describe_convolution(p, args) : describe_matrices(p, args));
   WOOTZ_ASSIGN_OR_RETURN(const Scales s, read_scales(p, b.columns));
   constexpr int64_t kMost = int64_t{1} << 31;
   if (b.depth() < 1 || b.depth() > 65536) return unsupported("sums of {} products", b.depth());

@@ -5,8 +5,8 @@
 
 namespace wootz::cuda {
 
-// y[row, n] = epilogue(scale[n] * (sum over k of x[row, k] * w[n, k] - correction[n]) + bias), where k walks the taps of
-// a window and, within a tap, the channels. A product is a convolution by a single pixel.
+// y[row, n] = epilogue(scale[n] * (sum over k of x[row, k] * w[n, k] - correction[n]) + bias), where k walks the taps
+// of a window and, within a tap, the channels. A product is a convolution by a single pixel.
 struct BytesProduct {
   int64_t rows = 0, columns = 0, batch = 1;
   int64_t taps_h = 1, taps_w = 1, channels = 0;
@@ -14,9 +14,9 @@ struct BytesProduct {
   int64_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
   int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, top = 0, left = 0;
   bool padded = false;
-  int64_t zero = 0;  // of x
-  bool packed = true;        // w is a constant, with its tables behind it
-  double scale = 1;          // of all columns, when it is not packed
+  int64_t zero = 0;            // of x
+  bool packed = true;          // w is a constant, with its tables behind it
+  double scale = 1;            // of all columns, when it is not packed
   std::vector<Axis> matrices;  // of the batch: strides of x and w
   int64_t depth() const { return taps_h * taps_w * channels; }
   // Bytes of a column of w in memory.

@@ -40,7 +40,8 @@ void write_rows(const BytesProduct& b, Writer* w) {
 )");
   if (b.window)
     w->line(
-        "    const int ox = row % {0}, rest = row / {0}, oy = rest % {1};\n    h0[j] = oy * {2} - {3}; v0[j] = ox * {4} - {5};\n"
+        "    const int ox = row % {0}, rest = row / {0}, oy = rest % {1};\n    h0[j] = oy * {2} - {3}; v0[j] = ox * "
+        "{4} - {5};\n"
         "    base[j] = x + (s64)(rest / {1}) * {6};\n  }}",
         b.out_w, b.out_h, b.stride_h, b.top, b.stride_w, b.left, b.in_h * b.in_w * b.channels);
   else
@@ -49,7 +50,8 @@ void write_rows(const BytesProduct& b, Writer* w) {
 
 // Position k of the sum as a tap and a channel.
 void write_tap(const BytesProduct& b, Writer* w) {
-  w->line("      const int tap = k / {0}; int c = k - tap * {0}, r = tap / {1}, s = tap - r * {1};", b.channels, b.taps_w);
+  w->line("      const int tap = k / {0}; int c = k - tap * {0}, r = tap / {1}, s = tap - r * {1};", b.channels,
+          b.taps_w);
 }
 
 // 16 bytes of row j's part of the sum at k, to `to`.
@@ -61,11 +63,13 @@ void write_x(const BytesProduct& b, Writer* w) {
     write_tap(b, w);
     w->line("      const int h = h0[j % R] + r * {}, v = v0[j % R] + s * {};", b.dilation_h, b.dilation_w);
     w->line("      const bool in = k < K && (u32)h < {}u && (u32)v < {}u;", b.in_h, b.in_w);
-    w->line("      const XT* from = in ? base[j % R] + ((s64)h * {} + v) * {} + c : {};\n      w_copy16(to, from, {});", b.in_w,
-            b.channels, fill ? "(const XT*)w_outside" : "x", fill ? "true" : "in");
+    w->line("      const XT* from = in ? base[j % R] + ((s64)h * {} + v) * {} + c : {};\n      w_copy16(to, from, {});",
+            b.in_w, b.channels, fill ? "(const XT*)w_outside" : "x", fill ? "true" : "in");
   } else {
     write_tap(b, w);
-    w->raw("      Pack<u32, 4> g;\n#pragma unroll\n      for (int i = 0; i < 16; ++i) {\n        if (i % 4 == 0) g.v[i / 4] = 0;\n");
+    w->raw(
+        "      Pack<u32, 4> g;\n#pragma unroll\n      for (int i = 0; i < 16; ++i) {\n        if (i % 4 == 0) g.v[i / "
+        "4] = 0;\n");
     if (b.window) {
       w->line("        const int h = h0[j % R] + r * {}, v = v0[j % R] + s * {};", b.dilation_h, b.dilation_w);
       w->line("        const bool in = k + i < K && (u32)h < {}u && (u32)v < {}u;", b.in_h, b.in_w);
@@ -84,9 +88,9 @@ void write_load(const BytesProduct& b, const BytesTile& tile, Writer* w) {
   w->raw("#pragma unroll\n    for (int j = 0; j < KW * TM * 4 / T; ++j) {\n");
   // The share is known at compile time where a pass over the rows covers no more than one.
   const bool known = tile.threads() / 4 <= tile.rows;
-  w->line("      const int kw = {}, k = (it * KW + kw) * 64 + q * 16;",
-          known ? "j / R" : "(t / 4 + j * (T / 4)) / TM");
-  w->line("      u8* const to = stage + (kw * (TM + TN) + (t / 4 + {} * (T / 4)) % TM) * 64 + q * 16;", known ? "j % R" : "0");
+  w->line("      const int kw = {}, k = (it * KW + kw) * 64 + q * 16;", known ? "j / R" : "(t / 4 + j * (T / 4)) / TM");
+  w->line("      u8* const to = stage + (kw * (TM + TN) + (t / 4 + {} * (T / 4)) % TM) * 64 + q * 16;",
+          known ? "j % R" : "0");
   write_x(b, w);
   w->raw(R"(    }
 #pragma unroll
@@ -170,7 +174,8 @@ struct Operand {
 
 }  // namespace
 
-Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b, const BytesTile& tile, Launch* launch) {
+Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b, const BytesTile& tile,
+                   Launch* launch) {
   const bool conv = p.family == Family::kConv, bias = p.num_main == 3;
   const Dims& y = args.outputs[0];
   const size_t column_axis = conv ? 1 : y.size() - 1;
@@ -183,9 +188,11 @@ Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b
       d = Dims::filled(y.rank(), 1);
       d[1] = y[1];
     }
-    WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(p.inputs[i].constant ? Layout::kLinear : p.inputs[i].layout, d, y));
+    WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s,
+                           strides_over(p.inputs[i].constant ? Layout::kLinear : p.inputs[i].layout, d, y));
     const size_t k = i - static_cast<size_t>(p.num_main) + 1;
-    operands.push_back({k == 0 ? "b" : fmt::format("e{}", k), k == 0 ? "ob" : fmt::format("o{}", k), p.inputs[i].dtype, s[column_axis]});
+    operands.push_back({k == 0 ? "b" : fmt::format("e{}", k), k == 0 ? "ob" : fmt::format("o{}", k), p.inputs[i].dtype,
+                        s[column_axis]});
     strides.push_back(std::move(s));
   }
   std::vector<Axis> axes;
@@ -210,18 +217,19 @@ Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b
   w.raw(prelude());
   w.raw(kInstructions);
   w.line("typedef {} XT; typedef {} YT;", xt, yt);
-  w.line("enum {{ TM = {}, TN = {}, WM = {}, WN = {}, KW = {}, ST = {}, T = {}, R = {}, MF = {}, NF = {}, V = {}, SP = TN + 8,",
-         tile.rows, tile.columns, tile.warps_m, tile.warps_n, tile.shares, tile.stages, tile.threads(),
-         std::max(1, tile.rows * 4 / tile.threads()), tile.rows / tile.warps_m / 16, tile.columns / tile.warps_n / 8,
-         vectors ? 4 : 1);
+  w.line(
+      "enum {{ TM = {}, TN = {}, WM = {}, WN = {}, KW = {}, ST = {}, T = {}, R = {}, MF = {}, NF = {}, V = {}, SP = TN "
+      "+ 8,",
+      tile.rows, tile.columns, tile.warps_m, tile.warps_n, tile.shares, tile.stages, tile.threads(),
+      std::max(1, tile.rows * 4 / tile.threads()), tile.rows / tile.warps_m / 16, tile.columns / tile.warps_n / 8,
+      vectors ? 4 : 1);
   w.line("  ROWS = {}, N = {}, K = {}, KP = {}, IT = {} }};", b.rows, b.columns, b.depth(), b.pitch(), iterations);
   if (b.padded && b.zero != 0) {
     const std::string four = fmt::format("0x{:08x}u", static_cast<uint32_t>(b.zero & 255) * 0x01010101u);
     w.line("W_TABLE(u32, w_outside, 4) = {{{0}, {0}, {0}, {0}}};", four);
   }
-  std::string parameters =
-      fmt::format("YT* __restrict__ y, const XT* __restrict__ x, const s8* __restrict__ f, {}{}", epilogue_parameters(p),
-                  bias ? "const float* __restrict__ b, " : "");
+  std::string parameters = fmt::format("YT* __restrict__ y, const XT* __restrict__ x, const s8* __restrict__ f, {}{}",
+                                       epilogue_parameters(p), bias ? "const float* __restrict__ b, " : "");
   parameters.resize(parameters.size() - 2);
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", tile.threads(), parameters);
   w.raw(R"(  W_SHARED(tile, ST * KW * (TM + TN) * 64);
@@ -236,10 +244,11 @@ Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b
   write_load(b, tile, &w);
   w.raw(kSums);
   if (b.packed) {
-    w.line("  const float* const scales = (const float*)(f + {});\n  const int* const corrections = (const int*)(scales + N);",
-           b.columns * b.pitch());
-    for (size_t i = 0; i < constants.size(); ++i)
-      w.line("  const float k{0} = scales[2 * N + {0}];", i);
+    w.line(
+        "  const float* const scales = (const float*)(f + {});\n  const int* const corrections = (const int*)(scales + "
+        "N);",
+        b.columns * b.pitch());
+    for (size_t i = 0; i < constants.size(); ++i) w.line("  const float k{0} = scales[2 * N + {0}];", i);
   }
   w.raw(kGather);
   w.line("      const s64 whole = {}row;", b.batch == 1 ? "" : "(s64)blockIdx.z * ROWS + ");
@@ -268,7 +277,8 @@ Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b
       inputs.push_back(read);
   }
   w.line("      Pack<YT, V> z;\n#pragma unroll\n      for (int v = 0; v < V; ++v) {{");
-  w.line("        const float own = (float){} * {}{};", b.packed && b.zero != 0 ? "(int)((u32)sum.v[v] - (u32)less.v[v])" : "sum.v[v]",
+  w.line("        const float own = (float){} * {}{};",
+         b.packed && b.zero != 0 ? "(int)((u32)sum.v[v] - (u32)less.v[v])" : "sum.v[v]",
          b.packed ? "scale.v[v]" : fmt::format("(float){:.17g}", b.scale), added);
   std::string value = "own";
   if (!epilogue.empty()) {
@@ -278,7 +288,8 @@ Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b
     WOOTZ_RETURN_IF_ERROR(write_expression(epilogue, inputs, "t", &w, &results));
     value = results[0];
   }
-  w.line("        z.v[v] = Put<YT>::to({});\n      }}\n      *(Pack<YT, V>*)(y + whole * N + n) = z;\n    }}\n  }}\n}}", value);
+  w.line("        z.v[v] = Put<YT>::to({});\n      }}\n      *(Pack<YT, V>*)(y + whole * N + n) = z;\n    }}\n  }}\n}}",
+         value);
   launch->source = w.text();
   launch->size.block = static_cast<unsigned>(tile.threads());
   launch->size.shared = static_cast<unsigned>(tile.bytes());
