@@ -122,11 +122,12 @@ class CastCall final : public Call {
   Status run(const RunArgs& args) const override {
     parallel_for(bound_.size(), bound_.grain(),
                  [&](int64_t begin, int64_t end) { bound_.run(begin, end, args.inputs, args.outputs); });
+    bound_.clear_padding(args.outputs);
     return {};
   }
 
  private:
-  BoundPointwise bound_;  // zeros stay zeros: nothing to clear in the padding
+  BoundPointwise bound_;
 };
 
 class CastKernel final : public Kernel {

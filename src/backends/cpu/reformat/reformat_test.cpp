@@ -47,6 +47,9 @@ TEST(Reformat, BetweenTypes) {
     check_reformat(x, to, Layout::kLinear, Layout::kBlocked16, true);
     check_reformat(x, to, Layout::kBlocked16, Layout::kLinear, false);
   }
+  // One channel: read for all of its block, whose others are zeros all the same.
+  check_reformat(rig::random_tensor(rng, DType::kI32, {2, 1, 3, 5}, -100, 100), DType::kF32, Layout::kLinear,
+                 Layout::kBlocked8, true);
   check_reformat(rig::random_tensor(rng, DType::kF16, {3, 700}), DType::kF32, Layout::kLinear, Layout::kLinear, true);
   check_reformat(rig::random_tensor(rng, DType::kI64, {40}), DType::kI32, Layout::kLinear, Layout::kLinear, true);
   check_reformat(rig::random_tensor(rng, DType::kI32, {40}), DType::kI32, Layout::kLinear, Layout::kLinear, true);
