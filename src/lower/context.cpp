@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/quantized.h"
 #include "ir/text.h"
 #include "ops/einsum/equation.h"
 #include "ops/registry.h"
@@ -249,18 +250,22 @@ void LowerContext::describe_operands(Step* step) const {
   step->problem.outputs.clear();
   for (int32_t t : step->inputs) step->problem.inputs.push_back(describe(t));
   for (int32_t t : step->outputs) step->problem.outputs.push_back(describe(t));
-  const auto found_by_running = [&](int32_t t) {
-    std::vector<SymbolId> used;
-    if (t >= 0)
-      for (const Dim& d : shapes_.at(t)) d.collect_symbols(&used);
-    return std::any_of(used.begin(), used.end(), [&](SymbolId s) {
-      return s >= 0 && static_cast<size_t>(s) < graph_.symbols().size() &&
-             graph_.symbols()[static_cast<size_t>(s)].kind == SymbolKind::kDataDependent;
-    });
-  };
-  if (std::any_of(step->inputs.begin(), step->inputs.end(), found_by_running) ||
-      std::any_of(step->outputs.begin(), step->outputs.end(), found_by_running))
+  const auto passes = [this](int32_t t) { return found_by_running(t); };
+  if (std::any_of(step->inputs.begin(), step->inputs.end(), passes) ||
+      std::any_of(step->outputs.begin(), step->outputs.end(), passes))
     step->problem.params["passing"] = int64_t{1};
+}
+
+// Extents that only running tells.
+bool LowerContext::found_by_running(int32_t tensor) const {
+  const std::vector<Symbol>& symbols = graph_.symbols();
+  const auto late = [](const Symbol& s) { return s.kind == SymbolKind::kDataDependent; };
+  if (tensor < 0 || std::none_of(symbols.begin(), symbols.end(), late)) return false;
+  std::vector<SymbolId> used;
+  for (const Dim& d : shapes_.at(tensor)) d.collect_symbols(&used);
+  return std::any_of(used.begin(), used.end(), [&](SymbolId s) {
+    return s >= 0 && static_cast<size_t>(s) < symbols.size() && late(symbols[static_cast<size_t>(s)]);
+  });
 }
 
 Status LowerContext::finish_step(const Node* node, Step step) {
@@ -292,8 +297,7 @@ Status LowerContext::finish_step(const Node* node, Step step) {
       return append(node, std::move(tail));
     }
   }
-  if (step.problem.params.count("x_scale") != 0 || step.problem.params.count("a_scale") != 0)
-    return float_form(node, std::move(step));
+  if (has_scales(step.problem)) return float_form(node, std::move(step));
   return reference_step(*node);
 }
 

@@ -63,13 +63,20 @@ Dim window_output(const Window& w, int axis, const Dim& in, const Dim& kernel) {
   return dim_min(ceil_div(span, stride) + Dim(1), ceil_div(in + begin, stride));
 }
 
-int64_t window_begin(const Window& w, int axis, int64_t in, int64_t kernel) {
-  const auto i = static_cast<size_t>(axis);
-  if (w.auto_pad == AutoPad::kExplicit) return w.begins[i];
+std::optional<int64_t> window_padding(const Window& w, int axis, const Dim& in, int64_t kernel) {
   if (w.auto_pad == AutoPad::kValid) return 0;
-  const int64_t out = (in + w.strides[i] - 1) / w.strides[i];
-  const int64_t total = std::max<int64_t>(0, (out - 1) * w.strides[i] + (kernel - 1) * w.dilations[i] + 1 - in);
-  return w.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
+  const auto i = static_cast<size_t>(axis);
+  const int64_t span = (kernel - 1) * w.dilations[i] + 1;
+  if (w.strides[i] == 1) return span - 1;
+  if (!in.is_const()) return std::nullopt;
+  const int64_t out = (in.value() + w.strides[i] - 1) / w.strides[i];
+  return std::max<int64_t>(0, (out - 1) * w.strides[i] + span - in.value());
+}
+
+int64_t window_begin(const Window& w, int axis, int64_t in, int64_t kernel) {
+  if (w.auto_pad == AutoPad::kExplicit) return w.begins[static_cast<size_t>(axis)];
+  const int64_t total = *window_padding(w, axis, Dim(in), kernel);
+  return w.auto_pad == AutoPad::kSameLower ? total - total / 2 : total / 2;
 }
 
 WindowExtents window_extents(const Window& w, const Dims& x, const Dims& y, const Dims& kernel) {

@@ -26,6 +26,9 @@ Dim window_output(const Window& window, int axis, const Dim& in, const Dim& kern
 // Elements before the first input element on one axis, with automatic padding worked out.
 int64_t window_begin(const Window& window, int axis, int64_t in, int64_t kernel);
 
+// How much automatic padding there is on one axis in all; nullopt where that goes by an extent which is not known.
+std::optional<int64_t> window_padding(const Window& window, int axis, const Dim& in, int64_t kernel);
+
 // One run, in three spatial axes: unused leading axes have extent, kernel and stride 1.
 struct WindowExtents {
   std::array<int64_t, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, strides{1, 1, 1}, dilations{1, 1, 1},

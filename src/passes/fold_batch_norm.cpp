@@ -15,10 +15,7 @@ Result<Value*> emit(Graph& graph, Node* before, std::string_view op_name, Value*
   for (size_t i = 0; i < values.size(); ++i) tensor.set_f64(static_cast<int64_t>(i), values[i]);
   Value* constant =
       graph.add_constant(graph.unique_name(before->name() + "_" + std::string(op_name)), std::move(tensor));
-  Node* node = graph.add_node(op(op_name), graph.unique_name(before->name()), {x, constant}, {}, 1, before);
-  node->add_provenance(*before);
-  WOOTZ_RETURN_IF_ERROR(infer_node(*node));
-  return node->output();
+  return emit_before(graph, before, op_name, {x, constant}, {});
 }
 
 // The parameters vary along the axis of the convolution's channels, and along no other.

@@ -19,8 +19,7 @@ class Inliner {
   Inliner(Graph& graph, Node* node) : graph_(graph), node_(node) {}
 
   Result<Value*> emit(std::string_view name, std::vector<Value*> inputs, AttrMap attrs) {
-    WOOTZ_ASSIGN_OR_RETURN(Node * made, add(op(name), std::move(inputs), std::move(attrs), 1));
-    return made->output();
+    return emit_before(graph_, node_, name, std::move(inputs), std::move(attrs));
   }
   Value* constant(HostTensor tensor) {
     return graph_.add_constant(graph_.unique_name(node_->name() + "_value"), std::move(tensor));

@@ -4,19 +4,12 @@
 
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "ops/window.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
 namespace wootz {
 namespace {
-
-Result<Value*> emit(Graph& graph, Node* before, std::string_view name, std::vector<Value*> inputs, AttrMap attrs) {
-  Node* made =
-      graph.add_node(op(name), graph.unique_name(before->name()), std::move(inputs), std::move(attrs), 1, before);
-  made->add_provenance(*before);
-  WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-  return made->output();
-}
 
 Result<bool> widen_vectors(Graph& graph, Node* node) {
   if (!node->is("MatMul") || node->num_inputs() != 2 || node->has_attr("epilogue")) return false;
@@ -25,35 +18,25 @@ Result<bool> widen_vectors(Graph& graph, Node* node) {
   Value *a = node->input(0), *b = node->input(1);
   const int rank = node->output()->rank();
   if (row) {
-    WOOTZ_ASSIGN_OR_RETURN(a, emit(graph, node, "Unsqueeze", {a}, {{"axes", std::vector<int64_t>{0}}}));
+    WOOTZ_ASSIGN_OR_RETURN(a, emit_before(graph, node, "Unsqueeze", {a}, {{"axes", std::vector<int64_t>{0}}}));
   }
   if (column) {
-    WOOTZ_ASSIGN_OR_RETURN(b, emit(graph, node, "Unsqueeze", {b}, {{"axes", std::vector<int64_t>{1}}}));
+    WOOTZ_ASSIGN_OR_RETURN(b, emit_before(graph, node, "Unsqueeze", {b}, {{"axes", std::vector<int64_t>{1}}}));
   }
-  WOOTZ_ASSIGN_OR_RETURN(Value * y, emit(graph, node, "MatMul", {a, b}, node->attrs()));
+  WOOTZ_ASSIGN_OR_RETURN(Value * y, emit_before(graph, node, "MatMul", {a, b}, node->attrs()));
   std::vector<int64_t> axes;
   if (row) axes.push_back(rank + (column ? 0 : -1));
   if (column) axes.push_back(rank + (row ? 1 : 0));
-  WOOTZ_ASSIGN_OR_RETURN(y, emit(graph, node, "Squeeze", {y}, {{"axes", std::move(axes)}}));
+  WOOTZ_ASSIGN_OR_RETURN(y, emit_before(graph, node, "Squeeze", {y}, {{"axes", std::move(axes)}}));
   replace_and_erase(graph, node->output(), y);
   return true;
 }
 
-// Where the extent does not matter, or is known.
-std::optional<int64_t> total_padding(const Dim& in, int64_t span, int64_t stride) {
-  if (stride == 1) return span - 1;
-  if (!in.is_const()) return std::nullopt;
-  const int64_t out = (in.value() + stride - 1) / stride;
-  return std::max<int64_t>(0, (out - 1) * stride + span - in.value());
-}
-
 bool settle_padding(Node* node) {
-  const std::string mode = node->attr_string("auto_pad");
-  if (!node->has_attr("auto_pad")) return false;
-  const bool upper = mode == "SAME_UPPER", lower = mode == "SAME_LOWER";
   const int rank = node->input(0)->rank();
-  if (rank < 3) return false;
-  const auto spatial = static_cast<size_t>(rank - 2);
+  if (!node->has_attr("auto_pad") || rank < 3) return false;
+  const Result<Window> window = read_window(*node, rank - 2);
+  if (!window.ok()) return false;
   std::vector<int64_t> kernel = node->attr_ints("kernel");
   if (node->is("Conv") || node->is("ConvInteger")) {
     kernel.clear();
@@ -63,24 +46,24 @@ bool settle_padding(Node* node) {
       kernel.push_back(d.value());
     }
   }
-  const std::vector<int64_t> ones(spatial, 1), strides = node->attr_ints("strides", ones),
-                                               dilations = node->attr_ints("dilations", ones);
+  const auto spatial = static_cast<size_t>(window->rank);
   std::vector<int64_t> pads(2 * spatial, 0);
-  if (upper || lower) {
-    if (kernel.size() != spatial || strides.size() != spatial || dilations.size() != spatial) return false;
-    for (size_t i = 0; i < spatial; ++i) {
-      const auto total = total_padding(node->input(0)->shape()[i + 2], (kernel[i] - 1) * dilations[i] + 1, strides[i]);
-      if (!total) return false;
-      pads[i] = upper ? *total / 2 : *total - *total / 2;
-      pads[i + spatial] = *total - pads[i];
-    }
-  } else if (mode == "NOTSET") {
-    pads = node->attr_ints("pads", pads);
-  } else if (mode != "VALID") {
+  if (kernel.size() != spatial && window->auto_pad != AutoPad::kExplicit && window->auto_pad != AutoPad::kValid)
     return false;
+  for (size_t i = 0; i < spatial; ++i) {
+    if (window->auto_pad == AutoPad::kExplicit) {
+      pads[i] = window->begins[i];
+      pads[i + spatial] = window->ends[i];
+      continue;
+    }
+    if (window->auto_pad == AutoPad::kValid) continue;
+    const auto total = window_padding(*window, static_cast<int>(i), node->input(0)->shape()[i + 2], kernel[i]);
+    if (!total) return false;
+    pads[i] = window->auto_pad == AutoPad::kSameUpper ? *total / 2 : *total - *total / 2;
+    pads[i + spatial] = *total - pads[i];
   }
   node->remove_attr("auto_pad");
-  if (upper || lower || mode == "VALID") node->remove_attr("ceil_mode");  // whole windows only
+  if (window->auto_pad != AutoPad::kExplicit) node->remove_attr("ceil_mode");  // whole windows only
   node->set_attr("pads", std::move(pads));
   return true;
 }

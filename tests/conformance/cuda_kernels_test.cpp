@@ -1,5 +1,5 @@
-// Every kernel that the backend cuda offers for a step, not only the one that would be chosen, against the reference: on
-// the GPU where there is one, otherwise on the stand-in.
+// Every kernel that the backend cuda offers for a step, not only the one that would be chosen, against the reference:
+// on the GPU where there is one, otherwise on the stand-in.
 #if defined(WOOTZ_HAVE_CUDA)
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include "api/build.h"
 #include "backend/device.h"
 #include "backends/cuda/stand_in/stand_in.h"
+#include "conformance/run_graph_on.h"
 #include "ir/text.h"
 #include "ops/cases.h"
 #include "ops/infer.h"
@@ -21,10 +22,9 @@ namespace {
 class KernelsSlow : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Result<const Backend*> backend = find_backend("cuda");
-    ASSERT_TRUE(backend.ok());
-    stand_in_ = !(*backend)->open(nullptr).ok();
-    if (stand_in_) ASSERT_TRUE(cuda::use_stand_in().ok());
+    const Result<bool> stand_in = open_cuda();
+    ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
+    stand_in_ = *stand_in;
     seed_ = std::random_device{}();
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
     rng_.seed(seed_);
@@ -92,7 +92,8 @@ TEST_F(KernelsSlow, DepthwiseConvolutions) {
       const bool residual = round == 1;
       check(fmt::format(
           "graph \"g\" {{ %x: {0}[{1},{2},{3},{4}] = input; {5} %w: {0}[{2},1,{6},{6}] = const [{7}]; %b: {0}[{2}] = "
-          "const [{8}]; %y: {0}[{1},{2},{9},{10}] = Conv(%x, %w, %b) {{groups = {2}, strides = [{11}, {11}], dilations = "
+          "const [{8}]; %y: {0}[{1},{2},{9},{10}] = Conv(%x, %w, %b) {{groups = {2}, strides = [{11}, {11}], dilations "
+          "= "
           "[{12}, {12}], pads = [{13}, {13}, {14}, {14}]}}; %s: {0}[{1},{2},{9},{10}] = Sigmoid(%y); %m: "
           "{0}[{1},{2},{9},{10}] = Mul(%y, %s); {15} return {16}; }}",
           type, n, c, h, w, residual ? fmt::format("%r: {}[{},{},{},{}] = input;", type, n, c, oh, ow) : "", k,
@@ -110,25 +111,30 @@ TEST_F(KernelsSlow, ConvolutionsOfBytes) {
     const bool is_signed = rng_() % 2 != 0, to_bytes = rng_() % 2 != 0, residual = rng_() % 2 != 0;
     const char* type = is_signed ? "i8" : "u8";
     const int64_t zero = is_signed ? pick({0, 0, -128, 5}) : pick({0, 3, 128}), c = pick({16, 32, 48, 64, 3, 20}),
-                  m = pick({8, 24, 64, 70, 130}), k = pick({1, 1, 3}), s = pick({1, 1, 2}), pad = k == 1 ? 0 : pick({0, 1}),
-                  h = pick({5, 9, 12}), w = pick({7, 14}), n = pick({1, 2, 3}), oh = (h + 2 * pad - k) / s + 1,
-                  ow = (w + 2 * pad - k) / s + 1;
+                  m = pick({8, 24, 64, 70, 130}), k = pick({1, 1, 3}), s = pick({1, 1, 2}),
+                  pad = k == 1 ? 0 : pick({0, 1}), h = pick({5, 9, 12}), w = pick({7, 14}), n = pick({1, 2, 3}),
+                  oh = (h + 2 * pad - k) / s + 1, ow = (w + 2 * pad - k) / s + 1;
     const std::string y = fmt::format("[{},{},{},{}]", n, m, oh, ow);
     std::string text = fmt::format(
-        "graph \"g\" {{ %x: {0}[{1},{2},{3},{4}] = input; %w: i8[{5},{2},{6},{6}] = const [{7}]; %b: f32[{5}] = const [{8}]; "
-        "%y: f32{9} = Conv(%x, %w, %b) {{strides = [{10}, {10}], pads = [{11}, {11}, {11}, {11}], x_scale = [0.021], x_zero = "
+        "graph \"g\" {{ %x: {0}[{1},{2},{3},{4}] = input; %w: i8[{5},{2},{6},{6}] = const [{7}]; %b: f32[{5}] = const "
+        "[{8}]; "
+        "%y: f32{9} = Conv(%x, %w, %b) {{strides = [{10}, {10}], pads = [{11}, {11}, {11}, {11}], x_scale = [0.021], "
+        "x_zero = "
         "[{12}.0], w_scale = [{13}]}}; ",
         type, n, c, h, w, m, k, bytes(m * c * k * k), numbers(m), y, s, pad, zero, scales(rng_() % 2 != 0 ? m : 1));
     std::string last = "%y";
     if (residual) {
-      text += fmt::format("%r: i8{0} = input; %rs: f32[] = const [0.017]; %d: f32{0} = Dequantize(%r, %rs); %a: f32{0} = "
-                          "Add(%y, %d); %z: f32{0} = Relu(%a); ", y);
+      text += fmt::format(
+          "%r: i8{0} = input; %rs: f32[] = const [0.017]; %d: f32{0} = Dequantize(%r, %rs); %a: f32{0} = "
+          "Add(%y, %d); %z: f32{0} = Relu(%a); ",
+          y);
       last = "%z";
     }
     if (to_bytes) {
-      text += fmt::format("%qs: f32[] = const [0.043]; %qz: {0}[] = const [{1}]; %q: {0}{2} = Quantize({3}, %qs, %qz) {{to = "
-                          "\"{0}\"}}; ",
-                          type, is_signed ? 0 : 117, y, last);
+      text += fmt::format(
+          "%qs: f32[] = const [0.043]; %qz: {0}[] = const [{1}]; %q: {0}{2} = Quantize({3}, %qs, %qz) {{to = "
+          "\"{0}\"}}; ",
+          type, is_signed ? 0 : 117, y, last);
       last = "%q";
     }
     check(text + "return " + last + "; }");
@@ -141,15 +147,19 @@ TEST_F(KernelsSlow, ProductsOfBytes) {
   for (int round = 0; round < (stand_in_ ? 3 : 12); ++round) {
     const bool is_signed = rng_() % 2 != 0, two = round % 3 == 0, turned = two || rng_() % 2 != 0;
     const char* type = is_signed || two ? "i8" : "u8";
-    const int64_t zero = two ? 0 : is_signed ? pick({0, -7}) : pick({0, 128}), k = two ? pick({16, 64, 80}) : pick({16, 64, 100, 130}),
-                  n = pick({8, 50, 96, 131}), m = pick({1, 17, 70}), b = pick({1, 2, 3});
+    const int64_t zero = two         ? 0
+                         : is_signed ? pick({0, -7})
+                                     : pick({0, 128}),
+                  k = two ? pick({16, 64, 80}) : pick({16, 64, 100, 130}), n = pick({8, 50, 96, 131}),
+                  m = pick({1, 17, 70}), b = pick({1, 2, 3});
     const std::string y = fmt::format("[{},{},{}]", b, m, n);
     std::string text = fmt::format("graph \"g\" {{ %x: {}[{},{},{}] = input; ", type, b, m, k);
     text += two ? fmt::format("%w: i8[{},{},{}] = input; ", b, n, k)
                 : fmt::format("%w: i8[{},{}] = const [{}]; ", turned ? n : k, turned ? k : n, bytes(n * k));
-    text += fmt::format("%b: f32[{}] = const [{}]; %y: f32{} = MatMul(%x, %w, %b) {{trans_b = {}, x_scale = [0.013], x_zero = "
-                        "[{}.0], w_scale = [{}]}}; %g: f32{} = Gelu(%y); ",
-                        n, numbers(n), y, turned ? 1 : 0, zero, scales(two ? 1 : n), y);
+    text += fmt::format(
+        "%b: f32[{}] = const [{}]; %y: f32{} = MatMul(%x, %w, %b) {{trans_b = {}, x_scale = [0.013], x_zero = "
+        "[{}.0], w_scale = [{}]}}; %g: f32{} = Gelu(%y); ",
+        n, numbers(n), y, turned ? 1 : 0, zero, scales(two ? 1 : n), y);
     check(text + "return %g; }");
   }
   expect_seen({"gemm_generated_bytes_128x128", "gemm_generated_bytes_128x64", "gemm_generated_bytes_64x64",
@@ -159,16 +169,19 @@ TEST_F(KernelsSlow, ProductsOfBytes) {
 TEST_F(KernelsSlow, DepthwiseConvolutionsAndPoolsOfBytes) {
   for (const char* type : {"u8", "i8"}) {
     const int64_t c = type[0] == 'u' ? 32 : 8, h = pick({6, 9}), w = pick({7, 16});
-    check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %w: i8[{1},1,3,3] = const [{4}]; %y: f32[2,{1},{2},{3}] = "
-                      "Conv(%x, %w) {{groups = {1}, pads = [1, 1, 1, 1], x_scale = [0.02], x_zero = [4.0], w_scale = [{5}]}}; "
-                      "%z: f32[2,{1},{2},{3}] = Relu(%y); return %z; }}",
-                      type, c, h, w, bytes(c * 9), scales(c)));
-    check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{1},{2},{3}] = Pool(%x) {{kind = \"max\", kernel "
-                      "= [3, 3], strides = [1, 1], pads = [1, 1, 1, 1]}}; return %y; }}",
-                      type, c, h, w));
-    check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: f32[2,{1},1,1] = Pool(%x) {{kind = \"avg\", global = "
-                      "1, x_scale = [0.02], x_zero = [3.0]}}; return %y; }}",
-                      type, c, h, w));
+    check(fmt::format(
+        "graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %w: i8[{1},1,3,3] = const [{4}]; %y: f32[2,{1},{2},{3}] = "
+        "Conv(%x, %w) {{groups = {1}, pads = [1, 1, 1, 1], x_scale = [0.02], x_zero = [4.0], w_scale = [{5}]}}; "
+        "%z: f32[2,{1},{2},{3}] = Relu(%y); return %z; }}",
+        type, c, h, w, bytes(c * 9), scales(c)));
+    check(fmt::format(
+        "graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{1},{2},{3}] = Pool(%x) {{kind = \"max\", kernel "
+        "= [3, 3], strides = [1, 1], pads = [1, 1, 1, 1]}}; return %y; }}",
+        type, c, h, w));
+    check(fmt::format(
+        "graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: f32[2,{1},1,1] = Pool(%x) {{kind = \"avg\", global = "
+        "1, x_scale = [0.02], x_zero = [3.0]}}; return %y; }}",
+        type, c, h, w));
   }
   expect_seen({"conv_generated_direct", "pool_generated_strip", "pool_generated"});
 }
@@ -179,7 +192,8 @@ TEST_F(KernelsSlow, SqueezeExcite) {
     check(fmt::format(
         "graph \"g\" {{ %x: {0}[{1},{2},{3},{4}] = input; %v: {0}[{5},{2},1,1] = const [{6}]; %a: {0}[{5}] = const "
         "[{7}]; %u: {0}[{2},{5},1,1] = const [{8}]; %b: {0}[{2}] = const [{9}]; %p: {0}[{1},{2},1,1] = "
-        "Pool(%x) {{kind = \"avg\", global = 1}}; %q: {0}[{1},{5},1,1] = Conv(%p, %v, %a); %s: {0}[{1},{5},1,1] = Relu(%q); %t: "
+        "Pool(%x) {{kind = \"avg\", global = 1}}; %q: {0}[{1},{5},1,1] = Conv(%p, %v, %a); %s: {0}[{1},{5},1,1] = "
+        "Relu(%q); %t: "
         "{0}[{1},{2},1,1] = Conv(%s, %u, %b); %g: {0}[{1},{2},1,1] = Sigmoid(%t); %y: {0}[{1},{2},{3},{4}] = Mul(%x, "
         "%g); return %y; }}",
         type, n, c, h, w, r, numbers(c * r), numbers(r), numbers(c * r), numbers(c)));
@@ -192,12 +206,14 @@ TEST_F(KernelsSlow, Pools) {
     for (const char* kind : {"max", "avg"})
       for (int round = 0; round < 2; ++round) {
         const int64_t c = pick({8, 32}), k = pick({2, 3, 5}), s = pick({1, 2}), h = pick({8, 13}), w = pick({9, 22}),
-                      before = k / 2, o = pick({0, 1}), oh = (h + 2 * before - k) / s + 1, ow = (w + 2 * before - k) / s + 1;
-        check(fmt::format(
-            "graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{1},{4},{5}] = Pool(%x) {{kind = \"{6}\", kernel = [{7}, {7}], "
-            "strides = [{8}, {8}], pads = [{9}, {9}, {9}, {9}]{10}}}; return %y; }}",
-            type, c, h, w, oh, ow, kind, k, s, before,
-            kind[0] == 'a' ? fmt::format(", count_include_pad = {}", o) : std::string()));
+                      before = k / 2, o = pick({0, 1}), oh = (h + 2 * before - k) / s + 1,
+                      ow = (w + 2 * before - k) / s + 1;
+        check(
+            fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{1},{4},{5}] = Pool(%x) {{kind = "
+                        "\"{6}\", kernel = [{7}, {7}], "
+                        "strides = [{8}, {8}], pads = [{9}, {9}, {9}, {9}]{10}}}; return %y; }}",
+                        type, c, h, w, oh, ow, kind, k, s, before,
+                        kind[0] == 'a' ? fmt::format(", count_include_pad = {}", o) : std::string()));
       }
   expect_seen({"pool_generated_strip", "pool_generated"});
 }
@@ -206,9 +222,10 @@ TEST_F(KernelsSlow, ReductionsOverPixels) {
   for (const char* type : kTypes)
     for (const char* kind : {"mean", "max", "sum", "l2"}) {
       const int64_t c = pick({8, 48}), h = pick({3, 70}), w = pick({5, 65});
-      check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{1},1,1] = Reduce(%x) {{kind = \"{4}\", axes = [2, "
-                        "3], keepdims = 1}}; return %y; }}",
-                        type, c, h, w, kind));
+      check(fmt::format(
+          "graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{1},1,1] = Reduce(%x) {{kind = \"{4}\", axes = [2, "
+          "3], keepdims = 1}}; return %y; }}",
+          type, c, h, w, kind));
     }
   expect_seen({"reduce_generated"});
 }
@@ -216,16 +233,20 @@ TEST_F(KernelsSlow, ReductionsOverPixels) {
 TEST_F(KernelsSlow, CopiesAndUpsampling) {
   for (const char* type : kTypes) {
     const int64_t a = pick({8, 24}), b = pick({8, 13}), h = pick({4, 21}), w = pick({6, 35});
-    check(fmt::format("graph \"g\" {{ %x: {0}[1,{1},{3},{4}] = input; %z: {0}[1,{2},{3},{4}] = input; %y: "
-                      "{0}[1,{5},{3},{4}] = Concat(%x, %z) {{axis = 1}}; return %y; }}",
-                      type, a, b, h, w, a + b));
-    check(fmt::format("graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{2},{3},{1}] = Transpose(%x) {{perm = [0, "
-                      "2, 3, 1]}}; return %y; }}",
-                      type, a + 16, h + 16, w));
-    check(fmt::format("graph \"g\" {{ %x: {0}[1,{1},{2},{3}] = input; %y: {0}[1,{1},{4},{5}] = Resize(%x) {{mode = "
-                      "\"nearest\", coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\", scales = [1.0, 1.0, 2.0, 2.0]}}; "
-                      "return %y; }}",
-                      type, a, h, w, 2 * h, 2 * w));
+    check(
+        fmt::format("graph \"g\" {{ %x: {0}[1,{1},{3},{4}] = input; %z: {0}[1,{2},{3},{4}] = input; %y: "
+                    "{0}[1,{5},{3},{4}] = Concat(%x, %z) {{axis = 1}}; return %y; }}",
+                    type, a, b, h, w, a + b));
+    check(fmt::format(
+        "graph \"g\" {{ %x: {0}[2,{1},{2},{3}] = input; %y: {0}[2,{2},{3},{1}] = Transpose(%x) {{perm = [0, "
+        "2, 3, 1]}}; return %y; }}",
+        type, a + 16, h + 16, w));
+    check(
+        fmt::format("graph \"g\" {{ %x: {0}[1,{1},{2},{3}] = input; %y: {0}[1,{1},{4},{5}] = Resize(%x) {{mode = "
+                    "\"nearest\", coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\", scales = "
+                    "[1.0, 1.0, 2.0, 2.0]}}; "
+                    "return %y; }}",
+                    type, a, h, w, 2 * h, 2 * w));
   }
   expect_seen({"move_generated", "resize_generated"});
 }

@@ -22,10 +22,9 @@ namespace {
 class CudaLateSlow : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Result<const Backend*> backend = find_backend("cuda");
-    ASSERT_TRUE(backend.ok());
-    stand_in_ = !(*backend)->open(nullptr).ok();
-    if (stand_in_) ASSERT_TRUE(cuda::use_stand_in().ok());
+    const Result<bool> stand_in = open_cuda();
+    ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
+    stand_in_ = *stand_in;
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
   }
 

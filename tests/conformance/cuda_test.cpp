@@ -107,15 +107,10 @@ std::vector<OpCase> wanted_cases(uint64_t seed) {
 }
 
 TEST(CudaConformance, EveryCaseAgreesWithTheInterpreter) {
-  const Result<const Backend*> backend = find_backend("cuda");
-  ASSERT_TRUE(backend.ok());
   Suite suite;
-  if (const Result<std::shared_ptr<Device>> device = (*backend)->open(nullptr); !device.ok()) {
-    std::printf("no GPU: %s\n", device.status().to_string().c_str());
-    const Status status = cuda::use_stand_in();
-    ASSERT_TRUE(status.ok()) << status.to_string();
-    suite.stand_in = true;
-  }
+  const Result<bool> stand_in = open_cuda();
+  ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
+  suite.stand_in = *stand_in;
   const char* wanted = std::getenv("WOOTZ_TEST_SEED");
   const uint64_t seed = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : std::random_device{}();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));

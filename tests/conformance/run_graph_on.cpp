@@ -1,6 +1,10 @@
 #include "conformance/run_graph_on.h"
 
 #include "backend/device.h"
+#include "backend/quantized.h"
+#if defined(WOOTZ_HAVE_CUDA)
+#include "backends/cuda/stand_in/stand_in.h"
+#endif
 #include "lower/lower.h"
 #include "ops/infer.h"
 #include "passes/pass.h"
@@ -66,6 +70,17 @@ struct PreparedRun::State {
 PreparedRun::PreparedRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PreparedRun::PreparedRun(PreparedRun&&) noexcept = default;
 PreparedRun::~PreparedRun() = default;
+
+#if defined(WOOTZ_HAVE_CUDA)
+Result<bool> open_cuda() {
+  WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cuda"));
+  const Result<std::shared_ptr<Device>> device = backend->open(nullptr);
+  if (device.ok()) return false;
+  std::printf("no GPU: %s\n", device.status().to_string().c_str());
+  WOOTZ_RETURN_IF_ERROR(cuda::use_stand_in());
+  return true;
+}
+#endif
 
 Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options) {
   if (options.passes) {
@@ -147,8 +162,7 @@ Result<RunResult> PreparedRun::run() {
   }
   result.steps = state_->program->steps.size();
   for (const Step& step : state_->program->steps) {
-    const auto& params = step.problem.params;
-    result.byte_steps += params.count("x_scale") != 0 || params.count("a_scale") != 0;
+    result.byte_steps += has_scales(step.problem);
     result.reference_steps += step.tactic.provider == "reference" || step.tactic.provider == "host";
   }
   return result;

@@ -36,6 +36,11 @@ class PreparedRun {
   std::unique_ptr<State> state_;
 };
 
+#if defined(WOOTZ_HAVE_CUDA)
+// The GPU, or what stands in for it where there is none: true. Errors: neither.
+Result<bool> open_cuda();
+#endif
+
 // `graph` is inferred; it is rewritten when options.passes. Steps without a kernel may be left to the host.
 Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options);
 Result<RunResult> run_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options);

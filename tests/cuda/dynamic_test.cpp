@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "backends/cuda/backend.h"
+#include "backends/cuda/counts.h"
 #include "cuda/on_device.h"
 
 namespace wootz_test {

@@ -1,8 +1,7 @@
 #include "backends/cuda/backend.h"
 
-#include <atomic>
-
 #include "backends/cuda/code_store.h"
+#include "backends/cuda/counts.h"
 #include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/providers.h"
@@ -11,14 +10,6 @@
 namespace wootz {
 namespace cuda {
 namespace {
-
-struct Counters {
-  std::atomic<long> made{0}, updated{0}, replayed{0}, modules{0};
-};
-Counters& counters() {
-  static Counters all;
-  return all;
-}
 
 class CudaStream final : public Stream {
  public:
@@ -51,7 +42,7 @@ class CudaGraph final : public Recording {
   }
   Status replay(Stream& stream) override {
     WOOTZ_RETURN_IF_ERROR(gpu_.enter());
-    ++counters().replayed;
+    ++work_counters().replayed;
     return check(gpu_.api->cuGraphLaunch(exec_, static_cast<CUstream>(stream.native())), "cuGraphLaunch");
   }
   // Takes over the addresses of `graph`, which has the same nodes; false: it does not fit.
@@ -127,7 +118,7 @@ class CudaDevice final : public Device {
     }
     if (previous != nullptr && static_cast<CudaGraph*>(previous.get())->update(graph)) {
       api.cuGraphDestroy(graph);
-      ++counters().updated;
+      ++work_counters().updated;
       return previous;
     }
     previous.reset();
@@ -135,7 +126,7 @@ class CudaDevice final : public Device {
     const Status made = check(api.cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
     api.cuGraphDestroy(graph);
     WOOTZ_RETURN_IF_ERROR(made);
-    ++counters().made;
+    ++work_counters().made;
     return std::unique_ptr<Recording>(std::make_unique<CudaGraph>(gpu_, exec));
   }
 
@@ -161,12 +152,6 @@ bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType:
 constexpr Backend kBackend{"cuda", open_cuda, cuda_providers, computes_fast_in, true, known_devices, offer_native};
 
 }  // namespace
-
-RecordingCounts recording_counts() {
-  const Counters& c = counters();
-  return {c.made, c.updated, c.replayed, c.modules};
-}
-void count_module() { ++counters().modules; }
 
 }  // namespace cuda
 

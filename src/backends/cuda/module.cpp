@@ -3,9 +3,9 @@
 #include <map>
 #include <mutex>
 
-#include "backends/cuda/backend.h"
 #include "backends/cuda/code_store.h"
 #include "backends/cuda/compiler.h"
+#include "backends/cuda/counts.h"
 #include "backends/cuda/devices.h"
 
 namespace wootz::cuda {
@@ -44,7 +44,7 @@ Result<std::shared_ptr<const Module>> Module::get(const std::string& source, con
       if (std::shared_ptr<const Module> module = found->second.lock()) return module;
   }
   WOOTZ_RETURN_IF_ERROR(gpu->enter());
-  count_module();
+  ++work_counters().modules;
   std::shared_ptr<Module> module(new Module());
   module->gpu_ = gpu;
   if (driver_is_stand_in()) {  // takes the source itself

@@ -12,83 +12,121 @@ constexpr int64_t kPartDepth = 256;  // elements of a column summed at once: 16 
 constexpr int64_t kUnitRows = 96;    // their part of the input stays in the second-level cache
 constexpr int64_t kUnitColumns = 256;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-class DenseCall final : public Call {
+class DenseCall final : public UnitsCall {
  public:
-  const DenseOps* ops = nullptr;
-  DenseShape shape;
-  DenseBlocks blocks;
-  DenseEnd end;
-  Epilogue::Bound epilogue;
-  std::unique_ptr<DenseRows<float>> rows;
-  int bias = -1;
-  int slots = 1;
-
-  size_t workspace() const override { return static_cast<size_t>(slots) * slot_bytes(); }
-
-  Status run(const RunArgs& args) const override {
-    if (shape.rows * shape.columns == 0) return {};
-    parallel_slots(blocks.units(), 1, slots, [&](int slot, int64_t begin, int64_t last) {
-      char* scratch = static_cast<char*>(args.workspace) + static_cast<size_t>(slot) * slot_bytes();
-      for (int64_t u = begin; u < last; ++u) unit(args, scratch, u / blocks.column_units, u % blocks.column_units);
-    });
-    return {};
+  static Result<std::unique_ptr<Call>> make(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
+                                            const DenseShape& shape, std::unique_ptr<DenseRows<float>> rows,
+                                            const BindArgs& args) {
+    auto call = std::make_unique<DenseCall>();
+    call->ops_ = &dense_ops(options.isa);
+    call->end_ = read_end(p);
+    // The tile finishes all or nothing; a residual may broadcast at these extents.
+    if (!call->end_.direct ||
+        (call->end_.added >= 0 && !(args.inputs[static_cast<size_t>(call->end_.added)] == args.outputs[0])))
+      call->end_ = DenseEnd();
+    WOOTZ_RETURN_IF_ERROR(call->set_up(p, options, shape, *call->ops_, packed_bytes(shape, *call->ops_), args));
+    call->rows_ = std::move(rows);
+    if (!call->end_.direct) {
+      WOOTZ_ASSIGN_OR_RETURN(call->epilogue_, epilogue.bind(p, args));
+    }
+    return std::unique_ptr<Call>(std::move(call));
   }
 
  private:
   size_t table_bytes() const {
-    return (static_cast<size_t>(shape.taps * blocks.unit_rows) * sizeof(float*) + 63) & ~size_t{63};
+    return (static_cast<size_t>(shape_.taps * blocks_.unit_rows) * sizeof(float*) + 63) & ~size_t{63};
   }
-  size_t slot_bytes() const {
-    const int64_t tile = end.direct ? 0 : blocks.unit_rows * blocks.unit_columns;
+  size_t slot_bytes() const override {
+    const int64_t tile = end_.direct ? 0 : blocks_.unit_rows * blocks_.unit_columns;
     return table_bytes() + ((static_cast<size_t>(tile) * sizeof(float) + 63) & ~size_t{63});
   }
 
-  void unit(const RunArgs& args, char* scratch, int64_t row_unit, int64_t column_unit) const {
-    const int64_t row = row_unit * blocks.unit_rows, count = std::min(blocks.unit_rows, shape.rows - row);
-    const int64_t column = column_unit * blocks.unit_columns;
-    const int64_t width = std::min(blocks.unit_columns, shape.columns - column);
+  void compute(const RunArgs& args, char* scratch, const DenseUnit& u) const override {
     auto** table = reinterpret_cast<const float**>(scratch);
-    rows->find(static_cast<const float*>(args.inputs[0]), row, count, table);
+    rows_->find(static_cast<const float*>(args.inputs[0]), u.row, u.rows, table);
     DenseTile t;
-    t.tap_stride = count;
-    t.stride = end.direct ? shape.columns : width;
-    float* out = end.direct ? static_cast<float*>(args.outputs[0]) + row * shape.columns + column
-                            : reinterpret_cast<float*>(scratch + table_bytes());
+    t.tap_stride = u.rows;
+    t.stride = end_.direct ? shape_.columns : u.columns;
+    float* out = end_.direct ? static_cast<float*>(args.outputs[0]) + u.row * shape_.columns + u.column
+                             : reinterpret_cast<float*>(scratch + table_bytes());
     const auto* weights = static_cast<const float*>(args.inputs[1]);
-    const auto* first = bias < 0 ? nullptr : static_cast<const float*>(args.inputs[bias]) + column;
+    const float* first = bias(args, u);
     const float* added =
-        end.added < 0 ? nullptr : static_cast<const float*>(args.inputs[end.added]) + (out - result(args));
-    t.bounded = end.bounded;
-    t.low = end.low;
-    t.high = end.high;
-    for (const DenseBlocks::Part& part : blocks.parts) {
+        end_.added < 0 ? nullptr : static_cast<const float*>(args.inputs[end_.added]) + (out - result(args));
+    t.bounded = end_.bounded;
+    t.low = end_.low;
+    t.high = end_.high;
+    for (const DenseBlocks::Part& part : blocks_.parts) {
       t.accumulate = part.offset != 0;
-      t.finish = end.direct && &part == &blocks.parts.back();
-      t.taps = table + part.tap * count;
+      t.finish = end_.direct && &part == &blocks_.parts.back();
+      t.taps = table + part.tap * u.rows;
       t.num_taps = part.taps;
       t.first = part.first;
       t.length = part.length;
-      for (int64_t c = 0; c < width; c += ops->panel) {
-        t.columns = std::min(ops->panel, width - c);
-        t.weights = weights + (column + c) * shape.taps * shape.depth + part.offset * ops->panel;
+      for (int64_t c = 0; c < u.columns; c += ops_->panel) {
+        t.columns = std::min(ops_->panel, u.columns - c);
+        t.weights = weights + (u.column + c) * shape_.taps * shape_.depth + part.offset * ops_->panel;
         t.out = out + c;
         t.bias = first == nullptr ? nullptr : first + c;
         t.added = added == nullptr ? nullptr : added + c;
-        ops->tile(t, count);
+        ops_->tile(t, u.rows);
       }
     }
-    if (end.direct) return;
-    if (width == shape.columns) return epilogue.store(row * shape.columns, count * width, out, args);
-    for (int64_t r = 0; r < count; ++r)
-      epilogue.store((row + r) * shape.columns + column, width, out + r * width, args);
+    if (!end_.direct) store(args, u, out, u.columns);
   }
 
   static const float* result(const RunArgs& args) { return static_cast<const float*>(args.outputs[0]); }
+
+  const DenseOps* ops_ = nullptr;
+  DenseEnd end_;
+  std::unique_ptr<DenseRows<float>> rows_;
 };
 
 }  // namespace
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+DenseUnit DenseBlocks::unit(const DenseShape& shape, int64_t index) const {
+  DenseUnit u;
+  u.row = index / column_units * unit_rows;
+  u.rows = std::min(unit_rows, shape.rows - u.row);
+  u.column = index % column_units * unit_columns;
+  u.columns = std::min(unit_columns, shape.columns - u.column);
+  return u;
+}
+
+Status UnitsCall::set_up(const Problem& p, const KernelOptions& options, const DenseShape& shape,
+                         const DenseGrain& grain, size_t weights_bytes, const BindArgs& args) {
+  if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != weights_bytes)
+    return invalid_argument("{}: {} bytes of packed weights, {} are needed", family_name(p.family),
+                            args.constant_bytes[1], weights_bytes);
+  shape_ = shape;
+  slots_ = std::max(1, options.threads);
+  blocks_ = divide(shape, grain, slots_);
+  bias_ = p.num_main > 2 ? 2 : -1;
+  return {};
+}
+
+Status UnitsCall::run(const RunArgs& args) const {
+  if (shape_.rows * shape_.columns == 0) return {};
+  parallel_slots(blocks_.units(), 1, slots_, [&](int slot, int64_t begin, int64_t last) {
+    char* scratch = static_cast<char*>(args.workspace) + static_cast<size_t>(slot) * slot_bytes();
+    for (int64_t u = begin; u < last; ++u) compute(args, scratch, blocks_.unit(shape_, u));
+  });
+  return {};
+}
+
+const float* UnitsCall::bias(const RunArgs& args, const DenseUnit& u) const {
+  return bias_ < 0 ? nullptr : static_cast<const float*>(args.inputs[bias_]) + u.column;
+}
+
+void UnitsCall::store(const RunArgs& args, const DenseUnit& u, const void* values, int64_t stride) const {
+  const auto* from = static_cast<const float*>(values);
+  if (u.columns == shape_.columns && u.columns == stride)
+    return epilogue_.store(u.row * shape_.columns, u.rows * u.columns, from, args);
+  for (int64_t r = 0; r < u.rows; ++r)
+    epilogue_.store((u.row + r) * shape_.columns + u.column, u.columns, from + r * stride, args);
+}
 
 DenseBlocks divide(const DenseShape& s, const DenseGrain& grain, int threads) {
   DenseBlocks b;
@@ -159,26 +197,7 @@ size_t packed_bytes(const DenseShape& s, const DenseOps& ops) {
 Result<std::unique_ptr<Call>> make_dense_call(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
                                               const DenseShape& shape, std::unique_ptr<DenseRows<float>> rows,
                                               const BindArgs& args) {
-  auto call = std::make_unique<DenseCall>();
-  call->ops = &dense_ops(options.isa);
-  call->shape = shape;
-  call->end = read_end(p);
-  // The tile finishes all or nothing; a residual may broadcast at these extents.
-  if (!call->end.direct ||
-      (call->end.added >= 0 && !(args.inputs[static_cast<size_t>(call->end.added)] == args.outputs[0])))
-    call->end = DenseEnd();
-  const size_t want = packed_bytes(shape, *call->ops);
-  if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != want)
-    return invalid_argument("{}: {} bytes of packed weights, {} are needed", family_name(p.family),
-                            args.constant_bytes[1], want);
-  call->slots = std::max(1, options.threads);
-  call->blocks = divide(shape, *call->ops, call->slots);
-  call->rows = std::move(rows);
-  call->bias = p.num_main > 2 ? 2 : -1;
-  if (!call->end.direct) {
-    WOOTZ_ASSIGN_OR_RETURN(call->epilogue, epilogue.bind(p, args));
-  }
-  return std::unique_ptr<Call>(std::move(call));
+  return DenseCall::make(p, options, epilogue, shape, std::move(rows), args);
 }
 
 Status check_dense_form(const Problem& p) {

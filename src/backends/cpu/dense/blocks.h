@@ -17,6 +17,11 @@ struct DenseShape {
   }
 };
 
+// A part of the result that one thread computes.
+struct DenseUnit {
+  int64_t row = 0, rows = 0, column = 0, columns = 0;
+};
+
 struct DenseBlocks {
   struct Part {
     int64_t tap = 0, taps = 1, first = 0, length = 0;  // of a DenseTile
@@ -25,6 +30,7 @@ struct DenseBlocks {
   std::vector<Part> parts;
   int64_t unit_rows = 0, unit_columns = 0, row_units = 0, column_units = 0;
   int64_t units() const { return row_units * column_units; }
+  DenseUnit unit(const DenseShape& shape, int64_t index) const;
 };
 DenseBlocks divide(const DenseShape& shape, const DenseGrain& grain, int threads);
 
@@ -38,6 +44,7 @@ struct DenseEnd {
 DenseEnd read_end(const Problem& problem);
 
 // Weights as the tile reads them. `at(column, tap, element)` gives one.
+int64_t ceil_div(int64_t a, int64_t b);
 size_t packed_bytes(const DenseShape& shape, const DenseOps& ops);
 template <class At>
 std::vector<std::byte> pack_panels(const DenseShape& s, const DenseOps& ops, At at) {
@@ -57,6 +64,31 @@ class DenseRows {
   virtual ~DenseRows() = default;
   // taps[t * count + i]: the elements of row `first + i`, tap t.
   virtual void find(const T* input, int64_t first, int64_t count, const T** taps) const = 0;
+};
+
+// Computes unit after unit, each thread with scratch memory of its own.
+class UnitsCall : public Call {
+ public:
+  size_t workspace() const final { return static_cast<size_t>(slots_) * slot_bytes(); }
+  Status run(const RunArgs& args) const final;
+
+ protected:
+  // Errors: packed weights of another size than `weights_bytes`.
+  Status set_up(const Problem& problem, const KernelOptions& options, const DenseShape& shape, const DenseGrain& grain,
+                size_t weights_bytes, const BindArgs& args);
+  virtual size_t slot_bytes() const = 0;
+  virtual void compute(const RunArgs& args, char* scratch, const DenseUnit& unit) const = 0;
+  // The bias of a unit's first column; null: there is none.
+  const float* bias(const RunArgs& args, const DenseUnit& unit) const;
+  // A unit's values, with rows `stride` apart, through the epilogue to the output.
+  void store(const RunArgs& args, const DenseUnit& unit, const void* values, int64_t stride) const;
+
+  DenseShape shape_;
+  DenseBlocks blocks_;
+  Epilogue::Bound epilogue_;
+
+ private:
+  int bias_ = -1, slots_ = 1;
 };
 
 Result<std::unique_ptr<Call>> make_dense_call(const Problem& problem, const KernelOptions& options,

@@ -2,18 +2,14 @@
 // columns as for floats (blocks.h), the rows of a unit widened to 16 bits piece by piece.
 #pragma once
 
+#include "backend/quantized.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/bytes_tile.h"
 
 namespace wootz::cpu {
 
-struct ByteScales {
-  int32_t x_zero = 0, w_zero = 0;
-  std::vector<float> scale;  // of every column: of both operands
-};
-// `x` and `w`: how the family names its operands ("a", "b" of a gemm). Errors: types, scales or zero points that these
-// kernels do not have, sums that an int32 might not hold.
-Result<ByteScales> read_byte_scales(const Problem& problem, const char* x, const char* w, const DenseShape& shape);
+// Errors: types, scales or zero points that these kernels do not have, sums that an int32 might not hold.
+Result<ProductScales> read_byte_scales(const Problem& problem, const DenseShape& shape);
 
 // `at(column, tap, element)`: the weight, an i8.
 size_t packed_byte_weights(const DenseShape& shape, const ByteOps& ops);
@@ -31,8 +27,9 @@ std::vector<std::byte> pack_byte_panels(const DenseShape& s, const ByteOps& ops,
 }
 
 Result<std::unique_ptr<Call>> make_byte_call(const Problem& problem, const KernelOptions& options,
-                                             const Epilogue& epilogue, const DenseShape& shape, ByteScales scales,
-                                             std::unique_ptr<DenseRows<uint8_t>> rows, const BindArgs& args);
+                                             const Epilogue& epilogue, const DenseShape& shape,
+                                             const ProductScales& scales, std::unique_ptr<DenseRows<uint8_t>> rows,
+                                             const BindArgs& args);
 double byte_cost_us(const Problem& problem, const DenseShape& shape, const KernelOptions& options);
 
 }  // namespace wootz::cpu

@@ -84,7 +84,7 @@ Status applies(const Problem& p) {
 }
 Status applies_to_bytes(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_form(p));
-  return read_byte_scales(p, "x", "w", shape_of(p, p.outputs[0].dims)).status();
+  return read_byte_scales(p, shape_of(p, p.outputs[0].dims)).status();
 }
 
 class ConvKernel final : public Kernel {
@@ -99,7 +99,7 @@ class ConvKernel final : public Kernel {
     const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
     const auto index = [&](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
     if (quantized()) {
-      WOOTZ_ASSIGN_OR_RETURN(const ByteScales scales, read_byte_scales(problem_, "x", "w", s));
+      WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
       const auto* w = static_cast<const int8_t*>(source.data());
       return std::optional(
           pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero,
@@ -121,9 +121,9 @@ class ConvKernel final : public Kernel {
     if (!quantized())
       return make_dense_call(problem_, options_, epilogue_, s,
                              std::make_unique<ImageRows<float>>(params_, x, w, y, 0.0f), args);
-    WOOTZ_ASSIGN_OR_RETURN(ByteScales scales, read_byte_scales(problem_, "x", "w", s));
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
     const auto zero = static_cast<uint8_t>(scales.x_zero);  // for i8 the same bits
-    return make_byte_call(problem_, options_, epilogue_, s, std::move(scales),
+    return make_byte_call(problem_, options_, epilogue_, s, scales,
                           std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
   }
 

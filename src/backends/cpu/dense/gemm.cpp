@@ -65,7 +65,7 @@ Status applies(const Problem& p) {
 }
 Status applies_to_bytes(const Problem& p) {
   WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
-  return read_byte_scales(p, "a", "b", s).status();
+  return read_byte_scales(p, s).status();
 }
 
 class GemmKernel final : public Kernel {
@@ -83,7 +83,7 @@ class GemmKernel final : public Kernel {
       return trans_b ? column * s.depth + e : e * s.columns + column;
     };
     if (quantized()) {
-      WOOTZ_ASSIGN_OR_RETURN(const ByteScales scales, read_byte_scales(problem_, "a", "b", s));
+      WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
       const auto* b = static_cast<const int8_t*>(source.data());
       return std::optional(pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero,
                                             [&](int64_t column, int64_t, int64_t e) { return b[index(column, e)]; }));
@@ -99,9 +99,9 @@ class GemmKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, args.inputs, args.outputs[0]));
     if (!quantized())
       return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<float>>(s.depth), args);
-    WOOTZ_ASSIGN_OR_RETURN(ByteScales scales, read_byte_scales(problem_, "a", "b", s));
-    return make_byte_call(problem_, options_, epilogue_, s, std::move(scales),
-                          std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
+    return make_byte_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
+                          args);
   }
 
  private:

@@ -10,7 +10,7 @@ Result<DenseTraits> conv_traits(const Problem& p) {
   WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
   if (!(p.inputs[1].dims == p.inputs[1].max_dims)) return unsupported("oneDNN: convolution weights of dynamic extents");
   DenseTraits traits;
-  WOOTZ_RETURN_IF_ERROR(read_quantization(p, "x", "w", c.out_channels(p), &traits));
+  WOOTZ_RETURN_IF_ERROR(read_quantization(p, c.out_channels(p), &traits));
   traits.weights_scale_mask = traits.weights_scale.size() <= 1 ? 0 : c.groups > 1 ? 3 : 1;
   if (c.bias) {
     const TensorDesc& b = p.inputs[2];

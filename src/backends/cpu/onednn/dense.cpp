@@ -1,6 +1,6 @@
 #include "backends/cpu/onednn/dense.h"
 
-#include <cmath>
+#include "backend/quantized.h"
 
 namespace wootz::cpu::dnn {
 
@@ -88,14 +88,10 @@ Status check_dense(const Problem& p, int data_inputs) {
   return Status();
 }
 
-Status read_quantization(const Problem& p, const char* operand, const char* weights, int64_t channels,
-                         DenseTraits* traits) {
-  const std::string names[] = {std::string(operand) + "_scale", std::string(operand) + "_zero",
-                               std::string(weights) + "_scale", std::string(weights) + "_zero"};
+Status read_quantization(const Problem& p, int64_t channels, DenseTraits* traits) {
   const DType x = p.inputs[0].dtype, w = p.inputs[1].dtype;
-  const bool integers = (x == DType::kU8 || x == DType::kI8) && w == DType::kI8;
-  if (x == DType::kU8 || x == DType::kI8 || x == DType::kI32 || w == DType::kU8 || w == DType::kI8 ||
-      w == DType::kI32) {
+  const bool integers = is_byte(x) && w == DType::kI8;
+  if (is_byte(x) || x == DType::kI32 || is_byte(w) || w == DType::kI32) {
     if (!integers)
       return unsupported("oneDNN: {} with weights {}: u8 or i8 with i8 only", dtype_name(x), dtype_name(w));
     if (!exact_int8())
@@ -103,31 +99,20 @@ Status read_quantization(const Problem& p, const char* operand, const char* weig
   } else if (x != w) {
     return unsupported("oneDNN: {} with weights {}", dtype_name(x), dtype_name(w));
   }
-  const std::vector<double> x_scale = p.get_floats(names[0]), x_zero = p.get_floats(names[1]);
-  const std::vector<double> w_scale = p.get_floats(names[2]), w_zero = p.get_floats(names[3]);
   traits->quantized = integers;
   if (!integers) {
-    if (!x_scale.empty() || !w_scale.empty())
-      return invalid_argument("{}: scales for {} operands", family_name(p.family), dtype_name(x));
+    for (const char* name : {"x_scale", "a_scale", "w_scale", "b_scale"})
+      if (!p.get_floats(name).empty())
+        return invalid_argument("{}: scales for {} operands", family_name(p.family), dtype_name(x));
     return Status();
   }
-  if (x_scale.size() > 1 || x_zero.size() > 1)
-    return unsupported("oneDNN: {} scales and {} zero points for one operand: one each", x_scale.size(), x_zero.size());
-  for (const double z : w_zero) {
-    if (z != w_zero[0] || z != std::floor(z) || z < -128 || z > 127)
-      return unsupported("oneDNN: weights with zero point {}: one whole number for all", z);
-    if (z != 0 && p.family != Family::kGemm) return unsupported("oneDNN: filters with zero point {}", z);
-  }
-  traits->weights_zero = w_zero.empty() ? 0 : static_cast<int32_t>(w_zero[0]);
-  if (w_scale.size() > 1 && static_cast<int64_t>(w_scale.size()) != channels)
-    return invalid_argument("{}: {} weight scales for {} channels", family_name(p.family), w_scale.size(), channels);
-  const double zero = x_zero.empty() ? 0 : x_zero[0];
-  if (zero != std::floor(zero) || zero < -128 || zero > 255)
-    return invalid_argument("{}: zero point {}", family_name(p.family), zero);
-  traits->src_zero = static_cast<int32_t>(zero);
-  traits->src_scale = static_cast<float>(x_scale.empty() ? 1 : x_scale[0]);
-  for (const double s : w_scale) traits->weights_scale.push_back(static_cast<float>(s));
-  if (traits->weights_scale.empty()) traits->weights_scale.push_back(1);
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_product_scales(p, channels));
+  if (scales.w_zero != 0 && p.family != Family::kGemm)
+    return unsupported("oneDNN: filters with zero point {}", scales.w_zero);
+  traits->weights_zero = scales.w_zero;
+  traits->src_zero = scales.x_zero;
+  traits->src_scale = static_cast<float>(scales.x);
+  traits->weights_scale.assign(scales.w.begin(), scales.w.end());
   return Status();
 }
 

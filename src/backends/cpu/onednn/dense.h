@@ -56,8 +56,7 @@ extern const DenseFamily kConvFamily, kGemmFamily;
 
 // Shared checks of both families.
 Status check_dense(const Problem& problem, int data_inputs);
-Status read_quantization(const Problem& problem, const char* operand, const char* weights, int64_t channels,
-                         DenseTraits* traits);
+Status read_quantization(const Problem& problem, int64_t channels, DenseTraits* traits);
 // acc * alpha + inputs[bias_input] (where those exist) in front of the problem's epilogue.
 Status compose_epilogue(const Problem& problem, double alpha, int bias_input, DenseTraits* traits);
 

@@ -62,7 +62,7 @@ Result<DenseTraits> gemm_traits(const Problem& p) {
   if (p.inputs[1].constant && !(p.inputs[1].dims == p.inputs[1].max_dims))
     return invalid_argument("gemm: constant b of dynamic extents");
   DenseTraits traits;
-  WOOTZ_RETURN_IF_ERROR(read_quantization(p, "a", "b", p.outputs[0].dims.back(), &traits));
+  WOOTZ_RETURN_IF_ERROR(read_quantization(p, p.outputs[0].dims.back(), &traits));
   const bool merged = single_b(p, g) && !g.trans_a;
   traits.weights_scale_mask = traits.weights_scale.size() <= 1 ? 0 : 1 << ((merged ? 2 : g.rank) - 1);
   const double alpha = p.get_float("alpha", 1);

@@ -1,8 +1,8 @@
 // Convolutions and products in i8. cuDNN sums in i32 and goes on in f32: scale, zero point, bias, then what the
 // epilogue says, up to a result in i8. A product with a constant matrix is asked for as a convolution by single pixels.
 #include <algorithm>
-#include <cmath>
 
+#include "backends/cuda/byte_weights.h"
 #include "backends/cuda/cudnn/describe.h"
 
 namespace wootz::cuda {
@@ -12,25 +12,12 @@ std::vector<int64_t> list(const Dims& d) { return {d.begin(), d.end()}; }
 
 bool is_product(const Problem& p) { return p.family == Family::kGemm; }
 
-struct Scales {
-  double x = 1;
-  std::vector<double> w;
-  double zero = 0;
-  double of(int64_t channel) const { return x * w[w.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
-};
-
-Result<Scales> read_scales(const Problem& p, int64_t channels) {
-  const std::string x = is_product(p) ? "a" : "x", w = is_product(p) ? "b" : "w";
-  const std::vector<double> scale = p.get_floats(x + "_scale"), zero = p.get_floats(x + "_zero");
-  if (scale.size() != 1 || zero.size() > 1) return unsupported("no operands in i8 of one scale");
-  Scales s{scale[0] * (is_product(p) ? p.get_float("alpha", 1) : 1), p.get_floats(w + "_scale"),
-           zero.empty() ? 0 : zero[0]};
-  if (s.w.empty()) s.w = {1};
-  if (s.w.size() != 1 && s.w.size() != static_cast<size_t>(channels))
-    return invalid_argument("{} scales of weights for {} channels", s.w.size(), channels);
-  for (const double z : p.get_floats(w + "_zero"))
-    if (z != 0) return unsupported("weights with a zero point");
-  return s;
+// A value for each of `count` channels, in f32.
+CudnnTensor row(int index, int64_t count, size_t rank, int64_t offset) {
+  std::vector<int64_t> dims(rank, 1), strides(rank, count);
+  dims[1] = count;
+  strides[1] = 1;
+  return {false, index, DType::kF32, std::move(dims), std::move(strides), offset};
 }
 
 // Tables lie behind the weights, each a row of floats.
@@ -38,10 +25,7 @@ class Tables {
  public:
   Tables(CudnnGraph* graph, int64_t weights) : graph_(graph), at_((weights + 15) / 16 * 16) {}
   int add(int64_t count, size_t rank) {
-    std::vector<int64_t> dims(rank, 1), strides(rank, count);
-    dims[1] = count;
-    strides[1] = 1;
-    graph_->operands.push_back({false, 1, DType::kF32, std::move(dims), std::move(strides), at_});
+    graph_->operands.push_back(row(1, count, rank, at_));
     at_ += (count * 4 + 15) / 16 * 16;
     return static_cast<int>(graph_->operands.size()) - 1;
   }
@@ -134,14 +118,14 @@ Result<CudnnGraph> describe_bytes(const Problem& p, std::span<const Dims> in, co
   CudnnGraph g;
   WOOTZ_RETURN_IF_ERROR(is_product(p) ? place_matrices(p, in, y, &g) : place_images(p, in, y, &g));
   const int64_t channels = g.w.dims[0];
-  WOOTZ_ASSIGN_OR_RETURN(const Scales scales, read_scales(p, channels));
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, byte_scales(p, channels));
   const size_t rank = g.x.dims.size();
   Tables tables(&g, in[1].volume());
   g.stages.push_back({PwOp::kMul, tables.add(channels, rank), 0, 0, -1});
   const int shift = tables.add(channels, rank);
   std::vector<int> factors;
   for (size_t i = 0; i < factors_of(*chain).size(); ++i) factors.push_back(tables.add(1, rank));
-  if (scales.zero != 0) g.stages.push_back({PwOp::kAdd, shift, 0, 0, -1});
+  if (scales.x_zero != 0) g.stages.push_back({PwOp::kAdd, shift, 0, 0, -1});
   const auto add = [&](const Stage& s, int factor) -> Status {
     CudnnStage made{s.op, -1, s.imm0, s.imm1, factor};
     if (s.input >= 0) {
@@ -157,11 +141,8 @@ Result<CudnnGraph> describe_bytes(const Problem& p, std::span<const Dims> in, co
   if (bias) {
     if (p.inputs[2].dtype != DType::kF32 || in[2].volume() != channels)
       return unsupported("a bias of {}", in[2].to_string());
-    std::vector<int64_t> dims(rank, 1), strides(rank, channels);
-    dims[1] = channels;
-    strides[1] = 1;
     g.stages.push_back({PwOp::kAdd, static_cast<int>(g.operands.size()), 0, 0, -1});
-    g.operands.push_back({false, 2, DType::kF32, std::move(dims), std::move(strides), 0});
+    g.operands.push_back(row(2, channels, rank, 0));
   }
   size_t next = 0;
   for (const Stage& s : chain->stages) WOOTZ_RETURN_IF_ERROR(add(s, s.factor != 0 ? factors[next++] : -1));
@@ -171,26 +152,16 @@ Result<CudnnGraph> describe_bytes(const Problem& p, std::span<const Dims> in, co
 }
 
 Result<std::vector<std::byte>> pack_bytes_for_cudnn(const Problem& p, const HostTensor& source) {
-  const Dims& d = source.dims();
-  const bool turned = !is_product(p) || p.get_int("trans_b") != 0;
-  const int64_t channels = d[turned ? 0 : 1], depth = d[turned ? 1 : 0];
-  const int64_t taps = channels * depth == 0 ? 0 : source.volume() / (channels * depth);
-  WOOTZ_ASSIGN_OR_RETURN(const Scales scales, read_scales(p, channels));
+  ByteColumns packed = byte_columns(p, source, 1);
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, byte_scales(p, packed.columns));
   const std::optional<ByteChain> chain = byte_chain_of(p);
   if (!chain) return unsupported("this epilogue is no chain");
-  std::vector<std::byte> out(source.bytes());
+  std::vector<std::byte>& out = packed.bytes;
   std::vector<float> scale, shift;
-  const auto* from = static_cast<const std::byte*>(source.data());
-  for (int64_t m = 0; m < channels; ++m) {
-    double sum = 0;
-    for (int64_t c = 0; c < depth; ++c)
-      for (int64_t i = 0; i < taps; ++i) {
-        const std::byte value = from[static_cast<size_t>(turned ? (m * depth + c) * taps + i : c * channels + m)];
-        out[static_cast<size_t>((m * taps + i) * depth + c)] = value;
-        sum += static_cast<int8_t>(value);
-      }
+  for (int64_t m = 0; m < packed.columns; ++m) {
     scale.push_back(static_cast<float>(scales.of(m)));
-    shift.push_back(static_cast<float>(-scales.of(m) * scales.zero * sum));
+    shift.push_back(
+        static_cast<float>(-scales.of(m) * scales.x_zero * static_cast<double>(packed.sums[static_cast<size_t>(m)])));
   }
   const auto add = [&](const float* values, size_t count) {
     out.resize((out.size() + 15) / 16 * 16);
@@ -200,7 +171,7 @@ Result<std::vector<std::byte>> pack_bytes_for_cudnn(const Problem& p, const Host
   add(scale.data(), scale.size());
   add(shift.data(), shift.size());
   for (const float factor : factors_of(*chain)) add(&factor, 1);
-  return out;
+  return std::move(out);
 }
 
 size_t packed_bytes(const CudnnGraph& g) {

@@ -1,6 +1,7 @@
 // The provider "cudnn": convolutions with what follows them, and attention. Every configuration that the library
 // proposes is a tactic of its own.
 #include "backend/device.h"
+#include "backend/quantized.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/devices.h"
 #include "backends/cuda/packed.h"
@@ -11,8 +12,8 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int kProposals = 8;  // twice as many found nothing faster, and took twice as long to build
-constexpr int kByteProposals =
-    3;  // layers that differ in their scales alone are problems of their own: every one costs
+// Layers of 8 bits that differ in their scales alone are problems of their own: every proposal costs.
+constexpr int kByteProposals = 3;
 constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {
@@ -20,11 +21,9 @@ std::string kernel_name(const Problem& p, bool tf32) {
   return fmt::format("{}_{}_cudnn", family_name(p.family), type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
 }
 
-bool of_bytes(const Problem& p) { return p.params.count("x_scale") != 0 || p.params.count("a_scale") != 0; }
-
 Result<CudnnGraph> describe(const Problem& p, std::span<const Dims> in, std::span<const Dims> out, bool tf32) {
   if (out.size() != 1) return invalid_argument("{} outputs", out.size());
-  if (of_bytes(p) && (p.family == Family::kConv || p.family == Family::kGemm)) return describe_bytes(p, in, out[0]);
+  if (has_scales(p) && (p.family == Family::kConv || p.family == Family::kGemm)) return describe_bytes(p, in, out[0]);
   if (p.family == Family::kConv) return describe_conv(p, in, out[0], tf32);
   if (p.family == Family::kAttention) return describe_attention(p, in, out[0]);
   return invalid_argument("cudnn is not asked for family {}", family_name(p.family));
@@ -70,7 +69,7 @@ class CudnnKernel final : public Kernel {
 
   // Weights lie as the activations do, and hold what the tensor cores will read.
   Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
-    if (of_bytes(problem_)) {
+    if (has_scales(problem_)) {
       if (input != 1) return std::optional<std::vector<std::byte>>{};
       WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> packed, pack_bytes_for_cudnn(problem_, source));
       return std::optional<std::vector<std::byte>>(std::move(packed));
@@ -127,7 +126,7 @@ class CudnnProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    const bool product = problem.family == Family::kGemm && of_bytes(problem);
+    const bool product = problem.family == Family::kGemm && has_scales(problem);
     if (problem.family != Family::kConv && problem.family != Family::kAttention && !product) return;
     const auto refuse = [&](Layout layout, const Status& why) {
       refusals->push_back(

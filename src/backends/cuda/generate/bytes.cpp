@@ -3,42 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "backends/cuda/byte_weights.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/window.h"
 
 namespace wootz::cuda {
 namespace {
-
-struct Scales {
-  double x = 1;
-  std::vector<double> w;  // one, or one a column
-  int64_t zero = 0;
-  double of(int64_t column) const { return x * w[w.size() == 1 ? 0 : static_cast<size_t>(column)]; }
-};
-
-Result<Scales> read_scales(const Problem& p, int64_t columns) {
-  const bool product = p.family == Family::kGemm;
-  const std::string x = product ? "a" : "x", w = product ? "b" : "w";
-  const std::vector<double> x_scale = p.get_floats(x + "_scale"), x_zero = p.get_floats(x + "_zero"),
-                            w_zero = p.get_floats(w + "_zero");
-  if (x_scale.size() != 1 || x_zero.size() > 1) return unsupported("no 8-bit operands of one scale");
-  Scales s;
-  s.x = x_scale[0] * (product ? p.get_float("alpha", 1) : 1);
-  s.w = p.get_floats(w + "_scale");
-  if (s.w.empty()) s.w = {1};
-  if (s.w.size() != 1 && s.w.size() != static_cast<size_t>(columns))
-    return invalid_argument("{} scales of weights for {} columns", s.w.size(), columns);
-  if (std::any_of(w_zero.begin(), w_zero.end(), [](double z) { return z != 0; }))
-    return unsupported("weights with a zero point");
-  const double zero = x_zero.empty() ? 0 : x_zero[0];
-  const bool is_signed = p.inputs[0].dtype == DType::kI8;
-  if (zero != std::floor(zero) || zero < (is_signed ? -128 : 0) || zero > (is_signed ? 127 : 255))
-    return invalid_argument("zero point {} of {}", zero, dtype_name(p.inputs[0].dtype));
-  s.zero = static_cast<int64_t>(zero);
-  return s;
-}
 
 int64_t from_end(const Dims& d, size_t i) { return d[d.size() - i]; }
 
@@ -107,19 +78,8 @@ Result<BytesProduct> describe_matrices(const Problem& p, const BindArgs& args) {
   }
   if (!turned || b.channels % 16 != 0) return unsupported("a second operand whose columns are not rows of 16 bytes");
   b.rows = from_end(y, 2);
-  const auto over = [&](const Dims& d) -> Result<std::vector<int64_t>> {
-    Dims wide = d;
-    wide[d.size() - 2] = from_end(y, 2);
-    wide[d.size() - 1] = from_end(y, 1);
-    WOOTZ_RETURN_IF_ERROR(strides_over(Layout::kLinear, wide, y).status());
-    const Dims s = d.strides();
-    std::vector<int64_t> strides(y.size(), 0);
-    for (size_t i = 0; i + 2 < d.size(); ++i)
-      if (d[i] != 1) strides[i + y.size() - d.size()] = s[i];
-    return strides;
-  };
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, over(a));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ws, over(w));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, batch_strides(a, y));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ws, batch_strides(w, y));
   for (size_t i = 0; i + 2 < y.size(); ++i) {
     b.batch *= y[i];
     b.matrices.push_back({y[i], {as[i], ws[i]}});
@@ -159,19 +119,19 @@ Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
   if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("product of {} operands", p.num_main);
   const DType x = p.inputs[0].dtype;
-  if ((x != DType::kI8 && x != DType::kU8) || p.inputs[1].dtype != DType::kI8)
+  if (!is_byte(x) || p.inputs[1].dtype != DType::kI8)
     return unsupported("{} by {}", dtype_name(x), dtype_name(p.inputs[1].dtype));
   if (bias && p.inputs[2].dtype != DType::kF32) return unsupported("a bias of {}", dtype_name(p.inputs[2].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, DType::kF32));
   WOOTZ_ASSIGN_OR_RETURN(BytesProduct b,
                          p.family == Family::kConv ? describe_convolution(p, args) : describe_matrices(p, args));
-  WOOTZ_ASSIGN_OR_RETURN(const Scales s, read_scales(p, b.columns));
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales s, byte_scales(p, b.columns));
   constexpr int64_t kMost = int64_t{1} << 31;
   if (b.depth() < 1 || b.depth() > 65536) return unsupported("sums of {} products", b.depth());
   if (b.rows * b.batch >= kMost || b.pitch() * b.columns >= kMost || args.inputs[0].volume() >= kMost ||
       b.batch > 65535 || b.columns > 65535 * 32)
     return unsupported("{} rows of {} results", b.rows * b.batch, b.columns);
-  b.zero = s.zero;
+  b.zero = s.x_zero;
   b.scale = s.of(0);
   if (!b.packed && b.zero != 0) return unsupported("a product of two activations with a zero point");
   // Packed weights of a plan's: as long as the kernel believes.
@@ -189,30 +149,15 @@ Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
 // epilogue's constants.
 Result<std::optional<std::vector<std::byte>>> pack_bytes(const Problem& p, int input, const HostTensor& source) {
   if (input != 1) return std::optional<std::vector<std::byte>>{};
-  const Dims& d = source.dims();
-  const bool conv = p.family == Family::kConv, turned = conv || p.get_int("trans_b") != 0;
-  BytesProduct b;
-  b.columns = conv ? d[0] : from_end(d, turned ? 2 : 1);
-  b.channels = conv ? d[1] : from_end(d, turned ? 1 : 2);
-  b.taps_w = conv ? source.volume() / std::max<int64_t>(1, b.columns * b.channels) : 1;
-  WOOTZ_ASSIGN_OR_RETURN(const Scales s, read_scales(p, b.columns));
+  ByteColumns packed = byte_columns(p, source, kPitchStep);
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales s, byte_scales(p, packed.columns));
   std::vector<float> scales, constants;
   std::vector<int32_t> corrections;
-  const int64_t pitch = b.pitch();
-  std::vector<std::byte> out(static_cast<size_t>(b.columns * pitch));
-  const auto* from = static_cast<const std::byte*>(source.data());
-  for (int64_t n = 0; n < b.columns; ++n) {
-    int64_t sum = 0;
-    for (int64_t tap = 0; tap < b.taps_w; ++tap)
-      for (int64_t c = 0; c < b.channels; ++c) {
-        const int64_t at = turned ? (n * b.channels + c) * b.taps_w + tap : c * b.columns + n;
-        const std::byte value = from[static_cast<size_t>(at)];
-        out[static_cast<size_t>(n * pitch + tap * b.channels + c)] = value;
-        sum += static_cast<int8_t>(value);
-      }
+  for (int64_t n = 0; n < packed.columns; ++n) {
     scales.push_back(static_cast<float>(s.of(n)));
-    corrections.push_back(static_cast<int32_t>(sum * s.zero));
+    corrections.push_back(static_cast<int32_t>(packed.sums[static_cast<size_t>(n)] * s.x_zero));
   }
+  std::vector<std::byte>& out = packed.bytes;
   with_constants_as_operands(p.epilogue, &constants);
   const auto add = [&](const void* data, size_t bytes) {
     const auto* at = static_cast<const std::byte*>(data);

@@ -7,6 +7,8 @@ namespace wootz::cuda {
 
 // y[row, n] = epilogue(scale[n] * (sum over k of x[row, k] * w[n, k] - correction[n]) + bias), where k walks the taps
 // of a window and, within a tap, the channels. A product is a convolution by a single pixel.
+constexpr int64_t kPitchStep = 64;  // of packed columns, in bytes
+
 struct BytesProduct {
   int64_t rows = 0, columns = 0, batch = 1;
   int64_t taps_h = 1, taps_w = 1, channels = 0;
@@ -20,7 +22,7 @@ struct BytesProduct {
   std::vector<Axis> matrices;  // of the batch: strides of x and w
   int64_t depth() const { return taps_h * taps_w * channels; }
   // Bytes of a column of w in memory.
-  int64_t pitch() const { return packed ? (depth() + 63) / 64 * 64 : depth(); }
+  int64_t pitch() const { return packed ? (depth() + kPitchStep - 1) / kPitchStep * kPitchStep : depth(); }
   bool by_sixteen() const { return channels % 16 == 0; }  // of the bytes of a tap
 };
 

@@ -40,12 +40,6 @@ void end(int64_t count, std::vector<Pointer> pointers, Writer* w, std::vector<La
   launches->push_back(std::move(launch));
 }
 
-int64_t product(const Dims& d, size_t from, size_t to) {
-  int64_t v = 1;
-  for (size_t i = from; i < to; ++i) v *= d[i];
-  return v;
-}
-
 }  // namespace
 
 Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -66,9 +60,9 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
     const auto a = static_cast<size_t>(axis), b = static_cast<size_t>(batch);
     for (size_t d = 0; d < b; ++d)
       if (x[d] != index[d]) return mismatch();
-    const int64_t inner = product(x, a + 1, x.size()), picks = product(index, b, index.size()),
-                  middle = product(x, b, a), extent = x[a];
-    if (product(x, 0, a) * picks * inner != count) return mismatch();
+    const int64_t inner = volume_of(x, a + 1, x.size()), picks = volume_of(index, b, index.size()),
+                  middle = volume_of(x, b, a), extent = x[a];
+    if (volume_of(x, 0, a) * picks * inner != count) return mismatch();
     w.line("  const s64 c = i % {0}, j = i / {0}, k = j % {1}, o = j / {1};", inner, picks);
     w.line("  s64 at = (s64)idx[o / {} * {} + k]; if (at < 0) at += {};", middle, picks, extent);
     w.line("  y[i] = at >= 0 && at < {0} ? x[(o * {0} + at) * {1} + c] : 0;", extent, inner);
@@ -93,8 +87,8 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
     if (depth < 1 || b + static_cast<size_t>(depth) > x.size()) return mismatch();
     for (size_t d = 0; d < b; ++d)
       if (x[d] != index[d]) return mismatch();
-    const int64_t inner = product(x, b + static_cast<size_t>(depth), x.size()), tuples = index.volume() / depth,
-                  per_batch = product(index, b, index.size() - 1);
+    const int64_t inner = volume_of(x, b + static_cast<size_t>(depth), x.size()), tuples = index.volume() / depth,
+                  per_batch = volume_of(index, b, index.size() - 1);
     if (tuples * inner != count) return mismatch();
     const Dims s = x.strides();
     w.line("  const s64 c = i % {0}, j = i / {0};", inner);
@@ -119,10 +113,8 @@ namespace {
 struct Combine {
   const char *name, *form;
 };
-constexpr Combine kCombine[] = {{"add", "w_add<R>(old, v)"},
-                                {"mul", "w_mul<R>(old, v)"},
-                                {"max", "w_max<R>(old, v)"},
-                                {"min", "w_min<R>(old, v)"}};
+constexpr Combine kCombine[] = {
+    {"add", "w_add<R>(old, v)"}, {"mul", "w_mul<R>(old, v)"}, {"max", "w_max<R>(old, v)"}, {"min", "w_min<R>(old, v)"}};
 
 // Behind the copy. What may meet in one element belongs to one thread, which takes it in the order of the updates: the
 // result does not depend on who comes first.
@@ -140,15 +132,17 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
   const auto head = [&](int64_t count, Writer* w) {
     w->raw(prelude());
     w->line(
-        "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* y, const {2}* __restrict__ idx, const {1}* "
+        "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* y, const {2}* __restrict__ idx, const "
+        "{1}* "
         "__restrict__ u) {{\n  typedef {3} R;",
         kBlock, st, register_type(p.inputs[1].dtype), register_type(type));
     w->line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
   };
   const bool either = reduction == "add" || reduction == "max";
-  const std::string store =
-      fmt::format("const R old = w_get(y[to]), v = w_get(u[from]); y[to] = Put<{}>::to({});", st,
-                  type != DType::kBool ? combine->form : either ? "old || v" : "old && v");
+  const std::string store = fmt::format("const R old = w_get(y[to]), v = w_get(u[from]); y[to] = Put<{}>::to({});", st,
+                                        type != DType::kBool ? combine->form
+                                        : either             ? "old || v"
+                                                             : "old && v");
   Writer w;
   int64_t threads = 0;
   if (p.get_string("kind") == "elements") {  // a line along the axis
@@ -163,31 +157,38 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
     for (size_t d = x.size(); d-- > 0;) {
       if (d == a) continue;
       if (index[d] > x[d]) return invalid_argument("scatter elements: {} into {}", index.to_string(), x.to_string());
-      w.line("  {{ const s64 c = rest % {0}; rest /= {0}; line += c * {1}; place += c * {2}; }}", index[d], is[d], s[d]);
+      w.line("  {{ const s64 c = rest % {0}; rest /= {0}; line += c * {1}; place += c * {2}; }}", index[d], is[d],
+             s[d]);
     }
     w.line("  for (int k = 0; k < {}; ++k) {{ const s64 from = line + (s64)k * {}; s64 at = (s64)idx[from];", index[a],
            is[a]);
-    w.line("    if (at < 0) at += {0}; if (at < 0 || at >= {0}) continue;\n    const s64 to = place + at * {1}; {2} }}\n}}",
-           x[a], s[a], store);
+    w.line(
+        "    if (at < 0) at += {0}; if (at < 0 || at >= {0}) continue;\n    const s64 to = place + at * {1}; {2} "
+        "}}\n}}",
+        x[a], s[a], store);
   } else {  // an element of the slices, and some of the slices
     if (index.rank() < 1 || index.back() < 1 || index.back() > x.rank())
       return invalid_argument("scatter nd: {} into {}", index.to_string(), x.to_string());
     const auto depth = static_cast<size_t>(index.back());
-    const int64_t inner = product(x, depth, x.size()), tuples = index.volume() / index.back();
+    const int64_t inner = volume_of(x, depth, x.size()), tuples = index.volume() / index.back();
     if (tuples * inner != updates.volume())
       return invalid_argument("scatter nd: {} by {} from {}", x.to_string(), index.to_string(), updates.to_string());
-    const int64_t shares = std::clamp<int64_t>(8192 / inner, 1, product(x, 0, depth));
+    const int64_t shares = std::clamp<int64_t>(8192 / inner, 1, volume_of(x, 0, depth));
     threads = inner * shares;
     head(threads, &w);
-    w.line("  const s64 c = i % {0}, share = i / {0};\n  for (s64 j = 0; j < {1}; ++j) {{ s64 slice = 0; bool in = true;",
-           inner, tuples);
+    w.line(
+        "  const s64 c = i % {0}, share = i / {0};\n  for (s64 j = 0; j < {1}; ++j) {{ s64 slice = 0; bool in = true;",
+        inner, tuples);
     for (size_t k = 0; k < depth; ++k)
       w.line(
-          "    {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; slice = "
+          "    {{ s64 at = (s64)idx[j * {0} + {1}]; if (at < 0) at += {2}; if (at < 0 || at >= {2}) in = false; slice "
+          "= "
           "slice * {2} + at; }}",
           depth, k, x[k]);
-    w.line("    if (!in || slice % {} != share) continue;\n    const s64 to = slice * {} + c, from = j * {} + c; {} }}\n}}",
-           shares, inner, inner, store);
+    w.line(
+        "    if (!in || slice % {} != share) continue;\n    const s64 to = slice * {} + c, from = j * {} + c; {} "
+        "}}\n}}",
+        shares, inner, inner, store);
   }
   WOOTZ_RETURN_IF_ERROR(check_count(threads));
   Launch launch;
@@ -245,7 +246,7 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
     if (index.rank() < 1) return mismatch();
     const int64_t depth = index.back();
     if (depth < 1 || depth > x.rank()) return mismatch();
-    const int64_t inner = product(x, static_cast<size_t>(depth), x.size());
+    const int64_t inner = volume_of(x, static_cast<size_t>(depth), x.size());
     if (index.volume() / depth * inner != updates.volume()) return mismatch();
     w.line("  const s64 c = i % {0}, j = i / {0}; s64 to = c; bool in = true;", inner);
     for (int64_t k = 0; k < depth; ++k) {

@@ -93,6 +93,23 @@ Result<std::vector<int64_t>> strides_over(Layout layout, const Dims& dims, const
   return over;
 }
 
+Result<std::vector<int64_t>> batch_strides(const Dims& dims, const Dims& out) {
+  Dims matrices = dims;
+  for (size_t from_end = 1; from_end <= 2; ++from_end) matrices[dims.size() - from_end] = out[out.size() - from_end];
+  WOOTZ_RETURN_IF_ERROR(strides_over(Layout::kLinear, matrices, out).status());
+  const Dims strides = dims.strides();
+  std::vector<int64_t> over(out.size(), 0);
+  for (size_t a = 0; a + 2 < dims.size(); ++a)
+    if (dims[a] != 1) over[a + out.size() - dims.size()] = strides[a];
+  return over;
+}
+
+int64_t volume_of(const Dims& dims, size_t first, size_t end) {
+  int64_t volume = 1;
+  for (size_t a = first; a < end; ++a) volume *= dims[a];
+  return volume;
+}
+
 void Writer::offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names) {
   int64_t largest = volume(axes);
   for (size_t k = 0; k < names.size(); ++k) {

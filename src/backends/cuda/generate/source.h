@@ -20,7 +20,8 @@ Status check_type(DType type);
 // An unsigned type of so many bytes, for what is only moved; null: none.
 const char* bits_type(int bits);
 
-// What a launch hands to its kernel: pointers to inputs and outputs of the step and to its scratch memory, in this order.
+// What a launch hands to its kernel: pointers to inputs and outputs of the step and to its scratch memory, in this
+// order.
 struct Pointer {
   bool output = false;
   int index = 0;  // -1: scratch memory
@@ -43,6 +44,10 @@ std::vector<Axis> merge_axes(std::vector<Axis> axes);
 int64_t volume(const std::vector<Axis>& axes);
 // Strides of an operand of these extents, broadcast over `out`; per logical axis of `out`.
 Result<std::vector<int64_t>> strides_over(Layout layout, const Dims& dims, const Dims& out);
+// The same of a row-major operand's batch of matrices; 0 along the last two axes, whatever their extents.
+Result<std::vector<int64_t>> batch_strides(const Dims& dims, const Dims& out);
+// Of axes [first, end).
+int64_t volume_of(const Dims& dims, size_t first, size_t end);
 // Logical axes in the order in which they lie in memory, outermost first.
 std::vector<int> memory_order(Layout layout, int rank);
 bool is_plain(Layout layout);

@@ -2,6 +2,7 @@
 // groups, transposed, other types) and for small cases. Neighbouring threads make neighbours in the output's memory.
 #include <algorithm>
 
+#include "backends/cuda/byte_weights.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/window.h"
 
@@ -66,7 +67,7 @@ Status check_window(const Problem& p, const BindArgs& args, size_t inputs, size_
   if (!is_plain(p.inputs[0].layout) || !is_plain(p.outputs[0].layout)) return unsupported("layout");
   WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[0].dtype));
   // What 8 bits with a scale come to is a float.
-  return check_epilogue(p, p.params.count("x_scale") != 0 ? DType::kF32 : p.inputs[0].dtype);
+  return check_epilogue(p, has_scales(p) ? DType::kF32 : p.inputs[0].dtype);
 }
 
 Status check_values(const std::vector<int64_t>& values, size_t count, int64_t least) {
@@ -103,14 +104,15 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   const DType type = p.inputs[0].dtype;
   if (p.num_main != 1 || x[1] != y[1]) return invalid_argument("pool of {} to {}", x.to_string(), y.to_string());
   if (kind != "max" && kind != "avg" && kind != "lp") return unsupported("pool of kind '{}'", kind);
-  const bool scaled = p.params.count("x_scale") != 0;
-  if (scaled && (kind != "avg" || (type != DType::kI8 && type != DType::kU8) || p.get_floats("x_scale").size() != 1))
+  const bool scaled = has_scales(p);
+  if (scaled && (kind != "avg" || !is_byte(type) || p.get_floats("x_scale").size() != 1))
     return unsupported("pool {} of scaled {}", kind, dtype_name(type));
   if (!is_float(type) && kind != "max" && !scaled) return unsupported("pool {} of {}", kind, dtype_name(type));
   const size_t n = x.size() - 2;
   WOOTZ_ASSIGN_OR_RETURN(const Window window, pool_window(p, x));
   const auto& [kernel, strides, dilations, pads] = window;
-  if (!indices && !scaled && is_whole(window, x, y) && (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
+  if (!indices && !scaled && is_whole(window, x, y) &&
+      (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
     Problem reduce = p;
     reduce.family = Family::kReduce;
     std::vector<int64_t> axes;
@@ -124,9 +126,7 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   const Dims xs = layout_strides(p.inputs[0].layout, x), ys = layout_strides(p.outputs[0].layout, y);
   Writer w;
   w.raw(prelude());
-  const char* acc = scaled          ? "int"
-                    : kind == "max" ? register_type(type)
-                                    : (type == DType::kF64 ? "double" : "float");
+  const char* acc = scaled ? "int" : kind == "max" ? register_type(type) : (type == DType::kF64 ? "double" : "float");
   std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ x, {}",
                                        storage_type(p.outputs[0].dtype), storage_type(type), epilogue_parameters(p));
   if (indices) parameters += "s64* __restrict__ place, ";
@@ -161,13 +161,12 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
     w.line("    if (best < 0 || v > a || (v != v && a == a)) {{ a = v; best = {}; }} }}", element);
   else
     w.line("    a = {}; }}", kind == "max"   ? "w_max<A>(a, v)"
-                           : kind == "avg" ? "a + v"
-                           : power == 1    ? "a + w_abs<A>(v)"
-                           : power == 2    ? "a + v * v"
-                                           : fmt::format("a + w_pow<A>(w_abs<A>(v), (A){})", power));
+                             : kind == "avg" ? "a + v"
+                             : power == 1    ? "a + w_abs<A>(v)"
+                             : power == 2    ? "a + v * v"
+                                             : fmt::format("a + w_pow<A>(w_abs<A>(v), (A){})", power));
   for (size_t k = 0; k < n; ++k) w.raw("  }");
-  if (kind == "avg")
-    w.line("\n  const int by = {};", p.get_int("count_include_pad") != 0 ? "padded" : "inside");
+  if (kind == "avg") w.line("\n  const int by = {};", p.get_int("count_include_pad") != 0 ? "padded" : "inside");
   if (kind == "avg" && !scaled) w.line("  a = by == 0 ? (A)0 : a / (A)by;");
   if (scaled) {
     const std::vector<double> zero = p.get_floats("x_zero");
@@ -190,16 +189,14 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
 
 // Of bytes: behind the weights, a scale for each channel of the result.
 Result<std::optional<std::vector<std::byte>>> pack_direct(const Problem& p, int input, const HostTensor& source) {
-  const std::vector<double> x = p.get_floats("x_scale"), w = p.get_floats("w_scale");
-  if (input != 1 || x.size() != 1) return std::optional<std::vector<std::byte>>{};
+  if (input != 1 || !has_scales(p)) return std::optional<std::vector<std::byte>>{};
   const int64_t channels = p.outputs[0].dims[1];
-  if (w.size() > 1 && w.size() != static_cast<size_t>(channels))
-    return invalid_argument("{} scales of weights for {} channels", w.size(), channels);
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, byte_scales(p, channels));
   const auto* from = static_cast<const std::byte*>(source.data());
   std::vector<std::byte> out(from, from + source.bytes());
   out.resize(scales_begin(source.volume()));
   for (int64_t c = 0; c < channels; ++c) {
-    const auto scale = static_cast<float>(x[0] * (w.empty() ? 1 : w[w.size() == 1 ? 0 : static_cast<size_t>(c)]));
+    const auto scale = static_cast<float>(scales.of(c));
     const auto* bytes = reinterpret_cast<const std::byte*>(&scale);
     out.insert(out.end(), bytes, bytes + sizeof scale);
   }
@@ -210,8 +207,8 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 2));
   const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
-  const bool scaled = p.params.count("x_scale") != 0;
-  if (scaled ? (type != DType::kI8 && type != DType::kU8) || p.inputs[1].dtype != DType::kI8 || !p.inputs[1].constant
+  const bool scaled = has_scales(p);
+  if (scaled ? !is_byte(type) || p.inputs[1].dtype != DType::kI8 || !p.inputs[1].constant
              : !is_float(type) || p.inputs[1].dtype != type)
     return unsupported("convolution of {} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   const bool bias = p.get_int("has_bias") != 0, transposed = p.get_int("transposed") != 0;
@@ -243,10 +240,10 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   const Dims xs = layout_strides(p.inputs[0].layout, x), ys = layout_strides(p.outputs[0].layout, y), fs = f.strides();
   Writer w;
   w.raw(prelude());
-  std::string parameters =
-      fmt::format("{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}",
-                  storage_type(p.outputs[0].dtype), storage_type(type), storage_type(p.inputs[1].dtype),
-                  epilogue_parameters(p), bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "");
+  std::string parameters = fmt::format(
+      "{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}", storage_type(p.outputs[0].dtype),
+      storage_type(type), storage_type(p.inputs[1].dtype), epilogue_parameters(p),
+      bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "");
   parameters.resize(parameters.size() - 2);
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
   std::vector<std::string> names;
@@ -271,12 +268,14 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
     at_x += fmt::format(" + (s64)q{} * {}", k, xs[k + 2]);
     at_f += fmt::format(" + t{} * {}", k, fs[k + 2]);
   }
-  w.line("  const {}* xp = x + ({}); const {}* fp = f + ({});", storage_type(type), at_x, storage_type(p.inputs[1].dtype),
-         at_f);
+  w.line("  const {}* xp = x + ({}); const {}* fp = f + ({});", storage_type(type), at_x,
+         storage_type(p.inputs[1].dtype), at_f);
   const std::vector<double> zeros = p.get_floats("x_zero");
   const int zero = scaled && !zeros.empty() ? static_cast<int>(zeros[0]) : 0;
-  w.line("#pragma unroll 4\n  for (int c = 0; c < {}; ++c) a += {}(A)w_get(xp[(s64)c * {}]){} * (A)w_get(fp[(s64)c * {}]);",
-         per_in, zero == 0 ? "" : "(", xs[1], zero == 0 ? "" : fmt::format(" - {})", zero), transposed ? fs[0] : fs[1]);
+  w.line(
+      "#pragma unroll 4\n  for (int c = 0; c < {}; ++c) a += {}(A)w_get(xp[(s64)c * {}]){} * (A)w_get(fp[(s64)c * "
+      "{}]);",
+      per_in, zero == 0 ? "" : "(", xs[1], zero == 0 ? "" : fmt::format(" - {})", zero), transposed ? fs[0] : fs[1]);
   for (size_t k = 0; k < n; ++k) w.raw("  }");
   w.raw("\n");
   std::string at = "0";
@@ -314,19 +313,8 @@ Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>
     return invalid_argument("product of {} and {} gives {}", a.to_string(), b.to_string(), y.to_string());
   if (y.volume() == 0) return Status();
   // Batch axes broadcast: strides of a, b and c over y.
-  const auto batch_strides = [&](const Dims& d) -> Result<std::vector<int64_t>> {
-    Dims padded = d;
-    padded[d.size() - 2] = last(y, 2);
-    padded[d.size() - 1] = last(y, 1);
-    WOOTZ_RETURN_IF_ERROR(strides_over(Layout::kLinear, padded, y).status());
-    const Dims s = d.strides();
-    std::vector<int64_t> over(y.size(), 0);
-    for (size_t i = 0; i + 2 < d.size(); ++i)
-      if (d[i] != 1) over[i + y.size() - d.size()] = s[i];
-    return over;
-  };
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, batch_strides(a));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> bs, batch_strides(b));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, batch_strides(a, y));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> bs, batch_strides(b, y));
   Writer w;
   w.raw(prelude());
   std::string parameters =

@@ -4,16 +4,6 @@
 #include "backends/cuda/generate/special/special.h"
 
 namespace wootz::cuda {
-namespace {
-
-int64_t volume_of(const Dims& d, size_t from, size_t to) {
-  int64_t v = 1;
-  for (size_t a = from; a < to && a < d.size(); ++a) v *= d[a];
-  return v;
-}
-
-}  // namespace
-
 Status generate_one_hot(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 3));
   const Dims &index = args.inputs[0], &y = args.outputs[0];

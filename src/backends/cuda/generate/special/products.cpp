@@ -2,13 +2,12 @@
 // integers with zero points, and windows whose padding follows from extents.
 #include <algorithm>
 
+#include "backend/quantized.h"
 #include "backends/cuda/generate/special/special.h"
 #include "backends/cuda/generate/window.h"
 
 namespace wootz::cuda {
 namespace {
-
-bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
 
 // Pads at these extents, where the op says how and not how many.
 Status settle_padding(const Problem& p, const Dims& x, const std::vector<int64_t>& kernel, Problem* to) {
@@ -65,7 +64,7 @@ Status generate_auto_padded_pool(const Problem& p, const BindArgs& args, std::ve
   Problem pool = p;
   pool.family = Family::kPool;
   pool.num_main = 1;
-  if (p.params.count("x_scale") != 0) return unsupported("averages of 8 bits");
+  if (has_scales(p)) return unsupported("averages of 8 bits");
   WOOTZ_RETURN_IF_ERROR(settle_padding(p, x, p.get_ints("kernel"), &pool));
   return generate_pool(pool, args, launches);
 }
@@ -133,19 +132,8 @@ Status generate_integer_product(const Problem& p, const BindArgs& args, std::vec
     if (has_operand(p, z) && (!is_byte(p.inputs[z].dtype) || args.inputs[z].volume() < 1))
       return unsupported("zero points {}", args.inputs[z].to_string());
   if (y.volume() == 0) return Status();
-  const auto batch = [&](const Dims& d) -> Result<std::vector<int64_t>> {
-    Dims same = d;
-    same[d.size() - 2] = m;
-    same[d.size() - 1] = n;
-    WOOTZ_RETURN_IF_ERROR(strides_over(Layout::kLinear, same, y).status());
-    const Dims s = d.strides();
-    std::vector<int64_t> over(y.size(), 0);
-    for (size_t i = 0; i + 2 < d.size(); ++i)
-      if (d[i] != 1) over[i + y.size() - d.size()] = s[i];
-    return over;
-  };
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, batch(a));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> bs, batch(b));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, batch_strides(a, y));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> bs, batch_strides(b, y));
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));

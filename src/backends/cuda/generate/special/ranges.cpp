@@ -94,6 +94,19 @@ Result<std::vector<int64_t>> axes_of(const Problem& p, const BindArgs& args, siz
   return axes;
 }
 
+// Source that finds `from`, the place in x of result i, axis by axis: coordinate c of the result becomes one of x by
+// what `move` writes. `in` says whether that lies in x.
+template <class Move>
+void write_walk(const Dims& x, const Dims& y, Writer* w, Move move) {
+  const Dims s = x.strides();
+  w->line("  s64 rest = i, from = 0; bool in = true;");
+  for (size_t a = x.size(); a-- > 0;) {
+    w->line("  {{ s64 c = rest % {0}; rest /= {0};", y[a]);
+    move(a);
+    w->line("    if (c < 0 || c >= {}) in = false;\n    from += c * {}; }}", x[a], s[a]);
+  }
+}
+
 const char* element_type(const Problem& p) {
   return p.inputs[0].dtype == p.outputs[0].dtype ? bits_type(dtype_bits(p.inputs[0].dtype)) : nullptr;
 }
@@ -111,13 +124,10 @@ Status generate_slice(const Problem& p, const BindArgs& args, std::vector<Launch
   if (steps.present() && steps.count() != starts.count())
     return invalid_argument("{} steps for {} starts", steps.count(), starts.count());
   if (y.volume() == 0) return Status();
-  const Dims s = x.strides();
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  s64 rest = i, from = 0; bool in = true;");
-  for (size_t a = x.size(); a-- > 0;) {
-    w.line("  {{ s64 c = rest % {0}; rest /= {0};", y[a]);
+  write_walk(x, y, &w, [&](size_t a) {
     for (size_t k = 0; k < axes.size(); ++k) {
       if (axes[k] != static_cast<int64_t>(a)) continue;
       w.line("    const s64 step = {}; s64 start = {}; if (start < 0) start += {};",
@@ -126,8 +136,7 @@ Status generate_slice(const Problem& p, const BindArgs& args, std::vector<Launch
           "    const s64 top = step > 0 ? {0} : {0} - 1; c = (start < 0 ? 0 : start > top ? top : start) + c * step;",
           x[a]);
     }
-    w.line("    if (c < 0 || c >= {}) in = false;\n    from += c * {}; }}", x[a], s[a]);
-  }
+  });
   w.line("  typedef {} E; ((E*)y0)[i] = in ? ((const E*)x0)[from] : (E)0;", element_type(p));
   end_special(&w, std::move(launch), launches);
   return Status();
@@ -147,13 +156,10 @@ Status generate_padded(const Problem& p, const BindArgs& args, std::vector<Launc
     return invalid_argument("{} padded to {}", x.to_string(), y.to_string());
   if (y.volume() == 0) return Status();
   if (x.volume() == 0 && mode != "constant") return invalid_argument("nothing to repeat in {}", x.to_string());
-  const Dims s = x.strides();
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  s64 rest = i, from = 0; bool in = true;");
-  for (size_t a = x.size(); a-- > 0;) {
-    w.line("  {{ s64 c = rest % {0}; rest /= {0};", y[a]);
+  write_walk(x, y, &w, [&](size_t a) {
     for (size_t k = 0; k < axes.size(); ++k)
       if (axes[k] == static_cast<int64_t>(a)) w.line("    c -= {};", pads.at(k));
     if (mode == "edge") w.line("    c = c < 0 ? 0 : c >= {0} ? {0} - 1 : c;", x[a]);
@@ -161,8 +167,7 @@ Status generate_padded(const Problem& p, const BindArgs& args, std::vector<Launc
     if (mode == "reflect")
       w.line("    c %= {0}; if (c < 0) c += {0}; if (c >= {1}) c = {0} - c;", std::max<int64_t>(1, 2 * (x[a] - 1)),
              x[a]);
-    w.line("    if (c < 0 || c >= {}) in = false;\n    from += c * {}; }}", x[a], s[a]);
-  }
+  });
   w.line("  y0[i] = in ? x0[from] : {};", has_operand(p, 2)
                                               ? std::string("x2[0]")
                                               : fmt::format("Put<{}>::to(w_cast<{}>({:.17g}))", storage_type(type),

@@ -58,7 +58,8 @@ Result<std::vector<std::string>> read_activations(const Problem& p, const Recurr
     const double a = found->has_alpha && alpha < alphas.size() ? alphas[alpha++] : found->alpha;
     const double b = found->has_beta && beta < betas.size() ? betas[beta++] : found->beta;
     std::string form;
-    for (const char* c = found->form; *c != '\0'; ++c) form += *c == '@' ? number(a) : *c == '$' ? number(b) : std::string(1, *c);
+    for (const char* c = found->form; *c != '\0'; ++c)
+      form += *c == '@' ? number(a) : *c == '$' ? number(b) : std::string(1, *c);
     forms.push_back(std::move(form));
   }
   const size_t each = r.op == "LSTM" ? 3 : r.op == "GRU" ? 2 : 1;
@@ -111,12 +112,16 @@ void write_inputs(const Problem& p, const Recurrence& r, std::vector<Launch>* la
   const bool bias = has_operand(p, 3);
   Writer w;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel(float* __restrict__ part, const {1}* __restrict__ "
-         "x, const {1}* __restrict__ f{2}) {{\n  __shared__ float shared[{0}];",
-         kInputBlock, st, bias ? fmt::format(", const {}* __restrict__ b", st) : "");
-  w.line("  const s64 v0 = (s64)blockIdx.x * {0} + threadIdx.x / {1}; const bool live = v0 < {2}; s64 v = live ? v0 : 0;",
-         kInputBlock / kWarp, kWarp, values);
-  w.line("  const s64 at = v; const int lane = threadIdx.x % {}, g = (int)(v % {}); v /= {};", kWarp, r.width(), r.width());
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel(float* __restrict__ part, const {1}* "
+      "__restrict__ "
+      "x, const {1}* __restrict__ f{2}) {{\n  __shared__ float shared[{0}];",
+      kInputBlock, st, bias ? fmt::format(", const {}* __restrict__ b", st) : "");
+  w.line(
+      "  const s64 v0 = (s64)blockIdx.x * {0} + threadIdx.x / {1}; const bool live = v0 < {2}; s64 v = live ? v0 : 0;",
+      kInputBlock / kWarp, kWarp, values);
+  w.line("  const s64 at = v; const int lane = threadIdx.x % {}, g = (int)(v % {}); v /= {};", kWarp, r.width(),
+         r.width());
   w.line("  const s64 t = v % {0}; v /= {0}; const s64 n = v % {1}, d = v / {1};", r.steps, r.batch);
   w.line("  const {}* xp = x + ({}) * {};", st,
          r.batch_first ? fmt::format("n * {} + t", r.steps) : fmt::format("t * {} + n", r.batch), r.inputs);
@@ -179,9 +184,10 @@ void write_cell(const Problem& p, const Recurrence& r, Writer* w) {
     w->line("      c[j] = cell; h[j] = output * {};", act(p, r, 2, "cell"));
   } else if (r.op == "GRU") {
     w->line("      const float update = {};", act(p, r, 0, gate(0)));
-    w->line("      const float again = {}from[{} + j];",
-            p.get_int("linear_before_reset") != 0 ? "gated[j] * " : "", 2 * n);
-    w->line("      h[j] = (1.0f - update) * {} + update * h[j];", act(p, r, 1, fmt::format("px[{} + j] + again", 2 * n)));
+    w->line("      const float again = {}from[{} + j];", p.get_int("linear_before_reset") != 0 ? "gated[j] * " : "",
+            2 * n);
+    w->line("      h[j] = (1.0f - update) * {} + update * h[j];",
+            act(p, r, 1, fmt::format("px[{} + j] + again", 2 * n)));
   } else {
     w->line("      h[j] = {};", act(p, r, 0, gate(0)));
   }
@@ -202,13 +208,15 @@ Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<La
   w.raw(prelude());
   for (size_t i = 0; i < r.activations.size(); ++i)
     w.line("W_FN float act{}(float x) {{ return {}; }}", i, r.activations[i]);
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}, const float* __restrict__ part) {{", kStepBlock,
-         o.parameters);
+  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}, const float* __restrict__ part) {{",
+         kStepBlock, o.parameters);
   w.line("  __shared__ float h[{0}], c[{0}], gated[{0}], from[{1}], shared[{2}];", n, r.width(), kStepBlock);
-  w.line("  const int lane = threadIdx.x % {0}, warp = threadIdx.x / {0}; const s64 n = blockIdx.x % {1}, d = blockIdx.x / {1};",
-         kWarp, r.batch);
-  const std::string state =
-      r.batch_first ? fmt::format("((n * {} + d) * {} + j)", r.directions, n) : fmt::format("((d * {} + n) * {} + j)", r.batch, n);
+  w.line(
+      "  const int lane = threadIdx.x % {0}, warp = threadIdx.x / {0}; const s64 n = blockIdx.x % {1}, d = blockIdx.x "
+      "/ {1};",
+      kWarp, r.batch);
+  const std::string state = r.batch_first ? fmt::format("((n * {} + d) * {} + j)", r.directions, n)
+                                          : fmt::format("((d * {} + n) * {} + j)", r.batch, n);
   w.line("  const {}* rd = x2 + d * {};", st, r.width() * n);
   w.line("  for (int j = threadIdx.x; j < {}; j += {}) {{ h[j] = {}; c[j] = {}; }}\n  __syncthreads();", n, kStepBlock,
          has_operand(p, 5) ? fmt::format("w_get(x5[{}])", state) : "0",
@@ -216,13 +224,15 @@ Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<La
   w.line("  s64 length = {};", has_operand(p, 4) ? "(s64)w_get(x4[n])" : std::to_string(r.steps));
   w.line("  length = length < 0 ? 0 : length > {0} ? {0} : length;", r.steps);
   const bool reverse = p.get_string("direction") == "reverse";
-  const std::string place = fmt::format("({})", r.batch_first ? fmt::format("((n * {} + t) * {} + d) * {}", r.steps, r.directions, n)
-                                                             : fmt::format("((t * {} + d) * {} + n) * {}", r.directions, r.batch, n));
+  const std::string place =
+      fmt::format("({})", r.batch_first ? fmt::format("((n * {} + t) * {} + d) * {}", r.steps, r.directions, n)
+                                        : fmt::format("((t * {} + d) * {} + n) * {}", r.directions, r.batch, n));
   w.line("  for (s64 s = 0; s < {}; ++s) {{ const s64 t = s < length && {} ? length - 1 - s : s;", r.steps,
          reverse ? "true" : "d == 1");
   if (p.outputs[0].dtype != DType::kInvalid)
-    w.line("    if (s >= length) {{ for (int j = threadIdx.x; j < {}; j += {}) y0[{} + j] = Put<{}>::to(0); continue; }}", n,
-           kStepBlock, place, st);
+    w.line(
+        "    if (s >= length) {{ for (int j = threadIdx.x; j < {}; j += {}) y0[{} + j] = Put<{}>::to(0); continue; }}",
+        n, kStepBlock, place, st);
   else
     w.line("    if (s >= length) continue;");
   w.line("    const float* px = part + ((d * {} + n) * {} + t) * {};", r.batch, r.steps, r.width());
@@ -233,7 +243,8 @@ Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<La
   w.line("    }}\n    __syncthreads();\n  }}");
   w.line("  for (int j = threadIdx.x; j < {}; j += {}) {{", n, kStepBlock);
   for (size_t i = 1; i < p.outputs.size(); ++i)
-    if (p.outputs[i].dtype != DType::kInvalid) w.line("    y{}[{}] = Put<{}>::to({}[j]);", i, state, st, i == 1 ? "h" : "c");
+    if (p.outputs[i].dtype != DType::kInvalid)
+      w.line("    y{}[{}] = Put<{}>::to({}[j]);", i, state, st, i == 1 ? "h" : "c");
   w.line("  }}\n}}");
   Launch launch;
   launch.source = w.text();

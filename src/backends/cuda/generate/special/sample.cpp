@@ -86,7 +86,8 @@ int index_in(const std::string& value, std::initializer_list<const char*> names)
 }  // namespace
 
 Status generate_grid_sample(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  if (p.inputs.size() != 2 || p.outputs.size() != 1) return invalid_argument("GridSample of {} operands", p.inputs.size());
+  if (p.inputs.size() != 2 || p.outputs.size() != 1)
+    return invalid_argument("GridSample of {} operands", p.inputs.size());
   const Dims &x = args.inputs[0], &grid = args.inputs[1], &y = args.outputs[0];
   const int mode = index_in(p.get_string("mode", "linear"), {"nearest", "linear", "cubic"});
   const int padding = index_in(p.get_string("padding_mode", "zeros"), {"zeros", "border", "reflection"});
@@ -106,12 +107,13 @@ Status generate_grid_sample(const Problem& p, const BindArgs& args, std::vector<
   WOOTZ_RETURN_IF_ERROR(begin_with(kTaps, p, y.volume(), &w, &launch));
   w.line("  const s64 q = i % {0}, plane = i / {0}, n = plane / {1};", points, x[1]);
   for (int64_t a = 0; a < rank; ++a)
-    w.line("  const Taps t{0} = w_taps<{1}, {2}, {3}>((double)w_get(x1[(n * {4} + q) * {5} + {6}]), {7});", a, mode, padding,
-           p.get_int("align_corners") != 0, points, rank, rank - 1 - a, x[static_cast<size_t>(a) + 2]);
+    w.line("  const Taps t{0} = w_taps<{1}, {2}, {3}>((double)w_get(x1[(n * {4} + q) * {5} + {6}]), {7});", a, mode,
+           padding, p.get_int("align_corners") != 0, points, rank, rank - 1 - a, x[static_cast<size_t>(a) + 2]);
   w.line("  double sum = 0;");
   std::string factor = "1.0", at = fmt::format("plane * {}", s[1]);
   for (int64_t a = 0; a < rank; ++a) {
-    w.line("  for (int k{0} = 0; k{0} < t{0}.count; ++k{0}) {{ const double g{0} = {1} * t{0}.weight[k{0}];", a, factor);
+    w.line("  for (int k{0} = 0; k{0} < t{0}.count; ++k{0}) {{ const double g{0} = {1} * t{0}.weight[k{0}];", a,
+           factor);
     factor = fmt::format("g{}", a);
     at += fmt::format(" + t{0}.at[k{0}] * {1}", a, s[static_cast<size_t>(a) + 2]);
   }
@@ -137,9 +139,10 @@ Status generate_affine_grid(const Problem& p, const BindArgs& args, std::vector<
   std::string sums;
   for (int64_t a = 0; a < rank; ++a) {  // the last axis first
     const int64_t extent = y[static_cast<size_t>(rank - a)];
-    const std::string point = p.get_int("align_corners") != 0
-                                  ? (extent == 1 ? std::string("-1.0") : fmt::format("-1 + 2.0 * c{} / {}", a, extent - 1))
-                                  : fmt::format("(2.0 * c{} + 1) / {} - 1", a, extent);
+    const std::string point =
+        p.get_int("align_corners") != 0
+            ? (extent == 1 ? std::string("-1.0") : fmt::format("-1 + 2.0 * c{} / {}", a, extent - 1))
+            : fmt::format("(2.0 * c{} + 1) / {} - 1", a, extent);
     w.line("  const double c{0} = (double)(rest % {1}); rest /= {1};", a, extent);
     sums += fmt::format("  sum += ({}) * (double)w_get(x0[(rest * {} + r) * {} + {}]);\n", point, rank, rank + 1, a);
   }
@@ -152,7 +155,8 @@ Status generate_affine_grid(const Problem& p, const BindArgs& args, std::vector<
 
 // A region of an image that is not there, or with more samples than are taken, gives no number.
 Status generate_roi_align(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  if (p.inputs.size() != 3 || p.outputs.size() != 1) return invalid_argument("RoiAlign of {} operands", p.inputs.size());
+  if (p.inputs.size() != 3 || p.outputs.size() != 1)
+    return invalid_argument("RoiAlign of {} operands", p.inputs.size());
   const Dims &x = args.inputs[0], &rois = args.inputs[1], &y = args.outputs[0];
   if (x.rank() != 4 || rois.rank() != 2 || rois[1] != 4 || y.rank() != 4 || y[0] != rois[0] || y[1] != x[1] ||
       args.inputs[2].volume() != rois[0] || !is_float(p.inputs[0].dtype) || !is_float(p.inputs[1].dtype) ||
@@ -166,30 +170,36 @@ Status generate_roi_align(const Problem& p, const BindArgs& args, std::vector<La
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_with(kCorners, p, y.volume(), &w, &launch));
-  w.line("  const s64 px = i % {0}, py = i / {0} % {1}, c = i / {2} % {3}, r = i / {4};", columns, rows, rows * columns, x[1],
-         rows * columns * x[1]);
-  w.line("  const s64 image = (s64)w_get(x2[r]); const double scale = {:.17g}, shift = {};", p.get_float("spatial_scale", 1),
-         half ? "0.5" : "0.0");
+  w.line("  const s64 px = i % {0}, py = i / {0} % {1}, c = i / {2} % {3}, r = i / {4};", columns, rows, rows * columns,
+         x[1], rows * columns * x[1]);
+  w.line("  const s64 image = (s64)w_get(x2[r]); const double scale = {:.17g}, shift = {};",
+         p.get_float("spatial_scale", 1), half ? "0.5" : "0.0");
   for (const auto& [name, at] : {std::pair{"x1", 0}, {"y1", 1}, {"x2", 2}, {"y2", 3}})
     w.line("  const double r{} = (double)w_get(x1[r * 4 + {}]) * scale - shift;", name, at);
   w.line("  double width = rx2 - rx1, height = ry2 - ry1;");
   if (!half) w.line("  width = width > 1 ? width : 1; height = height > 1 ? height : 1;");
   w.line("  const double bh = height / {}, bw = width / {};", rows, columns);
-  w.line("  const s64 gh = {0}, gw = {1};", ratio > 0 ? std::to_string(ratio) : "bh > 0 ? (s64)w_clip<double>(ceil(bh), 0, 70000) : 0",
+  w.line("  const s64 gh = {0}, gw = {1};",
+         ratio > 0 ? std::to_string(ratio) : "bh > 0 ? (s64)w_clip<double>(ceil(bh), 0, 70000) : 0",
          ratio > 0 ? std::to_string(ratio) : "bw > 0 ? (s64)w_clip<double>(ceil(bw), 0, 70000) : 0");
   const char* st = storage_type(p.outputs[0].dtype);
   const char* reg = register_type(p.outputs[0].dtype);
-  w.line("  if (image < 0 || image >= {} || !(fabs(bh) < 1e4 && fabs(bw) < 1e4) || gh * gw > {}) {{ y0[i] = Put<{}>::to(({})W_NAN); "
-         "return; }}",
-         x[0], kMostSamples, st, reg);
+  w.line(
+      "  if (image < 0 || image >= {} || !(fabs(bh) < 1e4 && fabs(bw) < 1e4) || gh * gw > {}) {{ y0[i] = "
+      "Put<{}>::to(({})W_NAN); "
+      "return; }}",
+      x[0], kMostSamples, st, reg);
   w.line("  const s64 plane = (image * {} + c) * {}; double value = 0; bool first = true;", x[1], x[2] * x[3]);
   w.line("  for (s64 iy = 0; iy < gh; ++iy) for (s64 ix = 0; ix < gw; ++ix) {{");
-  w.line("    const double sy = ry1 + ((double)py + ((double)iy + 0.5) / (double)gh) * bh, sx = rx1 + ((double)px + ((double)ix + "
-         "0.5) / (double)gw) * bw;");
+  w.line(
+      "    const double sy = ry1 + ((double)py + ((double)iy + 0.5) / (double)gh) * bh, sx = rx1 + ((double)px + "
+      "((double)ix + "
+      "0.5) / (double)gw) * bw;");
   w.line("    s64 a0 = 0, a1 = 0, b0 = 0, b1 = 0; double w00 = 0, w01 = 0, w10 = 0, w11 = 0;");
-  w.line("    if (sy >= -1 && sy <= {0} && sx >= -1 && sx <= {1}) {{ const double fy = w_place(sy, {0}, &a0, &a1), fx = "
-         "w_place(sx, {1}, &b0, &b1);",
-         x[2], x[3]);
+  w.line(
+      "    if (sy >= -1 && sy <= {0} && sx >= -1 && sx <= {1}) {{ const double fy = w_place(sy, {0}, &a0, &a1), fx = "
+      "w_place(sx, {1}, &b0, &b1);",
+      x[2], x[3]);
   w.line("      w00 = (1 - fy) * (1 - fx); w01 = (1 - fy) * fx; w10 = fy * (1 - fx); w11 = fy * fx; }}");
   const auto corner = [&](const char* name, const char* a, const char* b) {
     w.line("    const double v{0} = w{0} * (double)w_get(x0[plane + {1} * {2} + {3}]);", name, a, x[3], b);
@@ -199,8 +209,10 @@ Status generate_roi_align(const Problem& p, const BindArgs& args, std::vector<La
   corner("10", "a1", "b0");
   corner("11", "a1", "b1");
   if (max)
-    w.line("    const double best = fmax(fmax(v00, v01), fmax(v10, v11)); value = first ? best : fmax(value, best); first = "
-           "false;\n  }}");
+    w.line(
+        "    const double best = fmax(fmax(v00, v01), fmax(v10, v11)); value = first ? best : fmax(value, best); first "
+        "= "
+        "false;\n  }}");
   else
     w.line("    value += v00 + v01 + v10 + v11;\n  }}\n  value /= (double)(gh * gw > 1 ? gh * gw : 1);");
   w.line("  y0[i] = Put<{}>::to(({})value);", st, reg);

@@ -20,12 +20,6 @@ constexpr Named kSelects[] = {
     {"NonMaxSuppression", select_boxes},
 };
 
-int64_t product(const Dims& d, size_t from, size_t to) {
-  int64_t v = 1;
-  for (size_t a = from; a < to; ++a) v *= d[a];
-  return v;
-}
-
 // A kernel whose thread sees elements [first, last) of `count`; `flag`: source that says whether element i counts.
 void begin_parts(const std::string& parameters, int64_t count, Writer* w) {
   w->raw(prelude());
@@ -128,7 +122,7 @@ Status select_compress(const Problem& p, const BindArgs& args, Selection* to) {
   if (axis < 0) axis += x.rank();
   if (axis < 0 || axis >= x.rank()) return invalid_argument("Compress of {} along axis {}", x.to_string(), axis);
   const auto a = static_cast<size_t>(axis);
-  const int64_t extent = x[a], inner = product(x, a + 1, x.size()), count = std::min(extent, args.inputs[1].volume());
+  const int64_t extent = x[a], inner = volume_of(x, a + 1, x.size()), count = std::min(extent, args.inputs[1].volume());
   WOOTZ_RETURN_IF_ERROR(check_count(x.volume()));
   to->results.assign(x.begin(), x.end());
   to->results[a] = -1;

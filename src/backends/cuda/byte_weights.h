@@ -1,0 +1,20 @@
+// Weights of 8-bit products and convolutions as the kernels for them want them.
+#pragma once
+
+#include "backend/quantized.h"
+#include "base/tensor.h"
+
+namespace wootz::cuda {
+
+// With a product's alpha in it. Errors: as read_product_scales; data without a scale, weights with a zero point.
+Result<ProductScales> byte_scales(const Problem& problem, int64_t columns);
+
+// A column of weights behind the other, taps outermost in each, padded with zeros to whole steps.
+struct ByteColumns {
+  int64_t columns = 0, channels = 0, taps = 0;
+  std::vector<std::byte> bytes;
+  std::vector<int64_t> sums;  // of each column
+};
+ByteColumns byte_columns(const Problem& problem, const HostTensor& weights, int64_t step);
+
+}  // namespace wootz::cuda
