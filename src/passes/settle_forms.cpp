@@ -33,8 +33,9 @@ Result<bool> widen_vectors(Graph& graph, Node* node) {
 }
 
 bool settle_padding(Node* node) {
+  if (!node->has_attr("auto_pad")) return false;  // so it has an input: a constant has none
   const int rank = node->input(0)->rank();
-  if (!node->has_attr("auto_pad") || rank < 3) return false;
+  if (rank < 3) return false;
   const Result<Window> window = read_window(*node, rank - 2);
   if (!window.ok()) return false;
   std::vector<int64_t> kernel = node->attr_ints("kernel");
