@@ -137,7 +137,8 @@ class IBuilderConfig : public INoCopy {
   virtual const char* getPluginToSerialize(int32_t index) const noexcept = 0;
   virtual int32_t getNbPluginsToSerialize() const noexcept = 0;
 
-  /// Most streams an inference may use besides the enqueue's; by default the builder decides. 0 forbids.
+  /// Most streams an inference may use besides the enqueue's. Default -1: the builder decides, by measuring whole
+  /// inferences; 0 forbids. At most 7 are used, and only on devices with queues of their own.
   virtual void setMaxAuxStreams(int32_t nbStreams) noexcept = 0;
   virtual int32_t getMaxAuxStreams() const noexcept = 0;
 

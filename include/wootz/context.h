@@ -99,8 +99,9 @@ class IExecutionContext : public INoCopy {
   virtual bool setInputConsumedEvent(cudaEvent_t event) noexcept = 0;
   virtual cudaEvent_t getInputConsumedEvent() const noexcept = 0;
 
-  /// Streams of the application's for the engine's auxiliary work; missing ones are made. Null and 0 takes them back.
-  /// They must outlive their use.
+  /// Streams of the application's for the engine's auxiliary work (ICudaEngine::getNbAuxStreams() of them; missing ones
+  /// are made). Null and 0 takes them back. They must outlive their use. An inference that replays its own recording
+  /// does not need them: they are used where the application captures the stream of the enqueue.
   virtual void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept = 0;
 
   /// Activation memory, for ExecutionContextAllocationStrategy::kUSER_MANAGED: `size` bytes, aligned to 256, at least

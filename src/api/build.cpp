@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/aux_streams.h"
 #include "api/measuring.h"
 #include "api/runtime/engine_info.h"
 #include "api/runtime/memory_json.h"
@@ -187,6 +188,33 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   return Status();
 }
 
+struct TargetDevice {
+  DeviceDescription description;
+  std::shared_ptr<Device> device;  // to measure on; null: it is not this machine's
+};
+
+// Devices with queues of their own run independent steps beside each other.
+Status choose_aux_streams(const std::shared_ptr<Program>& program, const Choice& choice, const TargetDevice& target,
+                          const std::vector<const Provider*>& providers, const Limits& limits,
+                          const BuildOptions& options) {
+  std::map<std::string_view, double> us;
+  for (const StepReport& step : choice.steps)
+    if (step.chosen >= 0) us[step.step] = step.considered[static_cast<size_t>(step.chosen)].us;
+  StreamOptions streams;
+  streams.most = options.aux_streams;
+  streams.measure = options.measure && options.level > 0;
+  constexpr double kUnknownUs = 2;
+  for (const Step& step : program->steps) streams.us.push_back(us[step.name] > 0 ? us[step.name] : kUnknownUs);
+  streams.device = target.device;
+  streams.providers = providers;
+  streams.threads = limits.threads;
+  streams.cache = options.cache;
+  streams.isa = target.description.isa;
+  streams.verbose = options.verbose;
+  streams.warning = options.warning;
+  return choose_streams(program, streams);
+}
+
 // Lines speak of nodes of the graph; users know the steps that were made of them.
 void name_quantization(const Lowered& lowered, std::vector<QdqLine>* lines) {
   std::map<std::string, std::string> step_of, holder_of;
@@ -257,11 +285,6 @@ void report_memory_of(const Program& program, const std::vector<const Provider*>
   for (const MemoryReport& memory : report->memory)
     if (options.info) options.info("Memory: " + memory_line(memory));
 }
-
-struct TargetDevice {
-  DeviceDescription description;
-  std::shared_ptr<Device> device;  // to measure on; null: it is not this machine's
-};
 
 Result<TargetDevice> target_device(const Backend& backend, const BuildOptions& options) {
   if (options.device && options.device->backend != backend.name)
@@ -412,6 +435,8 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
     WOOTZ_ASSIGN_OR_RETURN(report.placed, place_moves(&program, lower.providers, limits));
     trace.note_placed(unplaced, report.placed.steps);
   }
+  if (backend->own_memory)
+    WOOTZ_RETURN_IF_ERROR(choose_aux_streams(output.program, report.choice, target, lower.providers, limits, options));
   report.pack_ms = timer.ms();
   program.name = graph.name();
   program.backend = backend->name;

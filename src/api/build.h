@@ -59,13 +59,14 @@ struct BuildOptions {
   int level = 3;                 // 0: estimates; up to 5: longer and closer measuring
   int timing_iterations = 1;     // least batches behind a time
   int max_tactics = -1;          // most tactics measured for a step
+  int aux_streams = -1;          // most that an inference may use beside the caller's; -1: as many as gain something
   TimingCache* cache = nullptr;  // consulted and filled
   bool error_on_cache_miss = false;
   // Machine code kept in the plan. Empty: what is reproducible when the device is elsewhere, otherwise none.
   std::optional<KeepNative> native;
   std::set<std::string, std::less<>> debug_tensors;            // values to keep observable, by name
   std::map<std::string, std::string, std::less<>> properties;  // for Program::properties
-  std::vector<AbsentNode> absent;  // of the model, for reports
+  std::vector<AbsentNode> absent;                              // of the model, for reports
   bool keep_record = false;  // stored_record() goes into the plan, and memory is looked at
   bool keep_values = true;   // where the model's values are goes into the plan, for debug taps
   BuildProgress progress;

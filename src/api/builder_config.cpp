@@ -213,7 +213,7 @@ const char* BuilderConfigImpl::getPluginToSerialize(int32_t index) const noexcep
                                                                       : nullptr;
 }
 void BuilderConfigImpl::setMaxAuxStreams(int32_t nbStreams) noexcept {
-  keep_number(reporter_, "IBuilderConfig::setMaxAuxStreams", nbStreams, 0, 1024, &v_.aux_streams);
+  keep_number(reporter_, "IBuilderConfig::setMaxAuxStreams", nbStreams, -1, 1024, &v_.aux_streams);
 }
 void BuilderConfigImpl::setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept {
   keep_enum(reporter_, "IBuilderConfig::setRuntimePlatform", runtimePlatform, &v_.platform);

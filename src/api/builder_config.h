@@ -122,7 +122,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
     int32_t level = 3;
     nvinfer1::HardwareCompatibilityLevel compatibility = nvinfer1::HardwareCompatibilityLevel::kNONE;
     std::vector<std::string> plugins;
-    int32_t aux_streams = 0;
+    int32_t aux_streams = -1;
     nvinfer1::IProgressMonitor* monitor = nullptr;
     nvinfer1::RuntimePlatform platform = nvinfer1::RuntimePlatform::kSAME_AS_BUILD;
     int32_t max_tactics = -1;

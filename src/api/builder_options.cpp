@@ -143,6 +143,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   options.level = v_.level;
   options.timing_iterations = v_.avg_timing;
   options.max_tactics = v_.max_tactics;
+  options.aux_streams = v_.aux_streams;
   options.error_on_cache_miss = getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   WOOTZ_ASSIGN_OR_RETURN(options.cache, cache_for_build());
 

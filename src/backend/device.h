@@ -34,6 +34,12 @@ class StreamWork {
   ~StreamWork() = default;
 };
 
+// A point in a stream that other streams wait for. Recorded anew, it stands for the new point.
+class Event {
+ public:
+  virtual ~Event() = default;
+};
+
 // An ordered queue of work. On the CPU: null (run at once) or a host stream.
 class Stream {
  public:
@@ -47,6 +53,16 @@ class Stream {
   virtual Status synchronize() = 0;
   // Somebody else records what is put here now: it is not run, and nothing may be waited for.
   virtual bool capturing() const { return false; }
+  // Marks the work put here so far; whatever is put here from now on waits for what was marked. The host goes on. A
+  // stream that waits for a mark of one that is recorded is recorded with it. Only where create_event() gives events.
+  virtual Status mark(Event& event) {
+    (void)event;
+    return unsupported("this stream has no events");
+  }
+  virtual Status wait_for(Event& event) {
+    (void)event;
+    return unsupported("this stream has no events");
+  }
   // What the device's own library calls this queue (a cudaStream_t); null: its default queue, or there is none.
   virtual void* native() const { return nullptr; }
 };
@@ -76,6 +92,8 @@ class Device {
   // False: its memory is not the host's. Then constants are copied there once, calls get a stream, and the values of
   // shape tensors are copied for the steps that read them.
   virtual bool host_memory() const { return true; }
+  // For streams of this device. Null: it has one queue, or work is done when it is put there.
+  virtual Result<std::unique_ptr<Event>> create_event() { return std::unique_ptr<Event>(); }
   // Null: no tool listens.
   virtual const RangeHooks* ranges() const { return nullptr; }
   // The application's own queue; null: the device's default one. It stays the application's.

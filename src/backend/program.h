@@ -50,7 +50,7 @@ struct PlanTensor {
   DType dtype = DType::kInvalid;
   Layout layout = Layout::kLinear;
   TensorKind kind = TensorKind::kIntermediate;
-  std::vector<int32_t> dims;  // expression per axis
+  std::vector<int32_t> dims;    // expression per axis
   int32_t view_of = -1;         // kView, kPart
   int32_t offset = -1;          // kView: expression, the element of view_of it begins at; -1: it is all of view_of
   std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one behind the other. No step writes it
@@ -78,7 +78,11 @@ struct Step {
   std::vector<int32_t> outputs;
   size_t workspace = 0;    // at the largest profile, for reports
   float measured_us = -1;  // by the tuner, -1: not timed
+  uint8_t stream = 0;      // of a device with queues: 0 the caller's, the others auxiliary, to run beside it
 };
+
+// Most streams of one program.
+inline constexpr uint8_t kMostStreams = 8;
 
 struct IoTensor {
   int32_t tensor = -1;

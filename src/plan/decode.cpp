@@ -254,6 +254,7 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(list(from.outputs(), &to->outputs));
     to->workspace = from.workspace();
     to->measured_us = from.measured_us();
+    to->stream = from.stream();
     return {};
   }
   Status decode(const fb::Io& from, IoTensor* to) {

@@ -12,10 +12,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // By Family. The names that tools for TensorRT's output know, where there is one.
-constexpr const char* kLayerTypes[] = {"PointWise",     "Convolution", "MatrixMultiply", "Reduce",   "SoftMax",
-                                       "Normalization", "Pooling",     "Shuffle",        "Reformat", "Gather",
-                                       "Scatter",       "Resize",      "Attention",      "TopK",     "RNN",
-                                       "Fill",          "Chain",       "Op"};
+constexpr const char* kLayerTypes[] = {
+    "PointWise", "Convolution", "MatrixMultiply", "Reduce",  "SoftMax", "Normalization", "Pooling",
+    "Shuffle",   "Reformat",    "Gather",         "Scatter", "Resize",  "Attention",     "TopK",
+    "RNN",       "Fill",        "Chain",          "Op"};
 static_assert(std::size(kLayerTypes) == kFamilyCount);
 
 // By Layout.
@@ -77,7 +77,7 @@ class Describer {
     json["BytesWritten"] = work.bytes_written;
     if (work.flops >= 0) json["Flops"] = work.flops;
     json["WorkspaceBytes"] = step.workspace;
-    json["StreamId"] = 0;
+    json["StreamId"] = step.stream;
     std::string metadata;
     for (const std::string& name : step.provenance)
       metadata += fmt::format("{}[ONNX Layer: {}]", metadata.empty() ? "" : "\x1e", name);

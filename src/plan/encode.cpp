@@ -202,7 +202,7 @@ class Encoder {
     const auto provider = text(s.tactic.provider), kernel = text(s.tactic.kernel), config = text(s.tactic.config);
     const auto inputs = list(s.inputs), outputs = list(s.outputs);
     return fb::CreateStep(b_, name, provenance_list, problem, provider, kernel, config, inputs, outputs, s.workspace,
-                          s.measured_us);
+                          s.measured_us, s.stream);
   }
   Offset<fb::Io> encode(const IoTensor& io) { return fb::CreateIo(b_, io.tensor, io.is_shape_tensor); }
   Offset<fb::Profile> encode(const PlanProfile& profile) {

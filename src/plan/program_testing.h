@@ -135,6 +135,7 @@ class RandomProgram {
     step.provenance = {word("node", i), word("node", i + 100)};
     step.tactic = {"own", word("kernel", pick(0, 5)), pick(0, 1) ? "config" : ""};
     step.workspace = static_cast<size_t>(pick(0, 1000));
+    step.stream = static_cast<uint8_t>(pick(0, kMostStreams - 1));
     step.measured_us = pick(0, 1) ? -1.0f : 0.5f * static_cast<float>(pick(0, 99));
     const int form = pick(0, 3);
     if (form == 3) {
@@ -299,7 +300,8 @@ inline std::string dump(const Program& p) {
     s.append(static_cast<const char*>(c.data), c.bytes);
   }
   for (const Step& t : p.steps) {
-    s += fmt::format("step {} {} {} {} {} ", t.name, t.problem.key(), t.tactic.to_string(), t.workspace, t.measured_us);
+    s += fmt::format("step {} {} {} {} {} {} ", t.name, t.problem.key(), t.tactic.to_string(), t.workspace,
+                     t.measured_us, t.stream);
     for (const std::string& name : t.provenance) s += name + ',';
     list(t.inputs);
     list(t.outputs);

@@ -344,6 +344,8 @@ Status Verifier::check_steps() const {
     if (step.workspace > plan_limits::kMaxBlobBytes)
       return make_error(Code::kResourceExhausted, "{}: {} bytes of workspace, the limit is {}", place(step),
                         step.workspace, plan_limits::kMaxBlobBytes);
+    if (step.stream >= kMostStreams)
+      return corrupt("{} is on stream {}, the last is {}", place(step), step.stream, kMostStreams - 1);
     if (Status status = verify_problem(p_, step, shapes_); !status.ok()) return status.with_prefix(place(step));
   }
   return {};

@@ -171,6 +171,7 @@ const Mutation kMutations[] = {
     {"input of dependent shape", [](Program& p) { p.tensors[0].dims[1] = 2; }, "depends on a layer's result"},
     {"no tactic", [](Program& p) { p.steps[0].tactic = {}; }, "has no tactic"},
     {"workspace", [](Program& p) { p.steps[0].workspace = SIZE_MAX; }, "workspace"},
+    {"stream", [](Program& p) { p.steps[0].stream = kMostStreams; }, "stream"},
     {"family", [](Program& p) { p.steps[0].problem.family = static_cast<Family>(kFamilyCount); }, "family number"},
     {"problem operands", [](Program& p) { p.steps[0].problem.inputs.pop_back(); }, "2 inputs"},
     {"main inputs", [](Program& p) { p.steps[0].problem.num_main = 4; }, "4 main inputs of 3"},

@@ -29,6 +29,20 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
   return engine;
 }
 
+std::shared_ptr<EngineCore> EngineCore::with_streams(const std::shared_ptr<const EngineCore>& engine,
+                                                     std::span<const uint8_t> streams) {
+  std::shared_ptr<EngineCore> other(new EngineCore());
+  auto program = std::make_shared<Program>(*engine->program_);
+  for (size_t s = 0; s < program->steps.size() && s < streams.size(); ++s) program->steps[s].stream = streams[s];
+  other->program_ = std::move(program);
+  other->device_ = engine->device_;
+  other->options_ = engine->options_;
+  other->kernels_ = engine->kernels_;
+  other->constants_ = engine->constants_;
+  other->lender_ = engine;
+  return other;
+}
+
 EngineCore::~EngineCore() {
   if (constant_memory_ != nullptr) device_->free(constant_memory_);
 }

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "backend/device.h"
@@ -25,6 +26,10 @@ class EngineCore {
                                                     std::shared_ptr<Device> device,
                                                     std::vector<const Provider*> providers,
                                                     const EngineOptions& options);
+
+  // The same with steps on other streams (Step::stream, by step): weights and kernels are shared.
+  static std::shared_ptr<EngineCore> with_streams(const std::shared_ptr<const EngineCore>& engine,
+                                                  std::span<const uint8_t> streams);
 
   const Program& program() const { return *program_; }
   Device& device() const { return *device_; }
@@ -58,6 +63,7 @@ class EngineCore {
   std::vector<std::shared_ptr<const Kernel>> kernels_;  // by step; equal steps share one
   void* constant_memory_ = nullptr;                     // one block on the device, when its memory is not the host's
   std::vector<const void*> constants_;
+  std::shared_ptr<const EngineCore> lender_;  // whose weights these are; null: our own
 
   mutable std::mutex mutex_;
   mutable std::list<std::shared_ptr<const ShapePlan>> cache_;  // most recently used first

@@ -2,54 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "base/thread_pool.h"
+#include "runtime/late.h"
 
 namespace wootz {
-
-// What a program with data-dependent sizes needs beyond its ShapePlan: extents found while running, and buffers of the
-// device that grow to what was needed and stay.
-struct Executor::Late {
-  struct Buffer {
-    void* memory = nullptr;
-    size_t bytes = 0;
-  };
-  struct Bound {
-    std::vector<Dims> in, out;
-    std::unique_ptr<Call> call;
-  };
-  explicit Late(Device& on) : device(on) {}
-  ~Late() {
-    for (Buffer& b : buffers) release(&b);
-    release(&scratch);
-  }
-  Late(const Late&) = delete;
-  Late& operator=(const Late&) = delete;
-
-  void release(Buffer* buffer) {
-    if (buffer->memory != nullptr) device.free(buffer->memory);
-    *buffer = {};
-  }
-  // Room for so many bytes; null: refused. Work put on the stream before may still use what is given back.
-  void* room(Buffer* buffer, size_t bytes, Stream* stream) {
-    if (buffer->memory != nullptr && bytes <= buffer->bytes) return buffer->memory;
-    if (buffer->memory != nullptr && stream != nullptr && !stream->synchronize().ok()) return nullptr;
-    release(buffer);
-    const size_t more = bytes + bytes / 4 + 64;  // the next run may find a little more
-    Result<void*> memory = device.allocate(more, 64);
-    if (!memory.ok()) return nullptr;
-    *buffer = {*memory, more};
-    return buffer->memory;
-  }
-
-  Device& device;
-  std::vector<int64_t> symbols;
-  ShapeValues shapes;
-  std::vector<Buffer> buffers;  // by tensor
-  Buffer scratch;
-  std::vector<std::list<Bound>> bound;  // by step: what it was bound to, most recent first
-};
 
 Executor::Executor(std::shared_ptr<const EngineCore> engine) : engine_(std::move(engine)) {
   const Program& program = engine_->program();
@@ -222,6 +179,7 @@ Status Executor::prepare_memory() {
     input_mirror_[i] = bytes;
     bytes += (tensor_bytes(program.tensors[static_cast<size_t>(program.inputs[i].tensor)], input_dims_[i]) + 64) & ~63U;
   }
+  WOOTZ_RETURN_IF_ERROR(aux_.prepare(engine_->device(), plan_->order));
   if (bytes <= mirror_bytes_) return Status();
   if (mirror_ != nullptr) engine_->device().free(mirror_);
   mirror_ = nullptr;
@@ -359,149 +317,6 @@ std::optional<Dims> Executor::dims(int32_t tensor) const {
 }
 
 namespace {
-
-// Gives a late step's results their place: the user's sink or address for outputs, a growing buffer otherwise.
-class LateAllocator final : public OutputAllocator {
- public:
-  using Grow = std::function<void*(int32_t tensor, const Dims& dims)>;
-  LateAllocator(const Step& step, Grow grow)
-      : step_(step), grow_(std::move(grow)), dims(step.outputs.size()), set(step.outputs.size(), 0) {}
-  void* allocate(int output, const Dims& extents) override {
-    const auto o = static_cast<size_t>(output);
-    if (output < 0 || o >= step_.outputs.size() || step_.outputs[o] < 0) return nullptr;
-    dims[o] = extents;
-    set[o] = 1;
-    return grow_(step_.outputs[o], extents);
-  }
-
- private:
-  const Step& step_;
-  Grow grow_;
-
- public:
-  std::vector<Dims> dims;
-  std::vector<uint8_t> set;
-};
-
-}  // namespace
-
-Status Executor::run_late(size_t s, void* workspace, Stream* stream) {
-  const Program& program = engine_->program();
-  const Step& step = program.steps[s];
-  const auto place = [&](const Status& status) { return status.with_prefix(fmt::format("layer '{}'", step.name)); };
-  const auto extents = [&](int32_t t) -> std::optional<Dims> {
-    return plan_->known[static_cast<size_t>(t)] ? plan_->dims[static_cast<size_t>(t)]
-                                                : tensor_dims(program.tensors[static_cast<size_t>(t)], late_->shapes);
-  };
-  const auto grow = [&](int32_t t, const Dims& dims) -> void* {
-    // Memory for other extents than the plan's would be read as if it had the plan's.
-    if (const std::optional<Dims> planned = extents(t); planned && !(*planned == dims)) return nullptr;
-    const Location& where = plan_->locations[static_cast<size_t>(t)];
-    const size_t bytes = tensor_bytes(program.tensors[static_cast<size_t>(t)], dims);
-    const bool part = program.tensors[static_cast<size_t>(t)].kind == TensorKind::kPart;  // of memory that is there
-    if (where.place == Place::kOutput && !part) {
-      const auto o = static_cast<size_t>(where.index);
-      if (sinks_[o] != nullptr) output_address_[o] = sinks_[o]->reallocate(where.index, bytes, dims);
-      return output_address_[o];  // where later steps read it
-    }
-    if (where.place != Place::kLate) return address_of(t);
-    return late_->room(&late_->buffers[static_cast<size_t>(where.index)], bytes, stream);
-  };
-
-  // A view was checked when the shapes were resolved, unless what it views had no extents then.
-  const auto check_view = [&](int32_t t, const Dims& dims) -> Status {
-    if (t >= 0 && plan_->known[static_cast<size_t>(t)]) return Status();
-    int32_t root = t;
-    while (root >= 0 && program.tensors[static_cast<size_t>(root)].kind == TensorKind::kView)
-      root = program.tensors[static_cast<size_t>(root)].view_of;
-    const std::optional<Dims> source = root == t ? dims : extents(root);
-    if (source && checked_volume(dims.span()).ok() && source->volume() == dims.volume()) return Status();
-    return place(invalid_argument(
-        "'{}' of shape {} cannot be seen as '{}' of shape {}", program.tensors[static_cast<size_t>(root)].name,
-        source ? source->to_string() : "unknown", program.tensors[static_cast<size_t>(t)].name, dims.to_string()));
-  };
-  std::vector<Dims> in, out;
-  std::vector<const void*> constants, inputs;
-  std::vector<size_t> constant_bytes;
-  std::vector<void*> outputs;
-  for (int32_t t : step.inputs) {
-    const std::optional<Dims> dims = t < 0 ? Dims{} : extents(t);
-    if (!dims)
-      return place(internal_error("extents of '{}' are unknown", program.tensors[static_cast<size_t>(t)].name));
-    WOOTZ_RETURN_IF_ERROR(check_view(t, *dims));
-    in.push_back(*dims);
-    const PlanTensor* const tensor = t < 0 ? nullptr : &program.tensors[static_cast<size_t>(t)];
-    const PlanConstant* const constant = tensor != nullptr && tensor->kind == TensorKind::kConstant
-                                             ? &program.constants[static_cast<size_t>(tensor->constant)]
-                                             : nullptr;
-    inputs.push_back(t < 0 ? nullptr : address_of(t));
-    constants.push_back(constant != nullptr ? constant->data : nullptr);  // binding reads them on the host
-    constant_bytes.push_back(constant != nullptr ? constant->bytes : 0);
-  }
-  for (int32_t t : step.outputs) {
-    const std::optional<Dims> dims = t < 0 ? std::nullopt : extents(t);
-    if (dims)
-      if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok()) return place(volume.status());
-    out.push_back(dims.value_or(Dims{}));
-    void* address = nullptr;
-    if (dims) {
-      address = grow(t, *dims);
-      if (address == nullptr)
-        return place(make_error(Code::kInvalidState, "no memory was given for output '{}'",
-                                program.tensors[static_cast<size_t>(t)].name));
-    }
-    outputs.push_back(address);
-  }
-  std::list<Late::Bound>& bound = late_->bound[s];
-  const auto seen = std::find_if(bound.begin(), bound.end(), [&](const auto& b) { return b.in == in && b.out == out; });
-  if (seen != bound.end()) {
-    bound.splice(bound.begin(), bound, seen);
-  } else {
-    Result<std::unique_ptr<Call>> call = engine_->kernel(s).bind({in, out, constants, constant_bytes});
-    if (!call.ok()) return place(call.status());
-    if (bound.size() >= std::max<size_t>(1, engine_->options().cached_shapes)) bound.pop_back();
-    bound.push_front({in, out, std::move(call).value()});
-  }
-  const Call& call = *bound.front().call;
-  if (call.workspace() > plan_->workspace_bytes) {
-    workspace = late_->room(&late_->scratch, call.workspace(), stream);
-    if (workspace == nullptr)
-      return place(make_error(Code::kResourceExhausted, "no scratch memory of {} bytes", call.workspace()));
-  }
-  LateAllocator allocator(step, grow);
-  if (Status status = call.run({inputs.data(), outputs.data(), workspace, &allocator, stream}); !status.ok())
-    return place(status);
-  bool learned = false;
-  for (size_t o = 0; o < step.outputs.size(); ++o) {
-    if (!allocator.set[o]) continue;
-    for (size_t k = 0; k < program.symbols.size(); ++k) {
-      const PlanSymbol& symbol = program.symbols[k];
-      if (symbol.source != SymbolSource::kDataDependent || symbol.tensor != step.outputs[o]) continue;
-      if (symbol.axis < 0 || symbol.axis >= allocator.dims[o].rank()) continue;
-      late_->symbols[k] = allocator.dims[o][static_cast<size_t>(symbol.axis)];
-      learned = true;
-    }
-  }
-  if (learned) {
-    WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, late_->symbols, &late_->shapes));
-    fill_shape_tensors(late_->shapes);
-    if (mirror_ != nullptr && plan_->shape_bytes != 0)
-      WOOTZ_RETURN_IF_ERROR(engine_->device()
-                                .copy(mirror_, shape_memory_.data(), plan_->shape_bytes, stream)
-                                .with_prefix("shape tensors"));
-  }
-  for (size_t o = 0; o < step.outputs.size(); ++o) {
-    if (!allocator.set[o]) continue;
-    const std::optional<Dims> planned = extents(step.outputs[o]);
-    if (planned && !(*planned == allocator.dims[o]))
-      return place(invalid_argument("'{}' came out as {}, the plan makes it {}",
-                                    program.tensors[static_cast<size_t>(step.outputs[o])].name,
-                                    allocator.dims[o].to_string(), planned->to_string()));
-  }
-  return Status();
-}
-
-namespace {
 // Tells tools what the host does while it lives.
 class Range {
  public:
@@ -571,7 +386,7 @@ Status Executor::run(Stream* stream) {
       return status.with_prefix(fmt::format("network '{}'", program.name));
     if (!status.ok() || done == program.steps.size()) return status;
   }
-  return run_steps(stream, done, program.steps.size());
+  return run_steps(stream, given_streams_, done, program.steps.size());
 }
 
 // How many steps from the first on can be recorded: up to one whose extents only running tells, or that waits.
@@ -603,7 +418,7 @@ Status Executor::replay(Stream* stream, size_t* done) {
     recorded_.erase(found);
   }
   Result<std::unique_ptr<Recording>> made = engine_->device().record(
-      *stream, [&](Stream& recorder) { return run_steps(&recorder, 0, steps); }, std::move(previous));
+      *stream, [&](Stream& recorder) { return run_steps(&recorder, {}, 0, steps); }, std::move(previous));
   if (!made.ok()) return made.status();
   if (*made == nullptr) return Status();
   recorded_.push_front({plan_, input_pointers_, output_pointers_, arena, steps, std::move(made).value()});
@@ -612,23 +427,34 @@ Status Executor::replay(Stream* stream, size_t* done) {
   return recorded_.front().recording->replay(*stream);
 }
 
-Status Executor::run_steps(Stream* stream, size_t first, size_t end) {
+Status Executor::run_step(size_t s, Stream* stream) {
+  auto* const arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
+  void* const workspace = arena == nullptr ? nullptr : arena + plan_->workspace_of(s);
+  if (plan_->late[s]) return run_late(s, workspace, stream);
+  return plan_->calls[s]->run({input_pointers_.data() + input_start_[s], output_pointers_.data() + output_start_[s],
+                               workspace, nullptr, stream});
+}
+
+// `aux`: streams for the program's auxiliary ones; those that are missing are our own.
+Status Executor::run_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end) {
   const Program& program = engine_->program();
   const bool wait = stream != nullptr && (observer_ || tap_ || wait_for_steps_) && !capturing_;
+  const bool beside = stream != nullptr && !wait && aux_.ready(plan_->order);  // else one step after the other
   const RangeHooks* const ranges = engine_->device().ranges();
   const ActiveScope active;
   const ParallelScope threads(engine_->options().threads);
-  auto* arena = static_cast<std::byte*>(user_arena_ != nullptr ? user_arena_ : own_arena_);
-  void* workspace = arena == nullptr ? nullptr : arena + plan_->arena_bytes;
   using Clock = std::chrono::steady_clock;
   if (wait) WOOTZ_RETURN_IF_ERROR(stream->synchronize());
+  if (beside) WOOTZ_RETURN_IF_ERROR(aux_.begin(plan_->order, *stream, aux));
   for (size_t s = first; s < end; ++s) {
     const Range range(ranges, program.steps[s].name.c_str());
     const Clock::time_point start = observer_ ? Clock::now() : Clock::time_point{};
-    Status status =
-        plan_->late[s] ? run_late(s, workspace, stream)
-                       : plan_->calls[s]->run({input_pointers_.data() + input_start_[s],
-                                               output_pointers_.data() + output_start_[s], workspace, nullptr, stream});
+    Stream* on = stream;
+    if (beside) {
+      WOOTZ_ASSIGN_OR_RETURN(on, aux_.before(s));
+    }
+    Status status = run_step(s, on);
+    if (beside && status.ok()) status = aux_.after(s);
     if (wait && status.ok()) status = stream->synchronize();
     if (!status.ok()) [[unlikely]] {
       const bool placed = status.message().starts_with("layer '");
@@ -644,7 +470,7 @@ Status Executor::run_steps(Stream* stream, size_t first, size_t end) {
                             program.steps[s].name);
     }
   }
-  return Status();
+  return beside ? aux_.end() : Status();
 }
 
 }  // namespace wootz

@@ -4,9 +4,11 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "runtime/aux_streams.h"
 #include "runtime/engine_core.h"
 
 namespace wootz {
@@ -48,6 +50,10 @@ class Executor {
   // Own memory of at least this size from now on, so that no run within it allocates.
   Status reserve(size_t bytes);
 
+  // Streams of the caller's for the program's auxiliary ones, in their order, where it has any; those that are missing
+  // are our own. Used where a run is not replayed from a recording. They must outlive their use.
+  void set_aux_streams(std::vector<Stream*> streams) { given_streams_ = std::move(streams); }
+
   // What is resolved next is for a stream that is capturing: shapes that have not been are refused.
   void set_capturing(bool capturing) { capturing_ = capturing; }
 
@@ -84,7 +90,8 @@ class Executor {
   void point_steps();
   void fill_shape_tensors(const ShapeValues& shapes);
   Status run_late(size_t step, void* workspace, Stream* stream);
-  Status run_steps(Stream* stream, size_t first, size_t end);
+  Status run_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end);
+  Status run_step(size_t step, Stream* stream);
   size_t recordable_steps() const;
   Status replay(Stream* stream, size_t* done);
   Status mirror_shape_tensors(Stream* stream);
@@ -125,6 +132,8 @@ class Executor {
   };
   std::list<Recorded> recorded_;  // most recently used first
   std::unique_ptr<Stream> default_stream_;
+  AuxStreams aux_;
+  std::vector<Stream*> given_streams_;
   std::vector<const void*> input_pointers_;  // of all steps, one after the other
   std::vector<void*> output_pointers_;
   std::vector<size_t> input_start_, output_start_;

@@ -10,7 +10,15 @@ namespace {
 // settled when the step that writes it was looked at.
 class Sharing {
  public:
-  Sharing(const Program& program, Lives* lives) : program_(program), lives_(*lives) {}
+  Sharing(const Program& program, const StreamOrder& order, Lives* lives)
+      : program_(program), order_(order), lives_(*lives) {
+    if (order.streams == 1) return;
+    users_.resize(program.tensors.size());
+    for (size_t s = 0; s < program.steps.size(); ++s)
+      for (const std::vector<int32_t>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
+        for (const int32_t t : *list)
+          if (t >= 0) users_[static_cast<size_t>(root_of(t))].push_back(s);
+  }
 
   int32_t root(int32_t tensor) const { return root_of(root_of(tensor)); }
 
@@ -27,6 +35,9 @@ class Sharing {
       const auto to = static_cast<size_t>(root(in));
       lives_.storage.root[static_cast<size_t>(out)] = static_cast<int32_t>(to);
       lives_.last[to] = std::max(lives_.last[to], lives_.last[static_cast<size_t>(out)]);
+      if (!users_.empty())
+        users_[to].insert(users_[to].end(), users_[static_cast<size_t>(out)].begin(),
+                          users_[static_cast<size_t>(out)].end());
     }
   }
 
@@ -41,19 +52,41 @@ class Sharing {
     const auto b = static_cast<size_t>(buffer);
     if (program_.tensors[b].kind != TensorKind::kIntermediate || lives_.last[b] != static_cast<int>(s)) return false;
     if (bytes == 0 || extent(buffer) != bytes || extent(in) != bytes) return false;
+    if (!users_.empty() && !std::all_of(users_[b].begin(), users_[b].end(),
+                                        [&](size_t user) { return user == s || order_.before(user, s); }))
+      return false;
     const auto same = [&](int32_t t) { return t >= 0 && root(t) == buffer; };
     return std::count_if(step.inputs.begin(), step.inputs.end(), same) == 1 &&
            std::none_of(step.outputs.begin(), step.outputs.end(), same);
   }
 
   const Program& program_;
+  const StreamOrder& order_;
   Lives& lives_;
+  std::vector<std::vector<size_t>> users_;  // by root; empty where each step follows the one before it
 };
 
 }  // namespace
 
+std::vector<std::vector<int32_t>> step_needs(const Program& program, const Storage& storage) {
+  std::vector<std::vector<int32_t>> writers(program.tensors.size()), needs(program.steps.size());
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    for (const int32_t t : step.inputs) {
+      if (t < 0) continue;
+      const std::vector<int32_t>& made = writers[static_cast<size_t>(storage.root[static_cast<size_t>(t)])];
+      needs[s].insert(needs[s].end(), made.begin(), made.end());
+    }
+    std::sort(needs[s].begin(), needs[s].end());
+    needs[s].erase(std::unique(needs[s].begin(), needs[s].end()), needs[s].end());
+    for (const int32_t t : step.outputs)
+      if (t >= 0) writers[static_cast<size_t>(storage.root[static_cast<size_t>(t)])].push_back(static_cast<int32_t>(s));
+  }
+  return needs;
+}
+
 Lives find_lives(const Program& program, Storage storage, const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                 std::span<const uint8_t> late) {
+                 std::span<const uint8_t> late, const StreamOrder& order) {
   Lives lives;
   lives.storage = std::move(storage);
   lives.first.assign(program.tensors.size(), -1);
@@ -70,11 +103,20 @@ Lives find_lives(const Program& program, Storage storage, const std::vector<std:
       if (first < 0) first = static_cast<int>(s);
     }
   }
-  if (kernels.empty()) return lives;
-  Sharing sharing(program, &lives);
+  if (!kernels.empty()) {
+    Sharing sharing(program, order, &lives);
+    for (size_t s = 0; s < program.steps.size(); ++s)
+      if (!late[s]) sharing.share(s, *kernels[s]);
+    for (size_t t = 0; t < program.tensors.size(); ++t) lives.storage.root[t] = sharing.root(static_cast<int32_t>(t));
+  }
+  if (order.streams == 1) return lives;
   for (size_t s = 0; s < program.steps.size(); ++s)
-    if (!late[s]) sharing.share(s, *kernels[s]);
-  for (size_t t = 0; t < program.tensors.size(); ++t) lives.storage.root[t] = sharing.root(static_cast<int32_t>(t));
+    for (const std::vector<int32_t>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
+      for (const int32_t t : *list)
+        if (t >= 0) {
+          int& last = lives.last[static_cast<size_t>(lives.storage.root[static_cast<size_t>(t)])];
+          last = std::max(last, static_cast<int>(order.last_beside(s)));
+        }
   return lives;
 }
 

@@ -59,6 +59,20 @@ Status bind_step(const Program& program, const Step& step, const Kernel& kernel,
   return Status();
 }
 
+// Scratch memory of steps that run beside each other is not shared.
+void place_workspaces(const std::vector<size_t>& needed, ShapePlan* plan) {
+  plan->workspace_at.assign(plan->order.streams, 0);
+  std::vector<size_t> most(plan->order.streams, 0);
+  for (size_t s = 0; s < needed.size(); ++s) {
+    size_t& bytes = most[plan->order.streams == 1 ? 0 : plan->order.stream[s]];
+    bytes = std::max(bytes, needed[s]);
+  }
+  for (size_t k = 0; k < most.size(); ++k) {
+    plan->workspace_at[k] = plan->workspace_bytes;
+    plan->workspace_bytes += align_up(most[k]);
+  }
+}
+
 void fill_report(const Program& program, const ShapePlan& plan, const Lives& lives,
                  const std::vector<ArenaBuffer>& arena, const MemoryPlan& memory, MemoryReport* report) {
   for (const PlanConstant& c : program.constants) report->persistent += c.bytes;
@@ -100,27 +114,29 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
   const size_t num_steps = program.steps.size();
   plan->late.assign(num_steps, 0);
   plan->calls.resize(num_steps);
+  std::vector<size_t> workspace(num_steps, 0);
+  bool recordable = true;
   for (size_t s = 0; s < num_steps; ++s) {
     const Step& step = program.steps[s];
+    workspace[s] = step.workspace;
     const auto unknown = [&](int32_t t) { return t >= 0 && !plan->known[static_cast<size_t>(t)]; };
     plan->late[s] = std::any_of(step.inputs.begin(), step.inputs.end(), unknown) ||
                     std::any_of(step.outputs.begin(), step.outputs.end(), unknown);
     plan->any_late = plan->any_late || plan->late[s];
-    if (plan->late[s]) {
-      plan->workspace_bytes = std::max(plan->workspace_bytes, step.workspace);
-      continue;
-    }
-    if (with_calls) {
-      WOOTZ_RETURN_IF_ERROR(bind_step(program, step, *kernels[s], *plan, &plan->calls[s]));
-      plan->workspace_bytes = std::max(plan->workspace_bytes, plan->calls[s]->workspace());
-    } else {
-      plan->workspace_bytes = std::max(plan->workspace_bytes, step.workspace);
-    }
+    if (plan->late[s] || !with_calls) continue;
+    WOOTZ_RETURN_IF_ERROR(bind_step(program, step, *kernels[s], *plan, &plan->calls[s]));
+    workspace[s] = plan->calls[s]->workspace();
+    recordable = recordable && plan->calls[s]->recordable();
   }
-  plan->workspace_bytes = align_up(plan->workspace_bytes);
 
   WOOTZ_ASSIGN_OR_RETURN(Storage storage, find_storage(program, plan->shapes, plan->dims, plan->known, with_calls));
-  const Lives lives = find_lives(program, std::move(storage), kernels, plan->late);
+  if (!plan->any_late && recordable) {
+    std::vector<uint8_t> streams(num_steps);
+    for (size_t s = 0; s < num_steps; ++s) streams[s] = program.steps[s].stream;
+    plan->order = order_streams(streams, step_needs(program, storage));
+  }
+  place_workspaces(workspace, plan.get());
+  const Lives lives = find_lives(program, std::move(storage), kernels, plan->late, plan->order);
   const std::vector<ArenaBuffer> arena = arena_buffers(program, lives, plan->known);
   std::vector<BufferLife> buffers;
   std::vector<int32_t> buffer_of(program.tensors.size(), -1);

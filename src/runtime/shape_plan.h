@@ -7,6 +7,7 @@
 #include "backend/program.h"
 #include "plan/storage.h"
 #include "runtime/memory_report.h"
+#include "runtime/stream_order.h"
 
 namespace wootz {
 
@@ -37,10 +38,16 @@ struct ShapePlan {
   std::vector<uint8_t> late;                 // by step: extents known only while running
   size_t arena_bytes = 0;                    // activations
   size_t activation_lower_bound = 0;         // see MemoryPlan
-  size_t workspace_bytes = 0;                // largest of any step; lies behind the arena
+  StreamOrder order;                         // one stream where steps are late or cannot be recorded
+  std::vector<size_t> workspace_at;          // by stream: where its workspace begins, behind the arena
+  size_t workspace_bytes = 0;                // of each stream the largest of any step; lies behind the arena
   size_t shape_bytes = 0;                    // all kShape tensors
   bool any_late = false;
 
+  // Where a step's workspace begins, from the beginning of the arena on.
+  size_t workspace_of(size_t step) const {
+    return arena_bytes + (order.streams == 1 ? 0 : workspace_at[order.stream[step]]);
+  }
   size_t total_bytes() const { return arena_bytes + workspace_bytes; }
 };
 

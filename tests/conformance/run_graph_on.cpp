@@ -108,6 +108,7 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   WOOTZ_RETURN_IF_ERROR(choose_tactics(program, providers, choose).status());
   WOOTZ_RETURN_IF_ERROR(pack_constants(program, providers, lower.limits));
   if (!backend->own_memory) WOOTZ_RETURN_IF_ERROR(place_moves(program, providers, lower.limits).status());
+  for (size_t s = 0; options.stream && s < program->steps.size(); ++s) program->steps[s].stream = options.stream(s);
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
   WOOTZ_ASSIGN_OR_RETURN(state->device, backend->open(nullptr));
   EngineOptions engine_options;

@@ -1,6 +1,7 @@
 // Lowers a graph for a backend, chooses tactics by estimate and runs it: the whole chain below the API.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct RunOptions {
   bool passes = true;
   std::string isa_cap;
   int threads = 2;
+  std::function<uint8_t(size_t step)> stream;  // of each step, where the device has several; empty: one
 };
 
 struct RunResult {

@@ -23,6 +23,16 @@ inline bool real_gpu() {
 }
 inline const cuda::Driver& driver() { return **cuda::driver(); }
 
+// A stream of the application's.
+struct Stream {
+  Stream() { EXPECT_EQ(driver().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS); }
+  ~Stream() { driver().cuStreamDestroy_v2(handle); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  void wait() const { EXPECT_EQ(driver().cuStreamSynchronize(handle), CUDA_SUCCESS); }
+  CUstream handle = nullptr;
+};
+
 // relu(conv(x)) + x, mean over the pixels, a product, softmax: [N, 8, 8, 8] to [N, 10].
 class SmallNet {
  public:

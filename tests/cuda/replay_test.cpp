@@ -11,15 +11,6 @@ namespace {
 
 using namespace nvinfer1;
 
-struct Stream {
-  Stream() { EXPECT_EQ(driver().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS); }
-  ~Stream() { driver().cuStreamDestroy_v2(handle); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  void wait() const { EXPECT_EQ(driver().cuStreamSynchronize(handle), CUDA_SUCCESS); }
-  CUstream handle = nullptr;
-};
-
 TEST(CudaReplay, AShapeSeenBeforeTakesNoMemoryNoLockAndNoWait) {
   if (real_gpu()) GTEST_SKIP() << "counted on the stand-in";
   SmallNet net;

@@ -44,6 +44,7 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--workspace", o.workspace_mib, "Limit of a tactic's workspace in MiB");
   command.add_option("--timing-cache", o.request.timing_cache, "Timing cache file, read and written back");
   command.add_option("--disable-passes", o.disable, "Optimizing passes to leave out, comma separated, or all");
+  command.add_option("--max-aux-streams", o.request.aux_streams, "Most streams beside the caller's, -1: as is fastest");
   command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
   command.add_flag("--fp16", o.fp16, "Allow FP16");
   command.add_flag("--bf16", o.bf16, "Allow BF16");

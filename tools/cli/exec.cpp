@@ -52,7 +52,6 @@ constexpr const char* kWithoutMeaningValue[] = {"--device",
                                                 "--tacticSources",
                                                 "--preview",
                                                 "--profilingVerbosity",
-                                                "--maxAuxStreams",
                                                 "--avgTiming",
                                                 "--sleepTime",
                                                 "--idleTime",
@@ -108,6 +107,7 @@ void parse(int argc, char** argv, Exec& e) {
   app.add_option("--workspace", e.workspace_mib, "MiB");
   app.add_option("--timingCacheFile", e.build.timing_cache);
   app.add_option("--builderOptimizationLevel", e.build.optimization_level);
+  app.add_option("--maxAuxStreams", e.build.aux_streams);
   app.add_option("--loadInputs", e.load_inputs, "NAME:FILE.npy,...");
   app.add_option("--iterations", e.iterations);
   app.add_option("--duration", e.duration);

@@ -174,6 +174,7 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   for (BuilderFlag flag : request.flags) config->setFlag(flag);
   for (const auto& [pool, bytes] : request.pools) config->setMemoryPoolLimit(pool, bytes);
   if (request.optimization_level >= 0) config->setBuilderOptimizationLevel(request.optimization_level);
+  if (request.aux_streams >= 0) config->setMaxAuxStreams(request.aux_streams);
   config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);  // `wootz inspect` is to have something to show
   ProgressBar bar(request.progress);
   config->setProgressMonitor(&bar);

@@ -43,6 +43,7 @@ struct BuildRequest {
   std::map<nvinfer1::MemoryPoolType, size_t> pools;
   std::string timing_cache;  // file, read if there and written back
   int optimization_level = -1;
+  int aux_streams = -1;  // most beside the caller's; -1: the builder decides
   bool progress = true;  // a bar on stderr, when it is a terminal
   bool page = false;
 };

@@ -242,6 +242,26 @@ bool ContextImpl::executeV2(void* const* bindings) noexcept {
   });
 }
 
+void ContextImpl::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept {
+  attempt(reporter_, "IExecutionContext::setAuxStreams", [&]() -> Status {
+    if (nbStreams < 0 || nbStreams > 1024) return invalid_argument("{} streams", nbStreams);
+    if (auxStreams == nullptr && nbStreams > 0) return invalid_argument("{} streams, and the list is null", nbStreams);
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    Device& device = info_->core_ptr()->device();
+    std::vector<std::unique_ptr<Stream>> streams;
+    std::vector<Stream*> list;
+    const int32_t used = std::min(nbStreams, engine_.getNbAuxStreams());
+    for (int32_t i = 0; i < used && !device.host_memory(); ++i) {
+      WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, device.adopt_stream(auxStreams[i]));
+      list.push_back(stream.get());
+      streams.push_back(std::move(stream));
+    }
+    back_.set_aux_streams(std::move(list));
+    aux_streams_ = std::move(streams);
+    return Status();
+  });
+}
+
 bool ContextImpl::setInputConsumedEvent(cudaEvent_t event) noexcept {
   return attempt(reporter_, "IExecutionContext::setInputConsumedEvent", [&]() -> Status {
     if (event != nullptr) WOOTZ_RETURN_IF_ERROR(can_record_events());

@@ -51,7 +51,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   bool executeV2(void* const* bindings) noexcept override;
   bool setInputConsumedEvent(cudaEvent_t event) noexcept override;
   cudaEvent_t getInputConsumedEvent() const noexcept override { return consumed_event_; }
-  void setAuxStreams(cudaStream_t*, int32_t) noexcept override {}  // engines here use none
+  void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept override;
   void setDeviceMemoryV2(void* memory, int64_t size) noexcept override;
   void setDeviceMemory(void* memory) noexcept override;
   size_t updateDeviceMemorySizeForShapes() noexcept override;
@@ -159,6 +159,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Executor back_;
   std::unique_ptr<Stream> adopted_;  // of a device with memory of its own: the application's stream, as it was last
   cudaStream_t adopted_handle_ = nullptr;
+  std::vector<std::unique_ptr<Stream>> aux_streams_;  // the application's
   std::vector<Sink> sinks_;
   bool tapped_ = false;
   mutable std::vector<float> step_ms_;

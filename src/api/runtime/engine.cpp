@@ -1,5 +1,7 @@
 #include "api/runtime/engine.h"
 
+#include <algorithm>
+
 #include "api/runtime/configs.h"
 #include "api/runtime/context.h"
 #include "api/runtime/host_memory.h"
@@ -20,6 +22,12 @@ Status EngineImpl::check_profile(int32_t profile) const {
   if (profile < 0 || static_cast<size_t>(profile) >= info_->num_profiles())
     return invalid_argument("there is no profile {}; the engine has {}", profile, info_->num_profiles());
   return Status();
+}
+
+int32_t EngineImpl::getNbAuxStreams() const noexcept {
+  uint8_t last = 0;
+  for (const Step& step : info_->program().steps) last = std::max(last, step.stream);
+  return info_->core_ptr()->device().host_memory() ? 0 : last;
 }
 
 const char* EngineImpl::getIOTensorName(int32_t index) const noexcept {

@@ -48,7 +48,7 @@ class EngineImpl final : public nvinfer1::ICudaEngine {
   int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept override;
   size_t getDeviceMemorySize() const noexcept override;
   size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept override;
-  int32_t getNbAuxStreams() const noexcept override { return 0; }
+  int32_t getNbAuxStreams() const noexcept override;
   nvinfer1::IHostMemory* serialize() const noexcept override;
   nvinfer1::IHostMemory* serializeWithConfig(nvinfer1::ISerializationConfig& config) const noexcept override;
   nvinfer1::ISerializationConfig* createSerializationConfig() noexcept override;

@@ -40,6 +40,7 @@ class AllocatorDevice final : public Device {
     return device_->copy(to, from, bytes, stream);
   }
   Result<std::unique_ptr<Stream>> create_stream() override { return device_->create_stream(); }
+  Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
   bool host_memory() const override { return device_->host_memory(); }
   Result<std::unique_ptr<Stream>> adopt_stream(void* native) override { return device_->adopt_stream(native); }
   Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,

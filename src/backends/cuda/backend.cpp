@@ -11,6 +11,19 @@ namespace wootz {
 namespace cuda {
 namespace {
 
+class CudaEvent final : public Event {
+ public:
+  CudaEvent(const Gpu& gpu, CUevent event) : gpu_(gpu), event_(event) {}
+  ~CudaEvent() override {
+    if (gpu_.enter().ok()) gpu_.api->cuEventDestroy_v2(event_);
+  }
+  CUevent handle() const { return event_; }
+
+ private:
+  const Gpu& gpu_;
+  CUevent event_;
+};
+
 class CudaStream final : public Stream {
  public:
   CudaStream(const Gpu& gpu, CUstream stream, bool own) : gpu_(gpu), stream_(stream), own_(own) {}
@@ -25,6 +38,12 @@ class CudaStream final : public Stream {
   bool capturing() const override {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return gpu_.api->cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+  }
+  Status mark(Event& event) override {
+    return check(gpu_.api->cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), "cuEventRecord");
+  }
+  Status wait_for(Event& event) override {
+    return check(gpu_.api->cuStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).handle(), 0), "cuStreamWaitEvent");
   }
   void* native() const override { return stream_; }
 
@@ -93,6 +112,12 @@ class CudaDevice final : public Device {
     CUstream stream = nullptr;
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, stream, true));
+  }
+  Result<std::unique_ptr<Event>> create_event() override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    CUevent event = nullptr;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    return std::unique_ptr<Event>(std::make_unique<CudaEvent>(gpu_, event));
   }
   Result<std::unique_ptr<Stream>> adopt_stream(void* native) override {
     WOOTZ_RETURN_IF_ERROR(gpu_.enter());

@@ -1,4 +1,5 @@
-// Streams and graphs of the stand-in: work put on a stream is done at once, or recorded while the stream is captured.
+// Streams, events and graphs of the stand-in: work put on a stream is done at once, or recorded while the stream is
+// captured. A recording knows what comes after what, and is replayed in a random order among those that this allows.
 #pragma once
 
 #include <cuda.h>
@@ -23,6 +24,10 @@ CUresult stand_in_stream_destroy(CUstream stream);
 CUresult stand_in_is_capturing(CUstream stream, CUstreamCaptureStatus* status);
 CUresult stand_in_begin_capture(CUstream stream, CUstreamCaptureMode mode);
 CUresult stand_in_end_capture(CUstream stream, CUgraph* graph);
+CUresult stand_in_event_create(CUevent* event, unsigned flags);
+CUresult stand_in_event_destroy(CUevent event);
+CUresult stand_in_event_record(CUevent event, CUstream stream);
+CUresult stand_in_wait_event(CUstream stream, CUevent event, unsigned flags);
 CUresult stand_in_instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags);
 CUresult stand_in_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info);
 CUresult stand_in_graph_launch(CUgraphExec exec, CUstream stream);
