@@ -24,6 +24,14 @@ def resnet50(batch):
     return torchvision.models.resnet50(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
 
 
+def inception_v3(batch):
+    """Branches of up to three convolutions beside each other."""
+    import torchvision
+
+    model = torchvision.models.inception_v3(weights=None, aux_logits=False, init_weights=False)
+    return model, {"x": torch.randn(batch, 3, 299, 299)}
+
+
 def efficientnet_b4(batch):
     import torchvision
 

@@ -1,7 +1,7 @@
 // An instrument for tests: a table of driver functions that keeps device memory in host memory and runs generated
 // kernels on the processor, block after block, with the threads of a block as fibers where they meet at barriers.
 // Kernels are compiled by the machine's C++ compiler, many at a time. Checks what a GPU would not: writes behind the
-// end of an allocation; and fills fresh memory with NaN.
+// end of an allocation; fills fresh memory with NaN; and replays what is not ordered in a random order.
 #pragma once
 
 #include <string>
