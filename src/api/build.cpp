@@ -7,6 +7,7 @@
 
 #include "api/aux_streams.h"
 #include "api/measuring.h"
+#include "api/runtime/allocator_device.h"
 #include "api/runtime/engine_info.h"
 #include "api/runtime/memory_json.h"
 #include "backend/kernel_cache.h"
@@ -67,10 +68,11 @@ class Phase {
   bool cancelled_ = false;
 };
 
-Status run_passes(Graph& graph, const BuildOptions& options, ModelTrace* trace, BuildReport* report,
-                  std::vector<QdqLine>* quantization) {
+Status run_passes(Graph& graph, const Backend& backend, const BuildOptions& options, ModelTrace* trace,
+                  BuildReport* report, std::vector<QdqLine>* quantization) {
   PipelineOptions pipeline;
   pipeline.disabled = options.disabled_passes;
+  if (!backend.chains) pipeline.disabled.insert("fuse_chains");
   pipeline.verify = options.verify_passes;
   Phase phase(options.progress, kPassPhase, kBuildPhase, static_cast<int>(all_passes().size()));
   int done = 0;
@@ -293,10 +295,10 @@ Result<TargetDevice> target_device(const Backend& backend, const BuildOptions& o
   Result<std::shared_ptr<Device>> opened = backend.open(options.device ? &*options.device : nullptr);
   if (!options.device) {
     if (!opened.ok()) return opened.status();
-    return TargetDevice{(*opened)->describe(), *opened};
+    return TargetDevice{(*opened)->describe(), with_allocator(*opened, options.allocator)};
   }
   const bool here = opened.ok() && *opened != nullptr && (*opened)->describe().isa == options.device->isa;
-  return TargetDevice{*options.device, here ? *opened : nullptr};
+  return TargetDevice{*options.device, here ? with_allocator(*opened, options.allocator) : nullptr};
 }
 
 // Machine code of all steps at the extents of the profiles' optima, made without the device.
@@ -386,7 +388,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   phase.step(0);
   ModelTrace trace(graph, options.absent);
   std::vector<QdqLine> quantization;
-  WOOTZ_RETURN_IF_ERROR(run_passes(graph, options, &trace, &report, &quantization));
+  WOOTZ_RETURN_IF_ERROR(run_passes(graph, *backend, options, &trace, &report, &quantization));
   const auto fast = [&](DType type) { return backend->computes_fast_in != nullptr && backend->computes_fast_in(type); };
   if (const DType narrow = options.fp16 ? DType::kF16 : DType::kBF16; (options.fp16 || options.bf16) && fast(narrow)) {
     WOOTZ_ASSIGN_OR_RETURN(const int nodes, assign_precision(graph, narrow));

@@ -13,6 +13,7 @@
 #include "backend/device.h"
 #include "backend/program.h"
 #include "ir/graph.h"
+#include "wootz/allocator.h"
 
 namespace wootz::api {
 
@@ -42,7 +43,8 @@ struct ForcedTactic {
 
 struct BuildOptions {
   std::string backend = "cpu";
-  std::optional<DeviceDescription> device;  // to build for; empty: this machine's
+  std::optional<DeviceDescription> device;       // to build for; empty: this machine's
+  nvinfer1::IGpuAllocator* allocator = nullptr;  // of the device's memory while building; null: the device
   std::vector<BuildProfile> profiles;
   int threads = 0;  // of one inference; 0: all of the pool
   size_t workspace = SIZE_MAX;

@@ -60,6 +60,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
   WOOTZ_ASSIGN_OR_RETURN(BuildOptions options, our_config->to_options());
+  options.allocator = allocator_;
   record_ = nullptr;
   report_.clear();
   plan_bytes_ = 0;

@@ -124,6 +124,9 @@ struct Backend {
   std::vector<DeviceDescription> (*known_devices)() = nullptr;
   // Offers machine code of a plan whose owner permitted it to be run; used as long as its owners live. Null: has none.
   void (*offer_native)(const std::vector<NativeCode>& code) = nullptr;
+  // Some provider computes two steps as one (family `chain`): nodes are put together for it, out of the sight of what
+  // comes later.
+  bool chains = false;
 };
 
 // A device that some backend knows by this name. The error lists the names.

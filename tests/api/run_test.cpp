@@ -137,6 +137,20 @@ TEST(Running, AllocatorOfTheApplication) {
   EXPECT_NE(b.logger.errors().find("refused"), std::string::npos);
 }
 
+TEST(Running, BuildersAllocatorOfTheApplication) {
+  CountingAllocator allocator;
+  Dense b;
+  b.builder->setGpuAllocator(&allocator);
+  Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
+  ASSERT_NE(plan, nullptr) << b.logger.errors();
+  EXPECT_GT(allocator.total, 0) << "tactics were measured in memory from elsewhere";
+  EXPECT_EQ(allocator.live, 0);
+  const Owned<ICudaEngine> engine(b.builder->buildEngineWithConfig(*b.network, *b.config));
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  EXPECT_GT(allocator.live, 0);
+}
+
 class Times final : public IProfiler {
  public:
   void reportLayerTime(const char* layerName, float ms) noexcept override {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance replay dynamic faults deviceless models sanitizer
-#                                      peers compile (default: all but compile)
+#   tools/gpu/check.sh [PART...]       parts: conformance replay dynamic faults deviceless streams models
+#                                      sanitizer peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
 # default build/gpu), MODELS ("resnet50:1 bert_base_int8:1 ...": the latter is quantized, and always in mode int8, that is
@@ -19,7 +19,7 @@ MODES=${MODES:-tf32 fp16 bf16}
 . "$here/env.sh"
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance replay dynamic faults deviceless models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance replay dynamic faults deviceless streams models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -36,7 +36,7 @@ conformance() {
 }
 
 # Recording and replay, a capture by the application, batch sizes visited again; then errors, each provoked.
-replay() { programs replay 'CudaReplay*' '^batch|PASSED|FAILED  '; }
+replay() { programs replay 'CudaReplay*:CudaStreams*' '^batch|PASSED|FAILED  '; }
 faults() { programs faults 'CudaFaults*' 'PASSED|FAILED  '; }
 programs() {
   timeout 200 "$BIN/cuda_e2e" --gtest_filter="$2" >"$OUT/$1.log" 2>&1 || failed=1
@@ -89,6 +89,32 @@ print(f"deviceless {model:14} tuned {tuned:.4f} ms, by its cache {cached / tuned
 P
     )"
     [[ ${table[-1]} != *"TOO SLOW"* ]] || failed=1
+    rm -f "$work"/*.plan
+  done
+}
+
+# What auxiliary streams give: each network with none and with as many as the builder likes, timed in turns.
+streams() {
+  for model in ${STREAMS:-resnet50:1 inception_v3:1 yolov5s:1 efficientnet_b4:1}; do
+    name=${model/:/_}
+    log=$OUT/streams.$name.log
+    "$python" "$here/models.py" "$work" "$model" >"$log" 2>&1 || { tail -3 "$log"; failed=1; continue; }
+    for kind in one many; do
+      few=()
+      [ $kind = many ] || few=(--max-aux-streams 0)
+      timeout 300 "$BIN/wootz" build "$work/$name.onnx" -o "$work/$kind.plan" --device cuda --fp16 -v \
+        --timing-cache "$work/cache" "${few[@]}" >>"$log" 2>&1 || { tail -3 "$log" | cut -c1-400; failed=1; }
+    done
+    : >"$work/times"
+    for _ in 1 2 3 4 5; do
+      echo "$(ms_of "$work/one.plan") $(ms_of "$work/many.plan")" >>"$work/times"
+    done
+    row "$("$python" - "$model" "$work/times" "$(grep -a 'streams .*chosen' "$log" | tail -1 | grep -o 'streams [0-9x ]*')" <<'P'
+import statistics, sys
+one, many = zip(*(map(float, line.split()) for line in open(sys.argv[2])))
+print(f"streams {sys.argv[1]:16} one {statistics.median(one):.4f} ms, chosen {statistics.median(many):.4f} ms: {sys.argv[3][:120]}")
+P
+    )"
     rm -f "$work"/*.plan
   done
 }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/runtime/allocator_device.h"
 #include "api/runtime/engine.h"
 #include "base/thread_pool.h"
 #include "plan/read.h"
@@ -12,46 +13,6 @@ namespace wootz::api {
 using nvinfer1::ICudaEngine;
 
 namespace {
-
-// A device whose memory comes from the application's allocator.
-class AllocatorDevice final : public Device {
- public:
-  AllocatorDevice(std::shared_ptr<Device> device, nvinfer1::IGpuAllocator* allocator)
-      : device_(std::move(device)), allocator_(allocator) {}
-  const DeviceDescription& describe() const override { return device_->describe(); }
-  Result<void*> allocate(size_t bytes, size_t alignment) override {
-    void* memory = allocator_->allocateAsync(bytes == 0 ? 1 : bytes, alignment, 0, nullptr);
-    if (memory == nullptr)
-      return make_error(Code::kResourceExhausted, "the application's allocator refused {} bytes", bytes);
-    if (alignment != 0 && reinterpret_cast<uintptr_t>(memory) % alignment != 0) {
-      allocator_->deallocateAsync(memory, nullptr);
-      return invalid_argument("the application's allocator gave {}, which is not aligned to {}", memory, alignment);
-    }
-    // Memory may be there only for what follows in the stream that it was asked for on, and inferences run on any.
-    if (!device_->host_memory()) {
-      WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->adopt_stream(nullptr));
-      WOOTZ_RETURN_IF_ERROR(stream->synchronize());
-    }
-    return memory;
-  }
-  const RangeHooks* ranges() const override { return device_->ranges(); }
-  void free(void* memory) override { allocator_->deallocateAsync(memory, nullptr); }
-  Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
-    return device_->copy(to, from, bytes, stream);
-  }
-  Result<std::unique_ptr<Stream>> create_stream() override { return device_->create_stream(); }
-  Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
-  bool host_memory() const override { return device_->host_memory(); }
-  Result<std::unique_ptr<Stream>> adopt_stream(void* native) override { return device_->adopt_stream(native); }
-  Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,
-                                            std::unique_ptr<Recording> previous) override {
-    return device_->record(stream, work, std::move(previous));
-  }
-
- private:
-  std::shared_ptr<Device> device_;
-  nvinfer1::IGpuAllocator* allocator_;
-};
 
 // The program's own wish, which the environment may override.
 int threads_wanted(const Program& program) {
@@ -75,7 +36,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
       reporter.warning(fmt::format("the plan was built for {} ({}), this machine is {} ({})", built->isa, built->name,
                                    device->describe().isa, device->describe().name));
   if (native && backend->offer_native != nullptr) backend->offer_native(program->native);
-  if (allocator != nullptr) device = std::make_shared<AllocatorDevice>(std::move(device), allocator);
+  device = with_allocator(std::move(device), allocator);
   EngineOptions options;
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core, EngineCore::create(std::move(program), std::move(device),

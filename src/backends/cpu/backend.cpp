@@ -57,7 +57,7 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceDescription* wanted) {
 
 std::vector<const Provider*> cpu_providers() { return {&own_provider(), &onednn_provider(), &chain_provider()}; }
 
-constexpr Backend kBackend{"cpu", open_cpu, cpu_providers};
+constexpr Backend kBackend{.name = "cpu", .open = open_cpu, .providers = cpu_providers, .chains = true};
 
 int pool_start(int n, void (*f)(void*, int, int), void* context) { return ThreadPool::process().start(n, f, context); }
 void pool_finish(int n) { ThreadPool::process().finish(n); }

@@ -1,0 +1,52 @@
+#include "api/runtime/allocator_device.h"
+
+namespace wootz::api {
+namespace {
+
+class AllocatorDevice final : public Device {
+ public:
+  AllocatorDevice(std::shared_ptr<Device> device, nvinfer1::IGpuAllocator* allocator)
+      : device_(std::move(device)), allocator_(allocator) {}
+  const DeviceDescription& describe() const override { return device_->describe(); }
+  Result<void*> allocate(size_t bytes, size_t alignment) override {
+    void* memory = allocator_->allocateAsync(bytes == 0 ? 1 : bytes, alignment, 0, nullptr);
+    if (memory == nullptr)
+      return make_error(Code::kResourceExhausted, "the application's allocator refused {} bytes", bytes);
+    if (alignment != 0 && reinterpret_cast<uintptr_t>(memory) % alignment != 0) {
+      allocator_->deallocateAsync(memory, nullptr);
+      return invalid_argument("the application's allocator gave {}, which is not aligned to {}", memory, alignment);
+    }
+    // Memory may be there only for what follows in the stream that it was asked for on, and inferences run on any.
+    if (!device_->host_memory()) {
+      WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->adopt_stream(nullptr));
+      WOOTZ_RETURN_IF_ERROR(stream->synchronize());
+    }
+    return memory;
+  }
+  const RangeHooks* ranges() const override { return device_->ranges(); }
+  void free(void* memory) override { allocator_->deallocateAsync(memory, nullptr); }
+  Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
+    return device_->copy(to, from, bytes, stream);
+  }
+  Result<std::unique_ptr<Stream>> create_stream() override { return device_->create_stream(); }
+  Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
+  bool host_memory() const override { return device_->host_memory(); }
+  Result<std::unique_ptr<Stream>> adopt_stream(void* native) override { return device_->adopt_stream(native); }
+  Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,
+                                            std::unique_ptr<Recording> previous) override {
+    return device_->record(stream, work, std::move(previous));
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  nvinfer1::IGpuAllocator* allocator_;
+};
+
+}  // namespace
+
+std::shared_ptr<Device> with_allocator(std::shared_ptr<Device> device, nvinfer1::IGpuAllocator* allocator) {
+  if (device == nullptr || allocator == nullptr) return device;
+  return std::make_shared<AllocatorDevice>(std::move(device), allocator);
+}
+
+}  // namespace wootz::api
