@@ -8,6 +8,7 @@
 #include "ops/registry.h"
 #include "passes/qdq.h"
 #include "passes/rewrite.h"
+#include "passes/round_weights.h"
 
 namespace wootz {
 namespace {
@@ -171,9 +172,8 @@ class Assigner {
     if (const auto found = narrowed_.find(value); found != narrowed_.end()) return found->second;
     Value* made = nullptr;
     if (value->is_constant()) {
-      Result<HostTensor> tensor = HostTensor::allocate(type_, value->constant().dims());
+      Result<HostTensor> tensor = round_constant(*value, type_);
       if (!tensor.ok()) return value;
-      for (int64_t i = 0; i < tensor->volume(); ++i) tensor->set_f64(i, value->constant().get_f64(i));
       made = graph_.add_constant(graph_.unique_name(value->name()), std::move(tensor).value());
     } else {
       Node* cast = graph_.add_node(*find_op("Cast"), graph_.unique_name(value->name() + "_cast"), {value},
