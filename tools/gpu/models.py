@@ -2,7 +2,8 @@
 
     python tools/gpu/models.py FOLDER NAME...
 
-NAME is like resnet50:32, or resnet50:dynamic for an open batch size. "resnet50_int8:1" is resnet50:1, which is made too,
+NAME is like resnet50:32, or resnet50:dynamic for an open batch size. "resnet50_init:1" has its batch norms as they are
+initialized, where resnet50:1 has the statistics of two batches. "resnet50_int8:1" is resnet50:1, which is made too,
 quantized (quantize.py). What is there already is not made again.
 """
 
@@ -104,9 +105,9 @@ def make(name):
     """Model and inputs of "resnet50:32"."""
     torch.manual_seed(0)
     kind, _, batch = name.partition(":")
-    model, inputs = globals()[kind](2 if batch == "dynamic" else int(batch or 1))
+    model, inputs = globals()[kind.removesuffix("_init")](2 if batch == "dynamic" else int(batch or 1))
     # Batch norms of a fresh network pass everything through; statistics of a few batches make its values ordinary.
-    if any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
+    if not kind.endswith("_init") and any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
         model.train()
         with torch.no_grad():
             for _ in range(2):
