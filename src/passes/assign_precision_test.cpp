@@ -170,5 +170,51 @@ TEST(AssignPrecision, WeightsAreRoundedByWhatTheirReadersSumUp) {
   }
 }
 
+// Detectors push boxes of different labels apart by adding a multiple of the label: 323,584 in the end, more than f16
+// holds, and where it still holds it, boxes would become multiples of 32. And angles of positions are far from exact.
+TEST(AssignPrecision, WhatComesFromLabelsAndPositionsStaysWide) {
+  auto graph = parse_graph(R"(graph "g" {
+    %x: f32[6,4] = input;
+    %l: i64[6] = input;
+    %f: f32[1,8,1] = input;
+    %t: i64[1,1,6] = input;
+    %o: f32[] = const [4096];
+    %b: f32[6,4] = Relu(%x);
+    %lf: f32[6] = Cast(%l) {to = "f32"};
+    %lo: f32[6] = Mul(%lf, %o);
+    %lu = Unsqueeze(%lo) {axes = [1]};
+    %a: f32[6,4] = Add(%b, %lu);
+    %r = Unsqueeze(%a) {axes = [0]};
+    %tf: f32[1,1,6] = Cast(%t) {to = "f32"};
+    %angle: f32[1,8,6] = MatMul(%f, %tf);
+    %c: f32[1,8,6] = Cos(%angle);
+    %s: f32[1,8,6] = Softmax(%c);
+    %p: f32[6,4] = Softmax(%a);
+    return %r, %s, %p;
+  })",
+                           find_op);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  std::mt19937 random(std::random_device{}());
+  std::vector<HostTensor> inputs;
+  for (const Value* in : (*graph)->inputs()) {
+    Dims dims;
+    for (const Dim& d : in->shape()) dims.push_back(d.value());
+    inputs.push_back(HostTensor::allocate(in->dtype(), dims).value());
+    for (int64_t i = 0; i < inputs.back().volume(); ++i)
+      inputs.back().set_f64(i, in->dtype() == DType::kI64 ? random() % 3000 : random() % 1000 * 0.001);
+  }
+  const auto expected = run_graph(**graph, inputs);
+  ASSERT_TRUE(expected.ok());
+  ASSERT_TRUE(run_pipeline(**graph, {}).ok());
+  const Result<int> changed = assign_precision(**graph, DType::kF16);
+  ASSERT_TRUE(changed.ok()) << changed.status().to_string();
+  EXPECT_GE(*changed, 2);  // the softmaxes, what is around them
+  const auto actual = run_graph(**graph, inputs);
+  ASSERT_TRUE(actual.ok()) << actual.status().to_string();
+  for (int64_t i = 0; i < 24; ++i) ASSERT_NEAR((*actual)[0].get_f64(i), (*expected)[0].get_f64(i), 1e-3) << i;
+  for (int64_t i = 0; i < 48; ++i) ASSERT_NEAR((*actual)[1].get_f64(i), (*expected)[1].get_f64(i), 2e-3) << i;
+}
+
 }  // namespace
 }  // namespace wootz
