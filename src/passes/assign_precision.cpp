@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_set>
 
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "passes/counted_values.h"
 #include "passes/qdq.h"
 #include "passes/rewrite.h"
+#include "passes/round_weights.h"
 
 namespace wootz {
 namespace {
@@ -59,7 +62,7 @@ bool constant_fits(const HostTensor& tensor, DType type) {
 
 class Assigner {
  public:
-  Assigner(Graph& graph, DType type) : graph_(graph), type_(type) {}
+  Assigner(Graph& graph, DType type) : graph_(graph), type_(type), counted_(counted_values(graph)) {}
 
   Result<int> run() {
     int changed = 0;
@@ -106,7 +109,7 @@ class Assigner {
       if (in->is_constant() && !constant_fits(in->constant(), type_)) return false;
     }
     for (const Value* out : node.outputs())
-      if (out != nullptr && out->dtype() == DType::kF64) return false;
+      if (out != nullptr && (out->dtype() == DType::kF64 || counted_.count(out) != 0)) return false;
     if (!floats) return false;
     for (const char* name : {"epilogue", "expr"})
       if (const PointwiseExpr* expr = node.attr_expr(name); expr != nullptr && !expression_fits(*expr, type_))
@@ -171,9 +174,8 @@ class Assigner {
     if (const auto found = narrowed_.find(value); found != narrowed_.end()) return found->second;
     Value* made = nullptr;
     if (value->is_constant()) {
-      Result<HostTensor> tensor = HostTensor::allocate(type_, value->constant().dims());
+      Result<HostTensor> tensor = round_constant(*value, type_);
       if (!tensor.ok()) return value;
-      for (int64_t i = 0; i < tensor->volume(); ++i) tensor->set_f64(i, value->constant().get_f64(i));
       made = graph_.add_constant(graph_.unique_name(value->name()), std::move(tensor).value());
     } else {
       Node* cast = graph_.add_node(*find_op("Cast"), graph_.unique_name(value->name() + "_cast"), {value},
@@ -229,6 +231,7 @@ class Assigner {
 
   Graph& graph_;
   DType type_;
+  std::unordered_set<const Value*> counted_;
   std::map<const Value*, Value*> narrowed_;
   std::vector<Node*> casts_;
 };

@@ -8,8 +8,8 @@ namespace wootz {
 // Keeps FP32 values in `type` (f16 or bf16) wherever that is safe for their range: operands and results of products,
 // convolutions, normalizations, softmax, pooling, moves and pointwise expressions. Arithmetic stays in FP32 inside of
 // each step; only what is stored between steps is rounded. Left in FP32: the network's inputs and outputs, sums and
-// powers that may overflow, expressions and weights with constants that the type cannot hold, and everything an op's
-// own type rule ties to FP32. To be run on the finished graph, behind the pipeline. Returns how many nodes changed.
+// powers that may overflow, expressions and weights with constants that the type cannot hold, numbers of things
+// (counted_values.h), and everything an op's own type rule ties to FP32. To be run on the finished graph, behind the pipeline. Returns how many nodes changed.
 Result<int> assign_precision(Graph& graph, DType type);
 
 }  // namespace wootz

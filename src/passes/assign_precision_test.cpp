@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <set>
 
+#include "base/rounding.h"
 #include "base/tolerance.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -99,6 +102,118 @@ TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
     const Difference d = compare((*actual)[o], (*expected)[o]);
     EXPECT_LE(d.max_abs, 2e-2 * d.scale) << o << " " << to_string(d);
   }
+}
+
+// %w is read by one product alone, %v also by a sum, %u by two products along different axes, %p by two alike.
+TEST(AssignPrecision, WeightsAreRoundedByWhatTheirReadersSumUp) {
+  const uint64_t seed = std::random_device{}();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::normal_distribution<float> normal;
+  for (const DType type : {DType::kF16, DType::kBF16}) {
+    auto graph = parse_graph(R"(graph "g" {
+      %x: f32[4,64] = input;
+      %n: f32[64,48] = input;
+      %i: f32[1,24,8,8] = input;
+      %w: f32[64,48] = const splat(0);
+      %v: f32[64,48] = const splat(0);
+      %u: f32[48,48] = const splat(0);
+      %p: f32[48,48] = const splat(0);
+      %l: f32[6,48] = const splat(0);
+      %c: f32[8,12,3,3] = const splat(0);
+      %t: f32[8,5,4,4] = const splat(0);
+      %a: f32[4,48] = MatMul(%x, %w);
+      %b: f32[4,48] = MatMul(%x, %v);
+      %s: f32[64,48] = Add(%n, %v);
+      %d: f32[4,48] = MatMul(%a, %u);
+      %e: f32[4,48] = MatMul(%b, %u) {trans_b = 1};
+      %f: f32[4,48] = MatMul(%d, %p) {trans_b = 1};
+      %g: f32[4,48] = MatMul(%e, %p) {trans_b = 1};
+      %h: f32[6,4] = MatMul(%l, %g) {trans_b = 1};
+      %j: f32[1,8,6,6] = Conv(%i, %c) {groups = 2};
+      %k: f32[1,10,14,14] = ConvTranspose(%j, %t) {groups = 2, strides = [2, 2]};
+      return %f, %h, %s, %k;
+    })",
+                             find_op);
+    ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+    const std::vector<int64_t> two{2, 2};
+    const std::map<std::string, WeightRows> rows{{"w", matrix_rows({64, 48}, false)},
+                                                 {"v", single_elements({64, 48})},
+                                                 {"u", single_elements({48, 48})},
+                                                 {"p", matrix_rows({48, 48}, true)},
+                                                 {"l", matrix_rows({6, 48}, true)},
+                                                 {"c", conv_rows({8, 12, 3, 3})},
+                                                 {"t", transposed_conv_rows({8, 5, 4, 4}, 2, two, {})}};
+    std::map<std::string, HostTensor> expected;
+    for (Value* constant : (*graph)->constants()) {
+      HostTensor values = HostTensor::allocate(DType::kF32, constant->constant().dims()).value();
+      for (float& v : values.as_mutable<float>()) v = normal(random);
+      (*graph)->replace_all_uses(constant, (*graph)->add_constant(constant->name() + "_made", values));
+      HostTensor rounded = HostTensor::allocate(DType::kF32, values.dims()).value();
+      std::copy_n(values.as<float>().begin(), values.volume(), rounded.as_mutable<float>().begin());
+      round_rows(rounded.as_mutable<float>(), rows.at(constant->name()), type == DType::kF16 ? kF16Grid : kBf16Grid);
+      expected[constant->name()] = rounded;
+    }
+    ASSERT_TRUE(infer_graph(**graph).ok());
+    ASSERT_TRUE(assign_precision(**graph, type).ok());
+    std::set<std::string> seen;
+    for (const Node* node = (*graph)->first(); node != nullptr; node = node->next())
+      for (const Value* in : node->inputs()) {
+        if (!in->is_constant()) continue;
+        const std::string name = in->name().substr(0, 1);
+        seen.insert(name);
+        ASSERT_EQ(in->dtype(), type) << in->name();
+        for (int64_t i = 0; i < in->constant().volume(); ++i)
+          ASSERT_EQ(in->constant().get_f64(i), expected.at(name).get_f64(i)) << name << " " << i;
+      }
+    EXPECT_EQ(seen.size(), rows.size());
+  }
+}
+
+// Detectors push boxes of different labels apart by adding a multiple of the label: 323,584 in the end, more than f16
+// holds, and where it still holds it, boxes would become multiples of 32. And angles of positions are far from exact.
+TEST(AssignPrecision, WhatComesFromLabelsAndPositionsStaysWide) {
+  auto graph = parse_graph(R"(graph "g" {
+    %x: f32[6,4] = input;
+    %l: i64[6] = input;
+    %f: f32[1,8,1] = input;
+    %t: i64[1,1,6] = input;
+    %o: f32[] = const [4096];
+    %b: f32[6,4] = Relu(%x);
+    %lf: f32[6] = Cast(%l) {to = "f32"};
+    %lo: f32[6] = Mul(%lf, %o);
+    %lu = Unsqueeze(%lo) {axes = [1]};
+    %a: f32[6,4] = Add(%b, %lu);
+    %r = Unsqueeze(%a) {axes = [0]};
+    %tf: f32[1,1,6] = Cast(%t) {to = "f32"};
+    %angle: f32[1,8,6] = MatMul(%f, %tf);
+    %c: f32[1,8,6] = Cos(%angle);
+    %s: f32[1,8,6] = Softmax(%c);
+    %p: f32[6,4] = Softmax(%a);
+    return %r, %s, %p;
+  })",
+                           find_op);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  std::mt19937 random(std::random_device{}());
+  std::vector<HostTensor> inputs;
+  for (const Value* in : (*graph)->inputs()) {
+    Dims dims;
+    for (const Dim& d : in->shape()) dims.push_back(d.value());
+    inputs.push_back(HostTensor::allocate(in->dtype(), dims).value());
+    for (int64_t i = 0; i < inputs.back().volume(); ++i)
+      inputs.back().set_f64(i, in->dtype() == DType::kI64 ? random() % 3000 : random() % 1000 * 0.001);
+  }
+  const auto expected = run_graph(**graph, inputs);
+  ASSERT_TRUE(expected.ok());
+  ASSERT_TRUE(run_pipeline(**graph, {}).ok());
+  const Result<int> changed = assign_precision(**graph, DType::kF16);
+  ASSERT_TRUE(changed.ok()) << changed.status().to_string();
+  EXPECT_GE(*changed, 2);  // the softmaxes, what is around them
+  const auto actual = run_graph(**graph, inputs);
+  ASSERT_TRUE(actual.ok()) << actual.status().to_string();
+  for (int64_t i = 0; i < 24; ++i) ASSERT_NEAR((*actual)[0].get_f64(i), (*expected)[0].get_f64(i), 1e-3) << i;
+  for (int64_t i = 0; i < 48; ++i) ASSERT_NEAR((*actual)[1].get_f64(i), (*expected)[1].get_f64(i), 2e-3) << i;
 }
 
 }  // namespace

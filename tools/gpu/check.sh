@@ -14,7 +14,7 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=${BIN:-$here/../../build/release/bin}
 OUT=${OUT:-$here/../../build/gpu}
-MODELS=${MODELS:-resnet50:1 resnet50:32 bert_base:1 bert_base:32 efficientnet_b4:1 yolov5s:1 vit_b16:1}
+MODELS=${MODELS:-resnet50_init:1 resnet50:1 resnet50:32 bert_base:1 bert_base:32 efficientnet_b4:1 yolov5s:1 vit_b16:1}
 MODES=${MODES:-tf32 fp16 bf16}
 . "$here/env.sh"
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
@@ -31,7 +31,7 @@ row() {
 }
 
 conformance() {
-  timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*:Kernels*' >"$OUT/conformance.log" 2>&1 || failed=1
+  timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*:Kernels*:Quantized*Cuda*' >"$OUT/conformance.log" 2>&1 || failed=1
   grep -E 'cuda:|PASSED|FAILED  ' "$OUT/conformance.log" | head -8
 }
 
@@ -134,6 +134,24 @@ on_cpu() {
   }
 }
 
+# What is asked of agreement, and what is let pass, of the largest difference over the largest value. Networks whose batch
+# norms were given the statistics of two batches amplify roundings: their values are small differences of large ones. BF16
+# has 8 bits for BERT's residual stream too: PyTorch is as far away in both.
+limits_of() {  # MODEL MODE
+  case $2 in
+    tf32) asked=2e-3 allowed=4e-3 ;;
+    fp16) asked=1e-2 allowed=1e-2 ;;
+    bf16) asked=1e-2 allowed=3e-2 ;;
+    int8) asked=5e-2 allowed=5e-2 ;;
+  esac
+  case $1:$2 in
+    *_init:*:*) allowed=$asked ;;
+    bert*:bf16) ;;
+    bert*|vit*) allowed=$asked ;;
+    yolov5s_nms*) asked=5e-2 allowed=5e-2 ;;  # of boxes without their like (compare.py)
+  esac
+}
+
 # Every model against the CPU backend in FP32, then timed. A quantized one is also held against the network that it was
 # made of.
 models() {
@@ -151,7 +169,7 @@ models() {
     for mode in $modes; do
       flags=(--device cuda --timing-cache "$work/cache")
       [ $mode = tf32 ] || flags+=("--${mode/int8/fp16}")
-      [ $mode != bf16 ] || [ "$model" = resnet50:1 ] || [ "$model" = bert_base:1 ] || continue
+      [ $mode != bf16 ] || [[ $model =~ ^(resnet50|resnet50_init|bert_base):1$ ]] || continue
       log=$OUT/$name.$mode.log
       start=$(date +%s%N)
       if ! timeout 200 "$BIN/wootz" build "$work/$name.onnx" -o "$work/gpu.plan" "${flags[@]}" -v >"$log" 2>&1; then
@@ -164,9 +182,9 @@ models() {
       "$BIN/wootz" build "$work/$name.onnx" -o "$work/gpu2.plan" "${flags[@]}" >>"$log" 2>&1
       warm=$((($(date +%s%N) - start) / 1000000))
       "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/gpu" >>"$log" 2>&1
-      limit=$([ $mode = tf32 ] && echo 4e-3 || { [ $mode = fp16 ] && echo 1e-2 || echo 3e-2; })
-      [ $mode != int8 ] || limit=5e-2
-      error=$("$python" "$here/compare.py" "$work/cpu" "$work/gpu" "$limit") || failed=1
+      limits_of "$model" $mode
+      error=$("$python" "$here/compare.py" "$work/cpu" "$work/gpu" $allowed) || { failed=1; error+=" TOO MUCH"; }
+      error+=" ($("$python" "$here/compare.py" "$work/cpu" "$work/gpu" $asked >"$work/error" || echo "above what is ")asked $asked, allowed $allowed)"
       cosine=
       [ $mode != int8 ] || cosine="cosine with float $("$python" "$here/compare.py" "$work/float" "$work/gpu" 0.95 --cosine) " || failed=1
       "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/again" >>"$log" 2>&1
@@ -175,7 +193,7 @@ models() {
       "$BIN/wootz" bench "$work/gpu.plan" --duration 1 --json >"$OUT/$name.$mode.json" 2>>"$log"
       "$BIN/wootz" inspect "$work/gpu.plan" | cut -c1-400 | gzip >"$OUT/$name.$mode.txt.gz"
       ms=$("$python" -c 'import json,sys; print("%.4f" % json.load(open(sys.argv[1]))["median_ms"])' "$OUT/$name.$mode.json" 2>>"$log")
-      row "$(printf '%-18s %-5s %9s ms  error %-9s %srepeat %-7s build %6d ms, with cache %6d ms' \
+      row "$(printf '%-18s %-5s %9s ms  error %-47s %srepeat %-7s build %6d ms, with cache %6d ms' \
         "$model" $mode "$ms" "$error" "$cosine" "$same" "$cold" "$warm")"
       rm -rf "$work/gpu" "$work/again"
     done
@@ -191,8 +209,8 @@ sanitizer() {
     ours=()
     [ $tool = memcheck ] || ours=(--kernel-name kns=wootz_kernel)
     start=$SECONDS
-    WOOTZ_TEST_CASE=${CASES:-} WOOTZ_TEST_EACH=${EACH:-3} timeout 240 compute-sanitizer --tool $tool "${ours[@]}" \
-      --error-exitcode 9 "$BIN/conformance_e2e" --gtest_filter='CudaConformance*:CudaLateSlow*' >"$OUT/sanitizer.$tool.log" 2>&1
+    WOOTZ_TEST_CASE=${CASES:-} WOOTZ_TEST_EACH=${EACH:-3} timeout 300 compute-sanitizer --tool $tool "${ours[@]}" \
+      --error-exitcode 9 "$BIN/conformance_e2e" --gtest_filter='CudaConformance*:CudaLateSlow*:KernelsSlow*OfBytes:Quantized*Cuda*' >"$OUT/sanitizer.$tool.log" 2>&1
     code=$?
     row "$(printf 'sanitizer %-10s %3d s, %s; %s' $tool $((SECONDS - start)) \
       "$(grep -oE '[0-9]+ cases, [0-9]+ steps' "$OUT/sanitizer.$tool.log" | head -1)" \

@@ -2,7 +2,8 @@
 
     python tools/gpu/models.py FOLDER NAME...
 
-NAME is like resnet50:32, or resnet50:dynamic for an open batch size. "resnet50_int8:1" is resnet50:1, which is made too,
+NAME is like resnet50:32, or resnet50:dynamic for an open batch size. "resnet50_init:1" has its batch norms as they are
+initialized, where resnet50:1 has the statistics of two batches. "resnet50_int8:1" is resnet50:1, which is made too,
 quantized (quantize.py). What is there already is not made again.
 """
 
@@ -67,6 +68,11 @@ def yolov5s_nms(batch):
         def __init__(self):
             super().__init__()
             self.model = YoloV5s(decode=True)
+            # The plain mean of the batches' statistics: with less of it signals die out on the way, every anchor of a
+            # level gets the same score, and rounding alone decides who stays.
+            for module in self.model.modules():
+                if isinstance(module, torch.nn.BatchNorm2d):
+                    module.momentum = None
 
         def forward(self, x):
             rows = self.model(x)[0]
@@ -79,6 +85,9 @@ def yolov5s_nms(batch):
             return boxes[kept], score[kept], label[kept]
 
     return Detector(), {"x": torch.randn(1, 3, 640, 640)}
+
+
+OUTPUTS = {"yolov5s_nms": ["boxes", "scores", "labels"]}
 
 
 def bert_base(batch):
@@ -104,9 +113,9 @@ def make(name):
     """Model and inputs of "resnet50:32"."""
     torch.manual_seed(0)
     kind, _, batch = name.partition(":")
-    model, inputs = globals()[kind](2 if batch == "dynamic" else int(batch or 1))
+    model, inputs = globals()[kind.removesuffix("_init")](2 if batch == "dynamic" else int(batch or 1))
     # Batch norms of a fresh network pass everything through; statistics of a few batches make its values ordinary.
-    if any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
+    if not kind.endswith("_init") and any(isinstance(m, torch.nn.BatchNorm2d) for m in model.modules()):
         model.train()
         with torch.no_grad():
             for _ in range(2):
@@ -117,7 +126,8 @@ def make(name):
 def export(folder, name):
     model, inputs = make(name)
     file = name.replace(":", "_")
-    more = {}
+    kind = name.partition(":")[0].removesuffix("_init")
+    more = {"output_names": OUTPUTS[kind]} if kind in OUTPUTS else {}
     with torch.no_grad():
         if name.endswith(":dynamic"):
             results = model(*inputs.values())

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <limits>
+#include <cstring>
 #include <random>
 
 #include "backends/cuda/workspace.h"
@@ -11,26 +12,60 @@
 namespace wootz::cuda {
 namespace {
 
-TEST(Tf32, RoundsToTheNearestOfTenBits) {
+HostTensor random_weights(const Dims& dims, std::mt19937_64* random) {
+  std::normal_distribution<float> normal;
+  HostTensor made = HostTensor::allocate(DType::kF32, dims).value();
+  for (float& v : made.as_mutable<float>()) v = normal(*random);
+  return made;
+}
+
+std::vector<float> rounded(const Problem& p, int input, const HostTensor& source) {
+  const std::vector<std::byte> bytes = round_to_tf32(p, input, source);
+  std::vector<float> made(bytes.size() / sizeof(float));
+  std::memcpy(made.data(), bytes.data(), bytes.size());
+  return made;
+}
+
+// Sums of the errors over `depth` elements that lie `stride` apart, against those of rounding to the nearest.
+double left_of_sums(const HostTensor& source, const std::vector<float>& q, int64_t depth, int64_t stride) {
+  const std::span<const float> w = source.as<float>();
+  double left = 0, nearest = 0;
+  for (int64_t first = 0; first < source.volume(); ++first) {
+    if (first / stride % depth != 0) continue;
+    double sum = 0, plain = 0;
+    for (int64_t k = 0; k < depth; ++k) {
+      const auto i = static_cast<size_t>(first + k * stride);
+      const float step = std::ldexp(1.0f, std::ilogb(w[i]) - 10);
+      EXPECT_EQ(std::bit_cast<uint32_t>(q[i]) & 0x1fffu, 0u);
+      EXPECT_LT(std::fabs(q[i] - w[i]), step);
+      sum += static_cast<double>(q[i]) - w[i];
+      plain += static_cast<double>(std::nearbyint(w[i] / step) * step) - w[i];
+    }
+    left += std::fabs(sum);
+    nearest += std::fabs(plain);
+  }
+  return left / nearest;
+}
+
+TEST(Tf32, OperandsAreRoundedByWhatAResultSumsUp) {
   const uint64_t seed = std::random_device{}();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 random(seed);
-  for (int i = 0; i < 10000; ++i) {
-    const auto value = std::bit_cast<float>(static_cast<uint32_t>(random()));
-    const float rounded = round_to_tf32(value);
-    if (std::isnan(value)) {
-      EXPECT_TRUE(std::isnan(rounded));
-      continue;
-    }
-    if (!std::isfinite(value) || std::abs(value) > 3.4e38f || std::abs(value) < 1e-37f) continue;
-    EXPECT_EQ(std::bit_cast<uint32_t>(rounded) & 0x1fffu, 0u);
-    EXPECT_LE(std::abs(rounded - value), std::ldexp(std::abs(value), -11)) << value;
-    EXPECT_EQ(round_to_tf32(rounded), rounded);
+  Problem gemm;
+  gemm.family = Family::kGemm;
+  const HostTensor matrices = random_weights({2, 96, 80}, &random);
+  for (const int64_t transposed : {0, 1}) {
+    gemm.params["trans_a"] = gemm.params["trans_b"] = transposed;
+    EXPECT_LT(left_of_sums(matrices, rounded(gemm, 1, matrices), transposed ? 80 : 96, transposed ? 1 : 80), 0.2);
+    EXPECT_LT(left_of_sums(matrices, rounded(gemm, 0, matrices), transposed ? 96 : 80, transposed ? 80 : 1), 0.2);
   }
-  const float infinity = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
-  EXPECT_EQ(round_to_tf32(infinity), infinity);
-  EXPECT_EQ(round_to_tf32(-largest), -largest);  // to the nearest would be no number of the type
-  EXPECT_EQ(round_to_tf32(1 + std::ldexp(1.0f, -11)), 1.0f);  // a tie goes to the even one
+  Problem conv;
+  conv.family = Family::kConv;
+  const HostTensor filters = random_weights({24, 16, 3, 3}, &random);
+  EXPECT_LT(left_of_sums(filters, rounded(conv, 1, filters), 16 * 9, 1), 0.2);
+  EXPECT_GT(left_of_sums(filters, rounded(conv, 0, filters), 16 * 9, 1), 0.999);  // an image: each to the nearest
+  conv.params["transposed"] = int64_t{1};
+  EXPECT_LT(left_of_sums(filters.reshaped({24, 144}), rounded(conv, 1, filters.reshaped({24, 144})), 24, 144), 0.5);
 }
 
 TEST(Workspace, LeavesWhatWasAskedForBehindTheAlignment) {

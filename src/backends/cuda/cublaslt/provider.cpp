@@ -1,6 +1,5 @@
 // The provider "cublaslt": products, each of the library's proposals a tactic of its own.
 #include <charconv>
-#include <cstring>
 
 #include "backend/device.h"
 #include "backends/cuda/cublaslt/gemm.h"
@@ -58,10 +57,7 @@ class LtKernel final : public Kernel {
   // A constant matrix holds what the tensor cores will read.
   Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
     if (input > 1 || !tf32_) return std::optional<std::vector<std::byte>>{};
-    const auto* from = static_cast<const std::byte*>(source.data());
-    std::vector<std::byte> out(from, from + source.bytes());
-    round_to_tf32(out);
-    return std::optional<std::vector<std::byte>>(std::move(out));
+    return std::optional<std::vector<std::byte>>(round_to_tf32(problem_, input, source));
   }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.outputs.size() != 1) return invalid_argument("{} outputs of a product", args.outputs.size());

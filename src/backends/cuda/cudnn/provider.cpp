@@ -77,18 +77,19 @@ class CudnnKernel final : public Kernel {
     const bool images = problem_.family == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
     if (input != 1 || problem_.family != Family::kConv || (!images && !tf32_))
       return std::optional<std::vector<std::byte>>{};
+    std::vector<std::byte> plain;
+    if (tf32_) plain = round_to_tf32(problem_, input, source);
+    if (!images) return std::optional<std::vector<std::byte>>(std::move(plain));
     const Dims& d = source.dims();
     const size_t size = dtype_bytes(source.dtype(), 1);
     std::vector<std::byte> out(source.bytes());
     const int64_t inner = d[0] * d[1] == 0 ? 0 : d.volume() / (d[0] * d[1]);
-    const auto* from = static_cast<const std::byte*>(source.data());
-    if (!images) std::copy_n(from, out.size(), out.data());
-    for (int64_t m = 0; images && m < d[0]; ++m)
+    const auto* from = tf32_ ? plain.data() : static_cast<const std::byte*>(source.data());
+    for (int64_t m = 0; m < d[0]; ++m)
       for (int64_t c = 0; c < d[1]; ++c)
         for (int64_t i = 0; i < inner; ++i)
           std::copy_n(from + static_cast<size_t>((m * d[1] + c) * inner + i) * size, size,
                       out.data() + static_cast<size_t>((m * inner + i) * d[1] + c) * size);
-    if (tf32_) round_to_tf32(out);
     return std::optional<std::vector<std::byte>>(std::move(out));
   }
 
