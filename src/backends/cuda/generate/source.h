@@ -24,13 +24,15 @@ const char* bits_type(int bits);
 // order.
 struct Pointer {
   bool output = false;
-  int index = 0;  // -1: scratch memory
+  int index = 0;      // -1: scratch memory
+  size_t offset = 0;  // in scratch memory, bytes
 };
 constexpr Pointer kWorkspacePointer{false, -1};
 struct Launch {
   std::string source;
   LaunchSize size;
   std::vector<Pointer> pointers;
+  std::vector<int64_t> numbers;  // that it takes behind them, each an s64
   size_t workspace = 0;  // bytes of scratch memory that it writes or reads
 };
 
