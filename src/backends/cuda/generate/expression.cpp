@@ -187,8 +187,8 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
         if (dtype_bits(from) > 32 || (is_float(in.type) && !is_small(in.type)))
           return unsupported("quantize of {} to {}", dtype_name(from), dtype_name(in.type));
         if (is_small(in.type)) {
-          value = fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()",
-                              small_type(in.type), a, b, c);
+          value = fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(in.type),
+                              a, b, c);
           break;
         }
         value = fmt::format("w_quantize<{}>({}, {}, (float){})", type, a, b, c);

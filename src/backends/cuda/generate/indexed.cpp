@@ -215,7 +215,8 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
 Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (any_few_bits(p)) {
     if (p.get_string("reduction", "none") != "none" || !one_type(p))
-      return unsupported("scatter that combines {}", dtype_name(p.outputs.empty() ? DType::kInvalid : p.outputs[0].dtype));
+      return unsupported("scatter that combines {}",
+                         dtype_name(p.outputs.empty() ? DType::kInvalid : p.outputs[0].dtype));
     return move_as_bytes(generate_scatter, p, args, launches);
   }
   WOOTZ_RETURN_IF_ERROR(check_indexed(p, 3));

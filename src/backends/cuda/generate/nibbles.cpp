@@ -129,8 +129,8 @@ Status write_pointwise_in_nibbles(const Problem& p, std::vector<Axis> axes, int6
       w->line("  *(u{}*)(y{} + g * {}) = (u{})z{};", bytes * 8, k, bytes, bytes * 8, k);
       continue;
     }
-    w->line("  for (int k = 0; k < {}; ++k)\n    if (g * {} + k < {}) y{}[g * {} + k] = (u8)(z{} >> (k * 8));", bytes, bytes,
-            static_cast<int64_t>(dtype_bytes(type, count)), k, bytes, k);
+    w->line("  for (int k = 0; k < {}; ++k)\n    if (g * {} + k < {}) y{}[g * {} + k] = (u8)(z{} >> (k * 8));", bytes,
+            bytes, static_cast<int64_t>(dtype_bytes(type, count)), k, bytes, k);
   }
   w->line("}}");
   launch->source = w->text();
@@ -148,17 +148,23 @@ void add_spread(bool apart, int bits, int64_t count, Pointer together, Pointer b
   const int64_t threads = (count + per_byte - 1) / per_byte;
   Writer w;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel(u8* __restrict__ y, const u8* __restrict__ x) {{",
-         kBlock);
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel(u8* __restrict__ y, const u8* __restrict__ x) "
+      "{{",
+      kBlock);
   w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, threads);
   if (apart) {
-    w.line("  Pack<u8, {0}> v;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k) v.v[k] = w_low<{1}>((u32)x[i] >> (k * {1}));",
-           per_byte, bits);
+    w.line(
+        "  Pack<u8, {0}> v;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k) v.v[k] = w_low<{1}>((u32)x[i] >> (k * "
+        "{1}));",
+        per_byte, bits);
     w.line("  ((Pack<u8, {}>*)y)[i] = v;\n}}", per_byte);
   } else {
-    w.line("  u32 z = 0;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k)\n    if (i * {0} + k < {1}) z |= w_low<{2}>((u32)x[i * {0} + k]) "
-           "<< (k * {2});\n  y[i] = (u8)z;\n}}",
-           per_byte, count, bits);
+    w.line(
+        "  u32 z = 0;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k)\n    if (i * {0} + k < {1}) z |= "
+        "w_low<{2}>((u32)x[i * {0} + k]) "
+        "<< (k * {2});\n  y[i] = (u8)z;\n}}",
+        per_byte, count, bits);
   }
   Launch launch;
   launch.source = w.text();
@@ -207,7 +213,8 @@ Status move_as_bytes(Generate move, Problem p, const BindArgs& args, std::vector
     launches->push_back(std::move(l));
   }
   for (const Operand& o : spread)
-    if (o.output && o.count > 0) add_spread(false, o.bits, o.count, {true, o.index}, {false, -1, o.at}, bytes, launches);
+    if (o.output && o.count > 0)
+      add_spread(false, o.bits, o.count, {true, o.index}, {false, -1, o.at}, bytes, launches);
   return Status();
 }
 

@@ -176,11 +176,11 @@ template <class To> W_FN To w_quantize(float a, float b, float c) {
     // to a half: only there, and where it is no number, is the quotient itself needed. The rest is exact in float.
     const float near = a * (1.0f / b);
     float r = rintf(near);
-    if (!(fabsf(fabsf(near - r) - 0.5f) >= 1e-3f)) { const float q = a / b; r = q != q ? 0 : rintf(q); }
+    if (!(fabsf(fabsf(near - r) - 0.5f) >= 1e-3f)) { const float q = a / b; if (q != q) return 0; r = rintf(q); }
     return (To)(int)(w_clip<float>(r, (float)Lim<To>::lo - c, (float)Lim<To>::hi - c) + c);
   }
   const float q = a / b;
-  return q != q ? w_sat<To>((double)c) : w_sat<To>((double)rintf(q) + (double)c);
+  return q != q ? (To)0 : w_sat<To>((double)rintf(q) + (double)c);
 }
 #define W_UNARY(name, one, two) W_FN float name(float a) { return one(a); } W_FN double name(double a) { return two(a); }
 W_UNARY(w_sqrt, sqrtf, sqrt) W_UNARY(w_exp, expf, exp) W_UNARY(w_log, logf, log) W_UNARY(w_sin, sinf, sin)

@@ -11,12 +11,12 @@ constexpr int kBlock = 256;
 // Source coordinate of output element `o` (ONNX Resize), as an expression in double.
 Result<std::string> coordinate(const std::string& mode, double scale, int64_t in, int64_t out, double begin,
                                double end) {
+  const double exact = scale * static_cast<double>(in);
   if (mode == "tf_crop_and_resize") {
     const double first = begin * static_cast<double>(in - 1), span = (end - begin) * static_cast<double>(in - 1);
-    if (out == 1) return fmt::format("({:.17g} + {:.17g})", first, span / 2);
-    return fmt::format("({:.17g} + (double)o * {:.17g} / {})", first, span, out - 1);
+    if (exact - 1 < 1e-9 && exact - 1 > -1e-9) return fmt::format("({:.17g} + {:.17g})", first, span / 2);
+    return fmt::format("({:.17g} + (double)o * {:.17g} / {:.17g})", first, span, exact - 1);
   }
-  const double exact = scale * static_cast<double>(in);
   const std::string half = fmt::format("(((double)o + 0.5) / {:.17g} - 0.5)", scale);
   if (mode == "asymmetric") return fmt::format("((double)o / {:.17g})", scale);
   if (mode == "align_corners") {
@@ -31,7 +31,8 @@ Result<std::string> coordinate(const std::string& mode, double scale, int64_t in
   return unsupported("coordinates by '{}'", mode);
 }
 
-// Windows of any width: an axis' coordinate c{a}, its first and last element b{a} and z{a}, the sum of their weights n{a}.
+// Windows of any width: an axis' coordinate c{a}, its first and last element b{a} and z{a}, the sum of their weights
+// n{a}.
 struct Wide {
   bool cubic = false, antialias = false, exclude = false;
   double a = -0.75;
@@ -40,18 +41,19 @@ struct Wide {
     w->line("  double c{0}; {{ const s64 o = o{0}; c{0} = {1}; }}", k, at);
     w->line("  const s64 b{0} = (s64)ceil(c{0} - {1:.17g}), z{0} = (s64)floor(c{0} + {1:.17g});\n  double n{0} = 0;", k,
             (cubic ? 2 : 1) / stretch);
-    w->line("  for (s64 q = b{0}; q <= z{0}; ++q) n{0} += {1};\n  if (n{0} == 0) n{0} = 1;", k, weight(k, "q", stretch, in));
+    w->line("  for (s64 q = b{0}; q <= z{0}; ++q) n{0} += {1};\n  if (n{0} == 0) n{0} = 1;", k,
+            weight(k, "q", stretch, in));
   }
   // Of element `q` of axis k.
   std::string weight(size_t k, const char* q, double stretch, int64_t in) const {
     const std::string distance = fmt::format("w_exact(fabs((double){} - c{}), {:.17g})", q, k, stretch);
-    const std::string value = cubic ? fmt::format("w_cubic({}, {:.17g})", distance, a) : fmt::format("w_tent({})", distance);
+    const std::string value =
+        cubic ? fmt::format("w_cubic({}, {:.17g})", distance, a) : fmt::format("w_tent({})", distance);
     return exclude ? fmt::format("({0} < 0 || {0} >= {1} ? 0.0 : {2})", q, in, value) : value;
   }
 };
 
-// Products that are not fused with the sum behind them: integers are cut off behind the point, so that the last bit may
-// count.
+// Products that are not fused with the sum behind them: integers are rounded in the end, where the last bit may decide.
 constexpr const char* kWideFunctions = R"(
 #ifdef WOOTZ_ON_HOST
 #define w_exact(a, b) ((double)(a) * (double)(b))
@@ -133,8 +135,8 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       if (!(scale > 1e-4)) return unsupported("a scale of {} with wide windows", scale);
       wide_window.axis(a, at, scale, x[a], &w);
       moving.push_back(a);
-      weights.push_back(wide_window.weight(a, fmt::format("q{}", a).c_str(),
-                                           wide_window.antialias ? std::min(scale, 1.0) : 1, x[a]));
+      weights.push_back(
+          wide_window.weight(a, fmt::format("q{}", a).c_str(), wide_window.antialias ? std::min(scale, 1.0) : 1, x[a]));
       continue;
     }
     w.line("  s64 l{0}, h{0} = 0; {1} f{0} = 0; {{ const s64 o = o{0}; double c = {2}; const double top = {3};", a, acc,
@@ -157,9 +159,9 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
   }
   const char *st = storage_type(dx.dtype), *rt = register_type(dx.dtype);
   if (crop)
-    w.line("  if (outside) {{ y[i] = Put<{}>::to({}({:.17g})); return; }}", st,
-           is_integer(dx.dtype) ? fmt::format("w_sat<{}>", rt) : fmt::format("w_cast<{}>", rt),
-           p.get_float("extrapolation"));
+    w.line("  if (outside) {{ y[i] = Put<{}>::to({}); return; }}", st,
+           is_integer(dx.dtype) ? fmt::format("w_sat<{}>(rint((double){:.17g}))", rt, p.get_float("extrapolation"))
+                                : fmt::format("w_cast<{}>({:.17g})", rt, p.get_float("extrapolation")));
   if (wide) {
     // The last axis outermost: along each the sums of the axis before it are summed, as the definition goes.
     std::vector<size_t> nest(moving.size());
@@ -180,7 +182,7 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       value = fmt::format("s{}", a);
     }
     if (whole)
-      w.line("  y[i] = w_sat<{}>({});\n}}", rt, value);
+      w.line("  y[i] = w_sat<{}>(rint({}));\n}}", rt, value);
     else
       w.line("  y[i] = Put<{}>::to(({}){});\n}}", st, rt, value);
   } else if (!linear) {

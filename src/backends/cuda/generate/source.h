@@ -33,7 +33,7 @@ struct Launch {
   LaunchSize size;
   std::vector<Pointer> pointers;
   std::vector<int64_t> numbers;  // that it takes behind them, each an s64
-  size_t workspace = 0;  // bytes of scratch memory that it writes or reads
+  size_t workspace = 0;          // bytes of scratch memory that it writes or reads
 };
 
 // A dimension of a loop: its extent and the stride of each operand along it, in elements.

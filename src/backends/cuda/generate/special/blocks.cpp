@@ -18,15 +18,19 @@ Status generate_center_crop_pad(const Problem& p, const BindArgs& args, std::vec
   WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
   Writer w;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ x) {{",
-         kSpecialBlock, type);
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0; bool in = true;",
-         kSpecialBlock, y.volume());
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
+      "x) {{",
+      kSpecialBlock, type);
+  w.line(
+      "  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0; bool in "
+      "= true;",
+      kSpecialBlock, y.volume());
   const Dims strides = x.strides();
   // An odd difference leaves one more element cut or filled at the end.
   for (size_t a = x.size(); a-- > 0;)
-    w.line("  {{ const s64 c = rest % {0} + {1} - {2}; rest /= {0}; in = in && c >= 0 && c < {3}; from += c * {4}; }}", y[a],
-           std::max<int64_t>(0, x[a] - y[a]) / 2, std::max<int64_t>(0, y[a] - x[a]) / 2, x[a], strides[a]);
+    w.line("  {{ const s64 c = rest % {0} + {1} - {2}; rest /= {0}; in = in && c >= 0 && c < {3}; from += c * {4}; }}",
+           y[a], std::max<int64_t>(0, x[a] - y[a]) / 2, std::max<int64_t>(0, y[a] - x[a]) / 2, x[a], strides[a]);
   w.line("  y[i] = in ? x[from] : ({})0;", type);
   Launch launch;
   launch.size.block = kSpecialBlock;
@@ -76,18 +80,22 @@ Status generate_col2im(const Problem& p, const BindArgs& args, std::vector<Launc
   WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
   w.line("  s64 rest = i;");
   for (size_t a = rank; a-- > 0;) w.line("  const s64 c{0} = rest % {1} + {2}; rest /= {1};", a, y[a + 2], pads[a]);
-  w.line("  const s64 base = rest * {};\n  {} sum = 0;", volume * positions,
-         !is_float(type) ? "u64" : type == DType::kF64 ? "double" : "float");
-  std::string inside, place = "0", tap = "0";
+  w.line("  typedef {} A; const s64 base = rest * {};\n  A sum = 0;",
+         !is_float(type)       ? "u64"
+         : type == DType::kF64 ? "double"
+                               : "float",
+         volume * positions);
+  std::string place = "0", tap = "0";
   for (size_t a = 0; a < rank; ++a) {
     // What the block's corner would be is a corner of a block.
-    w.line("  for (int k{0} = 0; k{0} < {1}; ++k{0}) {{\n    const s64 d{0} = c{0} - (s64)k{0} * {2}, p{0} = d{0} / {3};", a,
-           block[a], dilations[a], strides[a]);
+    w.line(
+        "  for (int k{0} = 0; k{0} < {1}; ++k{0}) {{\n    const s64 d{0} = c{0} - (s64)k{0} * {2}, p{0} = d{0} / {3};",
+        a, block[a], dilations[a], strides[a]);
     w.line("    if (d{0} < 0 || d{0} % {1} != 0 || p{0} >= {2}) continue;", a, strides[a], counts[a]);
     place = fmt::format("({} * {} + p{})", place, counts[a], a);
     tap = fmt::format("({} * {} + k{})", tap, block[a], a);
   }
-  w.line("  sum += ({})w_get(x0[base + (s64){} * {} + {}]);", is_float(type) ? "float" : "u64", tap, positions, place);
+  w.line("  sum += (A)w_get(x0[base + (s64){} * {} + {}]);", tap, positions, place);
   for (size_t a = 0; a < rank; ++a) w.raw("  }");
   w.line("\n  y0[i] = Put<{}>::to(({})sum);", storage_type(type), register_type(type));
   end_special(&w, std::move(launch), launches);
@@ -123,12 +131,18 @@ W_FN s64 w_edge(double v, s64 start, s64 extent) { const s64 at = (s64)v + start
     w.line("  const s64 {} = w_whole((double)w_get(x1[r * 5 + {}]) * scale);", name, at);
   w.line("  const double bin_h = (double)(bottom - top + 1 < 1 ? 1 : bottom - top + 1) / {}.0;", y[2]);
   w.line("  const double bin_w = (double)(right - left + 1 < 1 ? 1 : right - left + 1) / {}.0;", y[3]);
-  w.line("  const s64 y1 = w_edge(floor((double)h * bin_h), top, {0}), y2 = w_edge(ceil((double)(h + 1) * bin_h), top, {0});", x[2]);
-  w.line("  const s64 x3 = w_edge(floor((double)j * bin_w), left, {0}), x4 = w_edge(ceil((double)(j + 1) * bin_w), left, {0});", x[3]);
+  w.line(
+      "  const s64 y1 = w_edge(floor((double)h * bin_h), top, {0}), y2 = w_edge(ceil((double)(h + 1) * bin_h), top, "
+      "{0});",
+      x[2]);
+  w.line(
+      "  const s64 x3 = w_edge(floor((double)j * bin_w), left, {0}), x4 = w_edge(ceil((double)(j + 1) * bin_w), left, "
+      "{0});",
+      x[3]);
   w.line("  {0} best = y1 >= y2 || x3 >= x4 ? ({0})0 : -({0})W_INF;", type);
   w.line("  for (s64 a = y1; a < y2; ++a)\n    for (s64 b = x3; b < x4; ++b) {{");
-  w.line("      const {} v = w_get(x0[(((s64)image * {} + c) * {} + a) * {} + b]); if (best < v) best = v; }}", type, x[1],
-         x[2], x[3]);
+  w.line("      const {} v = w_get(x0[(((s64)image * {} + c) * {} + a) * {} + b]); if (best < v) best = v; }}", type,
+         x[1], x[2], x[3]);
   w.line("  y0[i] = Put<{}>::to(best);", storage_type(p.inputs[0].dtype));
   Launch launch;
   launch.size.block = kSpecialBlock;

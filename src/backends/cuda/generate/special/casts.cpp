@@ -24,7 +24,9 @@ Status generate_cast_e8m0(const Problem& p, const BindArgs& args, std::vector<La
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume(), &w, &launch));
-  w.line("  const u32 bits = w_f2bits((float)(double)w_get(x0[i])), fraction = bits & 0x7fffffu, size = bits & 0x7fffffffu;");
+  w.line(
+      "  const u32 bits = w_f2bits((float)(double)w_get(x0[i])), fraction = bits & 0x7fffffu, size = bits & "
+      "0x7fffffffu;");
   w.line("  u32 e = size >> 23;");
   w.line("  if (size > 0x7f800000u) e = 255;\n  else if (size == 0x7f800000u) e = {};", saturate ? 254 : 255);
   if (!saturate) w.line("  else if (size == 0) e = 255;");

@@ -1,5 +1,5 @@
-// DeformConv: what the moved taps see is put into columns, which the weights are then multiplied with. A thread computes
-// some output channels of one pixel, so that it reads each number of its column once for all of them.
+// DeformConv: what the moved taps see is put into columns, which the weights are then multiplied with. A thread
+// computes some output channels of one pixel, so that it reads each number of its column once for all of them.
 #include <algorithm>
 
 #include "backends/cuda/generate/special/special.h"
@@ -55,7 +55,8 @@ Result<Geometry> read_geometry(const Problem& p, const BindArgs& args) {
       return mismatch();
   }
   for (size_t i = 0; i < p.inputs.size(); ++i)
-    if (has_operand(p, i) && (!is_float(p.inputs[i].dtype) || p.inputs[i].dtype != p.inputs[0].dtype)) return mismatch();
+    if (has_operand(p, i) && (!is_float(p.inputs[i].dtype) || p.inputs[i].dtype != p.inputs[0].dtype))
+      return mismatch();
   if (p.outputs[0].dtype != p.inputs[0].dtype) return mismatch();
   return g;
 }
@@ -81,20 +82,23 @@ Status generate_deform_conv(const Problem& p, const BindArgs& args, std::vector<
     Writer w;
     Launch launch;
     w.raw(prelude());
-    w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ ws{}{}{}) {{", kSpecialBlock,
-           acc, parameter(p, 0), parameter(p, 2), has_operand(p, 4) ? parameter(p, 4) : "");
-    w.line("  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", acc, kSpecialBlock,
-           columns);
+    w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ ws{}{}{}) {{",
+           kSpecialBlock, acc, parameter(p, 0), parameter(p, 2), has_operand(p, 4) ? parameter(p, 4) : "");
+    w.line("  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", acc,
+           kSpecialBlock, columns);
     w.line("  const s64 point = i % {0}, tap = i / {0} % {1}, c = i / {2} % {3}, n = i / {4};", g.points, g.taps,
            g.points * g.taps, x[1], g.points * rows);
-    w.line("  const s64 first = (n * {} + c / {}) * {} + tap; const s64 plane = (n * {} + c) * {};", g.parts, per_part, g.taps,
-           x[1], volume_of(x, 2, x.size()));
+    w.line("  const s64 first = (n * {} + c / {}) * {} + tap; const s64 plane = (n * {} + c) * {};", g.parts, per_part,
+           g.taps, x[1], volume_of(x, 2, x.size()));
     w.line("  s64 to = point, in_tap = tap; bool in = true;");
     for (size_t a = g.axes; a-- > 0;) {
       w.line("  const A moved{0} = (A)w_get(x2[(first * {1} + {0}) * {2} + point]);", a, g.axes, g.points);
-      w.line("  const A at{0} = (A)(to % {1} * {2} - {3} + in_tap % {4} * {5}) + moved{0}; to /= {1}; in_tap /= {4};", a, y[a + 2],
-             g.strides[a], g.begins[a], f[a + 2], g.dilations[a]);
-      w.line("  in = in && at{0} > -1 && at{0} < {1};\n  const A low{0} = w_floor(at{0}), part{0} = at{0} - low{0}; const int l{0} = in ? (int)low{0} : 0;", a, x[a + 2]);
+      w.line("  const A at{0} = (A)(to % {1} * {2} - {3} + in_tap % {4} * {5}) + moved{0}; to /= {1}; in_tap /= {4};",
+             a, y[a + 2], g.strides[a], g.begins[a], f[a + 2], g.dilations[a]);
+      w.line(
+          "  in = in && at{0} > -1 && at{0} < {1};\n  const A low{0} = w_floor(at{0}), part{0} = at{0} - low{0}; const "
+          "int l{0} = in ? (int)low{0} : 0;",
+          a, x[a + 2]);
     }
     w.line("  A sum = 0;\n  if (in) {{");
     for (size_t corner = 0; corner < size_t{1} << g.axes; ++corner) {
@@ -102,12 +106,14 @@ Status generate_deform_conv(const Problem& p, const BindArgs& args, std::vector<
       for (size_t a = 0; a < g.axes; ++a) {
         const bool high = (corner >> (g.axes - 1 - a) & 1) != 0;
         inside += high ? fmt::format(" && l{} + 1 < {}", a, x[a + 2]) : fmt::format(" && l{} >= 0", a);
-        weight += fmt::format("{}{}", weight.empty() ? "" : " * ", high ? fmt::format("part{}", a) : fmt::format("(1 - part{})", a));
+        weight += fmt::format("{}{}", weight.empty() ? "" : " * ",
+                              high ? fmt::format("part{}", a) : fmt::format("(1 - part{})", a));
         place = fmt::format("({} * {} + l{}{})", place, x[a + 2], a, high ? " + 1" : "");
       }
       w.line("    if ({}) sum += {} * (A)w_get(x0[plane + {}]);", inside, weight, place);
     }
-    w.line("  }}\n  ws[i] = {}sum;", has_operand(p, 4) ? fmt::format("(A)w_get(x4[first * {} + point]) * ", g.points) : "");
+    w.line("  }}\n  ws[i] = {}sum;",
+           has_operand(p, 4) ? fmt::format("(A)w_get(x4[first * {} + point]) * ", g.points) : "");
     launch.size.block = kSpecialBlock;
     launch.size.grid_x = blocks_for(columns, kSpecialBlock);
     launch.pointers = {kWorkspacePointer, {false, 0}, {false, 2}};
@@ -123,13 +129,16 @@ Status generate_deform_conv(const Problem& p, const BindArgs& args, std::vector<
   Writer w;
   Launch launch;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ y, const {}* __restrict__ ws{}{}) {{",
-         kSpecialBlock, storage_type(type), acc, parameter(p, 1), has_operand(p, 3) ? parameter(p, 3) : "");
-  w.line("  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", acc, kSpecialBlock, threads);
+  w.line(
+      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ y, const {}* __restrict__ "
+      "ws{}{}) {{",
+      kSpecialBlock, storage_type(type), acc, parameter(p, 1), has_operand(p, 3) ? parameter(p, 3) : "");
+  w.line("  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", acc,
+         kSpecialBlock, threads);
   w.line("  const s64 point = i % {0}, m = i / {0} % {1} * {2}, n = i / {3};", g.points, f[0] / together, together,
          g.points * (f[0] / together));
-  w.line("  const {0}* weights = x1 + m * {1}; const A* column = ws + (n * {2} + m / {3} * {1}) * {4} + point;", storage_type(type),
-         depth, rows, per_group, g.points);
+  w.line("  const {0}* weights = x1 + m * {1}; const A* column = ws + (n * {2} + m / {3} * {1}) * {4} + point;",
+         storage_type(type), depth, rows, per_group, g.points);
   for (int64_t k = 0; k < together; ++k)
     w.line("  A sum{0} = {1};", k, has_operand(p, 3) ? fmt::format("(A)w_get(x3[m + {}])", k) : "0");
   w.line("  for (int d = 0; d < {}; ++d) {{ const A v = column[(s64)d * {}];", depth, g.points);

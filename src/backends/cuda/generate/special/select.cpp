@@ -156,7 +156,8 @@ Status select_compress(const Problem& p, const BindArgs& args, Selection* to) {
          inner * extent, count);
   w.line("  const s64 total = *(const s64*)ws, at = ((const s64*)(ws + {}))[e];", places);
   w.line("  if (at >= 0) y[(o * total + at) * {} + c] = x[i];", inner);
-  add_part_launch(&w, {{true, 0}, kWorkspacePointer, {false, 0}}, blocks_for(x.volume(), kBlock), workspace, &to->write);
+  add_part_launch(&w, {{true, 0}, kWorkspacePointer, {false, 0}}, blocks_for(x.volume(), kBlock), workspace,
+                  &to->write);
   return Status();
 }
 

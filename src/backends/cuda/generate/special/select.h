@@ -7,10 +7,10 @@
 namespace wootz::cuda {
 
 struct Selection {
-  std::vector<Launch> find;      // leaves the number found, an s64, at the beginning of the scratch memory
-  std::vector<Launch> write;     // the outputs then have their extents
+  std::vector<Launch> find;                   // leaves the number found, an s64, at the beginning of the scratch memory
+  std::vector<Launch> write;                  // the outputs then have their extents
   std::vector<std::vector<int64_t>> results;  // extents of each output; -1: the number found
-  int64_t most = 0;  // that can be found; 0: nothing needs to run
+  int64_t most = 0;                           // that can be found; 0: nothing needs to run
 };
 
 using Select = Status (*)(const Problem& problem, const BindArgs& args, Selection* selection);
@@ -29,8 +29,8 @@ constexpr size_t kCountsAt = 64;
 // One block: running sums over `count` counts (s64), and the sum of all to the front.
 void add_scan(int64_t count, size_t workspace, std::vector<Launch>* launches);
 
-// Counting in parts: a kernel whose blocks leave how many of their elements count. `flag` is source that says of element
-// i of "x", of type `storage`, whether it does.
+// Counting in parts: a kernel whose blocks leave how many of their elements count. `flag` is source that says of
+// element i of "x", of type `storage`, whether it does.
 int64_t part_blocks(int64_t count);
 void add_count(const char* storage, Pointer x, const std::string& flag, int64_t count, size_t workspace,
                std::vector<Launch>* launches);

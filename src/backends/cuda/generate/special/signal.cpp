@@ -1,5 +1,5 @@
-// DFT and STFT by their definition: one thread a result, n products each. Twiddle factors are computed once, in f64, and
-// looked up; sums go in f32, of f64 in f64.
+// DFT and STFT by their definition: one thread a result, n products each. Twiddle factors are computed once, in f64,
+// and looked up; sums go in f32, of f64 in f64.
 #include <algorithm>
 
 #include "backends/cuda/generate/special/special.h"
@@ -13,7 +13,8 @@ constexpr double kMostProducts = 2e12;  // beyond, the host's fast transform is 
 void add_roots(int64_t n, const char* acc, size_t workspace, std::vector<Launch>* launches) {
   Writer w;
   w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ roots) {{", kSpecialBlock, acc);
+  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ roots) {{", kSpecialBlock,
+         acc);
   w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kSpecialBlock, n);
   w.line("  const double angle = 6.283185307179586 * (double)i / {}.0;", n);
   w.line("  const double real = w_cos(angle), imaginary = w_sin(angle);");
@@ -43,10 +44,14 @@ Status begin_transform(const Problem& p, const Transform& t, Writer* w, Launch* 
   const size_t workspace = static_cast<size_t>(t.length) * (wide ? 16 : 8);
   add_roots(t.length, acc, workspace, launches);
   w->raw(prelude());
-  w->line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ y0, const {}* __restrict__ roots{}) {{",
-          kSpecialBlock, storage_type(p.outputs[0].dtype), acc, t.parameters);
-  w->line("  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  A re = 0, im = 0; int at = 0;",
-          acc, kSpecialBlock, t.results);
+  w->line(
+      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ y0, const {}* __restrict__ "
+      "roots{}) {{",
+      kSpecialBlock, storage_type(p.outputs[0].dtype), acc, t.parameters);
+  w->line(
+      "  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  A re = 0, im = 0; "
+      "int at = 0;",
+      acc, kSpecialBlock, t.results);
   launch->size.block = kSpecialBlock;
   launch->size.grid_x = blocks_for(t.results, kSpecialBlock);
   launch->pointers = {{true, 0}, kWorkspacePointer};
@@ -93,10 +98,12 @@ Status generate_dft(const Problem& p, const BindArgs& args, std::vector<Launch>*
   const int64_t taken = std::min(in, real_result ? n / 2 + 1 : n);
   w.line("  for (int e = 0; e < {}; ++e) {{", taken);
   w.line("    const s64 from = ((o * {} + e) * {} + c) * {};", in, inner, parts);
-  w.line("    {} A a = (A)w_get(x0[from]), b = {};", real_result ? "" : "const", parts == 2 ? "(A)w_get(x0[from + 1])" : "0");
+  w.line("    {} A a = (A)w_get(x0[from]), b = {};", real_result ? "" : "const",
+         parts == 2 ? "(A)w_get(x0[from + 1])" : "0");
   w.line("    const A r = roots[at * 2], s = {}roots[at * 2 + 1];", inverse ? "" : "-");
   // The other side is the conjugate: each number but the first and the middle one counts twice.
-  if (real_result) w.line("    if (e == 0{}) b = 0; else {{ a *= 2; b *= 2; }}", n % 2 == 0 ? fmt::format(" || e == {}", n / 2) : "");
+  if (real_result)
+    w.line("    if (e == 0{}) b = 0; else {{ a *= 2; b *= 2; }}", n % 2 == 0 ? fmt::format(" || e == {}", n / 2) : "");
   w.line("    re += a * r - b * s;{}", real_result ? "" : " im += a * s + b * r;");
   w.line("    at += (int)k; if (at >= {0}) at -= {0};\n  }}", n);
   const std::string scale = inverse ? fmt::format(" / (A){}", n) : "";
@@ -112,7 +119,8 @@ Status generate_stft(const Problem& p, const BindArgs& args, std::vector<Launch>
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
   const std::vector<int64_t> step = p.get_ints("input1"), given = p.get_ints("input3");
-  if (step.size() != 1 || (has_operand(p, 3) && given.size() != 1)) return unsupported("frames that only running tells");
+  if (step.size() != 1 || (has_operand(p, 3) && given.size() != 1))
+    return unsupported("frames that only running tells");
   const auto mismatch = [&] { return invalid_argument("STFT of {} gives {}", x.to_string(), y.to_string()); };
   if ((x.rank() != 2 && x.rank() != 3) || y.rank() != 4 || y[0] != x[0] || y[3] != 2 || !is_float(type) ||
       p.outputs[0].dtype != type)
@@ -121,8 +129,8 @@ Status generate_stft(const Problem& p, const BindArgs& args, std::vector<Launch>
   const bool windowed = has_operand(p, 2);
   if (windowed && !is_float(p.inputs[2].dtype)) return mismatch();
   const int64_t parts = x.rank() == 3 ? x[2] : 1, n = has_operand(p, 3) ? given[0]
-                                                      : windowed       ? args.inputs[2].volume()
-                                                                       : x[1];
+                                                      : windowed        ? args.inputs[2].volume()
+                                                                        : x[1];
   if (parts < 1 || parts > 2 || step[0] < 1 || n < 1 || y[2] > n || (windowed && args.inputs[2].volume() != n) ||
       (y[1] > 0 && (y[1] - 1) * step[0] + n > x[1]))
     return mismatch();
@@ -137,7 +145,8 @@ Status generate_stft(const Problem& p, const BindArgs& args, std::vector<Launch>
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_transform(p, transform, &w, &launch, launches));
   w.line("  const s64 k = i % {0}, f = i / {0} % {1}, o = i / {2};", y[2], y[1], y[1] * y[2]);
-  w.line("  for (int e = 0; e < {}; ++e) {{\n    const s64 from = (o * {} + f * {} + e) * {};", n, x[1], step[0], parts);
+  w.line("  for (int e = 0; e < {}; ++e) {{\n    const s64 from = (o * {} + f * {} + e) * {};", n, x[1], step[0],
+         parts);
   w.line("    const A v = {}, a = (A)w_get(x0[from]) * v;", windowed ? "(A)w_get(x2[e])" : "1");
   if (parts == 2) w.line("    const A b = (A)w_get(x0[from + 1]) * v;");
   w.line("    const A r = roots[at * 2], s = -roots[at * 2 + 1];");

@@ -92,11 +92,16 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
     Writer w;
     w.raw(prelude());
     w.raw(kOrder);
-    begin(fmt::format("int* __restrict__ to, const int* __restrict__ from, const {}* __restrict__ x, s64 run", type), n, &w);
+    begin(fmt::format("int* __restrict__ to, const int* __restrict__ from, const {}* __restrict__ x, s64 run", type), n,
+          &w);
     w.line("  const s64 own = i / run * run, pair = i / (run * 2) * (run * 2);\n  const bool left = own == pair;");
-    w.line("  s64 low = left ? pair + run : pair, end = low + run;\n  if (low > {0}) low = {0};\n  if (end > {0}) end = {0};", n);
+    w.line(
+        "  s64 low = left ? pair + run : pair, end = low + run;\n  if (low > {0}) low = {0};\n  if (end > {0}) end = "
+        "{0};",
+        n);
     w.line("  const s64 first = low; const int e = from[i];");
-    w.line("  while (low < end) {{ const s64 middle = (low + end) / 2; const int c = w_slices(x, from[middle], e, {});", shape);
+    w.line("  while (low < end) {{ const s64 middle = (low + end) / 2; const int c = w_slices(x, from[middle], e, {});",
+           shape);
     w.line("    if (left ? c < 0 : c <= 0) low = middle + 1; else end = middle; }}");
     w.line("  to[pair + (i - own) + (low - first)] = e;");
     end(&w, {other, order, source}, n, {run}, &to->find);
@@ -107,7 +112,9 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
     w.raw(prelude());
     w.raw(kOrder);
     begin(fmt::format("u8* __restrict__ head, u8* __restrict__ first, const int* __restrict__ order, const {}* "
-                      "__restrict__ x", type), n, &w);
+                      "__restrict__ x",
+                      type),
+          n, &w);
     w.line("  const bool begins = i == 0 || w_slices(x, order[i - 1], order[i], {}) != 0;", shape);
     w.line("  head[i] = begins; first[order[i]] = begins;");
     end(&w, {head, first, order, source}, n, {}, &to->find);
@@ -117,8 +124,9 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
     add_count("u8", flags, "x[i] != 0", n, workspace, &to->find);
     add_scan(blocks, workspace, &to->find);
     Writer w;
-    begin_write("int* __restrict__ where, int* __restrict__ upto, const char* __restrict__ ws, const u8* __restrict__ x",
-                "x[i] != 0", n, &w);
+    begin_write(
+        "int* __restrict__ where, int* __restrict__ upto, const char* __restrict__ ws, const u8* __restrict__ x",
+        "x[i] != 0", n, &w);
     w.line("  for (s64 i = first; i < last; ++i) {{ if (x[i] != 0) where[at++] = (int)i; upto[i] = (int)at - 1; }}");
     add_part_launch(&w, {where, upto, kWorkspacePointer, flags}, blocks, workspace, &to->find);
   };
@@ -127,8 +135,11 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
   {
     Writer w;
     w.raw(prelude());
-    begin("int* __restrict__ way, int* __restrict__ members, const int* __restrict__ order, const int* __restrict__ start, "
-          "const int* __restrict__ group, const int* __restrict__ shown, const char* __restrict__ ws", n, &w);
+    begin(
+        "int* __restrict__ way, int* __restrict__ members, const int* __restrict__ order, const int* __restrict__ "
+        "start, "
+        "const int* __restrict__ group, const int* __restrict__ shown, const char* __restrict__ ws",
+        n, &w);
     w.line("  const int g = group[i], begins = start[g], e = order[i]; const s64 total = *(const s64*)ws;");
     w.line("  way[e] = {};", sorted ? "g" : "shown[order[begins]]");
     w.line("  if (begins == i) members[e] = (g + 1 < total ? start[g + 1] : {}) - begins;", n);
@@ -139,7 +150,8 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
     w.raw(prelude());
     std::string parameters, body;
     std::vector<Pointer> pointers;
-    const char* values[] = {nullptr, "if (first[i]) y1[way[i]] = i;", "y2[i] = way[i];", "if (first[i]) y3[way[i]] = members[i];"};
+    const char* values[] = {nullptr, "if (first[i]) y1[way[i]] = i;", "y2[i] = way[i];",
+                            "if (first[i]) y3[way[i]] = members[i];"};
     for (size_t o = 1; o < p.outputs.size(); ++o) {
       if (p.outputs[o].dtype == DType::kInvalid) continue;
       if (p.outputs[o].dtype != DType::kI64) return invalid_argument("places of {}", dtype_name(p.outputs[o].dtype));
@@ -147,7 +159,8 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
       body += fmt::format("  {}\n", values[o]);
       pointers.push_back({true, static_cast<int>(o)});
     }
-    begin(parameters + "const int* __restrict__ way, const int* __restrict__ members, const u8* __restrict__ first", n, &w);
+    begin(parameters + "const int* __restrict__ way, const int* __restrict__ members, const u8* __restrict__ first", n,
+          &w);
     w.raw(body);
     pointers.insert(pointers.end(), {way, members, first});
     end(&w, std::move(pointers), n, {}, &to->write);
@@ -155,8 +168,11 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
   if (x.volume() == 0) return Status();
   Writer w;
   w.raw(prelude());
-  begin(fmt::format("{0}* __restrict__ y, const {0}* __restrict__ x, const int* __restrict__ way, const u8* __restrict__ first, const char* "
-                    "__restrict__ ws", type), x.volume(), &w);
+  begin(fmt::format("{0}* __restrict__ y, const {0}* __restrict__ x, const int* __restrict__ way, const u8* "
+                    "__restrict__ first, const char* "
+                    "__restrict__ ws",
+                    type),
+        x.volume(), &w);
   w.line("  const s64 c = i % {0}, e = i / {0} % {1}, o = i / {2}, total = *(const s64*)ws;", inner, n, inner * n);
   w.line("  if (first[e]) y[(o * total + way[e]) * {} + c] = x[i];", inner);
   end(&w, {{true, 0}, source, way, first, kWorkspacePointer}, x.volume(), {}, &to->write);
