@@ -129,11 +129,10 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       continue;
     }
     WOOTZ_ASSIGN_OR_RETURN(const std::string at, coordinate(where, scale, x[a], y[a], begin_of(a), end_of(a)));
-    if (crop)
-      w.line("  {{ const s64 o = o{}; const double c = {}; if (c < 0 || c > {}) outside = true; }}", a, at, x[a] - 1);
     if (wide) {
       if (!(scale > 1e-4)) return unsupported("a scale of {} with wide windows", scale);
       wide_window.axis(a, at, scale, x[a], &w);
+      if (crop) w.line("  outside = outside || c{0} < 0 || c{0} > {1};", a, x[a] - 1);
       moving.push_back(a);
       weights.push_back(
           wide_window.weight(a, fmt::format("q{}", a).c_str(), wide_window.antialias ? std::min(scale, 1.0) : 1, x[a]));
@@ -141,6 +140,7 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
     }
     w.line("  s64 l{0}, h{0} = 0; {1} f{0} = 0; {{ const s64 o = o{0}; double c = {2}; const double top = {3};", a, acc,
            at, x[a] - 1);
+    if (crop) w.line("  outside = outside || c < 0 || c > top;");
     if (linear) {
       w.line(
           "  c = c < 0 ? 0 : c > top ? top : c; const double low = floor(c); l{0} = (s64)low; h{0} = l{0} < {1} ? l{0} "
@@ -167,11 +167,13 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
     std::vector<size_t> nest(moving.size());
     for (size_t k = 0; k < nest.size(); ++k) nest[k] = k;
     std::sort(nest.begin(), nest.end(), [&](size_t l, size_t r) { return moving[l] > moving[r]; });
+    for (const size_t a : moving)
+      if (!whole) w.line("  const double r{0} = 1 / n{0};", a);
     std::string source = "from";
     for (const size_t k : nest) {
       const size_t a = moving[k];
-      w.line("  double s{0} = 0;\n  for (s64 q{0} = b{0}; q{0} <= z{0}; ++q{0}) {{ const double g{0} = {1} / n{0};", a,
-             weights[k]);
+      w.line("  double s{0} = 0;\n  for (s64 q{0} = b{0}; q{0} <= z{0}; ++q{0}) {{ const double g{0} = {1} {2};", a,
+             weights[k], whole ? fmt::format("/ n{}", a) : fmt::format("* r{}", a));
       w.line("  const s64 p{0} = q{0} < 0 ? 0 : q{0} > {1} ? {1} : q{0};", a, x[a] - 1);
       source += fmt::format(" + p{} * {}", a, xs[a]);
     }
