@@ -162,7 +162,8 @@ Result<bool> lower_scatter(LowerContext& ctx, const Node& node) {
 }
 
 Result<bool> lower_resize(LowerContext& ctx, const Node& node) {
-  if (node.attr_string("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize") return false;
+  const bool crop = node.attr_string("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+  if (crop && !node.has_attr("roi") && node.input(3) != nullptr) return false;  // a region that only running tells
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kResize, 1));
   auto& params = step.problem.params;
   params["mode"] = node.attr_string("mode", "nearest");
@@ -180,6 +181,7 @@ Result<bool> lower_resize(LowerContext& ctx, const Node& node) {
     scales.assign(rank, 0);
   }
   params["scales"] = std::move(scales);
+  if (crop) params["roi"] = node.attr_floats("roi");
   return finish(ctx, node, std::move(step));
 }
 

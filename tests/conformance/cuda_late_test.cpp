@@ -131,6 +131,28 @@ TEST_F(CudaLateSlow, ManyElementsAreCountedByManyBlocks) {
   check(R"(graph "g" { %x: f16[9,600] = input; %c: bool[5000] = input; %y = Compress(%x, %c); return %y; })", 2);
 }
 
+TEST_F(CudaLateSlow, DifferentValuesAndSlices) {
+  const long before = stand_in_ ? cuda::stand_in_counts().modules : 0;
+  check(R"(graph "g" {
+    %x: f32[70] = input; %r = Round(%x);
+    %y, %first, %way, %count = Unique(%r); %back = Gather(%y, %way) {axis = 0};
+    %z = Neg(%y); %c = Cast(%count) {to = "f32"}; %m = Mul(%z, %c);
+    return %y, %first, %way, %count, %back, %m;
+  })",
+        5);
+  // One machine code sorts runs of every length.
+  if (stand_in_) {
+    EXPECT_LE(cuda::stand_in_counts().modules - before, 30);
+  }
+  check(R"(graph "g" {
+    %x: f32[3,50,1] = input; %r = Round(%x); %y, %first, %way, %count = Unique(%r) {axis = 1, sorted = 0};
+    %z = Abs(%y); return %y, %first, %way, %count, %z;
+  })",
+        3);
+  check(R"(graph "g" { %x: f32[20000] = input; %y, %first, %way = Unique(%x) {sorted = 0}; return %y, %first, %way; })",
+        2);
+}
+
 // As indexing of several tensors by one mask is exported: the same indices, looked for each time.
 TEST_F(CudaLateSlow, OneMaskForSeveralTensors) {
   check(R"(graph "g" {

@@ -12,8 +12,13 @@ void col2im_cases(CaseList& list) {
     list.add("col2im/plain" + suffix, "Col2Im", {list.random(dtype, {2, 8, 16}), ints({5, 5}), ints({2, 2})}, {}, 1,
              {false, true, true}, 4);
     list.add("col2im/all" + suffix, "Col2Im", {list.random(dtype, {1, 9, 9}), ints({5, 6}), ints({3, 3})},
-             {{"strides", Ints{2, 2}}, {"dilations", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 0}}}, 1, {false, true, true}, 9);
+             {{"strides", Ints{2, 2}}, {"dilations", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 0}}}, 1, {false, true, true},
+             9);
   }
+  list.add("col2im/line", "Col2Im", {list.random(DType::kF64, {2, 6, 4}), ints({11}), ints({3})},
+           {{"strides", Ints{2}}, {"dilations", Ints{2}}, {"pads", Ints{0, 1}}}, 1, {false, true, true}, 3);
+  list.add("col2im/volume", "Col2Im", {list.random(DType::kBF16, {1, 16, 12}), ints({3, 4, 3}), ints({2, 2, 2})}, {}, 1,
+           {false, true, true}, 8);
 }
 
 }  // namespace wootz::ops

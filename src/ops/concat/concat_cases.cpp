@@ -21,6 +21,11 @@ void concat_cases(CaseList& list) {
     list.add("concat/empty" + suffix, "Concat", {list.random(dtype, {0, 4}), list.random(dtype, {3, 4})},
              {{"axis", int64_t{0}}});
   }
+  // Parts of whole bytes.
+  list.add("concat/bytes_u4", "Concat", {list.random(DType::kU4, {3, 2, 8}), list.random(DType::kU4, {3, 3, 8})},
+           {{"axis", int64_t{1}}});
+  list.add("concat/pairs_u2", "Concat", {list.random(DType::kU2, {5, 3}), list.random(DType::kU2, {5, 4})},
+           {{"axis", int64_t{1}}});
 }
 
 }  // namespace wootz::ops

@@ -18,6 +18,11 @@ void pad_cases(CaseList& list) {
              {x, HostTensor::from<int64_t>(Ints{1, 2, 0, 1}, Dims{4}), list.random(dtype, {}),
               HostTensor::from<int64_t>(Ints{-1, 1}, Dims{2})});
   }
+  list.add("pad/negative_i4", "Pad", {list.random(DType::kI4, {3, 5})}, {{"pads", Ints{1, 1, 0, 1}}, {"value", -3.0}});
+  list.add("pad/constant_f4e2m1", "Pad", {list.random(DType::kF4E2M1, {3, 5})},
+           {{"pads", Ints{1, 1, 0, 1}}, {"value", -1.5}});
+  list.add("pad/constant_f8e4m3", "Pad", {list.random(DType::kF8E4M3, {3, 5})},
+           {{"pads", Ints{1, 1, 0, 1}}, {"value", 0.5}});
 }
 
 }  // namespace wootz::ops

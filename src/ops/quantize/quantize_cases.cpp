@@ -28,6 +28,16 @@ void quantize_cases(CaseList& list) {
              1, {false, true, true});
     list.add("dequantize/per_channel" + suffix, "Dequantize",
              {list.random(type, {5, 4, 6}, -100, 100), scales(DType::kF32, {5, 1, 1})}, {}, 1, {true, true});
+    if (dtype_bits(type) >= 8) continue;
+    // Blocks along the last axis, as weights are kept; rows that are whole vectors.
+    list.add(
+        "quantize/blocked" + suffix, "Quantize",
+        {list.random(DType::kF32, {6, 4, 16}), scales(DType::kF32, {6, 4, 1}), list.random(type, {6, 4, 1}, low, 1)},
+        to, 1, {false, true, true});
+    list.add("dequantize/blocked" + suffix, "Dequantize",
+             {list.random(type, {6, 4, 16}, -100, 100), scales(DType::kF16, {6, 4, 1}),
+              list.random(type, {6, 4, 1}, low, 1)},
+             {}, 1, {false, true, true});
   }
   const DType narrow[] = {DType::kF8E4M3, DType::kF8E4M3Fnuz, DType::kF8E5M2, DType::kF8E5M2Fnuz, DType::kF4E2M1};
   for (const DType type : narrow) {
@@ -36,7 +46,17 @@ void quantize_cases(CaseList& list) {
              {{"to", std::string(dtype_name(type))}}, 1, {false, true});
     list.add("dequantize/per_tensor" + suffix, "Dequantize", {list.random(type, {7, 9}), scales(DType::kF32, {})}, {},
              1, {false, true});
+    list.add("quantize/per_channel" + suffix, "Quantize",
+             {list.random(DType::kF16, {5, 4, 8}), scales(DType::kF16, {5, 1, 1})},
+             {{"to", std::string(dtype_name(type))}, {"saturate", int64_t{0}}}, 1, {false, true});
+    list.add("dequantize/blocked" + suffix, "Dequantize",
+             {list.random(type, {6, 4, 16}), scales(DType::kBF16, {6, 4, 1})}, {}, 1, {false, true});
   }
+  HostTensor gaps = list.random(DType::kF32, {7, 9});
+  for (int64_t i = 0; i < gaps.volume(); i += 4) gaps.set_f64(i, std::nan(""));
+  for (const DType type : {DType::kU8, DType::kI16, DType::kU4})  // of what is no number: 0, whatever the zero point
+    list.add(std::string("quantize/nan_") + dtype_name(type), "Quantize",
+             {gaps, scales(DType::kF32, {}), list.random(type, {}, 3, 3)}, {}, 1, {false, true, true});
   list.add("quantize/f16", "Quantize", {list.random(DType::kF16, {7, 9}), scales(DType::kF16, {})},
            {{"to", std::string("i8")}}, 1, {false, true});
   list.add("dequantize/i32", "Dequantize", {list.random(DType::kI32, {7, 9}, -9000, 9000), scales(DType::kF32, {})}, {},

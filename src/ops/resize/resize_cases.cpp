@@ -36,6 +36,20 @@ void resize_cases(CaseList& list) {
             {"extrapolation_value", 10.0}});
   list.add("resize/u8_linear", "Resize", {list.random(DType::kU8, {1, 3, 4, 4}, 0, 255)},
            {{"mode", std::string("linear")}, {"scales", Floats{1, 1, 2, 2}}});
+  for (const char* mode : {"nearest", "cubic"}) {
+    const int64_t wanted[] = {1, 2, 5, 7};
+    list.add(std::string("resize/crop_") + mode, "Resize",
+             {list.random(DType::kF16, {1, 2, 6, 6}), HostTensor::from<int64_t>(wanted, {4})},
+             {{"mode", std::string(mode)},
+              {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
+              {"roi", Floats{0, 0, 0.1, -0.2, 1, 1, 1.3, 0.8}},
+              {"extrapolation_value", -2.0}},
+             1, {false, true});
+  }
+  list.add("resize/i8_cubic", "Resize", {list.random(DType::kI8, {1, 3, 6, 5}, -128, 127)},
+           {{"mode", std::string("cubic")}, {"scales", Floats{1, 1, 1.7, 0.6}}});
+  list.add("resize/u8_antialias", "Resize", {list.random(DType::kU8, {1, 2, 9, 8}, 0, 255)},
+           {{"mode", std::string("linear")}, {"antialias", int64_t{1}}, {"scales", Floats{1, 1, 0.45, 0.5}}});
   list.add("resize/volume", "Resize", {list.random(DType::kF32, {1, 2, 3, 4, 5})},
            {{"mode", std::string("linear")}, {"scales", Floats{1, 1, 2, 1.5, 2}}});
 }

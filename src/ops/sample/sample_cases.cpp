@@ -21,6 +21,14 @@ void sample_cases(CaseList& list) {
       {list.random(DType::kF32, {2, 4, 6, 7}), list.random(DType::kF32, {6, 2, 3, 3}),
        list.random(DType::kF32, {2, 36, 6, 7}), list.random(DType::kF32, {6}), list.random(DType::kF32, {2, 18, 6, 7})},
       {{"pads", std::vector<int64_t>{1, 1, 1, 1}}, {"groups", int64_t{2}}, {"offset_groups", int64_t{2}}}, 1, {}, 18);
+  list.add("sample/deform_conv_plain", "DeformConv",
+           {list.random(DType::kF16, {1, 3, 9, 8}), list.random(DType::kF16, {5, 3, 2, 3}),
+            list.random(DType::kF16, {1, 12, 4, 3})},
+           {{"strides", std::vector<int64_t>{2, 2}}, {"dilations", std::vector<int64_t>{1, 1}}}, 1, {}, 18);
+  list.add("sample/deform_conv_line", "DeformConv",
+           {list.random(DType::kF64, {2, 4, 12}), list.random(DType::kF64, {16, 4, 3}),
+            list.random(DType::kF64, {2, 3, 10}), list.random(DType::kF64, {16})},
+           {{"dilations", std::vector<int64_t>{2}}, {"pads", std::vector<int64_t>{1, 1}}}, 1, {}, 12);
 }
 
 }  // namespace wootz::ops

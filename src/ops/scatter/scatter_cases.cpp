@@ -15,6 +15,10 @@ void scatter_cases(CaseList& list) {
     all.resize(static_cast<size_t>(count));
     return all;
   };
+  list.add("scatter/none_nd_i4", "ScatterND",
+           {list.random(DType::kI4, {6, 5}), HostTensor::from<int64_t>(distinct(3, 6), Dims{3, 1}),
+            list.random(DType::kI4, {3, 5})},
+           {});
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI8, DType::kI64, DType::kBool}) {
     const std::string suffix = std::string("_") + dtype_name(dtype);
     for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
@@ -25,7 +29,8 @@ void scatter_cases(CaseList& list) {
         const std::vector<int64_t> row = distinct(3, 7);
         for (int64_t c = 0; c < 3; ++c) indices.set_i64(r * 3 + c, row[static_cast<size_t>(c)] - (c == 1 ? 7 : 0));
       }
-      list.add(name + "_elements" + suffix, "ScatterElements", {list.random(dtype, {4, 7}), indices, list.random(dtype, {4, 3})},
+      list.add(name + "_elements" + suffix, "ScatterElements",
+               {list.random(dtype, {4, 7}), indices, list.random(dtype, {4, 3})},
                {{"axis", int64_t{1}}, {"reduction", std::string(reduction)}});
       const std::vector<int64_t> rows = distinct(3, 6);
       list.add(name + "_nd" + suffix, "ScatterND",

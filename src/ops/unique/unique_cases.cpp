@@ -1,3 +1,5 @@
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "ops/room_table.h"
@@ -12,6 +14,15 @@ void unique_cases(CaseList& list) {
              {{"sorted", sorted}, {"axis", int64_t{0}}}, 4);
   }
   list.add("unique/values_f32", "Unique", {list.random(DType::kF32, {17})});
+  // NaN is one value, behind all others.
+  HostTensor gaps = list.random(DType::kF16, {4, 6});
+  for (int64_t i = 0; i < gaps.volume(); ++i)
+    gaps.set_f64(i, i % 5 == 0 ? std::numeric_limits<double>::quiet_NaN() : std::round(gaps.get_f64(i)));
+  list.add("unique/nan", "Unique", {gaps}, {}, 4);
+  list.add("unique/columns", "Unique", {list.random(DType::kU8, {3, 40, 2}, 0, 1)}, {{"axis", int64_t{-2}}}, 4);
+  list.add("unique/bool", "Unique", {list.random(DType::kBool, {9})}, {{"sorted", int64_t{0}}}, 3);
+  list.add("unique/many", "Unique", {list.random(DType::kI32, {9000}, 0, 3000)}, {{"sorted", int64_t{0}}}, 4);
+  list.add("unique/none", "Unique", {list.random(DType::kF32, {0})}, {}, 4);
 }
 
 }  // namespace wootz::ops

@@ -196,7 +196,7 @@ class Compiler {
       if (register_type(type) == type) {
         emit(find_copy(bytes_of(type)), to, from);
       } else {
-        emit(find_narrow(isa_, type, true), to, from);
+        emit(find_store(isa_, type), to, from);
       }
     }
     return {};

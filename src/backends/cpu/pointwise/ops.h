@@ -29,6 +29,8 @@ OpFn find_convert(Isa isa, DType from, DType to, bool saturate);
 // Stored narrow floats to f32 and back. `saturate` matters for the 8-bit formats only.
 OpFn find_widen(Isa isa, DType stored);
 OpFn find_narrow(Isa isa, DType stored, bool saturate);
+// As results are stored: saturating, but infinity stays where the format has it.
+OpFn find_store(Isa isa, DType stored);
 // kQuantize: a and b of register type `from` (f32 or f64), c of the same type, result an integer.
 OpFn find_quantize(Isa isa, DType from, DType to);
 

@@ -127,6 +127,12 @@ void narrow(const OpArgs& p) {
   }
 }
 
+void store_f8e5m2(const OpArgs& p) {
+  const auto* a = static_cast<const float*>(p.a);
+  for (int64_t i = 0; i < p.n; ++i)
+    static_cast<uint8_t*>(p.dst)[i] = f32_to_small_float(DType::kF8E5M2, a[i], !std::isinf(a[i]));
+}
+
 template <class From, class To>
 void quantize(const OpArgs& p) {
   const auto *a = static_cast<const From*>(p.a), *b = static_cast<const From*>(p.b), *c = static_cast<const From*>(p.c);
@@ -165,6 +171,10 @@ OpFn find_widen(Isa isa, DType stored) {
     default:
       return nullptr;
   }
+}
+
+OpFn find_store(Isa isa, DType stored) {
+  return stored == DType::kF8E5M2 ? OpFn(store_f8e5m2) : find_narrow(isa, stored, true);
 }
 
 OpFn find_narrow(Isa isa, DType stored, bool saturate) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/nibbles.h"
 #include "base/half.h"
 
 namespace wootz::cuda {
@@ -105,6 +106,7 @@ Status add_copies(std::vector<Copy> copies, int bits, std::vector<Launch>* launc
   for (Copy& copy : copies) {
     Plan p = plan_copy(std::move(copy), bits);
     if (p.count == 0) continue;
+    if (p.bits < 8) return unsupported("copies of parts of bytes");
     WOOTZ_RETURN_IF_ERROR(check_count(p.count));
     if (const int axis = across(p); axis >= 0)
       WOOTZ_RETURN_IF_ERROR(add_tiles(p, axis, launches));
@@ -200,12 +202,15 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector
 
 }  // namespace
 
-Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+namespace {
+
+Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (p.inputs.empty() || p.outputs.empty() || static_cast<size_t>(p.num_main) != p.inputs.size())
     return invalid_argument("move: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
   if (!p.epilogue.empty()) return unsupported("move with an epilogue");
   const int bits = dtype_bits(p.inputs[0].dtype);
-  if (bits_type(bits) == nullptr) return unsupported("move of {}", dtype_name(p.inputs[0].dtype));
+  if (bits_type(bits) == nullptr && !few_bits(p.inputs[0].dtype))
+    return unsupported("move of {}", dtype_name(p.inputs[0].dtype));
   for (const TensorDesc& t : p.inputs)
     if (t.dtype != p.inputs[0].dtype || !is_plain(t.layout)) return unsupported("move of unlike operands");
   for (const TensorDesc& t : p.outputs)
@@ -305,11 +310,32 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
       if (x[a] == 0 && mode != "constant" && y[a] != 0) return mismatch();
     }
     if (y.volume() == 0) return Status();
+    if (few_bits(p.inputs[0].dtype)) return unsupported("padding of parts of bytes");
     return add_pad(p, x, y, pads, mode, launches);
   } else {
     return unsupported("move of kind '{}'", kind);
   }
   return add_copy(std::move(copy), bits, launches);
+}
+
+}  // namespace
+
+// Elements of few bits that move as whole bytes are copied like others; the rest goes by way of a byte for each.
+Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (!any_few_bits(p)) return move_elements(p, args, launches);
+  std::vector<Launch> whole;
+  const Status status = move_elements(p, args, &whole);
+  if (status.code() != Code::kUnsupported) {
+    launches->insert(launches->end(), whole.begin(), whole.end());
+    return status;
+  }
+  Problem bytes = p;
+  for (const std::vector<TensorDesc>* operands : {&p.inputs, &p.outputs})
+    for (const TensorDesc& t : *operands)
+      if (t.dtype != p.inputs[0].dtype) return unsupported("move of unlike operands");
+  if (p.inputs[0].dtype == DType::kF4E2M1)
+    bytes.params["value"] = double{f32_to_small_float(DType::kF4E2M1, static_cast<float>(p.get_float("value")), true)};
+  return move_as_bytes(move_elements, std::move(bytes), args, launches);
 }
 
 Status generate_reformat(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -327,6 +353,12 @@ Status generate_reformat(const Problem& p, const BindArgs& args, std::vector<Lau
     return generate_pointwise(cast, args, launches);
   }
   const int bits = dtype_bits(x.dtype);
+  if (few_bits(x.dtype) && (x.layout == y.layout || dims.rank() < 3)) {
+    Copy all;
+    all.add(static_cast<int64_t>(dtype_bytes(x.dtype, dims.volume())), 1, 1);
+    return add_copy(std::move(all), 8, launches);
+  }
+  if (few_bits(x.dtype)) return move_as_bytes(generate_reformat, p, args, launches);
   if (bits_type(bits) == nullptr) return unsupported("reformat of {}", dtype_name(x.dtype));
   const Layout from = dims.rank() < 3 ? Layout::kLinear : x.layout, to = dims.rank() < 3 ? Layout::kLinear : y.layout;
   const Dims xs = layout_strides(from, dims), ys = layout_strides(to, dims);

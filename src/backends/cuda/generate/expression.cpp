@@ -101,7 +101,31 @@ std::string fill(const char* format, const char* type, const std::string& a, con
   return out;
 }
 
-bool narrow_float(DType type) { return type == DType::kF16 || type == DType::kBF16; }
+bool narrow_float(DType type) { return is_float(type) && dtype_bits(type) <= 16; }
+
+bool is_small(DType type) { return is_float(type) && dtype_bits(type) <= 8; }
+const char* small_type(DType type) { return type == DType::kF4E2M1 ? "f4e2m1" : storage_type(type); }
+
+// What the register of 8 bits says of an integer of fewer. Empty: its value may be outside of the type.
+std::string in_few_bits(const PwInstr& in, const std::string& value) {
+  const int bits = dtype_bits(in.type);
+  const bool sign = dtype_info(in.type).is_signed;
+  switch (in.op) {
+    case PwOp::kConst:
+    case PwOp::kCast: return fmt::format("w_low{}<{}>((u32){})", sign ? "_signed" : "", bits, value);
+    case PwOp::kCastSaturate:
+    case PwOp::kQuantize:
+      return fmt::format("w_clip<{}>({}, {}, {})", register_type(in.type), value, sign ? -(1 << (bits - 1)) : 0,
+                         (1 << (sign ? bits - 1 : bits)) - 1);
+    case PwOp::kInput:
+    case PwOp::kSelect:
+    case PwOp::kMin:
+    case PwOp::kMax:
+    case PwOp::kRelu:
+    case PwOp::kClip: return value;
+    default: return "";
+  }
+}
 
 }  // namespace
 
@@ -110,8 +134,8 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
   std::vector<std::string> values;
   for (size_t i = 0; i < expr.code.size(); ++i) {
     const PwInstr& in = expr.code[i];
-    WOOTZ_RETURN_IF_ERROR(check_type(in.type));
     const char* type = register_type(in.type);
+    if (type == nullptr) return unsupported("type {}", dtype_name(in.type));
     const int arity = pw_op_arity(in.op);
     const auto operand = [&](uint16_t v) { return v < values.size() ? values[v] : std::string("0"); };
     const std::string a = arity > 0 ? operand(in.a) : "", b = arity > 1 ? operand(in.b) : "",
@@ -133,12 +157,19 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
         value = is_float(in.type) ? immediate(in.imm0) : fmt::format("w_cast<{}>({})", type, number(in.imm0));
         break;
       case PwOp::kCast:
-        value = narrow_float(in.type) ? fmt::format("w_round_to<{}>((float){})", storage_type(in.type), a)
-                                      : fmt::format("w_cast<{}>({})", type, a);
+        if (is_small(in.type))
+          value = fmt::format("w_small<{}>((float){}, false).value()", small_type(in.type), a);
+        else
+          value = narrow_float(in.type) ? fmt::format("w_round_to<{}>((float){})", storage_type(in.type), a)
+                                        : fmt::format("w_cast<{}>({})", type, a);
         break;
       case PwOp::kCastSaturate: {
         if (!is_float(in.type)) {
           value = fmt::format("w_sat<{}>({})", type, a);
+          break;
+        }
+        if (is_small(in.type)) {
+          value = fmt::format("w_small<{}>((float){}, true).value()", small_type(in.type), a);
           break;
         }
         const double limit = in.type == DType::kF16 ? 65504 : in.type == DType::kBF16 ? 0x1.fep127 : 0;
@@ -153,8 +184,13 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
         break;
       }
       case PwOp::kQuantize:
-        if (is_float(in.type) || dtype_bits(from) > 32)
+        if (dtype_bits(from) > 32 || (is_float(in.type) && !is_small(in.type)))
           return unsupported("quantize of {} to {}", dtype_name(from), dtype_name(in.type));
+        if (is_small(in.type)) {
+          value = fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(in.type),
+                              a, b, c);
+          break;
+        }
         value = fmt::format("w_quantize<{}>({}, {}, (float){})", type, a, b, c);
         break;
       case PwOp::kIsInf: value = fmt::format("w_isinf({}, {}, {})", a, in.imm0 != 0, in.imm1 != 0); break;
@@ -168,6 +204,10 @@ Status write_expression(const PointwiseExpr& expr, const std::vector<std::string
         if (form == nullptr) return unsupported("operation {}", pw_op_name(in.op));
         value = fill(form->format, type, a, b, c, immediate(in.imm0), immediate(in.imm1));
       }
+    }
+    if (is_integer(in.type) && dtype_bits(in.type) < 8) {
+      value = in_few_bits(in, value);
+      if (value.empty()) return unsupported("operation {} on {}", pw_op_name(in.op), dtype_name(in.type));
     }
     const std::string name = fmt::format("{}{}", prefix, i);
     to->line("  const {} {} = {};", type, name, value);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/nibbles.h"
 
 namespace wootz::cuda {
 namespace {
@@ -40,9 +41,18 @@ void end(int64_t count, std::vector<Pointer> pointers, Writer* w, std::vector<La
   launches->push_back(std::move(launch));
 }
 
+// Data and results of one type; indices are another's.
+bool one_type(const Problem& p) {
+  for (size_t i = 0; i < p.inputs.size(); ++i)
+    if (i != 1 && p.inputs[i].dtype != p.inputs[0].dtype) return false;
+  return !p.inputs.empty() && p.outputs.size() == 1 && p.outputs[0].dtype == p.inputs[0].dtype;
+}
+
 }  // namespace
 
 Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (any_few_bits(p))
+    return one_type(p) ? move_as_bytes(generate_gather, p, args, launches) : unsupported("gather of unlike operands");
   WOOTZ_RETURN_IF_ERROR(check_indexed(p, 2));
   const Dims &x = args.inputs[0], &index = args.inputs[1], &y = args.outputs[0];
   const std::string kind = p.get_string("kind", "gather");
@@ -203,6 +213,12 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
 }  // namespace
 
 Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (any_few_bits(p)) {
+    if (p.get_string("reduction", "none") != "none" || !one_type(p))
+      return unsupported("scatter that combines {}",
+                         dtype_name(p.outputs.empty() ? DType::kInvalid : p.outputs[0].dtype));
+    return move_as_bytes(generate_scatter, p, args, launches);
+  }
   WOOTZ_RETURN_IF_ERROR(check_indexed(p, 3));
   if (p.inputs[2].dtype != p.inputs[0].dtype) return unsupported("updates of {}", dtype_name(p.inputs[2].dtype));
   const std::string reduction = p.get_string("reduction", "none");

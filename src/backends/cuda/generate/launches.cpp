@@ -24,10 +24,12 @@ Result<std::vector<LoadedLaunch>> load_launches(std::vector<Launch> launches, bo
   std::vector<LoadedLaunch> all;
   for (Launch& l : launches) {
     LoadedLaunch loaded;
+    loaded.numbers = std::move(l.numbers);
     if (passing) {
-      Lifted lifted = lift_numbers(l.source, kMostArguments - std::min(kMostArguments, l.pointers.size()));
+      Lifted lifted =
+          lift_numbers(l.source, kMostArguments - std::min(kMostArguments, l.pointers.size() + loaded.numbers.size()));
       l.source = std::move(lifted.source);
-      loaded.numbers = std::move(lifted.numbers);
+      loaded.numbers.insert(loaded.numbers.end(), lifted.numbers.begin(), lifted.numbers.end());
     }
     WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
     WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
@@ -44,7 +46,9 @@ Status run_launches(const std::vector<LoadedLaunch>& launches, const LaunchMemor
     void* addresses[kMostArguments];
     for (size_t i = 0; i < l.pointers.size(); ++i) {
       const int k = l.pointers[i].index;
-      values[i] = k < 0 ? memory.workspace : l.pointers[i].output ? memory.outputs[k] : memory.inputs[k];
+      values[i] = k < 0                  ? static_cast<char*>(memory.workspace) + l.pointers[i].offset
+                  : l.pointers[i].output ? memory.outputs[k]
+                                         : memory.inputs[k];
       addresses[i] = static_cast<void*>(&values[i]);
     }
     for (size_t i = 0; i < l.numbers.size(); ++i)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/nibbles.h"
 
 namespace wootz::cuda {
 namespace {
@@ -37,7 +38,7 @@ Status generate_pointwise(const Problem& p, const BindArgs& args, std::vector<La
   int largest = 1;
   std::vector<std::vector<int64_t>> strides;
   const auto add = [&](const TensorDesc& t, const Dims& dims) -> Status {
-    WOOTZ_RETURN_IF_ERROR(check_type(t.dtype));
+    if (!few_bits(t.dtype)) WOOTZ_RETURN_IF_ERROR(check_type(t.dtype));
     if (!is_plain(t.layout)) return unsupported("pointwise in layout {}", layout_name(t.layout));
     WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(t.layout, dims, out));
     strides.push_back(std::move(s));
@@ -60,6 +61,14 @@ Status generate_pointwise(const Problem& p, const BindArgs& args, std::vector<La
   const int64_t count = out.volume();
   if (count == 0) return Status();
   WOOTZ_RETURN_IF_ERROR(check_count(count));
+  if (any_few_bits(p)) {
+    Writer w;
+    Launch launch;
+    w.raw(prelude());
+    WOOTZ_RETURN_IF_ERROR(write_pointwise_in_nibbles(p, std::move(axes), count, &w, &launch));
+    launches->push_back(std::move(launch));
+    return Status();
+  }
   const int n = vector_length(axes, largest);
   if (n > 1) axes.back().extent /= n;  // an axis of vectors: strides of 1 stay, counted in vectors below
   if (n > 1)

@@ -1,4 +1,4 @@
-// Family resize: nearest, linear and cubic along any axes, one thread a result. Cropping is left out.
+// Family resize: nearest, linear and cubic along any axes, one thread a result.
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
@@ -9,8 +9,14 @@ namespace {
 constexpr int kBlock = 256;
 
 // Source coordinate of output element `o` (ONNX Resize), as an expression in double.
-Result<std::string> coordinate(const std::string& mode, double scale, int64_t in, int64_t out) {
+Result<std::string> coordinate(const std::string& mode, double scale, int64_t in, int64_t out, double begin,
+                               double end) {
   const double exact = scale * static_cast<double>(in);
+  if (mode == "tf_crop_and_resize") {
+    const double first = begin * static_cast<double>(in - 1), span = (end - begin) * static_cast<double>(in - 1);
+    if (exact - 1 < 1e-9 && exact - 1 > -1e-9) return fmt::format("({:.17g} + {:.17g})", first, span / 2);
+    return fmt::format("({:.17g} + (double)o * {:.17g} / {:.17g})", first, span, exact - 1);
+  }
   const std::string half = fmt::format("(((double)o + 0.5) / {:.17g} - 0.5)", scale);
   if (mode == "asymmetric") return fmt::format("((double)o / {:.17g})", scale);
   if (mode == "align_corners") {
@@ -25,7 +31,8 @@ Result<std::string> coordinate(const std::string& mode, double scale, int64_t in
   return unsupported("coordinates by '{}'", mode);
 }
 
-// Windows of any width: an axis' coordinate c{a}, its first and last element b{a} and z{a}, the sum of their weights n{a}.
+// Windows of any width: an axis' coordinate c{a}, its first and last element b{a} and z{a}, the sum of their weights
+// n{a}.
 struct Wide {
   bool cubic = false, antialias = false, exclude = false;
   double a = -0.75;
@@ -34,20 +41,29 @@ struct Wide {
     w->line("  double c{0}; {{ const s64 o = o{0}; c{0} = {1}; }}", k, at);
     w->line("  const s64 b{0} = (s64)ceil(c{0} - {1:.17g}), z{0} = (s64)floor(c{0} + {1:.17g});\n  double n{0} = 0;", k,
             (cubic ? 2 : 1) / stretch);
-    w->line("  for (s64 q = b{0}; q <= z{0}; ++q) n{0} += {1};\n  if (n{0} == 0) n{0} = 1;", k, weight(k, "q", stretch, in));
+    w->line("  for (s64 q = b{0}; q <= z{0}; ++q) n{0} += {1};\n  if (n{0} == 0) n{0} = 1;", k,
+            weight(k, "q", stretch, in));
   }
   // Of element `q` of axis k.
   std::string weight(size_t k, const char* q, double stretch, int64_t in) const {
-    const std::string value = cubic ? fmt::format("w_cubic(fabs((double){} - c{}) * {:.17g}, {:.17g})", q, k, stretch, a)
-                                    : fmt::format("w_tent(fabs((double){} - c{}) * {:.17g})", q, k, stretch);
+    const std::string distance = fmt::format("w_exact(fabs((double){} - c{}), {:.17g})", q, k, stretch);
+    const std::string value =
+        cubic ? fmt::format("w_cubic({}, {:.17g})", distance, a) : fmt::format("w_tent({})", distance);
     return exclude ? fmt::format("({0} < 0 || {0} >= {1} ? 0.0 : {2})", q, in, value) : value;
   }
 };
 
+// Products that are not fused with the sum behind them: integers are rounded in the end, where the last bit may decide.
 constexpr const char* kWideFunctions = R"(
+#ifdef WOOTZ_ON_HOST
+#define w_exact(a, b) ((double)(a) * (double)(b))
+#else
+#define w_exact(a, b) __dmul_rn((double)(a), (double)(b))
+#endif
 W_FN double w_tent(double d) { return d < 1 ? 1 - d : 0; }
 W_FN double w_cubic(double d, double a) {
-  return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+  if (d <= 1) return w_exact(w_exact(w_exact(a + 2, d) - (a + 3), d), d) + 1;
+  return d < 2 ? w_exact(w_exact(w_exact(a, d) - w_exact(5, a), d) + w_exact(8, a), d) - w_exact(4, a) : 0;
 }
 )";
 
@@ -61,20 +77,26 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
   if (linear && mode != "linear" && mode != "cubic") return unsupported("resize by '{}'", mode);
   const Wide wide_window{mode == "cubic", p.get_int("antialias") != 0, p.get_int("exclude_outside") != 0,
                          p.get_float("cubic_a", -0.75)};
-  const bool wide = linear && (wide_window.cubic || wide_window.antialias || wide_window.exclude);
   const TensorDesc &dx = p.inputs[0], &dy = p.outputs[0];
+  const bool whole = !is_float(dx.dtype);
+  const bool wide = linear && (wide_window.cubic || wide_window.antialias || wide_window.exclude || whole);
   Dims x = args.inputs[0], y = args.outputs[0];
   WOOTZ_RETURN_IF_ERROR(check_type(dx.dtype));
   if (dx.dtype != dy.dtype || x.rank() != y.rank() || x.empty() || dx.layout != dy.layout || !is_plain(dx.layout))
     return unsupported("resize of {} to {}", x.to_string(), y.to_string());
-  if (linear && !is_float(dx.dtype)) return unsupported("linear resize of {}", dtype_name(dx.dtype));
+  if (linear && whole && (!is_integer(dx.dtype) || dtype_bits(dx.dtype) > 32))
+    return unsupported("linear resize of {}", dtype_name(dx.dtype));
   if (y.volume() == 0) return Status();
   if (x.volume() == 0) return invalid_argument("resize of the empty {} to {}", x.to_string(), y.to_string());
   WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
-  const std::vector<double> scales = p.get_floats("scales");
+  const std::vector<double> scales = p.get_floats("scales"), roi = p.get_floats("roi");
+  const bool crop = where == "tf_crop_and_resize";
+  if (!roi.empty() && roi.size() != 2 * x.size()) return invalid_argument("a region of {} numbers", roi.size());
+  const auto begin_of = [&](size_t a) { return crop && !roi.empty() ? roi[a] : 0.0; };
+  const auto end_of = [&](size_t a) { return crop && !roi.empty() ? roi[a + roi.size() / 2] : 1.0; };
   // Channels that lie together and are only copied go 16 bytes at a time.
   std::string element = storage_type(dx.dtype);
-  if (!linear && dx.layout == Layout::kChannelsLast && x.rank() >= 3 && x[1] == y[1] &&
+  if (!linear && !crop && dx.layout == Layout::kChannelsLast && x.rank() >= 3 && x[1] == y[1] &&
       (scales.size() < 2 || scales[1] <= 0 || scales[1] == 1)) {
     int64_t together = std::max(1, 128 / dtype_bits(dx.dtype));
     while (x[1] % together != 0) together /= 2;
@@ -93,6 +115,7 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       kBlock, element);
   w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0;",
          kBlock, y.volume());
+  if (crop) w.line("  bool outside = false;");
   std::vector<size_t> moving;
   std::vector<std::string> weights;  // by moving axis, of wide windows
   const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : dy.layout, y.rank());
@@ -101,21 +124,23 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
     const double scale =
         a < scales.size() && scales[a] > 0 ? scales[a] : static_cast<double>(y[a]) / static_cast<double>(x[a]);
     w.line("  const s64 o{0} = rest % {1}; rest /= {1};", a, y[a]);
-    if (x[a] == y[a] && scale == 1) {
+    if (x[a] == y[a] && scale == 1 && begin_of(a) == 0 && end_of(a) == 1) {
       w.line("  from += o{} * {};", a, xs[a]);
       continue;
     }
-    WOOTZ_ASSIGN_OR_RETURN(const std::string at, coordinate(where, scale, x[a], y[a]));
+    WOOTZ_ASSIGN_OR_RETURN(const std::string at, coordinate(where, scale, x[a], y[a], begin_of(a), end_of(a)));
     if (wide) {
       if (!(scale > 1e-4)) return unsupported("a scale of {} with wide windows", scale);
       wide_window.axis(a, at, scale, x[a], &w);
+      if (crop) w.line("  outside = outside || c{0} < 0 || c{0} > {1};", a, x[a] - 1);
       moving.push_back(a);
-      weights.push_back(wide_window.weight(a, fmt::format("q{}", a).c_str(),
-                                           wide_window.antialias ? std::min(scale, 1.0) : 1, x[a]));
+      weights.push_back(
+          wide_window.weight(a, fmt::format("q{}", a).c_str(), wide_window.antialias ? std::min(scale, 1.0) : 1, x[a]));
       continue;
     }
     w.line("  s64 l{0}, h{0} = 0; {1} f{0} = 0; {{ const s64 o = o{0}; double c = {2}; const double top = {3};", a, acc,
            at, x[a] - 1);
+    if (crop) w.line("  outside = outside || c < 0 || c > top;");
     if (linear) {
       w.line(
           "  c = c < 0 ? 0 : c > top ? top : c; const double low = floor(c); l{0} = (s64)low; h{0} = l{0} < {1} ? l{0} "
@@ -132,20 +157,36 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
                                                          : "ceil(c - 0.5)";
     w.line("  c = {1}; c = c < 0 ? 0 : c > top ? top : c; l{0} = (s64)c; from += l{0} * {2}; }}", a, round, xs[a]);
   }
+  const char *st = storage_type(dx.dtype), *rt = register_type(dx.dtype);
+  if (crop)
+    w.line("  if (outside) {{ y[i] = Put<{}>::to({}); return; }}", st,
+           is_integer(dx.dtype) ? fmt::format("w_sat<{}>(rint((double){:.17g}))", rt, p.get_float("extrapolation"))
+                                : fmt::format("w_cast<{}>({:.17g})", rt, p.get_float("extrapolation")));
   if (wide) {
-    w.line("  double sum = 0;");
-    std::string factor = "1.0", source = "from";
-    for (size_t k = 0; k < moving.size(); ++k) {
+    // The last axis outermost: along each the sums of the axis before it are summed, as the definition goes.
+    std::vector<size_t> nest(moving.size());
+    for (size_t k = 0; k < nest.size(); ++k) nest[k] = k;
+    std::sort(nest.begin(), nest.end(), [&](size_t l, size_t r) { return moving[l] > moving[r]; });
+    for (const size_t a : moving)
+      if (!whole) w.line("  const double r{0} = 1 / n{0};", a);
+    std::string source = "from";
+    for (const size_t k : nest) {
       const size_t a = moving[k];
-      w.line("  for (s64 q{0} = b{0}; q{0} <= z{0}; ++q{0}) {{ const double g{0} = {1} * {2} / n{0}; const s64 p{0} = q{0} < "
-             "0 ? 0 : q{0} > {3} ? {3} : q{0};",
-             a, factor, weights[k], x[a] - 1);
-      factor = fmt::format("g{}", a);
+      w.line("  double s{0} = 0;\n  for (s64 q{0} = b{0}; q{0} <= z{0}; ++q{0}) {{ const double g{0} = {1} {2};", a,
+             weights[k], whole ? fmt::format("/ n{}", a) : fmt::format("* r{}", a));
+      w.line("  const s64 p{0} = q{0} < 0 ? 0 : q{0} > {1} ? {1} : q{0};", a, x[a] - 1);
       source += fmt::format(" + p{} * {}", a, xs[a]);
     }
-    w.line("  sum += {} * (double)w_get(x[{}]);", factor, source);
-    for (size_t k = 0; k < moving.size(); ++k) w.raw("  }");
-    w.line("\n  y[i] = Put<{}>::to(({})sum);\n}}", storage_type(dx.dtype), register_type(dx.dtype));
+    std::string value = fmt::format("(double)w_get(x[{}])", source);
+    for (size_t k = nest.size(); k-- > 0;) {
+      const size_t a = moving[nest[k]];
+      w.line("  s{0} += w_exact(g{0}, {1}); }}", a, value);
+      value = fmt::format("s{}", a);
+    }
+    if (whole)
+      w.line("  y[i] = w_sat<{}>(rint({}));\n}}", rt, value);
+    else
+      w.line("  y[i] = Put<{}>::to(({}){});\n}}", st, rt, value);
   } else if (!linear) {
     w.line("  y[i] = x[from];\n}}");
   } else {
@@ -170,7 +211,7 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       }
       level = std::move(next);
     }
-    w.line("  y[i] = Put<{}>::to({});\n}}", storage_type(dx.dtype), level[0]);
+    w.line("  y[i] = Put<{}>::to({});\n}}", st, level[0]);
   }
   Launch launch;
   launch.source = w.text();

@@ -36,7 +36,8 @@ Status select_at(const Problem& p, Dims TensorDesc::*extents, Selection* selecti
 class SelectingCall final : public Call {
  public:
   std::vector<LoadedLaunch> find, write;
-  std::vector<int64_t> results;
+  std::vector<std::vector<int64_t>> results;
+  std::vector<bool> wanted;
   int64_t most = 0;
   size_t bytes = 0;
   size_t workspace() const override { return bytes; }
@@ -55,13 +56,20 @@ class SelectingCall final : public Call {
       WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuStreamSynchronize, stream);
     }
     if (count < 0 || count > most) return internal_error("{} results were found, of at most {}", count, most);
-    Dims dims;
-    for (const int64_t d : results) dims.push_back(d < 0 ? count : d);
-    void* const to = args.allocator->allocate(0, dims);
-    if (dims.volume() == 0) return Status();
-    if (to == nullptr) return make_error(Code::kResourceExhausted, "no memory for results {}", dims.to_string());
-    void* const outputs[] = {to};
-    return run_launches(write, {args.inputs, outputs, args.workspace}, stream);
+    std::vector<void*> outputs;
+    bool any = false;
+    for (size_t o = 0; o < results.size(); ++o) {
+      outputs.push_back(nullptr);
+      if (!wanted[o]) continue;
+      Dims dims;
+      for (const int64_t d : results[o]) dims.push_back(d < 0 ? count : d);
+      outputs[o] = args.allocator->allocate(static_cast<int>(o), dims);
+      if (dims.volume() == 0) continue;
+      any = true;
+      if (outputs[o] == nullptr)
+        return make_error(Code::kResourceExhausted, "no memory for results {}", dims.to_string());
+    }
+    return any ? run_launches(write, {args.inputs, outputs.data(), args.workspace}, stream) : Status();
   }
 };
 
@@ -74,6 +82,7 @@ class SelectingKernel final : public Kernel {
     auto call = std::make_unique<SelectingCall>();
     call->bytes = std::max(workspace_of(selection.find), workspace_of(selection.write));
     call->results = std::move(selection.results);
+    for (const TensorDesc& t : problem_.outputs) call->wanted.push_back(t.dtype != DType::kInvalid);
     call->most = selection.most;
     const bool come_and_go = passing(problem_, args);
     WOOTZ_ASSIGN_OR_RETURN(call->find, load_launches(std::move(selection.find), come_and_go));

@@ -10,7 +10,12 @@ const char* storage_type(DType type) {
     case DType::kF16: return "f16";
     case DType::kBF16: return "bf16";
     case DType::kBool: return "b8";
-    default: return register_type(type);
+    case DType::kF8E4M3: return "f8e4m3";
+    case DType::kF8E4M3Fnuz: return "f8e4m3fnuz";
+    case DType::kF8E5M2: return "f8e5m2";
+    case DType::kF8E5M2Fnuz: return "f8e5m2fnuz";
+    case DType::kF8E8M0: return "f8e8m0";
+    default: return dtype_bits(type) < 8 ? nullptr : register_type(type);
   }
 }
 
@@ -18,9 +23,19 @@ const char* register_type(DType type) {
   switch (type) {
     case DType::kF32:
     case DType::kF16:
-    case DType::kBF16: return "float";
+    case DType::kBF16:
+    case DType::kF8E4M3:
+    case DType::kF8E4M3Fnuz:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Fnuz:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1: return "float";
     case DType::kF64: return "double";
+    case DType::kI4:
+    case DType::kI2:
     case DType::kI8: return "s8";
+    case DType::kU4:
+    case DType::kU2:
     case DType::kU8: return "u8";
     case DType::kI16: return "short";
     case DType::kU16: return "u16";

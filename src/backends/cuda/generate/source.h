@@ -24,14 +24,16 @@ const char* bits_type(int bits);
 // order.
 struct Pointer {
   bool output = false;
-  int index = 0;  // -1: scratch memory
+  int index = 0;      // -1: scratch memory
+  size_t offset = 0;  // in scratch memory, bytes
 };
 constexpr Pointer kWorkspacePointer{false, -1};
 struct Launch {
   std::string source;
   LaunchSize size;
   std::vector<Pointer> pointers;
-  size_t workspace = 0;  // bytes of scratch memory that it writes or reads
+  std::vector<int64_t> numbers;  // that it takes behind them, each an s64
+  size_t workspace = 0;          // bytes of scratch memory that it writes or reads
 };
 
 // A dimension of a loop: its extent and the stride of each operand along it, in elements.

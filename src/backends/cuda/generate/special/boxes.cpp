@@ -121,7 +121,7 @@ Status select_boxes(const Problem& p, const BindArgs& args, Selection* to) {
   WOOTZ_RETURN_IF_ERROR(check_boxes(p, args));
   const Dims& scores = args.inputs[1];
   const int64_t classes = scores[1], boxes = scores[2], parts = scores[0] * classes;
-  to->results = {-1, 3};
+  to->results = {{-1, 3}};
   int64_t most = has_operand(p, 2) ? boxes : 0;  // without the input none is selected
   if (const std::vector<int64_t> known = p.get_ints("input2"); known.size() == 1)
     most = std::clamp<int64_t>(known[0], 0, most);

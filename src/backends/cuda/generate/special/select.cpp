@@ -18,6 +18,7 @@ constexpr Named kSelects[] = {
     {"NonZero", select_non_zero},
     {"Compress", select_compress},
     {"NonMaxSuppression", select_boxes},
+    {"Unique", select_unique},
 };
 
 // A kernel whose thread sees elements [first, last) of `count`; `flag`: source that says whether element i counts.
@@ -29,36 +30,38 @@ void begin_parts(const std::string& parameters, int64_t count, Writer* w) {
           kBlock * kEach, kEach, kEach, count, count, kEach);
 }
 
-void add(Writer* w, std::vector<Pointer> pointers, unsigned blocks, size_t workspace, std::vector<Launch>* launches) {
+}  // namespace
+
+int64_t part_blocks(int64_t count) { return blocks_for(count, kBlock * kEach); }
+
+void add_part_launch(Writer* w, std::vector<Pointer> pointers, int64_t blocks, size_t workspace,
+                     std::vector<Launch>* launches) {
   w->line("}}");
   Launch launch;
   launch.source = w->text();
   launch.size.block = kBlock;
-  launch.size.grid_x = blocks;
+  launch.size.grid_x = static_cast<unsigned>(blocks);
   launch.pointers = std::move(pointers);
   launch.workspace = workspace;
   launches->push_back(std::move(launch));
 }
 
-void add_count(const char* storage, int input, const std::string& flag, int64_t count, size_t workspace,
+void add_count(const char* storage, Pointer x, const std::string& flag, int64_t count, size_t workspace,
                std::vector<Launch>* launches) {
   Writer w;
   begin_parts(fmt::format("char* __restrict__ ws, const {}* __restrict__ x", storage), count, &w);
   w.line("  u32 n = 0;\n  for (s64 i = first; i < last; ++i) n += {} ? 1 : 0;", flag);
   w.line("  n = w_group<1, {}, false>(n, shared, Sum());", kBlock);
   w.line("  if (t == 0) ((s64*)(ws + {}))[blockIdx.x] = n;", kCountsAt);
-  add(&w, {kWorkspacePointer, {false, input}}, blocks_for(count, kBlock * kEach), workspace, launches);
+  add_part_launch(&w, {kWorkspacePointer, x}, part_blocks(count), workspace, launches);
 }
 
-// Opens the kernel that writes: `at` is the place of what the thread finds next.
 void begin_write(const std::string& parameters, const std::string& flag, int64_t count, Writer* w) {
   begin_parts(parameters, count, w);
   w->line("  u32 n = 0;\n  for (s64 i = first; i < last; ++i) n += {} ? 1 : 0;", flag);
   w->line("  shared[t] = n;\n  __syncthreads();\n  s64 at = ((const s64*)(ws + {}))[blockIdx.x];", kCountsAt);
   w->line("  for (int k = 0; k < t; ++k) at += shared[k];");
 }
-
-}  // namespace
 
 Select find_select(std::string_view op) {
   for (const Named& n : kSelects)
@@ -78,7 +81,7 @@ void add_scan(int64_t count, size_t workspace, std::vector<Launch>* launches) {
   w.line("  for (int k = 0; k < t; ++k) a += shared[k];");
   w.line("  for (s64 e = first; e < last; ++e) {{ const s64 n = sums[e]; sums[e] = a; a += n; }}");
   w.line("  if (t == {}) *(s64*)ws = a;", kBlock - 1);
-  add(&w, {kWorkspacePointer}, 1, workspace, launches);
+  add_part_launch(&w, {kWorkspacePointer}, 1, workspace, launches);
 }
 
 Status select_non_zero(const Problem& p, const BindArgs& args, Selection* to) {
@@ -88,14 +91,14 @@ Status select_non_zero(const Problem& p, const BindArgs& args, Selection* to) {
   const Dims& x = args.inputs[0];
   const int64_t count = x.volume();
   WOOTZ_RETURN_IF_ERROR(check_count(count));
-  to->results = {x.rank(), -1};
+  to->results = {{x.rank(), -1}};
   to->most = count;
   if (count == 0) return Status();
-  const int64_t blocks = blocks_for(count, kBlock * kEach);
+  const int64_t blocks = part_blocks(count);
   const size_t workspace = kCountsAt + static_cast<size_t>(blocks) * sizeof(int64_t);
   const char* storage = storage_type(p.inputs[0].dtype);
   const std::string flag = p.inputs[0].dtype == DType::kBool ? "w_get(x[i])" : "w_get(x[i]) != 0";
-  add_count(storage, 0, flag, count, workspace, &to->find);
+  add_count(storage, {false, 0}, flag, count, workspace, &to->find);
   add_scan(blocks, workspace, &to->find);
   if (x.rank() == 0) return Status();
   Writer w;
@@ -106,7 +109,7 @@ Status select_non_zero(const Problem& p, const BindArgs& args, Selection* to) {
   w.line("    s64 rest = i;");
   for (size_t a = x.size(); a-- > 0;) w.line("    y[{} * total + at] = rest % {}; rest /= {};", a, x[a], x[a]);
   w.line("    ++at;\n  }}");
-  add(&w, {{true, 0}, kWorkspacePointer, {false, 0}}, static_cast<unsigned>(blocks), workspace, &to->write);
+  add_part_launch(&w, {{true, 0}, kWorkspacePointer, {false, 0}}, blocks, workspace, &to->write);
   return Status();
 }
 
@@ -124,22 +127,22 @@ Status select_compress(const Problem& p, const BindArgs& args, Selection* to) {
   const auto a = static_cast<size_t>(axis);
   const int64_t extent = x[a], inner = volume_of(x, a + 1, x.size()), count = std::min(extent, args.inputs[1].volume());
   WOOTZ_RETURN_IF_ERROR(check_count(x.volume()));
-  to->results.assign(x.begin(), x.end());
-  to->results[a] = -1;
+  to->results = {{x.begin(), x.end()}};
+  to->results[0][a] = -1;
   to->most = count;
   if (count == 0) return Status();
-  const int64_t blocks = blocks_for(count, kBlock * kEach);
+  const int64_t blocks = part_blocks(count);
   const size_t places = kCountsAt + static_cast<size_t>(blocks) * sizeof(int64_t),
                workspace = places + static_cast<size_t>(count) * sizeof(int64_t);
   const std::string flag = "w_get(x[i])";
-  add_count("b8", 1, flag, count, workspace, &to->find);
+  add_count("b8", {false, 1}, flag, count, workspace, &to->find);
   add_scan(blocks, workspace, &to->find);
   if (x.volume() == 0) return Status();
   {
     Writer w;
     begin_write("char* __restrict__ ws, const b8* __restrict__ x", flag, count, &w);
     w.line("  for (s64 i = first; i < last; ++i) ((s64*)(ws + {}))[i] = {} ? at++ : -1;", places, flag);
-    add(&w, {kWorkspacePointer, {false, 1}}, static_cast<unsigned>(blocks), workspace, &to->write);
+    add_part_launch(&w, {kWorkspacePointer, {false, 1}}, blocks, workspace, &to->write);
   }
   Writer w;
   w.raw(prelude());
@@ -153,7 +156,8 @@ Status select_compress(const Problem& p, const BindArgs& args, Selection* to) {
          inner * extent, count);
   w.line("  const s64 total = *(const s64*)ws, at = ((const s64*)(ws + {}))[e];", places);
   w.line("  if (at >= 0) y[(o * total + at) * {} + c] = x[i];", inner);
-  add(&w, {{true, 0}, kWorkspacePointer, {false, 0}}, blocks_for(x.volume(), kBlock), workspace, &to->write);
+  add_part_launch(&w, {{true, 0}, kWorkspacePointer, {false, 0}}, blocks_for(x.volume(), kBlock), workspace,
+                  &to->write);
   return Status();
 }
 

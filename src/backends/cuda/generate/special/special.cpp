@@ -8,6 +8,8 @@ struct Special {
   Generate generate;
 };
 constexpr Special kSpecials[] = {
+    {"BitCast", generate_bit_cast},
+    {"CastE8M0", generate_cast_e8m0},
     {"CumSum", generate_cumulative},
     {"CumProd", generate_cumulative},
     {"OneHot", generate_one_hot},
@@ -31,6 +33,14 @@ constexpr Special kSpecials[] = {
     {"GridSample", generate_grid_sample},
     {"AffineGrid", generate_affine_grid},
     {"RoiAlign", generate_roi_align},
+    {"CenterCropPad", generate_center_crop_pad},
+    {"Col2Im", generate_col2im},
+    {"MaxRoiPool", generate_max_roi_pool},
+    {"NllLoss", generate_nll},
+    {"Det", generate_det},
+    {"DFT", generate_dft},
+    {"STFT", generate_stft},
+    {"DeformConv", generate_deform_conv},
     {"LSTM", generate_recurrent},
     {"GRU", generate_recurrent},
     {"RNN", generate_recurrent},

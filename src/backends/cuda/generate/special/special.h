@@ -25,6 +25,8 @@ void end_special(Writer* source, Launch launch, std::vector<Launch>* launches);
 // A small constant operand that is one integer, or the attribute of this name; nullopt: neither.
 std::optional<int64_t> special_int(const Problem& problem, const char* attribute, const char* operand);
 
+Status generate_bit_cast(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_cast_e8m0(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_cumulative(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_one_hot(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_eye(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
@@ -47,6 +49,14 @@ Status generate_affine_grid(const Problem& problem, const BindArgs& args, std::v
 Status generate_roi_align(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_tensor_scatter(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_hardmax(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_center_crop_pad(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_col2im(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_max_roi_pool(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_nll(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_det(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_dft(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_stft(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_deform_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_recurrent(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda
