@@ -9,6 +9,7 @@
 #include "ops/registry.h"
 #include "passes/counted_values.h"
 #include "passes/qdq.h"
+#include "passes/residual_stream.h"
 #include "passes/rewrite.h"
 #include "passes/round_weights.h"
 
@@ -62,7 +63,9 @@ bool constant_fits(const HostTensor& tensor, DType type) {
 
 class Assigner {
  public:
-  Assigner(Graph& graph, DType type) : graph_(graph), type_(type), counted_(counted_values(graph)) {}
+  Assigner(Graph& graph, DType type) : graph_(graph), type_(type), counted_(counted_values(graph)) {
+    if (type == DType::kBF16) stream_ = find_residual_stream(graph);
+  }
 
   Result<int> run() {
     int changed = 0;
@@ -99,7 +102,7 @@ class Assigner {
       default: return false;
     }
     if (node.is("Cast") || node.op().traits.data_dependent || node.op().traits.has_side_effects) return false;
-    if (node.is("Quantize") || node.is("Dequantize")) return false;
+    if (node.is("Quantize") || node.is("Dequantize") || stream_.norms.count(&node) != 0) return false;
     const int first = first_narrowed(node);
     bool floats = node.has_attr("x_scale") && node.output()->dtype() == DType::kF32;
     for (int i = first; i < node.num_inputs(); ++i) {
@@ -192,11 +195,14 @@ class Assigner {
   Result<bool> convert(Node* node) {
     const std::vector<Value*> inputs = node->inputs();
     const AttrMap attrs = node->attrs();
-    for (int i = first_narrowed(*node); i < node->num_inputs(); ++i)
+    const bool wide = stream_.products.count(node) != 0;  // only what is multiplied changes
+    for (int i = first_narrowed(*node), end = wide ? main_inputs(*node) : node->num_inputs(); i < end; ++i)
       if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32)
         node->set_input(i, narrowed(node, i, in));
-    change_expression(node, "epilogue");
-    change_expression(node, "expr");
+    if (!wide) {
+      change_expression(node, "epilogue");
+      change_expression(node, "expr");
+    }
     std::vector<DType> before;
     for (const Value* out : node->outputs()) before.push_back(out == nullptr ? DType::kInvalid : out->dtype());
     if (!infer_node(*node).ok()) {
@@ -232,6 +238,7 @@ class Assigner {
   Graph& graph_;
   DType type_;
   std::unordered_set<const Value*> counted_;
+  ResidualStream stream_;
   std::map<const Value*, Value*> narrowed_;
   std::vector<Node*> casts_;
 };

@@ -216,5 +216,54 @@ TEST(AssignPrecision, WhatComesFromLabelsAndPositionsStaysWide) {
   for (int64_t i = 0; i < 48; ++i) ASSERT_NEAR((*actual)[1].get_f64(i), (*expected)[1].get_f64(i), 2e-3) << i;
 }
 
+// In BF16 what a transformer's layers are added to stays in FP32, and their products read it rounded; in F16, which has
+// the digits for it, nothing is held back. Of roundings to 8 bits, those of the stream are the ones that add up.
+TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
+  std::string text = "graph \"g\" {\n  %x0: f32[4,32] = input;\n";
+  for (const char* name : {"s", "t"}) text += fmt::format("  %{}: f32[32] = input;\n", name);
+  constexpr int kLayers = 6;
+  for (int l = 0; l < kLayers; ++l) {
+    text += fmt::format("  %v{0}: f32[32,64] = input;\n  %w{0}: f32[64,32] = input;\n", l);
+    text +=
+        fmt::format("  %h{0} = MatMul(%x{0}, %v{0});\n  %r{0} = Relu(%h{0});\n  %p{0} = MatMul(%r{0}, %w{0});\n", l);
+    text += fmt::format("  %a{0} = Add(%p{0}, %x{0});\n  %x{1} = LayerNorm(%a{0}, %s, %t) {{axis = -1}};\n", l, l + 1);
+  }
+  text += fmt::format("  return %x{};\n}}\n", kLayers);
+  CaseList random(std::random_device{}());
+  std::vector<HostTensor> inputs;
+  double errors[2] = {};
+  for (const DType type : {DType::kF16, DType::kBF16}) {
+    Result<std::unique_ptr<Graph>> graph = parse_graph(text, find_op);
+    ASSERT_TRUE(graph.ok()) << graph.status().to_string() << text;
+    ASSERT_TRUE(infer_graph(**graph).ok());
+    if (inputs.empty())
+      for (const Value* v : (*graph)->inputs()) {
+        const double scale = v->shape().size() == 1 ? 1 : 0.2;
+        inputs.push_back(random.random(DType::kF32, *to_dims(v->shape()), v->name() == "s" ? 0.5 : -scale, scale));
+      }
+    const auto want = run_graph(**graph, inputs);
+    ASSERT_TRUE(want.ok());
+    ASSERT_TRUE(run_pipeline(**graph, {}).ok());
+    ASSERT_TRUE(assign_precision(**graph, type).ok());
+    ASSERT_TRUE(verify_graph(**graph).ok());
+    int norms = 0, wide = 0, products = 0;
+    for (const Node* node : (*graph)->nodes()) {
+      if (node->op().lowering == Lowering::kNorm) norms += node->output()->dtype() == DType::kF32;
+      if (!node->is("MatMul")) continue;
+      ++products;
+      EXPECT_EQ(node->input(0)->dtype(), type);
+      wide += node->output()->dtype() == DType::kF32;
+    }
+    EXPECT_EQ(products, 2 * kLayers);
+    EXPECT_EQ(wide, type == DType::kBF16 ? kLayers : 0);
+    EXPECT_EQ(norms, type == DType::kBF16 ? kLayers : 0);
+    const auto have = run_graph(**graph, inputs);
+    ASSERT_TRUE(have.ok()) << have.status().to_string();
+    errors[type == DType::kBF16] = compare((*have)[0], (*want)[0]).relative;
+  }
+  std::printf("f16 %.2e, bf16 %.2e\n", errors[0], errors[1]);
+  EXPECT_LT(errors[1], 0.01);
+}
+
 }  // namespace
 }  // namespace wootz

@@ -141,6 +141,7 @@ TEST(Running, BuildersAllocatorOfTheApplication) {
   CountingAllocator allocator;
   Dense b;
   b.builder->setGpuAllocator(&allocator);
+  ASSERT_EQ(wootz_config_set_option(b.config.get(), "timing", "1"), 0);
   Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
   ASSERT_NE(plan, nullptr) << b.logger.errors();
   EXPECT_GT(allocator.total, 0) << "tactics were measured in memory from elsewhere";
