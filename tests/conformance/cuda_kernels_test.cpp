@@ -251,6 +251,30 @@ TEST_F(KernelsSlow, CopiesAndUpsampling) {
   expect_seen({"move_generated", "resize_generated"});
 }
 
+TEST_F(KernelsSlow, NarrowTypes) {
+  for (const char* type : {"i4", "u4", "i2", "u2", "f4e2m1", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"}) {
+    const int64_t rows = pick({3, 8}), blocks = pick({1, 4}), size = pick({7, 16, 34, 64});
+    const std::string shape = fmt::format("[{},{},{}]", rows, blocks, size);
+    std::string steps;
+    for (int64_t i = 0; i < rows * blocks; ++i)
+      steps += fmt::format("{}{:.4f}", i == 0 ? "" : ", ", 0.07 + 0.01 * static_cast<double>(rng_() % 60));
+    check(fmt::format(
+        "graph \"g\" {{ %x: f32{0} = input; %s: f32[{1},{2},1] = const [{3}]; %q: {4}{0} = Quantize(%x, %s) {{to = "
+        "\"{4}\"}}; return %q; }}",
+        shape, rows, blocks, steps, type));
+    check(fmt::format(
+        "graph \"g\" {{ %q: {4}{0} = input; %s: f16[{1},{2},1] = const [{3}]; %d: f16{0} = Dequantize(%q, %s); %y: "
+        "f16{0} = Relu(%d); return %y; }}",
+        shape, rows, blocks, steps, type));
+    check(
+        fmt::format("graph \"g\" {{ %q: {0}{1} = input; %t: {0}[{2},{3},{4}] = Transpose(%q) {{perm = [1, 0, 2]}}; %u: "
+                    "{0}[{2},{3},3] "
+                    "= Slice(%t) {{starts = [{5}], ends = [{6}], axes = [2]}}; return %t, %u; }}",
+                    type, shape, blocks, rows, size, size / 2, size / 2 + 3));
+  }
+  expect_seen({"pointwise_generated", "move_generated"});
+}
+
 }  // namespace
 }  // namespace wootz::conformance
 #endif

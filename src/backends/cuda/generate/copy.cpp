@@ -358,7 +358,6 @@ Status generate_reformat(const Problem& p, const BindArgs& args, std::vector<Lau
     all.add(static_cast<int64_t>(dtype_bytes(x.dtype, dims.volume())), 1, 1);
     return add_copy(std::move(all), 8, launches);
   }
-  if (few_bits(x.dtype)) return move_as_bytes(generate_reformat, p, args, launches);
   if (bits_type(bits) == nullptr) return unsupported("reformat of {}", dtype_name(x.dtype));
   const Layout from = dims.rank() < 3 ? Layout::kLinear : x.layout, to = dims.rank() < 3 ? Layout::kLinear : y.layout;
   const Dims xs = layout_strides(from, dims), ys = layout_strides(to, dims);

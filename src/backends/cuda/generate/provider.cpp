@@ -4,6 +4,7 @@
 #include "backend/device.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/launches.h"
+#include "backends/cuda/generate/nibbles.h"
 #include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
 
@@ -260,7 +261,7 @@ class GeneratedProvider final : public Provider {
       offers->push_back(std::move(c));
     };
     offer(Layout::kLinear);
-    if (entry->images && rank >= 3) offer(Layout::kChannelsLast);
+    if (entry->images && rank >= 3 && !any_few_bits(problem)) offer(Layout::kChannelsLast);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
