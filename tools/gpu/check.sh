@@ -135,8 +135,8 @@ on_cpu() {
 }
 
 # What is asked of agreement, and what is let pass, of the largest difference over the largest value. Networks whose batch
-# norms were given the statistics of two batches amplify roundings: their values are small differences of large ones. BF16
-# has 8 bits for BERT's residual stream too: PyTorch is as far away in both.
+# norms were given the statistics of two batches amplify roundings: their values are small differences of large ones.
+# BERT in BF16 is near the limit: other weights may be above it.
 limits_of() {  # MODEL MODE
   case $2 in
     tf32) asked=2e-3 allowed=4e-3 ;;
@@ -206,11 +206,12 @@ sanitizer() {
   command -v compute-sanitizer >/dev/null || { echo "sanitizer: none here"; return; }
   for tool in memcheck racecheck; do
     # Of races only our kernels' count: cuDNN's attention, which waits by asynchronous barriers, reports some of its own.
-    ours=()
-    [ $tool = memcheck ] || ours=(--kernel-name kns=wootz_kernel)
+    # Every candidate of the tiles for bytes under it takes more minutes than are good.
+    ours=() tests=CudaConformance*:CudaLateSlow*:CudaStreams*:Quantized*Cuda*
+    [ $tool = memcheck ] && tests+=:KernelsSlow*OfBytes || ours=(--kernel-name kns=wootz_kernel)
     start=$SECONDS
     WOOTZ_TEST_CASE=${CASES:-} WOOTZ_TEST_EACH=${EACH:-3} timeout 300 compute-sanitizer --tool $tool "${ours[@]}" \
-      --error-exitcode 9 "$BIN/conformance_e2e" --gtest_filter='CudaConformance*:CudaLateSlow*:KernelsSlow*OfBytes:Quantized*Cuda*' >"$OUT/sanitizer.$tool.log" 2>&1
+      --error-exitcode 9 "$BIN/conformance_e2e" --gtest_filter="$tests" >"$OUT/sanitizer.$tool.log" 2>&1
     code=$?
     row "$(printf 'sanitizer %-10s %3d s, %s; %s' $tool $((SECONDS - start)) \
       "$(grep -oE '[0-9]+ cases, [0-9]+ steps' "$OUT/sanitizer.$tool.log" | head -1)" \
