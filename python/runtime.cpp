@@ -161,6 +161,14 @@ void bind_runtime(nb::module_& m) {
           },
           nb::arg("stream_handle"))
       .def(
+          "set_aux_streams",
+          [](IExecutionContext& c, const std::vector<size_t>& streams) {
+            std::vector<cudaStream_t> list;
+            for (size_t s : streams) list.push_back(reinterpret_cast<cudaStream_t>(s));
+            c.setAuxStreams(list.empty() ? nullptr : list.data(), static_cast<int32_t>(list.size()));
+          },
+          nb::arg("aux_streams"))
+      .def(
           "execute_v2",
           [](IExecutionContext& c, const std::vector<size_t>& bindings) {
             std::vector<void*> addresses;
@@ -210,6 +218,7 @@ void bind_runtime(nb::module_& m) {
           nb::arg("name"), nb::arg("profile_index"))
       .def_prop_ro("num_optimization_profiles", &ICudaEngine::getNbOptimizationProfiles)
       .def_prop_ro("num_layers", &ICudaEngine::getNbLayers)
+      .def_prop_ro("num_aux_streams", &ICudaEngine::getNbAuxStreams)
       .def_prop_ro("name", &ICudaEngine::getName)
       .def_prop_ro("device_memory_size_v2", &ICudaEngine::getDeviceMemorySizeV2)
       .def("get_device_memory_size_for_profile_v2", &ICudaEngine::getDeviceMemorySizeForProfileV2)

@@ -225,6 +225,8 @@ def test_python(model, tmp_path):
     with pytest.raises(ValueError):
         wootz.build(str(model), report=tmp_path / "report.doc")
     context = engine.create_execution_context()
+    assert engine.num_aux_streams == 0  # the CPU has none
+    context.set_aux_streams([])
     x = np.random.default_rng(4).standard_normal((1, 3, 16, 16)).astype(np.float32)
     want = reference_values(model, {"x": x})
     values = wootz.tap(context, {"x": x}, ["sum_relu", "y"])
@@ -315,3 +317,12 @@ def test_page_in_a_browser(built, tmp_path):
     assert seen["plots"][0] == len(names) and seen["plots"][1] >= 1
     assert seen["nodes"] == len(report["nodes"])
     assert seen["requests"] == [], "the page fetched something"
+
+
+def test_limit_of_auxiliary_streams():
+    wootz = pytest.importorskip("wootz")
+    builder = wootz.Builder(wootz.Logger(wootz.Logger.ERROR))
+    config = builder.create_builder_config()
+    assert config.max_aux_streams == -1  # the builder decides
+    config.max_aux_streams = 2
+    assert config.max_aux_streams == 2
