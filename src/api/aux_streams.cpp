@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <set>
 
 #include "plan/digest.h"
 #include "runtime/executor.h"
 #include "runtime/lives.h"
 #include "tuner/random_data.h"
+#include "tuner/run_timer.h"
 
 namespace wootz::api {
 namespace {
 
 constexpr int kUsualAux = 3;
+constexpr int kRounds = 21;
 
 // What every timing of the same network has in common: its steps, without their streams.
 std::string network_key(const Program& program, std::span<const std::vector<int32_t>> needs) {
@@ -120,11 +120,6 @@ struct Way {
   double us = -1;  // of an inference; below 0: not known
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // Times every way, in turns. The first is one stream; a way that computes other bits is dropped, and told.
 Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shapes, const StreamOptions& options,
                std::vector<Way>* ways) {
@@ -148,7 +143,6 @@ Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shape
     }
     executors.push_back(std::move(executor));
   }
-  constexpr int kRounds = 21;
   constexpr double kBatchUs = 3000;
   WOOTZ_ASSIGN_OR_RETURN(const double once, bench.batch_us(*executors[0], 3));
   const int times = std::clamp(static_cast<int>(kBatchUs / std::max(once, 1.0)), 1, 200);
@@ -159,8 +153,10 @@ Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shape
       WOOTZ_ASSIGN_OR_RETURN(const double took, bench.batch_us(*executors[w], times));
       us[w].push_back(took);
     }
-  for (size_t w = 0; w < ways->size(); ++w)
-    if (!us[w].empty()) (*ways)[w].us = median(us[w]);
+  for (size_t w = 0; w < ways->size(); ++w) {
+    std::sort(us[w].begin(), us[w].end());
+    if (!us[w].empty()) (*ways)[w].us = quantile(us[w], 0.5);
+  }
   return Status();
 }
 
@@ -182,11 +178,11 @@ bool recall(const std::string& network, const StreamOptions& options, std::vecto
 }
 
 Status remember(const std::string& network, const StreamOptions& options, const std::vector<Way>& ways) {
+  if (options.cache == nullptr) return Status();
   for (const Way& way : ways) {
-    if (options.cache == nullptr) continue;
     Timing timing;
     timing.median_us = std::max(way.us, 0.0);
-    timing.runs = 21;
+    timing.runs = kRounds;
     if (way.streams.empty()) timing.refusal = "other results than one stream";
     WOOTZ_RETURN_IF_ERROR(options.cache->update(key_of(network, way, options), timing));
   }

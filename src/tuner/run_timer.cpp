@@ -10,8 +10,8 @@ namespace wootz {
 namespace {
 
 constexpr int kMostTimes = 100'000;  // runs of one batch
-constexpr double kNoisy = 0.1;        // spread that is worth more time: the machine does other work
-constexpr double kPatience = 4;       // how many times as much
+constexpr double kNoisy = 0.1;       // spread that is worth more time: the machine does other work
+constexpr double kPatience = 4;      // how many times as much
 constexpr int kFewest = 3;           // batches: one of them may be an outlier
 
 class HostTimer final : public RunTimer {
@@ -27,14 +27,6 @@ class HostTimer final : public RunTimer {
   }
 };
 
-// Linear between the neighbours; `sorted` is not empty.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<size_t>(at);
-  const size_t high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
-}
-
 void summarize(std::vector<double> each, Sample* sample) {
   std::sort(each.begin(), each.end());
   sample->median_us = quantile(each, 0.5);
@@ -43,6 +35,13 @@ void summarize(std::vector<double> each, Sample* sample) {
 }
 
 }  // namespace
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<size_t>(at);
+  const size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
+}
 
 RunTimer& host_timer() {
   static HostTimer timer;

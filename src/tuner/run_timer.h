@@ -1,6 +1,8 @@
 // How long something takes, robustly: the median of batches, as many as it takes, no more.
 #pragma once
 
+#include <vector>
+
 #include "base/function_ref.h"
 #include "base/status.h"
 
@@ -27,6 +29,9 @@ struct SamplingOptions {
   double hopeless = 3;        // times the best rival: stop at once, it will not be chosen
 };
 
+// Linear between the neighbours; `sorted` is not empty. 0.5: the median.
+double quantile(const std::vector<double>& sorted, double q);
+
 struct Sample {
   double median_us = 0;
   double spread = 0;    // half the distance between the quartiles, relative to the median
@@ -37,9 +42,9 @@ struct Sample {
 // `best_us`: the fastest rival so far, 0: none yet.
 Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const SamplingOptions& options, double best_us);
 
-// The same in turn with the fastest rival, known to take `rival_us`: how much longer a batch took than the rival's beside
-// it, the median over the quietest moments. What slows both (other work on the machine, a clock that falls) then does not
-// count.
+// The same in turn with the fastest rival, known to take `rival_us`: how much longer a batch took than the rival's
+// beside it, the median over the quietest moments. What slows both (other work on the machine, a clock that falls) then
+// does not count.
 Result<Sample> sample_beside(RunTimer& timer, FunctionRef<Status()> run, FunctionRef<Status()> rival, double rival_us,
                              const SamplingOptions& options);
 

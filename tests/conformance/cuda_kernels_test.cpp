@@ -9,27 +9,16 @@
 #include "api/build.h"
 #include "backend/device.h"
 #include "backends/cuda/stand_in/stand_in.h"
-#include "conformance/run_graph_on.h"
-#include "ir/text.h"
+#include "conformance/on_cuda.h"
 #include "ops/cases.h"
 #include "ops/infer.h"
-#include "ops/registry.h"
 
 namespace wootz::conformance {
 namespace {
 
 // Slow: without a GPU every kernel is compiled for the processor.
-class KernelsSlow : public ::testing::Test {
+class KernelsSlow : public OnCuda {
  protected:
-  void SetUp() override {
-    const Result<bool> stand_in = open_cuda();
-    ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
-    stand_in_ = *stand_in;
-    seed_ = std::random_device{}();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
-    rng_.seed(seed_);
-  }
-
   int64_t pick(std::initializer_list<int64_t> values) { return values.begin()[rng_() % values.size()]; }
   std::string numbers(int64_t count) {
     std::normal_distribution<float> normal(0, 0.5f);
@@ -74,9 +63,7 @@ class KernelsSlow : public ::testing::Test {
     for (const char* name : names) EXPECT_TRUE(seen_.count(name) != 0) << name << " was never compared";
   }
 
-  bool stand_in_ = false;
-  uint64_t seed_ = 0;
-  std::mt19937_64 rng_;
+  std::mt19937_64 rng_{seed_};
   std::set<std::string> seen_;
 };
 

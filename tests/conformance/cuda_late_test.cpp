@@ -8,35 +8,16 @@
 #include "backend/device.h"
 #include "backends/cuda/stand_in/stand_in.h"
 #include "base/tolerance.h"
-#include "conformance/run_graph_on.h"
-#include "ir/text.h"
+#include "conformance/on_cuda.h"
 #include "ops/cases.h"
-#include "ops/infer.h"
 #include "ops/interpreter.h"
-#include "ops/registry.h"
 
 namespace wootz::conformance {
 namespace {
 
 // Slow: without a GPU every kernel is compiled for the processor, one after the other.
-class CudaLateSlow : public ::testing::Test {
+class CudaLateSlow : public OnCuda {
  protected:
-  void SetUp() override {
-    const Result<bool> stand_in = open_cuda();
-    ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
-    stand_in_ = *stand_in;
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
-  }
-
-  std::unique_ptr<Graph> parsed(const std::string& text) {
-    Result<std::unique_ptr<Graph>> graph = parse_graph(text, find_op);
-    EXPECT_TRUE(graph.ok()) << graph.status().to_string();
-    if (!graph.ok()) return nullptr;
-    const Status inferred = infer_graph(**graph);
-    EXPECT_TRUE(inferred.ok()) << inferred.to_string();
-    return std::move(graph).value();
-  }
-
   // Each of these one after the other in one context; `extent` for symbols of inputs.
   void check(const std::string& text, int rounds, int64_t extent = 5, size_t on_host = 0) {
     const std::unique_ptr<Graph> original = parsed(text), rewritten = parsed(text);
@@ -81,9 +62,7 @@ class CudaLateSlow : public ::testing::Test {
     return text;
   }
 
-  const uint64_t seed_ = std::random_device{}();
   CaseList random_{seed_};
-  bool stand_in_ = false;
 };
 
 // As exporters of detectors write it: which boxes stay, and then those.

@@ -7,25 +7,15 @@
 #include <random>
 
 #include "base/tolerance.h"
-#include "conformance/run_graph_on.h"
-#include "ir/text.h"
+#include "conformance/on_cuda.h"
 #include "ops/cases.h"
-#include "ops/infer.h"
 #include "ops/interpreter.h"
-#include "ops/registry.h"
 
 namespace wootz::conformance {
 namespace {
 
-class CudaStreams : public ::testing::Test {
+class CudaStreams : public OnCuda {
  protected:
-  void SetUp() override {
-    const Result<bool> stand_in = open_cuda();
-    ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
-    seed_ = std::random_device{}();
-    random_.seed(seed_);
-    std::printf("seed %u\n", seed_);
-  }
   size_t pick(size_t count) { return random_() % count; }
 
   // A few kinds of nodes over one shape, so that few kernels serve many networks.
@@ -59,15 +49,6 @@ class CudaStreams : public ::testing::Test {
            ";\n}\n";
   }
 
-  std::unique_ptr<Graph> parsed(const std::string& text) {
-    Result<std::unique_ptr<Graph>> graph = parse_graph(text, find_op);
-    EXPECT_TRUE(graph.ok()) << graph.status().to_string() << text;
-    if (!graph.ok()) return nullptr;
-    const Status inferred = infer_graph(**graph);
-    EXPECT_TRUE(inferred.ok()) << inferred.to_string();
-    return std::move(graph).value();
-  }
-
   Result<PreparedRun> prepared(const std::string& text, const std::vector<HostTensor>& inputs,
                                std::function<uint8_t(size_t)> stream) {
     RunOptions options;
@@ -79,15 +60,14 @@ class CudaStreams : public ::testing::Test {
     return prepare_graph_on(*graph, inputs, options);
   }
 
-  unsigned seed_ = 0;
-  std::mt19937_64 random_;
+  std::mt19937_64 random_{seed_};
 };
 
 TEST_F(CudaStreams, RandomStreamsOfRandomNetworks) {
   for (int round = 0; round < 25; ++round) {
     const std::string text = network(static_cast<int>(4 + pick(28)));
     SCOPED_TRACE(fmt::format("round {} {}", round, text));
-    CaseList values(seed_ + static_cast<unsigned>(round));
+    CaseList values(seed_ + static_cast<uint64_t>(round));
     const std::vector<HostTensor> inputs = {values.random(DType::kF32, Dims{8, 16}, -1, 1),
                                             values.random(DType::kF32, Dims{8, 16}, -1, 1)};
     Result<PreparedRun> one = prepared(text, inputs, nullptr);

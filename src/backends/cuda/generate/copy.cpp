@@ -200,10 +200,6 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector
   return Status();
 }
 
-}  // namespace
-
-namespace {
-
 Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (p.inputs.empty() || p.outputs.empty() || static_cast<size_t>(p.num_main) != p.inputs.size())
     return invalid_argument("move: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());

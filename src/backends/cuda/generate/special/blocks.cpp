@@ -1,43 +1,28 @@
 // Ops that cut images or put them together: CenterCropPad, Col2Im, MaxRoiPool. One thread a result.
 #include <algorithm>
 
-#include "backends/cuda/generate/nibbles.h"
+#include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/special/special.h"
 
 namespace wootz::cuda {
 
+// An odd difference leaves one more element cut or filled at the end.
 Status generate_center_crop_pad(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
-  if (few_bits(p.inputs[0].dtype)) return move_as_bytes(generate_center_crop_pad, p, args, launches);
   const Dims &x = args.inputs[0], &y = args.outputs[0];
-  const char* type = bits_type(dtype_bits(p.inputs[0].dtype));
-  if (x.rank() != y.rank() || p.outputs[0].dtype != p.inputs[0].dtype || type == nullptr ||
-      p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear)
+  if (x.rank() != y.rank() || p.outputs[0].dtype != p.inputs[0].dtype)
     return invalid_argument("{} about the center of {}", y.to_string(), x.to_string());
-  if (y.volume() == 0) return Status();
-  WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
-  Writer w;
-  w.raw(prelude());
-  w.line(
-      "extern \"C\" __global__ void __launch_bounds__({0}) wootz_kernel({1}* __restrict__ y, const {1}* __restrict__ "
-      "x) {{",
-      kSpecialBlock, type);
-  w.line(
-      "  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;\n  s64 rest = i, from = 0; bool in "
-      "= true;",
-      kSpecialBlock, y.volume());
-  const Dims strides = x.strides();
-  // An odd difference leaves one more element cut or filled at the end.
-  for (size_t a = x.size(); a-- > 0;)
-    w.line("  {{ const s64 c = rest % {0} + {1} - {2}; rest /= {0}; in = in && c >= 0 && c < {3}; from += c * {4}; }}",
-           y[a], std::max<int64_t>(0, x[a] - y[a]) / 2, std::max<int64_t>(0, y[a] - x[a]) / 2, x[a], strides[a]);
-  w.line("  y[i] = in ? x[from] : ({})0;", type);
-  Launch launch;
-  launch.size.block = kSpecialBlock;
-  launch.size.grid_x = blocks_for(y.volume(), kSpecialBlock);
-  launch.pointers = {{true, 0}, {false, 0}};
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  std::vector<int64_t> pads(2 * x.size());
+  for (size_t a = 0; a < x.size(); ++a) {
+    pads[a] = (y[a] - x[a]) / 2;
+    pads[a + x.size()] = y[a] - x[a] - pads[a];
+  }
+  Problem pad = p;
+  pad.family = Family::kMove;
+  pad.inputs.resize(1);  // sizes are in the extents
+  pad.num_main = 1;
+  pad.params = {{"kind", std::string("pad")}, {"pads", std::move(pads)}};
+  return generate_move(pad, args, launches);
 }
 
 // A pixel sums what the blocks over it have there, in the order in which a block is laid out.
