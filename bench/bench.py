@@ -41,7 +41,7 @@ def plan_for(model, spec, cache):
     plan = cache / f"{model.stem}-{digest}-{stamp}.plan"
     if not plan.exists():
         start = time.perf_counter()
-        plan.write_bytes(wootz.build(model, shapes=dynamic_shapes(model, spec), options={"threads": "2"}))
+        plan.write_bytes(wootz.build(model, shapes=dynamic_shapes(model, spec), options={"threads": "2", "backend": "cpu"}))
         print(f"  built {model.name} in {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
     return plan
 

@@ -13,14 +13,14 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
 
 find_program(WOOTZ_CCACHE ccache)
 if(WOOTZ_CCACHE)
   # Paths relative to the checkout, so that several checkouts share one cache; headers as the compiler names them, so that
-  # a file which is not in the cache is preprocessed once, not twice.
+  # a file which is not in the cache is preprocessed once, not twice. Precompiled headers count by what they include.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-                                  CCACHE_DEPEND=1
+                                  CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${WOOTZ_CCACHE})
 endif()
 find_program(WOOTZ_LLD NAMES ld.lld ld.lld-14)
@@ -54,3 +54,6 @@ if(WOOTZ_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 add_compile_definitions(WOOTZ_TENSORRT_API=${WOOTZ_TENSORRT_API})
+if(NOT WOOTZ_CUDA)
+  add_compile_definitions(WOOTZ_NO_CUDA)
+endif()

@@ -70,9 +70,9 @@ function(wootz_schema layer)
   add_custom_target(wootz_schema_${layer} DEPENDS ${headers})
 endfunction()
 
-include(cuda)
 
 if(WOOTZ_TESTS)
   find_package(GTest REQUIRED)
   find_package(benchmark REQUIRED)
 endif()
+include(precompiled)

@@ -42,9 +42,9 @@ if(TARGET libwootz)
 endif()
 
 # What cuDNN finds in place of a driver while plans are built where none is: src/backends/cuda/null_driver.h.
-if(WOOTZ_HAVE_CUDA AND NOT WOOTZ_FUZZ)
+if(NOT WOOTZ_FUZZ)
   add_library(wootz_nulldriver SHARED ${CMAKE_SOURCE_DIR}/null_driver/null_driver.cpp)
-  target_link_libraries(wootz_nulldriver PRIVATE wootz_cuda_headers)
+  target_include_directories(wootz_nulldriver PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_options(wootz_nulldriver PRIVATE -Wl,-soname,libcuda.so.1 -nostdlib)
   set_target_properties(wootz_nulldriver PROPERTIES CXX_VISIBILITY_PRESET hidden NO_SONAME ON)
   if(WOOTZ_SANITIZE)

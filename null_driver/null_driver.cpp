@@ -1,28 +1,30 @@
 // A driver that drives nothing: what cuDNN asks of libcuda while it builds plans for a described GPU on a machine that
 // has none. Its runtime-compiled engines load what they compiled to see that it can be, and ask nothing more. Opened by
 // src/backends/cuda/null_driver.cpp where no real driver is, under the real one's name; every other call fails.
-#include <cuda.h>
+#include "backends/cuda/api/driver.h"
 
 #define WOOTZ_EXPORT extern "C" __attribute__((visibility("default")))
 
+using namespace wootz::cuda;
+
 namespace {
+constexpr int kVersion = 13000;
 int g_something = 0;  // handles point here
-}
+}  // namespace
 
 WOOTZ_EXPORT CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
-WOOTZ_EXPORT CUresult cuDriverGetVersion(int* version) { return *version = CUDA_VERSION, CUDA_SUCCESS; }
+WOOTZ_EXPORT CUresult cuDriverGetVersion(int* version) { return *version = kVersion, CUDA_SUCCESS; }
 WOOTZ_EXPORT CUresult cuGetErrorName(CUresult, const char** text) { return *text = "no device", CUDA_SUCCESS; }
 WOOTZ_EXPORT CUresult cuGetErrorString(CUresult, const char** text) {
   return *text = "there is no NVIDIA driver on this machine", CUDA_SUCCESS;
 }
-WOOTZ_EXPORT CUresult cuLibraryLoadData(CUlibrary* library, const void*, CUjit_option*, void**, unsigned,
-                                        CUlibraryOption*, void**, unsigned) {
-  return *library = reinterpret_cast<CUlibrary>(&g_something), CUDA_SUCCESS;
+WOOTZ_EXPORT CUresult cuLibraryLoadData(void** library, const void*, void*, void**, unsigned, void*, void**, unsigned) {
+  return *library = &g_something, CUDA_SUCCESS;
 }
-WOOTZ_EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char*) {
-  return *kernel = reinterpret_cast<CUkernel>(&g_something), CUDA_SUCCESS;
+WOOTZ_EXPORT CUresult cuLibraryGetKernel(void** kernel, void*, const char*) {
+  return *kernel = &g_something, CUDA_SUCCESS;
 }
-WOOTZ_EXPORT CUresult cuLibraryUnload(CUlibrary) { return CUDA_SUCCESS; }
+WOOTZ_EXPORT CUresult cuLibraryUnload(void*) { return CUDA_SUCCESS; }
 
 // Looked up when cuDNN opens the driver, and not called.
 #define WOOTZ_NONE(name) \

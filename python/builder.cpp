@@ -124,10 +124,20 @@ void bind_builder(nb::module_& m) {
           },
           nb::arg("key"), nb::arg("value").none(), "Options beyond TensorRT's: see include/wootz/extensions.h.");
 
+  m.def(
+      "default_backend",
+      [] {
+        const char* reason = "";
+        const std::string name = wootz_default_backend(&reason);
+        return nb::make_tuple(name, reason);
+      },
+      "The backend of a build whose options do not say it, and why it is this one.");
+
   nb::class_<IBuilder>(m, "Builder")
       .def_static(
           "_create",
           [](ILogger& logger) -> IBuilder* {
+            keep_logger(logger);
             IBuilder* builder = createInferBuilder(logger);
             if (builder == nullptr) throw nb::type_error("the builder could not be created: see the log");
             return builder;
@@ -163,6 +173,15 @@ void bind_builder(nb::module_& m) {
             return nb::str(static_cast<const char*>(text->data()), text->size() - 1);
           },
           nb::arg("format") = "text", "Report of the last build, as \"text\", \"json\", \"html\" or \"svg\".");
+
+  m.def(
+      "_backend_libraries",
+      [](const char* backend) {
+        const char* const text = wootz_backend_libraries(backend);
+        if (text == nullptr) throw nb::value_error("no such backend: see the log");
+        return std::string(text);
+      },
+      nb::arg("backend"));
 }
 
 }  // namespace wootz_python

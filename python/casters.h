@@ -58,6 +58,10 @@ NAMESPACE_END(NB_NAMESPACE)
 
 namespace wootz_python {
 
+// The library logs to the last logger that a builder or runtime was made with, also when those are gone: it stays alive
+// until there is another.
+void keep_logger(nvinfer1::ILogger& logger);
+
 using HostArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 // The elements of an array, or no weights for None. The array must outlive the network: callers keep it (keep_array).
@@ -72,6 +76,7 @@ void bind_network(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_builder(nb::module_& m);
 void bind_parser(nb::module_& m);
+void bind_device(nb::module_& m);
 void bind_runtime(nb::module_& m);
 
 }  // namespace wootz_python

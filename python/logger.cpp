@@ -1,4 +1,4 @@
-// Logger, progress monitor, profiler, error recorder, output allocator: what Python code may implement.
+// Logger, progress monitor, profiler, output allocator, debug listener: what Python code may implement.
 #include <nanobind/trampoline.h>
 
 #include <cstdio>
@@ -85,7 +85,68 @@ struct PyProfiler : IProfiler {
   }
 };
 
+nb::object number_of(const void* address) { return nb::int_(reinterpret_cast<size_t>(address)); }
+
+// What a callback answered as an address: a number, or None.
+void* address_in(nb::handle answer) {
+  return answer.is_none() ? nullptr : reinterpret_cast<void*>(nb::cast<size_t>(answer));
+}
+
+struct PyOutputAllocator : IOutputAllocator {
+  NB_TRAMPOLINE(IOutputAllocator);
+  void* reallocateOutputAsync(const char* name, void* memory, uint64_t size, uint64_t alignment,
+                              cudaStream_t stream) override {
+    void* answer = nullptr;
+    bool answered = false;
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("reallocate_output_async");
+      nb::detail::ticket t(nb_trampoline, "reallocate_output_async", kHash, false);
+      if (!t.key.is_valid()) return;
+      answered = true;
+      answer =
+          address_in(nb_trampoline.base().attr(t.key)(name, number_of(memory), size, alignment, number_of(stream)));
+    });
+    return answered ? answer : reallocateOutput(name, memory, size, alignment);
+  }
+  void* reallocateOutput(const char* name, void* memory, uint64_t size, uint64_t alignment) noexcept override {
+    void* answer = nullptr;
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("reallocate_output");
+      nb::detail::ticket t(nb_trampoline, "reallocate_output", kHash, true);
+      answer = address_in(nb_trampoline.base().attr(t.key)(name, number_of(memory), size, alignment));
+    });
+    return answer;
+  }
+  void notifyShape(const char* name, const Dims& dims) noexcept override {
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("notify_shape");
+      nb::detail::ticket t(nb_trampoline, "notify_shape", kHash, true);
+      nb_trampoline.base().attr(t.key)(name, dims);
+    });
+  }
+};
+
+struct PyDebugListener : IDebugListener {
+  NB_TRAMPOLINE(IDebugListener);
+  bool processDebugTensor(const void* address, TensorLocation location, DataType type, const Dims& shape,
+                          const char* name, cudaStream_t stream) override {
+    bool go_on = false;
+    guarded([&] {
+      constexpr uint64_t kHash = nb::detail::str_hash("process_debug_tensor");
+      nb::detail::ticket t(nb_trampoline, "process_debug_tensor", kHash, true);
+      go_on = nb::cast<bool>(
+          nb_trampoline.base().attr(t.key)(number_of(address), location, type, shape, name, number_of(stream)));
+    });
+    return go_on;
+  }
+};
+
 }  // namespace
+
+void keep_logger(ILogger& logger) {
+  static auto* kept = new nb::object;  // never destroyed: the interpreter may be gone before static objects are
+  *kept = nb::find(logger);
+}
 
 void bind_logger(nb::module_& m) {
   nb::class_<ILogger, PyLogger> base(m, "ILogger");
@@ -108,6 +169,8 @@ void bind_logger(nb::module_& m) {
   nb::class_<IProfiler, PyProfiler>(m, "IProfiler")
       .def(nb::init<>())
       .def("report_layer_time", &IProfiler::reportLayerTime);
+  nb::class_<IOutputAllocator, PyOutputAllocator>(m, "IOutputAllocator").def(nb::init<>());
+  nb::class_<IDebugListener, PyDebugListener>(m, "IDebugListener").def(nb::init<>());
 }
 
 }  // namespace wootz_python

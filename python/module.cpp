@@ -1,5 +1,6 @@
 // The extension module _wootz: TensorRT's Python names over the C++ API. One file a topic.
 #include "casters.h"
+#include "wootz/extensions.h"
 
 namespace wootz_python {
 
@@ -42,6 +43,12 @@ NB_MODULE(_wootz, m) {
   wootz_python::bind_layers(m);
   wootz_python::bind_builder(m);
   wootz_python::bind_parser(m);
+  wootz_python::bind_device(m);
   wootz_python::bind_runtime(m);
+  m.def("_machine", [] {
+    const char* const text = wootz_machine();
+    if (text == nullptr) throw std::runtime_error("this machine cannot be described");
+    return std::string(text);
+  });
   m.attr("__tensorrt_version__") = nb::make_tuple(NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH);
 }

@@ -1,11 +1,7 @@
 // Runtime, engine, execution context, inspector.
-#include <nanobind/trampoline.h>
-
-#include <cstdlib>
-#include <map>
 #include <memory>
 
-#include "casters.h"
+#include "device.h"
 #include "wootz/extensions.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -14,61 +10,6 @@ using namespace nvinfer1;
 
 namespace wootz_python {
 namespace {
-
-// Memory for outputs whose size only the run tells; kept until the next run.
-class OutputBuffer final : public IOutputAllocator {
- public:
-  ~OutputBuffer() override { std::free(memory_); }
-  void* reallocateOutput(const char*, void*, uint64_t size, uint64_t alignment) noexcept override {
-    if (size > capacity_ || memory_ == nullptr) {
-      std::free(memory_);
-      const uint64_t align = alignment < 64 ? 64 : alignment;
-      capacity_ = (size + align) / align * align;
-      memory_ = std::aligned_alloc(align, capacity_);
-      if (memory_ == nullptr) capacity_ = 0;
-    }
-    return memory_;
-  }
-  void notifyShape(const char*, const Dims& dims) noexcept override { shape = dims; }
-  Dims shape{};
-  const void* data() const { return memory_; }
-
- private:
-  void* memory_ = nullptr;
-  uint64_t capacity_ = 0;
-};
-
-// Of an element of a DataType, those of WOOTZ_EXTENDED_TYPE included.
-size_t bits_of(int32_t type) {
-  static const std::map<int32_t, size_t> kBits{{0, 32},   {1, 16},   {2, 8},    {3, 32},   {4, 8},    {5, 8},
-                                               {6, 8},    {7, 16},   {8, 64},   {9, 4},    {10, 4},   {11, 8},
-                                               {260, 64}, {263, 16}, {264, 16}, {266, 32}, {268, 64}, {271, 8},
-                                               {272, 8},  {273, 8},  {277, 4},  {278, 2},  {279, 2}};
-  const auto found = kBits.find(type);
-  return found == kBits.end() ? 8 : found->second;
-}
-
-// Keeps what a context's taps hand over.
-class TapListener final : public IDebugListener {
- public:
-  bool processDebugTensor(const void* data, TensorLocation, DataType type, const Dims& shape, const char* name,
-                          cudaStream_t) override {
-    Kept& kept = values[name];
-    kept.type = static_cast<int32_t>(type);
-    kept.shape.assign(shape.d, shape.d + shape.nbDims);
-    int64_t volume = 1;
-    for (const int64_t d : kept.shape) volume *= d;
-    const auto* bytes = static_cast<const char*>(data);
-    kept.bytes.assign(bytes, bytes + (static_cast<size_t>(volume) * bits_of(kept.type) + 7) / 8);
-    return true;
-  }
-  struct Kept {
-    int32_t type = 0;
-    std::vector<int64_t> shape;
-    std::string bytes;
-  };
-  std::map<std::string, Kept> values;
-};
 
 // The text in what wootz_build_report_as() and its like return, which it frees.
 nb::object report_text(void* memory) {
@@ -80,13 +21,6 @@ nb::object report_text(void* memory) {
 }  // namespace
 
 void bind_runtime(nb::module_& m) {
-  nb::class_<TapListener>(m, "_TapListener").def(nb::init<>()).def("take", [](TapListener& l) {
-    nb::list list;
-    for (const auto& [name, kept] : l.values)
-      list.append(nb::make_tuple(name, kept.type, kept.shape, nb::bytes(kept.bytes.data(), kept.bytes.size())));
-    l.values.clear();
-    return list;
-  });
   m.def(
       "compare_reports",
       [](const char* a, const char* b, const char* format) {
@@ -97,12 +31,6 @@ void bind_runtime(nb::module_& m) {
       nb::arg("a"), nb::arg("b"), nb::arg("format") = "text",
       "Two reports (JSON) against each other, in the model's terms, as \"text\" or \"json\".");
 
-  nb::class_<OutputBuffer>(m, "_OutputBuffer")
-      .def(nb::init<>())
-      .def_prop_ro("shape", [](const OutputBuffer& b) { return b.shape; })
-      .def("read",
-           [](const OutputBuffer& b, size_t bytes) { return nb::bytes(static_cast<const char*>(b.data()), bytes); });
-
   nb::class_<IEngineInspector>(m, "EngineInspector")
       .def("get_layer_information", &IEngineInspector::getLayerInformation, nb::arg("layer_index"), nb::arg("format"))
       .def("get_engine_information", &IEngineInspector::getEngineInformation, nb::arg("format"))
@@ -110,16 +38,13 @@ void bind_runtime(nb::module_& m) {
           "execution_context", &IEngineInspector::getExecutionContext,
           [](IEngineInspector& i, const IExecutionContext* c) { i.setExecutionContext(c); }, nb::rv_policy::reference);
 
-  nb::class_<IExecutionContext>(m, "IExecutionContext")
+  nb::class_<IExecutionContext>(m, "IExecutionContext", nb::dynamic_attr())
       .def("set_input_shape", &IExecutionContext::setInputShape, nb::arg("name"), nb::arg("shape"))
       .def("get_tensor_shape", &IExecutionContext::getTensorShape, nb::arg("name"))
       .def("get_tensor_strides", &IExecutionContext::getTensorStrides, nb::arg("name"))
       .def(
-          "set_tensor_address",
-          [](IExecutionContext& c, const char* name, size_t address) {
-            return c.setTensorAddress(name, reinterpret_cast<void*>(address));
-          },
-          nb::arg("name"), nb::arg("memory"))
+          "set_tensor_address", &set_address, nb::arg("name"), nb::arg("memory").none(),
+          "The address as a number, of memory that the caller keeps alive; or a DeviceMemory, which the context keeps.")
       .def(
           "get_tensor_address",
           [](const IExecutionContext& c, const char* name) {
@@ -127,14 +52,33 @@ void bind_runtime(nb::module_& m) {
           },
           nb::arg("name"))
       .def(
-          "_set_output_buffer",
-          [](IExecutionContext& c, const char* name, OutputBuffer* buffer) {
-            return c.setOutputAllocator(name, buffer);
+          "set_output_allocator",
+          [](nb::handle c, const char* name, nb::handle allocator) {
+            auto* const set = allocator.is_none() ? nullptr : nb::cast<IOutputAllocator*>(allocator);
+            if (!nb::cast<IExecutionContext&>(c).setOutputAllocator(name, set)) return false;
+            keep_for(c, "allocator of " + std::string(name), allocator);
+            return true;
           },
-          nb::arg("name"), nb::arg("buffer").none(), nb::keep_alive<1, 3>())
+          nb::arg("name"), nb::arg("output_allocator").none())
+      .def("get_output_allocator", &IExecutionContext::getOutputAllocator, nb::arg("name"), nb::rv_policy::reference)
       .def(
-          "_set_tap_listener", [](IExecutionContext& c, TapListener* listener) { c.setDebugListener(listener); },
-          nb::arg("listener").none(), nb::keep_alive<1, 2>())
+          "set_debug_listener",
+          [](nb::handle c, nb::handle listener) {
+            auto* const set = listener.is_none() ? nullptr : nb::cast<IDebugListener*>(listener);
+            if (!nb::cast<IExecutionContext&>(c).setDebugListener(set)) return false;
+            keep_for(c, "debug listener", listener);
+            return true;
+          },
+          nb::arg("listener").none())
+      .def("get_debug_listener", &IExecutionContext::getDebugListener, nb::rv_policy::reference)
+      .def("set_tensor_debug_state", &IExecutionContext::setTensorDebugState, nb::arg("name"), nb::arg("flag"))
+      .def("get_debug_state", &IExecutionContext::getDebugState, nb::arg("name"))
+      .def("set_all_tensors_debug_state", &IExecutionContext::setAllTensorsDebugState, nb::arg("flag"))
+      .def_prop_rw("unfused_tensors_debug_state", &IExecutionContext::getUnfusedTensorsDebugState,
+                   [](IExecutionContext& c, bool flag) {
+                     if (!c.setUnfusedTensorsDebugState(flag))
+                       throw nb::value_error("the network was built without mark_unfused_tensors_as_debug_tensors");
+                   })
       .def(
           "tap",
           [](IExecutionContext& c, const char* name, bool on) { return wootz_context_tap(&c, name, on ? 1 : 0) == 0; },
@@ -155,7 +99,9 @@ void bind_runtime(nb::module_& m) {
       .def_prop_ro("all_input_dimensions_specified", &IExecutionContext::allInputDimensionsSpecified)
       .def(
           "execute_async_v3",
-          [](IExecutionContext& c, size_t stream) {
+          [](nb::handle context, size_t stream) {
+            check_addresses(context);
+            auto& c = nb::cast<IExecutionContext&>(context);
             nb::gil_scoped_release release;
             return c.enqueueV3(reinterpret_cast<cudaStream_t>(stream));
           },
@@ -170,9 +116,20 @@ void bind_runtime(nb::module_& m) {
           nb::arg("aux_streams"))
       .def(
           "execute_v2",
-          [](IExecutionContext& c, const std::vector<size_t>& bindings) {
+          [](nb::handle context, const std::vector<nb::object>& bindings) {
+            auto& c = nb::cast<IExecutionContext&>(context);
+            const ICudaEngine& engine = c.getEngine();
+            if (bindings.size() != static_cast<size_t>(engine.getNbIOTensors()))
+              throw nb::value_error(("the engine has " + std::to_string(engine.getNbIOTensors()) +
+                                     " inputs and outputs, " + std::to_string(bindings.size()) + " addresses given")
+                                        .c_str());
             std::vector<void*> addresses;
-            for (size_t b : bindings) addresses.push_back(reinterpret_cast<void*>(b));
+            for (size_t b = 0; b < bindings.size(); ++b) {
+              const char* const name = engine.getIOTensorName(static_cast<int32_t>(b));
+              if (!set_address(context, name, bindings[b])) return false;
+              addresses.push_back(const_cast<void*>(c.getTensorAddress(name)));
+            }
+            check_addresses(context);
             nb::gil_scoped_release release;
             return c.executeV2(addresses.data());
           },
@@ -220,6 +177,29 @@ void bind_runtime(nb::module_& m) {
       .def_prop_ro("num_layers", &ICudaEngine::getNbLayers)
       .def_prop_ro("num_aux_streams", &ICudaEngine::getNbAuxStreams)
       .def_prop_ro("name", &ICudaEngine::getName)
+      .def_prop_ro(
+          "on_device", [](ICudaEngine& e) { return wootz_engine_on_device(&e) != 0; },
+          "Whether addresses that contexts take are of a device's memory (DeviceMemory) and not the host's.")
+      .def(
+          "synchronize",
+          [](ICudaEngine& e, size_t stream) {
+            int failed = 0;
+            {
+              const nb::gil_scoped_release release;
+              failed = wootz_device_wait(&e, reinterpret_cast<void*>(stream));
+            }
+            if (failed != 0) throw std::runtime_error("work on the device failed: see the log");
+          },
+          nb::arg("stream_handle") = 0, "Waits for the work on a stream of the engine's device.")
+      .def("_read",
+           [](ICudaEngine& e, nb::handle to, size_t address) {
+             Py_buffer view;
+             if (PyObject_GetBuffer(to.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+             const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> owner(&view, PyBuffer_Release);
+             if (wootz_device_copy(&e, view.buf, reinterpret_cast<void*>(address), static_cast<size_t>(view.len)) != 0)
+               throw std::runtime_error("the copy from the device failed: see the log");
+           })
+      .def("is_debug_tensor", &ICudaEngine::isDebugTensor, nb::arg("name"))
       .def_prop_ro("device_memory_size_v2", &ICudaEngine::getDeviceMemorySizeV2)
       .def("get_device_memory_size_for_profile_v2", &ICudaEngine::getDeviceMemorySizeForProfileV2)
       .def(
@@ -246,6 +226,7 @@ void bind_runtime(nb::module_& m) {
       .def_static(
           "_create",
           [](ILogger& logger) -> IRuntime* {
+            keep_logger(logger);
             IRuntime* runtime = createInferRuntime(logger);
             if (runtime == nullptr) throw nb::type_error("the runtime could not be created: see the log");
             return runtime;

@@ -36,7 +36,8 @@ struct impl::EnumMaxImpl<RuntimePlatform> {
 using BuilderFlags = uint32_t;
 
 /// Switches of a build. All are off by default, but for kTF32. Precision flags allow a type, and the tuner decides by
-/// time; a strongly typed network ignores them.
+/// time; with a strongly typed network they are an error of the build. A flag that this version does not act on is
+/// named in a warning of the build.
 enum class BuilderFlag : int32_t {
   /// Allow kHALF.
   kFP16 TRT_DEPRECATED_ENUM = 0,

@@ -34,12 +34,33 @@ WOOTZ_EXPORT void* wootz_runtime_load_file(void* runtime, const char* path) WOOT
 /// Device memory for those who run a plan without a CUDA runtime library of their own (runtime). `engine` is an
 /// nvinfer1::ICudaEngine*. wootz_engine_on_device: 1 when the addresses that its contexts take are device addresses.
 /// Copies go either way and are done when the call returns, as is all earlier work of the default stream;
-/// wootz_device_synchronize only waits. 0 on success; null when there is no memory.
+/// wootz_device_synchronize only waits, and wootz_device_wait waits for a stream (a cudaStream_t; for a CPU engine a
+/// host stream; null: the default stream). 0 on success; null when there is no memory.
 WOOTZ_EXPORT int wootz_engine_on_device(void* engine) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void* wootz_device_allocate(void* engine, size_t bytes) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void wootz_device_free(void* engine, void* memory) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_synchronize(void* engine) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_wait(void* engine, void* stream) WOOTZ_NOEXCEPT;
+
+/// Streams, events and host memory of an engine's device, for those who overlap or time work without a CUDA runtime
+/// library (runtime). A stream is a cudaStream_t: what enqueueV3 takes. wootz_device_event_record marks what a stream
+/// holds so far; wootz_device_stream_wait lets a stream, and wootz_device_event_wait the host, wait for a mark;
+/// wootz_device_event_ms is the time from one mark to another in milliseconds by the device's clock, negative on
+/// failure. Memory of wootz_device_allocate_host is copied to and from without a detour. Streams and events are for
+/// engines on a GPU, and are destroyed before the engine. 0 on success; null on failure.
+WOOTZ_EXPORT void* wootz_device_stream_create(void* engine) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_stream_destroy(void* engine, void* stream) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_copy_async(void* engine, void* to, const void* from, size_t bytes,
+                                         void* stream) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void* wootz_device_event_create(void* engine) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void wootz_device_event_destroy(void* event) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_event_record(void* engine, void* event, void* stream) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_stream_wait(void* engine, void* stream, void* event) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_device_event_wait(void* engine, void* event) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT double wootz_device_event_ms(void* engine, void* from, void* to) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void* wootz_device_allocate_host(void* engine, size_t bytes) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void wootz_device_free_host(void* engine, void* memory) WOOTZ_NOEXCEPT;
 
 /// The process's one pool of threads (runtime). `threads` counts the callers of inferences too; 0: one per CPU that the
 /// process may use. `spin_us`: how long idle workers wait by spinning while an inference runs; -1: the default.
@@ -50,8 +71,9 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 
 /// Options of an nvinfer1::IBuilderConfig that TensorRT has no setter for; `value` null brings the default back.
 /// Returns 0, or 1 (and logs) for an unknown key or an impossible value. Keys:
-///   backend         "cpu" (default), "reference" (every op by plain loops), "cuda"; the environment variable
-///                   WOOTZ_BACKEND sets the default
+///   backend         "cuda", "cpu", "reference" (every op by plain loops). Default: what the environment variable
+///                   WOOTZ_BACKEND says; without it "cuda" where an NVIDIA GPU, its driver and NVRTC can be opened, and
+///                   "cpu" where not
 ///   threads         threads of one inference; 0 (default): all of the pool
 ///   isa             highest instruction set to use: "avx2", "avx512"; empty (default): what the processor has
 ///   disable_passes  names of optimizing passes to leave out, separated by commas; "all"
@@ -61,29 +83,45 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   device          the device to build for, when it is not this machine's: a name ("h200"; wootz_device_description
 ///                   lists them) or the path of a JSON description
 ///   native_code     machine code kept in the plan, so that loading need not make it again where
-///                   IRuntime::setEngineHostCodeAllowed permits it: "0" none, "1" of generated kernels (default when the
-///                   device is elsewhere), "all" also library plans, which differ from build to build
+///                   IRuntime::setEngineHostCodeAllowed permits it: "0" none, "1" of generated kernels (default when
+///                   the device is elsewhere), "all" also library plans, which differ from build to build
 ///   timing          "0": choose tactics by estimate instead of measuring
 ///   host_steps      "1": on a GPU, steps without a kernel there are computed by the host, with copies both ways and a
 ///                   warning; otherwise such a network is refused
 WOOTZ_EXPORT int wootz_config_set_option(void* config, const char* key, const char* value) WOOTZ_NOEXCEPT;
+
+/// The backend of a build whose config does not say it (see key "backend"). `reason`, unless null, is given one line
+/// that says why it is this one. Both are valid until the thread's next call.
+WOOTZ_EXPORT const char* wootz_default_backend(const char** reason) WOOTZ_NOEXCEPT;
 
 /// Description of a device that plans can be built for without having it, as JSON: to look at, or to write down,
 /// change and pass as a file. `name` as in option "device"; null: the names, separated by spaces. Null for an unknown
 /// name. Valid until the thread's next call.
 WOOTZ_EXPORT const char* wootz_device_description(const char* name) WOOTZ_NOEXCEPT;
 
+/// The libraries that a backend ("cuda") opens at run time, as JSON: a list of {"name", "version"}, with "missing" (why
+/// it cannot be opened) and "without" (what follows, and what to do) in place of the version. Null for an unknown
+/// backend. Valid until the thread's next call.
+WOOTZ_EXPORT const char* wootz_backend_libraries(const char* backend) WOOTZ_NOEXCEPT;
+
+/// This machine, as JSON: version, api_version (TensorRT's), default_backend (of builds that name none), backends with
+/// their device (name, isa, compute_capability, threads, memory in bytes) or why_not, and libraries as
+/// wootz_backend_libraries() tells them; known_devices. Opens the GPU's driver. Null on failure. Valid until the
+/// thread's next call.
+WOOTZ_EXPORT const char* wootz_machine(void) WOOTZ_NOEXCEPT;
+
 /// The value of such an option, valid until it is set again; null for an unknown key.
 WOOTZ_EXPORT const char* wootz_config_get_option(void* config, const char* key) WOOTZ_NOEXCEPT;
 
 /// Report of the last build of an nvinfer1::IBuilder as JSON: what was fused, what became of each node of the model,
-/// steps with their work, time and the tactics that were considered or refused, memory. Valid until the next build; empty
-/// before the first. Memory is told of builds with ProfilingVerbosity::kDETAILED only. docs/inspecting.md has the keys.
+/// steps with their work, time and the tactics that were considered or refused, memory. Valid until the next build;
+/// empty before the first. Memory is told of builds with ProfilingVerbosity::kDETAILED only. docs/inspecting.md has the
+/// keys.
 WOOTZ_EXPORT const char* wootz_build_report(void* builder) WOOTZ_NOEXCEPT;
 
-/// The same in another form: "json"; "html", a page for a browser that needs no network; "svg", the graph with its fused
-/// regions; "text", a table. An nvinfer1::IHostMemory* that the caller owns: UTF-8 text whose closing zero size() counts;
-/// null (and a message) on failure.
+/// The same in another form: "json"; "html", a page for a browser that needs no network; "svg", the graph with its
+/// fused regions; "text", a table. An nvinfer1::IHostMemory* that the caller owns: UTF-8 text whose closing zero size()
+/// counts; null (and a message) on failure.
 WOOTZ_EXPORT void* wootz_build_report_as(void* builder, const char* format) WOOTZ_NOEXCEPT;
 
 /// Such a report on an nvinfer1::ICudaEngine; for plans built with ProfilingVerbosity::kDETAILED with the tactics that
@@ -96,9 +134,10 @@ WOOTZ_EXPORT void* wootz_engine_report(void* engine, const char* format) WOOTZ_N
 /// null when one of the two is no report or the format is another.
 WOOTZ_EXPORT void* wootz_compare_reports(const char* a, const char* b, const char* format) WOOTZ_NOEXCEPT;
 
-/// Hands a value of the model (by its ONNX name) to the context's nvinfer1::IDebugListener in each inference from now on
-/// (runtime), or no more (`on` 0). Nothing has to be marked before the build and nothing is fused less for it. 0, or 1 and
-/// a message: where the plan never writes the value, with the fused region that holds it and the values at its border.
+/// Hands a value of the model (by its ONNX name) to the context's nvinfer1::IDebugListener in each inference from now
+/// on (runtime), or no more (`on` 0). Nothing has to be marked before the build and nothing is fused less for it. 0, or
+/// 1 and a message: where the plan never writes the value, with the fused region that holds it and the values at its
+/// border.
 WOOTZ_EXPORT int wootz_context_tap(void* context, const char* name, int on) WOOTZ_NOEXCEPT;
 
 /// Options of an nvonnxparser::IParser, to be set before parsing; 0 on success. Keys:

@@ -104,7 +104,8 @@ class ILayer : public INoCopy {
 
   /// Type to compute in, where the network is not strongly typed: a wish that
   /// BuilderFlag::kPREFER_PRECISION_CONSTRAINTS or kOBEY_PRECISION_CONSTRAINTS gives weight to. Unset, the tuner
-  /// chooses.
+  /// chooses. This version keeps the value, and a build names the layer in a warning. Refused where the network is
+  /// strongly typed.
   TRT_DEPRECATED virtual void setPrecision(DataType dataType) noexcept = 0;
   virtual DataType getPrecision() const noexcept = 0;
   TRT_DEPRECATED virtual bool precisionIsSet() const noexcept = 0;

@@ -61,7 +61,7 @@ class IOptimizationProfile : public INoCopy {
   /// still be refused by a network that it does not fit.
   virtual bool isValid() const noexcept = 0;
 
-  /// Leftover of a removed feature: accepts 0 to 1 and does nothing.
+  /// Leftover of a removed feature: keeps 0 to 1, and a build says that it has no effect.
   virtual bool setExtraMemoryTarget(float target) noexcept = 0;
   virtual float getExtraMemoryTarget() const noexcept = 0;
 };

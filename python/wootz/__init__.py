@@ -1,13 +1,17 @@
 """Wootz: an open inference optimizer and runtime behind TensorRT's API.
 
 `import wootz as trt` runs TensorRT's Python programs; on a CPU engine addresses are host addresses (numpy's
-`array.ctypes.data`) and the stream handle is 0. `wootz.infer` and `wootz.build` do the usual with numpy in one call.
+`array.ctypes.data`) and the stream handle is 0; on a GPU engine (`engine.on_device`) they are the device's (`DeviceMemory`).
+`wootz.infer` and `wootz.build` do the usual with numpy in one call, on either.
 """
+import json as _json
+
 from . import _wootz
 from ._wootz import *  # noqa: F401,F403
 from ._wootz import DataType
+from ._device import read_memory, to_device  # noqa: F401
 from ._numpy import infer, load_engine, nptype, tap, volume  # noqa: F401
-from ._build import build, BuildError  # noqa: F401
+from ._build import backend_libraries, build, BuildError  # noqa: F401
 
 __version__ = ".".join(str(n) for n in _wootz.__tensorrt_version__)
 
@@ -28,6 +32,11 @@ def Runtime(logger):  # noqa: N802
 def OnnxParser(network, logger):  # noqa: N802
     """A parser that fills `network`."""
     return _ParserType._create(network, logger)
+
+
+def devices():
+    """This machine: version, default backend, each backend's device (or why it has none), devices known by name."""
+    return _json.loads(_wootz._machine())
 
 
 float32, float16, bfloat16 = DataType.FLOAT, DataType.HALF, DataType.BF16

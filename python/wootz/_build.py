@@ -1,4 +1,5 @@
 """ONNX to plan in one call."""
+import json
 import os
 
 from . import _wootz
@@ -51,3 +52,9 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
         with open(report, "w", encoding="utf-8") as file:
             file.write(builder.report(form))
     return bytes(plan)
+
+
+def backend_libraries(backend="cuda"):
+    """The libraries that a backend opens at run time, as dictionaries: "name" with "version", or with "missing" (why it
+    cannot be opened) and "without" (what follows, and what to do about it)."""
+    return json.loads(_wootz._backend_libraries(backend))

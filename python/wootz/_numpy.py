@@ -5,7 +5,8 @@ import os
 
 import numpy as np
 
-from ._wootz import DataType, TensorIOMode, _OutputBuffer, _TapListener
+from ._wootz import DeviceMemory, TensorIOMode, TensorLocation, _OutputBuffer, _TapListener
+from . import _device  # noqa: F401: DeviceMemory with numpy
 
 _EXTENDED = 256  # WOOTZ_EXTENDED_TYPE of include/wootz/extensions.h
 
@@ -62,19 +63,30 @@ def _tensors(engine, mode):
     return [n for n in engine if engine.get_tensor_mode(n) == mode]
 
 
-def infer(context, feeds, stream=0):
-    """Runs `context` on numpy arrays: {input name: array} -> {output name: array}.
+class _Scratch:
+    """What infer() keeps with a context from call to call: memory of the device by tensor."""
 
-    Sets the input shapes, so a dynamic engine takes any shape inside the active profile. Arrays are copied only where they
-    are not C-contiguous. Raises ValueError, naming the tensor, for a missing or unknown input, another dtype, or a shape
-    outside the profile; RuntimeError (see the log) when the inference fails.
-    """
+    def __init__(self, engine):
+        self.engine, self.memory, self.buffers = engine, {}, {}
+
+    def room(self, name, nbytes):
+        have = self.memory.get(name)
+        if have is None or have.nbytes < nbytes:
+            have = self.memory[name] = DeviceMemory(self.engine, nbytes)
+        return have
+
+    def buffer(self, name):
+        return self.buffers.setdefault(name, _OutputBuffer(self.engine))
+
+
+def _scratch(context):
+    if not hasattr(context, "_scratch"):
+        context._scratch = _Scratch(context.engine)
+    return context._scratch
+
+
+def _set_inputs(context, feeds, inputs, keep):
     engine = context.engine
-    inputs, outputs = _tensors(engine, TensorIOMode.INPUT), _tensors(engine, TensorIOMode.OUTPUT)
-    unknown = set(feeds) - set(inputs)
-    if unknown:
-        raise ValueError(f"no input named {sorted(unknown)}; the engine's inputs are {inputs}")
-    keep = []
     for name in inputs:
         if name not in feeds:
             raise ValueError(f"input '{name}' is missing; the engine's inputs are {inputs}")
@@ -88,32 +100,77 @@ def infer(context, feeds, stream=0):
             raise ValueError(f"input '{name}': shape {shape} is not accepted; the engine has "
                              f"{engine.get_tensor_shape(name)} and the active profile allows (min, opt, max) "
                              f"{engine.get_tensor_profile_shape(name, context.active_optimization_profile)}")
-        keep.append(array)
-        context.set_tensor_address(name, array.ctypes.data if array.size else 0)
-    context.infer_shapes()
-    results, late = {}, {}
-    for name in outputs:
-        number, shape = engine._get_tensor_dtype_number(name), context.get_tensor_shape(name)
-        dtype = _BY_NUMBER[number]()
-        if shape is None or any(d < 0 for d in shape) or number in _PACKED_BITS:
-            late[name] = _OutputBuffer()
-            context._set_output_buffer(name, late[name])
-            continue
-        context._set_output_buffer(name, None)
-        results[name] = np.empty(shape, dtype)
-        if results[name].size:
-            context.set_tensor_address(name, results[name].ctypes.data)
-    if not context.execute_async_v3(stream):
-        raise RuntimeError("the inference failed: see the log")
-    for name, buffer in late.items():
-        number = engine._get_tensor_dtype_number(name)
-        dtype, shape = _BY_NUMBER[number](), buffer.shape
-        bits = _PACKED_BITS.get(number)
-        if bits:
-            results[name] = _unpack(np.frombuffer(buffer.read((volume(shape) * bits + 7) // 8), np.uint8), number, shape, dtype)
+        if engine.on_device and engine.get_tensor_location(name) == TensorLocation.DEVICE:
+            memory = _scratch(context).room(name, array.nbytes)
+            memory.write(array)
+            context.set_tensor_address(name, memory)
         else:
-            results[name] = np.frombuffer(buffer.read(volume(shape) * dtype.itemsize), dtype).reshape(shape).copy()
-    del keep
+            keep.append(array)
+            context.set_tensor_address(name, array.ctypes.data if array.size else 0)
+
+
+def _set_output(context, name, results):
+    """Gives an output its memory; True: only the run tells how much it is."""
+    engine = context.engine
+    number, shape = engine._get_tensor_dtype_number(name), context.get_tensor_shape(name)
+    if shape is None or any(d < 0 for d in shape) or number in _PACKED_BITS:
+        context.set_output_allocator(name, _scratch(context).buffer(name))
+        return True
+    context.set_output_allocator(name, None)
+    results[name] = np.empty(shape, _BY_NUMBER[number]())
+    if engine.on_device:
+        context.set_tensor_address(name, _scratch(context).room(name, results[name].nbytes))
+    else:
+        context.set_tensor_address(name, results[name].ctypes.data if results[name].size else 0)
+    return False
+
+
+def _fetch(context, name, late, results):
+    number = context.engine._get_tensor_dtype_number(name)
+    dtype = _BY_NUMBER[number]()
+    if not late:
+        if context.engine.on_device:
+            results[name] = _scratch(context).room(name, 0).read(dtype, results[name].shape)
+        return
+    buffer = _scratch(context).buffer(name)
+    shape, bits = buffer.shape, _PACKED_BITS.get(number)
+    if bits:
+        raw = np.frombuffer(buffer.read((volume(shape) * bits + 7) // 8), np.uint8)
+        results[name] = _unpack(raw, number, shape, dtype)
+    else:
+        results[name] = np.frombuffer(buffer.read(volume(shape) * dtype.itemsize), dtype).reshape(shape).copy()
+
+
+def infer(context, feeds, stream=0):
+    """Runs `context` on numpy arrays: {input name: array} -> {output name: array}.
+
+    Sets the input shapes, so a dynamic engine takes any shape inside the active profile. Arrays are copied only where they
+    are not C-contiguous, or where the engine's memory is a device's: then to there and back, in memory that is kept with the
+    context for the next call. Waits for `stream`. The tensors have no address afterwards. Raises ValueError, naming the
+    tensor, for a missing or unknown input, another dtype, or a shape outside the profile; RuntimeError (see the log) when the
+    inference fails.
+    """
+    engine = context.engine
+    inputs, outputs = _tensors(engine, TensorIOMode.INPUT), _tensors(engine, TensorIOMode.OUTPUT)
+    unknown = set(feeds) - set(inputs)
+    if unknown:
+        raise ValueError(f"no input named {sorted(unknown)}; the engine's inputs are {inputs}")
+    keep, results = [], {}
+    allocators = {name: context.get_output_allocator(name) for name in outputs}
+    try:
+        _set_inputs(context, feeds, inputs, keep)
+        context.infer_shapes()
+        late = {name: _set_output(context, name, results) for name in outputs}
+        if not context.execute_async_v3(stream):
+            raise RuntimeError("the inference failed: see the log")
+        engine.synchronize(stream)
+        for name in outputs:
+            _fetch(context, name, late[name], results)
+    finally:  # the arrays are gone when this returns
+        for name in [*inputs, *outputs]:
+            context.set_tensor_address(name, 0)
+        for name, allocator in allocators.items():
+            context.set_output_allocator(name, allocator)
     return {name: results[name] for name in outputs}
 
 
@@ -126,8 +183,8 @@ def tap(context, feeds, names=None, stream=0):
     """
     if names is None:
         names = [v["name"] for v in json.loads(context.engine.report("values")) if v["state"] == "tensor"]
-    listener, on = _TapListener(), []
-    context._set_tap_listener(listener)
+    listener, on, before = _TapListener(context.engine), [], context.get_debug_listener()
+    context.set_debug_listener(listener)
     try:
         for name in names:
             if not context.tap(name, True):
@@ -145,7 +202,7 @@ def tap(context, feeds, names=None, stream=0):
     finally:
         for name in on:
             context.tap(name, False)
-        context._set_tap_listener(None)
+        context.set_debug_listener(before)
 
 
 def load_engine(runtime, path):

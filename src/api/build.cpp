@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "api/aux_streams.h"
+#include "api/libraries.h"
 #include "api/measuring.h"
 #include "api/runtime/allocator_device.h"
 #include "api/runtime/engine_info.h"
@@ -68,12 +69,17 @@ class Phase {
   bool cancelled_ = false;
 };
 
-Status run_passes(Graph& graph, const Backend& backend, const BuildOptions& options, ModelTrace* trace,
-                  BuildReport* report, std::vector<QdqLine>* quantization) {
+PipelineOptions pipeline_options(const Backend& backend, const BuildOptions& options) {
   PipelineOptions pipeline;
   pipeline.disabled = options.disabled_passes;
   if (!backend.chains) pipeline.disabled.insert("fuse_chains");
   pipeline.verify = options.verify_passes;
+  return pipeline;
+}
+
+Status run_passes(Graph& graph, const Backend& backend, const BuildOptions& options, ModelTrace* trace,
+                  BuildReport* report, std::vector<QdqLine>* quantization) {
+  PipelineOptions pipeline = pipeline_options(backend, options);
   Phase phase(options.progress, kPassPhase, kBuildPhase, static_cast<int>(all_passes().size()));
   int done = 0;
   QdqRecorder recorder(graph);
@@ -116,6 +122,24 @@ class Rules {
   int count_ = 0;
 };
 
+// What came of running choices that were not measured.
+void say_proofs(const BuildOptions& options, const BuildReport& report) {
+  if (!options.info || report.choice.proved == 0) return;
+  const Considered* worst = nullptr;
+  const std::string* layer = nullptr;
+  for (const StepReport& step : report.choice.steps)
+    for (const Considered& c : step.considered)
+      if (!c.measured && c.refusal.empty() && c.error > (worst == nullptr ? 0 : worst->error))
+        worst = &c, layer = &step.step;
+  options.info(fmt::format(
+      "{} choices that were not measured were run once, {} of them compared with the reference, {} refused: {:.0f} "
+      "ms{}",
+      report.choice.proved, report.measured.proved, report.choice.disproved, report.measured.proof_us * 1e-3,
+      worst == nullptr ? ""
+                       : fmt::format("; largest difference {:.2g}: layer '{}', {}", worst->error, *layer,
+                                     worst->candidate.tactic.to_string())));
+}
+
 Status choose(const Lowered& lowered, Program* program, const std::vector<const Provider*>& providers,
               std::shared_ptr<Device> device, bool own_memory, const Limits& limits, const BuildOptions& options,
               BuildReport* report) {
@@ -124,13 +148,17 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   Phase phase(options.progress, kTacticPhase, kBuildPhase, static_cast<int>(std::max<size_t>(1, steps)));
   std::optional<Measurer> measurer;
   std::unique_ptr<DeviceTimer> timer;
-  if (options.measure && options.level > 0 && device != nullptr) {
+  const bool timed = options.measure && options.level > 0;
+  // A device's library may refuse, fail or be wrong; the host's kernels are the same everywhere and tested as they are.
+  const bool proved = device != nullptr && !device->host_memory();
+  if (device != nullptr && (timed || proved)) {
     MeasureOptions measure;
     measure.providers = providers;
-    if (!device->host_memory()) {
+    if (proved) {
       WOOTZ_ASSIGN_OR_RETURN(timer, DeviceTimer::create(*device));
       measure.timer = timer.get();
       measure.stream = &timer->stream();
+      measure.against_rivals = true;
     }
     measure.in_turn = timer == nullptr;
     measure.device = std::move(device);
@@ -143,7 +171,7 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
     measurer.emplace(std::move(measure));
   }
   std::optional<Remembered> remembered;
-  if (options.measure && options.level > 0 && elsewhere && options.cache != nullptr && options.cache->size() > 0)
+  if (timed && elsewhere && options.cache != nullptr && options.cache->size() > 0)
     remembered.emplace(*options.cache, providers, limits, limits.device->isa);
   Rules rules(options, *program);
   ChooseOptions choose;
@@ -157,7 +185,7 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
     candidate->us = candidate->candidate.estimate_us;
     if (step < steps) rules.apply(step, candidate);
     if (!candidate->refusal.empty()) return Status();
-    if (measurer) return measurer->cost(problem, step, candidate);
+    if (measurer && timed) return measurer->cost(problem, step, candidate);
     if (!remembered) return Status();
     WOOTZ_RETURN_IF_ERROR(remembered->cost(problem, candidate));
     const bool missed = !candidate->measured && candidate->refusal.empty() && candidate->rivals > 0 && step < steps;
@@ -167,9 +195,9 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
     return Status();
   };
   choose.warn = options.warning;
-  // A device's library may refuse or fail where it took the same before; the host's kernels do not.
-  if (measurer && timer != nullptr)
-    choose.prove = [&](const Problem& problem, size_t step, const Candidate& candidate) {
+  choose.by_class = proved && timed;
+  if (measurer && proved)
+    choose.prove = [&](const Problem& problem, size_t step, Considered* candidate) {
       return measurer->prove(problem, step, candidate);
     };
   choose.progress = [&](size_t done, size_t, const std::string&) {
@@ -180,12 +208,31 @@ Status choose(const Lowered& lowered, Program* program, const std::vector<const 
   report->choice = std::move(choice).value();
   if (measurer) report->measured = measurer->stats();
   if (remembered) report->measured.from_cache = remembered->found();
+  say_proofs(options, *report);
   for (const StepReport& step : report->choice.steps) {
     if (!options.verbose || step.chosen < 0) continue;
     const Considered& chosen = step.considered[static_cast<size_t>(step.chosen)];
     options.verbose(fmt::format("layer '{}': {} of {} tactics, {:.2f} us {}", step.step,
                                 chosen.candidate.tactic.to_string(), step.considered.size(), chosen.us,
                                 chosen.measured ? "measured" : "estimated"));
+  }
+  return Status();
+}
+
+// Bodies of control steps, as the network itself: kernels chosen, weights packed, moves placed.
+Status finish_bodies(const Lowered& lowered, Program* program, const std::vector<const Provider*>& providers,
+                     const std::shared_ptr<Device>& device, const Limits& limits, const BuildOptions& options) {
+  for (size_t b = 0; b < lowered.bodies.size(); ++b) {
+    const Lowered& body = lowered.bodies[b];
+    Program& inner = program->bodies[b];
+    WOOTZ_RETURN_IF_ERROR(finish_bodies(body, &inner, providers, device, limits, options));
+    BuildOptions quiet = options;
+    quiet.progress = {};
+    BuildReport own;
+    WOOTZ_RETURN_IF_ERROR(choose(body, &inner, providers, device, false, limits, quiet, &own)
+                              .with_prefix("body of '" + inner.name + "'"));
+    WOOTZ_RETURN_IF_ERROR(pack_constants(&inner, providers, limits));
+    WOOTZ_RETURN_IF_ERROR(place_moves(&inner, providers, limits).status());
   }
   return Status();
 }
@@ -372,6 +419,11 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(options.backend));
   WOOTZ_ASSIGN_OR_RETURN(const TargetDevice target, target_device(*backend, options));
   const DeviceDescription& device = target.description;
+  report.libraries = backend_libraries(*backend, target.device == nullptr);
+  WOOTZ_RETURN_IF_ERROR(check_libraries(backend->name, report.libraries, options.warning));
+  if (options.info && !options.backend_reason.empty())
+    options.info(
+        fmt::format("Backend: {}, {} ({}): {}", backend->name, device.name, device.isa, options.backend_reason));
   if (Result<Isa> cap = isa_from_name(options.isa_cap); !options.isa_cap.empty() && !cap.ok()) return cap.status();
 
   // Debug tensors stay whole as outputs, behind the network's own.
@@ -413,6 +465,8 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
   lower.providers = backend_providers(*backend);
   lower.limits = limits;
   lower.reference_only = options.backend == "reference";
+  if (!backend->own_memory && !lower.reference_only)
+    lower.optimize_body = [&](Graph& body) { return run_pipeline(body, pipeline_options(*backend, options)).status(); };
   WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(graph, lower));
   trace.name_steps(&lowered.program);
   name_quantization(lowered, &quantization);
@@ -426,6 +480,7 @@ Result<BuildOutput> build_program(Graph& graph, const BuildOptions& options) {
 
   WOOTZ_RETURN_IF_ERROR(
       choose(lowered, &program, lower.providers, target.device, backend->own_memory, limits, options, &report));
+  WOOTZ_RETURN_IF_ERROR(finish_bodies(lowered, &program, lower.providers, target.device, limits, options));
   say_quantization(options, report.choice, quantization);
   warn_of_host_steps(options, program);
   report.choose_ms = timer.ms();

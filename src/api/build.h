@@ -43,6 +43,7 @@ struct ForcedTactic {
 
 struct BuildOptions {
   std::string backend = "cpu";
+  std::string backend_reason;                    // for the log
   std::optional<DeviceDescription> device;       // to build for; empty: this machine's
   nvinfer1::IGpuAllocator* allocator = nullptr;  // of the device's memory while building; null: the device
   std::vector<BuildProfile> profiles;

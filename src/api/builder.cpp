@@ -2,11 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/backend_choice.h"
 #include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/host_memory.h"
 #include "api/runtime/runtime.h"
+#include "api/without_effect.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
 #include "ir/verify.h"
@@ -59,7 +61,9 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   auto* our_config = dynamic_cast<BuilderConfigImpl*>(&config);
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
+  if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
   WOOTZ_ASSIGN_OR_RETURN(BuildOptions options, our_config->to_options());
+  note_without_effect(*our_network, reporter_);
   options.allocator = allocator_;
   record_ = nullptr;
   report_.clear();
@@ -153,6 +157,7 @@ bool BuilderImpl::isNetworkSupported(const INetworkDefinition& network, const IB
     const auto* our_config = dynamic_cast<const BuilderConfigImpl*>(&config);
     if (our_network == nullptr || our_config == nullptr)
       return invalid_argument("the network or the config was not made by a builder of this library");
+    if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
     WOOTZ_ASSIGN_OR_RETURN(const BuildOptions options, our_config->to_options());
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
     WOOTZ_RETURN_IF_ERROR(infer_with_profiles(*graph, options.profiles));
@@ -175,7 +180,21 @@ void BuilderImpl::reset() noexcept {
   max_threads_ = ThreadPool::process().size();
 }
 
-bool BuilderImpl::platformHasFastFp16() const noexcept { return cpu_info().avx512_fp16; }
-bool BuilderImpl::platformHasFastInt8() const noexcept { return cpu_info().avx512_vnni || cpu_info().avx_vnni; }
+namespace {
+// Of the backend that a build takes by itself: programs ask before they have a config.
+bool on_gpu() noexcept {
+  try {
+    const Result<const Backend*> backend = find_backend(backend_by_default().name);
+    return backend.ok() && (*backend)->own_memory;
+  } catch (...) {
+    return false;
+  }
+}
+}  // namespace
+
+bool BuilderImpl::platformHasFastFp16() const noexcept { return on_gpu() || cpu_info().avx512_fp16; }
+bool BuilderImpl::platformHasFastInt8() const noexcept {
+  return on_gpu() || cpu_info().avx512_vnni || cpu_info().avx_vnni;
+}
 
 }  // namespace wootz::api

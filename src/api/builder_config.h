@@ -94,13 +94,16 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
 
   // What a build of this config goes by. Errors: combinations that cannot be built.
   Result<BuildOptions> to_options() const;
+  // A strongly typed network's types are its own: an error names the flag that would change them.
+  Status check_strong_typing() const;
 
  private:
   // An empty cache for the device that a build is for.
   Result<std::unique_ptr<TimingCache>> empty_cache() const;
   // The cache set, or one of the config's own.
   Result<TimingCache*> cache_for_build() const;
-  void note_ignored_flags(const BuildOptions& options) const;
+  // Names in a warning each what was set and no build acts on.
+  void note_without_effect(const BuildOptions& options) const;
   struct Values {
     int32_t avg_timing = 1;
     nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;

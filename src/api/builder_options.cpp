@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "api/backend_choice.h"
 #include "api/builder_config.h"
 #include "api/profile.h"
 #include "api/runtime/engine_info.h"
@@ -100,8 +101,7 @@ const char* BuilderConfigImpl::option(std::string_view key) const {
   if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) return nullptr;
   if (key != "backend")
     return key == "threads" || key == "verify_passes" || key == "host_steps" ? "0" : key == "timing" ? "1" : "";
-  const char* environment = std::getenv("WOOTZ_BACKEND");
-  return environment != nullptr && *environment != '\0' ? environment : "cpu";
+  return backend_by_default().name;
 }
 
 Result<BuildOptions> BuilderConfigImpl::to_options() const {
@@ -115,7 +115,14 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   if (dla) reporter_.warning("layers that were asked onto a DLA run on the engine's device");
 
   BuildOptions options;
-  options.backend = option("backend");
+  if (const auto asked = v_.options.find("backend"); asked != v_.options.end()) {
+    options.backend = asked->second;
+    options.backend_reason = "option 'backend' says so";
+  } else {
+    const BackendChoice choice = backend_by_default();
+    options.backend = choice.name;
+    options.backend_reason = choice.reason + "; option 'backend' or the environment variable WOOTZ_BACKEND changes it";
+  }
   WOOTZ_ASSIGN_OR_RETURN(options.threads, number("threads", option("threads"), 0, 4096));
   options.isa_cap = option("isa");
   for (std::string& pass : split(option("disable_passes"), ',')) options.disabled_passes.insert(std::move(pass));
@@ -131,6 +138,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   if (const std::string path = option("device"); !path.empty()) {
     WOOTZ_ASSIGN_OR_RETURN(options.device, read_device(path));
     options.backend = options.device->backend;
+    options.backend_reason = "option 'device' says so";
   }
   if (const auto found = v_.pools.find(MemoryPoolType::kWORKSPACE); found != v_.pools.end())
     options.workspace = found->second;
@@ -139,7 +147,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
     options.profiles.push_back(profile->to_build_profile());
   }
 
-  note_ignored_flags(options);
+  note_without_effect(options);
   options.level = v_.level;
   options.timing_iterations = v_.avg_timing;
   options.max_tactics = v_.max_tactics;
@@ -167,38 +175,6 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   options.info = [this](const std::string& line) { reporter_.log(Reporter::Severity::kINFO, line); };
   options.verbose = [this](const std::string& line) { reporter_.verbose(line); };
   return options;
-}
-
-// What is asked for and this build does not do is said, not dropped in silence.
-void BuilderConfigImpl::note_ignored_flags(const BuildOptions& options) const {
-  struct Note {
-    BuilderFlag flag;
-    const char* text;
-  };
-  static constexpr Note kNotes[] = {
-      {BuilderFlag::kFP16, "BuilderFlag::kFP16 allows half precision; this build computes in the network's own types"},
-      {BuilderFlag::kBF16, "BuilderFlag::kBF16 allows bfloat16; this build computes in the network's own types"},
-      {BuilderFlag::kINT8,
-       "BuilderFlag::kINT8: what stands between Q/DQ layers is computed in 8 bits with or without this flag; nothing "
-       "is quantized implicitly"},
-      {BuilderFlag::kFP8, "BuilderFlag::kFP8 allows 8-bit floats; this build computes in the network's own types"},
-      {BuilderFlag::kREFIT, "BuilderFlag::kREFIT: engines of this build cannot be refitted"},
-      {BuilderFlag::kREFIT_IDENTICAL, "BuilderFlag::kREFIT_IDENTICAL: engines of this build cannot be refitted"},
-      {BuilderFlag::kREFIT_INDIVIDUAL, "BuilderFlag::kREFIT_INDIVIDUAL: engines of this build cannot be refitted"},
-      {BuilderFlag::kSTRIP_PLAN, "BuilderFlag::kSTRIP_PLAN: the plan keeps its weights"},
-      {BuilderFlag::kWEIGHT_STREAMING, "BuilderFlag::kWEIGHT_STREAMING: the engine keeps its weights in memory"},
-  };
-  const Result<const Backend*> backend = find_backend(options.backend);
-  const auto fast = [&](DType type) {
-    return backend.ok() && (*backend)->computes_fast_in != nullptr && (*backend)->computes_fast_in(type);
-  };
-  for (const Note& note : kNotes) {
-    if (note.flag == BuilderFlag::kFP16 && fast(DType::kF16)) continue;
-    if (note.flag == BuilderFlag::kBF16 && fast(DType::kBF16)) continue;
-    if (getFlag(note.flag)) reporter_.warning(note.text);
-  }
-  if (v_.calibrator != nullptr)
-    reporter_.warning("the INT8 calibrator is not asked: quantize explicitly, with Q/DQ layers");
 }
 
 Result<std::unique_ptr<TimingCache>> BuilderConfigImpl::empty_cache() const {

@@ -1,6 +1,7 @@
 // The C entry points of the build half.
 #include "api/builder.h"
 #include "api/builder_config.h"
+#include "api/libraries.h"
 #include "api/network/network.h"
 #include "api/parser.h"
 #include "api/runtime/version.h"
@@ -88,6 +89,16 @@ const char* wootz_device_description(const char* name) noexcept {
     return wootz::Status();
   };
   return attempt(Reporter(getLogger()), "wootz_device_description", answer) ? text.c_str() : nullptr;
+}
+
+const char* wootz_backend_libraries(const char* backend) noexcept {
+  thread_local std::string text;
+  const auto answer = [&]() -> wootz::Status {
+    WOOTZ_ASSIGN_OR_RETURN(const wootz::Backend* const found, wootz::find_backend(backend == nullptr ? "" : backend));
+    text = wootz::api::libraries_json(wootz::backend_libraries(*found, false));
+    return wootz::Status();
+  };
+  return attempt(Reporter(getLogger()), "wootz_backend_libraries", answer) ? text.c_str() : nullptr;
 }
 
 int wootz_parser_set_option(void* parser, const char* key, const char* value) noexcept {

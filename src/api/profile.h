@@ -28,8 +28,12 @@ class ProfileImpl final : public nvinfer1::IOptimizationProfile {
                       int32_t nbValues) noexcept override;
   const int32_t* getShapeValues(const char* inputName, nvinfer1::OptProfileSelector select) const noexcept override;
   bool isValid() const noexcept override;
-  bool setExtraMemoryTarget(float target) noexcept override { return target >= 0 && target <= 1; }
-  float getExtraMemoryTarget() const noexcept override { return 0; }
+  bool setExtraMemoryTarget(float target) noexcept override {
+    const bool valid = target >= 0 && target <= 1;
+    if (valid) extra_memory_ = target;
+    return valid;
+  }
+  float getExtraMemoryTarget() const noexcept override { return extra_memory_; }
 
   // What was set, for a build. Only for valid profiles.
   BuildProfile to_build_profile() const;
@@ -44,6 +48,7 @@ class ProfileImpl final : public nvinfer1::IOptimizationProfile {
   static bool ordered(const std::array<std::optional<Values>, 3>& values);
 
   Reporter reporter_;
+  float extra_memory_ = 0;
   std::map<std::string, std::array<std::optional<Dims>, 3>, std::less<>> dims_;
   std::map<std::string, std::array<std::optional<Values>, 3>, std::less<>> values_;
 };

@@ -3,6 +3,7 @@
 
 #include "api/build.h"
 #include "ops/infer.h"
+#include "passes/decide_branches.h"
 
 namespace wootz::api {
 namespace {
@@ -63,6 +64,9 @@ void collect(const Graph& graph, std::vector<SymbolId>* symbols, int depth) {
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     for (const Value* out : node->outputs())
       if (out != nullptr) from_value(out);
+    // What decides a branch decides shapes.
+    if ((node->is("If") || node->is("Require")) && node->input(0) != nullptr && node->input(0)->shape_values())
+      for (const Dim& d : *node->input(0)->shape_values()) d.collect_symbols(symbols);
     if (depth >= limits::kMaxSubgraphDepth) continue;
     for (const auto& [name, attr] : node->attrs())
       if (const auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr); inner != nullptr && *inner != nullptr)
@@ -95,7 +99,9 @@ std::vector<Value*> inputs_with_values(const Graph& graph, const std::vector<Bui
 
 }  // namespace
 
-Status infer_with_profiles(Graph& graph, const std::vector<BuildProfile>& profiles) {
+namespace {
+
+Status infer_types(Graph& graph, const std::vector<BuildProfile>& profiles) {
   const std::vector<Value*> candidates = inputs_with_values(graph, profiles);
   for (Value* input : candidates) {
     std::vector<Dim> values;
@@ -125,6 +131,20 @@ Status infer_with_profiles(Graph& graph, const std::vector<BuildProfile>& profil
     again = true;
   }
   return again ? infer_graph(graph) : Status();
+}
+
+}  // namespace
+
+Status infer_with_profiles(Graph& graph, const std::vector<BuildProfile>& profiles) {
+  WOOTZ_RETURN_IF_ERROR(infer_types(graph, profiles));
+  WOOTZ_ASSIGN_OR_RETURN(const auto all, symbol_ranges(graph, profiles));
+  std::vector<ProfileRanges> ranges;
+  for (const std::vector<SymbolRange>& profile : all) {
+    ranges.emplace_back();
+    for (const SymbolRange& r : profile)
+      ranges.back().push_back(r.min < 0 ? std::nullopt : std::optional(DimRange{r.min, r.max}));
+  }
+  return decide_branches(graph, ranges).status();
 }
 
 Result<std::vector<std::vector<SymbolRange>>> symbol_ranges(const Graph& graph,

@@ -38,6 +38,13 @@ class StreamWork {
 class Event {
  public:
   virtual ~Event() = default;
+  // The host waits until what was marked is done.
+  virtual Status wait() { return unsupported("the host cannot wait for this event"); }
+  // Between two events that were created to tell time and are done: from `earlier` to this one.
+  virtual Result<double> ms_since(const Event& earlier) const {
+    (void)earlier;
+    return unsupported("this event tells no time");
+  }
 };
 
 // An ordered queue of work. On the CPU: null (run at once) or a host stream.
@@ -92,8 +99,20 @@ class Device {
   // False: its memory is not the host's. Then constants are copied there once, calls get a stream, and the values of
   // shape tensors are copied for the steps that read them.
   virtual bool host_memory() const { return true; }
-  // For streams of this device. Null: it has one queue, or work is done when it is put there.
-  virtual Result<std::unique_ptr<Event>> create_event() { return std::unique_ptr<Event>(); }
+  // For streams of this device. Null: it has one queue, or work is done when it is put there. Those that tell time cost
+  // the device a little more.
+  virtual Result<std::unique_ptr<Event>> create_event(bool tells_time = false) {
+    (void)tells_time;
+    return std::unique_ptr<Event>();
+  }
+  // Host memory that the device copies to and from without a detour.
+  virtual Result<void*> allocate_host(size_t bytes) { return allocate(bytes, 64); }
+  virtual void free_host(void* memory) { free(memory); }
+  // Whether calls of a device with memory of its own may read and write there, as far as that can be known.
+  virtual Status check_address(const void* address) const {
+    (void)address;
+    return Status();
+  }
   // Null: no tool listens.
   virtual const RangeHooks* ranges() const { return nullptr; }
   // The application's own queue; null: the device's default one. It stays the application's.
@@ -127,6 +146,12 @@ struct Backend {
   // Some provider computes two steps as one (family `chain`): nodes are put together for it, out of the sight of what
   // comes later.
   bool chains = false;
+  // Ok: all that building and running for this machine's own device takes is here. The error says what is missing.
+  // Null: this backend is never taken unless somebody asks for it, or nobody else is there.
+  Status (*ready)() = nullptr;
+  // Whether an address is in memory of its devices that the host cannot touch. Asks only a driver that the process has
+  // loaded already; null: there is no such memory.
+  bool (*holds)(const void* address) = nullptr;
 };
 
 // A device that some backend knows by this name. The error lists the names.
@@ -134,7 +159,17 @@ Result<DeviceDescription> find_known_device(std::string_view name);
 
 // From src/backends/backends.def. Look-ups never fail silently: an unknown name lists the known ones.
 Result<const Backend*> find_backend(std::string_view name);
-std::vector<const Backend*> all_backends();
+const std::vector<const Backend*>& all_backends();
+// Of a build that nobody tells: the first backend that is ready() by itself, otherwise the first of all.
+struct DefaultBackend {
+  const Backend* backend = nullptr;
+  std::string missing;  // why it is not another; empty: nothing is missing
+};
+DefaultBackend default_backend();
+// Whether the device, or the host, may read and write at an address that somebody gave: not memory of another kind, and
+// not what is obviously nothing. The error says what is there. Null is no error.
+Status check_address(const Device& device, const void* address);
+Status check_host_address(const void* address);
 // The backend's own providers, then the reference: every op has somebody who computes it.
 std::vector<const Provider*> backend_providers(const Backend& backend);
 

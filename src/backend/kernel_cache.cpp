@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "backend/control.h"
+
 namespace wootz {
 
 Result<std::shared_ptr<const Kernel>> KernelCache::get(const Step& step) {
+  if (is_control(step)) return std::shared_ptr<const Kernel>(control_placeholder());
   std::string key = step.tactic.to_string() + '\n' + step.problem.key();
   if (const auto found = made_.find(key); found != made_.end()) return found->second;
   const auto provider = std::find_if(providers_.begin(), providers_.end(),

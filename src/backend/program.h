@@ -97,6 +97,12 @@ struct PlanProfile {
   std::vector<SymbolRange> symbols;
 };
 
+// What must hold of the shapes of a call: an expression that is not 0, and what is wrong where it is.
+struct ShapeCheck {
+  int32_t expr = -1;
+  std::string message;
+};
+
 struct Program {
   std::string name;
   std::string backend;  // "cpu", "reference", "cuda"
@@ -112,6 +118,10 @@ struct Program {
   std::map<std::string, std::string, std::less<>> properties;
   // Machine code for kernels of these steps. Nothing of it is looked at before its owner's permission.
   std::vector<NativeCode> native;
+  // What steps of family `control` run (backend/control.h): programs without name, device, properties and machine code
+  // of their own.
+  std::vector<Program> bodies;
+  std::vector<ShapeCheck> checks;
 };
 
 // Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).
@@ -121,6 +131,8 @@ struct ShapeValues {
 };
 // Errors: overflow, division by zero, a negative result where it is used as an extent is the caller's to check.
 Status evaluate_shapes(const Program& program, std::span<const int64_t> symbol_values, ShapeValues* out);
+// The first of the program's checks that does not hold, as far as values are known.
+Status check_shapes(const Program& program, const ShapeValues& shapes);
 // Extents of a tensor, or nullopt when one is unknown.
 std::optional<Dims> tensor_dims(const PlanTensor& tensor, const ShapeValues& shapes);
 

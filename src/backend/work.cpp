@@ -68,6 +68,12 @@ double attention(const Problem& p, Extents in, Extents out) {
   return scores * (2 * at(in[0], 3) + 2 * at(out[0], 3) + 5);
 }
 
+double rnn(const Problem&, Extents in, Extents) {
+  const Dims& x = in[0];
+  const double rows = at(x, 0) * at(x, 1);  // steps times sequences; weights [directions, gates, inputs or state]
+  return rows * 2 * (volume(in[1]) + volume(in[2]));
+}
+
 double chain(const Problem& p, Extents in, Extents out) {
   const Result<ChainParts> parts = chain_parts(p);
   if (!parts.ok()) return 0;
@@ -78,7 +84,8 @@ double chain(const Problem& p, Extents in, Extents out) {
   rest.insert(rest.end(), in.begin() + static_cast<ptrdiff_t>(inputs), in.end());
   const Problem& second = parts->second;
   const double own = parts->first.family == Family::kConv ? conv(parts->first, in, std::span(&*middle, 1)) : 0;
-  return own + operations(parts->first.epilogue) * volume(*middle) + (second.family == Family::kPool ? pool(second, rest, out) : conv(second, rest, out));
+  return own + operations(parts->first.epilogue) * volume(*middle) +
+         (second.family == Family::kPool ? pool(second, rest, out) : conv(second, rest, out));
 }
 
 double nothing(const Problem&, Extents, Extents) { return 0; }
@@ -96,7 +103,8 @@ constexpr FamilyWork kWork[] = {
     {Family::kSoftmax, softmax, 1},   {Family::kNorm, norm, 1},        {Family::kPool, pool, 1},
     {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0}, {Family::kGather, nothing, 0},
     {Family::kScatter, nothing, 0},   {Family::kResize, resize, 1},    {Family::kAttention, attention, 2},
-    {Family::kTopK, nothing, 0},      {Family::kFill, nothing, 0},      {Family::kChain, chain, 2},
+    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},          {Family::kFill, nothing, 0},
+    {Family::kChain, chain, 2},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {

@@ -44,6 +44,9 @@ TEST(Work, ProductsAndAttention) {
   p = problem(Family::kAttention, {desc({1, 12, 128, 64}), desc({1, 12, 128, 64}), desc({1, 12, 128, 64})},
               {desc({1, 12, 128, 64})});
   EXPECT_GE(work_of(p).flops, 4.0 * 12 * 128 * 128 * 64);
+  // Five steps of two sequences; 7 inputs and 3 units, four gates, both directions.
+  p = problem(Family::kRnn, {desc({5, 2, 7}), desc({2, 12, 7}), desc({2, 12, 3})}, {desc({5, 2, 2, 3})});
+  EXPECT_DOUBLE_EQ(work_of(p).flops, 2.0 * 5 * 2 * 2 * 12 * (7 + 3));
 }
 
 TEST(Work, EpiloguesCountAndOperandsDoNot) {

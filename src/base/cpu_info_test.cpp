@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
+
 namespace wootz {
 namespace {
 
@@ -22,6 +26,28 @@ TEST(CpuInfo, IsConsistent) {
   EXPECT_EQ(info.avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
   EXPECT_EQ(info.avx512, __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"));
 #endif
+}
+
+// Tests of an instruction set are skipped where cpu_info() lacks it: it must not lack what the kernel lists.
+TEST(CpuInfo, HasWhatTheKernelLists) {
+  std::ifstream file("/proc/cpuinfo");
+  std::set<std::string> flags;
+  for (std::string line; flags.empty() && std::getline(file, line);) {
+    if (line.rfind("flags", 0) != 0) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    for (std::string word; words >> word;) flags.insert(word);
+  }
+  if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  const CpuInfo& info = cpu_info();
+  const std::pair<const char*, bool> kTold[] = {{"avx2", info.avx2},
+                                                {"avx512f", info.avx512},
+                                                {"avx_vnni", info.avx_vnni},
+                                                {"avx512_vnni", info.avx512_vnni},
+                                                {"avx512_bf16", info.avx512_bf16},
+                                                {"avx512_fp16", info.avx512_fp16}};
+  for (const auto& [flag, told] : kTold) EXPECT_EQ(told, flags.count(flag) != 0) << flag;
+  // The tiles may be refused by the system although the processor has them.
+  if (info.amx_tile) EXPECT_EQ(info.amx_bf16, flags.count("amx_bf16") != 0);
 }
 
 TEST(CpuInfo, CapLowersWhatIsUsable) {

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "base/testing.h"
+
 namespace wootz {
 namespace {
 
@@ -56,8 +58,7 @@ TEST(Half, RoundsToNearestEven) {
 }
 
 TEST(BFloat16, RoundsToNearestEven) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  const uint64_t seed = test_seed();
   std::mt19937_64 rng(seed);
   for (int i = 0; i < 100000; ++i) {
     const auto bits = static_cast<uint16_t>(rng() % 0x7f7f);
@@ -98,8 +99,7 @@ TEST_P(SmallFloat, EncodesTheNearest) {
     if (std::isfinite(value)) grid.push_back(value);
   }
   const float largest = *std::max_element(grid.begin(), grid.end());
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  const uint64_t seed = test_seed();
   std::mt19937_64 rng(seed);
   for (int i = 0; i < 5000; ++i) {
     const float x = std::ldexp(std::uniform_real_distribution<float>(-1, 1)(rng), static_cast<int>(rng() % 24) - 14);

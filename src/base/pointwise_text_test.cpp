@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/pointwise.h"
+#include "base/testing.h"
 
 namespace wootz {
 namespace {
@@ -54,8 +55,7 @@ TEST(PointwiseText, ParseRefusesNonsense) {
 }
 
 TEST(PointwiseText, ParseSurvivesDamage) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  const uint64_t seed = test_seed();
   std::mt19937_64 rng(seed);
   const std::string good =
       "in 2; v0=input.f32(0); v1=const.f32[0x1.8p-3]; v2=select.f32(v3,v0,v1); v3=leaky_relu.f32(v0)[0.1]; out v1, v0";

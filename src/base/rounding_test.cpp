@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/half.h"
+#include "base/testing.h"
 #include "base/thread_pool.h"
 
 namespace wootz {
@@ -41,8 +42,7 @@ const Grid kGrids[] = {
 class Rounding : public testing::TestWithParam<const Grid*> {
  protected:
   void SetUp() override {
-    const uint64_t seed = std::random_device{}();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    const uint64_t seed = test_seed();
     random_.seed(seed);
   }
   // Weights of many magnitudes around `scale`, some of them on the grid.

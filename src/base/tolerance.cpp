@@ -83,6 +83,55 @@ Difference compare(const HostTensor& actual, const HostTensor& expected) {
   return d;
 }
 
+namespace {
+
+// Slices of fewer elements than this may all be small by chance (sums that cancel), and say nothing about a scale.
+constexpr int64_t kFewElements = 16;
+// No slice is taken for smaller than this part of the whole: what comes out of a cancellation carries the rounding of
+// the larger values that went into it.
+constexpr double kLeastScale = 1.0 / 1024;
+
+}  // namespace
+
+std::vector<double> place_scales(const HostTensor& tensor) {
+  const auto magnitude = [&](int64_t i) {
+    const double v = std::fabs(tensor.get_f64(i));
+    return std::isfinite(v) ? v : 0;
+  };
+  const int64_t volume = tensor.volume();
+  double whole = 0;
+  for (int64_t i = 0; i < volume; ++i) whole = std::max(whole, magnitude(i));
+  std::vector<double> scales(static_cast<size_t>(volume), whole);
+  int64_t stride = 1;
+  for (size_t a = tensor.dims().size(); a-- > 0; stride *= tensor.dims()[a]) {
+    const int64_t extent = tensor.dims()[a];
+    if (extent < 2 || volume / extent < kFewElements) continue;
+    std::vector<double> slices(static_cast<size_t>(extent), 0);
+    const auto slice = [&](int64_t i) -> double& { return slices[static_cast<size_t>(i / stride % extent)]; };
+    for (int64_t i = 0; i < volume; ++i) slice(i) = std::max(slice(i), magnitude(i));
+    for (int64_t i = 0; i < volume; ++i) {
+      double& scale = scales[static_cast<size_t>(i)];
+      scale = std::min(scale, std::max(slice(i), kLeastScale * whole));
+    }
+  }
+  return scales;
+}
+
+Difference compare_by_place(const HostTensor& actual, const HostTensor& expected) {
+  Difference d = compare(actual, expected);
+  if (d.shape_mismatch || !is_float(expected.dtype()) || d.scale == 0) return d;
+  const std::vector<double> scales = place_scales(expected);
+  for (int64_t i = 0; i < expected.volume(); ++i) {
+    const double a = actual.get_f64(i), b = expected.get_f64(i);
+    if (!std::isfinite(a) || !std::isfinite(b)) continue;
+    const double relative = std::fabs(a - b) / scales[static_cast<size_t>(i)];
+    if (relative <= d.relative) continue;
+    d.relative = relative;
+    if (!d.non_finite_mismatch) d.worst_index = i;
+  }
+  return d;
+}
+
 bool within(const Difference& d, double tolerance) {
   return !d.shape_mismatch && !d.non_finite_mismatch && d.relative <= tolerance;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/pointwise.h"
 #include "base/tensor.h"
@@ -24,6 +25,11 @@ struct Difference {
 // `expected` is the reference. Different shapes or dtypes give shape_mismatch. A NaN matches a NaN, an infinity the
 // same one.
 Difference compare(const HostTensor& actual, const HostTensor& expected);
+// The scale of each element's own place: of its rows, columns, channels and so on the one with the smallest largest
+// finite magnitude, where those have enough elements to tell, and never less than 1/1024 of the whole tensor's.
+std::vector<double> place_scales(const HostTensor& tensor);
+// compare() with `relative` to those scales, so that a large row does not hide what is wrong in a small one. For tests.
+Difference compare_by_place(const HostTensor& actual, const HostTensor& expected);
 bool within(const Difference& difference, double tolerance);
 // The same, or nowhere more than `slack` apart: what rounding_slack() gives.
 bool within(const Difference& difference, double tolerance, double slack);

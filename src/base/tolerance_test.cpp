@@ -106,5 +106,37 @@ TEST(Compare, ShapesAndTypesMustMatch) {
   EXPECT_FALSE(within(compare(HostTensor(), HostTensor()), 1));
 }
 
+// One row of thousands, and an error of a tenth in a row of ones; the same with columns and with channels.
+TEST(Compare, SmallPlacesDoNotHideBehindLargeOnes) {
+  for (const size_t axis : {0, 1, 2}) {
+    const Dims dims{20, 24, 28};
+    HostTensor want = HostTensor::allocate(DType::kF32, dims).value(),
+               got = HostTensor::allocate(DType::kF32, dims).value();
+    const int64_t strides[] = {24 * 28, 28, 1};
+    for (int64_t i = 0; i < want.volume(); ++i) {
+      want.set_f64(i, (i / strides[axis] % dims[axis] == 3 ? 1000 : 1) * (i % 2 == 0 ? 1.0 : -0.7));
+      got.set_f64(i, want.get_f64(i) * (1 + 1e-6));
+    }
+    EXPECT_TRUE(within(compare_by_place(got, want), 1e-5)) << axis;
+    got.set_f64(5 * strides[axis], want.get_f64(5 * strides[axis]) + 0.1);
+    EXPECT_TRUE(within(compare(got, want), 1e-3)) << axis;
+    const Difference d = compare_by_place(got, want);
+    EXPECT_FALSE(within(d, 1e-3)) << axis;
+    EXPECT_EQ(d.worst_index, 5 * strides[axis]) << axis;
+  }
+}
+
+// Few numbers say nothing about their scale, and what came out of a cancellation is no scale at all.
+TEST(Compare, PlacesAreNotTakenForSmallerThanTheyAre) {
+  HostTensor want = HostTensor::allocate(DType::kF32, {2, 4}).value();
+  for (int64_t i = 0; i < 8; ++i) want.set_f64(i, i < 4 ? 1 : 1e-3);
+  for (const double scale : place_scales(want)) EXPECT_EQ(scale, 1);
+  want = HostTensor::allocate(DType::kF32, {2, 40}).value();
+  for (int64_t i = 0; i < 80; ++i) want.set_f64(i, i < 40 ? 1 : 1e-9);
+  EXPECT_EQ(place_scales(want)[0], 1);
+  EXPECT_EQ(place_scales(want)[79], 1.0 / 1024);
+  EXPECT_EQ(place_scales(floats({0, 0, kNan, kInf}))[2], 0);
+}
+
 }  // namespace
 }  // namespace wootz

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/testing.h"
 #include "ir/test_ops.h"
 #include "ir/verify.h"
 
@@ -184,8 +185,7 @@ TEST(Graph, ProvenanceHasNoRepeats) {
 
 // Random rewriting against the verifier, which recounts everything.
 TEST(Graph, RandomRewritingStaysConsistent) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  const uint64_t seed = test_seed();
   std::mt19937_64 rng(seed);
   Graph graph;
   std::vector<Value*> values;

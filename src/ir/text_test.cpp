@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/half.h"
+#include "base/testing.h"
 #include "ir/test_ops.h"
 #include "ir/verify.h"
 
@@ -115,8 +116,7 @@ TEST(Text, EveryAttributeKindSurvives) {
 }
 
 TEST(Text, ConstantsKeepEveryBit) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  const uint64_t seed = test_seed();
   std::mt19937_64 rng(seed);
   for (int d = 1; d < kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
@@ -289,8 +289,7 @@ std::string random_dim(std::mt19937_64& rng, int depth) {
 }
 
 TEST(Text, RandomDimensionsSurvive) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  const uint64_t seed = test_seed();
   std::mt19937_64 rng(seed);
   for (int i = 0; i < 2000; ++i) {
     const std::string dim = random_dim(rng, 4);

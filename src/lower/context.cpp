@@ -43,9 +43,13 @@ int64_t LowerContext::extent(const Dim& dim, bool max) const {
   const auto value = dim.evaluate([&](SymbolId id) -> std::optional<int64_t> {
     const Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
     if (symbol.kind == SymbolKind::kDataDependent) return symbol.upper_bound >= 0 ? symbol.upper_bound : kGuess;
-    if (options_.profiles.empty() || static_cast<size_t>(id) >= options_.profiles[0].size()) return 1;
-    const SymbolRange& range = options_.profiles[0][static_cast<size_t>(id)];
-    return max ? range.max : range.opt;
+    const auto at = static_cast<size_t>(id);
+    if (options_.profiles.empty() || at >= options_.profiles[0].size()) return 1;
+    if (!max) return options_.profiles[0][at].opt;
+    int64_t most = options_.profiles[0][at].max;
+    for (const std::vector<SymbolRange>& profile : options_.profiles)
+      if (at < profile.size()) most = std::max(most, profile[at].max);
+    return most;
   });
   return std::max<int64_t>(0, value.value_or(kGuess));
 }
@@ -270,7 +274,8 @@ bool LowerContext::found_by_running(int32_t tensor) const {
 
 Status LowerContext::finish_step(const Node* node, Step step) {
   describe_operands(&step);
-  if (node == nullptr || step.problem.family == Family::kOp || offered(step)) return append(node, std::move(step));
+  const bool given = step.problem.family == Family::kOp || step.problem.family == Family::kControl;
+  if (node == nullptr || given || offered(step)) return append(node, std::move(step));
   // Nobody computes it with this epilogue: the family alone, then the expression.
   if (!step.problem.epilogue.empty() && step.problem.family != Family::kPointwise) {
     Step main = step, tail;

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "backend/control.h"
 #include "ir/op_def.h"
 #include "lower/lower.h"
 
@@ -37,6 +38,9 @@ class LowerContext {
   // The node as an `op` step.
   Status reference_step(const Node& node);
   Status lower(const Node& node);  // by its family, or the reference
+  // The body whose first input is the node's input `first`, as one more of the program's bodies.
+  Status lower_body(const Node& node, const Graph& graph, int first, ControlBody* body);
+  Status lower_require(const Node& node);
   // One step in the place of the last `count`. What only they wrote is a tensor that nobody uses any more.
   void replace_last(size_t count, const Node& node, Step step);
   // A plain copy between two tensors of one type and shape.
@@ -48,7 +52,8 @@ class LowerContext {
 
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);
-  // Extents at the first profile's optimum / maximum; unknown sizes count as their upper bound or a guess.
+  // Extents at the first profile's optimum, or with every symbol at its largest in any profile: kernels serve them all.
+  // Unknown sizes count as their upper bound or a guess.
   Dims extents(const Shape& shape, bool max) const;
 
  private:
@@ -80,6 +85,7 @@ bool has_own_sizes(const Node& node);
 using LowerFunction = Result<bool> (*)(LowerContext& ctx, const Node& node);
 
 Result<bool> lower_pointwise(LowerContext& ctx, const Node& node);
+Result<bool> lower_control(LowerContext& ctx, const Node& node);
 Result<bool> lower_conv(LowerContext& ctx, const Node& node);
 Result<bool> lower_gemm(LowerContext& ctx, const Node& node);
 Result<bool> lower_reduce(LowerContext& ctx, const Node& node);
@@ -93,6 +99,7 @@ Result<bool> lower_scatter(LowerContext& ctx, const Node& node);
 Result<bool> lower_resize(LowerContext& ctx, const Node& node);
 Result<bool> lower_attention(LowerContext& ctx, const Node& node);
 Result<bool> lower_topk(LowerContext& ctx, const Node& node);
+Result<bool> lower_rnn(LowerContext& ctx, const Node& node);
 Result<bool> lower_chain(LowerContext& ctx, const Node& node);
 
 }  // namespace wootz

@@ -24,9 +24,9 @@ LowerFunction family_of(Lowering lowering) {
     case Lowering::kResize: return lower_resize;
     case Lowering::kAttention: return lower_attention;
     case Lowering::kTopK: return lower_topk;
+    case Lowering::kControl: return lower_control;
+    case Lowering::kRnn: return lower_rnn;
     case Lowering::kReference:
-    case Lowering::kRnn:
-    case Lowering::kControl:
     case Lowering::kFill: return nullptr;
   }
   return nullptr;
@@ -78,11 +78,22 @@ bool has_own_sizes(const Node& node) {
   return false;
 }
 
+// A condition over extents is checked with them; its operand is what it was.
+Status LowerContext::lower_require(const Node& node) {
+  const auto& condition = node.input(0)->shape_values();
+  if (!condition || condition->size() != 1) return reference_step(node);
+  const bool expected = node.attr_int("expected") != 0;
+  WOOTZ_ASSIGN_OR_RETURN(const int32_t holds, expression(expected ? (*condition)[0] : Dim(1) - (*condition)[0]));
+  program().checks.push_back({holds, node.attr_string("message")});
+  return node.output()->shape_values() ? Status() : make_view(node.output(), node.input(1));
+}
+
 Status LowerContext::lower(const Node& node) {
   if (options_.reference_only) return reference_step(node);
+  if (node.is("Require")) return lower_require(node);
   const auto known = [](const Value* v) { return v->shape_values().has_value(); };
   if (std::all_of(node.outputs().begin(), node.outputs().end(), known)) return Status();  // shape values: no step
-  if (!has_own_sizes(node)) {
+  if (!has_own_sizes(node) || node.op().lowering == Lowering::kControl) {
     if (const LowerFunction function = node.is("Chain") ? lower_chain : family_of(node.op().lowering)) {
       WOOTZ_ASSIGN_OR_RETURN(const bool done, function(*this, node));
       if (done) return Status();

@@ -2,6 +2,8 @@
 // ops to kernels.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +21,8 @@ struct LowerOptions {
   std::vector<const Provider*> providers;
   Limits limits;
   bool reference_only = false;  // every node an `op` step
+  // Run on the body of an If, Loop or Scan, which is then lowered as a program of its own. Null: the reference runs it.
+  std::function<Status(Graph&)> optimize_body;
 };
 
 // For each step of the program, the node it came from (null for copies added by lowering); the program's tensor of each
@@ -27,9 +31,12 @@ struct Lowered {
   Program program;
   std::vector<const Node*> nodes;
   std::unordered_map<const Value*, int32_t> tensors;
+  std::vector<Lowered> bodies;   // of program.bodies
+  std::shared_ptr<Graph> graph;  // of a body: what `nodes` are in
 };
 
-// `graph` is inferred and verified. Problems' extents are those of the first profile. Steps have no tactics yet.
+// `graph` is inferred and verified. Problems' extents are the first profile's optimum and the largest of any profile.
+// Steps have no tactics yet.
 Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 
 }  // namespace wootz

@@ -113,7 +113,9 @@ void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scop
   inner.graph = nullptr;
   inner.path = inner_path(place, frame);
   ++inner.function_depth;
-  import_nodes(function.node(), body, inner);
+  std::set<std::string_view> results;
+  for (const std::string& name : function.output()) results.insert(name);
+  import_nodes(function.node(), results, body, inner);
   if (stopped_) return;
   for (int i = 0; i < place.node.output_size(); ++i) {
     if (place.node.output(i).empty()) continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "onnx/fold.h"
+#include "onnx/fork.h"
 #include "onnx/import.h"
 #include "onnx/onnx.pb.h"
 #include "onnx/problems.h"
@@ -67,6 +68,9 @@ class Importer {
   Result<std::shared_ptr<Graph>> import_subgraph(const ::onnx::GraphProto& proto, const Place& place, Scope& scope,
                                                  const Frame& frame, std::vector<Value*>* captured,
                                                  const std::vector<TypeInfo>* types);
+  // A branch whose results are of either of several kinds, after import_subgraph(). Null: they are the graph's outputs.
+  std::unique_ptr<Fork> take_fork(const Graph& branch);
+  bool has_fork(const Graph& branch) const { return open_forks_.contains(&branch); }
   // Counts a node of the model or of the IR against the limit.
   Status count_node();
   // Drops the tracked shape values of the node's outputs once there are too many in all.
@@ -89,7 +93,10 @@ class Importer {
   Result<Shape> read_shape(const ::onnx::TensorShapeProto& proto, const Value& value, bool shared_names);
   bool define(Scope& scope, std::string_view name, Slot slot, const std::string& where, const char* what);
   // nodes.cpp: the walk
-  void import_nodes(const NodeList& nodes, Scope& scope, const Frame& frame);
+  // `results`: names that are read from outside. Gives the fork that they end in, if there is one.
+  std::unique_ptr<Fork> import_nodes(const NodeList& nodes, const std::set<std::string_view>& results, Scope& scope,
+                                     const Frame& frame);
+  void import_at(const NodeList& nodes, int index, Scope& scope, const Frame& frame);
   void import_node(const ::onnx::NodeProto& node, Scope& scope, const Frame& frame);
   bool resolve_inputs(const Place& place, Scope& scope, std::vector<Slot>* inputs);
   void import_op(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs);
@@ -98,6 +105,17 @@ class Importer {
   void poison_outputs(const Place& place, Scope& scope, const Frame& frame);
   void check_subgraphs(const Place& place, Scope& scope, const Frame& frame, const NodeContext* imported);
   const ::onnx::ValueInfoProto* declared_value(const std::string& name, const Frame& frame);
+  // fork_walk.cpp, fork_close.cpp: Ifs whose branches differ in rank
+  friend class NodeWalk;
+  struct Mark {
+    size_t problems = 0, listed = 0;
+    bool failed = false;
+  };
+  Mark mark();
+  std::string take_back(const Mark& mark);  // the problems since; what the first was
+  Result<std::vector<Value*>> close_fork(Fork& fork, const std::vector<std::string_view>& needed, Graph& graph);
+  Result<std::vector<Value*>> write_out(const ForkSide& side, const std::vector<Value*>& results, Graph& graph);
+  bool keep_open(std::unique_ptr<Fork> fork, const ::onnx::GraphProto& proto, const Graph& graph);
   // functions.cpp
   struct FunctionInfo {
     const ::onnx::FunctionProto* proto = nullptr;
@@ -135,6 +153,9 @@ class Importer {
   int64_t tracked_ = 0;
   int64_t inlined_bytes_ = 0;
   bool stopped_ = false;
+  std::unique_ptr<Fork> made_fork_;  // by the node just imported
+  std::unordered_map<const Graph*, std::unique_ptr<Fork>> open_forks_;
+  int forks_ = 0;
 };
 
 }  // namespace wootz::importer

@@ -132,7 +132,9 @@ std::shared_ptr<Graph> Importer::run() {
   Frame frame;
   frame.opsets = &opsets_;
   frame.graph = &proto;
-  import_nodes(proto.node(), scope, frame);
+  std::set<std::string_view> results;
+  for (const auto& output : proto.output()) results.insert(output.name());
+  import_nodes(proto.node(), results, scope, frame);
   top_node_ = -1;
   if (!stopped_) mark_outputs(proto, scope);
   const std::set<const Value*> outputs(graph_->outputs().begin(), graph_->outputs().end());

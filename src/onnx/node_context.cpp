@@ -129,7 +129,37 @@ Result<std::shared_ptr<Graph>> NodeContext::attr_graph(std::string_view name, st
   if (a == nullptr) return error_.ok() ? invalid_argument("attribute '{}' is missing", name) : error_;
   captured->clear();
   graphs_.insert(&a->g());
-  return importer_.import_subgraph(a->g(), place_, scope_, frame_, captured, &input_types);
+  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Graph> graph,
+                         importer_.import_subgraph(a->g(), place_, scope_, frame_, captured, &input_types));
+  if (importer_.has_fork(*graph) && op_type() != "If")
+    return unsupported("a result of attribute '{}' is of one rank or another, as node '{}' (If) in it decides", name,
+                       printable(importer_.take_fork(*graph)->name));
+  return graph;
+}
+
+Status NodeContext::fork(Value* condition, Branch then, Branch other) {
+  auto fork = std::make_unique<Fork>();
+  fork->condition = condition;
+  Branch* const branches[] = {&then, &other};
+  for (size_t s = 0; s < 2; ++s) {
+    ForkSide& side = fork->sides[s];
+    side.graph = std::move(branches[s]->graph);
+    side.captured = std::move(branches[s]->captured);
+    if (side.graph == nullptr) {
+      side.never = true;
+      continue;
+    }
+    if (side.graph->inputs().size() != side.captured.size())
+      return invalid_argument("a branch takes {} inputs; it takes none but what it reads from outside",
+                              side.graph->inputs().size() - side.captured.size());
+    side.inner = importer_.take_fork(*side.graph);
+    if (side.inner == nullptr) side.results = side.graph->outputs();
+  }
+  for (const ForkSide* leaf : live_leaves(*fork))
+    if (leaf->results.size() < outputs_.size())
+      return invalid_argument("a branch gives {} outputs, {} are wanted", leaf->results.size(), outputs_.size());
+  fork_ = std::move(fork);
+  return {};
 }
 
 Result<Node*> NodeContext::add(std::string_view op, std::vector<Value*> inputs, AttrMap attrs, int num_outputs) {

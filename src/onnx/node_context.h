@@ -35,6 +35,9 @@ class NodeContext final : public ImportContext {
   Result<std::shared_ptr<Graph>> attr_graph(std::string_view name, std::vector<Value*>* captured,
                                             const std::vector<TypeInfo>& input_types) override;
 
+  Status fork(Value* condition, Branch then, Branch other) override;
+  bool has_open_results(const Graph& branch) const override { return importer_.has_fork(branch); }
+
   Result<Node*> add(std::string_view op, std::vector<Value*> inputs, AttrMap attrs, int num_outputs) override;
   Value* add_constant(HostTensor tensor) override;
   void set_output(int i, Value* value) override;
@@ -46,6 +49,8 @@ class NodeContext final : public ImportContext {
   // Values that did not exist before: outputs of added nodes, and added constants.
   bool made(const Value* value) const { return made_.contains(value); }
   bool imported(const ::onnx::GraphProto& graph) const { return graphs_.contains(&graph); }
+  bool forked() const { return fork_ != nullptr; }
+  std::unique_ptr<Fork> take_fork() { return std::move(fork_); }
   // Folds the added nodes; outputs() then has the constants. Whether a node is left.
   bool fold(Folder& folder);
 
@@ -65,6 +70,7 @@ class NodeContext final : public ImportContext {
   std::unordered_set<const Value*> made_;
   std::unordered_set<const ::onnx::GraphProto*> graphs_;
   mutable Status error_;
+  std::unique_ptr<Fork> fork_;
 };
 
 }  // namespace wootz::importer

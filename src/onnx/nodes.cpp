@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/limits.h"
+#include "onnx/fork_walk.h"
 #include "onnx/import_table.h"
 #include "onnx/node_context.h"
 #include "onnx/signature.h"
@@ -60,15 +61,17 @@ void name_value(Value* value, const std::string& name, const Frame& frame) {
   value->set_name(frame.path.empty() ? name : value->graph()->unique_name(frame.path + printable(name)));
 }
 
-void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Frame& frame) {
+void Importer::import_at(const NodeList& nodes, int index, Scope& scope, const Frame& frame) {
+  if (&nodes == &model_.graph().node()) top_node_ = index;
+  import_node(nodes[index], scope, frame);
+}
+
+std::unique_ptr<Fork> Importer::import_nodes(const NodeList& nodes, const std::set<std::string_view>& results,
+                                             Scope& scope, const Frame& frame) {
   const bool top = frame.graph_depth == 0 && frame.function_depth == 0;
   const NodeOrder& order = topology_.order(nodes);
-  for (const int i : order.sorted) {
-    if (stopped_) return;
-    if (top) top_node_ = i;
-    import_node(nodes[i], scope, frame);
-  }
-  if (order.cyclic.empty()) return;
+  std::unique_ptr<Fork> open = NodeWalk(*this, nodes, results, scope, frame).run(order);
+  if (stopped_ || order.cyclic.empty()) return open;
   const ::onnx::NodeProto& first = nodes[order.cyclic[0]];
   if (top) {
     failed_nodes_.insert(order.cyclic.begin(), order.cyclic.end());
@@ -79,6 +82,7 @@ void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Frame& fr
   for (const int i : order.cyclic)
     for (const std::string& name : nodes[i].output())
       if (!name.empty()) scope.define(name, Slot::poison());
+  return open;
 }
 
 void Importer::import_node(const ::onnx::NodeProto& node, Scope& scope, const Frame& frame) {
@@ -142,6 +146,20 @@ void Importer::import_op(const Place& place, Scope& scope, const Frame& frame, c
     check_subgraphs(place, scope, frame, &context);
     return poison_outputs(place, scope, frame);
   }
+  if ((made_fork_ = context.take_fork()) != nullptr) {
+    made_fork_->node = &place.node;
+    made_fork_->name = place.name;
+    for (const std::string& name : place.node.output()) {
+      if (name.size() <= limits::kMaxNameBytes && is_clean_name(name) && scope.own(name) == nullptr) {
+        made_fork_->outputs.push_back(name);
+        continue;
+      }
+      made_fork_ = nullptr;
+      return fail(
+          corrupt("the name of an output is defined already, or not UTF-8 of at most {} bytes", limits::kMaxNameBytes));
+    }
+    return;
+  }
   if (!context.fold(folder_) && options_.absent != nullptr && scope.graph() == graph_.get()) {
     AbsentNode absent{place.name, op, {}};
     for (int i = 0; i < context.num_outputs(); ++i)
@@ -159,6 +177,7 @@ void Importer::import_op(const Place& place, Scope& scope, const Frame& frame, c
 Status Importer::run_import(const OnnxImport& entry, NodeContext& context) {
   WOOTZ_RETURN_IF_ERROR(entry.import(context));
   WOOTZ_RETURN_IF_ERROR(context.attribute_error());
+  if (context.forked()) return Status();
   for (int i = 0; i < context.num_outputs(); ++i)
     if (context.wants_output(i) && context.outputs()[static_cast<size_t>(i)] == nullptr)
       return unsupported("its output {} is not supported", i);
@@ -231,12 +250,18 @@ Result<std::shared_ptr<Graph>> Importer::import_subgraph(const ::onnx::GraphProt
   ++inner.graph_depth;
   auto graph = std::make_shared<Graph>(printable(proto.name()));
   graph->share_symbols(*scope.graph());
+  open_forks_.erase(graph.get());  // of one that was here before
   Scope names(graph.get(), &scope, captured);
   const size_t before = problems_.count();
   define_initializers(proto, names, place.name);
   WOOTZ_RETURN_IF_ERROR(define_body_inputs(proto, names, types));
-  import_nodes(proto.node(), names, inner);
-  mark_outputs(proto, names);
+  std::set<std::string_view> results;
+  for (const auto& output : proto.output()) results.insert(output.name());
+  std::unique_ptr<Fork> open = import_nodes(proto.node(), results, names, inner);
+  if (open != nullptr)
+    keep_open(std::move(open), proto, *graph);
+  else
+    mark_outputs(proto, names);
   if (stopped_ || problems_.count() != before)
     return invalid_argument("its subgraph '{}' has problems", printable(proto.name()));
   if (types == nullptr) return invalid_argument("subgraph '{}' was only checked", printable(proto.name()));

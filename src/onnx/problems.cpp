@@ -23,6 +23,11 @@ void Problems::add(ImportProblem problem) {
   if (list_.size() < std::max<size_t>(keep_, 1)) list_.push_back(std::move(problem));
 }
 
+void Problems::forget(size_t count, size_t listed) {
+  count_ = count;
+  list_.resize(std::min(list_.size(), listed));
+}
+
 Status Problems::summary() const {
   if (count_ == 0) return Status();
   // The most telling code: what is wrong with the model before what we cannot do.

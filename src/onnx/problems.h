@@ -13,6 +13,8 @@ class Problems {
   void add(ImportProblem problem);
   size_t count() const { return count_; }
   std::vector<ImportProblem>& list() { return list_; }
+  // Forgets those added since there were so many, of which so many were listed.
+  void forget(size_t count, size_t listed);
   // Ok when there are none; else how many, and the first few.
   Status summary() const;
 

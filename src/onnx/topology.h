@@ -20,13 +20,14 @@ struct NodeOrder {
 // Also counts what the subgraphs of a node read from outside as read by the node. Results are kept by address.
 class Topology {
  public:
+  using Names = std::vector<std::string_view>;
   const NodeOrder& order(const NodeList& nodes);
+  // Adds the names that a node reads, those inside of its subgraphs too.
+  void reads(const ::onnx::NodeProto& node, Names* names);
 
  private:
-  using Names = std::vector<std::string_view>;
   // Names that the graph reads and does not define. Nesting is bounded by the parser.
   const Names& free_names(const ::onnx::GraphProto& graph);
-  void reads(const ::onnx::NodeProto& node, Names* names);
   std::unordered_map<const void*, std::unique_ptr<NodeOrder>> orders_;
   std::unordered_map<const void*, std::unique_ptr<Names>> free_;
 };

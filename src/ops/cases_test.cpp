@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/testing.h"
 #include "ops/infer.h"
 #include "ops/interpreter.h"
 #include "ops/registry.h"
@@ -13,8 +14,7 @@ namespace wootz {
 namespace {
 
 TEST(Cases, EveryCaseRunsOnTheReference) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const uint64_t seed = test_seed();
   std::set<std::string> names;
   for (const OpCase& c : all_cases(seed)) {
     SCOPED_TRACE(c.name);

@@ -38,8 +38,8 @@ Dim InferContext::data_dependent(int output, int axis, int64_t upper_bound) {
   if (graph_ == nullptr) return Dim::symbol(-1);  // a concrete run: the op itself says how large
   const int value_id = node_.output(output)->id();
   const std::vector<Symbol>& symbols = graph_->symbols();
-  // A node inferred again gets the same symbol: look from the newest, where it is most likely to be. One that has no type yet
-  // cannot have any.
+  // A node inferred again gets the same symbol: look from the newest, where it is most likely to be. One that has no
+  // type yet cannot have any.
   const bool again = node_.output(output)->dtype() != DType::kInvalid;
   for (size_t s = again ? symbols.size() : 0; s-- > 0;) {
     const Symbol& symbol = symbols[s];
@@ -168,12 +168,42 @@ Status apply_epilogue(const Node& node, InferContext& ctx, const std::vector<Typ
 
 }  // namespace
 
+namespace {
+
+// An extent that branches join: 1 in one of them, perhaps, and something else in the other.
+bool joined(const Dim& d, const Graph* graph) {
+  SymbolId id = 0;
+  if (d.is_symbol(&id)) {
+    if (graph == nullptr || id < 0 || static_cast<size_t>(id) >= graph->symbols().size()) return false;
+    const Symbol& symbol = graph->symbols()[static_cast<size_t>(id)];
+    const Value* value = symbol.kind == SymbolKind::kDataDependent ? graph->value_by_id(symbol.value_id) : nullptr;
+    return value != nullptr && value->producer() != nullptr && value->producer()->is("If");
+  }
+  if (d.op() == DimOp::kMin && std::find(d.operands().begin(), d.operands().end(), Dim(1)) != d.operands().end())
+    return true;  // a truth
+  return std::any_of(d.operands().begin(), d.operands().end(), [&](const Dim& o) { return joined(o, graph); });
+}
+
+// Of two extents that are not numbers the first counts, as they should be equal; a joined one may be 1 where the other
+// is not.
+Result<Shape> broadcast_together(const Shape& a, const Shape& b, const Graph* graph) {
+  WOOTZ_ASSIGN_OR_RETURN(Shape out, broadcast_shapes(a, b));
+  for (size_t back = 1; back <= std::min(a.size(), b.size()); ++back) {
+    const Dim &x = a[a.size() - back], &y = b[b.size() - back];
+    if (x.is_const() || y.is_const() || x == y || !(joined(x, graph) || joined(y, graph))) continue;
+    out[out.size() - back] = dim_max(x, y);
+  }
+  return out;
+}
+
+}  // namespace
+
 Status infer_from_expr(InferContext& ctx) {
   WOOTZ_ASSIGN_OR_RETURN(const PointwiseExpr expr, node_expression(ctx.node()));
   Shape shape;
   for (uint16_t k = 0; k < expr.num_inputs; ++k) {
     if (!ctx.has(k)) continue;
-    Result<Shape> together = broadcast_shapes(shape, ctx.shape(k));
+    Result<Shape> together = broadcast_together(shape, ctx.shape(k), ctx.node().graph());
     if (!together.ok()) return ctx.fail("{} (inputs {})", together.status().message(), input_shapes(ctx));
     shape = std::move(together).value();
   }

@@ -40,13 +40,24 @@ class ImportContext {
   virtual Result<HostTensor> attr_tensor(std::string_view name) const = 0;    // invalid_argument when absent
   // A subgraph as a Graph of its own. Values of the outer graph that it reads become inputs after its declared ones;
   // they are listed in `captured` in that order (constants are copied into the subgraph instead).
-  // `input_types`: what the op knows of the declared inputs (dtype and shape where present; Dim::symbol(-1) asks for a fresh
-  // unknown size); the model's own declarations serve where it is silent. A declared input with neither is refused.
+  // `input_types`: what the op knows of the declared inputs (dtype and shape where present; Dim::symbol(-1) asks for a
+  // fresh unknown size); the model's own declarations serve where it is silent. A declared input with neither is
+  // refused.
   virtual Result<std::shared_ptr<Graph>> attr_graph(std::string_view name, std::vector<Value*>* captured,
                                                     const std::vector<TypeInfo>& input_types) = 0;
   Result<std::shared_ptr<Graph>> attr_graph(std::string_view name, std::vector<Value*>* captured) {
     return attr_graph(name, captured, {});
   }
+
+  // For an If whose branches give results of differing rank: what reads them is imported inside of each branch. No
+  // graph: that branch is never taken. The node's outputs are settled with this.
+  struct Branch {
+    std::shared_ptr<Graph> graph;
+    std::vector<Value*> captured;
+  };
+  virtual Status fork(Value* condition, Branch then, Branch other) = 0;
+  // The branch ends in such an If itself: it has no outputs yet, and fork() is the only way to go on.
+  virtual bool has_open_results(const Graph& branch) const = 0;
 
   // The value of input i when it is known while importing (an initializer, a Constant, or folded from such); else null.
   const HostTensor* constant(int i) const {

@@ -5,6 +5,7 @@
 #include "base/pointwise_block.h"
 #include "ops/infer.h"
 #include "ops/room_util.h"
+#include "ops/truth.h"
 
 namespace wootz {
 
@@ -27,15 +28,15 @@ std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::op
       return static_cast<double>(value) == in.imm0 ? std::optional<Dim>(value) : std::nullopt;
     }
     case PwOp::kCast:
-      if (in.type == DType::kBool) return constant(in.a) ? std::optional<Dim>(v[in.a]->value() != 0) : std::nullopt;
+      if (in.type == DType::kBool) return known(in.a) ? ops::truth_of(*v[in.a]) : std::nullopt;
       return is_float(in.type) || !known(in.a) ? std::nullopt : v[in.a];
     case PwOp::kNeg: return known(in.a) ? std::optional<Dim>(Dim(0) - *v[in.a]) : std::nullopt;
     case PwOp::kSelect:
       if (!constant(in.a)) return std::nullopt;
       return v[in.a]->value() != 0 ? v[in.b] : v[in.c];
     case PwOp::kNot:
-      if (!constant(in.a) || in.type != DType::kBool) return std::nullopt;
-      return Dim(v[in.a]->value() == 0);
+      if (!known(in.a) || in.type != DType::kBool) return std::nullopt;
+      return ops::truth_not(*v[in.a]);
     default: break;
   }
   if (pw_op_arity(in.op) != 2 || !known(in.a) || !known(in.b)) return std::nullopt;
@@ -60,16 +61,17 @@ std::optional<Dim> fold_instruction(const PwInstr& in, const std::vector<std::op
     if (a.is_const() && a.value() < 0 && ops::never_negative(b, graph)) return Dim(0);
     if (b.is_const() && b.value() < 0 && ops::never_negative(a, graph)) return Dim(0);
   }
-  if (!a.is_const() || !b.is_const()) return std::nullopt;
-  const int64_t x = a.value(), y = b.value();
+  const bool logical = in.type == DType::kBool;
+  const bool numbers = a.is_const() && b.is_const();
   switch (in.op) {
-    case PwOp::kEqual: return Dim(x == y);
-    case PwOp::kLess: return Dim(x < y);
-    case PwOp::kLessEqual: return Dim(x <= y);
-    case PwOp::kGreater: return Dim(x > y);
-    case PwOp::kGreaterEqual: return Dim(x >= y);
-    case PwOp::kAnd: return Dim(x & y);
-    case PwOp::kOr: return Dim(x | y);
+    case PwOp::kEqual: return ops::truth_equal(a, b);
+    case PwOp::kLess: return ops::truth_less(a, b);
+    case PwOp::kLessEqual: return ops::truth_less(a, b + Dim(1));
+    case PwOp::kGreater: return ops::truth_less(b, a);
+    case PwOp::kGreaterEqual: return ops::truth_less(b, a + Dim(1));
+    case PwOp::kAnd: return numbers ? Dim(a.value() & b.value()) : logical ? ops::truth_and(a, b) : std::nullopt;
+    case PwOp::kOr: return numbers ? Dim(a.value() | b.value()) : logical ? ops::truth_or(a, b) : std::nullopt;
+    case PwOp::kXor: return logical ? ops::truth_xor(a, b) : std::nullopt;
     default: return std::nullopt;
   }
 }

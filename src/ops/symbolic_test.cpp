@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "base/testing.h"
 #include "ops/cases.h"
 #include "ops/infer.h"
 #include "ops/interpreter.h"
@@ -110,8 +111,7 @@ void check_case(const OpCase& c, bool list_elements, int* checked) {
 }
 
 TEST(Symbolic, CasesAgreeWithNumbers) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const uint64_t seed = test_seed();
   int checked = 0;
   for (const OpCase& c : all_cases(seed))
     for (bool list_elements : {false, true}) {

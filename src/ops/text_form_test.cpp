@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "base/testing.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "ops/cases.h"
@@ -13,8 +14,7 @@ namespace wootz {
 namespace {
 
 TEST(OpText, EveryCaseSurvivesVerifierAndText) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  const uint64_t seed = test_seed();
   for (const OpCase& c : all_cases(seed)) {
     SCOPED_TRACE(c.name);
     const Status inferred = infer_graph(*c.graph);

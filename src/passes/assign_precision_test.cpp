@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <random>
 #include <set>
 
 #include "base/rounding.h"
+#include "base/testing.h"
 #include "base/tolerance.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -19,9 +21,48 @@
 namespace wootz {
 namespace {
 
+HostTensor rounded(const HostTensor& t, DType type) {
+  if (t.dtype() != DType::kF32) return t;
+  HostTensor narrow = HostTensor::allocate(type, t.dims()).value(),
+             back = HostTensor::allocate(t.dtype(), t.dims()).value();
+  for (int64_t i = 0; i < t.volume(); ++i) {
+    narrow.set_f64(i, t.get_f64(i));
+    back.set_f64(i, narrow.get_f64(i));
+  }
+  return back;
+}
+
+// Empty, or what is wrong: further from what is right than the type explains. `moved` is what comes out where only the
+// inputs are rounded: as much as that moves a place, rounding inside may move it, and several times.
+std::string too_far(const HostTensor& actual, const HostTensor& expected, const HostTensor& moved, DType type,
+                    int64_t reduction) {
+  const Difference d = compare(actual, expected), m = compare(moved, expected);
+  if (d.shape_mismatch) return to_string(d);
+  if (m.non_finite_mismatch || m.shape_mismatch) return "";  // the inputs alone overflow, or find other places
+  if (d.non_finite_mismatch) return to_string(d);
+  if (!is_float(expected.dtype())) {
+    if (m.max_abs > 0) return "";  // a boundary within the rounding of the inputs
+    int64_t off = 0;               // next to one: what is divided by a scale is rounded as well
+    for (int64_t i = 0; i < expected.volume(); ++i) off += actual.get_i64(i) != expected.get_i64(i);
+    return d.max_abs <= 1 && off <= 1 + expected.volume() / 50 ? "" : fmt::format("{} off; {}", off, to_string(d));
+  }
+  HostTensor distance = HostTensor::allocate(DType::kF64, expected.dims()).value();
+  for (int64_t i = 0; i < distance.volume(); ++i)
+    distance.set_f64(i, std::fabs(moved.get_f64(i) - expected.get_f64(i)));
+  const std::vector<double> scales = place_scales(expected), moves = place_scales(distance);
+  for (int64_t i = 0; i < expected.volume(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const double off = std::fabs(actual.get_f64(i) - expected.get_f64(i));
+    const double allowed = 2 * tolerance_for(type, reduction) * scales[at] + 4 * moves[at];
+    if (off > allowed)
+      return fmt::format("element {}: {} instead of {} (allowed {:.1e}); {}", i, actual.get_f64(i), expected.get_f64(i),
+                         allowed, to_string(d));
+  }
+  return "";
+}
+
 TEST(AssignPrecision, EveryCaseStaysCloseAndKeepsItsInterface) {
-  const uint64_t seed = std::random_device{}();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = test_seed();
   int changed = 0;
   for (const OpCase& c : all_cases(seed)) {
     if (c.name.rfind("random/", 0) == 0) continue;
@@ -29,6 +70,9 @@ TEST(AssignPrecision, EveryCaseStaysCloseAndKeepsItsInterface) {
     ASSERT_TRUE(infer_graph(*c.graph).ok());
     const auto expected = run_graph(*c.graph, c.inputs);
     ASSERT_TRUE(expected.ok());
+    std::vector<HostTensor> narrow;
+    for (const HostTensor& t : c.inputs) narrow.push_back(rounded(t, DType::kBF16));
+    const auto moved = run_graph(*c.graph, narrow);
     const auto passes = run_pipeline(*c.graph, {});
     ASSERT_TRUE(passes.ok()) << passes.status().to_string();
     const Result<int> count = assign_precision(*c.graph, DType::kBF16);
@@ -40,7 +84,8 @@ TEST(AssignPrecision, EveryCaseStaysCloseAndKeepsItsInterface) {
     ASSERT_TRUE(actual.ok()) << actual.status().to_string();
     for (size_t o = 0; o < expected->size(); ++o) {
       ASSERT_EQ((*actual)[o].dtype(), (*expected)[o].dtype());
-      ASSERT_EQ((*actual)[o].dims(), (*expected)[o].dims());
+      if (!moved.ok()) continue;  // rounded inputs say something else: sizes, places
+      EXPECT_EQ(too_far((*actual)[o], (*expected)[o], (*moved)[o], DType::kBF16, c.reduction), "") << "output " << o;
     }
   }
   EXPECT_GT(changed, 100);
@@ -72,7 +117,7 @@ TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
   for (int i = 0; i < 64; ++i) values += fmt::format("{}{}", i == 0 ? "" : ", ", i * 37 % 251 - 125);
   std::string text = kText;
   text.replace(text.find("VALUES"), 6, values);
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(static_cast<unsigned>(test_seed()));
   std::normal_distribution<float> normal;
   std::vector<HostTensor> inputs;
   for (const Dims& d : {Dims{1, 16, 4, 4}, Dims{16, 16, 1, 1}}) {
@@ -106,8 +151,7 @@ TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
 
 // %w is read by one product alone, %v also by a sum, %u by two products along different axes, %p by two alike.
 TEST(AssignPrecision, WeightsAreRoundedByWhatTheirReadersSumUp) {
-  const uint64_t seed = std::random_device{}();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = test_seed();
   std::mt19937 random(static_cast<unsigned>(seed));
   std::normal_distribution<float> normal;
   for (const DType type : {DType::kF16, DType::kBF16}) {
@@ -195,7 +239,7 @@ TEST(AssignPrecision, WhatComesFromLabelsAndPositionsStaysWide) {
                            find_op);
   ASSERT_TRUE(graph.ok()) << graph.status().to_string();
   ASSERT_TRUE(infer_graph(**graph).ok());
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(static_cast<unsigned>(test_seed()));
   std::vector<HostTensor> inputs;
   for (const Value* in : (*graph)->inputs()) {
     Dims dims;
@@ -229,7 +273,7 @@ TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
     text += fmt::format("  %a{0} = Add(%p{0}, %x{0});\n  %x{1} = LayerNorm(%a{0}, %s, %t) {{axis = -1}};\n", l, l + 1);
   }
   text += fmt::format("  return %x{};\n}}\n", kLayers);
-  CaseList random(std::random_device{}());
+  CaseList random(test_seed());
   std::vector<HostTensor> inputs;
   double errors[2] = {};
   for (const DType type : {DType::kF16, DType::kBF16}) {

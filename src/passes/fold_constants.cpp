@@ -31,6 +31,7 @@ bool may_fold(const Node& node) {
 // Outputs whose elements are all known numbers, though the inputs are not constants (Shape of a static tensor).
 Result<bool> fold_shape_values(Graph& graph, Node* node) {
   bool changed = false;
+  if (node->op().traits.has_side_effects) return changed;
   for (Value* out : node->outputs()) {
     if (!out->shape_values() || out->uses().empty()) continue;
     const std::optional<Dims> dims = to_dims(out->shape());

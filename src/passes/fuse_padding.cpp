@@ -69,7 +69,8 @@ bool fits_pool(const Node& pool, const Padding& p, const std::vector<int64_t>& o
   for (int64_t d : pool.attr_ints("dilations"))
     if (d != 1) return false;
   for (size_t i = 0; i < kernel.size(); ++i)
-    if (i >= p.begins.size() || p.begins[i] >= kernel[i] || p.ends[i] >= kernel[i]) return false;
+    if (i >= p.begins.size() || own[i] + p.begins[i] >= kernel[i] || own[i + kernel.size()] + p.ends[i] >= kernel[i])
+      return false;
   return is_float(x.dtype()) && p.value <= lower_bound(x);
 }
 

@@ -2,10 +2,9 @@
 // choice between the results; a Loop or Scan of known, small length is its body, as often. What is left is for whoever
 // can read a condition while running.
 #include <algorithm>
-#include <unordered_map>
 
-#include "ops/infer.h"
-#include "ops/registry.h"
+#include "passes/decide_branches.h"
+#include "passes/inliner.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -13,70 +12,6 @@ namespace wootz {
 namespace {
 
 constexpr int64_t kMostRounds = 256, kMostNodes = 4096;  // of a loop that is written out
-
-class Inliner {
- public:
-  Inliner(Graph& graph, Node* node) : graph_(graph), node_(node) {}
-
-  Result<Value*> emit(std::string_view name, std::vector<Value*> inputs, AttrMap attrs) {
-    return emit_before(graph_, node_, name, std::move(inputs), std::move(attrs));
-  }
-  Value* constant(HostTensor tensor) {
-    return graph_.add_constant(graph_.unique_name(node_->name() + "_value"), std::move(tensor));
-  }
-  // The body's nodes in front of the node; its results on these inputs.
-  Result<std::vector<Value*>> body(const Graph& body, const std::vector<Value*>& inputs) {
-    std::unordered_map<const Value*, Value*> map;
-    for (size_t i = 0; i < inputs.size(); ++i) map[body.inputs()[i]] = inputs[i];
-    const auto find = [&](const Value* v) -> Value* {
-      if (v == nullptr) return nullptr;
-      Value*& to = map[v];
-      if (to == nullptr && v->is_constant()) to = constant(v->constant());
-      return to;
-    };
-    for (const Node* n = body.first(); n != nullptr; n = n->next()) {
-      std::vector<Value*> operands;
-      for (const Value* v : n->inputs()) operands.push_back(find(v));
-      WOOTZ_ASSIGN_OR_RETURN(Node * made, add(n->op(), std::move(operands), n->attrs(), n->num_outputs()));
-      for (const std::string& name : n->provenance()) made->add_provenance(name);
-      for (int o = 0; o < n->num_outputs(); ++o) map[n->output(o)] = made->output(o);
-    }
-    std::vector<Value*> results;
-    for (const Value* v : body.outputs()) results.push_back(find(v));
-    return results;
-  }
-
-  // In the place of the node's results, which keep their names where the network gives them.
-  Status finish(std::vector<Value*> results) {
-    for (size_t o = 0; o < results.size(); ++o) {
-      Value *from = node_->output(static_cast<int>(o)), *to = results[o];
-      if (from == nullptr) continue;
-      if (graph_.is_output(from)) {
-        if (to->kind() != ValueKind::kNodeOutput || graph_.is_output(to)) {
-          WOOTZ_ASSIGN_OR_RETURN(to, emit("Identity", {to}, {}));
-        }
-        std::string name = from->name();
-        from->set_name(graph_.unique_name(name));
-        to->add_alias(to->name());
-        to->set_name(std::move(name));
-      }
-      graph_.replace_all_uses(from, to);
-    }
-    erase_if_dead(graph_, node_);
-    return Status();
-  }
-
- private:
-  Result<Node*> add(const OpDef& def, std::vector<Value*> inputs, AttrMap attrs, int outputs) {
-    Node* made =
-        graph_.add_node(def, graph_.unique_name(node_->name()), std::move(inputs), std::move(attrs), outputs, node_);
-    made->add_provenance(*node_);
-    WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-    return made;
-  }
-  Graph& graph_;
-  Node* node_;
-};
 
 bool is_control(const Node& n) { return n.is("If") || n.is("Loop") || n.is("Scan"); }
 
@@ -117,9 +52,31 @@ bool harmless(const Node& n) {
   return !n.op().traits.data_dependent;
 }
 
+// Extents that fit although the branch is not taken: those of each operand are found in the result or in another
+// operand, and those of the result in an operand. Anything else may be what the condition asks for.
+bool fits_always(const Node& n) {
+  std::vector<const Shape*> in, out;
+  for (const Value* v : n.inputs())
+    if (v != nullptr) in.push_back(&v->shape());
+  for (const Value* v : n.outputs()) out.push_back(&v->shape());
+  const auto has = [](const std::vector<const Shape*>& shapes, const Dim& d, const Shape* except) {
+    return std::any_of(shapes.begin(), shapes.end(),
+                       [&](const Shape* s) { return s != except && std::find(s->begin(), s->end(), d) != s->end(); });
+  };
+  const Lowering kind = n.op().lowering;
+  const bool one = kind == Lowering::kReduce || kind == Lowering::kSoftmax || kind == Lowering::kNorm;
+  for (const Shape* s : in)
+    for (const Dim& d : *s)
+      if (!d.is_const() && !one && !has(in, d, s) && !has(out, d, nullptr)) return false;
+  for (const Shape* s : out)
+    for (const Dim& d : *s)
+      if (!d.is_const() && !has(in, d, nullptr)) return false;
+  return true;
+}
+
 bool can_be_both(const Node& node, const Graph& branch) {
   for (const Node* n = branch.first(); n != nullptr; n = n->next()) {
-    if (!harmless(*n)) return false;
+    if (!harmless(*n) || (!n->op().traits.host_shape && !fits_always(*n))) return false;
     for (const Value* v : n->outputs())
       if (v != nullptr && !settled(*node.graph(), branch, v->shape())) return false;
   }
@@ -290,6 +247,11 @@ Result<bool> inline_control(Graph& graph) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
     if (!is_control(*node)) continue;
+    if (const Value* c = node->input(0); node->is("If") && c->is_constant() && c->constant().volume() == 1) {
+      WOOTZ_RETURN_IF_ERROR(take_branch(graph, node, c->constant().get_i64(0) != 0));
+      changed = true;
+      continue;
+    }
     WOOTZ_ASSIGN_OR_RETURN(const bool done, node->is("If")     ? compute_both(graph, node)
                                             : node->is("Loop") ? write_out_loop(graph, node)
                                                                : write_out_scan(graph, node));

@@ -60,23 +60,32 @@ class Decoder {
 
   Result<Program> run() {
     Program p;
-    WOOTZ_RETURN_IF_ERROR(text(plan_.name(), &p.name));
-    WOOTZ_RETURN_IF_ERROR(text(plan_.backend(), &p.backend));
-    WOOTZ_RETURN_IF_ERROR(text(plan_.device(), &p.device));
-    WOOTZ_RETURN_IF_ERROR(each("shape expressions", plan_.exprs(), plan_limits::kMaxExprs, &p.exprs));
-    WOOTZ_RETURN_IF_ERROR(each("symbols", plan_.symbols(), plan_limits::kMaxSymbols, &p.symbols));
-    WOOTZ_RETURN_IF_ERROR(each("tensors", plan_.tensors(), plan_limits::kMaxTensors, &p.tensors));
-    WOOTZ_RETURN_IF_ERROR(each("constants", plan_.constants(), plan_limits::kMaxConstants, &p.constants));
-    WOOTZ_RETURN_IF_ERROR(each("layers", plan_.steps(), plan_limits::kMaxSteps, &p.steps));
-    WOOTZ_RETURN_IF_ERROR(each("inputs", plan_.inputs(), plan_limits::kMaxTensors, &p.inputs));
-    WOOTZ_RETURN_IF_ERROR(each("outputs", plan_.outputs(), plan_limits::kMaxTensors, &p.outputs));
-    WOOTZ_RETURN_IF_ERROR(each("profiles", plan_.profiles(), size_t{limits::kMaxProfiles}, &p.profiles));
-    WOOTZ_RETURN_IF_ERROR(properties(&p));
-    WOOTZ_RETURN_IF_ERROR(each("pieces of machine code", plan_.native(), plan_limits::kMaxNative, &p.native));
+    WOOTZ_RETURN_IF_ERROR(decode(plan_, &p));
     return p;
   }
 
  private:
+  // A body is a program like the whole, nested no deeper than FlatBuffers' verifier lets pass.
+  Status decode(const fb::Plan& from, Program* to) {
+    constexpr size_t kLeast = 64;  // of any that holds together
+    WOOTZ_RETURN_IF_ERROR(charge(kLeast));
+    WOOTZ_RETURN_IF_ERROR(text(from.name(), &to->name));
+    WOOTZ_RETURN_IF_ERROR(text(from.backend(), &to->backend));
+    WOOTZ_RETURN_IF_ERROR(text(from.device(), &to->device));
+    WOOTZ_RETURN_IF_ERROR(each("shape expressions", from.exprs(), plan_limits::kMaxExprs, &to->exprs));
+    WOOTZ_RETURN_IF_ERROR(each("symbols", from.symbols(), plan_limits::kMaxSymbols, &to->symbols));
+    WOOTZ_RETURN_IF_ERROR(each("tensors", from.tensors(), plan_limits::kMaxTensors, &to->tensors));
+    WOOTZ_RETURN_IF_ERROR(each("constants", from.constants(), plan_limits::kMaxConstants, &to->constants));
+    WOOTZ_RETURN_IF_ERROR(each("layers", from.steps(), plan_limits::kMaxSteps, &to->steps));
+    WOOTZ_RETURN_IF_ERROR(each("inputs", from.inputs(), plan_limits::kMaxTensors, &to->inputs));
+    WOOTZ_RETURN_IF_ERROR(each("outputs", from.outputs(), plan_limits::kMaxTensors, &to->outputs));
+    WOOTZ_RETURN_IF_ERROR(each("profiles", from.profiles(), size_t{limits::kMaxProfiles}, &to->profiles));
+    WOOTZ_RETURN_IF_ERROR(properties(from, to));
+    WOOTZ_RETURN_IF_ERROR(each("pieces of machine code", from.native(), plan_limits::kMaxNative, &to->native));
+    WOOTZ_RETURN_IF_ERROR(each("bodies", from.bodies(), plan_limits::kMaxBodies, &to->bodies));
+    return each("checks of shapes", from.checks(), plan_limits::kMaxSteps, &to->checks);
+  }
+
   // A file may let many references share one text or list, so what they unfold to is charged against the file's size:
   // a file that shares nothing, as ours, always fits.
   Status charge(size_t bytes) {
@@ -269,9 +278,13 @@ class Decoder {
     for (const fb::Range* r : *from.ranges()) to->symbols.push_back({r->min(), r->opt(), r->max()});
     return {};
   }
-  Status properties(Program* p) {
-    for (uint32_t i = 0; plan_.properties() != nullptr && i < plan_.properties()->size(); ++i) {
-      const fb::Property& property = *plan_.properties()->Get(i);
+  Status decode(const fb::Check& from, ShapeCheck* to) {
+    to->expr = from.expr();
+    return text(from.message(), &to->message);
+  }
+  Status properties(const fb::Plan& from, Program* p) {
+    for (uint32_t i = 0; from.properties() != nullptr && i < from.properties()->size(); ++i) {
+      const fb::Property& property = *from.properties()->Get(i);
       std::string name, value;
       WOOTZ_RETURN_IF_ERROR(text(property.name(), &name));
       WOOTZ_RETURN_IF_ERROR(text(property.value(), &value));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backend/control.h"
 #include "backend/work.h"
 
 namespace wootz {
@@ -12,10 +13,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // By Family. The names that tools for TensorRT's output know, where there is one.
-constexpr const char* kLayerTypes[] = {
-    "PointWise", "Convolution", "MatrixMultiply", "Reduce",  "SoftMax", "Normalization", "Pooling",
-    "Shuffle",   "Reformat",    "Gather",         "Scatter", "Resize",  "Attention",     "TopK",
-    "RNN",       "Fill",        "Chain",          "Op"};
+constexpr const char* kLayerTypes[] = {"PointWise",     "Convolution", "MatrixMultiply", "Reduce",   "SoftMax",
+                                       "Normalization", "Pooling",     "Shuffle",        "Reformat", "Gather",
+                                       "Scatter",       "Resize",      "Attention",      "TopK",     "RNN",
+                                       "Fill",          "Chain",       "Control",        "Op"};
 static_assert(std::size(kLayerTypes) == kFamilyCount);
 
 // By Layout.
@@ -82,6 +83,7 @@ class Describer {
     for (const std::string& name : step.provenance)
       metadata += fmt::format("{}[ONNX Layer: {}]", metadata.empty() ? "" : "\x1e", name);
     json["Metadata"] = std::move(metadata);
+    each_body(step, [&](const Program& body) { json["Bodies"].push_back(describe_program(body)["Layers"]); });
     return json;
   }
 
@@ -92,10 +94,30 @@ class Describer {
         fmt::format("{} [{}] {} -> {}, {}", step.name, kLayerTypes[static_cast<size_t>(step.problem.family)],
                     brief(step.inputs), brief(step.outputs), step.tactic.to_string());
     if (step.measured_us >= 0) s += fmt::format(", {:.1f} us", step.measured_us);
+    size_t number = 0;
+    each_body(step, [&](const Program& body) {
+      for (size_t k = 0; k < body.steps.size(); ++k)
+        s += fmt::format("\n  body {}: {}", number, indented(describe_step_line(body, k)));
+      ++number;
+    });
     return s;
   }
 
  private:
+  // What a control step runs.
+  template <class F>
+  void each_body(const Step& step, F f) const {
+    if (!is_control(step)) return;
+    const Result<ControlForm> form = read_control(step.problem);
+    if (!form.ok()) return;
+    for (const ControlBody& body : form->bodies)
+      if (static_cast<size_t>(body.program) < p_.bodies.size()) f(p_.bodies[static_cast<size_t>(body.program)]);
+  }
+  static std::string indented(std::string text) {
+    for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) text.insert(at + 1, "  ");
+    return text;
+  }
+
   // What TensorRT writes of convolutions and products, under its names.
   static void add_weights(const Step& step, Json* json) {
     const Problem& p = step.problem;

@@ -94,6 +94,14 @@ size_t bound_of(const Program& p) {
     b.table();
     b.text(code.key);
   }
+  for (const Program& body : p.bodies) {
+    b.table();
+    problems += bound_of(body);
+  }
+  for (const ShapeCheck& check : p.checks) {
+    b.table();
+    b.text(check.message);
+  }
   for (const auto& [name, value] : p.properties) {
     b.table();
     b.text(name);
@@ -112,23 +120,42 @@ class Encoder {
     const auto layouts = names<Layout>(static_cast<int>(Layout::kOpaque) + 1, layout_name);
     const auto families = names<Family>(kFamilyCount, family_name);
     const auto ops = names<PwOp>(plan_codes::kPwOpCount, pw_op_name);
-    const auto name = text(p_.name), backend = text(p_.backend), device = text(p_.device);
-    const auto exprs = each<fb::Expr>(p_.exprs);
-    const auto symbols = each<fb::Symbol>(p_.symbols);
-    const auto tensors = each<fb::Tensor>(p_.tensors);
-    const auto weights = constants();
-    const auto steps = each<fb::Step>(p_.steps);
-    const auto inputs = each<fb::Io>(p_.inputs), outputs = each<fb::Io>(p_.outputs);
-    const auto profiles = each<fb::Profile>(p_.profiles);
-    const auto props = properties();
-    const auto machine_code = native();
-    fb::FinishPlanBuffer(b_, fb::CreatePlan(b_, dtypes, layouts, families, ops, name, backend, device, exprs, symbols,
-                                            tensors, weights, steps, inputs, outputs, profiles, props, machine_code));
+    fb::FinishPlanBuffer(b_, encode(p_, weights_, {dtypes, layouts, families, ops}));
     const auto* bytes = reinterpret_cast<const std::byte*>(b_.GetBufferPointer());
     return {bytes, bytes + b_.GetSize()};
   }
 
  private:
+  using Names = Offset<Vector<Offset<flatbuffers::String>>>;
+  struct NameLists {
+    Names dtypes = 0, layouts = 0, families = 0, ops = 0;
+  };
+
+  Offset<fb::Plan> encode(const Program& p, const WeightsMap& map, const NameLists& lists) {
+    const auto name = text(p.name), backend = text(p.backend), device = text(p.device);
+    const auto exprs = each<fb::Expr>(p.exprs);
+    const auto symbols = each<fb::Symbol>(p.symbols);
+    const auto tensors = each<fb::Tensor>(p.tensors);
+    const auto weights = constants(p, map);
+    const auto steps = each<fb::Step>(p.steps);
+    const auto inputs = each<fb::Io>(p.inputs), outputs = each<fb::Io>(p.outputs);
+    const auto profiles = each<fb::Profile>(p.profiles);
+    const auto props = properties(p);
+    const auto machine_code = native(p, map);
+    const auto inner = bodies(p, map);
+    const auto conditions = checks(p);
+    return fb::CreatePlan(b_, lists.dtypes, lists.layouts, lists.families, lists.ops, name, backend, device, exprs,
+                          symbols, tensors, weights, steps, inputs, outputs, profiles, props, machine_code, inner,
+                          conditions);
+  }
+  // No list at all where there is none, as of machine code.
+  Offset<Vector<Offset<fb::Plan>>> bodies(const Program& p, const WeightsMap& map) {
+    if (p.bodies.empty()) return 0;
+    std::vector<Offset<fb::Plan>> made;
+    for (size_t b = 0; b < p.bodies.size(); ++b) made.push_back(encode(p.bodies[b], map.bodies[b], {}));
+    return b_.CreateVector(made);
+  }
+
   template <typename E>
   static uint8_t code(E value) {
     return static_cast<uint8_t>(value);
@@ -210,19 +237,19 @@ class Encoder {
     for (const SymbolRange& r : profile.symbols) ranges.emplace_back(r.min, r.opt, r.max);
     return fb::CreateProfile(b_, b_.CreateVectorOfStructs(ranges));
   }
-  Offset<Vector<Offset<fb::Constant>>> constants() {
+  Offset<Vector<Offset<fb::Constant>>> constants(const Program& p, const WeightsMap& map) {
     std::vector<Offset<fb::Constant>> made;
-    for (size_t i = 0; i < p_.constants.size(); ++i) {
-      const PlanConstant& c = p_.constants[i];
+    for (size_t i = 0; i < p.constants.size(); ++i) {
+      const PlanConstant& c = p.constants[i];
       const auto name = text(c.name);
       made.push_back(
-          fb::CreateConstant(b_, name, code(c.dtype), code(c.layout), extents(c.dims), weights_.offsets[i], c.bytes));
+          fb::CreateConstant(b_, name, code(c.dtype), code(c.layout), extents(c.dims), map.offsets[i], c.bytes));
     }
     return b_.CreateVector(made);
   }
-  Offset<Vector<Offset<fb::Property>>> properties() {
+  Offset<Vector<Offset<fb::Property>>> properties(const Program& p) {
     std::vector<Offset<fb::Property>> made;
-    for (const auto& [name, value] : p_.properties) {
+    for (const auto& [name, value] : p.properties) {
       const auto key = text(name), words = text(value);
       made.push_back(fb::CreateProperty(b_, key, words));
     }
@@ -230,12 +257,22 @@ class Encoder {
   }
 
   // No list at all where there is none: plans without machine code are what they always were.
-  Offset<Vector<Offset<fb::Native>>> native() {
-    if (p_.native.empty()) return 0;
+  Offset<Vector<Offset<fb::Native>>> native(const Program& p, const WeightsMap& map) {
+    if (p.native.empty()) return 0;
     std::vector<Offset<fb::Native>> made;
-    for (size_t i = 0; i < p_.native.size(); ++i) {
-      const auto key = text(p_.native[i].key);
-      made.push_back(fb::CreateNative(b_, key, weights_.native[i], p_.native[i].bytes.size()));
+    for (size_t i = 0; i < p.native.size(); ++i) {
+      const auto key = text(p.native[i].key);
+      made.push_back(fb::CreateNative(b_, key, map.native[i], p.native[i].bytes.size()));
+    }
+    return b_.CreateVector(made);
+  }
+
+  Offset<Vector<Offset<fb::Check>>> checks(const Program& p) {
+    if (p.checks.empty()) return 0;  // as with machine code
+    std::vector<Offset<fb::Check>> made;
+    for (const ShapeCheck& check : p.checks) {
+      const auto message = text(check.message);
+      made.push_back(fb::CreateCheck(b_, check.expr, message));
     }
     return b_.CreateVector(made);
   }
@@ -247,24 +284,35 @@ class Encoder {
 
 }  // namespace
 
-Result<WeightsMap> place_weights(const Program& program) {
-  WeightsMap map;
+namespace {
+
+Status place_behind(const Program& program, size_t* total, WeightsMap* map) {
   const auto place = [&](size_t bytes, const std::string& name) -> Result<size_t> {
-    const size_t at = map.total;
-    if (__builtin_add_overflow(map.total, bytes, &map.total) || map.total > plan_limits::kMaxBlobBytes)
+    const size_t at = *total;
+    if (__builtin_add_overflow(*total, bytes, total) || *total > plan_limits::kMaxBlobBytes)
       return make_error(Code::kResourceExhausted, "plan: more than {} bytes of weights, at '{}'",
                         plan_limits::kMaxBlobBytes, name);
-    map.total = plan_format::align_up(map.total, plan_format::kBlobAlignment);
+    *total = plan_format::align_up(*total, plan_format::kBlobAlignment);
     return at;
   };
   for (const PlanConstant& c : program.constants) {
     WOOTZ_ASSIGN_OR_RETURN(const size_t at, place(c.bytes, c.name));
-    map.offsets.push_back(at);
+    map->offsets.push_back(at);
   }
   for (const NativeCode& code : program.native) {
     WOOTZ_ASSIGN_OR_RETURN(const size_t at, place(code.bytes.size(), code.key));
-    map.native.push_back(at);
+    map->native.push_back(at);
   }
+  for (const Program& body : program.bodies)
+    WOOTZ_RETURN_IF_ERROR(place_behind(body, total, &map->bodies.emplace_back()));
+  return {};
+}
+
+}  // namespace
+
+Result<WeightsMap> place_weights(const Program& program) {
+  WeightsMap map;
+  WOOTZ_RETURN_IF_ERROR(place_behind(program, &map.total, &map));
   return map;
 }
 

@@ -11,7 +11,8 @@ namespace wootz {
 struct WeightsMap {
   std::vector<size_t> offsets;  // by constant
   std::vector<size_t> native;   // by piece of machine code
-  size_t total = 0;             // a multiple of the blob alignment
+  std::vector<WeightsMap> bodies;
+  size_t total = 0;  // a multiple of the blob alignment
 };
 Result<WeightsMap> place_weights(const Program& program);
 

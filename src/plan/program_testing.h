@@ -1,16 +1,17 @@
 // Random programs that pass verify_program, and a text of all they hold, for tests.
 #pragma once
 
+#include <algorithm>
 #include <random>
 #include <string>
 
-#include "backend/program.h"
+#include "backend/control.h"
 
 namespace wootz {
 
 class RandomProgram {
  public:
-  explicit RandomProgram(unsigned seed) : rng_(seed) {}
+  explicit RandomProgram(unsigned seed, int depth = 0) : rng_(seed), depth_(depth) {}
 
   // `scale` bounds the number of layers and the size of weights.
   Program make(int scale = 12) {
@@ -23,6 +24,7 @@ class RandomProgram {
     for (int i = 0, n = pick(0, 4); i < n; ++i) add_constant(i);
     add_shape_tensor();
     for (int i = 0, n = pick(1, scale); i < n; ++i) add_step(i);
+    if (depth_ < 2 && pick(0, 2) == 0) add_branches();
     int outputs = 0;
     for (size_t t = p_.tensors.size(); t-- > 0 && outputs < 2;) {
       if (p_.tensors[t].kind != TensorKind::kIntermediate || !written(static_cast<int32_t>(t))) continue;
@@ -35,6 +37,8 @@ class RandomProgram {
       const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(pick(0, 200)), std::byte(i));
       p_.native.push_back({word("code", i), *bytes, bytes});
     }
+    for (int i = 0, n = pick(0, 2); i < n; ++i)
+      p_.checks.push_back({pick(0, static_cast<int>(p_.exprs.size()) - 1), word("check", i)});
     for (int i = 0, n = pick(0, 3); i < n; ++i) p_.properties[word("property", i)] = word("value", pick(0, 99));
     return p_;
   }
@@ -259,6 +263,52 @@ class RandomProgram {
     ready_.push_back(both);
   }
 
+  // Both ways the same body, on inputs of its own.
+  void add_branches() {
+    Program body = RandomProgram(static_cast<unsigned>(rng_()), depth_ + 1).make(4);
+    body.native.clear();
+    body.properties.clear();
+    const auto linear = [&](const IoTensor& io) {
+      return body.tensors[static_cast<size_t>(io.tensor)].layout == Layout::kLinear;
+    };
+    if (!std::all_of(body.outputs.begin(), body.outputs.end(), linear)) return;
+    const auto like = [&](const IoTensor& io, TensorKind kind) {
+      PlanTensor t;
+      t.name = fmt::format("around {}", body.tensors[static_cast<size_t>(io.tensor)].name);
+      t.dtype = body.tensors[static_cast<size_t>(io.tensor)].dtype;
+      t.kind = kind;
+      t.dims.assign(body.tensors[static_cast<size_t>(io.tensor)].dims.size(), constant_expr(4));
+      const int32_t index = next();
+      p_.tensors.push_back(std::move(t));
+      if (kind == TensorKind::kInput) p_.inputs.push_back({index, false});
+      return index;
+    };
+    Step step;
+    step.name = "branches";
+    step.tactic = control_tactic();
+    PlanTensor condition;
+    condition.name = "condition";
+    condition.dtype = DType::kBool;
+    condition.kind = TensorKind::kInput;
+    step.inputs = {next()};
+    p_.inputs.push_back({next(), false});
+    p_.tensors.push_back(std::move(condition));
+    ControlBody one;
+    for (const IoTensor& io : body.inputs) {
+      one.operands.push_back(static_cast<int32_t>(step.inputs.size()));
+      step.inputs.push_back(like(io, TensorKind::kInput));
+    }
+    for (const IoTensor& io : body.outputs) step.outputs.push_back(like(io, TensorKind::kIntermediate));
+    ControlForm form;
+    form.bodies = {one, one};
+    write_control(form, &step.problem);
+    step.problem.num_main = static_cast<int>(step.inputs.size());
+    for (const int32_t t : step.inputs) step.problem.inputs.push_back(describe(t));
+    for (const int32_t t : step.outputs) step.problem.outputs.push_back(describe(t));
+    p_.bodies.push_back(std::move(body));
+    p_.steps.push_back(std::move(step));
+  }
+
   void add_profile() {
     PlanProfile profile;
     for (const PlanSymbol& s : p_.symbols) {
@@ -270,6 +320,7 @@ class RandomProgram {
   }
 
   std::mt19937 rng_;
+  int depth_;
   Program p_;
   std::vector<int32_t> ready_;
 };
@@ -315,7 +366,9 @@ inline std::string dump(const Program& p) {
     for (const std::byte b : code.bytes) s += fmt::format(" {}", static_cast<int>(b));
     s += "\n";
   }
+  for (const ShapeCheck& check : p.checks) s += fmt::format("check {} {}\n", check.expr, check.message);
   for (const auto& [name, value] : p.properties) s += fmt::format("property {}={}\n", name, value);
+  for (const Program& body : p.bodies) s += fmt::format("body ({})\n", dump(body));
   return s;
 }
 

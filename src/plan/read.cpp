@@ -39,6 +39,12 @@ Status damaged(const char* section) {
   return corrupt("plan: the {} section is damaged (its digest does not match)", section);
 }
 
+void keep_alive(const std::shared_ptr<const void>& owner, Program* program) {
+  for (PlanConstant& c : program->constants) c.owner = owner;
+  for (NativeCode& code : program->native) code.owner = owner;
+  for (Program& body : program->bodies) keep_alive(owner, &body);
+}
+
 Result<std::shared_ptr<const Program>> read_checked(std::span<const std::byte> bytes,
                                                     std::shared_ptr<const void> owner) {
   plan_format::Header header;
@@ -60,8 +66,7 @@ Result<std::shared_ptr<const Program>> read_checked(std::span<const std::byte> b
   if (tree_digest(weights) != header.sections[1].digest) return damaged("weights");
 
   WOOTZ_ASSIGN_OR_RETURN(Program program, decode_program(copied, weights));
-  for (PlanConstant& c : program.constants) c.owner = owner;
-  for (NativeCode& code : program.native) code.owner = owner;
+  keep_alive(owner, &program);
   WOOTZ_RETURN_IF_ERROR(verify_program(program));
   return std::shared_ptr<const Program>(std::make_shared<Program>(std::move(program)));
 }

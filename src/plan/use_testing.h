@@ -139,6 +139,7 @@ inline void use_program(const Program& p) {
   for (const PlanConstant& c : p.constants)
     for (size_t i = 0; i < c.bytes; i += 64) sum += static_cast<uint8_t>(static_cast<const std::byte*>(c.data)[i]);
   [[maybe_unused]] volatile uint64_t sink = sum;
+  for (const Program& body : p.bodies) use_program(body);
 }
 
 }  // namespace wootz

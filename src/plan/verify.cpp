@@ -1,8 +1,10 @@
+// Why so long: one proof, whose parts build on what those before them have shown.
 #include "plan/verify.h"
 
 #include <algorithm>
 #include <climits>
 
+#include "backend/control.h"
 #include "plan/plan_limits.h"
 #include "plan/verify_places.h"
 #include "plan/verify_problem.h"
@@ -20,10 +22,11 @@ Status too_many(std::string_view what, size_t count, size_t limit) {
 
 class Verifier {
  public:
-  explicit Verifier(const Program& program) : p_(program) {}
+  explicit Verifier(const Program& program, int depth) : p_(program), depth_(depth) {}
 
   Status run() {
     WOOTZ_RETURN_IF_ERROR(check_texts());
+    WOOTZ_RETURN_IF_ERROR(check_bodies());
     WOOTZ_RETURN_IF_ERROR(check_exprs());
     WOOTZ_RETURN_IF_ERROR(check_constants());
     WOOTZ_RETURN_IF_ERROR(check_tensors());
@@ -35,6 +38,7 @@ class Verifier {
     WOOTZ_RETURN_IF_ERROR(check_times());
     WOOTZ_RETURN_IF_ERROR(check_steps());
     WOOTZ_RETURN_IF_ERROR(check_profiles());
+    WOOTZ_RETURN_IF_ERROR(check_checks());
     return check_memory();
   }
 
@@ -50,6 +54,7 @@ class Verifier {
   static std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
 
   Status check_texts() const;
+  Status check_bodies() const;
   Status check_exprs();
   Status check_constants() const;
   Status check_tensor(const PlanTensor& tensor) const;
@@ -63,9 +68,11 @@ class Verifier {
   Status check_times() const;
   Status check_steps() const;
   Status check_profiles() const;
+  Status check_checks() const;
   Status check_memory() const;
 
   const Program& p_;
+  const int depth_;             // of bodies around it
   ShapeValues shapes_;          // what is known without inputs
   std::vector<int32_t> root_;   // by tensor: the tensor whose bytes it is
   std::vector<int> writer_;     // by tensor: the step that writes it
@@ -83,6 +90,21 @@ Status Verifier::check_texts() const {
   for (const auto& [name, value] : p_.properties) {
     WOOTZ_RETURN_IF_ERROR(check_name("property name", name, limits::kMaxNameBytes));
     WOOTZ_RETURN_IF_ERROR(check_name("property", value, plan_limits::kMaxTextBytes));
+  }
+  return {};
+}
+
+// Before everything else: what a step says of a body is compared with a body that holds together.
+Status Verifier::check_bodies() const {
+  WOOTZ_RETURN_IF_ERROR(too_many("bodies", p_.bodies.size(), plan_limits::kMaxBodies));
+  if (p_.bodies.empty()) return {};
+  if (depth_ >= plan_limits::kMaxBodyDepth)
+    return make_error(Code::kResourceExhausted, "bodies are nested more than {} deep", plan_limits::kMaxBodyDepth);
+  for (size_t b = 0; b < p_.bodies.size(); ++b) {
+    const Program& body = p_.bodies[b];
+    if (!body.native.empty() || !body.properties.empty()) return corrupt("body {} has machine code or properties", b);
+    if (Status status = Verifier(body, depth_ + 1).run(); !status.ok())
+      return status.with_prefix(fmt::format("body {} '{}'", b, shown(body.name)));
   }
   return {};
 }
@@ -347,6 +369,8 @@ Status Verifier::check_steps() const {
     if (step.stream >= kMostStreams)
       return corrupt("{} is on stream {}, the last is {}", place(step), step.stream, kMostStreams - 1);
     if (Status status = verify_problem(p_, step, shapes_); !status.ok()) return status.with_prefix(place(step));
+    if (!is_control(step)) continue;
+    if (Status status = check_control(p_, step); !status.ok()) return status.with_prefix(place(step));
   }
   return {};
 }
@@ -375,6 +399,16 @@ Status Verifier::check_profiles() const {
   return {};
 }
 
+Status Verifier::check_checks() const {
+  WOOTZ_RETURN_IF_ERROR(too_many("checks of shapes", p_.checks.size(), plan_limits::kMaxSteps));
+  for (const ShapeCheck& check : p_.checks) {
+    WOOTZ_RETURN_IF_ERROR(check_name("message of a check", check.message, plan_limits::kMaxTextBytes));
+    if (!has_expr(check.expr))
+      return corrupt("a check of shapes is of expression {} of {}", check.expr, p_.exprs.size());
+  }
+  return {};
+}
+
 // The sizes of static tensors were proven one by one; all of them together fit the address arithmetic of the planner.
 Status Verifier::check_memory() const {
   size_t total = 0;
@@ -392,7 +426,7 @@ Status Verifier::check_memory() const {
 }  // namespace
 
 Status verify_program(const Program& program) {
-  Status status = Verifier(program).run();
+  Status status = Verifier(program, 0).run();
   return status.ok() ? status : status.with_prefix("plan");
 }
 

@@ -82,7 +82,7 @@ Status check_expression(const Problem& problem) {
     if (!expr.outputs.empty() || expr.num_inputs != 0) return corrupt("an empty expression with operands or results");
     return {};
   }
-  if (problem.family == Family::kOp || problem.family == Family::kReformat)
+  if (problem.family == Family::kOp || problem.family == Family::kReformat || problem.family == Family::kControl)
     return corrupt("a step of family '{}' carries no expression", family_name(problem.family));
   WOOTZ_RETURN_IF_ERROR(expr.verify());
   const auto num_main = static_cast<size_t>(problem.num_main);

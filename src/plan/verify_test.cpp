@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/testing.h"
 #include "plan/plan_limits.h"
 #include "plan/program_testing.h"
 #include "plan/use_testing.h"
@@ -224,6 +225,16 @@ const Mutation kMutations[] = {
        for (int i = 0; i < 300; ++i) p.steps[0].problem.params[std::to_string(i)] = int64_t{0};
      },
      "301 parameters"},
+    {"check of no expression",
+     [](Program& p) {
+       p.checks = {{7, "why"}};
+     },
+     "a check of shapes is of expression 7 of 5"},
+    {"check of a negative one",
+     [](Program& p) {
+       p.checks = {{-1, "why"}};
+     },
+     "a check of shapes is of expression -1"},
     {"too many elements", [](Program& p) { p.exprs[1].value = int64_t{1} << 39; }, "'w'"},
 };
 
@@ -247,6 +258,7 @@ TEST(VerifyProgram, RefusesEachMutationAndSaysWhere) {
 
 TEST(VerifyProgram, AcceptsWhatIsHarmless) {
   Program p = sample();
+  p.checks = {{1, "never said"}};
   add(&p, "untouched", TensorKind::kIntermediate, {2});  // left over by packing
   p.tensors.back().layout = Layout::kBlocked16;
   add(&p, "unused view", TensorKind::kView, {2}, DType::kI64);
@@ -272,8 +284,7 @@ TEST(VerifyProgram, ViewsNestOnlySoDeep) {
 
 // Any number of any part changed to anything: refused, or nothing that the runtime does with it goes wrong.
 TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const auto seed = static_cast<unsigned>(test_seed());
   std::mt19937 rng(seed);
   RandomProgram random(seed);
   const auto number = [&]() -> int64_t {

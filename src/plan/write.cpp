@@ -27,6 +27,16 @@ struct Parts {
   size_t weights_bytes = 0;
 };
 
+void add_weights(const Program& program, const WeightsMap& map, std::vector<Piece>* pieces) {
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    const PlanConstant& c = program.constants[i];
+    if (c.bytes != 0) pieces->push_back({map.offsets[i], {static_cast<const std::byte*>(c.data), c.bytes}});
+  }
+  for (size_t i = 0; i < program.native.size(); ++i)
+    if (!program.native[i].bytes.empty()) pieces->push_back({map.native[i], program.native[i].bytes});
+  for (size_t b = 0; b < program.bodies.size(); ++b) add_weights(program.bodies[b], map.bodies[b], pieces);
+}
+
 Result<Parts> make_parts(const Program& program) {
   namespace pf = plan_format;
   WOOTZ_RETURN_IF_ERROR(verify_program(program));
@@ -34,12 +44,7 @@ Result<Parts> make_parts(const Program& program) {
   WOOTZ_ASSIGN_OR_RETURN(const WeightsMap map, place_weights(program));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> metadata, encode_program(program, map));
   parts.weights_bytes = map.total;
-  for (size_t i = 0; i < program.constants.size(); ++i) {
-    const PlanConstant& c = program.constants[i];
-    if (c.bytes != 0) parts.weights.push_back({map.offsets[i], {static_cast<const std::byte*>(c.data), c.bytes}});
-  }
-  for (size_t i = 0; i < program.native.size(); ++i)
-    if (!program.native[i].bytes.empty()) parts.weights.push_back({map.native[i], program.native[i].bytes});
+  add_weights(program, map, &parts.weights);
   parts.front.resize(pf::align_up(sizeof(pf::Header) + metadata.size(), pf::kWeightsAlignment));
   std::copy(metadata.begin(), metadata.end(), parts.front.begin() + sizeof(pf::Header));
   const std::span<const std::byte> padded = std::span(parts.front).subspan(sizeof(pf::Header));

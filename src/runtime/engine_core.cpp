@@ -4,8 +4,23 @@
 
 #include "backend/kernel_cache.h"
 #include "base/thread_pool.h"
+#include "runtime/control.h"
 
 namespace wootz {
+namespace {
+
+Result<std::shared_ptr<const Kernel>> control_kernel(const Step& step,
+                                                     const std::vector<std::shared_ptr<const EngineCore>>& bodies,
+                                                     const std::shared_ptr<Device>& device) {
+  WOOTZ_ASSIGN_OR_RETURN(const ControlForm form, read_control(step.problem));
+  std::vector<std::shared_ptr<const EngineCore>> own;
+  for (const ControlBody& body : form.bodies) own.push_back(bodies[static_cast<size_t>(body.program)]);
+  Result<std::unique_ptr<Kernel>> kernel = make_control_kernel(step.problem, std::move(own), device);
+  if (!kernel.ok()) return kernel.status().with_prefix(fmt::format("layer '{}'", step.name));
+  return std::shared_ptr<const Kernel>(std::move(kernel).value());
+}
+
+}  // namespace
 
 Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Program> program,
                                                        std::shared_ptr<Device> device,
@@ -19,10 +34,20 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
   const ParallelScope threads(engine->options_.threads);
   Limits limits;
   limits.threads = engine->options_.threads;
+  std::vector<std::shared_ptr<const EngineCore>> bodies;
+  for (const Program& body : engine->program_->bodies) {
+    const std::shared_ptr<const Program> inner(engine->program_, &body);
+    WOOTZ_ASSIGN_OR_RETURN(bodies.emplace_back(), create(inner, engine->device_, providers, engine->options_));
+  }
   KernelCache kernels(std::move(providers), limits);
   engine->kernels_.reserve(engine->program_->steps.size());
   for (const Step& step : engine->program_->steps) {
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, kernels.get(step));
+    std::shared_ptr<const Kernel> kernel;
+    if (is_control(step)) {
+      WOOTZ_ASSIGN_OR_RETURN(kernel, control_kernel(step, bodies, engine->device_));
+    } else {
+      WOOTZ_ASSIGN_OR_RETURN(kernel, kernels.get(step));
+    }
     engine->kernels_.push_back(std::move(kernel));
   }
   if (!engine->device_->host_memory()) WOOTZ_RETURN_IF_ERROR(engine->upload_constants());

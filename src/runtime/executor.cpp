@@ -209,16 +209,17 @@ Status Executor::mirror_shape_tensors(Stream* stream) {
 
 void Executor::fill_shape_tensors(const ShapeValues& shapes) {
   const Program& program = engine_->program();
-  if (plan_->shape_bytes == 0) return;
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const PlanTensor& tensor = program.tensors[t];
-    if (tensor.kind != TensorKind::kShape) continue;
-    HostTensor view = HostTensor::wrap(tensor.dtype, Dims{static_cast<int64_t>(tensor.values.size())},
-                                       shape_memory_.data() + plan_->locations[t].offset, nullptr);
-    for (size_t e = 0; e < tensor.values.size(); ++e)
-      if (shapes.known[static_cast<size_t>(tensor.values[e])])
-        view.set_i64(static_cast<int64_t>(e), shapes.values[static_cast<size_t>(tensor.values[e])]);
-  }
+  for (size_t t = 0; plan_->shape_bytes != 0 && t < program.tensors.size(); ++t)
+    if (program.tensors[t].kind == TensorKind::kShape) fill_shape_tensor(t, shapes);
+}
+
+void Executor::fill_shape_tensor(size_t t, const ShapeValues& shapes) {
+  const PlanTensor& tensor = engine_->program().tensors[t];
+  HostTensor view = HostTensor::wrap(tensor.dtype, Dims{static_cast<int64_t>(tensor.values.size())},
+                                     shape_memory_.data() + plan_->locations[t].offset, nullptr);
+  for (size_t e = 0; e < tensor.values.size(); ++e)
+    if (shapes.known[static_cast<size_t>(tensor.values[e])])
+      view.set_i64(static_cast<int64_t>(e), shapes.values[static_cast<size_t>(tensor.values[e])]);
 }
 
 void* Executor::address_of(int32_t tensor) const {
@@ -299,9 +300,7 @@ Status Executor::resolve() {
   WOOTZ_RETURN_IF_ERROR(prepare_memory());
   fill_shape_tensors(plan_->shapes);
   if (plan_->any_late && late_ == nullptr) {
-    late_ = std::make_unique<Late>(engine_->device());
-    late_->buffers.resize(engine_->program().tensors.size());
-    late_->bound.resize(engine_->program().steps.size());
+    late_ = std::make_unique<Late>(engine_->device(), engine_->program());
   }
   point_steps();
   addresses_changed_ = false;
@@ -370,10 +369,7 @@ Status Executor::run(Stream* stream) {
                       "layer '{}' waits for the device (its sizes are found by running, or the host computes it): it "
                       "cannot be part of a captured stream",
                       program.steps[recordable_steps()].name);
-  if (late_ != nullptr) {
-    late_->symbols = plan_->symbols;
-    late_->shapes = plan_->shapes;
-  }
+  if (late_ != nullptr) late_->start(*plan_);
   if (mirror) WOOTZ_RETURN_IF_ERROR(mirror_shape_tensors(stream));
   const RangeHooks* const ranges = engine_->device().ranges();
   const Range range(ranges, program.name.c_str());
@@ -465,9 +461,9 @@ Status Executor::run_steps(Stream* stream, std::span<Stream* const> aux, size_t 
     if (observer_) observer_(s, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
     if (tap_) {
       for (const int32_t t : tapped_[s])
-        if (const std::optional<Dims> extents = dims(t); extents && !tap_(t, address_of(t), *extents))
-          return make_error(Code::kCancelled, "layer '{}': the debug listener ended the inference",
-                            program.steps[s].name);
+        if (const std::optional<Dims> extents = dims(t))
+          if (Status shown = tap_(t, address_of(t), *extents); !shown.ok())
+            return shown.with_prefix(fmt::format("layer '{}'", program.steps[s].name));
     }
   }
   return beside ? aux_.end() : Status();

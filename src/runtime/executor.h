@@ -22,8 +22,9 @@ class OutputSink {
 
 // Called after each step when set: step number, microseconds.
 using StepObserver = std::function<void(size_t step, double us)>;
-// Called for each watched tensor, after the step that completes it; false ends the run.
-using TensorTap = std::function<bool(int32_t tensor, const void* data, const Dims& dims)>;
+// Called for each watched tensor, after the step that completes it, with its address on the device, where the work of
+// that step is done; an error ends the run.
+using TensorTap = std::function<Status(int32_t tensor, const void* data, const Dims& dims)>;
 
 // Not thread-safe: one thread at a time. Different executors of one engine are independent.
 class Executor {
@@ -89,6 +90,7 @@ class Executor {
   Status prepare_memory();
   void point_steps();
   void fill_shape_tensors(const ShapeValues& shapes);
+  void fill_shape_tensor(size_t tensor, const ShapeValues& shapes);
   Status run_late(size_t step, void* workspace, Stream* stream);
   Status run_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end);
   Status run_step(size_t step, Stream* stream);

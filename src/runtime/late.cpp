@@ -2,25 +2,30 @@
 
 #include <algorithm>
 
+#include "backend/shape_step.h"
+
 namespace wootz {
 namespace {
 
 // Gives a late step's results their place: the user's sink or address for outputs, a growing buffer otherwise.
+template <typename Given>
 class LateAllocator final : public OutputAllocator {
  public:
   using Grow = std::function<void*(int32_t tensor, const Dims& dims)>;
-  LateAllocator(const Step& step, Grow grow)
-      : step_(step), grow_(std::move(grow)), dims(step.outputs.size()), set(step.outputs.size(), 0) {}
+  LateAllocator(const Step& step, const Given& given, Grow grow)
+      : step_(step), given_(given), grow_(std::move(grow)), dims(step.outputs.size()), set(step.outputs.size(), 0) {}
   void* allocate(int output, const Dims& extents) override {
     const auto o = static_cast<size_t>(output);
     if (output < 0 || o >= step_.outputs.size() || step_.outputs[o] < 0) return nullptr;
     dims[o] = extents;
     set[o] = 1;
+    if (given_.sized[o] && given_.dims[o] == extents) return given_.memory[o];  // nobody is asked twice
     return grow_(step_.outputs[o], extents);
   }
 
  private:
   const Step& step_;
+  const Given& given_;
   Grow grow_;
 
  public:
@@ -29,6 +34,16 @@ class LateAllocator final : public OutputAllocator {
 };
 
 }  // namespace
+
+Status Executor::Late::learn(const Program& program) {
+  size_t left = 0;
+  for (const int32_t e : open) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool known, evaluate_shape(program, static_cast<size_t>(e), symbols, &shapes));
+    if (!known) open[left++] = e;
+  }
+  open.resize(left);
+  return {};
+}
 
 Status Executor::run_late(size_t s, void* workspace, Stream* stream) {
   const Program& program = engine_->program();
@@ -46,8 +61,9 @@ Status Executor::run_late(size_t s, void* workspace, Stream* stream) {
     const bool part = program.tensors[static_cast<size_t>(t)].kind == TensorKind::kPart;  // of memory that is there
     if (where.place == Place::kOutput && !part) {
       const auto o = static_cast<size_t>(where.index);
-      if (sinks_[o] != nullptr) output_address_[o] = sinks_[o]->reallocate(where.index, bytes, dims);
-      return output_address_[o];  // where later steps read it
+      const bool asked = plan_->known[static_cast<size_t>(t)] != 0;  // by run(), before the first step
+      if (sinks_[o] != nullptr && !asked) output_address_[o] = sinks_[o]->reallocate(where.index, bytes, dims);
+      return output_address_[o];  // where later steps read it; null may be the answer for an empty one
     }
     if (where.place != Place::kLate) return address_of(t);
     return late_->room(&late_->buffers[static_cast<size_t>(where.index)], bytes, stream);
@@ -65,10 +81,15 @@ Status Executor::run_late(size_t s, void* workspace, Stream* stream) {
         "'{}' of shape {} cannot be seen as '{}' of shape {}", program.tensors[static_cast<size_t>(root)].name,
         source ? source->to_string() : "unknown", program.tensors[static_cast<size_t>(t)].name, dims.to_string()));
   };
-  std::vector<Dims> in, out;
-  std::vector<const void*> constants, inputs;
-  std::vector<size_t> constant_bytes;
-  std::vector<void*> outputs;
+  std::vector<Dims>& in = late_->in;
+  Late::Given& given = late_->given;
+  std::vector<const void*>&constants = late_->constants, &inputs = late_->inputs;
+  std::vector<size_t>& constant_bytes = late_->constant_bytes;
+  in.clear();
+  given.clear();
+  constants.clear();
+  inputs.clear();
+  constant_bytes.clear();
   for (int32_t t : step.inputs) {
     const std::optional<Dims> dims = t < 0 ? Dims{} : extents(t);
     if (!dims)
@@ -87,17 +108,19 @@ Status Executor::run_late(size_t s, void* workspace, Stream* stream) {
     const std::optional<Dims> dims = t < 0 ? std::nullopt : extents(t);
     if (dims)
       if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok()) return place(volume.status());
-    out.push_back(dims.value_or(Dims{}));
+    given.dims.push_back(dims.value_or(Dims{}));
+    given.sized.push_back(dims.has_value());
     void* address = nullptr;
     if (dims) {
       address = grow(t, *dims);
-      if (address == nullptr)
+      if (address == nullptr && dims->volume() != 0)
         return place(make_error(Code::kInvalidState, "no memory was given for output '{}'",
                                 program.tensors[static_cast<size_t>(t)].name));
     }
-    outputs.push_back(address);
+    given.memory.push_back(address);
   }
   std::list<Late::Bound>& bound = late_->bound[s];
+  const std::vector<Dims>& out = given.dims;
   const auto seen = std::find_if(bound.begin(), bound.end(), [&](const auto& b) { return b.in == in && b.out == out; });
   if (seen != bound.end()) {
     bound.splice(bound.begin(), bound, seen);
@@ -113,23 +136,23 @@ Status Executor::run_late(size_t s, void* workspace, Stream* stream) {
     if (workspace == nullptr)
       return place(make_error(Code::kResourceExhausted, "no scratch memory of {} bytes", call.workspace()));
   }
-  LateAllocator allocator(step, grow);
-  if (Status status = call.run({inputs.data(), outputs.data(), workspace, &allocator, stream}); !status.ok())
+  LateAllocator<Late::Given> allocator(step, given, grow);
+  if (Status status = call.run({inputs.data(), given.memory.data(), workspace, &allocator, stream}); !status.ok())
     return place(status);
   bool learned = false;
   for (size_t o = 0; o < step.outputs.size(); ++o) {
     if (!allocator.set[o]) continue;
-    for (size_t k = 0; k < program.symbols.size(); ++k) {
-      const PlanSymbol& symbol = program.symbols[k];
-      if (symbol.source != SymbolSource::kDataDependent || symbol.tensor != step.outputs[o]) continue;
-      if (symbol.axis < 0 || symbol.axis >= allocator.dims[o].rank()) continue;
-      late_->symbols[k] = allocator.dims[o][static_cast<size_t>(symbol.axis)];
+    for (const int32_t k : late_->told[s]) {
+      const PlanSymbol& symbol = program.symbols[static_cast<size_t>(k)];
+      if (symbol.tensor != step.outputs[o] || symbol.axis < 0 || symbol.axis >= allocator.dims[o].rank()) continue;
+      late_->symbols[static_cast<size_t>(k)] = allocator.dims[o][static_cast<size_t>(symbol.axis)];
       learned = true;
     }
   }
   if (learned) {
-    WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, late_->symbols, &late_->shapes));
-    fill_shape_tensors(late_->shapes);
+    WOOTZ_RETURN_IF_ERROR(late_->learn(program));
+    WOOTZ_RETURN_IF_ERROR(check_shapes(program, late_->shapes));
+    for (const int32_t t : plan_->open_shape_tensors) fill_shape_tensor(static_cast<size_t>(t), late_->shapes);
     if (mirror_ != nullptr && plan_->shape_bytes != 0)
       WOOTZ_RETURN_IF_ERROR(engine_->device()
                                 .copy(mirror_, shape_memory_.data(), plan_->shape_bytes, stream)

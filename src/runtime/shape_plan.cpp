@@ -37,6 +37,17 @@ Status resolve_dims(const Program& program, ShapePlan* plan) {
   return Status();
 }
 
+void find_open(const Program& program, ShapePlan* plan) {
+  const std::vector<uint8_t>& known = plan->shapes.known;
+  for (size_t e = 0; e < known.size(); ++e)
+    if (!known[e]) plan->open_exprs.push_back(static_cast<int32_t>(e));
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const std::vector<int32_t>& values = program.tensors[t].values;
+    if (std::any_of(values.begin(), values.end(), [&](int32_t e) { return !known[static_cast<size_t>(e)]; }))
+      plan->open_shape_tensors.push_back(static_cast<int32_t>(t));
+  }
+}
+
 Status bind_step(const Program& program, const Step& step, const Kernel& kernel, const ShapePlan& plan,
                  std::unique_ptr<Call>* call) {
   std::vector<Dims> in, out;
@@ -73,9 +84,16 @@ void place_workspaces(const std::vector<size_t>& needed, ShapePlan* plan) {
   }
 }
 
+size_t constant_bytes(const Program& program) {
+  size_t bytes = 0;
+  for (const PlanConstant& c : program.constants) bytes += c.bytes;
+  for (const Program& body : program.bodies) bytes += constant_bytes(body);
+  return bytes;
+}
+
 void fill_report(const Program& program, const ShapePlan& plan, const Lives& lives,
                  const std::vector<ArenaBuffer>& arena, const MemoryPlan& memory, MemoryReport* report) {
-  for (const PlanConstant& c : program.constants) report->persistent += c.bytes;
+  report->persistent += constant_bytes(program);
   report->lower_bound = plan.activation_lower_bound;
   report->arena = plan.arena_bytes;
   report->workspace = plan.workspace_bytes;
@@ -109,6 +127,7 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
   auto plan = std::make_shared<ShapePlan>();
   plan->symbols = symbols;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, symbols, &plan->shapes));
+  if (with_calls) WOOTZ_RETURN_IF_ERROR(check_shapes(program, plan->shapes));
   WOOTZ_RETURN_IF_ERROR(resolve_dims(program, plan.get()));
 
   const size_t num_steps = program.steps.size();
@@ -129,6 +148,7 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
     recordable = recordable && plan->calls[s]->recordable();
   }
 
+  if (plan->any_late) find_open(program, plan.get());
   WOOTZ_ASSIGN_OR_RETURN(Storage storage, find_storage(program, plan->shapes, plan->dims, plan->known, with_calls));
   if (!plan->any_late && recordable) {
     std::vector<uint8_t> streams(num_steps);

@@ -43,6 +43,8 @@ struct ShapePlan {
   size_t workspace_bytes = 0;                // of each stream the largest of any step; lies behind the arena
   size_t shape_bytes = 0;                    // all kShape tensors
   bool any_late = false;
+  // What is known only while running: expressions in their order, and shape tensors with such a value.
+  std::vector<int32_t> open_exprs, open_shape_tensors;
 
   // Where a step's workspace begins, from the beginning of the arena on.
   size_t workspace_of(size_t step) const {

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "base/testing.h"
+
 namespace wootz {
 namespace {
 
@@ -44,7 +46,7 @@ TEST(StreamOrder, BeginAndEnd) {
 
 // Runs the marks and waits as a device would, and holds what follows from them against what the order says.
 TEST(StreamOrder, RandomProgramsAgainstReachability) {
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(test_seed());
   const auto pick = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   for (int round = 0; round < 300; ++round) {
     const auto steps = static_cast<size_t>(1 + pick(39));

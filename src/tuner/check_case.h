@@ -35,9 +35,12 @@ std::optional<CheckCase> full_case(const Problem& problem, size_t step, const st
                                    const ReferenceFunction& reference);
 
 // Empty when the results agree; otherwise where and by how much they do not. `*error`: the largest relative difference.
-// `allowed`: what is let pass at least, for arithmetic that was asked to be coarser than its types (TF32).
+// `allowed`: what is let pass at least, for arithmetic that was asked to be coarser than its types (TF32). `stray`: the
+// share of a result's elements that may be anything, where two right evaluations can differ by a jump.
 std::string disagreement(const Problem& problem, const CheckCase& expected, const std::vector<HostTensor>& actual,
-                         double* error, double allowed = 0);
+                         double* error, double allowed = 0, double stray = 0);
+// Whether rounding may move a result across a jump: floor, comparisons, the nearest of several places.
+bool may_jump(const Problem& problem);
 // Number of the first element that is NaN or infinite, -1: none.
 int64_t first_non_finite(const HostTensor& tensor);
 

@@ -7,9 +7,31 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "backend/control.h"
+#include "tuner/problem_class.h"
+#include "tuner/prove.h"
 #include "tuner/reformats.h"
+#include "tuner/tactic_text.h"
 
 namespace wootz {
+
+Problem with_layouts(const Problem& problem, const Candidate& candidate) {
+  Problem p = problem;
+  for (size_t i = 0; i < p.inputs.size(); ++i) p.inputs[i].layout = candidate.input_layouts[i];
+  for (size_t o = 0; o < p.outputs.size(); ++o) p.outputs[o].layout = candidate.output_layouts[o];
+  return p;
+}
+
+Status check_usable(const Step& step, const StepReport& report) {
+  const auto usable = [](const Considered& c) { return c.refusal.empty(); };
+  if (std::any_of(report.considered.begin(), report.considered.end(), usable)) return {};
+  std::string why;
+  for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
+  for (const Considered& c : report.considered)
+    why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
+  return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family), why);
+}
+
 namespace {
 
 constexpr int kSweeps = 8;
@@ -266,21 +288,25 @@ class Search {
   mutable std::map<std::tuple<DType, int, Layout, Layout>, double> rates_;  // bytes in a microsecond
 };
 
-Problem with_layouts(const Problem& problem, const Candidate& candidate) {
-  Problem p = problem;
-  for (size_t i = 0; i < p.inputs.size(); ++i) p.inputs[i].layout = candidate.input_layouts[i];
-  for (size_t o = 0; o < p.outputs.size(); ++o) p.outputs[o].layout = candidate.output_layouts[o];
-  return p;
+// The runtime runs the bodies itself, whose steps are chosen on their own.
+Candidate control_candidate(const Problem& problem) {
+  Candidate c;
+  c.tactic = control_tactic();
+  c.input_layouts.assign(problem.inputs.size(), Layout::kLinear);
+  c.output_layouts.assign(problem.outputs.size(), Layout::kLinear);
+  return c;
 }
 
-Status check_usable(const Step& step, const StepReport& report) {
-  const auto usable = [](const Considered& c) { return c.refusal.empty(); };
-  if (std::any_of(report.considered.begin(), report.considered.end(), usable)) return {};
-  std::string why;
-  for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
-  for (const Considered& c : report.considered)
-    why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
-  return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family), why);
+// An op that a kernel computes is not measured against its reference: on random operands, whose values may mean places
+// or counts, either may refuse, and the reference is slow by design.
+void drop_fallback(const Problem& problem, std::vector<Candidate>* offers, std::vector<Refusal>* refused) {
+  const auto is_fallback = [](const Candidate& c) {
+    return c.tactic.provider == "reference" || c.tactic.provider == "host";
+  };
+  if (problem.family != Family::kOp || std::all_of(offers->begin(), offers->end(), is_fallback)) return;
+  for (const Candidate& c : *offers)
+    if (is_fallback(c)) refused->push_back({c.tactic.kernel, "a kernel computes this"});
+  std::erase_if(*offers, is_fallback);
 }
 
 Status gather_candidates(const Program& program, const std::vector<const Provider*>& providers,
@@ -294,17 +320,23 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
       return make_error(Code::kCancelled, "cancelled while choosing tactics, at layer {} of {}", s,
                         program.steps.size());
     const std::string key = step.problem.key();
-    if (const auto it = first_of.find(key); it != first_of.end()) {
-      report.considered = choice->steps[it->second].considered;
-      report.refused = choice->steps[it->second].refused;
+    // Of one class, the first is measured; what is then chosen for another is run once, to be proven.
+    const auto [first, fresh] =
+        first_of.try_emplace(options.by_class && options.prove ? class_key(step.problem) : key, s);
+    if (!fresh) {
+      report.considered = choice->steps[first->second].considered;
+      report.refused = choice->steps[first->second].refused;
+      if (program.steps[first->second].problem.key() != key)
+        for (Considered& c : report.considered) c.borrowed = c.measured;
       choice->steps.push_back(std::move(report));
       continue;
     }
-    first_of[key] = s;
     std::vector<Candidate> offers;
     for (const Provider* provider : providers)
       provider->tactics(step.problem, options.limits, &offers, &report.refused);
     if (options.more) options.more(step.problem, &offers);
+    if (is_control(step)) offers = {control_candidate(step.problem)};
+    drop_fallback(step.problem, &offers, &report.refused);
     for (Candidate& offer : offers) {
       Considered considered;
       considered.candidate = std::move(offer);
@@ -316,6 +348,11 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
       } else if (options.cost) {
         WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, considered.candidate), s, &considered));
       }
+      if (!considered.disproves.empty())
+        for (Considered& earlier : report.considered)
+          if (tactic_text(with_layouts(step.problem, earlier.candidate), earlier.candidate.tactic) ==
+              considered.disproves)
+            earlier.refusal = considered.disproof;
       report.considered.push_back(std::move(considered));
     }
     WOOTZ_RETURN_IF_ERROR(check_usable(step, report));
@@ -403,35 +440,6 @@ std::vector<int> cheapest(Search& search, Choice* choice) {
   return std::move(best.state.chosen);
 }
 
-// Runs what was chosen by a time remembered from another build; true: something failed and is refused now.
-Result<bool> refuse_failing(const Program& program, const ChooseOptions& options, const std::vector<int>& chosen,
-                            Choice* choice) {
-  bool any = false;
-  std::unordered_map<std::string, Status> proved;  // equal problems with equal candidates are run once
-  for (size_t s = 0; s < chosen.size(); ++s) {
-    const Considered& c = choice->steps[s].considered[static_cast<size_t>(chosen[s])];
-    if (!c.known || !c.refusal.empty()) continue;
-    const Step& step = program.steps[s];
-    const std::string key = fmt::format("{} {} {}", step.problem.key(), c.candidate.tactic.to_string(), chosen[s]);
-    const auto [it, fresh] = proved.try_emplace(key);
-    if (!fresh) continue;
-    it->second = options.prove(with_layouts(step.problem, c.candidate), s, c.candidate);
-    if (it->second.code() == Code::kCancelled) return it->second;
-    if (it->second.ok()) continue;
-    any = true;
-    if (options.warn)
-      options.warn(fmt::format("layer '{}': {} is known to the timing cache and fails here, another is chosen: {}",
-                               step.name, c.candidate.tactic.to_string(), it->second.to_string()));
-    const std::string problem = step.problem.key(), why = "failed: " + it->second.to_string();
-    for (size_t k = 0; k < chosen.size(); ++k) {
-      if (program.steps[k].problem.key() != problem) continue;
-      choice->steps[k].considered[static_cast<size_t>(chosen[s])].refusal = why;
-      WOOTZ_RETURN_IF_ERROR(check_usable(program.steps[k], choice->steps[k]));
-    }
-  }
-  return any;
-}
-
 }  // namespace
 
 Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
@@ -440,8 +448,9 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
   WOOTZ_RETURN_IF_ERROR(gather_candidates(*program, providers, options, &choice));
   Search search(*program, choice, options, providers);
   std::vector<int> best = cheapest(search, &choice);
+  Proofs proofs(*program, options);
   while (options.prove) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool again, refuse_failing(*program, options, best, &choice));
+    WOOTZ_ASSIGN_OR_RETURN(const bool again, proofs.refuse_failing(best, &choice));
     if (!again) break;
     best = cheapest(search, &choice);
   }

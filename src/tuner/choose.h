@@ -15,11 +15,14 @@ struct Considered {
   Candidate candidate;
   size_t rivals = 0;  // other candidates of the step
   double us = 0;      // measured, or estimated
-  double spread = 0;    // of the measurements, relative to `us`
+  double spread = 0;  // of the measurements, relative to `us`
   bool measured = false;
-  bool known = false;   // not measured now: the timing cache knew it
-  double error = -1;    // relative difference from the reference, -1: not checked
-  std::string refusal;  // not empty: disqualified, and why
+  bool known = false;     // not measured now: the timing cache knew it
+  bool borrowed = false;  // measured for another problem of its class (problem_class.h)
+  double error = -1;      // relative difference from the reference, -1: not checked
+  std::string refusal;    // not empty: disqualified, and why
+  // An earlier candidate of the step (tactic_text.h) that this one's trial showed to be wrong, and how; empty: none.
+  std::string disproves, disproof;
 };
 struct StepReport {
   std::string step;
@@ -35,8 +38,10 @@ struct ChooseOptions {
   std::function<Status(const Problem& problem, size_t step, Considered* candidate)> cost;
   // Adds further offers for a problem of free layouts. Null: providers alone are asked.
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
-  // Runs a chosen candidate whose time was known without running it. What fails is refused, and the choice made again.
-  std::function<Status(const Problem& problem, size_t step, const Candidate& candidate)> prove;
+  // Runs a chosen candidate that was not measured now. What fails or is wrong gets a refusal, and the choice is made
+  // again. Null: nothing is run. Errors: cancelled.
+  std::function<Status(const Problem& problem, size_t step, Considered* candidate)> prove;
+  bool by_class = false;                         // problems of one class are costed once, and proven each
   std::function<void(const std::string&)> warn;  // names the layer
   // Called as steps are costed; false cancels.
   std::function<bool(size_t done, size_t total, const std::string& step)> progress;
@@ -47,6 +52,8 @@ struct Choice {
   std::vector<StepReport> steps;  // of the steps given, in their order; then of the reformats inserted
   size_t reformats_before = 0;    // if every step were given its own favourite layout
   size_t reformats = 0;           // inserted
+  size_t proved = 0;              // choices run because they had not been measured, equal ones once
+  size_t disproved = 0;           // of those, refused for what came of it
   double total_us = 0;
 };
 
@@ -57,6 +64,10 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
 
 // Packs constants as the chosen kernels want them and drops constants that nothing uses any more.
 Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);
+
+Problem with_layouts(const Problem& problem, const Candidate& candidate);
+// An error that names the layer and every reason when all its candidates are refused.
+Status check_usable(const Step& step, const StepReport& report);
 
 // True when both layouts put the elements of tensor `index` in the same order (one channel, or one point per channel),
 // whatever the profile. `desc`: as a step describes it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "base/tolerance.h"
 #include "tuner/random_data.h"
 #include "tuner/tactic_text.h"
 #include "tuner/trial.h"
@@ -17,6 +18,14 @@ struct Measurer::StepState {
   std::vector<HostTensor> inputs;  // empty until one is measured
   std::optional<CheckCase> small, full;
   bool small_made = false, full_made = false;
+  // Results of the whole problem by a kernel that stood the check; and how it was found wrong since, by its rivals.
+  struct Proven {
+    CheckCase results;
+    TimingKey key;
+    Timing timing;
+    std::string refusal;
+  };
+  std::optional<Proven> proven;
   // The fastest so far, ready to run beside the next.
   struct Anchor {
     std::unique_ptr<Kernel> kernel;
@@ -60,33 +69,87 @@ Status Measurer::begin_step(const Problem& problem, size_t step) {
 }
 
 Result<std::string> Measurer::compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
-                                         const PackedConstants& constants, double* error) const {
+                                         const PackedConstants& constants, double stray, double* error) const {
   WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(kernel, problem, constants, expected.inputs,
                                                      expected.output_dims(), *options_.device, options_.stream));
   WOOTZ_RETURN_IF_ERROR(trial.run());
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, trial.results());
+  return disagreement(problem, expected, results, error, coarseness(problem), stray);
+}
+
+// What is let pass of arithmetic that was asked to be coarser than its types.
+double Measurer::coarseness(const Problem& problem) const {
   constexpr double kTf32 = 2e-3;  // operands of 10 bits
   const bool product =
       problem.family == Family::kConv || problem.family == Family::kGemm || problem.family == Family::kAttention;
-  return disagreement(problem, expected, results, error, options_.limits.tf32 && product ? kTf32 : 0);
+  return options_.limits.tf32 && product ? kTf32 : 0;
+}
+
+const CheckCase* Measurer::whole_case(const Problem& problem, size_t step) {
+  StepState& s = *state_;
+  if (!std::exchange(s.full_made, true)) s.full = full_case(problem, step, s.inputs, options_.reference);
+  return s.full ? &*s.full : nullptr;
+}
+
+namespace {
+
+double work_of(const Problem& problem) {
+  return static_cast<double>(problem.outputs[0].dims.volume()) * static_cast<double>(longest_sum(problem));
+}
+
+// Results are compared on the host, element by element.
+bool few_results(const Problem& problem) {
+  constexpr int64_t kMost = 4'000'000;
+  int64_t count = 0;
+  for (const TensorDesc& desc : problem.outputs) count += desc.dims.volume();
+  return count <= kMost && !problem.outputs.empty();
+}
+
+}  // namespace
+
+// Holds a rival's results of the whole problem against those of the kernel that stood the check. Where they differ, the
+// reference decides which of the two is wrong: on the small case, then on the whole problem, which may take a while.
+Status Measurer::judge(const Kernel& kernel, const Problem& problem, size_t step, const PackedConstants& constants,
+                       std::vector<HostTensor> results, Timing* timing) {
+  constexpr double kMostWork = 500;  // times what one check may cost
+  StepState::Proven& proven = *state_->proven;
+  double twice = 2 * coarseness(problem);  // each may be off by as much as is let pass
+  for (const TensorDesc& desc : problem.outputs)
+    if (is_float(desc.dtype)) twice = std::max(twice, 2 * tolerance_for(desc.dtype, longest_sum(problem)));
+  double error = 0;
+  const std::string apart = disagreement(problem, proven.results, results, &error, twice);
+  if (apart.empty()) {
+    timing->error = error;
+    return {};
+  }
+  WOOTZ_RETURN_IF_ERROR(check(kernel, problem, step, constants, 0, timing));
+  if (!timing->refusal.empty()) return {};
+  const CheckCase* const expected =
+      work_of(problem) <= kMostWork * options_.check_work ? whole_case(problem, step) : nullptr;
+  if (expected == nullptr) {
+    timing->refusal = fmt::format("not as {} computes it, which was there first: {}", proven.key.tactic, apart);
+    return {};
+  }
+  error = 0;
+  timing->refusal = disagreement(problem, *expected, results, &error, coarseness(problem));
+  timing->error = error;
+  proven.refusal = disagreement(problem, *expected, proven.results.expected, &error, coarseness(problem));
+  if (!proven.refusal.empty() && timing->refusal.empty()) proven.results.expected = std::move(results);
+  return {};
 }
 
 // Compares on a small case. What it finds wrong there is asked again on the whole problem, since a kernel made for
 // certain extents owes nothing to others; a kernel that does not bind to the small one is only asked on the whole where
 // that is cheap.
 Status Measurer::check(const Kernel& kernel, const Problem& problem, size_t step, const PackedConstants& constants,
-                       Timing* timing) {
+                       double stray, Timing* timing) {
   if (!options_.reference) return {};
   StepState& s = *state_;
   if (!std::exchange(s.small_made, true))
     s.small = small_case(problem, step, s.inputs, options_.reference, options_.check_work, options_.seed + 1000);
-  const auto whole = [&]() -> const CheckCase* {
-    if (!std::exchange(s.full_made, true)) s.full = full_case(problem, step, s.inputs, options_.reference);
-    return s.full ? &*s.full : nullptr;
-  };
   if (!s.small) return {};
   double error = 0;
-  Result<std::string> wrong = compare_on(*s.small, kernel, problem, constants, &error);
+  Result<std::string> wrong = compare_on(*s.small, kernel, problem, constants, stray, &error);
   const bool reduced = s.small->reduced;
   if (!wrong.ok() && !reduced) return wrong.status();
   if (wrong.ok() && (wrong->empty() || !reduced)) {
@@ -94,16 +157,14 @@ Status Measurer::check(const Kernel& kernel, const Problem& problem, size_t step
     timing->refusal = *wrong;
     return {};
   }
-  const double full_work =
-      static_cast<double>(problem.outputs[0].dims.volume()) * static_cast<double>(longest_sum(problem));
-  if (!wrong.ok() && full_work > 16 * options_.check_work) return {};
-  const CheckCase* expected = whole();
+  if (!wrong.ok() && work_of(problem) > 16 * options_.check_work) return {};
+  const CheckCase* expected = whole_case(problem, step);
   if (expected == nullptr) {
     if (wrong.ok()) timing->error = error, timing->refusal = *wrong;
     return {};
   }
   error = 0;
-  WOOTZ_ASSIGN_OR_RETURN(timing->refusal, compare_on(*expected, kernel, problem, constants, &error));
+  WOOTZ_ASSIGN_OR_RETURN(timing->refusal, compare_on(*expected, kernel, problem, constants, stray, &error));
   timing->error = error;
   return {};
 }
@@ -115,6 +176,21 @@ TimingKey Measurer::key_of(const Problem& problem, const Provider& provider, con
       options_.device->describe().isa,       options_.limits.threads};
 }
 
+// At full size only the obvious is looked for: infinities and NaN where the reference has none.
+Result<std::string> Measurer::non_finite(const Trial& trial) const {
+  if (!state_->small || !state_->small->finite) return std::string();
+  WOOTZ_ASSIGN_OR_RETURN(const bool finite, trial.finite());
+  if (finite) return std::string();
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, trial.results());  // in rows, to say where
+  for (size_t o = 0; o < results.size(); ++o) {
+    const int64_t bad = results[o].valid() ? first_non_finite(results[o]) : -1;
+    if (bad >= 0)
+      return fmt::format("output {} is {} at element {} of {}", o, results[o].get_f64(bad), bad,
+                         results[o].dims().to_string());
+  }
+  return std::string();
+}
+
 Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic) {
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
@@ -122,13 +198,21 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, provider.create(tactic, problem, options_.limits));
   WOOTZ_ASSIGN_OR_RETURN(PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
   Timing timing;
-  WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, &timing));
+  const bool is_rival = state_->proven.has_value();
+  if (!is_rival) WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, 0, &timing));
   if (!timing.refusal.empty()) return timing;
 
   std::vector<Dims> outputs;
   for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
   WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(*kernel, problem, constants, state_->inputs, outputs,
                                                      *options_.device, options_.stream));
+  std::vector<HostTensor> whole;  // of a kernel that may become the one that rivals are held against
+  if (is_rival || (options_.against_rivals && timing.error >= 0 && few_results(problem))) {
+    WOOTZ_RETURN_IF_ERROR(trial.run());
+    WOOTZ_ASSIGN_OR_RETURN(whole, trial.results());
+  }
+  if (is_rival) WOOTZ_RETURN_IF_ERROR(judge(*kernel, problem, step, constants, std::move(whole), &timing));
+  if (!timing.refusal.empty()) return timing;
   const bool shared = trial.share_in_place(*kernel);
   const auto run = [&] { return trial.run(); };
   // Beside the fastest so far, unless that is known from the cache only.
@@ -145,22 +229,14 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   ++stats_.timed;
   stats_.unchecked += timing.error < 0;
 
-  // At full size only the obvious is looked for.
-  if (state_->small && state_->small->finite && !shared) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool finite, trial.finite());
-    std::vector<HostTensor> results;  // moved to rows only where there is something to find
-    if (!finite) {
-      WOOTZ_ASSIGN_OR_RETURN(results, trial.results());
-    }
-    for (size_t o = 0; o < results.size(); ++o) {
-      const int64_t bad = results[o].valid() ? first_non_finite(results[o]) : -1;
-      if (bad >= 0)
-        timing.refusal = fmt::format("output {} is {} at element {} of {}", o, results[o].get_f64(bad), bad,
-                                     results[o].dims().to_string());
-    }
+  if (!shared) {
+    WOOTZ_ASSIGN_OR_RETURN(timing.refusal, non_finite(trial));
   }
+  if (!is_rival && !whole.empty() && timing.refusal.empty())
+    state_->proven = StepState::Proven{{{}, std::move(whole)}, key_of(problem, provider, tactic), timing, {}};
   if (options_.in_turn && timing.refusal.empty() && (!anchor || timing.median_us < anchor->us))
-    state_->anchor.emplace(StepState::Anchor{std::move(kernel), std::move(constants), std::move(trial), timing.median_us});
+    state_->anchor.emplace(
+        StepState::Anchor{std::move(kernel), std::move(constants), std::move(trial), timing.median_us});
   return timing;
 }
 
@@ -174,25 +250,53 @@ void Measurer::apply(const Timing& timing, Considered* candidate) {
   if (state_->best_us == 0 || timing.median_us < state_->best_us) state_->best_us = timing.median_us;
 }
 
-Status Measurer::prove(const Problem& problem, size_t step, const Candidate& candidate) {
-  const auto provider = std::find_if(options_.providers.begin(), options_.providers.end(),
-                                     [&](const Provider* p) { return candidate.tactic.provider == p->name(); });
-  if (provider == options_.providers.end())
-    return internal_error("no provider '{}' to run", candidate.tactic.provider);
-  const ParallelScope threads(options_.limits.threads);
-  const ActiveScope active;
-  state_ = std::make_unique<StepState>();
-  state_->step = step;
+Status Measurer::run_once(const Problem& problem, size_t step, const Provider& provider, Considered* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                         (*provider)->create(candidate.tactic, problem, options_.limits));
+                         provider.create(candidate->candidate.tactic, problem, options_.limits));
   WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
+  if (!candidate->known) {
+    constexpr double kStray = 1e-3;  // there may be no other candidate: not to be refused for what chance rounds away
+    Timing timing;
+    WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, may_jump(problem) ? kStray : 0, &timing));
+    candidate->error = timing.error;
+    candidate->refusal = timing.refusal;
+    if (!state_->small) return {};
+    ++stats_.proved;
+    if (!timing.refusal.empty() || (!state_->small->reduced && timing.error >= 0)) return {};
+  }
   std::vector<Dims> outputs;
   for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
   WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(*kernel, problem, constants, state_->inputs, outputs,
                                                      *options_.device, options_.stream));
   WOOTZ_RETURN_IF_ERROR(trial.run());
-  return options_.stream == nullptr ? Status() : options_.stream->synchronize();
+  if (options_.stream != nullptr) WOOTZ_RETURN_IF_ERROR(options_.stream->synchronize());
+  WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(trial));
+  return {};
+}
+
+Status Measurer::prove(const Problem& problem, size_t step, Considered* candidate) {
+  // Nothing to compare: these are the reference, which may take any time for operands that make no sense (a loop).
+  if (candidate->candidate.tactic.provider == "host" || candidate->candidate.tactic.provider == "reference") return {};
+  const auto provider = std::find_if(options_.providers.begin(), options_.providers.end(), [&](const Provider* p) {
+    return candidate->candidate.tactic.provider == p->name();
+  });
+  if (provider == options_.providers.end())
+    return internal_error("no provider '{}' to run", candidate->candidate.tactic.provider);
+  const ParallelScope threads(options_.limits.threads);
+  const ActiveScope active;
+  if (state_ == nullptr || state_->step != step) {
+    state_ = std::make_unique<StepState>();
+    state_->step = step;
+  }
+  const double start = options_.timer->now_us();
+  const Status status = run_once(problem, step, **provider, candidate);
+  stats_.proof_us += options_.timer->now_us() - start;
+  if (status.code() == Code::kCancelled) return status;
+  if (!status.ok() && (candidate->known || status.code() != Code::kResourceExhausted))
+    candidate->refusal = fmt::format("failed: {}", status.to_string());
+  stats_.refused += !candidate->refusal.empty();
+  return {};
 }
 
 Status Measurer::cost(const Problem& problem, size_t step, Considered* candidate) {
@@ -241,6 +345,17 @@ Status Measurer::cost(const Problem& problem, size_t step, Considered* candidate
   stats_.refused += !measured->refusal.empty();
   if (options_.cache != nullptr) WOOTZ_RETURN_IF_ERROR(options_.cache->update(key, *measured));
   apply(*measured, candidate);
+  if (!state_->proven || state_->proven->refusal.empty()) return {};
+  // One that had stood the check is wrong after all.
+  StepState::Proven& wrong = *state_->proven;
+  candidate->disproves = wrong.key.tactic;
+  candidate->disproof = std::exchange(wrong.refusal, {});
+  wrong.timing.refusal = candidate->disproof;
+  ++stats_.refused;
+  if (options_.cache != nullptr) WOOTZ_RETURN_IF_ERROR(options_.cache->update(wrong.key, wrong.timing));
+  wrong.key = key;
+  wrong.timing = *measured;
+  if (!measured->refusal.empty()) state_->proven.reset();  // so is this one: the next is held against the reference
   return {};
 }
 

@@ -142,6 +142,67 @@ TEST(Conditionals, OneBranch) {
   }
 }
 
+// TensorRT wants the ranks to be the same; both are named.
+TEST(Conditionals, BranchesOfTwoRanksAreRefused) {
+  Bench b;
+  ITensor* x = b.input("x", {2, 3});
+  ITensor* flag = b.input("flag", {}, DataType::kBOOL);
+  IIfConditional* choice = b.network->addIfConditional();
+  choice->setCondition(*flag);
+  ITensor* inside = choice->addInput(*x)->getOutput(0);
+  ITensor* sum = b.network->addReduce(*inside, ReduceOperation::kSUM, 1, false)->getOutput(0);
+  ITensor* squared = b.network->addElementWise(*inside, *inside, ElementWiseOperation::kPROD)->getOutput(0);
+  b.output(choice->addOutput(*sum, *squared), "y");
+  EXPECT_EQ(b.engine(), nullptr);
+  const std::string errors = b.logger.take_errors();
+  for (const char* part : {"f32[3]", "f32[2,3]", "the ranks must be the same"})
+    EXPECT_NE(errors.find(part), std::string::npos) << errors;
+}
+
+// A condition over extents, which the build or the run knows before anything is computed.
+TEST(Conditionals, ByExtents) {
+  for (const int64_t most : {1, 4}) {
+    Bench b;
+    ITensor* x = b.input("x", {-1, 2});
+    IShapeLayer* shape = b.network->addShape(*x);
+    static const int64_t kOne[] = {1, 2};
+    Weights one{DataType::kINT64, kOne, 2};
+    ITensor* same = b.network
+                        ->addElementWise(*shape->getOutput(0), *b.network->addConstant(Dims{1, {2}}, one)->getOutput(0),
+                                         ElementWiseOperation::kEQUAL)
+                        ->getOutput(0);
+    ITensor* first = b.network->addSlice(*same, Dims{1, {0}}, Dims{1, {1}}, Dims{1, {1}})->getOutput(0);
+    IShuffleLayer* scalar = b.network->addShuffle(*first);
+    scalar->setReshapeDimensions(Dims{0, {}});
+    IIfConditional* choice = b.network->addIfConditional();
+    ASSERT_NE(choice->setCondition(*scalar->getOutput(0)), nullptr) << b.logger.errors();
+    ITensor* inside = choice->addInput(*x)->getOutput(0);
+    ITensor* twice[] = {inside, inside};
+    ITensor* joined = b.network->addConcatenation(twice, 2)->getOutput(0);
+    ITensor* squared = b.network->addElementWise(*inside, *inside, ElementWiseOperation::kPROD)->getOutput(0);
+    b.output(choice->addOutput(*joined, *squared), "y");
+    IOptimizationProfile* profile = b.builder->createOptimizationProfile();
+    profile->setDimensions("x", OptProfileSelector::kMIN, Dims{2, {1, 2}});
+    profile->setDimensions("x", OptProfileSelector::kOPT, Dims{2, {most, 2}});
+    profile->setDimensions("x", OptProfileSelector::kMAX, Dims{2, {most, 2}});
+    b.config->addOptimizationProfile(profile);
+    Owned<ICudaEngine> engine = b.engine();
+    ASSERT_NE(engine, nullptr) << b.logger.errors();
+    Owned<IExecutionContext> context(engine->createExecutionContext());
+    const Floats data{3, 5, 2, 1, 7, 6, 4, 9};
+    for (int64_t n = 1; n <= most; n += 2) {
+      ASSERT_TRUE(context->setInputShape("x", Dims{2, {n, 2}}));
+      EXPECT_EQ(context->getTensorShape("y").d[0], n == 1 ? 2 : n);
+      Floats y(static_cast<size_t>(n == 1 ? 4 : 2 * n));
+      context->setInputTensorAddress("x", data.data());
+      context->setTensorAddress("y", y.data());
+      ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
+      EXPECT_EQ(y[0], n == 1 ? 3 : 9);
+      EXPECT_EQ(y.back(), n == 1 ? 5 : data[static_cast<size_t>(2 * n - 1)] * data[static_cast<size_t>(2 * n - 1)]);
+    }
+  }
+}
+
 TEST(Loops, BadOnesAreRefused) {
   Bench b;
   ITensor* x = b.input("x", {2});

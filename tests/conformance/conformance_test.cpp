@@ -4,7 +4,9 @@
 
 #include <random>
 
+#include "base/testing.h"
 #include "base/tolerance.h"
+#include "conformance/fallbacks.h"
 #include "conformance/run_graph_on.h"
 #include "ops/cases.h"
 #include "ops/infer.h"
@@ -16,13 +18,14 @@ namespace {
 struct Setting {
   const char* name;
   RunOptions options;
+  const char* fallbacks = "";  // the backend's name in fallbacks.txt, where all kernels may be used
 };
 
 class Conformance : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(Conformance, EveryCaseAgreesWithTheInterpreter) {
-  const uint64_t seed = std::random_device{}();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = test_seed();
+  Fallbacks fallbacks = fallbacks_of(GetParam().fallbacks);
   size_t steps = 0, reference = 0;
   for (const OpCase& c : all_cases(seed)) {
     // The only exception: numbers drawn at random differ from run to run when no seed is given.
@@ -37,20 +40,22 @@ TEST_P(Conformance, EveryCaseAgreesWithTheInterpreter) {
       continue;
     }
     steps += actual->steps;
-    reference += actual->reference_steps;
+    reference += actual->reference_steps.size();
+    fallbacks.saw(c.name, actual->reference_steps);
     ASSERT_EQ(actual->outputs.size(), expected->size());
     for (size_t o = 0; o < expected->size(); ++o) {
       const HostTensor& want = (*expected)[o];
-      const Difference d = compare(actual->outputs[o], want);
+      const Difference d = compare_by_place(actual->outputs[o], want);
       const double tolerance = c.tolerance > 0 ? c.tolerance : tolerance_for(want.dtype(), c.reduction);
       EXPECT_TRUE(within(d, tolerance)) << "output " << o << " " << want.dims().to_string() << ": " << to_string(d);
     }
   }
+  if (*GetParam().fallbacks != 0) expect_as_listed(fallbacks);
   std::printf("%s: %zu steps, %zu of them by the reference\n", GetParam().name, steps, reference);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Conformance,
-                         ::testing::Values(Setting{"cpu", {}}, Setting{"cpu_no_passes", {"cpu", false, "", 2}},
+                         ::testing::Values(Setting{"cpu", {}, "cpu"}, Setting{"cpu_no_passes", {"cpu", false, "", 2}},
                                            Setting{"cpu_avx2", {"cpu", true, "avx2", 2}},
                                            Setting{"reference", {"reference", true, "", 2}}),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -1,6 +1,5 @@
 // Every kernel that the backend cuda offers for a step, not only the one that would be chosen, against the reference:
 // on the GPU where there is one, otherwise on the stand-in.
-#if defined(WOOTZ_HAVE_CUDA)
 #include <gtest/gtest.h>
 
 #include <random>
@@ -264,4 +263,3 @@ TEST_F(KernelsSlow, NarrowTypes) {
 
 }  // namespace
 }  // namespace wootz::conformance
-#endif

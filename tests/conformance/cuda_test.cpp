@@ -1,14 +1,14 @@
 // The backend cuda on every op's cases: on the GPU where there is one, and otherwise on the stand-in, which runs the
 // generated kernels on the processor.
-#if defined(WOOTZ_HAVE_CUDA)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <random>
 
 #include "backend/device.h"
 #include "backends/cuda/stand_in/stand_in.h"
+#include "base/testing.h"
 #include "base/tolerance.h"
+#include "conformance/fallbacks.h"
 #include "conformance/run_graph_on.h"
 #include "ops/cases.h"
 #include "ops/infer.h"
@@ -56,12 +56,12 @@ class Suite {
       }
       ++cases_;
       steps_ += actual->steps;
-      host_ += actual->reference_steps;
-      if (actual->reference_steps != 0) on_host_[p.name.substr(0, p.name.find('/'))].push_back(p.name);
+      host_ += actual->reference_steps.size();
+      fallbacks_.saw(p.name, actual->reference_steps);
       ASSERT_EQ(actual->outputs.size(), p.expected.size());
       for (size_t o = 0; o < p.expected.size(); ++o) {
         const HostTensor& want = p.expected[o];
-        const Difference d = compare(actual->outputs[o], want);
+        const Difference d = compare_by_place(actual->outputs[o], want);
         const double tolerance = p.tolerance > 0 ? p.tolerance : tolerance_for(want.dtype(), p.reduction);
         EXPECT_TRUE(within(d, tolerance))
             << p.name << " output " << o << " " << want.dims().to_string() << ": " << to_string(d);
@@ -73,21 +73,17 @@ class Suite {
     }
   }
 
-  void report() const {
+  void report(bool all) const {
     std::printf("cuda%s: %zu cases, %zu steps, %zu of them on the host\n", stand_in ? " (stand-in)" : "", cases_,
                 steps_, host_);
-    for (const auto& [op, names] : on_host_) {
-      std::string list;
-      for (const std::string& name : names) list += " " + name.substr(std::min(name.size(), op.size() + 1));
-      std::printf("  on the host: %s (%zu cases):%s\n", op.c_str(), names.size(), list.c_str());
-    }
+    expect_as_listed(fallbacks_, all);
   }
   bool stand_in = false;
 
  private:
   std::vector<Pending> pending_;
   size_t cases_ = 0, steps_ = 0, host_ = 0;
-  std::map<std::string, std::vector<std::string>> on_host_;
+  Fallbacks fallbacks_ = fallbacks_of("cuda");
 };
 
 // All of them; those with WOOTZ_TEST_CASE in their name; so many of each room, spread over its list, for tools that
@@ -111,14 +107,10 @@ TEST(CudaConformance, EveryCaseAgreesWithTheInterpreter) {
   const Result<bool> stand_in = open_cuda();
   ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
   suite.stand_in = *stand_in;
-  const char* wanted = std::getenv("WOOTZ_TEST_SEED");
-  const uint64_t seed = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : std::random_device{}();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  for (const OpCase& c : wanted_cases(seed)) suite.add(c);
+  for (const OpCase& c : wanted_cases(test_seed())) suite.add(c);
   suite.flush();
-  suite.report();
+  suite.report(std::getenv("WOOTZ_TEST_CASE") == nullptr && std::getenv("WOOTZ_TEST_EACH") == nullptr);
 }
 
 }  // namespace
 }  // namespace wootz::conformance
-#endif

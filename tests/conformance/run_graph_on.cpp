@@ -2,11 +2,11 @@
 
 #include "backend/device.h"
 #include "backend/quantized.h"
-#if defined(WOOTZ_HAVE_CUDA)
 #include "backends/cuda/stand_in/stand_in.h"
-#endif
+#include "ir/text.h"
 #include "lower/lower.h"
 #include "ops/infer.h"
+#include "ops/registry.h"
 #include "passes/pass.h"
 #include "plan/verify.h"
 #include "runtime/executor.h"
@@ -51,6 +51,34 @@ class Sink final : public OutputSink {
   size_t bytes_ = 0;
 };
 
+// Of an "op" step.
+std::string op_and_types(const Problem& problem) {
+  const Result<std::unique_ptr<Graph>> node = parse_graph(problem.get_string("node"), find_op);
+  std::string text = node.ok() ? std::string((*node)->first()->op().name) : "?";
+  for (const TensorDesc& t : problem.inputs)
+    text += t.dtype == DType::kInvalid ? " -" : fmt::format(" {}", dtype_name(t.dtype));
+  return text;
+}
+
+// Kernels chosen by estimate, weights packed, moves placed; of bodies too.
+Status finish(Program* program, const Backend& backend, const std::vector<const Provider*>& providers,
+              const Limits& limits) {
+  for (Program& body : program->bodies) WOOTZ_RETURN_IF_ERROR(finish(&body, backend, providers, limits));
+  ChooseOptions choose;
+  choose.limits = limits;
+  WOOTZ_RETURN_IF_ERROR(choose_tactics(program, providers, choose).status());
+  WOOTZ_RETURN_IF_ERROR(pack_constants(program, providers, limits));
+  return backend.own_memory ? Status() : place_moves(program, providers, limits).status();
+}
+
+void count_body_steps(const Program& program, RunResult* result) {
+  for (const Program& body : program.bodies) {
+    result->body_steps += body.steps.size();
+    for (const Step& step : body.steps) result->body_reference_steps += step.tactic.provider == "reference";
+    count_body_steps(body, result);
+  }
+}
+
 }  // namespace
 
 struct PreparedRun::State {
@@ -71,16 +99,17 @@ PreparedRun::PreparedRun(std::unique_ptr<State> state) : state_(std::move(state)
 PreparedRun::PreparedRun(PreparedRun&&) noexcept = default;
 PreparedRun::~PreparedRun() = default;
 
-#if defined(WOOTZ_HAVE_CUDA)
 Result<bool> open_cuda() {
+  static bool stands_in = false;  // then it opens like a device from the second time on
+  if (stands_in) return true;
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cuda"));
   const Result<std::shared_ptr<Device>> device = backend->open(nullptr);
   if (device.ok()) return false;
   std::printf("no GPU: %s\n", device.status().to_string().c_str());
   WOOTZ_RETURN_IF_ERROR(cuda::use_stand_in());
+  stands_in = true;
   return true;
 }
-#endif
 
 Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options) {
   if (options.passes) {
@@ -98,16 +127,14 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   lower.limits.threads = options.threads;
   lower.limits.isa_cap = options.isa_cap;
   lower.limits.host_steps = true;
+  if (!backend->own_memory && !lower.reference_only)
+    lower.optimize_body = [&](Graph& body) { return options.passes ? run_pipeline(body, {}).status() : Status(); };
   std::vector<SymbolRange> ranges(graph.symbols().size(), SymbolRange{1, 8, 4096});
   lower.profiles = {ranges};
   WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(graph, lower));
   state->program = std::make_shared<Program>(std::move(lowered.program));
   Program* const program = state->program.get();
-  ChooseOptions choose;
-  choose.limits = lower.limits;
-  WOOTZ_RETURN_IF_ERROR(choose_tactics(program, providers, choose).status());
-  WOOTZ_RETURN_IF_ERROR(pack_constants(program, providers, lower.limits));
-  if (!backend->own_memory) WOOTZ_RETURN_IF_ERROR(place_moves(program, providers, lower.limits).status());
+  WOOTZ_RETURN_IF_ERROR(finish(program, *backend, providers, lower.limits));
   for (size_t s = 0; options.stream && s < program->steps.size(); ++s) program->steps[s].stream = options.stream(s);
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
   WOOTZ_ASSIGN_OR_RETURN(state->device, backend->open(nullptr));
@@ -162,9 +189,11 @@ Result<RunResult> PreparedRun::run() {
     result.outputs.push_back(std::move(tensor));
   }
   result.steps = state_->program->steps.size();
+  count_body_steps(*state_->program, &result);
   for (const Step& step : state_->program->steps) {
     result.byte_steps += has_scales(step.problem);
-    result.reference_steps += step.tactic.provider == "reference" || step.tactic.provider == "host";
+    if (step.tactic.provider == "reference" || step.tactic.provider == "host")
+      result.reference_steps.push_back(op_and_types(step.problem));
   }
   return result;
 }

@@ -19,8 +19,11 @@ struct RunOptions {
 
 struct RunResult {
   std::vector<HostTensor> outputs;
-  size_t steps = 0, reference_steps = 0;  // how many steps, and how many of them the reference computed
-  size_t byte_steps = 0;                  // products, convolutions and averages that read bytes
+  size_t steps = 0;
+  std::vector<std::string> reference_steps;  // those that the reference computed: op and types, "MatMul f64 f64"
+  size_t body_steps = 0,
+         body_reference_steps = 0;  // of bodies of control steps, and what the reference computed of them
+  size_t byte_steps = 0;            // products, convolutions and averages that read bytes
 };
 
 // Everything up to the run itself: memory, bound kernels, inputs in place.
@@ -38,10 +41,8 @@ class PreparedRun {
   std::unique_ptr<State> state_;
 };
 
-#if defined(WOOTZ_HAVE_CUDA)
 // The GPU, or what stands in for it where there is none: true. Errors: neither.
 Result<bool> open_cuda();
-#endif
 
 // `graph` is inferred; it is rewritten when options.passes. Steps without a kernel may be left to the host.
 Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>& inputs, const RunOptions& options);

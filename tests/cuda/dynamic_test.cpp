@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "backends/cuda/counts.h"
+#include "base/testing.h"
 #include "cuda/on_device.h"
 
 namespace wootz_test {
@@ -199,8 +200,7 @@ void expect_no_rebuild(const cuda::RecordingCounts& later, size_t visits) {
 }
 
 TEST(CudaDynamic, BatchSizesInRandomOrder) {
-  const uint64_t seed = std::random_device{}();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = wootz::test_seed();
   cuda::RecordingCounts later;
   if (!real_gpu()) {
     SmallNet net;

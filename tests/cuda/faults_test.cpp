@@ -139,10 +139,13 @@ void provoke(bool wait_for_steps, std::string* told, std::string* told_again) {
   ASSERT_TRUE(b.enqueue(*context, nullptr)) << net.bench.logger.errors();
   driver().cuStreamSynchronize(nullptr);
   ASSERT_TRUE(b.set(*context));
-  if (real_gpu())
-    context->setTensorAddress("y", reinterpret_cast<void*>(uintptr_t{4096}));
-  else
+  if (real_gpu()) {  // an address that is known to be nothing is refused: one that was memory
+    void* const gone = wootz_device_allocate(net.engine.get(), size_t{1} << 30);
+    EXPECT_TRUE(context->setTensorAddress("y", gone));
+    wootz_device_free(net.engine.get(), gone);
+  } else {
     cuda::stand_in_fail({cuda::StandInCall::kRunKernel, 1, CUDA_ERROR_ILLEGAL_ADDRESS});
+  }
   // The error of work that nobody waited for is that of a later call.
   for (int i = 0; i < 3 && told->empty(); ++i) {
     if (!context->enqueueV3(nullptr)) *told = net.bench.logger.take_errors();

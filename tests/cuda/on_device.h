@@ -10,6 +10,7 @@
 namespace wootz_test {
 
 namespace cuda = wootz::cuda;
+using namespace wootz::cuda;  // NOLINT: the driver's names
 
 // True: a real GPU. The stand-in takes its place for the rest of the process otherwise.
 inline bool real_gpu() {

@@ -19,6 +19,7 @@ class Plan:
         config = builder.create_builder_config()
         config.profiling_verbosity = wootz.ProfilingVerbosity.DETAILED
         config.set_option("disable_passes", ",".join(disabled))
+        config.set_option("backend", "cpu")
         config.set_option("threads", str(threads))
         if tactic:
             config.set_option("tactic", tactic)

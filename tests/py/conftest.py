@@ -1,5 +1,10 @@
-"""Figures that a test run should show even when it passes: tests append lines to `FIGURES`."""
+"""What all tests share. Figures that a run should show even when it passes: tests append lines to `FIGURES`."""
+import os
+
 FIGURES = []
+
+# A test that does not say a backend means the processor, also on machines where builds go to a GPU by themselves.
+os.environ.setdefault("WOOTZ_BACKEND", "cpu")
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -3,6 +3,7 @@ import os
 import pathlib
 import resource
 import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -295,3 +296,16 @@ def test_wrong_usage_is_status_2(arguments, tmp_path):
     done = call(WOOTZ, *arguments, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert done.stderr and not list(tmp_path.iterdir())
+
+
+def test_messages_outlive_the_logger_that_python_forgot():
+    """What is told of the process goes to the last logger, whose owner may be gone."""
+    code = ("import gc, wootz\n"
+            "class Mine(wootz.ILogger):\n"
+            "    def log(self, severity, msg): print('told', msg)\n"
+            "wootz.Builder(Mine())\n"
+            "gc.collect(); junk = [bytes(200) for _ in range(100000)]\n"
+            "try: wootz.backend_libraries('h300')\n"
+            "except ValueError: print('refused')\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "refused" in done.stdout and "told" in done.stdout, (done.returncode, done.stdout, done.stderr[-2000:])

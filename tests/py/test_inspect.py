@@ -24,7 +24,7 @@ def call(*command, status=0):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """Convolutions with batch normalization, a residual, an identity, a squeeze-and-excite and a product."""
-    onnx = pytest.importorskip("onnx")
+    import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     rng = np.random.default_rng(7)
@@ -166,7 +166,7 @@ def test_taps_by_command_line(built, model, tmp_path):
 
 
 def test_a_line_for_each_quantization(tmp_path):
-    onnx = pytest.importorskip("onnx")
+    import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     weights = [numpy_helper.from_array(np.random.default_rng(1).integers(-90, 90, (8, 8, 3, 3)).astype(np.int8), "w"),
@@ -193,7 +193,7 @@ def test_a_line_for_each_quantization(tmp_path):
 
 
 def test_nodes_known_while_reading_the_model(tmp_path):
-    onnx = pytest.importorskip("onnx")
+    import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     node = lambda op, inputs, output, **attrs: helper.make_node(op, inputs, [output], name=output.upper(), **attrs)
@@ -211,7 +211,7 @@ def test_nodes_known_while_reading_the_model(tmp_path):
 
 
 def test_python(model, tmp_path):
-    wootz = pytest.importorskip("wootz")
+    import wootz
     page = tmp_path / "report.html"
     plan = wootz.build(str(model), options={"timing": "0"}, report=page)
     assert "<!DOCTYPE html>" in page.read_text(encoding="utf-8")
@@ -320,7 +320,7 @@ def test_page_in_a_browser(built, tmp_path):
 
 
 def test_limit_of_auxiliary_streams():
-    wootz = pytest.importorskip("wootz")
+    import wootz
     builder = wootz.Builder(wootz.Logger(wootz.Logger.ERROR))
     config = builder.create_builder_config()
     assert config.max_aux_streams == -1  # the builder decides

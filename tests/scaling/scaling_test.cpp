@@ -3,9 +3,12 @@
 //
 // ./dev bench --scaling sets WOOTZ_SCALING to the sizes ("5000,10000,20000") and prints the whole table.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,11 +18,15 @@
 
 #include "api/build.h"
 #include "backend/device.h"
+#include "lower/lower.h"
+#include "ops/infer.h"
+#include "passes/pass.h"
 #include "plan/read.h"
 #include "plan/verify.h"
 #include "plan/write.h"
 #include "runtime/engine_core.h"
 #include "scaling/networks.h"
+#include "tuner/choose.h"
 
 namespace wootz::scaling {
 namespace {
@@ -36,58 +43,122 @@ double peak_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+// In the order of the table.
+enum Phase { kInfer, kPasses, kLower, kChoose, kPack, kBuild, kWrite, kRead, kLoad, kMemory, kPhases };
+constexpr std::array<const char*, kPhases> kNames = {"infer", "passes", "lower", "choose", "pack",
+                                                     "build", "write",  "read",  "load",   "memory"};
+
 struct Cost {
   int nodes = 0;
   size_t steps = 0;
-  double infer = 0, passes = 0, lower = 0, choose = 0, pack = 0, build = 0, write = 0, read = 0, load = 0, memory = 0;
+  std::array<double, kPhases> ms = {};  // the quickest of several
   double mib = 0;
 };
 
-Status measure(const NetworkKind& kind, int nodes, Cost* cost) {
-  const std::shared_ptr<Graph> graph = kind.make(nodes);
-  cost->nodes = graph->num_nodes();
+// The quickest of four runs, and of as many as 20 ms have room for: what takes little is measured as well as what takes
+// long, so that nothing needs to be ignored for being short.
+template <class F>
+Status quickest(double* best, const F& run) {
+  double total = 0;
+  for (int i = 0; i < 4 || (total < 20 && i < 100); ++i) {
+    const double before = cpu_ms();
+    WOOTZ_RETURN_IF_ERROR(run());
+    const double passed = cpu_ms() - before;
+    total += passed;
+    *best = i == 0 ? passed : std::min(*best, passed);
+  }
+  return Status();
+}
+
+int rounds(int nodes) { return nodes <= 2000 ? 5 : 2; }
+
+// The parts of a build one by one: its report has them by the clock, which runs on while others compute.
+Status measure_parts(const NetworkKind& kind, int nodes, Cost* cost) {
+  WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));
+  const std::vector<const Provider*> providers = backend_providers(*backend);
+  LowerOptions lower;
+  lower.providers = backend->providers();
+  lower.limits.threads = 1;
+  lower.profiles = {{}};
+  ChooseOptions choose;
+  choose.limits = lower.limits;
+  for (int i = 0; i < rounds(nodes); ++i) {
+    const std::shared_ptr<Graph> graph = kind.make(nodes);
+    double before = cpu_ms();
+    const auto lap = [&](Phase phase) {
+      const double now = cpu_ms(), passed = now - before;
+      cost->ms[phase] = i == 0 ? passed : std::min(cost->ms[phase], passed);
+      before = now;
+    };
+    WOOTZ_RETURN_IF_ERROR(infer_graph(*graph));
+    lap(kInfer);
+    WOOTZ_RETURN_IF_ERROR(run_pipeline(*graph, {}).status());
+    lap(kPasses);
+    WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(*graph, lower));
+    lap(kLower);
+    WOOTZ_RETURN_IF_ERROR(choose_tactics(&lowered.program, providers, choose).status());
+    lap(kChoose);
+    WOOTZ_RETURN_IF_ERROR(pack_constants(&lowered.program, providers, choose.limits));
+    lap(kPack);
+  }
+  return Status();
+}
+
+Status measure_build(const NetworkKind& kind, int nodes, Cost* cost, std::shared_ptr<Program>* program) {
   api::BuildOptions options;
   options.measure = false;
   options.threads = 1;
-  double at = cpu_ms();
-  const auto lap = [&] {
-    const double now = cpu_ms(), passed = now - at;
-    at = now;
-    return passed;
-  };
-  WOOTZ_ASSIGN_OR_RETURN(api::BuildOutput built, api::build_program(*graph, options));
-  cost->build = lap();
-  cost->infer = built.report.infer_ms;
-  cost->passes = built.report.passes_ms;
-  cost->lower = built.report.lower_ms;
-  cost->choose = built.report.choose_ms;
-  cost->pack = built.report.pack_ms;
-  cost->steps = built.program->steps.size();
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> file, write_plan(*built.program));
-  cost->write = lap();
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program, read_plan(file));
-  cost->read = lap();
+  for (int i = 0; i < rounds(nodes); ++i) {
+    const std::shared_ptr<Graph> graph = kind.make(nodes);  // anew: the build rewrites it
+    cost->nodes = graph->num_nodes();
+    const double before = cpu_ms();
+    WOOTZ_ASSIGN_OR_RETURN(api::BuildOutput built, api::build_program(*graph, options));
+    const double passed = cpu_ms() - before;
+    cost->ms[kBuild] = i == 0 ? passed : std::min(cost->ms[kBuild], passed);
+    *program = std::move(built.program);
+  }
+  return Status();
+}
+
+Status measure(const NetworkKind& kind, int nodes, Cost* cost) {
+  std::shared_ptr<Program> built;
+  WOOTZ_RETURN_IF_ERROR(measure_parts(kind, nodes, cost));
+  WOOTZ_RETURN_IF_ERROR(measure_build(kind, nodes, cost, &built));
+  cost->steps = built->steps.size();
+  std::vector<std::byte> file;
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<EngineCore> engine;
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
-  EngineOptions engine_options;
-  engine_options.threads = 1;
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> engine,
-                         EngineCore::create(program, device, backend_providers(*backend), engine_options));
-  cost->load = lap();
-  WOOTZ_RETURN_IF_ERROR(engine->memory_for_profile(0).status());
-  cost->memory = lap();
+  EngineOptions options;
+  options.threads = 1;
+  WOOTZ_RETURN_IF_ERROR(quickest(&cost->ms[kWrite], [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(file, write_plan(*built));
+    return Status();
+  }));
+  WOOTZ_RETURN_IF_ERROR(quickest(&cost->ms[kRead], [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(program, read_plan(file));
+    return Status();
+  }));
+  WOOTZ_RETURN_IF_ERROR(quickest(&cost->ms[kLoad], [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(engine, EngineCore::create(program, device, backend_providers(*backend), options));
+    return Status();
+  }));
+  WOOTZ_RETURN_IF_ERROR(quickest(&cost->ms[kMemory], [&] { return engine->memory_for_profile(0).status(); }));
   cost->mib = peak_mib();
   return Status();
 }
 
 void print_head() {
-  std::printf("%-12s %7s %7s %8s %8s %8s %8s %8s %9s %8s %8s %8s %8s %7s\n", "network", "nodes", "steps", "infer",
-              "passes", "lower", "choose", "pack", "build ms", "write", "read", "load", "memory", "MiB");
+  std::printf("%-12s %7s %7s", "network", "nodes", "steps");
+  for (const char* name : kNames) std::printf(" %8s", name);
+  std::printf(" %7s\n", "MiB");
 }
 
 void print(const char* name, const Cost& c) {
-  std::printf("%-12s %7d %7zu %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f %8.1f %8.1f %8.1f %8.1f %7.0f\n", name, c.nodes,
-              c.steps, c.infer, c.passes, c.lower, c.choose, c.pack, c.build, c.write, c.read, c.load, c.memory, c.mib);
+  std::printf("%-12s %7d %7zu", name, c.nodes, c.steps);
+  for (const double ms : c.ms) std::printf(" %8.2f", ms);
+  std::printf(" %7.0f\n", c.mib);
   std::fflush(stdout);
 }
 
@@ -99,37 +170,47 @@ std::vector<int> sizes() {
   return found;
 }
 
+// What grew by more than n log n allows, and as much again for caches that no longer hold everything, which a busy
+// machine makes worse (by instructions, growth is linear). Four times the nodes in squared time would be sixteenfold:
+// this allows ten.
+std::string too_steep(const Cost& first, const Cost& last) {
+  const double n = static_cast<double>(last.nodes) / first.nodes;
+  const double allowed = 2.2 * n * std::log2(last.nodes) / std::log2(first.nodes);
+  std::string found;
+  for (size_t p = 0; p < kPhases; ++p)
+    if (last.ms[p] > allowed * std::max(first.ms[p], 0.05))
+      found += fmt::format("{}: {:.2f} ms, then {:.2f} ms; ", kNames[p], first.ms[p], last.ms[p]);
+  return found;
+}
+
 TEST(Scaling, BuildAndLoadGrowNoFasterThanNLogN) {
+  // Blocks beyond some size come as fresh pages from the system, each time and at a cost of their own, which would look
+  // like growth: keep all memory that was ever taken.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
   print_head();
   const char* only = std::getenv("WOOTZ_SCALING_ONLY");
   for (const NetworkKind& kind : network_kinds()) {
     if (only != nullptr && std::string(only) != kind.name) continue;
     SCOPED_TRACE(kind.name);
-    Cost first, last;
-    for (const int nodes : sizes()) {
-      Cost cost;
-      const Status status = measure(kind, nodes, &cost);
-      ASSERT_TRUE(status.ok()) << status.to_string();
-      print(kind.name, cost);
-      (first.nodes == 0 ? first : last) = cost;
-      if (nodes >= 20000) {
-        EXPECT_LE(cost.build, 5000) << "20,000 nodes";
-        EXPECT_LE(cost.mib, 1024) << "20,000 nodes";
+    std::string steep = "not measured";
+    // What grows too fast does so each time; what only met a busy moment does not.
+    for (int round = 0; round < 3 && !steep.empty(); ++round) {
+      Cost first, last;
+      for (const int nodes : sizes()) {
+        Cost cost;
+        const Status status = measure(kind, nodes, &cost);
+        ASSERT_TRUE(status.ok()) << status.to_string();
+        print(kind.name, cost);
+        (first.nodes == 0 ? first : last) = cost;
+        if (nodes >= 20000) {
+          EXPECT_LE(cost.ms[kBuild], 5000) << "20,000 nodes";
+          EXPECT_LE(cost.mib, 1024) << "20,000 nodes";
+        }
       }
+      steep = last.nodes == 0 ? "" : too_steep(first, last);
     }
-    if (last.nodes == 0) continue;
-    // n log n, and as much again for caches that no longer hold everything, which a busy machine makes worse (by
-    // instructions, growth is linear). Four times the nodes in squared time would be sixteenfold: this allows ten.
-    const double n = static_cast<double>(last.nodes) / first.nodes;
-    const double allowed = 2.2 * n * std::log2(last.nodes) / std::log2(first.nodes);
-    const auto grows = [&](const char* what, double before, double after) {
-      EXPECT_LE(after, allowed * std::max(before, 20.0)) << what << ": " << before << " ms, then " << after << " ms";
-    };
-    grows("build", first.build, last.build);
-    grows("write", first.write, last.write);
-    grows("read", first.read, last.read);
-    grows("load", first.load, last.load);
-    grows("memory", first.memory, last.memory);
+    EXPECT_EQ(steep, "") << "three times";
   }
 }
 

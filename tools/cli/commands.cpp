@@ -37,7 +37,9 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--minShapes", o.min, "Smallest shapes of dynamic inputs");
   command.add_option("--optShapes", o.opt, "Shapes to optimize for");
   command.add_option("--maxShapes", o.max, "Largest shapes of dynamic inputs");
-  command.add_option("--device", o.device, "cpu, cuda, reference, or the GPU to build for: h200, ... or a .json");
+  command.add_option("--device", o.device,
+                     "cpu, cuda, reference, or the GPU to build for: h200, ... or a .json; default: the GPU where "
+                     "there is one, or cpu");
   command.add_option("--native-code", o.native_code, "Machine code to keep in the plan: 0, 1 or all");
   command.add_option("--threads", o.threads, "Threads of one inference, 0: all");
   command.add_option("--isa", o.isa, "Highest instruction set: avx2 or avx512");
@@ -59,7 +61,7 @@ void finish(BuildOptions& o, Logger& logger) {
   o.request.min_shapes = parse_shapes(o.min, "--minShapes");
   o.request.max_shapes = parse_shapes(o.max, "--maxShapes");
   const bool backend = o.device == "cpu" || o.device == "cuda" || o.device == "reference";
-  o.request.options[backend ? "backend" : "device"] = o.device;
+  if (!o.device.empty()) o.request.options[backend ? "backend" : "device"] = o.device;
   if (!o.native_code.empty()) o.request.options["native_code"] = o.native_code;
   if (o.threads > 0) o.request.options["threads"] = std::to_string(o.threads);
   if (!o.isa.empty()) o.request.options["isa"] = o.isa;
@@ -117,7 +119,8 @@ void add_build(CLI::App& app, Logger& logger) {
       std::printf("%s\n", report.dump(1, ' ', false, json::error_handler_t::replace).c_str());
       return;
     }
-    std::printf("%s: %.1f MiB, built in %.2f s\n", output->c_str(), mib, built.seconds);
+    const std::string backend = json::parse(built.report)["configuration"].value("backend", "");
+    std::printf("%s: %.1f MiB for %s, built in %.2f s\n", output->c_str(), mib, backend.c_str(), built.seconds);
     if (!page->empty()) std::printf("%s: the report\n", page->c_str());
   });
 }
@@ -219,17 +222,6 @@ void add_bench(CLI::App& app, Logger& logger) {
         "inferences/s)\n",
         times.size(), percentile(times, 50), times.front(), mean, percentile(times, 90), percentile(times, 99),
         times.back(), session.load_ms, 1e3 / mean);
-  });
-}
-
-void add_devices(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("devices", "Devices that can be built for without having them");
-  auto name = std::make_shared<std::string>();
-  command->add_option("name", *name, "Print its description, as --device takes it from a file");
-  command->callback([name] {
-    const char* text = wootz_device_description(name->empty() ? nullptr : name->c_str());
-    if (text == nullptr) throw Usage("no device is known as '" + *name + "'");
-    std::printf("%s\n", text);
   });
 }
 

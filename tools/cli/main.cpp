@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "about.h"
 #include "commands.h"
 
 int main(int argc, char** argv) {
@@ -14,6 +15,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "exec") == 0) return run_exec(argc - 1, argv + 1, logger);
   CLI::App app("Wootz: builds, runs, times and inspects inference plans. `wootz exec` takes trtexec's flags.", "wootz");
   app.require_subcommand(1);
+  app.footer(help_footer);
+  app.set_version_flag("--version", version_line);
   add_build(app, logger);
   add_run(app, logger);
   add_bench(app, logger);

@@ -158,7 +158,8 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   const Clock::time_point start = Clock::now();
   const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
   if (builder == nullptr) fail("the builder could not be created", logger);
-  const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
+  const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(
+      request.strongly_typed ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0U));
   const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
   if (network == nullptr || parser == nullptr) fail("the network could not be created", logger);
   if (!parser->parseFromFile(request.model.c_str(), 0)) {
@@ -172,10 +173,12 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
     if (wootz_config_set_option(config.get(), key.c_str(), value.c_str()) != 0)
       fail("option " + key + "=" + value + " was refused", logger);
   for (BuilderFlag flag : request.flags) config->setFlag(flag);
+  for (BuilderFlag flag : request.cleared_flags) config->clearFlag(flag);
   for (const auto& [pool, bytes] : request.pools) config->setMemoryPoolLimit(pool, bytes);
   if (request.optimization_level >= 0) config->setBuilderOptimizationLevel(request.optimization_level);
   if (request.aux_streams >= 0) config->setMaxAuxStreams(request.aux_streams);
-  config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);  // `wootz inspect` is to have something to show
+  if (request.avg_timing > 0) config->setAvgTimingIterations(request.avg_timing);
+  config->setProfilingVerbosity(request.verbosity);
   ProgressBar bar(request.progress);
   config->setProgressMonitor(&bar);
   add_profile(request, *builder, *network, *config, logger);
@@ -227,6 +230,7 @@ class Session::Output final : public IOutputAllocator {
     }
   }
   void notifyShape(const char*, const Dims& d) noexcept override { dims = d; }
+  Place place() const { return {on_device_ ? memory_ : nullptr, nullptr, on_device_ ? memory_bytes_ : bytes.size()}; }
   // Brings what is on the device to `bytes`.
   bool fetch() {
     if (!on_device_ || memory_ == nullptr) return true;
@@ -248,18 +252,22 @@ class Session::Output final : public IOutputAllocator {
 
 class Session::Listener final : public IDebugListener {
  public:
+  explicit Listener(ICudaEngine* engine) : engine_(engine) {}
   bool processDebugTensor(const void* data, TensorLocation, DataType type, const Dims& shape, const char* name,
-                          cudaStream_t) override {
+                          cudaStream_t stream) override {
     Array& array = values[name];
     array.dtype = type;
     array.shape = to_shape(shape);
     int64_t volume = 1;
     for (int64_t d : array.shape) volume *= d;
-    const auto* bytes = static_cast<const char*>(data);
-    array.bytes.assign(bytes, bytes + (static_cast<size_t>(volume) * element_bits(type) + 7) / 8);
-    return true;
+    array.bytes.resize((static_cast<size_t>(volume) * element_bits(type) + 7) / 8);
+    return array.bytes.empty() || (wootz_device_wait(engine_, stream) == 0 &&
+                                   wootz_device_copy(engine_, array.bytes.data(), data, array.bytes.size()) == 0);
   }
   std::map<std::string, Array> values;
+
+ private:
+  ICudaEngine* engine_;
 };
 
 Session::Session(const std::string& path, Logger& logger, bool native) : logger_(logger) {
@@ -286,7 +294,7 @@ void Session::start(const std::function<ICudaEngine*()>& load, bool native) {
 Session::~Session() {
   context_.reset();
   outputs_.clear();
-  for (void* memory : device_memory_) wootz_device_free(engine_.get(), memory);
+  for (const auto& [name, memory] : device_memory_) wootz_device_free(engine_.get(), memory);
 }
 
 bool Session::on_device() const { return wootz_engine_on_device(engine_.get()) != 0; }
@@ -341,11 +349,11 @@ void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& 
     if (on_device() && engine_->getTensorLocation(name) == TensorLocation::kDEVICE) {
       address = wootz_device_allocate(engine_.get(), input.bytes.size());
       if (address == nullptr) fail(std::string("no device memory for input '") + name + "'", logger_);
-      device_memory_.push_back(address);
+      device_memory_[name] = address;
       if (wootz_device_copy(engine_.get(), address, input.bytes.data(), input.bytes.size()) != 0)
         fail(std::string("input '") + name + "' could not be copied to the device", logger_);
     }
-    context_->setTensorAddress(name, address);
+    if (!context_->setTensorAddress(name, address)) fail(std::string("input '") + name + "' takes no address", logger_);
   }
   for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
     const char* name = engine_->getIOTensorName(i);
@@ -363,8 +371,19 @@ void Session::run() {
   if (on_device() && wootz_device_synchronize(engine_.get()) != 0) fail("the inference failed", logger_);
 }
 
-void Session::enqueue() {
-  if (!context_->enqueueV3(nullptr)) fail("the inference failed", logger_);
+void Session::enqueue(void* stream) {
+  if (!context_->enqueueV3(static_cast<cudaStream_t>(stream))) fail("the inference failed", logger_);
+}
+
+std::vector<Session::Place> Session::places() const {
+  std::vector<Place> places;
+  for (const auto& [name, input] : inputs_) {
+    const auto device = device_memory_.find(name);
+    places.push_back(
+        {device == device_memory_.end() ? nullptr : device->second, input.bytes.data(), input.bytes.size()});
+  }
+  for (const auto& [name, output] : outputs_) places.push_back(output->place());
+  return places;
 }
 
 void Session::run_many(int count) {
@@ -394,7 +413,7 @@ std::string Session::report(const char* format) const {
 }
 
 void Session::tap(const std::vector<std::string>& names) {
-  if (listener_ == nullptr) listener_ = std::make_unique<Listener>();
+  if (listener_ == nullptr) listener_ = std::make_unique<Listener>(engine_.get());
   context_->setDebugListener(listener_.get());
   std::vector<std::string> wanted;
   for (const std::string& name : names) {

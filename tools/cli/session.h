@@ -38,12 +38,16 @@ Shapes parse_shapes(const std::string& text, const char* option);
 struct BuildRequest {
   std::string model;
   Shapes min_shapes, opt_shapes, max_shapes;
-  std::map<std::string, std::string> options;  // of extensions.h
-  std::vector<nvinfer1::BuilderFlag> flags;
+  std::map<std::string, std::string> options;               // of extensions.h
+  std::vector<nvinfer1::BuilderFlag> flags, cleared_flags;  // beside the default ones
   std::map<nvinfer1::MemoryPoolType, size_t> pools;
   std::string timing_cache;  // file, read if there and written back
   int optimization_level = -1;
   int aux_streams = -1;  // most beside the caller's; -1: the builder decides
+  int avg_timing = -1;   // least batches behind a time; -1: as the config has it
+  bool strongly_typed = false;
+  // `wootz inspect` is to have something to show.
+  nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kDETAILED;
   bool progress = true;  // a bar on stderr, when it is a terminal
   bool page = false;
 };
@@ -70,8 +74,16 @@ class Session {
   // seeded random numbers (integers 0 or 1).
   void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
   void run();
-  void run_many(int count);  // one behind the other, waited for at the end
+  void enqueue(void* stream = nullptr);  // without waiting, where the engine is on a device
+  void run_many(int count);              // one behind the other, waited for at the end
   bool on_device() const;
+  // Where inputs and outputs are after a run.
+  struct Place {
+    void* device = nullptr;        // null: the host's memory is used as it is
+    const void* values = nullptr;  // of an input; null: an output
+    size_t bytes = 0;
+  };
+  std::vector<Place> places() const;
   std::map<std::string, Array> outputs() const;
   // Values of the model to keep from the next run on, by name; "all": every one that the plan writes. Failure: the name
   // is unknown, or the value lives inside a fused region, which the message names.
@@ -84,8 +96,7 @@ class Session {
  private:
   class Output;
   class Listener;
-  void enqueue();
-  std::vector<void*> device_memory_;
+  std::map<std::string, void*> device_memory_;  // of inputs
   void start(const std::function<nvinfer1::ICudaEngine*()>& load, bool native);
   std::map<std::string, Array> inputs_;  // these three outlive the context
   std::map<std::string, std::unique_ptr<Output>> outputs_;

@@ -44,7 +44,7 @@ class Network:
             say(f"{name}: the plan is there already")
         else:
             start = time.perf_counter()
-            self.plan.write_bytes(trt.build(model, shapes=shapes, options={"threads": "2"}))
+            self.plan.write_bytes(trt.build(model, shapes=shapes, options={"threads": "2", "backend": "cpu"}))
             say(f"{name}: built a plan of {self.plan.stat().st_size / 2**20:.1f} MiB in {time.perf_counter() - start:.1f} s")
         self.runtime = trt.Runtime(trt.Logger(trt.Logger.ERROR))
         self.engine = trt.load_engine(self.runtime, self.plan)

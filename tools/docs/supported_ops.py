@@ -24,6 +24,12 @@ Written by `tools/docs/supported_ops.py` from the tables in `src/ops`; do not ed
 13 and later another. Every operator runs on every backend: where a backend has no kernel of its own for it, the plain
 reference implementation computes it (on a GPU only where the build allows it: [gpu.md](gpu.md)). Beyond `ai.onnx` the domain is named.
 
+The branches of an `If` may differ in shape. A condition over extents that comes out the same for every optimization profile (or over values
+of an input that every profile gives) is decided while building. What is left open is chosen while running; extents in which the
+branches differ are then known when the shapes are, or, for a condition that is computed, when the `If` has run. Results of
+differing rank go on inside of the branches until they are of one rank; a branch that its readers cannot read ends the run with a
+message if it is chosen. A network output that may have two ranks is refused, naming both.
+
 """
 
 

@@ -125,7 +125,7 @@ def profile(model):
 
 def build_plan(wootz, path, plan):
     """None, or why there is no plan: a model that does not build is no seed for plans."""
-    command = [wootz, "build", str(path), "-o", str(plan), "--no-timing", *profile(onnx.load(path, load_external_data=False))]
+    command = [wootz, "build", str(path), "-o", str(plan), "--device", "cpu", "--no-timing", *profile(onnx.load(path, load_external_data=False))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
         return f"{path.name}: {done.stderr.strip()[-300:]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance replay dynamic faults deviceless streams models
+#   tools/gpu/check.sh [PART...]       parts: conformance replay dynamic faults programs io deviceless streams models
 #                                      sanitizer peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
@@ -17,9 +17,10 @@ OUT=${OUT:-$here/../../build/gpu}
 MODELS=${MODELS:-resnet50_init:1 resnet50:1 resnet50:32 bert_base:1 bert_base:32 efficientnet_b4:1 yolov5s:1 vit_b16:1}
 MODES=${MODES:-tf32 fp16 bf16}
 . "$here/env.sh"
+export WOOTZ_SOURCE_DIR=${WOOTZ_SOURCE_DIR:-$here/../..}  # where tests find their data
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance replay dynamic faults deviceless streams models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance replay dynamic faults programs io deviceless streams models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -36,11 +37,26 @@ conformance() {
 }
 
 # Recording and replay, a capture by the application, batch sizes visited again; then errors, each provoked.
-replay() { programs replay 'CudaReplay*:CudaStreams*' '^batch|PASSED|FAILED  '; }
-faults() { programs faults 'CudaFaults*' 'PASSED|FAILED  '; }
-programs() {
+replay() { tests_of replay 'CudaReplay*:CudaStreams*' '^batch|PASSED|FAILED  '; }
+faults() { tests_of faults 'CudaFaults*' 'PASSED|FAILED  '; }
+tests_of() {
   timeout 200 "$BIN/cuda_e2e" --gtest_filter="$2" >"$OUT/$1.log" 2>&1 || failed=1
   grep -E "$3" "$OUT/$1.log" | head -8
+}
+
+# Debug tensors and taps, outputs whose size is found; then Python's memory of the device and what the command line dumps.
+io() {
+  tests_of io 'CudaListeners*:*FoundOutputs*' 'PASSED|FAILED  '
+  PYTHONPATH=$BIN/../python WOOTZ_BUILD_DIR=$BIN/.. timeout 400 "$python" -m pytest -q -p no:cacheprovider -rs \
+    "$here/../../tests/py/test_device.py" -k gpu >"$OUT/io.python.log" 2>&1 || failed=1
+  grep -E 'GPU|passed|failed|skipped' "$OUT/io.python.log" | tail -4
+}
+
+# A program as one is written for TensorRT, with no setting; addresses passed by mistake; trtexec's flags.
+programs() {
+  tests_of programs 'CudaProgram*:CudaAddresses*' 'PASSED|FAILED  '
+  timeout 200 "$BIN/cli_test" >"$OUT/exec.log" 2>&1 || failed=1
+  grep -E 'PASSED|FAILED  ' "$OUT/exec.log" | head -8
 }
 
 # One plan of real networks for batch 1 to 32: what first, second and later visits of each batch size cost.
@@ -126,7 +142,7 @@ on_cpu() {
     key=${file#"$work/$1."}
     inputs+=(-i "${key%.npy}=$file")
   done
-  "$BIN/wootz" build "$work/$1.onnx" -o "$work/cpu.plan" --no-timing >"$OUT/$1.cpu.log" 2>&1 &&
+  "$BIN/wootz" build "$work/$1.onnx" -o "$work/cpu.plan" --device cpu --no-timing >"$OUT/$1.cpu.log" 2>&1 &&
     "$BIN/wootz" run "$work/cpu.plan" "${inputs[@]}" --output-dir "$2" >>"$OUT/$1.cpu.log" 2>&1 || {
     tail -2 "$OUT/$1.cpu.log"
     failed=1

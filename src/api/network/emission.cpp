@@ -93,15 +93,97 @@ Status Scope::ensure(const LayerCore& wanted) {
   return Status();
 }
 
+namespace {
+
+// What the inputs of an attribute's subgraph are fed with: an If's branches take the node's inputs behind the
+// condition, one after the other. Others run with what changes from run to run.
+std::vector<Value*> fed_with(std::string_view op, std::string_view attr, const AttrMap& attrs,
+                             const std::vector<Value*>& inputs) {
+  const auto count = [&](const char* name) -> size_t {
+    const auto found = attrs.find(name);
+    const auto* graph = found == attrs.end() ? nullptr : std::get_if<std::shared_ptr<Graph>>(&found->second);
+    return graph == nullptr || *graph == nullptr ? 0 : (*graph)->inputs().size();
+  };
+  if (op != "If" || inputs.size() != 1 + count("then_branch") + count("else_branch")) return {};
+  const auto middle = inputs.begin() + 1 + static_cast<ptrdiff_t>(count("then_branch"));
+  return attr == "then_branch" ? std::vector<Value*>(inputs.begin() + 1, middle)
+                               : std::vector<Value*>(middle, inputs.end());
+}
+
+std::optional<bool> known_truth(const Value* condition) {
+  if (condition == nullptr) return std::nullopt;
+  if (condition->is_constant() && condition->constant().volume() == 1) return condition->constant().get_i64(0) != 0;
+  const auto& values = condition->shape_values();
+  if (!values || values->size() != 1 || !(*values)[0].is_const()) return std::nullopt;
+  return (*values)[0].value() != 0;
+}
+
+}  // namespace
+
+// An If of which these shapes take one branch: its nodes. The other one may be impossible with them.
+Status Scope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Value*>& inputs, bool taken,
+                         const std::string& why) {
+  const char* const attr = taken ? "then_branch" : "else_branch";
+  const auto& branch = std::get<std::shared_ptr<Graph>>(layer.origin->attrs.at(attr));
+  std::vector<Value*> fed = fed_with("If", attr, layer.origin->attrs, inputs);
+  const AttrMap guard{{"expected", int64_t{taken}}, {"message", why}};
+  for (Value*& v : fed)
+    if (!why.empty()) v = e.op("Require", {inputs[0], v}, guard);
+  if (e.failed()) return e.status();
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> copy, emission_.copy_subgraph(*branch, graph_, fed));
+  std::unordered_map<const Value*, Value*> values;
+  for (size_t i = 0; i < fed.size(); ++i) values[copy->inputs()[i]] = fed[i];
+  const auto find = [&](const Value* v) -> Value* {
+    if (v == nullptr) return nullptr;
+    Value*& to = values[v];
+    if (to == nullptr && v->is_constant()) to = graph_.add_constant(graph_.unique_name(v->name()), v->constant());
+    return to;
+  };
+  for (const Node* node = copy->first(); node != nullptr; node = node->next()) {
+    std::vector<Value*> operands;
+    for (const Value* v : node->inputs()) operands.push_back(find(v));
+    Node* made = e.node(node->op().name, std::move(operands), node->attrs(), node->num_outputs());
+    if (made == nullptr) return e.status();
+    for (const std::string& name : node->provenance()) made->add_provenance(name);
+    for (int o = 0; o < node->num_outputs(); ++o) values[node->output(o)] = made->output(o);
+  }
+  for (size_t o = 0; o < copy->outputs().size() && o < layer.outputs.size(); ++o) {
+    if (layer.outputs[o]->origin_shape)
+      emission_.match_symbols(*layer.outputs[o]->origin_shape, copy->outputs()[o]->shape());
+    Value* result = find(copy->outputs()[o]);
+    e.out(o, why.empty() || !fed.empty() ? e.op("Identity", {result}) : e.op("Require", {inputs[0], result}, guard));
+  }
+  return e.status();
+}
+
 Status Scope::emit_origin(const LayerCore& layer, Emit& e) {
   const Origin& origin = *layer.origin;
-  std::vector<Value*> inputs, captured;
+  std::vector<Value*> inputs;
   for (const TensorImpl* input : origin.inputs) inputs.push_back(input == nullptr ? nullptr : find(input));
+  if (std::string_view(origin.op->name) == "If" && !inputs.empty())
+    if (const std::optional<bool> taken = known_truth(inputs[0])) return emit_taken(layer, e, inputs, *taken);
   AttrMap attrs = origin.attrs;
+  std::map<std::string, Status> failed;
   for (auto& [name, attr] : attrs) {
     auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr);
     if (inner == nullptr || *inner == nullptr) continue;
-    WOOTZ_ASSIGN_OR_RETURN(*inner, emission_.copy_subgraph(**inner, graph_, inputs));
+    const std::vector<Value*> fed = fed_with(origin.op->name, name, origin.attrs, inputs);
+    Result<std::shared_ptr<Graph>> copy = emission_.copy_subgraph(**inner, graph_, fed);
+    if (copy.ok())
+      *inner = std::move(copy).value();
+    else if (std::string_view(origin.op->name) == "If")
+      failed.emplace(name, copy.status());
+    else
+      return copy.status();
+  }
+  // A branch that is impossible with these shapes leaves the other one.
+  if (failed.size() > 1) return failed.begin()->second;
+  if (!failed.empty()) {
+    const auto& [name, status] = *failed.begin();
+    const std::string why =
+        fmt::format("node '{}' (If) chooses its {}, which cannot be computed: {}",
+                    origin.provenance.empty() ? layer.name() : origin.provenance.back(), name, status.message());
+    return emit_taken(layer, e, inputs, name == "else_branch", why);
   }
   Node* node = e.node(origin.op->name, std::move(inputs), std::move(attrs), origin.outputs);
   for (size_t i = 0; node != nullptr && i < layer.outputs.size(); ++i) {
@@ -240,7 +322,7 @@ void Emission::match_symbols(const Shape& there, const Shape& here) {
 }
 
 Result<std::shared_ptr<Graph>> Emission::copy_subgraph(const Graph& from, Graph& outer,
-                                                       const std::vector<Value*>& captured) {
+                                                       const std::vector<Value*>& fed) {
   auto copy = std::make_shared<Graph>(from.name());
   copy->share_symbols(outer);
   std::unordered_map<const Value*, Value*> values;
@@ -260,9 +342,14 @@ Result<std::shared_ptr<Graph>> Emission::copy_subgraph(const Graph& from, Graph&
       }));
     return result;
   };
-  (void)captured;
-  for (const Value* v : from.inputs()) {
-    Value* made = copy->add_input(v->name(), v->dtype(), translate(v->shape()));
+  for (size_t i = 0; i < from.inputs().size(); ++i) {
+    const Value *v = from.inputs()[i], *outside = fed.size() == from.inputs().size() ? fed[i] : nullptr;
+    const bool same = outside != nullptr && outside->dtype() == v->dtype() && outside->rank() == v->rank();
+    Value* made = copy->add_input(v->name(), v->dtype(), same ? outside->shape() : translate(v->shape()));
+    if (same) {
+      made->set_shape_values(outside->shape_values());
+      match_symbols(v->shape(), made->shape());
+    }
     values[v] = made;
   }
   for (const Value* v : from.constants()) values[v] = copy->add_constant(v->name(), v->constant());
@@ -273,7 +360,8 @@ Result<std::shared_ptr<Graph>> Emission::copy_subgraph(const Graph& from, Graph&
     for (auto& [name, attr] : attrs) {
       auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr);
       if (inner == nullptr || *inner == nullptr) continue;
-      WOOTZ_ASSIGN_OR_RETURN(*inner, copy_subgraph(**inner, *copy, inputs));
+      WOOTZ_ASSIGN_OR_RETURN(*inner,
+                             copy_subgraph(**inner, *copy, fed_with(node->op().name, name, node->attrs(), inputs)));
     }
     Node* made = copy->add_node(node->op(), node->name(), std::move(inputs), std::move(attrs), node->num_outputs());
     for (const std::string& name : node->provenance()) made->add_provenance(name);

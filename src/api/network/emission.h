@@ -54,6 +54,8 @@ class Scope {
   bool is_inside(const TensorImpl* tensor) const { return inside_ == nullptr || inside_->count(tensor) != 0; }
   Status emit_layer(const LayerCore& layer);
   Status emit_origin(const LayerCore& layer, Emit& e);
+  Status emit_taken(const LayerCore& layer, Emit& e, const std::vector<Value*>& inputs, bool taken,
+                    const std::string& why = "");
 
   Emission& emission_;
   Graph& graph_;
@@ -78,7 +80,8 @@ class Emission {
 
   Value* add_input(const TensorImpl& tensor);
   // An attribute's subgraph of an imported model, in this graph's symbols.
-  Result<std::shared_ptr<Graph>> copy_subgraph(const Graph& from, Graph& outer, const std::vector<Value*>& captured);
+  // `fed`: what its inputs are in the outer graph; empty: as they were, each time it runs.
+  Result<std::shared_ptr<Graph>> copy_subgraph(const Graph& from, Graph& outer, const std::vector<Value*>& fed);
   // Learns what a symbol of the imported graph is here.
   void match_symbols(const Shape& there, const Shape& here);
 

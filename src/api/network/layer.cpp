@@ -58,6 +58,9 @@ void layer_set_precision(LayerCore& layer, nvinfer1::DataType type) noexcept {
     const DType wanted = from_api(type);
     if (wanted == DType::kInvalid)
       return invalid_argument("{}: unknown type {}", layer.place(), static_cast<int>(type));
+    if (layer.network().strongly_typed())
+      return make_error(Code::kInvalidState, "{}: types of a strongly typed network follow from its inputs",
+                        layer.place());
     layer.precision = wanted;
     return Status();
   });

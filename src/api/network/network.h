@@ -51,6 +51,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   Status adopt(std::shared_ptr<Graph> graph, bool exact_types);
   // Nodes of imported models that no layer stands for.
   std::vector<AbsentNode>& absent() { return absent_; }
+  const std::set<std::string, std::less<>>& refittable() const { return refittable_; }
   bool named_refittable(const char* name) const { return refittable_.count(name) != 0; }
   bool unfused_debug() const { return unfused_debug_; }
 

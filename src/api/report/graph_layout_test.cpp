@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "base/testing.h"
+
 namespace wootz::api {
 namespace {
 
@@ -15,8 +17,7 @@ bool apart(const LayoutBox& a, const LayoutBox& b) {
 }
 
 TEST(GraphLayout, BoxesAreApartAndEdgesLeadDown) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const uint64_t seed = test_seed();
   std::mt19937_64 random(seed);
   for (int round = 0; round < 60; ++round) {
     const int n = 1 + static_cast<int>(random() % 60);

@@ -13,7 +13,7 @@ constexpr const char kScript[] =
     ;
 
 constexpr const char kBody[] = R"html(
-<header><div class="row"><div><h1>{title}</h1><p class="lead" id="about"></p></div><button id="theme" title="Light or dark">Light / dark</button></div>
+<header><div class="row"><div><h1>{title}</h1><p class="lead" id="about"></p><p class="warn" id="missing"></p></div><button id="theme" title="Light or dark">Light / dark</button></div>
 <div class="cards" id="cards"></div></header>
 <nav><div><a href="#graph" class="on">Graph</a><a href="#layers">Layers</a><a href="#memory">Memory</a><a href="#nodes">Nodes</a><a href="#passes">Passes</a></div></nav>
 <section id="graph"><h2>Fused regions</h2><p class="lead">Each box is a step of the plan; the lines in it are the model's nodes that it computes at once. Dashed boxes change a layout. Drag to move, Ctrl + wheel to zoom, click for details.</p>

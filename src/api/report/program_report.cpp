@@ -128,6 +128,9 @@ Json program_report(const Program& program, const Json& stored, const std::vecto
                            {"device", Json::parse(program.device, nullptr, false)}};
   if (json["configuration"]["device"].is_discarded()) json["configuration"]["device"] = program.device;
 
+  if (const Json& libraries = list_or_empty(stored, "Libraries"); !libraries.empty())
+    json["configuration"]["libraries"] = libraries;
+
   const KeptChoices choices(stored);
   Json layers = Json::array();
   size_t fused = 0, timed = 0, reformats = 0;

@@ -28,8 +28,20 @@ Json choice_json(const StepReport& step) {
   return json;
 }
 
+// Not why one is missing: that names folders of the machine that built.
+Json libraries_json(const std::vector<LibraryState>& libraries) {
+  Json list = Json::array();
+  for (const LibraryState& l : libraries) {
+    Json entry = {{"Name", l.name}, {"Version", l.version.empty() ? Json() : Json(l.version)}};
+    if (l.version.empty() && !l.without.empty()) entry["Without"] = l.without;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 Json stored_json(const BuildReport& record) {
   Json json;
+  if (!record.libraries.empty()) json["Libraries"] = libraries_json(record.libraries);
   Json& nodes = json["Nodes"] = Json::array();
   for (const ModelNode& node : record.nodes) nodes.push_back(node_json(node));
   Json& fusions = json["Fusions"] = Json::array();
@@ -86,11 +98,9 @@ Json build_report(const BuildReport& record, const Program& program) {
                       {"parts", record.placed.parts},
                       {"copies", record.placed.copies},
                       {"ranges", record.placed.ranges}};
-  json["tuning"] = {{"timed", record.measured.timed},
-                    {"from_cache", record.measured.from_cache},
-                    {"refused", record.measured.refused},
-                    {"unchecked", record.measured.unchecked},
-                    {"timed_us", record.measured.timed_us}};
+  json["tuning"] = {{"timed", record.measured.timed},     {"from_cache", record.measured.from_cache},
+                    {"refused", record.measured.refused}, {"unchecked", record.measured.unchecked},
+                    {"proved", record.measured.proved},   {"timed_us", record.measured.timed_us}};
   return json;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/report/trace.h"
+#include "backend/libraries.h"
 #include "backend/program.h"
 #include "passes/pass.h"
 #include "passes/qdq_report.h"
@@ -31,6 +32,7 @@ struct BuildReport {
   std::vector<ModelNode> nodes;
   std::vector<Fusion> fusions;
   std::vector<NodeNote> notes;
+  std::vector<LibraryState> libraries;  // that the backend opened, or not
   Choice choice;
   MeasureStats measured;
   PlacedMoves placed;
@@ -42,7 +44,8 @@ struct BuildReport {
 };
 
 // The part that goes into a plan (property::kReport): no wall-clock times, so that equal builds give equal plans.
-// {"Nodes", "Fusions", "Notes", "Reformats", "ReformatsAvoided", "Steps": {name: {"Chosen", "Choice"}}, "Choices":
+// {"Libraries", "Nodes", "Fusions", "Notes", "Reformats", "ReformatsAvoided", "Steps": {name: {"Chosen", "Choice"}},
+// "Choices":
 // [{"Considered", "NotApplicable"}]}: steps with equal problems share a choice.
 std::string stored_record(const BuildReport& record);
 

@@ -52,6 +52,22 @@ std::string value_text(const Json& value) {
   return value.is_null() ? "unknown" : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Rows of the bodies that a layer runs: numbered by body instead of by step.
+void add_bodies(const Json& layer, int depth, std::string* out) {
+  size_t number_of_body = 0;
+  for (const Json& body : list_or_empty(layer, "Bodies")) {
+    ++number_of_body;
+    if (!body.is_array()) continue;
+    for (const Json& inner : body) {
+      const double us = number(inner, {"TacticTimeUs"}, -1);
+      *out += fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {:{}}{}\n", fmt::format("b{}", number_of_body),
+                          us < 0 ? "-" : fmt::format("{:.1f}", us), "", text_of(inner, "LayerType"),
+                          text_of(inner, "TacticName"), "", 2 * depth, text_of(inner, "Name"));
+      add_bodies(inner, depth + 1, out);
+    }
+  }
+}
+
 }  // namespace
 
 std::string report_text(const Json& report) {
@@ -72,12 +88,17 @@ std::string report_text(const Json& report) {
         ", weights {}, per context {} (activations {}, {} without reuse)",
         bytes_text(number(memory[0], {"PersistentBytes"})), bytes_text(number(memory[0], {"PerContextBytes"})),
         bytes_text(number(memory[0], {"ArenaBytes"})), bytes_text(number(memory[0], {"ActivationBytes"})));
+  if (const Json* configuration = member(report, "configuration"))
+    for (const Json& library : list_or_empty(*configuration, "libraries"))
+      if (!text_of(library, "Without").empty())
+        out += fmt::format("\nbuilt without {}: {}", text_of(library, "Name"), text_of(library, "Without"));
   out += fmt::format("\n\n{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", "#", "us", "%", "type", "tactic", "layer");
   for (size_t i = 0; i < layers.size(); ++i) {
     const double us = number(layers[i], {"TimeUs"}, -1);
     out += fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", i, us < 0 ? "-" : fmt::format("{:.1f}", us),
                        us < 0 || total <= 0 ? "" : fmt::format("{:.1f}", 100 * us / total),
                        text_of(layers[i], "LayerType"), text_of(layers[i], "TacticName"), text_of(layers[i], "Name"));
+    add_bodies(layers[i], 1, &out);
   }
   std::map<std::string, size_t> gone;
   size_t views = 0, placed = 0;

@@ -16,6 +16,10 @@ class AllocatorDevice final : public Device {
       allocator_->deallocateAsync(memory, nullptr);
       return invalid_argument("the application's allocator gave {}, which is not aligned to {}", memory, alignment);
     }
+    if (const Status usable = wootz::check_address(*device_, memory); !usable.ok()) {
+      allocator_->deallocateAsync(memory, nullptr);
+      return usable.with_prefix("what the application's allocator gave");
+    }
     // Memory may be there only for what follows in the stream that it was asked for on, and inferences run on any.
     if (!device_->host_memory()) {
       WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->adopt_stream(nullptr));
@@ -29,7 +33,10 @@ class AllocatorDevice final : public Device {
     return device_->copy(to, from, bytes, stream);
   }
   Result<std::unique_ptr<Stream>> create_stream() override { return device_->create_stream(); }
-  Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
+  Result<std::unique_ptr<Event>> create_event(bool tells_time) override { return device_->create_event(tells_time); }
+  Result<void*> allocate_host(size_t bytes) override { return device_->allocate_host(bytes); }
+  void free_host(void* memory) override { device_->free_host(memory); }
+  Status check_address(const void* address) const override { return device_->check_address(address); }
   bool host_memory() const override { return device_->host_memory(); }
   Result<std::unique_ptr<Stream>> adopt_stream(void* native) override { return device_->adopt_stream(native); }
   Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,

@@ -21,8 +21,11 @@ ContextImpl::ContextImpl(const EngineImpl& engine, ExecutionContextAllocationStr
   output_address_.assign(program.outputs.size(), nullptr);
   allocators_.assign(program.outputs.size(), nullptr);
   sinks_ = std::vector<Sink>(program.outputs.size());
-  for (const IoInfo& io : info_->ios())
-    if (!io.is_input) sinks_[io.number].name = io.name;
+  for (const IoInfo& io : info_->ios()) {
+    if (io.is_input) continue;
+    sinks_[io.number].name = io.name;
+    sinks_[io.number].device = &info_->core_ptr()->device();
+  }
   step_ms_.assign(program.steps.size(), 0);
   debug_on_.assign(program.tensors.size(), 0);
   const char* const wait = std::getenv("WOOTZ_DEBUG_SYNC");
@@ -110,11 +113,15 @@ Status ContextImpl::fill_job(cudaStream_t stream, Job* job) {
   job->profile_steps = profiler_ != nullptr;
   job->wait_for_steps = debug_sync_;
   job->stream = stream;
+  job->settings = settings_;
   return Status();
 }
 
 Status ContextImpl::adopt(cudaStream_t stream) {
   if (adopted_ != nullptr && adopted_handle_ == stream) return Status();
+  if (is_host_stream(stream))
+    return invalid_argument(
+        "the stream is one of wootz_stream_create, for CPU engines: this engine takes a cudaStream_t");
   WOOTZ_ASSIGN_OR_RETURN(adopted_, info_->core_ptr()->device().adopt_stream(stream));
   adopted_handle_ = stream;
   return Status();
@@ -122,6 +129,7 @@ Status ContextImpl::adopt(cudaStream_t stream) {
 
 Status ContextImpl::run_back(const Job& job) {
   const Program& program = info_->program();
+  found_for_ = 0;
   if (!info_->core_ptr()->device().host_memory()) WOOTZ_RETURN_IF_ERROR(adopt(job.stream));
   if (back_.profile() != job.profile) WOOTZ_RETURN_IF_ERROR(back_.set_profile(job.profile));
   for (size_t i = 0; i < job.inputs.size(); ++i) {
@@ -134,6 +142,7 @@ Status ContextImpl::run_back(const Job& job) {
     sink.allocator = job.allocators[o];
     sink.current = job.outputs[o];
     sink.stream = job.stream;
+    sink.refused = Status();
     back_.set_output_sink(o, sink.allocator != nullptr ? &sink : nullptr);
   }
   back_.set_arena(job.arena, job.arena_bytes);
@@ -143,14 +152,16 @@ Status ContextImpl::run_back(const Job& job) {
     back_.set_observer(nullptr);
   back_.set_wait_for_steps(job.wait_for_steps);
   set_tap(job);
-  Status status = back_.run(adopted_.get());
-  if (!status.ok()) return status;
+  const Status status = back_.run(adopted_.get());
+  for (const Sink& sink : sinks_) WOOTZ_RETURN_IF_ERROR(sink.refused);
+  WOOTZ_RETURN_IF_ERROR(status);
   WOOTZ_RETURN_IF_ERROR(show_unwritten(job));
   for (size_t o = 0; o < job.outputs.size(); ++o) {  // sinks of late outputs were told while running
     if (sinks_[o].allocator == nullptr) continue;
     if (const std::optional<Dims> dims = back_.dims(program.outputs[o].tensor))
       sinks_[o].allocator->notifyShape(sinks_[o].name, to_api(*dims));
   }
+  found_for_ = job.settings;
   if (job.profile_steps) times_pending_ = true;
   return Status();
 }
@@ -206,6 +217,11 @@ Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
   WOOTZ_RETURN_IF_ERROR(check_ready());
   if (on_device) {  // no other thread takes part: no lock
     WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
+    if (adopted_->capturing() && !(job_.taps.empty() && job_.named.empty()))
+      return make_error(
+          Code::kInvalidState,
+          "debug tensors cannot be shown while a stream is captured, since nothing is computed then: turn "
+          "them off, or end the capture");
     WOOTZ_RETURN_IF_ERROR(run_back(job_));
     if (times_pending_ && emits_profile_) report_times();
     return consumed_event_ != nullptr ? record_event(consumed_event_, stream) : Status();
@@ -275,6 +291,12 @@ void* ContextImpl::Sink::reallocate(int, size_t bytes, const Dims& dims) {
     void* memory = allocator->reallocateOutputAsync(name, current, bytes, 64, stream);
     if (memory != nullptr) current = memory;
     (void)dims;
+    if (memory == checked) return memory;
+    if (const Status usable = check_address(*device, memory); !usable.ok()) {
+      refused = usable.with_prefix(fmt::format("what the allocator of output '{}' gave", name));
+      return nullptr;
+    }
+    checked = memory;
     return memory;
   } catch (...) {
     return nullptr;

@@ -90,6 +90,9 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     const char* name = "";
     void* current = nullptr;
     cudaStream_t stream = nullptr;
+    const Device* device = nullptr;
+    void* checked = nullptr;  // what the allocator gave last, known to be usable
+    Status refused;           // of the inference at hand: it gave what is not
     void* reallocate(int output, size_t bytes, const Dims& dims) override;
   };
   // A value of the model that the listener is to see, under its own name.
@@ -112,6 +115,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     bool profile_steps = false;
     bool wait_for_steps = false;
     cudaStream_t stream = nullptr;
+    uint64_t settings = 0;  // settings_ when it was made
   };
 
   // An inference that waits in a stream. The context keeps those that are done for the next ones.
@@ -134,7 +138,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Status run_back(const Job& job);
   Status adopt(cudaStream_t stream);
   void set_tap(const Job& job);
-  bool show(const char* name, int32_t tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
+  Status show(const char* name, int32_t tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
   Status show_unwritten(const Job& job);
   void report_times() const;
   Status enqueue(const char* call, cudaStream_t stream);
@@ -154,6 +158,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   void* user_memory_ = nullptr;
   size_t user_memory_bytes_ = 0;
   Job job_;  // reused by inferences that are run at once
+  // Grows whenever something is set: extents that the last inference found say nothing about the next one then.
+  uint64_t settings_ = 1;
 
   mutable std::mutex run_mutex_;  // guards what follows
   Executor back_;
@@ -161,6 +167,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   cudaStream_t adopted_handle_ = nullptr;
   std::vector<std::unique_ptr<Stream>> aux_streams_;  // the application's
   std::vector<Sink> sinks_;
+  uint64_t found_for_ = 0;  // the settings whose inference was the last one; 0: it failed, or there was none
   bool tapped_ = false;
   mutable std::vector<float> step_ms_;
   mutable bool times_pending_ = false;

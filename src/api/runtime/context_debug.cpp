@@ -32,23 +32,52 @@ Result<HostTensor> to_linear(const PlanTensor& tensor, const void* data, const D
   return linear;
 }
 
+// Memory of a device for as long as a listener looks at it.
+class Shown {
+ public:
+  Shown(Device& device, size_t bytes) : device_(device), memory_(device.allocate(bytes, 64)) {}
+  ~Shown() {
+    if (memory_.ok()) device_.free(*memory_);
+  }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+  const Result<void*>& memory() const { return memory_; }
+
+ private:
+  Device& device_;
+  Result<void*> memory_;
+};
+
 }  // namespace
 
-// Hands a tensor to the listener, row-major; false when it wants the inference to end.
-bool ContextImpl::show(const char* name, int32_t t, const void* data, const Dims& dims, cudaStream_t stream) const {
-  if (listener_ == nullptr) return true;
+// Hands a tensor to the listener, row-major, at an address of the engine's device.
+Status ContextImpl::show(const char* name, int32_t t, const void* data, const Dims& dims, cudaStream_t stream) const {
+  if (listener_ == nullptr) return Status();
   const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
   const auto hand_over = [&](const void* values) {
+    bool go_on = false;
     try {
-      return listener_->processDebugTensor(values, nvinfer1::TensorLocation::kDEVICE, to_api(tensor.dtype),
-                                           to_api(dims), name, stream);
+      go_on = listener_->processDebugTensor(values, nvinfer1::TensorLocation::kDEVICE, to_api(tensor.dtype),
+                                            to_api(dims), name, stream);
     } catch (...) {
-      return false;
+      return current_exception_status().with_prefix(fmt::format("the debug listener, at '{}'", name));
     }
+    return go_on ? Status() : make_error(Code::kCancelled, "the debug listener ended the inference at '{}'", name);
   };
   if (tensor.layout == Layout::kLinear || dims.rank() < 3) return hand_over(data);
-  const Result<HostTensor> linear = to_linear(tensor, data, dims);
-  return linear.ok() && hand_over(linear->data());
+  Device& device = info_->core_ptr()->device();
+  std::vector<std::byte> packed;
+  if (!device.host_memory()) {
+    packed.resize(layout_bytes(tensor.layout, tensor.dtype, dims));
+    WOOTZ_RETURN_IF_ERROR(device.copy(packed.data(), data, packed.size(), nullptr));
+    data = packed.data();
+  }
+  WOOTZ_ASSIGN_OR_RETURN(const HostTensor linear, to_linear(tensor, data, dims));
+  if (device.host_memory()) return hand_over(linear.data());
+  const Shown shown(device, linear.bytes());
+  if (!shown.memory().ok()) return shown.memory().status().with_prefix(fmt::format("to show '{}'", name));
+  WOOTZ_RETURN_IF_ERROR(device.copy(*shown.memory(), linear.data(), linear.bytes(), nullptr));
+  return hand_over(*shown.memory());
 }
 
 void ContextImpl::set_tap(const Job& job) {
@@ -58,25 +87,27 @@ void ContextImpl::set_tap(const Job& job) {
     return;
   }
   tapped_ = true;
-  back_.set_tap(job.taps, [this, &job](int32_t t, const void* data, const Dims& dims) {
+  back_.set_tap(job.taps, [this, &job](int32_t t, const void* data, const Dims& dims) -> Status {
+    const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
     const bool marked =
-        debug_on_[static_cast<size_t>(t)] ||
-        (unfused_debug_ && info_->program().tensors[static_cast<size_t>(t)].kind == TensorKind::kIntermediate);
-    if (marked && !show(info_->program().tensors[static_cast<size_t>(t)].name.c_str(), t, data, dims, job.stream))
-      return false;
+        debug_on_[static_cast<size_t>(t)] || (unfused_debug_ && tensor.kind == TensorKind::kIntermediate);
+    if (marked) WOOTZ_RETURN_IF_ERROR(show(tensor.name.c_str(), t, data, dims, job.stream));
     for (const Tap& tap : job.named)
-      if (tap.tensor == t && !show(tap.name.c_str(), t, data, dims, job.stream)) return false;
-    return true;
+      if (tap.tensor == t) WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), t, data, dims, job.stream));
+    return Status();
   });
 }
 
 // Values that no step writes: inputs, constants, and what is worked out with the shapes.
 Status ContextImpl::show_unwritten(const Job& job) {
+  bool waited = false;
   for (const Tap& tap : job.named) {
     if (tap.written) continue;
     const std::optional<Dims> dims = back_.dims(tap.tensor);
-    if (dims && !show(tap.name.c_str(), tap.tensor, back_.data(tap.tensor), *dims, job.stream))
-      return make_error(Code::kCancelled, "the debug listener ended the inference at '{}'", tap.name);
+    if (!dims) continue;
+    if (adopted_ != nullptr && !waited) WOOTZ_RETURN_IF_ERROR(adopted_->synchronize());
+    waited = true;
+    WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), tap.tensor, back_.data(tap.tensor), *dims, job.stream));
   }
   return Status();
 }

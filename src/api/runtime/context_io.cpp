@@ -36,6 +36,7 @@ bool ContextImpl::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t
     const std::lock_guard<std::mutex> lock(run_mutex_);
     WOOTZ_RETURN_IF_ERROR(reserve_for(static_cast<size_t>(profileIndex)));
     front_ = std::move(front);
+    ++settings_;
     return Status();
   });
 }
@@ -45,6 +46,7 @@ bool ContextImpl::setInputShape(const char* tensorName, const ApiDims& dims) noe
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, input(tensorName));
     Result<Dims> extents = from_api(dims, 0);
     if (!extents.ok()) return extents.status().with_prefix(fmt::format("input '{}'", tensorName));
+    ++settings_;
     return front_->set_input_dims(io->number, *extents);
   });
 }
@@ -94,9 +96,9 @@ ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
     WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
     const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(io->tensor)];
     const ShapePlan& plan = *front_->shape_plan();
-    if (!plan.known[static_cast<size_t>(io->tensor)]) {  // what the last inference found, if it was of these shapes
+    if (!plan.known[static_cast<size_t>(io->tensor)]) {  // what the last inference found, while it is the last word
       const std::unique_lock<std::mutex> lock(run_mutex_, std::try_to_lock);
-      if (lock.owns_lock() && back_.shape_plan() != nullptr && back_.shape_plan()->symbols == plan.symbols)
+      if (lock.owns_lock() && found_for_ == settings_ && back_.shape_plan()->symbols == plan.symbols)
         if (const std::optional<Dims> dims = back_.dims(io->tensor)) return to_api(*dims);
     }
     return dims_with_holes(tensor, plan.shapes);
@@ -119,14 +121,24 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
     const ApiDims dims = getTensorShape(tensorName);
     Result<Dims> extents = from_api(dims, 0);
-    if (!extents.ok())
+    // What the last inference found is no bound for the next one.
+    const ShapePlan* const plan = front_->shape_plan();
+    if (!extents.ok() || (plan != nullptr && !plan->known[static_cast<size_t>(io->tensor)]))
       return make_error(Code::kInvalidState, "the shape of output '{}' is not known: {}; give it an output allocator",
                         tensorName, to_string(dims));
     return static_cast<int64_t>(dtype_bytes(io->dtype, extents->volume()));
   });
 }
 
+// An address is looked at when it changes, not in every inference.
 Status ContextImpl::set_address(const IoInfo& io, const void* address) {
+  const void* const before = io.is_input ? input_address_[io.number] : output_address_[io.number];
+  if (address != before) {
+    const Status usable =
+        io.shape_tensor ? check_host_address(address) : check_address(info_->core_ptr()->device(), address);
+    if (!usable.ok()) return usable.with_prefix(fmt::format("{} '{}'", io.is_input ? "input" : "output", io.name));
+  }
+  ++settings_;
   if (io.is_input) {
     input_address_[io.number] = address;
     front_->set_input_address(io.number, address);
@@ -175,6 +187,7 @@ void* ContextImpl::getOutputTensorAddress(const char* tensorName) const noexcept
 bool ContextImpl::setOutputAllocator(const char* tensorName, nvinfer1::IOutputAllocator* outputAllocator) noexcept {
   return attempt(reporter_, "IExecutionContext::setOutputAllocator", [&]() -> Status {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
+    ++settings_;
     allocators_[io->number] = outputAllocator;
     return Status();
   });
@@ -195,6 +208,9 @@ void ContextImpl::setDeviceMemoryV2(void* memory, int64_t size) noexcept {
     if (size < 0) return invalid_argument("size {}", size);
     if (reinterpret_cast<uintptr_t>(memory) % 64 != 0)
       return invalid_argument("the memory at {} is not aligned to 64 bytes", memory);
+    if (memory != user_memory_)
+      if (const Status usable = check_address(info_->core_ptr()->device(), memory); !usable.ok())
+        return usable.with_prefix("the context's device memory");
     user_memory_ = memory;
     user_memory_bytes_ = static_cast<size_t>(size);
     return Status();

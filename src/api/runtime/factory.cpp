@@ -1,8 +1,6 @@
 // The C entry points of the deployment half.
-#include <cstring>
-#include <functional>
-
 #include "api/runtime/context.h"
+#include "api/runtime/device_of.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/host_stream.h"
 #include "api/runtime/runtime.h"
@@ -28,6 +26,8 @@ bool version_fits(nvinfer1::ILogger* logger, int32_t version) noexcept {
 
 using wootz::api::attempt;
 using wootz::api::attempt_or;
+using wootz::api::device_call;
+using wootz::api::device_of;
 using wootz::api::Reporter;
 
 extern "C" {
@@ -77,22 +77,15 @@ int wootz_stream_synchronize(void* stream) noexcept {
 }
 
 namespace {
-wootz::Device* device_of(void* engine) {
-  const auto* ours = dynamic_cast<wootz::api::EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
-  return ours == nullptr ? nullptr : &ours->info()->core_ptr()->device();
-}
-int device_call(void* engine, const char* call, const std::function<wootz::Status(wootz::Device&)>& work) {
-  const bool ok = attempt(Reporter(getLogger()), call, [&]() -> wootz::Status {
-    wootz::Device* device = device_of(engine);
-    return device == nullptr ? wootz::invalid_argument("not an engine of this library") : work(*device);
-  });
-  return ok ? 0 : 1;
-}
-wootz::Status wait_for(wootz::Device& device) {
-  if (device.host_memory()) return wootz::Status();
-  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<wootz::Stream> stream, device.adopt_stream(nullptr));
+wootz::Status wait_for_stream(wootz::Device& device, void* handle) {
+  if (device.host_memory()) {
+    const auto stream = static_cast<cudaStream_t>(handle);
+    return wootz::api::is_immediate(stream) ? wootz::Status() : wootz::api::synchronize_host_stream(stream);
+  }
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<wootz::Stream> stream, device.adopt_stream(handle));
   return stream->synchronize();
 }
+wootz::Status wait_for(wootz::Device& device) { return wait_for_stream(device, nullptr); }
 }  // namespace
 
 int wootz_engine_on_device(void* engine) noexcept {
@@ -121,7 +114,12 @@ int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) no
 }
 
 int wootz_device_synchronize(void* engine) noexcept {
-  return device_call(engine, "wootz_device_synchronize", wait_for);
+  return device_call(engine, "wootz_device_synchronize", [](wootz::Device& device) { return wait_for(device); });
+}
+
+int wootz_device_wait(void* engine, void* stream) noexcept {
+  return device_call(engine, "wootz_device_wait",
+                     [&](wootz::Device& device) { return wait_for_stream(device, stream); });
 }
 
 void* wootz_runtime_load_file(void* runtime, const char* path) noexcept {

@@ -86,6 +86,8 @@ Status synchronize_host_stream(cudaStream_t stream) {
   return found->synchronize();
 }
 
+bool is_host_stream(cudaStream_t stream) { return stream != nullptr && Streams::get().find(stream) != nullptr; }
+
 bool is_immediate(cudaStream_t stream) {
   return stream == nullptr || (is_default_stream(stream) && find_launcher() == nullptr);
 }

@@ -15,6 +15,9 @@ Status destroy_host_stream(cudaStream_t stream);
 // Errors: of the work queued since the last call; not a stream of ours.
 Status synchronize_host_stream(cudaStream_t stream);
 
+// Whether it is a live stream made here, which nothing but a CPU engine can use.
+bool is_host_stream(cudaStream_t stream);
+
 // Whether work for this stream is done at once, on the calling thread.
 bool is_immediate(cudaStream_t stream);
 // Puts work, which the caller keeps, on a stream that is not immediate. A failure of the work itself is told by it, and

@@ -42,7 +42,10 @@ Status check_problem(const Problem& p) {
   for (size_t i = 0; i < p.inputs.size(); ++i)
     if (p.inputs[i].dtype != DType::kInvalid) WOOTZ_RETURN_IF_ERROR(check(p.inputs[i], "input", i));
   if (p.outputs.empty()) return invalid_argument("a problem without outputs");
-  for (size_t i = 0; i < p.outputs.size(); ++i) WOOTZ_RETURN_IF_ERROR(check(p.outputs[i], "output", i));
+  for (size_t i = 0; i < p.outputs.size(); ++i) {
+    const bool omitted = p.family == Family::kRnn && p.outputs[i].dtype == DType::kInvalid;
+    if (!omitted) WOOTZ_RETURN_IF_ERROR(check(p.outputs[i], "output", i));
+  }
   if (p.num_main < 0 || static_cast<size_t>(p.num_main) > p.inputs.size())
     return invalid_argument("{} main inputs of {}", p.num_main, p.inputs.size());
   if (!p.epilogue.empty()) WOOTZ_RETURN_IF_ERROR(p.epilogue.verify());

@@ -1,9 +1,11 @@
 #include "backends/cuda/backend.h"
 
 #include "backends/cuda/code_store.h"
+#include "backends/cuda/compiler.h"
 #include "backends/cuda/counts.h"
 #include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
+#include "backends/cuda/pointers.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/ranges.h"
 
@@ -18,6 +20,17 @@ class CudaEvent final : public Event {
     if (gpu_.enter().ok()) gpu_.api->cuEventDestroy_v2(event_);
   }
   CUevent handle() const { return event_; }
+  Status wait() override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    return check(gpu_.api->cuEventSynchronize(event_), "cuEventSynchronize");
+  }
+  Result<double> ms_since(const Event& earlier) const override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    float ms = 0;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventElapsedTime, &ms, static_cast<const CudaEvent&>(earlier).event_,
+                               event_);
+    return static_cast<double>(ms);
+  }
 
  private:
   const Gpu& gpu_;
@@ -113,12 +126,23 @@ class CudaDevice final : public Device {
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, stream, true));
   }
-  Result<std::unique_ptr<Event>> create_event() override {
+  Result<std::unique_ptr<Event>> create_event(bool tells_time) override {
     WOOTZ_RETURN_IF_ERROR(gpu_.enter());
     CUevent event = nullptr;
-    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventCreate, &event,
+                               tells_time ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
     return std::unique_ptr<Event>(std::make_unique<CudaEvent>(gpu_, event));
   }
+  Result<void*> allocate_host(size_t bytes) override {
+    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    void* memory = nullptr;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuMemHostAlloc, &memory, bytes == 0 ? 1 : bytes, 0U);
+    return memory;
+  }
+  void free_host(void* memory) override {
+    if (memory != nullptr && gpu_.enter().ok()) gpu_.api->cuMemFreeHost(memory);
+  }
+  Status check_address(const void* address) const override { return check_pointer(gpu_, address); }
   Result<std::unique_ptr<Stream>> adopt_stream(void* native) override {
     WOOTZ_RETURN_IF_ERROR(gpu_.enter());
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, static_cast<CUstream>(native), false));
@@ -172,9 +196,22 @@ std::vector<const Provider*> cuda_providers() {
   return {&cublaslt_provider(), &cudnn_provider(), &generated_provider(), &selecting_provider()};
 }
 
+Status ready() {
+  WOOTZ_RETURN_IF_ERROR(gpu().status());
+  return driver_is_stand_in() ? Status() : compiler_version().status();  // the stand-in compiles by itself
+}
+
 bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType::kBF16; }
 
-constexpr Backend kBackend{"cuda", open_cuda, cuda_providers, computes_fast_in, true, known_devices, offer_native};
+constexpr Backend kBackend{.name = "cuda",
+                           .open = open_cuda,
+                           .providers = cuda_providers,
+                           .computes_fast_in = computes_fast_in,
+                           .own_memory = true,
+                           .known_devices = known_devices,
+                           .offer_native = offer_native,
+                           .ready = ready,
+                           .holds = holds_pointer};
 
 }  // namespace
 

@@ -1,38 +1,30 @@
 #include "backends/cuda/compiler.h"
 
-#include <nvrtc.h>
-
+#include "backends/cuda/api/nvrtc.h"
 #include "backends/cuda/code_store.h"
 #include "backends/cuda/dynamic_library.h"
 
 namespace wootz::cuda {
 namespace {
 
-struct Nvrtc {
-#define NVRTC_FUNCTIONS(FN)                                                                      \
-  FN(nvrtcVersion)                                                                               \
-  FN(nvrtcGetErrorString) FN(nvrtcCreateProgram) FN(nvrtcDestroyProgram) FN(nvrtcCompileProgram) \
-      FN(nvrtcGetProgramLogSize) FN(nvrtcGetProgramLog) FN(nvrtcGetCUBINSize) FN(nvrtcGetCUBIN)
-#define FN(name) decltype(&::name) name = nullptr;
-  NVRTC_FUNCTIONS(FN)
-#undef FN
+struct Compiler : Nvrtc {
   int major = 0, minor = 0;
 };
 
-Result<Nvrtc> open_nvrtc() {
+Result<Compiler> open_nvrtc() {
   WOOTZ_ASSIGN_OR_RETURN(void* library, open_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}));
-  Nvrtc table;
-#define FN(name)                                                                    \
-  table.name = reinterpret_cast<decltype(table.name)>(find_symbol(library, #name)); \
-  if (table.name == nullptr) return unsupported("libnvrtc has no function " #name);
-  NVRTC_FUNCTIONS(FN)
+  Compiler table;
+#define FN(name, ...) \
+  if (!find_symbol(library, #name, &table.name)) return unsupported("libnvrtc has no function " #name);
+#include "backends/cuda/api/nvrtc_functions.def"
+  FN(nvrtcGetErrorString)
 #undef FN
   if (table.nvrtcVersion(&table.major, &table.minor) != NVRTC_SUCCESS) return unsupported("libnvrtc gives no version");
   return table;
 }
 
-Result<const Nvrtc*> nvrtc() {
-  static const Result<Nvrtc> table = open_nvrtc();
+Result<const Compiler*> nvrtc() {
+  static const Result<Compiler> table = open_nvrtc();
   if (!table.ok()) return table.status();
   return &*table;
 }
@@ -40,7 +32,7 @@ Result<const Nvrtc*> nvrtc() {
 }  // namespace
 
 Result<std::string> compiler_version() {
-  WOOTZ_ASSIGN_OR_RETURN(const Nvrtc* n, nvrtc());
+  WOOTZ_ASSIGN_OR_RETURN(const Compiler* n, nvrtc());
   return fmt::format("{}.{}", n->major, n->minor);
 }
 
@@ -50,7 +42,7 @@ std::string code_key(const std::string& source, const std::string& arch) {
 
 Result<std::vector<char>> compile_cuda(const std::string& source, const std::string& arch) {
   if (std::optional<std::vector<char>> offered = find_offered(code_key(source, arch))) return std::move(*offered);
-  WOOTZ_ASSIGN_OR_RETURN(const Nvrtc* n, nvrtc());
+  WOOTZ_ASSIGN_OR_RETURN(const Compiler* n, nvrtc());
   const std::string key = fmt::format("nvrtc {}.{} {}\n{}", n->major, n->minor, arch, source);
   if (std::optional<std::vector<char>> kept = find_kept(key)) return std::move(*kept);
   std::vector<char> code;

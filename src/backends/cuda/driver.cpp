@@ -15,10 +15,10 @@ Result<Driver> open_driver() {
   Result<void*> library = open_library({"libcuda.so.1"});
   if (!library.ok()) return unsupported("no NVIDIA driver: libcuda.so.1 cannot be opened");
   Driver table;
-#define FN(symbol)                                                                         \
-  table.symbol = reinterpret_cast<decltype(table.symbol)>(find_symbol(*library, #symbol)); \
-  if (table.symbol == nullptr) return unsupported("the NVIDIA driver is too old: no " #symbol " in libcuda.so.1");
-#include "backends/cuda/driver_functions.def"
+#define FN(name, ...)                             \
+  if (!find_symbol(*library, #name, &table.name)) \
+    return unsupported("the NVIDIA driver is too old: no " #name " in libcuda.so.1");
+#include "backends/cuda/api/driver_functions.def"
 #undef FN
   return table;
 }

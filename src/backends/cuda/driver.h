@@ -1,17 +1,10 @@
 // The driver's functions, opened at run time, and the one device that this process uses.
 #pragma once
 
-#include <cuda.h>
-
+#include "backends/cuda/api/driver.h"
 #include "base/status.h"
 
 namespace wootz::cuda {
-
-struct Driver {
-#define FN(symbol) decltype(&::symbol) symbol = nullptr;
-#include "backends/cuda/driver_functions.def"
-#undef FN
-};
 
 // The table; opened at the first call. Errors: no libcuda, or one that is too old, by name.
 Result<const Driver*> driver();

@@ -4,26 +4,28 @@
 #include <optional>
 #include <string_view>
 
-#if __has_include(<nvtx3/nvToolsExt.h>)
-#include <nvtx3/nvToolsExt.h>  // headers only: they open the tool's library, which the environment names
-#define WOOTZ_HAVE_NVTX 1
-#endif
+#include "backends/cuda/nvtx.h"
 
 namespace wootz::cuda {
 namespace {
 
+Nvtx g_nvtx;
+
 std::optional<RangeHooks> find_hooks() {
-#if defined(WOOTZ_HAVE_NVTX)
   const auto text = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string_view(value == nullptr ? "" : value);
   };
   const std::string_view wish = text("WOOTZ_NVTX");
   if (wish == "0" || (wish.empty() && text("NVTX_INJECTION64_PATH").empty())) return std::nullopt;
-  return RangeHooks{[](const char* name) { nvtxRangePushA(name); }, [] { nvtxRangePop(); }, wish == "layers"};
-#else
-  return std::nullopt;
-#endif
+  g_nvtx = open_nvtx();
+  const auto begin = [](const char* name) {
+    if (g_nvtx.push != nullptr) g_nvtx.push(name);
+  };
+  const auto end = [] {
+    if (g_nvtx.pop != nullptr) g_nvtx.pop();
+  };
+  return RangeHooks{begin, end, wish == "layers"};
 }
 
 }  // namespace

@@ -2,83 +2,16 @@
 // of the subgraph, after the declared ones.
 #include "ops/control/control.h"
 
-#include <algorithm>
-#include <set>
-
 #include "ops/interpreter.h"
 #include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {
 
-// Extents of a subgraph's values that mean something outside of it: those over symbols of the node's own inputs.
-class OuterSymbols {
- public:
-  explicit OuterSymbols(const InferContext& ctx) {
-    for (int i = 0; i < ctx.num_inputs(); ++i) {
-      if (!ctx.has(i)) continue;
-      add(ctx.shape(i));
-      if (ctx.in(i).shape_values != nullptr) add(*ctx.in(i).shape_values);
-    }
-  }
-  bool knows(const Dim& d) const {
-    std::vector<SymbolId> used;
-    d.collect_symbols(&used);
-    return std::all_of(used.begin(), used.end(), [&](SymbolId s) { return known_.count(s) > 0; });
-  }
-
- private:
-  void add(const std::vector<Dim>& dims) {
-    std::vector<SymbolId> used;
-    for (const Dim& d : dims) d.collect_symbols(&used);
-    known_.insert(used.begin(), used.end());
-  }
-  std::set<SymbolId> known_;
-};
-
 Status check_inputs(InferContext& ctx, const char* attr, const Graph* graph, int given) {
   if (graph == nullptr) return ctx.fail("attribute {} is missing", attr);
   if (static_cast<int>(graph->inputs().size()) != given)
     return ctx.fail("{} takes {} inputs, {} are given", attr, graph->inputs().size(), given);
-  return {};
-}
-
-// Inputs: condition, what then_branch reads, what else_branch reads.
-Status infer_if(InferContext& ctx) {
-  const auto then = ctx.node().attr_graph("then_branch"), other = ctx.node().attr_graph("else_branch");
-  if (then == nullptr || other == nullptr) return ctx.fail("a branch is missing");
-  WOOTZ_RETURN_IF_ERROR(
-      check_inputs(ctx, "branches", other.get(), ctx.num_inputs() - 1 - static_cast<int>(then->inputs().size())));
-  if (ctx.dtype(0) != DType::kBool) return ctx.fail("condition of type {}", dtype_name(ctx.dtype(0)));
-  const auto count = static_cast<size_t>(ctx.node().num_outputs());
-  if (then->outputs().size() != count || other->outputs().size() != count)
-    return ctx.fail("{} outputs; the branches have {} and {}", count, then->outputs().size(), other->outputs().size());
-  const OuterSymbols outer(ctx);
-  for (size_t o = 0; o < count; ++o) {
-    const Value *a = then->outputs()[o], *b = other->outputs()[o];
-    if (a->dtype() != b->dtype() || a->rank() != b->rank())
-      return ctx.fail("output {} is {}{} in one branch and {}{} in the other; type and rank must be the same", o,
-                      dtype_name(a->dtype()), shape_to_string(a->shape()), dtype_name(b->dtype()),
-                      shape_to_string(b->shape()));
-    Shape shape;
-    for (size_t i = 0; i < a->shape().size(); ++i) {
-      const bool same = a->shape()[i] == b->shape()[i] && outer.knows(a->shape()[i]);
-      shape.push_back(same ? a->shape()[i] : ctx.data_dependent(static_cast<int>(o), static_cast<int>(i)));
-    }
-    ctx.set_output(static_cast<int>(o), a->dtype(), std::move(shape));
-  }
-  return {};
-}
-
-Status reference_if(EvalContext& ctx) {
-  const auto then = ctx.node.attr_graph("then_branch"), other = ctx.node.attr_graph("else_branch");
-  if (ctx.in(0).volume() != 1) return invalid_argument("a condition of shape {}", ctx.in(0).dims().to_string());
-  const bool taken = ctx.in(0).get_i64(0) != 0;
-  const size_t first = taken ? 1 : 1 + then->inputs().size();
-  const Graph& branch = taken ? *then : *other;
-  std::vector<HostTensor> inputs;
-  for (size_t i = 0; i < branch.inputs().size(); ++i) inputs.push_back(ctx.in(first + i));
-  WOOTZ_ASSIGN_OR_RETURN(ctx.outputs, run_graph(branch, inputs));
   return {};
 }
 
@@ -168,15 +101,6 @@ Status reference_loop(EvalContext& ctx) {
   return {};
 }
 
-const OpDef kIf{.name = "If",
-                .min_inputs = 1,
-                .max_inputs = -1,
-                .max_outputs = -1,
-                .attributes = {{"then_branch", AttrKind::kGraph, true}, {"else_branch", AttrKind::kGraph, true}},
-                .infer = infer_if,
-                .reference = reference_if,
-                .lowering = Lowering::kControl,
-                .traits = {.data_dependent = true}};
 const OpDef kLoop{.name = "Loop",
                   .min_inputs = 0,
                   .max_inputs = -1,
@@ -240,7 +164,7 @@ Result<HostTensor> stack_elements(const std::vector<HostTensor>& elements, int a
 }
 
 std::span<const OpDef* const> control_ops() {
-  static const OpDef* const kOps[] = {&kIf, &kLoop, &scan_op()};
+  static const OpDef* const kOps[] = {&if_op(), &kLoop, &scan_op(), &require_op()};
   return kOps;
 }
 

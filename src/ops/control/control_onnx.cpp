@@ -1,27 +1,54 @@
+#include <algorithm>
+
 #include "ops/control/inline_graph.h"
 #include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {
 
+// Results that the network cannot go on from as they are: one of one rank in one branch, of another in the other.
+bool differ_in_rank(const Graph& then, const Graph& other) {
+  const size_t count = std::min(then.outputs().size(), other.outputs().size());
+  for (size_t o = 0; o < count; ++o)
+    if (then.outputs()[o]->rank() != other.outputs()[o]->rank()) return true;
+  return false;
+}
+
+Status import_taken(ImportContext& ctx, bool taken) {
+  std::vector<Value*> captured;
+  WOOTZ_ASSIGN_OR_RETURN(const auto branch, ctx.attr_graph(taken ? "then_branch" : "else_branch", &captured));
+  if (ctx.has_open_results(*branch)) {
+    ImportContext::Branch live{branch, std::move(captured)};
+    return taken ? ctx.fork(ctx.input(0), std::move(live), {}) : ctx.fork(ctx.input(0), {}, std::move(live));
+  }
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> outputs, inline_graph(ctx, *branch, captured));
+  if (static_cast<int>(outputs.size()) < ctx.num_outputs())
+    return ctx.fail("the branch gives {} outputs", outputs.size());
+  for (int i = 0; i < ctx.num_outputs(); ++i)
+    if (ctx.wants_output(i)) ctx.set_output(i, outputs[static_cast<size_t>(i)]);
+  return {};
+}
+
+// The condition where it is known, as a constant or by what is known of shapes.
+std::optional<bool> known_truth(const ImportContext& ctx) {
+  if (const HostTensor* known = ctx.constant(0); known != nullptr && known->volume() == 1)
+    return known->get_i64(0) != 0;
+  const auto& values = ctx.input(0)->shape_values();
+  if (!values || values->size() != 1 || !(*values)[0].is_const()) return std::nullopt;
+  return (*values)[0].value() != 0;
+}
+
 Status import_if(ImportContext& ctx) {
   if (!ctx.has_input(0)) return ctx.fail("condition is required");
-  if (const HostTensor* known = ctx.constant(0); known != nullptr && known->volume() == 1) {
-    std::vector<Value*> captured;
-    WOOTZ_ASSIGN_OR_RETURN(const auto branch,
-                           ctx.attr_graph(known->get_i64(0) != 0 ? "then_branch" : "else_branch", &captured));
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> outputs, inline_graph(ctx, *branch, captured));
-    if (static_cast<int>(outputs.size()) < ctx.num_outputs())
-      return ctx.fail("the branch gives {} outputs", outputs.size());
-    for (int i = 0; i < ctx.num_outputs(); ++i)
-      if (ctx.wants_output(i)) ctx.set_output(i, outputs[static_cast<size_t>(i)]);
-    return {};
-  }
-  std::vector<Value*> inputs{ctx.input(0)}, captured;
-  WOOTZ_ASSIGN_OR_RETURN(const auto then, ctx.attr_graph("then_branch", &captured));
-  inputs.insert(inputs.end(), captured.begin(), captured.end());
-  WOOTZ_ASSIGN_OR_RETURN(const auto other, ctx.attr_graph("else_branch", &captured));
-  inputs.insert(inputs.end(), captured.begin(), captured.end());
+  if (const std::optional<bool> taken = known_truth(ctx)) return import_taken(ctx, *taken);
+  std::vector<Value*> inputs{ctx.input(0)}, for_then, for_other;
+  WOOTZ_ASSIGN_OR_RETURN(const auto then, ctx.attr_graph("then_branch", &for_then));
+  WOOTZ_ASSIGN_OR_RETURN(const auto other, ctx.attr_graph("else_branch", &for_other));
+  const bool open = ctx.has_open_results(*then) || ctx.has_open_results(*other);
+  if (open || differ_in_rank(*then, *other))
+    return ctx.fork(inputs[0], {then, std::move(for_then)}, {other, std::move(for_other)});
+  inputs.insert(inputs.end(), for_then.begin(), for_then.end());
+  inputs.insert(inputs.end(), for_other.begin(), for_other.end());
   const auto count = static_cast<int>(then->outputs().size());
   WOOTZ_ASSIGN_OR_RETURN(Node * node,
                          ctx.add("If", std::move(inputs), {{"then_branch", then}, {"else_branch", other}}, count));

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "ops/room_table.h"
 
 namespace wootz::ops {
@@ -23,6 +25,18 @@ void detection_cases(CaseList& list) {
            {list.random(DType::kF32, {1, 30, 4}), list.random(DType::kF32, {1, 2, 30}), HostTensor::scalar<int64_t>(5),
             HostTensor::scalar<float>(0.3f), HostTensor::scalar<float>(0.0f)},
            {}, 1, {false, false, true, true, true});
+  // More boxes than are compared at a time, of several images and classes; and regions that reach over the edges.
+  list.add("detection/nms_centers", "NonMaxSuppression",
+           {list.random(DType::kF32, {2, 150, 4}, 0, 1), list.random(DType::kF32, {2, 3, 150}),
+            HostTensor::scalar<int64_t>(100), HostTensor::scalar<float>(0.4f)},
+           {{"center_point_box", int64_t{1}}}, 1, {false, false, true, true});
+  list.add("detection/roi_align_grid", "RoiAlign",
+           {list.random(DType::kF32, {1, 9, 12, 11}), list.random(DType::kF32, {40, 4}, -3, 15),
+            HostTensor::from<int64_t>(std::vector<int64_t>(40, 0), {40})},
+           {{"output_height", int64_t{7}},
+            {"output_width", int64_t{5}},
+            {"sampling_ratio", int64_t{2}},
+            {"half_pixel", int64_t{1}}});
 }
 
 }  // namespace wootz::ops

@@ -78,10 +78,12 @@ TEST(OnednnConv, TransposedOneDimension) { check_many(DType::kF32, 3, true, 15, 
 TEST(OnednnConv, TransposedThreeDimensions) { check_many(DType::kF32, 5, true, 8, true, 2); }
 TEST(OnednnConv, WeightsThatAreNotConstant) { check_many(DType::kF32, 4, false, 25, false, 10); }
 TEST(OnednnConv, Bfloat16) {
-  if (cpu_info().avx512_bf16 && usable_isa() == Isa::kAvx512) check_many(DType::kBF16, 4, false, 25, true, 25);
+  WOOTZ_NEEDS_ISA(cpu_info().avx512_bf16 && usable_isa() == Isa::kAvx512, "avx512_bf16");
+  check_many(DType::kBF16, 4, false, 25, true, 25);
 }
 TEST(OnednnConv, Float16) {
-  if (runs_f16()) check_many(DType::kF16, 4, false, 15, true, 10);
+  WOOTZ_NEEDS_ISA(runs_f16(), "avx512_fp16");
+  check_many(DType::kF16, 4, false, 15, true, 10);
 }
 
 Problem resnet_conv(Dims x, int64_t out, int64_t k) {

@@ -224,6 +224,13 @@ bool misreads_operands(std::string_view implementation, const Attempt& attempt) 
                      [](const ArgSource& a) { return a.from == From::kInput; });
 }
 
+// Asked for weights that its VNNI kernels would lay out otherwise (for another number of threads), oneDNN 3.2 may take
+// a kernel for AVX-512 alone, whose sums of two products saturate in 16 bits.
+bool saturates(const memory::desc& weights, std::string_view implementation) {
+  return weights.get_data_type() == memory::data_type::s8 && implementation.starts_with("brg") &&
+         implementation.ends_with(":avx512_core");
+}
+
 // Without AVX-512, oneDNN 3.2 does value by value what follows a convolution by GEMM: 5 to 30 times slower than a pass
 // of ours over the result.
 bool finishes_slowly(const Problem& p, std::string_view implementation) {
@@ -269,6 +276,7 @@ Result<DensePlan> attempt_plan(const Problem& p, const DenseTraits& traits, cons
       return unsupported("only the reference implementation '{}' fits", plan.implementation);
     if (share.count > 0 && finishes_slowly(p, plan.implementation))
       return unsupported("'{}' is slow in what follows", plan.implementation);
+    if (saturates(weights, plan.implementation)) return unsupported("'{}' saturates in 16 bits", plan.implementation);
     if (misreads_operands(plan.implementation, attempt))
       return unsupported("'{}' misreads operands of post-ops", plan.implementation);
     // Given weights in a plain layout, oneDNN may still want compensation behind them, which nobody has packed.

@@ -284,7 +284,7 @@ TEST(OnednnEpilogue, FloatResultsQuantizedByTheEngine) {
 }
 
 TEST(OnednnEpilogue, NarrowResultAndOperands) {
-  if (!cpu_info().avx512_bf16 || usable_isa() != Isa::kAvx512) GTEST_SKIP() << "no bf16 on this processor";
+  WOOTZ_NEEDS_ISA(cpu_info().avx512_bf16 && usable_isa() == Isa::kAvx512, "avx512_bf16");
   std::mt19937_64 rng(test_seed() + 4);
   SCOPED_TRACE("seed " + std::to_string(test_seed() + 4));
   const PointwiseExpr e = expression([](PointwiseExpr& x, uint16_t v) {

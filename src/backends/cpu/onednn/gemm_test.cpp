@@ -63,10 +63,12 @@ void check_many(DType type, bool constant_b, int count, int at_least) {
 TEST(OnednnGemm, ConstantB) { check_many(DType::kF32, true, 60, 40); }
 TEST(OnednnGemm, DynamicB) { check_many(DType::kF32, false, 60, 35); }
 TEST(OnednnGemm, Bfloat16) {
-  if (cpu_info().avx512_bf16 && usable_isa() == Isa::kAvx512) check_many(DType::kBF16, true, 40, 25);
+  WOOTZ_NEEDS_ISA(cpu_info().avx512_bf16 && usable_isa() == Isa::kAvx512, "avx512_bf16");
+  check_many(DType::kBF16, true, 40, 25);
 }
 TEST(OnednnGemm, Float16) {
-  if (runs_f16()) check_many(DType::kF16, true, 25, 12);
+  WOOTZ_NEEDS_ISA(runs_f16(), "avx512_fp16");
+  check_many(DType::kF16, true, 25, 12);
 }
 
 TEST(OnednnGemm, DynamicRowsShareOnePackedWeight) {

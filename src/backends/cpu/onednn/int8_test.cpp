@@ -115,7 +115,7 @@ Case random_case(std::mt19937_64& rng, bool conv, int64_t conv_kind = -1) {
 }
 
 void check_many(bool conv, int count, int at_least, int64_t conv_kind = -1) {
-  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  WOOTZ_NEEDS_ISA(exact_int8(), "avx512_vnni");
   const uint64_t seed = test_seed() + conv;
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 rng(seed);
@@ -133,7 +133,7 @@ TEST(OnednnInt8, Gemm) { check_many(false, 60, 55); }
 
 // Signed inputs: some implementations want compensation behind weights whose layout is plain otherwise.
 TEST(OnednnInt8, SignedInputsNeedNoHiddenCompensation) {
-  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  WOOTZ_NEEDS_ISA(exact_int8(), "avx512_vnni");
   std::mt19937_64 rng(1);
   for (int64_t g : {1, 2})
     for (int64_t out : {17, 32, 48})
@@ -160,7 +160,7 @@ TEST(OnednnInt8, SignedInputsNeedNoHiddenCompensation) {
 
 // The largest products: sums that a 16-bit step would saturate.
 TEST(OnednnInt8, ExtremesDoNotSaturate) {
-  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  WOOTZ_NEEDS_ISA(exact_int8(), "avx512_vnni");
   for (const DType type : {DType::kU8, DType::kI8}) {
     Problem p;
     p.family = Family::kGemm;

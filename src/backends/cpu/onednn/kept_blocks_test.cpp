@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/testing.h"
+
 extern "C" {
 void* wootz_Znwm(size_t bytes);
 void wootz_ZdlPv(void* p);
@@ -49,8 +51,7 @@ TEST(OnednnKeptBlocks, ComeBackInsideAScopeOnly) {
 }
 
 TEST(OnednnKeptBlocks, ManyAtOnceDoNotOverlap) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const auto seed = static_cast<unsigned>(test_seed());
   std::mt19937 rng(seed);
   struct Block {
     unsigned char* p;

@@ -12,11 +12,6 @@
 
 namespace wootz::cpu::dnn::testing {
 
-uint64_t test_seed() {
-  const char* text = std::getenv("WOOTZ_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20240607;
-}
-
 HostTensor random_tensor(std::mt19937_64& rng, DType dtype, const Dims& dims, int64_t low, int64_t high) {
   HostTensor t = HostTensor::allocate(dtype, dims).value();
   std::uniform_real_distribution<double> real(-1, 1);
@@ -286,7 +281,7 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
 void expect_close(const HostTensor& actual, const HostTensor& expected, int64_t reduction, const std::string& what,
                   double slack) {
   ASSERT_TRUE(actual.valid()) << what;
-  const Difference d = compare(actual, expected);
+  const Difference d = compare_by_place(actual, expected);
   const double tolerance = tolerance_for(expected.dtype(), reduction);
   EXPECT_TRUE(within(d, tolerance, slack)) << what << ": " << to_string(d) << ", slack " << slack;
   if (slack == 0 || d.shape_mismatch) return;

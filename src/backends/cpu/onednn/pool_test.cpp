@@ -125,7 +125,8 @@ TEST(OnednnPool, OneDimension) { check_many(DType::kF32, 3, 40, 40); }
 TEST(OnednnPool, ThreeDimensions) { check_many(DType::kF32, 5, 25, 25); }
 TEST(OnednnPool, UnsignedBytes) { check_many(DType::kU8, 4, 40, 15); }
 TEST(OnednnPool, Bfloat16) {
-  if (cpu_info().avx512_bf16 && effective_isa() == Isa::kAvx512) check_many(DType::kBF16, 4, 30, 15);
+  WOOTZ_NEEDS_ISA(cpu_info().avx512_bf16 && effective_isa() == Isa::kAvx512, "avx512_bf16");
+  check_many(DType::kBF16, 4, 30, 15);
 }
 
 TEST(OnednnPool, EpilogueByTheEngine) {

@@ -1,9 +1,11 @@
 // The provider's promises whatever the problem: refusals instead of crashes, packed weights that are checked, calls
 // that several threads may run at a time.
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "backends/cpu/onednn/env.h"
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/onednn/testing.h"
 #include "base/thread_pool.h"
@@ -67,6 +69,15 @@ Result<std::unique_ptr<Call>> bind_weights(const Prepared& p, const void* weight
 TEST(OnednnProvider, SaysWhoItIs) {
   EXPECT_STREQ(onednn_provider().name(), "onednn");
   EXPECT_NE(onednn_provider().version().find("3."), std::string::npos) << onednn_provider().version();
+}
+
+// Tests of narrow types are skipped where oneDNN has no instructions for them: it must use what the processor has.
+TEST(OnednnProvider, UsesWhatTheProcessorHas) {
+  const CpuInfo& cpu = cpu_info();
+  if (usable_isa() != cpu.best() || std::getenv("ONEDNN_MAX_CPU_ISA") != nullptr) GTEST_SKIP() << "capped";
+  EXPECT_EQ(effective_isa(), cpu.best()) << effective_isa_text();
+  EXPECT_EQ(exact_int8(), cpu.avx512_vnni || cpu.avx_vnni) << effective_isa_text();
+  EXPECT_EQ(runs_f16(), cpu.avx512_fp16) << effective_isa_text();
 }
 
 TEST(OnednnProvider, ManyThreadsRunOneCall) {

@@ -10,11 +10,9 @@
 #include "backend/kernel.h"
 #include "base/cpu_info.h"
 #include "base/tensor.h"
+#include "base/testing.h"
 
 namespace wootz::cpu::dnn::testing {
-
-// The seed of a randomized test: WOOTZ_SEED or a fixed one; printed with every failure by SCOPED_TRACE.
-uint64_t test_seed();
 
 // Values with a spread that keeps sums small: floats uniform in [-1, 1], integers over [low, high].
 HostTensor random_tensor(std::mt19937_64& rng, DType dtype, const Dims& dims, int64_t low = -100, int64_t high = 100);

@@ -127,7 +127,7 @@ TEST(OnednnThreads, FloatWeightsServeOtherNumbersOfThreads) {
 }
 
 TEST(OnednnThreads, QuantizedWeightsServeOtherNumbersOfThreads) {
-  if (!exact_int8()) GTEST_SKIP() << "no VNNI on this processor";
+  WOOTZ_NEEDS_ISA(exact_int8(), "avx512_vnni");
   int unnamed = 0;
   check_many(Kind::kQuantizedConv, 8, &unnamed);
   EXPECT_GT(unnamed, 0);  // layouts with compensation were among them

@@ -1,4 +1,5 @@
 // Family scatter: a copy of the data with updates written, or combined, where indices say.
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/function_kernel.h"
@@ -105,20 +106,25 @@ class ScatterCall final : public Call {
     IndexReader reader(index_type, args.inputs[1]);
     const char* updates = static_cast<const char*>(args.inputs[2]);
     char* out = static_cast<char*>(args.outputs[0]);
-    const Dims strides = data.strides();
     if (elements) {
-      const int64_t count = indices.volume();
-      for (int64_t i = 0; i < count; ++i) {
-        int64_t rest = i, at = 0;
-        for (size_t d = indices.size(); d-- > 0;) {
-          if (d != axis) at += rest % indices[d] * strides[d];
-          rest /= indices[d];
-        }
-        const int64_t k = reader.read(i, data[axis]);
-        if (k >= 0) fn(out + (at + k * strides[axis]) * bytes, updates + i * bytes, 1);
-      }
+      const auto put = [&]<size_t kBytes>() {
+        scatter_elements(reader, [=](int64_t to, int64_t i) {
+          std::memcpy(out + to * static_cast<int64_t>(kBytes), updates + i * static_cast<int64_t>(kBytes), kBytes);
+        });
+      };
+      if (fn == replace<1>)
+        put.template operator()<1>();
+      else if (fn == replace<2>)
+        put.template operator()<2>();
+      else if (fn == replace<4>)
+        put.template operator()<4>();
+      else if (fn == replace<8>)
+        put.template operator()<8>();
+      else
+        scatter_elements(reader, [&](int64_t to, int64_t i) { fn(out + to * bytes, updates + i * bytes, 1); });
       return reader.status("scatter");
     }
+    const Dims strides = data.strides();
     for (int64_t r = 0; r < rows; ++r) {
       int64_t at = 0;
       bool inside = true;
@@ -130,6 +136,47 @@ class ScatterCall final : public Call {
       if (inside) fn(out + at * bytes, updates + r * inner * bytes, inner);
     }
     return reader.status("scatter");
+  }
+
+ private:
+  // Updates meet only along the axis: another dimension is divided among threads, and each of them goes through its
+  // part in order.
+  template <class Put>
+  void scatter_elements(IndexReader& reader, Put put) const {
+    size_t split = axis;
+    for (size_t d = 0; d < indices.size(); ++d)
+      if (d != axis && (split == axis || indices[d] > indices[split])) split = d;
+    int64_t outer = 1, block = 1;
+    for (size_t d = 0; d < indices.size(); ++d)
+      if (d != split) (d < split ? outer : block) *= indices[d];
+    const int64_t extent = indices[split], pieces = split == axis ? 1 : extent;
+    const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, outer * block));
+    parallel_for(pieces, grain, [&](int64_t begin, int64_t end) {
+      if (split == axis) end = extent;
+      for (int64_t o = 0; o < outer; ++o) walk(reader, (o * extent + begin) * block, (end - begin) * block, put);
+    });
+  }
+  // `n` neighbours from update `first` on.
+  template <class Put>
+  void walk(IndexReader& reader, int64_t first, int64_t n, Put put) const {
+    const Dims strides = data.strides();
+    Dims place = indices;
+    int64_t rest = first, at = 0;
+    for (size_t d = indices.size(); n > 0 && d-- > 0; rest /= indices[d]) {
+      place[d] = rest % indices[d];
+      if (d != axis) at += place[d] * strides[d];
+    }
+    for (int64_t i = first; i < first + n; ++i) {
+      const int64_t k = reader.read(i, data[axis]);
+      if (k >= 0) put(at + k * strides[axis], i);
+      for (size_t d = indices.size(); d-- > 0;) {
+        const int64_t step = d == axis ? 0 : strides[d];
+        at += step;
+        if (++place[d] < indices[d]) break;
+        at -= step * place[d];
+        place[d] = 0;
+      }
+    }
   }
 };
 

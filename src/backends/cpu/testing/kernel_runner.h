@@ -10,11 +10,11 @@
 
 #include "backend/kernel.h"
 #include "base/tensor.h"
+#include "base/testing.h"
 
 namespace wootz::cpu::rig {
 
-// The seed of a test run: from the environment variable WOOTZ_SEED or the clock; printed when a test fails.
-uint64_t seed();
+inline uint64_t seed() { return test_seed(); }
 
 // Floats normal with the given deviation, integers uniform in [low, high].
 HostTensor random_tensor(std::mt19937_64& rng, DType dtype, const Dims& dims, double low = -8, double high = 8);
@@ -45,6 +45,9 @@ std::vector<Candidate> offers_for(const Problem& problem, const char* isa_cap);
 // Every offer for avx2 and avx512 (where the machine has it), with 1 and with 3 threads.
 void check(const Problem& problem, const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& expected,
            const Options& options = {});
+
+// What a test compares in another way than check(): the kernel's name, width included.
+void note_compared(const std::string& kernel);
 
 // An epilogue over a result of type `acc` and one more operand of its shape: relu(result * 0.5 + operand), as `out`.
 PointwiseExpr test_epilogue(DType acc, DType out);

@@ -266,7 +266,7 @@ bool ProductPlan::accepts(const cublasLtMatmulAlgo_t& algo, size_t* workspace) c
 }
 
 Status ProductPlan::run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, size_t workspace,
-                        cudaStream_t stream) const {
+                        CUstream stream) const {
   const auto alpha = static_cast<float>(product_.alpha);
   const float beta = product_.addend >= 0 ? 1 : 0;
   void* const d = args.outputs[0];
@@ -277,8 +277,9 @@ Status ProductPlan::run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, s
     const void* const bias = args.inputs[product_.bias];
     lt_.cublasLtMatmulDescSetAttribute(&desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
   }
-  const cublasStatus_t status = lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_,
-                                                   &beta, c, d_, d, d_, &algo, workspace == 0 ? nullptr : aligned_workspace(args.workspace), workspace, stream);
+  const cublasStatus_t status =
+      lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_, &beta, c, d_, d, d_, &algo,
+                         workspace == 0 ? nullptr : aligned_workspace(args.workspace), workspace, stream);
   return status == CUBLAS_STATUS_SUCCESS ? Status()
                                          : internal_error("cublasLtMatmul: status {}", static_cast<int>(status));
 }

@@ -32,7 +32,7 @@ class ProductPlan {
   Result<std::vector<cublasLtMatmulHeuristicResult_t>> proposals(size_t workspace, int most) const;
   // Whether the library still takes an algorithm; fills in its workspace.
   bool accepts(const cublasLtMatmulAlgo_t& algo, size_t* workspace) const;
-  Status run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, size_t workspace, cudaStream_t stream) const;
+  Status run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, size_t workspace, CUstream stream) const;
 
  private:
   ProductPlan(const CublasLt& lt, const Product& product) : lt_(lt), product_(product) {}

@@ -9,10 +9,10 @@ namespace {
 Result<CublasLt> open() {
   WOOTZ_ASSIGN_OR_RETURN(void* library, open_library({"libcublasLt.so.13", "libcublasLt.so.12"}));
   CublasLt table;
-#define FN(name)                                                                    \
-  table.name = reinterpret_cast<decltype(table.name)>(find_symbol(library, #name)); \
-  if (table.name == nullptr) return unsupported("libcublasLt has no function " #name);
-  WOOTZ_CUBLASLT_FUNCTIONS(FN)
+#define FN(name, ...) \
+  if (!find_symbol(library, #name, &table.name)) return unsupported("libcublasLt has no function " #name);
+#include "backends/cuda/api/cublaslt_functions.def"
+  FN(cublasLtGetVersion)
 #undef FN
   if (const Result<const Gpu*> found = gpu(); found.ok() && (*found)->enter().ok())
     if (table.cublasLtCreate(&table.handle) != CUBLAS_STATUS_SUCCESS) table.handle = nullptr;

@@ -45,7 +45,7 @@ class LtCall final : public Call {
   size_t bytes = 0;
   size_t workspace() const override { return workspace_room(bytes); }
   Status run(const RunArgs& args) const override {
-    auto* const stream = static_cast<cudaStream_t>(args.stream == nullptr ? nullptr : args.stream->native());
+    auto* const stream = static_cast<CUstream>(args.stream == nullptr ? nullptr : args.stream->native());
     return plan->run(algo, args, bytes, stream);
   }
 };

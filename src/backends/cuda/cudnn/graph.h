@@ -1,5 +1,4 @@
-// What is asked of cuDNN, as plain data; and a plan that computes it. Its C++ frontend stays behind graph.cpp, which
-// takes long to compile.
+// What is asked of cuDNN, as plain data; and a plan that computes it.
 #pragma once
 
 #include <memory>
@@ -26,8 +25,8 @@ struct CudnnStage {
   int factor = -1;  // index of what the operand, in i8, is multiplied by first
 };
 
-// y = stages(convolution(x, w)), or y = stages(attention(q, k, v)). A convolution in i8 is summed in i32; its first stage
-// brings that to f32.
+// y = stages(convolution(x, w)), or y = stages(attention(q, k, v)). A convolution in i8 is summed in i32; its first
+// stage brings that to f32.
 struct CudnnGraph {
   bool attention = false;
   CudnnTensor x, w, v, y;  // attention: q, k, v

@@ -58,5 +58,6 @@ Status generate_attention_tiles(const Problem& problem, const BindArgs& args, st
 // Family op: by the op's name.
 Status generate_special(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_recurrent(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda

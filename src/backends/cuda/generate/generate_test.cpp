@@ -13,6 +13,7 @@
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/special/select.h"
 #include "backends/cuda/providers.h"
+#include "base/testing.h"
 #include "lower/lower.h"
 #include "ops/cases.h"
 #include "ops/infer.h"
@@ -68,8 +69,7 @@ std::vector<Sample> all_sources(uint64_t seed) {
 TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   if (const Result<std::string> version = compiler_version(); !version.ok())
     GTEST_SKIP() << version.status().to_string();
-  const uint64_t seed = std::random_device{}();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = test_seed();
   std::vector<Sample> samples = all_sources(seed);
   if (std::getenv("WOOTZ_TEST_CASE") == nullptr) {
     ASSERT_GT(samples.size(), 300u);

@@ -63,6 +63,7 @@ constexpr Entry kEntries[] = {
     {Family::kAttention, "attention_generated_tiles", generate_attention_tiles, false, false, false, 2},
     {Family::kAttention, "attention_generated_rows", generate_attention, false, false, false, 8},
     {Family::kTopK, "topk_generated", generate_topk, false, false, false, 1},
+    {Family::kRnn, "rnn_generated", generate_recurrent, false, false, false, 1},
     {Family::kOp, "op_generated", generate_special, false, false, false, 1},
 };
 
@@ -89,7 +90,8 @@ Status check_problem(const Problem& p) {
   if (p.inputs.size() + p.outputs.size() > kMostArguments)
     return unsupported("{} operands; at most {} go to one kernel", p.inputs.size() + p.outputs.size(), kMostArguments);
   const auto check = [&](const TensorDesc& t) -> Status {
-    if (t.dtype == DType::kInvalid && p.family == Family::kOp) return Status();
+    const bool may_omit = p.family == Family::kOp || p.family == Family::kRnn;
+    if (t.dtype == DType::kInvalid && may_omit) return Status();
     if (t.dtype == DType::kInvalid || t.dtype == DType::kString) return unsupported("an omitted operand");
     if (t.layout >= Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
     WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());

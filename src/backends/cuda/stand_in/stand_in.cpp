@@ -16,30 +16,29 @@
 #include "backends/cuda/driver.h"
 #include "backends/cuda/generate/source.h"
 #include "backends/cuda/stand_in/fibers.h"
+#include "backends/cuda/stand_in/memory.h"
 #include "backends/cuda/stand_in/streams.h"
 #include "base/half.h"
 
 namespace wootz::cuda {
 namespace {
 
-constexpr size_t kGuard = 64;
-constexpr unsigned char kFresh = 0xff, kFence = 0xa5;
 constexpr size_t kKernelsPerUnit = 64;
 
 struct Kernel {
   std::string body;  // the source behind the prelude
   int number = 0;
-  bool meets = false;  // its threads wait for each other
-  size_t parameters = 0;
+  bool meets = false;          // its threads wait for each other
+  std::vector<bool> pointers;  // by parameter
   void (*run)(void**) = nullptr;
 };
 
 struct State {
   std::recursive_mutex mutex;
-  std::map<uintptr_t, size_t> memory;
+  std::map<uintptr_t, StandInRange> told;  // memory of other kinds
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<Kernel*> pending;
-  std::string folder, faults, error;
+  std::string folder, error;
   int units = 0;
   StandInCounts counts;
   CUresult lost = CUDA_SUCCESS;  // what broke the context, for good
@@ -125,12 +124,6 @@ std::string replace_all(std::string text, const std::string& from, const std::st
   return text;
 }
 
-void check_fence(uintptr_t memory, size_t bytes) {
-  const auto* end = reinterpret_cast<const unsigned char*>(memory) + bytes;
-  if (std::any_of(end, end + kGuard, [](unsigned char c) { return c != kFence; }))
-    state().faults += fmt::format("written behind the end of an allocation of {} bytes\n", bytes);
-}
-
 Status compile_unit(const std::vector<Kernel*>& kernels, int unit, std::string* command) {
   State& s = state();
   const std::string path = fmt::format("{}/unit{}", s.folder, unit);
@@ -210,44 +203,79 @@ CUresult get_current(CUcontext* context) { return retain(context, 0); }
 CUresult allocate(CUdeviceptr* out, size_t bytes) {
   if (const CUresult failed = next_result(StandInCall::kAllocate); failed != CUDA_SUCCESS) return failed;
   ++state().counts.allocations;
-  auto* memory = static_cast<unsigned char*>(std::aligned_alloc(256, (bytes + kGuard + 255) / 256 * 256));
-  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  std::memset(memory, kFresh, bytes);
-  std::memset(memory + bytes, kFence, kGuard);
-  *out = reinterpret_cast<CUdeviceptr>(memory);
-  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
-  state().memory[*out] = bytes;
-  return CUDA_SUCCESS;
+  return stand_in_allocate(out, bytes);
 }
 CUresult free_memory(CUdeviceptr memory) {
   ++state().counts.frees;
-  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
-  const auto found = state().memory.find(memory);
-  if (found == state().memory.end()) return CUDA_ERROR_INVALID_VALUE;
-  check_fence(memory, found->second);
-  std::free(reinterpret_cast<void*>(memory));
-  state().memory.erase(found);
-  return CUDA_SUCCESS;
+  return stand_in_free(memory);
 }
 CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   ++state().counts.waits;
   if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
-  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  std::memmove(host_address(to), host_address(from), bytes);
   return CUDA_SUCCESS;
 }
 CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   static const char kCopy = 0;
-  return put_work(stream, {&kCopy, [=] {
-                             std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return put_work(stream, {&kCopy, [to = host_address(to), from = host_address(from), bytes] {
+                             std::memmove(to, from, bytes);
                              return CUDA_SUCCESS;
                            }});
 }
 CUresult fill_async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
   static const char kFill = 0;
-  return put_work(stream, {&kFill, [=] {
-                             std::memset(reinterpret_cast<void*>(to), value, count);
+  if (!is_device_address(reinterpret_cast<const void*>(to))) return CUDA_ERROR_INVALID_VALUE;
+  return put_work(stream, {&kFill, [to = host_address(to), value, count] {
+                             std::memset(to, value, count);
                              return CUDA_SUCCESS;
                            }});
+}
+CUresult allocate_host(void** out, size_t bytes, unsigned) {
+  *out = std::malloc(bytes);
+  if (*out == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  stand_in_tell({*out, bytes, StandInMemory::kHost});
+  return CUDA_SUCCESS;
+}
+CUresult free_host(void* memory) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  if (state().told.erase(reinterpret_cast<uintptr_t>(memory)) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+// What was told of host memory; null: nothing.
+const StandInRange* told_of(uintptr_t address) {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  const auto next = s.told.upper_bound(address);
+  if (next == s.told.begin()) return nullptr;
+  const StandInRange& range = std::prev(next)->second;
+  const size_t offset = address - reinterpret_cast<uintptr_t>(range.begin);
+  return offset < std::max<size_t>(range.bytes, 1) ? &range : nullptr;
+}
+// Whether a kernel may use it.
+bool reaches(const void* address) {
+  if (is_device_address(address)) return true;
+  const StandInRange* const range = told_of(reinterpret_cast<uintptr_t>(address));
+  return range != nullptr && range->memory != StandInMemory::kOtherDevice;
+}
+CUresult pointer_attribute(void* out, CUpointer_attribute which, CUdeviceptr pointer) {
+  ++state().counts.pointers;
+  StandInMemory kind = StandInMemory::kDevice;
+  if (!is_allocated(pointer)) {
+    const StandInRange* const range = told_of(pointer);
+    if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    kind = range->memory;
+  }
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return *static_cast<unsigned*>(out) = kind == StandInMemory::kHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+             CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return *static_cast<unsigned*>(out) = kind == StandInMemory::kManaged, CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return *static_cast<int*>(out) = kind == StandInMemory::kOtherDevice ? 1 : 0, CUDA_SUCCESS;
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+  }
 }
 CUresult stream_wait(CUstream stream) {
   ++state().counts.waits;
@@ -269,7 +297,7 @@ CUresult graph_launch(CUgraphExec exec, CUstream stream) {
 }
 CUresult function_attribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 
-size_t count_parameters(const std::string& body);
+std::vector<bool> find_pointers(const std::string& body);
 
 CUresult load_module(CUmodule* module, const void* image) {
   State& s = state();
@@ -282,7 +310,7 @@ CUresult load_module(CUmodule* module, const void* image) {
   kernel->number = static_cast<int>(s.kernels.size());
   kernel->meets =
       kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
-  kernel->parameters = count_parameters(kernel->body);
+  kernel->pointers = find_pointers(kernel->body);
   s.pending.push_back(kernel.get());
   *module = reinterpret_cast<CUmodule>(kernel.get());
   s.kernels.push_back(std::move(kernel));
@@ -293,19 +321,20 @@ CUresult get_function(CUfunction* function, CUmodule module, const char*) {
   return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
 
-// How many pointers a kernel takes: the driver's interface does not say it with a launch.
-size_t count_parameters(const std::string& body) {
+// A kernel's parameters, and which of them are pointers: the driver's interface does not say it with a launch.
+std::vector<bool> find_pointers(const std::string& body) {
   const size_t open = body.find("wootz_kernel("), close = body.find(')', open);
-  if (open == std::string::npos || close == std::string::npos) return 0;
+  if (open == std::string::npos || close == std::string::npos) return {};
   const std::string list = body.substr(open + 13, close - open - 13);
-  if (list.find_first_not_of(' ') == std::string::npos) return 0;
-  size_t count = 1;
+  if (list.find_first_not_of(' ') == std::string::npos) return {};
+  std::vector<bool> pointers{false};
   int depth = 0;  // of a type's own parameters, as in Pack<float, 4>
   for (const char c : list) {
     depth += (c == '<') - (c == '>');
-    count += c == ',' && depth == 0;
+    if (c == ',' && depth == 0) pointers.push_back(false);
+    if (c == '*') pointers.back() = true;
   }
-  return count;
+  return pointers;
 }
 
 CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsigned block, void** arguments) {
@@ -341,11 +370,25 @@ CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsi
   auto* const kernel = reinterpret_cast<Kernel*>(function);
   struct Arguments {
     std::vector<void*> values, addresses;
+    bool foreign = false;  // an address of the host's is among them
   };
   const auto kept = std::make_shared<Arguments>();  // so that a replay takes no memory
-  for (size_t i = 0; i < kernel->parameters; ++i) kept->values.push_back(*static_cast<void**>(arguments[i]));
+  for (size_t i = 0; i < kernel->pointers.size(); ++i) {
+    void* const value = *static_cast<void**>(arguments[i]);
+    kept->foreign = kept->foreign || (kernel->pointers[i] && value != nullptr && !reaches(value));
+    kept->values.push_back(kernel->pointers[i] ? host_address(value) : value);
+  }
   for (void*& value : kept->values) kept->addresses.push_back(&value);
-  return put_work(stream, {kernel, [=] { return run_kernel(kernel, gx, gy, gz, block, kept->addresses.data()); }});
+  return put_work(stream, {kernel, [=] {
+                             if (kept->foreign && state().lost == CUDA_SUCCESS)
+                               state().lost = CUDA_ERROR_ILLEGAL_ADDRESS;
+                             return run_kernel(kernel, gx, gy, gz, block, kept->addresses.data());
+                           }});
+}
+
+CUresult launch_config(const CUlaunchConfig* c, CUfunction function, void** arguments, void**) {
+  return launch(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, 1, 1, c->sharedMemBytes, c->hStream,
+                arguments, nullptr);
 }
 
 }  // namespace
@@ -374,6 +417,16 @@ Status compile_pending() {
   return Status();
 }
 
+void stand_in_tell(const StandInRange& range) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  state().told[reinterpret_cast<uintptr_t>(range.begin)] = range;
+}
+
+void stand_in_forget(const void* begin) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  state().told.erase(reinterpret_cast<uintptr_t>(begin));
+}
+
 StandInCounts stand_in_counts() { return state().counts; }
 
 void stand_in_fail(const StandInFault& fault) {
@@ -381,12 +434,7 @@ void stand_in_fail(const StandInFault& fault) {
   state().lost = CUDA_SUCCESS;
 }
 
-std::string stand_in_faults() {
-  State& s = state();
-  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
-  for (const auto& [memory, bytes] : s.memory) check_fence(memory, bytes);
-  return std::exchange(s.faults, {});
-}
+std::string stand_in_faults() { return broken_fences(); }
 
 Status use_stand_in() {
   if (driver_is_stand_in()) return Status();
@@ -434,7 +482,12 @@ Status use_stand_in() {
                             get_function,
                             function_attribute,
                             launch,
-                            nullptr};
+                            launch_config,
+                            pointer_attribute,
+                            stand_in_event_synchronize,
+                            stand_in_event_elapsed,
+                            allocate_host,
+                            free_host};
   set_driver_for_tests(&table);
   return Status();
 }

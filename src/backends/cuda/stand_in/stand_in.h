@@ -1,7 +1,8 @@
 // An instrument for tests: a table of driver functions that keeps device memory in host memory and runs generated
 // kernels on the processor, block after block, with the threads of a block as fibers where they meet at barriers.
-// Kernels are compiled by the machine's C++ compiler, many at a time. Checks what a GPU would not: writes behind the
-// end of an allocation; fills fresh memory with NaN; and replays what is not ordered in a random order.
+// Kernels are compiled by the machine's C++ compiler, many at a time. As on a GPU, the host faults at a device's
+// address, and a kernel that is handed one of the host's breaks the context. Checks what a GPU would not: writes behind
+// the end of an allocation; fills fresh memory with NaN; and replays what is not ordered in a random order.
 #pragma once
 
 #include <string>
@@ -18,8 +19,9 @@ Status compile_pending();
 struct StandInCounts {
   long allocations = 0, frees = 0, modules = 0, launches = 0;
   long instantiations = 0, updates = 0, replays = 0;
-  long kernels = 0;  // run, whether launched or replayed
-  long waits = 0;    // calls that wait for the device: synchronizing, and copies that are not put on a stream
+  long kernels = 0;   // run, whether launched or replayed
+  long pointers = 0;  // questions about addresses
+  long waits = 0;     // calls that wait for the device: synchronizing, and copies that are not put on a stream
 };
 StandInCounts stand_in_counts();
 
@@ -32,6 +34,18 @@ struct StandInFault {
   int result = 0;
 };
 void stand_in_fail(const StandInFault& fault);
+
+// Host memory that is to pass for memory of another kind. What is allocated by the driver's own functions need not be
+// told.
+enum class StandInMemory { kHost, kManaged, kDevice, kOtherDevice };  // kHost: registered with CUDA
+struct StandInRange {
+  void* begin = nullptr;
+  size_t bytes = 0;
+  StandInMemory memory = StandInMemory::kHost;
+};
+void stand_in_tell(const StandInRange& range);
+// To be called before the memory is given back: what comes to lie there is ordinary again.
+void stand_in_forget(const void* begin);
 
 // What was found wrong since the last call: allocations written beyond their end. Empty: nothing.
 std::string stand_in_faults();

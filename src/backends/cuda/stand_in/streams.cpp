@@ -1,6 +1,7 @@
 #include "backends/cuda/stand_in/streams.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <random>
 
@@ -25,6 +26,9 @@ struct FakeStream {
   std::vector<size_t> tails;         // what the next node comes after
 };
 struct FakeEvent {
+  using Clock = std::chrono::steady_clock;
+  bool tells_time = true, recorded = false;
+  Clock::time_point at;  // work is done when it is put on a stream: so is what is marked
   std::weak_ptr<Capture> capture;
   bool captured = false;
   std::vector<size_t> tails;
@@ -115,18 +119,29 @@ CUresult stand_in_end_capture(CUstream stream, CUgraph* graph) {
   return CUDA_SUCCESS;
 }
 
-CUresult stand_in_event_create(CUevent* event, unsigned) {
-  return *event = reinterpret_cast<CUevent>(new FakeEvent), CUDA_SUCCESS;
+CUresult stand_in_event_create(CUevent* event, unsigned flags) {
+  auto* const made = new FakeEvent;
+  made->tells_time = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  return *event = reinterpret_cast<CUevent>(made), CUDA_SUCCESS;
 }
 CUresult stand_in_event_destroy(CUevent event) {
   delete reinterpret_cast<FakeEvent*>(event);
   return CUDA_SUCCESS;
 }
 CUresult stand_in_event_record(CUevent event, CUstream stream) {
+  of(event).recorded = true;
+  of(event).at = FakeEvent::Clock::now();
   of(event).capture = of(stream).capture;
   of(event).captured = of(stream).capture != nullptr;
   of(event).tails = of(stream).tails;
   return CUDA_SUCCESS;
+}
+CUresult stand_in_event_synchronize(CUevent) { return CUDA_SUCCESS; }
+CUresult stand_in_event_elapsed(float* ms, CUevent from, CUevent to) {
+  const FakeEvent &a = of(from), &b = of(to);
+  if (!a.tells_time || !b.tells_time || !a.recorded || !b.recorded || a.captured || b.captured)
+    return CUDA_ERROR_INVALID_HANDLE;
+  return *ms = std::chrono::duration<float, std::milli>(b.at - a.at).count(), CUDA_SUCCESS;
 }
 CUresult stand_in_wait_event(CUstream stream, CUevent event, unsigned) {
   FakeStream& on = of(stream);

@@ -2,10 +2,10 @@
 // captured. A recording knows what comes after what, and is replayed in a random order among those that this allows.
 #pragma once
 
-#include <cuda.h>
-
 #include <functional>
 #include <vector>
+
+#include "backends/cuda/api/driver.h"
 
 namespace wootz::cuda {
 
@@ -27,6 +27,8 @@ CUresult stand_in_end_capture(CUstream stream, CUgraph* graph);
 CUresult stand_in_event_create(CUevent* event, unsigned flags);
 CUresult stand_in_event_destroy(CUevent event);
 CUresult stand_in_event_record(CUevent event, CUstream stream);
+CUresult stand_in_event_synchronize(CUevent event);
+CUresult stand_in_event_elapsed(float* ms, CUevent from, CUevent to);
 CUresult stand_in_wait_event(CUstream stream, CUevent event, unsigned flags);
 CUresult stand_in_instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags);
 CUresult stand_in_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info);

@@ -1,7 +1,6 @@
 // LSTM, GRU and RNN. One launch multiplies all inputs by their weights, a warp for each value; then a block for each
 // sequence and direction walks the steps, with its state in shared memory.
-#include <cctype>
-
+#include "backend/recurrence.h"
 #include "backends/cuda/generate/special/special.h"
 
 namespace wootz::cuda {
@@ -9,100 +8,22 @@ namespace {
 
 constexpr int kWarp = 32, kInputBlock = 256, kStepBlock = 1024;
 
-struct Activation {
-  const char *name, *form;  // of x, with @ and $ for alpha and beta
-  bool has_alpha = false, has_beta = false;
-  double alpha = 0, beta = 0;
-};
-constexpr Activation kActivations[] = {
-    {"relu", "w_relu<float>(x)"},
-    {"tanh", "w_tanh(x)"},
-    {"sigmoid", "w_sigmoid<float>(x)"},
-    {"affine", "@ * x + $", true, true, 1, 0},
-    {"leakyrelu", "(x < 0 ? @ * x : x)", true, false, 0.01, 0},
-    {"thresholdedrelu", "(x > @ ? x : 0.0f)", true, false, 1, 0},
-    {"scaledtanh", "@ * w_tanh($ * x)", true, true, 1, 1},
-    {"hardsigmoid", "w_clip<float>(@ * x + $, 0.0f, 1.0f)", true, true, 0.2, 0.5},
-    {"elu", "w_elu<float>(x, @)", true, false, 1, 0},
-    {"softsign", "x / (1.0f + w_abs<float>(x))"},
-    {"softplus", "w_softplus<float>(x)"},
-};
-
-struct Recurrence {
-  std::string op;
-  int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, gates = 0, directions = 1;
-  bool batch_first = false;
-  std::vector<std::string> activations;  // forms, of all directions
-  int64_t width() const { return gates * hidden; }
-};
+// By RnnFunction: of x, with @ and $ for alpha and beta.
+constexpr const char* kForms[] = {"w_relu<float>(x)",    "w_tanh(x)",
+                                  "w_sigmoid<float>(x)", "@ * x + $",
+                                  "(x < 0 ? @ * x : x)", "(x > @ ? x : 0.0f)",
+                                  "@ * w_tanh($ * x)",   "w_clip<float>(@ * x + $, 0.0f, 1.0f)",
+                                  "w_elu<float>(x, @)",  "x / (1.0f + w_abs<float>(x))",
+                                  "w_softplus<float>(x)"};
+static_assert(std::size(kForms) == kRnnFunctions);
 
 std::string number(double v) { return fmt::format("(float){:.17g}", v); }
 
-// The forms of the activations, in the model's order; alphas and betas go to those that have one.
-Result<std::vector<std::string>> read_activations(const Problem& p, const Recurrence& r) {
-  const std::string usual = r.op == "LSTM" ? "sigmoid,tanh,tanh" : r.op == "GRU" ? "sigmoid,tanh" : "tanh";
-  std::string text = p.get_string("activations");
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (text.empty()) text = r.directions == 2 ? usual + "," + usual : usual;
-  const std::vector<double> alphas = p.get_floats("activation_alpha"), betas = p.get_floats("activation_beta");
-  size_t alpha = 0, beta = 0;
-  std::vector<std::string> forms;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
-    at = comma + 1;
-    const Activation* found = nullptr;
-    for (const Activation& a : kActivations)
-      if (name == a.name) found = &a;
-    if (found == nullptr) return unsupported("activation '{}'", name);
-    const double a = found->has_alpha && alpha < alphas.size() ? alphas[alpha++] : found->alpha;
-    const double b = found->has_beta && beta < betas.size() ? betas[beta++] : found->beta;
-    std::string form;
-    for (const char* c = found->form; *c != '\0'; ++c)
-      form += *c == '@' ? number(a) : *c == '$' ? number(b) : std::string(1, *c);
-    forms.push_back(std::move(form));
-  }
-  const size_t each = r.op == "LSTM" ? 3 : r.op == "GRU" ? 2 : 1;
-  if (forms.size() != each * static_cast<size_t>(r.directions)) return invalid_argument("{} activations", forms.size());
-  return forms;
-}
-
-Result<Recurrence> read_recurrence(const Problem& p, const BindArgs& args) {
-  Recurrence r;
-  r.op = p.get_string("op");
-  r.gates = r.op == "LSTM" ? 4 : r.op == "GRU" ? 3 : 1;
-  r.batch_first = p.get_int("layout") != 0;
-  const std::string direction = p.get_string("direction", "forward");
-  r.directions = direction == "bidirectional" ? 2 : 1;
-  if (p.inputs.size() < 3 || p.outputs.empty()) return invalid_argument("{} of {} operands", r.op, p.inputs.size());
-  const Dims &x = args.inputs[0], &w = args.inputs[1], &h = args.inputs[2];
-  if (x.rank() != 3 || w.rank() != 3 || h.rank() != 3) return invalid_argument("{} of {}", r.op, x.to_string());
-  r.steps = x[r.batch_first ? 1 : 0];
-  r.batch = x[r.batch_first ? 0 : 1];
-  r.inputs = x[2];
-  r.hidden = p.get_int("hidden");
-  if (r.hidden < 1 || r.hidden > 1 << 20 || !(w == Dims{r.directions, r.width(), r.inputs}) ||
-      !(h == Dims{r.directions, r.width(), r.hidden}))
-    return invalid_argument("weights {} and {} for {} of {}", w.to_string(), h.to_string(), r.op, x.to_string());
-  const DType type = p.inputs[0].dtype;
-  const int64_t state = r.directions * r.batch * r.hidden;
-  const int64_t sizes[] = {0, 0, 0, r.directions * 2 * r.width(), r.batch, state, state, r.directions * 3 * r.hidden};
-  for (size_t i = 1; i < p.inputs.size(); ++i) {
-    if (!has_operand(p, i)) continue;
-    if (i >= std::size(sizes) || (i != 4 && p.inputs[i].dtype != type) || (i == 4 && !is_integer(p.inputs[i].dtype)) ||
-        (i > 2 && args.inputs[i].volume() != sizes[i]))
-      return invalid_argument("operand {} of {}: {}", i, r.op, args.inputs[i].to_string());
-  }
-  for (size_t o = 0; o < p.outputs.size(); ++o) {
-    const TensorDesc& t = p.outputs[o];
-    if (t.dtype == DType::kInvalid) continue;
-    if (o > 2 || t.dtype != type || args.outputs[o].volume() != (o == 0 ? r.steps * state : state))
-      return invalid_argument("result {} of {}: {}", o, r.op, args.outputs[o].to_string());
-  }
-  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
-    return unsupported("{} of {}", r.op, dtype_name(type));
-  WOOTZ_ASSIGN_OR_RETURN(r.activations, read_activations(p, r));
-  return r;
+std::string form_of(const RnnActivation& a) {
+  std::string form;
+  for (const char* c = kForms[static_cast<size_t>(a.function)]; *c != '\0'; ++c)
+    form += *c == '@' ? number(a.alpha) : *c == '$' ? number(a.beta) : std::string(1, *c);
+  return form;
 }
 
 // part[d, b, t, g] = x[t, b] * w[d, g] + bias.
@@ -152,10 +73,10 @@ void write_recurrent_product(const Problem& p, const Recurrence& r, int64_t firs
           has_operand(p, 3) ? fmt::format(" + w_get(x3[d * {} + {} + g])", 2 * r.width(), r.width()) : "");
 }
 
-std::string act(const Problem& p, const Recurrence& r, size_t which, const std::string& value) {
-  const double clip = p.get_float("clip");
-  const std::string x = clip > 0 ? fmt::format("w_clip<float>({}, {}, {})", value, number(-clip), number(clip)) : value;
-  const size_t each = r.activations.size() / static_cast<size_t>(r.directions);
+std::string act(const Recurrence& r, size_t which, const std::string& value) {
+  const std::string x =
+      r.clip > 0 ? fmt::format("w_clip<float>({}, {}, {})", value, number(-r.clip), number(r.clip)) : value;
+  const size_t each = r.each();
   std::string text = fmt::format("act{}({})", which, x);
   if (r.directions == 2 && r.activations[which] != r.activations[which + each])
     text = fmt::format("(d == 0 ? act{}({}) : act{}({}))", which, x, which + each, x);
@@ -168,35 +89,33 @@ void write_cell(const Problem& p, const Recurrence& r, Writer* w) {
   const auto peephole = [&](int64_t which, const char* c) {
     return has_operand(p, 7) ? fmt::format(" + w_get(x7[d * {} + {} + j]) * {}", 3 * n, which * n, c) : std::string();
   };
-  if (r.op == "GRU") {
+  if (r.kind == RnnKind::kGru) {
     w->line("    for (int j = threadIdx.x; j < {}; j += {}) {{ const float reset = {}; gated[j] = reset{}; }}", n,
-            kStepBlock, act(p, r, 0, gate(1)), p.get_int("linear_before_reset") != 0 ? "" : " * h[j]");
+            kStepBlock, act(r, 0, gate(1)), r.linear_before_reset ? "" : " * h[j]");
     w->line("    __syncthreads();");
-    if (p.get_int("linear_before_reset") == 0) write_recurrent_product(p, r, 2 * n, n, "gated", "from", w);
+    if (!r.linear_before_reset) write_recurrent_product(p, r, 2 * n, n, "gated", "from", w);
   }
   w->line("    for (int j = threadIdx.x; j < {}; j += {}) {{", n, kStepBlock);
-  if (r.op == "LSTM") {
-    w->line("      const float input = {};", act(p, r, 0, gate(0) + peephole(0, "c[j]")));
+  if (r.kind == RnnKind::kLstm) {
+    w->line("      const float input = {};", act(r, 0, gate(0) + peephole(0, "c[j]")));
     w->line("      const float forget = {};",
-            p.get_int("input_forget") != 0 ? "1.0f - input" : act(p, r, 0, gate(2) + peephole(2, "c[j]")));
-    w->line("      const float cell = forget * c[j] + input * {};", act(p, r, 1, gate(3)));
-    w->line("      const float output = {};", act(p, r, 0, gate(1) + peephole(1, "cell")));
-    w->line("      c[j] = cell; h[j] = output * {};", act(p, r, 2, "cell"));
-  } else if (r.op == "GRU") {
-    w->line("      const float update = {};", act(p, r, 0, gate(0)));
-    w->line("      const float again = {}from[{} + j];", p.get_int("linear_before_reset") != 0 ? "gated[j] * " : "",
-            2 * n);
-    w->line("      h[j] = (1.0f - update) * {} + update * h[j];",
-            act(p, r, 1, fmt::format("px[{} + j] + again", 2 * n)));
+            r.input_forget ? "1.0f - input" : act(r, 0, gate(2) + peephole(2, "c[j]")));
+    w->line("      const float cell = forget * c[j] + input * {};", act(r, 1, gate(3)));
+    w->line("      const float output = {};", act(r, 0, gate(1) + peephole(1, "cell")));
+    w->line("      c[j] = cell; h[j] = output * {};", act(r, 2, "cell"));
+  } else if (r.kind == RnnKind::kGru) {
+    w->line("      const float update = {};", act(r, 0, gate(0)));
+    w->line("      const float again = {}from[{} + j];", r.linear_before_reset ? "gated[j] * " : "", 2 * n);
+    w->line("      h[j] = (1.0f - update) * {} + update * h[j];", act(r, 1, fmt::format("px[{} + j] + again", 2 * n)));
   } else {
-    w->line("      h[j] = {};", act(p, r, 0, gate(0)));
+    w->line("      h[j] = {};", act(r, 0, gate(0)));
   }
 }
 
 }  // namespace
 
 Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Recurrence r, read_recurrence(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const Recurrence r, read_recurrence(p, args.inputs, args.outputs));
   const int64_t n = r.hidden, shared = (3 * n + r.width() + kStepBlock) * static_cast<int64_t>(sizeof(float));
   if (shared > 48 << 10) return unsupported("{} hidden values", n);
   if (r.batch == 0) return Status();
@@ -207,7 +126,7 @@ Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<La
   Writer w;
   w.raw(prelude());
   for (size_t i = 0; i < r.activations.size(); ++i)
-    w.line("W_FN float act{}(float x) {{ return {}; }}", i, r.activations[i]);
+    w.line("W_FN float act{}(float x) {{ return {}; }}", i, form_of(r.activations[i]));
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}, const float* __restrict__ part) {{",
          kStepBlock, o.parameters);
   w.line("  __shared__ float h[{0}], c[{0}], gated[{0}], from[{1}], shared[{2}];", n, r.width(), kStepBlock);
@@ -223,12 +142,11 @@ Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<La
          has_operand(p, 6) ? fmt::format("w_get(x6[{}])", state) : "0");
   w.line("  s64 length = {};", has_operand(p, 4) ? "(s64)w_get(x4[n])" : std::to_string(r.steps));
   w.line("  length = length < 0 ? 0 : length > {0} ? {0} : length;", r.steps);
-  const bool reverse = p.get_string("direction") == "reverse";
   const std::string place =
       fmt::format("({})", r.batch_first ? fmt::format("((n * {} + t) * {} + d) * {}", r.steps, r.directions, n)
                                         : fmt::format("((t * {} + d) * {} + n) * {}", r.directions, r.batch, n));
   w.line("  for (s64 s = 0; s < {}; ++s) {{ const s64 t = s < length && {} ? length - 1 - s : s;", r.steps,
-         reverse ? "true" : "d == 1");
+         r.reverse ? "true" : "d == 1");
   if (p.outputs[0].dtype != DType::kInvalid)
     w.line(
         "    if (s >= length) {{ for (int j = threadIdx.x; j < {}; j += {}) y0[{} + j] = Put<{}>::to(0); continue; }}",
@@ -236,7 +154,7 @@ Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<La
   else
     w.line("    if (s >= length) continue;");
   w.line("    const float* px = part + ((d * {} + n) * {} + t) * {};", r.batch, r.steps, r.width());
-  const bool later = r.op == "GRU" && p.get_int("linear_before_reset") == 0;
+  const bool later = r.kind == RnnKind::kGru && !r.linear_before_reset;
   write_recurrent_product(p, r, 0, later ? 2 * n : r.width(), "h", "from", &w);
   write_cell(p, r, &w);
   if (p.outputs[0].dtype != DType::kInvalid) w.line("      y0[{} + j] = Put<{}>::to(h[j]);", place, st);

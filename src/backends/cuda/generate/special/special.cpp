@@ -41,9 +41,6 @@ constexpr Special kSpecials[] = {
     {"DFT", generate_dft},
     {"STFT", generate_stft},
     {"DeformConv", generate_deform_conv},
-    {"LSTM", generate_recurrent},
-    {"GRU", generate_recurrent},
-    {"RNN", generate_recurrent},
 };
 
 }  // namespace

@@ -57,6 +57,5 @@ Status generate_det(const Problem& problem, const BindArgs& args, std::vector<La
 Status generate_dft(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_stft(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_deform_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
-Status generate_recurrent(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda

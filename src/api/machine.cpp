@@ -1,0 +1,72 @@
+// What this machine has: the backends with their devices, and devices known by name.
+#include <nlohmann/json.hpp>
+
+#include "api/builder_config.h"
+#include "api/libraries.h"
+#include "backend/device.h"
+#include "wootz/extensions.h"
+
+namespace wootz::api {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "sm_90": "9.0".
+void add_capability(const std::string& isa, Json* json) {
+  if (isa.rfind("sm_", 0) == 0 && isa.size() > 4)
+    (*json)["compute_capability"] = isa.substr(3, isa.size() - 4) + "." + isa.back();
+}
+
+Json device_json(const DeviceDescription& device) {
+  Json json = {{"name", device.name}, {"isa", device.isa}};
+  add_capability(device.isa, &json);
+  if (device.threads > 1 || device.backend == "cpu") json["threads"] = device.threads;
+  json["memory"] = device.memory;
+  return json;
+}
+
+// With its device, or why it has none here, and the libraries that it opens.
+Json backend_json(const std::string& name) {
+  Json json = {{"backend", name}};
+  const Result<const Backend*> backend = find_backend(name);
+  const Result<std::shared_ptr<Device>> device =
+      backend.ok() ? (*backend)->open(nullptr) : Result<std::shared_ptr<Device>>(backend.status());
+  if (device.ok())
+    json.update(device_json((*device)->describe()));
+  else
+    json["why_not"] = device.status().message();
+  if (!backend.ok()) return json;
+  const std::vector<LibraryState> libraries = backend_libraries(**backend, false);
+  if (!libraries.empty()) json["libraries"] = Json::parse(libraries_json(libraries));
+  return json;
+}
+
+Json machine_json() {
+  Json json = {{"version", WOOTZ_VERSION},
+               {"api_version", fmt::format("{}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
+               {"default_backend", BuilderConfigImpl(Reporter(getLogger())).option("backend")},
+               {"backends", Json::array()},
+               {"known_devices", Json::array()}};
+  // The GPU first, then the CPU; the reference is no device.
+  for (const char* const name : {"cuda", "cpu"}) json["backends"].push_back(backend_json(name));
+  for (const Backend* backend : all_backends())
+    for (const DeviceDescription& device :
+         backend->known_devices == nullptr ? std::vector<DeviceDescription>() : backend->known_devices()) {
+      Json known = {{"alias", device.alias}};
+      known.update(device_json(device));
+      json["known_devices"].push_back(std::move(known));
+    }
+  return json;
+}
+
+}  // namespace
+}  // namespace wootz::api
+
+extern "C" const char* wootz_machine(void) noexcept {
+  thread_local std::string text;
+  const bool told = wootz::api::attempt(wootz::api::Reporter(getLogger()), "wootz_machine", []() -> wootz::Status {
+    text = wootz::api::machine_json().dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return wootz::Status();
+  });
+  return told ? text.c_str() : nullptr;
+}

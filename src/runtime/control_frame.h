@@ -1,0 +1,79 @@
+// What one run of a control step works with, kept from run to run: executors of the bodies and buffers that grow.
+#pragma once
+
+#include "backend/control.h"
+#include "base/function_ref.h"
+#include "runtime/executor.h"
+
+namespace wootz {
+
+// Memory of the device that grows and keeps what is in it.
+class GrowingBuffer {
+ public:
+  explicit GrowingBuffer(Device& device) : device_(device) {}
+  ~GrowingBuffer() {
+    if (memory_ != nullptr) device_.free(memory_);
+  }
+  GrowingBuffer(GrowingBuffer&& other) noexcept
+      : device_(other.device_),
+        memory_(std::exchange(other.memory_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  GrowingBuffer(const GrowingBuffer&) = delete;
+  GrowingBuffer& operator=(const GrowingBuffer&) = delete;
+
+  // Null: refused. The first `keep` bytes stay what they are.
+  std::byte* room(size_t bytes, size_t keep = 0);
+  std::byte* data() const { return memory_; }
+
+ private:
+  Device& device_;
+  std::byte* memory_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// A body with the place for each of its results decided while it runs.
+class BodyRun final : public OutputSink {
+ public:
+  // Where result `output` of these extents goes; null: nowhere, and `fail` says why.
+  using PlaceFunction = FunctionRef<void*(size_t output, size_t bytes, const Dims& dims)>;
+
+  explicit BodyRun(std::shared_ptr<const EngineCore> engine);
+  Executor& executor() { return executor_; }
+  const Program& program() const { return executor_.engine().program(); }
+
+  Status set_input(size_t input, const void* address, const Dims& dims);
+  Status run(PlaceFunction place);
+  // What result `output` of no round would be, for the inputs set last; an extent that only running tells is 0.
+  Result<Dims> dims_of_none(size_t output);
+  // The reason why a result got no place.
+  void* fail(Status why) {
+    why_ = std::move(why);
+    return nullptr;
+  }
+
+  void* reallocate(int output, size_t bytes, const Dims& dims) override;
+
+ private:
+  Executor executor_;
+  const PlaceFunction* place_ = nullptr;
+  Status why_;
+};
+
+struct Carried {
+  const void* data = nullptr;
+  Dims dims;
+};
+
+struct ControlFrame {
+  ControlFrame(const std::vector<std::shared_ptr<const EngineCore>>& engines, Device& device, size_t states,
+               size_t scans, size_t stacked);
+
+  std::vector<std::unique_ptr<BodyRun>> bodies;
+  std::vector<GrowingBuffer> states[2];  // a round reads one and writes the other
+  std::vector<GrowingBuffer> sequences, stacks;
+  std::vector<Carried> carried;
+  int64_t round = 0;
+  uint8_t going[2] = {1, 1};  // before a round, and as it says
+};
+
+}  // namespace wootz

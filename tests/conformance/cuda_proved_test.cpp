@@ -1,0 +1,52 @@
+// What is chosen for the backend cuda without being measured is run against the reference while building: on every op's
+// cases no right kernel is refused, whatever its operands are. On the stand-in a few of each room (WOOTZ_TEST_EACH).
+#if defined(WOOTZ_HAVE_CUDA)
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "api/build.h"
+#include "conformance/on_cuda.h"
+#include "ops/cases.h"
+
+namespace wootz::conformance {
+namespace {
+
+class ProvedSlow : public OnCuda {};
+
+TEST_F(ProvedSlow, NoRightKernelIsRefused) {
+  std::map<std::string, std::vector<OpCase>> rooms;
+  for (OpCase& c : all_cases(seed_))
+    if (c.name.rfind("random/", 0) != 0) rooms[c.name.substr(0, c.name.find('/'))].push_back(std::move(c));
+  const char* const each = std::getenv("WOOTZ_TEST_EACH");
+  const size_t most = each != nullptr ? std::strtoul(each, nullptr, 10) : stand_in_ ? 2 : 1000;
+  size_t built = 0, proved = 0, compared = 0;
+  for (auto& [room, cases] : rooms) {
+    const size_t count = std::min(cases.size(), most);
+    for (size_t i = 0; i < count; ++i) {
+      const OpCase& c = cases[(i * cases.size() + cases.size() / 2) / count % cases.size()];
+      SCOPED_TRACE(c.name);
+      ASSERT_TRUE(infer_graph(*c.graph).ok());
+      api::BuildOptions options;
+      options.backend = "cuda";
+      options.measure = false;
+      options.host_steps = true;
+      options.warning = [&](const std::string& line) {
+        EXPECT_EQ(line.find("does not stand a trial"), std::string::npos) << line;
+      };
+      const Result<api::BuildOutput> output = api::build_program(*c.graph, options);
+      EXPECT_TRUE(output.ok()) << output.status().to_string();
+      if (!output.ok()) continue;
+      ++built;
+      proved += output->report.choice.proved;
+      compared += output->report.measured.proved;
+    }
+  }
+  std::printf("%zu networks, %zu choices run, %zu of them compared\n", built, proved, compared);
+  EXPECT_GT(compared, built / 4);
+}
+
+}  // namespace
+}  // namespace wootz::conformance
+#endif

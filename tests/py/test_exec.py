@@ -1,0 +1,99 @@
+"""`wootz exec` as a program: what it says of itself, and its status."""
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
+WOOTZ = BUILD / "bin" / "wootz"
+
+
+def call(*command, **env):
+    environment = {k: v for k, v in os.environ.items() if k not in ("WOOTZ_BACKEND", "WOOTZ_CUDA_DEVICE")}
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, env={**environment, **env})
+
+
+@pytest.fixture
+def model(tmp_path):
+    """y = relu(x * w), with x of 2x3."""
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["s"]), helper.make_node("Relu", ["s"], ["y"])], "exec",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 2])],
+        [numpy_helper.from_array(np.array([[1, -1], [2, 0], [3, -1]], np.float32), "w")])
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def numbers(text, before):
+    found = re.search(re.escape(before) + r"([\d.e+-]+)", text)
+    assert found, f"no '{before}' in {text}"
+    return float(found[1])
+
+
+def test_says_its_backend_and_measures_for_as_long_as_it_is_told(model):
+    done = call(WOOTZ, "exec", f"--onnx={model}", "--duration=1", "--iterations=5", "--warmUp=20", "--device=cpu")
+    assert done.returncode == 0, done.stderr
+    assert "[I] Backend: cpu (--device says so)" in done.stdout and "[W]" not in done.stdout
+    wall = numbers(done.stdout, "Total Host Walltime: ")
+    assert 1 <= wall < 20
+    assert numbers(done.stdout, "Throughput: ") * wall == pytest.approx(numbers(done.stdout, "Timing trace has "), rel=1e-3)
+
+
+def test_takes_what_the_machine_has(model):
+    """The GPU where there is one, the processor where not: and says which, and why."""
+    done = call(WOOTZ, "exec", f"--onnx={model}", "--skipInference")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("[I] Backend: ")]
+    assert line == "[I] Backend: cuda (a GPU and its libraries are here)" or line.startswith("[I] Backend: cpu (no GPU can be used: ")
+    told = call(WOOTZ, "exec", f"--onnx={model}", "--skipInference", WOOTZ_BACKEND="reference")
+    assert "[I] Backend: reference (the environment variable WOOTZ_BACKEND says so)" in told.stdout
+
+
+def test_a_gpu_that_is_not_there_is_refused(model):
+    done = call(WOOTZ, "exec", f"--onnx={model}", "--device=77", "--skipInference")
+    assert done.returncode == 1 and "--device=77 cannot be used: " in done.stderr and "&&&& FAILED" in done.stdout
+    first = call(WOOTZ, "exec", f"--onnx={model}", "--device=0", "--skipInference")
+    assert first.returncode == 0, first.stderr
+    assert "Backend: cuda" in first.stdout or "[W] --device=0 has no effect: " in first.stdout
+
+
+def test_flags_without_effect_are_named(model):
+    flags = ["--useSpinWait", "--streams=2", "--sparsity=enable", "--noDataTransfers", "--memPoolSize=workspace:1G,dlaSRAM:1"]
+    done = call(WOOTZ, "exec", f"--onnx={model}", "--skipInference", "--device=cpu", *flags)
+    assert done.returncode == 0, done.stderr
+    warned = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("[W] ")]
+    assert sorted(warned) == ["--memPoolSize=dlaSRAM", "--noDataTransfers", "--sparsity", "--streams", "--useSpinWait"]
+
+
+@pytest.mark.parametrize("flag", ["--memPoolSize=workspace:4T", "--memPoolSize=heap:4", "--duration=-1", "--device=h200",
+                                  "--avgRuns=0", "--percentile=120", "--noSuchFlag"])
+def test_wrong_usage_is_status_2(model, flag):
+    done = call(WOOTZ, "exec", f"--onnx={model}", flag)
+    assert done.returncode == 2 and flag.split("=")[0] in done.stderr, (done.returncode, done.stderr)
+
+
+def test_the_guide_names_the_flags():
+    text = (ROOT / "docs/command-line.md").read_text()
+    section = text[text.index("## wootz exec"):]
+    help_text = call(WOOTZ, "exec", "--help").stdout
+    known = set(re.findall(r"--[A-Za-z]\w*", help_text))
+    named = set(re.findall(r"`(--[A-Za-z]\w*)", section)) - {"--device"}
+    assert len(named) > 30 and named <= known, f"wootz exec has no {named - known}"
+    acting = help_text[: help_text.index("Accepted;")]
+    missing = set(re.findall(r"--[A-Za-z]\w*", acting)) - named - {"--help", "--device", "--vc"}
+    assert not missing, f"not described: {missing}"
+
+
+def test_python_tells_the_default():
+    wootz = pytest.importorskip("wootz")
+    name, reason = wootz.default_backend()
+    assert name == os.environ["WOOTZ_BACKEND"] and "WOOTZ_BACKEND" in reason

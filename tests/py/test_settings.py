@@ -1,0 +1,172 @@
+"""Settings as Python and the command line see them: what has no effect is named, profiles are switched, the machine is told."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
+WOOTZ = BUILD / "bin" / "wootz"
+ACTING = {"TF32", "GPU_FALLBACK", "DISABLE_TIMING_CACHE", "ERROR_ON_TIMING_CACHE_MISS"}
+PRECISION = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS"}
+
+
+def call(*command, **kwargs):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, **kwargs)
+
+
+def product(path, rows):
+    """y = x w, x of `rows` x 6."""
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    w = np.random.default_rng(3).standard_normal((6, 5)).astype(np.float32)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "settings",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows, 6])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, 5])],
+                              [numpy_helper.from_array(w, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return w
+
+
+class Lines:
+    """What a build logs, by severity."""
+
+    def __init__(self, wootz):
+        class Logger(wootz.ILogger):
+            def __init__(self):
+                super().__init__()
+                self.warnings, self.errors = [], []
+
+            def log(self, severity, text):
+                if severity == wootz.ILogger.Severity.WARNING:
+                    self.warnings.append(text)
+                elif severity in (wootz.ILogger.Severity.ERROR, wootz.ILogger.Severity.INTERNAL_ERROR):
+                    self.errors.append(text)
+
+        self.logger = Logger()
+
+
+def one_layer(wootz, logger, strongly_typed):
+    builder = wootz.Builder(logger)
+    flags = 1 << int(wootz.NetworkDefinitionCreationFlag.STRONGLY_TYPED) if strongly_typed else 0
+    network = builder.create_network(flags)
+    x = network.add_input("x", wootz.float32, (2, 3))
+    network.mark_output(network.add_activation(x, wootz.ActivationType.RELU).get_output(0))
+    config = builder.create_builder_config()
+    config.set_option("backend", "cpu")
+    config.set_option("timing", "0")
+    return builder, network, config
+
+
+def test_python_names_flags_without_effect():
+    wootz = pytest.importorskip("wootz")
+    lines = Lines(wootz)
+    builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
+    names = [n for n in dir(wootz.BuilderFlag) if n.isupper() and n not in ACTING and n != "WEIGHTLESS"]
+    assert len(names) == 25, names
+    for name in names:
+        lines.logger.warnings.clear()
+        config.set_flag(getattr(wootz.BuilderFlag, name))
+        assert builder.build_serialized_network(network, config) is not None
+        assert [w for w in lines.logger.warnings if f"BuilderFlag::k{name}: " in w] == lines.logger.warnings != [], name
+        config.clear_flag(getattr(wootz.BuilderFlag, name))
+    lines.logger.warnings.clear()
+    assert builder.build_serialized_network(network, config) is not None
+    assert lines.logger.warnings == []
+
+
+def test_python_refuses_precision_flags_for_strong_types():
+    wootz = pytest.importorskip("wootz")
+    lines = Lines(wootz)
+    builder, network, config = one_layer(wootz, lines.logger, strongly_typed=True)
+    for name in sorted(PRECISION):
+        lines.logger.errors.clear()
+        config.set_flag(getattr(wootz.BuilderFlag, name))
+        assert builder.build_serialized_network(network, config) is None, name
+        assert any(f"BuilderFlag::k{name} " in e and "kSTRONGLY_TYPED" in e for e in lines.logger.errors), name
+        config.clear_flag(getattr(wootz.BuilderFlag, name))
+    assert builder.build_serialized_network(network, config) is not None
+
+
+@pytest.mark.parametrize("option", ["fp16", "bf16", "int8"])
+def test_command_line_names_flags_without_effect(tmp_path, option):
+    product(tmp_path / "model.onnx", 4)
+    built = call(WOOTZ, "build", tmp_path / "model.onnx", "-o", tmp_path / "model.plan", "--device", "cpu", "--no-timing",
+                 f"--{option}")
+    assert built.returncode == 0, built.stderr
+    assert f"BuilderFlag::k{option.upper()}: " in built.stderr, built.stderr
+
+
+def test_profiles_are_switched(tmp_path):
+    """The second profile is the larger one, and there and back both give what NumPy does."""
+    wootz = pytest.importorskip("wootz")
+    w = product(tmp_path / "model.onnx", "n")
+    plan = wootz.build(str(tmp_path / "model.onnx"), options={"timing": "0", "backend": "cpu"},
+                       shapes=[{"x": ((1, 6), (4, 6), (8, 6))}, {"x": ((1, 6), (32, 6), (64, 6))}])
+    runtime = wootz.Runtime(wootz.Logger(wootz.Logger.ERROR))
+    engine = runtime.deserialize_cuda_engine(plan)
+    assert engine.num_optimization_profiles == 2
+    context = engine.create_execution_context()
+    for profile, rows in [(0, 8), (1, 64), (1, 9), (0, 1)]:
+        assert context.set_optimization_profile_async(profile, 0)
+        x = np.random.default_rng(rows).standard_normal((rows, 6)).astype(np.float32)
+        np.testing.assert_allclose(wootz.infer(context, {"x": x})["y"], x @ w, rtol=1e-4, atol=1e-5)
+
+
+def test_this_machine_is_listed_first():
+    listed = call(WOOTZ, "devices")
+    assert listed.returncode == 0, listed.stderr
+    here, known = listed.stdout.split("\n\n")[:2] if "\n\n" in listed.stdout else (listed.stdout, "")
+    machine = json.loads(call(WOOTZ, "devices", "--json").stdout)
+    assert [b["backend"] for b in machine["backends"]] == ["cuda", "cpu"]
+    assert here.startswith("This machine")
+    for backend in machine["backends"]:
+        line = re.search(rf"^  {backend['backend']} +(.*)$", here, re.M)[1]
+        if "why_not" in backend:
+            assert line.startswith("none: ") and backend["why_not"].splitlines()[0] in line
+            continue
+        assert backend["name"] in line and backend["isa"] in line and "GiB" in line
+        assert line.endswith("; used by default") == (backend["backend"] == machine["default_backend"])
+    cpu = machine["backends"][1]
+    assert cpu["threads"] >= 1 and cpu["memory"] > 1 << 30 and str(cpu["threads"]) + " threads" in here
+    for device in machine["known_devices"]:
+        assert re.search(rf"^  {device['alias']} +{re.escape(device['name'])}, .*GiB$", known, re.M), device
+
+
+def test_python_lists_this_machine():
+    wootz = pytest.importorskip("wootz")
+    machine = wootz.devices()
+    assert machine == json.loads(call(WOOTZ, "devices", "--json").stdout)
+    assert machine["version"] and machine["api_version"] == wootz.__version__
+
+
+def test_version():
+    told = call(WOOTZ, "--version")
+    assert told.returncode == 0
+    version = re.search(r"project\(wootz VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    assert re.fullmatch(rf"wootz {re.escape(version)}, TensorRT's API \d+\.\d+\.\d+\n", told.stdout), told.stdout
+
+
+def test_help_tells_environment_exit_status_and_guide():
+    """Every variable that the library reads is in the help and in the manual, and no other."""
+    read = set()
+    for folder in ("src", "tools"):
+        for path in (ROOT / folder).rglob("*.cpp"):
+            if not path.name.endswith("_test.cpp"):
+                read |= set(re.findall(r'"(WOOTZ_[A-Z_]+)"', path.read_text())) if path.name != "about.cpp" else set()
+    read -= {"WOOTZ_KEEP_STAND_IN", "WOOTZ_SOURCE_DIR"}  # of tests
+    told = call(WOOTZ, "--help").stdout
+    assert {v for v in re.findall(r"\bWOOTZ_[A-Z_]+", told)} == read
+    manual = (ROOT / "docs/command-line.md").read_text()
+    section = re.search(r"^## Environment\b.*?(?=^## |\Z)", manual, re.M | re.S)[0]
+    assert set(re.findall(r"^\| `(WOOTZ_[A-Z_]+)`", section, re.M)) == read
+    for status in range(4):
+        assert re.search(rf"^  {status} +\w", told, re.M), told
+    for page in re.findall(r"docs/[\w-]+\.md", told):
+        assert (ROOT / page).exists(), page
+    assert "docs/command-line.md" in told

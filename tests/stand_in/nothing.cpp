@@ -1,0 +1,1 @@
+// A library without functions, which the backend therefore does without.

@@ -1,0 +1,259 @@
+// `wootz exec` with each of its flags: on the processor, and on the stand-in for a GPU (or on a GPU).
+#include "cli/exec.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "NvInfer.h"
+#include "backends/cuda/driver.h"
+#include "backends/cuda/stand_in/stand_in.h"
+#include "cli/commands.h"
+#include "onnx/model_for_test.h"
+
+namespace wootz_cli {
+namespace {
+
+using nvinfer1::BuilderFlag;
+using nvinfer1::MemoryPoolType;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Arguments {
+  explicit Arguments(const std::vector<std::string>& flags) : text{"trtexec"} {
+    text.insert(text.end(), flags.begin(), flags.end());
+    for (std::string& t : text) pointers.push_back(t.data());
+    pointers.push_back(nullptr);
+  }
+  int count() const { return static_cast<int>(text.size()); }
+  std::vector<std::string> text;
+  std::vector<char*> pointers;
+};
+
+Exec parse(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), "--onnx=m.onnx");
+  Arguments arguments(flags);
+  return *parse_exec(arguments.count(), arguments.pointers.data());
+}
+
+// A folder with a model, y = softmax(relu(x) + 1) of [4, 96], that goes again.
+class Folder {
+ public:
+  Folder() {
+    using namespace wootz::importer;
+    std::string pattern = ::testing::TempDir() + "wootz_exec_XXXXXX";
+    path_ = mkdtemp(pattern.data());
+    ModelProto model = model_for_test();
+    GraphProto* graph = model.mutable_graph();
+    add_input(graph, "x", {"4", "96"});
+    *graph->add_initializer() = raw_tensor<float>("one", TensorProto::FLOAT, {1}, {1});
+    add_node(graph, "Relu", {"x"}, {"r"});
+    add_node(graph, "Add", {"r", "one"}, {"s"});
+    add_node(graph, "Softmax", {"s"}, {"y"});
+    add_output(graph, "y");
+    std::ofstream(at("m.onnx"), std::ios::binary) << model.SerializeAsString();
+  }
+  ~Folder() {
+    if (std::system(("rm -r " + path_).c_str()) != 0) std::abort();
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string at(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct Ran {
+  int status = -1;
+  std::string out, error;
+  double number(const std::string& before) const {
+    std::smatch found;
+    const bool is_there = std::regex_search(out, found, std::regex(before + "([0-9.e+-]+)"));
+    EXPECT_TRUE(is_there) << before << " in " << out;
+    return is_there ? std::atof(found[1].str().c_str()) : -1;
+  }
+};
+
+Ran exec(const std::vector<std::string>& flags) {
+  Arguments arguments(flags);
+  Logger logger;
+  Ran ran;
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  ran.status = run_exec(arguments.count(), arguments.pointers.data(), logger);
+  ran.out = ::testing::internal::GetCapturedStdout();
+  ran.error = ::testing::internal::GetCapturedStderr();
+  return ran;
+}
+
+TEST(ExecFlags, SizesHaveUnits) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  for (const auto& [text, bytes] : std::initializer_list<std::pair<const char*, size_t>>{{"64", 64 * kMiB},
+                                                                                         {"0.25", kMiB / 4},
+                                                                                         {"1000B", 1000},
+                                                                                         {"48K", 48 * 1024},
+                                                                                         {"0.5M", kMiB / 2},
+                                                                                         {"1024MiB", 1024 * kMiB},
+                                                                                         {"4G", 4096 * kMiB},
+                                                                                         {"1.5GiB", 1536 * kMiB}})
+    EXPECT_EQ(parse_size(text, "--memPoolSize"), bytes) << text;
+  for (const char* text : {"", "G", "4T", "4 G", "-1", "1.2.3", "0x10", "1e3", "nan", "99999999999999999999G", "4Gx"})
+    EXPECT_THROW(parse_size(text, "--memPoolSize"), Usage) << text;
+  EXPECT_EQ(parse({"--memPoolSize=workspace:4G"}).build.pools.at(MemoryPoolType::kWORKSPACE), 4096 * kMiB);
+  EXPECT_EQ(parse({"--workspace=64"}).build.pools.at(MemoryPoolType::kWORKSPACE), 64 * kMiB);
+  EXPECT_THROW(parse({"--memPoolSize=heap:1"}), Usage);
+  EXPECT_THROW(parse({"--memPoolSize=workspace"}), Usage);
+  EXPECT_THAT(parse({"--memPoolSize=workspace:4G,dlaSRAM:1"}).warnings,
+              ::testing::ElementsAre(HasSubstr("--memPoolSize=dlaSRAM")));
+}
+
+TEST(ExecFlags, BecomeSettingsOfTheBuildAndTheRun) {
+  EXPECT_TRUE(parse({}).build.cleared_flags.empty());
+  EXPECT_THAT(parse({"--noTF32"}).build.cleared_flags, ::testing::ElementsAre(BuilderFlag::kTF32));
+  EXPECT_TRUE(parse({"--stronglyTyped"}).build.strongly_typed);
+  const Exec both = parse({"--stronglyTyped", "--fp16"});
+  EXPECT_TRUE(both.build.flags.empty());
+  EXPECT_THAT(both.warnings, ::testing::ElementsAre(HasSubstr("--fp16")));
+  EXPECT_EQ(parse({"--best"}).build.flags.size(), 3U);
+  EXPECT_TRUE(parse({"--buildOnly"}).skip_inference);
+  EXPECT_TRUE(parse({"--skipInference"}).skip_inference);
+  EXPECT_TRUE(parse({"--includeDataTransfers"}).timing.transfers);
+  EXPECT_FALSE(parse({"--noDataTransfers"}).timing.transfers);
+  EXPECT_FALSE(parse({"--exposeDMA"}).timing.overlap);
+  EXPECT_EQ(parse({"--avgTiming=4"}).build.avg_timing, 4);
+  EXPECT_EQ(parse({"--profilingVerbosity=none"}).build.verbosity, nvinfer1::ProfilingVerbosity::kNONE);
+  EXPECT_EQ(parse({"--percentile=50,99.5"}).percentiles, (std::vector<double>{50, 99.5}));
+  for (const char* wrong :
+       {"--device=h200", "--device=-1", "--duration=-1", "--iterations=-3", "--avgRuns=0", "--percentile=101",
+        "--percentile=x", "--profilingVerbosity=loud", "--avgTiming=0", "--warmUp=-1", "--noSuchFlag"})
+    EXPECT_ANY_THROW(parse({wrong})) << wrong;
+}
+
+// Whatever is accepted either does something or is named once.
+TEST(ExecFlags, NoneIsDroppedWithoutAWord) {
+  for (const auto& [flag, gpu, cpu] :
+       std::initializer_list<std::tuple<const char*, bool, bool>>{{"--useCudaGraph", false, true},
+                                                                  {"--noCudaGraph", true, false},
+                                                                  {"--useSpinWait", true, true},
+                                                                  {"--noDataTransfers", false, true},
+                                                                  {"--infStreams=2", true, true},
+                                                                  {"--sparsity=force", true, true},
+                                                                  {"--useDLACore=0", true, true},
+                                                                  {"--inputIOFormats=fp16:chw", true, true},
+                                                                  {"--noTF32", false, false},
+                                                                  {"--stronglyTyped", false, false},
+                                                                  {"--sleepTime=1", true, true}}) {
+    const std::string name(flag, std::strcspn(flag, "="));
+    const Exec exec = parse({flag});
+    const auto names_it = ::testing::Contains(::testing::StartsWith(name + " "));
+    EXPECT_EQ(::testing::Value(remarks_on(exec, true), names_it), gpu) << flag;
+    EXPECT_EQ(::testing::Value(remarks_on(exec, false), names_it), cpu) << flag;
+  }
+  Arguments loading({"--loadEngine=m.plan", "--fp16", "--noTF32"});
+  const Exec loads = *parse_exec(loading.count(), loading.pointers.data());
+  EXPECT_THAT(remarks_on(loads, true), ::testing::ElementsAre(HasSubstr("--noTF32"), HasSubstr("--fp16")));
+}
+
+TEST(ExecRun, OnTheProcessorLatencyIsComputeTimeAndTheWallIsTheLoops) {
+  const Folder folder;
+  const Ran ran = exec({"--onnx=" + folder.at("m.onnx"), "--device=cpu", "--duration=0.5", "--iterations=20",
+                        "--warmUp=50", "--avgRuns=5", "--exportTimes=" + folder.at("t.json"), "--useCudaGraph"});
+  ASSERT_EQ(ran.status, 0) << ran.out << ran.error;
+  EXPECT_THAT(ran.out, HasSubstr("[I] Backend: cpu"));
+  EXPECT_THAT(ran.out, HasSubstr("[W] --useCudaGraph has no effect: a CPU engine"));
+  EXPECT_THAT(ran.out, HasSubstr("Average on 5 runs - "));
+  EXPECT_THAT(ran.out, HasSubstr("&&&& PASSED"));
+  EXPECT_THAT(ran.out, HasSubstr("nothing is transferred"));
+  const double wall = ran.number("Total Host Walltime: "), queries = ran.number("Timing trace has ");
+  EXPECT_GE(wall, 0.5);
+  EXPECT_GE(queries, 20);
+  EXPECT_NEAR(ran.number("Throughput: ") * wall, queries, queries * 1e-3);
+  EXPECT_LE(ran.number("Total Compute Time: "), wall);
+  std::ifstream file(folder.at("t.json"));
+  const nlohmann::json rows = nlohmann::json::parse(file);
+  EXPECT_EQ(rows.size(), static_cast<size_t>(queries));
+  for (const auto& row : rows) EXPECT_EQ(row["latencyMs"], row["computeMs"]);
+  EXPECT_GE(rows.front()["startComputeMs"], 50) << "warming up is not part of it";
+}
+
+TEST(ExecRun, IterationsAreReachedHoweverShortTheDuration) {
+  const Folder folder;
+  const Ran ran =
+      exec({"--onnx=" + folder.at("m.onnx"), "--device=cpu", "--duration=0", "--iterations=137", "--warmUp=0"});
+  ASSERT_EQ(ran.status, 0) << ran.out << ran.error;
+  EXPECT_EQ(ran.number("Timing trace has "), 137);
+}
+
+TEST(ExecRun, BuildOnlyInfersNothing) {
+  const Folder folder;
+  for (const char* flag : {"--buildOnly", "--skipInference"}) {
+    const Ran ran = exec({"--onnx=" + folder.at("m.onnx"), "--saveEngine=" + folder.at("m.plan"), flag,
+                          "--exportLayerInfo=" + folder.at("layers.json"), "--stronglyTyped", "--noTF32"});
+    ASSERT_EQ(ran.status, 0) << ran.out << ran.error;
+    EXPECT_THAT(ran.out, Not(HasSubstr("Performance summary")));
+    EXPECT_THAT(ran.out, HasSubstr("Skipped inference phase"));
+    EXPECT_THAT(ran.out, Not(HasSubstr("[W]"))) << "these act";
+    EXPECT_TRUE(std::ifstream(folder.at("m.plan")).good());
+    EXPECT_TRUE(std::ifstream(folder.at("layers.json")).good());
+  }
+  const Ran loaded = exec({"--loadEngine=" + folder.at("m.plan"), "--duration=0", "--fp16"});
+  ASSERT_EQ(loaded.status, 0) << loaded.out << loaded.error;
+  EXPECT_THAT(loaded.out, HasSubstr("[W] --fp16 has no effect: --loadEngine builds nothing"));
+  EXPECT_THAT(loaded.out, HasSubstr("[I] Backend: cpu (the plan's"));
+}
+
+// Nothing chooses a backend while this lives.
+struct NoWish {
+  NoWish() {
+    if (!wootz::cuda::gpu().ok()) EXPECT_TRUE(wootz::cuda::use_stand_in().ok());
+    ::unsetenv("WOOTZ_BACKEND");
+  }
+  ~NoWish() { ::setenv("WOOTZ_BACKEND", "cpu", 1); }
+  NoWish(const NoWish&) = delete;
+  NoWish& operator=(const NoWish&) = delete;
+};
+
+TEST(ExecRunOnGpu, IsTheDefaultAndTimesThePartsOfAnInference) {
+  const Folder folder;
+  const NoWish no_wish;
+  const Ran ran =
+      exec({"--onnx=" + folder.at("m.onnx"), "--saveEngine=" + folder.at("m.plan"), "--duration=0.5", "--warmUp=50",
+            "--useCudaGraph", "--noTF32", "--stronglyTyped", "--device=0", "--includeDataTransfers",
+            "--exportTimes=" + folder.at("t.json"), "--builderOptimizationLevel=0"});
+  ASSERT_EQ(ran.status, 0) << ran.out << ran.error;
+  EXPECT_THAT(ran.out, HasSubstr("[I] Backend: cuda"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("[W]"))) << "all of these act";
+  for (const char* row : {"Latency: min", "Enqueue Time: min", "H2D Latency: min", "GPU Compute Time: min",
+                          "D2H Latency: min", "Total GPU Compute Time: "})
+    EXPECT_THAT(ran.out, HasSubstr(row));
+  const double wall = ran.number("Total Host Walltime: "), queries = ran.number("Timing trace has ");
+  EXPECT_GE(wall, 0.5);
+  EXPECT_NEAR(ran.number("Throughput: ") * wall, queries, queries * 1e-3);
+  std::ifstream file(folder.at("t.json"));
+  const nlohmann::json rows = nlohmann::json::parse(file);
+  ASSERT_EQ(rows.size(), static_cast<size_t>(queries));
+  double transfers = 0;
+  for (const auto& row : rows) {
+    transfers += row["h2dMs"].get<double>() + row["d2hMs"].get<double>();
+    EXPECT_NEAR(row["latencyMs"].get<double>(),
+                row["h2dMs"].get<double>() + row["computeMs"].get<double>() + row["d2hMs"].get<double>(), 1e-9);
+    const double rounding = 1e-3;  // times since the beginning are floats
+    EXPECT_GE(row["startComputeMs"].get<double>() + rounding, row["endH2dMs"].get<double>());
+    EXPECT_GE(row["startD2hMs"].get<double>() + rounding, row["endComputeMs"].get<double>());
+  }
+  EXPECT_GT(transfers, 0);
+  const Ran without = exec(
+      {"--loadEngine=" + folder.at("m.plan"), "--duration=0", "--noDataTransfers", "--noCudaGraph", "--exposeDMA"});
+  ASSERT_EQ(without.status, 0) << without.out << without.error;
+  EXPECT_THAT(without.out, HasSubstr("[I] Backend: cuda (the plan's"));
+  EXPECT_THAT(without.out, HasSubstr("[W] --noCudaGraph has no effect"));
+  EXPECT_EQ(without.number("H2D Latency: min = "), 0);
+}
+
+}  // namespace
+}  // namespace wootz_cli
