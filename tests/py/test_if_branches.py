@@ -451,7 +451,8 @@ def disentangled_model(dims, late_rank):
     shape = net.op("Shape", scores)
     at_ = net.op("Expand", at_, shape)                                                  # of rank 4 either way
     scores = net.op("Add", scores, net.op("GatherElements", table, at_, axis=3))
-    low = net.op("Mul", net.op("Sub", mask, net.const(np.float32(1))), net.const(np.float32(1e4)))
+    # Not the usual 1e4: where a whole row is masked, adding it would round the scores to multiples of 0.001.
+    low = net.op("Mul", net.op("Sub", mask, net.const(np.float32(1))), net.const(np.float32(64)))
     p = net.op("Softmax", net.op("Add", scores, low), axis=-1)
     y = net.op("MatMul", p, net.op("Transpose", x, perm=[0, 2, 1, 3]))
     y = net.op("Reshape", net.op("Transpose", y, perm=[0, 2, 1, 3]), net.ints(0, 0, size))
