@@ -23,7 +23,7 @@ struct Regs {
 
 Regs cpuid(unsigned leaf, unsigned sub) {
   Regs r;
-  if (__get_cpuid_max(leaf & 0x80000000u, nullptr) >= leaf) __cpuid_count(leaf, sub, r.a, r.b, r.c, r.d);
+  if (static_cast<unsigned>(__get_cpuid_max(leaf & 0x80000000u, nullptr)) >= leaf) __cpuid_count(leaf, sub, r.a, r.b, r.c, r.d);
   return r;
 }
 
@@ -61,7 +61,7 @@ void detect_features(CpuInfo* info) {
 }
 
 std::string brand() {
-  if (__get_cpuid_max(0x80000000u, nullptr) < 0x80000004u) return "x86-64";
+  if (static_cast<unsigned>(__get_cpuid_max(0x80000000u, nullptr)) < 0x80000004u) return "x86-64";
   char text[49] = {};
   for (unsigned i = 0; i < 3; ++i) {
     const Regs r = cpuid(0x80000002u + i, 0);
