@@ -23,7 +23,8 @@ struct Regs {
 
 Regs cpuid(unsigned leaf, unsigned sub) {
   Regs r;
-  if (static_cast<unsigned>(__get_cpuid_max(leaf & 0x80000000u, nullptr)) >= leaf) __cpuid_count(leaf, sub, r.a, r.b, r.c, r.d);
+  if (static_cast<unsigned>(__get_cpuid_max(leaf & 0x80000000u, nullptr)) >= leaf)
+    __cpuid_count(leaf, sub, r.a, r.b, r.c, r.d);
   return r;
 }
 
