@@ -96,9 +96,15 @@ class Session {
  private:
   class Output;
   class Listener;
-  std::map<std::string, void*> device_memory_;  // of inputs
   void start(const std::function<nvinfer1::ICudaEngine*()>& load, bool native);
-  std::map<std::string, Array> inputs_;  // these three outlive the context
+  // Failure: a name is no input's, or an array is of another type.
+  void check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const;
+  // Pads the array, and copies it to the device where the engine reads it there.
+  void set_input_address(const char* name, Array& input);
+  void prepare_outputs();
+
+  std::map<std::string, void*> device_memory_;  // of inputs
+  std::map<std::string, Array> inputs_;         // these three outlive the context
   std::map<std::string, std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<nvinfer1::IRuntime> runtime_;
