@@ -148,7 +148,8 @@ struct Symbol {
 };
 
 // Values of another graph handed in by mistake are treated as null, and calls whose condition does not hold change
-// nothing: verify_graph() (ir/verify.h) then says what is wrong.
+// nothing: verify_graph() (ir/verify.h) then says what is wrong. A subgraph reads no value of the graph around it: what
+// the body of an If or Loop captures is an input of the node and of the body.
 class Graph {
  public:
   explicit Graph(std::string name = "");
@@ -189,9 +190,6 @@ class Graph {
   const std::vector<Symbol>& symbols() const { return *symbols_; }
   // Subgraphs share the symbols of the graph they are in.
   void share_symbols(const Graph& outer) { symbols_ = outer.symbols_; }
-
-  // Values of the enclosing graph that this subgraph reads: inner value (an input of this graph) by name of the outer.
-  // If/Loop bodies take captured values as extra node inputs, so there are no hidden references.
 
  private:
   friend class Node;

@@ -13,7 +13,7 @@ constexpr const char* kPipeline[] = {
     "inline_control",
     "expand_compositions",
     "fold_constants",
-    "settle_forms",
+    "canonicalize",
     "eliminate_identities",
     "eliminate_common",
     // Structure: what only moves elements, and ops that are spelled out.
