@@ -110,7 +110,7 @@ def _set_inputs(context, feeds, inputs, keep):
 
 
 def _set_output(context, name, results):
-    """Gives an output its memory; True: only the run tells how much it is."""
+    """Gives an output its memory; True: its size is data-dependent."""
     engine = context.engine
     number, shape = engine._get_tensor_dtype_number(name), context.get_tensor_shape(name)
     if shape is None or any(d < 0 for d in shape) or number in _PACKED_BITS:

@@ -138,7 +138,7 @@ class Node {
 enum class SymbolKind : uint8_t { kInputDim, kInputValue, kDataDependent };
 
 // A symbol of the graph: dimension `index` of input `value`, element `index` of the input shape tensor `value`, or
-// (kDataDependent) dimension `index` of a node output that only running the node tells.
+// (kDataDependent) dimension `index` of a node output whose size is data-dependent.
 struct Symbol {
   std::string name;
   SymbolKind kind = SymbolKind::kInputDim;

@@ -133,7 +133,7 @@ TEST(Import, AllProblemsInOnePass) {
   GraphProto* graph = model.mutable_graph();
   add_input(graph, "x", {"2"});
   add_node(graph, "NoSuchOp", {"x"}, {"a"}, "first");
-  add_node(graph, "Relu", {"a"}, {"b"}, "behind");  // not a problem of its own
+  add_node(graph, "Relu", {"a"}, {"b"}, "after");  // not a problem of its own
   add_node(graph, "Relu", {"missing"}, {"c"}, "reader");
   add_node(graph, "Other", {"b"}, {"d"}, "second")->set_domain("com.example");
   add_node(graph, "Relu", {"x"}, {"e"}, "fine");

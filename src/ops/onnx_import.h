@@ -1,4 +1,4 @@
-// What an op's room tells the ONNX importer: a table of {ONNX op, first opset version, import function}. The importer
+// What an op's room gives the ONNX importer: a table of {ONNX op, first opset version, import function}. The importer
 // (src/onnx) implements ImportContext over the checked model; nothing here knows protobuf.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Forms that no kernel family has and that say nothing new: products with vectors are products with matrices of one row
+// Forms that no kernel family has and that say nothing new: GEMMs with vectors are GEMMs with matrices of one row
 // or column, and padding that follows from known extents is a list of numbers.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// product - scale - cap - mask - softmax - product becomes one Attention node. Its operands then reach back through the
+// GEMM - scale - cap - mask - softmax - GEMM becomes one Attention node. Its operands then reach back through the
 // transposes, reshapes and slices that exporters put around it (passes/heads.h), so that none of those remains a step.
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ bool plain(const Node* node, std::string_view op_name) {
 }
 bool storage_type(DType t) { return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16; }
 
-// The scores' way from the first product to the softmax.
+// The scores' way from the first GEMM to the softmax.
 struct Scores {
   Node* product = nullptr;  // query * key
   double scale = 1, cap = 0;
@@ -44,7 +44,7 @@ Value* capped_value(const Node& node, double* cap, std::vector<Node*>* nodes) {
   return x;
 }
 
-// Goes from the softmax's input back to the product. What is met must be read by the next alone.
+// Goes from the softmax's input back to the GEMM. What is met must be read by the next alone.
 bool read_scores(Value* logits, Node* reader, Scores* s) {
   for (int step = 0; step < 16; ++step) {
     Node* node = logits->producer();
@@ -142,7 +142,7 @@ std::optional<Found> find_attention(Node* product) {
   const Value *q = f.scores.product->input(0), *k = f.scores.product->input(1), *v = product->input(1);
   if (!storage_type(q->dtype()) || k->dtype() != q->dtype() || v->dtype() != q->dtype()) return std::nullopt;
   if (product->output()->dtype() != q->dtype()) return std::nullopt;
-  // Both products over the same batches, and nothing broadcast among them.
+  // Both GEMMs over the same batches, and nothing broadcast among them.
   const int rank = q->rank();
   if ((rank != 3 && rank != 4) || k->rank() != rank || v->rank() != rank || product->output()->rank() != rank)
     return std::nullopt;

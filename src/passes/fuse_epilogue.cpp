@@ -1,4 +1,4 @@
-// A pointwise expression behind a convolution, product, normalization, reduction, pooling or softmax becomes its
+// A pointwise expression after a convolution, GEMM, normalization, reduction, pooling or softmax becomes its
 // epilogue: the result is finished while it is still in registers or cache.
 #include <unordered_map>
 

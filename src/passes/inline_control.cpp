@@ -1,4 +1,4 @@
-// Control flow whose course matters to nobody or is known: an If whose branches cannot fail is both of them and a
+// Control flow that need not be decided or is known: an If whose branches cannot fail is both of them and a
 // choice between the results; a Loop or Scan of known, small length is its body, as often. What is left is for whoever
 // can read a condition while running.
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int64_t kMostRounds = 256, kMostNodes = 4096;  // of a loop that is wr
 
 bool is_control(const Node& n) { return n.is("If") || n.is("Loop") || n.is("Scan"); }
 
-// Extents that mean the same outside: none over symbols of the body's own, or that only running tells.
+// Extents that mean the same outside: none over symbols of the body's own, or of data-dependent sizes.
 bool settled(const Graph& graph, const Graph& body, const Shape& shape) {
   std::vector<SymbolId> used;
   for (const Dim& d : shape) d.collect_symbols(&used);

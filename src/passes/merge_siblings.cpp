@@ -1,5 +1,5 @@
-// Products with constant weights over one input become one product, the weights side by side, where the readers take
-// their part of the wide result as it lies: query, key and value of an attention. One product of 3n columns keeps more
+// GEMMs with constant weights over one input become one GEMM, the weights side by side, where the readers take
+// their part of the wide result as it lies: query, key and value of an attention. One GEMM of 3n columns keeps more
 // of the machine busy than three of n, and reads the input once.
 #include <algorithm>
 #include <cstring>
@@ -21,7 +21,7 @@ int64_t columns_of(const Node& product) {
   return w[product.attr_int("trans_b") != 0 ? 0 : 1];
 }
 
-// Of 8-bit products, biases are floats.
+// Of int8 GEMMs, biases are floats.
 DType type_of(const Node& product, int input) {
   return input == 2 && product.has_attr("x_scale") ? DType::kF32 : product.input(1)->dtype();
 }
@@ -163,7 +163,7 @@ Result<bool> merge_siblings(Graph& graph) {
     for (const Use& use : source->uses())
       if (use.index == 0 && takes_part(*use.node)) readers.push_back(use.node);
     if (readers.size() < 2) continue;
-    // Uses are in no particular order; a plan must not depend on that. The wide product stands where the first stood.
+    // Uses are in no particular order; a plan must not depend on that. The wide GEMM stands where the first stood.
     std::sort(readers.begin(), readers.end(), [&](const Node* a, const Node* b) { return order.at(a) < order.at(b); });
     while (readers.size() > 1) {
       std::vector<Node*> parts, rest;

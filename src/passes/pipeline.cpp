@@ -27,7 +27,7 @@ constexpr const char* kPipeline[] = {
     "push_transposes",
     "fuse_softmax",
     "fuse_padding",
-    // Eight bits: behind what moves transposes down, which would bring them behind Dequantize again.
+    // Eight bits: after what moves transposes down, which would bring them after Dequantize again.
     "propagate_qdq",
     "fold_constants",
     "fuse_qdq",

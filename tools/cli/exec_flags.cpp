@@ -32,8 +32,8 @@ constexpr Remark kRemarks[] = {
     {"--noDataTransfers", false, nullptr, kNoTransfers},
     {"--includeDataTransfers", false, nullptr, kNoTransfers},
     {"--exposeDMA", false, nullptr, kNoTransfers},
-    {"--useSpinWait", false, kWaiting, "nobody waits for a CPU engine"},
-    {"--noSpinWait", false, kWaiting, "nobody waits for a CPU engine"},
+    {"--useSpinWait", false, kWaiting, "the host computes and does not wait"},
+    {"--noSpinWait", false, kWaiting, "the host computes and does not wait"},
     {"--noCompilationCache", false, nullptr, "no kernel of a CPU engine is compiled"},
     {"--separateProfileRun", false, "layers are not profiled", "layers are not profiled"},
     {"--allowGPUFallback", false, kNoDla, kNoDla},
@@ -155,7 +155,8 @@ void declare_building(CLI::App& app, Exec& e, Given& given) {
   app.add_option("--workspace", given.workspace, "The same as --memPoolSize=workspace:SIZE");
   app.add_option("--timingCacheFile", e.build.timing_cache, "Timing cache, read and written back");
   app.add_option("--builderOptimizationLevel", e.build.optimization_level, "0 to 5");
-  app.add_option("--avgTiming", e.build.avg_timing, "Least batches behind a tactic's time")->check(CLI::PositiveNumber);
+  app.add_option("--avgTiming", e.build.avg_timing, "Least batches that a tactic is timed in")
+      ->check(CLI::PositiveNumber);
   app.add_option("--maxAuxStreams", e.build.aux_streams, "Most streams beside the caller's");
   app.add_option("--profilingVerbosity", given.verbosity, "layer_names_only, detailed (default here) or none");
   app.add_flag("--stronglyTyped", e.build.strongly_typed, "Types are the model's own");
@@ -191,7 +192,7 @@ void declare_running(CLI::App& app, Exec& e, Given& given) {
 
 // Flags of which some act, under the names that trtexec gives them, and the others have a remark.
 void declare_remarked(CLI::App& app, Given& given) {
-  app.option_defaults()->group("Accepted; a warning tells where they have no effect");
+  app.option_defaults()->group("Accepted; a warning says where they have no effect");
   for (const Remark& remark : kRemarks) {
     const std::string name = remark.flag;
     if (remark.takes_value)
@@ -255,7 +256,7 @@ size_t parse_size(const std::string& text, const std::string& flag) {
     const double bytes = std::strtod(count.c_str(), &end) * unit.bytes;
     if (*end == '\0' && bytes < 0x1p62) return static_cast<size_t>(bytes);
   }
-  throw Usage(flag + ": '" + text + "' is no size: a number of MiB, or one with B, K, M or G behind it");
+  throw Usage(flag + ": '" + text + "' is no size: a number of MiB, or one followed by B, K, M or G");
 }
 
 std::vector<std::string> remarks_on(const Exec& exec, bool on_gpu) {

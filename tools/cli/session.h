@@ -44,7 +44,7 @@ struct BuildRequest {
   std::string timing_cache;  // file, read if there and written back
   int optimization_level = -1;
   int aux_streams = -1;  // most beside the caller's; -1: the builder decides
-  int avg_timing = -1;   // least batches behind a time; -1: as the config has it
+  int avg_timing = -1;   // least batches that a tactic is timed in; -1: as the config has it
   bool strongly_typed = false;
   // `wootz inspect` is to have something to show.
   nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kDETAILED;
@@ -75,7 +75,7 @@ class Session {
   void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
   void run();
   void enqueue(void* stream = nullptr);  // without waiting, where the engine is on a device
-  void run_many(int count);              // one behind the other, waited for at the end
+  void run_many(int count);              // one after the other, waited for at the end
   bool on_device() const;
   // Where inputs and outputs are after a run.
   struct Place {
