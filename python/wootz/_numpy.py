@@ -69,7 +69,7 @@ class _Scratch:
     def __init__(self, engine):
         self.engine, self.memory, self.buffers = engine, {}, {}
 
-    def room(self, name, nbytes):
+    def buffer(self, name, nbytes):
         have = self.memory.get(name)
         if have is None or have.nbytes < nbytes:
             have = self.memory[name] = DeviceMemory(self.engine, nbytes)
@@ -101,7 +101,7 @@ def _set_inputs(context, feeds, inputs, keep):
                              f"{engine.get_tensor_shape(name)} and the active profile allows (min, opt, max) "
                              f"{engine.get_tensor_profile_shape(name, context.active_optimization_profile)}")
         if engine.on_device and engine.get_tensor_location(name) == TensorLocation.DEVICE:
-            memory = _scratch(context).room(name, array.nbytes)
+            memory = _scratch(context).buffer(name, array.nbytes)
             memory.write(array)
             context.set_tensor_address(name, memory)
         else:
@@ -119,7 +119,7 @@ def _set_output(context, name, results):
     context.set_output_allocator(name, None)
     results[name] = np.empty(shape, _BY_NUMBER[number]())
     if engine.on_device:
-        context.set_tensor_address(name, _scratch(context).room(name, results[name].nbytes))
+        context.set_tensor_address(name, _scratch(context).buffer(name, results[name].nbytes))
     else:
         context.set_tensor_address(name, results[name].ctypes.data if results[name].size else 0)
     return False
@@ -130,7 +130,7 @@ def _fetch(context, name, late, results):
     dtype = _BY_NUMBER[number]()
     if not late:
         if context.engine.on_device:
-            results[name] = _scratch(context).room(name, 0).read(dtype, results[name].shape)
+            results[name] = _scratch(context).buffer(name, 0).read(dtype, results[name].shape)
         return
     buffer = _scratch(context).buffer(name)
     shape, bits = buffer.shape, _PACKED_BITS.get(number)

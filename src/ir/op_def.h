@@ -1,4 +1,4 @@
-// OpDef: everything the rest of the system asks about an op. Instances live in src/ops/<room>/.
+// OpDef: everything the rest of the system asks about an op. Instances live in src/ops/<module>/.
 #pragma once
 
 #include <span>

@@ -3,7 +3,7 @@
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/compose.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {

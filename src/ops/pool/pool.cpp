@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/module_table.h"
 #include "ops/quant_attrs.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 #include "ops/window.h"
 
 namespace wootz::ops {

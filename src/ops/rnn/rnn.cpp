@@ -1,9 +1,9 @@
 // LSTM, GRU and RNN: whole sequences, one or two directions.
 #include <algorithm>
 
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
 #include "ops/rnn/rnn_cell.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {
