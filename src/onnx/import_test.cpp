@@ -124,8 +124,8 @@ TEST(Import, InputsAsConstants) {
   EXPECT_THAT(import_for_test(model, options).status.message(),
               HasSubstr("it is f32, the constant given for it is i64"));
   options.constant_inputs.clear();
-  options.constant_inputs.emplace("nobody", HostTensor::scalar<float>(1));
-  EXPECT_THAT(import_for_test(model, options).status.message(), HasSubstr("'nobody', which the model does not have"));
+  options.constant_inputs.emplace("absent", HostTensor::scalar<float>(1));
+  EXPECT_THAT(import_for_test(model, options).status.message(), HasSubstr("'absent', which the model does not have"));
 }
 
 TEST(Import, AllProblemsInOnePass) {

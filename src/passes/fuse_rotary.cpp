@@ -193,9 +193,9 @@ Result<bool> after_transpose(Graph& graph, Node* node) {
       if (c == nullptr || s == nullptr) return false;
       Value* z = transpose->input(0);
       WOOTZ_ASSIGN_OR_RETURN(Value * swapped, add(graph, "Gather", {z, gather->input(1)}, gather->attrs(), node));
-      WOOTZ_ASSIGN_OR_RETURN(Value * turned_z, add(graph, "Mul", {swapped, signs}, {}, node));
+      WOOTZ_ASSIGN_OR_RETURN(Value * rotated_z, add(graph, "Mul", {swapped, signs}, {}, node));
       WOOTZ_ASSIGN_OR_RETURN(Value * a, add(graph, "Mul", {z, c}, {}, node));
-      WOOTZ_ASSIGN_OR_RETURN(Value * b, add(graph, "Mul", {turned_z, s}, {}, node));
+      WOOTZ_ASSIGN_OR_RETURN(Value * b, add(graph, "Mul", {rotated_z, s}, {}, node));
       WOOTZ_ASSIGN_OR_RETURN(Value * sum, add(graph, "Add", {a, b}, {}, node));
       WOOTZ_ASSIGN_OR_RETURN(Value * y, add(graph, "Transpose", {sum}, transpose->attrs(), node));
       if (!(y->shape() == node->output()->shape())) {
