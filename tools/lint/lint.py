@@ -13,8 +13,9 @@ import functions
 import layers
 import sizes
 import tables
+import words
 
-RULES = (layers.check, sizes.check, functions.check, tables.check_ops, tables.check_kernels, tables.check_passes)
+RULES = (layers.check, sizes.check, functions.check, words.check, tables.check_ops, tables.check_kernels, tables.check_passes)
 
 
 def run(root: pathlib.Path) -> tuple[list[str], list[str]]:

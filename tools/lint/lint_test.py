@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import functions
 import lint
+import words
 
 GOOD = {
     "layers.txt": "include:\nbase:\nir: base\nops: base ir\npasses: base ir ops | backends/cpu\nbackends/cpu: base | ops\n",
@@ -44,6 +45,9 @@ BAD = {
     "long file": ({"src/ir/graph.cpp": "//\n" * 801}, "801 lines"),
     "long function": ({"src/ir/graph.cpp": "void f() {\n" + "  g();\n" * 60 + "}\n"}, "src/ir/graph.cpp:1: function: 62 lines"),
     "long Python function": ({"tools/a.py": "def f():\n" + "    g()\n" * 60}, "tools/a.py:1: function: 61 lines"),
+    "a word of ours": ({"src/ir/graph.cpp": "// One room.\n"}, "src/ir/graph.cpp:1: words: 'room': say module"),
+    "a word of ours in a macro": ({"src/ir/graph.cpp": "int a;\n#define ROOM(x) x\n"}, "src/ir/graph.cpp:2: words: 'ROOM'"),
+    "a word of ours in a file's name": ({"src/ir/room_table.h": ""}, "src/ir/room_table.h:1: words: 'room'"),
     "op without module": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(softmax)\n"}, "no module src/ops/softmax/"),
     "op twice": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(matmul)\n"}, "stands twice"),
     "module without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the module has no line"),
@@ -141,3 +145,15 @@ def test_pending_functions(tmp_path):
     for stale in ({"src/ir/graph.cpp": 3}, {"src/ir/graph.cpp": 2, "src/ir/gone.cpp": 1}):
         (error,) = functions.check(root, stale)[0]
         assert "PENDING" in error
+
+
+def test_words_end_where_words_end(tmp_path):
+    text = "// A classroom, mushrooms.\nint headroom, roomy;\n"
+    assert lint.run(tree(tmp_path, {"src/ir/graph.cpp": text})) == ([], [])
+    assert lint.run(tree(tmp_path, {"src/plan/read.cpp": "// One room.\n", "layers.txt": GOOD["layers.txt"] + "plan: base\n"})) == ([], [])
+
+
+def test_words_have_folders():
+    root = pathlib.Path(__file__).parents[2]
+    for word in words.WORDS:
+        assert word.term and all((root / folder).is_dir() for folder in word.folders), word
