@@ -195,7 +195,7 @@ class Assigner {
   Result<bool> convert(Node* node) {
     const std::vector<Value*> inputs = node->inputs();
     const AttrMap attrs = node->attrs();
-    const bool wide = stream_.products.count(node) != 0;  // only what is multiplied changes
+    const bool wide = stream_.gemms.count(node) != 0;  // only what is multiplied changes
     for (int i = first_narrowed(*node), end = wide ? main_inputs(*node) : node->num_inputs(); i < end; ++i)
       if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32)
         node->set_input(i, narrowed(node, i, in));

@@ -290,15 +290,15 @@ TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
     ASSERT_TRUE(run_pipeline(**graph, {}).ok());
     ASSERT_TRUE(assign_precision(**graph, type).ok());
     ASSERT_TRUE(verify_graph(**graph).ok());
-    int norms = 0, wide = 0, products = 0;
+    int norms = 0, wide = 0, gemms = 0;
     for (const Node* node : (*graph)->nodes()) {
       if (node->op().lowering == Lowering::kNorm) norms += node->output()->dtype() == DType::kF32;
       if (!node->is("MatMul")) continue;
-      ++products;
+      ++gemms;
       EXPECT_EQ(node->input(0)->dtype(), type);
       wide += node->output()->dtype() == DType::kF32;
     }
-    EXPECT_EQ(products, 2 * kLayers);
+    EXPECT_EQ(gemms, 2 * kLayers);
     EXPECT_EQ(wide, type == DType::kBF16 ? kLayers : 0);
     EXPECT_EQ(norms, type == DType::kBF16 ? kLayers : 0);
     const auto have = run_graph(**graph, inputs);
