@@ -29,20 +29,22 @@ int host_memory_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot host_memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(host_memory_buffer)}, {0, nullptr}};
 
-}  // namespace
-
-void bind_builder(nb::module_& m) {
+void bind_host_memory(nb::module_& m) {
   nb::class_<IHostMemory>(m, "IHostMemory", nb::type_slots(host_memory_slots))
       .def_prop_ro("nbytes", &IHostMemory::size)
       .def_prop_ro("dtype", &IHostMemory::type)
       .def("__len__", &IHostMemory::size)
       .def("__bytes__", [](const IHostMemory& h) { return nb::bytes(static_cast<const char*>(h.data()), h.size()); });
+}
 
+void bind_timing_cache(nb::module_& m) {
   nb::class_<ITimingCache>(m, "ITimingCache")
       .def("serialize", [](const ITimingCache& c) { return owned(c.serialize()); })
       .def("combine", &ITimingCache::combine, nb::arg("input_cache"), nb::arg("ignore_mismatch"))
       .def("reset", &ITimingCache::reset);
+}
 
+void bind_profile(nb::module_& m) {
   nb::class_<IOptimizationProfile>(m, "IOptimizationProfile")
       .def(
           "set_shape",
@@ -76,7 +78,9 @@ void bind_builder(nb::module_& m) {
           },
           nb::arg("input"), nb::arg("min"), nb::arg("opt"), nb::arg("max"))
       .def("__bool__", &IOptimizationProfile::isValid);
+}
 
+void bind_config(nb::module_& m) {
   nb::class_<IBuilderConfig>(m, "IBuilderConfig")
       .def("set_flag", &IBuilderConfig::setFlag)
       .def("clear_flag", &IBuilderConfig::clearFlag)
@@ -123,7 +127,9 @@ void bind_builder(nb::module_& m) {
               throw nb::value_error((std::string("no option '") + key + "', or not with that value").c_str());
           },
           nb::arg("key"), nb::arg("value").none(), "Options beyond TensorRT's: see include/wootz/extensions.h.");
+}
 
+void bind_default_backend(nb::module_& m) {
   m.def(
       "default_backend",
       [] {
@@ -132,7 +138,9 @@ void bind_builder(nb::module_& m) {
         return nb::make_tuple(name, reason);
       },
       "The backend of a build whose options do not say it, and why it is this one.");
+}
 
+void bind_builder_class(nb::module_& m) {
   nb::class_<IBuilder>(m, "Builder")
       .def_static(
           "_create",
@@ -173,7 +181,9 @@ void bind_builder(nb::module_& m) {
             return nb::str(static_cast<const char*>(text->data()), text->size() - 1);
           },
           nb::arg("format") = "text", "Report of the last build, as \"text\", \"json\", \"html\" or \"svg\".");
+}
 
+void bind_backend_libraries(nb::module_& m) {
   m.def(
       "_backend_libraries",
       [](const char* backend) {
@@ -182,6 +192,18 @@ void bind_builder(nb::module_& m) {
         return std::string(text);
       },
       nb::arg("backend"));
+}
+
+}  // namespace
+
+void bind_builder(nb::module_& m) {
+  bind_host_memory(m);
+  bind_timing_cache(m);
+  bind_profile(m);
+  bind_config(m);
+  bind_default_backend(m);
+  bind_builder_class(m);
+  bind_backend_libraries(m);
 }
 
 }  // namespace wootz_python

@@ -77,6 +77,7 @@ void bind_layers(nb::module_& m);
 void bind_builder(nb::module_& m);
 void bind_parser(nb::module_& m);
 void bind_device(nb::module_& m);
+void bind_context(nb::module_& m);
 void bind_runtime(nb::module_& m);
 
 }  // namespace wootz_python

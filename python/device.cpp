@@ -53,7 +53,7 @@ nb::dict kept(nb::handle context) {
   if (nb::hasattr(context, "_kept")) return nb::cast<nb::dict>(context.attr("_kept"));
   nb::dict made;
   context.attr("_kept") = made;
-  nb::keep_alive_obj(context, made);  // until behind its end, when no inference is under way
+  nb::keep_alive_obj(context, made);  // until after its end, when no inference is under way
   return made;
 }
 
@@ -186,9 +186,10 @@ void check_addresses(nb::handle context) {
     size_t need = 0;
     if (!bytes_of(engine.getTensorDataType(name), shape, &need)) {
       if (!output || !c->allInputShapesSpecified()) continue;  // the call itself says what is missing
-      throw nb::value_error(("only the run tells the size of '" + std::string(name) +
-                             "': give it an output allocator, or as a number the address of memory for the most")
-                                .c_str());
+      throw nb::value_error(
+          ("the size of '" + std::string(name) +
+           "' is data-dependent: give it an output allocator, or as a number the address of memory for the most")
+              .c_str());
     }
     if (need > have)
       throw nb::value_error(

@@ -10,7 +10,7 @@
 
 namespace wootz_python {
 
-// One allocation. It keeps its engine, and everybody who uses it keeps it.
+// One allocation. It keeps its engine, and every user of it keeps it.
 class DeviceBlock {
  public:
   DeviceBlock(nb::object engine, size_t bytes);
@@ -40,7 +40,7 @@ class DeviceMemory {
   std::shared_ptr<DeviceBlock> block_;
 };
 
-// Memory for outputs whose size only the run tells, on the engine's device; kept until the next run.
+// Memory for outputs of data-dependent size, on the engine's device; kept until the next run.
 class OutputBuffer final : public nvinfer1::IOutputAllocator {
  public:
   explicit OutputBuffer(nb::object engine);

@@ -28,15 +28,10 @@ Permutation to_permutation(const Dims& order) {
   return p;
 }
 
-}  // namespace
-
-void bind_layers(nb::module_& m) {
+// Kinds that slide a window.
+void bind_windows(nb::module_& m) {
   bind_convolution<IConvolutionLayer>(m, "IConvolutionLayer");
   bind_convolution<IDeconvolutionLayer>(m, "IDeconvolutionLayer");
-  nb::class_<IActivationLayer, ILayer>(m, "IActivationLayer")
-      .def_prop_rw("type", &IActivationLayer::getActivationType, &IActivationLayer::setActivationType)
-      .def_prop_rw("alpha", &IActivationLayer::getAlpha, &IActivationLayer::setAlpha)
-      .def_prop_rw("beta", &IActivationLayer::getBeta, &IActivationLayer::setBeta);
   nb::class_<IPoolingLayer, ILayer>(m, "IPoolingLayer")
       .def_prop_rw("type", &IPoolingLayer::getPoolingType, &IPoolingLayer::setPoolingType)
       .def_prop_rw("window_size_nd", &IPoolingLayer::getWindowSizeNd, &IPoolingLayer::setWindowSizeNd)
@@ -47,17 +42,52 @@ void bind_layers(nb::module_& m) {
       .def_prop_rw("padding_mode", &IPoolingLayer::getPaddingMode, &IPoolingLayer::setPaddingMode)
       .def_prop_rw("average_count_excludes_padding", &IPoolingLayer::getAverageCountExcludesPadding,
                    &IPoolingLayer::setAverageCountExcludesPadding);
+  nb::class_<IResizeLayer, ILayer>(m, "IResizeLayer")
+      .def_prop_rw("shape", &IResizeLayer::getOutputDimensions, &IResizeLayer::setOutputDimensions)
+      .def_prop_rw(
+          "scales",
+          [](const IResizeLayer& l) {
+            std::vector<float> scales(static_cast<size_t>(std::max(0, l.getScales(0, nullptr))));
+            l.getScales(static_cast<int32_t>(scales.size()), scales.data());
+            return scales;
+          },
+          [](IResizeLayer& l, const std::vector<float>& scales) {
+            l.setScales(scales.data(), static_cast<int32_t>(scales.size()));
+          })
+      .def_prop_rw("resize_mode", &IResizeLayer::getResizeMode, &IResizeLayer::setResizeMode)
+      .def_prop_rw("coordinate_transformation", &IResizeLayer::getCoordinateTransformation,
+                   &IResizeLayer::setCoordinateTransformation)
+      .def_prop_rw("selector_for_single_pixel", &IResizeLayer::getSelectorForSinglePixel,
+                   &IResizeLayer::setSelectorForSinglePixel)
+      .def_prop_rw("nearest_rounding", &IResizeLayer::getNearestRounding, &IResizeLayer::setNearestRounding)
+      .def_prop_rw("cubic_coeff", &IResizeLayer::getCubicCoeff, &IResizeLayer::setCubicCoeff);
+}
+
+// Kinds that treat each element alone, or by its channel.
+void bind_pointwise(nb::module_& m) {
+  nb::class_<IActivationLayer, ILayer>(m, "IActivationLayer")
+      .def_prop_rw("type", &IActivationLayer::getActivationType, &IActivationLayer::setActivationType)
+      .def_prop_rw("alpha", &IActivationLayer::getAlpha, &IActivationLayer::setAlpha)
+      .def_prop_rw("beta", &IActivationLayer::getBeta, &IActivationLayer::setBeta);
   nb::class_<IScaleLayer, ILayer>(m, "IScaleLayer")
       .def_prop_rw("mode", &IScaleLayer::getMode, &IScaleLayer::setMode)
       .def_prop_rw("channel_axis", &IScaleLayer::getChannelAxis, &IScaleLayer::setChannelAxis);
-  nb::class_<ISoftMaxLayer, ILayer>(m, "ISoftMaxLayer")
-      .def_prop_rw("axes", &ISoftMaxLayer::getAxes, &ISoftMaxLayer::setAxes);
-  nb::class_<IConcatenationLayer, ILayer>(m, "IConcatenationLayer")
-      .def_prop_rw("axis", &IConcatenationLayer::getAxis, &IConcatenationLayer::setAxis);
   nb::class_<IElementWiseLayer, ILayer>(m, "IElementWiseLayer")
       .def_prop_rw("op", &IElementWiseLayer::getOperation, &IElementWiseLayer::setOperation);
   nb::class_<IUnaryLayer, ILayer>(m, "IUnaryLayer")
       .def_prop_rw("op", &IUnaryLayer::getOperation, &IUnaryLayer::setOperation);
+  nb::class_<ICastLayer, ILayer>(m, "ICastLayer")
+      .def_prop_rw("to_type", &ICastLayer::getToType, &ICastLayer::setToType);
+  nb::class_<IQuantizeLayer, ILayer>(m, "IQuantizeLayer")
+      .def_prop_rw("axis", &IQuantizeLayer::getAxis, &IQuantizeLayer::setAxis);
+  nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer")
+      .def_prop_rw("axis", &IDequantizeLayer::getAxis, &IDequantizeLayer::setAxis);
+}
+
+// Kinds that combine elements along axes.
+void bind_reductions(nb::module_& m) {
+  nb::class_<ISoftMaxLayer, ILayer>(m, "ISoftMaxLayer")
+      .def_prop_rw("axes", &ISoftMaxLayer::getAxes, &ISoftMaxLayer::setAxes);
   nb::class_<IReduceLayer, ILayer>(m, "IReduceLayer")
       .def_prop_rw("op", &IReduceLayer::getOperation, &IReduceLayer::setOperation)
       .def_prop_rw("axes", &IReduceLayer::getReduceAxes, &IReduceLayer::setReduceAxes)
@@ -66,10 +96,6 @@ void bind_layers(nb::module_& m) {
       .def_prop_rw("op", &ITopKLayer::getOperation, &ITopKLayer::setOperation)
       .def_prop_rw("k", &ITopKLayer::getK, &ITopKLayer::setK)
       .def_prop_rw("axes", &ITopKLayer::getReduceAxes, &ITopKLayer::setReduceAxes);
-  nb::class_<IGatherLayer, ILayer>(m, "IGatherLayer")
-      .def_prop_rw("axis", &IGatherLayer::getGatherAxis, &IGatherLayer::setGatherAxis)
-      .def_prop_rw("num_elementwise_dims", &IGatherLayer::getNbElementWiseDims, &IGatherLayer::setNbElementWiseDims)
-      .def_prop_rw("mode", &IGatherLayer::getMode, &IGatherLayer::setMode);
   nb::class_<IMatrixMultiplyLayer, ILayer>(m, "IMatrixMultiplyLayer")
       .def_prop_rw(
           "op0", [](const IMatrixMultiplyLayer& l) { return l.getOperation(0); },
@@ -77,6 +103,20 @@ void bind_layers(nb::module_& m) {
       .def_prop_rw(
           "op1", [](const IMatrixMultiplyLayer& l) { return l.getOperation(1); },
           [](IMatrixMultiplyLayer& l, MatrixOperation op) { l.setOperation(1, op); });
+  nb::class_<INormalizationLayer, ILayer>(m, "INormalizationLayer")
+      .def_prop_rw("epsilon", &INormalizationLayer::getEpsilon, &INormalizationLayer::setEpsilon)
+      .def_prop_rw("axes", &INormalizationLayer::getAxes, &INormalizationLayer::setAxes)
+      .def_prop_rw("num_groups", &INormalizationLayer::getNbGroups, &INormalizationLayer::setNbGroups);
+}
+
+// Kinds that move elements.
+void bind_moves(nb::module_& m) {
+  nb::class_<IConcatenationLayer, ILayer>(m, "IConcatenationLayer")
+      .def_prop_rw("axis", &IConcatenationLayer::getAxis, &IConcatenationLayer::setAxis);
+  nb::class_<IGatherLayer, ILayer>(m, "IGatherLayer")
+      .def_prop_rw("axis", &IGatherLayer::getGatherAxis, &IGatherLayer::setGatherAxis)
+      .def_prop_rw("num_elementwise_dims", &IGatherLayer::getNbElementWiseDims, &IGatherLayer::setNbElementWiseDims)
+      .def_prop_rw("mode", &IGatherLayer::getMode, &IGatherLayer::setMode);
   nb::class_<IShuffleLayer, ILayer>(m, "IShuffleLayer")
       .def_prop_rw("reshape_dims", &IShuffleLayer::getReshapeDimensions, &IShuffleLayer::setReshapeDimensions)
       .def_prop_rw("zero_is_placeholder", &IShuffleLayer::getZeroIsPlaceholder, &IShuffleLayer::setZeroIsPlaceholder)
@@ -102,36 +142,10 @@ void bind_layers(nb::module_& m) {
       .def_prop_rw("post_padding_nd", &IPaddingLayer::getPostPaddingNd, &IPaddingLayer::setPostPaddingNd);
   nb::class_<IConstantLayer, ILayer>(m, "IConstantLayer")
       .def_prop_rw("shape", &IConstantLayer::getDimensions, &IConstantLayer::setDimensions);
-  nb::class_<IResizeLayer, ILayer>(m, "IResizeLayer")
-      .def_prop_rw("shape", &IResizeLayer::getOutputDimensions, &IResizeLayer::setOutputDimensions)
-      .def_prop_rw(
-          "scales",
-          [](const IResizeLayer& l) {
-            std::vector<float> scales(static_cast<size_t>(std::max(0, l.getScales(0, nullptr))));
-            l.getScales(static_cast<int32_t>(scales.size()), scales.data());
-            return scales;
-          },
-          [](IResizeLayer& l, const std::vector<float>& scales) {
-            l.setScales(scales.data(), static_cast<int32_t>(scales.size()));
-          })
-      .def_prop_rw("resize_mode", &IResizeLayer::getResizeMode, &IResizeLayer::setResizeMode)
-      .def_prop_rw("coordinate_transformation", &IResizeLayer::getCoordinateTransformation,
-                   &IResizeLayer::setCoordinateTransformation)
-      .def_prop_rw("selector_for_single_pixel", &IResizeLayer::getSelectorForSinglePixel,
-                   &IResizeLayer::setSelectorForSinglePixel)
-      .def_prop_rw("nearest_rounding", &IResizeLayer::getNearestRounding, &IResizeLayer::setNearestRounding)
-      .def_prop_rw("cubic_coeff", &IResizeLayer::getCubicCoeff, &IResizeLayer::setCubicCoeff);
-  nb::class_<INormalizationLayer, ILayer>(m, "INormalizationLayer")
-      .def_prop_rw("epsilon", &INormalizationLayer::getEpsilon, &INormalizationLayer::setEpsilon)
-      .def_prop_rw("axes", &INormalizationLayer::getAxes, &INormalizationLayer::setAxes)
-      .def_prop_rw("num_groups", &INormalizationLayer::getNbGroups, &INormalizationLayer::setNbGroups);
-  nb::class_<ICastLayer, ILayer>(m, "ICastLayer")
-      .def_prop_rw("to_type", &ICastLayer::getToType, &ICastLayer::setToType);
-  nb::class_<IQuantizeLayer, ILayer>(m, "IQuantizeLayer")
-      .def_prop_rw("axis", &IQuantizeLayer::getAxis, &IQuantizeLayer::setAxis);
-  nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer")
-      .def_prop_rw("axis", &IDequantizeLayer::getAxis, &IDequantizeLayer::setAxis);
-  // Kinds without properties of their own here.
+}
+
+// Kinds without properties of their own here.
+void bind_plain(nb::module_& m) {
   nb::class_<IScatterLayer, ILayer>(m, "IScatterLayer");
   nb::class_<IIdentityLayer, ILayer>(m, "IIdentityLayer");
   nb::class_<IShapeLayer, ILayer>(m, "IShapeLayer");
@@ -143,6 +157,16 @@ void bind_layers(nb::module_& m) {
   nb::class_<IGridSampleLayer, ILayer>(m, "IGridSampleLayer");
   nb::class_<INonZeroLayer, ILayer>(m, "INonZeroLayer");
   nb::class_<IEinsumLayer, ILayer>(m, "IEinsumLayer");
+}
+
+}  // namespace
+
+void bind_layers(nb::module_& m) {
+  bind_windows(m);
+  bind_pointwise(m);
+  bind_reductions(m);
+  bind_moves(m);
+  bind_plain(m);
 }
 
 }  // namespace wootz_python

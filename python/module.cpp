@@ -44,6 +44,7 @@ NB_MODULE(_wootz, m) {
   wootz_python::bind_builder(m);
   wootz_python::bind_parser(m);
   wootz_python::bind_device(m);
+  wootz_python::bind_context(m);
   wootz_python::bind_runtime(m);
   m.def("_machine", [] {
     const char* const text = wootz_machine();

@@ -56,9 +56,7 @@ nb::object typed(ILayer* layer, nb::handle owner) {
   }
 }
 
-}  // namespace
-
-void bind_network(nb::module_& m) {
+void bind_tensor(nb::module_& m) {
   nb::class_<ITensor>(m, "ITensor")
       .def_prop_rw("name", &ITensor::getName, [](ITensor& t, const char* name) { t.setName(name); })
       .def_prop_rw("shape", &ITensor::getDimensions, [](ITensor& t, const Dims& dims) { t.setDimensions(dims); })
@@ -72,7 +70,9 @@ void bind_network(nb::module_& m) {
       .def("set_dimension_name", &ITensor::setDimensionName)
       .def("get_dimension_name", &ITensor::getDimensionName)
       .def("__repr__", [](const ITensor& t) { return std::string("<ITensor '") + t.getName() + "'>"; });
+}
 
+void bind_layer(nb::module_& m) {
   nb::class_<ILayer>(m, "ILayer")
       .def_prop_rw("name", &ILayer::getName, [](ILayer& l, const char* name) { l.setName(name); })
       .def_prop_ro("type", &ILayer::getType)
@@ -83,8 +83,12 @@ void bind_network(nb::module_& m) {
       .def("set_input", &ILayer::setInput)
       .def_prop_rw("metadata", &ILayer::getMetadata, &ILayer::setMetadata)
       .def("__repr__", [](const ILayer& l) { return std::string("<ILayer '") + l.getName() + "'>"; });
+}
 
-  nb::class_<INetworkDefinition> network(m, "INetworkDefinition");
+using Network = nb::class_<INetworkDefinition>;
+
+// Inputs, outputs and layers as they are.
+void bind_reading(Network& network) {
   network.def_prop_rw("name", &INetworkDefinition::getName, [](INetworkDefinition& n, const char* s) { n.setName(s); })
       .def_prop_ro("num_inputs", &INetworkDefinition::getNbInputs)
       .def_prop_ro("num_outputs", &INetworkDefinition::getNbOutputs)
@@ -106,15 +110,19 @@ void bind_network(nb::module_& m) {
       .def("unmark_output", &INetworkDefinition::unmarkOutput, nb::arg("tensor"))
       .def("mark_debug", &INetworkDefinition::markDebug, nb::arg("tensor"))
       .def("remove_tensor", &INetworkDefinition::removeTensor, nb::arg("tensor"));
+}
 
-  const auto with_weights = [](nb::handle self, std::initializer_list<nb::handle> arrays) -> INetworkDefinition& {
-    for (nb::handle a : arrays) keep_array(self, a);
-    return nb::cast<INetworkDefinition&>(self);
-  };
+INetworkDefinition& with_weights(nb::handle self, std::initializer_list<nb::handle> arrays) {
+  for (nb::handle a : arrays) keep_array(self, a);
+  return nb::cast<INetworkDefinition&>(self);
+}
+
+// Layers with weights, whose arrays the network keeps.
+void bind_adding_weights(Network& network) {
   network
       .def(
           "add_convolution_nd",
-          [=](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
+          [](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
             auto& n = with_weights(self, {kernel, bias});
             return wrap(n.addConvolutionNd(input, maps, kernel_shape, to_weights(kernel), to_weights(bias)), self);
           },
@@ -122,7 +130,7 @@ void bind_network(nb::module_& m) {
           nb::arg("bias") = nb::none())
       .def(
           "add_deconvolution_nd",
-          [=](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
+          [](nb::handle self, ITensor& input, int64_t maps, Dims kernel_shape, nb::handle kernel, nb::handle bias) {
             auto& n = with_weights(self, {kernel, bias});
             return wrap(n.addDeconvolutionNd(input, maps, kernel_shape, to_weights(kernel), to_weights(bias)), self);
           },
@@ -130,7 +138,7 @@ void bind_network(nb::module_& m) {
           nb::arg("bias") = nb::none())
       .def(
           "add_scale",
-          [=](nb::handle self, ITensor& input, ScaleMode mode, nb::handle shift, nb::handle scale, nb::handle power) {
+          [](nb::handle self, ITensor& input, ScaleMode mode, nb::handle shift, nb::handle scale, nb::handle power) {
             auto& n = with_weights(self, {shift, scale, power});
             return wrap(n.addScale(input, mode, to_weights(shift), to_weights(scale), to_weights(power)), self);
           },
@@ -138,11 +146,16 @@ void bind_network(nb::module_& m) {
           nb::arg("power") = nb::none())
       .def(
           "add_constant",
-          [=](nb::handle self, Dims shape, nb::handle weights) {
+          [](nb::handle self, Dims shape, nb::handle weights) {
             auto& n = with_weights(self, {weights});
             return wrap(n.addConstant(shape, to_weights(weights)), self);
           },
-          nb::arg("shape"), nb::arg("weights"))
+          nb::arg("shape"), nb::arg("weights"));
+}
+
+// Layers of any number of inputs.
+void bind_adding_lists(Network& network) {
+  network
       .def(
           "add_concatenation",
           [](nb::handle self, nb::sequence inputs) {
@@ -160,8 +173,11 @@ void bind_network(nb::module_& m) {
                 nb::cast<INetworkDefinition&>(self).addEinsum(all.data(), static_cast<int32_t>(all.size()), equation),
                 self);
           },
-          nb::arg("inputs"), nb::arg("equation"))
-      .def("add_activation", &INetworkDefinition::addActivation, nb::arg("input"), nb::arg("type"), kInner)
+          nb::arg("inputs"), nb::arg("equation"));
+}
+
+void bind_adding_arithmetic(Network& network) {
+  network.def("add_activation", &INetworkDefinition::addActivation, nb::arg("input"), nb::arg("type"), kInner)
       .def("add_pooling_nd", &INetworkDefinition::addPoolingNd, nb::arg("input"), nb::arg("type"),
            nb::arg("window_size"), kInner)
       .def("add_softmax", &INetworkDefinition::addSoftMax, nb::arg("input"), kInner)
@@ -176,34 +192,14 @@ void bind_network(nb::module_& m) {
             return wrap(nb::cast<INetworkDefinition&>(self).addTopK(input, op, k, axes, DataType::kINT32), self);
           },
           nb::arg("input"), nb::arg("op"), nb::arg("k"), nb::arg("axes"))
-      .def("add_gather", &INetworkDefinition::addGather, nb::arg("input"), nb::arg("indices"), nb::arg("axis"), kInner)
-      .def("add_gather_v2", &INetworkDefinition::addGatherV2, nb::arg("input"), nb::arg("indices"), nb::arg("mode"),
-           kInner)
-      .def("add_scatter", &INetworkDefinition::addScatter, nb::arg("data"), nb::arg("indices"), nb::arg("updates"),
-           nb::arg("mode"), kInner)
       .def("add_matrix_multiply", &INetworkDefinition::addMatrixMultiply, nb::arg("input0"), nb::arg("op0"),
            nb::arg("input1"), nb::arg("op1"), kInner)
-      .def("add_shuffle", &INetworkDefinition::addShuffle, nb::arg("input"), kInner)
-      .def("add_slice", &INetworkDefinition::addSlice, nb::arg("input"), nb::arg("start"), nb::arg("shape"),
-           nb::arg("stride"), kInner)
-      .def("add_padding_nd", &INetworkDefinition::addPaddingNd, nb::arg("input"), nb::arg("pre_padding"),
-           nb::arg("post_padding"), kInner)
-      .def("add_identity", &INetworkDefinition::addIdentity, nb::arg("input"), kInner)
-      .def("add_cast", &INetworkDefinition::addCast, nb::arg("input"), nb::arg("to_type"), kInner)
-      .def("add_shape", &INetworkDefinition::addShape, nb::arg("input"), kInner)
-      .def("add_resize", &INetworkDefinition::addResize, nb::arg("input"), kInner)
-      .def("add_select", &INetworkDefinition::addSelect, nb::arg("condition"), nb::arg("then_input"),
-           nb::arg("else_input"), kInner)
       .def("add_parametric_relu", &INetworkDefinition::addParametricReLU, nb::arg("input"), nb::arg("slopes"), kInner)
       .def("add_normalization", &INetworkDefinition::addNormalizationV2, nb::arg("input"), nb::arg("scale"),
            nb::arg("bias"), nb::arg("axesMask"), kInner)
       .def("add_normalization_v2", &INetworkDefinition::addNormalizationV2, nb::arg("input"), nb::arg("scale"),
            nb::arg("bias"), nb::arg("axesMask"), kInner)
-      .def("add_one_hot", &INetworkDefinition::addOneHot, nb::arg("indices"), nb::arg("values"), nb::arg("depth"),
-           nb::arg("axis"), kInner)
-      .def("add_squeeze", &INetworkDefinition::addSqueeze, nb::arg("input"), nb::arg("axes"), kInner)
-      .def("add_unsqueeze", &INetworkDefinition::addUnsqueeze, nb::arg("input"), nb::arg("axes"), kInner)
-      .def("add_grid_sample", &INetworkDefinition::addGridSample, nb::arg("input"), nb::arg("grid"), kInner)
+      .def("add_cast", &INetworkDefinition::addCast, nb::arg("input"), nb::arg("to_type"), kInner)
       .def(
           "add_quantize",
           [](nb::handle self, ITensor& input, ITensor& scale, DataType type) {
@@ -215,13 +211,50 @@ void bind_network(nb::module_& m) {
           [](nb::handle self, ITensor& input, ITensor& scale, DataType type) {
             return wrap(nb::cast<INetworkDefinition&>(self).addDequantize(input, scale, type), self);
           },
-          nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kFLOAT)
+          nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kFLOAT);
+}
+
+void bind_adding_moves(Network& network) {
+  network
+      .def("add_gather", &INetworkDefinition::addGather, nb::arg("input"), nb::arg("indices"), nb::arg("axis"), kInner)
+      .def("add_gather_v2", &INetworkDefinition::addGatherV2, nb::arg("input"), nb::arg("indices"), nb::arg("mode"),
+           kInner)
+      .def("add_scatter", &INetworkDefinition::addScatter, nb::arg("data"), nb::arg("indices"), nb::arg("updates"),
+           nb::arg("mode"), kInner)
+      .def("add_shuffle", &INetworkDefinition::addShuffle, nb::arg("input"), kInner)
+      .def("add_slice", &INetworkDefinition::addSlice, nb::arg("input"), nb::arg("start"), nb::arg("shape"),
+           nb::arg("stride"), kInner)
+      .def("add_padding_nd", &INetworkDefinition::addPaddingNd, nb::arg("input"), nb::arg("pre_padding"),
+           nb::arg("post_padding"), kInner)
+      .def("add_identity", &INetworkDefinition::addIdentity, nb::arg("input"), kInner)
+      .def("add_shape", &INetworkDefinition::addShape, nb::arg("input"), kInner)
+      .def("add_resize", &INetworkDefinition::addResize, nb::arg("input"), kInner)
+      .def("add_select", &INetworkDefinition::addSelect, nb::arg("condition"), nb::arg("then_input"),
+           nb::arg("else_input"), kInner)
+      .def("add_one_hot", &INetworkDefinition::addOneHot, nb::arg("indices"), nb::arg("values"), nb::arg("depth"),
+           nb::arg("axis"), kInner)
+      .def("add_squeeze", &INetworkDefinition::addSqueeze, nb::arg("input"), nb::arg("axes"), kInner)
+      .def("add_unsqueeze", &INetworkDefinition::addUnsqueeze, nb::arg("input"), nb::arg("axes"), kInner)
+      .def("add_grid_sample", &INetworkDefinition::addGridSample, nb::arg("input"), nb::arg("grid"), kInner)
       .def(
           "add_non_zero",
           [](nb::handle self, ITensor& input) {
             return wrap(nb::cast<INetworkDefinition&>(self).addNonZero(input, DataType::kINT64), self);
           },
           nb::arg("input"));
+}
+
+}  // namespace
+
+void bind_network(nb::module_& m) {
+  bind_tensor(m);
+  bind_layer(m);
+  Network network(m, "INetworkDefinition");
+  bind_reading(network);
+  bind_adding_weights(network);
+  bind_adding_lists(network);
+  bind_adding_arithmetic(network);
+  bind_adding_moves(network);
 }
 
 }  // namespace wootz_python

@@ -11,7 +11,9 @@ using nvonnxparser::IParserError;
 
 namespace wootz_python {
 
-void bind_parser(nb::module_& m) {
+namespace {
+
+void bind_error_codes(nb::module_& m) {
   nb::enum_<nvonnxparser::ErrorCode>(m, "ErrorCodeParser", nb::is_arithmetic())
       .value("SUCCESS", nvonnxparser::ErrorCode::kSUCCESS)
       .value("INTERNAL_ERROR", nvonnxparser::ErrorCode::kINTERNAL_ERROR)
@@ -28,6 +30,9 @@ void bind_parser(nb::module_& m) {
       .value("UNSUPPORTED_NODE_DYNAMIC", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DYNAMIC)
       .value("UNSUPPORTED_NODE_SHAPE", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_SHAPE)
       .value("REFIT_FAILED", nvonnxparser::ErrorCode::kREFIT_FAILED);
+}
+
+void bind_error(nb::module_& m) {
   nb::class_<IParserError>(m, "ParserError")
       .def("code", &IParserError::code)
       .def("desc", &IParserError::desc)
@@ -39,6 +44,9 @@ void bind_parser(nb::module_& m) {
         const std::string text = op.empty() ? name : "node '" + name + "' (" + op + ")";
         return text + (text.empty() ? "" : ": ") + e.desc();
       });
+}
+
+void bind_parser_class(nb::module_& m) {
   nb::class_<IParser>(m, "OnnxParser")
       .def_static(
           "_create",
@@ -73,6 +81,14 @@ void bind_parser(nb::module_& m) {
               throw nb::value_error((std::string("no parser option '") + key + "', or not with that value").c_str());
           },
           nb::arg("key"), nb::arg("value"));
+}
+
+}  // namespace
+
+void bind_parser(nb::module_& m) {
+  bind_error_codes(m);
+  bind_error(m);
+  bind_parser_class(m);
 }
 
 }  // namespace wootz_python

@@ -1,4 +1,4 @@
-// Runtime, engine, execution context, inspector.
+// Runtime, engine, inspector.
 #include <memory>
 
 #include "device.h"
@@ -18,9 +18,7 @@ nb::object report_text(void* memory) {
   return nb::str(static_cast<const char*>(text->data()), text->size() - 1);
 }
 
-}  // namespace
-
-void bind_runtime(nb::module_& m) {
+void bind_reports(nb::module_& m) {
   m.def(
       "compare_reports",
       [](const char* a, const char* b, const char* format) {
@@ -30,127 +28,22 @@ void bind_runtime(nb::module_& m) {
       },
       nb::arg("a"), nb::arg("b"), nb::arg("format") = "text",
       "Two reports (JSON) against each other, in the model's terms, as \"text\" or \"json\".");
+}
 
+void bind_inspector(nb::module_& m) {
   nb::class_<IEngineInspector>(m, "EngineInspector")
       .def("get_layer_information", &IEngineInspector::getLayerInformation, nb::arg("layer_index"), nb::arg("format"))
       .def("get_engine_information", &IEngineInspector::getEngineInformation, nb::arg("format"))
       .def_prop_rw(
           "execution_context", &IEngineInspector::getExecutionContext,
           [](IEngineInspector& i, const IExecutionContext* c) { i.setExecutionContext(c); }, nb::rv_policy::reference);
+}
 
-  nb::class_<IExecutionContext>(m, "IExecutionContext", nb::dynamic_attr())
-      .def("set_input_shape", &IExecutionContext::setInputShape, nb::arg("name"), nb::arg("shape"))
-      .def("get_tensor_shape", &IExecutionContext::getTensorShape, nb::arg("name"))
-      .def("get_tensor_strides", &IExecutionContext::getTensorStrides, nb::arg("name"))
-      .def(
-          "set_tensor_address", &set_address, nb::arg("name"), nb::arg("memory").none(),
-          "The address as a number, of memory that the caller keeps alive; or a DeviceMemory, which the context keeps.")
-      .def(
-          "get_tensor_address",
-          [](const IExecutionContext& c, const char* name) {
-            return reinterpret_cast<size_t>(c.getTensorAddress(name));
-          },
-          nb::arg("name"))
-      .def(
-          "set_output_allocator",
-          [](nb::handle c, const char* name, nb::handle allocator) {
-            auto* const set = allocator.is_none() ? nullptr : nb::cast<IOutputAllocator*>(allocator);
-            if (!nb::cast<IExecutionContext&>(c).setOutputAllocator(name, set)) return false;
-            keep_for(c, "allocator of " + std::string(name), allocator);
-            return true;
-          },
-          nb::arg("name"), nb::arg("output_allocator").none())
-      .def("get_output_allocator", &IExecutionContext::getOutputAllocator, nb::arg("name"), nb::rv_policy::reference)
-      .def(
-          "set_debug_listener",
-          [](nb::handle c, nb::handle listener) {
-            auto* const set = listener.is_none() ? nullptr : nb::cast<IDebugListener*>(listener);
-            if (!nb::cast<IExecutionContext&>(c).setDebugListener(set)) return false;
-            keep_for(c, "debug listener", listener);
-            return true;
-          },
-          nb::arg("listener").none())
-      .def("get_debug_listener", &IExecutionContext::getDebugListener, nb::rv_policy::reference)
-      .def("set_tensor_debug_state", &IExecutionContext::setTensorDebugState, nb::arg("name"), nb::arg("flag"))
-      .def("get_debug_state", &IExecutionContext::getDebugState, nb::arg("name"))
-      .def("set_all_tensors_debug_state", &IExecutionContext::setAllTensorsDebugState, nb::arg("flag"))
-      .def_prop_rw("unfused_tensors_debug_state", &IExecutionContext::getUnfusedTensorsDebugState,
-                   [](IExecutionContext& c, bool flag) {
-                     if (!c.setUnfusedTensorsDebugState(flag))
-                       throw nb::value_error("the network was built without mark_unfused_tensors_as_debug_tensors");
-                   })
-      .def(
-          "tap",
-          [](IExecutionContext& c, const char* name, bool on) { return wootz_context_tap(&c, name, on ? 1 : 0) == 0; },
-          nb::arg("name"), nb::arg("on") = true,
-          "Hands a value of the model to the debug listener in each inference; False (see the log) when no step writes "
-          "it.")
-      .def("get_max_output_size", &IExecutionContext::getMaxOutputSize, nb::arg("name"))
-      .def("infer_shapes",
-           [](IExecutionContext& c) {
-             std::vector<const char*> names(static_cast<size_t>(c.getEngine().getNbIOTensors()));
-             const int32_t count = c.inferShapes(static_cast<int32_t>(names.size()), names.data());
-             std::vector<std::string> missing;
-             if (count < 0) throw std::runtime_error("the shapes could not be inferred: see the log");
-             for (int32_t i = 0; i < count && i < static_cast<int32_t>(names.size()); ++i)
-               missing.emplace_back(names[static_cast<size_t>(i)]);
-             return missing;
-           })
-      .def_prop_ro("all_input_dimensions_specified", &IExecutionContext::allInputDimensionsSpecified)
-      .def(
-          "execute_async_v3",
-          [](nb::handle context, size_t stream) {
-            check_addresses(context);
-            auto& c = nb::cast<IExecutionContext&>(context);
-            nb::gil_scoped_release release;
-            return c.enqueueV3(reinterpret_cast<cudaStream_t>(stream));
-          },
-          nb::arg("stream_handle"))
-      .def(
-          "set_aux_streams",
-          [](IExecutionContext& c, const std::vector<size_t>& streams) {
-            std::vector<cudaStream_t> list;
-            for (size_t s : streams) list.push_back(reinterpret_cast<cudaStream_t>(s));
-            c.setAuxStreams(list.empty() ? nullptr : list.data(), static_cast<int32_t>(list.size()));
-          },
-          nb::arg("aux_streams"))
-      .def(
-          "execute_v2",
-          [](nb::handle context, const std::vector<nb::object>& bindings) {
-            auto& c = nb::cast<IExecutionContext&>(context);
-            const ICudaEngine& engine = c.getEngine();
-            if (bindings.size() != static_cast<size_t>(engine.getNbIOTensors()))
-              throw nb::value_error(("the engine has " + std::to_string(engine.getNbIOTensors()) +
-                                     " inputs and outputs, " + std::to_string(bindings.size()) + " addresses given")
-                                        .c_str());
-            std::vector<void*> addresses;
-            for (size_t b = 0; b < bindings.size(); ++b) {
-              const char* const name = engine.getIOTensorName(static_cast<int32_t>(b));
-              if (!set_address(context, name, bindings[b])) return false;
-              addresses.push_back(const_cast<void*>(c.getTensorAddress(name)));
-            }
-            check_addresses(context);
-            nb::gil_scoped_release release;
-            return c.executeV2(addresses.data());
-          },
-          nb::arg("bindings"))
-      .def(
-          "set_optimization_profile_async",
-          [](IExecutionContext& c, int32_t index, size_t stream) {
-            return c.setOptimizationProfileAsync(index, reinterpret_cast<cudaStream_t>(stream));
-          },
-          nb::arg("profile_index"), nb::arg("stream_handle"))
-      .def_prop_ro("active_optimization_profile", &IExecutionContext::getOptimizationProfile)
-      .def_prop_rw("profiler", &IExecutionContext::getProfiler, &IExecutionContext::setProfiler,
-                   nb::for_setter(nb::keep_alive<1, 2>()), nb::for_getter(nb::rv_policy::reference))
-      .def_prop_rw("enqueue_emits_profile", &IExecutionContext::getEnqueueEmitsProfile,
-                   &IExecutionContext::setEnqueueEmitsProfile)
-      .def("report_to_profiler", &IExecutionContext::reportToProfiler)
-      .def_prop_rw("name", &IExecutionContext::getName, [](IExecutionContext& c, const char* n) { c.setName(n); })
-      .def_prop_ro("engine", &IExecutionContext::getEngine, nb::rv_policy::reference_internal);
+using Engine = nb::class_<ICudaEngine>;
 
-  nb::class_<ICudaEngine>(m, "ICudaEngine")
-      .def_prop_ro("num_io_tensors", &ICudaEngine::getNbIOTensors)
+// Inputs and outputs.
+void bind_engine_tensors(Engine& engine) {
+  engine.def_prop_ro("num_io_tensors", &ICudaEngine::getNbIOTensors)
       .def("get_tensor_name", &ICudaEngine::getIOTensorName, nb::arg("index"))
       .def("get_tensor_mode", &ICudaEngine::getTensorIOMode, nb::arg("name"))
       .def("get_tensor_shape", &ICudaEngine::getTensorShape, nb::arg("name"))
@@ -173,10 +66,17 @@ void bind_runtime(nb::module_& m) {
                                   e.getProfileShape(n, p, OptProfileSelector::kMAX));
           },
           nb::arg("name"), nb::arg("profile_index"))
-      .def_prop_ro("num_optimization_profiles", &ICudaEngine::getNbOptimizationProfiles)
-      .def_prop_ro("num_layers", &ICudaEngine::getNbLayers)
-      .def_prop_ro("num_aux_streams", &ICudaEngine::getNbAuxStreams)
-      .def_prop_ro("name", &ICudaEngine::getName)
+      .def("is_debug_tensor", &ICudaEngine::isDebugTensor, nb::arg("name"))
+      .def("__iter__", [](const ICudaEngine& e) {
+        nb::list names;
+        for (int32_t i = 0; i < e.getNbIOTensors(); ++i) names.append(e.getIOTensorName(i));
+        return nb::iter(names);
+      });
+}
+
+// The device's memory and streams.
+void bind_engine_device(Engine& engine) {
+  engine
       .def_prop_ro(
           "on_device", [](ICudaEngine& e) { return wootz_engine_on_device(&e) != 0; },
           "Whether addresses that contexts take are of a device's memory (DeviceMemory) and not the host's.")
@@ -199,9 +99,18 @@ void bind_runtime(nb::module_& m) {
              if (wootz_device_copy(&e, view.buf, reinterpret_cast<void*>(address), static_cast<size_t>(view.len)) != 0)
                throw std::runtime_error("the copy from the device failed: see the log");
            })
-      .def("is_debug_tensor", &ICudaEngine::isDebugTensor, nb::arg("name"))
       .def_prop_ro("device_memory_size_v2", &ICudaEngine::getDeviceMemorySizeV2)
-      .def("get_device_memory_size_for_profile_v2", &ICudaEngine::getDeviceMemorySizeForProfileV2)
+      .def("get_device_memory_size_for_profile_v2", &ICudaEngine::getDeviceMemorySizeForProfileV2);
+}
+
+void bind_engine(nb::module_& m) {
+  Engine engine(m, "ICudaEngine");
+  bind_engine_tensors(engine);
+  bind_engine_device(engine);
+  engine.def_prop_ro("num_optimization_profiles", &ICudaEngine::getNbOptimizationProfiles)
+      .def_prop_ro("num_layers", &ICudaEngine::getNbLayers)
+      .def_prop_ro("num_aux_streams", &ICudaEngine::getNbAuxStreams)
+      .def_prop_ro("name", &ICudaEngine::getName)
       .def(
           "create_execution_context",
           [](ICudaEngine& e) { return e.createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC); },
@@ -211,17 +120,13 @@ void bind_runtime(nb::module_& m) {
       .def(
           "report", [](ICudaEngine& e, const char* format) { return report_text(wootz_engine_report(&e, format)); },
           nb::arg("format") = "text", "What the plan holds, as \"text\", \"json\", \"html\", \"svg\" or \"values\".")
-      .def("serialize",
-           [](const ICudaEngine& e) {
-             IHostMemory* plan = e.serialize();
-             return plan == nullptr ? nb::object(nb::none()) : nb::cast(plan, nb::rv_policy::take_ownership);
-           })
-      .def("__iter__", [](const ICudaEngine& e) {
-        nb::list names;
-        for (int32_t i = 0; i < e.getNbIOTensors(); ++i) names.append(e.getIOTensorName(i));
-        return nb::iter(names);
+      .def("serialize", [](const ICudaEngine& e) {
+        IHostMemory* plan = e.serialize();
+        return plan == nullptr ? nb::object(nb::none()) : nb::cast(plan, nb::rv_policy::take_ownership);
       });
+}
 
+void bind_runtime_class(nb::module_& m) {
   nb::class_<IRuntime>(m, "Runtime")
       .def_static(
           "_create",
@@ -257,7 +162,9 @@ void bind_runtime(nb::module_& m) {
       .def_prop_rw("max_threads", &IRuntime::getMaxThreads, &IRuntime::setMaxThreads)
       .def_prop_rw("engine_host_code_allowed", &IRuntime::getEngineHostCodeAllowed,
                    &IRuntime::setEngineHostCodeAllowed);
+}
 
+void bind_thread_pool(nb::module_& m) {
   m.def(
       "set_thread_pool",
       [](int threads, int spin_us, const std::vector<int>& affinity) {
@@ -266,6 +173,16 @@ void bind_runtime(nb::module_& m) {
               "the thread pool could not be set: an inference is running, or a value is out of range");
       },
       nb::arg("threads") = 0, nb::arg("spin_us") = -1, nb::arg("affinity") = std::vector<int>{});
+}
+
+}  // namespace
+
+void bind_runtime(nb::module_& m) {
+  bind_reports(m);
+  bind_inspector(m);
+  bind_engine(m);
+  bind_runtime_class(m);
+  bind_thread_pool(m);
 }
 
 }  // namespace wootz_python

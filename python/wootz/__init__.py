@@ -1,4 +1,4 @@
-"""Wootz: an open inference optimizer and runtime behind TensorRT's API.
+"""Wootz: an open inference optimizer and runtime with TensorRT's API.
 
 `import wootz as trt` runs TensorRT's Python programs; on a CPU engine addresses are host addresses (numpy's
 `array.ctypes.data`) and the stream handle is 0; on a GPU engine (`engine.on_device`) they are the device's (`DeviceMemory`).

@@ -14,7 +14,7 @@ def _write(self, source, offset=0):
 
 
 def _read(self, dtype, shape, offset=0):
-    """An array of what is here now, behind all earlier work of the default stream; see also engine.synchronize()."""
+    """An array of what is here now, after all earlier work of the default stream; see also engine.synchronize()."""
     array = np.empty(shape, dtype)
     if array.size:
         self._read(array.reshape(-1).view(np.uint8), offset)

@@ -69,7 +69,7 @@ class _Scratch:
     def __init__(self, engine):
         self.engine, self.memory, self.buffers = engine, {}, {}
 
-    def room(self, name, nbytes):
+    def memory_of(self, name, nbytes):
         have = self.memory.get(name)
         if have is None or have.nbytes < nbytes:
             have = self.memory[name] = DeviceMemory(self.engine, nbytes)
@@ -101,7 +101,7 @@ def _set_inputs(context, feeds, inputs, keep):
                              f"{engine.get_tensor_shape(name)} and the active profile allows (min, opt, max) "
                              f"{engine.get_tensor_profile_shape(name, context.active_optimization_profile)}")
         if engine.on_device and engine.get_tensor_location(name) == TensorLocation.DEVICE:
-            memory = _scratch(context).room(name, array.nbytes)
+            memory = _scratch(context).memory_of(name, array.nbytes)
             memory.write(array)
             context.set_tensor_address(name, memory)
         else:
@@ -110,7 +110,7 @@ def _set_inputs(context, feeds, inputs, keep):
 
 
 def _set_output(context, name, results):
-    """Gives an output its memory; True: only the run tells how much it is."""
+    """Gives an output its memory; True: its size is data-dependent."""
     engine = context.engine
     number, shape = engine._get_tensor_dtype_number(name), context.get_tensor_shape(name)
     if shape is None or any(d < 0 for d in shape) or number in _PACKED_BITS:
@@ -119,18 +119,18 @@ def _set_output(context, name, results):
     context.set_output_allocator(name, None)
     results[name] = np.empty(shape, _BY_NUMBER[number]())
     if engine.on_device:
-        context.set_tensor_address(name, _scratch(context).room(name, results[name].nbytes))
+        context.set_tensor_address(name, _scratch(context).memory_of(name, results[name].nbytes))
     else:
         context.set_tensor_address(name, results[name].ctypes.data if results[name].size else 0)
     return False
 
 
-def _fetch(context, name, late, results):
+def _fetch(context, name, dynamic, results):
     number = context.engine._get_tensor_dtype_number(name)
     dtype = _BY_NUMBER[number]()
-    if not late:
+    if not dynamic:
         if context.engine.on_device:
-            results[name] = _scratch(context).room(name, 0).read(dtype, results[name].shape)
+            results[name] = _scratch(context).memory_of(name, 0).read(dtype, results[name].shape)
         return
     buffer = _scratch(context).buffer(name)
     shape, bits = buffer.shape, _PACKED_BITS.get(number)
@@ -160,12 +160,12 @@ def infer(context, feeds, stream=0):
     try:
         _set_inputs(context, feeds, inputs, keep)
         context.infer_shapes()
-        late = {name: _set_output(context, name, results) for name in outputs}
+        dynamic = {name: _set_output(context, name, results) for name in outputs}
         if not context.execute_async_v3(stream):
             raise RuntimeError("the inference failed: see the log")
         engine.synchronize(stream)
         for name in outputs:
-            _fetch(context, name, late[name], results)
+            _fetch(context, name, dynamic[name], results)
     finally:  # the arrays are gone when this returns
         for name in [*inputs, *outputs]:
             context.set_tensor_address(name, 0)

@@ -39,13 +39,13 @@ TEST(CpuInfo, HasWhatTheKernelLists) {
   }
   if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
   const CpuInfo& info = cpu_info();
-  const std::pair<const char*, bool> kTold[] = {{"avx2", info.avx2},
-                                                {"avx512f", info.avx512},
-                                                {"avx_vnni", info.avx_vnni},
-                                                {"avx512_vnni", info.avx512_vnni},
-                                                {"avx512_bf16", info.avx512_bf16},
-                                                {"avx512_fp16", info.avx512_fp16}};
-  for (const auto& [flag, told] : kTold) EXPECT_EQ(told, flags.count(flag) != 0) << flag;
+  const std::pair<const char*, bool> kReported[] = {{"avx2", info.avx2},
+                                                    {"avx512f", info.avx512},
+                                                    {"avx_vnni", info.avx_vnni},
+                                                    {"avx512_vnni", info.avx512_vnni},
+                                                    {"avx512_bf16", info.avx512_bf16},
+                                                    {"avx512_fp16", info.avx512_fp16}};
+  for (const auto& [flag, reported] : kReported) EXPECT_EQ(reported, flags.count(flag) != 0) << flag;
   // The tiles may be refused by the system although the processor has them.
   if (info.amx_tile) EXPECT_EQ(info.amx_bf16, flags.count("amx_bf16") != 0);
 }

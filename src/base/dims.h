@@ -30,11 +30,13 @@ class Dims {
   int rank() const { return rank_; }
   size_t size() const { return static_cast<size_t>(rank_); }
   bool empty() const { return rank_ == 0; }
-  // Silently keeps the first kMaxRank values: whoever reads outside input checks the rank first.
+  // Silently keeps the first kMaxRank values: readers of outside input check the rank first.
   void push_back(int64_t v) {
     if (rank_ < limits::kMaxRank) d_[static_cast<size_t>(rank_++)] = v;
   }
-  void pop_back() { if (rank_ > 0) --rank_; }
+  void pop_back() {
+    if (rank_ > 0) --rank_;
+  }
   int64_t& operator[](size_t i) { return d_[i]; }
   int64_t operator[](size_t i) const { return d_[i]; }
   int64_t back() const { return d_[static_cast<size_t>(rank_ - 1)]; }

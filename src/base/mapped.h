@@ -4,7 +4,7 @@
 namespace wootz {
 
 // False: nothing is there, and touching it would end the process. True says no more than that something is: it may
-// still not be readable, or somebody else's.
+// still not be readable, or belong to another.
 bool is_mapped(const void* address);
 
 }  // namespace wootz

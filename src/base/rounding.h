@@ -1,6 +1,6 @@
 // Rounding weights to fewer bits. Each weight becomes one of its two neighbours among the narrow numbers, mostly the
 // nearer one. The few that lie closest to the middle go the other way where that makes the errors of a row cancel: a
-// row is what one result sums up. Operands behind a ReLU or a pooling are positive, and the result's error is about
+// row is what one result sums up. Operands after a ReLU or a pooling are positive, and the result's error is about
 // their mean times the row's sum of errors; nothing of that is left then.
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace wootz {
 namespace {
 
-// What each thread wrote in a round is there for all others in the next, and nobody is a round ahead.
+// What each thread wrote in a round is there for all others in the next, and no thread is a round ahead.
 TEST(SpinBarrier, RoundsFollowEachOther) {
   constexpr int kRounds = 2000;
   SpinBarrier barrier;
@@ -25,7 +25,7 @@ TEST(SpinBarrier, RoundsFollowEachOther) {
   });
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(at[0], kRounds);
-  barrier.wait(1);  // alone: nobody to wait for
+  barrier.wait(1);  // alone: no thread to wait for
 }
 
 }  // namespace

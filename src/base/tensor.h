@@ -16,7 +16,7 @@ class HostTensor {
   HostTensor() = default;
   // Zero-filled memory of its own (64-byte aligned). Errors: more elements than limits::kMaxElements, no memory.
   static Result<HostTensor> allocate(DType dtype, const Dims& dims);
-  // Bytes that somebody else keeps alive through `owner` (a mapped file, a protobuf message, the caller's weights).
+  // Bytes that `owner` keeps alive (a mapped file, a protobuf message, the caller's weights).
   static HostTensor wrap(DType dtype, const Dims& dims, const void* data, std::shared_ptr<const void> owner);
   // A copy of values; the shape defaults to one dimension.
   template <typename T>

@@ -8,8 +8,8 @@
 namespace wootz {
 
 // The seed of everything that a test draws: $WOOTZ_SEED, otherwise drawn once for the program. It is printed when it is
-// first asked for (a crash shows it too), and a test that fails prints the command that runs it again. Whoever needs
-// several seeds adds small numbers to it.
+// first asked for (a crash shows it too), and a test that fails prints the command that runs it again. A test that
+// needs several seeds adds small numbers to it.
 uint64_t test_seed();
 
 // Something is not tested since the processor lacks an instruction set: said at the end of the program and, by ./dev

@@ -51,8 +51,8 @@ TEST(Testing, AMissingInstructionSetIsReported) {
   EXPECT_THAT(run_again("WOOTZ_ON_PURPOSE=i WOOTZ_MISSING_ISA_FILE=" + file),
               HasSubstr("NOT TESTED, this processor has no avx1024: Testing.OnPurpose"));
   std::ifstream in(file);
-  const std::string told((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  EXPECT_EQ(told, "NOT TESTED, this processor has no avx1024: Testing.OnPurpose\n");
+  const std::string reported((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(reported, "NOT TESTED, this processor has no avx1024: Testing.OnPurpose\n");
   std::remove(file.c_str());
 }
 

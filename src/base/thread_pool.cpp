@@ -48,8 +48,8 @@ std::atomic<int>& active() {
 }
 
 struct alignas(64) Worker {
-  // Even: an order that nobody has taken. Whoever makes it odd (the worker, or a caller who is done before) carries it
-  // out; the other must not touch the job.
+  // Even: an order that is not taken yet. The thread that makes it odd (the worker, or a caller who is done before)
+  // carries it out; the other must not touch the job.
   Word go{1};
   Word asleep{0};
   std::thread thread;
@@ -103,7 +103,7 @@ void ThreadPool::Impl::wait_for_order(Worker* self) {
       seen = self->go.load(std::memory_order_acquire);
     }
     const auto now = std::chrono::steady_clock::now();
-    if (seen != last) begin = now;  // somebody else took it: there is work about
+    if (seen != last) begin = now;  // another worker took it: there is work
     if (now - begin > bound) break;
   }
   while (seen % 2 != 0) {
@@ -206,7 +206,7 @@ ThreadPool::ThreadPool() : impl_(new Impl) {
       });
 }
 
-// Ends the workers at exit (or when the library is unloaded). The state stays: somebody may still call run(), and gets
+// Ends the workers at exit (or when the library is unloaded). The state stays: run() may still be called, and gets
 // n = 1.
 ThreadPool::~ThreadPool() {
   if (tls_in_gang) return;  // exit() from inside a gang: the workers cannot be waited for

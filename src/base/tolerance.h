@@ -10,7 +10,7 @@
 namespace wootz {
 
 // Relative to the output's scale (largest finite magnitude of the reference): what within() takes. 0 for integers and
-// bool. `reduction_length` is the length of the longest sum behind one element, 1 when there is none.
+// bool. `reduction_length` is the length of the longest sum that makes one element, 1 when there is none.
 double tolerance_for(DType dtype, int64_t reduction_length);
 
 struct Difference {
@@ -26,7 +26,7 @@ struct Difference {
 // same one.
 Difference compare(const HostTensor& actual, const HostTensor& expected);
 // The scale of each element's own place: of its rows, columns, channels and so on the one with the smallest largest
-// finite magnitude, where those have enough elements to tell, and never less than 1/1024 of the whole tensor's.
+// finite magnitude, where those have enough elements for that, and never less than 1/1024 of the whole tensor's.
 std::vector<double> place_scales(const HostTensor& tensor);
 // compare() with `relative` to those scales, so that a large row does not hide what is wrong in a small one. For tests.
 Difference compare_by_place(const HostTensor& actual, const HostTensor& expected);
@@ -35,7 +35,7 @@ bool within(const Difference& difference, double tolerance);
 bool within(const Difference& difference, double tolerance, double slack);
 
 // How far apart, in units of the result, two right evaluations of the expression may lie because values next to a
-// rounding boundary fell on either side of it: 1 behind one quantize, more where quantized values are dequantized and
+// rounding boundary fell on either side of it: 1 after one quantize, more where quantized values are dequantized and
 // go on. 0 where nothing is rounded to integers.
 double rounding_slack(const PointwiseExpr& expr, size_t output = 0);
 std::string to_string(const Difference& difference);

@@ -1,5 +1,5 @@
 // Symbolic dimensions: an integer, or an expression over symbols (input dimensions, values of input shape tensors,
-// sizes that only running a node tells). Immutable values, kept in a canonical form so that equal sums compare equal.
+// data-dependent sizes). Immutable values, kept in a canonical form so that equal sums compare equal.
 #pragma once
 
 #include <cstdint>

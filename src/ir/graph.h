@@ -138,7 +138,7 @@ class Node {
 enum class SymbolKind : uint8_t { kInputDim, kInputValue, kDataDependent };
 
 // A symbol of the graph: dimension `index` of input `value`, element `index` of the input shape tensor `value`, or
-// (kDataDependent) dimension `index` of a node output that only running the node tells.
+// (kDataDependent) dimension `index` of a node output whose size is data-dependent.
 struct Symbol {
   std::string name;
   SymbolKind kind = SymbolKind::kInputDim;
@@ -148,7 +148,8 @@ struct Symbol {
 };
 
 // Values of another graph handed in by mistake are treated as null, and calls whose condition does not hold change
-// nothing: verify_graph() (ir/verify.h) then says what is wrong.
+// nothing: verify_graph() (ir/verify.h) then says what is wrong. A subgraph reads no value of the graph around it: what
+// the body of an If or Loop captures is an input of the node and of the body.
 class Graph {
  public:
   explicit Graph(std::string name = "");
@@ -189,9 +190,6 @@ class Graph {
   const std::vector<Symbol>& symbols() const { return *symbols_; }
   // Subgraphs share the symbols of the graph they are in.
   void share_symbols(const Graph& outer) { symbols_ = outer.symbols_; }
-
-  // Values of the enclosing graph that this subgraph reads: inner value (an input of this graph) by name of the outer.
-  // If/Loop bodies take captured values as extra node inputs, so there are no hidden references.
 
  private:
   friend class Node;

@@ -1,4 +1,4 @@
-// OpDef: everything the rest of the system asks about an op. Instances live in src/ops/<room>/.
+// OpDef: everything the rest of the system asks about an op. Instances live in src/ops/<module>/.
 #pragma once
 
 #include <span>
@@ -37,7 +37,7 @@ class InferContext {
   // Elements of a constant integer tensor; nullopt when not constant.
   std::optional<std::vector<int64_t>> ints_value(int i) const;
 
-  // A size only running the node tells: a fresh symbol (one per output axis, stable under repeated inference).
+  // A data-dependent size: a fresh symbol (one per output axis, stable under repeated inference).
   Dim data_dependent(int output, int axis, int64_t upper_bound = -1);
 
   void set_output(int i, DType dtype, Shape shape);

@@ -45,7 +45,7 @@ namespace pat {
 Pattern any(std::string name = "");       // any value
 Pattern same(std::string name);           // the value bound to that name elsewhere
 Pattern constant(std::string name = "");  // a constant
-Pattern scalar(double value);             // a constant of one element, equal as far as its type can tell
+Pattern scalar(double value);             // a constant of one element, equal up to the precision of its type
 Pattern scalar(std::string name);         // a constant of one element
 Pattern scalar_if(std::function<bool(double)> predicate, std::string name = "");
 Pattern none();  // an omitted input

@@ -10,7 +10,7 @@
 //   }
 //
 // "_" is an omitted input, {...} after a type are the tracked shape values, `from` is the provenance. A value's name is
-// what follows %, in quotes where it is no plain word, with #2, #3, ... behind it where several values have the same
+// what follows %, in quotes where it is no plain word, followed by #2, #3, ... where several values have the same
 // name. Attributes: integers, floats (with a point, an exponent, inf or nan), "text", lists of either number (floats[]
 // when empty), const TYPE DATA, graph, expr "..." (base/pointwise.h). Comments begin with // and end with the line.
 #pragma once

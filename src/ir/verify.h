@@ -1,4 +1,4 @@
-// Whether a graph holds together: what every pass may rely on, and must leave behind.
+// Whether a graph holds together: what every pass may rely on, and must establish.
 #pragma once
 
 #include "ir/graph.h"

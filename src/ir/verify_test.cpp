@@ -102,7 +102,7 @@ TEST_F(VerifyTest, Epilogues) {
 TEST_F(VerifyTest, Types) {
   Node* a = add("Sqrt", {x_});
   a->output()->set_type(DType::kInvalid, {});
-  EXPECT_EQ(refusal(), "");  // nobody reads it
+  EXPECT_EQ(refusal(), "");  // it is not read
   add("Sqrt", {a->output()});
   EXPECT_THAT(refusal(), HasSubstr("value 'node_out' has the element type invalid"));
   a->output()->set_type(DType::kF32, Shape(9, Dim(1)));

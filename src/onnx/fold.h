@@ -13,7 +13,7 @@ class Folder {
  public:
   using Replaced = std::vector<std::pair<Value*, Value*>>;
   // When the outputs of the node are known (all inputs constant and cheap to compute, or tracked shape values that are
-  // all numbers): puts constants in their place, erases the node and tells which value became which.
+  // all numbers): puts constants in their place, erases the node and reports which value became which.
   bool fold(Node* node, Replaced* replaced);
 
  private:

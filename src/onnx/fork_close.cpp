@@ -72,7 +72,7 @@ std::unique_ptr<Fork> Importer::take_fork(const Graph& branch) {
   return fork;
 }
 
-// The results of a subgraph that ends in a fork, each in every branch. Whoever goes on opens new scopes.
+// The results of a subgraph that ends in a fork, each in every branch. What is imported next opens new scopes.
 bool Importer::keep_open(std::unique_ptr<Fork> fork, const ::onnx::GraphProto& proto, const Graph& graph) {
   for (ForkSide* leaf : live_leaves(*fork)) {
     std::vector<Value*> results;
@@ -167,7 +167,7 @@ Result<std::vector<Value*>> Importer::close_fork(Fork& fork, const std::vector<s
     }
     return {};
   };
-  // In front of the branch, so that it tells before anything in there fails.
+  // Before the branch, so that its message comes before any failure inside.
   WOOTZ_RETURN_IF_ERROR(guard(fork.sides[live].captured));
   WOOTZ_ASSIGN_OR_RETURN(std::vector<Value*> values, write_out(fork.sides[live], results[live], graph));
   if (fork.sides[live].captured.empty()) WOOTZ_RETURN_IF_ERROR(guard(values));

@@ -83,7 +83,7 @@ std::optional<bool> known_inside(const Fork& fork, const ForkSide& leaf, const V
   return std::nullopt;
 }
 
-std::string told(const Value& v) {
+std::string describe(const Value& v) {
   const Node* node = v.producer();
   const std::string by = node == nullptr ? "" : node->provenance().empty() ? node->name() : node->provenance().back();
   return fmt::format("{}{}{}", dtype_name(v.dtype()), shape_to_string(v.shape()),
@@ -136,7 +136,7 @@ std::vector<size_t> NodeWalk::dependents(const std::set<std::string_view>& seeds
   return found;
 }
 
-// What depends on the fork goes behind what does not, with a mark between. Where that depends on an earlier fork too,
+// What depends on the fork goes after what does not, with a mark between. Where that depends on an earlier fork too,
 // the node becomes part of that one.
 void NodeWalk::schedule(std::shared_ptr<Fork> fork, size_t at) {
   if (++importer_.forks_ > kMostForks) {
@@ -155,22 +155,22 @@ void NodeWalk::schedule(std::shared_ptr<Fork> fork, size_t at) {
                                   [&](size_t m) { return std::binary_search(theirs.begin(), theirs.end(), m); });
     if (meet) mark = k;
   }
-  std::vector<Item> before(work_.begin(), work_.begin() + static_cast<ptrdiff_t>(at) + 1), behind;
+  std::vector<Item> before(work_.begin(), work_.begin() + static_cast<ptrdiff_t>(at) + 1), after;
   for (size_t k = at + 1; k < work_.size(); ++k) {
     const bool depends = std::binary_search(mine.begin(), mine.end(), k);
     if (mark == 0 || k < mark) {
-      (depends ? behind : before).push_back(work_[k]);
+      (depends ? after : before).push_back(work_[k]);
       continue;
     }
     before.push_back(work_[k]);
     if (k != mark) continue;
     work_[k].fork->seeds.insert(fork->seeds.begin(), fork->seeds.end());
     before.push_back(work_[at]);  // once more, inside
-    before.insert(before.end(), behind.begin(), behind.end());
-    behind.clear();
+    before.insert(before.end(), after.begin(), after.end());
+    after.clear();
   }
   if (mark == 0) before.push_back({-1, std::move(fork)});
-  before.insert(before.end(), behind.begin(), behind.end());
+  before.insert(before.end(), after.begin(), after.end());
   work_ = std::move(before);
 }
 
@@ -311,7 +311,7 @@ void NodeWalk::give_results(Fork& fork, const std::vector<size_t>& members) {
     std::string shapes;
     for (ForkSide* leaf : live_leaves(fork))
       if (const Slot* slot = leaf->names->find(*bad); slot != nullptr && slot->value != nullptr)
-        shapes += (shapes.empty() ? "" : " or ") + told(*slot->value);
+        shapes += (shapes.empty() ? "" : " or ") + describe(*slot->value);
     importer_.report(Code::kUnsupported,
                      fmt::format("its branches make '{}' {}, and the network gives it out like that: a result has one "
                                  "rank. Give the condition's inputs a shape (or the condition a constant) that decides "
@@ -336,7 +336,7 @@ void NodeWalk::give_results(Fork& fork, const std::vector<size_t>& members) {
       importer_.report(Code::kInvalidArgument, fmt::format("'{}' is defined twice", printable(std::string(needed[i]))),
                        fork.name);
   }
-  poison(fork);  // what nobody reads
+  poison(fork);  // what is not read
 }
 
 }  // namespace wootz::importer

@@ -1,4 +1,4 @@
-// The walk over a list of nodes, with its forks (onnx/fork.h): what depends on a fork comes behind everything that does
+// The walk over a list of nodes, with its forks (onnx/fork.h): what depends on a fork comes after everything that does
 // not, so that the branches may read all of that.
 #pragma once
 

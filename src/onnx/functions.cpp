@@ -45,6 +45,9 @@ Importer::FunctionInfo* Importer::find_function(const Place& place) {
 
 Status Importer::bind_attributes(const ::onnx::FunctionProto& function, const Place& place, const Frame& frame,
                                  AttributeMap* bound) {
+  if (place.node.input_size() > function.input_size() || place.node.output_size() > function.output_size())
+    return invalid_argument("{} inputs and {} outputs, its function has {} and {}", place.node.input_size(),
+                            place.node.output_size(), function.input_size(), function.output_size());
   for (const auto& attribute : function.attribute_proto()) (*bound)[attribute.name()] = &attribute;
   const auto declares = [&](const std::string& name) {
     if (bound->contains(name)) return true;
@@ -69,6 +72,48 @@ Status Importer::bind_attributes(const ::onnx::FunctionProto& function, const Pl
   return Status();
 }
 
+Status Importer::admit_call(const FunctionInfo& info, const Place& place, const Frame& frame) {
+  const ::onnx::FunctionProto& function = *info.proto;
+  for (const Frame* at = &frame; at != nullptr; at = at->caller)
+    if (at->function == &function) return invalid_argument("its function calls itself");
+  if (frame.function_depth >= limits::kMaxFunctionDepth)
+    return make_error(Code::kResourceExhausted, "function calls are nested more than {} deep",
+                      limits::kMaxFunctionDepth);
+  inlined_bytes_ += info.bytes;
+  if (inlined_bytes_ > limits::kMaxInlinedBytes)
+    stop(make_error(Code::kResourceExhausted, "the functions called add up to more than {} bytes of nodes",
+                    limits::kMaxInlinedBytes));
+  return Status();
+}
+
+bool Importer::read_function_opsets(FunctionInfo& info) {
+  if (info.opsets) return info.usable;
+  info.opsets.emplace();
+  const std::string where = fmt::format("function '{}'", printable(info.proto->name()));
+  info.usable = read_opsets(info.proto->opset_import(), &*info.opsets, where);
+  if (info.opsets->empty()) info.opsets = opsets_;
+  return info.usable;
+}
+
+void Importer::bind_results(const ::onnx::FunctionProto& function, const Place& place, Scope& body, const Frame& inner,
+                            Scope& scope, const Frame& frame) {
+  for (int i = 0; i < place.node.output_size(); ++i) {
+    if (place.node.output(i).empty()) continue;
+    const Slot* slot = body.find(function.output(i));
+    if (slot == nullptr || (slot->value == nullptr && !slot->poisoned)) {
+      report(place,
+             invalid_argument("output '{}' of its function is not defined in it", printable(function.output(i))));
+      continue;
+    }
+    if (slot->poisoned) continue;
+    bind_output(place, i, *slot, scope);
+    // A value made in the body goes by its name outside.
+    Value* value = slot->value;
+    if (value->kind() != ValueKind::kInput && value->name().starts_with(inner.path))
+      name_value(value, place.node.output(i), frame);
+  }
+}
+
 void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scope, const Frame& frame,
                              const std::vector<Slot>& inputs) {
   const ::onnx::FunctionProto& function = *info.proto;
@@ -76,28 +121,12 @@ void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scop
     report(place, status);
     poison_outputs(place, scope, frame);
   };
-  for (const Frame* at = &frame; at != nullptr; at = at->caller)
-    if (at->function == &function) return fail(invalid_argument("its function calls itself"));
-  if (frame.function_depth >= limits::kMaxFunctionDepth)
-    return fail(
-        make_error(Code::kResourceExhausted, "function calls are nested more than {} deep", limits::kMaxFunctionDepth));
-  inlined_bytes_ += info.bytes;
-  if (inlined_bytes_ > limits::kMaxInlinedBytes)
-    return stop(make_error(Code::kResourceExhausted, "the functions called add up to more than {} bytes of nodes",
-                           limits::kMaxInlinedBytes));
-  if (!info.opsets) {
-    info.opsets.emplace();
-    const std::string where = fmt::format("function '{}'", printable(function.name()));
-    info.usable = read_opsets(function.opset_import(), &*info.opsets, where);
-    if (info.opsets->empty()) info.opsets = opsets_;
-  }
-  if (!info.usable) {
+  if (const Status status = admit_call(info, place, frame); !status.ok()) return fail(status);
+  if (stopped_) return;
+  if (!read_function_opsets(info)) {
     if (top_node_ >= 0) failed_nodes_.insert(top_node_);
     return poison_outputs(place, scope, frame);
   }
-  if (place.node.input_size() > function.input_size() || place.node.output_size() > function.output_size())
-    return fail(invalid_argument("{} inputs and {} outputs, its function has {} and {}", place.node.input_size(),
-                                 place.node.output_size(), function.input_size(), function.output_size()));
   AttributeMap attributes;
   if (const Status status = bind_attributes(function, place, frame, &attributes); !status.ok()) return fail(status);
 
@@ -117,21 +146,7 @@ void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scop
   for (const std::string& name : function.output()) results.insert(name);
   import_nodes(function.node(), results, body, inner);
   if (stopped_) return;
-  for (int i = 0; i < place.node.output_size(); ++i) {
-    if (place.node.output(i).empty()) continue;
-    const Slot* slot = body.find(function.output(i));
-    if (slot == nullptr || (slot->value == nullptr && !slot->poisoned)) {
-      report(place,
-             invalid_argument("output '{}' of its function is not defined in it", printable(function.output(i))));
-      continue;
-    }
-    if (slot->poisoned) continue;
-    bind_output(place, i, *slot, scope);
-    // A value made in the body goes by its name outside.
-    Value* value = slot->value;
-    if (value->kind() != ValueKind::kInput && value->name().starts_with(inner.path))
-      name_value(value, place.node.output(i), frame);
-  }
+  bind_results(function, place, body, inner, scope, frame);
   poison_outputs(place, scope, frame);  // those that are not defined by now
 }
 

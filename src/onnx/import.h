@@ -50,7 +50,7 @@ struct ImportProblem {
   std::string to_string() const;
 };
 
-// The graph; its inputs and outputs carry the model's names. On failure the Status tells how many problems there are
+// The graph; its inputs and outputs carry the model's names. On failure the Status says how many problems there are
 // and the first few, and `problems` (may be null) gets all. Weights are not copied twice: a tensor owns the bytes that
 // the parser made, and external data stay in the mapped file, which must not shrink while a tensor of it lives.
 Result<std::shared_ptr<Graph>> import_model(std::span<const std::byte> bytes, const ImportOptions& options = {},

@@ -1,4 +1,4 @@
-// The import functions of all rooms, looked up by domain, op and version.
+// The import functions of all modules, looked up by domain, op and version.
 #pragma once
 
 #include <limits>

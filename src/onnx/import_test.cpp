@@ -124,8 +124,8 @@ TEST(Import, InputsAsConstants) {
   EXPECT_THAT(import_for_test(model, options).status.message(),
               HasSubstr("it is f32, the constant given for it is i64"));
   options.constant_inputs.clear();
-  options.constant_inputs.emplace("nobody", HostTensor::scalar<float>(1));
-  EXPECT_THAT(import_for_test(model, options).status.message(), HasSubstr("'nobody', which the model does not have"));
+  options.constant_inputs.emplace("absent", HostTensor::scalar<float>(1));
+  EXPECT_THAT(import_for_test(model, options).status.message(), HasSubstr("'absent', which the model does not have"));
 }
 
 TEST(Import, AllProblemsInOnePass) {
@@ -133,7 +133,7 @@ TEST(Import, AllProblemsInOnePass) {
   GraphProto* graph = model.mutable_graph();
   add_input(graph, "x", {"2"});
   add_node(graph, "NoSuchOp", {"x"}, {"a"}, "first");
-  add_node(graph, "Relu", {"a"}, {"b"}, "behind");  // not a problem of its own
+  add_node(graph, "Relu", {"a"}, {"b"}, "after");  // not a problem of its own
   add_node(graph, "Relu", {"missing"}, {"c"}, "reader");
   add_node(graph, "Other", {"b"}, {"d"}, "second")->set_domain("com.example");
   add_node(graph, "Relu", {"x"}, {"e"}, "fine");

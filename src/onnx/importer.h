@@ -126,8 +126,16 @@ class Importer {
   FunctionInfo* find_function(const Place& place);
   void call_function(FunctionInfo& info, const Place& place, Scope& scope, const Frame& frame,
                      const std::vector<Slot>& inputs);
+  // Errors: recursion, or calls nested too deep. Stops the import where the limit on inlining is passed.
+  Status admit_call(const FunctionInfo& info, const Place& place, const Frame& frame);
+  // False: they are wrong, which the first call reported.
+  bool read_function_opsets(FunctionInfo& info);
+  // The function's attributes for this call. Errors: the node has more of something than the function declares.
   Status bind_attributes(const ::onnx::FunctionProto& function, const Place& place, const Frame& frame,
                          AttributeMap* bound);
+  // Results of the body to the outputs of the node that calls it.
+  void bind_results(const ::onnx::FunctionProto& function, const Place& place, Scope& body, const Frame& inner,
+                    Scope& scope, const Frame& frame);
 
   void report(Code code, std::string reason, std::string where = "");
   void report(const Place& place, const Status& status);

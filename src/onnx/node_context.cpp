@@ -11,7 +11,7 @@ namespace {
 
 using ::onnx::AttributeProto;
 
-// Files of the first IR version do not tell an attribute's type: any field that is set will do.
+// Files of the first IR version lack an attribute's type: any field that is set will do.
 bool has_type(const AttributeProto& a, int type) {
   if (a.type() != AttributeProto::UNDEFINED) return a.type() == type;
   switch (type) {
@@ -179,7 +179,7 @@ Result<Node*> NodeContext::add(std::string_view op, std::vector<Value*> inputs, 
     importer_.limit_tracking(*node);
     return node;
   }
-  // The place is told once, by the importer.
+  // The importer adds the place, once.
   const std::string prefix = fmt::format("node '{}' ({}): ", node->name(), def->name);
   std::string_view text = status.message();
   if (!text.starts_with(prefix)) return status;

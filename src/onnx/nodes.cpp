@@ -78,7 +78,7 @@ std::unique_ptr<Fork> Importer::import_nodes(const NodeList& nodes, const std::s
     top_node_ = order.cyclic[0];
   }
   const Place place{first, node_name(first, frame), std::string(canonical_domain(first.domain())), 0};
-  report(place, invalid_argument("it is on a cycle or behind one, with {} nodes in all", order.cyclic.size()));
+  report(place, invalid_argument("it is on a cycle or after one, with {} nodes in all", order.cyclic.size()));
   for (const int i : order.cyclic)
     for (const std::string& name : nodes[i].output())
       if (!name.empty()) scope.define(name, Slot::poison());
@@ -141,7 +141,7 @@ void Importer::import_op(const Place& place, Scope& scope, const Frame& frame, c
   const size_t before = problems_.count();
   const Status status = run_import(*entry, context);
   if (!status.ok()) {
-    // What went wrong inside a subgraph was told there; the subgraphs that were not reached still have their say.
+    // Problems inside a subgraph were reported there; the subgraphs that were not reached are still to be checked.
     if (problems_.count() == before) report(place, status);
     check_subgraphs(place, scope, frame, &context);
     return poison_outputs(place, scope, frame);

@@ -14,7 +14,7 @@ using NodeList = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
 
 struct NodeOrder {
   std::vector<int> sorted;  // each node after what it reads; the order of the file where that is allowed
-  std::vector<int> cyclic;  // nodes on or behind a cycle, in file order
+  std::vector<int> cyclic;  // nodes on or after a cycle, in file order
 };
 
 // Also counts what the subgraphs of a node read from outside as read by the node. Results are kept by address.

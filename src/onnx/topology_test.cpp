@@ -22,7 +22,7 @@ TEST(Topology, SortsAndFindsCycles) {
   add_node(&graph, "B", {"a"}, {"b"});
   add_node(&graph, "A", {"x"}, {"a"});
   add_node(&graph, "Self", {"s"}, {"s"});
-  add_node(&graph, "Behind", {"s"}, {"t"});
+  add_node(&graph, "After", {"s"}, {"t"});
   Topology topology;
   const NodeOrder& order = topology.order(graph.node());
   EXPECT_EQ(order.sorted, (std::vector<int>{2, 1, 0}));

@@ -1,8 +1,8 @@
 #include "ops/cases.h"
 
 #include "ops/infer.h"
+#include "ops/module_table.h"
 #include "ops/registry.h"
-#include "ops/room_table.h"
 
 namespace wootz {
 
@@ -48,9 +48,9 @@ void CaseList::add(std::string name, std::string_view op_name, std::vector<HostT
 
 std::vector<OpCase> all_cases(uint64_t seed) {
   CaseList list(seed);
-#define ROOM(room) ops::room##_cases(list);
+#define MODULE(module) ops::module##_cases(list);
 #include "ops/ops.def"
-#undef ROOM
+#undef MODULE
   return list.cases();
 }
 

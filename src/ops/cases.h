@@ -1,4 +1,4 @@
-// Test cases as data: one generator per room serves the op's numeric test, every backend's conformance test, the
+// Test cases as data: one generator per module serves the op's numeric test, every backend's conformance test, the
 // benchmark and the support table. A case is a small graph and its inputs.
 #pragma once
 
@@ -37,7 +37,7 @@ class CaseList {
   std::vector<OpCase> cases_;
 };
 
-// All rooms' cases, from one seed (printed by the tests).
+// All modules' cases, from one seed (printed by the tests).
 std::vector<OpCase> all_cases(uint64_t seed);
 
 }  // namespace wootz

@@ -1,4 +1,4 @@
-// Every room's cases infer, run on the reference, and give the inferred types.
+// Every module's cases infer, run on the reference, and give the inferred types.
 #include "ops/cases.h"
 
 #include <gtest/gtest.h>

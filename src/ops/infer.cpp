@@ -149,7 +149,7 @@ Status run_rule(InferContext& ctx) {
   return Status();
 }
 
-// The expression behind a main result: result dtype of the expression, shape of the accumulator.
+// The expression after a main result: result dtype of the expression, shape of the accumulator.
 Status apply_epilogue(const Node& node, InferContext& ctx, const std::vector<TypeInfo>& extras) {
   const PointwiseExpr* expr = node.attr_expr("epilogue");
   InferContext::Output& out = ctx.outputs()[0];

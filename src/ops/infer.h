@@ -14,7 +14,7 @@ Result<std::vector<InferContext::Output>> infer_outputs(const Node& node, std::v
 Status infer_graph(Graph& graph);
 
 // The op's rule for one concrete run: every shape a constant, every value known. Gives (dtype, dims) per output;
-// nullopt dims where only running tells.
+// nullopt dims where the shape is data-dependent.
 struct ConcreteOutput {
   DType dtype = DType::kInvalid;
   std::optional<Dims> dims;

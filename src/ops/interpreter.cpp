@@ -2,6 +2,8 @@
 
 #include <new>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "ops/infer.h"
 #include "ops/pointwise.h"
@@ -66,67 +68,98 @@ Result<std::vector<HostTensor>> run_node(const Node& node, const std::vector<con
   return outputs;
 }
 
+namespace {
+
+Status check_input(const Value& value, const HostTensor& given) {
+  if (given.dtype() != value.dtype())
+    return invalid_argument("input '{}' is {}, the graph wants {}", value.name(), dtype_name(given.dtype()),
+                            dtype_name(value.dtype()));
+  bool fits = given.rank() == value.rank();
+  for (int a = 0; fits && a < value.rank(); ++a) {
+    const Dim& d = value.shape()[static_cast<size_t>(a)];
+    fits = !d.is_const() || d.value() == given.dims()[static_cast<size_t>(a)];
+  }
+  if (!fits)
+    return invalid_argument("input '{}' has shape {}, the graph wants {}", value.name(), given.dims().to_string(),
+                            shape_to_string(value.shape()));
+  return {};
+}
+
+// One run of a graph: the tensors that are still needed.
+class GraphRun {
+ public:
+  GraphRun(const Graph& graph, const std::vector<int>& tap_ids) {
+    for (const Value* out : graph.outputs()) kept_.insert(out->id());
+    kept_.insert(tap_ids.begin(), tap_ids.end());
+  }
+
+  void set_input(const Value& value, const HostTensor& tensor) { live_[value.id()] = tensor; }
+
+  Status run(const Node& node) {
+    std::vector<const HostTensor*> operands;
+    for (const Value* value : node.inputs()) {
+      operands.push_back(find(value));
+      if (value != nullptr && operands.back() == nullptr)
+        return internal_error("node '{}' reads '{}' before it is computed", node.name(), value->name());
+    }
+    WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, run_node(node, operands));
+    for (size_t o = 0; o < results.size() && o < node.outputs().size(); ++o) {
+      const Value* value = node.outputs()[o];
+      if (value->uses().empty() && !kept_.count(value->id())) continue;
+      remaining_[value->id()] = value->uses().size();
+      live_[value->id()] = std::move(results[o]);
+    }
+    release(node.inputs());
+    return {};
+  }
+
+  // Null: not computed, or released.
+  const HostTensor* find(const Value* value) const {
+    if (value == nullptr) return nullptr;
+    return value->is_constant() ? &value->constant() : find(value->id());
+  }
+  const HostTensor* find(int id) const {
+    const auto it = live_.find(id);
+    return it == live_.end() ? nullptr : &it->second;
+  }
+
+ private:
+  void release(const std::vector<Value*>& used) {
+    for (const Value* value : used) {
+      if (value == nullptr || value->kind() != ValueKind::kNodeOutput) continue;
+      const auto it = remaining_.find(value->id());
+      if (it != remaining_.end() && it->second > 0 && --it->second == 0 && !kept_.count(value->id()))
+        live_.erase(value->id());
+    }
+  }
+
+  std::unordered_map<int, HostTensor> live_;
+  std::unordered_map<int, size_t> remaining_;  // uses still to come
+  std::unordered_set<int> kept_;
+};
+
+}  // namespace
+
 Result<std::vector<HostTensor>> run_graph_taps(const Graph& graph, const std::vector<HostTensor>& inputs,
                                                const std::vector<int>& tap_ids, std::vector<HostTensor>* taps) {
   if (inputs.size() != graph.inputs().size())
     return invalid_argument("graph '{}' takes {} inputs, {} given", graph.name(), graph.inputs().size(), inputs.size());
-  std::unordered_map<int, HostTensor> live;
-  std::unordered_map<int, size_t> remaining;  // uses still to come: a value goes when it reaches zero
-  std::unordered_map<int, bool> keep;
-  for (const Value* out : graph.outputs()) keep[out->id()] = true;
-  for (int id : tap_ids) keep[id] = true;
+  GraphRun run(graph, tap_ids);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Value* value = graph.inputs()[i];
-    if (inputs[i].dtype() != value->dtype())
-      return invalid_argument("input '{}' is {}, the graph wants {}", value->name(), dtype_name(inputs[i].dtype()),
-                              dtype_name(value->dtype()));
-    bool fits = inputs[i].rank() == value->rank();
-    for (int a = 0; fits && a < value->rank(); ++a) {
-      const Dim& d = value->shape()[static_cast<size_t>(a)];
-      fits = !d.is_const() || d.value() == inputs[i].dims()[static_cast<size_t>(a)];
-    }
-    if (!fits)
-      return invalid_argument("input '{}' has shape {}, the graph wants {}", value->name(),
-                              inputs[i].dims().to_string(), shape_to_string(value->shape()));
-    live[value->id()] = inputs[i];
+    WOOTZ_RETURN_IF_ERROR(check_input(*graph.inputs()[i], inputs[i]));
+    run.set_input(*graph.inputs()[i], inputs[i]);
   }
-  const auto fetch = [&](const Value* value) -> const HostTensor* {
-    if (value == nullptr) return nullptr;
-    if (value->is_constant()) return &value->constant();
-    const auto it = live.find(value->id());
-    return it == live.end() ? nullptr : &it->second;
-  };
-  for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
-    std::vector<const HostTensor*> operands;
-    for (const Value* value : node->inputs()) {
-      operands.push_back(fetch(value));
-      if (value != nullptr && operands.back() == nullptr)
-        return internal_error("node '{}' reads '{}' before it is computed", node->name(), value->name());
-    }
-    WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, run_node(*node, operands));
-    for (size_t o = 0; o < results.size() && o < node->outputs().size(); ++o) {
-      const Value* value = node->outputs()[o];
-      if (value->uses().empty() && !keep.count(value->id())) continue;
-      remaining[value->id()] = value->uses().size();
-      live[value->id()] = std::move(results[o]);
-    }
-    for (const Value* value : node->inputs()) {
-      if (value == nullptr || value->kind() != ValueKind::kNodeOutput) continue;
-      const auto it = remaining.find(value->id());
-      if (it != remaining.end() && it->second > 0 && --it->second == 0 && !keep.count(value->id()))
-        live.erase(value->id());
-    }
-  }
+  for (const Node* node = graph.first(); node != nullptr; node = node->next()) WOOTZ_RETURN_IF_ERROR(run.run(*node));
   std::vector<HostTensor> outputs;
   for (const Value* out : graph.outputs()) {
-    const HostTensor* tensor = fetch(out);
+    const HostTensor* tensor = run.find(out);
     if (tensor == nullptr) return internal_error("output '{}' was not computed", out->name());
     outputs.push_back(*tensor);
   }
   if (taps != nullptr) {
     for (int id : tap_ids) {
-      const auto it = live.find(id);
-      taps->push_back(it == live.end() ? HostTensor() : it->second);
+      const HostTensor* tensor = run.find(id);
+      taps->push_back(tensor == nullptr ? HostTensor() : *tensor);
     }
   }
   return outputs;

@@ -1,6 +1,6 @@
 #include "ops/onnx_import.h"
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz {
 
@@ -30,10 +30,10 @@ Value* ImportContext::ints(std::vector<int64_t> values) {
 
 std::vector<OnnxImport> all_onnx_imports() {
   std::vector<OnnxImport> imports;
-#define ROOM(room) \
-  for (const OnnxImport& entry : ops::room##_onnx()) imports.push_back(entry);
+#define MODULE(module) \
+  for (const OnnxImport& entry : ops::module##_onnx()) imports.push_back(entry);
 #include "ops/ops.def"
-#undef ROOM
+#undef MODULE
   return imports;
 }
 

@@ -1,4 +1,4 @@
-// What an op's room tells the ONNX importer: a table of {ONNX op, first opset version, import function}. The importer
+// What an op's module gives the ONNX importer: a table of {ONNX op, first opset version, import function}. The importer
 // (src/onnx) implements ImportContext over the checked model; nothing here knows protobuf.
 #pragma once
 
@@ -93,7 +93,7 @@ struct OnnxImport {
   const char* domain = "";  // "" is ai.onnx
 };
 
-// Every room's table, for the importer.
+// Every module's table, for the importer.
 std::vector<OnnxImport> all_onnx_imports();
 
 }  // namespace wootz

@@ -1,4 +1,4 @@
-// For tests of rooms: run one op on tensors written out in the test, and compare with values written out in the test.
+// For tests of modules: run one op on tensors written out in the test, and compare with values written out in the test.
 #pragma once
 
 #include <gtest/gtest.h>

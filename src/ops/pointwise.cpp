@@ -4,7 +4,7 @@
 
 #include "base/pointwise_block.h"
 #include "ops/infer.h"
-#include "ops/room_util.h"
+#include "ops/module_util.h"
 #include "ops/truth.h"
 
 namespace wootz {

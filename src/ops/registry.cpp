@@ -3,17 +3,17 @@
 #include <string>
 #include <unordered_map>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz {
 
 const std::vector<const OpDef*>& all_ops() {
   static const std::vector<const OpDef*> kOps = [] {
     std::vector<const OpDef*> ops;
-#define ROOM(room) \
-  for (const OpDef* def : ops::room##_ops()) ops.push_back(def);
+#define MODULE(module) \
+  for (const OpDef* def : ops::module##_ops()) ops.push_back(def);
 #include "ops/ops.def"
-#undef ROOM
+#undef MODULE
     return ops;
   }();
   return kOps;

@@ -1,4 +1,4 @@
-// Inference with symbols must say what inference with numbers says: every room's cases are inferred once more with
+// Inference with symbols must say what inference with numbers says: every module's cases are inferred once more with
 // their extents (and the elements of their integer lists) as symbols, and the expressions are evaluated.
 #include <gtest/gtest.h>
 

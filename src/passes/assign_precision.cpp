@@ -7,7 +7,7 @@
 
 #include "ops/infer.h"
 #include "ops/registry.h"
-#include "passes/counted_values.h"
+#include "passes/index_valued_floats.h"
 #include "passes/qdq.h"
 #include "passes/residual_stream.h"
 #include "passes/rewrite.h"
@@ -63,7 +63,7 @@ bool constant_fits(const HostTensor& tensor, DType type) {
 
 class Assigner {
  public:
-  Assigner(Graph& graph, DType type) : graph_(graph), type_(type), counted_(counted_values(graph)) {
+  Assigner(Graph& graph, DType type) : graph_(graph), type_(type), index_valued_(index_valued_floats(graph)) {
     if (type == DType::kBF16) stream_ = find_residual_stream(graph);
   }
 
@@ -112,7 +112,7 @@ class Assigner {
       if (in->is_constant() && !constant_fits(in->constant(), type_)) return false;
     }
     for (const Value* out : node.outputs())
-      if (out != nullptr && (out->dtype() == DType::kF64 || counted_.count(out) != 0)) return false;
+      if (out != nullptr && (out->dtype() == DType::kF64 || index_valued_.count(out) != 0)) return false;
     if (!floats) return false;
     for (const char* name : {"epilogue", "expr"})
       if (const PointwiseExpr* expr = node.attr_expr(name); expr != nullptr && !expression_fits(*expr, type_))
@@ -195,7 +195,7 @@ class Assigner {
   Result<bool> convert(Node* node) {
     const std::vector<Value*> inputs = node->inputs();
     const AttrMap attrs = node->attrs();
-    const bool wide = stream_.products.count(node) != 0;  // only what is multiplied changes
+    const bool wide = stream_.gemms.count(node) != 0;  // only what is multiplied changes
     for (int i = first_narrowed(*node), end = wide ? main_inputs(*node) : node->num_inputs(); i < end; ++i)
       if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32)
         node->set_input(i, narrowed(node, i, in));
@@ -237,7 +237,7 @@ class Assigner {
 
   Graph& graph_;
   DType type_;
-  std::unordered_set<const Value*> counted_;
+  std::unordered_set<const Value*> index_valued_;
   ResidualStream stream_;
   std::map<const Value*, Value*> narrowed_;
   std::vector<Node*> casts_;

@@ -92,7 +92,7 @@ TEST(AssignPrecision, EveryCaseStaysCloseAndKeepsItsInterface) {
 }
 
 // A scale that f16 cannot hold stays what it is, also in the expression of a step whose data is kept in f16; and what
-// is summed up from bytes is kept in f16 behind its epilogue.
+// is summed up from bytes is kept in f16 after its epilogue.
 TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
   constexpr const char* kText = R"(graph "g" {
     %x: f32[1,16,4,4] = input;
@@ -149,7 +149,7 @@ TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
   }
 }
 
-// %w is read by one product alone, %v also by a sum, %u by two products along different axes, %p by two alike.
+// %w is read by one GEMM alone, %v also by a sum, %u by two GEMMs along different axes, %p by two alike.
 TEST(AssignPrecision, WeightsAreRoundedByWhatTheirReadersSumUp) {
   const uint64_t seed = test_seed();
   std::mt19937 random(static_cast<unsigned>(seed));
@@ -260,7 +260,7 @@ TEST(AssignPrecision, WhatComesFromLabelsAndPositionsStaysWide) {
   for (int64_t i = 0; i < 48; ++i) ASSERT_NEAR((*actual)[1].get_f64(i), (*expected)[1].get_f64(i), 2e-3) << i;
 }
 
-// In BF16 what a transformer's layers are added to stays in FP32, and their products read it rounded; in F16, which has
+// In BF16 what a transformer's layers are added to stays in FP32, and their GEMMs read it rounded; in F16, which has
 // the digits for it, nothing is held back.
 TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
   std::string text = "graph \"g\" {\n  %x0: f32[4,32] = input;\n";
@@ -290,15 +290,15 @@ TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
     ASSERT_TRUE(run_pipeline(**graph, {}).ok());
     ASSERT_TRUE(assign_precision(**graph, type).ok());
     ASSERT_TRUE(verify_graph(**graph).ok());
-    int norms = 0, wide = 0, products = 0;
+    int norms = 0, wide = 0, gemms = 0;
     for (const Node* node : (*graph)->nodes()) {
       if (node->op().lowering == Lowering::kNorm) norms += node->output()->dtype() == DType::kF32;
       if (!node->is("MatMul")) continue;
-      ++products;
+      ++gemms;
       EXPECT_EQ(node->input(0)->dtype(), type);
       wide += node->output()->dtype() == DType::kF32;
     }
-    EXPECT_EQ(products, 2 * kLayers);
+    EXPECT_EQ(gemms, 2 * kLayers);
     EXPECT_EQ(wide, type == DType::kBF16 ? kLayers : 0);
     EXPECT_EQ(norms, type == DType::kBF16 ? kLayers : 0);
     const auto have = run_graph(**graph, inputs);

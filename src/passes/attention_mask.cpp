@@ -15,7 +15,7 @@ namespace {
 constexpr double kHidden = -1e4;    // exp of this is nothing beside any score that is seen
 constexpr double kNowhere = -1e30;  // takes in any score, so that a row that is hidden altogether has equal weights
 
-// Whether scores may come from there: through what exporters put behind the product.
+// Whether scores may come from there: through what exporters put after the GEMM.
 bool leads_to_product(const Value* value) {
   for (int step = 0; step < 12; ++step) {
     const Node* node = value->producer();

@@ -1,4 +1,4 @@
-// The masks between the first product of attention and its softmax, as one operand of an Attention node.
+// The masks between the first GEMM of attention and its softmax, as one operand of an Attention node.
 #pragma once
 
 #include <vector>

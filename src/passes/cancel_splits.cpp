@@ -1,5 +1,5 @@
 // A Split of what was concatenated at the same places gives back the pieces: no copy in, no copy out. The places are
-// also found behind reshapes and concatenations that leave the axis alone, as in detection heads, which join boxes and
+// also found after reshapes and concatenations that leave the axis alone, as in detection heads, which join boxes and
 // classes of every scale only to part them again.
 #include <algorithm>
 

@@ -143,7 +143,7 @@ Status take_branch(Graph& graph, Node* node, bool taken, std::string why) {
         "node '{}' (If): the plan was built for the branch that the profiles' values of its condition's inputs choose, "
         "and these values choose the other one",
         model_name(*node));
-  // In front of the branch, so that it tells before anything in there fails.
+  // Before the branch, so that its message comes before any failure inside.
   const auto guard = [&](std::vector<Value*>& values) -> Status {
     for (Value*& v : values) {
       WOOTZ_ASSIGN_OR_RETURN(

@@ -18,7 +18,7 @@ using ProfileRanges = std::vector<std::optional<DimRange>>;
 // anyway. All types are worked out anew on the way. Returns how many Ifs are gone. No profiles: constants alone decide.
 Result<int> decide_branches(Graph& graph, const std::vector<ProfileRanges>& profiles);
 
-// Puts the one branch in the place of the If. `why` not empty: what a run is told that would take the other one.
+// Puts the one branch in the place of the If. `why` not empty: the error of a run that would take the other one.
 Status take_branch(Graph& graph, Node* node, bool taken, std::string why = "");
 
 }  // namespace wootz

@@ -29,7 +29,7 @@ Result<bool> eliminate_common(Graph& graph) {
     changed = true;
   }
   std::unordered_map<std::string, Node*> seen;
-  bool sizes = false;  // that only running tells, of a node that is gone: what follows goes by those of the other
+  bool sizes = false;  // data-dependent ones, of a node that is gone: what follows goes by those of the other
   for (Node* node : graph.nodes()) {
     if (node->op().traits.has_side_effects || !node->op().traits.foldable) continue;
     std::string key = node->op().name;

@@ -45,9 +45,9 @@ class ExprBuilder {
   Found cast_rule(const PwInstr& in);
   Found quantize_rule(const PwInstr& in);
   Found on_grid(Id v, const PwInstr& quantize) const;  // v = dequantized q, q of the same grid: q
-  std::optional<double> known(Id v) const;             // a constant, perhaps behind casts
-  Found scaled_by(Id v, double k) const;  // v = x * k: x
-  Found plus(Id v, double k) const;       // v = x + k: x
+  std::optional<double> known(Id v) const;             // a constant, perhaps after casts
+  Found scaled_by(Id v, double k) const;               // v = x * k: x
+  Found plus(Id v, double k) const;                    // v = x + k: x
   Product product(Id v, Found stop) const;
 
   // Activations. A gate is a function of x that multiplies x.

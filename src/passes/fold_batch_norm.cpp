@@ -36,7 +36,7 @@ Result<bool> fold_batch_norm(Graph& graph) {
     if (!node->is("BatchNorm") || node->num_outputs() != 1) continue;
     bool constant = true;
     for (int i = 1; i < 5; ++i) constant = constant && node->input(i) != nullptr && node->input(i)->is_constant();
-    // Usually one number a channel; a transpose that moved past may have turned them.
+    // Usually one number a channel; a transpose that moved past may have permuted them.
     const auto same_dims = [&](int i) {
       return node->input(i)->constant().dims() == node->input(1)->constant().dims();
     };

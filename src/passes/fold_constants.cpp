@@ -77,7 +77,7 @@ Result<bool> fold_node(Graph& graph, Node* node) {
 
 Result<bool> fold_constants(Graph& graph) {
   bool changed = false;
-  // Nodes come in order, so what a fold makes constant is seen by the nodes behind it. A node may die with another's
+  // Nodes come in order, so what a fold makes constant is seen by the nodes after it. A node may die with another's
   // fold.
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();

@@ -1,4 +1,4 @@
-// Constants that are dequantized, once nobody is left to compute in 8 bits: better than dequantizing them in every run.
+// Dequantized constants that no int8 kernel reads become float constants: better than dequantizing them in every run.
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 

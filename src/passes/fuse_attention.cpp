@@ -1,4 +1,4 @@
-// product - scale - cap - mask - softmax - product becomes one Attention node. Its operands then reach back through the
+// GEMM - scale - cap - mask - softmax - GEMM becomes one Attention node. Its operands then reach back through the
 // transposes, reshapes and slices that exporters put around it (passes/heads.h), so that none of those remains a step.
 #include <algorithm>
 #include <cmath>
@@ -20,9 +20,9 @@ bool plain(const Node* node, std::string_view op_name) {
 }
 bool storage_type(DType t) { return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16; }
 
-// The scores' way from the first product to the softmax.
+// The scores' way from the first GEMM to the softmax.
 struct Scores {
-  Node* product = nullptr;  // query * key
+  Node* gemm = nullptr;  // query * key
   double scale = 1, cap = 0;
   MaskParts mask;
   std::vector<Node*> nodes;
@@ -44,7 +44,7 @@ Value* capped_value(const Node& node, double* cap, std::vector<Node*>* nodes) {
   return x;
 }
 
-// Goes from the softmax's input back to the product. What is met must be read by the next alone.
+// Goes from the softmax's input back to the GEMM. What is met must be read by the next alone.
 bool read_scores(Value* logits, Node* reader, Scores* s) {
   for (int step = 0; step < 16; ++step) {
     Node* node = logits->producer();
@@ -54,7 +54,7 @@ bool read_scores(Value* logits, Node* reader, Scores* s) {
     Value* next = nullptr;
     if (node->is("MatMul")) {
       if (node->num_inputs() > 2 && node->input(2) != nullptr) return false;
-      s->product = node;
+      s->gemm = node;
       s->scale *= node->attr_float("alpha", 1);
       return node->attr_int("trans_a") == 0;
     }
@@ -85,7 +85,7 @@ bool read_scores(Value* logits, Node* reader, Scores* s) {
 
 struct Found {
   Scores scores;
-  Node *softmax = nullptr, *value_product = nullptr;
+  Node *softmax = nullptr, *value_gemm = nullptr;
   int64_t nan_rows = 1;  // a softmax that sees nothing gives NaN
   std::vector<Node*> nodes;
 };
@@ -103,14 +103,14 @@ Value* unguarded(Node* node, std::vector<Node*>* nodes) {
   return p;
 }
 
-std::optional<Found> find_attention(Node* product) {
-  if (!plain(product, "MatMul") || product->attr_int("trans_a") != 0 || product->attr_float("alpha", 1) != 1)
+std::optional<Found> find_attention(Node* gemm) {
+  if (!plain(gemm, "MatMul") || gemm->attr_int("trans_a") != 0 || gemm->attr_float("alpha", 1) != 1)
     return std::nullopt;
-  if (product->num_inputs() > 2 && product->input(2) != nullptr) return std::nullopt;
+  if (gemm->num_inputs() > 2 && gemm->input(2) != nullptr) return std::nullopt;
   Found f;
-  f.value_product = product;
-  Value* p = product->input(0);
-  Node* reader = product;
+  f.value_gemm = gemm;
+  Value* p = gemm->input(0);
+  Node* reader = gemm;
   for (int step = 0; step < 6; ++step) {
     Node* node = p->producer();
     if (node == nullptr) return std::nullopt;
@@ -139,12 +139,12 @@ std::optional<Found> find_attention(Node* product) {
   if (axis != -1 && axis != p->rank() - 1) return std::nullopt;
   f.nodes.push_back(f.softmax);
   if (!read_scores(f.softmax->input(0), f.softmax, &f.scores)) return std::nullopt;
-  const Value *q = f.scores.product->input(0), *k = f.scores.product->input(1), *v = product->input(1);
+  const Value *q = f.scores.gemm->input(0), *k = f.scores.gemm->input(1), *v = gemm->input(1);
   if (!storage_type(q->dtype()) || k->dtype() != q->dtype() || v->dtype() != q->dtype()) return std::nullopt;
-  if (product->output()->dtype() != q->dtype()) return std::nullopt;
-  // Both products over the same batches, and nothing broadcast among them.
+  if (gemm->output()->dtype() != q->dtype()) return std::nullopt;
+  // Both GEMMs over the same batches, and nothing broadcast among them.
   const int rank = q->rank();
-  if ((rank != 3 && rank != 4) || k->rank() != rank || v->rank() != rank || product->output()->rank() != rank)
+  if ((rank != 3 && rank != 4) || k->rank() != rank || v->rank() != rank || gemm->output()->rank() != rank)
     return std::nullopt;
   for (size_t i = 0; i + 2 < static_cast<size_t>(rank); ++i)
     if (!(q->shape()[i] == k->shape()[i]) || !(q->shape()[i] == v->shape()[i])) return std::nullopt;
@@ -213,39 +213,39 @@ HeadsResult reachable_result(Value* from, const Operands& o) {
   return {from, 0, {}};
 }
 
-Result<bool> fuse(Graph& graph, Node* product) {
-  std::optional<Found> found = find_attention(product);
+Result<bool> fuse(Graph& graph, Node* gemm) {
+  std::optional<Found> found = find_attention(gemm);
   if (!found) return false;
   Scores& s = found->scores;
-  const auto q = trace_operand(s.product->input(0), false, true);
-  const bool by_rows = s.product->attr_int("trans_b") != 0;
-  const auto k = trace_operand(s.product->input(1), !by_rows, true);
-  const auto v = trace_operand(product->input(1), product->attr_int("trans_b") != 0, false);
+  const auto q = trace_operand(s.gemm->input(0), false, true);
+  const bool by_rows = s.gemm->attr_int("trans_b") != 0;
+  const auto k = trace_operand(s.gemm->input(1), !by_rows, true);
+  const auto v = trace_operand(gemm->input(1), gemm->attr_int("trans_b") != 0, false);
   if (!q || !k || !v || q->transposed || v->transposed) return false;
   Operands o{*q, *k, *v};
   // A single leading axis without a known extent is the batch to one operand and the heads to none: they must agree.
   if (!agree(o)) return false;
   const double scale = s.scale * o.q.scale * o.k.scale;
   if (s.cap > 0 && !(scale > 0 || scale < 0)) return false;
-  const HeadsResult result = reachable_result(product->output(), o);
-  if (result.merged == 0 && product->output()->rank() == 3 && result.value == product->output()) {
+  const HeadsResult result = reachable_result(gemm->output(), o);
+  if (result.merged == 0 && gemm->output()->rank() == 3 && result.value == gemm->output()) {
     const Shape logical{o.q.batch, o.q.heads, o.q.sequence, o.v.size};
-    if (!reshape_target(logical, product->output()->shape())) return false;
+    if (!reshape_target(logical, gemm->output()->shape())) return false;
   }
   AttrMap attrs{{"scale", scale}};
   if (s.cap > 0) attrs["softcap"] = s.cap;
   const Shape score_shape{o.q.batch, o.q.heads, o.q.sequence, o.k.sequence};
   if (!s.mask.usable(score_shape)) return false;
   if (s.mask.causal(score_shape)) attrs["causal"] = int64_t{1};
-  WOOTZ_ASSIGN_OR_RETURN(Value * mask, s.mask.build(graph, score_shape, product));
+  WOOTZ_ASSIGN_OR_RETURN(Value * mask, s.mask.build(graph, score_shape, gemm));
   if (found->nan_rows == 1 && !s.mask.may_hide()) found->nan_rows = 0;
   if (found->nan_rows != 0) attrs["nan_rows"] = found->nan_rows;
-  WOOTZ_ASSIGN_OR_RETURN(Node * made, build(graph, o, mask, std::move(attrs), result.merged, product, product->name()));
+  WOOTZ_ASSIGN_OR_RETURN(Node * made, build(graph, o, mask, std::move(attrs), result.merged, gemm, gemm->name()));
   for (const HeadsOperand* operand : {&o.q, &o.k, &o.v})
     for (const Node* n : operand->passed) made->add_provenance(*n);
   for (const Node* n : s.nodes) made->add_provenance(*n);
   for (const Node* n : found->nodes) made->add_provenance(*n);
-  made->add_provenance(*product);
+  made->add_provenance(*gemm);
   for (const Node* n : result.passed) made->add_provenance(*n);
   WOOTZ_RETURN_IF_ERROR(connect(graph, made, result));
   return true;

@@ -1,4 +1,4 @@
-// A convolution and the pooling behind it, a depthwise and a pointwise convolution, an expression (the gate of a
+// A convolution and the pooling after it, a depthwise and a pointwise convolution, an expression (the gate of a
 // squeeze-and-excitation, say) and the pointwise convolution that reads it: one node, which a step may compute
 // by pieces, so that the tensor between the two stays in the cache. Runs when nothing else changes any more, since what
 // is inside a chain is out of the other passes' sight. A backend that does not offer it computes the two one by one.
@@ -13,9 +13,10 @@
 namespace wootz {
 namespace {
 
-// In 8 bits the tensor between the two is a quarter of the size, and the products' parameters stay in sight.
+// In 8 bits the tensor between the two is a quarter of the size, and the GEMMs' parameters stay in sight.
 bool is_plain_window(const Node& node, std::string_view op) {
-  return node.is(op) && !node.has_attr("x_scale") && node.num_outputs() == 1 && !node.has_attr("auto_pad") && node.input(0)->rank() == 4;
+  return node.is(op) && !node.has_attr("x_scale") && node.num_outputs() == 1 && !node.has_attr("auto_pad") &&
+         node.input(0)->rank() == 4;
 }
 
 bool is_convolution(const Node& node) {
@@ -79,8 +80,8 @@ Result<bool> fuse(Graph& graph, Node* first, Node* second) {
   WOOTZ_ASSIGN_OR_RETURN(Value * result, copy(*second, std::move(rest)));
   body->mark_output(result);
 
-  Node* made = graph.add_node(op("Chain"), graph.unique_name(second->name()), std::move(operands),
-                              {{"body", body}}, 1, second);
+  Node* made =
+      graph.add_node(op("Chain"), graph.unique_name(second->name()), std::move(operands), {{"body", body}}, 1, second);
   made->add_provenance(*first);
   made->add_provenance(*second);
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
@@ -92,7 +93,7 @@ Result<bool> fuse(Graph& graph, Node* first, Node* second) {
 
 Result<bool> fuse_chains(Graph& graph) {
   bool changed = false;
-  // A depthwise convolution stands between two pointwise ones as a rule: it goes with the one behind it.
+  // A depthwise convolution stands between two pointwise ones as a rule: it goes with the one after it.
   for (const bool before : {false, true}) {
     for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
       next = node->next();

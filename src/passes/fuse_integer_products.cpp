@@ -1,5 +1,5 @@
 // ConvInteger and MatMulInteger whose sums go on in float become the quantized Conv and MatMul with scales of 1. A zero
-// point that is computed while running (dynamic quantization) is subtracted behind the product: sum((x - z) w) = sum(x
+// point that is computed while running (dynamic quantization) is subtracted after the GEMM: sum((x - z) w) = sum(x
 // w) - z sum(w).
 #include <algorithm>
 

@@ -60,7 +60,7 @@ Fused normalize(const PointwiseExpr& expr, const std::vector<Value*>& values) {
   return out;
 }
 
-// Whether the value is the 8-bit end of a tree that stands on a convolution or product. That one takes the tree as its
+// Whether the value is the 8-bit end of a tree that stands on a convolution or GEMM. That one takes the tree as its
 // epilogue and writes 8 bits; its reader then starts from them. (Taken into the reader, the tree would have to read
 // f32.)
 bool ends_in_bytes(const Value* value) {
@@ -150,7 +150,7 @@ Result<bool> fuse_pointwise(Graph& graph) {
     if (is_pointwise(*node) && !only_shape_values(*node)) {
       WOOTZ_ASSIGN_OR_RETURN(made, fuse_at(graph, node));
     }
-    // One call takes in the nodes right behind the root; the fused node then stands in front of the next ones.
+    // One call takes in the nodes right after the root; the fused node then stands in front of the next ones.
     changed = changed || made != nullptr;
     node = made != nullptr ? made : node->prev();
   }

@@ -1,5 +1,5 @@
-// Convolutions and products of dequantized operands take the 8-bit values themselves: the Dequantize in front of each
-// operand becomes attributes (ops/quant_attrs.h). A Quantize behind then becomes part of the epilogue like any
+// Convolutions and GEMMs of dequantized operands take the int8 values themselves: the Dequantize in front of each
+// operand becomes attributes (ops/quant_attrs.h). A Quantize after it then becomes part of the epilogue like any
 // pointwise op.
 #include <algorithm>
 
@@ -38,12 +38,12 @@ int64_t reduction_length(const Node& node, const Value& w) {
   return n;
 }
 
-// What the second operand would be in a form that kernels have: i8, zero points 0 (products: one zero point).
+// What the second operand would be in a form that kernels have: i8, zero points 0 (GEMMs: one zero point).
 struct Weights {
   Node* dequantize = nullptr;
   Value* data = nullptr;  // 8 bits; in u8 still to be moved by 128
   std::vector<double> scale, zero;
-  std::vector<Node*> chain;  // of a moved activation: its Quantize, and what moves elements behind it
+  std::vector<Node*> chain;  // of a moved activation: its Quantize, and what moves elements after it
 };
 
 // An 8-bit activation whose readers are all Dequantize can lie in the other 8-bit type: every value and the zero point
@@ -124,7 +124,7 @@ Result<Weights> read_weights(const Node& node) {
   return w;
 }
 
-// A bias in i32 behind a Dequantize is one in f32.
+// A bias in i32 after a Dequantize is one in f32.
 bool is_constant_bias(const Node* dequantize) { return dequantize != nullptr && dequantize->input(0)->is_constant(); }
 
 bool has_int8_form(const Node& node) {

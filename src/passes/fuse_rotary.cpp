@@ -1,7 +1,6 @@
 // Rotary embeddings. What exporters write for "turn pairs of elements" - halves cut apart, one negated, put together
-// the other way round - becomes one gather along the last axis times constant signs, so that all of x * cos + turned(x)
-// * sin is one gather with an epilogue. A transpose that splits heads in front of it moves behind, where attention
-// takes it in.
+// the other way round - becomes one gather along the last axis times constant signs: x * cos + rotated(x) * sin is one
+// gather with an epilogue. A transpose that splits heads in front of it moves after it, where attention takes it in.
 #include <algorithm>
 
 #include "ops/infer.h"
@@ -70,7 +69,7 @@ Result<Value*> add(Graph& graph, std::string_view name, std::vector<Value*> inpu
 }
 
 // (-x2, x1) for x = (x1, x2), as the gather of the halves the other way round times signs.
-Result<Value*> turned(Graph& graph, Value* x, Node* before) {
+Result<Value*> rotated(Graph& graph, Value* x, Node* before) {
   const int64_t size = x->shape().back().value();
   std::vector<int64_t> places;
   for (int64_t i = 0; i < size; ++i) places.push_back((i + size / 2) % size);
@@ -89,7 +88,7 @@ Result<bool> rotate_half(Graph& graph, Node* node) {
   if (!plain(negated, "Neg")) return false;
   Value* x = halves(node->input(1), negated->input(0));
   if (x == nullptr) return false;
-  WOOTZ_ASSIGN_OR_RETURN(Value * made, turned(graph, x, node));
+  WOOTZ_ASSIGN_OR_RETURN(Value * made, rotated(graph, x, node));
   made->producer()->add_provenance(*negated);
   made->producer()->add_provenance(*node);
   take_place(graph, node->output(), made);
@@ -137,7 +136,7 @@ Result<bool> halves_apart(Graph& graph, Node* node) {
       WOOTZ_ASSIGN_OR_RETURN(to, add(graph, "Concat", {v, v}, {{"axis", int64_t{v->rank() - 1}}}, minus));
     }
     if (cosine == sine) return false;
-    WOOTZ_ASSIGN_OR_RETURN(Value * other, turned(graph, x, node));
+    WOOTZ_ASSIGN_OR_RETURN(Value * other, rotated(graph, x, node));
     WOOTZ_ASSIGN_OR_RETURN(Value * kept, add(graph, "Mul", {x, wide[0]}, {}, node));
     WOOTZ_ASSIGN_OR_RETURN(other, add(graph, "Mul", {other, wide[1]}, {}, node));
     WOOTZ_ASSIGN_OR_RETURN(Value * y, add(graph, "Add", {kept, other}, {}, node));
@@ -168,7 +167,7 @@ Result<Value*> beside_heads(Graph& graph, Value* table, Node* before) {
 }
 
 // Add(Mul(x, cos), Mul(Mul(Gather(x, places), signs), sin)) of x = Transpose(z): the same of z, then the transpose.
-Result<bool> behind_transpose(Graph& graph, Node* node) {
+Result<bool> after_transpose(Graph& graph, Node* node) {
   if (!plain(node, "Add")) return false;
   for (int side : {0, 1}) {
     const auto kept = product(node->input(side), node), other = product(node->input(1 - side), node);
@@ -194,9 +193,9 @@ Result<bool> behind_transpose(Graph& graph, Node* node) {
       if (c == nullptr || s == nullptr) return false;
       Value* z = transpose->input(0);
       WOOTZ_ASSIGN_OR_RETURN(Value * swapped, add(graph, "Gather", {z, gather->input(1)}, gather->attrs(), node));
-      WOOTZ_ASSIGN_OR_RETURN(Value * turned_z, add(graph, "Mul", {swapped, signs}, {}, node));
+      WOOTZ_ASSIGN_OR_RETURN(Value * rotated_z, add(graph, "Mul", {swapped, signs}, {}, node));
       WOOTZ_ASSIGN_OR_RETURN(Value * a, add(graph, "Mul", {z, c}, {}, node));
-      WOOTZ_ASSIGN_OR_RETURN(Value * b, add(graph, "Mul", {turned_z, s}, {}, node));
+      WOOTZ_ASSIGN_OR_RETURN(Value * b, add(graph, "Mul", {rotated_z, s}, {}, node));
       WOOTZ_ASSIGN_OR_RETURN(Value * sum, add(graph, "Add", {a, b}, {}, node));
       WOOTZ_ASSIGN_OR_RETURN(Value * y, add(graph, "Transpose", {sum}, transpose->attrs(), node));
       if (!(y->shape() == node->output()->shape())) {
@@ -217,7 +216,7 @@ Result<bool> behind_transpose(Graph& graph, Node* node) {
 
 Result<bool> fuse_rotary(Graph& graph) {
   bool changed = false;
-  for (const auto rule : {rotate_half, halves_apart, behind_transpose}) {
+  for (const auto rule : {rotate_half, halves_apart, after_transpose}) {
     std::vector<int> ids;  // a rule erases nodes
     for (const Node* node = graph.first(); node != nullptr; node = node->next())
       if (node->is("Concat") || node->is("Add")) ids.push_back(node->output()->id());

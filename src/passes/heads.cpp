@@ -36,7 +36,7 @@ std::optional<Reading> read_axes(const Axes& axes, const std::vector<Atom>& drop
     if (*slot != nullptr) return std::nullopt;
     *slot = &atom;
   }
-  for (const Atom& atom : dropped) {  // a group of heads shares one: it comes behind the heads that are there
+  for (const Atom& atom : dropped) {  // a group of heads shares one: it comes after the heads that are there
     const bool of_heads = four ? atom.path[0] == 1 : atom.path != std::vector<int>{0};
     if (!is_one(atom.full) && (!of_heads || (r.heads != nullptr && !(r.heads->path < atom.path)))) return std::nullopt;
   }

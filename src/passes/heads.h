@@ -23,12 +23,12 @@ struct HeadsOperand {
   std::vector<Node*> passed;  // nodes that the operand no longer goes through
 };
 
-// `transposed`: the last two axes are size, sequence (the key in front of a product). Rank 3 or 4; with rank 3 the
-// first axis holds batch and heads, as far as the way back tells. The farthest source that a view reaches, if any.
+// `transposed`: the last two axes are size, sequence (the key before a GEMM). Rank 3 or 4; with rank 3 the
+// first axis holds batch and heads, as far as the way back shows. The farthest source that a view reaches, if any.
 // `scaled`: factors may be taken out.
 std::optional<HeadsOperand> trace_operand(Value* operand, bool transposed, bool scaled);
 
-// Where the result of attention ends up: the last value behind `result` ([batch, heads, sequence, size], or of rank 3
+// Where the result of attention ends up: the last value after `result` ([batch, heads, sequence, size], or of rank 3
 // with batch * heads in front) that holds the same numbers in the order of `merged` (0, 1, 2).
 struct HeadsResult {
   Value* value = nullptr;

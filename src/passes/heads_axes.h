@@ -22,7 +22,7 @@ struct Atom {
 using Axes = std::vector<std::vector<Atom>>;  // by dimension of the tensor, major to minor
 
 // The atoms of a tensor of shape `from` regrouped to the dimensions of `to`, which has the same elements in the same
-// order; nullopt where that cannot be told.
+// order; nullopt where that is not known.
 std::optional<Axes> regroup(const Axes& axes, const Shape& from, const Shape& to);
 
 bool is_one(const Dim& dim);

@@ -1,4 +1,4 @@
-// A pointwise expression behind a concatenation or a view moves in front of it when everything there can take it up: an
+// A pointwise expression after a concatenation or a view moves in front of it when everything there can take it up: an
 // activation after Concat or Reshape then is an epilogue like any other.
 #include <algorithm>
 
@@ -92,10 +92,10 @@ Result<bool> hoist_pointwise(Graph& graph) {
   bool changed = false;
   // From the back: what a step makes stands before the place of the expression and is looked at next.
   for (Node* node = graph.last(); node != nullptr;) {
-    Node* behind = node->next();
+    Node* next = node->next();
     WOOTZ_ASSIGN_OR_RETURN(const bool hoisted, hoist(graph, node));
     changed = changed || hoisted;
-    node = !hoisted ? node->prev() : behind != nullptr ? behind->prev() : graph.last();
+    node = !hoisted ? node->prev() : next != nullptr ? next->prev() : graph.last();
   }
   return changed;
 }

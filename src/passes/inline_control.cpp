@@ -1,6 +1,5 @@
-// Control flow whose course matters to nobody or is known: an If whose branches cannot fail is both of them and a
-// choice between the results; a Loop or Scan of known, small length is its body, as often. What is left is for whoever
-// can read a condition while running.
+// Control flow whose course is known or makes no difference: an If whose branches cannot fail becomes both of them and
+// a Select between the results; a Loop or Scan of known, small length is unrolled. The runtime runs what is left.
 #include <algorithm>
 
 #include "passes/decide_branches.h"
@@ -15,8 +14,8 @@ constexpr int64_t kMostRounds = 256, kMostNodes = 4096;  // of a loop that is wr
 
 bool is_control(const Node& n) { return n.is("If") || n.is("Loop") || n.is("Scan"); }
 
-// Extents that mean the same outside: none over symbols of the body's own, or that only running tells.
-bool settled(const Graph& graph, const Graph& body, const Shape& shape) {
+// Extents that mean the same outside: none over symbols of the body's own, or of data-dependent sizes.
+bool same_outside(const Graph& graph, const Graph& body, const Shape& shape) {
   std::vector<SymbolId> used;
   for (const Dim& d : shape) d.collect_symbols(&used);
   if (used.empty()) return true;
@@ -78,7 +77,7 @@ bool can_be_both(const Node& node, const Graph& branch) {
   for (const Node* n = branch.first(); n != nullptr; n = n->next()) {
     if (!harmless(*n) || (!n->op().traits.host_shape && !fits_always(*n))) return false;
     for (const Value* v : n->outputs())
-      if (v != nullptr && !settled(*node.graph(), branch, v->shape())) return false;
+      if (v != nullptr && !same_outside(*node.graph(), branch, v->shape())) return false;
   }
   for (size_t o = 0; o < branch.outputs().size(); ++o)
     if (!(branch.outputs()[o]->shape() == node.output(static_cast<int>(o))->shape())) return false;
@@ -116,10 +115,10 @@ bool can_be_written_out(const Node& node, const Graph& body, int64_t rounds) {
   for (const Node* n = body.first(); n != nullptr; n = n->next()) {
     if (n->op().traits.data_dependent && !is_control(*n)) return false;
     for (const Value* v : n->outputs())
-      if (v != nullptr && !settled(*node.graph(), body, v->shape())) return false;
+      if (v != nullptr && !same_outside(*node.graph(), body, v->shape())) return false;
   }
   for (const Value* v : node.outputs())
-    if (!settled(*node.graph(), *node.graph(), v->shape())) return false;
+    if (!same_outside(*node.graph(), *node.graph(), v->shape())) return false;
   return true;
 }
 

@@ -91,7 +91,7 @@ Result<bool> join_slices(Graph& graph) {
       WOOTZ_ASSIGN_OR_RETURN(joined, join(graph, node, node->input(0)));
     }
     changed = changed || joined;
-    // The slices are gone: on with what stands behind the Split.
+    // The slices are gone: on with what follows the Split.
     node = !joined ? node->next() : before != nullptr ? before->next()->next() : graph.first()->next();
   }
   return changed;

@@ -1,5 +1,6 @@
 // Convolutions alike over one input whose results, through the same activation, are concatenated side by side: one
-// convolution with all their filters, which reads the input once. What would have to be taken apart again is left alone.
+// convolution with all their filters, which reads the input once. What would have to be taken apart again is left
+// alone.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +12,7 @@
 namespace wootz {
 namespace {
 
-// A convolution behind operand `index` of a concatenation, and the activation in between, if there is one.
+// A convolution after operand `index` of a concatenation, and the activation in between, if there is one.
 struct Branch {
   Node* conv = nullptr;
   Node* activation = nullptr;
@@ -52,7 +53,7 @@ bool alike(const Branch& a, const Branch& b) {
          std::equal(wa.begin() + 1, wa.end(), wb.begin() + 1);
 }
 
-// Constants one behind the other along their first axis; zeros where a part has none.
+// Constants concatenated along their first axis; zeros where a part has none.
 Result<HostTensor> stacked(const std::vector<Branch>& parts, int input) {
   Dims dims = parts[0].conv->input(1)->constant().dims();
   dims[0] = 0;
@@ -81,7 +82,8 @@ Result<Value*> merged(Graph& graph, const std::vector<Branch>& parts, Node* befo
     inputs.push_back(graph.add_constant(graph.unique_name(model.name() + "_merged_bias"), bias));
   }
   const auto copy = [&](const Node& like, std::vector<Value*> operands, auto part) -> Result<Value*> {
-    Node* made = graph.add_node(like.op(), graph.unique_name(like.name()), std::move(operands), like.attrs(), 1, before);
+    Node* made =
+        graph.add_node(like.op(), graph.unique_name(like.name()), std::move(operands), like.attrs(), 1, before);
     for (const Branch& b : parts) made->add_provenance(*part(b));
     WOOTZ_RETURN_IF_ERROR(infer_node(*made));
     return made->output();

@@ -1,5 +1,5 @@
-// Products with constant weights over one input become one product, the weights side by side, where the readers take
-// their part of the wide result as it lies: query, key and value of an attention. One product of 3n columns keeps more
+// GEMMs with constant weights over one input become one GEMM, the weights side by side, where the readers take
+// their part of the wide result as it lies: query, key and value of an attention. One GEMM of 3n columns keeps more
 // of the machine busy than three of n, and reads the input once.
 #include <algorithm>
 #include <cstring>
@@ -16,27 +16,27 @@ namespace {
 
 constexpr const char* kViews[] = {"q_view", "k_view", "v_view"};
 
-int64_t columns_of(const Node& product) {
-  const Dims& w = product.input(1)->constant().dims();
-  return w[product.attr_int("trans_b") != 0 ? 0 : 1];
+int64_t columns_of(const Node& gemm) {
+  const Dims& w = gemm.input(1)->constant().dims();
+  return w[gemm.attr_int("trans_b") != 0 ? 0 : 1];
 }
 
-// Of 8-bit products, biases are floats.
-DType type_of(const Node& product, int input) {
-  return input == 2 && product.has_attr("x_scale") ? DType::kF32 : product.input(1)->dtype();
+// Of int8 GEMMs, biases are floats.
+DType type_of(const Node& gemm, int input) {
+  return input == 2 && gemm.has_attr("x_scale") ? DType::kF32 : gemm.input(1)->dtype();
 }
 
-bool takes_part(const Node& product) {
-  if (!product.is("MatMul") || product.num_outputs() != 1 || product.has_attr("epilogue") ||
-      product.has_attr("w_zero") || product.attr_int("trans_a") != 0)
+bool takes_part(const Node& gemm) {
+  if (!gemm.is("MatMul") || gemm.num_outputs() != 1 || gemm.has_attr("epilogue") || gemm.has_attr("w_zero") ||
+      gemm.attr_int("trans_a") != 0)
     return false;
-  const Value *w = product.input(1), *bias = product.input(2);
+  const Value *w = gemm.input(1), *bias = gemm.input(2);
   if (w == nullptr || !w->is_constant() || w->rank() != 2 || w->constant().bytes() == 0) return false;
-  if (bias != nullptr && (!bias->is_constant() || bias->constant().volume() != columns_of(product) ||
-                          bias->rank() > 1 || bias->dtype() != type_of(product, 2)))
+  if (bias != nullptr && (!bias->is_constant() || bias->constant().volume() != columns_of(gemm) || bias->rank() > 1 ||
+                          bias->dtype() != type_of(gemm, 2)))
     return false;
-  const Value* y = product.output();
-  if (y->uses().empty() || product.graph()->is_output(y) || y->rank() != 3) return false;
+  const Value* y = gemm.output();
+  if (y->uses().empty() || gemm.graph()->is_output(y) || y->rank() != 3) return false;
   return std::all_of(y->uses().begin(), y->uses().end(), [](const Use& use) {
     return use.node->is("Attention") && use.index < 3 && use.node->attr_ints(kViews[use.index]).size() == 5;
   });
@@ -163,7 +163,7 @@ Result<bool> merge_siblings(Graph& graph) {
     for (const Use& use : source->uses())
       if (use.index == 0 && takes_part(*use.node)) readers.push_back(use.node);
     if (readers.size() < 2) continue;
-    // Uses are in no particular order; a plan must not depend on that. The wide product stands where the first stood.
+    // Uses are in no particular order; a plan must not depend on that. The wide GEMM stands where the first stood.
     std::sort(readers.begin(), readers.end(), [&](const Node* a, const Node* b) { return order.at(a) < order.at(b); });
     while (readers.size() > 1) {
       std::vector<Node*> parts, rest;

@@ -1,8 +1,8 @@
 // A pass rewrites a graph and keeps provenance. The driver times, verifies, dumps and disables by name.
 //
 // Names of values are what debug taps go by: a value keeps its name while its elements are the same, and hands it on
-// through replace_all_uses(). Whoever changes what a node computes gives its outputs another name (become_and_erase, or
-// Value::set_new_meaning).
+// through replace_all_uses(). A pass that changes what a node computes gives its outputs another name
+// (become_and_erase, or Value::set_new_meaning).
 #pragma once
 
 #include <functional>

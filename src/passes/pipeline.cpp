@@ -13,7 +13,7 @@ constexpr const char* kPipeline[] = {
     "inline_control",
     "expand_compositions",
     "fold_constants",
-    "settle_forms",
+    "canonicalize",
     "eliminate_identities",
     "eliminate_common",
     // Structure: what only moves elements, and ops that are spelled out.
@@ -27,7 +27,7 @@ constexpr const char* kPipeline[] = {
     "push_transposes",
     "fuse_softmax",
     "fuse_padding",
-    // Eight bits: behind what moves transposes down, which would bring them behind Dequantize again.
+    // Eight bits: after what moves transposes down, which would bring them after Dequantize again.
     "propagate_qdq",
     "fold_constants",
     "fuse_qdq",

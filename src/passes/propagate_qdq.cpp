@@ -53,8 +53,8 @@ std::vector<int64_t> permuted(const Node& transpose, const Dims& dims) {
   return out;
 }
 
-// Scale or zero point per channel, for data that `transpose` has turned round. Null: several of its axes vary.
-Result<Value*> turned(Graph& graph, const Node& transpose, Value* v) {
+// Scale or zero point per channel, for data that `transpose` has permuted. Null: several of its axes vary.
+Result<Value*> permuted(Graph& graph, const Node& transpose, Value* v) {
   if (v == nullptr || v->constant().volume() == 1) return v;
   const HostTensor& old = v->constant();
   const int rank = transpose.input(0)->rank();
@@ -70,12 +70,13 @@ Result<Value*> turned(Graph& graph, const Node& transpose, Value* v) {
   return graph.add_constant(graph.unique_name(v->name()), old.reshaped(dims));
 }
 
-// Operands of a Quantize or Dequantize of one scale, which may be written with axes of extent 1: without any, they fit data
-// of every rank.
+// Operands of a Quantize or Dequantize of one scale, which may be written with axes of extent 1: without any, they fit
+// data of every rank.
 std::vector<Value*> for_any_rank(Graph& graph, std::vector<Value*> operands) {
   for (size_t i = 1; i < operands.size(); ++i)
     if (operands[i] != nullptr && operands[i]->rank() > 0)
-      operands[i] = graph.add_constant(graph.unique_name(operands[i]->name()), operands[i]->constant().reshaped(Dims{}));
+      operands[i] =
+          graph.add_constant(graph.unique_name(operands[i]->name()), operands[i]->constant().reshaped(Dims{}));
   return operands;
 }
 
@@ -122,7 +123,7 @@ Result<bool> move_forward(Graph& graph, Node* op) {
   if (!grid->per_tensor) {
     for (size_t i = 1; i < operands.size(); ++i) {
       if (operands[i] == nullptr) continue;
-      WOOTZ_ASSIGN_OR_RETURN(operands[i], turned(graph, *op, operands[i]));
+      WOOTZ_ASSIGN_OR_RETURN(operands[i], permuted(graph, *op, operands[i]));
       if (operands[i] == nullptr) return false;
     }
   }
@@ -218,13 +219,13 @@ Result<bool> propagate_qdq(Graph& graph) {
   for (Node *node = graph.last(), *prev = nullptr; node != nullptr; node = prev) {
     prev = node->prev();
     if (!node->is("Quantize")) continue;
-    Node* behind = node->next();
+    Node* next = node->next();
     WOOTZ_ASSIGN_OR_RETURN(bool moved, cancel(graph, node));
     if (!note(moved)) {
       WOOTZ_ASSIGN_OR_RETURN(moved, move_backward(graph, node));
       note(moved);
     }
-    if (moved) prev = behind != nullptr ? behind->prev() : graph.last();
+    if (moved) prev = next != nullptr ? next->prev() : graph.last();
   }
   for (Node* node : graph.nodes()) {
     if (!node->is("Dequantize")) continue;

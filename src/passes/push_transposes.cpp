@@ -1,5 +1,5 @@
 // Transposes move down through ops that can as well work on the tensor as it was, until they meet their inverse, a
-// reduction or a product that takes them in. This is what takes a channels-last model apart whose exporter put a pair
+// reduction or a GEMM that takes them in. This is what takes a channels-last model apart whose exporter put a pair
 // of transposes around every convolution.
 #include <algorithm>
 #include <numeric>
@@ -183,7 +183,7 @@ Result<bool> sink_concat(Graph& graph, Node* node) {
   return rebuild(graph, node, *t, std::move(inputs), std::move(attrs), perm);
 }
 
-// transpose(pad(x)) is pad(transpose(x)), where the padding reaches the convolution behind.
+// transpose(pad(x)) is pad(transpose(x)), where the padding reaches the convolution after it.
 Result<bool> lift_over_pad(Graph& graph, Node* node) {
   if (!node->is("Transpose")) return false;
   Node* pad = node->input(0)->producer();
@@ -213,7 +213,7 @@ Result<bool> lift_over_pad(Graph& graph, Node* node) {
   return true;
 }
 
-// A transpose of the last two axes is a flag of the product that reads it.
+// A transpose of the last two axes is a flag of the GEMM that reads it.
 Result<bool> into_product(Graph& graph, Node* node) {
   if (!node->is("MatMul") || node->has_attr("epilogue") || node->has_attr("x_scale")) return false;
   bool changed = false;

@@ -25,7 +25,7 @@ inline bool is_qdq(const Node& node) { return node.is("Quantize") || node.is("De
 // Per tensor, and every number equal.
 bool same_grid(const QuantGrid& a, const QuantGrid& b);
 
-// Ok for a convolution or product that reads 8 bits, or would once fuse_qdq comes to it; else why it stays in float.
+// Ok for a convolution or GEMM that reads int8, or would once fuse_qdq comes to it; else why it stays in float.
 Status computes_in_8_bits(const Node& node);
 
 // A node like `node` on another x, inserted before `before`; its result has no name of the model's.

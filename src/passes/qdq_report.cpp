@@ -118,7 +118,7 @@ std::vector<QdqLine> QdqRecorder::lines(const Graph& graph) const {
     const auto found = holders.find(line.node);
     if (found == holders.end()) {
       line.fate = entry.of_constant ? "folded" : "removed";
-      line.reason = entry.of_constant ? "its result is a constant in float" : "it met its inverse, or nobody reads it";
+      line.reason = entry.of_constant ? "its result is a constant in float" : "it met its inverse, or nothing reads it";
     } else {
       const auto taken = std::find_if(found->second.begin(), found->second.end(),
                                       [&](const Node* n) { return !only_qdq(*n, by_name_); });

@@ -13,7 +13,7 @@ namespace wootz {
 struct QdqLine {
   std::string node;  // the model's name for it
   std::string kind;  // Quantize, Dequantize
-  // fused: part of `step`. folded: its result is a constant. removed: it met its inverse, or nobody reads it.
+  // fused: part of `step`. folded: its result is a constant. removed: it met its inverse, or is not read.
   // kept: a step of its own.
   std::string fate;
   std::string step;    // the step that does it; empty where none does
@@ -21,8 +21,8 @@ struct QdqLine {
   double us = 0;       // what it costs: the time of a step of its own, else 0
 };
 
-// Follows the nodes through the passes by their provenance: made before the first pass, told of each pass, asked at the
-// end.
+// Follows the nodes through the passes by their provenance: made before the first pass, called after each pass, asked
+// at the end.
 class QdqRecorder {
  public:
   explicit QdqRecorder(const Graph& graph);
@@ -34,7 +34,7 @@ class QdqRecorder {
   struct Entry {
     QdqLine line;
     bool of_constant = false;
-    std::set<std::string> neighbours;  // who stood before a quantize, behind a dequantize
+    std::set<std::string> neighbours;  // what stood before a quantize, after a dequantize
     std::string moved_past;
     std::string why_kept;
   };

@@ -60,7 +60,7 @@ int64_t trailing(const std::vector<int64_t>& axes, int rank) {
   return axes.empty() ? -1 : axes[0];
 }
 
-// Widened before and narrowed again right behind: the norm reads and writes the narrow type.
+// Widened before and narrowed again right after it: the norm reads and writes the narrow type.
 void take_in_casts(Node** last, Value** x, std::vector<Node*>* nodes) {
   Node* widen = (*x)->producer();
   Node* narrow = only_user((*last)->output());
@@ -93,7 +93,7 @@ struct Parameter {
   Node* node = nullptr;
   Value* value = nullptr;
 };
-Parameter parameter_behind(const Node* norm, const char* op_name) {
+Parameter parameter_after(const Node* norm, const char* op_name) {
   Node* user = only_user(norm->output());
   if (user == nullptr || !user->is(op_name) || user->has_attr("epilogue") || user->num_inputs() != 2) return {};
   const int other = user->input(0) == norm->output() ? 1 : 0;
@@ -136,7 +136,7 @@ int64_t const_channels(const Value* x) {
   return x->rank() >= 2 && x->shape()[1].is_const() ? x->shape()[1].value() : -1;
 }
 
-// A factor and a term behind a norm without parameters become its scale and bias.
+// A factor and a term after a norm without parameters become its scale and bias.
 Result<bool> take_parameters(Graph& graph, Node* norm) {
   const bool by_element = norm->is("LayerNorm") || norm->is("RMSNorm");
   const bool by_channel = norm->is("InstanceNorm") || norm->is("GroupNorm");
@@ -152,7 +152,7 @@ Result<bool> take_parameters(Graph& graph, Node* norm) {
   for (const int slot : {1, 2}) {
     if (inputs[static_cast<size_t>(slot)] != nullptr || inputs[2] != nullptr) continue;
     if (slot == 2 && norm->is("RMSNorm")) continue;
-    const Parameter p = parameter_behind(last, slot == 1 ? "Mul" : "Add");
+    const Parameter p = parameter_after(last, slot == 1 ? "Mul" : "Add");
     if (p.node == nullptr || p.value->dtype() != DType::kF32) continue;
     Value* value = p.value;
     if (by_channel) {
@@ -270,7 +270,7 @@ Result<bool> as_instance(Graph& graph, Node* norm) {
   const Value* x = norm->input(0);
   if (x->rank() < 3 || first_axis(*norm) != 2) return false;
   const int64_t channels = const_channels(x);
-  const Parameter p = parameter_behind(norm, "Mul");
+  const Parameter p = parameter_after(norm, "Mul");
   if (p.node == nullptr || channels < 1 || x->dtype() != DType::kF32 || p.value->dtype() != DType::kF32) return false;
   const auto values = per_channel(p.value, x->rank(), 1, channels);
   if (!values || static_cast<int64_t>(values->size()) != channels) return false;

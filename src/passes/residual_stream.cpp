@@ -39,7 +39,7 @@ ResidualStream find_residual_stream(const Graph& graph) {
     const std::vector<Use>& uses = node->output()->uses();
     if (std::none_of(uses.begin(), uses.end(), [](const Use& use) { return is_norm(use.node) && use.index == 0; }))
       continue;
-    stream.products.insert(node);
+    stream.gemms.insert(node);
     for (const Use& use : uses)
       if (is_norm(use.node)) stream.norms.insert(use.node);
     const Node* maker = residual->producer();

@@ -8,10 +8,10 @@
 namespace wootz {
 
 struct ResidualStream {
-  std::unordered_set<const Node*> products;  // that add what they compute to the stream, in their epilogues
-  std::unordered_set<const Node*> norms;     // of the stream, and pointwise nodes that begin it
+  std::unordered_set<const Node*> gemms;  // that add what they compute to the stream, in their epilogues
+  std::unordered_set<const Node*> norms;  // of the stream, and pointwise nodes that begin it
 };
-// FP32 sums by products whose results are normalized. Each layer's rounding of the stream stays in it to the end, so
+// FP32 sums by GEMMs whose results are normalized. Each layer's rounding of the stream stays in it to the end, so
 // that with 8 bits of mantissa the roundings of the stream alone are most of a network's error.
 ResidualStream find_residual_stream(const Graph& graph);
 

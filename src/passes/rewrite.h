@@ -18,7 +18,8 @@ inline Node* only_user(const Value* value) {
 // Whether the node's kernel family finishes its results by an expression (attribute "epilogue").
 bool carries_epilogue(const Node& node);
 
-// Text that nodes with equal attributes share, and no others. Nullopt: with tensors or subgraphs, which nobody compares.
+// Text that nodes with equal attributes share, and no others. Nullopt: with tensors or subgraphs, which are not
+// compared.
 std::optional<std::string> attribute_key(const Node& node);
 
 // Erases the node if nothing reads it, then whatever that leaves unread.

@@ -1,4 +1,4 @@
-// y = a[c] * f(x) + b[c] folded into the weights and bias of a convolution or matrix product.
+// y = a[c] * f(x) + b[c] folded into the weights and bias of a convolution or GEMM.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace wootz {
 
-// Whether the node is a convolution or product with constant weights (and constant or no bias), not fused, not
+// Whether the node is a convolution or GEMM with constant weights (and constant or no bias), not fused, not
 // quantized.
 bool has_foldable_weights(const Node& node);
 // Output channels of such a node, and the axis they lie on.

@@ -33,7 +33,7 @@ class TwoLayouts final : public Provider {
   }
 };
 
-// Steps one behind the other over one tensor of [1, 8, 16, 16]; `rows`: the third extent is a symbol.
+// Steps one behind the other over one tensor of [1, 8, 16, 16]; `open`: the first extent is a symbol.
 Program chain_of(int steps, Dims dims = {1, 8, 16, 16}, bool open = false) {
   Program p;
   for (const int64_t d : dims) p.exprs.push_back({ShapeOp::kConst, d, {}});

@@ -34,84 +34,114 @@ const Candidate* ReformatOffers::find(const Problem& reformat) {
   return it == known->second.end() ? nullptr : &*it;
 }
 
-Result<size_t> insert_reformats(Program* program, const std::vector<const Provider*>& providers, const Limits& limits) {
-  std::vector<Step> steps;
-  std::map<std::pair<int32_t, Layout>, int32_t> converted;
-  ReformatOffers offers(providers, limits);
-  std::vector<uint8_t> viewed(program->tensors.size(), 0);
-  for (const PlanTensor& t : program->tensors)
-    if (t.kind == TensorKind::kView) viewed[static_cast<size_t>(t.view_of)] = 1;
-  size_t count = 0;
-  const auto add_reformat = [&](int32_t from, int32_t to, const TensorDesc& desc) -> Status {
-    const PlanTensor& source = program->tensors[static_cast<size_t>(from)];
-    const PlanTensor& target = program->tensors[static_cast<size_t>(to)];
-    Step step = reformat_step(source.name, desc, source.layout, target.layout);
+namespace {
+
+// Copies the steps of a program in order and puts reformats between those that disagree on a tensor's layout.
+class Inserter {
+ public:
+  Inserter(Program* program, const std::vector<const Provider*>& providers, const Limits& limits)
+      : program_(*program), offers_(providers, limits), viewed_(program->tensors.size(), 0) {
+    for (const PlanTensor& t : program_.tensors)
+      if (t.kind == TensorKind::kView) viewed_[static_cast<size_t>(t.view_of)] = 1;
+  }
+
+  Result<size_t> run() {
+    for (Step& original : program_.steps) {
+      Step step = std::move(original);
+      WOOTZ_RETURN_IF_ERROR(convert_inputs(&step));
+      const std::vector<Relaid> relaid = redirect_outputs(&step);
+      const std::vector<int32_t> written = step.outputs;
+      const std::vector<TensorDesc> descs = step.problem.outputs;
+      steps_.push_back(std::move(step));
+      for (const auto& [tensor, o] : relaid) WOOTZ_RETURN_IF_ERROR(add(written[o], tensor, descs[o]));
+    }
+    program_.steps = std::move(steps_);
+    return count_;
+  }
+
+ private:
+  // A tensor that others read as plain memory, and the number of the output that is another layout of it.
+  using Relaid = std::pair<int32_t, size_t>;
+
+  PlanTensor& tensor(int32_t t) { return program_.tensors[static_cast<size_t>(t)]; }
+
+  // A tensor like `t` in another layout, of its own memory.
+  int32_t add_tensor(int32_t t, Layout layout) {
+    PlanTensor copy = tensor(t);
+    copy.name += fmt::format("@{}", layout_name(layout));
+    copy.kind = TensorKind::kIntermediate;
+    copy.layout = layout;
+    const auto index = static_cast<int32_t>(program_.tensors.size());
+    program_.tensors.push_back(std::move(copy));
+    converted_[{t, layout}] = index;
+    return index;
+  }
+
+  Status add(int32_t from, int32_t to, const TensorDesc& desc) {
+    Step step = reformat_step(tensor(from).name, desc, tensor(from).layout, tensor(to).layout);
     step.inputs = {from};
     step.outputs = {to};
-    const Candidate* offer = offers.find(step.problem);
+    const Candidate* offer = offers_.find(step.problem);
     if (offer == nullptr)
-      return unsupported("nobody can {} for {} {}", step.name, dtype_name(desc.dtype), desc.dims.to_string());
+      return unsupported("no kernel can {} for {} {}", step.name, dtype_name(desc.dtype), desc.dims.to_string());
     step.tactic = offer->tactic;
     step.workspace = offer->workspace;
-    ++count;
-    steps.push_back(std::move(step));
+    ++count_;
+    steps_.push_back(std::move(step));
     return Status();
-  };
-  const size_t original = program->steps.size();
-  for (size_t s = 0; s < original; ++s) {
-    Step step = std::move(program->steps[s]);
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const int32_t t = step.inputs[i];
-      if (t < 0 || step.problem.inputs[i].constant) continue;
-      const Layout have = program->tensors[static_cast<size_t>(t)].layout, want = step.problem.inputs[i].layout;
-      if (same_memory(*program, t, step.problem.inputs[i], have, want)) continue;
-      const auto found = converted.find({t, want});
-      if (found != converted.end()) {
-        step.inputs[i] = found->second;
-        continue;
-      }
-      PlanTensor copy = program->tensors[static_cast<size_t>(t)];
-      copy.name += fmt::format("@{}", layout_name(want));
-      copy.kind = TensorKind::kIntermediate;
-      copy.view_of = -1;
-      copy.constant = -1;
-      copy.values.clear();
-      copy.layout = want;
-      const auto index = static_cast<int32_t>(program->tensors.size());
-      program->tensors.push_back(std::move(copy));
-      WOOTZ_RETURN_IF_ERROR(add_reformat(t, index, step.problem.inputs[i]));
-      converted[{t, want}] = index;
-      step.inputs[i] = index;
-    }
-    std::vector<std::pair<int32_t, size_t>> back;  // (linear tensor wanted outside, output number)
-    for (size_t o = 0; o < step.outputs.size(); ++o) {
-      const int32_t t = step.outputs[o];
-      if (t < 0) continue;
-      const Layout made = step.problem.outputs[o].layout;
-      const bool outside =
-          program->tensors[static_cast<size_t>(t)].kind == TensorKind::kOutput || viewed[static_cast<size_t>(t)];
-      if (!outside || same_memory(*program, t, step.problem.outputs[o], Layout::kLinear, made)) {
-        if (!outside) program->tensors[static_cast<size_t>(t)].layout = made;
-        continue;
-      }
-      // The step writes a tensor of its own layout; the one that others see as plain memory is made from it.
-      PlanTensor inner = program->tensors[static_cast<size_t>(t)];
-      inner.name += fmt::format("@{}", layout_name(made));
-      inner.kind = TensorKind::kIntermediate;
-      inner.layout = made;
-      const auto index = static_cast<int32_t>(program->tensors.size());
-      program->tensors.push_back(std::move(inner));
-      converted[{t, made}] = index;
-      step.outputs[o] = index;
-      back.emplace_back(t, o);
-    }
-    const std::vector<int32_t> written = step.outputs;
-    const std::vector<TensorDesc> descs = step.problem.outputs;
-    steps.push_back(std::move(step));
-    for (const auto& [t, o] : back) WOOTZ_RETURN_IF_ERROR(add_reformat(written[o], t, descs[o]));
   }
-  program->steps = std::move(steps);
-  return count;
+
+  Status convert_inputs(Step* step) {
+    for (size_t i = 0; i < step->inputs.size(); ++i) {
+      const int32_t t = step->inputs[i];
+      if (t < 0 || step->problem.inputs[i].constant) continue;
+      const Layout have = tensor(t).layout, want = step->problem.inputs[i].layout;
+      if (same_memory(program_, t, step->problem.inputs[i], have, want)) continue;
+      const auto found = converted_.find({t, want});
+      if (found != converted_.end()) {
+        step->inputs[i] = found->second;
+        continue;
+      }
+      const int32_t copy = add_tensor(t, want);
+      tensor(copy).view_of = -1;
+      tensor(copy).constant = -1;
+      tensor(copy).values.clear();
+      WOOTZ_RETURN_IF_ERROR(add(t, copy, step->problem.inputs[i]));
+      step->inputs[i] = copy;
+    }
+    return Status();
+  }
+
+  // Where a tensor is read as plain memory but made in another layout, the step writes a tensor of its own.
+  std::vector<Relaid> redirect_outputs(Step* step) {
+    std::vector<Relaid> relaid;
+    for (size_t o = 0; o < step->outputs.size(); ++o) {
+      const int32_t t = step->outputs[o];
+      if (t < 0) continue;
+      const Layout made = step->problem.outputs[o].layout;
+      const bool outside = tensor(t).kind == TensorKind::kOutput || viewed_[static_cast<size_t>(t)];
+      if (!outside) {
+        tensor(t).layout = made;
+      } else if (!same_memory(program_, t, step->problem.outputs[o], Layout::kLinear, made)) {
+        step->outputs[o] = add_tensor(t, made);
+        relaid.emplace_back(t, o);
+      }
+    }
+    return relaid;
+  }
+
+  Program& program_;
+  ReformatOffers offers_;
+  std::vector<uint8_t> viewed_;  // by tensor, as they were before: views read it
+  std::vector<Step> steps_;
+  std::map<std::pair<int32_t, Layout>, int32_t> converted_;  // the tensor that is another in this layout
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+Result<size_t> insert_reformats(Program* program, const std::vector<const Provider*>& providers, const Limits& limits) {
+  return Inserter(program, providers, limits).run();
 }
 
 }  // namespace wootz

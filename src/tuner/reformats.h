@@ -14,12 +14,12 @@ inline constexpr std::string_view kReformatName = "reformat ";  // begins the na
 // Without tensors and tactic.
 Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to);
 
-// Who would do it. Each distinct reformat is asked for once.
+// The kernels that providers offer for reformats. Each distinct reformat is asked for once.
 class ReformatOffers {
  public:
   ReformatOffers(const std::vector<const Provider*>& providers, const Limits& limits)
       : providers_(providers), limits_(limits) {}
-  // Null: nobody.
+  // Null: no provider offers it.
   const Candidate* find(const Problem& reformat);
   const Candidate* copy(const TensorDesc& desc) {
     return find(reformat_step("", desc, desc.layout, desc.layout).problem);

@@ -1,5 +1,5 @@
 // What is chosen for the backend cuda without being measured is run against the reference while building: on every op's
-// cases no right kernel is refused, whatever its operands are. On the stand-in a few of each room (WOOTZ_TEST_EACH).
+// cases no right kernel is refused, whatever its operands are. On the stand-in a few of each module (WOOTZ_TEST_EACH).
 #if defined(WOOTZ_HAVE_CUDA)
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ namespace {
 class ProvedSlow : public OnCuda {};
 
 TEST_F(ProvedSlow, NoRightKernelIsRefused) {
-  std::map<std::string, std::vector<OpCase>> rooms;
+  std::map<std::string, std::vector<OpCase>> modules;
   for (OpCase& c : all_cases(seed_))
-    if (c.name.rfind("random/", 0) != 0) rooms[c.name.substr(0, c.name.find('/'))].push_back(std::move(c));
+    if (c.name.rfind("random/", 0) != 0) modules[c.name.substr(0, c.name.find('/'))].push_back(std::move(c));
   const char* const each = std::getenv("WOOTZ_TEST_EACH");
   const size_t most = each != nullptr ? std::strtoul(each, nullptr, 10) : stand_in_ ? 2 : 1000;
   size_t built = 0, proved = 0, compared = 0;
-  for (auto& [room, cases] : rooms) {
+  for (auto& [module, cases] : modules) {
     const size_t count = std::min(cases.size(), most);
     for (size_t i = 0; i < count; ++i) {
       const OpCase& c = cases[(i * cases.size() + cases.size() / 2) / count % cases.size()];

@@ -86,16 +86,16 @@ class Suite {
   Fallbacks fallbacks_ = fallbacks_of("cuda");
 };
 
-// All of them; those with WOOTZ_TEST_CASE in their name; so many of each room, spread over its list, for tools that
+// All of them; those with WOOTZ_TEST_CASE in their name; so many of each module, spread over its list, for tools that
 // slow everything down (WOOTZ_TEST_EACH).
 std::vector<OpCase> wanted_cases(uint64_t seed) {
   const char *only = std::getenv("WOOTZ_TEST_CASE"), *each = std::getenv("WOOTZ_TEST_EACH");
-  std::map<std::string, std::vector<OpCase>> rooms;
+  std::map<std::string, std::vector<OpCase>> modules;
   for (OpCase& c : all_cases(seed))
     if (only == nullptr || c.name.find(only) != std::string::npos)
-      rooms[c.name.substr(0, c.name.find('/'))].push_back(c);
+      modules[c.name.substr(0, c.name.find('/'))].push_back(c);
   std::vector<OpCase> wanted;
-  for (auto& [room, cases] : rooms) {
+  for (auto& [module, cases] : modules) {
     const size_t count = each == nullptr ? cases.size() : std::min(cases.size(), std::strtoul(each, nullptr, 10));
     for (size_t i = 0; i < count; ++i) wanted.push_back(cases[i * cases.size() / count]);
   }

@@ -231,12 +231,12 @@ def test_an_output_allocator_in_python(detector, backend):
             assert allocator.shape == want[name].shape
             np.testing.assert_array_equal(allocator.memory.read(want[name].dtype, allocator.shape), want[name])
     # Memory whose size fits nothing in particular is not written to; an address that is a number is the caller's business.
-    room = wootz.DeviceMemory(engine, 24 * 3 * 8)
-    assert context.set_output_allocator("kept", None) and context.set_tensor_address("kept", room)
-    with pytest.raises(ValueError, match="only the run tells the size of 'kept'"):
+    memory = wootz.DeviceMemory(engine, 24 * 3 * 8)
+    assert context.set_output_allocator("kept", None) and context.set_tensor_address("kept", memory)
+    with pytest.raises(ValueError, match="the size of 'kept' is data-dependent"):
         context.execute_async_v3(0)
-    assert context.set_tensor_address("kept", room.address) and context.execute_async_v3(0)
-    np.testing.assert_array_equal(room.read(np.int64, want["kept"].shape), want["kept"])
+    assert context.set_tensor_address("kept", memory.address) and context.execute_async_v3(0)
+    np.testing.assert_array_equal(memory.read(np.int64, want["kept"].shape), want["kept"])
     assert context.set_output_allocator("kept", allocators["kept"])
     feeds, want = detection(rng, 2)
     np.testing.assert_array_equal(wootz.infer(context, feeds)["kept"], want["kept"])

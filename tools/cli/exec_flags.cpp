@@ -32,8 +32,8 @@ constexpr Remark kRemarks[] = {
     {"--noDataTransfers", false, nullptr, kNoTransfers},
     {"--includeDataTransfers", false, nullptr, kNoTransfers},
     {"--exposeDMA", false, nullptr, kNoTransfers},
-    {"--useSpinWait", false, kWaiting, "nobody waits for a CPU engine"},
-    {"--noSpinWait", false, kWaiting, "nobody waits for a CPU engine"},
+    {"--useSpinWait", false, kWaiting, "the host computes and does not wait"},
+    {"--noSpinWait", false, kWaiting, "the host computes and does not wait"},
     {"--noCompilationCache", false, nullptr, "no kernel of a CPU engine is compiled"},
     {"--separateProfileRun", false, "layers are not profiled", "layers are not profiled"},
     {"--allowGPUFallback", false, kNoDla, kNoDla},
@@ -134,6 +134,112 @@ void set_precision(const Precision& p, Exec& e) {
 #pragma GCC diagnostic pop
 }
 
+// What the flags say before it is put together: texts to be read, and switches that become builder flags.
+struct Given {
+  std::string min, opt, max, pools, workspace, percentile, device, verbosity;
+  Precision precision;
+  bool refit = false, strip = false, compatible = false, no_tf32 = false, no_cache = false, no_code_cache = false;
+  bool transfers = false, no_transfers = false, expose = false;
+  std::string unused_value;  // of flags that are accepted and do nothing
+  bool unused = false;
+};
+
+void declare_building(CLI::App& app, Exec& e, Given& given) {
+  app.option_defaults()->group(kBuilding);
+  app.add_option("--onnx", e.build.model, "ONNX model");
+  app.add_option("--saveEngine", e.save_engine, "Plan to write");
+  app.add_option("--minShapes", given.min, "Smallest shapes of dynamic inputs");
+  app.add_option("--optShapes", given.opt, "Shapes to optimize for");
+  app.add_option("--maxShapes", given.max, "Largest shapes of dynamic inputs");
+  app.add_option("--memPoolSize", given.pools, "workspace:SIZE, in MiB or with B, K, M, G");
+  app.add_option("--workspace", given.workspace, "The same as --memPoolSize=workspace:SIZE");
+  app.add_option("--timingCacheFile", e.build.timing_cache, "Timing cache, read and written back");
+  app.add_option("--builderOptimizationLevel", e.build.optimization_level, "0 to 5");
+  app.add_option("--avgTiming", e.build.avg_timing, "Least batches that a tactic is timed in")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--maxAuxStreams", e.build.aux_streams, "Most streams beside the caller's");
+  app.add_option("--profilingVerbosity", given.verbosity, "layer_names_only, detailed (default here) or none");
+  app.add_flag("--stronglyTyped", e.build.strongly_typed, "Types are the model's own");
+  app.add_flag("--noTF32", given.no_tf32, "FP32 products do not round their operands to TF32");
+  app.add_flag("--fp16", given.precision.fp16, "Allow FP16");
+  app.add_flag("--bf16", given.precision.bf16, "Allow BF16");
+  app.add_flag("--int8", given.precision.int8, "Allow INT8");
+  app.add_flag("--best", given.precision.best, "Allow all of these");
+  app.add_flag("--refit", given.refit, "Engine that can be refitted");
+  app.add_flag("--stripWeights", given.strip, "Plan without weights");
+  app.add_flag("--versionCompatible,--vc", given.compatible, "Plan for later versions");
+  app.add_flag("--noBuilderCache", given.no_cache, "Keep no timing cache");
+}
+
+void declare_running(CLI::App& app, Exec& e, Given& given) {
+  app.option_defaults()->group("Running and reporting");
+  app.add_option("--loadEngine", e.load_engine, "Plan to read instead of building");
+  app.add_option("--shapes", e.shapes, "Shapes to run with (and to build for, without --optShapes)");
+  app.add_option("--device", given.device, "Number of the GPU; or cpu, cuda, reference");
+  app.add_flag("--skipInference,--buildOnly", e.skip_inference, "Build only");
+  app.add_option("--loadInputs", e.load_inputs, "NAME:FILE.npy,...");
+  app.add_option("--iterations", e.timing.iterations, "At least so many")->check(CLI::NonNegativeNumber);
+  app.add_option("--duration", e.timing.seconds, "At least so many seconds")->check(CLI::NonNegativeNumber);
+  app.add_option("--warmUp", e.timing.warmup_ms, "Milliseconds before")->check(CLI::NonNegativeNumber);
+  app.add_option("--idleTime", e.timing.idle_ms, "Milliseconds between inferences")->check(CLI::NonNegativeNumber);
+  app.add_option("--avgRuns", e.avg_runs, "Inferences in an average of the trace")->check(CLI::PositiveNumber);
+  app.add_option("--percentile", given.percentile, "Of the summary, 90,95,99");
+  app.add_option("--exportTimes", e.export_times, "JSON file of all times");
+  app.add_option("--exportLayerInfo", e.export_layers, "JSON file of the layers");
+  app.add_flag("--dumpLayerInfo", e.dump_layers, "Print the layers");
+  app.add_flag("--verbose", e.verbose, "Log every detail");
+}
+
+// Flags of which some act, under the names that trtexec gives them, and the others have a remark.
+void declare_remarked(CLI::App& app, Given& given) {
+  app.option_defaults()->group("Accepted; a warning says where they have no effect");
+  for (const Remark& remark : kRemarks) {
+    const std::string name = remark.flag;
+    if (remark.takes_value)
+      app.add_option(name, given.unused_value);
+    else
+      app.add_flag(name, name == "--noDataTransfers"        ? given.no_transfers
+                         : name == "--includeDataTransfers" ? given.transfers
+                         : name == "--exposeDMA"            ? given.expose
+                         : name == "--noCompilationCache"   ? given.no_code_cache
+                                                            : given.unused);
+  }
+}
+
+// Which flags were given, and those among them that a plan read from a file leaves without effect.
+void note_given(const CLI::App& app, Exec& e) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    e.given.push_back(option->get_name());
+    if (!e.load_engine.empty() && option->get_group() == kBuilding)
+      e.warnings.push_back(option->get_name() + " has no effect: --loadEngine builds nothing");
+  }
+  if (e.skip_inference && !e.load_engine.empty()) e.warnings.emplace_back("--skipInference: nothing is built either");
+}
+
+void read_texts(const Given& given, Exec& e) {
+  e.build.min_shapes = parse_shapes(given.min, "--minShapes");
+  e.build.opt_shapes = parse_shapes(given.opt.empty() ? e.shapes : given.opt, "--optShapes");
+  e.build.max_shapes = parse_shapes(given.max, "--maxShapes");
+  parse_pools(given.pools, e);
+  if (!given.workspace.empty()) e.build.pools[MemoryPoolType::kWORKSPACE] = parse_size(given.workspace, "--workspace");
+  if (!given.verbosity.empty()) e.build.verbosity = parse_verbosity(given.verbosity);
+  parse_device(given.device, e);
+  if (!given.percentile.empty()) e.percentiles.clear();
+  for (const std::string& part : parts_of(given.percentile))
+    e.percentiles.push_back(number(part, "--percentile", 0, 100));
+}
+
+void set_flags(const Given& given, Exec& e) {
+  set_precision(given.precision, e);
+  if (given.refit) e.build.flags.push_back(BuilderFlag::kREFIT);
+  if (given.strip) e.build.flags.push_back(BuilderFlag::kSTRIP_PLAN);
+  if (given.compatible) e.build.flags.push_back(BuilderFlag::kVERSION_COMPATIBLE);
+  if (given.no_cache) e.build.flags.push_back(BuilderFlag::kDISABLE_TIMING_CACHE);
+  if (given.no_tf32) e.build.cleared_flags.push_back(BuilderFlag::kTF32);
+  if (given.no_code_cache) ::setenv("WOOTZ_CUDA_CACHE", "", 1);
+}
+
 }  // namespace
 
 size_t parse_size(const std::string& text, const std::string& flag) {
@@ -150,7 +256,7 @@ size_t parse_size(const std::string& text, const std::string& flag) {
     const double bytes = std::strtod(count.c_str(), &end) * unit.bytes;
     if (*end == '\0' && bytes < 0x1p62) return static_cast<size_t>(bytes);
   }
-  throw Usage(flag + ": '" + text + "' is no size: a number of MiB, or one with B, K, M or G behind it");
+  throw Usage(flag + ": '" + text + "' is no size: a number of MiB, or one followed by B, K, M or G");
 }
 
 std::vector<std::string> remarks_on(const Exec& exec, bool on_gpu) {
@@ -165,64 +271,11 @@ std::vector<std::string> remarks_on(const Exec& exec, bool on_gpu) {
 
 std::optional<Exec> parse_exec(int argc, char** argv) {
   Exec e;
+  Given given;
   CLI::App app("trtexec's flags over Wootz", "wootz exec");
-  std::string min, opt, max, pools, workspace, percentile, device, verbosity;
-  Precision precision;
-  bool refit = false, strip = false, compatible = false, no_tf32 = false, no_cache = false, no_code_cache = false;
-  bool transfers = false, no_transfers = false, expose = false;
-  app.option_defaults()->group(kBuilding);
-  app.add_option("--onnx", e.build.model, "ONNX model");
-  app.add_option("--saveEngine", e.save_engine, "Plan to write");
-  app.add_option("--minShapes", min, "Smallest shapes of dynamic inputs");
-  app.add_option("--optShapes", opt, "Shapes to optimize for");
-  app.add_option("--maxShapes", max, "Largest shapes of dynamic inputs");
-  app.add_option("--memPoolSize", pools, "workspace:SIZE, in MiB or with B, K, M, G");
-  app.add_option("--workspace", workspace, "The same as --memPoolSize=workspace:SIZE");
-  app.add_option("--timingCacheFile", e.build.timing_cache, "Timing cache, read and written back");
-  app.add_option("--builderOptimizationLevel", e.build.optimization_level, "0 to 5");
-  app.add_option("--avgTiming", e.build.avg_timing, "Least batches behind a tactic's time")->check(CLI::PositiveNumber);
-  app.add_option("--maxAuxStreams", e.build.aux_streams, "Most streams beside the caller's");
-  app.add_option("--profilingVerbosity", verbosity, "layer_names_only, detailed (default here) or none");
-  app.add_flag("--stronglyTyped", e.build.strongly_typed, "Types are the model's own");
-  app.add_flag("--noTF32", no_tf32, "FP32 products do not round their operands to TF32");
-  app.add_flag("--fp16", precision.fp16, "Allow FP16");
-  app.add_flag("--bf16", precision.bf16, "Allow BF16");
-  app.add_flag("--int8", precision.int8, "Allow INT8");
-  app.add_flag("--best", precision.best, "Allow all of these");
-  app.add_flag("--refit", refit, "Engine that can be refitted");
-  app.add_flag("--stripWeights", strip, "Plan without weights");
-  app.add_flag("--versionCompatible,--vc", compatible, "Plan for later versions");
-  app.add_flag("--noBuilderCache", no_cache, "Keep no timing cache");
-  app.option_defaults()->group("Running and reporting");
-  app.add_option("--loadEngine", e.load_engine, "Plan to read instead of building");
-  app.add_option("--shapes", e.shapes, "Shapes to run with (and to build for, without --optShapes)");
-  app.add_option("--device", device, "Number of the GPU; or cpu, cuda, reference");
-  app.add_flag("--skipInference,--buildOnly", e.skip_inference, "Build only");
-  app.add_option("--loadInputs", e.load_inputs, "NAME:FILE.npy,...");
-  app.add_option("--iterations", e.timing.iterations, "At least so many")->check(CLI::NonNegativeNumber);
-  app.add_option("--duration", e.timing.seconds, "At least so many seconds")->check(CLI::NonNegativeNumber);
-  app.add_option("--warmUp", e.timing.warmup_ms, "Milliseconds before")->check(CLI::NonNegativeNumber);
-  app.add_option("--idleTime", e.timing.idle_ms, "Milliseconds between inferences")->check(CLI::NonNegativeNumber);
-  app.add_option("--avgRuns", e.avg_runs, "Inferences in an average of the trace")->check(CLI::PositiveNumber);
-  app.add_option("--percentile", percentile, "Of the summary, 90,95,99");
-  app.add_option("--exportTimes", e.export_times, "JSON file of all times");
-  app.add_option("--exportLayerInfo", e.export_layers, "JSON file of the layers");
-  app.add_flag("--dumpLayerInfo", e.dump_layers, "Print the layers");
-  app.add_flag("--verbose", e.verbose, "Log every detail");
-  std::string any;
-  bool on = false;
-  app.option_defaults()->group("Accepted; a warning tells where they have no effect");
-  for (const Remark& remark : kRemarks) {
-    const std::string name = remark.flag;
-    if (remark.takes_value)
-      app.add_option(name, any);
-    else
-      app.add_flag(name, name == "--noDataTransfers"        ? no_transfers
-                         : name == "--includeDataTransfers" ? transfers
-                         : name == "--exposeDMA"            ? expose
-                         : name == "--noCompilationCache"   ? no_code_cache
-                                                            : on);
-  }
+  declare_building(app, e, given);
+  declare_running(app, e, given);
+  declare_remarked(app, given);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -230,31 +283,11 @@ std::optional<Exec> parse_exec(int argc, char** argv) {
     return std::nullopt;
   }
   if (e.build.model.empty() == e.load_engine.empty()) throw Usage("give either --onnx or --loadEngine");
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->count() == 0) continue;
-    e.given.push_back(option->get_name());
-    if (!e.load_engine.empty() && option->get_group() == kBuilding)
-      e.warnings.push_back(option->get_name() + " has no effect: --loadEngine builds nothing");
-  }
-  if (e.skip_inference && !e.load_engine.empty()) e.warnings.emplace_back("--skipInference: nothing is built either");
-  e.build.min_shapes = parse_shapes(min, "--minShapes");
-  e.build.opt_shapes = parse_shapes(opt.empty() ? e.shapes : opt, "--optShapes");
-  e.build.max_shapes = parse_shapes(max, "--maxShapes");
-  parse_pools(pools, e);
-  if (!workspace.empty()) e.build.pools[MemoryPoolType::kWORKSPACE] = parse_size(workspace, "--workspace");
-  if (!verbosity.empty()) e.build.verbosity = parse_verbosity(verbosity);
-  parse_device(device, e);
-  if (!percentile.empty()) e.percentiles.clear();
-  for (const std::string& part : parts_of(percentile)) e.percentiles.push_back(number(part, "--percentile", 0, 100));
-  set_precision(precision, e);
-  if (refit) e.build.flags.push_back(BuilderFlag::kREFIT);
-  if (strip) e.build.flags.push_back(BuilderFlag::kSTRIP_PLAN);
-  if (compatible) e.build.flags.push_back(BuilderFlag::kVERSION_COMPATIBLE);
-  if (no_cache) e.build.flags.push_back(BuilderFlag::kDISABLE_TIMING_CACHE);
-  if (no_tf32) e.build.cleared_flags.push_back(BuilderFlag::kTF32);
-  if (no_code_cache) ::setenv("WOOTZ_CUDA_CACHE", "", 1);
-  e.timing.transfers = transfers || (!no_transfers && NV_TENSORRT_MAJOR < 11);  // trtexec's default changed
-  e.timing.overlap = !expose;
+  note_given(app, e);
+  read_texts(given, e);
+  set_flags(given, e);
+  e.timing.transfers = given.transfers || (!given.no_transfers && NV_TENSORRT_MAJOR < 11);  // trtexec's default changed
+  e.timing.overlap = !given.expose;
   return e;
 }
 

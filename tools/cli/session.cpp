@@ -299,25 +299,61 @@ Session::~Session() {
 
 bool Session::on_device() const { return wootz_engine_on_device(engine_.get()) != 0; }
 
-void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& given) {
-  std::mt19937 random(1234);
-  for (const auto& [name, array] : given) {
+void Session::check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const {
+  const auto check = [&](const std::string& name) {
     if (engine_->getTensorIOMode(name.c_str()) != TensorIOMode::kINPUT)
       throw Failure("the engine has no input '" + name + "'");
+  };
+  for (const auto& [name, array] : given) {
+    check(name);
     const DataType want = engine_->getTensorDataType(name.c_str());
     if (array.dtype != want)
       throw Failure("input '" + name + "' is " + dtype_name(array.dtype) + ", the engine wants " + dtype_name(want));
   }
-  for (const auto& [name, shape] : shapes)
-    if (engine_->getTensorIOMode(name.c_str()) != TensorIOMode::kINPUT)
-      throw Failure("the engine has no input '" + name + "'");
+  for (const auto& [name, shape] : shapes) check(name);
+}
+
+namespace {
+
+// Random elements of a shape and type: floats of the normal distribution, integers 0 or 1, zeros of other types.
+void fill_random(Array& input, std::mt19937& random) {
+  int64_t volume = 1;
+  for (int64_t d : input.shape) volume *= d;
+  input.bytes.assign((static_cast<size_t>(volume) * element_bits(input.dtype) + 7) / 8, 0);
+  std::normal_distribution<float> normal;
+  if (input.dtype == DataType::kFLOAT)
+    for (int64_t e = 0; e < volume; ++e) reinterpret_cast<float*>(input.bytes.data())[e] = normal(random);
+  if (input.dtype == DataType::kINT64)
+    for (int64_t e = 0; e < volume; ++e)
+      reinterpret_cast<int64_t*>(input.bytes.data())[e] = static_cast<int64_t>(random() & 1);
+  if (input.dtype == DataType::kINT32)
+    for (int64_t e = 0; e < volume; ++e)
+      reinterpret_cast<int32_t*>(input.bytes.data())[e] = static_cast<int32_t>(random() & 1);
+}
+
+}  // namespace
+
+void Session::set_input_address(const char* name, Array& input) {
+  input.bytes.resize(input.bytes.size() + 64);  // never an empty address
+  void* address = input.bytes.data();
+  if (on_device() && engine_->getTensorLocation(name) == TensorLocation::kDEVICE) {
+    address = wootz_device_allocate(engine_.get(), input.bytes.size());
+    if (address == nullptr) fail(std::string("no device memory for input '") + name + "'", logger_);
+    device_memory_[name] = address;
+    if (wootz_device_copy(engine_.get(), address, input.bytes.data(), input.bytes.size()) != 0)
+      fail(std::string("input '") + name + "' could not be copied to the device", logger_);
+  }
+  if (!context_->setTensorAddress(name, address)) fail(std::string("input '") + name + "' takes no address", logger_);
+}
+
+void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& given) {
+  check_inputs(shapes, given);
+  std::mt19937 random(1234);
   for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
     const char* name = engine_->getIOTensorName(i);
     if (engine_->getTensorIOMode(name) != TensorIOMode::kINPUT) continue;
     const auto array = given.find(name);
     const auto shape = shapes.find(name);
-    Array& input = inputs_[name];
-    input.dtype = engine_->getTensorDataType(name);
     Dims dims = engine_->getTensorShape(name);
     if (array != given.end())
       dims = to_dims(array->second.shape, name);
@@ -327,34 +363,20 @@ void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& 
       dims = engine_->getProfileShape(name, 0, OptProfileSelector::kOPT);
     if (!context_->setInputShape(name, dims))
       fail(std::string("input '") + name + "': shape " + shape_text(to_shape(dims)) + " is not accepted", logger_);
+    Array& input = inputs_[name];
     if (array != given.end()) {
       input = array->second;
     } else {
+      input.dtype = engine_->getTensorDataType(name);
       input.shape = to_shape(dims);
-      int64_t volume = 1;
-      for (int64_t d : input.shape) volume *= d;
-      input.bytes.assign((static_cast<size_t>(volume) * element_bits(input.dtype) + 7) / 8, 0);
-      std::normal_distribution<float> normal;
-      if (input.dtype == DataType::kFLOAT)
-        for (int64_t e = 0; e < volume; ++e) reinterpret_cast<float*>(input.bytes.data())[e] = normal(random);
-      if (input.dtype == DataType::kINT64)
-        for (int64_t e = 0; e < volume; ++e)
-          reinterpret_cast<int64_t*>(input.bytes.data())[e] = static_cast<int64_t>(random() & 1);
-      if (input.dtype == DataType::kINT32)
-        for (int64_t e = 0; e < volume; ++e)
-          reinterpret_cast<int32_t*>(input.bytes.data())[e] = static_cast<int32_t>(random() & 1);
+      fill_random(input, random);
     }
-    input.bytes.resize(input.bytes.size() + 64);  // never an empty address
-    void* address = input.bytes.data();
-    if (on_device() && engine_->getTensorLocation(name) == TensorLocation::kDEVICE) {
-      address = wootz_device_allocate(engine_.get(), input.bytes.size());
-      if (address == nullptr) fail(std::string("no device memory for input '") + name + "'", logger_);
-      device_memory_[name] = address;
-      if (wootz_device_copy(engine_.get(), address, input.bytes.data(), input.bytes.size()) != 0)
-        fail(std::string("input '") + name + "' could not be copied to the device", logger_);
-    }
-    if (!context_->setTensorAddress(name, address)) fail(std::string("input '") + name + "' takes no address", logger_);
+    set_input_address(name, input);
   }
+  prepare_outputs();
+}
+
+void Session::prepare_outputs() {
   for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
     const char* name = engine_->getIOTensorName(i);
     if (engine_->getTensorIOMode(name) != TensorIOMode::kOUTPUT) continue;

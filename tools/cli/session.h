@@ -44,7 +44,7 @@ struct BuildRequest {
   std::string timing_cache;  // file, read if there and written back
   int optimization_level = -1;
   int aux_streams = -1;  // most beside the caller's; -1: the builder decides
-  int avg_timing = -1;   // least batches behind a time; -1: as the config has it
+  int avg_timing = -1;   // least batches that a tactic is timed in; -1: as the config has it
   bool strongly_typed = false;
   // `wootz inspect` is to have something to show.
   nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kDETAILED;
@@ -75,7 +75,7 @@ class Session {
   void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
   void run();
   void enqueue(void* stream = nullptr);  // without waiting, where the engine is on a device
-  void run_many(int count);              // one behind the other, waited for at the end
+  void run_many(int count);              // one after the other, waited for at the end
   bool on_device() const;
   // Where inputs and outputs are after a run.
   struct Place {
@@ -96,9 +96,15 @@ class Session {
  private:
   class Output;
   class Listener;
-  std::map<std::string, void*> device_memory_;  // of inputs
   void start(const std::function<nvinfer1::ICudaEngine*()>& load, bool native);
-  std::map<std::string, Array> inputs_;  // these three outlive the context
+  // Failure: a name is no input's, or an array is of another type.
+  void check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const;
+  // Pads the array, and copies it to the device where the engine reads it there.
+  void set_input_address(const char* name, Array& input);
+  void prepare_outputs();
+
+  std::map<std::string, void*> device_memory_;  // of inputs
+  std::map<std::string, Array> inputs_;         // these three outlive the context
   std::map<std::string, std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<nvinfer1::IRuntime> runtime_;

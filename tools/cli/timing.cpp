@@ -118,7 +118,7 @@ class DeviceLane final : public Lane {
   void mark(Slot& slot, Mark which, Queue queue) {
     good(wootz_device_event_record(engine_, slot.events[which], streams_[queue]));
   }
-  // Times are floats: the end as a time since the origin would be too coarse to tell how long it took.
+  // Times are floats: the end as a time since the origin would be too coarse for how long it took.
   Span span(const Slot& slot, Mark from, Mark to) const {
     const double start = wootz_device_event_ms(engine_, origin_, slot.events[from]);
     const double ms = wootz_device_event_ms(engine_, slot.events[from], slot.events[to]);

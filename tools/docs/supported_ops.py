@@ -34,16 +34,16 @@ message if it is chosen. A network output that may have two ranks is refused, na
 
 
 def tables(root: pathlib.Path) -> dict[str, dict[tuple[str, str], set[int]]]:
-    """Room -> (domain, op) -> opset versions."""
-    rooms: dict[str, dict[tuple[str, str], set[int]]] = {}
+    """Module -> (domain, op) -> opset versions."""
+    modules: dict[str, dict[tuple[str, str], set[int]]] = {}
     for file in sorted((root / "src/ops").glob("*/*.cpp")):
         for table in TABLE.findall(file.read_text()):
             entries = ENTRY.findall(table)
             if len(entries) != table.count('{"'):
                 sys.exit(f"{file.relative_to(root)}: a table line that is not {{\"Op\", version, function[, domain]}}")
             for op, version, domain in entries:
-                rooms.setdefault(file.parent.name, {}).setdefault((domain, op), set()).add(int(version))
-    return rooms
+                modules.setdefault(file.parent.name, {}).setdefault((domain, op), set()).add(int(version))
+    return modules
 
 
 def missing(served: set[tuple[str, str]]) -> list[str] | None:
@@ -58,14 +58,14 @@ def missing(served: set[tuple[str, str]]) -> list[str] | None:
 
 def page(root: pathlib.Path) -> str:
     ops: dict[tuple[str, str], tuple[set[int], set[str]]] = {}
-    for room, entries in tables(root).items():
+    for module, entries in tables(root).items():
         for key, versions in entries.items():
             known = ops.setdefault(key, (set(), set()))
             known[0].update(versions)
-            known[1].add(room)
-    lines = ["| operator | domain | from opset | room in `src/ops` |", "| --- | --- | --- | --- |"]
-    for (domain, op), (versions, rooms) in sorted(ops.items(), key=lambda item: (item[0][1].lower(), item[0][0])):
-        lines.append(f"| {op} | {domain} | {', '.join(map(str, sorted(versions)))} | {', '.join(sorted(rooms))} |")
+            known[1].add(module)
+    lines = ["| operator | domain | from opset | module in `src/ops` |", "| --- | --- | --- | --- |"]
+    for (domain, op), (versions, modules) in sorted(ops.items(), key=lambda item: (item[0][1].lower(), item[0][0])):
+        lines.append(f"| {op} | {domain} | {', '.join(map(str, sorted(versions)))} | {', '.join(sorted(modules))} |")
     text = HEAD + f"{len(ops)} operators.\n\n" + "\n".join(lines) + "\n"
     left = missing(set(ops))
     if left:

@@ -1,6 +1,6 @@
 """Differences of two folders of .npy files: python tools/gpu/compare.py WANT GOT LIMIT; exits 1 above the limit.
 
-With --cosine behind it, the smallest cosine of two files in place of the largest difference; exits 1 below the limit.
+With --cosine after it, the smallest cosine of two files in place of the largest difference; exits 1 below the limit.
 Where the files are a detector's boxes, scores and labels: the share of boxes without their like in the other folder. Which of
 two boxes of nearly one score hides the other is for roundings to decide, so that neither numbers nor order need agree."""
 

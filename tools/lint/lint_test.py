@@ -6,14 +6,16 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import functions
 import lint
+import words
 
 GOOD = {
     "layers.txt": "include:\nbase:\nir: base\nops: base ir\npasses: base ir ops | backends/cpu\nbackends/cpu: base | ops\n",
     "include/NvInfer.h": "",
     "src/base/status.h": "#pragma once\n",
     "src/ir/graph.cpp": '#include "base/status.h"\n#include "ir/graph.h"\n#include <vector>\n',
-    "src/ops/ops.def": "// ROOM(name): the ops\nROOM(matmul)\nROOM(TopK, extra)\n",
+    "src/ops/ops.def": "// MODULE(name): the ops\nMODULE(matmul)\nMODULE(TopK, extra)\n",
     "src/ops/matmul/matmul.cpp": "Status reference();\n",
     "src/ops/matmul/matmul_test.cpp": "TEST\n",
     "src/ops/top_k/top_k.cpp": "op.reference = f;\n",
@@ -41,9 +43,14 @@ BAD = {
     "bad table line": ({"layers.txt": "base\n"}, "not of the form"),
     "no table": ({"layers.txt": None}, "table is missing"),
     "long file": ({"src/ir/graph.cpp": "//\n" * 801}, "801 lines"),
-    "op without room": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(softmax)\n"}, "no room src/ops/softmax/"),
+    "long function": ({"src/ir/graph.cpp": "void f() {\n" + "  g();\n" * 60 + "}\n"}, "src/ir/graph.cpp:1: function: 62 lines"),
+    "long Python function": ({"tools/a.py": "def f():\n" + "    g()\n" * 60}, "tools/a.py:1: function: 61 lines"),
+    "a word of ours": ({"src/ir/graph.cpp": "// One room.\n"}, "src/ir/graph.cpp:1: words: 'room': say module"),
+    "a word of ours in a macro": ({"src/ir/graph.cpp": "int a;\n#define ROOM(x) x\n"}, "src/ir/graph.cpp:2: words: 'ROOM'"),
+    "a word of ours in a file's name": ({"src/ir/room_table.h": ""}, "src/ir/room_table.h:1: words: 'room'"),
+    "op without module": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(softmax)\n"}, "no module src/ops/softmax/"),
     "op twice": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(matmul)\n"}, "stands twice"),
-    "room without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the room has no line"),
+    "module without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the module has no line"),
     "op without test": ({"src/ops/matmul/matmul_test.cpp": None}, "has neither *_test.cpp nor"),
     "op without reference": ({"src/ops/matmul/matmul.cpp": "\n"}, "defines no reference"),
     "kernel without file": ({"src/backends/cpu/gemm/kernels.inc": "K(gemm_f32_x)\n"}, "is in no source file"),
@@ -89,3 +96,64 @@ def test_a_reason_silences_the_warning(head, tmp_path):
 def test_tables_and_generated_files_may_be_long(tmp_path):
     changes = {"src/ir/big.inc": "//\n" * 2000, "src/ir/made.h": "// @generated\n" + "//\n" * 2000}
     assert lint.run(tree(tmp_path, changes)) == ([], [])
+
+
+LINES = "  g();\n" * 60
+
+
+@pytest.mark.parametrize(
+    "text, at",
+    {
+        "a method": ("namespace a {\nclass B {\n public:\n  int f(int x) const override {\n" + LINES + "  }\n};\n}\n", 4),
+        "a template": ("template <typename T>\nvoid f(T x) {\n" + LINES + "}\n", 1),
+        "a head of two lines": ("int a;\n// Why.\nvoid f(int a,\n       int b) {\n" + LINES + "}\n", 3),
+        "after a list of initializers": ("B::B() : a_{1}, c_(2) {\n" + LINES + "}\n", 1),
+        "after braces that are no code": ("const char* s = \"{\";  // {\n/* { */ auto r = R\"(})\";\nvoid f() {\n" + LINES + "}\n", 3),
+        "a lambda in a call": ("void f() {\n  h([&] {\n" + LINES + "  });\n}\n", 1),
+    }.values(),
+)
+def test_long_functions_are_found(text, at):
+    (finding,), reasons = functions.long_functions("src/ir/a.cpp", text)
+    assert finding.startswith(f"src/ir/a.cpp:{at}: ") and not reasons
+
+
+@pytest.mark.parametrize(
+    "text",
+    {
+        "a table": "const Row kRows[] = {\n" + "  {1, f(2)},\n" * 70 + "};\n",
+        "a class": "class A : public B<int(int)> {\n" + "  void f() { g(); }\n" * 70 + "};\n",
+        "a namespace": "namespace {\n" + "void f();\n" * 70 + "}\n",
+        "a macro": "#define F(x) \\\n" + "  { x \\\n" * 70 + "\n",
+    }.values(),
+)
+def test_what_is_no_function(text):
+    assert functions.long_functions("src/ir/a.cpp", text) == ([], [])
+
+
+def test_a_reason_excuses_a_few_functions(tmp_path):
+    long = "// Why so long: one table.\nvoid f() {\n" + LINES + "}\n"
+    assert lint.run(tree(tmp_path, {"src/ir/graph.cpp": long})) == ([], [])
+    errors, _ = lint.run(tree(tmp_path, {"src/ir/graph.cpp": long * 7, "src/ir/dim.cpp": long * 6}))
+    assert len(errors) == 1 and "13 long functions have a reason" in errors[0]
+
+
+def test_pending_functions(tmp_path):
+    long = "void f() {\n" + LINES + "}\n"
+    root = tree(tmp_path, {"src/ir/graph.cpp": long * 2})
+    assert functions.check(root, {"src/ir/graph.cpp": 2}) == ([], [])
+    assert len(functions.check(root, {"src/ir/graph.cpp": 1})[0]) == 2, "one more than there were"
+    for stale in ({"src/ir/graph.cpp": 3}, {"src/ir/graph.cpp": 2, "src/ir/gone.cpp": 1}):
+        (error,) = functions.check(root, stale)[0]
+        assert "PENDING" in error
+
+
+def test_words_end_where_words_end(tmp_path):
+    text = "// A classroom, mushrooms.\nint headroom, roomy;\n"
+    assert lint.run(tree(tmp_path, {"src/ir/graph.cpp": text})) == ([], [])
+    assert lint.run(tree(tmp_path, {"src/plan/read.cpp": "// One room.\n", "layers.txt": GOOD["layers.txt"] + "plan: base\n"})) == ([], [])
+
+
+def test_words_have_folders():
+    root = pathlib.Path(__file__).parents[2]
+    for word in words.WORDS:
+        assert word.term and all((root / folder).is_dir() for folder in word.folders), word

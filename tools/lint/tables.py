@@ -29,7 +29,7 @@ def snake(name: str) -> str:
 
 
 def check_ops(root: pathlib.Path) -> tuple[list[str], list[str]]:
-    """Every line of ops.def has its room in src/ops/, with tests and a reference; every room has its line."""
+    """Every line of ops.def has its module in src/ops/, with tests and a reference; every module has its line."""
     ops = root / "src/ops"
     table = ops / "ops.def"
     if not table.is_file():
@@ -37,46 +37,46 @@ def check_ops(root: pathlib.Path) -> tuple[list[str], list[str]]:
     errors = []
     named = {}
     for number, _, name in entries(table):
-        room = name.lower() if (ops / name.lower()).is_dir() else snake(name)
+        module = name.lower() if (ops / name.lower()).is_dir() else snake(name)
         here = f"src/ops/ops.def:{number}: ops:"
-        if room in named:
+        if module in named:
             errors.append(f"{here} {name} stands twice")
             continue
-        named[room] = number
-        folder = ops / room
+        named[module] = number
+        folder = ops / module
         if not folder.is_dir():
-            errors.append(f"{here} {name} has no room src/ops/{room}/")
+            errors.append(f"{here} {name} has no module src/ops/{module}/")
             continue
         if not list(folder.glob("*_test.cpp")) and not list(folder.glob("*_cases.cpp")):
-            errors.append(f"{here} src/ops/{room}/ has neither *_test.cpp nor *_cases.cpp")
+            errors.append(f"{here} src/ops/{module}/ has neither *_test.cpp nor *_cases.cpp")
         code = "".join(f.read_text() for f in folder.iterdir() if f.suffix in CODE and "_test." not in f.name)
         if not REFERENCE.search(code):
-            errors.append(f"{here} src/ops/{room}/ defines no reference (nor a pointwise expression, nor an expansion)")
+            errors.append(f"{here} src/ops/{module}/ defines no reference (nor a pointwise expression, nor an expansion)")
     for folder in sorted(p for p in ops.iterdir() if p.is_dir()):
-        if folder.name not in named and is_op_room(folder):
-            errors.append(f"src/ops/{folder.name}:1: ops: the room has no line in ops.def")
+        if folder.name not in named and is_op_module(folder):
+            errors.append(f"src/ops/{folder.name}:1: ops: the module has no line in ops.def")
     return errors, []
 
 
-def is_op_room(folder: pathlib.Path) -> bool:
+def is_op_module(folder: pathlib.Path) -> bool:
     """Shared code of several ops lives in folders that hold a file named `shared.txt` saying so."""
     return not (folder / "shared.txt").is_file()
 
 
 def check_kernels(root: pathlib.Path) -> tuple[list[str], list[str]]:
-    """Every line of a kernels.inc is defined in a source file beside it, and the room has a test."""
+    """Every line of a kernels.inc is defined in a source file beside it, and the module has a test."""
     errors = []
     for table in sorted((root / "src/backends").rglob("kernels.inc")):
-        room = table.parent
+        module = table.parent
         where = table.relative_to(root).as_posix()
-        sources = [f for f in room.rglob("*") if f.suffix in CODE]
+        sources = [f for f in module.rglob("*") if f.suffix in CODE]
         tests = [f for f in sources if "_test." in f.name]
         code = {f: f.read_text() for f in sources if f not in tests}
         for number, _, name in entries(table):
             if not any(re.search(rf"\b{name}\b", text) for text in code.values()):
-                errors.append(f"{where}:{number}: kernels: {name} is in no source file of {room.name}/")
+                errors.append(f"{where}:{number}: kernels: {name} is in no source file of {module.name}/")
             if not tests:
-                errors.append(f"{where}:{number}: kernels: {name} has no *_test.cpp in {room.name}/")
+                errors.append(f"{where}:{number}: kernels: {name} has no *_test.cpp in {module.name}/")
     return errors, []
 
 

@@ -3,8 +3,8 @@
 
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_view.h"
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,4 +1,4 @@
-// Parts of the attention room.
+// Parts of the attention module.
 #pragma once
 
 #include "ops/onnx_import.h"

@@ -3,7 +3,7 @@
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/compose.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {
@@ -18,61 +18,77 @@ Value* split_heads(ImportContext& ctx, Composer& c, Value* x, int64_t heads, Sta
   return c.transpose(c.reshape(x, {0, 0, heads, hidden.value() / heads}), {0, 2, 1, 3});
 }
 
-Status import_attention(ImportContext& ctx) {
+// Query, keys and values as [B, heads, S, size]; with a cache, keys and values of all positions.
+struct Operands {
+  Value *q = nullptr, *k = nullptr, *v = nullptr;
+};
+
+Result<Operands> read_operands(ImportContext& ctx, Composer& c) {
   for (int i = 0; i < 3; ++i)
     if (!ctx.has_input(i)) return ctx.fail("input {} is required", i);
-  Value *q = ctx.input(0), *k = ctx.input(1), *v = ctx.input(2);
-  const int rank = q->rank();
-  if ((rank != 3 && rank != 4) || k->rank() != rank || v->rank() != rank)
-    return ctx.fail("query {}, key {} and value {}: three or four axes each are needed", shape_to_string(q->shape()),
-                    shape_to_string(k->shape()), shape_to_string(v->shape()));
-  Composer c(ctx);
-  Status status;
+  Operands all{ctx.input(0), ctx.input(1), ctx.input(2)};
+  const int rank = all.q->rank();
+  if ((rank != 3 && rank != 4) || all.k->rank() != rank || all.v->rank() != rank)
+    return ctx.fail("query {}, key {} and value {}: three or four axes each are needed",
+                    shape_to_string(all.q->shape()), shape_to_string(all.k->shape()), shape_to_string(all.v->shape()));
   if (rank == 3) {
+    Status status;
     const int64_t q_heads = ctx.attr_int("q_num_heads", 0), kv_heads = ctx.attr_int("kv_num_heads", 0);
-    q = split_heads(ctx, c, q, q_heads, &status);
-    if (status.ok()) k = split_heads(ctx, c, k, kv_heads, &status);
-    if (status.ok()) v = split_heads(ctx, c, v, kv_heads, &status);
+    all.q = split_heads(ctx, c, all.q, q_heads, &status);
+    if (status.ok()) all.k = split_heads(ctx, c, all.k, kv_heads, &status);
+    if (status.ok()) all.v = split_heads(ctx, c, all.v, kv_heads, &status);
     WOOTZ_RETURN_IF_ERROR(status);
   }
   if (c.failed()) return c.status();
-  Value *past_key = ctx.input(4), *past_value = ctx.input(5), *lengths = ctx.input(6);
+  Value *past_key = ctx.input(4), *past_value = ctx.input(5);
   if ((past_key == nullptr) != (past_value == nullptr)) return ctx.fail("past_key and past_value go together");
-  if (past_key != nullptr && lengths != nullptr) return ctx.fail("nonpad_kv_seqlen cannot be used with past_key");
+  if (past_key != nullptr && ctx.input(6) != nullptr) return ctx.fail("nonpad_kv_seqlen cannot be used with past_key");
   if (past_key != nullptr) {
-    k = c.concat({past_key, k}, 2);
-    v = c.concat({past_value, v}, 2);
+    all.k = c.concat({past_key, all.k}, 2);
+    all.v = c.concat({past_value, all.v}, 2);
   }
-  v = c.cast(v, q->dtype());
+  all.v = c.cast(all.v, all.q->dtype());
   if (c.failed()) return c.status();
+  return all;
+}
 
-  AttentionMask mask{.given = ctx.input(3), .past_key = past_key, .lengths = lengths};
-  mask.left = ctx.attr_int("left_window_size", -1);
-  mask.right = ctx.attr_int("right_window_size", -1);
-  mask.causal = ctx.attr_int("is_causal", 0) != 0;
+// Attributes of the op. Scores are an output of it where `scores` is set.
+Result<AttrMap> read_attributes(ImportContext& ctx, const Shape& q, bool causal, bool scores) {
   AttrMap attrs;
-  // Without an offset the op's own causal mask is meant.
-  if (mask.causal && past_key == nullptr && lengths == nullptr && mask.left < 0 && mask.right < 0) {
-    attrs["causal"] = int64_t{1};
-    mask.causal = false;
-  }
-  WOOTZ_ASSIGN_OR_RETURN(Value * combined, build_attention_mask(ctx, c, mask, q, k));
-  const Dim& size = q->shape()[3];
+  if (causal) attrs["causal"] = int64_t{1};
+  const Dim& size = q[3];
   if (ctx.has_attr("scale")) {
     attrs["scale"] = ctx.attr_float("scale", 1);
   } else {
-    if (!size.is_const()) return ctx.fail("query {}: the head size must be known", shape_to_string(q->shape()));
+    if (!size.is_const()) return ctx.fail("query {}: the head size must be known", shape_to_string(q));
     attrs["scale"] = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(size.value(), 1)));
   }
   if (const double cap = ctx.attr_float("softcap", 0); cap != 0) attrs["softcap"] = cap;
-  const bool scores = ctx.num_outputs() > 3 && ctx.wants_output(3);
   if (scores) attrs["qk_output"] = ctx.attr_int("qk_matmul_output_mode", 0);
+  return attrs;
+}
+
+Status import_attention(ImportContext& ctx) {
+  Composer c(ctx);
+  WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(ctx, c));
+  const auto [q, k, v] = operands;
+  AttentionMask mask{.given = ctx.input(3), .past_key = ctx.input(4), .lengths = ctx.input(6)};
+  mask.left = ctx.attr_int("left_window_size", -1);
+  mask.right = ctx.attr_int("right_window_size", -1);
+  mask.causal = ctx.attr_int("is_causal", 0) != 0;
+  // Without an offset the op's own causal mask is meant.
+  const bool own_causal =
+      mask.causal && mask.past_key == nullptr && mask.lengths == nullptr && mask.left < 0 && mask.right < 0;
+  if (own_causal) mask.causal = false;
+  WOOTZ_ASSIGN_OR_RETURN(Value * combined, build_attention_mask(ctx, c, mask, q, k));
+  const bool scores = ctx.num_outputs() > 3 && ctx.wants_output(3);
+  WOOTZ_ASSIGN_OR_RETURN(AttrMap attrs, read_attributes(ctx, q->shape(), own_causal, scores));
   std::vector<Value*> inputs{q, k, v};
   if (combined != nullptr) inputs.push_back(combined);
   Node* node = c.node("Attention", std::move(inputs), std::move(attrs), scores ? 2 : 1);
   if (c.failed()) return c.status();
   Value* y = node->output(0);
-  if (rank == 3) {
+  if (ctx.input(0)->rank() == 3) {
     const Shape& shape = y->shape();
     if (!shape[1].is_const() || !shape[3].is_const()) return ctx.fail("the hidden size must be known");
     y = c.reshape(c.transpose(y, {0, 2, 1, 3}), {0, 0, shape[1].value() * shape[3].value()});

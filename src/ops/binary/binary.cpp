@@ -1,8 +1,8 @@
 // Elementwise functions of two operands with NumPy broadcasting.
 #include <string_view>
 
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {
@@ -24,44 +24,45 @@ HostTensor positive(CaseList& list, DType dtype, const Dims& dims) {
 }  // namespace
 
 void binary_cases(CaseList& list) {
-  const std::string room = "binary/";
+  const std::string prefix = "binary/";
   for (DType dtype :
        {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU8, DType::kI32, DType::kI64}) {
     const std::string suffix = std::string("_") + dtype_name(dtype);
     for (const char* name :
          {"Add", "Sub", "Mul", "Max", "Min", "PRelu", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}) {
-      list.add(room + name + suffix, name, {list.random(dtype, {2, 3, 17}), list.random(dtype, {2, 3, 17})});
-      list.add(room + name + "_channel" + suffix, name,
+      list.add(prefix + name + suffix, name, {list.random(dtype, {2, 3, 17}), list.random(dtype, {2, 3, 17})});
+      list.add(prefix + name + "_channel" + suffix, name,
                {list.random(dtype, {2, 3, 4, 5}), list.random(dtype, {3, 1, 1})});
     }
-    list.add(room + "Div" + suffix, "Div", {list.random(dtype, {3, 17}), nonzero(list, dtype, {17})});
-    list.add(room + "Mod" + suffix, "Mod", {list.random(dtype, {3, 17}), nonzero(list, dtype, {17})});
-    list.add(room + "Fmod" + suffix, "Mod", {list.random(dtype, {3, 17}), nonzero(list, dtype, {17})},
+    list.add(prefix + "Div" + suffix, "Div", {list.random(dtype, {3, 17}), nonzero(list, dtype, {17})});
+    list.add(prefix + "Mod" + suffix, "Mod", {list.random(dtype, {3, 17}), nonzero(list, dtype, {17})});
+    list.add(prefix + "Fmod" + suffix, "Mod", {list.random(dtype, {3, 17}), nonzero(list, dtype, {17})},
              {{"fmod", int64_t{1}}});
   }
   for (DType dtype : {DType::kF32, DType::kF16, DType::kF64}) {
     const std::string suffix = std::string("_") + dtype_name(dtype);
-    list.add(room + "Pow" + suffix, "Pow", {positive(list, dtype, {3, 11}), list.random(dtype, {3, 11})});
-    list.add(room + "Pow_i32" + suffix, "Pow", {positive(list, dtype, {3, 11}), list.random(DType::kI32, {11}, 0, 3)});
+    list.add(prefix + "Pow" + suffix, "Pow", {positive(list, dtype, {3, 11}), list.random(dtype, {3, 11})});
+    list.add(prefix + "Pow_i32" + suffix, "Pow",
+             {positive(list, dtype, {3, 11}), list.random(DType::kI32, {11}, 0, 3)});
   }
-  list.add(room + "Pow_i32", "Pow", {list.random(DType::kI32, {3, 11}), list.random(DType::kI32, {3, 11}, 0, 3)});
-  list.add(room + "Pow_i64_f32", "Pow", {list.random(DType::kI64, {7}, 1, 5), list.random(DType::kF32, {})});
+  list.add(prefix + "Pow_i32", "Pow", {list.random(DType::kI32, {3, 11}), list.random(DType::kI32, {3, 11}, 0, 3)});
+  list.add(prefix + "Pow_i64_f32", "Pow", {list.random(DType::kI64, {7}, 1, 5), list.random(DType::kF32, {})});
   for (const char* name : {"And", "Or", "Xor", "Equal"})
-    list.add(room + name + "_bool", name, {list.random(DType::kBool, {3, 1, 5}), list.random(DType::kBool, {4, 1})});
+    list.add(prefix + name + "_bool", name, {list.random(DType::kBool, {3, 1, 5}), list.random(DType::kBool, {4, 1})});
   for (DType dtype :
        {DType::kU8, DType::kI8, DType::kU16, DType::kI16, DType::kU32, DType::kI32, DType::kU64, DType::kI64}) {
     const std::string suffix = std::string("_") + dtype_name(dtype);
     for (const char* name : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
-      list.add(room + name + suffix, name, {list.random(dtype, {3, 5}, 0, 100), list.random(dtype, {5}, 0, 100)});
+      list.add(prefix + name + suffix, name, {list.random(dtype, {3, 5}, 0, 100), list.random(dtype, {5}, 0, 100)});
     for (const char* direction : {"LEFT", "RIGHT"})
-      list.add(room + "BitShift_" + direction + suffix, "BitShift",
+      list.add(prefix + "BitShift_" + direction + suffix, "BitShift",
                {list.random(dtype, {3, 5}, -100, 100), list.random(dtype, {5}, -2, 70)},
                {{"direction", std::string(direction)}});
   }
-  list.add(room + "Add_outer_f32", "Add", {list.random(DType::kF32, {5, 1}), list.random(DType::kF32, {1, 7})});
-  list.add(room + "Add_scalar_f32", "Add", {list.random(DType::kF32, {}), list.random(DType::kF32, {3, 7})});
-  list.add(room + "Mul_scalars_f32", "Mul", {list.random(DType::kF32, {}), list.random(DType::kF32, {})});
-  list.add(room + "Add_empty_f32", "Add", {list.random(DType::kF32, {0, 4}), list.random(DType::kF32, {1, 4})});
+  list.add(prefix + "Add_outer_f32", "Add", {list.random(DType::kF32, {5, 1}), list.random(DType::kF32, {1, 7})});
+  list.add(prefix + "Add_scalar_f32", "Add", {list.random(DType::kF32, {}), list.random(DType::kF32, {3, 7})});
+  list.add(prefix + "Mul_scalars_f32", "Mul", {list.random(DType::kF32, {}), list.random(DType::kF32, {})});
+  list.add(prefix + "Add_empty_f32", "Add", {list.random(DType::kF32, {0, 4}), list.random(DType::kF32, {1, 4})});
 }
 
 }  // namespace wootz::ops

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/half.h"
+#include "ops/module_table.h"
 #include "ops/registry.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,8 +1,8 @@
 #include <cfloat>
 #include <cmath>
 
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

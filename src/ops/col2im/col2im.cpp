@@ -1,8 +1,8 @@
 // Col2Im: sums sliding blocks back into an image. Input [N, C * block, L]; the image and block extents are inputs 1
 // and 2.
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -28,9 +28,9 @@ Result<Geometry> geometry(const Node& node, std::vector<int64_t> image, std::vec
       if (v < 1 || v > kFar) return invalid_argument("{} is not between 1 and {}", v, kFar);
     if (pads[a] < 0 || pads[a + rank] < 0 || pads[a] > kFar || pads[a + rank] > kFar)
       return invalid_argument("pads {} and {} are not between 0 and {}", pads[a], pads[a + rank], kFar);
-    const int64_t room = image[a] + pads[a] + pads[a + rank] - g.dilations[a] * (block[a] - 1) - 1;
-    if (room < 0) return invalid_argument("the block is larger than the image along axis {}", a);
-    g.blocks.push_back(room / g.strides[a] + 1);
+    const int64_t space = image[a] + pads[a] + pads[a + rank] - g.dilations[a] * (block[a] - 1) - 1;
+    if (space < 0) return invalid_argument("the block is larger than the image along axis {}", a);
+    g.blocks.push_back(space / g.strides[a] + 1);
   }
   g.begin.assign(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(rank));
   WOOTZ_ASSIGN_OR_RETURN(g.block_volume, checked_volume(block));

@@ -1,7 +1,7 @@
 // Compress: the slices along an axis (without the attribute: the elements) whose condition (input 1) is true.
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

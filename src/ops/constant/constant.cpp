@@ -1,14 +1,15 @@
 // ConstantOfShape: one value over a shape that is input 0. (Constants themselves are values of the graph, not nodes.)
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
 
 Status infer_constant_of_shape(InferContext& ctx) {
   if (!is_integer(ctx.dtype(0)) || ctx.rank(0) > 1)
-    return ctx.fail("the shape is {}{}, it must be a list of integers", dtype_name(ctx.dtype(0)), shape_to_string(ctx.shape(0)));
+    return ctx.fail("the shape is {}{}, it must be a list of integers", dtype_name(ctx.dtype(0)),
+                    shape_to_string(ctx.shape(0)));
   const HostTensor* value = ctx.node().attr_tensor("value");
   if (value != nullptr && value->volume() != 1) return ctx.fail("the value has shape {}", value->dims().to_string());
   const DType dtype = value != nullptr ? value->dtype() : DType::kF32;

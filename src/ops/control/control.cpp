@@ -3,7 +3,7 @@
 #include "ops/control/control.h"
 
 #include "ops/interpreter.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,6 +1,6 @@
 #include "ops/infer.h"
+#include "ops/module_table.h"
 #include "ops/registry.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

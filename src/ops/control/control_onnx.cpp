@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ops/control/inline_graph.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {

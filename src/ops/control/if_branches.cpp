@@ -1,5 +1,5 @@
 // If: the type of a result that one of two branches gives. Extents in which the branches differ are an expression where
-// the condition is one (a comparison of extents), otherwise what only running tells.
+// the condition is one (a comparison of extents), otherwise a data-dependent symbol.
 #include <algorithm>
 
 #include "ops/control/control.h"

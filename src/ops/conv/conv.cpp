@@ -3,9 +3,9 @@
 #include <array>
 
 #include "ops/conv/conv_math.h"
+#include "ops/module_table.h"
 #include "ops/quant_attrs.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

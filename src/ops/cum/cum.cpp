@@ -1,8 +1,8 @@
 // CumSum and CumProd along an axis, which is attribute "axis" when constant, else input 1.
 #include "ops/copy.h"
 #include "ops/infer.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

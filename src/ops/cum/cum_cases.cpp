@@ -1,6 +1,6 @@
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 
@@ -13,7 +13,8 @@ void cum_cases(CaseList& list) {
                        dtype_name(dtype),
                    name, {list.random(dtype, {3, 5, 4}, -3, 3)},
                    {{"axis", int64_t{1}}, {"exclusive", exclusive}, {"reverse", reverse}}, 1, {}, 5);
-  list.add("cum/axis_input", "CumSum", {list.random(DType::kF32, {3, 5}), HostTensor::scalar<int32_t>(-1)}, {}, 1, {}, 5);
+  list.add("cum/axis_input", "CumSum", {list.random(DType::kF32, {3, 5}), HostTensor::scalar<int32_t>(-1)}, {}, 1, {},
+           5);
 }
 
 }  // namespace wootz::ops

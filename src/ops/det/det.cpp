@@ -3,15 +3,16 @@
 #include <utility>
 
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
 
 Status infer_det(InferContext& ctx) {
   const Shape& x = ctx.shape(0);
-  if (!is_float(ctx.dtype(0))) return ctx.fail("input is {}, it must be a floating-point type", dtype_name(ctx.dtype(0)));
+  if (!is_float(ctx.dtype(0)))
+    return ctx.fail("input is {}, it must be a floating-point type", dtype_name(ctx.dtype(0)));
   const size_t rank = x.size();
   if (rank < 2 || (x[rank - 1].is_const() && x[rank - 2].is_const() && !(x[rank - 1] == x[rank - 2])))
     return ctx.fail("input is {}, its last two axes must be square", shape_to_string(x));

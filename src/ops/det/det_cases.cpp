@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 

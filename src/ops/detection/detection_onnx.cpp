@@ -1,5 +1,5 @@
 #include "ops/compose.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {

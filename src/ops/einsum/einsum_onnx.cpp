@@ -4,8 +4,8 @@
 #include <set>
 
 #include "ops/einsum/equation.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -32,7 +32,7 @@ Status transpose_to(ImportContext& ctx, Operand& x, const Labels& order) {
   return Status();
 }
 
-// Sums over the labels that nobody else wants.
+// Sums over the labels that neither the output nor another operand has.
 Status sum_out(ImportContext& ctx, Operand& x, const std::set<int>& wanted) {
   std::vector<int64_t> axes;
   Labels kept;
@@ -43,8 +43,9 @@ Status sum_out(ImportContext& ctx, Operand& x, const std::set<int>& wanted) {
       axes.push_back(static_cast<int64_t>(a));
   }
   if (axes.empty()) return Status();
-  WOOTZ_ASSIGN_OR_RETURN(x.value, ctx.emit("Reduce", {x.value},
-                                           {{"kind", std::string("sum")}, {"axes", std::move(axes)}, {"keepdims", int64_t{0}}}));
+  WOOTZ_ASSIGN_OR_RETURN(x.value,
+                         ctx.emit("Reduce", {x.value},
+                                  {{"kind", std::string("sum")}, {"axes", std::move(axes)}, {"keepdims", int64_t{0}}}));
   x.labels = std::move(kept);
   return Status();
 }
@@ -177,7 +178,8 @@ Status import_einsum(ImportContext& ctx) {
     ranks.push_back(ctx.input(i)->rank());
   }
   WOOTZ_ASSIGN_OR_RETURN(const Equation equation, parse_equation(text, ranks));
-  const bool one_type = std::all_of(inputs.begin(), inputs.end(), [&](Value* v) { return v->dtype() == inputs[0]->dtype(); });
+  const bool one_type =
+      std::all_of(inputs.begin(), inputs.end(), [&](Value* v) { return v->dtype() == inputs[0]->dtype(); });
   if (one_type) {
     WOOTZ_ASSIGN_OR_RETURN(const bool done, decompose(ctx, equation));
     if (done) return Status();

@@ -2,15 +2,16 @@
 #include <algorithm>
 
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
 
 Status infer_expand(InferContext& ctx) {
   if (!is_integer(ctx.dtype(1)) || ctx.rank(1) > 1)
-    return ctx.fail("the shape is {}{}, it must be a list of integers", dtype_name(ctx.dtype(1)), shape_to_string(ctx.shape(1)));
+    return ctx.fail("the shape is {}{}, it must be a list of integers", dtype_name(ctx.dtype(1)),
+                    shape_to_string(ctx.shape(1)));
   if (const std::optional<std::vector<Dim>> wanted = ctx.dims_value(1)) {
     for (const Dim& d : *wanted)
       if (d.is_const() && d.value() < 0) return ctx.fail("shape {} has a negative entry", shape_to_string(*wanted));

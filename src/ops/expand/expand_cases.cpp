@@ -1,6 +1,6 @@
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 
@@ -10,9 +10,11 @@ void expand_cases(CaseList& list) {
   };
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI8, DType::kI64, DType::kBool, DType::kU4}) {
     const std::string suffix = std::string("_") + dtype_name(dtype);
-    list.add("expand/middle" + suffix, "Expand", {list.random(dtype, {3, 1, 5}), shape({3, 4, 5})}, {}, 1, {false, true});
+    list.add("expand/middle" + suffix, "Expand", {list.random(dtype, {3, 1, 5}), shape({3, 4, 5})}, {}, 1,
+             {false, true});
     list.add("expand/last" + suffix, "Expand", {list.random(dtype, {3, 1}), shape({3, 7})}, {}, 1, {false, true});
-    list.add("expand/new_axes" + suffix, "Expand", {list.random(dtype, {3, 1}), shape({2, 1, 6})}, {}, 1, {false, true});
+    list.add("expand/new_axes" + suffix, "Expand", {list.random(dtype, {3, 1}), shape({2, 1, 6})}, {}, 1,
+             {false, true});
     list.add("expand/shape_input" + suffix, "Expand", {list.random(dtype, {}), shape({2, 3})});
   }
 }

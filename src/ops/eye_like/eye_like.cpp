@@ -1,8 +1,8 @@
 // EyeLike: ones on a diagonal, in the shape of the input (whose values are not read).
 #include <algorithm>
 
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,4 +1,4 @@
-// Chain: nodes one behind the other that one step may compute, piece by piece, so that what is between them need never
+// Chain: consecutive nodes that one step may compute, piece by piece, so that what is between them need never
 // be whole. The body says what it means; each operand of a node in it is an input of the body or an earlier result.
 #include "ops/fused/chain.h"
 
@@ -27,7 +27,7 @@ Status infer_chain(InferContext& ctx) {
       if (v != nullptr && found == known.end()) return ctx.fail("its body reads '{}', which is no operand", v->name());
       inputs.push_back(v == nullptr ? TypeInfo{} : found->second);
     }
-    if (node->op().traits.data_dependent) return ctx.fail("its body has sizes that only running tells");
+    if (node->op().traits.data_dependent) return ctx.fail("its body has data-dependent sizes");
     WOOTZ_ASSIGN_OR_RETURN(const auto outputs, infer_outputs(*node, std::move(inputs), nullptr));
     for (int o = 0; o < node->num_outputs(); ++o) {
       TypeInfo info;

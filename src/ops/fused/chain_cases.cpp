@@ -1,14 +1,14 @@
 #include "ops/fused/chain.h"
 #include "ops/infer.h"
+#include "ops/module_table.h"
 #include "ops/registry.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {
 
 // A chain of two nodes over these tensors: the first reads `split` of them, the second its result and the rest.
-void add_chain(CaseList& list, const char* name, std::vector<HostTensor> inputs, std::vector<bool> constants, size_t split,
-               std::pair<const char*, AttrMap> first, std::pair<const char*, AttrMap> second) {
+void add_chain(CaseList& list, const char* name, std::vector<HostTensor> inputs, std::vector<bool> constants,
+               size_t split, std::pair<const char*, AttrMap> first, std::pair<const char*, AttrMap> second) {
   const auto body = std::make_shared<Graph>("body");
   std::vector<Value*> values;
   for (const HostTensor& t : inputs) values.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));

@@ -1,7 +1,7 @@
 // Pointwise: a fused node. Attribute "expr" is the whole meaning: operand k is input k, one output per stored value.
 // Inference and reference follow from it. Chain is in chain.cpp.
 #include "ops/fused/chain.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {

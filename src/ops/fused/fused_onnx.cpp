@@ -1,5 +1,5 @@
 // Fused nodes are made by passes; no model holds them.
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "ops/compose.h"
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

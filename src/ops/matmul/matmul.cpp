@@ -1,9 +1,9 @@
 // MatMul (with transposes, alpha and an added term: also Gemm) and MatMulInteger.
 #include <algorithm>
 
+#include "ops/module_table.h"
 #include "ops/quant_attrs.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,6 +1,6 @@
 // NonZero: the indices of the elements that are not zero, one column each, in row-major order.
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

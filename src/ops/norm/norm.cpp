@@ -1,8 +1,8 @@
 // Normalizations over part of a tensor: LayerNorm, RMSNorm, InstanceNorm, GroupNorm; and BatchNorm, which is pointwise.
 #include <cmath>
 
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

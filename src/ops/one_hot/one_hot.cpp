@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -13,7 +13,8 @@ Status infer_one_hot(InferContext& ctx) {
   const Result<int> axis = normalize_axis(ctx.node().attr_int("axis", -1), ctx.rank(0) + 1);
   if (!axis.ok()) return ctx.fail("{} (indices are {})", axis.status().message(), shape_to_string(ctx.shape(0)));
   if (!accepts(Accept::kNumeric, ctx.dtype(0)) || !accepts(Accept::kNumeric, ctx.dtype(1)))
-    return ctx.fail("indices and depth are {} and {}, they must be numbers", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
+    return ctx.fail("indices and depth are {} and {}, they must be numbers", dtype_name(ctx.dtype(0)),
+                    dtype_name(ctx.dtype(1)));
   const Dim depths = volume(ctx.shape(1)), pair = volume(ctx.shape(2));
   if ((depths.is_const() && depths.value() != 1) || (pair.is_const() && pair.value() != 2))
     return ctx.fail("depth has shape {} and values {}", shape_to_string(ctx.shape(1)), shape_to_string(ctx.shape(2)));

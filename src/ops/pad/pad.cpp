@@ -1,12 +1,12 @@
-// Pad: more (or, where a pad is negative, fewer) elements at the beginning and end of axes. pads is an attribute with two
-// numbers per axis of the data (all begins, then all ends), or input 1 with two per axis of input 3 (default: all axes).
-// The filling value is attribute "value" or input 2.
+// Pad: more (or, where a pad is negative, fewer) elements at the beginning and end of axes. pads is an attribute with
+// two numbers per axis of the data (all begins, then all ends), or input 1 with two per axis of input 3 (default: all
+// axes). The filling value is attribute "value" or input 2.
 #include <algorithm>
 #include <string_view>
 
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

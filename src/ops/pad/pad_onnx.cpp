@@ -1,5 +1,5 @@
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -12,7 +12,9 @@ Status import_with_attrs(ImportContext& ctx, const char* pads) {
                     {"value", ctx.attr_float("value", 0)}});
 }
 
-Status import_pad_1(ImportContext& ctx) { return import_with_attrs(ctx, ctx.has_attr("paddings") ? "paddings" : "pads"); }
+Status import_pad_1(ImportContext& ctx) {
+  return import_with_attrs(ctx, ctx.has_attr("paddings") ? "paddings" : "pads");
+}
 
 Status import_pad_2(ImportContext& ctx) { return import_with_attrs(ctx, "pads"); }
 

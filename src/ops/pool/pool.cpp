@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/module_table.h"
 #include "ops/quant_attrs.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 #include "ops/window.h"
 
 namespace wootz::ops {
@@ -49,6 +49,24 @@ Status infer_pool(InferContext& ctx) {
 }
 
 enum class Kind { kMax, kAvg, kLp };
+
+// What the reference reads from a node.
+struct PoolSettings {
+  explicit PoolSettings(const Node& node)
+      : p(static_cast<double>(node.attr_int("p", 2))),
+        include_pad(node.attr_int("count_include_pad") != 0),
+        column_major(node.attr_int("storage_order") != 0) {
+    const std::string name = node.attr_string("kind");
+    kind = name == "max" ? Kind::kMax : name == "avg" ? Kind::kAvg : Kind::kLp;
+    if (!node.has_attr("x_scale")) return;
+    scale = node.attr_floats("x_scale")[0];
+    zero = node.attr_floats("x_zero", {0})[0];
+  }
+  Kind kind = Kind::kMax;
+  double p;
+  bool include_pad, column_major;  // the second: of the indices
+  double scale = 1, zero = 0;      // of quantized averages
+};
 
 // One window: what has been seen so far.
 struct Pooled {
@@ -99,75 +117,86 @@ WindowExtents global_extents(const HostTensor& x) {
   return e;
 }
 
+// The windows of a run and the padding at the end of each axis, which count_include_pad counts.
+struct PaddedExtents {
+  WindowExtents extents;
+  std::array<int64_t, 3> ends{0, 0, 0};
+};
+
+Result<PaddedExtents> padded_extents(const Node& node, const HostTensor& x, const Dims& y) {
+  PaddedExtents made{.extents = global_extents(x)};
+  if (node.attr_int("global") != 0) return made;
+  WOOTZ_ASSIGN_OR_RETURN(const Window window, read_window(node, x.rank() - 2));
+  const std::vector<int64_t> kernel = node.attr_ints("kernel");
+  made.extents = window_extents(window, x.dims(), y, Dims(kernel));
+  const WindowExtents& e = made.extents;
+  for (int a = 0; a < window.rank; ++a) {
+    const auto to = static_cast<size_t>(a + 3 - window.rank);
+    const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
+    const int64_t reach = (e.out[to] - 1) * e.strides[to] + (e.kernel[to] - 1) * e.dilations[to] + 1;
+    if (same)
+      made.ends[to] = std::max<int64_t>(0, reach - e.in[to] - e.begins[to]);
+    else if (window.auto_pad != AutoPad::kValid)
+      made.ends[to] = window.ends[static_cast<size_t>(a)];
+  }
+  return made;
+}
+
+// The window at output `out` of one plane.
+Pooled pool_window(const PoolSettings& settings, const WindowExtents& e, const std::array<int64_t, 3>& out,
+                   const double* plane) {
+  std::array<int64_t, 3> first{}, last{};
+  for (size_t a = 0; a < 3; ++a) taps_within(e, a, out[a], 0, e.in[a], &first[a], &last[a]);
+  Pooled state;
+  for (int64_t k0 = first[0]; k0 < last[0]; ++k0)
+    for (int64_t k1 = first[1]; k1 < last[1]; ++k1)
+      for (int64_t k2 = first[2]; k2 < last[2]; ++k2) {
+        const int64_t offset =
+            (source(e, 0, out[0], k0) * e.in[1] + source(e, 1, out[1], k1)) * e.in[2] + source(e, 2, out[2], k2);
+        accumulate(settings.kind, settings.p, plane[offset], offset, &state);
+      }
+  return state;
+}
+
+// An offset in a plane of `rank` - 2 spatial axes, with the first of them running fastest.
+int64_t to_column_major(const WindowExtents& e, int64_t index, int rank) {
+  const int64_t i0 = index / (e.in[1] * e.in[2]), i1 = index / e.in[2] % e.in[1], i2 = index % e.in[2];
+  return rank == 5 ? i0 + i1 * e.in[0] + i2 * e.in[0] * e.in[1] : i1 + i2 * e.in[1];
+}
+
+double pooled_value(const PoolSettings& settings, const PaddedExtents& padded, const std::array<int64_t, 3>& out,
+                    const Pooled& state, double lowest) {
+  if (settings.kind == Kind::kMax) return state.best < 0 ? lowest : state.value;
+  if (settings.kind == Kind::kLp) return settings.p == 1 ? state.value : std::pow(state.value, 1 / settings.p);
+  const double count =
+      settings.include_pad ? padded_taps(padded.extents, padded.ends, out) : static_cast<double>(state.count);
+  return count == 0 ? 0 : settings.scale * state.value / count;
+}
+
 Status reference_pool(EvalContext& ctx) {
   const HostTensor& x = ctx.in(0);
-  const Node& node = ctx.node;
-  const std::string name = node.attr_string("kind");
-  const Kind kind = name == "max" ? Kind::kMax : name == "avg" ? Kind::kAvg : Kind::kLp;
-  const double p = static_cast<double>(node.attr_int("p", 2));
-  const bool include_pad = node.attr_int("count_include_pad") != 0, column_major = node.attr_int("storage_order") != 0;
-  WindowExtents e = global_extents(x);
-  std::array<int64_t, 3> ends{0, 0, 0};
-  if (node.attr_int("global") == 0) {
-    WOOTZ_ASSIGN_OR_RETURN(const Window window, read_window(node, x.rank() - 2));
-    const std::vector<int64_t> kernel = node.attr_ints("kernel");
-    e = window_extents(window, x.dims(), ctx.outputs[0].dims(), Dims(kernel));
-    for (int a = 0; a < window.rank; ++a) {
-      const auto to = static_cast<size_t>(a + 3 - window.rank);
-      const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
-      const int64_t reach = (e.out[to] - 1) * e.strides[to] + (e.kernel[to] - 1) * e.dilations[to] + 1;
-      ends[to] = same                                 ? std::max<int64_t>(0, reach - e.in[to] - e.begins[to])
-                 : window.auto_pad == AutoPad::kValid ? 0
-                                                      : window.ends[static_cast<size_t>(a)];
-    }
-  }
+  const PoolSettings settings(ctx.node);
+  WOOTZ_ASSIGN_OR_RETURN(const PaddedExtents padded, padded_extents(ctx.node, x, ctx.outputs[0].dims()));
+  const WindowExtents& e = padded.extents;
   std::vector<double> data = load_f64(x);
-  const bool quantized = node.has_attr("x_scale");
-  const double scale = quantized ? node.attr_floats("x_scale")[0] : 1;
-  const double zero = quantized ? node.attr_floats("x_zero", {0})[0] : 0;
-  for (double& v : data) v -= zero;
+  for (double& v : data) v -= settings.zero;
   std::vector<double> result(static_cast<size_t>(ctx.outputs[0].volume()));
   const double lowest =
       is_float(x.dtype()) ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::lowest();
   const int64_t planes = x.dims()[0] * x.dims()[1];
   size_t at = 0;
-  for (int64_t c = 0; c < planes; ++c) {
-    const double* plane = data.data() + c * e.in_volume();
-    for (int64_t o0 = 0; o0 < e.out[0]; ++o0) {
-      for (int64_t o1 = 0; o1 < e.out[1]; ++o1) {
+  for (int64_t c = 0; c < planes; ++c)
+    for (int64_t o0 = 0; o0 < e.out[0]; ++o0)
+      for (int64_t o1 = 0; o1 < e.out[1]; ++o1)
         for (int64_t o2 = 0; o2 < e.out[2]; ++o2, ++at) {
           const std::array<int64_t, 3> out{o0, o1, o2};
-          std::array<int64_t, 3> first{}, last{};
-          for (size_t a = 0; a < 3; ++a) taps_within(e, a, out[a], 0, e.in[a], &first[a], &last[a]);
-          Pooled state;
-          for (int64_t k0 = first[0]; k0 < last[0]; ++k0)
-            for (int64_t k1 = first[1]; k1 < last[1]; ++k1)
-              for (int64_t k2 = first[2]; k2 < last[2]; ++k2) {
-                const int64_t offset =
-                    (source(e, 0, o0, k0) * e.in[1] + source(e, 1, o1, k1)) * e.in[2] + source(e, 2, o2, k2);
-                accumulate(kind, p, plane[offset], offset, &state);
-              }
-          if (kind == Kind::kMax) {
-            result[at] = state.best < 0 ? lowest : state.value;
-            if (ctx.outputs.size() > 1) {
-              int64_t index = state.best;
-              if (column_major && index >= 0) {  // the first spatial axis runs fastest
-                const int64_t i0 = index / (e.in[1] * e.in[2]), i1 = index / e.in[2] % e.in[1], i2 = index % e.in[2];
-                const bool deep = x.rank() == 5;
-                index = deep ? i0 + i1 * e.in[0] + i2 * e.in[0] * e.in[1] : i1 + i2 * e.in[1];
-              }
-              ctx.outputs[1].set_i64(static_cast<int64_t>(at), c * e.in_volume() + index);
-            }
-          } else if (kind == Kind::kAvg) {
-            const double count = include_pad ? padded_taps(e, ends, out) : static_cast<double>(state.count);
-            result[at] = count == 0 ? 0 : scale * state.value / count;
-          } else {
-            result[at] = p == 1 ? state.value : std::pow(state.value, 1 / p);
-          }
+          const Pooled state = pool_window(settings, e, out, data.data() + c * e.in_volume());
+          result[at] = pooled_value(settings, padded, out, state, lowest);
+          if (settings.kind != Kind::kMax || ctx.outputs.size() < 2) continue;
+          const bool reordered = settings.column_major && state.best >= 0;
+          const int64_t index = reordered ? to_column_major(e, state.best, x.rank()) : state.best;
+          ctx.outputs[1].set_i64(static_cast<int64_t>(at), c * e.in_volume() + index);
         }
-      }
-    }
-  }
   store_f64(&ctx.outputs[0], 0, result);
   return {};
 }

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "ops/compose.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 #include "ops/window_import.h"
 
 namespace wootz::ops {

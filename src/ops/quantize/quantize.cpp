@@ -1,7 +1,7 @@
 // Quantize and Dequantize: pointwise, with scale and zero point that broadcast to the input (a scalar per tensor,
 // [C,1,1] per axis). Blocked forms are reshaped into these when imported.
 #include "ops/infer.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ops/compose.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {
@@ -50,7 +50,7 @@ Result<Granularity> granularity(ImportContext& ctx, const Value* x, const Value*
 }
 
 // A scale or zero point so that it broadcasts to x (or to x in blocks).
-Value* beside(ImportContext& ctx, Composer& c, const Granularity& g, const Value* x, Value* v) {
+Value* aligned(ImportContext& ctx, Composer& c, const Granularity& g, const Value* x, Value* v) {
   if (c.failed() || v == nullptr || v->rank() == 0) return v;
   if (g.block > 0) {
     if (g.reshape) return c.unsqueeze(v, {g.axis + 1});
@@ -75,8 +75,8 @@ Status import_form(ImportContext& ctx, const char* op, AttrMap attrs) {
   if (x == nullptr || scale == nullptr) return ctx.fail("input and scale are required");
   WOOTZ_ASSIGN_OR_RETURN(const Granularity g, granularity(ctx, x, scale));
   Composer c(ctx);
-  std::vector<Value*> inputs{g.reshape ? c.reshape(x, g.split) : x, beside(ctx, c, g, x, scale)};
-  if (ctx.has_input(2)) inputs.push_back(beside(ctx, c, g, x, ctx.input(2)));
+  std::vector<Value*> inputs{g.reshape ? c.reshape(x, g.split) : x, aligned(ctx, c, g, x, scale)};
+  if (ctx.has_input(2)) inputs.push_back(aligned(ctx, c, g, x, ctx.input(2)));
   Value* y = c.op(op, std::move(inputs), std::move(attrs));
   if (g.reshape) y = c.reshape(y, x->shape(), {x});
   return c.output(0, y);

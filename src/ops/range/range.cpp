@@ -1,8 +1,8 @@
 // Range: start, start + delta, ... before limit (inputs 0 to 2, one number each).
 #include <cmath>
 
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -10,7 +10,8 @@ namespace {
 Result<int64_t> float_count(double start, double limit, double delta) {
   const double count = std::ceil((limit - start) / delta);
   if (!(count <= static_cast<double>(limits::kMaxElements)))
-    return invalid_argument("from {} to {} by {} is no list of at most {} numbers", start, limit, delta, limits::kMaxElements);
+    return invalid_argument("from {} to {} by {} is no list of at most {} numbers", start, limit, delta,
+                            limits::kMaxElements);
   return count > 0 ? static_cast<int64_t>(count) : 0;
 }
 

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 
@@ -12,7 +12,8 @@ void range_cases(CaseList& list) {
   };
   for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI32, DType::kI64}) {
     const std::string suffix = std::string("_") + dtype_name(dtype);
-    list.add("range/up" + suffix, "Range", {number(dtype, 1), number(dtype, 20), number(dtype, 3)}, {}, 1, {true, true, true});
+    list.add("range/up" + suffix, "Range", {number(dtype, 1), number(dtype, 20), number(dtype, 3)}, {}, 1,
+             {true, true, true});
     list.add("range/down" + suffix, "Range", {number(dtype, 10), number(dtype, -6), number(dtype, -3)}, {}, 1,
              {true, true, true});
     list.add("range/none" + suffix, "Range", {number(dtype, 10), number(dtype, 6), number(dtype, 3)}, {}, 1, {true, true, true});

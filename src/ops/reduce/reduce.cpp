@@ -5,8 +5,8 @@
 #include <limits>
 #include <string_view>
 
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

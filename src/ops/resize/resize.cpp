@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

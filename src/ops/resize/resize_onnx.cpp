@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "ops/compose.h"
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 namespace {

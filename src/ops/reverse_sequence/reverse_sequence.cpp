@@ -1,7 +1,7 @@
 // ReverseSequence: the first sequence_lens[b] elements along the time axis in reverse, for every batch entry b.
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -9,9 +9,11 @@ namespace {
 Status infer_reverse_sequence(InferContext& ctx) {
   const int64_t time = ctx.node().attr_int("time_axis", 0), batch = ctx.node().attr_int("batch_axis", 1);
   if (ctx.rank(0) < 2 || time < 0 || time > 1 || batch < 0 || batch > 1 || time == batch)
-    return ctx.fail("time_axis {} and batch_axis {} must be 0 and 1 of input {}", time, batch, shape_to_string(ctx.shape(0)));
+    return ctx.fail("time_axis {} and batch_axis {} must be 0 and 1 of input {}", time, batch,
+                    shape_to_string(ctx.shape(0)));
   if (!is_integer(ctx.dtype(1)) || ctx.rank(1) != 1)
-    return ctx.fail("the lengths are {}{}, they must be a list of integers", dtype_name(ctx.dtype(1)), shape_to_string(ctx.shape(1)));
+    return ctx.fail("the lengths are {}{}, they must be a list of integers", dtype_name(ctx.dtype(1)),
+                    shape_to_string(ctx.shape(1)));
   const Dim &entries = ctx.shape(0)[static_cast<size_t>(batch)], &lengths = ctx.shape(1)[0];
   if (entries.is_const() && lengths.is_const() && !(entries == lengths))
     return ctx.fail("{} lengths for the batch of {}", lengths.to_string(), shape_to_string(ctx.shape(0)));

@@ -1,9 +1,9 @@
 // LSTM, GRU and RNN: whole sequences, one or two directions.
 #include <algorithm>
 
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
 #include "ops/rnn/rnn_cell.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {
@@ -73,54 +73,82 @@ std::vector<double> swap_first_axes(const std::vector<double>& in, int64_t first
   return out;
 }
 
+// The operands of the reference as numbers, time first.
+struct RnnOperands {
+  std::vector<double> x, w, r, b, p, h0, c0;
+  std::vector<int64_t> lengths;
+};
+
+Result<RnnOperands> load_operands(const EvalContext& ctx, const RnnDirection& sizes, int directions, bool batch_first) {
+  const auto load = [&](size_t i) { return ctx.has(i) ? load_f64(ctx.in(i)) : std::vector<double>(); };
+  const auto load_state = [&](size_t i) {
+    std::vector<double> s = load(i);
+    if (s.empty()) s.assign(static_cast<size_t>(directions * sizes.batch * sizes.hidden), 0.0);
+    return batch_first ? swap_first_axes(s, sizes.batch, directions, sizes.hidden) : s;
+  };
+  RnnOperands all;
+  all.x = load(0);
+  all.w = load(1);
+  all.r = load(2);
+  all.b = load(3);
+  all.p = load(7);
+  if (batch_first) all.x = swap_first_axes(all.x, sizes.batch, sizes.steps, sizes.inputs);
+  all.h0 = load_state(5);
+  all.c0 = load_state(6);
+  all.lengths.assign(static_cast<size_t>(sizes.batch), sizes.steps);
+  for (int64_t n = 0; ctx.has(4) && n < sizes.batch; ++n) {
+    const int64_t length = ctx.in(4).get_i64(n);
+    if (length < 0 || length > sizes.steps)
+      return invalid_argument("a sequence length of {} with {} steps", length, sizes.steps);
+    all.lengths[static_cast<size_t>(n)] = length;
+  }
+  return all;
+}
+
+// What all directions of a node have in common.
+RnnDirection settings_of(const Node& node, const Dims& x, bool batch_first) {
+  RnnDirection run;
+  run.kind = kind_of(node);
+  run.linear_before_reset = node.attr_int("linear_before_reset") != 0;
+  run.input_forget = node.attr_int("input_forget") != 0;
+  run.clip = node.attr_float("clip");
+  run.steps = x[batch_first ? 1 : 0];
+  run.batch = x[batch_first ? 0 : 1];
+  run.inputs = x[2];
+  run.hidden = node.attr_int("hidden");
+  return run;
+}
+
+// Direction `d`, at its place among the weights and the initial states.
+RnnDirection direction_of(const RnnDirection& common, const RnnOperands& operands, int64_t d) {
+  RnnDirection run = common;
+  const int64_t width = run.hidden * gates_of(run.kind), state = run.batch * run.hidden;
+  run.w = operands.w.data() + d * width * run.inputs;
+  run.r = operands.r.data() + d * width * run.hidden;
+  run.b = operands.b.empty() ? nullptr : operands.b.data() + d * 2 * width;
+  run.p = operands.p.empty() ? nullptr : operands.p.data() + d * 3 * run.hidden;
+  run.lengths = operands.lengths;
+  run.h.assign(operands.h0.begin() + d * state, operands.h0.begin() + (d + 1) * state);
+  run.c.assign(operands.c0.begin() + d * state, operands.c0.begin() + (d + 1) * state);
+  return run;
+}
+
 Status reference_rnn(EvalContext& ctx) {
   const Node& node = ctx.node;
-  const RnnKind kind = kind_of(node);
   WOOTZ_ASSIGN_OR_RETURN(const int directions, directions_of(node));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<RnnActivation> activations, read_activations(node, kind, directions));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<RnnActivation> activations,
+                         read_activations(node, kind_of(node), directions));
   const bool batch_first = node.attr_int("layout") != 0;
-  const Dims& dims = ctx.in(0).dims();
-  const int64_t steps = dims[batch_first ? 1 : 0], batch = dims[batch_first ? 0 : 1], inputs = dims[2];
-  const int64_t hidden = node.attr_int("hidden"), width = hidden * gates_of(kind), state = batch * hidden;
-  std::vector<double> x = load_f64(ctx.in(0));
-  if (batch_first) x = swap_first_axes(x, batch, steps, inputs);
-  const auto load = [&](size_t i) { return ctx.has(i) ? load_f64(ctx.in(i)) : std::vector<double>(); };
-  const std::vector<double> w = load(1), r = load(2), b = load(3), p = load(7);
-  std::vector<double> initial[2] = {load(5), load(6)};
-  for (std::vector<double>& s : initial) {
-    if (s.empty())
-      s.assign(static_cast<size_t>(directions * state), 0.0);
-    else if (batch_first)
-      s = swap_first_axes(s, batch, directions, hidden);
-  }
-  std::vector<int64_t> lengths(static_cast<size_t>(batch), steps);
-  for (int64_t n = 0; ctx.has(4) && n < batch; ++n) {
-    const int64_t length = ctx.in(4).get_i64(n);
-    if (length < 0 || length > steps) return invalid_argument("a sequence length of {} with {} steps", length, steps);
-    lengths[static_cast<size_t>(n)] = length;
-  }
+  const RnnDirection common = settings_of(node, ctx.in(0).dims(), batch_first);
+  const int64_t steps = common.steps, batch = common.batch, hidden = common.hidden, state = batch * hidden;
+  WOOTZ_ASSIGN_OR_RETURN(const RnnOperands operands, load_operands(ctx, common, directions, batch_first));
   std::vector<double> y(static_cast<size_t>(steps * directions * state)), final_h, final_c;
   for (int64_t d = 0; d < directions; ++d) {
-    RnnDirection run;
-    run.kind = kind;
+    RnnDirection run = direction_of(common, operands, d);
     run.reverse = d == 1 || node.attr_string("direction") == "reverse";
-    run.linear_before_reset = node.attr_int("linear_before_reset") != 0;
-    run.input_forget = node.attr_int("input_forget") != 0;
-    run.clip = node.attr_float("clip");
-    run.steps = steps;
-    run.batch = batch;
-    run.inputs = inputs;
-    run.hidden = hidden;
-    run.w = w.data() + d * width * inputs;
-    run.r = r.data() + d * width * hidden;
-    run.b = b.empty() ? nullptr : b.data() + d * 2 * width;
-    run.p = p.empty() ? nullptr : p.data() + d * 3 * hidden;
-    run.lengths = lengths;
     const auto each = static_cast<ptrdiff_t>(activations.size()) / directions;
     run.activations.assign(activations.begin() + d * each, activations.begin() + (d + 1) * each);
-    run.h.assign(initial[0].begin() + d * state, initial[0].begin() + (d + 1) * state);
-    run.c.assign(initial[1].begin() + d * state, initial[1].begin() + (d + 1) * state);
-    const std::vector<double> part = run_direction(&run, x);
+    const std::vector<double> part = run_direction(&run, operands.x);
     for (int64_t t = 0; t < steps; ++t)
       std::copy_n(part.begin() + t * state, state, y.begin() + (t * directions + d) * state);
     final_h.insert(final_h.end(), run.h.begin(), run.h.end());

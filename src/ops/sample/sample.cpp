@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 #include "ops/sample/sample.h"
 
 namespace wootz::ops {

@@ -1,13 +1,13 @@
-// ScatterElements, ScatterND and TensorScatter: a copy of the data with elements replaced by, or combined with, updates.
-// Updates are applied in row-major order; an index outside the data is an error.
+// ScatterElements, ScatterND and TensorScatter: a copy of the data with elements replaced by, or combined with,
+// updates. Updates are applied in row-major order; an index outside the data is an error.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string_view>
 
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

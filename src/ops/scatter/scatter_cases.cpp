@@ -2,7 +2,7 @@
 #include <numeric>
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 

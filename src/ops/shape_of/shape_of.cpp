@@ -1,8 +1,8 @@
 // Shape and Size: sizes as integers. They are known symbolically, so that no step is needed where the sizes are.
 #include <algorithm>
 
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

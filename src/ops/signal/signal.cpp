@@ -3,8 +3,8 @@
 #include <complex>
 #include <numbers>
 
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,8 +1,8 @@
 // Softmax, LogSoftmax and Hardmax along one axis.
 #include <cmath>
 
+#include "ops/module_table.h"
 #include "ops/ref_math.h"
-#include "ops/room_table.h"
 
 namespace wootz::ops {
 namespace {

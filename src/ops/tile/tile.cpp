@@ -1,7 +1,7 @@
 // Tile: the data repeated along every axis. Repeats are attribute "repeats" when constant, else input 1.
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 

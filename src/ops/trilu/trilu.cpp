@@ -4,8 +4,8 @@
 
 #include "ops/copy.h"
 #include "ops/infer.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {

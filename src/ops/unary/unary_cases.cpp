@@ -1,7 +1,7 @@
 #include <cmath>
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "ops/copy.h"
-#include "ops/room_table.h"
-#include "ops/room_util.h"
+#include "ops/module_table.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -32,7 +32,7 @@ Status infer_unique(InferContext& ctx) {
   return Status();
 }
 
-// Less than 0, 0 or more. NaN stands behind every number and equals itself, so that the order is total.
+// Less than 0, 0 or more. NaN stands after every number and equals itself, so that the order is total.
 int compare_elements(const HostTensor& x, int64_t a, int64_t b) {
   if (is_float(x.dtype())) {
     const double va = x.get_f64(a), vb = x.get_f64(b);
@@ -52,7 +52,8 @@ Status unique_reference(EvalContext& ctx) {
   const auto compare = [&](int64_t a, int64_t b) {
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t i = 0; i < inner; ++i)
-        if (const int c = compare_elements(x, (o * extent + a) * inner + i, (o * extent + b) * inner + i); c != 0) return c;
+        if (const int c = compare_elements(x, (o * extent + a) * inner + i, (o * extent + b) * inner + i); c != 0)
+          return c;
     return 0;
   };
   std::vector<int64_t> order(static_cast<size_t>(extent));

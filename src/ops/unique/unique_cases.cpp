@@ -2,7 +2,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/room_table.h"
+#include "ops/module_table.h"
 
 namespace wootz::ops {
 
@@ -14,7 +14,7 @@ void unique_cases(CaseList& list) {
              {{"sorted", sorted}, {"axis", int64_t{0}}}, 4);
   }
   list.add("unique/values_f32", "Unique", {list.random(DType::kF32, {17})});
-  // NaN is one value, behind all others.
+  // NaN is one value, after all others.
   HostTensor gaps = list.random(DType::kF16, {4, 6});
   for (int64_t i = 0; i < gaps.volume(); ++i)
     gaps.set_f64(i, i % 5 == 0 ? std::numeric_limits<double>::quiet_NaN() : std::round(gaps.get_f64(i)));

@@ -129,8 +129,10 @@ class SoftmaxKernel final : public Kernel {
     if (!(args.inputs[0] == args.outputs[0]) || dims.rank() != problem_.inputs[0].dims.rank())
       return invalid_argument("softmax of {} gives {}", args.inputs[0].to_string(), args.outputs[0].to_string());
     const int axis = physical_axis(layout, dims.rank(), static_cast<int>(problem_.get_int("axis")));
-    for (int d = 0; d < dims.rank(); ++d)
-      (d < axis ? call->outer : d == axis ? call->length : call->inner) *= dims[static_cast<size_t>(d)];
+    for (int d = 0; d < dims.rank(); ++d) {
+      int64_t& part = d < axis ? call->outer : d == axis ? call->length : call->inner;
+      part *= dims[static_cast<size_t>(d)];
+    }
     call->reader = RowReader(problem_.inputs[0].dtype, isa_);
     call->ops = &row_ops(isa_);
     call->log = problem_.get_int("log") != 0;

@@ -1,4 +1,4 @@
-// Forms that no kernel family has and that say nothing new: products with vectors are products with matrices of one row
+// Forms that no kernel family has and that say nothing new: GEMMs with vectors are GEMMs with matrices of one row
 // or column, and padding that follows from known extents is a list of numbers.
 #include <algorithm>
 
@@ -32,7 +32,7 @@ Result<bool> widen_vectors(Graph& graph, Node* node) {
   return true;
 }
 
-bool settle_padding(Node* node) {
+bool canonicalize_padding(Node* node) {
   if (!node->has_attr("auto_pad")) return false;  // so it has an input: a constant has none
   const int rank = node->input(0)->rank();
   if (rank < 3) return false;
@@ -71,10 +71,10 @@ bool settle_padding(Node* node) {
 
 }  // namespace
 
-Result<bool> settle_forms(Graph& graph) {
+Result<bool> canonicalize(Graph& graph) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
-    if (settle_padding(node)) {
+    if (canonicalize_padding(node)) {
       WOOTZ_RETURN_IF_ERROR(infer_node(*node));
       changed = true;
     }

@@ -1,4 +1,4 @@
-// Small helpers that rooms share: tables of pointwise ops, axes, list parameters that are an attribute when constant
+// Small helpers that modules share: tables of pointwise ops, axes, list parameters that are an attribute when constant
 // and an input otherwise.
 #pragma once
 
@@ -42,7 +42,7 @@ std::optional<std::vector<int64_t>> known_ints(const Value* value);
 // Emits one op and names output 0 of the ONNX node after its result.
 Status import_as(ImportContext& ctx, std::string_view op, std::vector<Value*> inputs, AttrMap attrs = {});
 
-// A room's table from its definitions, which must outlive it.
+// A module's table from its definitions, which must outlive it.
 std::vector<const OpDef*> op_pointers(const std::vector<OpDef>& defs);
 
 }  // namespace wootz::ops

@@ -1,4 +1,4 @@
-#include "ops/room_util.h"
+#include "ops/module_util.h"
 
 #include <algorithm>
 
@@ -10,10 +10,8 @@ Status refuse(const Node& node, std::string_view what) {
 
 bool accepts(Accept accept, DType dtype) {
   switch (accept) {
-    case Accept::kFloat:
-      return is_float(dtype);
-    case Accept::kNumeric:
-      return is_float(dtype) || is_integer(dtype);
+    case Accept::kFloat: return is_float(dtype);
+    case Accept::kNumeric: return is_float(dtype) || is_integer(dtype);
     case Accept::kInteger:
       return is_integer(dtype);
     case Accept::kBool:

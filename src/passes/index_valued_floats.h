@@ -1,4 +1,4 @@
-// Which floats of a network are numbers of things rather than signals.
+// Floats whose values are indices, positions or sizes rather than signals.
 #pragma once
 
 #include <unordered_set>
@@ -9,7 +9,7 @@ namespace wootz {
 
 // FP32 values that come from integers of more than 8 bits (positions, labels, sizes) by casts, pointwise arithmetic,
 // moves and outer products: 16 bits have neither the range for them nor the precision. What is bounded again (sines,
-// sigmoids) is none, and neither is what products, convolutions, norms and the like make of them.
-std::unordered_set<const Value*> counted_values(const Graph& graph);
+// sigmoids) is none, and neither is what GEMMs, convolutions, norms and the like make of them.
+std::unordered_set<const Value*> index_valued_floats(const Graph& graph);
 
 }  // namespace wootz

@@ -1,0 +1,157 @@
+// The execution context.
+#include "device.h"
+#include "wootz/extensions.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+using namespace nvinfer1;
+
+namespace wootz_python {
+namespace {
+
+using Context = nb::class_<IExecutionContext>;
+
+// Shapes of inputs and outputs.
+void bind_shapes(Context& context) {
+  context.def("set_input_shape", &IExecutionContext::setInputShape, nb::arg("name"), nb::arg("shape"))
+      .def("get_tensor_shape", &IExecutionContext::getTensorShape, nb::arg("name"))
+      .def("get_tensor_strides", &IExecutionContext::getTensorStrides, nb::arg("name"))
+      .def("infer_shapes",
+           [](IExecutionContext& c) {
+             std::vector<const char*> names(static_cast<size_t>(c.getEngine().getNbIOTensors()));
+             const int32_t count = c.inferShapes(static_cast<int32_t>(names.size()), names.data());
+             std::vector<std::string> missing;
+             if (count < 0) throw std::runtime_error("the shapes could not be inferred: see the log");
+             for (int32_t i = 0; i < count && i < static_cast<int32_t>(names.size()); ++i)
+               missing.emplace_back(names[static_cast<size_t>(i)]);
+             return missing;
+           })
+      .def_prop_ro("all_input_dimensions_specified", &IExecutionContext::allInputDimensionsSpecified)
+      .def(
+          "set_optimization_profile_async",
+          [](IExecutionContext& c, int32_t index, size_t stream) {
+            return c.setOptimizationProfileAsync(index, reinterpret_cast<cudaStream_t>(stream));
+          },
+          nb::arg("profile_index"), nb::arg("stream_handle"))
+      .def_prop_ro("active_optimization_profile", &IExecutionContext::getOptimizationProfile);
+}
+
+// Where inputs and outputs are.
+void bind_addresses(Context& context) {
+  context
+      .def(
+          "set_tensor_address", &set_address, nb::arg("name"), nb::arg("memory").none(),
+          "The address as a number, of memory that the caller keeps alive; or a DeviceMemory, which the context keeps.")
+      .def(
+          "get_tensor_address",
+          [](const IExecutionContext& c, const char* name) {
+            return reinterpret_cast<size_t>(c.getTensorAddress(name));
+          },
+          nb::arg("name"))
+      .def(
+          "set_output_allocator",
+          [](nb::handle c, const char* name, nb::handle allocator) {
+            auto* const set = allocator.is_none() ? nullptr : nb::cast<IOutputAllocator*>(allocator);
+            if (!nb::cast<IExecutionContext&>(c).setOutputAllocator(name, set)) return false;
+            keep_for(c, "allocator of " + std::string(name), allocator);
+            return true;
+          },
+          nb::arg("name"), nb::arg("output_allocator").none())
+      .def("get_output_allocator", &IExecutionContext::getOutputAllocator, nb::arg("name"), nb::rv_policy::reference)
+      .def("get_max_output_size", &IExecutionContext::getMaxOutputSize, nb::arg("name"));
+}
+
+// Values inside of the network.
+void bind_debug(Context& context) {
+  context
+      .def(
+          "set_debug_listener",
+          [](nb::handle c, nb::handle listener) {
+            auto* const set = listener.is_none() ? nullptr : nb::cast<IDebugListener*>(listener);
+            if (!nb::cast<IExecutionContext&>(c).setDebugListener(set)) return false;
+            keep_for(c, "debug listener", listener);
+            return true;
+          },
+          nb::arg("listener").none())
+      .def("get_debug_listener", &IExecutionContext::getDebugListener, nb::rv_policy::reference)
+      .def("set_tensor_debug_state", &IExecutionContext::setTensorDebugState, nb::arg("name"), nb::arg("flag"))
+      .def("get_debug_state", &IExecutionContext::getDebugState, nb::arg("name"))
+      .def("set_all_tensors_debug_state", &IExecutionContext::setAllTensorsDebugState, nb::arg("flag"))
+      .def_prop_rw("unfused_tensors_debug_state", &IExecutionContext::getUnfusedTensorsDebugState,
+                   [](IExecutionContext& c, bool flag) {
+                     if (!c.setUnfusedTensorsDebugState(flag))
+                       throw nb::value_error("the network was built without mark_unfused_tensors_as_debug_tensors");
+                   })
+      .def(
+          "tap",
+          [](IExecutionContext& c, const char* name, bool on) { return wootz_context_tap(&c, name, on ? 1 : 0) == 0; },
+          nb::arg("name"), nb::arg("on") = true,
+          "Hands a value of the model to the debug listener in each inference; False (see the log) when no step writes "
+          "it.");
+}
+
+// Inferences.
+void bind_execution(Context& context) {
+  context
+      .def(
+          "execute_async_v3",
+          [](nb::handle context, size_t stream) {
+            check_addresses(context);
+            auto& c = nb::cast<IExecutionContext&>(context);
+            nb::gil_scoped_release release;
+            return c.enqueueV3(reinterpret_cast<cudaStream_t>(stream));
+          },
+          nb::arg("stream_handle"))
+      .def(
+          "set_aux_streams",
+          [](IExecutionContext& c, const std::vector<size_t>& streams) {
+            std::vector<cudaStream_t> list;
+            for (size_t s : streams) list.push_back(reinterpret_cast<cudaStream_t>(s));
+            c.setAuxStreams(list.empty() ? nullptr : list.data(), static_cast<int32_t>(list.size()));
+          },
+          nb::arg("aux_streams"))
+      .def(
+          "execute_v2",
+          [](nb::handle context, const std::vector<nb::object>& bindings) {
+            auto& c = nb::cast<IExecutionContext&>(context);
+            const ICudaEngine& engine = c.getEngine();
+            if (bindings.size() != static_cast<size_t>(engine.getNbIOTensors()))
+              throw nb::value_error(("the engine has " + std::to_string(engine.getNbIOTensors()) +
+                                     " inputs and outputs, " + std::to_string(bindings.size()) + " addresses given")
+                                        .c_str());
+            std::vector<void*> addresses;
+            for (size_t b = 0; b < bindings.size(); ++b) {
+              const char* const name = engine.getIOTensorName(static_cast<int32_t>(b));
+              if (!set_address(context, name, bindings[b])) return false;
+              addresses.push_back(const_cast<void*>(c.getTensorAddress(name)));
+            }
+            check_addresses(context);
+            nb::gil_scoped_release release;
+            return c.executeV2(addresses.data());
+          },
+          nb::arg("bindings"));
+}
+
+void bind_profiling(Context& context) {
+  context
+      .def_prop_rw("profiler", &IExecutionContext::getProfiler, &IExecutionContext::setProfiler,
+                   nb::for_setter(nb::keep_alive<1, 2>()), nb::for_getter(nb::rv_policy::reference))
+      .def_prop_rw("enqueue_emits_profile", &IExecutionContext::getEnqueueEmitsProfile,
+                   &IExecutionContext::setEnqueueEmitsProfile)
+      .def("report_to_profiler", &IExecutionContext::reportToProfiler);
+}
+
+}  // namespace
+
+void bind_context(nb::module_& m) {
+  Context context(m, "IExecutionContext", nb::dynamic_attr());
+  bind_shapes(context);
+  bind_addresses(context);
+  bind_debug(context);
+  bind_execution(context);
+  bind_profiling(context);
+  context.def_prop_rw("name", &IExecutionContext::getName, [](IExecutionContext& c, const char* n) { c.setName(n); })
+      .def_prop_ro("engine", &IExecutionContext::getEngine, nb::rv_policy::reference_internal);
+}
+
+}  // namespace wootz_python

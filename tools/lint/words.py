@@ -1,0 +1,54 @@
+"""Words of the field in place of words that only this project had: CONTRIBUTING.md has the glossary. Each word is enforced in the folders
+that are free of it; a word leaves a further folder by being replaced there and listed here."""
+
+import dataclasses
+import pathlib
+import re
+
+SUFFIXES = {".cpp", ".h", ".cu", ".cuh", ".def", ".inc", ".py", ".sh", ".test"}
+GRAPH = ("src/base", "src/ir", "src/ops", "src/onnx", "src/passes")
+ALL = (*GRAPH, "python", "tools")
+
+
+@dataclasses.dataclass
+class Word:
+    pattern: str  # of the whole word; `_` ends a word, so that parts of identifiers count
+    term: str  # what to say instead
+    folders: tuple[str, ...]
+
+
+WORDS = (
+    Word("rooms?", "module", ALL),
+    Word("nobody|somebody|anybody|everybody|whoever", "what it is: a pass, a kernel, a thread, the caller", ALL),
+    Word("behind", "after", ALL),
+    Word("only (?:the run|running(?: the node| a node)?) tells", "data-dependent", ALL),
+    Word("few_bits|nibbles", "sub-byte", GRAPH),
+    Word("turned", "transposed, permuted or rotated", ("src/passes", "src/ops")),
+    Word("settled?|settles|settling", "canonicalize", ("src/passes",)),
+    Word("counted_values?", "index-valued floats", ("src/passes",)),
+    Word("favou?rites?", "greedy choice", ALL),
+    Word("believes?|doubts?|doubted", "noise-discounted cost", GRAPH),
+)
+
+
+def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
+    rules: dict[str, list[Word]] = {}
+    for word in WORDS:
+        for folder in word.folders:
+            rules.setdefault(folder, []).append(word)
+    errors = []
+    for folder, words in rules.items():
+        patterns = [(re.compile(rf"(?<![a-z])(?:{word.pattern})(?![a-z])", re.I), word.term) for word in words]
+        any_word = re.compile("|".join(word.pattern for word in words), re.I)
+        for file in sorted((root / folder).rglob("*")):
+            path = file.relative_to(root).as_posix()
+            if file.suffix not in SUFFIXES or path.startswith("tools/lint/"):
+                continue
+            text = file.read_text(errors="replace")
+            if not any_word.search(text) and not any_word.search(path):
+                continue
+            for number, line in enumerate((path, *text.splitlines())):  # 0: the file's name
+                for pattern, term in patterns:
+                    if found := pattern.search(line):
+                        errors.append(f"{path}:{max(number, 1)}: words: '{found.group()}': say {term}")
+    return errors, []
