@@ -86,7 +86,7 @@ std::vector<std::vector<int32_t>> step_needs(const Program& program, const Stora
 }
 
 Lives find_lives(const Program& program, Storage storage, const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                 std::span<const uint8_t> late, const StreamOrder& order) {
+                 std::span<const uint8_t> dynamic, const StreamOrder& order) {
   Lives lives;
   lives.storage = std::move(storage);
   lives.first.assign(program.tensors.size(), -1);
@@ -106,7 +106,7 @@ Lives find_lives(const Program& program, Storage storage, const std::vector<std:
   if (!kernels.empty()) {
     Sharing sharing(program, order, &lives);
     for (size_t s = 0; s < program.steps.size(); ++s)
-      if (!late[s]) sharing.share(s, *kernels[s]);
+      if (!dynamic[s]) sharing.share(s, *kernels[s]);
     for (size_t t = 0; t < program.tensors.size(); ++t) lives.storage.root[t] = sharing.root(static_cast<int32_t>(t));
   }
   if (order.streams == 1) return lives;

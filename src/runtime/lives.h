@@ -19,11 +19,11 @@ struct Lives {
 // By step: the steps whose results it reads, each once. Parts and views count as all of what they are in.
 std::vector<std::vector<int32_t>> step_needs(const Program& program, const Storage& storage);
 
-// `late` by step: those whose extents only running tells; they take over nothing. `kernels` by step say which result
+// `dynamic` by step: those whose extents only running tells; they take over nothing. `kernels` by step say which result
 // may be written over which operand; empty: none may. Where steps run beside each other, memory lives until the last
 // step that may run beside one that uses it, and a result takes over an operand only when all who read that have ended.
 Lives find_lives(const Program& program, Storage storage, const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                 std::span<const uint8_t> late, const StreamOrder& order);
+                 std::span<const uint8_t> dynamic, const StreamOrder& order);
 
 // The pieces of memory that steps of known extents write and that are not the user's: what plan_memory() places.
 struct ArenaBuffer {
