@@ -5,7 +5,7 @@
 
 #include "plan/digest.h"
 #include "runtime/executor.h"
-#include "runtime/lives.h"
+#include "runtime/liveness.h"
 #include "tuner/random_data.h"
 #include "tuner/run_timer.h"
 

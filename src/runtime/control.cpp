@@ -128,7 +128,7 @@ class Course {
       return to.ok() ? *to : body.fail(to.status());
     });
   }
-  // A result that nobody reads is still written.
+  // A result that no step reads is still written.
   void* spare(size_t result, size_t bytes) {
     if (frame_.stacks.size() <= result) return nullptr;
     return frame_.stacks[result].room(bytes);

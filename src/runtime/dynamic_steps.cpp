@@ -155,7 +155,7 @@ Result<const Call*> DynamicSteps::bind(size_t s) {
   return bound.front().call.get();
 }
 
-// Works out what the symbols say now.
+// Evaluates the expressions that the symbols known now determine.
 Status DynamicSteps::evaluate_open() {
   size_t left = 0;
   for (const int32_t e : open_) {

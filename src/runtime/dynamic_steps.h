@@ -1,4 +1,4 @@
-// Steps whose extents only running tells.
+// Steps whose extents are known only while running.
 #pragma once
 
 #include <list>
@@ -28,7 +28,7 @@ class DynamicSteps {
   void start(std::shared_ptr<const ShapePlan> plan);
   // Runs one step: its operands' extents are known by now, those of its results when it has run.
   Status run(size_t step, const Run& run);
-  // Extents of a tensor, as far as steps of this run told them.
+  // Extents of a tensor, as far as steps of this run found them.
   std::optional<Dims> dims(int32_t tensor) const;
 
  private:

@@ -39,9 +39,9 @@ class Executor {
   // Runs all steps on the calling thread and the process pool, after bindings.validate(). Bindings that did not change
   // cost no allocation and no lookup, except for data-dependent results that grow. `stream`: for a device with memory
   // of its own, where the work is put without waiting for it (null: its default queue). Shapes and addresses seen
-  // before are replayed there from a recording, up to the first step whose extents only running tells: that and the
-  // steps behind it are put there one by one, and the host waits for what it must know. A stream that is capturing
-  // takes the steps one by one, of shapes that have run before.
+  // before are replayed there from a recording, up to the first data-dependent step: that and the steps after it are
+  // put there one by one, and the host waits for what it must know. A stream that is capturing takes the steps one by
+  // one, of shapes that have run before.
   Status run(Bindings& bindings, Stream* stream = nullptr);
 
   // Of the last run: its plan (null: there was none), the extents of any tensor (nullopt while unknown: data-dependent

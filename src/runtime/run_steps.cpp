@@ -31,7 +31,7 @@ Status Executor::show_tapped(size_t s) {
   return Status();
 }
 
-// One after the other, each done before the next one is begun and somebody is told.
+// One after the other, each done before it is observed and the next one begins.
 Status Executor::run_watched(Stream* stream, size_t first, size_t end) {
   using Clock = std::chrono::steady_clock;
   const bool wait = stream != nullptr && !capturing_;

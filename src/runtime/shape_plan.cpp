@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/lives.h"
+#include "runtime/liveness.h"
 
 namespace wootz {
 namespace {
@@ -104,7 +104,7 @@ std::vector<uint8_t> step_streams(const Program& program) {
   return streams;
 }
 
-// Scratch memory of steps that run beside each other is not shared.
+// Scratch memory of steps that run concurrently is not shared.
 void place_workspaces(const std::vector<size_t>& needed, ShapePlan* plan) {
   plan->workspace_at.assign(plan->order.streams, 0);
   std::vector<size_t> most(plan->order.streams, 0);
@@ -125,7 +125,7 @@ size_t constant_bytes(const Program& program) {
   return bytes;
 }
 
-void fill_report(const Program& program, const ShapePlan& plan, const Lives& lives,
+void fill_report(const Program& program, const ShapePlan& plan, const Liveness& liveness,
                  const std::vector<ArenaBuffer>& arena, const MemoryPlan& memory, MemoryReport* report) {
   report->persistent += constant_bytes(program);
   report->lower_bound = plan.activation_lower_bound;
@@ -135,7 +135,7 @@ void fill_report(const Program& program, const ShapePlan& plan, const Lives& liv
     for (const int32_t t : step.outputs) {
       if (t < 0 || !plan.known[static_cast<size_t>(t)]) continue;
       const auto i = static_cast<size_t>(t);
-      const auto root = static_cast<size_t>(lives.storage.root[i]);
+      const auto root = static_cast<size_t>(liveness.storage.root[i]);
       if (program.tensors[root].kind == TensorKind::kIntermediate)
         report->activations += tensor_bytes(program.tensors[i], plan.dims[i]);
     }
@@ -195,18 +195,18 @@ void locate(const Program& program, const Storage& storage, const std::vector<si
   }
 }
 
-// Plans the arena and says where every tensor is.
-void place_tensors(const Program& program, const Lives& lives, ShapePlan* plan, MemoryReport* report) {
-  const std::vector<ArenaBuffer> arena = arena_buffers(program, lives, plan->known);
+// Plans the arena and places every tensor.
+void place_tensors(const Program& program, const Liveness& liveness, ShapePlan* plan, MemoryReport* report) {
+  const std::vector<ArenaBuffer> arena = arena_buffers(program, liveness, plan->known);
   std::vector<BufferLife> buffers;
   for (const ArenaBuffer& b : arena) buffers.push_back(b.life);
   const MemoryPlan memory = plan_memory(buffers, kAlign);
   plan->arena_bytes = memory.arena_bytes;
   plan->activation_lower_bound = memory.lower_bound;
-  if (report != nullptr) fill_report(program, *plan, lives, arena, memory, report);
+  if (report != nullptr) fill_report(program, *plan, liveness, arena, memory, report);
   std::vector<size_t> at(program.tensors.size(), SIZE_MAX);
   for (size_t b = 0; b < arena.size(); ++b) at[static_cast<size_t>(arena[b].tensor)] = memory.offsets[b];
-  locate(program, lives.storage, at, plan);
+  locate(program, liveness.storage, at, plan);
 }
 
 }  // namespace
@@ -226,8 +226,8 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
   if (plan->recordable_steps == program.steps.size())
     plan->order = order_streams(step_streams(program), step_needs(program, storage));
   place_workspaces(workspace, plan.get());
-  const Lives lives = find_lives(program, std::move(storage), kernels, plan->dynamic, plan->order);
-  place_tensors(program, lives, plan.get(), report);
+  const Liveness liveness = find_liveness(program, std::move(storage), kernels, plan->dynamic, plan->order);
+  place_tensors(program, liveness, plan.get(), report);
   return std::shared_ptr<const ShapePlan>(std::move(plan));
 }
 

@@ -41,8 +41,8 @@ struct ShapePlan {
   size_t arena_bytes = 0;             // activations
   size_t activation_lower_bound = 0;  // see MemoryPlan
   StreamOrder order;                  // one stream where steps are dynamic or cannot be recorded
-  std::vector<size_t> workspace_at;   // by stream: where its workspace begins, behind the arena
-  size_t workspace_bytes = 0;         // of each stream the largest of any step; lies behind the arena
+  std::vector<size_t> workspace_at;   // by stream: where its workspace begins, after the arena
+  size_t workspace_bytes = 0;         // of each stream the largest of any step; lies after the arena
   size_t shape_bytes = 0;             // all kShape tensors
   // What is known only while running: expressions in their order, and shape tensors with such a value.
   std::vector<int32_t> open_exprs, open_shape_tensors;
