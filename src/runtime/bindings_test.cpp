@@ -111,6 +111,17 @@ TEST(Bindings, MemoryOfTheCallersIsChecked) {
   EXPECT_EQ(c.y[15], 16);
 }
 
+TEST(Executor, ReservedMemoryIsUsedByBindingsThatDidNotChange) {
+  Copies c(4, /*own_memory=*/true);
+  c.set(16, c.y);
+  ASSERT_TRUE(c.executor.run(c.bindings).ok());
+  ASSERT_TRUE(c.executor.reserve(1 << 20).ok());
+  const void* const before = c.executor.data(1);
+  ASSERT_TRUE(c.executor.run(c.bindings).ok());
+  EXPECT_NE(c.executor.data(1), before);
+  EXPECT_EQ(c.device->recorded, 2) << "the recording was of memory that is gone";
+}
+
 TEST(Executor, AFailureNamesItsLayerOnce) {
   Copies c;
   c.set(4, c.y);

@@ -14,6 +14,11 @@ Executor::Executor(std::shared_ptr<const EngineCore> engine)
       pointers_(program()),
       recordings_(std::max<size_t>(1, engine_->options().cached_shapes)) {}
 
+Status Executor::reserve(size_t bytes) {
+  bound_version_ = 0;  // the steps point into memory that may be given back
+  return memory_.reserve(bytes);
+}
+
 void Executor::set_tap(std::vector<int32_t> tensors, TensorTap tap) {
   const std::vector<int> complete = completing_steps(program());
   tapped_.assign(program().steps.size(), {});

@@ -30,7 +30,7 @@ class Executor {
   const EngineCore& engine() const { return *engine_; }
 
   // Own memory of at least this size from now on, so that no run within it allocates.
-  Status reserve(size_t bytes) { return memory_.reserve(bytes); }
+  Status reserve(size_t bytes);
 
   // Streams of the caller's for the program's auxiliary ones, in their order, where it has any; those that are missing
   // are our own. Used where a run is not replayed from a recording. They must outlive their use.
