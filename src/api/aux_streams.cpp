@@ -5,7 +5,7 @@
 
 #include "plan/digest.h"
 #include "runtime/executor.h"
-#include "runtime/lives.h"
+#include "runtime/liveness.h"
 #include "tuner/random_data.h"
 #include "tuner/run_timer.h"
 
@@ -41,6 +41,13 @@ std::string to_text(std::span<const uint8_t> streams) {
   return text;
 }
 
+// An executor and what it runs with.
+struct BoundExecutor {
+  explicit BoundExecutor(const std::shared_ptr<const EngineCore>& engine) : bindings(engine), executor(engine) {}
+  Bindings bindings;
+  Executor executor;
+};
+
 // A network with random inputs in memory of its own, run by whatever engine of it.
 class Bench {
  public:
@@ -71,25 +78,26 @@ class Bench {
     }
     return Status();
   }
-  Result<std::unique_ptr<Executor>> executor(std::shared_ptr<const EngineCore> engine) {
-    auto executor = std::make_unique<Executor>(std::move(engine));
+  Result<std::unique_ptr<BoundExecutor>> executor(std::shared_ptr<const EngineCore> engine) {
+    auto executor = std::make_unique<BoundExecutor>(std::move(engine));
+    Bindings& bindings = executor->bindings;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      WOOTZ_RETURN_IF_ERROR(executor->set_input_dims(i, dims_[i]));
-      executor->set_input_address(i, inputs_[i]);
+      WOOTZ_RETURN_IF_ERROR(bindings.set_input_dims(i, dims_[i]));
+      bindings.set_input_address(i, inputs_[i]);
     }
-    for (size_t o = 0; o < outputs_.size(); ++o) executor->set_output_address(o, outputs_[o]);
+    for (size_t o = 0; o < outputs_.size(); ++o) bindings.set_output_address(o, outputs_[o]);
     return executor;
   }
-  Result<double> batch_us(Executor& executor, int times) {
+  Result<double> batch_us(BoundExecutor& executor, int times) {
     using Clock = std::chrono::steady_clock;
     WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
     const Clock::time_point start = Clock::now();
-    for (int i = 0; i < times; ++i) WOOTZ_RETURN_IF_ERROR(executor.run(stream_.get()));
+    for (int i = 0; i < times; ++i) WOOTZ_RETURN_IF_ERROR(executor.executor.run(executor.bindings, stream_.get()));
     WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
     return std::chrono::duration<double, std::micro>(Clock::now() - start).count() / times;
   }
   // The bytes of all outputs after one run.
-  Result<std::vector<std::byte>> results(Executor& executor) {
+  Result<std::vector<std::byte>> results(BoundExecutor& executor) {
     WOOTZ_RETURN_IF_ERROR(batch_us(executor, 1).status());
     std::vector<std::byte> all;
     for (size_t o = 0; o < outputs_.size(); ++o) {
@@ -129,10 +137,10 @@ Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shape
                          EngineCore::create(program, options.device, options.providers, engine_options));
   Bench bench(*options.device);
   WOOTZ_RETURN_IF_ERROR(bench.prepare(*program, shapes));
-  std::vector<std::unique_ptr<Executor>> executors;
+  std::vector<std::unique_ptr<BoundExecutor>> executors;
   std::vector<std::byte> want;
   for (Way& way : *ways) {
-    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<BoundExecutor> executor,
                            bench.executor(EngineCore::with_streams(engine, way.streams)));
     WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> have, bench.results(*executor));
     if (executors.empty()) want = have;

@@ -13,10 +13,10 @@ Result<std::shared_ptr<const Kernel>> KernelCache::get(const Step& step) {
   const auto provider = std::find_if(providers_.begin(), providers_.end(),
                                      [&](const Provider* p) { return step.tactic.provider == p->name(); });
   if (provider == providers_.end())
-    return unsupported("layer '{}': this runtime has no tactic source '{}'", step.name, step.tactic.provider);
+    return unsupported("this runtime has no tactic source '{}'", step.tactic.provider).at(PlaceKind::kLayer, step.name);
   Result<std::unique_ptr<Kernel>> kernel = (*provider)->create(step.tactic, step.problem, limits_);
   if (!kernel.ok())
-    return kernel.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
+    return kernel.status().at(PlaceKind::kLayer, step.name, fmt::format("({})", step.tactic.to_string()));
   return made_[std::move(key)] = std::shared_ptr<const Kernel>(std::move(kernel).value());
 }
 

@@ -17,6 +17,16 @@ const char* code_name(Code code) {
   return "UNKNOWN";
 }
 
+const char* place_kind_name(PlaceKind kind) {
+  switch (kind) {
+    case PlaceKind::kNetwork: return "network";
+    case PlaceKind::kLayer: return "layer";
+    case PlaceKind::kNode: return "node";
+    case PlaceKind::kTensor: return "tensor";
+  }
+  return "place";
+}
+
 const std::string& Status::message() const {
   static const std::string kEmpty;
   return rep_ ? rep_->message : kEmpty;
@@ -24,7 +34,28 @@ const std::string& Status::message() const {
 
 Status Status::with_prefix(std::string_view prefix) const {
   if (ok()) return *this;
-  return Status(rep_->code, fmt::format("{}: {}", prefix, rep_->message));
+  Status outer;
+  outer.rep_ = std::make_shared<const Rep>(Rep{rep_->code, fmt::format("{}: {}", prefix, rep_->message), rep_->places});
+  return outer;
+}
+
+Status Status::at(PlaceKind kind, std::string_view name, std::string_view detail) const {
+  if (ok()) return *this;
+  Rep outer{
+      rep_->code,
+      fmt::format("{} '{}'{}{}: {}", place_kind_name(kind), name, detail.empty() ? "" : " ", detail, rep_->message),
+      rep_->places};
+  outer.places.push_back({kind, std::string(name)});
+  Status status;
+  status.rep_ = std::make_shared<const Rep>(std::move(outer));
+  return status;
+}
+
+const StatusPlace* Status::place(PlaceKind kind) const {
+  if (ok()) return nullptr;
+  for (const StatusPlace& place : rep_->places)
+    if (place.kind == kind) return &place;
+  return nullptr;
 }
 
 std::string Status::to_string() const {

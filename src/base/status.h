@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace wootz {
 
@@ -25,23 +26,36 @@ enum class Code : unsigned char {
 
 const char* code_name(Code code);
 
+// What a failure is about, as data beside the message: whoever asks where something failed never reads the text.
+enum class PlaceKind : unsigned char { kNetwork, kLayer, kNode, kTensor };
+const char* place_kind_name(PlaceKind kind);  // as in messages: "layer"
+struct StatusPlace {
+  PlaceKind kind = PlaceKind::kLayer;
+  std::string name;
+};
+
 // Success, or a code and a message that names the place: node, tensor, both shapes, the limit.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string message) : rep_(std::make_shared<const Rep>(Rep{code, std::move(message)})) {}
+  Status(Code code, std::string message) : rep_(std::make_shared<const Rep>(Rep{code, std::move(message), {}})) {}
 
   bool ok() const { return rep_ == nullptr; }
   Code code() const { return rep_ ? rep_->code : Code::kOk; }
   const std::string& message() const;
   // The same failure seen from further out: "<prefix>: <message>".
   Status with_prefix(std::string_view prefix) const;
+  // The same failure at a place: "layer 'conv1' (own:conv): <message>" for a detail of "(own:conv)". Places nest.
+  Status at(PlaceKind kind, std::string_view name, std::string_view detail = {}) const;
+  // The innermost place of a kind; null: none is known.
+  const StatusPlace* place(PlaceKind kind) const;
   std::string to_string() const;
 
  private:
   struct Rep {
     Code code;
     std::string message;
+    std::vector<StatusPlace> places;  // the innermost first
   };
   std::shared_ptr<const Rep> rep_;
 };

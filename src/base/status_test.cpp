@@ -32,6 +32,21 @@ TEST(Status, OkAndFailure) {
   EXPECT_TRUE(Status().with_prefix("graph").ok());
 }
 
+TEST(Status, PlacesAreDataAndText) {
+  const Status s = unsupported("no").at(PlaceKind::kLayer, "inner").at(PlaceKind::kLayer, "outer", "(own:loop)");
+  EXPECT_EQ(s.message(), "layer 'outer' (own:loop): layer 'inner': no");
+  const Status further = s.with_prefix("run").at(PlaceKind::kNetwork, "net");
+  EXPECT_EQ(further.message(), "network 'net': run: layer 'outer' (own:loop): layer 'inner': no");
+  EXPECT_EQ(further.code(), Code::kUnsupported);
+  ASSERT_NE(further.place(PlaceKind::kLayer), nullptr);
+  EXPECT_EQ(further.place(PlaceKind::kLayer)->name, "inner") << "the innermost";
+  EXPECT_EQ(further.place(PlaceKind::kNetwork)->name, "net");
+  EXPECT_EQ(further.place(PlaceKind::kNode), nullptr);
+  EXPECT_EQ(unsupported("layer 'x': no").place(PlaceKind::kLayer), nullptr) << "the text says nothing";
+  EXPECT_TRUE(Status().at(PlaceKind::kNode, "n").ok());
+  EXPECT_EQ(Status().place(PlaceKind::kNode), nullptr);
+}
+
 TEST(Status, EveryCodeHasAName) {
   for (int c = 0; c <= static_cast<int>(Code::kInternal); ++c)
     EXPECT_STRNE(code_name(static_cast<Code>(c)), "UNKNOWN") << c;

@@ -117,4 +117,9 @@ struct OpDef {
   OpTraits traits;
 };
 
+// The failure, at a node: "node 'name' (Op): <what>".
+inline Status at_node(const Node& node, const Status& status) {
+  return status.at(PlaceKind::kNode, node.name(), fmt::format("({})", node.op().name));
+}
+
 }  // namespace wootz

@@ -110,7 +110,7 @@ Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
   }
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     Status status = ctx.lower(*node);
-    if (!status.ok()) return status.with_prefix(fmt::format("node '{}' ({})", node->name(), node->op().name));
+    if (!status.ok()) return at_node(*node, status);
   }
   WOOTZ_RETURN_IF_ERROR(lower_outputs(ctx, graph));
   // A shape tensor is an input with an element that some shape or shape value goes by.

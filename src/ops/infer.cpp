@@ -68,7 +68,7 @@ void InferContext::set_output_values(int i, std::vector<Dim> values) {
 }
 
 Status InferContext::place(std::string what) const {
-  return Status(Code::kInvalidArgument, fmt::format("node '{}' ({}): {}", node_.name(), node_.op().name, what));
+  return at_node(node_, Status(Code::kInvalidArgument, std::move(what)));
 }
 
 Status EvalContext::allocate(size_t output, const Dims& dims) {
@@ -108,21 +108,20 @@ Status check_signature(const Node& node) {
   const bool fused = node.has_attr("epilogue");
   const int inputs = fused ? main_inputs(node) : node.num_inputs();
   const auto wrong = [&](const char* what, int count, int low, int high) {
-    return invalid_argument("node '{}' ({}): {} {}, expected {}{}", node.name(), def.name, count, what, low,
-                            high < 0      ? " or more"
-                            : high == low ? ""
-                                          : fmt::format(" to {}", high));
+    return at_node(node, invalid_argument("{} {}, expected {}{}", count, what, low,
+                                          high < 0      ? " or more"
+                                          : high == low ? ""
+                                                        : fmt::format(" to {}", high)));
   };
   if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > def.max_inputs))
     return wrong("inputs", inputs, def.min_inputs, def.max_inputs);
   if (node.num_outputs() < def.min_outputs || (def.max_outputs >= 0 && node.num_outputs() > def.max_outputs))
     return wrong("outputs", node.num_outputs(), def.min_outputs, def.max_outputs);
   for (int i = 0; i < def.min_inputs && i < inputs; ++i)
-    if (node.input(i) == nullptr)
-      return invalid_argument("node '{}' ({}): input {} is required", node.name(), def.name, i);
+    if (node.input(i) == nullptr) return at_node(node, invalid_argument("input {} is required", i));
   for (const AttrSpec& spec : def.attributes)
     if (spec.required && !node.has_attr(spec.name))
-      return invalid_argument("node '{}' ({}): attribute '{}' is required", node.name(), def.name, spec.name);
+      return at_node(node, invalid_argument("attribute '{}' is required", spec.name));
   return Status();
 }
 
@@ -143,7 +142,7 @@ Status run_rule(InferContext& ctx) {
     }
     if (std::optional<Dims> dims = to_dims(out.shape)) {
       if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok())
-        return volume.status().with_prefix(fmt::format("node '{}' ({}): output {}", ctx.node().name(), def.name, o));
+        return at_node(ctx.node(), volume.status().with_prefix(fmt::format("output {}", o)));
     }
   }
   return Status();

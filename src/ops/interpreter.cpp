@@ -12,8 +12,7 @@ namespace wootz {
 namespace {
 
 Status place(const Node& node, const Status& status) {
-  if (status.message().starts_with("node '")) return status;
-  return status.with_prefix(fmt::format("node '{}' ({})", node.name(), node.op().name));
+  return status.place(PlaceKind::kNode) != nullptr ? status : at_node(node, status);
 }
 
 Result<std::vector<HostTensor>> run_main(const Node& node, const std::vector<const HostTensor*>& inputs) {
@@ -100,7 +99,7 @@ class GraphRun {
     for (const Value* value : node.inputs()) {
       operands.push_back(find(value));
       if (value != nullptr && operands.back() == nullptr)
-        return internal_error("node '{}' reads '{}' before it is computed", node.name(), value->name());
+        return at_node(node, internal_error("'{}' is read before it is computed", value->name()));
     }
     WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, run_node(node, operands));
     for (size_t o = 0; o < results.size() && o < node.outputs().size(); ++o) {

@@ -5,7 +5,7 @@
 namespace wootz::ops {
 
 Status refuse(const Node& node, std::string_view what) {
-  return invalid_argument("node '{}' ({}): {}", node.name(), node.op().name, what);
+  return at_node(node, invalid_argument("{}", what));
 }
 
 bool accepts(Accept accept, DType dtype) {

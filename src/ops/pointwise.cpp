@@ -11,8 +11,7 @@ namespace wootz {
 
 Result<PointwiseExpr> node_expression(const Node& node) {
   if (const PointwiseExpr* expr = node.attr_expr("expr")) return *expr;
-  if (node.op().pointwise == nullptr)
-    return internal_error("node '{}' ({}) has no pointwise expression", node.name(), node.op().name);
+  if (node.op().pointwise == nullptr) return at_node(node, internal_error("there is no pointwise expression"));
   return node.op().pointwise(node);
 }
 

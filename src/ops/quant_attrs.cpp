@@ -7,8 +7,7 @@ namespace wootz {
 Result<std::optional<QuantAttrs>> read_quant_attrs(const Node& node, int64_t channels) {
   if (!node.has_attr("x_scale")) return std::optional<QuantAttrs>();
   const auto refuse = [&](const char* name, size_t count) {
-    return invalid_argument("node '{}' ({}): attribute {} has {} values for {} output channels", node.name(),
-                            node.op().name, name, count, channels);
+    return at_node(node, invalid_argument("attribute {} has {} values for {} output channels", name, count, channels));
   };
   const std::vector<double> x_scale = node.attr_floats("x_scale"), x_zero = node.attr_floats("x_zero", {0});
   if (x_scale.size() != 1) return refuse("x_scale", x_scale.size());

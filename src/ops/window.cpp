@@ -11,13 +11,11 @@ Status read_list(const Node& node, const char* name, int count, int64_t smallest
   const std::vector<int64_t> values = node.attr_ints(name);
   if (values.empty()) return {};
   if (values.size() != static_cast<size_t>(count))
-    return invalid_argument("node '{}' ({}): attribute {} has {} values; {} are needed", node.name(), node.op().name,
-                            name, values.size(), count);
+    return at_node(node, invalid_argument("attribute {} has {} values; {} are needed", name, values.size(), count));
   for (int i = 0; i < count; ++i) {
     const int64_t v = values[static_cast<size_t>(i)];
     if (v < smallest || v > kLargest)
-      return invalid_argument("node '{}' ({}): attribute {} holds {}, outside [{}, {}]", node.name(), node.op().name,
-                              name, v, smallest, kLargest);
+      return at_node(node, invalid_argument("attribute {} holds {}, outside [{}, {}]", name, v, smallest, kLargest));
     out[i] = v;
   }
   return {};
@@ -26,8 +24,7 @@ Status read_list(const Node& node, const char* name, int count, int64_t smallest
 }  // namespace
 
 Result<Window> read_window(const Node& node, int rank) {
-  if (rank < 1 || rank > 3)
-    return unsupported("node '{}' ({}): {} spatial axes; 1 to 3 are supported", node.name(), node.op().name, rank);
+  if (rank < 1 || rank > 3) return at_node(node, unsupported("{} spatial axes; 1 to 3 are supported", rank));
   Window w;
   w.rank = rank;
   WOOTZ_RETURN_IF_ERROR(read_list(node, "strides", rank, 1, w.strides.data()));
@@ -47,7 +44,7 @@ Result<Window> read_window(const Node& node, int rank) {
   else if (mode == "VALID")
     w.auto_pad = AutoPad::kValid;
   else if (!mode.empty() && mode != "NOTSET")
-    return invalid_argument("node '{}' ({}): unknown auto_pad '{}'", node.name(), node.op().name, mode);
+    return at_node(node, invalid_argument("unknown auto_pad '{}'", mode));
   return w;
 }
 

@@ -4,7 +4,7 @@ namespace wootz {
 
 Status AuxStreams::prepare(Device& device, const StreamOrder& order) {
   if (order.streams == 1 || ready(order)) return Status();
-  while (events_.size() < order.marks) {
+  while (events_.size() < order.events) {
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.create_event());
     if (event == nullptr) return Status();
     events_.push_back(std::move(event));
@@ -30,18 +30,19 @@ Status AuxStreams::begin(const StreamOrder& order, Stream& main, std::span<Strea
 
 Result<Stream*> AuxStreams::before(size_t step) {
   Stream& on = stream(order_->stream[step]);
-  for (const int32_t mark : order_->waits[step])
-    WOOTZ_RETURN_IF_ERROR(on.wait_for(*events_[static_cast<size_t>(mark)]));
+  for (const int32_t event : order_->waits[step])
+    WOOTZ_RETURN_IF_ERROR(on.wait_for(*events_[static_cast<size_t>(event)]));
   return &on;
 }
 
 Status AuxStreams::after(size_t step) {
-  const int32_t mark = order_->mark[step];
-  return mark < 0 ? Status() : stream(order_->stream[step]).mark(*events_[static_cast<size_t>(mark)]);
+  const int32_t event = order_->record[step];
+  return event < 0 ? Status() : stream(order_->stream[step]).mark(*events_[static_cast<size_t>(event)]);
 }
 
 Status AuxStreams::end() {
-  for (const int32_t mark : order_->joins) WOOTZ_RETURN_IF_ERROR(main_->wait_for(*events_[static_cast<size_t>(mark)]));
+  for (const int32_t event : order_->joins)
+    WOOTZ_RETURN_IF_ERROR(main_->wait_for(*events_[static_cast<size_t>(event)]));
   return Status();
 }
 

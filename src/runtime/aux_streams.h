@@ -17,7 +17,7 @@ class AuxStreams {
   // steps follow each other on one stream, which any order allows.
   Status prepare(Device& device, const StreamOrder& order);
   bool ready(const StreamOrder& order) const {
-    return order.streams > 1 && own_.size() + 1 >= order.streams && events_.size() >= order.marks;
+    return order.streams > 1 && own_.size() + 1 >= order.streams && events_.size() >= order.events;
   }
 
   // One run: begin, then for each step in the order of the program before() and after(), then end. `main` is the first
@@ -31,7 +31,7 @@ class AuxStreams {
   Stream& stream(size_t number) const;
 
   std::vector<std::unique_ptr<Stream>> own_;
-  std::vector<std::unique_ptr<Event>> events_;  // by mark
+  std::vector<std::unique_ptr<Event>> events_;  // by number, as in StreamOrder
   const StreamOrder* order_ = nullptr;          // of the run at hand
   Stream* main_ = nullptr;
   std::span<Stream* const> given_;

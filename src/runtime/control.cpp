@@ -128,7 +128,7 @@ class Course {
       return to.ok() ? *to : body.fail(to.status());
     });
   }
-  // A result that nobody reads is still written.
+  // A result that no step reads is still written.
   void* spare(size_t result, size_t bytes) {
     if (frame_.stacks.size() <= result) return nullptr;
     return frame_.stacks[result].room(bytes);
@@ -168,9 +168,10 @@ class Course {
     for (size_t k = 0; k < operands.size(); ++k) {
       const auto i = static_cast<size_t>(operands[k]);
       if (loop && i < 2) {
-        body.executor().set_input_address(k, i == 0 ? static_cast<const void*>(&frame_.round) : &frame_.going[0]);
-        if (!body.executor().input_dims_known(k)) WOOTZ_RETURN_IF_ERROR(body.executor().set_input_dims(k, {1}));
-        if (const Dims& dims = body.executor().input_dims(k); dims.volume() != 1)
+        Bindings& bindings = body.bindings();
+        bindings.set_input_address(k, i == 0 ? static_cast<const void*>(&frame_.round) : &frame_.going[0]);
+        if (!bindings.input_dims_known(k)) WOOTZ_RETURN_IF_ERROR(bindings.set_input_dims(k, {1}));
+        if (const Dims& dims = bindings.input_dims(k); dims.volume() != 1)
           return invalid_argument("the body takes a {} of shape {}", i == 0 ? "round" : "condition", dims.to_string());
       } else if (i >= first_state() && i < first_state() + form_.states) {
         const Carried& state = frame_.carried[i - first_state()];
@@ -250,7 +251,7 @@ class Course {
                                         dims.to_string()));
     if (stack.straight != nullptr) return stack.straight + static_cast<size_t>(slot_of(k, rounds_)) * bytes;
     const size_t before = static_cast<size_t>(rounds_) * bytes;
-    std::byte* const to = frame_.stacks[k].room(before + bytes, before);
+    std::byte* const to = frame_.stacks[k].extend(before + bytes, before);
     if (to == nullptr)
       return body.fail(
           make_error(Code::kResourceExhausted, "no memory for {} elements of {} bytes", rounds_ + 1, bytes));

@@ -1,50 +1,33 @@
 #include "runtime/control_frame.h"
 
-#include <cstring>
-
 namespace wootz {
 
-std::byte* GrowingBuffer::room(size_t bytes, size_t keep) {
-  if (memory_ != nullptr && bytes <= bytes_) return memory_;
-  if (bytes > SIZE_MAX / 2) return nullptr;
-  const size_t more = bytes + bytes / 2 + 64;
-  Result<void*> memory = device_.allocate(more, 64);
-  if (!memory.ok()) return nullptr;
-  auto* const to = static_cast<std::byte*>(*memory);
-  if (memory_ != nullptr) {
-    if (keep != 0) std::memcpy(to, memory_, keep);
-    device_.free(memory_);
-  }
-  memory_ = to;
-  bytes_ = more;
-  return memory_;
-}
-
-BodyRun::BodyRun(std::shared_ptr<const EngineCore> engine) : executor_(std::move(engine)) {
-  for (size_t o = 0; o < program().outputs.size(); ++o) executor_.set_output_sink(o, this);
+BodyRun::BodyRun(std::shared_ptr<const EngineCore> engine) : bindings_(engine), executor_(std::move(engine)) {
+  const std::shared_ptr<OutputSink> self(std::shared_ptr<void>(), this);  // owns nothing
+  for (size_t o = 0; o < program().outputs.size(); ++o) bindings_.set_output_sink(o, self);
 }
 
 Status BodyRun::set_input(size_t input, const void* address, const Dims& dims) {
-  executor_.set_input_address(input, address);
-  return executor_.set_input_dims(input, dims);
+  bindings_.set_input_address(input, address);
+  return bindings_.set_input_dims(input, dims);
 }
 
 Status BodyRun::run(PlaceFunction place) {
   place_ = &place;
   why_ = {};
-  Status status = executor_.run();
+  Status status = executor_.run(bindings_);
   place_ = nullptr;
   return why_.ok() ? status : why_;
 }
 
-void* BodyRun::reallocate(int output, size_t bytes, const Dims& dims) {
+void* BodyRun::reallocate(int output, void*, size_t bytes, const Dims& dims) {
   return (*place_)(static_cast<size_t>(output), bytes, dims);
 }
 
 Result<Dims> BodyRun::dims_of_none(size_t output) {
-  WOOTZ_RETURN_IF_ERROR(executor_.resolve_shapes());
+  WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
   const PlanTensor& tensor = program().tensors[static_cast<size_t>(program().outputs[output].tensor)];
-  const ShapeValues& shapes = executor_.shape_plan()->shapes;
+  const ShapeValues& shapes = bindings_.plan()->shapes;
   Dims dims;
   for (const int32_t e : tensor.dims)
     dims.push_back(shapes.known[static_cast<size_t>(e)] ? shapes.values[static_cast<size_t>(e)] : 0);

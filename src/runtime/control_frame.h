@@ -4,32 +4,9 @@
 #include "backend/control.h"
 #include "base/function_ref.h"
 #include "runtime/executor.h"
+#include "runtime/growing_buffer.h"
 
 namespace wootz {
-
-// Memory of the device that grows and keeps what is in it.
-class GrowingBuffer {
- public:
-  explicit GrowingBuffer(Device& device) : device_(device) {}
-  ~GrowingBuffer() {
-    if (memory_ != nullptr) device_.free(memory_);
-  }
-  GrowingBuffer(GrowingBuffer&& other) noexcept
-      : device_(other.device_),
-        memory_(std::exchange(other.memory_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)) {}
-  GrowingBuffer(const GrowingBuffer&) = delete;
-  GrowingBuffer& operator=(const GrowingBuffer&) = delete;
-
-  // Null: refused. The first `keep` bytes stay what they are.
-  std::byte* room(size_t bytes, size_t keep = 0);
-  std::byte* data() const { return memory_; }
-
- private:
-  Device& device_;
-  std::byte* memory_ = nullptr;
-  size_t bytes_ = 0;
-};
 
 // A body with the place for each of its results decided while it runs.
 class BodyRun final : public OutputSink {
@@ -38,7 +15,7 @@ class BodyRun final : public OutputSink {
   using PlaceFunction = FunctionRef<void*(size_t output, size_t bytes, const Dims& dims)>;
 
   explicit BodyRun(std::shared_ptr<const EngineCore> engine);
-  Executor& executor() { return executor_; }
+  Bindings& bindings() { return bindings_; }
   const Program& program() const { return executor_.engine().program(); }
 
   Status set_input(size_t input, const void* address, const Dims& dims);
@@ -51,9 +28,10 @@ class BodyRun final : public OutputSink {
     return nullptr;
   }
 
-  void* reallocate(int output, size_t bytes, const Dims& dims) override;
+  void* reallocate(int output, void* current, size_t bytes, const Dims& dims) override;
 
  private:
+  Bindings bindings_;
   Executor executor_;
   const PlaceFunction* place_ = nullptr;
   Status why_;

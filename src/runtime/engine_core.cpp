@@ -16,7 +16,7 @@ Result<std::shared_ptr<const Kernel>> control_kernel(const Step& step,
   std::vector<std::shared_ptr<const EngineCore>> own;
   for (const ControlBody& body : form.bodies) own.push_back(bodies[static_cast<size_t>(body.program)]);
   Result<std::unique_ptr<Kernel>> kernel = make_control_kernel(step.problem, std::move(own), device);
-  if (!kernel.ok()) return kernel.status().with_prefix(fmt::format("layer '{}'", step.name));
+  if (!kernel.ok()) return kernel.status().at(PlaceKind::kLayer, step.name);
   return std::shared_ptr<const Kernel>(std::move(kernel).value());
 }
 

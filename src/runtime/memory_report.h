@@ -10,10 +10,10 @@ namespace wootz {
 
 struct MemoryReport {
   size_t persistent = 0;   // weights as the kernels want them: once per engine
-  size_t activations = 0;  // all tensors that steps make, beside the network's outputs, each in memory of its own
+  size_t activations = 0;  // all tensors that steps make, except the network's outputs, each in memory of its own
   size_t lower_bound = 0;  // most bytes of them alive at one time, after results have taken over operands' memory
   size_t arena = 0;        // where they are: once per context
-  size_t workspace = 0;    // of the step that needs most, behind the arena
+  size_t workspace = 0;    // of the step that needs most, after the arena
   bool estimated = false;  // before tactics were chosen: nothing is written in place, workspace is not known
 
   struct Buffer {

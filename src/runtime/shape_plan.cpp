@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/lives.h"
+#include "runtime/liveness.h"
 
 namespace wootz {
 namespace {
@@ -48,6 +48,17 @@ void find_open(const Program& program, ShapePlan* plan) {
   }
 }
 
+// Steps with an operand or result of unknown extents, and what else is known only while running.
+void find_dynamic(const Program& program, ShapePlan* plan) {
+  const auto unknown = [&](int32_t t) { return t >= 0 && !plan->known[static_cast<size_t>(t)]; };
+  for (const Step& step : program.steps) {
+    plan->dynamic.push_back(std::any_of(step.inputs.begin(), step.inputs.end(), unknown) ||
+                            std::any_of(step.outputs.begin(), step.outputs.end(), unknown));
+    plan->any_dynamic = plan->any_dynamic || plan->dynamic.back();
+  }
+  if (plan->any_dynamic) find_open(program, plan);
+}
+
 Status bind_step(const Program& program, const Step& step, const Kernel& kernel, const ShapePlan& plan,
                  std::unique_ptr<Call>* call) {
   std::vector<Dims> in, out;
@@ -64,13 +75,36 @@ Status bind_step(const Program& program, const Step& step, const Kernel& kernel,
   }
   for (int32_t t : step.outputs) out.push_back(t < 0 ? Dims{} : plan.dims[static_cast<size_t>(t)]);
   Result<std::unique_ptr<Call>> bound = kernel.bind({in, out, constants, constant_bytes});
-  if (!bound.ok())
-    return bound.status().with_prefix(fmt::format("layer '{}' ({})", step.name, step.tactic.to_string()));
+  if (!bound.ok()) return bound.status().at(PlaceKind::kLayer, step.name, fmt::format("({})", step.tactic.to_string()));
   *call = std::move(bound).value();
   return Status();
 }
 
-// Scratch memory of steps that run beside each other is not shared.
+// Calls of all steps whose extents are known, and by step the scratch memory it needs.
+Status bind_steps(const Program& program, const std::vector<std::shared_ptr<const Kernel>>& kernels, bool with_calls,
+                  ShapePlan* plan, std::vector<size_t>* workspace) {
+  const size_t steps = program.steps.size();
+  plan->calls.resize(steps);
+  bool recordable = true;
+  for (size_t s = 0; s < steps; ++s) {
+    workspace->push_back(program.steps[s].workspace);
+    if (!plan->dynamic[s] && with_calls) {
+      WOOTZ_RETURN_IF_ERROR(bind_step(program, program.steps[s], *kernels[s], *plan, &plan->calls[s]));
+      workspace->back() = plan->calls[s]->workspace();
+    }
+    recordable = recordable && !plan->dynamic[s] && (!with_calls || plan->calls[s]->recordable());
+    plan->recordable_steps += recordable ? 1 : 0;
+  }
+  return Status();
+}
+
+std::vector<uint8_t> step_streams(const Program& program) {
+  std::vector<uint8_t> streams;
+  for (const Step& step : program.steps) streams.push_back(step.stream);
+  return streams;
+}
+
+// Scratch memory of steps that run concurrently is not shared.
 void place_workspaces(const std::vector<size_t>& needed, ShapePlan* plan) {
   plan->workspace_at.assign(plan->order.streams, 0);
   std::vector<size_t> most(plan->order.streams, 0);
@@ -91,7 +125,7 @@ size_t constant_bytes(const Program& program) {
   return bytes;
 }
 
-void fill_report(const Program& program, const ShapePlan& plan, const Lives& lives,
+void fill_report(const Program& program, const ShapePlan& plan, const Liveness& liveness,
                  const std::vector<ArenaBuffer>& arena, const MemoryPlan& memory, MemoryReport* report) {
   report->persistent += constant_bytes(program);
   report->lower_bound = plan.activation_lower_bound;
@@ -101,7 +135,7 @@ void fill_report(const Program& program, const ShapePlan& plan, const Lives& liv
     for (const int32_t t : step.outputs) {
       if (t < 0 || !plan.known[static_cast<size_t>(t)]) continue;
       const auto i = static_cast<size_t>(t);
-      const auto root = static_cast<size_t>(lives.storage.root[i]);
+      const auto root = static_cast<size_t>(liveness.storage.root[i]);
       if (program.tensors[root].kind == TensorKind::kIntermediate)
         report->activations += tensor_bytes(program.tensors[i], plan.dims[i]);
     }
@@ -119,6 +153,62 @@ void fill_report(const Program& program, const ShapePlan& plan, const Lives& liv
                    [](const auto& a, const auto& b) { return a.life.first < b.life.first; });
 }
 
+// By tensor its number in the list; -1: it is not there.
+std::vector<int32_t> io_numbers(const Program& program, const std::vector<IoTensor>& list) {
+  std::vector<int32_t> numbers(program.tensors.size(), -1);
+  for (size_t i = 0; i < list.size(); ++i) numbers[static_cast<size_t>(list[i].tensor)] = static_cast<int32_t>(i);
+  return numbers;
+}
+
+// Where every tensor is. `at`: by tensor that is the root of a piece of the arena, its offset there; otherwise
+// SIZE_MAX.
+void locate(const Program& program, const Storage& storage, const std::vector<size_t>& at, ShapePlan* plan) {
+  const std::vector<int32_t> inputs = io_numbers(program, program.inputs),
+                             outputs = io_numbers(program, program.outputs);
+  plan->locations.resize(program.tensors.size());
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const auto root = static_cast<size_t>(storage.root[t]);
+    const size_t offset = storage.offset[t];
+    Location& where = plan->locations[t];
+    switch (program.tensors[root].kind) {
+      case TensorKind::kInput: where = {Place::kInput, inputs[root], offset}; break;
+      case TensorKind::kOutput: where = {Place::kOutput, outputs[root], offset}; break;
+      case TensorKind::kConstant: where = {Place::kConstant, program.tensors[root].constant, offset}; break;
+      case TensorKind::kShape:
+        if (root == t) {
+          where = {Place::kShape, -1, plan->shape_bytes};
+          plan->shape_bytes += align_up(program.tensors[root].values.size() * sizeof(int64_t) + 1);
+        }
+        break;
+      default:
+        if (at[root] != SIZE_MAX)
+          where = {Place::kArena, -1, at[root] + offset};
+        else
+          where = {Place::kDynamic, static_cast<int32_t>(root), offset};
+    }
+  }
+  for (size_t t = 0; t < program.tensors.size(); ++t) {  // views of shape tensors, once those have their place
+    const auto root = static_cast<size_t>(storage.root[t]);
+    if (root == t || program.tensors[root].kind != TensorKind::kShape) continue;
+    plan->locations[t] = plan->locations[root];
+    plan->locations[t].offset += storage.offset[t];
+  }
+}
+
+// Plans the arena and places every tensor.
+void place_tensors(const Program& program, const Liveness& liveness, ShapePlan* plan, MemoryReport* report) {
+  const std::vector<ArenaBuffer> arena = arena_buffers(program, liveness, plan->known);
+  std::vector<BufferLife> buffers;
+  for (const ArenaBuffer& b : arena) buffers.push_back(b.life);
+  const MemoryPlan memory = plan_memory(buffers, kAlign);
+  plan->arena_bytes = memory.arena_bytes;
+  plan->activation_lower_bound = memory.lower_bound;
+  if (report != nullptr) fill_report(program, *plan, liveness, arena, memory, report);
+  std::vector<size_t> at(program.tensors.size(), SIZE_MAX);
+  for (size_t b = 0; b < arena.size(); ++b) at[static_cast<size_t>(arena[b].tensor)] = memory.offsets[b];
+  locate(program, liveness.storage, at, plan);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
@@ -129,79 +219,15 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, symbols, &plan->shapes));
   if (with_calls) WOOTZ_RETURN_IF_ERROR(check_shapes(program, plan->shapes));
   WOOTZ_RETURN_IF_ERROR(resolve_dims(program, plan.get()));
-
-  const size_t num_steps = program.steps.size();
-  plan->late.assign(num_steps, 0);
-  plan->calls.resize(num_steps);
-  std::vector<size_t> workspace(num_steps, 0);
-  bool recordable = true;
-  for (size_t s = 0; s < num_steps; ++s) {
-    const Step& step = program.steps[s];
-    workspace[s] = step.workspace;
-    const auto unknown = [&](int32_t t) { return t >= 0 && !plan->known[static_cast<size_t>(t)]; };
-    plan->late[s] = std::any_of(step.inputs.begin(), step.inputs.end(), unknown) ||
-                    std::any_of(step.outputs.begin(), step.outputs.end(), unknown);
-    plan->any_late = plan->any_late || plan->late[s];
-    if (plan->late[s] || !with_calls) continue;
-    WOOTZ_RETURN_IF_ERROR(bind_step(program, step, *kernels[s], *plan, &plan->calls[s]));
-    workspace[s] = plan->calls[s]->workspace();
-    recordable = recordable && plan->calls[s]->recordable();
-  }
-
-  if (plan->any_late) find_open(program, plan.get());
+  find_dynamic(program, plan.get());
+  std::vector<size_t> workspace;
+  WOOTZ_RETURN_IF_ERROR(bind_steps(program, kernels, with_calls, plan.get(), &workspace));
   WOOTZ_ASSIGN_OR_RETURN(Storage storage, find_storage(program, plan->shapes, plan->dims, plan->known, with_calls));
-  if (!plan->any_late && recordable) {
-    std::vector<uint8_t> streams(num_steps);
-    for (size_t s = 0; s < num_steps; ++s) streams[s] = program.steps[s].stream;
-    plan->order = order_streams(streams, step_needs(program, storage));
-  }
+  if (plan->recordable_steps == program.steps.size())
+    plan->order = order_streams(step_streams(program), step_needs(program, storage));
   place_workspaces(workspace, plan.get());
-  const Lives lives = find_lives(program, std::move(storage), kernels, plan->late, plan->order);
-  const std::vector<ArenaBuffer> arena = arena_buffers(program, lives, plan->known);
-  std::vector<BufferLife> buffers;
-  std::vector<int32_t> buffer_of(program.tensors.size(), -1);
-  for (const ArenaBuffer& b : arena) {
-    buffer_of[static_cast<size_t>(b.tensor)] = static_cast<int32_t>(buffers.size());
-    buffers.push_back(b.life);
-  }
-  const MemoryPlan memory = plan_memory(buffers, kAlign);
-  plan->arena_bytes = memory.arena_bytes;
-  plan->activation_lower_bound = memory.lower_bound;
-  if (report != nullptr) fill_report(program, *plan, lives, arena, memory, report);
-
-  plan->locations.resize(program.tensors.size());
-  std::vector<int32_t> input_number(program.tensors.size(), -1), output_number(program.tensors.size(), -1);
-  for (size_t i = 0; i < program.inputs.size(); ++i)
-    input_number[static_cast<size_t>(program.inputs[i].tensor)] = static_cast<int32_t>(i);
-  for (size_t i = 0; i < program.outputs.size(); ++i)
-    output_number[static_cast<size_t>(program.outputs[i].tensor)] = static_cast<int32_t>(i);
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const auto root = static_cast<size_t>(lives.storage.root[t]);
-    const size_t offset = lives.storage.offset[t];
-    Location& where = plan->locations[t];
-    switch (program.tensors[root].kind) {
-      case TensorKind::kInput: where = {Place::kInput, input_number[root], offset}; break;
-      case TensorKind::kOutput: where = {Place::kOutput, output_number[root], offset}; break;
-      case TensorKind::kConstant: where = {Place::kConstant, program.tensors[root].constant, offset}; break;
-      case TensorKind::kShape:
-        if (root == t) {
-          where = {Place::kShape, -1, plan->shape_bytes};
-          plan->shape_bytes += align_up(program.tensors[root].values.size() * sizeof(int64_t) + 1);
-        }
-        break;
-      default:
-        if (buffer_of[root] >= 0)
-          where = {Place::kArena, -1, memory.offsets[static_cast<size_t>(buffer_of[root])] + offset};
-        else
-          where = {Place::kLate, static_cast<int32_t>(root), offset};
-    }
-  }
-  for (size_t t = 0; t < program.tensors.size(); ++t) {  // views of shape tensors, once those have their place
-    const auto root = static_cast<size_t>(lives.storage.root[t]);
-    if (root == t || program.tensors[root].kind != TensorKind::kShape) continue;
-    plan->locations[t] = plan->locations[root];
-    plan->locations[t].offset += lives.storage.offset[t];
-  }
+  const Liveness liveness = find_liveness(program, std::move(storage), kernels, plan->dynamic, plan->order);
+  place_tensors(program, liveness, plan.get(), report);
   return std::shared_ptr<const ShapePlan>(std::move(plan));
 }
 

@@ -19,12 +19,12 @@ enum class Place : uint8_t {
   kOutput,  // user's memory, index = io number
   kConstant,
   kArena,
-  kShape,  // the context's shape-tensor buffer, offset
-  kLate,   // extents known only while running: the context's own buffer for the tensor
+  kShape,    // the context's shape-tensor buffer, offset
+  kDynamic,  // extents known only while running: the context's own buffer for the tensor
 };
 struct Location {
   Place place = Place::kArena;
-  int32_t index = -1;  // kInput / kOutput: io number; kConstant: constant; kLate: tensor whose buffer it is
+  int32_t index = -1;  // kInput / kOutput: io number; kConstant: constant; kDynamic: tensor whose buffer it is
   size_t offset = 0;   // bytes into it
 };
 
@@ -34,15 +34,16 @@ struct ShapePlan {
   std::vector<Dims> dims;                    // by tensor; meaningful where known
   std::vector<uint8_t> known;                // by tensor
   std::vector<Location> locations;           // by tensor
-  std::vector<std::unique_ptr<Call>> calls;  // by step; null for late steps
-  std::vector<uint8_t> late;                 // by step: extents known only while running
-  size_t arena_bytes = 0;                    // activations
-  size_t activation_lower_bound = 0;         // see MemoryPlan
-  StreamOrder order;                         // one stream where steps are late or cannot be recorded
-  std::vector<size_t> workspace_at;          // by stream: where its workspace begins, behind the arena
-  size_t workspace_bytes = 0;                // of each stream the largest of any step; lies behind the arena
-  size_t shape_bytes = 0;                    // all kShape tensors
-  bool any_late = false;
+  std::vector<std::unique_ptr<Call>> calls;  // by step; null for dynamic steps
+  std::vector<uint8_t> dynamic;              // by step: extents known only while running
+  bool any_dynamic = false;
+  size_t recordable_steps = 0;        // the first ones: up to one that is dynamic, or that waits for the device
+  size_t arena_bytes = 0;             // activations
+  size_t activation_lower_bound = 0;  // see MemoryPlan
+  StreamOrder order;                  // one stream where steps are dynamic or cannot be recorded
+  std::vector<size_t> workspace_at;   // by stream: where its workspace begins, after the arena
+  size_t workspace_bytes = 0;         // of each stream the largest of any step; lies after the arena
+  size_t shape_bytes = 0;             // all kShape tensors
   // What is known only while running: expressions in their order, and shape tensors with such a value.
   std::vector<int32_t> open_exprs, open_shape_tensors;
 

@@ -21,7 +21,7 @@ class Sink final : public OutputSink {
  public:
   Sink(DType dtype, Device* device) : dtype_(dtype), device_(device) {}
   ~Sink() override { release(); }
-  void* reallocate(int, size_t bytes, const Dims& dims) override {
+  void* reallocate(int, void*, size_t bytes, const Dims& dims) override {
     Result<HostTensor> made = HostTensor::allocate(dtype_, dims);
     if (!made.ok()) return nullptr;
     tensor_ = std::move(made).value();
@@ -86,10 +86,12 @@ struct PreparedRun::State {
   std::shared_ptr<Device> device;
   std::vector<void*> memory;
   std::vector<HostTensor> inputs;
-  std::vector<std::unique_ptr<Sink>> sinks;
+  std::vector<std::shared_ptr<Sink>> sinks;
+  std::unique_ptr<Bindings> bindings;
   std::unique_ptr<Executor> executor;
   ~State() {
     executor.reset();
+    bindings.reset();
     sinks.clear();
     for (void* m : memory) device->free(m);
   }
@@ -143,11 +145,12 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> engine,
                          EngineCore::create(state->program, state->device, providers, engine_options));
   state->executor = std::make_unique<Executor>(engine);
-  Executor& executor = *state->executor;
+  state->bindings = std::make_unique<Bindings>(engine);
+  Bindings& bindings = *state->bindings;
   state->inputs = inputs;
   Device* const device = state->device->host_memory() ? nullptr : state->device.get();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    WOOTZ_RETURN_IF_ERROR(executor.set_input_dims(i, inputs[i].dims()));
+    WOOTZ_RETURN_IF_ERROR(bindings.set_input_dims(i, inputs[i].dims()));
     const void* address = inputs[i].data();
     if (device != nullptr && !program->inputs[i].is_shape_tensor) {
       WOOTZ_ASSIGN_OR_RETURN(void* memory, device->allocate(inputs[i].bytes() + 1, 64));
@@ -155,14 +158,14 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
       WOOTZ_RETURN_IF_ERROR(device->copy(memory, address, inputs[i].bytes(), nullptr));
       address = memory;
     }
-    executor.set_input_address(i, address);
+    bindings.set_input_address(i, address);
   }
   for (size_t o = 0; o < program->outputs.size(); ++o) {
     const DType dtype = program->tensors[static_cast<size_t>(program->outputs[o].tensor)].dtype;
-    state->sinks.push_back(std::make_unique<Sink>(dtype, device));
-    executor.set_output_sink(o, state->sinks.back().get());
+    state->sinks.push_back(std::make_shared<Sink>(dtype, device));
+    bindings.set_output_sink(o, state->sinks.back());
   }
-  WOOTZ_RETURN_IF_ERROR(executor.resolve_shapes());
+  WOOTZ_RETURN_IF_ERROR(bindings.resolve_shapes());
   return PreparedRun(std::move(state));
 }
 
@@ -172,17 +175,17 @@ Status PreparedRun::feed(const std::vector<HostTensor>& inputs) {
     if (!(inputs[i].dims() == state_->inputs[i].dims())) return invalid_argument("another shape");
     state_->inputs[i] = inputs[i];
     if (device.host_memory() || state_->program->inputs[i].is_shape_tensor) {
-      state_->executor->set_input_address(i, inputs[i].data());
+      state_->bindings->set_input_address(i, inputs[i].data());
       continue;
     }
-    void* const to = const_cast<void*>(state_->executor->input_address(i));
+    void* const to = const_cast<void*>(state_->bindings->input_address(i));
     WOOTZ_RETURN_IF_ERROR(device.copy(to, inputs[i].data(), inputs[i].bytes(), nullptr));
   }
   return Status();
 }
 
 Result<RunResult> PreparedRun::run() {
-  WOOTZ_RETURN_IF_ERROR(state_->executor->run());
+  WOOTZ_RETURN_IF_ERROR(state_->executor->run(*state_->bindings));
   RunResult result;
   for (const auto& sink : state_->sinks) {
     WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, sink->fetch());

@@ -51,23 +51,25 @@ inline Result<Built> build(Graph& graph, api::BuildOptions options = {}) {
 }
 
 // Outputs of known extents.
-inline Result<std::vector<HostTensor>> run(Executor& executor, const std::vector<HostTensor>& inputs) {
+inline Result<std::vector<HostTensor>> run(Executor& executor, Bindings& bindings,
+                                           const std::vector<HostTensor>& inputs) {
   const Program& program = executor.engine().program();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    WOOTZ_RETURN_IF_ERROR(executor.set_input_dims(i, inputs[i].dims()));
-    executor.set_input_address(i, inputs[i].data());
+    WOOTZ_RETURN_IF_ERROR(bindings.set_input_dims(i, inputs[i].dims()));
+    bindings.set_input_address(i, inputs[i].data());
   }
-  WOOTZ_RETURN_IF_ERROR(executor.resolve());
+  WOOTZ_RETURN_IF_ERROR(bindings.resolve_shapes());
   std::vector<HostTensor> outputs;
   for (size_t o = 0; o < program.outputs.size(); ++o) {
     const int32_t t = program.outputs[o].tensor;
-    const std::optional<Dims> dims = executor.dims(t);
-    if (!dims) return invalid_argument("output {} has no extents before the run", o);
-    WOOTZ_ASSIGN_OR_RETURN(HostTensor out, HostTensor::allocate(program.tensors[static_cast<size_t>(t)].dtype, *dims));
+    if (!bindings.plan()->known[static_cast<size_t>(t)])
+      return invalid_argument("output {} has no extents before the run", o);
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor out, HostTensor::allocate(program.tensors[static_cast<size_t>(t)].dtype,
+                                                                bindings.plan()->dims[static_cast<size_t>(t)]));
     outputs.push_back(std::move(out));
-    executor.set_output_address(o, outputs.back().mutable_data());
+    bindings.set_output_address(o, outputs.back().mutable_data());
   }
-  WOOTZ_RETURN_IF_ERROR(executor.run());
+  WOOTZ_RETURN_IF_ERROR(executor.run(bindings));
   return outputs;
 }
 

@@ -37,6 +37,7 @@ void expect_moves(const char* text, const Moves& expected, const std::vector<std
   EXPECT_EQ(built->moves("concat"), expected.concats);
   EXPECT_EQ(built->moves("split"), expected.splits);
   EXPECT_EQ(built->moves("slice"), expected.slices);
+  Bindings bindings(built->engine);
   Executor executor(built->engine);
   for (const std::vector<Dims>& dims : shapes) {
     std::vector<HostTensor> inputs;
@@ -44,7 +45,7 @@ void expect_moves(const char* text, const Moves& expected, const std::vector<std
     const auto want = run_graph(**untouched, inputs);
     ASSERT_TRUE(want.ok()) << want.status().to_string();
     for (int again = 0; again < 2; ++again) {
-      const auto got = run(executor, inputs);
+      const auto got = run(executor, bindings, inputs);
       ASSERT_TRUE(got.ok()) << got.status().to_string();
       for (size_t o = 0; o < want->size(); ++o) {
         const Difference d = compare_by_place((*got)[o], (*want)[o]);
@@ -209,6 +210,7 @@ TEST(InPlace, TensorsWithoutAStepOfTheirOwnCanBeTapped) {
   std::vector<int32_t> all;
   for (size_t t = 0; t < built->program->tensors.size(); ++t) all.push_back(static_cast<int32_t>(t));
   std::map<std::string, std::vector<float>> seen;
+  Bindings bindings(built->engine);
   Executor executor(built->engine);
   executor.set_tap(all, [&](int32_t t, const void* data, const Dims& dims) {
     const auto* from = static_cast<const float*>(data);
@@ -216,7 +218,7 @@ TEST(InPlace, TensorsWithoutAStepOfTheirOwnCanBeTapped) {
     return Status();
   });
   const std::vector<HostTensor> inputs{random({2, 6}, 1)};
-  ASSERT_TRUE(run(executor, inputs).ok());
+  ASSERT_TRUE(run(executor, bindings, inputs).ok());
   std::vector<int> ids;
   std::vector<std::string> names;
   for (const Node* node : (*untouched)->nodes())

@@ -62,10 +62,10 @@ TEST_P(Blocks, TakeAThirdOfTheirActivations) {
   EXPECT_EQ(json["estimated_memory"][0]["Estimated"], true);
 
   // A context takes that much, and not more.
-  Executor executor(built->engine);
-  ASSERT_TRUE(executor.resolve().ok());
-  EXPECT_EQ(executor.shape_plan()->arena_bytes, report->arena);
-  EXPECT_LE(executor.shape_plan()->total_bytes(), report->per_context());
+  Bindings bindings(built->engine);
+  ASSERT_TRUE(bindings.resolve_shapes().ok());
+  EXPECT_EQ(bindings.plan()->arena_bytes, report->arena);
+  EXPECT_LE(bindings.plan()->total_bytes(), report->per_context());
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Blocks, ::testing::Values("residual", "transformer", "mbconv", "c2f"),

@@ -2,7 +2,7 @@
 // threads, the context, a host stream.
 #include "steady/allocations.h"
 #include "steady/feed.h"
-#include "steady/real_models.h"
+#include "steady/networks.h"
 #include "steady/sanitized.h"
 
 namespace wootz_test {
@@ -43,6 +43,30 @@ TEST(Steady, TheCounterCounts) {
   count_allocations();
   std::vector<int> some(1000);
   EXPECT_EQ(allocations_counted(), 1) << some.data();
+}
+
+// Neither does an inference of which nothing was set anew, in which nothing is copied either.
+TEST(Steady, NothingSetAnew) {
+  Net net("random");
+  wootz_config_set_option(net.bench.config.get(), "timing", "0");
+  Owned<ICudaEngine> engine = net.bench.engine();
+  ASSERT_NE(engine, nullptr) << net.bench.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  void* stream = wootz_stream_create();
+  Feed feed(*engine, *context, net.shapes[0]);
+  ASSERT_TRUE(feed.start(*context, Feed::By::kEnqueue, nullptr)) << net.bench.logger.errors();
+  const auto enqueue = [&] {
+    return context->enqueueV3(nullptr) && context->enqueueV3(static_cast<cudaStream_t>(stream)) &&
+           wootz_stream_synchronize(stream) == 0;
+  };
+  EXPECT_TRUE(enqueue() && enqueue()) << net.bench.logger.errors();
+  count_allocations();
+  bool good = true;
+  for (int i = 0; i < 50; ++i) good = enqueue() && good;
+  const long counted = allocations_counted();
+  EXPECT_TRUE(good) << net.bench.logger.errors();
+  EXPECT_EQ(counted, 0) << "allocations in 100 inferences";
+  EXPECT_EQ(wootz_stream_destroy(stream), 0);
 }
 
 TEST(Steady, Recogniser) {  // convolutions, attention, normalizations

@@ -49,7 +49,7 @@ Result<Value*> Scope::value(const TensorImpl* tensor) {
   if (tensor->producer == nullptr || !is_inside(tensor)) return enter(tensor);
   WOOTZ_RETURN_IF_ERROR(ensure(*tensor->producer));
   if (Value* found = find(tensor)) return found;
-  return internal_error("{} did not give output {}", tensor->producer->place(), tensor->index);
+  return tensor->producer->at(internal_error("output {} was not given", tensor->index));
 }
 
 Status Scope::ensure(const LayerCore& wanted) {
@@ -76,7 +76,7 @@ Status Scope::ensure(const LayerCore& wanted) {
       }
       ready = false;
       if (states[input->producer] == State::kOpen)
-        return invalid_argument("{}: input '{}' depends on the layer's own output", layer->place(), input->name());
+        return layer->at(invalid_argument("input '{}' depends on the layer's own output", input->name()));
       stack.push_back(input->producer);
     }
     if (!ready) {
@@ -200,7 +200,7 @@ Status Scope::emit_layer(const LayerCore& layer) {
   if (status.ok()) status = e.status();
   if (!status.ok()) {
     for (auto it = e.nodes_.rbegin(); it != e.nodes_.rend(); ++it) graph_.erase(*it);  // they fed nobody
-    return status.message().starts_with("layer '") ? status : status.with_prefix(layer.place());
+    return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
   }
   for (size_t i = 0; i < layer.outputs.size() && i < e.outputs_.size(); ++i) {
     if (e.outputs_[i] == nullptr) continue;

@@ -133,6 +133,10 @@ class Emit {
     refuse(Status(Code::kInvalidArgument, fmt::format(format, std::forward<Args>(args)...)));
     return status_;
   }
+  Status fail(Status status) {
+    refuse(std::move(status));
+    return status_;
+  }
   void refuse(Status status) {
     if (status_.ok()) status_ = std::move(status);
   }

@@ -10,6 +10,10 @@ constexpr size_t kMostNameBytes = 4096;
 
 std::string LayerCore::place() const { return fmt::format("layer '{}' [{}]", name_, kind_); }
 
+Status LayerCore::at(const Status& status) const {
+  return status.at(PlaceKind::kLayer, name_, fmt::format("[{}]", kind_));
+}
+
 void LayerCore::set_name(std::string name) {
   name_ = std::move(name);
   for (size_t i = 0; i < outputs.size(); ++i)

@@ -51,6 +51,8 @@ class LayerCore {
   void set_name(std::string name);  // tensors that have no name of their own follow
   // "layer 'conv1' [Convolution]"
   std::string place() const;
+  // The failure, at this layer.
+  Status at(const Status& status) const;
 
   // The settings are not those of the last emission any more.
   void changed();

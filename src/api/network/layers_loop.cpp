@@ -184,7 +184,7 @@ Status LoopImpl::emit(Emit& e) {
   if (count_ == nullptr && condition_ == nullptr) return e.fail("loop '{}' has no trip limit", name_);
   for (const LayerCore* layer : recurrences_)
     if (layer->inputs.size() < 2 || layer->inputs[1] == nullptr)
-      return e.fail("{} has no next value: set its input 1", layer->place());
+      return e.fail(layer->at(invalid_argument("there is no next value: set input 1")));
   Scope& scope = e.scope();
   std::vector<Value*> values(2, nullptr);
   if (count_ != nullptr) {
@@ -216,8 +216,9 @@ Status LoopImpl::emit(Emit& e) {
       const auto state = std::find_if(recurrences_.begin(), recurrences_.end(),
                                       [&](const LayerCore* r) { return r->outputs[0] == layer->inputs[0]; });
       if (state == recurrences_.end())
-        return e.fail("{}: LoopOutput::kLAST_VALUE takes the output of a recurrence of the loop, not '{}'",
-                      layer->place(), layer->inputs[0]->name());
+        return e.fail(
+            layer->at(invalid_argument("LoopOutput::kLAST_VALUE takes the output of a recurrence of the loop, not '{}'",
+                                       layer->inputs[0]->name())));
       // Two outputs may show one state.
       results.push_back(e.op("Identity", {node->output(static_cast<int>(state - recurrences_.begin()))}));
       continue;

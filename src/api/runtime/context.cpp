@@ -13,19 +13,12 @@ ContextImpl::ContextImpl(const EngineImpl& engine, ExecutionContextAllocationStr
     : engine_(engine),
       info_(engine.info()),
       reporter_(engine.reporter()),
-      front_(std::make_unique<Executor>(info_->core_ptr())),
-      back_(info_->core_ptr()),
+      on_device_(!info_->core().device().host_memory()),
+      bindings_(info_->core_ptr()),
+      executor_(info_->core_ptr()),
       nvtx_verbosity_(engine.getProfilingVerbosity()) {
   const Program& program = info_->program();
-  input_address_.assign(program.inputs.size(), nullptr);
-  output_address_.assign(program.outputs.size(), nullptr);
-  allocators_.assign(program.outputs.size(), nullptr);
-  sinks_ = std::vector<Sink>(program.outputs.size());
-  for (const IoInfo& io : info_->ios()) {
-    if (io.is_input) continue;
-    sinks_[io.number].name = io.name;
-    sinks_[io.number].device = &info_->core_ptr()->device();
-  }
+  if (strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED) bindings_.require_memory();
   step_ms_.assign(program.steps.size(), 0);
   debug_on_.assign(program.tensors.size(), 0);
   const char* const wait = std::getenv("WOOTZ_DEBUG_SYNC");
@@ -47,8 +40,8 @@ Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const EngineImpl& engin
 
 Status ContextImpl::reserve_for(size_t profile) {
   switch (config_.getExecutionContextAllocationStrategy()) {
-    case ExecutionContextAllocationStrategy::kSTATIC: return back_.reserve(info_->largest_memory());
-    case ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE: return back_.reserve(info_->memory(profile));
+    case ExecutionContextAllocationStrategy::kSTATIC: return executor_.reserve(info_->largest_memory());
+    case ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE: return executor_.reserve(info_->memory(profile));
     case ExecutionContextAllocationStrategy::kUSER_MANAGED: break;
   }
   return Status();
@@ -59,46 +52,11 @@ void ContextImpl::wait_idle() {
   idle_.wait(lock, [this] { return pending_ == 0; });
 }
 
-// Everything an inference needs is there: shapes, addresses, memory.
-Status ContextImpl::check_ready() {
-  const Program& program = info_->program();
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    const char* name = info_->ios()[i].name;
-    if (!front_->input_dims_known(i))
-      return make_error(Code::kInvalidState, "the shape of input '{}' is not set", name);
-    if (input_address_[i] == nullptr && front_->input_dims(i).volume() != 0)
-      return make_error(Code::kInvalidState, "the address of input '{}' is not set", name);
-    if (!program.inputs[i].is_shape_tensor) continue;
-    front_->set_input_address(i, input_address_[i]);  // its values may be new ones
-  }
-  WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
-  const ShapePlan& plan = *front_->shape_plan();
-  for (size_t o = 0; o < program.outputs.size(); ++o) {
-    if (output_address_[o] != nullptr || allocators_[o] != nullptr) continue;
-    const auto t = static_cast<size_t>(program.outputs[o].tensor);
-    if (plan.known[t] && plan.dims[t].volume() == 0) continue;
-    return make_error(Code::kInvalidState, "output '{}' has neither an address nor an allocator",
-                      program.tensors[t].name);
-  }
-  const bool user =
-      config_.getExecutionContextAllocationStrategy() == ExecutionContextAllocationStrategy::kUSER_MANAGED;
-  if (user && user_memory_ == nullptr && plan.total_bytes() > 0)
-    return make_error(Code::kInvalidState, "the context was created without device memory: set {} bytes of it first",
-                      plan.total_bytes());
-  return Status();
-}
-
-Status ContextImpl::fill_job(cudaStream_t stream, Job* job) {
-  const Program& program = info_->program();
-  job->profile = front_->profile();
-  job->input_dims.resize(program.inputs.size());
-  for (size_t i = 0; i < program.inputs.size(); ++i) job->input_dims[i] = front_->input_dims(i);
-  job->inputs = input_address_;
-  job->outputs = output_address_;
-  job->allocators = allocators_;
+void ContextImpl::fill_job(cudaStream_t stream, Job* job) const {
   job->taps.clear();
   job->named.clear();
   if (listener_ != nullptr) {
+    const Program& program = info_->program();
     for (size_t t = 0; t < debug_on_.size(); ++t)
       if (debug_on_[t] || (unfused_debug_ && program.tensors[t].kind == TensorKind::kIntermediate))
         job->taps.push_back(static_cast<int32_t>(t));
@@ -108,13 +66,10 @@ Status ContextImpl::fill_job(cudaStream_t stream, Job* job) {
       job->named.push_back(tap);
     }
   }
-  job->arena = user_memory_;
-  job->arena_bytes = user_memory_bytes_;
   job->profile_steps = profiler_ != nullptr;
   job->wait_for_steps = debug_sync_;
   job->stream = stream;
   job->settings = settings_;
-  return Status();
 }
 
 Status ContextImpl::adopt(cudaStream_t stream) {
@@ -127,50 +82,47 @@ Status ContextImpl::adopt(cudaStream_t stream) {
   return Status();
 }
 
-Status ContextImpl::run_back(const Job& job) {
-  const Program& program = info_->program();
-  found_for_ = 0;
-  if (!info_->core_ptr()->device().host_memory()) WOOTZ_RETURN_IF_ERROR(adopt(job.stream));
-  if (back_.profile() != job.profile) WOOTZ_RETURN_IF_ERROR(back_.set_profile(job.profile));
-  for (size_t i = 0; i < job.inputs.size(); ++i) {
-    WOOTZ_RETURN_IF_ERROR(back_.set_input_dims(i, job.input_dims[i]));
-    back_.set_input_address(i, job.inputs[i]);
-  }
-  for (size_t o = 0; o < job.outputs.size(); ++o) {
-    back_.set_output_address(o, job.outputs[o]);
-    Sink& sink = sinks_[o];
-    sink.allocator = job.allocators[o];
-    sink.current = job.outputs[o];
-    sink.stream = job.stream;
-    sink.refused = Status();
-    back_.set_output_sink(o, sink.allocator != nullptr ? &sink : nullptr);
-  }
-  back_.set_arena(job.arena, job.arena_bytes);
-  if (job.profile_steps)
-    back_.set_observer([this](size_t step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); });
-  else
-    back_.set_observer(nullptr);
-  back_.set_wait_for_steps(job.wait_for_steps);
-  set_tap(job);
-  const Status status = back_.run(adopted_.get());
-  for (const Sink& sink : sinks_) WOOTZ_RETURN_IF_ERROR(sink.refused);
-  WOOTZ_RETURN_IF_ERROR(status);
-  WOOTZ_RETURN_IF_ERROR(show_unwritten(job));
-  for (size_t o = 0; o < job.outputs.size(); ++o) {  // sinks of late outputs were told while running
-    if (sinks_[o].allocator == nullptr) continue;
-    if (const std::optional<Dims> dims = back_.dims(program.outputs[o].tensor))
-      sinks_[o].allocator->notifyShape(sinks_[o].name, to_api(*dims));
-  }
-  found_for_ = job.settings;
-  if (job.profile_steps) times_pending_ = true;
+void ContextImpl::observe_steps(bool on) {
+  if (on == observed_) return;
+  observed_ = on;
+  executor_.set_observer(
+      on ? StepObserver([this](size_t step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); })
+         : StepObserver());
+}
+
+// Tells the allocators what shapes came out.
+Status ContextImpl::finish_outputs(const Status& ran, const Bindings& bindings) {
+  const size_t outputs = bindings.any_sink() ? info_->program().outputs.size() : 0;
+  Status refused;
+  for (size_t o = 0; o < outputs; ++o)
+    if (Sink* const to = sink(bindings, o))
+      if (Status why = to->take_refusal(); refused.ok()) refused = std::move(why);
+  WOOTZ_RETURN_IF_ERROR(refused);
+  WOOTZ_RETURN_IF_ERROR(ran);
+  for (size_t o = 0; o < outputs; ++o)
+    if (const Sink* const to = sink(bindings, o))
+      if (const std::optional<Dims> dims = executor_.dims(info_->program().outputs[o].tensor)) to->notify(*dims);
   return Status();
 }
 
-Status ContextImpl::run_job(const Job& job) {
-  const std::lock_guard<std::mutex> lock(run_mutex_);
-  WOOTZ_RETURN_IF_ERROR(run_back(job));
+// An inference. Who calls it sees to it that no other is at work.
+Status ContextImpl::run_now(const Job& job, Bindings& bindings) {
+  found_for_ = 0;
+  running_in_ = job.stream;
+  observe_steps(job.profile_steps);
+  executor_.set_wait_for_steps(job.wait_for_steps);
+  set_tap(job);
+  WOOTZ_RETURN_IF_ERROR(finish_outputs(executor_.run(bindings, adopted_.get()), bindings));
+  WOOTZ_RETURN_IF_ERROR(show_unwritten(job));
+  found_for_ = job.settings;
+  if (job.profile_steps) times_pending_ = true;
   if (times_pending_ && emits_profile_) report_times();
   return Status();
+}
+
+Status ContextImpl::run_in_turn(const Job& job, Bindings& bindings) {
+  const std::lock_guard<std::mutex> lock(run_mutex_);
+  return run_now(job, bindings);
 }
 
 void ContextImpl::report_times() const {
@@ -183,8 +135,7 @@ void ContextImpl::report_times() const {
 ContextImpl::Queued* ContextImpl::take_queued() {
   const std::lock_guard<std::mutex> lock(pending_mutex_);
   if (pending_ == queued_.size()) {
-    queued_.push_back(std::make_unique<Queued>());
-    queued_.back()->context = this;
+    queued_.push_back(std::make_unique<Queued>(this, info_->core_ptr()));
   }
   return queued_[pending_++].get();
 }
@@ -199,7 +150,7 @@ void ContextImpl::done(Queued* queued) {
 Status ContextImpl::Queued::run() {
   Status status;
   try {
-    status = context->run_job(job);
+    status = context->run_in_turn(job, bindings);
   } catch (...) {
     status = current_exception_status();
   }
@@ -208,37 +159,34 @@ Status ContextImpl::Queued::run() {
   return status;
 }
 
-Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
-  const bool on_device = !info_->core_ptr()->device().host_memory();  // its stream takes the work, not the host's
-  if (on_device) {
-    WOOTZ_RETURN_IF_ERROR(adopt(stream));
-    front_->set_capturing(adopted_->capturing());
-  }
-  WOOTZ_RETURN_IF_ERROR(check_ready());
-  if (on_device) {  // no other thread takes part: no lock
-    WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
-    if (adopted_->capturing() && !(job_.taps.empty() && job_.named.empty()))
-      return make_error(
-          Code::kInvalidState,
-          "debug tensors cannot be shown while a stream is captured, since nothing is computed then: turn "
-          "them off, or end the capture");
-    WOOTZ_RETURN_IF_ERROR(run_back(job_));
-    if (times_pending_ && emits_profile_) report_times();
-    return consumed_event_ != nullptr ? record_event(consumed_event_, stream) : Status();
-  }
-  if (is_immediate(stream)) {
-    WOOTZ_RETURN_IF_ERROR(fill_job(stream, &job_));
-    WOOTZ_RETURN_IF_ERROR(run_job(job_));
-    return Status();
-  }
+// No other thread takes part: no lock.
+Status ContextImpl::enqueue_on_device(cudaStream_t stream) {
+  WOOTZ_RETURN_IF_ERROR(adopt(stream));
+  fill_job(stream, &job_);
+  if (!(job_.taps.empty() && job_.named.empty()) && adopted_->capturing())
+    return make_error(Code::kInvalidState,
+                      "debug tensors cannot be shown while a stream is captured, since nothing is computed then: turn "
+                      "them off, or end the capture");
+  return run_now(job_, bindings_);
+}
+
+Status ContextImpl::enqueue_on_host_stream(const char* call, cudaStream_t stream) {
+  WOOTZ_RETURN_IF_ERROR(bindings_.validate());  // what is wrong is told now, not when its turn comes
   Queued* queued = take_queued();
   queued->call = call;
-  Status status = fill_job(stream, &queued->job);
-  if (status.ok()) status = run_in_stream(stream, queued);
-  if (!status.ok()) {
-    done(queued);
-    return status;
+  fill_job(stream, &queued->job);
+  if (queued->bindings.version() != bindings_.version()) queued->bindings.copy_from(bindings_);
+  const Status status = run_in_stream(stream, queued);
+  if (!status.ok()) done(queued);
+  return status;
+}
+
+Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
+  if (!on_device_ && is_immediate(stream)) {
+    fill_job(stream, &job_);
+    return run_in_turn(job_, bindings_);
   }
+  WOOTZ_RETURN_IF_ERROR(on_device_ ? enqueue_on_device(stream) : enqueue_on_host_stream(call, stream));
   return consumed_event_ == nullptr ? Status() : record_event(consumed_event_, stream);
 }
 
@@ -253,8 +201,7 @@ bool ContextImpl::executeV2(void* const* bindings) noexcept {
     if (bindings == nullptr) return invalid_argument("the list of addresses is null");
     for (size_t i = 0; i < info_->ios().size(); ++i) WOOTZ_RETURN_IF_ERROR(set_address(info_->ios()[i], bindings[i]));
     WOOTZ_RETURN_IF_ERROR(enqueue(kCall, nullptr));
-    const std::lock_guard<std::mutex> lock(run_mutex_);
-    return adopted_ != nullptr ? adopted_->synchronize() : Status();
+    return on_device_ ? adopted_->synchronize() : Status();
   });
 }
 
@@ -272,7 +219,7 @@ void ContextImpl::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noe
       list.push_back(stream.get());
       streams.push_back(std::move(stream));
     }
-    back_.set_aux_streams(std::move(list));
+    executor_.set_aux_streams(std::move(list));
     aux_streams_ = std::move(streams);
     return Status();
   });
@@ -286,22 +233,22 @@ bool ContextImpl::setInputConsumedEvent(cudaEvent_t event) noexcept {
   });
 }
 
-void* ContextImpl::Sink::reallocate(int, size_t bytes, const Dims& dims) {
+void* ContextImpl::Sink::reallocate(int, void* current, size_t bytes, const Dims&) {
   try {
-    void* memory = allocator->reallocateOutputAsync(name, current, bytes, 64, stream);
-    if (memory != nullptr) current = memory;
-    (void)dims;
-    if (memory == checked) return memory;
-    if (const Status usable = check_address(*device, memory); !usable.ok()) {
-      refused = usable.with_prefix(fmt::format("what the allocator of output '{}' gave", name));
+    void* const memory = allocator_->reallocateOutputAsync(name_, current, bytes, 64, context_.running_in_);
+    if (memory == checked_) return memory;
+    if (const Status usable = check_address(context_.info_->core().device(), memory); !usable.ok()) {
+      refused_ = usable.with_prefix(fmt::format("what the allocator of output '{}' gave", name_));
       return nullptr;
     }
-    checked = memory;
+    checked_ = memory;
     return memory;
   } catch (...) {
     return nullptr;
   }
 }
+
+void ContextImpl::Sink::notify(const Dims& dims) const { allocator_->notifyShape(name_, to_api(dims)); }
 
 bool ContextImpl::reportToProfiler() const noexcept {
   const std::lock_guard<std::mutex> lock(run_mutex_);

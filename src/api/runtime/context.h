@@ -1,5 +1,6 @@
-// IExecutionContext. The setters change the front: shapes, addresses and options for the next inference. An inference
-// takes a copy of it to the back, an executor of its own, when its turn in the stream comes.
+// IExecutionContext. The setters change the bindings and the options of the next inference. An inference that is done
+// before enqueueV3 returns uses them as they are; one that waits in a host stream takes along a copy, made when
+// something changed.
 #pragma once
 
 #include <condition_variable>
@@ -23,8 +24,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
                                                      nvinfer1::ExecutionContextAllocationStrategy strategy);
   ~ContextImpl() noexcept override;  // waits for its inferences
 
-  // The executor that answers for shapes.
-  const Executor& front() const { return *front_; }
+  // Of the shapes that were resolved last; null: none were.
+  const ShapePlan* shape_plan() const { return bindings_.plan().get(); }
   const EngineInfo& info() const { return *info_; }
   const Reporter& reporter() const { return reporter_; }
 
@@ -32,7 +33,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
   bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept override;
-  int32_t getOptimizationProfile() const noexcept override { return static_cast<int32_t>(front_->profile()); }
+  int32_t getOptimizationProfile() const noexcept override { return static_cast<int32_t>(bindings_.profile()); }
   bool setInputShape(const char* tensorName, const nvinfer1::Dims& dims) noexcept override;
   bool allInputDimensionsSpecified() const noexcept override;
   bool allInputShapesSpecified() const noexcept override;
@@ -86,14 +87,20 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   // An output whose memory an IOutputAllocator gives.
   class Sink final : public OutputSink {
    public:
-    nvinfer1::IOutputAllocator* allocator = nullptr;
-    const char* name = "";
-    void* current = nullptr;
-    cudaStream_t stream = nullptr;
-    const Device* device = nullptr;
-    void* checked = nullptr;  // what the allocator gave last, known to be usable
-    Status refused;           // of the inference at hand: it gave what is not
-    void* reallocate(int output, size_t bytes, const Dims& dims) override;
+    Sink(const ContextImpl& context, const char* name, nvinfer1::IOutputAllocator* allocator)
+        : context_(context), name_(name), allocator_(allocator) {}
+    nvinfer1::IOutputAllocator* allocator() const { return allocator_; }
+    void* reallocate(int output, void* current, size_t bytes, const Dims& dims) override;
+    void notify(const Dims& dims) const;
+    // Why what the allocator gave in the inference at hand is not usable. Ok the next time.
+    Status take_refusal() { return std::exchange(refused_, Status()); }
+
+   private:
+    const ContextImpl& context_;
+    const char* name_;
+    nvinfer1::IOutputAllocator* allocator_;
+    void* checked_ = nullptr;  // what the allocator gave last, known to be usable
+    Status refused_;
   };
   // A value of the model that the listener is to see, under its own name.
   struct Tap {
@@ -101,17 +108,10 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     int32_t tensor = -1;
     bool written = true;  // by a step; otherwise an input, a constant, or worked out with the shapes
   };
-  // What one inference takes along.
+  // What one inference takes along beside its bindings.
   struct Job {
-    size_t profile = 0;
-    std::vector<Dims> input_dims;
-    std::vector<const void*> inputs;
-    std::vector<void*> outputs;
-    std::vector<nvinfer1::IOutputAllocator*> allocators;
     std::vector<int32_t> taps;  // tensors to watch
     std::vector<Tap> named;     // taps of the model's values
-    void* arena = nullptr;
-    size_t arena_bytes = 0;
     bool profile_steps = false;
     bool wait_for_steps = false;
     cudaStream_t stream = nullptr;
@@ -120,9 +120,11 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
 
   // An inference that waits in a stream. The context keeps those that are done for the next ones.
   struct Queued final : StreamWork {
-    ContextImpl* context = nullptr;
+    Queued(ContextImpl* of, std::shared_ptr<const EngineCore> engine) : context(of), bindings(std::move(engine)) {}
+    ContextImpl* context;
     const char* call = "";
     Job job;
+    Bindings bindings;
     Status run() override;
     void drop() override { context->done(this); }
   };
@@ -130,18 +132,24 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   ContextImpl(const EngineImpl& engine, nvinfer1::ExecutionContextAllocationStrategy strategy);
   Result<const IoInfo*> input(const char* name) const;
   Result<const IoInfo*> output(const char* name) const;
+  const void* address_of(const IoInfo& io) const;
   Status set_address(const IoInfo& io, const void* address);
   Status reserve_for(size_t profile);
-  Status check_ready();
-  Status fill_job(cudaStream_t stream, Job* job);
-  Status run_job(const Job& job);
-  Status run_back(const Job& job);
+  bool all_inputs_specified() const;
+  Sink* sink(const Bindings& bindings, size_t output) const { return static_cast<Sink*>(bindings.output_sink(output)); }
+  void fill_job(cudaStream_t stream, Job* job) const;
+  Status run_in_turn(const Job& job, Bindings& bindings);
+  Status run_now(const Job& job, Bindings& bindings);
+  void observe_steps(bool on);
+  Status finish_outputs(const Status& ran, const Bindings& bindings);
   Status adopt(cudaStream_t stream);
   void set_tap(const Job& job);
   Status show(const char* name, int32_t tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
   Status show_unwritten(const Job& job);
   void report_times() const;
   Status enqueue(const char* call, cudaStream_t stream);
+  Status enqueue_on_device(cudaStream_t stream);
+  Status enqueue_on_host_stream(const char* call, cudaStream_t stream);
   void wait_idle();
   Queued* take_queued();
   void done(Queued* queued);
@@ -151,24 +159,20 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Reporter reporter_;
   std::string name_;
 
-  std::unique_ptr<Executor> front_;
-  std::vector<const void*> input_address_;
-  std::vector<void*> output_address_;
-  std::vector<nvinfer1::IOutputAllocator*> allocators_;
-  void* user_memory_ = nullptr;
-  size_t user_memory_bytes_ = 0;
-  Job job_;  // reused by inferences that are run at once
+  const bool on_device_;       // of a device with memory of its own: its stream takes the work, not the host's
+  mutable Bindings bindings_;  // of the next inference; questions about shapes resolve them
+  Job job_;                    // reused by inferences that are run at once
   // Grows whenever something is set: extents that the last inference found say nothing about the next one then.
   uint64_t settings_ = 1;
 
   mutable std::mutex run_mutex_;  // guards what follows
-  Executor back_;
-  std::unique_ptr<Stream> adopted_;  // of a device with memory of its own: the application's stream, as it was last
+  Executor executor_;
+  cudaStream_t running_in_ = nullptr;  // the stream of the inference at hand
+  std::unique_ptr<Stream> adopted_;    // of a device with memory of its own: the application's stream, as it was last
   cudaStream_t adopted_handle_ = nullptr;
   std::vector<std::unique_ptr<Stream>> aux_streams_;  // the application's
-  std::vector<Sink> sinks_;
   uint64_t found_for_ = 0;  // the settings whose inference was the last one; 0: it failed, or there was none
-  bool tapped_ = false;
+  bool tapped_ = false, observed_ = false;
   mutable std::vector<float> step_ms_;
   mutable bool times_pending_ = false;
 

@@ -82,12 +82,12 @@ Status ContextImpl::show(const char* name, int32_t t, const void* data, const Di
 
 void ContextImpl::set_tap(const Job& job) {
   if (job.taps.empty()) {
-    if (tapped_) back_.set_tap({}, nullptr);
+    if (tapped_) executor_.set_tap({}, nullptr);
     tapped_ = false;
     return;
   }
   tapped_ = true;
-  back_.set_tap(job.taps, [this, &job](int32_t t, const void* data, const Dims& dims) -> Status {
+  executor_.set_tap(job.taps, [this, &job](int32_t t, const void* data, const Dims& dims) -> Status {
     const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
     const bool marked =
         debug_on_[static_cast<size_t>(t)] || (unfused_debug_ && tensor.kind == TensorKind::kIntermediate);
@@ -103,11 +103,11 @@ Status ContextImpl::show_unwritten(const Job& job) {
   bool waited = false;
   for (const Tap& tap : job.named) {
     if (tap.written) continue;
-    const std::optional<Dims> dims = back_.dims(tap.tensor);
+    const std::optional<Dims> dims = executor_.dims(tap.tensor);
     if (!dims) continue;
     if (adopted_ != nullptr && !waited) WOOTZ_RETURN_IF_ERROR(adopted_->synchronize());
     waited = true;
-    WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), tap.tensor, back_.data(tap.tensor), *dims, job.stream));
+    WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), tap.tensor, executor_.data(tap.tensor), *dims, job.stream));
   }
   return Status();
 }

@@ -30,14 +30,12 @@ bool ContextImpl::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t
   return attempt(reporter_, "IExecutionContext::setOptimizationProfileAsync", [&]() -> Status {
     if (profileIndex < 0 || static_cast<size_t>(profileIndex) >= info_->num_profiles())
       return invalid_argument("there is no profile {}; the engine has {}", profileIndex, info_->num_profiles());
-    auto front = std::make_unique<Executor>(info_->core_ptr());
-    WOOTZ_RETURN_IF_ERROR(front->set_profile(static_cast<size_t>(profileIndex)));
-    for (size_t i = 0; i < input_address_.size(); ++i) front->set_input_address(i, input_address_[i]);
-    const std::lock_guard<std::mutex> lock(run_mutex_);
-    WOOTZ_RETURN_IF_ERROR(reserve_for(static_cast<size_t>(profileIndex)));
-    front_ = std::move(front);
+    {
+      const std::lock_guard<std::mutex> lock(run_mutex_);
+      WOOTZ_RETURN_IF_ERROR(reserve_for(static_cast<size_t>(profileIndex)));
+    }
     ++settings_;
-    return Status();
+    return bindings_.set_profile(static_cast<size_t>(profileIndex));
   });
 }
 
@@ -47,21 +45,23 @@ bool ContextImpl::setInputShape(const char* tensorName, const ApiDims& dims) noe
     Result<Dims> extents = from_api(dims, 0);
     if (!extents.ok()) return extents.status().with_prefix(fmt::format("input '{}'", tensorName));
     ++settings_;
-    return front_->set_input_dims(io->number, *extents);
+    return bindings_.set_input_dims(io->number, *extents);
   });
 }
 
 bool ContextImpl::allInputDimensionsSpecified() const noexcept {
-  for (size_t i = 0; i < input_address_.size(); ++i)
-    if (!front_->input_dims_known(i)) return false;
+  for (size_t i = 0; i < info_->program().inputs.size(); ++i)
+    if (!bindings_.input_dims_known(i)) return false;
   return true;
 }
 
-bool ContextImpl::allInputShapesSpecified() const noexcept {
-  for (const IoInfo& io : info_->ios())
-    if (io.is_input && io.shape_tensor && input_address_[io.number] == nullptr) return false;
-  return allInputDimensionsSpecified();
+bool ContextImpl::all_inputs_specified() const {
+  for (size_t i = 0; i < info_->program().inputs.size(); ++i)
+    if (!bindings_.input_specified(i)) return false;
+  return true;
 }
+
+bool ContextImpl::allInputShapesSpecified() const noexcept { return all_inputs_specified(); }
 
 int32_t ContextImpl::inferShapes(int32_t nbMaxNames, const char** tensorNames) noexcept {
   return attempt_or(reporter_, "IExecutionContext::inferShapes", -1, [&]() -> Result<int32_t> {
@@ -69,16 +69,12 @@ int32_t ContextImpl::inferShapes(int32_t nbMaxNames, const char** tensorNames) n
       return invalid_argument("{} names to be written to {}", nbMaxNames, tensorNames == nullptr ? "null" : "a list");
     int32_t missing = 0;
     for (const IoInfo& io : info_->ios()) {
-      if (!io.is_input) continue;
-      const bool lacks_values = io.shape_tensor && input_address_[io.number] == nullptr;
-      if (front_->input_dims_known(io.number) && !lacks_values) continue;
+      if (!io.is_input || bindings_.input_specified(io.number)) continue;
       if (missing < nbMaxNames) tensorNames[missing] = io.name;
       ++missing;
     }
     if (missing > 0) return missing;
-    for (const IoInfo& io : info_->ios())  // values may be new ones
-      if (io.is_input && io.shape_tensor) front_->set_input_address(io.number, input_address_[io.number]);
-    WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
+    WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
     return 0;
   });
 }
@@ -87,19 +83,17 @@ ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
   return attempt_or(reporter_, "IExecutionContext::getTensorShape", bad_dims(), [&]() -> Result<ApiDims> {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
     if (io->is_input) {
-      if (front_->input_dims_known(io->number)) return to_api(front_->input_dims(io->number));
+      if (bindings_.input_dims_known(io->number)) return to_api(bindings_.input_dims(io->number));
       return info_->open_shape(io->tensor);
     }
     if (!allInputShapesSpecified()) return info_->open_shape(io->tensor);
-    for (const IoInfo& other : info_->ios())
-      if (other.is_input && other.shape_tensor) front_->set_input_address(other.number, input_address_[other.number]);
-    WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
+    WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
     const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(io->tensor)];
-    const ShapePlan& plan = *front_->shape_plan();
+    const ShapePlan& plan = *bindings_.plan();
     if (!plan.known[static_cast<size_t>(io->tensor)]) {  // what the last inference found, while it is the last word
       const std::unique_lock<std::mutex> lock(run_mutex_, std::try_to_lock);
-      if (lock.owns_lock() && found_for_ == settings_ && back_.shape_plan()->symbols == plan.symbols)
-        if (const std::optional<Dims> dims = back_.dims(io->tensor)) return to_api(*dims);
+      if (lock.owns_lock() && found_for_ == settings_ && executor_.plan()->symbols == plan.symbols)
+        if (const std::optional<Dims> dims = executor_.dims(io->tensor)) return to_api(*dims);
     }
     return dims_with_holes(tensor, plan.shapes);
   });
@@ -122,7 +116,7 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
     const ApiDims dims = getTensorShape(tensorName);
     Result<Dims> extents = from_api(dims, 0);
     // What the last inference found is no bound for the next one.
-    const ShapePlan* const plan = front_->shape_plan();
+    const ShapePlan* const plan = shape_plan();
     if (!extents.ok() || (plan != nullptr && !plan->known[static_cast<size_t>(io->tensor)]))
       return make_error(Code::kInvalidState, "the shape of output '{}' is not known: {}; give it an output allocator",
                         tensorName, to_string(dims));
@@ -130,21 +124,22 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
   });
 }
 
+const void* ContextImpl::address_of(const IoInfo& io) const {
+  return io.is_input ? bindings_.input_address(io.number) : bindings_.output_address(io.number);
+}
+
 // An address is looked at when it changes, not in every inference.
 Status ContextImpl::set_address(const IoInfo& io, const void* address) {
-  const void* const before = io.is_input ? input_address_[io.number] : output_address_[io.number];
-  if (address != before) {
+  if (address != address_of(io)) {
     const Status usable =
         io.shape_tensor ? check_host_address(address) : check_address(info_->core_ptr()->device(), address);
     if (!usable.ok()) return usable.with_prefix(fmt::format("{} '{}'", io.is_input ? "input" : "output", io.name));
   }
   ++settings_;
-  if (io.is_input) {
-    input_address_[io.number] = address;
-    front_->set_input_address(io.number, address);
-  } else {
-    output_address_[io.number] = const_cast<void*>(address);
-  }
+  if (io.is_input)
+    bindings_.set_input_address(io.number, address);
+  else
+    bindings_.set_output_address(io.number, const_cast<void*>(address));
   return Status();
 }
 
@@ -159,7 +154,7 @@ const void* ContextImpl::getTensorAddress(const char* tensorName) const noexcept
   return attempt_or<const void*>(reporter_, "IExecutionContext::getTensorAddress", nullptr,
                                  [&]() -> Result<const void*> {
                                    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
-                                   return io->is_input ? input_address_[io->number] : output_address_[io->number];
+                                   return address_of(*io);
                                  });
 }
 
@@ -180,7 +175,7 @@ bool ContextImpl::setInputTensorAddress(const char* tensorName, const void* data
 void* ContextImpl::getOutputTensorAddress(const char* tensorName) const noexcept {
   return attempt_or<void*>(reporter_, "IExecutionContext::getOutputTensorAddress", nullptr, [&]() -> Result<void*> {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
-    return output_address_[io->number];
+    return bindings_.output_address(io->number);
   });
 }
 
@@ -188,7 +183,10 @@ bool ContextImpl::setOutputAllocator(const char* tensorName, nvinfer1::IOutputAl
   return attempt(reporter_, "IExecutionContext::setOutputAllocator", [&]() -> Status {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
     ++settings_;
-    allocators_[io->number] = outputAllocator;
+    const Sink* const before = sink(bindings_, io->number);
+    if (before != nullptr && before->allocator() == outputAllocator) return Status();
+    bindings_.set_output_sink(
+        io->number, outputAllocator == nullptr ? nullptr : std::make_shared<Sink>(*this, io->name, outputAllocator));
     return Status();
   });
 }
@@ -197,7 +195,8 @@ nvinfer1::IOutputAllocator* ContextImpl::getOutputAllocator(const char* tensorNa
   return attempt_or<nvinfer1::IOutputAllocator*>(reporter_, "IExecutionContext::getOutputAllocator", nullptr,
                                                  [&]() -> Result<nvinfer1::IOutputAllocator*> {
                                                    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
-                                                   return allocators_[io->number];
+                                                   const Sink* const to = sink(bindings_, io->number);
+                                                   return to == nullptr ? nullptr : to->allocator();
                                                  });
 }
 
@@ -208,11 +207,10 @@ void ContextImpl::setDeviceMemoryV2(void* memory, int64_t size) noexcept {
     if (size < 0) return invalid_argument("size {}", size);
     if (reinterpret_cast<uintptr_t>(memory) % 64 != 0)
       return invalid_argument("the memory at {} is not aligned to 64 bytes", memory);
-    if (memory != user_memory_)
+    if (memory != bindings_.memory())
       if (const Status usable = check_address(info_->core_ptr()->device(), memory); !usable.ok())
         return usable.with_prefix("the context's device memory");
-    user_memory_ = memory;
-    user_memory_bytes_ = static_cast<size_t>(size);
+    bindings_.set_memory(memory, static_cast<size_t>(size));
     return Status();
   });
 }
@@ -224,8 +222,8 @@ size_t ContextImpl::updateDeviceMemorySizeForShapes() noexcept {
                     [&]() -> Result<size_t> {
                       if (!allInputShapesSpecified())
                         return make_error(Code::kInvalidState, "not all input shapes are set");
-                      WOOTZ_RETURN_IF_ERROR(front_->resolve_shapes());
-                      return front_->shape_plan()->total_bytes();
+                      WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
+                      return bindings_.plan()->total_bytes();
                     });
 }
 

@@ -50,7 +50,7 @@ class Additions {
 DescribeOptions options_of(const ContextImpl* context, ProfilingVerbosity verbosity) {
   DescribeOptions options;
   options.names_only = verbosity != ProfilingVerbosity::kDETAILED;
-  const ShapePlan* plan = context == nullptr ? nullptr : context->front().shape_plan();
+  const ShapePlan* plan = context == nullptr ? nullptr : context->shape_plan();
   if (plan != nullptr) options.shapes = &plan->shapes;
   return options;
 }
@@ -68,7 +68,7 @@ std::vector<MemoryReport> InspectorImpl::memory() const {
   const auto add = [&](Result<MemoryReport> report) {
     if (report.ok()) reports.push_back(std::move(report).value());
   };
-  if (const ShapePlan* plan = context_ == nullptr ? nullptr : context_->front().shape_plan()) {
+  if (const ShapePlan* plan = context_ == nullptr ? nullptr : context_->shape_plan()) {
     add(core.memory_report(plan->symbols));
     return reports;
   }

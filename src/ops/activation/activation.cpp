@@ -62,7 +62,7 @@ Result<PointwiseExpr> activation_expression(const Node& node) {
     expr.outputs = {y};
     return expr;
   }
-  return internal_error("node '{}' ({}) is no activation", node.name(), node.op().name);
+  return at_node(node, internal_error("this is no activation"));
 }
 
 }  // namespace

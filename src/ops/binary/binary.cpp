@@ -113,7 +113,7 @@ Result<PointwiseExpr> binary_expression(const Node& node) {
     expr.outputs = {expr.push(op, entry.gives_bool ? DType::kBool : type, 0, 1)};
     return expr;
   }
-  return internal_error("node '{}' ({}) is no binary op", node.name(), node.op().name);
+  return at_node(node, internal_error("this is no binary op"));
 }
 
 }  // namespace

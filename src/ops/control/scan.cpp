@@ -32,8 +32,8 @@ Result<ScanForm> read_form(const Node& node, size_t inputs) {
   if (f.body == nullptr || f.body->inputs().size() != inputs || states < 0 || scans < 1 ||
       static_cast<size_t>(states + scans) > inputs || f.body->outputs().size() != f.outputs ||
       f.outputs < static_cast<size_t>(states))
-    return invalid_argument("node '{}' (Scan): {} states, {} sequences, {} inputs and {} outputs do not fit the body",
-                            node.name(), states, scans, inputs, f.outputs);
+    return at_node(node, invalid_argument("{} states, {} sequences, {} inputs and {} outputs do not fit the body",
+                                          states, scans, inputs, f.outputs));
   f.states = static_cast<size_t>(states);
   f.scans = static_cast<size_t>(scans);
   return f;

@@ -7,7 +7,7 @@ namespace wootz::ops {
 namespace {
 
 Result<PointwiseExpr> fused_expression(const Node& node) {
-  return invalid_argument("node '{}' (Pointwise): attribute 'expr' is missing", node.name());
+  return at_node(node, invalid_argument("attribute 'expr' is missing"));
 }
 
 const OpDef kPointwise{.name = "Pointwise",

@@ -138,8 +138,7 @@ Result<PointwiseExpr> batch_norm_expression(const Node& node) {
   uint16_t v[5];
   for (uint16_t i = 0; i < 5; ++i) {
     const DType from = node.input(i)->dtype();
-    if (!is_float(from))
-      return invalid_argument("node '{}' (BatchNorm): input {} of type {}", node.name(), i, dtype_name(from));
+    if (!is_float(from)) return at_node(node, invalid_argument("input {} of type {}", i, dtype_name(from)));
     v[i] = e.input(i, from);
     if (from != wide) v[i] = e.push(PwOp::kCast, wide, v[i]);
   }

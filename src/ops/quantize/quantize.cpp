@@ -7,7 +7,7 @@ namespace wootz::ops {
 namespace {
 
 Status refuse(const Node& node, std::string_view what, DType type) {
-  return invalid_argument("node '{}' ({}): {} {}", node.name(), node.op().name, what, dtype_name(type));
+  return at_node(node, invalid_argument("{} {}", what, dtype_name(type)));
 }
 
 bool is_small_float(DType type) { return is_float(type) && dtype_bits(type) <= 8; }

@@ -17,7 +17,7 @@ Result<int> directions_of(const Node& node) {
   const std::string direction = node.attr_string("direction", "forward");
   if (direction == "bidirectional") return 2;
   if (direction == "forward" || direction == "reverse") return 1;
-  return invalid_argument("node '{}' ({}): unknown direction '{}'", node.name(), node.op().name, direction);
+  return at_node(node, invalid_argument("unknown direction '{}'", direction));
 }
 
 // Inputs x [S,B,I] (layout 1: [B,S,I]), w [D,G*H,I], r [D,G*H,H], [b [D,2*G*H]], [lengths i32 [B]], [h0 [D,B,H]],

@@ -119,16 +119,14 @@ Result<std::vector<RnnActivation>> read_activations(const Node& node, RnnKind ki
   if (names.empty())
     for (int d = 0; d < directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
   if (names.size() != wanted)
-    return invalid_argument("node '{}' ({}): {} activations; {} are needed", node.name(), node.op().name, names.size(),
-                            wanted);
+    return at_node(node, invalid_argument("{} activations; {} are needed", names.size(), wanted));
   const std::vector<double> alphas = node.attr_floats("activation_alpha"), betas = node.attr_floats("activation_beta");
   size_t alpha = 0, beta = 0;
   std::vector<RnnActivation> all;
   for (const std::string& name : names) {
     const auto* entry =
         std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& e) { return name == e.name; });
-    if (entry == std::end(kActivations))
-      return invalid_argument("node '{}' ({}): unknown activation '{}'", node.name(), node.op().name, name);
+    if (entry == std::end(kActivations)) return at_node(node, invalid_argument("unknown activation '{}'", name));
     RnnActivation a{entry->function, entry->alpha, entry->beta};
     if (entry->has_alpha && alpha < alphas.size()) a.alpha = alphas[alpha++];
     if (entry->has_beta && beta < betas.size()) a.beta = betas[beta++];

@@ -64,7 +64,7 @@ Result<PointwiseExpr> unary_expression(const Node& node) {
     expr.outputs = {y};
     return expr;
   }
-  return internal_error("node '{}' ({}) is no unary op", node.name(), node.op().name);
+  return at_node(node, internal_error("this is no unary op"));
 }
 
 }  // namespace

@@ -1,35 +1,18 @@
 // Extents that only running tells, and plans that lie about them.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
 #include "plan/verify.h"
 #include "runtime/executor.h"
+#include "runtime/fake_engine.h"
 
 namespace wootz {
 namespace {
 
-class HostDevice final : public Device {
- public:
-  const DeviceDescription& describe() const override { return description_; }
-  Result<void*> allocate(size_t bytes, size_t alignment) override {
-    return std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
-  }
-  void free(void* memory) override { std::free(memory); }
-  Status copy(void* to, const void* from, size_t bytes, Stream*) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Result<std::unique_ptr<Stream>> create_stream() override { return unsupported("no streams"); }
-
- private:
-  DeviceDescription description_;
-};
-
 // "find" makes 1, 2, 3, ... of the extents that the test sets; "copy" copies.
-class FakeProvider final : public Provider {
+class FindingProvider final : public Provider {
  public:
   const char* name() const override { return "fake"; }
   std::string version() const override { return "1"; }
@@ -107,28 +90,29 @@ std::shared_ptr<Program> sample() {
 }
 
 Status run(const Dims& found, int32_t* y) {
-  FakeProvider provider;
+  FindingProvider provider;
   provider.found = found;
   const std::shared_ptr<Program> program = sample();
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> engine,
-                         EngineCore::create(program, std::make_shared<HostDevice>(), {&provider}, {}));
+                         EngineCore::create(program, std::make_shared<fake::FakeDevice>(), {&provider}, {}));
+  Bindings bindings(engine);
   Executor executor(engine);
   const int32_t x[4] = {};
-  executor.set_input_address(0, x);
-  executor.set_output_address(0, y);
-  WOOTZ_RETURN_IF_ERROR(executor.run());
-  return executor.run();  // and again, with what the first run left behind
+  bindings.set_input_address(0, x);
+  bindings.set_output_address(0, y);
+  WOOTZ_RETURN_IF_ERROR(executor.run(bindings));
+  return executor.run(bindings);  // and again, with what the first run left behind
 }
 
-TEST(LateExtents, AViewOfFixedShapeSeesWhatTheRunMade) {
+TEST(DynamicSteps, AViewOfFixedShapeSeesWhatTheRunMade) {
   int32_t y[4] = {};
   const Status status = run(Dims{2, 2}, y);
   ASSERT_TRUE(status.ok()) << status.to_string();
   for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], i + 1);
 }
 
-TEST(LateExtents, AViewLargerThanWhatTheRunMadeIsRefused) {
+TEST(DynamicSteps, AViewLargerThanWhatTheRunMadeIsRefused) {
   int32_t y[4] = {};
   const Status status = run(Dims{1, 2}, y);
   EXPECT_FALSE(status.ok());
@@ -136,35 +120,35 @@ TEST(LateExtents, AViewLargerThanWhatTheRunMadeIsRefused) {
       << status.message();
 }
 
-TEST(LateExtents, ALaterStepReadsTheMemoryThatAnOutputGot) {
+TEST(DynamicSteps, ALaterStepReadsTheMemoryThatAnOutputGot) {
   struct Sink final : OutputSink {
-    void* reallocate(int, size_t bytes, const Dims&) override {
+    void* reallocate(int, void*, size_t bytes, const Dims&) override {
       memory.resize(bytes);
       return memory.data();
     }
     std::vector<std::byte> memory;
   };
-  FakeProvider provider;
+  FindingProvider provider;
   provider.found = Dims{2, 2};
   const std::shared_ptr<Program> program = sample();
   program->tensors[1].kind = TensorKind::kOutput;
   program->outputs = {{1, false}, {3, false}};
   ASSERT_TRUE(verify_program(*program).ok());
-  const auto engine = EngineCore::create(program, std::make_shared<HostDevice>(), {&provider}, {});
+  const auto engine = EngineCore::create(program, std::make_shared<fake::FakeDevice>(), {&provider}, {});
   ASSERT_TRUE(engine.ok());
+  Bindings bindings(*engine);
   Executor executor(*engine);
-  Sink sink;
   const int32_t x[4] = {};
   int32_t y[4] = {};
-  executor.set_input_address(0, x);
-  executor.set_output_sink(0, &sink);
-  executor.set_output_address(1, y);
-  const Status status = executor.run();
+  bindings.set_input_address(0, x);
+  bindings.set_output_sink(0, std::make_shared<Sink>());
+  bindings.set_output_address(1, y);
+  const Status status = executor.run(bindings);
   ASSERT_TRUE(status.ok()) << status.to_string();
   for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], i + 1);
 }
 
-TEST(LateExtents, OtherExtentsThanThePlansAreRefused) {
+TEST(DynamicSteps, OtherExtentsThanThePlansAreRefused) {
   int32_t y[4] = {};
   const Status status = run(Dims{4, 1}, y);  // as many elements, but the plan says [F, 2]
   EXPECT_NE(status.message().find("came out as [4x1], the plan makes it [4x2]"), std::string::npos) << status.message();

@@ -11,7 +11,7 @@
 
 namespace wootz {
 
-struct Lives {
+struct Liveness {
   Storage storage;               // after results have taken over the memory of operands
   std::vector<int> first, last;  // by root: the step that first writes it, the last that uses it; -1: none
 };
@@ -19,17 +19,20 @@ struct Lives {
 // By step: the steps whose results it reads, each once. Parts and views count as all of what they are in.
 std::vector<std::vector<int32_t>> step_needs(const Program& program, const Storage& storage);
 
-// `late` by step: those whose extents only running tells; they take over nothing. `kernels` by step say which result
-// may be written over which operand; empty: none may. Where steps run beside each other, memory lives until the last
-// step that may run beside one that uses it, and a result takes over an operand only when all who read that have ended.
-Lives find_lives(const Program& program, Storage storage, const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                 std::span<const uint8_t> late, const StreamOrder& order);
+// `dynamic` by step: those whose extents only running tells; they take over nothing. `kernels` by step say which result
+// may be written over which operand; empty: none may. Where steps run concurrently, memory lives until the last
+// step that may run concurrently with one that uses it, and a result takes over an operand only when all who read that
+// have ended.
+Liveness find_liveness(const Program& program, Storage storage,
+                       const std::vector<std::shared_ptr<const Kernel>>& kernels, std::span<const uint8_t> dynamic,
+                       const StreamOrder& order);
 
 // The pieces of memory that steps of known extents write and that are not the user's: what plan_memory() places.
 struct ArenaBuffer {
   int32_t tensor = -1;  // the root
   BufferLife life;
 };
-std::vector<ArenaBuffer> arena_buffers(const Program& program, const Lives& lives, const std::vector<uint8_t>& known);
+std::vector<ArenaBuffer> arena_buffers(const Program& program, const Liveness& liveness,
+                                       const std::vector<uint8_t>& known);
 
 }  // namespace wootz

@@ -1,0 +1,102 @@
+#include "runtime/run_memory.h"
+
+namespace wootz {
+
+RunMemory::RunMemory(std::shared_ptr<const EngineCore> engine)
+    : engine_(std::move(engine)),
+      own_arena_(device()),
+      inputs_(engine_->program().inputs.size(), nullptr),
+      input_bytes_(inputs_.size(), 0),
+      outputs_(engine_->program().outputs.size(), nullptr),
+      mirror_(device()),
+      input_mirror_(inputs_.size(), kNotMirrored),
+      scratch_(device()) {}
+
+Status RunMemory::reserve(size_t bytes) { return own_arena_.reserve(bytes).with_prefix("activation memory"); }
+
+Status RunMemory::bind(const Bindings& bindings) {
+  if (bindings.memory() == nullptr) WOOTZ_RETURN_IF_ERROR(reserve(bindings.plan()->total_bytes()));
+  if (plan_ != bindings.plan()) plan_ready_ = false;
+  plan_ = bindings.plan();
+  arena_ = bindings.memory() != nullptr ? static_cast<std::byte*>(bindings.memory()) : own_arena_.data();
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = bindings.input_address(i);
+  for (size_t o = 0; o < outputs_.size(); ++o)
+    if (bindings.output_sink(o) == nullptr) outputs_[o] = bindings.output_address(o);
+  return plan_ready_ ? Status() : bind_plan();
+}
+
+// What depends on the plan alone.
+Status RunMemory::bind_plan() {
+  if (shape_memory_.size() < plan_->shape_bytes) shape_memory_.resize(plan_->shape_bytes);
+  fill_shape_tensors();
+  if (plan_->any_dynamic && buffers_.empty())
+    for (size_t t = 0; t < engine_->program().tensors.size(); ++t) buffers_.emplace_back(device());
+  if (!device().host_memory()) WOOTZ_RETURN_IF_ERROR(bind_mirror());
+  plan_ready_ = true;
+  return Status();
+}
+
+Status RunMemory::bind_mirror() {
+  const Program& program = engine_->program();
+  size_t bytes = plan_->shape_bytes;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!program.inputs[i].is_shape_tensor) continue;
+    const auto t = static_cast<size_t>(program.inputs[i].tensor);
+    input_mirror_[i] = bytes;
+    input_bytes_[i] = tensor_bytes(program.tensors[t], plan_->dims[t]);
+    bytes += (input_bytes_[i] + 64) & ~size_t{63};
+  }
+  return mirror_.reserve(bytes).with_prefix("memory for shape tensors");
+}
+
+void RunMemory::fill_shape_tensors() {
+  const Program& program = engine_->program();
+  for (size_t t = 0; plan_->shape_bytes != 0 && t < program.tensors.size(); ++t)
+    if (program.tensors[t].kind == TensorKind::kShape) fill_shape_tensor(static_cast<int32_t>(t), plan_->shapes);
+}
+
+void RunMemory::fill_shape_tensor(int32_t tensor, const ShapeValues& shapes) {
+  const auto t = static_cast<size_t>(tensor);
+  const PlanTensor& to = engine_->program().tensors[t];
+  HostTensor view = HostTensor::wrap(to.dtype, Dims{static_cast<int64_t>(to.values.size())},
+                                     shape_memory_.data() + plan_->locations[t].offset, nullptr);
+  for (size_t e = 0; e < to.values.size(); ++e)
+    if (shapes.known[static_cast<size_t>(to.values[e])])
+      view.set_i64(static_cast<int64_t>(e), shapes.values[static_cast<size_t>(to.values[e])]);
+}
+
+Status RunMemory::upload_shape_tensors(Stream* stream) {
+  if (mirror_.data() == nullptr || plan_->shape_bytes == 0) return Status();
+  return device().copy(mirror_.data(), shape_memory_.data(), plan_->shape_bytes, stream).with_prefix("shape tensors");
+}
+
+Status RunMemory::upload_shape_inputs(Stream* stream) {
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (input_mirror_[i] != kNotMirrored && inputs_[i] != nullptr && input_bytes_[i] != 0)
+      WOOTZ_RETURN_IF_ERROR(device().copy(mirror_.data() + input_mirror_[i], inputs_[i], input_bytes_[i], stream));
+  return Status();
+}
+
+void* RunMemory::address(int32_t tensor) const {
+  const Location& where = plan_->locations[static_cast<size_t>(tensor)];
+  const auto index = static_cast<size_t>(where.index);
+  const auto moved = [&](const void* base) -> void* {
+    return base == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(base)) + where.offset;
+  };
+  switch (where.place) {
+    case Place::kInput:
+      return moved(input_mirror_[index] == kNotMirrored ? inputs_[index] : mirror_.data() + input_mirror_[index]);
+    case Place::kOutput: return moved(outputs_[index]);
+    case Place::kConstant: return moved(engine_->constant_address(index));
+    case Place::kArena: return arena_ + where.offset;
+    case Place::kShape: return moved(mirror_.data() != nullptr ? mirror_.data() : shape_memory_.data());
+    case Place::kDynamic: return buffers_.empty() ? nullptr : buffers_[index].data();
+  }
+  return nullptr;
+}
+
+void* RunMemory::grow(int32_t tensor, size_t bytes, Stream* stream) {
+  return buffers_[static_cast<size_t>(plan_->locations[static_cast<size_t>(tensor)].index)].room(bytes, stream);
+}
+
+}  // namespace wootz
