@@ -258,6 +258,18 @@ void LowerContext::describe_operands(Step* step) const {
   if (std::any_of(step->inputs.begin(), step->inputs.end(), passes) ||
       std::any_of(step->outputs.begin(), step->outputs.end(), passes))
     step->problem.params["passing"] = int64_t{1};
+  describe_channels(step);
+}
+
+// Weights tell the channels of an x of which only running tells the extents; kernels check them when they are bound.
+void LowerContext::describe_channels(Step* step) const {
+  Problem& p = step->problem;
+  if (p.family != Family::kConv || p.inputs.size() < 2 || !found_by_running(step->inputs[0])) return;
+  TensorDesc &x = p.inputs[0], &w = p.inputs[1];
+  if (!w.constant || w.dims.rank() < 3 || x.dims.rank() != w.dims.rank() || shapes_.at(step->inputs[0])[1].is_const())
+    return;
+  const int64_t groups = p.get_int("groups", 1);
+  x.dims[1] = x.max_dims[1] = p.get_int("transposed") != 0 ? w.dims[0] : w.dims[1] * groups;
 }
 
 // Extents that only running tells.

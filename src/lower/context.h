@@ -60,6 +60,7 @@ class LowerContext {
   Result<int32_t> dequantized(int32_t tensor, double scale, double zero);
   TensorDesc describe(int32_t tensor) const;
   void describe_operands(Step* step) const;
+  void describe_channels(Step* step) const;
   bool found_by_running(int32_t tensor) const;
   Status append(const Node* node, Step step);
   int64_t extent(const Dim& dim, bool max) const;
