@@ -12,36 +12,24 @@ Status refuse(const Node& node, std::string_view what) {
 
 bool accepts(Accept accept, DType dtype) {
   switch (accept) {
-    case Accept::kFloat:
-      return is_float(dtype);
-    case Accept::kNumeric:
-      return is_float(dtype) || is_integer(dtype);
-    case Accept::kInteger:
-      return is_integer(dtype);
-    case Accept::kBool:
-      return dtype == DType::kBool;
-    case Accept::kBoolOrInteger:
-      return dtype == DType::kBool || is_integer(dtype);
-    case Accept::kAny:
-      return dtype != DType::kInvalid && dtype != DType::kString;
+    case Accept::kFloat: return is_float(dtype);
+    case Accept::kNumeric: return is_float(dtype) || is_integer(dtype);
+    case Accept::kInteger: return is_integer(dtype);
+    case Accept::kBool: return dtype == DType::kBool;
+    case Accept::kBoolOrInteger: return dtype == DType::kBool || is_integer(dtype);
+    case Accept::kAny: return dtype != DType::kInvalid && dtype != DType::kString;
   }
   return false;
 }
 
 const char* accept_name(Accept accept) {
   switch (accept) {
-    case Accept::kFloat:
-      return "a floating-point type";
-    case Accept::kNumeric:
-      return "a number type";
-    case Accept::kInteger:
-      return "an integer type";
-    case Accept::kBool:
-      return "bool";
-    case Accept::kBoolOrInteger:
-      return "bool or an integer type";
-    case Accept::kAny:
-      return "a type with storage";
+    case Accept::kFloat: return "a floating-point type";
+    case Accept::kNumeric: return "a number type";
+    case Accept::kInteger: return "an integer type";
+    case Accept::kBool: return "bool";
+    case Accept::kBoolOrInteger: return "bool or an integer type";
+    case Accept::kAny: return "a type with storage";
   }
   return "?";
 }
