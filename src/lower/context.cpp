@@ -32,6 +32,27 @@ ShapeOp shape_op(DimOp op) {
 LowerContext::LowerContext(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {
   lowered_.program.name = graph.name();
   lowered_.program.backend = options.backend;
+  guess_sizes();
+}
+
+// Of sizes that only running tells: an image that is resized or padded has about as many rows as before.
+void LowerContext::guess_sizes() {
+  const std::vector<Symbol>& symbols = graph_.symbols();
+  for (std::vector<int64_t>& guesses : guesses_) guesses.assign(symbols.size(), kGuess);
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    if (symbols[s].kind != SymbolKind::kDataDependent) continue;
+    const Value* made = graph_.value_by_id(symbols[s].value_id);
+    const Value* from = made == nullptr || made->producer() == nullptr ? nullptr : made->producer()->input(0);
+    const int axis = symbols[s].index;
+    const bool alike =
+        from != nullptr && from->rank() >= 3 && from->rank() == made->rank() && axis >= 0 && axis < from->rank();
+    for (const bool max : {false, true}) {
+      if (symbols[s].upper_bound >= 0)
+        guesses_[max][s] = symbols[s].upper_bound;
+      else if (alike)
+        guesses_[max][s] = extent(from->shape()[static_cast<size_t>(axis)], max);
+    }
+  }
 }
 
 int LowerContext::main_inputs(const Node& node) {
@@ -42,8 +63,8 @@ int LowerContext::main_inputs(const Node& node) {
 int64_t LowerContext::extent(const Dim& dim, bool max) const {
   const auto value = dim.evaluate([&](SymbolId id) -> std::optional<int64_t> {
     const Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
-    if (symbol.kind == SymbolKind::kDataDependent) return symbol.upper_bound >= 0 ? symbol.upper_bound : kGuess;
     const auto at = static_cast<size_t>(id);
+    if (symbol.kind == SymbolKind::kDataDependent) return at < guesses_[max].size() ? guesses_[max][at] : kGuess;
     if (options_.profiles.empty() || at >= options_.profiles[0].size()) return 1;
     if (!max) return options_.profiles[0][at].opt;
     int64_t most = options_.profiles[0][at].max;
@@ -258,6 +279,18 @@ void LowerContext::describe_operands(Step* step) const {
   if (std::any_of(step->inputs.begin(), step->inputs.end(), passes) ||
       std::any_of(step->outputs.begin(), step->outputs.end(), passes))
     step->problem.params["passing"] = int64_t{1};
+  describe_channels(step);
+}
+
+// Weights tell the channels of an x of which only running tells the extents; kernels check them when they are bound.
+void LowerContext::describe_channels(Step* step) const {
+  Problem& p = step->problem;
+  if (p.family != Family::kConv || p.inputs.size() < 2 || !found_by_running(step->inputs[0])) return;
+  TensorDesc &x = p.inputs[0], &w = p.inputs[1];
+  if (!w.constant || w.dims.rank() < 3 || x.dims.rank() != w.dims.rank() || shapes_.at(step->inputs[0])[1].is_const())
+    return;
+  const int64_t groups = p.get_int("groups", 1);
+  x.dims[1] = x.max_dims[1] = p.get_int("transposed") != 0 ? w.dims[0] : w.dims[1] * groups;
 }
 
 // Extents that only running tells.

@@ -53,16 +53,18 @@ class LowerContext {
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);
   // Extents at the first profile's optimum, or with every symbol at its largest in any profile: kernels serve them all.
-  // Unknown sizes count as their upper bound or a guess.
+  // Unknown sizes count as their upper bound, as those of the input that they replace, or as a guess.
   Dims extents(const Shape& shape, bool max) const;
 
  private:
   Result<int32_t> dequantized(int32_t tensor, double scale, double zero);
   TensorDesc describe(int32_t tensor) const;
   void describe_operands(Step* step) const;
+  void describe_channels(Step* step) const;
   bool found_by_running(int32_t tensor) const;
   Status append(const Node* node, Step step);
   int64_t extent(const Dim& dim, bool max) const;
+  void guess_sizes();
   Result<int32_t> symbol(SymbolId id);
   Result<int32_t> make_tensor(const Value* value);
 
@@ -75,6 +77,7 @@ class LowerContext {
   std::unordered_map<int32_t, Shape> shapes_;             // by plan tensor
   std::unordered_map<std::string, int32_t> dequantized_;  // by tensor and grid
   std::vector<SymbolId> graph_symbols_;                   // by plan symbol
+  std::vector<int64_t> guesses_[2];                       // by symbol of the graph; at the optimum, at most
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
+
 namespace wootz::ops {
 
 Status refuse(const Node& node, std::string_view what) {
@@ -12,32 +14,22 @@ bool accepts(Accept accept, DType dtype) {
   switch (accept) {
     case Accept::kFloat: return is_float(dtype);
     case Accept::kNumeric: return is_float(dtype) || is_integer(dtype);
-    case Accept::kInteger:
-      return is_integer(dtype);
-    case Accept::kBool:
-      return dtype == DType::kBool;
-    case Accept::kBoolOrInteger:
-      return dtype == DType::kBool || is_integer(dtype);
-    case Accept::kAny:
-      return dtype != DType::kInvalid && dtype != DType::kString;
+    case Accept::kInteger: return is_integer(dtype);
+    case Accept::kBool: return dtype == DType::kBool;
+    case Accept::kBoolOrInteger: return dtype == DType::kBool || is_integer(dtype);
+    case Accept::kAny: return dtype != DType::kInvalid && dtype != DType::kString;
   }
   return false;
 }
 
 const char* accept_name(Accept accept) {
   switch (accept) {
-    case Accept::kFloat:
-      return "a floating-point type";
-    case Accept::kNumeric:
-      return "a number type";
-    case Accept::kInteger:
-      return "an integer type";
-    case Accept::kBool:
-      return "bool";
-    case Accept::kBoolOrInteger:
-      return "bool or an integer type";
-    case Accept::kAny:
-      return "a type with storage";
+    case Accept::kFloat: return "a floating-point type";
+    case Accept::kNumeric: return "a number type";
+    case Accept::kInteger: return "an integer type";
+    case Accept::kBool: return "bool";
+    case Accept::kBoolOrInteger: return "bool or an integer type";
+    case Accept::kAny: return "a type with storage";
   }
   return "?";
 }
@@ -100,6 +92,39 @@ bool never_negative(const Dim& dim, const Graph* graph) {
                        [&](const Dim& d) { return never_negative(d, graph); });
   };
   return dim.op() == DimOp::kMax ? any() : all();
+}
+
+namespace {
+
+std::optional<std::vector<Dim>> tracked_elements(const Value& value) {
+  if (value.shape_values()) return *value.shape_values();
+  if (!value.is_constant() || is_float(value.dtype())) return std::nullopt;
+  if (value.constant().volume() > limits::kMaxShapeValues) return std::nullopt;
+  std::vector<Dim> values;
+  for (int64_t v : tensor_ints(value.constant())) values.emplace_back(v);
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::optional<Dim>> known_elements(const InferContext& ctx, int i) {
+  if (const auto all = ctx.dims_value(i)) return {all->begin(), all->end()};
+  if (!ctx.has(i) || ctx.rank(i) != 1 || !ctx.shape(i)[0].is_const()) return {};
+  const int64_t count = ctx.shape(i)[0].value();
+  if (count > limits::kMaxShapeValues) return {};
+  const std::vector<std::optional<Dim>> nothing(static_cast<size_t>(count));
+  const Value* list = ctx.node().input(i);
+  if (list == nullptr || list->producer() == nullptr || !list->producer()->is("Concat")) return nothing;
+  std::vector<std::optional<Dim>> found;
+  for (const Value* part : list->producer()->inputs()) {
+    if (const auto values = tracked_elements(*part))
+      found.insert(found.end(), values->begin(), values->end());
+    else if (part->rank() == 1 && part->shape()[0].is_const() && part->shape()[0].value() <= count)
+      found.resize(found.size() + static_cast<size_t>(part->shape()[0].value()));
+    else
+      return nothing;
+  }
+  return found.size() == nothing.size() ? found : nothing;
 }
 
 std::optional<std::vector<int64_t>> known_ints(const Value* value) {

@@ -34,6 +34,10 @@ std::optional<std::vector<int64_t>> ints_list(const InferContext& ctx, std::stri
 std::vector<int64_t> ints_list(const EvalContext& ctx, std::string_view attr, size_t i,
                                std::vector<int64_t> fallback = {});
 
+// Elements of a list as far as they are known: all of them, or those of the parts that a Concat joins. Empty: not even
+// their number is known.
+std::vector<std::optional<Dim>> known_elements(const InferContext& ctx, int i);
+
 // Whether an expression can be shown to be at least zero: sizes are, values of input shape tensors need not be.
 bool never_negative(const Dim& dim, const Graph* graph);
 

@@ -6,6 +6,7 @@
 
 #include "ops/module_table.h"
 #include "ops/ref_math.h"
+#include "ops/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -61,21 +62,22 @@ Status check_choices(InferContext& ctx) {
 Status infer_sizes(InferContext& ctx, const std::vector<int64_t>& axes, Shape* y) {
   const Shape& x = ctx.shape(0);
   if (ctx.rank(kSizes) != 1 || is_float(ctx.dtype(kSizes))) return ctx.fail("sizes must be a list of integers");
-  const auto wanted = ctx.dims_value(kSizes);
+  std::vector<std::optional<Dim>> wanted = known_elements(ctx, kSizes);
   const Dim& count = ctx.shape(kSizes)[0];
   if ((count.is_const() && count.value() != static_cast<int64_t>(axes.size())) ||
-      (wanted && wanted->size() != axes.size()))
+      (!wanted.empty() && wanted.size() != axes.size()))
     return ctx.fail("{} sizes for {} axes", count.to_string(), axes.size());
+  wanted.resize(axes.size());
   const bool policy = keeps_ratio(ctx.node()) && !ctx.node().has_attr("scales");
-  bool known = wanted.has_value();
+  bool known = true;
   std::vector<double> in(x.size()), sizes;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(axes[i]);
-    (*y)[axis] = wanted && !policy ? (*wanted)[i] : ctx.data_dependent(0, static_cast<int>(axis));
-    known = known && x[axis].is_const() && (*wanted)[i].is_const();
+    (*y)[axis] = wanted[i] && !policy ? *wanted[i] : ctx.data_dependent(0, static_cast<int>(axis));
+    known = known && x[axis].is_const() && wanted[i] && wanted[i]->is_const();
     if (known) {
       in[axis] = static_cast<double>(x[axis].value());
-      sizes.push_back(static_cast<double>((*wanted)[i].value()));
+      sizes.push_back(static_cast<double>(wanted[i]->value()));
     }
   }
   if (!policy || !known) return {};

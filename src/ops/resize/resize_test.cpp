@@ -57,6 +57,25 @@ TEST(Resize, KeepsTheAspectRatio) {
   }
 }
 
+// Detectors resize an image by sizes that they compute, behind the extents of its channels.
+TEST(Resize, KnownSizesAmongComputedOnes) {
+  Graph graph("test");
+  Value* x = graph.add_input("x", DType::kF32, to_shape({1, 3, 4, 4}));
+  Value* known = graph.add_constant("known", i64({2}, {1, 3}));
+  Value* computed = graph.add_input("computed", DType::kI64, to_shape({2}));
+  Node* sizes = graph.add_node(op("Concat"), "sizes", {known, computed}, {{"axis", int64_t{0}}}, 1);
+  Node* node = graph.add_node(op("Resize"), "n", {x, sizes->output(0)}, {}, 1);
+  graph.mark_output(node->output(0));
+  ASSERT_TRUE(infer_graph(graph).ok());
+  const Shape& y = node->output(0)->shape();
+  EXPECT_EQ(y[0], Dim(1));
+  EXPECT_EQ(y[1], Dim(3));
+  EXPECT_FALSE(y[2].is_const() || y[3].is_const() || y[2] == y[3]);
+  const auto results = run_graph(graph, {iota(DType::kF32, {1, 3, 4, 4}), i64({2}, {2, 8})});
+  ASSERT_TRUE(results.ok()) << results.status().to_string();
+  EXPECT_EQ((*results)[0].dims().to_string(), (Dims{1, 3, 2, 8}).to_string());
+}
+
 TEST(Resize, ScalesThatAreNotExactInBinary) {
   EXPECT_EQ(ops::scaled_extent(Dim(10), static_cast<double>(0.7f)), Dim(7));
   EXPECT_EQ(ops::scaled_extent(Dim(3), static_cast<double>(1.0f / 3)), Dim(1));

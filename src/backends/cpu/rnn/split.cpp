@@ -6,19 +6,28 @@ namespace wootz::cpu {
 namespace {
 
 // As seen, of one core.
-constexpr double kGangUs = 4;                                                  // to begin with several threads
-constexpr double kMeetUs = 0.25;                                               // to wait for each other once
-constexpr double kCellNs = 0.8;                                                // a unit of a sequence, LSTM
-constexpr double kFarBytes = 35;                                               // a ns, from the third-level cache
-constexpr double kNearBytes = 90;                                              // from the second
+constexpr double kGangUs = 4;     // to begin with several threads
+constexpr double kMeetUs = 0.25;  // to wait for each other once
+constexpr double kCellNs = 0.8;   // a unit of a sequence, LSTM
+// Bytes a ns, by where the state's weights are between two steps.
+constexpr double kNearBytes = 90, kFarBytes = 50, kMemoryBytes = 12;           // second-level cache, third, memory
 double products_per_us(Isa isa) { return isa == Isa::kAvx512 ? 70e3 : 35e3; }  // multiply-adds
 
+double of(int64_t n) { return static_cast<double>(n); }
+
+// A thread reads `weights` values in every step; the cache that threads share has those of `directions` directions.
+double read_us(const Recurrence& r, double weights, int64_t directions) {
+  const double near = of(static_cast<int64_t>(cpu_info().l2)) * 0.6,
+               far = of(static_cast<int64_t>(cpu_info().l3)) * 0.6;
+  const double bytes = weights * 4, shared = of(directions * r.width() * r.hidden) * 4;
+  return bytes * 1e-3 / (bytes <= near ? kNearBytes : shared <= far ? kFarBytes : kMemoryBytes);
+}
+
 double layer_us(const Recurrence& r, Isa isa, int team, int64_t groups, int64_t teams) {
-  const auto of = [](int64_t n) { return static_cast<double>(n); };
   const double rows = of((r.batch + groups - 1) / groups), rounds = of((r.directions * groups + teams - 1) / teams);
   const double weights = of(r.width()) * of(r.hidden) / team;
-  const double near = of(static_cast<int64_t>(cpu_info().l2)) * 0.6;
-  const double read = weights * 4 / (1e3 * (weights * 4 > near ? kFarBytes : kNearBytes));
+  const int64_t at_once = std::min(r.directions, (teams + groups - 1) / groups);  // groups of a direction follow
+  const double read = read_us(r, weights, at_once);
   const double cells = rows * of(r.hidden) * kCellNs * 1e-3 / team;
   const double meet = team == 1 ? 0 : kMeetUs * (r.kind == RnnKind::kGru && !r.linear_before_reset ? 2 : 1);
   const double step = std::max(read, rows * weights / products_per_us(isa)) + cells + meet;
