@@ -167,6 +167,14 @@ void bind_builder_class(nb::module_& m) {
             return owned(plan);
           },
           nb::arg("network"), nb::arg("config"))
+      .def(
+          "build_file",
+          [](IBuilder& b, INetworkDefinition& network, IBuilderConfig& config, const char* path) {
+            nb::gil_scoped_release release;
+            return wootz_build_file(&b, &network, &config, path) == 0;
+          },
+          nb::arg("network"), nb::arg("config"), nb::arg("path"),
+          "Builds and writes the plan to a file, with one weight in memory at a time; False (see the log) on failure.")
       .def("is_network_supported", &IBuilder::isNetworkSupported, nb::arg("network"), nb::arg("config"))
       .def_prop_rw("max_threads", &IBuilder::getMaxThreads, &IBuilder::setMaxThreads)
       .def_prop_ro("num_DLA_cores", &IBuilder::getNbDLACores)

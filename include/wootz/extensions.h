@@ -31,6 +31,10 @@ WOOTZ_EXPORT int wootz_stream_synchronize(void* stream) WOOTZ_NOEXCEPT;
 /// of it lives, replace it by renaming another over it.
 WOOTZ_EXPORT void* wootz_runtime_load_file(void* runtime, const char* path) WOOTZ_NOEXCEPT;
 
+/// The same from an nvinfer1::IHostMemory* that a builder or engine of this library made (runtime). Its bytes are not
+/// copied: the engine keeps them when `plan` is deleted, and nobody may change them.
+WOOTZ_EXPORT void* wootz_runtime_load_memory(void* runtime, void* plan) WOOTZ_NOEXCEPT;
+
 /// Device memory for those who run a plan without a CUDA runtime library of their own (runtime). `engine` is an
 /// nvinfer1::ICudaEngine*. wootz_engine_on_device: 1 when the addresses that its contexts take are device addresses.
 /// Copies go either way and are done when the call returns, as is all earlier work of the default stream;
@@ -112,6 +116,11 @@ WOOTZ_EXPORT const char* wootz_machine(void) WOOTZ_NOEXCEPT;
 
 /// The value of such an option, valid until it is set again; null for an unknown key.
 WOOTZ_EXPORT const char* wootz_config_get_option(void* config, const char* key) WOOTZ_NOEXCEPT;
+
+/// IBuilder::buildSerializedNetwork() with the plan written to a file instead of memory: its weights are in memory one
+/// at a time. `builder`, `network` and `config` are an nvinfer1::IBuilder*, INetworkDefinition* and IBuilderConfig*.
+/// The file takes its name when it is complete; one that was there stays until then. 0, or 1 and a message.
+WOOTZ_EXPORT int wootz_build_file(void* builder, void* network, void* config, const char* path) WOOTZ_NOEXCEPT;
 
 /// Report of the last build of an nvinfer1::IBuilder as JSON: what was fused, what became of each node of the model,
 /// steps with their work, time and the tactics that were considered or refused, memory. Valid until the next build;

@@ -9,12 +9,14 @@ class BuildError(RuntimeError):
     """The model could not be read or built; the message lists every problem."""
 
 
-def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None):
+def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None,
+          output=None):
     """Builds a plan from an ONNX model (path or bytes) and returns it as bytes.
 
     shapes: {input: (min, opt, max)} for the inputs with dynamic dimensions, or a list of such dictionaries, one per
     optimization profile. options: see IBuilderConfig.set_option. timing_cache: bytes of an earlier cache. report: file for
-    the build report, a page for a browser (.html) or JSON (.json); the plan then keeps what the report is made of.
+    the build report, a page for a browser (.html) or JSON (.json); the plan then keeps what the report is made of. output:
+    file to write the plan to, with one weight in memory at a time; nothing is returned then.
     """
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder._create(logger)
@@ -45,13 +47,17 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
         if form not in ("html", "json", "svg"):
             raise ValueError(f"report: '{report}' ends in none of .html, .json, .svg")
         config.profiling_verbosity = _wootz.ProfilingVerbosity.DETAILED
-    plan = builder.build_serialized_network(network, config)
-    if plan is None:
+    if output is not None:
+        plan, built = None, builder.build_file(network, config, os.fspath(output))
+    else:
+        plan = builder.build_serialized_network(network, config)
+        built = plan is not None
+    if not built:
         raise BuildError("the build failed: see the log")
     if report is not None:
         with open(report, "w", encoding="utf-8") as file:
             file.write(builder.report(form))
-    return bytes(plan)
+    return None if plan is None else bytes(plan)
 
 
 def backend_libraries(backend="cuda"):

@@ -29,6 +29,15 @@ std::string metadata_json(const NetworkImpl& network) {
   return json.is_null() ? "" : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+void forget_weights(Program* program) {
+  for (PlanConstant& constant : program->constants) {
+    constant.owner = nullptr;
+    constant.data = nullptr;
+    constant.make = nullptr;
+  }
+  for (Program& body : program->bodies) forget_weights(&body);
+}
+
 }  // namespace
 
 BuilderImpl::BuilderImpl(ILogger& logger)
@@ -81,10 +90,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options));
   program_ = *output.program;
-  for (PlanConstant& constant : program_.constants) {
-    constant.owner = nullptr;
-    constant.data = nullptr;
-  }
+  forget_weights(&program_);
   record_ = std::make_unique<BuildReport>(std::move(output.report));
   reporter_.log(Reporter::Severity::kINFO,
                 fmt::format("network '{}': {} layers in {} steps, built in {:.2f} s", output.program->name,
@@ -92,9 +98,9 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   return output.program;
 }
 
-Result<std::vector<std::byte>> BuilderImpl::build_plan(INetworkDefinition& network, IBuilderConfig& config) {
+Result<RawBytes> BuilderImpl::build_plan(INetworkDefinition& network, IBuilderConfig& config) {
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
-  Result<std::vector<std::byte>> bytes = write_plan(*program);
+  Result<RawBytes> bytes = write_plan(*program);
   if (bytes.ok()) plan_bytes_ = bytes->size();
   return bytes;
 }
@@ -111,10 +117,15 @@ const std::string& BuilderImpl::report() {
   return report_;
 }
 
+Status BuilderImpl::build_file(INetworkDefinition& network, IBuilderConfig& config, const char* path) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
+  return write_plan_file(*program, path, &plan_bytes_);
+}
+
 IHostMemory* BuilderImpl::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept {
   return attempt_or<IHostMemory*>(reporter_, "IBuilder::buildSerializedNetwork", nullptr,
                                   [&]() -> Result<IHostMemory*> {
-                                    WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, build_plan(network, config));
+                                    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, build_plan(network, config));
                                     return new HostMemory(std::move(bytes));
                                   });
 }
@@ -128,14 +139,20 @@ IHostMemory* BuilderImpl::buildSerializedNetwork(INetworkDefinition& network, IB
 bool BuilderImpl::buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
                                                  IStreamWriter& writer) noexcept {
   return attempt(reporter_, "IBuilder::buildSerializedNetworkToStream", [&]() -> Status {
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, build_plan(network, config));
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
     constexpr size_t kChunk = size_t{16} << 20;
-    for (size_t at = 0; at < bytes.size(); at += kChunk) {
-      const auto count = static_cast<int64_t>(std::min(kChunk, bytes.size() - at));
-      const int64_t taken = writer.write(bytes.data() + at, count);
-      if (taken != count)
-        return make_error(Code::kIo, "the stream writer took {} of {} bytes at offset {}", taken, count, at);
-    }
+    size_t total = 0;
+    WOOTZ_RETURN_IF_ERROR(write_plan_to(*program, [&](std::span<const std::byte> bytes) -> Status {
+      for (; !bytes.empty(); bytes = bytes.subspan(std::min(kChunk, bytes.size()))) {
+        const auto count = static_cast<int64_t>(std::min(kChunk, bytes.size()));
+        const int64_t taken = writer.write(bytes.data(), count);
+        if (taken != count)
+          return make_error(Code::kIo, "the stream writer took {} of {} bytes at offset {}", taken, count, total);
+        total += static_cast<size_t>(count);
+      }
+      return Status();
+    }));
+    plan_bytes_ = total;
     return Status();
   });
 }
@@ -143,8 +160,9 @@ bool BuilderImpl::buildSerializedNetworkToStream(INetworkDefinition& network, IB
 ICudaEngine* BuilderImpl::buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept {
   return attempt_or<ICudaEngine*>(reporter_, "IBuilder::buildEngineWithConfig", nullptr, [&]() -> Result<ICudaEngine*> {
     // By way of a plan, so that the engine needs none of the application's weights.
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, build_plan(network, config));
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(bytes));
+    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, build_plan(network, config));
+    const auto plan = std::make_shared<const RawBytes>(std::move(bytes));
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*plan, plan));
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
                            make_engine(std::move(program), reporter_, allocator_, /*native=*/true));
     return engine.release();

@@ -44,6 +44,9 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   int32_t getMaxDLABatchSize() const noexcept override { return 0; }
   int32_t getNbDLACores() const noexcept override { return 0; }
 
+  // The plan written straight to a file.
+  Status build_file(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config, const char* path);
+
   const Reporter& reporter() const { return reporter_; }
   // Of the last build, made when it is asked for; empty before the first.
   const std::string& report();
@@ -51,7 +54,7 @@ class BuilderImpl final : public nvinfer1::IBuilder {
 
  private:
   Result<std::shared_ptr<Program>> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
-  Result<std::vector<std::byte>> build_plan(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
+  Result<RawBytes> build_plan(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
 
   Reporter reporter_;
   std::unique_ptr<PluginRegistry> registry_;

@@ -68,6 +68,19 @@ int wootz_config_set_option(void* config, const char* key, const char* value) no
              : 1;
 }
 
+int wootz_build_file(void* builder, void* network, void* config, const char* path) noexcept {
+  auto* ours = dynamic_cast<wootz::api::BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
+  return attempt(ours == nullptr ? Reporter(getLogger()) : Reporter(ours->reporter()), "wootz_build_file",
+                 [&]() -> wootz::Status {
+                   if (ours == nullptr || network == nullptr || config == nullptr || path == nullptr)
+                     return wootz::invalid_argument("builder, network, config or path is null");
+                   return ours->build_file(*static_cast<nvinfer1::INetworkDefinition*>(network),
+                                           *static_cast<nvinfer1::IBuilderConfig*>(config), path);
+                 })
+             ? 0
+             : 1;
+}
+
 const char* wootz_config_get_option(void* config, const char* key) noexcept {
   auto* ours = dynamic_cast<wootz::api::BuilderConfigImpl*>(static_cast<nvinfer1::IBuilderConfig*>(config));
   return ours == nullptr || key == nullptr ? nullptr : ours->option(key);

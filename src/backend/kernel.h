@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/native_code.h"
+#include "backend/packed_form.h"
 #include "backend/problem.h"
 #include "base/status.h"
 #include "base/tensor.h"
@@ -92,10 +93,11 @@ struct BindArgs {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // The form in which the kernel wants constant input i; nullopt: as it is (row-major). Build time only.
-  virtual Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const {
+  // The form in which the kernel wants constant input i; nullopt: as it is (row-major). Build time only. It does not
+  // read the source before its bytes are made.
+  virtual Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const {
     (void)input, (void)source;
-    return std::optional<std::vector<std::byte>>{};
+    return std::optional<PackedForm>{};
   }
   // May be slow (code generation); never on the hot path. The executor caches calls by extents.
   virtual Result<std::unique_ptr<Call>> bind(const BindArgs& args) const = 0;

@@ -1,6 +1,7 @@
 #include "backend/program.h"
 
 #include "backend/shape_step.h"
+#include "base/mapped.h"
 
 namespace wootz {
 namespace {
@@ -75,6 +76,30 @@ std::optional<Dims> tensor_dims(const PlanTensor& tensor, const ShapeValues& sha
     dims.push_back(shapes.values[static_cast<size_t>(e)]);
   }
   return dims;
+}
+
+Result<std::span<const std::byte>> bytes_of(const PlanConstant& constant, RawBytes* scratch) {
+  if (!constant.make) return std::span(static_cast<const std::byte*>(constant.data), constant.bytes);
+  WOOTZ_ASSIGN_OR_RETURN(*scratch, make_bytes({constant.bytes, constant.make}, std::move(*scratch)));
+  return std::span<const std::byte>(*scratch);
+}
+
+void release_pages(const PlanConstant& constant) {
+  if (constant.owner != nullptr)
+    release_mapped(constant.owner, {static_cast<const std::byte*>(constant.data), constant.bytes});
+}
+
+Status make_constants(Program* program) {
+  for (PlanConstant& constant : program->constants) {
+    if (!constant.make) continue;
+    WOOTZ_ASSIGN_OR_RETURN(RawBytes made, make_bytes({constant.bytes, constant.make}));
+    const auto keep = std::make_shared<const RawBytes>(std::move(made));
+    constant.owner = keep;
+    constant.data = keep->data();
+    constant.make = nullptr;
+  }
+  for (Program& body : program->bodies) WOOTZ_RETURN_IF_ERROR(make_constants(&body));
+  return Status();
 }
 
 }  // namespace wootz

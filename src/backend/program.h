@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,8 @@
 #include "base/tensor.h"
 
 namespace wootz {
+
+struct Program;
 
 // The shape program: a DAG of integer expressions in order of definition. Expression i may use only expressions < i.
 enum class ShapeOp : uint8_t { kConst, kSymbol, kAdd, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax };
@@ -67,7 +71,17 @@ struct PlanConstant {
   size_t bytes = 0;
   std::shared_ptr<const void> owner;  // keeps data alive (heap, or the mapped plan)
   const void* data = nullptr;
+  // While a program is built, in place of the data: writes the bytes of a packed weight when they are wanted.
+  std::function<Status(std::span<std::byte>)> make;
+
+  bool has_bytes() const { return bytes == 0 || data != nullptr || make != nullptr; }
 };
+// The bytes of a constant, made in `scratch` unless they are in memory already; valid as long as both live.
+Result<std::span<const std::byte>> bytes_of(const PlanConstant& constant, RawBytes* scratch);
+// What bytes_of() read will not be read soon: bytes of a mapped file leave the process's memory.
+void release_pages(const PlanConstant& constant);
+// Makes what is left to make, in memory of its own: for a program that is run without being written first.
+Status make_constants(Program* program);
 
 struct Step {
   std::string name;                     // like "conv1 + relu1"

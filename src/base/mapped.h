@@ -1,7 +1,29 @@
-// What the operating system knows of an address.
+// Memory that the operating system maps: files, and what it knows of an address.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/status.h"
+
 namespace wootz {
+
+// A file's bytes, for reading. They stay what they were checked to be only while nobody writes to the file.
+struct MappedFile {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  // of the mapping; null for an empty file
+};
+// The first `size` bytes of an open regular file, which may be closed afterwards. Error: kIo with the system's reason.
+Result<MappedFile> map_file(int file, size_t size);
+
+// Bytes of a MappedFile that will be read next come into memory, in the order of the file: what reads them in another
+// order would have the disk seek. Nothing happens to bytes of any other owner.
+void fetch_mapped(const std::shared_ptr<const void>& owner, std::span<const std::byte> bytes);
+
+// Bytes of a MappedFile that will not be read soon leave the process's memory; reading them again brings them back.
+// Nothing happens to bytes of any other owner. Pages that the range covers in part stay.
+void release_mapped(const std::shared_ptr<const void>& owner, std::span<const std::byte> bytes);
 
 // False: nothing is there, and touching it would end the process. True says no more than that something is: it may
 // still not be readable, or belong to another.

@@ -4,11 +4,61 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <vector>
 
 namespace wootz {
 namespace {
+
+// Bytes of the range that are in memory.
+size_t resident(std::span<const std::byte> bytes) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::ifstream pagemap("/proc/self/pagemap", std::ios::binary);
+  pagemap.seekg(static_cast<std::streamoff>(reinterpret_cast<uintptr_t>(bytes.data()) / page * sizeof(uint64_t)));
+  size_t count = 0;
+  for (size_t at = 0; at < bytes.size(); at += page) {
+    uint64_t entry = 0;
+    pagemap.read(reinterpret_cast<char*>(&entry), sizeof entry);
+    count += (entry >> 63) != 0;
+  }
+  return count * page;
+}
+
+TEST(Mapped, AFileLeavesMemoryAndComesBack) {
+  constexpr size_t kBytes = size_t{1} << 20;
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  std::vector<unsigned char> values(kBytes);
+  for (size_t i = 0; i < kBytes; ++i) values[i] = static_cast<unsigned char>(i * 131 >> 7);
+  ASSERT_EQ(std::fwrite(values.data(), 1, kBytes, file), kBytes);
+  ASSERT_EQ(std::fflush(file), 0);
+  const Result<MappedFile> mapped = map_file(::fileno(file), kBytes);
+  std::fclose(file);
+  ASSERT_TRUE(mapped.ok()) << mapped.status().to_string();
+  ASSERT_EQ(std::memcmp(mapped->bytes.data(), values.data(), kBytes), 0);
+  EXPECT_EQ(resident(mapped->bytes), kBytes);
+  release_mapped(mapped->owner, mapped->bytes);
+  EXPECT_EQ(resident(mapped->bytes), 0u);
+  fetch_mapped(mapped->owner, mapped->bytes);
+  ASSERT_EQ(std::memcmp(mapped->bytes.data(), values.data(), kBytes), 0);
+  release_mapped(mapped->owner, mapped->bytes.subspan(100, kBytes - 200));  // the first and last page stay
+  EXPECT_LE(resident(mapped->bytes), 2 * static_cast<size_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(std::memcmp(mapped->bytes.data(), values.data(), kBytes), 0);
+}
+
+TEST(Mapped, MemoryOfOthersIsLeftAlone) {
+  const auto values = std::make_shared<std::vector<std::byte>>(size_t{1} << 20, std::byte{7});
+  release_mapped(values, *values);
+  release_mapped(nullptr, *values);
+  fetch_mapped(values, *values);
+  EXPECT_EQ(std::count(values->begin(), values->end(), std::byte{7}), int64_t{1} << 20);
+  EXPECT_TRUE(map_file(-1, 0).ok());
+  EXPECT_EQ(map_file(-1, 10).status().code(), Code::kIo);
+}
 
 TEST(Mapped, MemoryIsAndNothingIsNot) {
   const std::vector<char> heap(10'000, 1);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/half.h"
+#include "base/mapped.h"
 
 namespace wootz {
 namespace {
@@ -68,6 +69,10 @@ HostTensor HostTensor::wrap(DType dtype, const Dims& dims, const void* data, std
   tensor.data_ = data;
   tensor.owner_ = std::move(owner);
   return tensor;
+}
+
+void HostTensor::release_pages() const {
+  if (owner_ != nullptr) release_mapped(owner_, {static_cast<const std::byte*>(data_), bytes()});
 }
 
 HostTensor HostTensor::reshaped(const Dims& dims) const {

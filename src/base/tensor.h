@@ -43,6 +43,8 @@ class HostTensor {
   std::span<T> as_mutable() {
     return {static_cast<T*>(mutable_data()), static_cast<size_t>(volume())};
   }
+  // The values will not be read soon: those of a mapped file leave the process's memory until they are (base/mapped.h).
+  void release_pages() const;
   // The same bytes under another shape of equal volume.
   HostTensor reshaped(const Dims& dims) const;
 

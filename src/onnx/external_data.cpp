@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -89,14 +88,6 @@ Descriptor open_beneath(int dir, const std::vector<std::string>& parts, int* err
 
 }  // namespace
 
-struct ExternalFiles::Mapping {
-  const std::byte* data = nullptr;
-  size_t size = 0;
-  ~Mapping() {
-    if (data != nullptr) ::munmap(const_cast<std::byte*>(data), size);
-  }
-};
-
 Result<int64_t> parse_decimal(std::string_view text) {
   const auto refuse = [&] { return invalid_argument("'{}' is not a decimal number below 2^63", printable(text)); };
   if (text.empty() || text.size() > 19) return refuse();
@@ -109,8 +100,8 @@ Result<int64_t> parse_decimal(std::string_view text) {
   return static_cast<int64_t>(value);
 }
 
-Result<std::shared_ptr<const ExternalFiles::Mapping>> ExternalFiles::map(const std::string& location) {
-  if (const auto it = mappings_.find(location); it != mappings_.end()) return it->second;
+Result<MappedFile> ExternalFiles::map(const std::string& location) {
+  if (const auto it = files_.find(location); it != files_.end()) return it->second;
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> parts, components(location));
   const std::string shown = printable(location);
   if (folder_.empty())
@@ -132,17 +123,9 @@ Result<std::shared_ptr<const ExternalFiles::Mapping>> ExternalFiles::map(const s
   if (!S_ISREG(info.st_mode)) return make_error(Code::kIo, "external data '{}': not a regular file", shown);
   if (!allow_links_ && info.st_nlink != 1)
     return make_error(Code::kIo, "external data '{}': the file has {} hard links, 1 is allowed", shown, info.st_nlink);
-  auto mapping = std::make_shared<Mapping>();
-  if (info.st_size > 0) {
-    const auto size = static_cast<size_t>(info.st_size);
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (data == MAP_FAILED)
-      return make_error(Code::kIo, "external data '{}': cannot map {} bytes: {}", shown, size, std::strerror(errno));
-    mapping->data = static_cast<const std::byte*>(data);
-    mapping->size = size;
-  }
-  mappings_.emplace(location, mapping);
-  return std::shared_ptr<const Mapping>(mapping);
+  Result<MappedFile> mapped = map_file(file.get(), static_cast<size_t>(info.st_size));
+  if (!mapped.ok()) return mapped.status().with_prefix(fmt::format("external data '{}'", shown));
+  return files_.emplace(location, std::move(mapped).value()).first->second;
 }
 
 Result<ExternalBytes> ExternalFiles::read(const ExternalLocation& where, int64_t bytes) {
@@ -159,12 +142,12 @@ Result<ExternalBytes> ExternalFiles::read(const ExternalLocation& where, int64_t
   WOOTZ_ASSIGN_OR_RETURN(const int64_t length, number("length", where.length, bytes));
   if (length != bytes)
     return invalid_argument("external data '{}': length {}, its type and shape take {} bytes", shown, length, bytes);
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Mapping> mapping, map(*where.location));
-  const auto size = static_cast<int64_t>(mapping->size);
+  WOOTZ_ASSIGN_OR_RETURN(const MappedFile file, map(*where.location));
+  const auto size = static_cast<int64_t>(file.bytes.size());
   if (offset > size || bytes > size - offset)
     return invalid_argument("external data '{}': {} bytes at offset {} do not fit in the file of {} bytes", shown,
                             bytes, offset, size);
-  return ExternalBytes{mapping->data == nullptr ? nullptr : mapping->data + offset, mapping};
+  return ExternalBytes{file.bytes.empty() ? nullptr : file.bytes.data() + offset, file.owner};
 }
 
 }  // namespace wootz::importer

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mapped.h"
 #include "base/status.h"
 
 namespace wootz::importer {
@@ -36,11 +37,10 @@ class ExternalFiles {
   Result<ExternalBytes> read(const ExternalLocation& location, int64_t bytes);
 
  private:
-  struct Mapping;
-  Result<std::shared_ptr<const Mapping>> map(const std::string& location);
+  Result<MappedFile> map(const std::string& location);
   std::string folder_;
   bool allow_links_;
-  std::unordered_map<std::string, std::shared_ptr<const Mapping>> mappings_;
+  std::unordered_map<std::string, MappedFile> files_;  // by location
 };
 
 }  // namespace wootz::importer

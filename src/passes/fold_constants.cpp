@@ -56,6 +56,8 @@ Status fold(Graph& graph, Node* node) {
   std::vector<const HostTensor*> inputs;
   for (const Value* in : node->inputs()) inputs.push_back(in == nullptr ? nullptr : &in->constant());
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, run_node(*node, inputs));
+  for (const HostTensor* input : inputs)
+    if (input != nullptr) input->release_pages();
   for (int o = 0; o < node->num_outputs(); ++o) {
     Value* out = node->output(o);
     if (out->uses().empty() && !graph.is_output(out)) continue;

@@ -50,6 +50,7 @@ Result<HostTensor> round_constant(const Value& constant, DType type) {
   const auto narrow = type == DType::kF16 ? f32_to_f16 : [](float v) { return f32_to_bf16(v); };
   parallel_for(made.volume(), kGrain,
                [&](int64_t begin, int64_t end) { std::transform(from + begin, from + end, to + begin, narrow); });
+  source.release_pages();
   return made;
 }
 

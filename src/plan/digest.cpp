@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "base/thread_pool.h"
 
@@ -23,52 +22,52 @@ Digest canonical(XXH128_hash_t hash) {
   return digest;
 }
 
-void update_zeros(XXH3_state_t* state, size_t count) {
-  static constexpr std::byte kZeros[4096] = {};
-  for (; count > 0; count -= std::min(count, sizeof(kZeros)))
-    XXH3_128bits_update(state, kZeros, std::min(count, sizeof(kZeros)));
-}
-
-Digest chunk_digest(std::span<const Piece> pieces, size_t begin, size_t end) {
-  // The first piece that reaches into [begin, end).
-  auto piece = std::partition_point(pieces.begin(), pieces.end(),
-                                    [&](const Piece& p) { return p.offset + p.bytes.size() <= begin; });
-  if (piece != pieces.end() && piece->offset <= begin && piece->offset + piece->bytes.size() >= end)
-    return canonical(XXH3_128bits(piece->bytes.data() + (begin - piece->offset), end - begin));
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
-  size_t at = begin;
-  for (; piece != pieces.end() && piece->offset < end; ++piece) {
-    if (piece->offset > at) update_zeros(&state, piece->offset - at);
-    at = std::max(at, piece->offset);
-    const size_t stop = std::min(end, piece->offset + piece->bytes.size());
-    XXH3_128bits_update(&state, piece->bytes.data() + (at - piece->offset), stop - at);
-    at = stop;
-  }
-  update_zeros(&state, end - at);
-  return canonical(XXH3_128bits_digest(&state));
-}
-
 }  // namespace
 
-Digest tree_digest(std::span<const Piece> pieces, size_t total) {
-  const size_t chunks = total / kChunk + (total % kChunk != 0);
-  std::vector<Digest> nodes(chunks + 1);
-  parallel_for(static_cast<int64_t>(chunks), kChunksPerThread, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      const size_t from = static_cast<size_t>(c) * kChunk;
-      nodes[static_cast<size_t>(c)] = chunk_digest(pieces, from, std::min(total, from + kChunk));
-    }
+struct TreeDigest::Chunk {
+  XXH3_state_t state;
+  size_t filled = 0;
+};
+
+TreeDigest::TreeDigest() : open_(std::make_unique<Chunk>()) { XXH3_128bits_reset(&open_->state); }
+TreeDigest::~TreeDigest() = default;
+
+void TreeDigest::add(std::span<const std::byte> bytes) {
+  const auto take = [&](size_t count) {
+    XXH3_128bits_update(&open_->state, bytes.data(), count);
+    open_->filled += count;
+    bytes = bytes.subspan(count);
+  };
+  if (open_->filled > 0) take(std::min(bytes.size(), kChunk - open_->filled));
+  if (open_->filled == kChunk) {
+    nodes_.push_back(canonical(XXH3_128bits_digest(&open_->state)));
+    XXH3_128bits_reset(&open_->state);
+    open_->filled = 0;
+  }
+  if (bytes.empty()) return;
+  const size_t whole = bytes.size() / kChunk, first = nodes_.size();
+  nodes_.resize(first + whole);
+  parallel_for(static_cast<int64_t>(whole), kChunksPerThread, [&](int64_t begin, int64_t end) {
+    for (auto c = static_cast<size_t>(begin); c < static_cast<size_t>(end); ++c)
+      nodes_[first + c] = canonical(XXH3_128bits(bytes.data() + c * kChunk, kChunk));
   });
-  Digest& length = nodes.back();  // little-endian, whatever the machine
+  bytes = bytes.subspan(whole * kChunk);
+  if (!bytes.empty()) take(bytes.size());
+}
+
+Digest TreeDigest::finish() {
+  const uint64_t total = nodes_.size() * kChunk + open_->filled;
+  if (open_->filled > 0) nodes_.push_back(canonical(XXH3_128bits_digest(&open_->state)));
+  Digest& length = nodes_.emplace_back();  // little-endian, whatever the machine
   for (size_t i = 0; i < length.size(); ++i)
-    length[i] = i < sizeof(uint64_t) ? static_cast<std::byte>(static_cast<uint64_t>(total) >> (8 * i)) : std::byte{0};
-  return plain_digest(std::as_bytes(std::span(nodes)));
+    length[i] = i < sizeof(uint64_t) ? static_cast<std::byte>(total >> (8 * i)) : std::byte{0};
+  return plain_digest(std::as_bytes(std::span(nodes_)));
 }
 
 Digest tree_digest(std::span<const std::byte> bytes) {
-  const Piece whole{0, bytes};
-  return tree_digest(std::span(&whole, bytes.empty() ? 0 : 1), bytes.size());
+  TreeDigest digest;
+  digest.add(bytes);
+  return digest.finish();
 }
 
 Digest plain_digest(std::span<const std::byte> bytes) { return canonical(XXH3_128bits(bytes.data(), bytes.size())); }

@@ -4,21 +4,32 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace wootz {
 
 using Digest = std::array<std::byte, 16>;
 
-// Bytes at an offset of a section; what lies between pieces is zero.
-struct Piece {
-  size_t offset = 0;
-  std::span<const std::byte> bytes;
+// The digest of bytes that come piece by piece.
+class TreeDigest {
+ public:
+  TreeDigest();
+  ~TreeDigest();
+  TreeDigest(const TreeDigest&) = delete;
+  TreeDigest& operator=(const TreeDigest&) = delete;
+
+  void add(std::span<const std::byte> bytes);
+  Digest finish();  // of all that was added; nothing is added afterwards
+
+ private:
+  struct Chunk;  // the one that is not full yet
+  std::unique_ptr<Chunk> open_;
+  std::vector<Digest> nodes_;  // of the chunks before it
 };
 
 Digest tree_digest(std::span<const std::byte> bytes);
-// `pieces` ascend and do not overlap or pass `total`.
-Digest tree_digest(std::span<const Piece> pieces, size_t total);
 // Without the tree: for short things.
 Digest plain_digest(std::span<const std::byte> bytes);
 

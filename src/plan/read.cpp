@@ -1,7 +1,6 @@
 #include "plan/read.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/mapped.h"
 #include "plan/encode.h"
 #include "plan/format.h"
 #include "plan/verify.h"
@@ -103,12 +103,10 @@ Result<std::shared_ptr<const Program>> read_plan_file(const std::string& path) {
     ::close(fd);
     return corrupt("'{}': plan: {} bytes, the header alone has {}", path, size, sizeof(plan_format::Header));
   }
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  const int error = errno;
+  const Result<MappedFile> file = map_file(fd, size);
   ::close(fd);
-  if (memory == MAP_FAILED) return io_error(path, "map", error);
-  const std::shared_ptr<const void> mapping(memory, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-  Result<std::shared_ptr<const Program>> program = read_plan({static_cast<const std::byte*>(memory), size}, mapping);
+  if (!file.ok()) return file.status().with_prefix(fmt::format("plan '{}'", path));
+  Result<std::shared_ptr<const Program>> program = read_plan(file->bytes, file->owner);
   if (!program.ok()) return program.status().with_prefix(fmt::format("'{}'", path));
   return program;
 }

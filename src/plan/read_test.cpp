@@ -21,8 +21,8 @@ using Bytes = std::vector<std::byte>;
 
 Bytes plan_of(unsigned seed) {
   RandomProgram random(seed);
-  Result<Bytes> bytes = write_plan(random.make(4));
-  return bytes.ok() ? std::move(bytes).value() : Bytes();
+  const Result<RawBytes> bytes = write_plan(random.make(4));
+  return bytes.ok() ? Bytes(bytes->begin(), bytes->end()) : Bytes();
 }
 
 TEST(ReadPlan, RefusesEveryChangedByte) {
@@ -70,7 +70,7 @@ TEST(ReadPlan, KeepsWeightsInPlaceForAnOwnerAndCopiesThemOtherwise) {
   RandomProgram random(20);
   Program p = random.make();
   while (p.constants.empty()) p = random.make();
-  auto bytes = std::make_shared<Bytes>(*write_plan(p));
+  auto bytes = std::make_shared<RawBytes>(write_plan(p).value());
   const auto inside = [&](const Program& q) {
     const auto* data = static_cast<const std::byte*>(q.constants[0].data);
     return data >= bytes->data() && data <= bytes->data() + bytes->size();

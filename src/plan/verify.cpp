@@ -147,7 +147,7 @@ Status Verifier::check_constants() const {
       return corrupt("{} has {} bytes, {} {} in layout {} takes {}", where, c.bytes, dtype_name(c.dtype),
                      c.dims.to_string(), layout_name(c.layout), want);
     }
-    if (c.bytes != 0 && c.data == nullptr) return corrupt("{} has no data", where);
+    if (!c.has_bytes()) return corrupt("{} has no data", where);
   }
   return {};
 }

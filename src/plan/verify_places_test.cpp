@@ -102,7 +102,7 @@ TEST(VerifyPlaces, PartsAndRangesAreProven) {
 }
 
 TEST(VerifyPlaces, SurviveTheFile) {
-  const Result<std::vector<std::byte>> file = write_plan(sample());
+  const Result<RawBytes> file = write_plan(sample());
   ASSERT_TRUE(file.ok()) << file.status().to_string();
   const auto read = read_plan(*file);
   ASSERT_TRUE(read.ok()) << read.status().to_string();

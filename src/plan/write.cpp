@@ -20,42 +20,80 @@
 namespace wootz {
 namespace {
 
-// A plan before it is laid out: its first part whole, its weights where the program has them.
-struct Parts {
-  std::vector<std::byte> front;  // header, metadata, zeros up to the weights
-  std::vector<Piece> weights;
+// A weight, or a piece of machine code, at its offset in the weights section.
+struct Blob {
+  size_t offset = 0, bytes = 0;
+  const PlanConstant* constant = nullptr;  // null: machine code
+  std::span<const std::byte> code;
+};
+
+// A plan before its weights are made: they are where the program has them.
+struct Draft {
+  RawBytes front;  // header, metadata, zeros up to the weights
+  Digest metadata;
+  std::vector<Blob> blobs;  // by offset
   size_t weights_bytes = 0;
 };
 
-void add_weights(const Program& program, const WeightsMap& map, std::vector<Piece>* pieces) {
+void add_blobs(const Program& program, const WeightsMap& map, std::vector<Blob>* blobs) {
   for (size_t i = 0; i < program.constants.size(); ++i) {
     const PlanConstant& c = program.constants[i];
-    if (c.bytes != 0) pieces->push_back({map.offsets[i], {static_cast<const std::byte*>(c.data), c.bytes}});
+    if (c.bytes != 0) blobs->push_back({map.offsets[i], c.bytes, &c, {}});
   }
-  for (size_t i = 0; i < program.native.size(); ++i)
-    if (!program.native[i].bytes.empty()) pieces->push_back({map.native[i], program.native[i].bytes});
-  for (size_t b = 0; b < program.bodies.size(); ++b) add_weights(program.bodies[b], map.bodies[b], pieces);
+  for (size_t i = 0; i < program.native.size(); ++i) {
+    const std::span<const std::byte> code = program.native[i].bytes;
+    if (!code.empty()) blobs->push_back({map.native[i], code.size(), nullptr, code});
+  }
+  for (size_t b = 0; b < program.bodies.size(); ++b) add_blobs(program.bodies[b], map.bodies[b], blobs);
 }
 
-Result<Parts> make_parts(const Program& program) {
+Result<Draft> make_draft(const Program& program) {
   namespace pf = plan_format;
   WOOTZ_RETURN_IF_ERROR(verify_program(program));
-  Parts parts;
+  Draft draft;
   WOOTZ_ASSIGN_OR_RETURN(const WeightsMap map, place_weights(program));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> metadata, encode_program(program, map));
-  parts.weights_bytes = map.total;
-  add_weights(program, map, &parts.weights);
-  parts.front.resize(pf::align_up(sizeof(pf::Header) + metadata.size(), pf::kWeightsAlignment));
-  std::copy(metadata.begin(), metadata.end(), parts.front.begin() + sizeof(pf::Header));
-  const std::span<const std::byte> padded = std::span(parts.front).subspan(sizeof(pf::Header));
-  const pf::Header header = pf::make_header(padded.size(), tree_digest(padded), parts.weights_bytes,
-                                            tree_digest(parts.weights, parts.weights_bytes));
-  std::memcpy(parts.front.data(), &header, sizeof(header));
-  return parts;
+  draft.weights_bytes = map.total;
+  add_blobs(program, map, &draft.blobs);
+  draft.front.resize(pf::align_up(sizeof(pf::Header) + metadata.size(), pf::kWeightsAlignment));
+  const std::span<std::byte> padded = std::span(draft.front).subspan(sizeof(pf::Header));
+  std::copy(metadata.begin(), metadata.end(), padded.begin());
+  std::fill(padded.begin() + static_cast<ptrdiff_t>(metadata.size()), padded.end(), std::byte{0});
+  draft.metadata = tree_digest(padded);
+  return draft;
+}
+
+void put_header(const Digest& weights, Draft* draft) {
+  const plan_format::Header header = plan_format::make_header(draft->front.size() - sizeof(plan_format::Header),
+                                                              draft->metadata, draft->weights_bytes, weights);
+  std::memcpy(draft->front.data(), &header, sizeof(header));
+}
+
+// The weights section from its first byte to its last. One weight is in memory at a time.
+Status pour_weights(const Draft& draft, const PlanSink& sink) {
+  static constexpr std::byte kZeros[plan_format::kBlobAlignment] = {};
+  RawBytes scratch;
+  size_t at = 0;
+  const auto fill_to = [&](size_t offset) {
+    const Status status = offset == at ? Status() : sink(std::span(kZeros).first(offset - at));
+    at = offset;
+    return status;
+  };
+  for (const Blob& blob : draft.blobs) {
+    WOOTZ_RETURN_IF_ERROR(fill_to(blob.offset));
+    std::span<const std::byte> bytes = blob.code;
+    if (blob.constant != nullptr) {
+      WOOTZ_ASSIGN_OR_RETURN(bytes, bytes_of(*blob.constant, &scratch));
+    }
+    WOOTZ_RETURN_IF_ERROR(sink(bytes));
+    if (blob.constant != nullptr) release_pages(*blob.constant);
+    at += blob.bytes;
+  }
+  return fill_to(draft.weights_bytes);
 }
 
 Status io_error(const std::string& path, const char* what, int error) {
-  return make_error(Code::kIo, "cannot {} '{}': {}", what, path, std::generic_category().message(error));
+  return make_error(Code::kIo, "'{}' cannot be {}: {}", path, what, std::generic_category().message(error));
 }
 
 // Writes at the end of an open file and remembers the first failure.
@@ -72,37 +110,38 @@ class Output {
     while (!bytes.empty()) {
       const ssize_t n = ::write(fd_, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30));
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return io_error(path_, "write", n < 0 ? errno : ENOSPC);
+      if (n <= 0) return io_error(path_, "written", n < 0 ? errno : ENOSPC);
       bytes = bytes.subspan(static_cast<size_t>(n));
+      at_ += static_cast<size_t>(n);
     }
+    start_writing();
     return {};
   }
-  Status put(const Parts& parts) {
-    WOOTZ_RETURN_IF_ERROR(put(parts.front));
-    static constexpr std::byte kZeros[plan_format::kBlobAlignment] = {};
-    size_t at = 0;
-    const auto fill_to = [&](size_t offset) {
-      const Status status = put(std::span(kZeros).first(offset - at));
-      at = offset;
-      return status;
-    };
-    for (const Piece& piece : parts.weights) {
-      WOOTZ_RETURN_IF_ERROR(fill_to(piece.offset));
-      WOOTZ_RETURN_IF_ERROR(put(piece.bytes));
-      at += piece.bytes.size();
-    }
-    return fill_to(parts.weights_bytes);
+  Status go_to(size_t offset) {
+    if (::lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0) return io_error(path_, "written", errno);
+    at_ = started_ = offset;
+    return {};
   }
   // close() reports what delayed writing could not.
   Status finish(bool sync) {
-    if (sync && ::fsync(fd_) != 0) return io_error(path_, "write", errno);
-    if (::close(std::exchange(fd_, -1)) != 0) return io_error(path_, "close", errno);
+    if (sync && ::fsync(fd_) != 0) return io_error(path_, "written", errno);
+    if (::close(std::exchange(fd_, -1)) != 0) return io_error(path_, "closed", errno);
     return {};
   }
 
  private:
+  // Sends what was put on its way to the disk while more is made, so that finish() has little to wait for.
+  void start_writing() {
+    constexpr size_t kWorth = size_t{16} << 20;
+    if (at_ - started_ < kWorth) return;
+    (void)::sync_file_range(fd_, static_cast<off_t>(started_), static_cast<off_t>(at_ - started_),
+                            SYNC_FILE_RANGE_WRITE);
+    started_ = at_;
+  }
+
   int fd_;
   const std::string& path_;
+  size_t at_ = 0, started_ = 0;
 };
 
 std::string folder_of(const std::string& path) {
@@ -110,15 +149,40 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Status replace_file(const Parts& parts, const std::string& path) {
+// The weights first: the front holds their digest.
+Status put_plan(Draft* draft, Output* out) {
+  TreeDigest digest;
+  WOOTZ_RETURN_IF_ERROR(out->go_to(draft->front.size()));
+  WOOTZ_RETURN_IF_ERROR(pour_weights(*draft, [&](std::span<const std::byte> bytes) {
+    digest.add(bytes);
+    return out->put(bytes);
+  }));
+  put_header(digest.finish(), draft);
+  WOOTZ_RETURN_IF_ERROR(out->go_to(0));
+  return out->put(draft->front);
+}
+
+// From the first byte to the last.
+Status stream_plan(Draft* draft, const PlanSink& sink) {
+  TreeDigest digest;
+  WOOTZ_RETURN_IF_ERROR(pour_weights(*draft, [&](std::span<const std::byte> bytes) {
+    digest.add(bytes);
+    return Status();
+  }));
+  put_header(digest.finish(), draft);
+  WOOTZ_RETURN_IF_ERROR(sink(draft->front));
+  return pour_weights(*draft, sink);
+}
+
+Status replace_file(Draft* draft, const std::string& path) {
   static std::atomic<unsigned> counter{0};
   const std::string temporary = fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter.fetch_add(1));
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) return io_error(temporary, "create", errno);
+  if (fd < 0) return io_error(temporary, "created", errno);
   Output out(fd, path);
-  Status status = out.put(parts);
+  Status status = put_plan(draft, &out);
   if (status.ok()) status = out.finish(/*sync=*/true);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = io_error(path, "replace", errno);
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = io_error(path, "replaced", errno);
   if (!status.ok()) {
     ::unlink(temporary.c_str());
     return status;
@@ -133,39 +197,60 @@ Status replace_file(const Parts& parts, const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> write_plan(const Program& program) {
-  WOOTZ_ASSIGN_OR_RETURN(Parts parts, make_parts(program));
-  std::vector<std::byte> file = std::move(parts.front);
-  const size_t start = file.size();
+Result<RawBytes> write_plan(const Program& program) {
+  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program));
+  const size_t start = draft.front.size();
+  RawBytes file;
   try {
-    file.resize(start + parts.weights_bytes);
+    file.resize(start + draft.weights_bytes);
   } catch (const std::bad_alloc&) {
-    return make_error(Code::kResourceExhausted, "plan: no memory for {} bytes", start + parts.weights_bytes);
+    return make_error(Code::kResourceExhausted, "plan: no memory for {} bytes", start + draft.weights_bytes);
   }
-  for (const Piece& piece : parts.weights)
-    std::memcpy(file.data() + start + piece.offset, piece.bytes.data(), piece.bytes.size());
+  const std::span<std::byte> weights = std::span(file).subspan(start);
+  size_t end = 0;
+  for (const Blob& blob : draft.blobs) {
+    std::fill(weights.begin() + static_cast<ptrdiff_t>(end), weights.begin() + static_cast<ptrdiff_t>(blob.offset),
+              std::byte{0});
+    const std::span<std::byte> to = weights.subspan(blob.offset, blob.bytes);
+    if (blob.constant != nullptr && blob.constant->make) {
+      WOOTZ_RETURN_IF_ERROR(blob.constant->make(to));
+    } else {
+      std::memcpy(to.data(), blob.constant == nullptr ? blob.code.data() : blob.constant->data, to.size());
+      if (blob.constant != nullptr) release_pages(*blob.constant);
+    }
+    end = blob.offset + blob.bytes;
+  }
+  std::fill(weights.begin() + static_cast<ptrdiff_t>(end), weights.end(), std::byte{0});
+  put_header(tree_digest(weights), &draft);
+  std::copy(draft.front.begin(), draft.front.end(), file.begin());
   return file;
 }
 
-Status write_plan_file(const Program& program, const std::string& path) {
-  WOOTZ_ASSIGN_OR_RETURN(const Parts parts, make_parts(program));
+Status write_plan_to(const Program& program, const PlanSink& sink) {
+  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program));
+  return stream_plan(&draft, sink);
+}
+
+Status write_plan_file(const Program& program, const std::string& path, size_t* bytes) {
+  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program));
+  if (bytes != nullptr) *bytes = draft.front.size() + draft.weights_bytes;
   struct stat info;
   const bool exists = ::stat(path.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return io_error(path, "write", EISDIR);
+  if (exists && S_ISDIR(info.st_mode)) return io_error(path, "written", EISDIR);
   if (exists && !S_ISREG(info.st_mode)) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return io_error(path, "open", errno);
+    if (fd < 0) return io_error(path, "opened", errno);
     Output out(fd, path);
-    WOOTZ_RETURN_IF_ERROR(out.put(parts));
+    WOOTZ_RETURN_IF_ERROR(stream_plan(&draft, [&](std::span<const std::byte> bytes) { return out.put(bytes); }));
     return out.finish(/*sync=*/false);
   }
-  if (!exists) return replace_file(parts, path);
+  if (!exists) return replace_file(&draft, path);
   // Behind a symbolic link it is the file that is replaced, not the link.
   char* real = ::realpath(path.c_str(), nullptr);
-  if (real == nullptr) return io_error(path, "write", errno);
+  if (real == nullptr) return io_error(path, "written", errno);
   const std::string target(real);
   std::free(real);
-  return replace_file(parts, target);
+  return replace_file(&draft, target);
 }
 
 }  // namespace wootz

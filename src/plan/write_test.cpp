@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -59,12 +60,12 @@ TEST(WritePlan, RandomProgramsComeBackTheSame) {
     const Program p = random.make();
     const Status sound = verify_program(p);
     ASSERT_TRUE(sound.ok()) << sound.to_string();
-    const Result<std::vector<std::byte>> bytes = write_plan(p);
+    const Result<RawBytes> bytes = write_plan(p);
     ASSERT_TRUE(bytes.ok()) << bytes.status().to_string();
     const auto back = read_plan(*bytes);
     ASSERT_TRUE(back.ok()) << back.status().to_string();
     ASSERT_EQ(dump(p), dump(**back));
-    const Result<std::vector<std::byte>> again = write_plan(**back);
+    const Result<RawBytes> again = write_plan(**back);
     ASSERT_TRUE(again.ok());
     ASSERT_TRUE(*bytes == *again) << "the bytes depend on more than the program";
   }
@@ -102,6 +103,53 @@ TEST(WritePlanFile, IsTheSameBytesAndLeavesNothingElse) {
   const auto back = read_plan_file(path);
   ASSERT_TRUE(back.ok()) << back.status().to_string();
   EXPECT_EQ(dump(p), dump(**back));
+}
+
+// The program with every constant still to be made.
+Program unmade(Program p) {
+  for (PlanConstant& c : p.constants) {
+    c.make = [owner = c.owner, data = c.data](std::span<std::byte> to) {
+      std::memcpy(to.data(), data, to.size());
+      return Status();
+    };
+    c.owner = nullptr;
+    c.data = nullptr;
+  }
+  return p;
+}
+
+TEST(WritePlan, EveryWayGivesTheSameBytes) {
+  const Folder folder;
+  const std::string path = folder.path + "/a.plan";
+  const Program made = big_program(), later = unmade(made);
+  const Result<RawBytes> bytes = write_plan(made), of_later = write_plan(later);
+  ASSERT_TRUE(bytes.ok() && of_later.ok());
+  EXPECT_TRUE(*bytes == *of_later);
+  size_t size = 0;
+  ASSERT_TRUE(write_plan_file(later, path, &size).ok());
+  EXPECT_EQ(size, bytes->size());
+  const std::string whole(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  EXPECT_TRUE(contents(path) == whole);
+  std::string streamed;
+  const Status status = write_plan_to(later, [&](std::span<const std::byte> piece) {
+    streamed.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return Status();
+  });
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  EXPECT_TRUE(streamed == whole);
+}
+
+TEST(WritePlan, AWeightThatCannotBeMadeLeavesTheOldFile) {
+  const Folder folder;
+  const std::string path = folder.path + "/a.plan";
+  std::ofstream(path) << "old";
+  Program p = unmade(big_program());
+  p.constants.back().make = [](std::span<std::byte>) { return unsupported("no such weight"); };
+  EXPECT_EQ(write_plan_file(p, path).message(), "no such weight");
+  EXPECT_EQ(contents(path), "old");
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_FALSE(write_plan(p).ok());
+  EXPECT_FALSE(write_plan_to(p, [](std::span<const std::byte>) { return Status(); }).ok());
 }
 
 TEST(WritePlanFile, ReplacesWhatALinkPointsTo) {

@@ -84,10 +84,14 @@ Status EngineCore::upload_constants() {
   Result<void*> memory = device_->allocate(total, kAlign);
   if (!memory.ok()) return memory.status().with_prefix("weights");
   constant_memory_ = *memory;
+  RawBytes scratch;
   for (size_t i = 0; i < offsets.size(); ++i) {
     std::byte* const to = static_cast<std::byte*>(constant_memory_) + offsets[i];
     const PlanConstant& c = program_->constants[i];
-    if (c.bytes != 0) WOOTZ_RETURN_IF_ERROR(device_->copy(to, c.data, c.bytes, nullptr).with_prefix("weights"));
+    WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(c, &scratch));
+    if (!bytes.empty())
+      WOOTZ_RETURN_IF_ERROR(device_->copy(to, bytes.data(), bytes.size(), nullptr).with_prefix("weights"));
+    release_pages(c);
     constants_.push_back(to);
   }
   return Status();

@@ -12,6 +12,13 @@ namespace wootz {
 
 // What the candidates of one step share.
 struct Measurer::StepState {
+  StepState() = default;
+  StepState(const StepState&) = delete;
+  StepState& operator=(const StepState&) = delete;
+  ~StepState() {
+    for (const HostTensor& input : inputs) input.release_pages();
+  }
+
   size_t step = 0;
   bool within_budget = true;
   double best_us = 0;

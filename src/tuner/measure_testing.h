@@ -116,10 +116,11 @@ class FakeProvider final : public Provider {
   class FakeKernel final : public Kernel {
    public:
     FakeKernel(Clock* clock, const Behavior& b) : clock_(clock), b_(b) {}
-    Result<std::optional<std::vector<std::byte>>> pack(int, const HostTensor& source) const override {
-      std::vector<std::byte> bytes(4);
-      std::memcpy(bytes.data(), source.data(), 4);
-      return std::optional(std::move(bytes));
+    Result<std::optional<PackedForm>> pack(int, const HostTensor& source) const override {
+      return std::optional(PackedForm{4, [source](std::span<std::byte> bytes) {
+                                        std::memcpy(bytes.data(), source.data(), 4);
+                                        return Status();
+                                      }});
     }
     Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
       if (args.constants[1] == nullptr || args.constant_bytes[1] != 4) return internal_error("constant not packed");

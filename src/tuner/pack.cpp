@@ -1,9 +1,8 @@
 // Constants in the form that the chosen kernels want them.
-#include <algorithm>
-#include <map>
-#include <unordered_map>
+#include <cstring>
 
 #include "backend/kernel_cache.h"
+#include "base/mapped.h"
 #include "base/tensor.h"
 #include "tuner/choose.h"
 #include "tuner/relayout.h"
@@ -38,6 +37,33 @@ void drop_unused(Program* program) {
   }
 }
 
+PackedForm relaid(const HostTensor& plain, Layout layout) {
+  return {layout_bytes(layout, plain.dtype(), plain.dims()), [plain, layout](std::span<std::byte> bytes) -> Status {
+            WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, to_layout(plain, layout));
+            std::memcpy(bytes.data(), moved.data(), bytes.size());
+            return Status();
+          }};
+}
+
+// The constant in another form, which is made of its `plain` values when it is asked for: by `kernel`, unless null.
+PlanConstant packed_constant(const PlanConstant& source, Layout layout, PackedForm form, const HostTensor& plain,
+                             std::shared_ptr<const Kernel> kernel, const std::string& where) {
+  PlanConstant made;
+  made.name = source.name;
+  made.dtype = source.dtype;
+  made.dims = source.dims;
+  made.layout = layout;
+  made.bytes = form.bytes;
+  made.make = [make = std::move(form.make), plain, owner = source.owner, kernel = std::move(kernel),
+               where](std::span<std::byte> bytes) {
+    fetch_mapped(owner, {static_cast<const std::byte*>(plain.data()), plain.bytes()});
+    const Status status = make(bytes);
+    plain.release_pages();
+    return status.ok() ? status : status.with_prefix(where);
+  };
+  return made;
+}
+
 }  // namespace
 
 Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits) {
@@ -55,29 +81,16 @@ Status pack_constants(Program* program, const std::vector<const Provider*>& prov
       const PlanConstant source = program->constants[static_cast<size_t>(tensor.constant)];
       if (source.layout != Layout::kLinear) continue;
       const HostTensor plain = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
-      Result<std::optional<std::vector<std::byte>>> packed = kernel->pack(static_cast<int>(i), plain);
-      if (!packed.ok())
-        return packed.status().with_prefix(fmt::format("layer '{}': packing '{}'", step.name, source.name));
-      PlanConstant made = source;
+      const std::string where = fmt::format("layer '{}': packing '{}'", step.name, source.name);
+      Result<std::optional<PackedForm>> packed = kernel->pack(static_cast<int>(i), plain);
+      if (!packed.ok()) return packed.status().with_prefix(where);
+      Layout& layout = step.problem.inputs[i].layout;
+      PlanConstant made;
       if (packed->has_value()) {
-        // Aligned, as in a plan: AMX tiles from elsewhere take twice as long.
-        const auto count = static_cast<int64_t>((*packed)->size());
-        WOOTZ_ASSIGN_OR_RETURN(HostTensor aligned, HostTensor::allocate(DType::kU8, {count}));
-        std::copy_n((*packed)->data(), (*packed)->size(), static_cast<std::byte*>(aligned.mutable_data()));
-        const auto keep = std::make_shared<HostTensor>(std::move(aligned));
-        made.layout = Layout::kOpaque;
-        made.bytes = keep->bytes();
-        made.data = keep->data();
-        made.owner = keep;
-        step.problem.inputs[i].layout = Layout::kOpaque;
-      } else if (step.problem.inputs[i].layout != Layout::kLinear && source.dims.rank() >= 3 &&
-                 step.problem.inputs[i].layout != Layout::kOpaque) {
-        WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, to_layout(plain, step.problem.inputs[i].layout));
-        const auto keep = std::make_shared<HostTensor>(moved);
-        made.layout = step.problem.inputs[i].layout;
-        made.bytes = keep->bytes();
-        made.data = keep->data();
-        made.owner = keep;
+        layout = Layout::kOpaque;
+        made = packed_constant(source, layout, **packed, plain, kernel, where);
+      } else if (layout != Layout::kLinear && source.dims.rank() >= 3 && layout != Layout::kOpaque) {
+        made = packed_constant(source, layout, relaid(plain, layout), plain, nullptr, where);
       } else {
         continue;
       }

@@ -13,10 +13,12 @@ Result<PackedConstants> pack_for(const Kernel& kernel, const Problem& problem, c
   packed.bytes.assign(problem.inputs.size(), 0);
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     if (!problem.inputs[i].constant || !inputs[i].valid()) continue;
-    Result<std::optional<std::vector<std::byte>>> made = kernel.pack(static_cast<int>(i), inputs[i]);
-    if (!made.ok()) return made.status().with_prefix(fmt::format("packing input {}", i));
-    if (made->has_value()) {
-      const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(**made));
+    const Result<std::optional<PackedForm>> form = kernel.pack(static_cast<int>(i), inputs[i]);
+    if (!form.ok()) return form.status().with_prefix(fmt::format("packing input {}", i));
+    if (form->has_value()) {
+      Result<RawBytes> made = make_bytes(**form);
+      if (!made.ok()) return made.status().with_prefix(fmt::format("packing input {}", i));
+      const auto bytes = std::make_shared<const RawBytes>(std::move(made).value());
       packed.data[i] = bytes->data();
       packed.bytes[i] = bytes->size();
       packed.owners.push_back(bytes);

@@ -68,6 +68,7 @@ Status finish(Program* program, const Backend& backend, const std::vector<const 
   choose.limits = limits;
   WOOTZ_RETURN_IF_ERROR(choose_tactics(program, providers, choose).status());
   WOOTZ_RETURN_IF_ERROR(pack_constants(program, providers, limits));
+  WOOTZ_RETURN_IF_ERROR(make_constants(program));
   return backend.own_memory ? Status() : place_moves(program, providers, limits).status();
 }
 

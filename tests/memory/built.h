@@ -37,7 +37,7 @@ inline Result<Built> build(Graph& graph, api::BuildOptions options = {}) {
   options.threads = 2;
   WOOTZ_ASSIGN_OR_RETURN(api::BuildOutput output, api::build_program(graph, options));
   WOOTZ_RETURN_IF_ERROR(verify_program(*output.program));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> file, write_plan(*output.program));
+  WOOTZ_ASSIGN_OR_RETURN(const RawBytes file, write_plan(*output.program));
   Built built;
   WOOTZ_ASSIGN_OR_RETURN(built.program, read_plan(file));
   built.report = std::move(output.report);

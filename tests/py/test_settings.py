@@ -118,6 +118,23 @@ def test_profiles_are_switched(tmp_path):
         np.testing.assert_allclose(wootz.infer(context, {"x": x})["y"], x @ w, rtol=1e-4, atol=1e-5)
 
 
+def test_plans_straight_to_a_file(tmp_path):
+    """The same bytes as in memory; what cannot be written is told, and leaves no file."""
+    import wootz
+    w = product(tmp_path / "model.onnx", 4)
+    options = {"timing": "0", "backend": "cpu"}
+    plan, file = wootz.build(str(tmp_path / "model.onnx"), options=options), tmp_path / "model.plan"
+    assert wootz.build(str(tmp_path / "model.onnx"), options=options, output=file) is None
+    assert file.read_bytes() == plan
+    context = wootz.Runtime(wootz.Logger(wootz.Logger.ERROR)).load_file(str(file)).create_execution_context()
+    x = np.random.default_rng(4).standard_normal((4, 6)).astype(np.float32)
+    np.testing.assert_allclose(wootz.infer(context, {"x": x})["y"], x @ w, rtol=1e-4, atol=1e-5)
+    quiet = wootz.Logger(wootz.Logger.INTERNAL_ERROR)
+    with pytest.raises(wootz.BuildError):
+        wootz.build(str(tmp_path / "model.onnx"), options=options, output=tmp_path / "no" / "such.plan", logger=quiet)
+    assert not (tmp_path / "no").exists()
+
+
 def test_this_machine_is_listed_first():
     listed = call(WOOTZ, "devices")
     assert listed.returncode == 0, listed.stderr

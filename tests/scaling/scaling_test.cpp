@@ -125,7 +125,7 @@ Status measure(const NetworkKind& kind, int nodes, Cost* cost) {
   WOOTZ_RETURN_IF_ERROR(measure_parts(kind, nodes, cost));
   WOOTZ_RETURN_IF_ERROR(measure_build(kind, nodes, cost, &built));
   cost->steps = built->steps.size();
-  std::vector<std::byte> file;
+  RawBytes file;
   std::shared_ptr<const Program> program;
   std::shared_ptr<EngineCore> engine;
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));

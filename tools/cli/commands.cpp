@@ -91,10 +91,10 @@ void add_build(CLI::App& app, Logger& logger) {
   command->callback([o, output, page, &logger] {
     finish(*o, logger);
     o->request.page = !page->empty();
+    o->request.output = *output;
     Built built;
     try {
       built = build_plan(o->request, logger);
-      write_file(*output, built.plan->data(), built.plan->size());
       if (!page->empty()) write_file(*page, built.page.data(), built.page.size());
     } catch (const Usage&) {
       throw;
@@ -106,7 +106,7 @@ void add_build(CLI::App& app, Logger& logger) {
       if (o->as_json) std::printf("%s\n", failed.dump(1, ' ', false, json::error_handler_t::replace).c_str());
       throw;
     }
-    const double mib = static_cast<double>(built.plan->size()) / 1048576;
+    const double mib = static_cast<double>(built.plan_bytes) / 1048576;
     if (o->as_json) {
       ordered_json report{{"operation", "build-engine"},
                           {"status", "success"},

@@ -78,12 +78,15 @@ void show_layers(Session& session, const Exec& e) {
 }
 
 std::unique_ptr<Session> build(const Exec& e, Logger& logger) {
-  const Built built = build_plan(e.build, logger);
+  BuildRequest request = e.build;
+  request.output = e.save_engine;
+  const Built built = build_plan(request, logger);
   std::printf("[I] Engine built in %g sec.\n[I] Created engine with size: %g MiB\n", built.seconds,
-              static_cast<double>(built.plan->size()) / 1048576);
-  if (!e.save_engine.empty()) write_file(e.save_engine, built.plan->data(), built.plan->size());
+              static_cast<double>(built.plan_bytes) / 1048576);
   const bool needed = !e.skip_inference || e.dump_layers || !e.export_layers.empty();
-  return needed ? std::make_unique<Session>(*built.plan, logger) : nullptr;
+  if (!needed) return nullptr;
+  if (built.plan == nullptr) return std::make_unique<Session>(e.save_engine, logger, /*native=*/true);
+  return std::make_unique<Session>(*built.plan, logger);
 }
 
 std::unique_ptr<Session> load(const Exec& e, Logger& logger) {

@@ -11,10 +11,14 @@
 
 namespace wootz_cli {
 
+bool is_special(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
 void write_file(const std::string& path, const void* data, size_t size) {
   // What is no file (/dev/full, a pipe) is written to; a file is replaced as a whole, also where a link points to it.
-  struct stat info;
-  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  const bool special = is_special(path);
   std::error_code unresolved;
   std::string target = path;
   if (!special)
@@ -33,8 +37,7 @@ void write_file(const std::string& path, const void* data, size_t size) {
 }
 
 std::vector<char> read_file(const std::string& path) {
-  struct stat info;
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) throw Failure(path + ": is not a regular file");
+  if (is_special(path)) throw Failure(path + ": is not a regular file");
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) throw Failure(path + ": cannot be opened: " + std::strerror(errno));
   const std::streamoff size = in.tellg();

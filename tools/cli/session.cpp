@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -191,16 +192,24 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
     config->setTimingCache(*cache, false);
   }
   Built built;
-  built.plan.reset(builder->buildSerializedNetwork(*network, *config));
+  bool made = false;
+  const bool in_memory = request.output.empty() || is_special(request.output);
+  if (in_memory) {
+    built.plan.reset(builder->buildSerializedNetwork(*network, *config));
+    made = built.plan != nullptr;
+  } else {
+    made = wootz_build_file(builder.get(), network.get(), config.get(), request.output.c_str()) == 0;
+  }
   const char* report = wootz_build_report(builder.get());
   built.report = report == nullptr ? "" : report;
-  if (request.page && built.plan != nullptr)
-    built.page = take_text(wootz_build_report_as(builder.get(), "html"), "the report", logger);
-  if (built.plan == nullptr) fail("the build of " + request.model + " failed", logger);
+  if (request.page && made) built.page = take_text(wootz_build_report_as(builder.get(), "html"), "the report", logger);
+  if (!made) fail("the build of " + request.model + " failed", logger);
   if (cache != nullptr) {
     const std::unique_ptr<IHostMemory> bytes(config->getTimingCache()->serialize());
     if (bytes != nullptr) write_file(request.timing_cache, bytes->data(), bytes->size());
   }
+  if (in_memory && !request.output.empty()) write_file(request.output, built.plan->data(), built.plan->size());
+  built.plan_bytes = in_memory ? built.plan->size() : std::filesystem::file_size(request.output);
   built.seconds = ms_since(start) / 1e3;
   return built;
 }
@@ -274,8 +283,9 @@ Session::Session(const std::string& path, Logger& logger, bool native) : logger_
   start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime_.get(), path.c_str())); }, native);
 }
 
-Session::Session(const IHostMemory& plan, Logger& logger) : logger_(logger) {
-  start([&] { return runtime_->deserializeCudaEngine(plan.data(), plan.size()); }, /*native=*/true);  // made just now
+Session::Session(IHostMemory& plan, Logger& logger) : logger_(logger) {
+  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_memory(runtime_.get(), &plan)); },
+        /*native=*/true);  // made just now
 }
 
 void Session::start(const std::function<ICudaEngine*()>& load, bool native) {

@@ -50,9 +50,11 @@ struct BuildRequest {
   nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kDETAILED;
   bool progress = true;  // a bar on stderr, when it is a terminal
   bool page = false;
+  std::string output;  // file that the plan is written to; empty: it stays in memory
 };
 struct Built {
-  std::unique_ptr<nvinfer1::IHostMemory> plan;
+  std::unique_ptr<nvinfer1::IHostMemory> plan;  // null: it is in the file that was asked for, and not in memory
+  size_t plan_bytes = 0;
   std::string report;  // JSON
   std::string page;    // HTML, when it was asked for
   double seconds = 0;
@@ -66,7 +68,7 @@ class Session {
  public:
   // The file is mapped, not read. `native`: machine code in it may be run.
   Session(const std::string& path, Logger& logger, bool native = false);
-  Session(const nvinfer1::IHostMemory& plan, Logger& logger);
+  Session(nvinfer1::IHostMemory& plan, Logger& logger);
   ~Session();
   nvinfer1::ICudaEngine& engine() { return *engine_; }
   nvinfer1::IExecutionContext& context() { return *context_; }

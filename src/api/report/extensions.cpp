@@ -14,7 +14,7 @@ namespace {
 
 nvinfer1::IHostMemory* to_memory(const std::string& text) {
   const auto* bytes = reinterpret_cast<const std::byte*>(text.c_str());
-  return new HostMemory(std::vector<std::byte>(bytes, bytes + text.size() + 1));
+  return new HostMemory(std::span(bytes, text.size() + 1));
 }
 
 Result<std::string> written(const Json& report, std::string_view format) {

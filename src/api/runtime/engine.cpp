@@ -196,7 +196,7 @@ size_t EngineImpl::getDeviceMemorySizeForProfile(int32_t profileIndex) const noe
 
 IHostMemory* EngineImpl::serialize() const noexcept {
   return attempt_or<IHostMemory*>(reporter_, "ICudaEngine::serialize", nullptr, [&]() -> Result<IHostMemory*> {
-    WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, write_plan(info_->program()));
+    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, write_plan(info_->program()));
     return new HostMemory(std::move(bytes));
   });
 }

@@ -127,6 +127,11 @@ void* wootz_runtime_load_file(void* runtime, const char* path) noexcept {
   return ours == nullptr ? nullptr : ours->load_file(path);
 }
 
+void* wootz_runtime_load_memory(void* runtime, void* plan) noexcept {
+  auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
+  return ours == nullptr ? nullptr : ours->load_memory(static_cast<nvinfer1::IHostMemory*>(plan));
+}
+
 int wootz_context_tap(void* context, const char* name, int on) noexcept {
   auto* ours = dynamic_cast<wootz::api::ContextImpl*>(static_cast<nvinfer1::IExecutionContext*>(context));
   return attempt(ours != nullptr ? ours->reporter() : Reporter(getLogger()), "wootz_context_tap",

@@ -5,6 +5,7 @@
 
 #include "api/runtime/allocator_device.h"
 #include "api/runtime/engine.h"
+#include "api/runtime/host_memory.h"
 #include "base/thread_pool.h"
 #include "plan/read.h"
 
@@ -72,10 +73,19 @@ ICudaEngine* RuntimeImpl::load_file(const char* path) noexcept {
   });
 }
 
+ICudaEngine* RuntimeImpl::load_memory(nvinfer1::IHostMemory* plan) noexcept {
+  return attempt_or<ICudaEngine*>(reporter_, "wootz_runtime_load_memory", nullptr, [&]() -> Result<ICudaEngine*> {
+    const auto* ours = dynamic_cast<const HostMemory*>(plan);
+    if (ours == nullptr) return invalid_argument("the memory was not made by this library");
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*ours->shared(), ours->shared()));
+    return load(std::move(program));
+  });
+}
+
 // The reader tells the end by a short read, never the size.
 Result<ICudaEngine*> RuntimeImpl::load_stream(const ReadSome& read) {
   constexpr size_t kChunk = size_t{8} << 20;
-  std::vector<std::byte> bytes;
+  RawBytes bytes;
   for (;;) {
     const size_t have = bytes.size();
     if (bytes.capacity() < have + kChunk) bytes.reserve(std::max(have + kChunk, have * 2));
@@ -86,8 +96,8 @@ Result<ICudaEngine*> RuntimeImpl::load_stream(const ReadSome& read) {
     bytes.resize(have + static_cast<size_t>(got));
     if (got < static_cast<int64_t>(kChunk)) break;
   }
-  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(bytes));
-  bytes = {};
+  const auto plan = std::make_shared<const RawBytes>(std::move(bytes));
+  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*plan, plan));
   return load(std::move(program));
 }
 

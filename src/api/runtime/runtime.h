@@ -23,6 +23,8 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
   explicit RuntimeImpl(nvinfer1::ILogger& logger);
   // The file is mapped: its weights are shared by all who load it.
   nvinfer1::ICudaEngine* load_file(const char* path) noexcept;
+  // A plan of this library in memory, which the engine shares.
+  nvinfer1::ICudaEngine* load_memory(nvinfer1::IHostMemory* plan) noexcept;
 
   void setDLACore(int32_t dlaCore) noexcept override;
   int32_t getDLACore() const noexcept override { return dla_core_; }

@@ -10,12 +10,27 @@ Result<ProductScales> byte_scales(const Problem& p, int64_t columns) {
   return s;
 }
 
+namespace {
+
+struct Axes {
+  bool conv, turned;
+  size_t first;  // of the two that are columns and channels
+  Axes(const Problem& p, const Dims& d)
+      : conv(p.family == Family::kConv), turned(conv || p.get_int("trans_b") != 0), first(conv ? 0 : d.size() - 2) {}
+};
+
+}  // namespace
+
+int64_t columns_of(const Problem& p, const Dims& d) {
+  const Axes axes(p, d);
+  return d[axes.turned ? axes.first : axes.first + 1];
+}
+
 ByteColumns byte_columns(const Problem& p, const HostTensor& weights, int64_t step) {
   const Dims& d = weights.dims();
-  const bool conv = p.family == Family::kConv, turned = conv || p.get_int("trans_b") != 0;
-  const size_t first = conv ? 0 : d.size() - 2;
+  const auto [conv, turned, first] = Axes(p, d);
   ByteColumns c;
-  c.columns = d[turned ? first : first + 1];
+  c.columns = columns_of(p, d);
   c.channels = d[turned ? first + 1 : first];
   c.taps = c.columns * c.channels == 0 ? 0 : conv ? weights.volume() / (c.columns * c.channels) : 1;
   const int64_t pitch = (c.taps * c.channels + step - 1) / step * step;

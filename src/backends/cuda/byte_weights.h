@@ -15,6 +15,7 @@ struct ByteColumns {
   std::vector<std::byte> bytes;
   std::vector<int64_t> sums;  // of each column
 };
+int64_t columns_of(const Problem& problem, const Dims& weights);
 ByteColumns byte_columns(const Problem& problem, const HostTensor& weights, int64_t step);
 
 }  // namespace wootz::cuda

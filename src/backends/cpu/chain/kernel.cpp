@@ -158,7 +158,7 @@ class ChainKernel final : public Kernel {
     return {};
   }
 
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     const int first = static_cast<int>(operands_.first);
     return input < first ? packing_[0]->pack(input, source) : packing_[1]->pack(input - first + 1, source);
   }
@@ -203,8 +203,9 @@ class ChainKernel final : public Kernel {
     for (const bool behind : {false, true}) {
       const auto constants = part_of(args.constants, behind);
       const auto bytes = part_of(args.constant_bytes, behind);
-      WOOTZ_ASSIGN_OR_RETURN(calls[behind], kernels[behind]->bind({behind ? second : first,
-                                                                   {behind ? &result : &middle, 1}, constants, bytes}));
+      WOOTZ_ASSIGN_OR_RETURN(
+          calls[behind],
+          kernels[behind]->bind({behind ? second : first, {behind ? &result : &middle, 1}, constants, bytes}));
     }
     return calls;
   }
@@ -260,10 +261,11 @@ class ChainKernel final : public Kernel {
         (behind ? second : first)
             .push_back(cut(problem_.inputs[i], args.inputs[i], behind ? band.count : band.middle.count));
       }
-      WOOTZ_ASSIGN_OR_RETURN(Calls calls, bind_parts(kernels, first, second, second[0], with_rows(y, band.count), args));
+      WOOTZ_ASSIGN_OR_RETURN(Calls calls,
+                             bind_parts(kernels, first, second, second[0], with_rows(y, band.count), args));
       call->scratch = std::max({call->scratch, aligned(calls[0]->workspace()), aligned(calls[1]->workspace())});
-      call->middle = std::max(call->middle, aligned(layout_bytes(Layout::kChannelsLast,
-                                                                 parts_.first.outputs[0].dtype, second[0])));
+      call->middle = std::max(call->middle,
+                              aligned(layout_bytes(Layout::kChannelsLast, parts_.first.outputs[0].dtype, second[0])));
       call->shapes.push_back({band, std::move(calls)});
     }
     for (size_t i = 0; i < operands_.all; ++i) {
@@ -274,8 +276,8 @@ class ChainKernel final : public Kernel {
     }
     call->result = advance_of(problem_.outputs[0], y);
     const auto total = call->images * static_cast<int64_t>(call->bands.size());
-    call->slots = static_cast<int>(
-        std::clamp<int64_t>(std::min<int64_t>(total, limits_.threads), 1, RowsCall::kMostSlots));
+    call->slots =
+        static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(total, limits_.threads), 1, RowsCall::kMostSlots));
     return std::unique_ptr<Call>(std::move(call));
   }
 

@@ -2,11 +2,13 @@
 // a unit into parts whose weights stay in the first-level cache.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "backends/cpu/dense/tile.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_entry.h"
+#include "base/thread_pool.h"
 
 namespace wootz::cpu {
 
@@ -43,18 +45,32 @@ struct DenseEnd {
 };
 DenseEnd read_end(const Problem& problem);
 
-// Weights as the tile reads them. `at(column, tap, element)` gives one.
+// Weights as the tile reads them. `index(column, tap, element)` says where in the source one lies.
 int64_t ceil_div(int64_t a, int64_t b);
 size_t packed_bytes(const DenseShape& shape, const DenseOps& ops);
-template <class At>
-std::vector<std::byte> pack_panels(const DenseShape& s, const DenseOps& ops, At at) {
-  std::vector<std::byte> bytes(packed_bytes(s, ops));  // zeros: what a last panel has too much
-  auto* to = reinterpret_cast<float*>(bytes.data());
-  for (int64_t panel = 0; panel < s.columns; panel += ops.panel)
-    for (int64_t tap = 0; tap < s.taps; ++tap)
-      for (int64_t e = 0; e < s.depth; ++e, to += ops.panel)
-        for (int64_t c = 0; c < ops.panel && panel + c < s.columns; ++c) to[c] = at(panel + c, tap, e);
-  return bytes;
+template <class Index>
+PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, const HostTensor& source, Index index) {
+  const auto make = [s, wide = ops.panel, source, index](std::span<std::byte> bytes) {
+    // Panels that are filled together: the row of a matrix that they read at a time is then worth a page of its own.
+    constexpr int64_t kTogether = 8;
+    const auto* from = static_cast<const float*>(source.data());
+    auto* const all = reinterpret_cast<float*>(bytes.data());
+    const int64_t panels = ceil_div(s.columns, wide), depth = s.taps * s.depth;
+    const auto fill = [&](int64_t panel, int64_t tap, int64_t e) {
+      float* const to = all + (panel * depth + tap * s.depth + e) * wide;
+      const int64_t first = panel * wide, count = std::min<int64_t>(wide, s.columns - first);
+      for (int64_t c = 0; c < count; ++c) to[c] = from[index(first + c, tap, e)];
+      std::fill(to + count, to + wide, 0.0f);  // what a last panel has too much
+    };
+    parallel_for(ceil_div(panels, kTogether), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t group = begin; group < end; ++group)
+        for (int64_t tap = 0; tap < s.taps; ++tap)
+          for (int64_t e = 0; e < s.depth; ++e)
+            for (int64_t p = group * kTogether, last = std::min(panels, p + kTogether); p < last; ++p) fill(p, tap, e);
+    });
+    return Status();
+  };
+  return {packed_bytes(s, ops), make};
 }
 
 // Where the elements of a result's row come from. T: float, or uint8_t for both types of 8 bits.

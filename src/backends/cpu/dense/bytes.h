@@ -11,19 +11,24 @@ namespace wootz::cpu {
 // Errors: types, scales or zero points that these kernels do not have, sums that an int32 might not hold.
 Result<ProductScales> read_byte_scales(const Problem& problem, const DenseShape& shape);
 
-// `at(column, tap, element)`: the weight, an i8.
+// `index(column, tap, element)` says where in the source, of i8, a weight lies.
 size_t packed_byte_weights(const DenseShape& shape, const ByteOps& ops);
-template <class At>
-std::vector<std::byte> pack_byte_panels(const DenseShape& s, const ByteOps& ops, int32_t zero, At at) {
-  std::vector<std::byte> bytes(packed_byte_weights(s, ops));  // zeros: what a last pair or panel has too much
-  auto* all = reinterpret_cast<int16_t*>(bytes.data());
-  const int64_t depth = s.taps * s.depth, panel_size = (depth + 1) / 2 * 2 * ops.panel;
-  for (int64_t c = 0; c < s.columns; ++c) {
-    int16_t* to = all + c / ops.panel * panel_size + c % ops.panel * 2;
-    for (int64_t k = 0; k < depth; ++k)
-      to[k / 2 * 2 * ops.panel + k % 2] = static_cast<int16_t>(at(c, k / s.depth, k % s.depth) - zero);
-  }
-  return bytes;
+template <class Index>
+PackedForm pack_byte_panels(const DenseShape& s, const ByteOps& ops, int32_t zero, const HostTensor& source,
+                            Index index) {
+  const auto make = [s, wide = ops.panel, zero, source, index](std::span<std::byte> bytes) {
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});  // what a last pair or panel has too much
+    const auto* from = static_cast<const int8_t*>(source.data());
+    auto* const all = reinterpret_cast<int16_t*>(bytes.data());
+    const int64_t depth = s.taps * s.depth, panel_size = (depth + 1) / 2 * 2 * wide;
+    for (int64_t c = 0; c < s.columns; ++c) {
+      int16_t* to = all + c / wide * panel_size + c % wide * 2;
+      for (int64_t k = 0; k < depth; ++k)
+        to[k / 2 * 2 * wide + k % 2] = static_cast<int16_t>(from[index(c, k / s.depth, k % s.depth)] - zero);
+    }
+    return Status();
+  };
+  return {packed_byte_weights(s, ops), make};
 }
 
 Result<std::unique_ptr<Call>> make_byte_call(const Problem& problem, const KernelOptions& options,

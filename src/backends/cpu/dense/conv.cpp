@@ -92,22 +92,15 @@ class ConvKernel final : public Kernel {
   ConvKernel(const Problem& p, ConvParams c, Epilogue e, const KernelOptions& o)
       : problem_(p), params_(std::move(c)), epilogue_(std::move(e)), options_(o) {}
 
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
-    if (input != 1) return std::optional<std::vector<std::byte>>{};
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
+    if (input != 1) return std::optional<PackedForm>{};
     if (source.dtype() != problem_.inputs[1].dtype || !(source.dims() == problem_.inputs[1].dims))
       return invalid_argument("conv: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
     const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
-    const auto index = [&](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
-    if (quantized()) {
-      WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
-      const auto* w = static_cast<const int8_t*>(source.data());
-      return std::optional(
-          pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero,
-                           [&](int64_t column, int64_t tap, int64_t e) { return w[index(column, tap, e)]; }));
-    }
-    const auto* w = static_cast<const float*>(source.data());
-    return std::optional(pack_panels(s, dense_ops(options_.isa),
-                                     [&](int64_t column, int64_t tap, int64_t e) { return w[index(column, tap, e)]; }));
+    const auto index = [s](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
+    if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
+    return std::optional(pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero, source, index));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {

@@ -73,24 +73,18 @@ class GemmKernel final : public Kernel {
   GemmKernel(const Problem& p, Epilogue e, const KernelOptions& o)
       : problem_(p), epilogue_(std::move(e)), options_(o) {}
 
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
-    if (input != 1) return std::optional<std::vector<std::byte>>{};
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
+    if (input != 1) return std::optional<PackedForm>{};
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, optimum(problem_), problem_.outputs[0].dims));
     if (source.dtype() != problem_.inputs[1].dtype || !(source.dims() == problem_.inputs[1].dims))
       return invalid_argument("gemm: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
     const bool trans_b = problem_.get_int("trans_b") != 0;
-    const auto index = [&](int64_t column, int64_t e) {
+    const auto index = [s, trans_b](int64_t column, int64_t, int64_t e) {
       return trans_b ? column * s.depth + e : e * s.columns + column;
     };
-    if (quantized()) {
-      WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
-      const auto* b = static_cast<const int8_t*>(source.data());
-      return std::optional(pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero,
-                                            [&](int64_t column, int64_t, int64_t e) { return b[index(column, e)]; }));
-    }
-    const auto* b = static_cast<const float*>(source.data());
-    return std::optional(pack_panels(s, dense_ops(options_.isa),
-                                     [&](int64_t column, int64_t, int64_t e) { return b[index(column, e)]; }));
+    if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
+    return std::optional(pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero, source, index));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {

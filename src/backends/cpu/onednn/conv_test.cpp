@@ -133,11 +133,13 @@ TEST(OnednnConv, DynamicExtentsShareOnePackedWeight) {
     ASSERT_TRUE(kernel.ok()) << kernel.status().message();
     auto packed = (*kernel)->pack(1, w);
     ASSERT_TRUE(packed.ok());
+    RawBytes bytes;
+    if (packed->has_value()) bytes = make_bytes(**packed).value();
     for (const Dims& x_dims : {Dims{1, 40, 3, 5}, Dims{2, 40, 17, 17}, Dims{8, 40, 33, 33}, Dims{3, 40, 1, 1}}) {
       const HostTensor x = random_tensor(rng, DType::kF32, x_dims);
       const Dims y_dims{x_dims[0], 24, x_dims[2], x_dims[3]};
       const std::vector<Dims> in{x_dims, w.dims()}, out{y_dims};
-      const void* weights = packed->has_value() ? static_cast<const void*>((**packed).data()) : w.data();
+      const void* weights = packed->has_value() ? static_cast<const void*>(bytes.data()) : w.data();
       const std::vector<const void*> constants{nullptr, weights};
       auto call = (*kernel)->bind({in, out, constants});
       ASSERT_TRUE(call.ok()) << call.status().message();

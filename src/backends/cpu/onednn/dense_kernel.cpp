@@ -90,24 +90,14 @@ class DenseKernel final : public Kernel {
     }
   }
 
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
-    using Packed = std::optional<std::vector<std::byte>>;
-    if (input != 1 || !packed_) return Packed{};
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
+    if (input != 1 || !packed_) return std::optional<PackedForm>{};
     const TensorDesc& want = problem_.inputs[1];
     if (source.dtype() != want.dtype || !(source.dims() == want.dims))
       return invalid_argument("oneDNN: weights {} {} to pack, the problem has {} {}", dtype_name(source.dtype()),
                               source.dims().to_string(), dtype_name(want.dtype), want.dims.to_string());
-    WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
-    return guarded("packing weights", [&]() -> Result<Packed> {
-      std::vector<std::byte> bytes(packed_bytes());
-      std::memcpy(bytes.data(), &header_, sizeof(PackedHeader));
-      memory from(spec_.weights, *eng, const_cast<void*>(source.data()));
-      memory to(weights_, *eng, bytes.data() + sizeof(PackedHeader));
-      dnnl::stream stream(*eng);
-      dnnl::reorder(from, to).execute(stream, from, to);
-      stream.wait();
-      return Packed{std::move(bytes)};
-    });
+    return std::optional(
+        PackedForm{packed_bytes(), [this, source](std::span<std::byte> bytes) { return write_packed(source, bytes); }});
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
@@ -181,6 +171,19 @@ class DenseKernel final : public Kernel {
     return Status();
   }
 
+  Status write_packed(const HostTensor& source, std::span<std::byte> bytes) const {
+    WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
+    return guarded("packing weights", [&]() -> Status {
+      std::memset(bytes.data(), 0, bytes.size());  // what pads the blocks
+      std::memcpy(bytes.data(), &header_, sizeof(PackedHeader));
+      memory from(spec_.weights, *eng, const_cast<void*>(source.data()));
+      memory to(weights_, *eng, bytes.data() + sizeof(PackedHeader));
+      dnnl::stream stream(*eng);
+      dnnl::reorder(from, to).execute(stream, from, to);
+      stream.wait();
+      return Status();
+    });
+  }
   size_t packed_bytes() const { return sizeof(PackedHeader) + weights_.get_size(); }
 
   Status check_packed(const BindArgs& args) const {

@@ -223,7 +223,7 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
   Result<std::unique_ptr<Kernel>> kernel = provider.create(candidate.tactic, p, limits);
   if (!kernel.ok()) return {kernel.status(), {}};
   std::vector<GuardedBuffer> buffers;
-  std::vector<std::vector<std::byte>> packed(inputs.size());
+  std::vector<RawBytes> packed(inputs.size());
   std::vector<const void*> addresses, constants;
   std::vector<size_t> bytes;
   std::vector<Dims> dims;
@@ -232,7 +232,7 @@ RunOutcome run_candidate(const Provider& provider, const Problem& problem, const
     if (p.inputs[i].constant) {
       auto made = (*kernel)->pack(static_cast<int>(i), inputs[i]);
       if (!made.ok()) return {made.status(), {}};
-      if (made->has_value()) packed[i] = std::move(**made);
+      if (made->has_value()) packed[i] = make_bytes(**made).value();
     }
     if (!packed[i].empty()) {
       // The plan's sections are aligned; here the end touches the guard instead.

@@ -49,14 +49,14 @@ std::vector<Candidate> offers_for(const Problem& p) {
 struct Prepared {
   Problem problem;
   std::unique_ptr<Kernel> kernel;
-  std::vector<std::byte> packed;
+  RawBytes packed;
 };
 Prepared prepare(const Problem& problem, const HostTensor& weights) {
   const std::vector<Candidate> offers = offers_for(problem);
   Prepared made{with_layouts(problem, offers.at(0)), nullptr, {}};
   made.kernel = std::move(onednn_provider().create(offers[0].tactic, made.problem, {})).value();
   auto packed = made.kernel->pack(1, weights);
-  if (packed.ok() && packed->has_value()) made.packed = std::move(**packed);
+  if (packed.ok() && packed->has_value()) made.packed = make_bytes(**packed).value();
   return made;
 }
 Result<std::unique_ptr<Call>> bind_weights(const Prepared& p, const void* weights, size_t bytes) {

@@ -83,8 +83,11 @@ void check_moved(const Case& c, int from, int to, int* unnamed) {
     auto packed = (*builder)->pack(1, w);
     ASSERT_TRUE(packed.ok()) << packed.status().message();
     const bool as_is = !packed->has_value();
-    GuardedBuffer weights(as_is ? w.bytes() : (**packed).size());
-    std::memcpy(weights.data(), as_is ? w.data() : (**packed).data(), weights.bytes());
+    GuardedBuffer weights(as_is ? w.bytes() : (**packed).bytes);
+    if (as_is)
+      std::memcpy(weights.data(), w.data(), weights.bytes());
+    else
+      ASSERT_TRUE((**packed).make({static_cast<std::byte*>(weights.data()), weights.bytes()}).ok());
     const ParallelScope scope(to);
     auto kernel = onednn_provider().create(offer.tactic, p, loaded);
     ASSERT_TRUE(kernel.ok()) << kernel.status().message();

@@ -32,18 +32,21 @@ class RnnKernel final : public Kernel {
  public:
   RnnKernel(const Problem& p, const KernelOptions& o, bool teams) : problem_(p), options_(o), teams_(teams) {}
 
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     const auto i = static_cast<size_t>(input);
-    if (!is_packed(i)) return std::optional<std::vector<std::byte>>{};
+    if (!is_packed(i)) return std::optional<PackedForm>{};
     WOOTZ_ASSIGN_OR_RETURN(const Recurrence r, at_optimum(problem_));
     if (!rnn_has(problem_, i) || source.dtype() != problem_.inputs[i].dtype ||
         !(source.dims() == problem_.inputs[i].dims))
       return invalid_argument("rnn: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
     const RnnColumns columns(r, options_.isa);
-    std::vector<std::byte> bytes(static_cast<size_t>(packed_elements(r, columns, i)) * sizeof(float));
-    pack_pieces(r, columns, i, source.dtype(), source.data(), 0, packed_pieces(r, columns, i),
-                reinterpret_cast<float*>(bytes.data()));
-    return std::optional(std::move(bytes));
+    return std::optional(PackedForm{static_cast<size_t>(packed_elements(r, columns, i)) * sizeof(float),
+                                    [r, columns, i, source](std::span<std::byte> bytes) {
+                                      std::fill(bytes.begin(), bytes.end(), std::byte{0});
+                                      pack_pieces(r, columns, i, source.dtype(), source.data(), 0,
+                                                  packed_pieces(r, columns, i), reinterpret_cast<float*>(bytes.data()));
+                                      return Status();
+                                    }});
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {

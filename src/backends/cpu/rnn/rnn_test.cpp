@@ -234,8 +234,9 @@ TEST_F(Recurrent, OtherExtentsThanTheProblems) {
         ASSERT_TRUE(kernel.ok()) << kernel.status().to_string();
         const std::vector<HostTensor> fresh = draw(l, rng_);
         const std::vector<HostTensor> wanted = reference(l, {fresh[0], inputs[1], inputs[2]});
-        std::vector<std::vector<std::byte>> packed;
-        for (int i : {1, 2}) packed.push_back((*kernel)->pack(i, inputs[static_cast<size_t>(i)]).value().value());
+        std::vector<RawBytes> packed;
+        for (int i : {1, 2})
+          packed.push_back(make_bytes((*kernel)->pack(i, inputs[static_cast<size_t>(i)]).value().value()).value());
         const std::vector<Dims> in{fresh[0].dims(), inputs[1].dims(), inputs[2].dims()};
         std::vector<Dims> out;
         std::vector<HostTensor> results;

@@ -142,8 +142,11 @@ Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Cand
     }
     packed[i] = to_layout(inputs[i], filled.inputs[i].layout);
     if (filled.inputs[i].constant) {
-      WOOTZ_ASSIGN_OR_RETURN(auto bytes, kernel->pack(static_cast<int>(i), inputs[i]));
-      if (bytes) packed[i] = std::move(*bytes);
+      WOOTZ_ASSIGN_OR_RETURN(const std::optional<PackedForm> form, kernel->pack(static_cast<int>(i), inputs[i]));
+      if (form) {
+        packed[i].resize(form->bytes);
+        WOOTZ_RETURN_IF_ERROR(form->make(packed[i]));
+      }
     }
     in.emplace_back(packed[i].size(), options.misaligned ? dtype_bytes(inputs[i].dtype(), 1) : 0);
     if (!packed[i].empty()) std::memcpy(in.back().data, packed[i].data(), packed[i].size());

@@ -55,9 +55,11 @@ class LtKernel final : public Kernel {
   LtKernel(Problem problem, bool tf32, bool given, const cublasLtMatmulAlgo_t& algo)
       : problem_(std::move(problem)), tf32_(tf32), given_(given), algo_(algo) {}
   // A constant matrix holds what the tensor cores will read.
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
-    if (input > 1 || !tf32_) return std::optional<std::vector<std::byte>>{};
-    return std::optional<std::vector<std::byte>>(round_to_tf32(problem_, input, source));
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
+    if (input > 1 || !tf32_) return std::optional<PackedForm>{};
+    return std::optional(packed_by(source.bytes(), [this, input, source]() -> Result<std::vector<std::byte>> {
+      return round_to_tf32(problem_, input, source);
+    }));
   }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.outputs.size() != 1) return invalid_argument("{} outputs of a product", args.outputs.size());

@@ -10,7 +10,7 @@ Result<CudnnGraph> describe_conv(const Problem& problem, std::span<const Dims> i
 // a scale for each channel, what the zero point of x comes to in each, and the epilogue's factors, all f32.
 Result<CudnnGraph> describe_bytes(const Problem& problem, std::span<const Dims> inputs, const Dims& output);
 // Those weights with their tables.
-Result<std::vector<std::byte>> pack_bytes_for_cudnn(const Problem& problem, const HostTensor& weights);
+Result<PackedForm> pack_bytes_for_cudnn(const Problem& problem, const HostTensor& weights);
 // Bytes of packed weights that the graph reads.
 size_t packed_bytes(const CudnnGraph& graph);
 

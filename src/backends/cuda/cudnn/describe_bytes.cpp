@@ -151,11 +151,20 @@ Result<CudnnGraph> describe_bytes(const Problem& p, std::span<const Dims> in, co
   return g;
 }
 
-Result<std::vector<std::byte>> pack_bytes_for_cudnn(const Problem& p, const HostTensor& source) {
+namespace {
+
+// Bytes of the weights and, each at a multiple of 16 behind them, of their tables.
+size_t packed_bytes(const HostTensor& source, int64_t columns, size_t factors) {
+  const auto behind = [](size_t at, size_t floats) { return (at + 15) / 16 * 16 + floats * sizeof(float); };
+  const auto channels = static_cast<size_t>(columns);
+  size_t bytes = behind(behind(source.bytes(), channels), channels);
+  for (size_t f = 0; f < factors; ++f) bytes = behind(bytes, 1);
+  return bytes;
+}
+
+std::vector<std::byte> weights_with_tables(const Problem& p, const HostTensor& source, const ProductScales& scales,
+                                           const ByteChain& chain) {
   ByteColumns packed = byte_columns(p, source, 1);
-  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, byte_scales(p, packed.columns));
-  const std::optional<ByteChain> chain = byte_chain_of(p);
-  if (!chain) return unsupported("this epilogue is no chain");
   std::vector<std::byte>& out = packed.bytes;
   std::vector<float> scale, shift;
   for (int64_t m = 0; m < packed.columns; ++m) {
@@ -170,8 +179,21 @@ Result<std::vector<std::byte>> pack_bytes_for_cudnn(const Problem& p, const Host
   };
   add(scale.data(), scale.size());
   add(shift.data(), shift.size());
-  for (const float factor : factors_of(*chain)) add(&factor, 1);
+  for (const float factor : factors_of(chain)) add(&factor, 1);
   return std::move(out);
+}
+
+}  // namespace
+
+Result<PackedForm> pack_bytes_for_cudnn(const Problem& p, const HostTensor& source) {
+  const int64_t columns = columns_of(p, source.dims());
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, byte_scales(p, columns));
+  const std::optional<ByteChain> chain = byte_chain_of(p);
+  if (!chain) return unsupported("this epilogue is no chain");
+  return packed_by(packed_bytes(source, columns, factors_of(*chain).size()),
+                   [p, source, scales, chain = *chain]() -> Result<std::vector<std::byte>> {
+                     return weights_with_tables(p, source, scales, chain);
+                   });
 }
 
 size_t packed_bytes(const CudnnGraph& g) {

@@ -62,35 +62,40 @@ class CudnnCall final : public Call {
   std::shared_ptr<const CudnnPlan> plan_;
 };
 
+// Values of the tensor's shape and type with its axis 1 innermost.
+std::vector<std::byte> channels_last(const std::byte* from, const HostTensor& tensor) {
+  const Dims& d = tensor.dims();
+  const size_t size = dtype_bytes(tensor.dtype(), 1);
+  std::vector<std::byte> out(tensor.bytes());
+  const int64_t inner = d[0] * d[1] == 0 ? 0 : d.volume() / (d[0] * d[1]);
+  for (int64_t m = 0; m < d[0]; ++m)
+    for (int64_t c = 0; c < d[1]; ++c)
+      for (int64_t i = 0; i < inner; ++i)
+        std::copy_n(from + static_cast<size_t>((m * d[1] + c) * inner + i) * size, size,
+                    out.data() + static_cast<size_t>((m * inner + i) * d[1] + c) * size);
+  return out;
+}
+
 class CudnnKernel final : public Kernel {
  public:
   CudnnKernel(Problem problem, bool tf32, std::string choice)
       : problem_(std::move(problem)), tf32_(tf32), choice_(std::move(choice)) {}
 
   // Weights lie as the activations do, and hold what the tensor cores will read.
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     if (has_scales(problem_)) {
-      if (input != 1) return std::optional<std::vector<std::byte>>{};
-      WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> packed, pack_bytes_for_cudnn(problem_, source));
-      return std::optional<std::vector<std::byte>>(std::move(packed));
+      if (input != 1) return std::optional<PackedForm>{};
+      WOOTZ_ASSIGN_OR_RETURN(PackedForm packed, pack_bytes_for_cudnn(problem_, source));
+      return std::optional(std::move(packed));
     }
     const bool images = problem_.family == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
-    if (input != 1 || problem_.family != Family::kConv || (!images && !tf32_))
-      return std::optional<std::vector<std::byte>>{};
-    std::vector<std::byte> plain;
-    if (tf32_) plain = round_to_tf32(problem_, input, source);
-    if (!images) return std::optional<std::vector<std::byte>>(std::move(plain));
-    const Dims& d = source.dims();
-    const size_t size = dtype_bytes(source.dtype(), 1);
-    std::vector<std::byte> out(source.bytes());
-    const int64_t inner = d[0] * d[1] == 0 ? 0 : d.volume() / (d[0] * d[1]);
-    const auto* from = tf32_ ? plain.data() : static_cast<const std::byte*>(source.data());
-    for (int64_t m = 0; m < d[0]; ++m)
-      for (int64_t c = 0; c < d[1]; ++c)
-        for (int64_t i = 0; i < inner; ++i)
-          std::copy_n(from + static_cast<size_t>((m * d[1] + c) * inner + i) * size, size,
-                      out.data() + static_cast<size_t>((m * inner + i) * d[1] + c) * size);
-    return std::optional<std::vector<std::byte>>(std::move(out));
+    if (input != 1 || problem_.family != Family::kConv || (!images && !tf32_)) return std::optional<PackedForm>{};
+    return std::optional(packed_by(source.bytes(), [this, input, source, images]() -> Result<std::vector<std::byte>> {
+      std::vector<std::byte> plain;
+      if (tf32_) plain = round_to_tf32(problem_, input, source);
+      if (!images) return plain;
+      return channels_last(tf32_ ? plain.data() : static_cast<const std::byte*>(source.data()), source);
+    }));
   }
 
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,

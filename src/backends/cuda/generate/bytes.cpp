@@ -145,12 +145,12 @@ Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
   return b;
 }
 
+namespace {
+
 // Columns with their taps outermost, padded with zeros; then a scale and a correction for each column, and the
 // epilogue's constants.
-Result<std::optional<std::vector<std::byte>>> pack_bytes(const Problem& p, int input, const HostTensor& source) {
-  if (input != 1) return std::optional<std::vector<std::byte>>{};
+Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostTensor& source, const ProductScales& s) {
   ByteColumns packed = byte_columns(p, source, kPitchStep);
-  WOOTZ_ASSIGN_OR_RETURN(const ProductScales s, byte_scales(p, packed.columns));
   std::vector<float> scales, constants;
   std::vector<int32_t> corrections;
   for (int64_t n = 0; n < packed.columns; ++n) {
@@ -166,7 +166,21 @@ Result<std::optional<std::vector<std::byte>>> pack_bytes(const Problem& p, int i
   add(scales.data(), scales.size() * sizeof(float));
   add(corrections.data(), corrections.size() * sizeof(int32_t));
   add(constants.data(), constants.size() * sizeof(float));
-  return std::optional<std::vector<std::byte>>(std::move(out));
+  return std::move(out);
+}
+
+}  // namespace
+
+Result<std::optional<PackedForm>> pack_bytes(const Problem& p, int input, const HostTensor& source) {
+  if (input != 1) return std::optional<PackedForm>{};
+  const int64_t columns = columns_of(p, source.dims());
+  WOOTZ_ASSIGN_OR_RETURN(const ProductScales s, byte_scales(p, columns));
+  const int64_t depth = columns == 0 ? 0 : source.volume() / columns;
+  std::vector<float> constants;
+  with_constants_as_operands(p.epilogue, &constants);
+  const auto tables = (static_cast<size_t>(2 * columns) + constants.size()) * sizeof(float);
+  const auto weights = static_cast<size_t>(columns * ((depth + kPitchStep - 1) / kPitchStep * kPitchStep));
+  return std::optional(packed_by(weights + tables, [&p, source, s] { return columns_with_tables(p, source, s); }));
 }
 
 Status generate_bytes(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {

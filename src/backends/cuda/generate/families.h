@@ -12,12 +12,14 @@ using Generate = Status (*)(const Problem& problem, const BindArgs& args, std::v
 using Estimate = double (*)(const Problem& problem);
 
 // The form in which a kernel wants a constant; nullopt: as it is.
-using PackConstant = Result<std::optional<std::vector<std::byte>>> (*)(const Problem& problem, int input,
-                                                                       const HostTensor& source);
-Result<std::optional<std::vector<std::byte>>> pack_depthwise(const Problem&, int input, const HostTensor& source);
-Result<std::optional<std::vector<std::byte>>> pack_bytes(const Problem&, int input, const HostTensor& source);
-Result<std::optional<std::vector<std::byte>>> pack_direct(const Problem&, int input, const HostTensor& source);
-Result<std::optional<std::vector<std::byte>>> pack_columns(const Problem&, int input, const HostTensor& source);
+using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& problem, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_bytes(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
+
+// A constant of whole bytes an element, taken as a matrix and transposed.
+PackedForm transposed_form(const HostTensor& source, int64_t rows, int64_t columns);
 
 // The sources of every kernel that takes a problem at its optimum, with the layouts that it has: for tests and tools.
 Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches);

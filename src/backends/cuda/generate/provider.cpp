@@ -133,8 +133,8 @@ Status generate_at_optimum(const Entry& entry, const Problem& p, std::vector<Lau
 class GeneratedKernel final : public Kernel {
  public:
   GeneratedKernel(const Entry& entry, Problem problem) : entry_(entry), problem_(std::move(problem)) {}
-  Result<std::optional<std::vector<std::byte>>> pack(int input, const HostTensor& source) const override {
-    if (entry_.pack == nullptr) return std::optional<std::vector<std::byte>>{};
+  Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
+    if (entry_.pack == nullptr) return std::optional<PackedForm>{};
     return entry_.pack(problem_, input, source);
   }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {

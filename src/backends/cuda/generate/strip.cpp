@@ -158,17 +158,10 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
 }
 
 // From [C,1,h,w] to [h,w,C].
-Result<std::optional<std::vector<std::byte>>> pack_depthwise(const Problem& p, int input, const HostTensor& source) {
-  if (input != 1) return std::optional<std::vector<std::byte>>{};
+Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source) {
+  if (input != 1) return std::optional<PackedForm>{};
   const int64_t channels = source.dims()[0], inner = channels == 0 ? 0 : source.volume() / channels;
-  const size_t size = dtype_bytes(p.inputs[1].dtype, 1);
-  std::vector<std::byte> out(source.bytes());
-  const auto* from = static_cast<const std::byte*>(source.data());
-  for (int64_t c = 0; c < channels; ++c)
-    for (int64_t i = 0; i < inner; ++i)
-      std::copy_n(from + static_cast<size_t>(c * inner + i) * size, size,
-                  out.data() + static_cast<size_t>(i * channels + c) * size);
-  return std::optional<std::vector<std::byte>>(std::move(out));
+  return std::optional(transposed_form(source, channels, inner));
 }
 
 Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

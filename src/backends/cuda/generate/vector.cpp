@@ -145,18 +145,9 @@ Status generate_vector_product(const Problem& p, const BindArgs& args, std::vect
 }
 
 // A product's matrix lies by columns.
-Result<std::optional<std::vector<std::byte>>> pack_columns(const Problem& p, int input, const HostTensor& source) {
-  if (input != 1 || p.family != Family::kGemm || p.get_int("trans_b") != 0)
-    return std::optional<std::vector<std::byte>>{};
-  const int64_t depth = source.dims()[0], columns = source.dims()[1];
-  const size_t size = dtype_bytes(source.dtype(), 1);
-  std::vector<std::byte> out(source.bytes());
-  const auto* from = static_cast<const std::byte*>(source.data());
-  for (int64_t k = 0; k < depth; ++k)
-    for (int64_t n = 0; n < columns; ++n)
-      std::copy_n(from + static_cast<size_t>(k * columns + n) * size, size,
-                  out.data() + static_cast<size_t>(n * depth + k) * size);
-  return std::optional<std::vector<std::byte>>(std::move(out));
+Result<std::optional<PackedForm>> pack_columns(const Problem& p, int input, const HostTensor& source) {
+  if (input != 1 || p.family != Family::kGemm || p.get_int("trans_b") != 0) return std::optional<PackedForm>{};
+  return std::optional(transposed_form(source, source.dims()[0], source.dims()[1]));
 }
 
 }  // namespace wootz::cuda

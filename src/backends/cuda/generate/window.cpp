@@ -188,19 +188,22 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
 }
 
 // Of bytes: behind the weights, a scale for each channel of the result.
-Result<std::optional<std::vector<std::byte>>> pack_direct(const Problem& p, int input, const HostTensor& source) {
-  if (input != 1 || !has_scales(p)) return std::optional<std::vector<std::byte>>{};
+Result<std::optional<PackedForm>> pack_direct(const Problem& p, int input, const HostTensor& source) {
+  if (input != 1 || !has_scales(p)) return std::optional<PackedForm>{};
   const int64_t channels = p.outputs[0].dims[1];
   WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, byte_scales(p, channels));
-  const auto* from = static_cast<const std::byte*>(source.data());
-  std::vector<std::byte> out(from, from + source.bytes());
-  out.resize(scales_begin(source.volume()));
-  for (int64_t c = 0; c < channels; ++c) {
-    const auto scale = static_cast<float>(scales.of(c));
-    const auto* bytes = reinterpret_cast<const std::byte*>(&scale);
-    out.insert(out.end(), bytes, bytes + sizeof scale);
-  }
-  return std::optional<std::vector<std::byte>>(std::move(out));
+  const auto pack = [source, channels, scales]() -> Result<std::vector<std::byte>> {
+    const auto* from = static_cast<const std::byte*>(source.data());
+    std::vector<std::byte> out(from, from + source.bytes());
+    out.resize(scales_begin(source.volume()));
+    for (int64_t c = 0; c < channels; ++c) {
+      const auto scale = static_cast<float>(scales.of(c));
+      const auto* bytes = reinterpret_cast<const std::byte*>(&scale);
+      out.insert(out.end(), bytes, bytes + sizeof scale);
+    }
+    return out;
+  };
+  return std::optional(packed_by(scales_begin(source.volume()) + static_cast<size_t>(channels) * sizeof(float), pack));
 }
 
 Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
