@@ -1,4 +1,4 @@
-// Memory of an engine's device as Python objects, whose lives follow from who refers to them.
+// Memory of an engine's device as Python objects, whose lifetimes follow from what refers to them.
 #pragma once
 
 #include <map>

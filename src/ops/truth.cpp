@@ -5,7 +5,7 @@
 namespace wootz::ops {
 namespace {
 
-constexpr int kMostOperations = 64;  // a condition of more is left to who has the numbers
+constexpr int kMostOperations = 64;  // a longer condition is left to the run, which has the numbers
 
 std::optional<Dim> within_reason(Dim d) {
   if (d.is_const()) return d;

@@ -15,7 +15,7 @@ bool known(const Node& node) {
 
 bool may_fold(const Node& node) {
   if (!known(node)) return false;
-  // Weights stay in 8 bits or less for who computes in them; fold_dequantize takes what is left.
+  // Weights stay in 8 bits or less for the kernels that compute in them; fold_dequantize takes what is left.
   if (node.is("Dequantize") && dtype_bits(node.input(0)->dtype()) <= 8) return false;
   size_t in_bytes = 0, out_bytes = 0;
   for (const Value* in : node.inputs())

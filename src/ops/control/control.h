@@ -25,7 +25,7 @@ class OuterSymbols {
   std::set<SymbolId> known_;
 };
 
-// What is wrong with an If whose branches give a result in two types or ranks: both, and who made them.
+// What is wrong with an If whose branches give a result in two types or ranks: both, and the nodes that made them.
 std::string branches_differ(size_t output, const Value& then, const Value& other);
 
 const OpDef& if_op();
