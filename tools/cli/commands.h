@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "build_plan.h"
 #include "session.h"
 
 namespace wootz_cli {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "build_plan.h"
 #include "session.h"
 #include "timing.h"
 

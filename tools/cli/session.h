@@ -1,67 +1,19 @@
-// What the subcommands share: logger, building, loading, running.
+// A loaded plan with buffers: loading, running, reading results.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "NvInfer.h"
-#include "files.h"
+#include "logger.h"
 #include "npy.h"
+#include "shapes.h"
 
 namespace wootz_cli {
-
-// Wrong usage: exit status 2.
-struct Usage : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// What was compared differs, and the status is to say so: exit status 3, no text.
-struct Differ {};
-
-// Prints what is severe enough, and keeps errors for the final message.
-class Logger final : public nvinfer1::ILogger {
- public:
-  void log(Severity severity, const char* message) noexcept override;
-  Severity least = Severity::kWARNING;
-  std::vector<std::string> errors;
-};
-
-using Shapes = std::map<std::string, std::vector<int64_t>>;
-// "x:1x3x224x224,y:8": trtexec's form.
-Shapes parse_shapes(const std::string& text, const char* option);
-
-struct BuildRequest {
-  std::string model;
-  Shapes min_shapes, opt_shapes, max_shapes;
-  std::map<std::string, std::string> options;               // of extensions.h
-  std::vector<nvinfer1::BuilderFlag> flags, cleared_flags;  // beside the default ones
-  std::map<nvinfer1::MemoryPoolType, size_t> pools;
-  std::string timing_cache;  // file, read if there and written back
-  int optimization_level = -1;
-  int aux_streams = -1;  // most beside the caller's; -1: the builder decides
-  int avg_timing = -1;   // least batches that a tactic is timed in; -1: as the config has it
-  bool strongly_typed = false;
-  // `wootz inspect` is to have something to show.
-  nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kDETAILED;
-  bool progress = true;  // a bar on stderr, when it is a terminal
-  bool page = false;
-  std::string output;  // file that the plan is written to; empty: it stays in memory
-};
-struct Built {
-  std::unique_ptr<nvinfer1::IHostMemory> plan;  // null: it is in the file that was asked for, and not in memory
-  size_t plan_bytes = 0;
-  std::string report;  // JSON
-  std::string page;    // HTML, when it was asked for
-  double seconds = 0;
-};
-Built build_plan(const BuildRequest& request, Logger& logger);
-// The text in what wootz_build_report_as() and its like return, which it frees; fails on null.
-std::string take_text(void* memory, const char* what, const Logger& logger);
 
 // An engine with a context and buffers for one set of shapes.
 class Session {

@@ -1,0 +1,168 @@
+#include "build_plan.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "NvOnnxParser.h"
+#include "files.h"
+#include "wootz/extensions.h"
+
+namespace wootz_cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace nvinfer1;
+
+std::string describe(const nvonnxparser::IParserError& error) {
+  const std::string name = error.nodeName(), op = error.nodeOperator();
+  const std::string place = op.empty() ? name : "node '" + name + "' (" + op + ")";
+  return place + (place.empty() ? "" : ": ") + error.desc();
+}
+
+// One line on the terminal, redrawn.
+class ProgressBar final : public IProgressMonitor {
+ public:
+  explicit ProgressBar(bool on) : on_(on && isatty(2)) {}
+  void phaseStart(const char* phase, const char*, int32_t steps) noexcept override {
+    phase_ = phase;
+    steps_ = std::max(1, steps);
+    draw(0);
+  }
+  bool stepComplete(const char*, int32_t step) noexcept override {
+    draw(step + 1);
+    return true;
+  }
+  void phaseFinish(const char*) noexcept override {
+    if (on_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  void draw(int32_t done) noexcept {
+    if (!on_) return;
+    constexpr int kWidth = 40;
+    const int filled = static_cast<int>(static_cast<int64_t>(kWidth) * std::min(done, steps_) / steps_);
+    std::fprintf(stderr, "\r\033[K[%.*s%.*s] %d/%d %s", filled, "########################################",
+                 kWidth - filled, "........................................", done, steps_, phase_.c_str());
+  }
+  bool on_;
+  std::string phase_;
+  int32_t steps_ = 1;
+};
+
+void add_profile(const BuildRequest& request, IBuilder& builder, INetworkDefinition& network, IBuilderConfig& config,
+                 const Logger& logger) {
+  bool any = false;
+  IOptimizationProfile* profile = builder.createOptimizationProfile();
+  for (int32_t i = 0; i < network.getNbInputs(); ++i) {
+    const ITensor& input = *network.getInput(i);
+    const std::string name = input.getName();
+    if (!dynamic(input.getDimensions())) continue;
+    const auto find = [&](const Shapes& shapes) -> const std::vector<int64_t>* {
+      const auto it = shapes.find(name);
+      return it == shapes.end() ? nullptr : &it->second;
+    };
+    const std::vector<int64_t>* opt = find(request.opt_shapes);
+    const std::vector<int64_t>* min = find(request.min_shapes);
+    const std::vector<int64_t>* max = find(request.max_shapes);
+    if (opt == nullptr) opt = max != nullptr ? max : min;
+    if (opt == nullptr) {
+      std::string shape;
+      for (int64_t d : to_shape(input.getDimensions())) shape += (shape.empty() ? "" : "x") + std::to_string(d);
+      throw Failure("input '" + name + "' has dynamic dimensions (" + shape + "): give --shapes " + name +
+                    ":... or --minShapes, --optShapes, --maxShapes");
+    }
+    const bool ok =
+        profile->setDimensions(name.c_str(), OptProfileSelector::kMIN, to_dims(min != nullptr ? *min : *opt, name)) &&
+        profile->setDimensions(name.c_str(), OptProfileSelector::kOPT, to_dims(*opt, name)) &&
+        profile->setDimensions(name.c_str(), OptProfileSelector::kMAX, to_dims(max != nullptr ? *max : *opt, name));
+    if (!ok) fail("the shapes of input '" + name + "' are not a range: min <= opt <= max", logger);
+    any = true;
+  }
+  for (const Shapes* shapes : {&request.min_shapes, &request.opt_shapes, &request.max_shapes})
+    for (const auto& [name, shape] : *shapes) {
+      bool known = false;
+      for (int32_t i = 0; i < network.getNbInputs(); ++i) known = known || name == network.getInput(i)->getName();
+      if (!known) throw Failure("the model has no input '" + name + "'");
+    }
+  if (any && config.addOptimizationProfile(profile) < 0) fail("the optimization profile was refused", logger);
+}
+
+void parse_model(const BuildRequest& request, nvonnxparser::IParser& parser, const Logger& logger) {
+  if (parser.parseFromFile(request.model.c_str(), 0)) return;
+  std::string text = request.model + " cannot be read:";
+  for (int i = 0; i < parser.getNbErrors(); ++i) text += "\n  " + describe(*parser.getError(i));
+  if (parser.getNbErrors() == 0) fail(text, logger);
+  throw Failure(text);
+}
+
+void set_up(const BuildRequest& request, IBuilderConfig& config, const Logger& logger) {
+  for (const auto& [key, value] : request.options)
+    if (wootz_config_set_option(&config, key.c_str(), value.c_str()) != 0)
+      fail("option " + key + "=" + value + " was refused", logger);
+  for (BuilderFlag flag : request.flags) config.setFlag(flag);
+  for (BuilderFlag flag : request.cleared_flags) config.clearFlag(flag);
+  for (const auto& [pool, bytes] : request.pools) config.setMemoryPoolLimit(pool, bytes);
+  if (request.optimization_level >= 0) config.setBuilderOptimizationLevel(request.optimization_level);
+  if (request.aux_streams >= 0) config.setMaxAuxStreams(request.aux_streams);
+  if (request.avg_timing > 0) config.setAvgTimingIterations(request.avg_timing);
+  config.setProfilingVerbosity(request.verbosity);
+}
+
+// The timing cache of the request, which the config uses from here on; null: none was asked for.
+std::unique_ptr<ITimingCache> open_timing_cache(const BuildRequest& request, IBuilderConfig& config,
+                                                const Logger& logger) {
+  if (request.timing_cache.empty()) return nullptr;
+  std::vector<char> bytes;
+  if (std::ifstream(request.timing_cache).good()) bytes = read_file(request.timing_cache);
+  std::unique_ptr<ITimingCache> cache(config.createTimingCache(bytes.data(), bytes.size()));
+  if (cache == nullptr) fail(request.timing_cache + " is not a timing cache of this version", logger);
+  config.setTimingCache(*cache, false);
+  return cache;
+}
+
+}  // namespace
+
+Built build_plan(const BuildRequest& request, Logger& logger) {
+  const Clock::time_point start = Clock::now();
+  const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
+  if (builder == nullptr) fail("the builder could not be created", logger);
+  const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(
+      request.strongly_typed ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0U));
+  const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
+  if (network == nullptr || parser == nullptr) fail("the network could not be created", logger);
+  parse_model(request, *parser, logger);
+  const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+  set_up(request, *config, logger);
+  ProgressBar bar(request.progress);
+  config->setProgressMonitor(&bar);
+  add_profile(request, *builder, *network, *config, logger);
+  const std::unique_ptr<ITimingCache> cache = open_timing_cache(request, *config, logger);
+  Built built;
+  bool made = false;
+  const bool in_memory = request.output.empty() || is_special(request.output);
+  if (in_memory) {
+    built.plan.reset(builder->buildSerializedNetwork(*network, *config));
+    made = built.plan != nullptr;
+  } else {
+    made = wootz_build_file(builder.get(), network.get(), config.get(), request.output.c_str()) == 0;
+  }
+  const char* report = wootz_build_report(builder.get());
+  built.report = report == nullptr ? "" : report;
+  if (request.page && made) built.page = take_text(wootz_build_report_as(builder.get(), "html"), "the report", logger);
+  if (!made) fail("the build of " + request.model + " failed", logger);
+  if (cache != nullptr) {
+    const std::unique_ptr<IHostMemory> bytes(config->getTimingCache()->serialize());
+    if (bytes != nullptr) write_file(request.timing_cache, bytes->data(), bytes->size());
+  }
+  if (in_memory && !request.output.empty()) write_file(request.output, built.plan->data(), built.plan->size());
+  built.plan_bytes = in_memory ? built.plan->size() : std::filesystem::file_size(request.output);
+  built.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return built;
+}
+
+}  // namespace wootz_cli

@@ -1,0 +1,41 @@
+// From a model file to a plan, as the subcommands ask for it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logger.h"
+#include "shapes.h"
+
+namespace wootz_cli {
+
+struct BuildRequest {
+  std::string model;
+  Shapes min_shapes, opt_shapes, max_shapes;
+  std::map<std::string, std::string> options;               // of extensions.h
+  std::vector<nvinfer1::BuilderFlag> flags, cleared_flags;  // in addition to the default ones
+  std::map<nvinfer1::MemoryPoolType, size_t> pools;
+  std::string timing_cache;  // file, read if there and written back
+  int optimization_level = -1;
+  int aux_streams = -1;  // most in addition to the caller's; -1: the builder decides
+  int avg_timing = -1;   // least batches that a tactic is timed in; -1: as the config has it
+  bool strongly_typed = false;
+  // Detailed, so that `wootz inspect` has something to show.
+  nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kDETAILED;
+  bool progress = true;  // a bar on stderr, when it is a terminal
+  bool page = false;
+  std::string output;  // file that the plan is written to; empty: it stays in memory
+};
+struct Built {
+  std::unique_ptr<nvinfer1::IHostMemory> plan;  // null: it is in the file that was asked for, and not in memory
+  size_t plan_bytes = 0;
+  std::string report;  // JSON
+  std::string page;    // HTML, when it was asked for
+  double seconds = 0;
+};
+// Failure: what failed, with what the library logged.
+Built build_plan(const BuildRequest& request, Logger& logger);
+
+}  // namespace wootz_cli

@@ -1,0 +1,22 @@
+// Shapes as the command line and TensorRT have them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "NvInfer.h"
+
+namespace wootz_cli {
+
+using Shapes = std::map<std::string, std::vector<int64_t>>;
+// "x:1x3x224x224,y:8": trtexec's form.
+Shapes parse_shapes(const std::string& text, const char* option);
+
+// Failure, which names the input: more dimensions than TensorRT has.
+nvinfer1::Dims to_dims(const std::vector<int64_t>& shape, const std::string& name);
+std::vector<int64_t> to_shape(const nvinfer1::Dims& dims);
+// Whether an extent is not known yet.
+bool dynamic(const nvinfer1::Dims& dims);
+
+}  // namespace wootz_cli
