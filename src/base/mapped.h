@@ -9,7 +9,7 @@
 
 namespace wootz {
 
-// A file's bytes, for reading. They stay what they were checked to be only while nobody writes to the file.
+// A file's bytes, for reading. They stay what they were checked to be only while the file is not written to.
 struct MappedFile {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;  // of the mapping; null for an empty file

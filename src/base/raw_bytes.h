@@ -1,4 +1,4 @@
-// A block of bytes that is not cleared before it is filled: memory that nobody writes to is never taken.
+// A block of bytes that is not cleared before it is filled: pages that are never written to take no memory.
 #pragma once
 
 #include <cstddef>

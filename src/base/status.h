@@ -26,7 +26,7 @@ enum class Code : unsigned char {
 
 const char* code_name(Code code);
 
-// What a failure is about, as data beside the message: whoever asks where something failed never reads the text.
+// What a failure is about, as data beside the message: code that needs the place of a failure never reads the text.
 enum class PlaceKind : unsigned char { kNetwork, kLayer, kNode, kTensor };
 const char* place_kind_name(PlaceKind kind);  // as in messages: "layer"
 struct StatusPlace {

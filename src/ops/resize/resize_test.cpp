@@ -57,7 +57,7 @@ TEST(Resize, KeepsTheAspectRatio) {
   }
 }
 
-// Detectors resize an image by sizes that they compute, behind the extents of its channels.
+// Detectors resize an image by sizes that they compute, after the extents of its channels.
 TEST(Resize, KnownSizesAmongComputedOnes) {
   Graph graph("test");
   Value* x = graph.add_input("x", DType::kF32, to_shape({1, 3, 4, 4}));
