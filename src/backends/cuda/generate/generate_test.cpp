@@ -48,13 +48,13 @@ std::vector<Sample> all_sources(uint64_t seed) {
     if (!lowered.ok()) continue;
     for (const Step& step : lowered->program.steps) {
       const bool images = !step.problem.outputs.empty() && step.problem.outputs[0].dims.rank() >= 3 &&
-                          step.problem.family != Family::kReformat;
+                          step.problem.family() != Family::kReformat;
       for (const Layout layout : {Layout::kLinear, Layout::kChannelsLast}) {
         if (layout == Layout::kChannelsLast && !images) continue;
         std::vector<Launch> launches;
         if (!generate_at_optimum(images ? with_images(step.problem, layout) : step.problem, &launches).ok()) {
           Selection selection;
-          if (step.problem.family != Family::kOp || !select_at_optimum(step.problem, &selection).ok()) continue;
+          if (step.problem.family() != Family::kOp || !select_at_optimum(step.problem, &selection).ok()) continue;
           launches = std::move(selection.find);
           launches.insert(launches.end(), selection.write.begin(), selection.write.end());
         }
