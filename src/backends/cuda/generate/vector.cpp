@@ -91,8 +91,7 @@ Status generate_vector_product(const Problem& p, const BindArgs& args, std::vect
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
   const bool bias = p.num_main == 3;
   if (bias) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
-  WOOTZ_ASSIGN_OR_RETURN(const VectorProduct v,
-                         p.family() == Family::kConv ? as_convolution(p, args) : as_product(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const VectorProduct v, p.is(Family::kConv) ? as_convolution(p, args) : as_product(p, args));
   if (v.rows > kMostRows) return unsupported("{} rows", v.rows);
   if (v.columns * v.depth >= (int64_t{1} << 31)) return unsupported("a matrix of {} elements", v.columns * v.depth);
   if (args.outputs[0].volume() == 0) return Status();
