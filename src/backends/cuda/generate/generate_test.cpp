@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -64,6 +65,14 @@ std::vector<Sample> all_sources(uint64_t seed) {
     }
   }
   return samples;
+}
+
+// By hand, before and after a change that must leave the sources as they are: writes them to the file $WOOTZ_TEST_OUT.
+TEST(Generated, DISABLED_WriteSources) {
+  const char* path = std::getenv("WOOTZ_TEST_OUT");
+  ASSERT_NE(path, nullptr);
+  std::ofstream file(path);
+  for (const Sample& sample : all_sources(1)) file << "==== " << sample.name << '\n' << sample.source << '\n';
 }
 
 TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
