@@ -293,13 +293,18 @@ void say_quantization(const BuildOptions& options, const Choice& choice, std::ve
   }
 }
 
+std::string op_name(const Problem& problem) {
+  const auto* op = problem.as_if<OpParams>();
+  return op == nullptr ? family_name(problem.family()) : op->op;
+}
+
 // Never silently: what a device leaves to the host is told by its name.
 void warn_of_host_steps(const BuildOptions& options, const Program& program) {
   if (!options.warning) return;
   for (const Step& step : program.steps)
     if (step.tactic.provider == "host")
       options.warning(fmt::format("layer '{}' ({}) is computed by the host, with copies from and to the device",
-                                  step.name, step.problem.get_string("op", "op")));
+                                  step.name, op_name(step.problem)));
 }
 
 // Debug tensors were outputs while building, which kept them in one piece; now they are ordinary tensors.

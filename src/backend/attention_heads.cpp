@@ -2,9 +2,15 @@
 
 namespace wootz {
 
-Result<HeadLines> operand_lines(const Problem& p, const char* view, const Dims& dims) {
+const Ints& head_view(const Problem& p, int operand) {
+  const auto& params = p.as<AttentionParams>();
+  return operand == 0 ? params.q_view : operand == 1 ? params.k_view : params.v_view;
+}
+
+Result<HeadLines> operand_lines(const Problem& p, int operand, const Dims& dims) {
+  const Ints& v = head_view(p, operand);
   HeadLines lines;
-  if (p.params.find(std::string_view(view)) == p.params.end()) {
+  if (v.empty()) {
     if (dims.rank() != 4) return invalid_argument("attention: an operand of shape {}", dims.to_string());
     lines.dims = dims;
     lines.row = dims[3];
@@ -12,12 +18,11 @@ Result<HeadLines> operand_lines(const Problem& p, const char* view, const Dims& 
     lines.batch = dims[1] * lines.head;
     return lines;
   }
-  const std::vector<int64_t> v = p.get_ints(view);
   constexpr int64_t kMost = int64_t{1} << 31;
   bool sane = v.size() == 5 && dims.rank() == 3;
   for (size_t i = 0; sane && i < 4; ++i) sane = v[i] >= (i == 1 || i == 2 ? 1 : 0) && v[i] < kMost;
   if (!sane || v[0] + (v[1] - 1) * v[3] + v[2] > dims[2])
-    return invalid_argument("attention: '{}' does not fit an operand of shape {}", view, dims.to_string());
+    return invalid_argument("attention: the view of operand {} does not fit its shape {}", operand, dims.to_string());
   const bool sequence_first = v[4] != 0;
   lines.dims = Dims{dims[sequence_first ? 1 : 0], v[1], dims[sequence_first ? 0 : 1], v[2]};
   lines.offset = v[0];
@@ -30,7 +35,7 @@ Result<HeadLines> operand_lines(const Problem& p, const char* view, const Dims& 
 Result<HeadLines> result_lines(const Problem& p, const Dims& d, const Dims& have) {
   HeadLines lines;
   lines.dims = d;
-  const int64_t merged = p.get_int("merged");
+  const int64_t merged = p.as<AttentionParams>().merged;
   const int64_t columns = d[1] * d[3];
   Dims want = d;
   if (merged == 0) {

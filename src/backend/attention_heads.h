@@ -14,8 +14,11 @@ struct HeadLines {
   bool dense() const { return row == dims[3]; }
 };
 
+// Of operand 0 to 2: q, k, v.
+const Ints& head_view(const Problem& problem, int operand);
+
 // Everything is checked: parameters and extents may come from a plan file.
-Result<HeadLines> operand_lines(const Problem& problem, const char* view, const Dims& dims);
+Result<HeadLines> operand_lines(const Problem& problem, int operand, const Dims& dims);
 // Of the result of logical shape `dims`; fails unless `have` are its extents.
 Result<HeadLines> result_lines(const Problem& problem, const Dims& dims, const Dims& have);
 

@@ -3,38 +3,22 @@
 namespace wootz {
 namespace {
 
-constexpr std::string_view kFirst = "first.", kSecond = "second.";
 constexpr int64_t kMost = int64_t{1} << 31;
-
-void keep_params(const Problem& part, std::string_view prefix, Problem* chain) {
-  for (const auto& [name, value] : part.params) chain->params[std::string(prefix) + name] = value;
-}
-
-void take_params(const Problem& chain, std::string_view prefix, Problem* part) {
-  for (const auto& [name, value] : chain.params)
-    if (name.starts_with(prefix)) part->params[name.substr(prefix.size())] = value;
-}
-
-Result<DType> type_param(const Problem& p, std::string_view name) {
-  const DType type = dtype_from_name(p.get_string(name));
-  if (type == DType::kInvalid) return invalid_argument("chain: no type in parameter '{}'", name);
-  return type;
-}
 
 }  // namespace
 
 Problem make_chain(const Problem& first, const Problem& second) {
   Problem chain;
-  chain.family = Family::kChain;
-  keep_params(first, kFirst, &chain);
-  keep_params(second, kSecond, &chain);
-  chain.params["first"] = std::string(family_name(first.family));
-  chain.params["second"] = std::string(family_name(second.family));
-  chain.params["first_inputs"] = static_cast<int64_t>(first.inputs.size());
-  chain.params["first_main"] = static_cast<int64_t>(first.num_main);
-  chain.params["first_acc"] = std::string(dtype_name(first.acc_dtype));
-  chain.params["middle"] = std::string(dtype_name(first.outputs[0].dtype));
-  chain.params["first_epilogue"] = first.epilogue.to_string();
+  ChainParams params;
+  params.first = box_params(first.params);
+  params.second = box_params(second.params);
+  params.first_inputs = static_cast<int64_t>(first.inputs.size());
+  params.first_main = first.num_main;
+  params.first_acc = first.acc_dtype;
+  params.middle = first.outputs[0].dtype;
+  params.first_epilogue = first.epilogue;
+  chain.params = std::move(params);
+  chain.passing = first.passing || second.passing;
   chain.inputs = first.inputs;
   chain.inputs.insert(chain.inputs.end(), second.inputs.begin() + 1, second.inputs.end());
   chain.num_main = static_cast<int>(first.inputs.size()) + second.num_main - 1;
@@ -47,21 +31,24 @@ Problem make_chain(const Problem& first, const Problem& second) {
 Result<ChainParts> chain_parts(const Problem& chain) {
   ChainParts parts;
   Problem &first = parts.first, &second = parts.second;
-  if (chain.family != Family::kChain || !family_from_name(chain.get_string("first"), &first.family) ||
-      !family_from_name(chain.get_string("second"), &second.family))
+  const auto* params = chain.as_if<ChainParams>();
+  if (params == nullptr || params->first.get() == nullptr || params->second.get() == nullptr)
     return invalid_argument("chain: its families are missing");
-  const int64_t inputs = chain.get_int("first_inputs"), main = chain.get_int("first_main");
-  const bool body = first.family == Family::kPointwise;
+  first.params = params->first.get()->params;
+  second.params = params->second.get()->params;
+  const int64_t inputs = params->first_inputs, main = params->first_main;
+  const bool body = first.family() == Family::kPointwise;
   if (inputs < 1 || static_cast<size_t>(inputs) > chain.inputs.size() || main < 0 || main > inputs ||
-      (body ? main != 0 : main < 2) || chain.num_main < inputs || static_cast<size_t>(chain.num_main) > chain.inputs.size() || chain.outputs.size() != 1)
+      (body ? main != 0 : main < 2) || chain.num_main < inputs ||
+      static_cast<size_t>(chain.num_main) > chain.inputs.size() || chain.outputs.size() != 1)
     return invalid_argument("chain: {} operands of the first problem, {} of them its own, of {}", inputs, main,
                             chain.inputs.size());
-  take_params(chain, kFirst, &first);
-  take_params(chain, kSecond, &second);
-  WOOTZ_ASSIGN_OR_RETURN(first.acc_dtype, type_param(chain, "first_acc"));
+  first.acc_dtype = params->first_acc;
   first.num_main = static_cast<int>(main);
-  if (const std::string text = chain.get_string("first_epilogue"); !text.empty()) {
-    WOOTZ_ASSIGN_OR_RETURN(first.epilogue, PointwiseExpr::parse(text));
+  first.epilogue = params->first_epilogue;
+  if (first.acc_dtype == DType::kInvalid || params->middle == DType::kInvalid)
+    return invalid_argument("chain: types are missing");
+  if (!first.epilogue.empty()) {
     WOOTZ_RETURN_IF_ERROR(first.epilogue.verify());
     if (first.epilogue.num_inputs > inputs - main + !body || first.epilogue.outputs.size() != 1)
       return invalid_argument("chain: the first expression reads {} operands", first.epilogue.num_inputs);
@@ -76,7 +63,7 @@ Result<ChainParts> chain_parts(const Problem& chain) {
   }
   if (body && first.epilogue.empty()) return invalid_argument("chain: a first problem without its expression");
   TensorDesc middle;
-  WOOTZ_ASSIGN_OR_RETURN(middle.dtype, type_param(chain, "middle"));
+  middle.dtype = params->middle;
   if (!first.epilogue.empty() && first.epilogue.output_type() != middle.dtype)
     return invalid_argument("chain: the first expression makes {}, not {}", dtype_name(first.epilogue.output_type()),
                             dtype_name(middle.dtype));
@@ -98,44 +85,47 @@ Result<ChainParts> chain_parts(const Problem& chain) {
 }
 
 Result<WindowAxis> window_axis(const Problem& p, int axis) {
-  const bool conv = p.family == Family::kConv, pool = p.family == Family::kPool;
-  if (p.family == Family::kPointwise) return WindowAxis{};
+  if (p.is(Family::kPointwise)) return WindowAxis{};
+  const auto* conv = p.as_if<ConvParams>();
+  const auto* pool = p.as_if<PoolParams>();
   const int rank = p.inputs.empty() ? 0 : p.inputs[0].dims.rank();
-  if ((!conv && !pool) || axis < 2 || axis >= rank || p.get_int("transposed") != 0 || p.get_int("global") != 0)
-    return unsupported("family {} of rank {} has no windows along axis {}", family_name(p.family), rank, axis);
+  if ((conv == nullptr && pool == nullptr) || axis < 2 || axis >= rank || (conv != nullptr && conv->transposed) ||
+      (pool != nullptr && pool->global))
+    return unsupported("family {} of rank {} has no windows along axis {}", family_name(p.family()), rank, axis);
   const auto at = static_cast<size_t>(axis - 2), spatial = static_cast<size_t>(rank - 2);
   WindowAxis w;
-  const auto read = [&](const char* name, size_t index, size_t count, int64_t low, int64_t* value) {
-    const std::vector<int64_t> list = p.get_ints(name);
+  const auto read = [&](const Ints& list, size_t index, size_t count, int64_t low, int64_t* value) {
     if (list.empty()) return true;
     if (list.size() != count || list[index] < low || list[index] >= kMost) return false;
     *value = list[index];
     return true;
   };
-  bool good = read("strides", at, spatial, 1, &w.stride) && read("dilations", at, spatial, 1, &w.dilation) &&
-              read("pads", at, 2 * spatial, 0, &w.begin) && read("pads", at + spatial, 2 * spatial, 0, &w.end);
-  if (conv) {
+  const Ints& pads = conv != nullptr ? conv->pads : pool->pads;
+  bool good = read(conv != nullptr ? conv->strides : pool->strides, at, spatial, 1, &w.stride) &&
+              read(conv != nullptr ? conv->dilations : pool->dilations, at, spatial, 1, &w.dilation) &&
+              read(pads, at, 2 * spatial, 0, &w.begin) && read(pads, at + spatial, 2 * spatial, 0, &w.end);
+  if (conv != nullptr) {
     good = good && p.inputs.size() > 1 && p.inputs[1].dims.rank() == rank;
     if (good) w.kernel = p.inputs[1].dims[static_cast<size_t>(axis)];
   } else {
-    good = good && !p.get_ints("kernel").empty() && read("kernel", at, spatial, 1, &w.kernel);
+    good = good && !pool->kernel.empty() && read(pool->kernel, at, spatial, 1, &w.kernel);
   }
   if (!good || w.kernel < 1 || w.kernel >= kMost || w.kernel * w.dilation >= kMost)
-    return invalid_argument("{}: parameters of its windows that do not fit rank {}", family_name(p.family), rank);
+    return invalid_argument("{}: parameters of its windows that do not fit rank {}", family_name(p.family()), rank);
   return w;
 }
 
 Result<Dims> chain_middle(const Problem& first, std::span<const Dims> inputs) {
   Dims y;
-  if (first.family == Family::kPointwise && !inputs.empty()) {
+  if (first.family() == Family::kPointwise && !inputs.empty()) {
     y = inputs[0];
     for (const Dims& d : inputs.subspan(1)) {
       WOOTZ_ASSIGN_OR_RETURN(y, broadcast_dims(y, d));
     }
   } else {
-    if (first.family != Family::kConv || inputs.size() < 2 || inputs[0].rank() < 3 ||
+    if (first.family() != Family::kConv || inputs.size() < 2 || inputs[0].rank() < 3 ||
         inputs[1].rank() != inputs[0].rank())
-      return unsupported("chain: a first problem of family {} over {} operands", family_name(first.family),
+      return unsupported("chain: a first problem of family {} over {} operands", family_name(first.family()),
                          inputs.size());
     const Dims& x = inputs[0];
     y = {x[0], inputs[1][0]};

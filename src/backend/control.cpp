@@ -1,12 +1,9 @@
 #include "backend/control.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace wootz {
 namespace {
-
-constexpr const char* kOps[] = {"If", "Loop", "Scan"};
 
 bool all_within(const std::vector<int64_t>& list, int64_t low, int64_t high) {
   return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v >= low && v < high; });
@@ -109,43 +106,39 @@ class Placeholder final : public Kernel {
 
 Tactic control_tactic() { return {"runtime", "control_bodies", ""}; }
 
-bool is_control(const Step& step) { return step.problem.family == Family::kControl; }
+bool is_control(const Step& step) { return step.problem.family() == Family::kControl; }
 
 void write_control(const ControlForm& form, Problem* problem) {
-  problem->family = Family::kControl;
-  problem->params["op"] = std::string(kOps[static_cast<size_t>(form.op)]);
-  std::vector<int64_t> programs;
-  for (size_t b = 0; b < form.bodies.size(); ++b) {
-    programs.push_back(form.bodies[b].program);
-    problem->params[fmt::format("body{}", b)] =
-        std::vector<int64_t>(form.bodies[b].operands.begin(), form.bodies[b].operands.end());
+  ControlParams params;
+  params.op = form.op;
+  for (const ControlBody& body : form.bodies) {
+    params.bodies.push_back(body.program);
+    params.operands.emplace_back(body.operands.begin(), body.operands.end());
   }
-  problem->params["bodies"] = std::move(programs);
-  if (form.op == ControlForm::Op::kIf) return;
-  problem->params["states"] = static_cast<int64_t>(form.states);
-  if (form.op == ControlForm::Op::kLoop) return;
-  problem->params["scans"] = static_cast<int64_t>(form.scans);
-  problem->params["input_axes"] = form.input_axes;
-  problem->params["input_reversed"] = form.input_reversed;
-  problem->params["output_axes"] = form.output_axes;
-  problem->params["output_reversed"] = form.output_reversed;
+  params.states = static_cast<int64_t>(form.states);
+  params.scans = static_cast<int64_t>(form.scans);
+  params.input_axes = form.input_axes;
+  params.input_reversed = form.input_reversed;
+  params.output_axes = form.output_axes;
+  params.output_reversed = form.output_reversed;
+  problem->params = std::move(params);
 }
 
 Result<ControlForm> read_control(const Problem& problem) {
   ControlForm form;
-  const std::string op = problem.get_string("op");
-  const auto* const found = std::find(std::begin(kOps), std::end(kOps), op);
-  if (found == std::end(kOps)) return corrupt("control by '{}'", op.substr(0, 64));
-  form.op = static_cast<ControlForm::Op>(found - std::begin(kOps));
+  const auto& params = problem.as<ControlParams>();
+  const std::string_view op = name_of(params.op);
+  form.op = params.op;
   const size_t inputs = problem.inputs.size(), results = problem.outputs.size();
-  const std::vector<int64_t> programs = problem.get_ints("bodies");
-  if (programs.size() != (form.op == ControlForm::Op::kIf ? 2 : 1) || !all_within(programs, 0, INT32_MAX))
+  const Ints& programs = params.bodies;
+  if (programs.size() != (form.op == ControlForm::Op::kIf ? 2 : 1) || params.operands.size() != programs.size() ||
+      !all_within(programs, 0, INT32_MAX))
     return corrupt("{} with {} bodies", op, programs.size());
   if (!problem.epilogue.empty()) return corrupt("{} with an epilogue", op);
   for (size_t b = 0; b < programs.size(); ++b) {
     ControlBody body;
     body.program = static_cast<int32_t>(programs[b]);
-    const std::vector<int64_t> operands = problem.get_ints(fmt::format("body{}", b));
+    const Ints& operands = params.operands[b];
     if (!all_within(operands, 0, static_cast<int64_t>(inputs))) return corrupt("body {} reads no operand", b);
     body.operands.assign(operands.begin(), operands.end());
     form.bodies.push_back(std::move(body));
@@ -154,7 +147,7 @@ Result<ControlForm> read_control(const Problem& problem) {
     if (inputs < 1) return corrupt("If without a condition");
     return form;
   }
-  const int64_t states = problem.get_int("states", -1), scans = problem.get_int("scans");
+  const int64_t states = params.states, scans = params.scans;
   const auto room = static_cast<int64_t>(inputs) - (form.op == ControlForm::Op::kLoop ? 2 : 0);
   if (states < 0 || states > room || states > static_cast<int64_t>(results))
     return corrupt("{} with {} states, {} operands and {} results", op, states, inputs, results);
@@ -162,10 +155,10 @@ Result<ControlForm> read_control(const Problem& problem) {
   if (form.op == ControlForm::Op::kLoop) return form;
   if (scans < 1 || scans > room - states) return corrupt("Scan of {} sequences", scans);
   form.scans = static_cast<size_t>(scans);
-  form.input_axes = problem.get_ints("input_axes");
-  form.input_reversed = problem.get_ints("input_reversed");
-  form.output_axes = problem.get_ints("output_axes");
-  form.output_reversed = problem.get_ints("output_reversed");
+  form.input_axes = params.input_axes;
+  form.input_reversed = params.input_reversed;
+  form.output_axes = params.output_axes;
+  form.output_reversed = params.output_reversed;
   const size_t stacked = results - form.states;
   if (form.input_axes.size() != form.scans || form.input_reversed.size() != form.scans ||
       form.output_axes.size() != stacked || form.output_reversed.size() != stacked ||

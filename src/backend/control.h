@@ -20,7 +20,7 @@ struct ControlBody {
 //   Scan: states, sequences, what the body reads. The body sees an element of each sequence, and gives the states and
 //         an element of each stacked result.
 struct ControlForm {
-  enum class Op : uint8_t { kIf, kLoop, kScan };
+  using Op = ControlOp;
   Op op = Op::kIf;
   std::vector<ControlBody> bodies;  // If: then, else
   size_t states = 0, scans = 0;

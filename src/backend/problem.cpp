@@ -7,43 +7,9 @@
 namespace wootz {
 namespace {
 
-constexpr const char* kFamilies[] = {
-#define FAMILY(enumerator, text) text,
-#include "backend/families.def"
-#undef FAMILY
-};
-static_assert(std::size(kFamilies) == kFamilyCount);
-
 constexpr const char* kLayouts[] = {"linear", "channels_last", "blocked8", "blocked16", "opaque"};
 
 int64_t channel_block(Layout layout) { return layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1; }
-
-template <typename T>
-const T* param_of(const Problem& problem, std::string_view name) {
-  const auto it = problem.params.find(name);
-  return it == problem.params.end() ? nullptr : std::get_if<T>(&it->second);
-}
-
-// Text that no two values share. Each kind starts differently.
-std::string text_of(int64_t v) { return std::to_string(v); }
-std::string text_of(double v) { return fmt::format("f{:a}", v); }
-std::string text_of(const std::string& v) {  // quoted, so that no content looks like structure
-  std::string s = "\"";
-  for (const char c : v) {
-    if (c == '"' || c == '\\') s += '\\';
-    s += c;
-  }
-  return s + '"';
-}
-template <typename T>
-std::string text_of(const std::vector<T>& list) {
-  std::string s = std::is_same_v<T, double> ? "f[" : "[";
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (i != 0) s += ',';
-    s += text_of(list[i]);
-  }
-  return s + ']';
-}
 
 void append(std::string* key, const TensorDesc& t) {
   *key += fmt::format("{}:{}{}", dtype_name(t.dtype), layout_name(t.layout), t.dims.to_string());
@@ -52,20 +18,6 @@ void append(std::string* key, const TensorDesc& t) {
 }
 
 }  // namespace
-
-const char* family_name(Family family) {
-  const auto index = static_cast<size_t>(family);
-  return index < std::size(kFamilies) ? kFamilies[index] : "invalid";
-}
-
-bool family_from_name(std::string_view name, Family* family) {
-  for (size_t i = 0; i < std::size(kFamilies); ++i) {
-    if (name != kFamilies[i]) continue;
-    *family = static_cast<Family>(i);
-    return true;
-  }
-  return false;
-}
 
 const char* layout_name(Layout layout) {
   const auto index = static_cast<size_t>(layout);
@@ -101,39 +53,10 @@ Dims layout_strides(Layout layout, const Dims& dims) {
   return strides;
 }
 
-int64_t Problem::get_int(std::string_view name, int64_t fallback) const {
-  const auto* found = param_of<int64_t>(*this, name);
-  return found ? *found : fallback;
-}
-
-double Problem::get_float(std::string_view name, double fallback) const {
-  const auto* found = param_of<double>(*this, name);
-  return found ? *found : fallback;
-}
-
-std::string Problem::get_string(std::string_view name, std::string_view fallback) const {
-  const auto* found = param_of<std::string>(*this, name);
-  return found ? *found : std::string(fallback);
-}
-
-std::vector<int64_t> Problem::get_ints(std::string_view name) const {
-  const auto* found = param_of<std::vector<int64_t>>(*this, name);
-  return found ? *found : std::vector<int64_t>();
-}
-
-std::vector<double> Problem::get_floats(std::string_view name) const {
-  const auto* found = param_of<std::vector<double>>(*this, name);
-  return found ? *found : std::vector<double>();
-}
-
 std::string Problem::key() const {
-  std::string s = family_name(family);
-  s += '{';
-  for (const auto& [name, value] : params) {
-    if (s.back() != '{') s += ';';
-    s += text_of(name) + '=' + std::visit([](const auto& v) { return text_of(v); }, value);
-  }
-  s += "}(";
+  std::string s;
+  append_params(params, &s);
+  s += '(';
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (i != 0) s += i == static_cast<size_t>(num_main) ? ';' : ',';
     append(&s, inputs[i]);
@@ -144,6 +67,7 @@ std::string Problem::key() const {
     append(&s, outputs[i]);
   }
   s += fmt::format(")main={};acc={}", num_main, dtype_name(acc_dtype));
+  if (passing) s += ";passing";
   const std::string body = epilogue.to_string();
   if (!body.empty()) s += ";epilogue={" + body + '}';
   return s;

@@ -2,26 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
+#include "backend/families.h"
 #include "base/dims.h"
 #include "base/dtype.h"
 #include "base/pointwise.h"
 
 namespace wootz {
-
-enum class Family : uint8_t {
-#define FAMILY(enumerator, text) enumerator,
-#include "backend/families.def"
-#undef FAMILY
-};
-inline constexpr int kFamilyCount = static_cast<int>(Family::kOp) + 1;
-const char* family_name(Family family);
-bool family_from_name(std::string_view name, Family* family);
 
 // How the elements of a logical tensor lie in memory. Logical dimension order never changes.
 enum class Layout : uint8_t {
@@ -40,29 +29,43 @@ Dims layout_strides(Layout layout, const Dims& dims);
 struct TensorDesc {
   DType dtype = DType::kInvalid;
   Layout layout = Layout::kLinear;
-  Dims dims;               // extents at the profile's optimum
-  Dims max_dims;           // at its maximum; equal to dims when static
-  bool constant = false;   // the bytes are known at build time and may be packed
+  Dims dims;              // extents at the profile's optimum
+  Dims max_dims;          // at its maximum; equal to dims when static
+  bool constant = false;  // the bytes are known at build time and may be packed
   bool dynamic() const { return !(dims == max_dims); }
 };
 
-using Param = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
-
 struct Problem {
-  Family family = Family::kOp;
-  std::map<std::string, Param, std::less<>> params;
+  FamilyParams params = OpParams();  // the family, and its parameters
   std::vector<TensorDesc> inputs, outputs;
   int num_main = 0;               // inputs before the epilogue's operands
   PointwiseExpr epilogue;         // empty: none (except family pointwise, where it is the body)
   DType acc_dtype = DType::kF32;  // type of the family's own result as the epilogue sees it
+  // Extents of its operands are found by running, and other ones each time. It is bound to them while running: better
+  // soon than to the fastest kernel.
+  bool passing = false;
 
-  int64_t get_int(std::string_view name, int64_t fallback = 0) const;
-  double get_float(std::string_view name, double fallback = 0) const;
-  std::string get_string(std::string_view name, std::string_view fallback = "") const;
-  std::vector<int64_t> get_ints(std::string_view name) const;
-  std::vector<double> get_floats(std::string_view name) const;
+  Family family() const { return family_of(params); }
+  bool is(Family family) const { return this->family() == family; }
+  // Of that family, with nothing set.
+  void set_family(Family family) { params = default_params(family); }
 
-  // Canonical text: equal problems have equal keys. Weights' values do not enter.
+  // The parameters as those of the problem's family, which the caller knows it to be.
+  template <typename P>
+  const P& as() const {
+    return std::get<P>(params);
+  }
+  template <typename P>
+  P& as() {
+    return std::get<P>(params);
+  }
+  // The same, null where the problem is of another family.
+  template <typename P>
+  const P* as_if() const {
+    return std::get_if<P>(&params);
+  }
+
+  // Canonical text: equal problems, and no others, have equal keys. Weights' values do not enter.
   std::string key() const;
 };
 

@@ -48,12 +48,7 @@ TEST(Layout, Strides) {
 
 Problem conv() {
   Problem p;
-  p.family = Family::kConv;
-  p.params["strides"] = std::vector<int64_t>{2, 2};
-  p.params["groups"] = int64_t{1};
-  p.params["x_scale"] = std::vector<double>{0.1};
-  p.params["alpha"] = 0.5;
-  p.params["mode"] = std::string("a\"b");
+  p.params = ConvParams{.strides = {2, 2}, .x_scale = {0.1}};
   p.inputs.resize(2);
   p.inputs[0] = {DType::kF32, Layout::kChannelsLast, {1, 3, 8, 8}, {4, 3, 8, 8}, false};
   p.inputs[1] = {DType::kF32, Layout::kLinear, {16, 3, 3, 3}, {16, 3, 3, 3}, true};
@@ -63,26 +58,12 @@ Problem conv() {
   return p;
 }
 
-TEST(Problem, Parameters) {
-  const Problem p = conv();
-  EXPECT_EQ(p.get_int("groups"), 1);
-  EXPECT_EQ(p.get_int("none", 7), 7);
-  EXPECT_EQ(p.get_int("alpha", 7), 7);
-  EXPECT_EQ(p.get_float("alpha"), 0.5);
-  EXPECT_EQ(p.get_string("mode"), "a\"b");
-  EXPECT_EQ(p.get_string("none", "x"), "x");
-  EXPECT_EQ(p.get_ints("strides"), (std::vector<int64_t>{2, 2}));
-  EXPECT_EQ(p.get_floats("x_scale"), (std::vector<double>{0.1}));
-  EXPECT_TRUE(p.get_ints("x_scale").empty());
-}
-
 TEST(Problem, KeyIsReadable) {
   Problem p = conv();
-  p.params.erase("x_scale");
-  p.params.erase("alpha");
-  p.params.erase("mode");
+  p.as<ConvParams>().x_scale.clear();
+  p.as<ConvParams>().groups = 3;
   EXPECT_EQ(p.key(),
-            "conv{\"groups\"=1;\"strides\"=[2,2]}(f32:channels_last[1x3x8x8]<=[4x3x8x8],f32:linear[16x3x3x3]const)->"
+            "conv{strides=[2,2];groups=3}(f32:channels_last[1x3x8x8]<=[4x3x8x8],f32:linear[16x3x3x3]const)->"
             "(f32:linear[1x16x4x4]<=[4x16x4x4])main=2;acc=f32;epilogue={v0=input.f32(0); v1=relu.f32(v0); out v1}");
 }
 
@@ -91,16 +72,18 @@ TEST(Problem, KeyTellsProblemsApart) {
   using Change = void (*)(Problem&);
   const Change changes[] = {
       [](Problem&) {},
-      [](Problem& p) { p.family = Family::kGemm; },
-      [](Problem& p) { p.params["groups"] = int64_t{2}; },
-      [](Problem& p) { p.params["groups"] = 1.0; },
-      [](Problem& p) { p.params["groups"] = std::string("1"); },
-      [](Problem& p) { p.params["groups"] = std::vector<int64_t>{1}; },
-      [](Problem& p) { p.params["groups"] = std::vector<double>{1}; },
-      [](Problem& p) { p.params.erase("groups"); },
-      [](Problem& p) { p.params["strides"] = std::vector<int64_t>{22}; },
-      [](Problem& p) { p.params["alpha"] = std::nextafter(0.5, 1.0); },
-      [](Problem& p) { p.params["mode"] = std::string("a\";\"x\"=1"); },
+      [](Problem& p) { p.set_family(Family::kGemm); },
+      [](Problem& p) { p.as<ConvParams>().groups = 2; },
+      [](Problem& p) { p.as<ConvParams>().strides = {22}; },
+      [](Problem& p) { p.as<ConvParams>().strides.clear(); },
+      [](Problem& p) {
+        p.as<ConvParams>().pads = {2, 2};
+      },
+      [](Problem& p) { p.as<ConvParams>().has_bias = true; },
+      [](Problem& p) { p.as<ConvParams>().x_scale[0] = std::nextafter(0.1, 1.0); },
+      [](Problem& p) { p.params = OpParams{.node = "a\";op=\"x"}; },
+      [](Problem& p) { p.params = OpParams{.op = "a"}; },
+      [](Problem& p) { p.passing = true; },
       [](Problem& p) { p.inputs[0].dtype = DType::kF16; },
       [](Problem& p) { p.inputs[0].layout = Layout::kBlocked8; },
       [](Problem& p) { p.inputs[0].dims[0] = 2; },

@@ -8,6 +8,15 @@ namespace wootz {
 
 inline bool is_byte(DType type) { return type == DType::kI8 || type == DType::kU8; }
 
+// The grids of a convolution, a product or an average; of other problems, and where there are none, empty lists.
+struct Grids {
+  const Floats *x_scale, *x_zero, *w_scale, *w_zero;
+};
+Grids grids_of(const Problem& problem);
+void drop_grids(Problem* problem);
+// A convolution or product with a bias.
+bool has_bias(const Problem& problem);
+
 // Whether the family reads its data as values of a grid.
 bool has_scales(const Problem& problem);
 

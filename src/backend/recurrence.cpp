@@ -1,7 +1,6 @@
 #include "backend/recurrence.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace wootz {
 namespace {
@@ -9,57 +8,52 @@ namespace {
 constexpr int64_t kMostHidden = int64_t{1} << 20;
 
 struct Kind {
-  const char* name;
-  RnnKind kind;
   int64_t gates;
-  const char* activations;  // where none are named
-  size_t count;             // of them, a direction
+  std::vector<RnnFunction> activations;  // of a direction, where none are named
 };
-constexpr Kind kKinds[] = {{"rnn", RnnKind::kRnn, 1, "tanh", 1},
-                           {"gru", RnnKind::kGru, 3, "sigmoid,tanh", 2},
-                           {"lstm", RnnKind::kLstm, 4, "sigmoid,tanh,tanh", 3}};
+const Kind& kind_of(RnnKind kind) {
+  static const Kind kinds[] = {{1, {RnnFunction::kTanh}},
+                               {3, {RnnFunction::kSigmoid, RnnFunction::kTanh}},
+                               {4, {RnnFunction::kSigmoid, RnnFunction::kTanh, RnnFunction::kTanh}}};
+  return kinds[static_cast<size_t>(kind)];
+}
 
+// What a function takes, and what it is where none is given.
 struct Function {
-  const char* name;  // lower case
-  RnnFunction function;
   bool has_alpha = false, has_beta = false;
-  double alpha = 0, beta = 0;  // where none is given
+  double alpha = 0, beta = 0;
 };
 constexpr Function kFunctions[] = {
-    {"relu", RnnFunction::kRelu},
-    {"tanh", RnnFunction::kTanh},
-    {"sigmoid", RnnFunction::kSigmoid},
-    {"affine", RnnFunction::kAffine, true, true, 1, 0},
-    {"leakyrelu", RnnFunction::kLeakyRelu, true, false, 0.01, 0},
-    {"thresholdedrelu", RnnFunction::kThresholdedRelu, true, false, 1, 0},
-    {"scaledtanh", RnnFunction::kScaledTanh, true, true, 1, 1},
-    {"hardsigmoid", RnnFunction::kHardSigmoid, true, true, 0.2, 0.5},
-    {"elu", RnnFunction::kElu, true, false, 1, 0},
-    {"softsign", RnnFunction::kSoftsign},
-    {"softplus", RnnFunction::kSoftplus},
+    {},                      // relu
+    {},                      // tanh
+    {},                      // sigmoid
+    {true, true, 1, 0},      // affine
+    {true, false, 0.01, 0},  // leakyrelu
+    {true, false, 1, 0},     // thresholdedrelu
+    {true, true, 1, 1},      // scaledtanh
+    {true, true, 0.2, 0.5},  // hardsigmoid
+    {true, false, 1, 0},     // elu
+    {},                      // softsign
+    {},                      // softplus
 };
 static_assert(std::size(kFunctions) == kRnnFunctions);
 
 // In the model's order; alphas and betas go to those functions that have one.
-Result<std::vector<RnnActivation>> read_activations(const Problem& p, const Kind& kind, int64_t directions) {
-  std::string text = p.get_string("activations");
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const std::string usual = kind.activations;
-  if (text.empty()) text = directions == 2 ? usual + "," + usual : usual;
-  const std::vector<double> alphas = p.get_floats("activation_alpha"), betas = p.get_floats("activation_beta");
+Result<std::vector<RnnActivation>> read_activations(const RnnParams& p, int64_t directions) {
+  const Kind& kind = kind_of(p.kind);
+  std::vector<RnnFunction> functions = p.activations;
+  if (functions.empty())
+    for (int64_t d = 0; d < directions; ++d)
+      functions.insert(functions.end(), kind.activations.begin(), kind.activations.end());
+  const Floats &alphas = p.activation_alpha, &betas = p.activation_beta;
   size_t alpha = 0, beta = 0;
   std::vector<RnnActivation> all;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
-    at = comma + 1;
-    const auto* f =
-        std::find_if(std::begin(kFunctions), std::end(kFunctions), [&](const auto& e) { return name == e.name; });
-    if (f == std::end(kFunctions)) return unsupported("activation '{}'", name.substr(0, 40));
-    all.push_back({f->function, f->has_alpha && alpha < alphas.size() ? alphas[alpha++] : f->alpha,
-                   f->has_beta && beta < betas.size() ? betas[beta++] : f->beta});
+  for (const RnnFunction function : functions) {
+    const Function& f = kFunctions[static_cast<size_t>(function)];
+    all.push_back({function, f.has_alpha && alpha < alphas.size() ? alphas[alpha++] : f.alpha,
+                   f.has_beta && beta < betas.size() ? betas[beta++] : f.beta});
   }
-  const size_t wanted = kind.count * static_cast<size_t>(directions);
+  const size_t wanted = kind.activations.size() * static_cast<size_t>(directions);
   if (all.size() != wanted) return invalid_argument("{} activations; {} are needed", all.size(), wanted);
   return all;
 }
@@ -108,12 +102,9 @@ bool rnn_wants(const Problem& p, size_t output) {
 }
 
 Result<Recurrence> read_recurrence(const Problem& p, std::span<const Dims> in, std::span<const Dims> out) {
-  const std::string name = p.get_string("kind"), direction = p.get_string("direction", "forward");
-  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return name == k.name; });
-  if (kind == std::end(kKinds)) return invalid_argument("a recurrent layer of kind '{}'", name.substr(0, 40));
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    return invalid_argument("direction '{}'", direction.substr(0, 40));
-  const bool lstm = kind->kind == RnnKind::kLstm;
+  const auto& params = p.as<RnnParams>();
+  const std::string_view name = name_of(params.kind);
+  const bool lstm = params.kind == RnnKind::kLstm;
   if (!rnn_has(p, kRnnX) || !rnn_has(p, kRnnW) || !rnn_has(p, kRnnR) || p.inputs.size() > kRnnInputs ||
       static_cast<size_t>(p.num_main) != p.inputs.size() || in.size() != p.inputs.size() ||
       (!lstm && (rnn_has(p, kRnnInitialC) || rnn_has(p, kRnnPeepholes))))
@@ -124,21 +115,21 @@ Result<Recurrence> read_recurrence(const Problem& p, std::span<const Dims> in, s
   WOOTZ_RETURN_IF_ERROR(check_types(p));
   if (in[kRnnX].rank() != 3) return invalid_argument("{} of {}", name, in[kRnnX].to_string());
   Recurrence r;
-  r.kind = kind->kind;
-  r.gates = kind->gates;
-  r.directions = direction == "bidirectional" ? 2 : 1;
-  r.reverse = direction == "reverse";
-  r.batch_first = p.get_int("layout") != 0;
-  r.linear_before_reset = p.get_int("linear_before_reset") != 0;
-  r.input_forget = p.get_int("input_forget") != 0;
-  r.clip = std::max(0.0, p.get_float("clip"));
-  r.hidden = p.get_int("hidden");
+  r.kind = params.kind;
+  r.gates = kind_of(params.kind).gates;
+  r.directions = params.direction == RnnDirection::kBidirectional ? 2 : 1;
+  r.reverse = params.direction == RnnDirection::kReverse;
+  r.batch_first = params.layout;
+  r.linear_before_reset = params.linear_before_reset;
+  r.input_forget = params.input_forget;
+  r.clip = std::max(0.0, params.clip);
+  r.hidden = params.hidden;
   if (r.hidden < 1 || r.hidden > kMostHidden) return unsupported("{} of {} hidden values", name, r.hidden);
   r.steps = in[kRnnX][r.batch_first ? 1 : 0];
   r.batch = in[kRnnX][r.batch_first ? 0 : 1];
   r.inputs = in[kRnnX][2];
   WOOTZ_RETURN_IF_ERROR(check_extents(p, r, in, out));
-  WOOTZ_ASSIGN_OR_RETURN(r.activations, read_activations(p, *kind, r.directions));
+  WOOTZ_ASSIGN_OR_RETURN(r.activations, read_activations(params, r.directions));
   return r;
 }
 

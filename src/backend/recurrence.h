@@ -9,21 +9,6 @@
 
 namespace wootz {
 
-enum class RnnKind : uint8_t { kRnn, kGru, kLstm };
-
-enum class RnnFunction : uint8_t {
-  kRelu,
-  kTanh,
-  kSigmoid,
-  kAffine,
-  kLeakyRelu,
-  kThresholdedRelu,
-  kScaledTanh,
-  kHardSigmoid,
-  kElu,
-  kSoftsign,
-  kSoftplus,
-};
 inline constexpr size_t kRnnFunctions = static_cast<size_t>(RnnFunction::kSoftplus) + 1;
 
 struct RnnActivation {

@@ -31,13 +31,13 @@ double conv(const Problem& p, Extents in, Extents out) {
   double window = 1;
   for (int i = 2; i < w.rank(); ++i) window *= at(w, i);
   // Plain: every output element sums C/g windows. Transposed: every input element goes into M/g windows.
-  if (p.get_int("transposed")) return 2 * volume(in[0]) * at(w, 1) * window;
+  if (p.as<ConvParams>().transposed) return 2 * volume(in[0]) * at(w, 1) * window;
   return 2 * volume(out[0]) * at(w, 1) * window;
 }
 
 double gemm(const Problem& p, Extents in, Extents out) {
   const Dims& a = in[0];
-  return 2 * volume(out[0]) * at(a, a.rank() - (p.get_int("trans_a") ? 2 : 1));
+  return 2 * volume(out[0]) * at(a, a.rank() - (p.as<GemmParams>().trans_a ? 2 : 1));
 }
 
 double reduce(const Problem&, Extents in, Extents) { return volume(in[0]); }
@@ -46,8 +46,8 @@ double norm(const Problem&, Extents in, Extents) { return 8 * volume(in[0]); }
 
 double pool(const Problem& p, Extents in, Extents out) {
   double window = 1;
-  for (const int64_t k : p.get_ints("kernel")) window *= static_cast<double>(k);
-  if (p.get_int("global")) {
+  for (const int64_t k : p.as<PoolParams>().kernel) window *= static_cast<double>(k);
+  if (p.as<PoolParams>().global) {
     window = 1;
     for (int i = 2; i < in[0].rank(); ++i) window *= at(in[0], i);
   }
@@ -55,15 +55,15 @@ double pool(const Problem& p, Extents in, Extents out) {
 }
 
 double resize(const Problem& p, Extents in, Extents out) {
-  const std::string mode = p.get_string("mode");
-  if (mode == "nearest") return 0;
+  const ResizeMode mode = p.as<ResizeParams>().mode;
+  if (mode == ResizeMode::kNearest) return 0;
   const int axes = std::max(1, in[0].rank() - 2);
-  return volume(out[0]) * 2 * (mode == "cubic" ? 4 : 2) * axes;
+  return volume(out[0]) * 2 * (mode == ResizeMode::kCubic ? 4 : 2) * axes;
 }
 
 double attention(const Problem& p, Extents in, Extents out) {
   const Dims& k = in[1];
-  const double keys = at(k, p.get_int("k_transposed") ? 3 : 2);
+  const double keys = at(k, p.as<AttentionParams>().k_transposed ? 3 : 2);
   const double scores = at(in[0], 0) * at(in[0], 1) * at(in[0], 2) * keys;
   return scores * (2 * at(in[0], 3) + 2 * at(out[0], 3) + 5);
 }
@@ -83,9 +83,9 @@ double chain(const Problem& p, Extents in, Extents out) {
   std::vector<Dims> rest{*middle};
   rest.insert(rest.end(), in.begin() + static_cast<ptrdiff_t>(inputs), in.end());
   const Problem& second = parts->second;
-  const double own = parts->first.family == Family::kConv ? conv(parts->first, in, std::span(&*middle, 1)) : 0;
+  const double own = parts->first.family() == Family::kConv ? conv(parts->first, in, std::span(&*middle, 1)) : 0;
   return own + operations(parts->first.epilogue) * volume(*middle) +
-         (second.family == Family::kPool ? pool(second, rest, out) : conv(second, rest, out));
+         (second.family() == Family::kPool ? pool(second, rest, out) : conv(second, rest, out));
 }
 
 double nothing(const Problem&, Extents, Extents) { return 0; }
@@ -103,8 +103,7 @@ constexpr FamilyWork kWork[] = {
     {Family::kSoftmax, softmax, 1},   {Family::kNorm, norm, 1},        {Family::kPool, pool, 1},
     {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0}, {Family::kGather, nothing, 0},
     {Family::kScatter, nothing, 0},   {Family::kResize, resize, 1},    {Family::kAttention, attention, 2},
-    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},          {Family::kFill, nothing, 0},
-    {Family::kChain, chain, 2},
+    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},          {Family::kChain, chain, 2},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {
@@ -118,7 +117,8 @@ double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {
 double bytes_read(const Problem& p, Extents in, Extents out) {
   double bytes = bytes_of(p.inputs, in);
   if (p.inputs.empty() || in.empty() || out.empty()) return bytes;
-  const bool part = p.family == Family::kGather || (p.family == Family::kMove && p.get_string("kind") == "slice");
+  const bool part =
+      p.family() == Family::kGather || (p.family() == Family::kMove && p.as<MoveParams>().kind == MoveKind::kSlice);
   if (!part) return bytes;
   const double whole = volume(in[0]), taken = volume(out[0]);
   return bytes - std::max(0.0, whole - taken) * dtype_bits(p.inputs[0].dtype) / 8;
@@ -130,8 +130,8 @@ Work work_of(const Problem& problem, std::span<const Dims> inputs, std::span<con
   Work work;
   work.bytes_read = bytes_read(problem, inputs, outputs);
   work.bytes_written = bytes_of(problem.outputs, outputs);
-  const auto* found =
-      std::find_if(std::begin(kWork), std::end(kWork), [&](const FamilyWork& f) { return f.family == problem.family; });
+  const auto* found = std::find_if(std::begin(kWork), std::end(kWork),
+                                   [&](const FamilyWork& f) { return f.family == problem.family(); });
   if (found == std::end(kWork) || outputs.empty() || inputs.size() < found->inputs) return work;
   const double flops = found->flops(problem, inputs, outputs);
   work.flops = flops < 0 ? flops : flops + operations(problem.epilogue) * volume(outputs[0]);

@@ -14,7 +14,7 @@ TensorDesc desc(Dims dims, DType dtype = DType::kF32) {
 
 Problem problem(Family family, std::vector<TensorDesc> inputs, std::vector<TensorDesc> outputs) {
   Problem p;
-  p.family = family;
+  p.set_family(family);
   p.num_main = static_cast<int>(inputs.size());
   p.inputs = std::move(inputs);
   p.outputs = std::move(outputs);
@@ -31,7 +31,7 @@ TEST(Work, Convolutions) {
   EXPECT_DOUBLE_EQ(work_of(p).flops, 2.0 * 64 * 56 * 56 * 9);
   // Transposed: [C, M, k, k], each input element goes into M windows.
   p = problem(Family::kConv, {desc({1, 8, 4, 4}), desc({8, 16, 2, 2})}, {desc({1, 16, 8, 8})});
-  p.params["transposed"] = int64_t{1};
+  p.as<ConvParams>().transposed = true;
   EXPECT_DOUBLE_EQ(work_of(p).flops, 2.0 * 8 * 4 * 4 * 16 * 4);
 }
 
@@ -39,7 +39,7 @@ TEST(Work, ProductsAndAttention) {
   Problem p = problem(Family::kGemm, {desc({2, 10, 20}), desc({20, 30})}, {desc({2, 10, 30})});
   EXPECT_DOUBLE_EQ(work_of(p).flops, 2.0 * 2 * 10 * 30 * 20);
   p.inputs[0].dims = {2, 20, 10};
-  p.params["trans_a"] = int64_t{1};
+  p.as<GemmParams>().trans_a = true;
   EXPECT_DOUBLE_EQ(work_of(p).flops, 2.0 * 2 * 10 * 30 * 20);
   p = problem(Family::kAttention, {desc({1, 12, 128, 64}), desc({1, 12, 128, 64}), desc({1, 12, 128, 64})},
               {desc({1, 12, 128, 64})});

@@ -113,7 +113,7 @@ class HostStepsProvider final : public Provider {
   std::string version() const override { return reference_provider()->version(); }
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (!limits.host_steps && problem.family == Family::kOp && !is_control(problem.get_string("op"))) {
+    if (!limits.host_steps && problem.family() == Family::kOp && !is_control(problem.as<OpParams>().op)) {
       refusals->push_back({"host",
                            "the device has no kernel for this, and computing it on the host was not allowed: "
                            "option host_steps=1 allows it"});

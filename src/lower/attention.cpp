@@ -9,16 +9,17 @@ Result<bool> lower_attention(LowerContext& ctx, const Node& node) {
     if (node.input(i) != nullptr) return false;
   const bool mask = main > 3 && node.input(3) != nullptr;
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kAttention, mask ? 4 : 3));
-  auto& params = step.problem.params;
-  params["scale"] = node.attr_float("scale", 1);
-  params["causal"] = node.attr_int("causal", 0);
-  params["softcap"] = node.attr_float("softcap", 0);
-  params["has_mask"] = int64_t{mask};
-  params["k_transposed"] = node.attr_int("k_transposed", 0);
-  params["merged"] = node.attr_int("merged", 0);
-  params["nan_rows"] = node.attr_int("nan_rows", 0);
-  for (const char* view : {"q_view", "k_view", "v_view"})
-    if (node.has_attr(view)) params[view] = node.attr_ints(view);
+  auto& params = step.problem.as<AttentionParams>();
+  params.scale = node.attr_float("scale", 1);
+  params.causal = node.attr_int("causal", 0) != 0;
+  params.softcap = node.attr_float("softcap", 0);
+  params.has_mask = mask;
+  params.k_transposed = node.attr_int("k_transposed", 0) != 0;
+  params.merged = node.attr_int("merged", 0);
+  params.nan_rows = node.attr_int("nan_rows", 0);
+  params.q_view = node.attr_ints("q_view");
+  params.k_view = node.attr_ints("k_view");
+  params.v_view = node.attr_ints("v_view");
   WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
   return true;
 }

@@ -4,7 +4,7 @@
 
 #include "backend/quantized.h"
 #include "ir/text.h"
-#include "ops/einsum/equation.h"
+#include "lower/op_params.h"
 #include "ops/registry.h"
 
 namespace wootz {
@@ -228,7 +228,7 @@ Result<Step> LowerContext::start_step(const Node& node, Family family, int num_i
   step.name = node.name();
   step.provenance = node.provenance();
   if (step.provenance.empty()) step.provenance.push_back(node.name());
-  step.problem.family = family;
+  step.problem.set_family(family);
   for (int i = 0; i < num_inputs; ++i) {
     WOOTZ_ASSIGN_OR_RETURN(const int32_t t, tensor(node.input(i)));
     step.inputs.push_back(t);
@@ -278,19 +278,19 @@ void LowerContext::describe_operands(Step* step) const {
   const auto passes = [this](int32_t t) { return found_by_running(t); };
   if (std::any_of(step->inputs.begin(), step->inputs.end(), passes) ||
       std::any_of(step->outputs.begin(), step->outputs.end(), passes))
-    step->problem.params["passing"] = int64_t{1};
+    step->problem.passing = true;
   describe_channels(step);
 }
 
 // Weights tell the channels of an x of which only running tells the extents; kernels check them when they are bound.
 void LowerContext::describe_channels(Step* step) const {
   Problem& p = step->problem;
-  if (p.family != Family::kConv || p.inputs.size() < 2 || !found_by_running(step->inputs[0])) return;
+  const auto* conv = p.as_if<ConvParams>();
+  if (conv == nullptr || p.inputs.size() < 2 || !found_by_running(step->inputs[0])) return;
   TensorDesc &x = p.inputs[0], &w = p.inputs[1];
   if (!w.constant || w.dims.rank() < 3 || x.dims.rank() != w.dims.rank() || shapes_.at(step->inputs[0])[1].is_const())
     return;
-  const int64_t groups = p.get_int("groups", 1);
-  x.dims[1] = x.max_dims[1] = p.get_int("transposed") != 0 ? w.dims[0] : w.dims[1] * groups;
+  x.dims[1] = x.max_dims[1] = conv->transposed ? w.dims[0] : w.dims[1] * conv->groups;
 }
 
 // Extents that only running tells.
@@ -307,10 +307,10 @@ bool LowerContext::found_by_running(int32_t tensor) const {
 
 Status LowerContext::finish_step(const Node* node, Step step) {
   describe_operands(&step);
-  const bool given = step.problem.family == Family::kOp || step.problem.family == Family::kControl;
+  const bool given = has_trait(step.problem.family(), kRunsItself);
   if (node == nullptr || given || offered(step)) return append(node, std::move(step));
   // Nobody computes it with this epilogue: the family alone, then the expression.
-  if (!step.problem.epilogue.empty() && step.problem.family != Family::kPointwise) {
+  if (!step.problem.epilogue.empty() && step.problem.family() != Family::kPointwise) {
     Step main = step, tail;
     Status status;
     const int32_t result =
@@ -323,7 +323,7 @@ Status LowerContext::finish_step(const Node* node, Step step) {
     describe_operands(&main);
     tail.name = step.name + ".epilogue";
     tail.provenance = step.provenance;
-    tail.problem.family = Family::kPointwise;
+    tail.problem.set_family(Family::kPointwise);
     tail.problem.epilogue = step.problem.epilogue;
     tail.problem.acc_dtype = step.problem.epilogue.output_type();
     tail.inputs = {result};
@@ -343,6 +343,7 @@ bool LowerContext::offered(const Step& step) {
   if (options_.providers.empty()) return true;
   const auto [known, fresh] = offered_.try_emplace(step.problem.key(), false);
   if (!fresh) return known->second;
+  if (!check_params(step.problem.params).ok()) return false;  // what no plan may hold
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
   for (const Provider* provider : options_.providers) {
@@ -352,52 +353,6 @@ bool LowerContext::offered(const Step& step) {
   return false;
 }
 
-namespace {
-
-constexpr int64_t kMostElements = 64;  // of constants that become parameters
-
-// Kernels read labels, not letters.
-void name_labels(const Node& node, Problem* problem) {
-  std::vector<int> ranks;
-  for (const Value* v : node.inputs()) ranks.push_back(v->rank());
-  const Result<ops::Equation> equation = ops::parse_equation(node.attr_string("equation"), ranks);
-  if (!equation.ok()) return;
-  for (size_t i = 0; i < equation->terms.size(); ++i)
-    problem->params[fmt::format("term{}", i)] =
-        std::vector<int64_t>(equation->terms[i].begin(), equation->terms[i].end());
-  problem->params["result"] = std::vector<int64_t>(equation->output.begin(), equation->output.end());
-}
-
-// A backend cannot read the node's text. For those that have a kernel for the op: its name, its attributes, and
-// what small constants say (an axis, a diagonal).
-void name_op(const Node& node, Problem* problem) {
-  if (node.attr_expr("epilogue") != nullptr) return;  // it is more than its op
-  auto& params = problem->params;
-  params["op"] = std::string(node.op().name);
-  for (const auto& [name, value] : node.attrs()) {
-    if (const auto* i = std::get_if<int64_t>(&value)) params[name] = *i;
-    if (const auto* f = std::get_if<double>(&value)) params[name] = *f;
-    if (const auto* s = std::get_if<std::string>(&value)) params[name] = *s;
-    if (const auto* l = std::get_if<std::vector<int64_t>>(&value)) params[name] = *l;
-    if (const auto* l = std::get_if<std::vector<double>>(&value)) params[name] = *l;
-    if (const auto* t = std::get_if<HostTensor>(&value); t != nullptr && t->valid() && t->volume() == 1)
-      params[name] = is_float(t->dtype()) ? Param(t->get_f64(0)) : Param(t->get_i64(0));
-  }
-  if (node.is("Einsum")) name_labels(node, problem);
-  if (has_own_sizes(node)) params["own_sizes"] = int64_t{1};
-  for (int i = 0; i < node.num_inputs(); ++i) {
-    const Value* v = node.input(i);
-    if (v == nullptr || !v->is_constant() || !is_integer(v->dtype())) continue;
-    const HostTensor& data = v->constant();
-    if (!data.valid() || data.volume() > kMostElements) continue;
-    std::vector<int64_t> values;
-    for (int64_t e = 0; e < data.volume(); ++e) values.push_back(data.get_i64(e));
-    params[fmt::format("input{}", i)] = std::move(values);
-  }
-}
-
-}  // namespace
-
 Status LowerContext::reference_step(const Node& node) {
   WOOTZ_ASSIGN_OR_RETURN(Step step, start_step(node, Family::kOp, node.num_inputs()));
   // All operands are the op's: the node's text carries its epilogue.
@@ -405,15 +360,14 @@ Status LowerContext::reference_step(const Node& node) {
   step.problem.num_main = node.num_inputs();
   step.problem.epilogue = {};
   WOOTZ_ASSIGN_OR_RETURN(std::string text, print_node(node));
-  step.problem.params["node"] = std::move(text);
-  name_op(node, &step.problem);
+  describe_op(node, std::move(text), has_own_sizes(node), &step.problem.as<OpParams>());
   return finish_step(&node, std::move(step));
 }
 
 Status LowerContext::copy_step(const std::string& name, int32_t from, int32_t to) {
   Step step;
   step.name = name;
-  step.problem.family = Family::kReformat;
+  step.problem.set_family(Family::kReformat);
   step.problem.num_main = 1;
   step.problem.acc_dtype = program().tensors[static_cast<size_t>(from)].dtype;
   step.inputs = {from};
@@ -424,8 +378,7 @@ Status LowerContext::copy_step(const std::string& name, int32_t from, int32_t to
     Value* x = alone.add_input("x", step.problem.acc_dtype, to_shape(step.problem.inputs[0].dims));
     const Node* identity = alone.add_node(op("Identity"), "copy", {x}, {});
     WOOTZ_ASSIGN_OR_RETURN(std::string text, print_node(*identity));
-    step.problem.family = Family::kOp;
-    step.problem.params["node"] = std::move(text);
+    step.problem.params = OpParams{.op = "Identity", .node = std::move(text)};
   }
   return append(nullptr, std::move(step));
 }

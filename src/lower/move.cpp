@@ -84,48 +84,51 @@ Result<bool> lower_move(LowerContext& ctx, const Node& node) {
   const auto rank = static_cast<size_t>(x->rank());
   const int inputs = node.is("Concat") ? LowerContext::main_inputs(node) : 1;
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kMove, inputs));
-  auto& params = step.problem.params;
+  auto& params = step.problem.as<MoveParams>();
   if (node.is("Transpose")) {
     std::vector<int64_t> perm = node.attr_ints("perm");
     if (perm.empty())
       for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
-    params["kind"] = std::string("transpose");
-    params["perm"] = std::move(perm);
+    params.kind = MoveKind::kTranspose;
+    params.perm = std::move(perm);
   } else if (node.is("Concat") || node.is("Split")) {
     WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", 0), x->rank()));
-    params["kind"] = std::string(node.is("Concat") ? "concat" : "split");
-    params["axis"] = int64_t{axis};
+    params.kind = node.is("Concat") ? MoveKind::kConcat : MoveKind::kSplit;
+    params.axis = axis;
   } else if (node.is("Slice")) {
     std::vector<int64_t> starts, steps;
     if (!slice_params(node, &starts, &steps)) return false;
-    params["kind"] = std::string("slice");
-    params["starts"] = std::move(starts);
-    params["steps"] = std::move(steps);
+    params.kind = MoveKind::kSlice;
+    params.starts = std::move(starts);
+    params.steps = std::move(steps);
   } else if (node.is("Pad")) {
     if (!node.has_attr("pads")) return false;
     std::vector<int64_t> pads = node.attr_ints("pads");
-    if (pads.size() != 2 * rank) return false;
+    const auto mode = choice_from_name<PadMode>(node.attr_string("mode", "constant"));
+    if (pads.size() != 2 * rank || !mode) return false;
     double value = node.attr_float("value", 0);
     if (!node.has_attr("value") && node.input(2) != nullptr) {
       if (!node.input(2)->is_constant()) return false;
       value = node.input(2)->constant().get_f64(0);
     }
-    params["kind"] = std::string("pad");
-    params["pads"] = std::move(pads);
-    params["mode"] = node.attr_string("mode", "constant");
-    params["value"] = value;
+    params.kind = MoveKind::kPad;
+    params.pads = std::move(pads);
+    params.mode = *mode;
+    params.value = value;
   } else if (node.is("Expand")) {
-    params["kind"] = std::string("expand");
+    params.kind = MoveKind::kExpand;
   } else if (node.is("Tile")) {
-    params["kind"] = std::string("tile");
+    params.kind = MoveKind::kTile;
   } else if (node.is("DepthToSpace") || node.is("SpaceToDepth")) {
-    params["kind"] = std::string(node.is("DepthToSpace") ? "depth_to_space" : "space_to_depth");
-    params["block"] = node.attr_int("blocksize", 1);
+    params.kind = node.is("DepthToSpace") ? MoveKind::kDepthToSpace : MoveKind::kSpaceToDepth;
+    params.block = node.attr_int("blocksize", 1);
     std::string order = node.attr_string("mode", "DCR");
     std::transform(order.begin(), order.end(), order.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (node.is("SpaceToDepth") && order != "dcr") return false;  // the family splits channels one way only
-    params["order"] = order;
+    const auto split = choice_from_name<BlockOrder>(order);
+    // The family splits channels one way only.
+    if (!split || (node.is("SpaceToDepth") && *split != BlockOrder::kDcr)) return false;
+    params.order = *split;
   } else {
     return false;
   }
@@ -133,46 +136,52 @@ Result<bool> lower_move(LowerContext& ctx, const Node& node) {
 }
 
 Result<bool> lower_gather(LowerContext& ctx, const Node& node) {
-  const char* kind = node.is("Gather")           ? "gather"
-                     : node.is("GatherElements") ? "elements"
-                     : node.is("GatherND")       ? "nd"
-                                                 : nullptr;
-  if (kind == nullptr) return false;
+  if (!node.is("Gather") && !node.is("GatherElements") && !node.is("GatherND")) return false;
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kGather, 2));
-  step.problem.params["kind"] = std::string(kind);
+  auto& params = step.problem.as<GatherParams>();
+  params.kind = node.is("GatherElements") ? GatherKind::kElements
+                : node.is("GatherND")     ? GatherKind::kNd
+                                          : GatherKind::kGather;
   if (!node.is("GatherND")) {
     WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", 0), node.input(0)->rank()));
-    step.problem.params["axis"] = int64_t{axis};
+    params.axis = axis;
   }
-  step.problem.params["batch_dims"] = node.attr_int("batch_dims", 0);
+  params.batch_dims = node.attr_int("batch_dims", 0);
   return finish(ctx, node, std::move(step));
 }
 
 Result<bool> lower_scatter(LowerContext& ctx, const Node& node) {
-  const char* kind = node.is("ScatterElements") ? "elements" : node.is("ScatterND") ? "nd" : nullptr;
-  if (kind == nullptr) return false;
+  const bool elements = node.is("ScatterElements");
+  const auto reduction = choice_from_name<ScatterReduction>(node.attr_string("reduction", "none"));
+  if ((!elements && !node.is("ScatterND")) || !reduction) return false;
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kScatter, 3));
-  step.problem.params["kind"] = std::string(kind);
-  if (node.is("ScatterElements")) {
+  auto& params = step.problem.as<ScatterParams>();
+  params.kind = elements ? ScatterKind::kElements : ScatterKind::kNd;
+  params.reduction = *reduction;
+  if (elements) {
     WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr_int("axis", 0), node.input(0)->rank()));
-    step.problem.params["axis"] = int64_t{axis};
+    params.axis = axis;
   }
-  step.problem.params["reduction"] = node.attr_string("reduction", "none");
   return finish(ctx, node, std::move(step));
 }
 
 Result<bool> lower_resize(LowerContext& ctx, const Node& node) {
-  const bool crop = node.attr_string("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+  const auto mode = choice_from_name<ResizeMode>(node.attr_string("mode", "nearest"));
+  const auto coordinate =
+      choice_from_name<ResizeCoordinate>(node.attr_string("coordinate_transformation_mode", "half_pixel"));
+  const auto nearest = choice_from_name<ResizeNearest>(node.attr_string("nearest_mode", "round_prefer_floor"));
+  if (!mode || !coordinate || !nearest) return false;
+  const bool crop = *coordinate == ResizeCoordinate::kCrop;
   if (crop && !node.has_attr("roi") && node.input(3) != nullptr) return false;  // a region that only running tells
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kResize, 1));
-  auto& params = step.problem.params;
-  params["mode"] = node.attr_string("mode", "nearest");
-  params["coordinate"] = node.attr_string("coordinate_transformation_mode", "half_pixel");
-  params["nearest"] = node.attr_string("nearest_mode", "round_prefer_floor");
-  params["cubic_a"] = node.attr_float("cubic_coeff_a", -0.75);
-  params["exclude_outside"] = node.attr_int("exclude_outside", 0);
-  params["antialias"] = node.attr_int("antialias", 0);
-  params["extrapolation"] = node.attr_float("extrapolation_value", 0);
+  auto& params = step.problem.as<ResizeParams>();
+  params.mode = *mode;
+  params.coordinate = *coordinate;
+  params.nearest = *nearest;
+  params.cubic_a = node.attr_float("cubic_coeff_a", -0.75);
+  params.exclude_outside = node.attr_int("exclude_outside", 0) != 0;
+  params.antialias = node.attr_int("antialias", 0) != 0;
+  params.extrapolation = node.attr_float("extrapolation_value", 0);
   std::vector<double> scales = node.attr_floats("scales");
   const auto rank = static_cast<size_t>(node.input(0)->rank());
   if (!scales.empty() && scales.size() != rank) return false;
@@ -180,8 +189,8 @@ Result<bool> lower_resize(LowerContext& ctx, const Node& node) {
     if (node.attr_string("keep_aspect_ratio_policy", "stretch") != "stretch") return false;
     scales.assign(rank, 0);
   }
-  params["scales"] = std::move(scales);
-  if (crop) params["roi"] = node.attr_floats("roi");
+  params.scales = std::move(scales);
+  if (crop) params.roi = node.attr_floats("roi");
   return finish(ctx, node, std::move(step));
 }
 

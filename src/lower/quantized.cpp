@@ -1,5 +1,6 @@
 // Quantized convolutions, products and averages where nobody computes in 8 bits (a processor without such instructions,
 // say): the same numbers in float.
+#include "backend/quantized.h"
 #include "lower/context.h"
 
 namespace wootz {
@@ -13,9 +14,9 @@ struct ChannelWalk {
 
 ChannelWalk channels_of(const Problem& p, const Dims& w) {
   size_t axis = w.size() - 1;
-  if (p.family == Family::kConv)
-    axis = p.get_int("transposed") != 0 ? 1 : 0;
-  else if (p.get_int("trans_b") != 0)
+  if (p.family() == Family::kConv)
+    axis = p.as<ConvParams>().transposed ? 1 : 0;
+  else if (p.as<GemmParams>().trans_b)
     axis = w.size() - 2;
   ChannelWalk walk;
   walk.count = std::max<int64_t>(1, w[axis]);
@@ -43,7 +44,7 @@ Result<int32_t> LowerContext::dequantized(int32_t tensor, double scale, double z
   Step step;
   step.name = "dequantize " + from.name;
   step.provenance = {step.name};
-  step.problem.family = Family::kPointwise;
+  step.problem.set_family(Family::kPointwise);
   step.problem.epilogue = std::move(e);
   step.problem.acc_dtype = DType::kF32;
   step.inputs = {tensor};
@@ -56,17 +57,11 @@ Result<int32_t> LowerContext::dequantized(int32_t tensor, double scale, double z
 }
 
 Status LowerContext::float_form(const Node* node, Step step) {
-  auto& params = step.problem.params;
-  const bool product = step.problem.family == Family::kGemm;
-  const std::string x = product ? "a" : "x", w = product ? "b" : "w";
-  const std::vector<double> x_scale = step.problem.get_floats(x + "_scale"),
-                            x_zero = step.problem.get_floats(x + "_zero");
-  const std::vector<double> w_scale = step.problem.get_floats(w + "_scale"),
-                            w_zero = step.problem.get_floats(w + "_zero");
+  const Grids grids = grids_of(step.problem);
+  const Floats x_scale = *grids.x_scale, x_zero = *grids.x_zero, w_scale = *grids.w_scale, w_zero = *grids.w_zero;
   WOOTZ_ASSIGN_OR_RETURN(step.inputs[0], dequantized(step.inputs[0], at(x_scale, 0, 1), at(x_zero, 0, 0)));
-  if (step.problem.family == Family::kPool) {
-    params.erase("x_scale");
-    params.erase("x_zero");
+  if (step.problem.family() == Family::kPool) {
+    drop_grids(&step.problem);
     return finish_step(node, std::move(step));
   }
   const PlanTensor weights = program().tensors[static_cast<size_t>(step.inputs[1])];
@@ -83,7 +78,7 @@ Status LowerContext::float_form(const Node* node, Step step) {
   } else {
     WOOTZ_ASSIGN_OR_RETURN(step.inputs[1], dequantized(step.inputs[1], at(w_scale, 0, 1), at(w_zero, 0, 0)));
   }
-  for (const std::string& name : {x + "_scale", x + "_zero", w + "_scale", w + "_zero"}) params.erase(name);
+  drop_grids(&step.problem);
   return finish_step(node, std::move(step));
 }
 

@@ -1,24 +1,47 @@
 // LSTM, GRU and RNN.
+#include <algorithm>
 #include <cctype>
 
 #include "lower/context.h"
 
 namespace wootz {
+namespace {
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Names joined by commas. False: one that no family knows.
+bool read_activations(const Node& node, std::vector<RnnFunction>* to) {
+  const std::string text = lower_case(node.attr_string("activations", ""));
+  for (size_t at = 0; !text.empty() && at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const auto function = choice_from_name<RnnFunction>(std::string_view(text).substr(at, comma - at));
+    if (!function) return false;
+    to->push_back(*function);
+    at = comma + 1;
+  }
+  return true;
+}
+
+}  // namespace
 
 Result<bool> lower_rnn(LowerContext& ctx, const Node& node) {
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kRnn, node.num_inputs()));
-  auto& params = step.problem.params;
-  std::string kind = node.op().name;
-  for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  params["kind"] = std::move(kind);
-  params["hidden"] = node.attr_int("hidden");
-  params["direction"] = node.attr_string("direction", "forward");
-  for (const char* name : {"layout", "linear_before_reset", "input_forget"})
-    if (node.attr_int(name, 0) != 0) params[name] = int64_t{1};
-  if (node.has_attr("activations")) params["activations"] = node.attr_string("activations");
-  for (const char* name : {"activation_alpha", "activation_beta"})
-    if (node.has_attr(name)) params[name] = node.attr_floats(name);
-  if (node.has_attr("clip")) params["clip"] = node.attr_float("clip");
+  auto& params = step.problem.as<RnnParams>();
+  const auto kind = choice_from_name<RnnKind>(lower_case(node.op().name));
+  const auto direction = choice_from_name<RnnDirection>(node.attr_string("direction", "forward"));
+  if (!kind || !direction || !read_activations(node, &params.activations)) return false;
+  params.kind = *kind;
+  params.direction = *direction;
+  params.hidden = node.attr_int("hidden");
+  params.layout = node.attr_int("layout", 0) != 0;
+  params.linear_before_reset = node.attr_int("linear_before_reset", 0) != 0;
+  params.input_forget = node.attr_int("input_forget", 0) != 0;
+  params.activation_alpha = node.attr_floats("activation_alpha");
+  params.activation_beta = node.attr_floats("activation_beta");
+  params.clip = node.attr_float("clip", 0);
   WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
   return true;
 }

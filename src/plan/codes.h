@@ -17,14 +17,6 @@ static_assert(static_cast<int>(TensorKind::kInput) == 0 && static_cast<int>(Tens
               static_cast<int>(TensorKind::kView) == 4 && static_cast<int>(TensorKind::kShape) == 5 &&
               static_cast<int>(TensorKind::kPart) == 6);
 
-// Of wootz.fb.Param.kind: the alternatives of Param, in order.
-enum : uint8_t { kInt, kFloat, kText, kInts, kFloats };
-static_assert(std::is_same_v<std::variant_alternative_t<kInt, Param>, int64_t> &&
-              std::is_same_v<std::variant_alternative_t<kFloat, Param>, double> &&
-              std::is_same_v<std::variant_alternative_t<kText, Param>, std::string> &&
-              std::is_same_v<std::variant_alternative_t<kInts, Param>, std::vector<int64_t>> &&
-              std::is_same_v<std::variant_alternative_t<kFloats, Param>, std::vector<double>>);
-
 inline constexpr int kPwOpCount = 0
 #define PW(enumerator, text, arity) +1
 #include "base/pointwise.def"

@@ -44,7 +44,6 @@ class Codes {
 
 const char* dtype_at(int i) { return dtype_name(static_cast<DType>(i)); }
 const char* layout_at(int i) { return layout_name(static_cast<Layout>(i)); }
-const char* family_at(int i) { return family_name(static_cast<Family>(i)); }
 const char* op_at(int i) { return pw_op_name(static_cast<PwOp>(i)); }
 
 class Decoder {
@@ -55,7 +54,6 @@ class Decoder {
         budget_(metadata_bytes),
         dtypes_("element type", plan.dtypes(), kDTypeCount, dtype_at),
         layouts_("layout", plan.layouts(), static_cast<int>(Layout::kOpaque) + 1, layout_at),
-        families_("kernel family", plan.families(), kFamilyCount, family_at),
         ops_("pointwise operation", plan.pointwise_ops(), plan_codes::kPwOpCount, op_at) {}
 
   Result<Program> run() {
@@ -213,36 +211,15 @@ class Decoder {
     }
     return {};
   }
-  Status decode(const fb::Param& from, Param* to) {
-    std::vector<int64_t> ints;
-    std::vector<double> floats;
-    std::string words;
-    WOOTZ_RETURN_IF_ERROR(list(from.ints(), &ints));
-    WOOTZ_RETURN_IF_ERROR(list(from.floats(), &floats));
-    WOOTZ_RETURN_IF_ERROR(text(from.text(), &words));
-    const uint8_t kind = from.kind();
-    if (kind > plan_codes::kFloats || (kind == plan_codes::kInt && ints.size() != 1) ||
-        (kind == plan_codes::kFloat && floats.size() != 1))
-      return corrupt("plan: a parameter of kind {} with {} integers and {} floats", kind, ints.size(), floats.size());
-    if (kind == plan_codes::kInt) *to = ints[0];
-    if (kind == plan_codes::kFloat) *to = floats[0];
-    if (kind == plan_codes::kText) *to = std::move(words);
-    if (kind == plan_codes::kInts) *to = std::move(ints);
-    if (kind == plan_codes::kFloats) *to = std::move(floats);
-    return {};
-  }
   Status decode(const fb::Problem& from, Problem* to) {
-    WOOTZ_RETURN_IF_ERROR(families_.get(from.family(), &to->family));
+    if (from.params() == nullptr) return corrupt("plan: a problem without a kernel family");
+    WOOTZ_RETURN_IF_ERROR(charge(from.params()->size()));
+    Result<FamilyParams> params = parse_family_params({from.params()->c_str(), from.params()->size()});
+    if (!params.ok()) return params.status().with_prefix("plan");
+    to->params = std::move(params).value();
+    to->passing = from.passing();
     WOOTZ_RETURN_IF_ERROR(dtypes_.get(from.acc_dtype(), &to->acc_dtype));
     to->num_main = from.num_main();
-    for (uint32_t i = 0; from.params() != nullptr && i < from.params()->size(); ++i) {
-      const fb::Param& param = *from.params()->Get(i);
-      std::string name;
-      WOOTZ_RETURN_IF_ERROR(text(param.name(), &name));
-      const auto [at, fresh] = to->params.try_emplace(std::move(name));
-      if (!fresh) return corrupt("plan: parameter '{}' twice", at->first.substr(0, 200));
-      WOOTZ_RETURN_IF_ERROR(decode(param, &at->second));
-    }
     constexpr size_t kMostOperands = limits::kMaxInputsPerNode;
     WOOTZ_RETURN_IF_ERROR(each("inputs of a layer", from.inputs(), kMostOperands, &to->inputs));
     WOOTZ_RETURN_IF_ERROR(each("outputs of a layer", from.outputs(), kMostOperands, &to->outputs));
@@ -297,7 +274,7 @@ class Decoder {
   const fb::Plan& plan_;
   std::span<const std::byte> weights_;
   size_t budget_;
-  Codes dtypes_, layouts_, families_, ops_;
+  Codes dtypes_, layouts_, ops_;
 };
 
 }  // namespace

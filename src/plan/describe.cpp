@@ -5,19 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/control.h"
+#include "backend/op_kernels.h"
+#include "backend/quantized.h"
 #include "backend/work.h"
 
 namespace wootz {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// By Family. The names that tools for TensorRT's output know, where there is one.
-constexpr const char* kLayerTypes[] = {"PointWise",     "Convolution", "MatrixMultiply", "Reduce",   "SoftMax",
-                                       "Normalization", "Pooling",     "Shuffle",        "Reformat", "Gather",
-                                       "Scatter",       "Resize",      "Attention",      "TopK",     "RNN",
-                                       "Fill",          "Chain",       "Control",        "Op"};
-static_assert(std::size(kLayerTypes) == kFamilyCount);
 
 // By Layout.
 constexpr const char* kFormats[] = {"Row major linear", "Channels last", "Blocks of 8 channels",
@@ -46,6 +41,55 @@ uint64_t tactic_value(const Tactic& tactic) {
   return hash;
 }
 
+// A value of a parameter, as JSON has it.
+struct ParamJson {
+  template <typename T>
+  Json operator()(const T* v) const {
+    return *v;
+  }
+  Json operator()(const DType* v) const { return dtype_name(*v); }
+  Json operator()(const PointwiseExpr* v) const { return v->to_string(); }
+  Json operator()(const ChoiceRef& v) const { return choice_name(v.names, *v.value); }
+  Json operator()(const ChoicesRef& v) const {
+    Json list = Json::array();
+    for (size_t i = 0; i < v.size(v.list); ++i) list.push_back(choice_name(v.names, v.at(v.list, i)));
+    return list;
+  }
+  template <typename T>
+  Json operator()(const std::optional<T>* v) const {
+    return *v ? Json(**v) : Json();
+  }
+  Json operator()(const MaybeIntLists* v) const {
+    Json list = Json::array();
+    for (const MaybeInts& each : *v) list.push_back((*this)(&each));
+    return list;
+  }
+  Json operator()(const FamilyParamsBox* v) const {
+    std::string text;
+    if (v->get() != nullptr) append_params(v->get()->params, &text);
+    return text;
+  }
+  Json operator()(const OpParamsBox* v) const {
+    std::string text;
+    if (v->get() == nullptr) return text;
+    const OpKernelParams& params = v->get()->params;
+    append_params(op_kernel_table(params.index()), params_address(params), &text);
+    return text;
+  }
+};
+
+// Those that are not as they are by default, but what kind of a thing it is always.
+void add_parameters(const Problem& problem, Json* json) {
+  FamilyParams params = problem.params;
+  const ParamTable& table = family_table(problem.family());
+  for (const ParamField& field : table.fields) {
+    const ParamRef ref = field.of(params_address(params));
+    if (!std::holds_alternative<ChoiceRef>(ref) && is_default(table, field, params_address(params))) continue;
+    (*json)["Parameters"][field.name] = std::visit(ParamJson(), ref);
+  }
+  if (problem.passing) (*json)["Parameters"]["passing"] = 1;
+}
+
 class Describer {
  public:
   Describer(const Program& program, const DescribeOptions& options) : p_(program), names_only_(options.names_only) {
@@ -61,13 +105,12 @@ class Describer {
   Json step(size_t index) const {
     const Step& step = p_.steps[index];
     if (names_only_) return step.name;
-    const char* type = kLayerTypes[static_cast<size_t>(step.problem.family)];
+    const char* type = family_layer(step.problem.family());
     Json json = {{"Name", step.name}, {"LayerType", type}};
     json["Inputs"] = tensors(step.inputs);
     json["Outputs"] = tensors(step.outputs);
     json["ParameterType"] = type;
-    for (const auto& [name, value] : step.problem.params)
-      std::visit([&, &key = name](const auto& v) { json["Parameters"][key] = v; }, value);
+    add_parameters(step.problem, &json);
     add_weights(step, &json);
     if (!step.problem.epilogue.empty()) json["Epilogue"] = step.problem.epilogue.to_string();
     json["TacticName"] = step.tactic.to_string();
@@ -90,9 +133,8 @@ class Describer {
   std::string line(size_t index) const {
     const Step& step = p_.steps[index];
     if (names_only_) return step.name;
-    std::string s =
-        fmt::format("{} [{}] {} -> {}, {}", step.name, kLayerTypes[static_cast<size_t>(step.problem.family)],
-                    brief(step.inputs), brief(step.outputs), step.tactic.to_string());
+    std::string s = fmt::format("{} [{}] {} -> {}, {}", step.name, family_layer(step.problem.family()),
+                                brief(step.inputs), brief(step.outputs), step.tactic.to_string());
     if (step.measured_us >= 0) s += fmt::format(", {:.1f} us", step.measured_us);
     size_t number = 0;
     each_body(step, [&](const Program& body) {
@@ -121,18 +163,18 @@ class Describer {
   // What TensorRT writes of convolutions and products, under its names.
   static void add_weights(const Step& step, Json* json) {
     const Problem& p = step.problem;
-    if ((p.family != Family::kConv && p.family != Family::kGemm) || p.inputs.size() < 2) return;
-    if (p.family == Family::kConv) {
+    if ((p.family() != Family::kConv && p.family() != Family::kGemm) || p.inputs.size() < 2) return;
+    if (p.family() == Family::kConv) {
       const Dims& w = p.inputs[1].dims;
-      const bool transposed = p.get_int("transposed") != 0;
-      const int64_t groups = p.get_int("groups", 1);
-      std::vector<int64_t> pads = p.get_ints("pads");
+      const bool transposed = p.as<ConvParams>().transposed;
+      const int64_t groups = p.as<ConvParams>().groups;
+      std::vector<int64_t> pads = p.as<ConvParams>().pads;
       const auto half = static_cast<ptrdiff_t>(pads.size() / 2);
       (*json)["Kernel"] = std::vector<int64_t>(w.begin() + std::min(2, w.rank()), w.end());
       (*json)["PrePadding"] = std::vector<int64_t>(pads.begin(), pads.begin() + half);
       (*json)["PostPadding"] = std::vector<int64_t>(pads.begin() + half, pads.end());
-      (*json)["Stride"] = p.get_ints("strides");
-      (*json)["Dilation"] = p.get_ints("dilations");
+      (*json)["Stride"] = p.as<ConvParams>().strides;
+      (*json)["Dilation"] = p.as<ConvParams>().dilations;
       (*json)["OutMaps"] = w.rank() < 2 ? 0 : transposed ? w[1] * groups : w[0];
       (*json)["Groups"] = groups;
     }
@@ -141,9 +183,9 @@ class Describer {
         (*json)[name] = {{"Type", type_name(p.inputs[i].dtype)}, {"Count", p.inputs[i].dims.volume()}};
     };
     operand("Weights", 1);
-    const bool has_bias = p.get_int("has_bias") != 0;
-    if (has_bias) operand("Bias", 2);
-    (*json)["HasBias"] = has_bias ? 1 : 0;
+    const bool bias = has_bias(p);
+    if (bias) operand("Bias", 2);
+    (*json)["HasBias"] = bias ? 1 : 0;
   }
 
   std::vector<int64_t> extents(const PlanTensor& tensor) const {

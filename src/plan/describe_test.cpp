@@ -29,15 +29,15 @@ Program two_layers() {
   p.steps.resize(2);
   p.steps[0].name = "soft + more";
   p.steps[0].provenance = {"soft", "more"};
-  p.steps[0].problem.family = Family::kSoftmax;
-  p.steps[0].problem.params["axis"] = int64_t{1};
+  p.steps[0].problem.set_family(Family::kSoftmax);
+  p.steps[0].problem.as<SoftmaxParams>().axis = 1;
   p.steps[0].tactic = {"own", "softmax_f32_avx2", ""};
   p.steps[0].inputs = {0};
   p.steps[0].outputs = {1};
   p.steps[0].measured_us = 12.25f;
   p.steps[1] = p.steps[0];
   p.steps[1].name = "last";
-  p.steps[1].problem.family = Family::kOp;
+  p.steps[1].problem.set_family(Family::kOp);
   p.steps[1].inputs = {1, -1};
   p.steps[1].outputs = {2};
   p.steps[1].measured_us = -1;

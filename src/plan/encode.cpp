@@ -28,14 +28,9 @@ size_t bound_of(const Problem& problem) {
   SizeBound b;
   b.table();
   b.table();
-  for (const auto& [name, value] : problem.params) {
-    b.table();
-    b.text(name);
-    if (const auto* text = std::get_if<std::string>(&value)) b.text(*text);
-    if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) b.list(list->size(), 8);
-    if (const auto* list = std::get_if<std::vector<double>>(&value)) b.list(list->size(), 8);
-    b.list(1, 8);
-  }
+  std::string text;
+  append_params(problem.params, &text);
+  b.text(text);
   for (const auto* descs : {&problem.inputs, &problem.outputs})
     for (size_t i = 0; i < descs->size(); ++i) {
       b.table();
@@ -118,9 +113,8 @@ class Encoder {
   std::vector<std::byte> run() {
     const auto dtypes = names<DType>(kDTypeCount, dtype_name);
     const auto layouts = names<Layout>(static_cast<int>(Layout::kOpaque) + 1, layout_name);
-    const auto families = names<Family>(kFamilyCount, family_name);
     const auto ops = names<PwOp>(plan_codes::kPwOpCount, pw_op_name);
-    fb::FinishPlanBuffer(b_, encode(p_, weights_, {dtypes, layouts, families, ops}));
+    fb::FinishPlanBuffer(b_, encode(p_, weights_, {dtypes, layouts, ops}));
     const auto* bytes = reinterpret_cast<const std::byte*>(b_.GetBufferPointer());
     return {bytes, bytes + b_.GetSize()};
   }
@@ -128,7 +122,7 @@ class Encoder {
  private:
   using Names = Offset<Vector<Offset<flatbuffers::String>>>;
   struct NameLists {
-    Names dtypes = 0, layouts = 0, families = 0, ops = 0;
+    Names dtypes = 0, layouts = 0, ops = 0;
   };
 
   Offset<fb::Plan> encode(const Program& p, const WeightsMap& map, const NameLists& lists) {
@@ -144,9 +138,8 @@ class Encoder {
     const auto machine_code = native(p, map);
     const auto inner = bodies(p, map);
     const auto conditions = checks(p);
-    return fb::CreatePlan(b_, lists.dtypes, lists.layouts, lists.families, lists.ops, name, backend, device, exprs,
-                          symbols, tensors, weights, steps, inputs, outputs, profiles, props, machine_code, inner,
-                          conditions);
+    return fb::CreatePlan(b_, lists.dtypes, lists.layouts, lists.ops, name, backend, device, exprs, symbols, tensors,
+                          weights, steps, inputs, outputs, profiles, props, machine_code, inner, conditions);
   }
   // No list at all where there is none, as of machine code.
   Offset<Vector<Offset<fb::Plan>>> bodies(const Program& p, const WeightsMap& map) {
@@ -201,24 +194,13 @@ class Encoder {
     const auto body = b_.CreateVectorOfStructs(instrs);
     return fb::CreatePointwise(b_, body, list(e.outputs), e.num_inputs);
   }
-  Offset<fb::Param> encode(const std::string& name, const Param& value) {
-    Offset<Vector<int64_t>> ints = 0;
-    Offset<Vector<double>> floats = 0;
-    Offset<flatbuffers::String> words = 0;
-    if (const auto* one = std::get_if<int64_t>(&value)) ints = b_.CreateVector(one, 1);
-    if (const auto* one = std::get_if<double>(&value)) floats = b_.CreateVector(one, 1);
-    if (const auto* s = std::get_if<std::string>(&value)) words = text(*s);
-    if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) ints = list(*v);
-    if (const auto* v = std::get_if<std::vector<double>>(&value)) floats = list(*v);
-    return fb::CreateParam(b_, text(name), static_cast<uint8_t>(value.index()), ints, floats, words);
-  }
   Offset<fb::Problem> encode(const Problem& p) {
-    std::vector<Offset<fb::Param>> params;
-    for (const auto& [name, value] : p.params) params.push_back(encode(name, value));
-    const auto params_list = b_.CreateVector(params);
+    std::string params;
+    append_params(p.params, &params);
+    const auto params_text = text(params);
     const auto inputs = each<fb::TensorDesc>(p.inputs), outputs = each<fb::TensorDesc>(p.outputs);
-    return fb::CreateProblem(b_, code(p.family), params_list, inputs, outputs, p.num_main, encode(p.epilogue),
-                             code(p.acc_dtype));
+    return fb::CreateProblem(b_, params_text, inputs, outputs, p.num_main, encode(p.epilogue), code(p.acc_dtype),
+                             p.passing);
   }
   Offset<fb::Step> encode(const Step& s) {
     std::vector<Offset<flatbuffers::String>> provenance;

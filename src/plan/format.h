@@ -17,7 +17,7 @@
 
 namespace wootz::plan_format {
 
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr char kMagic[8] = {'W', 'O', 'O', 'T', 'Z', 'P', 'L', 'N'};
 inline constexpr size_t kWeightsAlignment = 4096;
 inline constexpr size_t kBlobAlignment = 64;

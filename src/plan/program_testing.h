@@ -156,8 +156,7 @@ class RandomProgram {
     out.name = step.name + ".found";
     out.dtype = DType::kI64;
     out.dims = {symbol(SymbolSource::kDataDependent, next(), 0)};
-    step.problem.family = Family::kOp;
-    step.problem.params["node"] = std::string("text\0with a zero", 16);
+    step.problem.params = OpParams{.op = "Find", .node = std::string("text\0with a zero", 16)};
     step.problem.num_main = 2;
     finish(std::move(step), std::move(out));
   }
@@ -178,17 +177,15 @@ class RandomProgram {
     Problem& problem = step.problem;
     problem.acc_dtype = source.dtype;
     if (form == 0) {
-      problem.family = Family::kPointwise;
+      problem.set_family(Family::kPointwise);
       problem.epilogue.outputs = {problem.epilogue.input(0, source.dtype)};
     } else {
-      problem.family = form == 1 ? Family::kMove : Family::kSoftmax;
       problem.num_main = 1;
-      problem.params = {{"int", int64_t{pick(-5, 5)}},
-                        {"float", -0.0},
-                        {"text", std::string("t")},
-                        {"ints", std::vector<int64_t>{1, -2, INT64_MAX}},
-                        {"floats", std::vector<double>{0.5, -0.0}},
-                        {"none", std::vector<int64_t>{}}};
+      if (form == 1)
+        problem.params = MoveParams{
+            .kind = MoveKind::kSlice, .starts = {1, -2, INT64_MAX}, .axis = pick(0, 5), .value = -0.0, .block = 2};
+      else
+        problem.params = ResizeParams{.mode = ResizeMode::kLinear, .scales = {0.5, -0.0}, .antialias = true};
       if (pick(0, 1) && is_float(source.dtype)) {
         PointwiseExpr& e = problem.epilogue;
         e.outputs = {e.push(PwOp::kLeakyRelu, source.dtype, e.input(0, source.dtype), 0, 0, 0.25, -0.0)};

@@ -31,9 +31,7 @@ void expect_refused(const char* what, const std::function<void(Program*, Step*)>
   const std::string why = refusal(change);
   EXPECT_NE(why.find(what), std::string::npos) << what << ": " << why;
 }
-std::vector<int64_t>* ints(Step* step, const char* name) {
-  return std::get_if<std::vector<int64_t>>(&step->problem.params[name]);
-}
+ControlParams& params(Step* step) { return step->problem.as<ControlParams>(); }
 
 TEST(VerifyControl, RoundTrip) {
   const Program p = with_bodies();
@@ -47,11 +45,11 @@ TEST(VerifyControl, RoundTrip) {
 }
 
 TEST(VerifyControl, StepsThatDoNotFitTheirBodies) {
-  expect_refused("body 7", [](Program*, Step* s) { (*ints(s, "bodies"))[1] = 7; });
-  expect_refused("bodies", [](Program*, Step* s) { ints(s, "bodies")->pop_back(); });
-  expect_refused("reads no operand", [](Program*, Step* s) { (*ints(s, "body0"))[0] = 999; });
-  expect_refused("a body of", [](Program*, Step* s) { ints(s, "body1")->pop_back(); });
-  expect_refused("control by 'Jump'", [](Program*, Step* s) { s->problem.params["op"] = std::string("Jump"); });
+  expect_refused("body 7", [](Program*, Step* s) { params(s).bodies[1] = 7; });
+  expect_refused("bodies", [](Program*, Step* s) { params(s).bodies.pop_back(); });
+  expect_refused("reads no operand", [](Program*, Step* s) { params(s).operands[0][0] = 999; });
+  expect_refused("a body of", [](Program*, Step* s) { params(s).operands[1].pop_back(); });
+  expect_refused("parameter 'op'", [](Program*, Step* s) { params(s).op = static_cast<ControlOp>(3); });
   expect_refused("control by the tactic", [](Program*, Step* s) { s->tactic.kernel = "other"; });
   expect_refused("operand that is not there", [](Program*, Step* s) {
     s->inputs[1] = -1;
@@ -64,16 +62,18 @@ TEST(VerifyControl, StepsThatDoNotFitTheirBodies) {
     p->tensors[static_cast<size_t>(s->inputs[1])].dtype = s->problem.inputs[1].dtype = DType::kBF16;
   });
   expect_refused("Loop with", [](Program*, Step* s) {
-    s->problem.params["op"] = std::string("Loop");
-    s->problem.params["bodies"] = std::vector<int64_t>{0};
-    s->problem.params["states"] = int64_t{1} << 40;
+    params(s).op = ControlOp::kLoop;
+    params(s).bodies = {0};
+    params(s).operands.resize(1);
+    params(s).states = 65536;
   });
   expect_refused("Scan", [](Program*, Step* s) {
-    s->problem.params["op"] = std::string("Scan");
-    s->problem.params["bodies"] = std::vector<int64_t>{0};
-    s->problem.params["states"] = int64_t{0};
-    s->problem.params["scans"] = int64_t{1};
-    s->problem.params["input_axes"] = std::vector<int64_t>{9};
+    params(s).op = ControlOp::kScan;
+    params(s).bodies = {0};
+    params(s).operands.resize(1);
+    params(s).states = 0;
+    params(s).scans = 1;
+    params(s).input_axes = {1, 1};
   });
 }
 

@@ -35,7 +35,7 @@ void add_step(Program* p, const char* name, std::vector<int32_t> inputs, int32_t
   Step s;
   s.name = name;
   s.tactic = {"own", "k", ""};
-  s.problem.family = Family::kMove;
+  s.problem.set_family(Family::kMove);
   s.problem.num_main = static_cast<int>(inputs.size());
   for (const int32_t t : inputs) s.problem.inputs.push_back(describe(t));
   s.problem.outputs = {describe(output)};

@@ -5,29 +5,6 @@
 namespace wootz {
 namespace {
 
-size_t elements(const Param& param) {
-  if (const auto* ints = std::get_if<std::vector<int64_t>>(&param)) return ints->size();
-  if (const auto* floats = std::get_if<std::vector<double>>(&param)) return floats->size();
-  return 1;
-}
-
-Status check_params(const Problem& problem) {
-  if (problem.params.size() > plan_limits::kMaxParams)
-    return make_error(Code::kResourceExhausted, "{} parameters, the limit is {}", problem.params.size(),
-                      plan_limits::kMaxParams);
-  for (const auto& [name, value] : problem.params) {
-    WOOTZ_RETURN_IF_ERROR(check_name("parameter name", name, limits::kMaxNameBytes));
-    if (elements(value) > plan_limits::kMaxParamElements)
-      return make_error(Code::kResourceExhausted, "parameter '{}' has {} elements, the limit is {}", shown(name),
-                        elements(value), plan_limits::kMaxParamElements);
-    const auto* text = std::get_if<std::string>(&value);
-    if (text != nullptr && text->size() > plan_limits::kMaxTextBytes)
-      return make_error(Code::kResourceExhausted, "parameter '{}' has {} bytes, the limit is {}", shown(name),
-                        text->size(), plan_limits::kMaxTextBytes);
-  }
-  return {};
-}
-
 // A kernel takes its operand's memory to be as the problem says. Row-major and channels-last take equal room, and below
 // rank 3 all orders are one.
 bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
@@ -75,15 +52,15 @@ Status check_operand(const Program& program, const TensorDesc& desc, int32_t ind
 // The expression's operands and results against the tensors that it will read and write as those types.
 Status check_expression(const Problem& problem) {
   const PointwiseExpr& expr = problem.epilogue;
-  const bool is_body = problem.family == Family::kPointwise;
+  const bool is_body = problem.family() == Family::kPointwise;
   if (is_body && problem.num_main != 0) return corrupt("{} main inputs, a pointwise step has 0", problem.num_main);
   if (expr.empty()) {
     if (is_body) return corrupt("a pointwise step without a body");
     if (!expr.outputs.empty() || expr.num_inputs != 0) return corrupt("an empty expression with operands or results");
     return {};
   }
-  if (problem.family == Family::kOp || problem.family == Family::kReformat || problem.family == Family::kControl)
-    return corrupt("a step of family '{}' carries no expression", family_name(problem.family));
+  if (has_trait(problem.family(), kNoExpression))
+    return corrupt("a step of family '{}' carries no expression", family_name(problem.family()));
   WOOTZ_RETURN_IF_ERROR(expr.verify());
   const auto num_main = static_cast<size_t>(problem.num_main);
   const size_t own = is_body ? 0 : 1;  // operand 0 of an epilogue is the family's own result
@@ -126,8 +103,6 @@ Status check_name(std::string_view what, std::string_view text, size_t limit) {
 
 Status verify_problem(const Program& program, const Step& step, const ShapeValues& shapes) {
   const Problem& problem = step.problem;
-  if (static_cast<size_t>(problem.family) >= static_cast<size_t>(kFamilyCount))
-    return corrupt("kernel family number {}", static_cast<int>(problem.family));
   if (problem.inputs.size() != step.inputs.size() || problem.outputs.size() != step.outputs.size())
     return corrupt("the problem has {} inputs and {} outputs, the step {} and {}", problem.inputs.size(),
                    problem.outputs.size(), step.inputs.size(), step.outputs.size());
@@ -135,7 +110,7 @@ Status verify_problem(const Program& program, const Step& step, const ShapeValue
     return corrupt("{} main inputs of {}", problem.num_main, problem.inputs.size());
   if (static_cast<int>(problem.acc_dtype) >= kDTypeCount)
     return corrupt("element type number {}", static_cast<int>(problem.acc_dtype));
-  WOOTZ_RETURN_IF_ERROR(check_params(problem));
+  WOOTZ_RETURN_IF_ERROR(check_params(problem.params));
   for (size_t i = 0; i < step.inputs.size(); ++i)
     if (Status status = check_operand(program, problem.inputs[i], step.inputs[i], shapes); !status.ok())
       return status.with_prefix(fmt::format("input {}", i));

@@ -68,7 +68,7 @@ Program sample() {
     Step s;
     s.name = name;
     s.tactic = {"own", "k", ""};
-    s.problem.family = family;
+    s.problem.set_family(family);
     for (const int32_t t : in) s.problem.inputs.push_back(describe(p, t));
     s.problem.outputs = {describe(p, out)};
     s.problem.num_main = static_cast<int>(in.size());
@@ -79,7 +79,7 @@ Program sample() {
   };
   Problem& gemm = step("gemm", Family::kGemm, {0, 1, 0}, 2);
   gemm.num_main = 2;
-  gemm.params["alpha"] = 1.0;
+  gemm.as<GemmParams>().alpha = 1.0;
   PointwiseExpr& e = gemm.epilogue;
   e.outputs = {e.push(PwOp::kAdd, DType::kF32, e.input(0, DType::kF32), e.input(1, DType::kF32))};
   step("find", Family::kOp, {3, 4}, 5);
@@ -173,7 +173,6 @@ const Mutation kMutations[] = {
     {"no tactic", [](Program& p) { p.steps[0].tactic = {}; }, "has no tactic"},
     {"workspace", [](Program& p) { p.steps[0].workspace = SIZE_MAX; }, "workspace"},
     {"stream", [](Program& p) { p.steps[0].stream = kMostStreams; }, "stream"},
-    {"family", [](Program& p) { p.steps[0].problem.family = static_cast<Family>(kFamilyCount); }, "family number"},
     {"problem operands", [](Program& p) { p.steps[0].problem.inputs.pop_back(); }, "2 inputs"},
     {"main inputs", [](Program& p) { p.steps[0].problem.num_main = 4; }, "4 main inputs of 3"},
     {"negative main inputs", [](Program& p) { p.steps[0].problem.num_main = -1; }, "-1 main inputs"},
@@ -220,11 +219,14 @@ const Mutation kMutations[] = {
      "range"},
     {"too many profiles", [](Program& p) { p.profiles.resize(257, p.profiles[0]); }, "limit is 256"},
     {"name too long", [](Program& p) { p.steps[0].name.assign(70'000, 'x'); }, "70000 bytes, the limit is 65536"},
-    {"too many parameters",
+    {"parameter out of range",
      [](Program& p) {
-       for (int i = 0; i < 300; ++i) p.steps[0].problem.params[std::to_string(i)] = int64_t{0};
+       p.steps[0].problem.params = ConvParams{.strides = {1, 0}};
      },
-     "301 parameters"},
+     "conv: parameter 'strides' is [1,0]; allowed: Ints, at least 1, at most 2147483647"},
+    {"parameter that is no choice",
+     [](Program& p) { p.steps[0].problem.params = PoolParams{.kind = static_cast<PoolKind>(9)}; },
+     "pool: parameter 'kind' is ; allowed: one of max, avg, lp"},
     {"check of no expression",
      [](Program& p) {
        p.checks = {{7, "why"}};

@@ -74,14 +74,16 @@ TEST(WritePlan, RandomProgramsComeBackTheSame) {
 TEST(WritePlan, KeepsTheSignOfZeroAndNaN) {
   RandomProgram random(3);
   Program p = random.make();
-  p.steps[0].problem.params["zero"] = -0.0;
-  p.steps[0].problem.params["nan"] = std::nan("");
+  p.steps[0].problem.params = ResizeParams{.cubic_a = std::nan(""), .extrapolation = -0.0};
+  p.steps[0].problem.num_main = 1;
+  p.steps[0].problem.epilogue = {};
   const auto bytes = write_plan(p);
   ASSERT_TRUE(bytes.ok());
   const auto back = read_plan(*bytes);
   ASSERT_TRUE(back.ok());
-  EXPECT_TRUE(std::signbit((*back)->steps[0].problem.get_float("zero", 1)));
-  EXPECT_TRUE(std::isnan((*back)->steps[0].problem.get_float("nan")));
+  const auto& params = (*back)->steps[0].problem.as<ResizeParams>();
+  EXPECT_TRUE(std::signbit(params.extrapolation));
+  EXPECT_TRUE(std::isnan(params.cubic_a));
 }
 
 TEST(WritePlan, RefusesWhatCouldNotBeRead) {

@@ -354,7 +354,7 @@ class ControlKernel final : public Kernel {
 Result<std::unique_ptr<Kernel>> make_control_kernel(const Problem& problem, Engines bodies,
                                                     std::shared_ptr<Device> device) {
   if (!device->host_memory())
-    return unsupported("bodies of {} on a device with memory of its own", problem.get_string("op"));
+    return unsupported("bodies of {} on a device with memory of its own", name_of(problem.as<ControlParams>().op));
   WOOTZ_ASSIGN_OR_RETURN(ControlForm form, read_control(problem));
   return std::unique_ptr<Kernel>(
       std::make_unique<ControlKernel>(std::move(form), problem, std::move(bodies), std::move(device)));

@@ -124,7 +124,7 @@ class CaseMaker {
     size_t best = 0;
     for (size_t i = 1; i < main(); ++i)
       if (shrinks(i) && (!shrinks(best) || p_.inputs[i].dims.volume() > p_.inputs[best].dims.volume())) best = i;
-    return p_.family == Family::kChain ? best : 0;
+    return p_.family() == Family::kChain ? best : 0;
   }
   bool shrinks(size_t i) const { return full_[i].valid() && !p_.inputs[i].constant; }
   std::vector<Dims> main_extents(Shorten way, int64_t most) const {
@@ -151,7 +151,7 @@ std::vector<Dims> CheckCase::output_dims() const {
 
 int64_t longest_sum(const Problem& problem) {
   if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty()) return 1;
-  if (problem.family == Family::kChain) {  // both parts' weights
+  if (problem.family() == Family::kChain) {  // both parts' weights
     double sum = 1;
     for (const TensorDesc& t : problem.inputs)
       if (t.constant && t.dims.rank() >= 2) sum += volume(t.dims) / std::max(1.0, static_cast<double>(t.dims[0]));
@@ -198,7 +198,7 @@ int64_t first_non_finite(const HostTensor& tensor) {
 }
 
 bool may_jump(const Problem& problem) {
-  if (problem.family == Family::kOp || problem.family == Family::kResize) return true;
+  if (has_trait(problem.family(), kMayJump)) return true;
   static constexpr PwOp kJumps[] = {PwOp::kCast,  PwOp::kCastSaturate, PwOp::kMod,       PwOp::kFmod,
                                     PwOp::kEqual, PwOp::kLess,         PwOp::kLessEqual, PwOp::kGreater,
                                     PwOp::kSign,  PwOp::kGreaterEqual, PwOp::kCeil,      PwOp::kFloor,

@@ -29,7 +29,7 @@ Status check_usable(const Step& step, const StepReport& report) {
   for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
   for (const Considered& c : report.considered)
     why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
-  return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family), why);
+  return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family()), why);
 }
 
 namespace {
@@ -303,7 +303,7 @@ void drop_fallback(const Problem& problem, std::vector<Candidate>* offers, std::
   const auto is_fallback = [](const Candidate& c) {
     return c.tactic.provider == "reference" || c.tactic.provider == "host";
   };
-  if (problem.family != Family::kOp || std::all_of(offers->begin(), offers->end(), is_fallback)) return;
+  if (problem.family() != Family::kOp || std::all_of(offers->begin(), offers->end(), is_fallback)) return;
   for (const Candidate& c : *offers)
     if (is_fallback(c)) refused->push_back({c.tactic.kernel, "a kernel computes this"});
   std::erase_if(*offers, is_fallback);
@@ -365,7 +365,7 @@ Status gather_candidates(const Program& program, const std::vector<const Provide
 Status cost_reformats(Program* program, const ChooseOptions& options, size_t given, Choice* choice) {
   std::unordered_map<std::string, StepReport> known;
   for (Step& step : program->steps) {
-    if (step.problem.family != Family::kReformat || !step.provenance.empty() || !step.name.starts_with(kReformatName))
+    if (step.problem.family() != Family::kReformat || !step.provenance.empty() || !step.name.starts_with(kReformatName))
       continue;
     const auto [at, fresh] = known.try_emplace(step.problem.key());
     StepReport& report = at->second;

@@ -21,7 +21,7 @@ class TwoLayouts final : public Provider {
       c.estimate_us = 100;
       offers->push_back(std::move(c));
     };
-    if (problem.family == Family::kReformat) {
+    if (problem.family() == Family::kReformat) {
       offer("move", problem.inputs[0].layout, problem.outputs[0].layout);
     } else {
       offer("linear", Layout::kLinear, Layout::kLinear);
@@ -55,8 +55,7 @@ Program chain_of(int steps, Dims dims = {1, 8, 16, 16}, bool open = false) {
   for (int s = 0; s < steps; ++s) {
     Step step;
     step.name = "s" + std::to_string(s);
-    step.problem.family = Family::kPool;
-    step.problem.params["number"] = int64_t{s};
+    step.problem.params = PoolParams{.p = s};
     step.problem.inputs = step.problem.outputs = {desc};
     step.problem.num_main = 1;
     step.inputs = {s};
@@ -123,7 +122,7 @@ TEST(Choose, ReformatsAreTimedForTheReport) {
   ASSERT_EQ(choice.steps.size(), 5u);
   for (const Step& step : p.steps) {
     EXPECT_GT(step.measured_us, 0) << step.name;
-    if (step.problem.family != Family::kReformat) continue;
+    if (step.problem.family() != Family::kReformat) continue;
     const auto found = std::find_if(choice.steps.begin(), choice.steps.end(),
                                     [&](const StepReport& r) { return r.step == step.name; });
     ASSERT_NE(found, choice.steps.end()) << step.name;

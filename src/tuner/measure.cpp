@@ -87,9 +87,7 @@ Result<std::string> Measurer::compare_on(const CheckCase& expected, const Kernel
 // What is let pass of arithmetic that was asked to be coarser than its types.
 double Measurer::coarseness(const Problem& problem) const {
   constexpr double kTf32 = 2e-3;  // operands of 10 bits
-  const bool product =
-      problem.family == Family::kConv || problem.family == Family::kGemm || problem.family == Family::kAttention;
-  return options_.limits.tf32 && product ? kTf32 : 0;
+  return options_.limits.tf32 && has_trait(problem.family(), kMultiplies) ? kTf32 : 0;
 }
 
 const CheckCase* Measurer::whole_case(const Problem& problem, size_t step) {

@@ -159,7 +159,7 @@ struct Fixture {
     TensorDesc w = x;
     w.dims = w.max_dims = Dims{64, 1000};
     w.constant = true;
-    problem.family = Family::kNorm;
+    problem.set_family(Family::kNorm);
     problem.num_main = 2;
     problem.inputs = {x, w};
     problem.outputs = {x};

@@ -28,13 +28,13 @@ class Placer {
     std::vector<uint8_t> gone(p_.steps.size(), 0);
     std::map<size_t, std::vector<Step>> copies;  // by the step they take the place of
     for (size_t s = 0; s < p_.steps.size(); ++s) {
-      if (p_.steps[s].problem.family != Family::kMove || !p_.steps[s].problem.epilogue.empty()) continue;
-      const std::string kind = p_.steps[s].problem.get_string("kind");
-      if (kind == "concat")
+      if (p_.steps[s].problem.family() != Family::kMove || !p_.steps[s].problem.epilogue.empty()) continue;
+      const MoveKind kind = p_.steps[s].problem.as<MoveParams>().kind;
+      if (kind == MoveKind::kConcat)
         gone[s] = place_concat(s, &copies[s]);
-      else if (kind == "split")
+      else if (kind == MoveKind::kSplit)
         gone[s] = place_split(p_.steps[s]);
-      else if (kind == "slice")
+      else if (kind == MoveKind::kSlice)
         gone[s] = place_slice(p_.steps[s]);
       if (gone[s]) done_.steps.push_back(p_.steps[s].name);
     }
@@ -106,7 +106,7 @@ class Placer {
     const Step& step = p_.steps[s];
     const int32_t out = step.outputs[0];
     if (out < 0 || step.inputs.size() < 2) return false;
-    const auto axis = static_cast<size_t>(step.problem.get_int("axis"));
+    const auto axis = static_cast<size_t>(step.problem.as<MoveParams>().axis);
     if (!outermost(tensor(out), axis) || !tensor(out).parts.empty()) return false;
     const TensorKind kind = tensor(out).kind;
     if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) return false;
@@ -206,7 +206,7 @@ class Placer {
 
   bool place_split(const Step& step) {
     const int32_t in = step.inputs[0];
-    const auto axis = static_cast<size_t>(step.problem.get_int("axis"));
+    const auto axis = static_cast<size_t>(step.problem.as<MoveParams>().axis);
     if (in < 0 || !outermost(tensor(in), axis)) return false;
     for (size_t o = 0; o < step.outputs.size(); ++o)
       if (!may_be_range(in, step.outputs[o]) ||
@@ -223,7 +223,7 @@ class Placer {
   bool place_slice(const Step& step) {
     const int32_t in = step.inputs[0], out = step.outputs[0];
     if (step.inputs.size() != 1 || !may_be_range(in, out)) return false;
-    const std::vector<int64_t> starts = step.problem.get_ints("starts"), steps = step.problem.get_ints("steps");
+    const Ints &starts = step.problem.as<MoveParams>().starts, steps = step.problem.as<MoveParams>().steps;
     const size_t rank = tensor(in).dims.size();
     if (starts.size() != rank || steps.size() != rank) return false;
     size_t axis = rank, count = 0;

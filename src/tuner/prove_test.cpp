@@ -69,7 +69,8 @@ TEST(Prove, EqualLayersAreRunOnce) {
 // Problems that differ in numbers only are timed once; each choice is proven with its own numbers.
 TEST(Prove, ProblemsOfOneClassAreTimedOnce) {
   Estimated e({{"right", 50}, {"faster", 40}}, 4);
-  for (size_t s = 0; s < 4; ++s) e.program.steps[s].problem.params["scale"] = 0.5 + 0.125 * static_cast<double>(s);
+  for (size_t s = 0; s < 4; ++s)
+    e.program.steps[s].problem.as<NormParams>().epsilon = 0.5 + 0.125 * static_cast<double>(s);
   Measurer measurer(e.fixture.options);
   ChooseOptions options;
   options.by_class = true;
@@ -84,14 +85,12 @@ TEST(Prove, ProblemsOfOneClassAreTimedOnce) {
 
 TEST(ProblemClass, KeepsWhatKernelsTreatApart) {
   Problem a = Estimated({{"right", 50}}).fixture.problem, b = a;
-  a.params["scale"] = 0.5, b.params["scale"] = 0.75;
+  a.as<NormParams>().epsilon = 0.5, b.as<NormParams>().epsilon = 0.75;
   EXPECT_EQ(class_key(a), class_key(b));
   for (const double apart : {0.0, 1.0, -0.5}) {
-    b.params["scale"] = apart;
+    b.as<NormParams>().epsilon = apart;
     EXPECT_NE(class_key(a), class_key(b)) << apart;
   }
-  b.params["scale"] = std::vector<double>{0.5};
-  EXPECT_NE(class_key(a), class_key(b));
   b = a;
   b.outputs[0].dims[0] += 1;
   EXPECT_NE(class_key(a), class_key(b));
@@ -134,7 +133,7 @@ TEST(Prove, WithoutReferenceOrMemoryNothingIsRefused) {
 // What is rounded before a floor may fall on either side of it, once in a while; a wrong kernel is wrong more often.
 TEST(Prove, AFewJumpsAreNoVerdict) {
   Problem p;
-  p.family = Family::kPointwise;
+  p.set_family(Family::kPointwise);
   const uint16_t x = p.epilogue.input(0, DType::kF32), e = p.epilogue.push(PwOp::kExp, DType::kF32, x);
   p.epilogue.outputs = {e};
   EXPECT_FALSE(may_jump(p));

@@ -10,7 +10,7 @@ namespace wootz {
 Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to) {
   Step step;
   step.name = fmt::format("{}{} ({} to {})", kReformatName, name, layout_name(from), layout_name(to));
-  step.problem.family = Family::kReformat;
+  step.problem.set_family(Family::kReformat);
   step.problem.num_main = 1;
   step.problem.acc_dtype = desc.dtype;
   desc.constant = false;

@@ -24,7 +24,7 @@ class Silent final : public Provider {
 
 Problem problem() {
   Problem p;
-  p.family = Family::kConv;
+  p.set_family(Family::kConv);
   for (int i = 0; i < 2; ++i) p.inputs.push_back({DType::kF32, Layout::kLinear, {1, 8, 4, 4}, {1, 8, 4, 4}});
   p.outputs.push_back({DType::kF32, Layout::kLinear, {1, 8, 4, 4}, {1, 8, 4, 4}});
   return p;

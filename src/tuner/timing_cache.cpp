@@ -6,12 +6,15 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/param_reader.h"
+
 namespace wootz {
 namespace {
 
 constexpr size_t kMaxText = 64 * 1024;
 constexpr size_t kMaxEntries = size_t{1} << 22;
 constexpr size_t kLongKey = 2048;  // beyond this a problem is known by the beginning of its key and a digest
+constexpr std::string_view kCutMark = "...#";
 
 bool is_time(double us) { return std::isfinite(us) && us >= 0; }
 
@@ -33,7 +36,17 @@ std::string problem_key(const Problem& problem) {
   if (key.size() <= kLongKey) return key;
   const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
   key.resize(kLongKey / 2);
-  return key + fmt::format("...#{:016x}{:016x}", hash.high64, hash.low64);
+  return key.append(kCutMark) + fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Status check_problem_key(std::string_view key) {
+  const size_t brace = key.find('{');
+  Family family{};
+  const bool cut = key.size() == kLongKey / 2 + kCutMark.size() + 32 && key.substr(kLongKey / 2).starts_with(kCutMark);
+  if (brace == std::string_view::npos || cut || !family_from_name(key.substr(0, brace), &family)) return {};
+  FamilyParams params = default_params(family);
+  ParamReader in(key.substr(brace));
+  return parse_params(family_table(family), in, params_address(params));
 }
 
 TimingCache::TimingCache(DeviceDescription device) : device_(std::move(device)) {}

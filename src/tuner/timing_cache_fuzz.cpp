@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > (size_t{1} << 20)) return 0;
   std::vector<uint8_t> bytes(data, data + size);
   if (size >= 32) {
-    const uint32_t version = 1;
+    const uint32_t version = 2;
     std::memcpy(bytes.data(), "WOOTZTMC", 8);
     std::memcpy(bytes.data() + 8, &version, 4);
     XXH3_state_t state;

@@ -14,7 +14,7 @@ namespace {
 using flatbuffers::Offset;
 
 constexpr char kMagic[8] = {'W', 'O', 'O', 'T', 'Z', 'T', 'M', 'C'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kMaxBytes = size_t{1} << 30;
 
 struct Header {
@@ -73,6 +73,7 @@ Status read_timings(const fb::Timings& from, size_t bytes, TimingCache* cache) {
         return corrupt("timing cache: {}", status.message());
     }
     if (!budget.take({problem.key()})) return repeats();
+    if (Status status = check_problem_key(text(problem.key())); !status.ok()) return status.with_prefix("timing cache");
   }
   return {};
 }

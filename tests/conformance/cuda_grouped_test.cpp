@@ -57,13 +57,13 @@ class GroupedSlow : public OnCuda {
     Case c;
     const Dims x{s.images, s.from, s.pixels, s.pixels}, w{s.to, s.from / s.groups, s.kernel, s.kernel}, b{s.to},
         y{s.images, s.to, s.result(), s.result()};
-    c.problem.family = Family::kConv;
-    c.problem.params = {{"strides", std::vector<int64_t>(2, s.stride)},
-                        {"dilations", std::vector<int64_t>(2, 1)},
-                        {"pads", std::vector<int64_t>(4, s.pad())},
-                        {"groups", s.groups},
-                        {"transposed", int64_t{0}},
-                        {"has_bias", int64_t{1}}};
+    c.problem.set_family(Family::kConv);
+    c.problem.params = ConvParams{.strides = Ints(2, s.stride),
+                                  .dilations = Ints(2, 1),
+                                  .pads = Ints(4, s.pad()),
+                                  .groups = s.groups,
+                                  .transposed = false,
+                                  .has_bias = true};
     c.problem.num_main = 3;
     for (const Dims& d : {x, w, b}) {
       c.problem.inputs.push_back({mode.type, Layout::kLinear, d, d, c.problem.inputs.size() > 0});

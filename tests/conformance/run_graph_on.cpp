@@ -53,7 +53,7 @@ class Sink final : public OutputSink {
 
 // Of an "op" step.
 std::string op_and_types(const Problem& problem) {
-  const Result<std::unique_ptr<Graph>> node = parse_graph(problem.get_string("node"), find_op);
+  const Result<std::unique_ptr<Graph>> node = parse_graph(problem.as<OpParams>().node, find_op);
   std::string text = node.ok() ? std::string((*node)->first()->op().name) : "?";
   for (const TensorDesc& t : problem.inputs)
     text += t.dtype == DType::kInvalid ? " -" : fmt::format(" {}", dtype_name(t.dtype));

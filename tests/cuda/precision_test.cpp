@@ -40,7 +40,7 @@ TEST(CudaPrecision, NoConvolutionOfMobileBlocksStaysInFp32) {
   ASSERT_TRUE(program.ok()) << program.status().to_string();
   int convolutions = 0;
   for (const wootz::Step& step : (*program)->steps) {
-    if (step.problem.family != wootz::Family::kConv) continue;
+    if (step.problem.family() != wootz::Family::kConv) continue;
     ++convolutions;
     EXPECT_EQ(step.problem.inputs[0].dtype, wootz::DType::kF16) << step.name;
   }

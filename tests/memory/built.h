@@ -18,9 +18,10 @@ struct Built {
   std::shared_ptr<EngineCore> engine;
   api::BuildReport report;
 
-  size_t moves(std::string_view kind) const {
+  size_t moves(MoveKind kind) const {
     size_t count = 0;
-    for (const Step& s : program->steps) count += s.problem.get_string("kind") == kind;
+    for (const Step& s : program->steps)
+      count += s.problem.is(Family::kMove) && s.problem.as<MoveParams>().kind == kind;
     return count;
   }
 };

@@ -34,9 +34,9 @@ void expect_moves(const char* text, const Moves& expected, const std::vector<std
   EXPECT_EQ(built->report.placed.parts, expected.parts);
   EXPECT_EQ(built->report.placed.copies, expected.copies);
   EXPECT_EQ(built->report.placed.ranges, expected.ranges);
-  EXPECT_EQ(built->moves("concat"), expected.concats);
-  EXPECT_EQ(built->moves("split"), expected.splits);
-  EXPECT_EQ(built->moves("slice"), expected.slices);
+  EXPECT_EQ(built->moves(MoveKind::kConcat), expected.concats);
+  EXPECT_EQ(built->moves(MoveKind::kSplit), expected.splits);
+  EXPECT_EQ(built->moves(MoveKind::kSlice), expected.slices);
   Bindings bindings(built->engine);
   Executor executor(built->engine);
   for (const std::vector<Dims>& dims : shapes) {

@@ -34,11 +34,11 @@ Found choose_with(double reformat_us) {
   options.cost = [&](const Problem& problem, size_t step, Considered* candidate) -> Status {
     candidate->measured = true;
     if (step < steps) {
-      const bool conv = problem.family == Family::kConv, last = problem.outputs[0].layout == Layout::kChannelsLast;
+      const bool conv = problem.family() == Family::kConv, last = problem.outputs[0].layout == Layout::kChannelsLast;
       candidate->us = conv == last ? 10 : 20;
       return Status();
     }
-    EXPECT_EQ(problem.family, Family::kReformat);
+    EXPECT_EQ(problem.family(), Family::kReformat);
     found.measured.insert(fmt::format("{} {} {}", dtype_name(problem.inputs[0].dtype),
                                       layout_name(problem.inputs[0].layout), layout_name(problem.outputs[0].layout)));
     found.largest = std::max(found.largest, static_cast<size_t>(problem.inputs[0].dims.volume()));

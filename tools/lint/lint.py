@@ -15,7 +15,10 @@ import sizes
 import tables
 import words
 
-RULES = (layers.check, sizes.check, functions.check, words.check, tables.check_ops, tables.check_kernels, tables.check_passes)
+RULES = (
+    layers.check, sizes.check, functions.check, words.check, tables.check_ops, tables.check_kernels, tables.check_passes,
+    tables.check_params,
+)
 
 
 def run(root: pathlib.Path) -> tuple[list[str], list[str]]:

@@ -35,6 +35,11 @@ BAD = {
         {"src/backends/cpu/gemm/gemm_f32_tiled_avx2.cpp": '#include "ops/op_def.h"\n// gemm_f32_tiled_avx2\n'},
         "backends/cpu must not include ops",
     ),
+    "parameter by name": (
+        {"src/passes/fold_constants.cpp": 'if (problem.get_int("strides") != 0) return;\n'},
+        "a parameter by its name",
+    ),
+    "parameter set by name": ({"src/passes/fold_constants.cpp": 'p.params["axis"] = 1;\n'}, "a parameter by its name"),
     "relative include": ({"src/ir/graph.cpp": '#include "../base/status.h"\n'}, "is relative"),
     "include beside": ({"src/ir/graph.cpp": '#include "graph.h"\n', "src/ir/graph.h": ""}, "is relative"),
     "public header below the api": ({"src/ir/graph.cpp": "#include <NvInfer.h>\n"}, "ir must not include include"),

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import sys
 
 # A table line: MACRO(name, ...). The name of an entry is its first argument, bare or quoted.
 ENTRY = re.compile(r'^\s*([A-Z][A-Z0-9_]*)\s*\(\s*"?([A-Za-z0-9_]+)"?\s*[,)]')
@@ -99,4 +100,29 @@ def check_passes(root: pathlib.Path) -> tuple[list[str], list[str]]:
     for test in sorted(folder.rglob("*.test")):
         if test.stem not in names:
             errors.append(f"{test.relative_to(root).as_posix()}:1: passes: no pass of passes.def has this name")
+    return errors, []
+
+
+# Parameters of a problem by a name in quotes; a misspelt one would be a silent default.
+BY_NAME = re.compile(r'\bget_(?:int|ints|float|floats|string)\(\s*"|\bparams(?:\[\s*"|\.(?:count|find|erase|contains)\(\s*")')
+# Attributes of the graph have names; they are declared with the ops.
+NAMED = ("src/ops/", "src/onnx/", "src/ir/")
+
+
+def check_params(root: pathlib.Path) -> tuple[list[str], list[str]]:
+    """A problem's parameters are fields of the structs of families.def, and families.md says what that table does."""
+    errors = []
+    for file in sorted((root / "src").rglob("*")):
+        where = file.relative_to(root).as_posix()
+        if file.suffix not in CODE or where.startswith(NAMED):
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            if BY_NAME.search(line):
+                errors.append(f"{where}:{number}: params: a parameter by its name; problem.as<...Params>() has it as a field")
+    if (root / "src/backend/families.def").is_file():
+        sys.path.insert(0, str(root / "tools/docs"))
+        import families
+
+        if (root / "src/backend/families.md").read_text() != families.markdown(root):
+            errors.append("src/backend/families.md:1: params: differs from families.def: run tools/docs/families.py")
     return errors, []

@@ -147,7 +147,7 @@ Json program_report(const Program& program, const Json& stored, const std::vecto
       layer["TimeMeasured"] = true;
     }
     fused += step.provenance.size() > 1;
-    reformats += step.problem.family == Family::kReformat && step.provenance.empty();
+    reformats += step.problem.family() == Family::kReformat && step.provenance.empty();
     timed += layer.value("TimeMeasured", false);
     total_us += layer.value("TimeUs", 0.0);
     layers.push_back(std::move(layer));

@@ -5,7 +5,7 @@ namespace wootz::api {
 
 bool computes_in_8_bits(const Step& step) {
   const Problem& p = step.problem;
-  return (p.family == Family::kConv || p.family == Family::kGemm) && !p.inputs.empty() &&
+  return (p.family() == Family::kConv || p.family() == Family::kGemm) && !p.inputs.empty() &&
          (p.inputs[0].dtype == DType::kI8 || p.inputs[0].dtype == DType::kU8);
 }
 

@@ -12,7 +12,7 @@ namespace wootz::api {
 namespace {
 
 constexpr const char* kImport = "import";  // what takes a node away before there is a graph
-constexpr size_t kNamesShown = 8;  // of a step's members; the rest is counted
+constexpr size_t kNamesShown = 8;          // of a step's members; the rest is counted
 
 const std::string& first_origin(const Node& node) {
   return node.provenance().empty() ? node.name() : node.provenance()[0];
@@ -104,7 +104,7 @@ void ModelTrace::name_steps(Program* program) const {
     std::stable_sort(step.provenance.begin(), step.provenance.end(),
                      [&](const std::string& a, const std::string& b) { return order_of(a) < order_of(b); });
     if (step.provenance.size() > 1)
-      step.name = step.problem.family == Family::kPointwise
+      step.name = step.problem.family() == Family::kPointwise
                       ? fmt::format("fusedPointwiseNode({})", joined(step.provenance, ", "))
                       : joined(step.provenance, " + ");
     else if (step.provenance.size() == 1)

@@ -4,18 +4,18 @@ namespace wootz::cpu {
 
 constexpr int64_t kMaxParam = int64_t{1} << 30;
 
-Result<ConvParams> read_conv_params(const Problem& p) {
-  ConvParams c;
+Result<ConvForm> read_conv(const Problem& p) {
+  ConvForm c;
   const int rank = p.inputs[0].dims.rank();
   if (rank < 3 || rank > 5) return unsupported("convolution of rank {}: 3 to 5", rank);
   c.spatial = static_cast<size_t>(rank - 2);
   if (p.inputs[1].dims.rank() != rank || p.outputs[0].dims.rank() != rank)
     return invalid_argument("conv: x {}, w {}, y {} differ in rank", p.inputs[0].dims.to_string(),
                             p.inputs[1].dims.to_string(), p.outputs[0].dims.to_string());
-  c.strides = p.get_ints("strides");
-  c.dilations = p.get_ints("dilations");
-  c.pads = p.get_ints("pads");
-  c.output_pads = p.get_ints("output_pads");
+  c.strides = p.as<ConvParams>().strides;
+  c.dilations = p.as<ConvParams>().dilations;
+  c.pads = p.as<ConvParams>().pads;
+  c.output_pads = p.as<ConvParams>().output_pads;
   if (c.strides.empty()) c.strides.assign(c.spatial, 1);
   if (c.dilations.empty()) c.dilations.assign(c.spatial, 1);
   if (c.pads.empty()) c.pads.assign(2 * c.spatial, 0);
@@ -31,14 +31,14 @@ Result<ConvParams> read_conv_params(const Problem& p) {
   };
   if (!inside(c.strides, 1) || !inside(c.dilations, 1) || !inside(c.pads, 0) || !inside(c.output_pads, 0))
     return unsupported("convolution: strides, dilations or pads out of range (negative padding is the reference's)");
-  c.groups = p.get_int("groups", 1);
-  c.transposed = p.get_int("transposed") != 0;
-  c.bias = p.get_int("has_bias") != 0;
+  c.groups = p.as<ConvParams>().groups;
+  c.transposed = p.as<ConvParams>().transposed;
+  c.bias = p.as<ConvParams>().has_bias;
   if (c.groups < 1 || c.groups > INT32_MAX) return invalid_argument("conv: {} groups", c.groups);
   return c;
 }
 
-Status check_conv_extents(const Problem& p, const ConvParams& c, const Dims& x, const Dims& w, const Dims& y) {
+Status check_conv_extents(const Problem& p, const ConvForm& c, const Dims& x, const Dims& w, const Dims& y) {
   const int rank = p.inputs[0].dims.rank();
   if (x.rank() != rank || w.rank() != rank || y.rank() != rank || !(w == p.inputs[1].dims))
     return invalid_argument("conv: bound to x {}, w {}, y {}; made for x {}, w {}", x.to_string(), w.to_string(),

@@ -7,7 +7,7 @@
 
 namespace wootz::cpu {
 
-struct ConvParams {
+struct ConvForm {
   size_t spatial = 0;
   std::vector<int64_t> strides, dilations, pads, output_pads;
   int64_t groups = 1;
@@ -18,9 +18,8 @@ struct ConvParams {
 };
 
 // Checks everything that does not depend on extents: it may come from a plan file.
-Result<ConvParams> read_conv_params(const Problem& problem);
+Result<ConvForm> read_conv(const Problem& problem);
 // Do concrete extents fit each other and the problem?
-Status check_conv_extents(const Problem& problem, const ConvParams& params, const Dims& x, const Dims& w,
-                          const Dims& y);
+Status check_conv_extents(const Problem& problem, const ConvForm& params, const Dims& x, const Dims& w, const Dims& y);
 
 }  // namespace wootz::cpu

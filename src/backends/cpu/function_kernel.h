@@ -44,22 +44,22 @@ inline Status try_bind(BindFn bind, const Problem& p) {
 
 inline Status check_counts(const Problem& p, size_t inputs, size_t outputs) {
   if (static_cast<size_t>(p.num_main) != inputs || p.inputs.size() < inputs || p.outputs.size() != outputs)
-    return invalid_argument("{}: {} inputs and {} outputs; {} and {} are needed", family_name(p.family), p.num_main,
+    return invalid_argument("{}: {} inputs and {} outputs; {} and {} are needed", family_name(p.family()), p.num_main,
                             p.outputs.size(), inputs, outputs);
   for (size_t i = 0; i < inputs; ++i)
     if (p.inputs[i].dtype == DType::kInvalid)
-      return invalid_argument("{}: input {} is missing", family_name(p.family), i);
+      return invalid_argument("{}: input {} is missing", family_name(p.family()), i);
   return {};
 }
 // All operands row-major and no epilogue.
 inline Status check_linear(const Problem& p, bool epilogue_allowed) {
   for (const TensorDesc& t : p.inputs)
     if (t.layout != Layout::kLinear)
-      return unsupported("{} in layout {}", family_name(p.family), layout_name(t.layout));
+      return unsupported("{} in layout {}", family_name(p.family()), layout_name(t.layout));
   for (const TensorDesc& t : p.outputs)
     if (t.layout != Layout::kLinear)
-      return unsupported("{} in layout {}", family_name(p.family), layout_name(t.layout));
-  if (!epilogue_allowed && !p.epilogue.empty()) return unsupported("{} with an epilogue", family_name(p.family));
+      return unsupported("{} in layout {}", family_name(p.family()), layout_name(t.layout));
+  if (!epilogue_allowed && !p.epilogue.empty()) return unsupported("{} with an epilogue", family_name(p.family()));
   return {};
 }
 

@@ -43,7 +43,7 @@ Status check_problem(const Problem& p) {
     if (p.inputs[i].dtype != DType::kInvalid) WOOTZ_RETURN_IF_ERROR(check(p.inputs[i], "input", i));
   if (p.outputs.empty()) return invalid_argument("a problem without outputs");
   for (size_t i = 0; i < p.outputs.size(); ++i) {
-    const bool omitted = p.family == Family::kRnn && p.outputs[i].dtype == DType::kInvalid;
+    const bool omitted = p.family() == Family::kRnn && p.outputs[i].dtype == DType::kInvalid;
     if (!omitted) WOOTZ_RETURN_IF_ERROR(check(p.outputs[i], "output", i));
   }
   if (p.num_main < 0 || static_cast<size_t>(p.num_main) > p.inputs.size())
@@ -80,7 +80,7 @@ class OwnProvider final : public Provider {
     const Isa isa = usable_isa(limits.isa_cap);
     const Status usable = check_problem(problem);
     for (const Named& kernel : table()) {
-      if (kernel.entry->family != problem.family) continue;
+      if (kernel.entry->family != problem.family()) continue;
       const std::string name = fmt::format("{}_{}", kernel.name, isa_name(isa));
       if (isa == Isa::kNone || !usable.ok()) {
         refusals->push_back({name, isa == Isa::kNone ? "the processor, or the cap, is below AVX2" : usable.message()});
@@ -129,8 +129,8 @@ class OwnProvider final : public Provider {
       if (isa.value() > usable_isa(limits.isa_cap))
         return unsupported("kernel '{}' needs {}; this machine and its cap allow {}", tactic.kernel,
                            isa_name(isa.value()), isa_name(usable_isa(limits.isa_cap)));
-      if (kernel.entry->family != problem.family)
-        return invalid_argument("kernel '{}' does not compute family {}", tactic.kernel, family_name(problem.family));
+      if (kernel.entry->family != problem.family())
+        return invalid_argument("kernel '{}' does not compute family {}", tactic.kernel, family_name(problem.family()));
       WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
       WOOTZ_RETURN_IF_ERROR(kernel.entry->applies(problem).with_prefix(tactic.kernel));
       return kernel.entry->create(problem, {isa.value(), limits.threads < 1 ? 1 : limits.threads});

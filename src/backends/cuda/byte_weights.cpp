@@ -6,7 +6,7 @@ Result<ProductScales> byte_scales(const Problem& p, int64_t columns) {
   WOOTZ_ASSIGN_OR_RETURN(ProductScales s, read_product_scales(p, columns));
   if (!s.given) return unsupported("no 8-bit operands of one scale");
   if (s.w_zero != 0) return unsupported("weights with a zero point");
-  if (p.family == Family::kGemm) s.x *= p.get_float("alpha", 1);
+  if (p.family() == Family::kGemm) s.x *= p.as<GemmParams>().alpha;
   return s;
 }
 
@@ -16,7 +16,7 @@ struct Axes {
   bool conv, turned;
   size_t first;  // of the two that are columns and channels
   Axes(const Problem& p, const Dims& d)
-      : conv(p.family == Family::kConv), turned(conv || p.get_int("trans_b") != 0), first(conv ? 0 : d.size() - 2) {}
+      : conv(p.is(Family::kConv)), turned(conv || p.as<GemmParams>().trans_b), first(conv ? 0 : d.size() - 2) {}
 };
 
 }  // namespace

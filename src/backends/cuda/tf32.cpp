@@ -7,12 +7,13 @@ namespace wootz::cuda {
 namespace {
 
 WeightRows rows_of(const Problem& p, int input, const Dims& dims) {
-  if (p.family == Family::kConv && input == 1)
-    return p.get_int("transposed") != 0
-               ? transposed_conv_rows(dims, p.get_int("groups", 1), p.get_ints("strides"), p.get_ints("dilations"))
+  if (p.family() == Family::kConv && input == 1)
+    return p.as<ConvParams>().transposed
+               ? transposed_conv_rows(dims, p.as<ConvParams>().groups, p.as<ConvParams>().strides,
+                                      p.as<ConvParams>().dilations)
                : conv_rows(dims);
-  if (p.family == Family::kGemm && input < 2)
-    return matrix_rows(dims, input == 0 ? p.get_int("trans_a") == 0 : p.get_int("trans_b") != 0);
+  if (p.family() == Family::kGemm && input < 2)
+    return matrix_rows(dims, input == 0 ? !p.as<GemmParams>().trans_a : p.as<GemmParams>().trans_b);
   return single_elements(dims);
 }
 

@@ -52,19 +52,19 @@ TEST(Tf32, OperandsAreRoundedByWhatAResultSumsUp) {
   const uint64_t seed = test_seed();
   std::mt19937_64 random(seed);
   Problem gemm;
-  gemm.family = Family::kGemm;
+  gemm.set_family(Family::kGemm);
   const HostTensor matrices = random_weights({2, 96, 80}, &random);
   for (const int64_t transposed : {0, 1}) {
-    gemm.params["trans_a"] = gemm.params["trans_b"] = transposed;
+    gemm.as<GemmParams>().trans_a = gemm.as<GemmParams>().trans_b = transposed;
     EXPECT_LT(left_of_sums(matrices, rounded(gemm, 1, matrices), transposed ? 80 : 96, transposed ? 1 : 80), 0.2);
     EXPECT_LT(left_of_sums(matrices, rounded(gemm, 0, matrices), transposed ? 96 : 80, transposed ? 80 : 1), 0.2);
   }
   Problem conv;
-  conv.family = Family::kConv;
+  conv.set_family(Family::kConv);
   const HostTensor filters = random_weights({24, 16, 3, 3}, &random);
   EXPECT_LT(left_of_sums(filters, rounded(conv, 1, filters), 16 * 9, 1), 0.2);
   EXPECT_GT(left_of_sums(filters, rounded(conv, 0, filters), 16 * 9, 1), 0.999);  // an image: each to the nearest
-  conv.params["transposed"] = int64_t{1};
+  conv.as<ConvParams>().transposed = true;
   EXPECT_LT(left_of_sums(filters.reshaped({24, 144}), rounded(conv, 1, filters.reshaped({24, 144})), 24, 144), 0.5);
 }
 

@@ -78,7 +78,7 @@ class ReferenceProvider final : public Provider {
   std::string version() const override { return "1"; }
   void tactics(const Problem& problem, const Limits&, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (problem.family != Family::kOp) {
+    if (problem.family() != Family::kOp) {
       refusals->push_back({kKernelName, "only steps of family 'op'"});
       return;
     }
@@ -89,10 +89,10 @@ class ReferenceProvider final : public Provider {
     offers->push_back(std::move(candidate));
   }
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
-    if (tactic.kernel != kKernelName || problem.family != Family::kOp)
+    if (tactic.kernel != kKernelName || problem.family() != Family::kOp)
       return unsupported("the reference provider has no kernel '{}' for family '{}'", tactic.kernel,
-                         family_name(problem.family));
-    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(problem.get_string("node"), find_op));
+                         family_name(problem.family()));
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(problem.as<OpParams>().node, find_op));
     WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));
     if (graph->num_nodes() != 1) return corrupt("an op step of {} nodes, expected 1", graph->num_nodes());
     const Node& node = *graph->first();

@@ -250,11 +250,11 @@ class AttentionCall final : public Call {
 
 Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<AttentionCall>();
-  WOOTZ_ASSIGN_OR_RETURN(call->q, operand_lines(p, "q_view", args.inputs[0]));
-  WOOTZ_ASSIGN_OR_RETURN(call->k, operand_lines(p, "k_view", args.inputs[1]));
-  WOOTZ_ASSIGN_OR_RETURN(call->v, operand_lines(p, "v_view", args.inputs[2]));
+  WOOTZ_ASSIGN_OR_RETURN(call->q, operand_lines(p, 0, args.inputs[0]));
+  WOOTZ_ASSIGN_OR_RETURN(call->k, operand_lines(p, 1, args.inputs[1]));
+  WOOTZ_ASSIGN_OR_RETURN(call->v, operand_lines(p, 2, args.inputs[2]));
   const Dims &q = call->q.dims, &k = call->k.dims, &v = call->v.dims;
-  const bool transposed = p.get_int("k_transposed") != 0;
+  const bool transposed = p.as<AttentionParams>().k_transposed;
   if (transposed && args.inputs[1].rank() != 4) return unsupported("attention: a view of transposed keys");
   const int64_t keys = k[transposed ? 3 : 2], size = k[transposed ? 2 : 3];
   const bool heads_fit = k[1] >= 1 && q[1] % k[1] == 0 && v[1] == k[1];
@@ -268,12 +268,12 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   call->keys = keys;
   call->size = size;
   call->v_size = v[3];
-  call->scale = static_cast<float>(p.get_float("scale", 1));
-  call->cap = static_cast<float>(p.get_float("softcap", 0));
-  call->causal = p.get_int("causal") != 0;
-  call->nan_rows = p.get_int("nan_rows");
+  call->scale = static_cast<float>(p.as<AttentionParams>().scale);
+  call->cap = static_cast<float>(p.as<AttentionParams>().softcap);
+  call->causal = p.as<AttentionParams>().causal;
+  call->nan_rows = p.as<AttentionParams>().nan_rows;
   call->k_transposed = transposed;
-  if (p.get_int("has_mask") != 0) {
+  if (p.as<AttentionParams>().has_mask) {
     const Dims scores{q[0], q[1], q[2], keys};
     const Result<Dims> both = broadcast_dims(args.inputs[3], scores);
     if (!both.ok() || !(*both == scores))
@@ -292,7 +292,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
 }
 
 Status applies(const Problem& p) {
-  const bool has_mask = p.get_int("has_mask") != 0;
+  const bool has_mask = p.as<AttentionParams>().has_mask;
   WOOTZ_RETURN_IF_ERROR(check_counts(p, has_mask ? 4 : 3, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, true));
   const DType type = p.inputs[0].dtype;
@@ -301,10 +301,9 @@ Status applies(const Problem& p) {
                        dtype_name(p.inputs[2].dtype));
   if (has_mask && p.inputs[3].dtype != DType::kBool && !is_row_type(p.inputs[3].dtype))
     return unsupported("attention with a mask of {}", dtype_name(p.inputs[3].dtype));
-  const char* views[] = {"q_view", "k_view", "v_view"};
   for (int i = 0; i < 3; ++i) {
     const TensorDesc& t = p.inputs[static_cast<size_t>(i)];
-    WOOTZ_ASSIGN_OR_RETURN(const HeadLines lines, operand_lines(p, views[i], t.max_dims));
+    WOOTZ_ASSIGN_OR_RETURN(const HeadLines lines, operand_lines(p, i, t.max_dims));
     if (lines.dims.back() > 65536) return unsupported("attention with heads of {} elements", lines.dims.back());
   }
   return try_bind(bind, p);

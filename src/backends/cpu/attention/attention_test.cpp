@@ -91,22 +91,23 @@ void check_attention(const Case& c, DType type, bool epilogue, std::mt19937_64& 
   const double scale = 2 / std::sqrt(static_cast<double>(c.size));
   HostTensor want = oracle(c, in, scale);
   Problem p;
-  p.family = Family::kAttention;
+  p.set_family(Family::kAttention);
   p.num_main = static_cast<int>(in.size());
-  p.params = {{"scale", scale},
-              {"causal", int64_t{c.causal}},
-              {"softcap", c.cap},
-              {"has_mask", int64_t{in.size() > 3}},
-              {"k_transposed", int64_t{c.transposed}},
-              {"merged", c.merged},
-              {"nan_rows", c.nan_rows}};
+  p.params = AttentionParams{.scale = scale,
+                             .causal = c.causal,
+                             .softcap = c.cap,
+                             .has_mask = in.size() > 3,
+                             .k_transposed = c.transposed,
+                             .merged = c.merged,
+                             .nan_rows = c.nan_rows};
   if (c.merged != 0) want = side_by_side(want, 0, c.v_size, c.heads * c.v_size, c.merged == 2, rng);
   if (c.viewed) {
-    const char* names[] = {"q_view", "k_view", "v_view"};
+    auto& params = p.as<AttentionParams>();
+    Ints* const views[] = {&params.q_view, &params.k_view, &params.v_view};
     for (size_t i = 0; i < 3; ++i) {
       const int64_t heads = i == 0 ? c.heads : c.kv_heads, size = i == 2 ? c.v_size : c.size;
       const auto offset = static_cast<int64_t>(rng() % 9), stride = size + static_cast<int64_t>(rng() % 3) * 5;
-      p.params[names[i]] = std::vector<int64_t>{offset, heads, size, stride, c.sequence_first};
+      *views[i] = {offset, heads, size, stride, c.sequence_first};
       in[i] = side_by_side(in[i], offset, stride, offset + heads * stride + 2, c.sequence_first, rng);
     }
   }
@@ -169,13 +170,12 @@ TEST(Attention, EmptyAndNaN) {
 // Parameters of a plan file that do not fit the operands: refused, never read past.
 TEST(Attention, ViewsThatDoNotFit) {
   Problem p;
-  p.family = Family::kAttention;
+  p.set_family(Family::kAttention);
   p.num_main = 3;
   p.outputs = {rig::desc(DType::kF32, {2, 5, 24})};
   for (int i = 0; i < 3; ++i) p.inputs.push_back(rig::desc(DType::kF32, {2, 5, 24}));
   const auto offers = [&](std::vector<int64_t> view, int64_t merged) {
-    p.params = {{"merged", merged}};
-    for (const char* name : {"q_view", "k_view", "v_view"}) p.params[name] = view;
+    p.params = AttentionParams{.merged = merged, .q_view = view, .k_view = view, .v_view = view};
     return !rig::offers_for(p, "avx2").empty();
   };
   EXPECT_TRUE(offers({0, 3, 8, 8, 0}, 1));

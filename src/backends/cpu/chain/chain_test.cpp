@@ -68,11 +68,14 @@ HostTensor pooled(const HostTensor& x, const Window& win, bool largest) {
 
 Problem conv_problem(const HostTensor& x, const HostTensor& w, const HostTensor& bias, const Window& win) {
   Problem p;
-  p.family = Family::kConv;
+  p.set_family(Family::kConv);
   const int64_t groups = x.dims()[1] / w.dims()[1];
-  p.params = {{"strides", std::vector<int64_t>(2, win.stride)}, {"dilations", std::vector<int64_t>(2, 1)},
-              {"pads", std::vector<int64_t>{win.pad, win.pad, win.end, win.end}}, {"groups", groups},
-              {"transposed", int64_t{0}}, {"has_bias", int64_t{1}}};
+  p.params = ConvParams{.strides = Ints(2, win.stride),
+                        .dilations = Ints(2, 1),
+                        .pads = {win.pad, win.pad, win.end, win.end},
+                        .groups = groups,
+                        .transposed = false,
+                        .has_bias = true};
   p.inputs = {desc_of(x), desc_of(w, true), desc_of(bias, true)};
   p.num_main = 3;
   p.outputs = {desc(DType::kF32, {x.dims()[0], w.dims()[0], win.out(x.dims()[2]), win.out(x.dims()[3])})};
@@ -81,11 +84,15 @@ Problem conv_problem(const HostTensor& x, const HostTensor& w, const HostTensor&
 
 Problem pool_problem(const Dims& x, const Window& win, bool largest) {
   Problem p;
-  p.family = Family::kPool;
-  p.params = {{"kind", std::string(largest ? "max" : "avg")}, {"kernel", std::vector<int64_t>(2, win.kernel)},
-              {"strides", std::vector<int64_t>(2, win.stride)}, {"dilations", std::vector<int64_t>(2, 1)},
-              {"pads", std::vector<int64_t>{win.pad, win.pad, win.end, win.end}}, {"global", int64_t{0}},
-              {"ceil", int64_t{0}}, {"count_include_pad", int64_t{0}}};
+  p.set_family(Family::kPool);
+  p.params = PoolParams{.kind = largest ? PoolKind::kMax : PoolKind::kAvg,
+                        .kernel = Ints(2, win.kernel),
+                        .strides = Ints(2, win.stride),
+                        .dilations = Ints(2, 1),
+                        .pads = {win.pad, win.pad, win.end, win.end},
+                        .global = false,
+                        .ceil = false,
+                        .count_include_pad = false};
   p.inputs = {desc(DType::kF32, x)};
   p.num_main = 1;
   p.outputs = {desc(DType::kF32, {x[0], x[1], win.out(x[2]), win.out(x[3])})};
@@ -106,8 +113,8 @@ struct Case {
   int64_t batch = 1;
   HostTensor tensor(const Dims& dims) { return random_tensor(rng, DType::kF32, dims); }
   // Both parts with a bias; the first with relu, the second with relu of a sum.
-  void two_convolutions(const Dims& x_dims, int64_t middle, int64_t out, const Window& a, const Window& b, bool first_deep,
-                        bool second_deep) {
+  void two_convolutions(const Dims& x_dims, int64_t middle, int64_t out, const Window& a, const Window& b,
+                        bool first_deep, bool second_deep) {
     const HostTensor x = tensor(x_dims), w1 = tensor({middle, first_deep ? 1 : x_dims[1], a.kernel, a.kernel}),
                      b1 = tensor({middle}), w2 = tensor({out, second_deep ? 1 : middle, b.kernel, b.kernel}),
                      b2 = tensor({out});
@@ -153,10 +160,10 @@ TEST(Chain, PointwiseAndDepthwise) {
 TEST(Chain, AGateInFrontOfAPointwiseConvolution) {
   Case c;
   for (const int64_t batch : {1, 3}) {
-    const HostTensor x = c.tensor({batch, 32, 48, 40}), gate = c.tensor({batch, 32, 1, 1}), w = c.tensor({16, 32, 1, 1}),
-                     bias = c.tensor({16});
+    const HostTensor x = c.tensor({batch, 32, 48, 40}), gate = c.tensor({batch, 32, 1, 1}),
+                     w = c.tensor({16, 32, 1, 1}), bias = c.tensor({16});
     Problem first;
-    first.family = Family::kPointwise;
+    first.set_family(Family::kPointwise);
     first.inputs = {desc_of(gate), desc_of(x)};
     first.outputs = {desc_of(x)};
     PointwiseExpr e;
@@ -164,8 +171,7 @@ TEST(Chain, AGateInFrontOfAPointwiseConvolution) {
     e.outputs = {e.push(PwOp::kMul, DType::kF32, g, e.input(1, DType::kF32))};
     first.epilogue = e;
     HostTensor m = HostTensor::allocate(DType::kF32, x.dims()).value();
-    for (int64_t i = 0; i < m.volume(); ++i)
-      m.set_f64(i, x.get_f64(i) / (1 + std::exp(-gate.get_f64(i / (48 * 40)))));
+    for (int64_t i = 0; i < m.volume(); ++i) m.set_f64(i, x.get_f64(i) / (1 + std::exp(-gate.get_f64(i / (48 * 40)))));
     check(make_chain(first, conv_problem(m, w, bias, {})), {gate, x, w, bias}, {convolved(m, w, bias, {})},
           {.tolerance = 2e-5});
   }
@@ -193,22 +199,37 @@ TEST(Chain, WhatComesFromOutsideIsChecked) {
   const HostTensor x = c.tensor({1, 8, 32, 32}), w = c.tensor({8, 8, 1, 1}), b = c.tensor({8});
   const Problem good = make_chain(conv_problem(x, w, b, {}), pool_problem({1, 8, 32, 32}, {2, 2, 0, 0}, true));
   EXPECT_TRUE(chain_parts(good).ok());
-  const auto refused = [&](const char* name, Param value) {
+  using Change = std::function<void(ChainParams&)>;
+  const auto refused = [&](const Change& change) {
     Problem bad = good;
-    bad.params[name] = std::move(value);
+    change(bad.as<ChainParams>());
     return !chain_parts(bad).ok() || offers_for(bad, "").empty();
   };
-  EXPECT_TRUE(refused("first", std::string("gemm")));
-  EXPECT_TRUE(refused("second", std::string("nothing")));
-  EXPECT_TRUE(refused("first_inputs", int64_t{9}));
-  EXPECT_TRUE(refused("first_inputs", int64_t{-1}));
-  EXPECT_TRUE(refused("first_main", int64_t{4}));
-  EXPECT_TRUE(refused("first_acc", std::string("")));
-  EXPECT_TRUE(refused("middle", std::string("f7")));
-  EXPECT_TRUE(refused("first_epilogue", std::string("v0=input.f32(9); out v0")));
-  EXPECT_TRUE(refused("first.strides", std::vector<int64_t>{0, 0}));
-  EXPECT_TRUE(refused("first.pads", std::vector<int64_t>{-1, 0, 0, 0}));
-  EXPECT_TRUE(refused("second.kernel", std::vector<int64_t>{int64_t{1} << 40, 1}));
+  const auto with = [](const FamilyParamsBox& box, const auto& change) {
+    FamilyParams params = box.get()->params;
+    change(params);
+    return box_params(std::move(params));
+  };
+  EXPECT_TRUE(refused([](ChainParams& p) { p.first = box_params(GemmParams()); }));
+  EXPECT_TRUE(refused([](ChainParams& p) { p.second = {}; }));
+  EXPECT_TRUE(refused([](ChainParams& p) { p.first_inputs = 9; }));
+  EXPECT_TRUE(refused([](ChainParams& p) { p.first_inputs = -1; }));
+  EXPECT_TRUE(refused([](ChainParams& p) { p.first_main = 4; }));
+  EXPECT_TRUE(refused([](ChainParams& p) { p.first_acc = DType::kInvalid; }));
+  EXPECT_TRUE(refused([](ChainParams& p) { p.middle = DType::kF16; }));
+  EXPECT_TRUE(refused([](ChainParams& p) {
+    const uint16_t v = p.first_epilogue.input(9, DType::kF32);
+    p.first_epilogue.outputs = {v};
+  }));
+  EXPECT_TRUE(refused([&](ChainParams& p) {
+    p.first = with(p.first, [](FamilyParams& f) { std::get<ConvParams>(f).strides = {0, 1}; });
+  }));
+  EXPECT_TRUE(refused([&](ChainParams& p) {
+    p.first = with(p.first, [](FamilyParams& f) { std::get<ConvParams>(f).pads = {-1, 0, 0, 0}; });
+  }));
+  EXPECT_TRUE(refused([&](ChainParams& p) {
+    p.second = with(p.second, [](FamilyParams& f) { std::get<PoolParams>(f).kernel = {int64_t{1} << 40, 1}; });
+  }));
   for (const char* config : {"", "whole", "rows=0|linear|own:a|own:b", "rows=-3|linear|own:a|own:b",
                              "whole|nowhere|own:a|own:b", "whole|linear|own|own:b", "whole|linear|own:a|own:b|"})
     EXPECT_FALSE(ChainPlan::parse(config).ok()) << config;

@@ -225,7 +225,7 @@ class ChainKernel final : public Kernel {
     return std::unique_ptr<Call>(std::make_unique<WholeCall>(std::move(calls), operands_, bytes));
   }
 
-  bool pointwise() const { return parts_.first.family == Family::kPointwise; }
+  bool pointwise() const { return parts_.first.family() == Family::kPointwise; }
 
   // Extents of an operand as one band of one image sees it.
   static Dims cut(const TensorDesc& desc, Dims dims, int64_t rows) {

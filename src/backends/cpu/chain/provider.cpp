@@ -11,12 +11,19 @@ namespace wootz::cpu {
 namespace {
 
 constexpr int64_t kBandBytes[] = {192 << 10, 768 << 10};  // of middle rows, so that they stay in the second-level cache
-constexpr size_t kMostWhole = 8;                         // offers of one kind: each is measured
+constexpr size_t kMostWhole = 8;                          // offers of one kind: each is measured
+
+std::string chain_name(const Problem& p) {
+  const auto& chain = p.as<ChainParams>();
+  const auto part = [](const FamilyParamsBox& box) {
+    return box.get() == nullptr ? "none" : family_name(family_of(box.get()->params));
+  };
+  return fmt::format("chain_{}_{}", part(chain.first), part(chain.second));
+}
 
 // Without the instruction set.
 std::string kernel_name(const Problem& p, const ChainPlan& plan, Layout result) {
-  return fmt::format("chain_{}_{}_{}_{}", p.get_string("first"), p.get_string("second"),
-                     plan.rows == 0 ? "whole" : "rows", layout_name(result));
+  return fmt::format("{}_{}_{}", chain_name(p), plan.rows == 0 ? "whole" : "rows", layout_name(result));
 }
 
 struct Pair {
@@ -65,8 +72,8 @@ Result<size_t> workspace_of(const Problem& problem, const Candidate& candidate, 
   WOOTZ_ASSIGN_OR_RETURN(const WindowAxis window, window_axis(parts.second, 2));
   rows[0] = 1;
   rows[2] = std::min(rows[2], (plan.rows - 1) * window.stride + window.span());
-  const size_t each = layout_bytes(plan.middle, middle.dtype, rows) +
-                      std::max(pair.first->workspace, pair.second->workspace) + 192;
+  const size_t each =
+      layout_bytes(plan.middle, middle.dtype, rows) + std::max(pair.first->workspace, pair.second->workspace) + 192;
   return each * static_cast<size_t>(std::max(1, limits.threads)) + 64;
 }
 
@@ -75,13 +82,14 @@ class ChainProvider final : public Provider {
   const char* name() const override { return "chain"; }
   std::string version() const override {
     std::string text = "1";
-    for (const Provider* provider : part_providers()) text += fmt::format(",{} {}", provider->name(), provider->version());
+    for (const Provider* provider : part_providers())
+      text += fmt::format(",{} {}", provider->name(), provider->version());
     return text;
   }
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (problem.family != Family::kChain) return;
+    if (problem.family() != Family::kChain) return;
     const Result<ChainParts> parts = chain_parts(problem);
     if (!parts.ok()) {
       refusals->push_back({"chain", parts.status().message()});
@@ -126,7 +134,7 @@ class ChainProvider final : public Provider {
 
   void offer_rows(const Problem& problem, const ChainParts& parts, double whole_us, const Limits& limits,
                   std::vector<Candidate>* offers, std::vector<Refusal>* refusals) const {
-    const std::string name = fmt::format("chain_{}_{}_rows", problem.get_string("first"), problem.get_string("second"));
+    const std::string name = chain_name(problem) + "_rows";
     const Status cut = can_cut(parts);
     if (!cut.ok() || whole_us == 0) {
       refusals->push_back({name, cut.ok() ? "its parts are not offered" : cut.message()});
@@ -134,8 +142,7 @@ class ChainProvider final : public Provider {
     }
     const TensorDesc& middle = parts.first.outputs[0];
     const Dims& y = problem.outputs[0].dims;
-    const int64_t x_rows =
-        parts.first.family == Family::kPointwise ? middle.dims[2] : parts.first.inputs[0].dims[2];
+    const int64_t x_rows = parts.first.family() == Family::kPointwise ? middle.dims[2] : parts.first.inputs[0].dims[2];
     const Result<WindowAxis> window = window_axis(parts.second, 2);
     Dims row = middle.dims;
     row[0] = row[2] = 1;
@@ -163,9 +170,10 @@ class ChainProvider final : public Provider {
             nameless(*pair.second))
           continue;
         const ChainPlan plan{rows, Layout::kChannelsLast, pair.first->tactic, pair.second->tactic};
-        // By estimate the whole is preferred: what two bands both read is computed twice, and what is saved, nobody knows.
-        offer(problem, plan, parts, pair, whole_us * computed / static_cast<double>(middle.dims[2]) * 1.05, limits, offers,
-              refusals);
+        // By estimate the whole is preferred: what two bands both read is computed twice, and what is saved, nobody
+        // knows.
+        offer(problem, plan, parts, pair, whole_us * computed / static_cast<double>(middle.dims[2]) * 1.05, limits,
+              offers, refusals);
       }
     }
   }

@@ -24,12 +24,11 @@ void set_rows(TensorDesc* t, int64_t rows) {
 }
 
 void set_padding(Problem* p, const RowSpan& rows) {
-  if (p->family == Family::kPointwise) return;
-  std::vector<int64_t> pads = p->get_ints("pads");
+  if (p->family() == Family::kPointwise) return;
+  Ints& pads = p->is(Family::kConv) ? p->as<ConvParams>().pads : p->as<PoolParams>().pads;
   pads.resize(4, 0);
   pads[0] = rows.above;
   pads[2] = rows.below;
-  p->params["pads"] = pads;
 }
 
 // Operands of the expression: those with rows of their own give the band its rows.
@@ -59,7 +58,7 @@ Status can_cut_operands(const Problem& p) {
 Status can_cut(const ChainParts& parts) {
   for (const Problem* p : {&parts.first, &parts.second}) {
     if (p->outputs.size() != 1 || p->outputs[0].dims.rank() != 4 ||
-        (p->family != Family::kPointwise && p->inputs[0].dims.rank() != 4))
+        (p->family() != Family::kPointwise && p->inputs[0].dims.rank() != 4))
       return unsupported("chain: only images are cut in rows");
     for (const std::vector<TensorDesc>* all : {&p->inputs, &p->outputs})
       for (const TensorDesc& t : *all)
@@ -93,7 +92,7 @@ Result<std::vector<Band>> cut_rows(const ChainParts& parts, int64_t x_extent, in
 
 ChainParts band_problem(const ChainParts& whole, const Band& band) {
   ChainParts parts = whole;
-  if (parts.first.family != Family::kPointwise) set_rows(&parts.first.inputs[0], band.x.count);
+  if (parts.first.family() != Family::kPointwise) set_rows(&parts.first.inputs[0], band.x.count);
   set_rows(&parts.first.outputs[0], band.middle.count);
   set_rows(&parts.second.inputs[0], band.middle.count);
   set_rows(&parts.second.outputs[0], band.count);

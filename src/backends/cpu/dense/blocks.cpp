@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/quantized.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -98,7 +99,7 @@ DenseUnit DenseBlocks::unit(const DenseShape& shape, int64_t index) const {
 Status UnitsCall::set_up(const Problem& p, const KernelOptions& options, const DenseShape& shape,
                          const DenseGrain& grain, size_t weights_bytes, const BindArgs& args) {
   if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != weights_bytes)
-    return invalid_argument("{}: {} bytes of packed weights, {} are needed", family_name(p.family),
+    return invalid_argument("{}: {} bytes of packed weights, {} are needed", family_name(p.family()),
                             args.constant_bytes[1], weights_bytes);
   shape_ = shape;
   slots_ = std::max(1, options.threads);
@@ -202,16 +203,16 @@ Result<std::unique_ptr<Call>> make_dense_call(const Problem& p, const KernelOpti
 
 Status check_dense_form(const Problem& p) {
   if (p.num_main < 2 || p.num_main > 3 || p.outputs.size() != 1)
-    return invalid_argument("{}: {} inputs, {} outputs", family_name(p.family), p.num_main, p.outputs.size());
-  if ((p.get_int("has_bias") != 0) != (p.num_main > 2))
-    return invalid_argument("{}: has_bias with {} inputs", family_name(p.family), p.num_main);
+    return invalid_argument("{}: {} inputs, {} outputs", family_name(p.family()), p.num_main, p.outputs.size());
+  if (has_bias(p) != (p.num_main > 2))
+    return invalid_argument("{}: has_bias with {} inputs", family_name(p.family()), p.num_main);
   const TensorDesc& w = p.inputs[1];
   if (!w.constant || !(w.dims == w.max_dims)) return unsupported("weights that are not constant");
   if (w.layout != Layout::kLinear && w.layout != Layout::kOpaque) return unsupported("weights in another layout");
   if (p.num_main > 2 && p.inputs[2].dtype != DType::kF32)
-    return unsupported("{} with a bias of {}", family_name(p.family), dtype_name(p.inputs[2].dtype));
+    return unsupported("{} with a bias of {}", family_name(p.family()), dtype_name(p.inputs[2].dtype));
   for (size_t i = 2; i < p.inputs.size(); ++i)
-    if (p.inputs[i].layout == Layout::kOpaque) return invalid_argument("{}: a packed operand", family_name(p.family));
+    if (p.inputs[i].layout == Layout::kOpaque) return invalid_argument("{}: a packed operand", family_name(p.family()));
   return Epilogue::make(p, DType::kF32, Isa::kAvx2).status();
 }
 
@@ -219,7 +220,7 @@ Status check_dense_operands(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   for (size_t i = 0; i < 2; ++i)
     if (p.inputs[i].dtype != DType::kF32)
-      return unsupported("{} of {}", family_name(p.family), dtype_name(p.inputs[i].dtype));
+      return unsupported("{} of {}", family_name(p.family()), dtype_name(p.inputs[i].dtype));
   return {};
 }
 

@@ -100,7 +100,7 @@ class ByteCall final : public UnitsCall {
 Result<ProductScales> read_byte_scales(const Problem& p, const DenseShape& s) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   if (!is_byte(p.inputs[0].dtype) || p.inputs[1].dtype != DType::kI8)
-    return unsupported("{} of {} and {}", family_name(p.family), dtype_name(p.inputs[0].dtype),
+    return unsupported("{} of {} and {}", family_name(p.family()), dtype_name(p.inputs[0].dtype),
                        dtype_name(p.inputs[1].dtype));
   if (p.acc_dtype != DType::kF32) return unsupported("sums in {}", dtype_name(p.acc_dtype));
   if (s.taps * s.depth > kMostProducts)

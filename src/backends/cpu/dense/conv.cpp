@@ -16,7 +16,7 @@ namespace {
 template <class T>
 class ImageRows final : public DenseRows<T> {
  public:
-  ImageRows(const ConvParams& c, const Dims& x, const Dims& w, const Dims& y, T zero)
+  ImageRows(const ConvForm& c, const Dims& x, const Dims& w, const Dims& y, T zero)
       : channels_(x[1]), zeros_(static_cast<size_t>(x[1]), zero) {
     const size_t skip = 3 - c.spatial;
     for (size_t i = 0; i < c.spatial; ++i) {
@@ -67,7 +67,7 @@ DenseShape shape_of(const Problem& p, const Dims& y) {
 
 Status check_form(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
-  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
+  WOOTZ_ASSIGN_OR_RETURN(const ConvForm c, read_conv(p));
   if (c.transposed || c.groups != 1) return unsupported("groups, or a transposed convolution");
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
     return unsupported("conv in layout {}", layout_name(p.inputs[0].layout));
@@ -89,7 +89,7 @@ Status applies_to_bytes(const Problem& p) {
 
 class ConvKernel final : public Kernel {
  public:
-  ConvKernel(const Problem& p, ConvParams c, Epilogue e, const KernelOptions& o)
+  ConvKernel(const Problem& p, ConvForm c, Epilogue e, const KernelOptions& o)
       : problem_(p), params_(std::move(c)), epilogue_(std::move(e)), options_(o) {}
 
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
@@ -124,14 +124,14 @@ class ConvKernel final : public Kernel {
   bool quantized() const { return problem_.inputs[1].dtype == DType::kI8; }
 
   Problem problem_;
-  ConvParams params_;
+  ConvForm params_;
   Epilogue epilogue_;
   KernelOptions options_;
 };
 
 Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
-  WOOTZ_ASSIGN_OR_RETURN(ConvParams c, read_conv_params(p));
+  WOOTZ_ASSIGN_OR_RETURN(ConvForm c, read_conv(p));
   return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(p, std::move(c), std::move(e), options));
 }
 

@@ -19,19 +19,23 @@ int64_t pick(std::mt19937_64& rng, int64_t low, int64_t high) {
 // such, so that a quantization behind the sums rounds the same number here and there.
 class Operands {
  public:
-  Operands(std::mt19937_64& rng, bool quantized, const char* x, const char* w, int64_t columns, Problem* p)
-      : rng_(rng), quantized_(quantized) {
+  Operands(std::mt19937_64& rng, bool quantized, int64_t columns, Problem* p) : rng_(rng), quantized_(quantized) {
     if (!quantized) return;
     x_type_ = pick(rng, 0, 1) == 0 ? DType::kU8 : DType::kI8;
     x_zero_ = static_cast<double>(x_type_ == DType::kU8 ? pick(rng, 0, 255) : pick(rng, -128, 127));
     w_zero_ = static_cast<double>(pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
     scale_.resize(static_cast<size_t>(pick(rng, 0, 3) == 0 ? 1 : columns));
     for (double& s : scale_) s = std::ldexp(1.0, static_cast<int>(pick(rng, -9, -6)));
-    const std::string xs = x, ws = w;
-    p->params[xs + "_scale"] = std::vector<double>{kScale};
-    p->params[xs + "_zero"] = std::vector<double>{x_zero_};
-    p->params[ws + "_scale"] = scale_;
-    if (w_zero_ != 0) p->params[ws + "_zero"] = std::vector<double>{w_zero_};
+    const auto quantize = [&](auto* params) {
+      params->x_scale = {kScale};
+      params->x_zero = {x_zero_};
+      params->w_scale = scale_;
+      if (w_zero_ != 0) params->w_zero = {w_zero_};
+    };
+    if (p->is(Family::kConv))
+      quantize(&p->as<ConvParams>());
+    else
+      quantize(&p->as<GemmParams>());
   }
   HostTensor x(const Dims& d) { return quantized_ ? rig::random_tensor(rng_, x_type_, d, -128, 255) : values(rng_, d); }
   HostTensor w(const Dims& d) {
@@ -102,9 +106,9 @@ TEST_P(DenseTest, Products) {
                   n = i % 5 == 0 ? pick(rng, 200, 300) : pick(rng, 1, 70);
     const bool trans_b = pick(rng, 0, 1) == 1, bias = pick(rng, 0, 1) == 1;
     Problem p;
-    p.family = Family::kGemm;
-    p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{trans_b}}, {"alpha", 1.0}, {"has_bias", int64_t{bias}}};
-    Operands of(rng, GetParam(), "a", "b", n, &p);
+    p.set_family(Family::kGemm);
+    p.params = GemmParams{.trans_a = false, .trans_b = trans_b, .alpha = 1.0, .has_bias = bias};
+    Operands of(rng, GetParam(), n, &p);
     std::vector<HostTensor> in{of.x({batch, m, k}), of.w(trans_b ? Dims{n, k} : Dims{k, n})};
     p.inputs = {desc_of(in[0]), desc_of(in[1], true)};
     if (bias) {
@@ -154,13 +158,9 @@ TEST_P(DenseTest, Convolutions) {
     begins.insert(begins.end(), ends.begin(), ends.end());
     const bool bias = pick(rng, 0, 1) == 1;
     Problem p;
-    p.family = Family::kConv;
-    p.params = {{"strides", strides},
-                {"dilations", dilations},
-                {"pads", begins},
-                {"groups", int64_t{1}},
-                {"has_bias", int64_t{bias}}};
-    Operands of(rng, GetParam(), "x", "w", channels, &p);
+    p.set_family(Family::kConv);
+    p.params = ConvParams{.strides = strides, .dilations = dilations, .pads = begins, .groups = 1, .has_bias = bias};
+    Operands of(rng, GetParam(), channels, &p);
     std::vector<HostTensor> tensors{of.x(x), of.w(w)};
     p.inputs = {desc_of(tensors[0]), desc_of(tensors[1], true)};
     if (bias) {
@@ -202,11 +202,11 @@ INSTANTIATE_TEST_SUITE_P(Types, DenseTest, testing::Bool(),
 TEST(DenseBytesTest, Refuses) {
   const auto offers = [](int64_t depth, double zero) {
     Problem p;
-    p.family = Family::kGemm;
+    p.set_family(Family::kGemm);
     p.inputs = {rig::desc(DType::kU8, {4, depth}), rig::desc(DType::kI8, {depth, 5}, true)};
     p.outputs = {rig::desc(DType::kF32, {4, 5})};
     p.num_main = 2;
-    p.params = {{"a_scale", std::vector<double>{0.5}}, {"a_zero", std::vector<double>{zero}}};
+    p.params = GemmParams{.x_scale = {0.5}, .x_zero = {zero}};
     return gemm_i8_pairs.applies(p).ok();
   };
   EXPECT_TRUE(offers(30000, 255));
@@ -242,7 +242,7 @@ TEST(DenseBlocksTest, DividesEverything) {
 // Packed weights of another size than these kernels read, as a plan file may hold them.
 TEST(DenseBlocksTest, RefusesWeightsOfAnotherSize) {
   Problem p;
-  p.family = Family::kGemm;
+  p.set_family(Family::kGemm);
   p.inputs = {rig::desc(DType::kF32, {4, 8}), rig::desc(DType::kF32, {8, 5}, true)};
   p.outputs = {rig::desc(DType::kF32, {4, 5})};
   p.num_main = 2;

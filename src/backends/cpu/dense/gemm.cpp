@@ -27,7 +27,7 @@ Result<DenseShape> shape_of(const Problem& p, std::span<const Dims> in, const Di
   if (a.rank() < 2 || b.rank() < 2 || y.rank() != a.rank() || b.rank() > a.rank()) return bad("ranks");
   if (!(b == p.inputs[1].dims)) return bad("the matrix has other extents than the one that was packed");
   const auto last = static_cast<size_t>(a.rank() - 1), columns = static_cast<size_t>(b.rank() - 1);
-  const bool trans_b = p.get_int("trans_b") != 0;
+  const bool trans_b = p.as<GemmParams>().trans_b;
   DenseShape s;
   s.depth = b[columns - (trans_b ? 0 : 1)];
   s.columns = b[columns - (trans_b ? 1 : 0)];
@@ -53,8 +53,8 @@ std::vector<Dims> optimum(const Problem& p) {
 
 Result<DenseShape> form(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
-  if (p.get_int("trans_a") != 0) return unsupported("a transposed left side");
-  if (p.get_float("alpha", 1) != 1) return unsupported("alpha");
+  if (p.as<GemmParams>().trans_a) return unsupported("a transposed left side");
+  if (p.as<GemmParams>().alpha != 1) return unsupported("alpha");
   if (p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear)
     return unsupported("gemm in layout {}", layout_name(p.inputs[0].layout));
   return shape_of(p, optimum(p), p.outputs[0].dims);
@@ -78,7 +78,7 @@ class GemmKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, optimum(problem_), problem_.outputs[0].dims));
     if (source.dtype() != problem_.inputs[1].dtype || !(source.dims() == problem_.inputs[1].dims))
       return invalid_argument("gemm: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
-    const bool trans_b = problem_.get_int("trans_b") != 0;
+    const bool trans_b = problem_.as<GemmParams>().trans_b;
     const auto index = [s, trans_b](int64_t column, int64_t, int64_t e) {
       return trans_b ? column * s.depth + e : e * s.columns + column;
     };

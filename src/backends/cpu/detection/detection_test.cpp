@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "backend/op_kernels.h"
 #include "backends/cpu/testing/found_results.h"
 
 namespace wootz::cpu {
@@ -69,11 +70,12 @@ void check_roi_align(std::mt19937_64& rng, const Dims& dims, int64_t regions, in
                      columns, ratio, scale, half, max));
   }
   Problem p;
-  p.family = Family::kOp;
-  p.params = {{"op", std::string("RoiAlign")}, {"mode", std::string(max ? "max" : "avg")},
-              {"output_height", rows},         {"output_width", columns},
-              {"sampling_ratio", ratio},       {"spatial_scale", scale},
-              {"half_pixel", int64_t{half}}};
+  p.set_family(Family::kOp);
+  p.params = OpParams{.op = "RoiAlign",
+                      .kernel = box_params(RoiAlignOpParams{.mode = max ? RoiMode::kMax : RoiMode::kAvg,
+                                                            .sampling_ratio = ratio,
+                                                            .spatial_scale = scale,
+                                                            .half_pixel = half})};
   p.num_main = 3;
   p.inputs = {rig::desc_of(x), rig::desc_of(rois), rig::desc_of(images)};
   p.outputs = {rig::desc_of(y)};
@@ -136,9 +138,10 @@ TEST(NonMaxSuppression, BoxesThatNoBetterOneHides) {
         const HostTensor said = HostTensor::scalar<int64_t>(most), iou = HostTensor::scalar<float>(0.25f),
                          least = HostTensor::scalar<float>(-1.f);
         Problem p;
-        p.family = Family::kOp;
-        p.params = {
-            {"op", std::string("NonMaxSuppression")}, {"center_point_box", int64_t{center}}, {"own_sizes", int64_t{1}}};
+        p.set_family(Family::kOp);
+        p.params = OpParams{.op = "NonMaxSuppression",
+                            .kernel = box_params(NonMaxSuppressionOpParams{.center_point_box = center}),
+                            .own_sizes = true};
         p.num_main = 5;
         p.inputs = {rig::desc_of(boxes), rig::desc_of(scores), rig::desc_of(said), rig::desc_of(iou),
                     rig::desc_of(least)};

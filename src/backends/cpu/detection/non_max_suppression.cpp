@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/op_kernels.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -122,18 +123,18 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   call->batch = scores[0];
   call->classes = scores[1];
   call->count = scores[2];
-  call->center = p.get_int("center_point_box") != 0;
+  call->center = op_params<NonMaxSuppressionOpParams>(p)->center_point_box;
   call->operands = p.inputs.size();
   call->slots = options.threads;
   return std::unique_ptr<Call>(std::move(call));
 }
 
 Status applies(const Problem& p) {
-  if (p.get_string("op") != "NonMaxSuppression") return unsupported("op {}", p.get_string("op"));
+  if (op_params<NonMaxSuppressionOpParams>(p) == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   if (p.inputs.size() < 2 || p.inputs.size() > 5 || p.outputs.size() != 1)
     return unsupported("{} inputs and {} outputs", p.inputs.size(), p.outputs.size());
   WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
-  if (p.get_int("own_sizes") == 0) return unsupported("results of known size");
+  if (!p.as<OpParams>().own_sizes) return unsupported("results of known size");
   constexpr DType kTypes[] = {DType::kF32, DType::kF32, DType::kI64, DType::kF32, DType::kF32};
   for (size_t i = 0; i < p.inputs.size(); ++i)
     if (p.inputs[i].dtype != kTypes[i] && (i < 2 || p.inputs[i].dtype != DType::kInvalid))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/op_kernels.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -187,22 +188,22 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   call->regions = y.volume() == 0 ? 0 : rois[0];
   call->rows = y[2];
   call->columns = y[3];
-  call->ratio = p.get_int("sampling_ratio");
-  call->scale = p.get_float("spatial_scale", 1);
-  call->max = p.get_string("mode", "avg") == "max";
-  call->half = p.get_int("half_pixel") != 0;
+  const auto& op = *op_params<RoiAlignOpParams>(p);
+  call->ratio = op.sampling_ratio;
+  call->scale = op.spatial_scale;
+  call->max = op.mode == RoiMode::kMax;
+  call->half = op.half_pixel;
   call->wide_index = p.inputs[2].dtype == DType::kI64;
   call->slots = options.threads;
   return std::unique_ptr<Call>(std::move(call));
 }
 
 Status applies(const Problem& p) {
-  if (p.get_string("op") != "RoiAlign") return unsupported("op {}", p.get_string("op"));
+  const auto* op = op_params<RoiAlignOpParams>(p);
+  if (op == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 3, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
-  const std::string mode = p.get_string("mode", "avg");
-  const int64_t ratio = p.get_int("sampling_ratio");
-  if (mode != "avg" && mode != "max") return unsupported("mode '{}'", mode);
+  const int64_t ratio = op->sampling_ratio;
   if (ratio < 0 || ratio > kMostSamples || ratio * ratio > kMostSamples)
     return unsupported("{} samples along a bin", ratio);
   const DType index = p.inputs[2].dtype;

@@ -17,8 +17,8 @@ int64_t product(const Dims& dims, int begin, int end) {
   return v;
 }
 
-Status check_operands(const Problem& p, const char* kind) {
-  if (p.get_string("kind", "gather") != kind) return unsupported("this gathers by '{}'", kind);
+Status check_operands(const Problem& p, GatherKind kind) {
+  if (p.as<GatherParams>().kind != kind) return unsupported("this gathers by '{}'", name_of(kind));
   if (p.inputs.size() != 2 || p.num_main != 2 || p.outputs.size() != 1)
     return invalid_argument("gather: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
   if (!p.epilogue.empty()) return unsupported("gather with an epilogue");
@@ -72,7 +72,7 @@ class SimpleKernel final : public Kernel {
 
 Result<std::unique_ptr<Call>> bind_axis(const Problem& p, const BindArgs& args) {
   const Dims &x = args.inputs[0], &i = args.inputs[1], &y = args.outputs[0];
-  const auto axis = static_cast<int>(p.get_int("axis"));
+  const auto axis = static_cast<int>(p.as<GatherParams>().axis);
   if (axis < 0 || axis >= x.rank()) return invalid_argument("gather: axis {} of {}", axis, x.to_string());
   auto call = std::make_unique<AxisCall>();
   call->s = {product(x, 0, axis), x[static_cast<size_t>(axis)],      product(x, axis + 1, x.rank()),
@@ -112,7 +112,7 @@ class ElementsCall final : public Call {
 
 Result<std::unique_ptr<Call>> bind_elements(const Problem& p, const BindArgs& args) {
   const Dims &x = args.inputs[0], &i = args.inputs[1], &y = args.outputs[0];
-  const auto axis = static_cast<int>(p.get_int("axis"));
+  const auto axis = static_cast<int>(p.as<GatherParams>().axis);
   if (axis < 0 || axis >= x.rank() || i.rank() != x.rank() || !(i == y))
     return invalid_argument("gather of elements of {} by {} along axis {}", x.to_string(), i.to_string(), axis);
   for (int d = 0; d < x.rank(); ++d)
@@ -158,7 +158,7 @@ class NdCall final : public Call {
 
 Result<std::unique_ptr<Call>> bind_nd(const Problem& p, const BindArgs& args) {
   const Dims &x = args.inputs[0], &i = args.inputs[1], &y = args.outputs[0];
-  const auto batch = static_cast<int>(p.get_int("batch_dims"));
+  const auto batch = static_cast<int>(p.as<GatherParams>().batch_dims);
   const auto bad = [&] {
     return invalid_argument("gather of slices of {} by {}, {} batch dimensions", x.to_string(), i.to_string(), batch);
   };
@@ -186,7 +186,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions&) {
 }
 
 template <auto Bind>
-Status applies_with(const Problem& p, const char* kind) {
+Status applies_with(const Problem& p, GatherKind kind) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, kind));
   const std::vector<Dims> in{p.inputs[0].dims, p.inputs[1].dims};
   const std::vector<Dims> out{p.outputs[0].dims};
@@ -194,11 +194,11 @@ Status applies_with(const Problem& p, const char* kind) {
 }
 
 Status applies_axis(const Problem& p) {
-  if (p.get_int("batch_dims") != 0) return unsupported("gather along an axis with batch dimensions");
-  return applies_with<bind_axis>(p, "gather");
+  if (p.as<GatherParams>().batch_dims != 0) return unsupported("gather along an axis with batch dimensions");
+  return applies_with<bind_axis>(p, GatherKind::kGather);
 }
-Status applies_elements(const Problem& p) { return applies_with<bind_elements>(p, "elements"); }
-Status applies_nd(const Problem& p) { return applies_with<bind_nd>(p, "nd"); }
+Status applies_elements(const Problem& p) { return applies_with<bind_elements>(p, GatherKind::kElements); }
+Status applies_nd(const Problem& p) { return applies_with<bind_nd>(p, GatherKind::kNd); }
 
 }  // namespace
 

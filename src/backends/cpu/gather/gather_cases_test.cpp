@@ -8,11 +8,9 @@ HostTensor indices(std::mt19937_64& rng, DType type, const Dims& dims, int64_t e
 }
 int64_t wrap(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
 
-Problem problem_of(std::map<std::string, Param, std::less<>> params, const std::vector<HostTensor>& in,
-                   const HostTensor& out) {
+Problem problem_of(GatherParams params, const std::vector<HostTensor>& in, const HostTensor& out) {
   Problem p;
-  p.family = Family::kGather;
-  p.params = std::move(params);
+  p.params = params;
   p.num_main = static_cast<int>(in.size());
   for (const HostTensor& t : in) p.inputs.push_back(rig::desc_of(t));
   p.outputs = {rig::desc_of(out)};
@@ -50,7 +48,7 @@ TEST(GatherCases, AlongAnAxis) {
             for (int64_t e = 0; e < inner; ++e)
               copy(x, (o * c.data[a] + wrap(i.get_i64(k), c.data[a])) * inner + e, &y,
                    (o * i.volume() + k) * inner + e);
-        rig::check(problem_of({{"kind", std::string("gather")}, {"axis", int64_t{c.axis}}}, {x, i}, y), {x, i}, {y},
+        rig::check(problem_of({.kind = GatherKind::kGather, .axis = c.axis}, {x, i}, y), {x, i}, {y},
                    {.tolerance = 0, .misaligned = true});
       }
 }
@@ -75,8 +73,7 @@ TEST(GatherCases, Elements) {
           at += (d == a ? wrap(i.get_i64(e), c.data[a]) : e / strides[d] % c.index[d]) * from[d];
         copy(x, at, &y, e);
       }
-      rig::check(problem_of({{"kind", std::string("elements")}, {"axis", int64_t{c.axis}}}, {x, i}, y), {x, i}, {y},
-                 {.tolerance = 0});
+      rig::check(problem_of({.kind = GatherKind::kElements, .axis = c.axis}, {x, i}, y), {x, i}, {y}, {.tolerance = 0});
     }
 }
 
@@ -114,8 +111,7 @@ TEST(GatherCases, ByTuples) {
       }
       for (int64_t e = 0; e < inner; ++e) copy(x, r / per_batch * span + at * inner + e, &y, r * inner + e);
     }
-    rig::check(problem_of({{"kind", std::string("nd")}, {"batch_dims", int64_t{c.batch}}}, {x, i}, y), {x, i}, {y},
-               {.tolerance = 0});
+    rig::check(problem_of({.kind = GatherKind::kNd, .batch_dims = c.batch}, {x, i}, y), {x, i}, {y}, {.tolerance = 0});
   }
 }
 
@@ -130,7 +126,7 @@ TEST(GatherCases, IndicesOutOfRangeAreErrors) {
                                                                                     : Dims{2, 3});
       const HostTensor y =
           HostTensor::allocate(DType::kF32, std::string_view(kind) == "elements" ? Dims{2, 3} : Dims{6, 3}).value();
-      const Problem p = problem_of({{"kind", std::string(kind)}, {"axis", int64_t{0}}}, {x, i}, y);
+      const Problem p = problem_of({.kind = *choice_from_name<GatherKind>(kind)}, {x, i}, y);
       const auto offers = rig::offers_for(p, "avx2");
       ASSERT_FALSE(offers.empty());
       const auto got = rig::run_candidate(p, offers[0], {x, i}, {}, false);
@@ -141,8 +137,8 @@ TEST(GatherCases, IndicesOutOfRangeAreErrors) {
   // Nothing to read at all.
   const HostTensor none = HostTensor::allocate(DType::kF32, {0, 3}).value(),
                    i = HostTensor::from<int64_t>(std::vector<int64_t>{0}, {1});
-  const Problem p = problem_of({{"kind", std::string("gather")}, {"axis", int64_t{0}}}, {none, i},
-                               HostTensor::allocate(DType::kF32, {1, 3}).value());
+  const Problem p =
+      problem_of({.kind = GatherKind::kGather}, {none, i}, HostTensor::allocate(DType::kF32, {1, 3}).value());
   EXPECT_FALSE(rig::run_candidate(p, rig::offers_for(p, "avx2").at(0), {none, i}, {}, false).ok());
 }
 

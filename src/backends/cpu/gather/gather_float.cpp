@@ -53,7 +53,7 @@ class GatherCall final : public Call {
 
 Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   const Dims &x = args.inputs[0], &i = args.inputs[1], &y = args.outputs[0];
-  const auto axis = static_cast<int>(p.get_int("axis"));
+  const auto axis = static_cast<int>(p.as<GatherParams>().axis);
   if (axis < 0 || axis >= x.rank()) return invalid_argument("gather: axis {} of {}", axis, x.to_string());
   auto call = std::make_unique<GatherCall>();
   for (int d = 0; d < x.rank(); ++d)
@@ -82,7 +82,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
 }
 
 Status applies(const Problem& p) {
-  if (p.get_string("kind", "gather") != "gather" || p.get_int("batch_dims") != 0)
+  if (p.as<GatherParams>().kind != GatherKind::kGather || p.as<GatherParams>().batch_dims != 0)
     return unsupported("this gathers along one axis, without batch dimensions");
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 2, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, true));

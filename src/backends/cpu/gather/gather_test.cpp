@@ -15,8 +15,8 @@ HostTensor random_indices(std::mt19937_64& rng, DType type, const Dims& dims, in
 Problem problem(const char* kind, const HostTensor& x, const HostTensor& i, const Dims& y, int64_t axis,
                 int64_t batch = 0) {
   Problem p;
-  p.family = Family::kGather;
-  p.params = {{"kind", std::string(kind)}, {"axis", axis}, {"batch_dims", batch}};
+  p.set_family(Family::kGather);
+  p.params = GatherParams{.kind = *choice_from_name<GatherKind>(kind), .axis = axis, .batch_dims = batch};
   p.num_main = 2;
   p.inputs = {rig::desc_of(x), rig::desc_of(i)};
   p.outputs = {rig::desc(x.dtype(), y)};

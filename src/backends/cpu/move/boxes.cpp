@@ -14,7 +14,7 @@ struct Shape {
 
 // The problem in terms of plain strided tensors. Blocked layouts become [N, C / block, spatial..., block], row-major.
 struct Plain {
-  std::string kind;
+  MoveKind kind{};
   std::vector<Shape> in, out;
   int64_t block = 1;
   const Problem* p = nullptr;
@@ -36,25 +36,25 @@ Result<Shape> plain_shape(Layout layout, const Dims& dims) {
 // One value for each axis of the plain shape, from a parameter with one for each logical axis.
 Result<std::vector<int64_t>> per_axis(const Plain& m, std::vector<int64_t> values, bool in_blocks, int64_t lane) {
   if (values.size() != m.rank() - (m.block > 1 ? 1u : 0u))
-    return invalid_argument("move {}: {} values for {} axes", m.kind, values.size(), m.rank());
+    return invalid_argument("move {}: {} values for {} axes", name_of(m.kind), values.size(), m.rank());
   if (m.block == 1) return values;
   if (in_blocks) {
     if (values[1] % m.block != 0)
-      return unsupported("move {}: {} channels in blocks of {}", m.kind, values[1], m.block);
+      return unsupported("move {}: {} channels in blocks of {}", name_of(m.kind), values[1], m.block);
     values[1] /= m.block;
   } else if (values[1] != lane) {
-    return unsupported("move {}: along channels in a blocked layout", m.kind);
+    return unsupported("move {}: along channels in a blocked layout", name_of(m.kind));
   }
   values.push_back(lane);
   return values;
 }
 
 Status mismatch(const Plain& m, const Dims& in, const Dims& out) {
-  return invalid_argument("move {}: {} does not give {}", m.kind, in.to_string(), out.to_string());
+  return invalid_argument("move {}: {} does not give {}", name_of(m.kind), in.to_string(), out.to_string());
 }
 
 Status transpose(const Plain& m, Box* box) {
-  const std::vector<int64_t> perm = m.p->get_ints("perm");
+  const Ints& perm = m.p->as<MoveParams>().perm;
   if (m.block > 1) return unsupported("move transpose in a blocked layout");
   if (perm.size() != m.rank() || m.out[0].dims.size() != m.rank()) return mismatch(m, m.in[0].dims, m.out[0].dims);
   unsigned seen = 0;
@@ -70,8 +70,8 @@ Status transpose(const Plain& m, Box* box) {
 }
 
 Status slice(const Plain& m, Box* box) {
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, per_axis(m, m.p->get_ints("starts"), true, 0));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, per_axis(m, m.p->get_ints("steps"), false, 1));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, per_axis(m, m.p->as<MoveParams>().starts, true, 0));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, per_axis(m, m.p->as<MoveParams>().steps, false, 1));
   const Shape &x = m.in[0], &y = m.out[0];
   if (y.dims.size() != m.rank()) return mismatch(m, x.dims, y.dims);
   if (y.dims.volume() == 0) return {};
@@ -119,8 +119,8 @@ Status tile(const Plain& m, Box* box) {
 }
 
 Status block_move(const Plain& m, bool to_space, Box* box) {
-  const int64_t b = m.p->get_int("block");
-  if (m.block > 1) return unsupported("move {} in a blocked layout", m.kind);
+  const int64_t b = m.p->as<MoveParams>().block;
+  if (m.block > 1) return unsupported("move {} in a blocked layout", name_of(m.kind));
   const Shape &deep = to_space ? m.in[0] : m.out[0], &wide = to_space ? m.out[0] : m.in[0];
   const auto fits = [&] {
     if (deep.dims.rank() != 4 || wide.dims.rank() != 4 || b < 1 || b > 65536) return false;
@@ -128,7 +128,7 @@ Status block_move(const Plain& m, bool to_space, Box* box) {
            wide.dims[3] == deep.dims[3] * b;
   };
   if (!fits()) return mismatch(m, m.in[0].dims, m.out[0].dims);
-  const bool crd = to_space && m.p->get_string("order", "dcr") == "crd";
+  const bool crd = to_space && m.p->as<MoveParams>().order == BlockOrder::kCrd;
   const int64_t channels = wide.dims[1], step = deep.strides[1];
   const auto add = [&](int64_t extent, int64_t d, int64_t w) {
     box->copy.add(extent, to_space ? d : w, to_space ? w : d);
@@ -147,10 +147,10 @@ Status block_move(const Plain& m, bool to_space, Box* box) {
 Status join(const Plain& m, bool concat, MovePlan* plan) {
   const std::vector<Shape>& parts = concat ? m.in : m.out;
   const Shape& whole = concat ? m.out[0] : m.in[0];
-  const int64_t axis = m.p->get_int("axis", -1);
+  const int64_t axis = m.p->as<MoveParams>().axis;
   const int logical = whole.dims.rank() - (m.block > 1 ? 1 : 0);
   if (axis < 0 || axis >= logical)
-    return invalid_argument("move {}: axis {} of {}", m.kind, axis, whole.dims.to_string());
+    return invalid_argument("move {}: axis {} of {}", name_of(m.kind), axis, whole.dims.to_string());
   const auto a = static_cast<size_t>(axis);
   int64_t at = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -173,7 +173,7 @@ Status join(const Plain& m, bool concat, MovePlan* plan) {
     plan->boxes.push_back(box);
   }
   if (at != whole.dims[a])
-    return invalid_argument("move {}: parts of {} elements along axis {} of {}", m.kind, at, axis,
+    return invalid_argument("move {}: parts of {} elements along axis {} of {}", name_of(m.kind), at, axis,
                             whole.dims.to_string());
   return {};
 }
@@ -203,9 +203,9 @@ uint64_t fill_bits(DType type, double value) {
 }
 
 // Where index i of a padded axis of n elements is read.
-int64_t source_index(const std::string& mode, int64_t i, int64_t n) {
-  if (mode == "edge") return i < 0 ? 0 : i >= n ? n - 1 : i;
-  if (mode == "wrap") return ((i % n) + n) % n;
+int64_t source_index(PadMode mode, int64_t i, int64_t n) {
+  if (mode == PadMode::kEdge) return i < 0 ? 0 : i >= n ? n - 1 : i;
+  if (mode == PadMode::kWrap) return ((i % n) + n) % n;
   if (n == 1) return 0;
   const int64_t period = 2 * (n - 1), r = ((i % period) + period) % period;
   return r < n ? r : period - r;
@@ -213,7 +213,7 @@ int64_t source_index(const std::string& mode, int64_t i, int64_t n) {
 
 Status pad(const Plain& m, MovePlan* plan) {
   const Shape &x = m.in[0], &y = m.out[0];
-  const std::vector<int64_t> all = m.p->get_ints("pads");
+  const Ints& all = m.p->as<MoveParams>().pads;
   const size_t logical = m.rank() - (m.block > 1 ? 1 : 0);
   if (all.size() != 2 * logical || y.dims.size() != m.rank())
     return invalid_argument("move pad: {} pads for {}", all.size(), x.dims.to_string());
@@ -226,12 +226,11 @@ Status pad(const Plain& m, MovePlan* plan) {
         x.dims[d] + begins[d] + end != y.dims[d])
       return mismatch(m, x.dims, y.dims);
   }
-  const std::string mode = m.p->get_string("mode", "constant");
+  const PadMode mode = m.p->as<MoveParams>().mode;
   if (y.dims.volume() == 0) return {};
-  if (mode != "constant") {
-    if (mode != "edge" && mode != "reflect" && mode != "wrap") return invalid_argument("move pad of mode '{}'", mode);
-    if (m.block > 1) return unsupported("move pad {} in a blocked layout", mode);
-    if (x.dims.volume() == 0) return invalid_argument("move pad {} of an empty tensor", mode);
+  if (mode != PadMode::kConstant) {
+    if (m.block > 1) return unsupported("move pad {} in a blocked layout", name_of(mode));
+    if (x.dims.volume() == 0) return invalid_argument("move pad {} of an empty tensor", name_of(mode));
     plan->map.offsets.resize(m.rank());
     const Layout layout = m.p->outputs[0].layout;
     for (size_t d = 0; d < m.rank(); ++d) {
@@ -243,7 +242,7 @@ Status pad(const Plain& m, MovePlan* plan) {
     }
     return {};
   }
-  plan->fill = fill_bits(m.p->inputs[0].dtype, m.p->get_float("value", 0));
+  plan->fill = fill_bits(m.p->inputs[0].dtype, m.p->as<MoveParams>().value);
   // The part that is copied, and around it, axis by axis, what is filled: full extent along later axes, the copied part
   // along earlier ones.
   std::vector<int64_t> low(m.rank()), high(m.rank());
@@ -278,7 +277,7 @@ Result<MovePlan> plan_move(const Problem& p, std::span<const Dims> inputs, std::
     return invalid_argument("move: {} inputs, {} outputs", inputs.size(), outputs.size());
   Plain m;
   m.p = &p;
-  m.kind = p.get_string("kind");
+  m.kind = p.as<MoveParams>().kind;
   m.block = block_of(p.outputs[0].layout);
   for (size_t i = 0; i < inputs.size(); ++i) {
     WOOTZ_ASSIGN_OR_RETURN(Shape s, plain_shape(p.inputs[i].layout, inputs[i]));
@@ -290,31 +289,29 @@ Result<MovePlan> plan_move(const Problem& p, std::span<const Dims> inputs, std::
   }
   MovePlan plan;
   plan.bytes = dtype_bits(p.outputs[0].dtype) / 8;
-  const bool concat = m.kind == "concat", split = m.kind == "split";
+  const bool concat = m.kind == MoveKind::kConcat, split = m.kind == MoveKind::kSplit;
   if ((!concat && inputs.size() != 1) || (!split && outputs.size() != 1))
-    return invalid_argument("move {}: {} inputs, {} outputs", m.kind, inputs.size(), outputs.size());
+    return invalid_argument("move {}: {} inputs, {} outputs", name_of(m.kind), inputs.size(), outputs.size());
   Box box{0, 0, StridedCopy(plan.bytes)};
   Status status;
   if (concat || split)
     status = join(m, concat, &plan);
-  else if (m.kind == "pad")
+  else if (m.kind == MoveKind::kPad)
     status = pad(m, &plan);
-  else if (m.kind == "transpose")
+  else if (m.kind == MoveKind::kTranspose)
     status = transpose(m, &box);
-  else if (m.kind == "slice")
+  else if (m.kind == MoveKind::kSlice)
     status = slice(m, &box);
-  else if (m.kind == "expand")
+  else if (m.kind == MoveKind::kExpand)
     status = expand(m, &box);
-  else if (m.kind == "tile")
+  else if (m.kind == MoveKind::kTile)
     status = tile(m, &box);
-  else if (m.kind == "depth_to_space")
+  else if (m.kind == MoveKind::kDepthToSpace)
     status = block_move(m, true, &box);
-  else if (m.kind == "space_to_depth")
-    status = block_move(m, false, &box);
   else
-    return invalid_argument("move of kind '{}'", m.kind);
+    status = block_move(m, false, &box);
   WOOTZ_RETURN_IF_ERROR(status);
-  if (!concat && !split && m.kind != "pad" && outputs[0].volume() > 0) plan.boxes.push_back(box);
+  if (!concat && !split && m.kind != MoveKind::kPad && outputs[0].volume() > 0) plan.boxes.push_back(box);
   for (Box& b : plan.boxes) b.copy.prepare();
   return plan;
 }

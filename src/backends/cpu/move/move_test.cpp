@@ -35,7 +35,7 @@ HostTensor gathered(const HostTensor& x, const Dims& out, double fill, const std
 void check_move(std::map<std::string, Param, std::less<>> params, const std::vector<HostTensor>& in,
                 const std::vector<HostTensor>& want, bool offered = true) {
   Problem p;
-  p.family = Family::kMove;
+  p.set_family(Family::kMove);
   p.params = std::move(params);
   p.num_main = static_cast<int>(in.size());
   for (const HostTensor& t : in) p.inputs.push_back(rig::desc_of(t));

@@ -21,19 +21,18 @@ struct Rows {
 
 Result<Rows> rows_of(const Problem& p, const Dims& x) {
   Rows r;
-  const std::string kind = p.get_string("kind");
-  if (kind == "layer" || kind == "rms" || kind == "l2") {
-    const int64_t axis = p.get_int("axis", -1);
+  const NormKind kind = p.as<NormParams>().kind;
+  if (kind == NormKind::kLayer || kind == NormKind::kRms || kind == NormKind::kL2) {
+    const int64_t axis = p.as<NormParams>().axis;
     if (axis < 0 || axis >= x.rank()) return invalid_argument("norm: axis {} of {}", axis, x.to_string());
     for (int d = 0; d < x.rank(); ++d) (d < axis ? r.rows : r.length) *= x[static_cast<size_t>(d)];
-    r.centered = kind == "layer";
-    r.length_only = kind == "l2";
+    r.centered = kind == NormKind::kLayer;
+    r.length_only = kind == NormKind::kL2;
     return r;
   }
-  if (kind != "instance" && kind != "group") return unsupported("norm of kind '{}'", kind);
   if (x.rank() < 2) return invalid_argument("norm: {} has no channels", x.to_string());
-  const int64_t groups = kind == "instance" ? x[1] : p.get_int("groups", 1);
-  if (kind == "group" && (groups < 1 || x[1] % groups != 0))
+  const int64_t groups = kind == NormKind::kInstance ? x[1] : p.as<NormParams>().groups;
+  if (kind == NormKind::kGroup && (groups < 1 || x[1] % groups != 0))
     return invalid_argument("norm: {} groups of {} channels", groups, x[1]);
   r.run = 1;
   for (int d = 2; d < x.rank(); ++d) r.run *= x[static_cast<size_t>(d)];
@@ -61,7 +60,7 @@ Status check_extents(const Problem& p, std::span<const Dims> in, const Dims& out
 Status applies(const Problem& p) {
   if (p.num_main < 1 || p.num_main > 3 || p.outputs.size() != 1)
     return invalid_argument("norm: {} inputs, {} outputs", p.num_main, p.outputs.size());
-  if ((p.get_int("has_scale") != 0) != (p.num_main > 1) || (p.get_int("has_bias") != 0) != (p.num_main > 2))
+  if (p.as<NormParams>().has_scale != (p.num_main > 1) || p.as<NormParams>().has_bias != (p.num_main > 2))
     return unsupported("norm: a bias without a scale");
   std::vector<Dims> in;
   for (const TensorDesc& t : p.inputs) {
@@ -155,7 +154,7 @@ class NormKernel final : public Kernel {
     call->has_bias = problem_.num_main > 2;
     if (call->has_scale) call->scale = RowReader(problem_.inputs[1].dtype, isa_);
     if (call->has_bias) call->bias = RowReader(problem_.inputs[2].dtype, isa_);
-    call->epsilon = problem_.get_float("epsilon", 1e-5);
+    call->epsilon = problem_.as<NormParams>().epsilon;
     return std::unique_ptr<Call>(std::move(call));
   }
   int in_place(int output) const override {

@@ -49,11 +49,14 @@ HostTensor oracle(const Case& c, const HostTensor& x, const HostTensor& scale, c
 
 void check_case(const Case& c, const HostTensor& x, int parameters, DType out, bool epilogue, std::mt19937_64& rng) {
   Problem p;
-  p.family = Family::kNorm;
+  p.set_family(Family::kNorm);
   p.num_main = 1 + parameters;
-  p.params = {{"kind", std::string(c.kind)},         {"axis", c.axis_or_groups},
-              {"groups", c.axis_or_groups},          {"has_scale", int64_t{parameters > 0}},
-              {"has_bias", int64_t{parameters > 1}}, {"epsilon", 1e-5}};
+  p.params = NormParams{.kind = *choice_from_name<NormKind>(c.kind),
+                        .axis = c.axis_or_groups,
+                        .groups = c.axis_or_groups,
+                        .epsilon = 1e-5,
+                        .has_scale = parameters > 0,
+                        .has_bias = parameters > 1};
   const bool image = std::string_view(c.kind) == "instance" || std::string_view(c.kind) == "group";
   Dims shape;
   for (int d = image ? 1 : static_cast<int>(c.axis_or_groups); d < (image ? 2 : c.dims.rank()); ++d)

@@ -7,7 +7,7 @@ namespace {
 
 Result<DenseTraits> conv_traits(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense(p, 2));
-  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
+  WOOTZ_ASSIGN_OR_RETURN(const ConvForm c, read_conv(p));
   if (!(p.inputs[1].dims == p.inputs[1].max_dims)) return unsupported("oneDNN: convolution weights of dynamic extents");
   DenseTraits traits;
   WOOTZ_RETURN_IF_ERROR(read_quantization(p, c.out_channels(p), &traits));
@@ -25,7 +25,7 @@ Result<DenseTraits> conv_traits(const Problem& p) {
 }
 
 Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
-  WOOTZ_ASSIGN_OR_RETURN(const ConvParams c, read_conv_params(p));
+  WOOTZ_ASSIGN_OR_RETURN(const ConvForm c, read_conv(p));
   const Dims &x = e.inputs[0], &w = e.inputs[1], &y = e.output;
   WOOTZ_RETURN_IF_ERROR(check_conv_extents(p, c, x, w, y));
   const int rank = p.inputs[0].dims.rank();

@@ -14,7 +14,7 @@ ConvCase random_conv(std::mt19937_64& rng, DType type, int rank, bool transposed
   const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
   ConvCase c;
   Problem& p = c.problem;
-  p.family = Family::kConv;
+  p.set_family(Family::kConv);
   const auto spatial = static_cast<size_t>(rank - 2);
   const int64_t kind = pick(0, 3);  // plain, plain, grouped, depthwise
   const int64_t groups = kind < 2 ? 1 : kind == 2 ? pick(2, 4) : pick(3, 40);
@@ -33,13 +33,13 @@ ConvCase random_conv(std::mt19937_64& rng, DType type, int rank, bool transposed
                            : (extent + pads[i] + pads[spatial + i] - (k - 1) * d - 1) / s + 1);
   }
   const bool bias = pick(0, 1) != 0;
-  p.params = {{"strides", strides},
-              {"dilations", dilations},
-              {"pads", pads},
-              {"groups", groups},
-              {"transposed", int64_t{transposed}},
-              {"has_bias", int64_t{bias}}};
-  if (transposed) p.params["output_pads"] = output_pads;
+  p.params = ConvParams{.strides = strides,
+                        .dilations = dilations,
+                        .pads = pads,
+                        .groups = groups,
+                        .transposed = transposed,
+                        .has_bias = bias};
+  if (transposed) p.as<ConvParams>().output_pads = output_pads;
   c.inputs = {random_tensor(rng, type, x), random_tensor(rng, type, w)};
   p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], constant)};
   if (bias) {
@@ -88,14 +88,14 @@ TEST(OnednnConv, Float16) {
 
 Problem resnet_conv(Dims x, int64_t out, int64_t k) {
   Problem p;
-  p.family = Family::kConv;
+  p.set_family(Family::kConv);
   const int64_t pad = k / 2;
-  p.params = {{"strides", std::vector<int64_t>{1, 1}},
-              {"dilations", std::vector<int64_t>{1, 1}},
-              {"pads", std::vector<int64_t>{pad, pad, pad, pad}},
-              {"groups", int64_t{1}},
-              {"transposed", int64_t{0}},
-              {"has_bias", int64_t{0}}};
+  p.params = ConvParams{.strides = {1, 1},
+                        .dilations = {1, 1},
+                        .pads = {pad, pad, pad, pad},
+                        .groups = 1,
+                        .transposed = false,
+                        .has_bias = false};
   p.num_main = 2;
   const Dims w{out, x[1], k, k}, y{x[0], out, x[2], x[3]};
   p.inputs = {{DType::kF32, Layout::kLinear, x, x, false}, {DType::kF32, Layout::kLinear, w, w, true}};

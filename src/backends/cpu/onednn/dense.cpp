@@ -16,9 +16,9 @@ memory::desc any_layout(const memory::desc& desc) {
 }
 
 Status check_dense(const Problem& p, int data_inputs) {
-  const char* family = family_name(p.family);
+  const char* family = family_name(p.family());
   if (p.outputs.size() != 1) return invalid_argument("{}: {} outputs instead of one", family, p.outputs.size());
-  const bool bias = p.get_int("has_bias") != 0;
+  const bool bias = has_bias(p);
   const int main = data_inputs + (bias ? 1 : 0);
   // An omitted bias may keep its place.
   const bool placeholder = !bias && p.num_main == main + 1 && p.inputs.size() > static_cast<size_t>(main) &&
@@ -101,13 +101,13 @@ Status read_quantization(const Problem& p, int64_t channels, DenseTraits* traits
   }
   traits->quantized = integers;
   if (!integers) {
-    for (const char* name : {"x_scale", "a_scale", "w_scale", "b_scale"})
-      if (!p.get_floats(name).empty())
-        return invalid_argument("{}: scales for {} operands", family_name(p.family), dtype_name(x));
+    const Grids grids = grids_of(p);
+    if (!grids.x_scale->empty() || !grids.w_scale->empty())
+      return invalid_argument("{}: scales for {} operands", family_name(p.family()), dtype_name(x));
     return Status();
   }
   WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_product_scales(p, channels));
-  if (scales.w_zero != 0 && p.family != Family::kGemm)
+  if (scales.w_zero != 0 && p.family() != Family::kGemm)
     return unsupported("oneDNN: filters with zero point {}", scales.w_zero);
   traits->weights_zero = scales.w_zero;
   traits->src_zero = scales.x_zero;
@@ -153,7 +153,7 @@ Status compose_epilogue(const Problem& p, double alpha, int bias_input, DenseTra
     if (instr.op == PwOp::kInput && instr.a == 0) {
       renamed[i] = head.outputs[0];
       if (instr.type != p.acc_dtype)
-        return invalid_argument("{}: the epilogue reads the result as {}, it is {}", family_name(p.family),
+        return invalid_argument("{}: the epilogue reads the result as {}, it is {}", family_name(p.family()),
                                 dtype_name(instr.type), dtype_name(p.acc_dtype));
       continue;
     }

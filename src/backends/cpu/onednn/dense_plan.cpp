@@ -234,7 +234,7 @@ bool saturates(const memory::desc& weights, std::string_view implementation) {
 // Without AVX-512, oneDNN 3.2 does value by value what follows a convolution by GEMM: 5 to 30 times slower than a pass
 // of ours over the result.
 bool finishes_slowly(const Problem& p, std::string_view implementation) {
-  return p.family == Family::kConv && implementation.find("gemm") != std::string_view::npos &&
+  return p.family() == Family::kConv && implementation.find("gemm") != std::string_view::npos &&
          effective_isa() < Isa::kAvx512;
 }
 

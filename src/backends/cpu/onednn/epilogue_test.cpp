@@ -154,14 +154,14 @@ TEST(OnednnEpilogue, TranslatesTheLongestPrefix) {
 
 Problem conv_problem(const Dims& x, int64_t out, int64_t k) {
   Problem p;
-  p.family = Family::kConv;
+  p.set_family(Family::kConv);
   const auto spatial = static_cast<size_t>(x.rank() - 2);
-  p.params = {{"strides", std::vector<int64_t>(spatial, 1)},
-              {"dilations", std::vector<int64_t>(spatial, 1)},
-              {"pads", std::vector<int64_t>(2 * spatial, k / 2)},
-              {"groups", int64_t{1}},
-              {"transposed", int64_t{0}},
-              {"has_bias", int64_t{1}}};
+  p.params = ConvParams{.strides = Ints(spatial, 1),
+                        .dilations = Ints(spatial, 1),
+                        .pads = Ints(2 * spatial, k / 2),
+                        .groups = 1,
+                        .transposed = false,
+                        .has_bias = true};
   Dims w{out, x[1]}, y{x[0], out};
   for (size_t i = 0; i < spatial; ++i) w.push_back(k), y.push_back(x[i + 2]);
   p.inputs = {{DType::kF32, Layout::kLinear, x, x, false},
@@ -173,8 +173,8 @@ Problem conv_problem(const Dims& x, int64_t out, int64_t k) {
 }
 Problem gemm_problem(const Dims& a, int64_t n) {
   Problem p;
-  p.family = Family::kGemm;
-  p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{0}}, {"alpha", 1.0}, {"has_bias", int64_t{1}}};
+  p.set_family(Family::kGemm);
+  p.params = GemmParams{.trans_a = false, .trans_b = false, .alpha = 1.0, .has_bias = true};
   Dims y = a;
   y[y.size() - 1] = n;
   const Dims b{a.back(), n};

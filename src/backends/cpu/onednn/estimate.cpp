@@ -26,8 +26,8 @@ double peak_gops(const Problem& p) {
 
 double share_of_peak(const Problem& p, std::string_view impl) {
   if (impl.starts_with("ref")) return 0.0005;
-  const bool conv = p.family == Family::kConv;
-  const int64_t groups = conv ? std::max<int64_t>(p.get_int("groups", 1), 1) : 1;
+  const bool conv = p.family() == Family::kConv;
+  const int64_t groups = conv ? std::max<int64_t>(p.as<ConvParams>().groups, 1) : 1;
   const int64_t channels = conv && p.inputs[0].dims.rank() > 1 ? p.inputs[0].dims[1] / groups : 16;
   if (impl.find("gemm") != std::string_view::npos) return !conv ? 0.75 : channels < 4 ? 0.01 : 0.35;
   if (channels <= 4 && groups == 1 && p.inputs[0].dtype == DType::kF32 && p.inputs[0].layout == Layout::kChannelsLast)

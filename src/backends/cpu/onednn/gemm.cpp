@@ -11,8 +11,8 @@ struct GemmShape {
 
 Result<GemmShape> read_shape(const Problem& p) {
   GemmShape g;
-  g.trans_a = p.get_int("trans_a") != 0;
-  g.trans_b = p.get_int("trans_b") != 0;
+  g.trans_a = p.as<GemmParams>().trans_a;
+  g.trans_b = p.as<GemmParams>().trans_b;
   g.rank_a = p.inputs[0].dims.rank();
   g.rank_b = p.inputs[1].dims.rank();
   g.rank = p.outputs[0].dims.rank();
@@ -50,7 +50,7 @@ bool linear_layouts(const Problem& p) {
 }
 
 int bias_of(const Problem& p, const DenseTraits& traits, double alpha) {
-  if (p.get_int("has_bias") == 0 || alpha != 1 || !column_bias(p)) return -1;
+  if (!p.as<GemmParams>().has_bias || alpha != 1 || !column_bias(p)) return -1;
   const DType type = p.inputs[2].dtype;
   return type == DType::kF32 || (!traits.quantized && type == p.inputs[0].dtype) ? 2 : -1;
 }
@@ -65,8 +65,8 @@ Result<DenseTraits> gemm_traits(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(read_quantization(p, p.outputs[0].dims.back(), &traits));
   const bool merged = single_b(p, g) && !g.trans_a;
   traits.weights_scale_mask = traits.weights_scale.size() <= 1 ? 0 : 1 << ((merged ? 2 : g.rank) - 1);
-  const double alpha = p.get_float("alpha", 1);
-  const bool has_bias = p.get_int("has_bias") != 0;
+  const double alpha = p.as<GemmParams>().alpha;
+  const bool has_bias = p.as<GemmParams>().has_bias;
   if (has_bias && p.inputs[2].dims.rank() > g.rank)
     return invalid_argument("gemm: c {} for a result {}", p.inputs[2].dims.to_string(), p.outputs[0].dims.to_string());
   const int own = bias_of(p, traits, alpha);
@@ -131,7 +131,7 @@ Result<DenseSpec> gemm_specify(const Problem& p, const Extents& e) {
   s.dst_dims = with(by, rows, n);
   DenseTraits none;
   none.quantized = p.inputs[0].dtype == DType::kU8 || p.inputs[0].dtype == DType::kI8;
-  if (bias_of(p, none, p.get_float("alpha", 1)) >= 0) {
+  if (bias_of(p, none, p.as<GemmParams>().alpha) >= 0) {
     if (e.inputs[2].rank() < 1 || e.inputs[2].volume() != n) return mismatch("bias");
     memory::dims bias(s.dst_dims.size(), 1);
     bias.back() = n;

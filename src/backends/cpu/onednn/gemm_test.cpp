@@ -14,7 +14,7 @@ GemmCase random_gemm(std::mt19937_64& rng, DType type, bool constant_b) {
   const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
   GemmCase c;
   Problem& p = c.problem;
-  p.family = Family::kGemm;
+  p.set_family(Family::kGemm);
   const int64_t m = pick(1, 40), k = pick(1, 70), n = pick(1, 70);
   const bool ta = pick(0, 2) == 0, tb = pick(0, 1) == 0, bias = pick(0, 1) == 0;
   const int batches = static_cast<int>(pick(0, 3));
@@ -32,10 +32,7 @@ GemmCase random_gemm(std::mt19937_64& rng, DType type, bool constant_b) {
   for (const int64_t d : ta ? Dims{k, m} : Dims{m, k}) a.push_back(d);
   for (const int64_t d : tb ? Dims{n, k} : Dims{k, n}) b.push_back(d);
   y.push_back(m), y.push_back(n);
-  p.params = {{"trans_a", int64_t{ta}},
-              {"trans_b", int64_t{tb}},
-              {"alpha", pick(0, 2) == 0 ? 0.5 : 1.0},
-              {"has_bias", int64_t{bias}}};
+  p.params = GemmParams{.trans_a = ta, .trans_b = tb, .alpha = pick(0, 2) == 0 ? 0.5 : 1.0, .has_bias = bias};
   c.inputs = {random_tensor(rng, type, a), random_tensor(rng, type, b)};
   p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], constant_b)};
   if (bias) {
@@ -75,7 +72,7 @@ TEST(OnednnGemm, DynamicRowsShareOnePackedWeight) {
   std::mt19937_64 rng(test_seed());
   SCOPED_TRACE("seed " + std::to_string(test_seed()));
   Problem p;
-  p.family = Family::kGemm;
+  p.set_family(Family::kGemm);
   const HostTensor b = random_tensor(rng, DType::kF32, {96, 130});
   p.num_main = 2;
   p.inputs = {{DType::kF32, Layout::kLinear, {1, 64, 96}, {8, 512, 96}, false}, desc_of(b, true)};

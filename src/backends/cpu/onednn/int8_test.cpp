@@ -61,11 +61,10 @@ Case random_case(std::mt19937_64& rng, bool conv, int64_t conv_kind = -1) {
   const double zero = pick(0, 2) == 0      ? 0
                       : type == DType::kU8 ? static_cast<double>(pick(1, 255))
                                            : static_cast<double>(pick(-128, 127));
-  const char *a = conv ? "x" : "a", *b = conv ? "w" : "b";
   Dims x, w, y;
   int64_t outs = 0, reduction = 0;
   if (conv) {
-    p.family = Family::kConv;
+    p.set_family(Family::kConv);
     const int64_t kind = conv_kind >= 0 ? conv_kind : pick(0, 4);
     const int64_t groups = kind < 3 ? 1 : kind == 3 ? pick(2, 4) : pick(8, 40);
     const int64_t in_group = kind == 4 ? 1 : pick(1, 40), out_group = kind == 4 ? 1 : pick(1, 70);
@@ -76,14 +75,10 @@ Case random_case(std::mt19937_64& rng, bool conv, int64_t conv_kind = -1) {
     for (int i = 0; i < 2; ++i) x.push_back(pick(k, 9)), w.push_back(k);
     for (int i = 0; i < 4; ++i) pads.push_back(pick(0, k - 1));
     for (size_t i = 0; i < 2; ++i) y.push_back((x[i + 2] + pads[i] + pads[i + 2] - k) / s + 1);
-    p.params = {{"strides", std::vector<int64_t>{s, s}},
-                {"dilations", std::vector<int64_t>{1, 1}},
-                {"pads", pads},
-                {"groups", groups},
-                {"transposed", int64_t{0}}};
+    p.params = ConvParams{.strides = {s, s}, .dilations = {1, 1}, .pads = pads, .groups = groups, .transposed = false};
     reduction = in_group * k * k;
   } else {
-    p.family = Family::kGemm;
+    p.set_family(Family::kGemm);
     const int64_t m = pick(1, 40), n = pick(1, 70);
     reduction = pick(1, 130), outs = n;
     const bool tb = pick(0, 1) != 0;
@@ -91,19 +86,23 @@ Case random_case(std::mt19937_64& rng, bool conv, int64_t conv_kind = -1) {
     w = tb ? Dims{n, reduction} : Dims{reduction, n};
     y = x;
     y[y.size() - 1] = n;
-    p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{tb}}, {"alpha", 1.0}};
+    p.params = GemmParams{.trans_a = false, .trans_b = tb, .alpha = 1.0};
   }
-  const std::string xs = a, ws = b;
-  p.params[xs + "_scale"] = scales(rng, 1, 0.02);
-  p.params[xs + "_zero"] = std::vector<double>{zero};
-  p.params[ws + "_scale"] = scales(rng, pick(0, 3) ? outs : 1, 0.01 / std::sqrt(static_cast<double>(reduction)));
-  if (pick(0, 1))
-    p.params[ws + "_zero"] = std::vector<double>{conv || pick(0, 1) ? 0 : static_cast<double>(pick(-128, 127))};
+  const auto quantize = [&](auto* params) {
+    params->x_scale = scales(rng, 1, 0.02);
+    params->x_zero = {zero};
+    params->w_scale = scales(rng, pick(0, 3) ? outs : 1, 0.01 / std::sqrt(static_cast<double>(reduction)));
+    if (pick(0, 1)) params->w_zero = {conv || pick(0, 1) ? 0 : static_cast<double>(pick(-128, 127))};
+  };
+  if (conv)
+    quantize(&p.as<ConvParams>());
+  else
+    quantize(&p.as<GemmParams>());
   c.inputs = {random_tensor(rng, type, x, -128, type == DType::kU8 ? 255 : 127),
               random_tensor(rng, DType::kI8, w, -128, 127)};
   p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], true)};
   const bool bias = pick(0, 1) != 0;
-  p.params["has_bias"] = int64_t{bias};
+  (conv ? p.as<ConvParams>().has_bias : p.as<GemmParams>().has_bias) = bias;
   if (bias) {
     c.inputs.push_back(random_tensor(rng, DType::kF32, {outs}));
     p.inputs.push_back(desc_of(c.inputs[2], true));
@@ -139,15 +138,15 @@ TEST(OnednnInt8, SignedInputsNeedNoHiddenCompensation) {
     for (int64_t out : {17, 32, 48})
       for (int64_t h : {1, 7}) {
         Problem p;
-        p.family = Family::kConv;
-        p.params = {{"strides", std::vector<int64_t>{1, 1}},
-                    {"dilations", std::vector<int64_t>{1, 1}},
-                    {"pads", std::vector<int64_t>{0, 0, 0, 0}},
-                    {"groups", g},
-                    {"has_bias", int64_t{0}},
-                    {"x_scale", std::vector<double>{1}},
-                    {"x_zero", std::vector<double>{0}},
-                    {"w_scale", std::vector<double>{1}}};
+        p.set_family(Family::kConv);
+        p.params = ConvParams{.strides = {1, 1},
+                              .dilations = {1, 1},
+                              .pads = {0, 0, 0, 0},
+                              .groups = g,
+                              .has_bias = false,
+                              .x_scale = {1},
+                              .x_zero = {0},
+                              .w_scale = {1}};
         const std::vector<HostTensor> in{random_tensor(rng, DType::kI8, {1, g * 16, h, 9}, -128, 127),
                                          random_tensor(rng, DType::kI8, {g * out, 16, 1, 1}, -128, 127)};
         p.inputs = {desc_of(in[0]), desc_of(in[1], true)};
@@ -163,14 +162,14 @@ TEST(OnednnInt8, ExtremesDoNotSaturate) {
   WOOTZ_NEEDS_ISA(exact_int8(), "avx512_vnni");
   for (const DType type : {DType::kU8, DType::kI8}) {
     Problem p;
-    p.family = Family::kGemm;
-    p.params = {{"a_scale", std::vector<double>{1}},
-                {"a_zero", std::vector<double>{0}},
-                {"b_scale", std::vector<double>{1}},
-                {"has_bias", int64_t{0}},
-                {"trans_a", int64_t{0}},
-                {"trans_b", int64_t{0}},
-                {"alpha", 1.0}};
+    p.set_family(Family::kGemm);
+    p.params = GemmParams{.trans_a = false,
+                          .trans_b = false,
+                          .alpha = 1.0,
+                          .has_bias = false,
+                          .x_scale = {1},
+                          .x_zero = {0},
+                          .w_scale = {1}};
     std::mt19937_64 rng(1);
     const int64_t largest = type == DType::kU8 ? 255 : -128;
     const std::vector<HostTensor> in{random_tensor(rng, type, {5, 256}, largest, largest),
@@ -185,7 +184,7 @@ TEST(OnednnInt8, ExtremesDoNotSaturate) {
 TEST(OnednnInt8, RefusesWhatItCannotDo) {
   std::mt19937_64 rng(3);
   Case c = random_case(rng, false);
-  c.problem.params["b_zero"] = std::vector<double>{3.5};
+  c.problem.as<GemmParams>().w_zero = {3.5};
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
   onednn_provider().tactics(c.problem, {}, &offers, &refusals);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "backend/quantized.h"
 #include "backends/cpu/onednn/testing.h"
 #include "base/tolerance.h"
 
@@ -82,9 +83,10 @@ bool next(const Dims& dims, Dims* index) {
 }
 
 double conv_at(const Problem& p, const HostTensor& x, const HostTensor& w, const Dims& out, double zero) {
-  const auto strides = p.get_ints("strides"), dilations = p.get_ints("dilations"), pads = p.get_ints("pads");
-  const int64_t groups = p.get_int("groups", 1);
-  const bool transposed = p.get_int("transposed") != 0;
+  const auto& conv = p.as<ConvParams>();
+  const auto &strides = conv.strides, &dilations = conv.dilations, &pads = conv.pads;
+  const int64_t groups = conv.groups;
+  const bool transposed = conv.transposed;
   const size_t spatial = x.dims().size() - 2;
   const int64_t per_group = transposed ? w.dims()[1] : w.dims()[0] / groups, inputs = x.dims()[1] / groups;
   const int64_t group = out[1] / per_group;
@@ -120,7 +122,7 @@ double conv_at(const Problem& p, const HostTensor& x, const HostTensor& w, const
 
 double gemm_at(const Problem& p, const HostTensor& a, const HostTensor& b, const Dims& out, double zero,
                double b_zero) {
-  const bool ta = p.get_int("trans_a") != 0, tb = p.get_int("trans_b") != 0;
+  const bool ta = p.as<GemmParams>().trans_a, tb = p.as<GemmParams>().trans_b;
   const auto offset = [&](const Dims& dims, int64_t row, int64_t column) {
     Dims index;
     const int shift = out.rank() - dims.rank();
@@ -174,13 +176,11 @@ HostTensor from_layout(const void* data, DType dtype, const Dims& dims, Layout l
 HostTensor dense_oracle(const Problem& p, const std::vector<HostTensor>& inputs, const Dims& output) {
   HostTensor result = HostTensor::allocate(p.outputs[0].dtype, output).value();
   if (output.volume() == 0) return result;
-  const bool conv = p.family == Family::kConv;
-  const auto first = [&](const char* conv_name, const char* gemm_name, double fallback) {
-    const auto values = p.get_floats(conv ? conv_name : gemm_name);
-    return values.empty() ? fallback : values[0];
-  };
-  const double x_scale = first("x_scale", "a_scale", 1), zero = first("x_zero", "a_zero", 0);
-  const auto w_scale = p.get_floats(conv ? "w_scale" : "b_scale");
+  const bool conv = p.family() == Family::kConv;
+  const Grids grids = grids_of(p);
+  const auto first = [](const Floats& values, double fallback) { return values.empty() ? fallback : values[0]; };
+  const double x_scale = first(*grids.x_scale, 1), zero = first(*grids.x_zero, 0);
+  const Floats& w_scale = *grids.w_scale;
   Dims index = Dims::filled(output.rank(), 0);
   std::vector<PwScalar> operands(1);
   int64_t place = 0;
@@ -189,8 +189,8 @@ HostTensor dense_oracle(const Problem& p, const std::vector<HostTensor>& inputs,
     double value = conv ? conv_at(p, inputs[0], inputs[1], index, zero)
                         : gemm_at(p, inputs[0], inputs[1], index, zero, first("b_zero", "b_zero", 0));
     const double scale = w_scale.empty() ? 1 : w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)];
-    value = value * x_scale * scale * (conv ? 1 : p.get_float("alpha", 1));
-    if (p.get_int("has_bias") != 0) value += conv ? inputs[2].get_f64(channel) : broadcast_value(inputs[2], index);
+    value = value * x_scale * scale * (conv ? 1 : p.as<GemmParams>().alpha);
+    if (has_bias(p)) value += conv ? inputs[2].get_f64(channel) : broadcast_value(inputs[2], index);
     if (p.epilogue.empty()) {
       result.set_f64(place++, value);
       continue;
@@ -300,7 +300,7 @@ int check_offers(const Provider& provider, const Problem& problem, const std::ve
   const double slack = problem.epilogue.empty() ? 0 : rounding_slack(problem.epilogue);
   int64_t reduction = inputs[1].volume();
   reduction /=
-      std::max<int64_t>(1, problem.family == Family::kConv ? inputs[1].dims()[0] : problem.outputs[0].dims.back());
+      std::max<int64_t>(1, problem.family() == Family::kConv ? inputs[1].dims()[0] : problem.outputs[0].dims.back());
   for (const Candidate& offer : offers) {
     const std::string name = what + " " + problem.key() + " by " + offer.tactic.to_string() + " " +
                              layout_name(offer.input_layouts[0]) + "->" + layout_name(offer.output_layouts[0]);
@@ -328,7 +328,7 @@ TEST(OnednnTesting, LayoutsRoundTrip) {
 
 TEST(OnednnTesting, OracleOfKnownValues) {
   Problem p;
-  p.family = Family::kGemm;
+  p.set_family(Family::kGemm);
   const std::vector<float> a{1, 2, 3, 4}, b{5, 6, 7, 8};
   const std::vector<HostTensor> in{HostTensor::from<float>(a, {2, 2}), HostTensor::from<float>(b, {2, 2})};
   p.inputs = {desc_of(in[0]), desc_of(in[1])};

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kMaxParam = int64_t{1} << 30;
 
-struct PoolParams {
+struct PoolWindows {
   size_t spatial = 0;
   bool max = false, include_pad = false, global = false, ceil = false;
   std::vector<int64_t> kernel, strides, dilations, pads;
@@ -26,7 +26,7 @@ Status check_tensor(const TensorDesc& t, const char* what) {
   return Status();
 }
 
-Result<PoolParams> read_params(const Problem& p) {
+Result<PoolWindows> read_params(const Problem& p) {
   if (p.num_main != 1 || p.inputs.empty() || p.outputs.size() != 1)
     return unsupported("oneDNN: pooling with {} main inputs and {} outputs (indices are not offered)", p.num_main,
                        p.outputs.size());
@@ -38,18 +38,18 @@ Result<PoolParams> read_params(const Problem& p) {
   const int rank = x.dims.rank();
   if (rank < 3 || rank > 5 || y.dims.rank() != rank)
     return unsupported("oneDNN: pooling {} to {}", x.dims.to_string(), y.dims.to_string());
-  PoolParams q;
+  PoolWindows q;
   q.spatial = static_cast<size_t>(rank - 2);
-  const std::string kind = p.get_string("kind");
-  q.max = kind == "max";
-  if (!q.max && kind != "avg") return unsupported("oneDNN: pooling of kind '{}'", kind);
-  q.include_pad = p.get_int("count_include_pad") != 0;
-  q.global = p.get_int("global") != 0;
-  q.ceil = p.get_int("ceil") != 0;
-  q.kernel = p.get_ints("kernel");
-  q.strides = p.get_ints("strides");
-  q.dilations = p.get_ints("dilations");
-  q.pads = p.get_ints("pads");
+  const PoolKind kind = p.as<PoolParams>().kind;
+  q.max = kind == PoolKind::kMax;
+  if (!q.max && kind != PoolKind::kAvg) return unsupported("oneDNN: pooling of kind '{}'", name_of(kind));
+  q.include_pad = p.as<PoolParams>().count_include_pad;
+  q.global = p.as<PoolParams>().global;
+  q.ceil = p.as<PoolParams>().ceil;
+  q.kernel = p.as<PoolParams>().kernel;
+  q.strides = p.as<PoolParams>().strides;
+  q.dilations = p.as<PoolParams>().dilations;
+  q.pads = p.as<PoolParams>().pads;
   if (q.global) q.strides.clear(), q.dilations.clear(), q.pads.clear(), q.kernel.assign(q.spatial, 1);
   if (q.strides.empty()) q.strides.assign(q.spatial, 1);
   if (q.dilations.empty()) q.dilations.assign(q.spatial, 1);
@@ -90,7 +90,7 @@ struct PoolPlan {
 };
 
 Result<PoolPlan> plan_pool(const Problem& p, const Extents& e, bool allow_reference) {
-  WOOTZ_ASSIGN_OR_RETURN(const PoolParams q, read_params(p));
+  WOOTZ_ASSIGN_OR_RETURN(const PoolWindows q, read_params(p));
   const Dims &x = e.inputs[0], &y = e.output;
   if (x.rank() != p.inputs[0].dims.rank() || y.rank() != x.rank() || x[0] != y[0] || x[1] != y[1])
     return invalid_argument("pool: {} to {}", x.to_string(), y.to_string());

@@ -15,11 +15,11 @@ struct PoolCase {
 
 // One window by plain loops over its taps, axis by axis.
 double pool_at(const Problem& p, const HostTensor& x, const Dims& out) {
-  const bool max = p.get_string("kind") == "max", include = p.get_int("count_include_pad") != 0;
-  const bool global = p.get_int("global") != 0;
+  const auto& params = p.as<PoolParams>();
+  const bool max = params.kind == PoolKind::kMax, include = params.count_include_pad;
+  const bool global = params.global;
   const size_t spatial = x.dims().size() - 2;
-  std::vector<int64_t> kernel = p.get_ints("kernel"), strides = p.get_ints("strides");
-  std::vector<int64_t> dilations = p.get_ints("dilations"), pads = p.get_ints("pads");
+  Ints kernel = params.kernel, strides = params.strides, dilations = params.dilations, pads = params.pads;
   if (global) {
     kernel.assign(x.dims().begin() + 2, x.dims().end());
     strides.assign(spatial, 1), dilations.assign(spatial, 1), pads.assign(2 * spatial, 0);
@@ -66,7 +66,7 @@ PoolCase random_pool(std::mt19937_64& rng, DType type, int rank) {
   const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
   PoolCase c;
   Problem& p = c.problem;
-  p.family = Family::kPool;
+  p.set_family(Family::kPool);
   const bool max = type == DType::kU8 || pick(0, 1) == 0, global = pick(0, 5) == 0, ceil = pick(0, 3) == 0;
   const auto spatial = static_cast<size_t>(rank - 2);
   Dims x{pick(1, 2), pick(1, 40)}, y{x[0], x[1]};
@@ -80,14 +80,14 @@ PoolCase random_pool(std::mt19937_64& rng, DType type, int rank) {
     x.push_back(extent), y.push_back(global ? 1 : out);
     kernel.push_back(k), strides.push_back(s), dilations.push_back(d);
   }
-  p.params = {{"kind", max ? "max" : "avg"},
-              {"kernel", kernel},
-              {"strides", strides},
-              {"dilations", dilations},
-              {"pads", pads},
-              {"ceil", int64_t{ceil}},
-              {"global", int64_t{global}},
-              {"count_include_pad", pick(0, 1)}};
+  p.params = PoolParams{.kind = max ? PoolKind::kMax : PoolKind::kAvg,
+                        .kernel = kernel,
+                        .strides = strides,
+                        .dilations = dilations,
+                        .pads = pads,
+                        .global = global,
+                        .ceil = ceil,
+                        .count_include_pad = pick(0, 1) != 0};
   c.inputs = {random_tensor(rng, type, x)};
   p.inputs = {desc_of(c.inputs[0])};
   p.num_main = 1;
@@ -150,8 +150,8 @@ TEST(OnednnPool, EpilogueByTheEngine) {
 TEST(OnednnPool, RefusesWithReasons) {
   std::mt19937_64 rng(1);
   PoolCase c = random_pool(rng, DType::kF32, 4);
-  for (const char* kind : {"lp", "", "median"}) {
-    c.problem.params["kind"] = kind;
+  {
+    c.problem.as<PoolParams>().kind = PoolKind::kLp;
     std::vector<Candidate> offers;
     std::vector<Refusal> refusals;
     onednn_provider().tactics(c.problem, {}, &offers, &refusals);

@@ -16,9 +16,9 @@ using namespace dnn;
 // "conv_u8i8_channels_last_avx512_core_amx". The layout is the output's.
 std::string kernel_name(const Problem& p) {
   std::string types = dtype_name(p.inputs[0].dtype);
-  if (p.family != Family::kPool && p.inputs.size() > 1 && p.inputs[1].dtype != p.inputs[0].dtype)
+  if (p.family() != Family::kPool && p.inputs.size() > 1 && p.inputs[1].dtype != p.inputs[0].dtype)
     types += dtype_name(p.inputs[1].dtype);
-  return fmt::format("{}_{}_{}_{}", family_name(p.family), types, layout_name(p.outputs[0].layout),
+  return fmt::format("{}_{}_{}_{}", family_name(p.family()), types, layout_name(p.outputs[0].layout),
                      effective_isa_text());
 }
 
@@ -93,9 +93,9 @@ class OnednnProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    const Room* room = find_room(problem.family);
+    const Room* room = find_room(problem.family());
     if (room == nullptr) return;
-    const std::string short_name = fmt::format("{}_onednn", family_name(problem.family));
+    const std::string short_name = fmt::format("{}_onednn", family_name(problem.family()));
     if (const Status status = check_limits(limits);
         !status.ok() || problem.inputs.size() < room->min_inputs || problem.outputs.empty()) {
       refusals->push_back({short_name, status.ok() ? "inputs or outputs are missing" : status.message()});
@@ -123,8 +123,8 @@ class OnednnProvider final : public Provider {
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
                                          const Limits& limits) const override {
-    const Room* room = find_room(problem.family);
-    if (room == nullptr) return invalid_argument("oneDNN: no kernel for family {}", family_name(problem.family));
+    const Room* room = find_room(problem.family());
+    if (room == nullptr) return invalid_argument("oneDNN: no kernel for family {}", family_name(problem.family()));
     WOOTZ_RETURN_IF_ERROR(check_limits(limits));
     if (problem.inputs.size() < room->min_inputs || problem.outputs.empty())
       return invalid_argument("oneDNN: {} inputs and {} outputs", problem.inputs.size(), problem.outputs.size());

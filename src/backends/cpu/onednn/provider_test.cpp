@@ -15,13 +15,13 @@ namespace {
 
 Problem conv_problem() {
   Problem p;
-  p.family = Family::kConv;
-  p.params = {{"strides", std::vector<int64_t>{1, 1}},
-              {"dilations", std::vector<int64_t>{1, 1}},
-              {"pads", std::vector<int64_t>{1, 1, 1, 1}},
-              {"groups", int64_t{1}},
-              {"transposed", int64_t{0}},
-              {"has_bias", int64_t{0}}};
+  p.set_family(Family::kConv);
+  p.params = ConvParams{.strides = {1, 1},
+                        .dilations = {1, 1},
+                        .pads = {1, 1, 1, 1},
+                        .groups = 1,
+                        .transposed = false,
+                        .has_bias = false};
   p.num_main = 2;
   p.inputs = {{DType::kF32, Layout::kLinear, {2, 32, 14, 14}, {2, 32, 14, 14}, false},
               {DType::kF32, Layout::kLinear, {48, 32, 3, 3}, {48, 32, 3, 3}, true}};
@@ -30,8 +30,8 @@ Problem conv_problem() {
 }
 Problem gemm_problem() {
   Problem p;
-  p.family = Family::kGemm;
-  p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{0}}, {"alpha", 1.0}, {"has_bias", int64_t{0}}};
+  p.set_family(Family::kGemm);
+  p.params = GemmParams{.trans_a = false, .trans_b = false, .alpha = 1.0, .has_bias = false};
   p.num_main = 2;
   p.inputs = {{DType::kF32, Layout::kLinear, {40, 64}, {40, 64}, false},
               {DType::kF32, Layout::kLinear, {64, 96}, {64, 96}, true}};
@@ -185,9 +185,14 @@ TEST(OnednnProvider, SurvivesHostileProblems) {
         case 4: t.dtype = static_cast<DType>(pick(30)); break;
         case 5: t.layout = static_cast<Layout>(pick(8)); break;
         case 6: t.constant = !t.constant; break;
-        case 7: p.params["strides"] = std::vector<int64_t>(pick(4), value()); break;
-        case 8: p.params[pick(2) ? "pads" : "dilations"] = std::vector<int64_t>(pick(6), value()); break;
-        case 9: p.params[pick(2) ? "groups" : "has_bias"] = value(); break;
+        case 7: p.as<ConvParams>().strides = Ints(pick(4), value()); break;
+        case 8: (pick(2) ? p.as<ConvParams>().pads : p.as<ConvParams>().dilations) = Ints(pick(6), value()); break;
+        case 9:
+          if (pick(2))
+            p.as<ConvParams>().groups = value();
+          else
+            p.as<ConvParams>().has_bias = pick(2) != 0;
+          break;
         case 10: p.num_main = static_cast<int>(value()); break;
         default: p.inputs.resize(pick(4)); break;
       }

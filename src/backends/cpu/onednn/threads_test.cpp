@@ -23,20 +23,20 @@ Case conv_case(std::mt19937_64& rng, bool quantized) {
   const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
   Case c;
   Problem& p = c.problem;
-  p.family = Family::kConv;
+  p.set_family(Family::kConv);
   const int64_t k = quantized ? 2 * pick(0, 1) + 1 : 1, extent = quantized ? pick(1, 7) : 1, pad = k / 2,
                 most = quantized ? 30 : 60;
   const Dims x{1, 8 * pick(2, most), extent, extent}, w{8 * pick(2, most), x[1], k, k}, y{1, w[0], extent, extent};
-  p.params = {{"strides", std::vector<int64_t>{1, 1}},
-              {"dilations", std::vector<int64_t>{1, 1}},
-              {"pads", std::vector<int64_t>(4, pad)},
-              {"groups", int64_t{1}},
-              {"transposed", int64_t{0}},
-              {"has_bias", int64_t{0}}};
+  p.params = ConvParams{.strides = {1, 1},
+                        .dilations = {1, 1},
+                        .pads = Ints(4, pad),
+                        .groups = 1,
+                        .transposed = false,
+                        .has_bias = false};
   if (quantized) {
-    p.params["x_scale"] = std::vector<double>{0.02};
-    p.params["x_zero"] = std::vector<double>{pick(0, 1) ? 121.0 : 0.0};
-    p.params["w_scale"] = std::vector<double>{0.001};
+    p.as<ConvParams>().x_scale = {0.02};
+    p.as<ConvParams>().x_zero = {pick(0, 1) ? 121.0 : 0.0};
+    p.as<ConvParams>().w_scale = {0.001};
   }
   c.inputs = {random_tensor(rng, quantized ? DType::kU8 : DType::kF32, x, 0, 255),
               random_tensor(rng, quantized ? DType::kI8 : DType::kF32, w, -128, 127)};
@@ -52,9 +52,9 @@ Case gemm_case(std::mt19937_64& rng) {
   const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
   Case c;
   Problem& p = c.problem;
-  p.family = Family::kGemm;
+  p.set_family(Family::kGemm);
   const Dims a{pick(1, 64), 8 * pick(1, 96)}, b{a[1], 8 * pick(1, 96)}, y{a[0], b[1]};
-  p.params = {{"trans_a", int64_t{0}}, {"trans_b", int64_t{0}}, {"alpha", 1.0}, {"has_bias", int64_t{0}}};
+  p.params = GemmParams{.trans_a = false, .trans_b = false, .alpha = 1.0, .has_bias = false};
   c.inputs = {random_tensor(rng, DType::kF32, a), random_tensor(rng, DType::kF32, b)};
   p.inputs = {desc_of(c.inputs[0]), desc_of(c.inputs[1], true)};
   p.num_main = 2;

@@ -44,7 +44,7 @@ std::vector<HostTensor> oracle(const PointwiseExpr& expr, const std::vector<Host
 
 Problem problem_of(const PointwiseExpr& expr, const std::vector<HostTensor>& inputs, const Dims& dims) {
   Problem p;
-  p.family = Family::kPointwise;
+  p.set_family(Family::kPointwise);
   p.epilogue = expr;
   for (const HostTensor& t : inputs) p.inputs.push_back(rig::desc_of(t));
   for (size_t o = 0; o < expr.outputs.size(); ++o) p.outputs.push_back(rig::desc(expr.output_type(o), dims));
@@ -338,28 +338,16 @@ TEST(Pointwise, RandomExpressions) {
     const auto any = [&](const std::vector<uint16_t>& from) { return from[rng() % from.size()]; };
     for (int i = 0; i < length; ++i) {
       switch (rng() % 7) {
-        case 0:
-          floats.push_back(e.push(PwOp::kAdd, DType::kF32, any(floats), any(floats)));
-          break;
-        case 1:
-          floats.push_back(e.push(PwOp::kTanh, DType::kF32, any(floats)));
-          break;
-        case 2:
-          floats.push_back(e.push(PwOp::kMax, DType::kF32, any(floats), any(floats)));
-          break;
-        case 3:
-          bools.push_back(e.push(PwOp::kLess, DType::kBool, any(floats), any(floats)));
-          break;
+        case 0: floats.push_back(e.push(PwOp::kAdd, DType::kF32, any(floats), any(floats))); break;
+        case 1: floats.push_back(e.push(PwOp::kTanh, DType::kF32, any(floats))); break;
+        case 2: floats.push_back(e.push(PwOp::kMax, DType::kF32, any(floats), any(floats))); break;
+        case 3: bools.push_back(e.push(PwOp::kLess, DType::kBool, any(floats), any(floats))); break;
         case 4:
           if (!bools.empty())
             floats.push_back(e.push(PwOp::kSelect, DType::kF32, any(bools), any(floats), any(floats)));
           break;
-        case 5:
-          floats.push_back(e.push(PwOp::kSigmoid, DType::kF32, any(floats)));
-          break;
-        default:
-          floats.push_back(e.push(PwOp::kClip, DType::kF32, any(floats), 0, 0, -2, 2));
-          break;
+        case 5: floats.push_back(e.push(PwOp::kSigmoid, DType::kF32, any(floats))); break;
+        default: floats.push_back(e.push(PwOp::kClip, DType::kF32, any(floats), 0, 0, -2, 2)); break;
       }
     }
     e.outputs = {floats.back()};

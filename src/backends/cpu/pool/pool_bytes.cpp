@@ -122,8 +122,8 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
     return unsupported("pool: sums over {} elements of 8 bits", call->plan.in_volume());
   call->type = p.inputs[0].dtype;
   call->channels_last = p.inputs[0].layout == Layout::kChannelsLast;
-  call->scale = static_cast<float>(p.get_floats("x_scale")[0]);
-  const std::vector<double> zero = p.get_floats("x_zero");
+  call->scale = static_cast<float>(p.as<PoolParams>().x_scale[0]);
+  const Floats& zero = p.as<PoolParams>().x_zero;
   call->zero = zero.empty() ? 0 : static_cast<int32_t>(zero[0]);
   return std::unique_ptr<Call>(std::move(call));
 }
@@ -131,9 +131,9 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
 Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
-  const std::vector<double> scale = p.get_floats("x_scale"), zero = p.get_floats("x_zero");
-  if ((x.dtype != DType::kU8 && x.dtype != DType::kI8) || p.get_string("kind") != "avg" || scale.empty())
-    return unsupported("pool {} of {}: only quantized averages", p.get_string("kind"), dtype_name(x.dtype));
+  const Floats &scale = p.as<PoolParams>().x_scale, zero = p.as<PoolParams>().x_zero;
+  if ((x.dtype != DType::kU8 && x.dtype != DType::kI8) || p.as<PoolParams>().kind != PoolKind::kAvg || scale.empty())
+    return unsupported("pool {} of {}: only quantized averages", name_of(p.as<PoolParams>().kind), dtype_name(x.dtype));
   if (scale.size() != 1 || zero.size() > 1 || (zero.size() == 1 && !(zero[0] >= -128 && zero[0] <= 255)))
     return invalid_argument("pool: {} scales and {} zero points", scale.size(), zero.size());
   if (!is_plain(x.layout) || x.layout != y.layout)

@@ -215,7 +215,7 @@ Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   if (!is_row_type(x.dtype)) return unsupported("pool of {}", dtype_name(x.dtype));
-  if (p.get_string("kind") == "lp") return unsupported("pool of kind 'lp'");
+  if (p.as<PoolParams>().kind == PoolKind::kLp) return unsupported("pool of kind 'lp'");
   if (!is_plain(x.layout) || x.layout != y.layout)
     return unsupported("pool from layout {} to {}", layout_name(x.layout), layout_name(y.layout));
   return try_bind(bind, p);

@@ -121,10 +121,12 @@ Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   if (find_range(x.dtype) == nullptr) return unsupported("pool of {}", dtype_name(x.dtype));
-  const std::string kind = p.get_string("kind");
-  if (!is_float(x.dtype) && kind != "max") return unsupported("pool {} of {}", kind, dtype_name(x.dtype));
-  if (is_float(x.dtype) && x.dtype != DType::kF64 && kind != "lp") return unsupported("the vector kernel does it");
-  if (kind == "lp" && p.get_int("p", 2) < 1) return invalid_argument("pool: p is {}", p.get_int("p", 2));
+  const PoolKind kind = p.as<PoolParams>().kind;
+  if (!is_float(x.dtype) && kind != PoolKind::kMax)
+    return unsupported("pool {} of {}", name_of(kind), dtype_name(x.dtype));
+  if (is_float(x.dtype) && x.dtype != DType::kF64 && kind != PoolKind::kLp)
+    return unsupported("the vector kernel does it");
+  if (kind == PoolKind::kLp && p.as<PoolParams>().p < 1) return invalid_argument("pool: p is {}", p.as<PoolParams>().p);
   if (!is_plain(x.layout) || x.layout != y.layout)
     return unsupported("pool from layout {} to {}", layout_name(x.layout), layout_name(y.layout));
   return try_bind(bind, p);

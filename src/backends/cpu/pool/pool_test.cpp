@@ -70,19 +70,19 @@ void check_pool(const std::string& kind, const Case& c, const HostTensor& x, boo
   const DType acc = quantized ? DType::kF32 : x.dtype();
   HostTensor want = oracle(kind, c, meant, include_pad, power, out);
   Problem p;
-  p.family = Family::kPool;
+  p.set_family(Family::kPool);
   p.num_main = 1;
-  p.params = {{"kind", kind},
-              {"kernel", global ? Ints(c.kernel.size(), 0) : c.kernel},
-              {"strides", c.strides},
-              {"pads", c.pads},
-              {"dilations", c.dilations},
-              {"count_include_pad", int64_t{include_pad}},
-              {"global", int64_t{global}},
-              {"p", power}};
+  p.params = PoolParams{.kind = *choice_from_name<PoolKind>(kind),
+                        .kernel = global ? Ints(c.kernel.size(), 0) : c.kernel,
+                        .strides = c.strides,
+                        .dilations = c.dilations,
+                        .pads = c.pads,
+                        .global = global,
+                        .count_include_pad = include_pad,
+                        .p = power};
   if (quantized) {
-    p.params["x_scale"] = std::vector<double>{scale};
-    p.params["x_zero"] = std::vector<double>{zero};
+    p.as<PoolParams>().x_scale = {scale};
+    p.as<PoolParams>().x_zero = {zero};
   }
   std::vector<HostTensor> inputs = {x};
   DType type = acc;
@@ -155,16 +155,13 @@ TEST(Pool, NaN) {
 
 TEST(Pool, RefusesWindowsFromOutside) {
   Problem p;
-  p.family = Family::kPool;
+  p.set_family(Family::kPool);
   p.num_main = 1;
   p.inputs = {rig::desc(DType::kF32, {1, 1, 4, 4})};
   p.outputs = {rig::desc(DType::kF32, {1, 1, 2, 2})};
   const auto offered = [&](Ints kernel, Ints strides, Ints pads, Ints dilations) {
-    p.params = {{"kind", std::string("max")},
-                {"kernel", kernel},
-                {"strides", strides},
-                {"pads", pads},
-                {"dilations", dilations}};
+    p.params =
+        PoolParams{.kind = PoolKind::kMax, .kernel = kernel, .strides = strides, .dilations = dilations, .pads = pads};
     return !rig::offers_for(p, "avx2").empty();
   };
   EXPECT_TRUE(offered({2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}));

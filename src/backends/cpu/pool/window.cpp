@@ -18,20 +18,18 @@ void inside(int64_t start, int64_t step, int64_t taps, int64_t low, int64_t high
 
 Result<PoolPlan> plan_pool(const Problem& p, const Dims& in, const Dims& out) {
   PoolPlan plan;
-  const std::string kind = p.get_string("kind");
   const int spatial = in.rank() - 2;
-  if (kind != "max" && kind != "avg" && kind != "lp") return invalid_argument("pool of kind '{}'", kind);
   if (spatial < 1 || spatial > 3 || out.rank() != in.rank() || out[0] != in[0] || out[1] != in[1])
     return unsupported("pool of {} to {}", in.to_string(), out.to_string());
-  plan.kind = kind == "max" ? PoolKind::kMax : kind == "avg" ? PoolKind::kAvg : PoolKind::kLp;
-  plan.include_pad = p.get_int("count_include_pad") != 0;
-  plan.p = static_cast<double>(p.get_int("p", 2));
+  plan.kind = p.as<PoolParams>().kind;
+  plan.include_pad = p.as<PoolParams>().count_include_pad;
+  plan.p = static_cast<double>(p.as<PoolParams>().p);
   plan.batch = in[0];
   plan.channels = in[1];
-  const bool global = p.get_int("global") != 0;
+  const bool global = p.as<PoolParams>().global;
   const auto n = static_cast<size_t>(spatial);
-  const std::vector<int64_t> kernel = p.get_ints("kernel"), strides = p.get_ints("strides"),
-                             dilations = p.get_ints("dilations"), pads = p.get_ints("pads");
+  const Ints &kernel = p.as<PoolParams>().kernel, strides = p.as<PoolParams>().strides,
+             dilations = p.as<PoolParams>().dilations, pads = p.as<PoolParams>().pads;
   if (!global && (kernel.size() != n || strides.size() != n || dilations.size() != n || pads.size() != 2 * n))
     return invalid_argument("pool: a window of {} axes for {}", kernel.size(), in.to_string());
   for (size_t i = 0; i < n; ++i) {

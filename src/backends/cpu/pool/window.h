@@ -8,8 +8,6 @@
 
 namespace wootz::cpu {
 
-enum class PoolKind : uint8_t { kMax, kAvg, kLp };
-
 // Taps of one output position along one axis that lie inside the input, and how many count with the padding.
 struct PoolSpan {
   int64_t first = 0;  // input position of the first tap

@@ -4,20 +4,12 @@
 
 namespace wootz::cpu {
 
-std::optional<ReduceKind> reduce_kind(const Problem& p) {
-  constexpr const char* kNames[] = {"sum", "mean", "max", "min", "prod", "l1", "l2", "sumsq", "logsum", "logsumexp"};
-  const std::string kind = p.get_string("kind");
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    if (kind == kNames[i]) return static_cast<ReduceKind>(i);
-  return std::nullopt;
-}
-
 Result<ReduceNest> reduce_nest(const Problem& p, const Dims& in, const Dims& out) {
   const int rank = in.rank();
   const Layout layout = p.inputs[0].layout;
   const Dims dims = physical_dims(layout, in);
   std::array<bool, limits::kMaxRank> reduced{};
-  for (int64_t axis : p.get_ints("axes")) {
+  for (int64_t axis : p.as<ReduceParams>().axes) {
     if (axis < 0 || axis >= rank) return invalid_argument("reduce: axis {} of {}", axis, in.to_string());
     bool& mark = reduced[static_cast<size_t>(physical_axis(layout, rank, static_cast<int>(axis)))];
     if (mark) return invalid_argument("reduce: axis {} twice", axis);
@@ -52,7 +44,6 @@ Status check_reduce(const Problem& p, DType tile) {
   if (p.num_main != 1 || p.inputs.empty() || p.outputs.size() != 1)
     return invalid_argument("reduce: {} inputs, {} outputs", p.num_main, p.outputs.size());
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
-  if (!reduce_kind(p)) return invalid_argument("reduce of kind '{}'", p.get_string("kind"));
   if (!is_plain(x.layout) || !is_plain(y.layout) || x.layout != y.layout)
     return unsupported("reduce from layout {} to {}", layout_name(x.layout), layout_name(y.layout));
   if (x.layout != Layout::kLinear && x.dims.rank() != y.dims.rank()) return unsupported("reduce that drops image axes");

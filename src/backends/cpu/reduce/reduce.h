@@ -2,15 +2,11 @@
 #pragma once
 
 #include <array>
-#include <optional>
 
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_entry.h"
 
 namespace wootz::cpu {
-
-enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd, kL1, kL2, kSumSq, kLogSum, kLogSumExp };
-std::optional<ReduceKind> reduce_kind(const Problem& problem);
 
 // Axes merged where neighbours are both kept or both reduced, outermost first.
 struct ReduceNest {

@@ -16,21 +16,14 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 RowOp row_op(ReduceKind kind) {
   switch (kind) {
-    case ReduceKind::kMax:
-      return RowOp::kMax;
-    case ReduceKind::kMin:
-      return RowOp::kMin;
-    case ReduceKind::kProd:
-      return RowOp::kProd;
-    case ReduceKind::kL1:
-      return RowOp::kSumAbs;
+    case ReduceKind::kMax: return RowOp::kMax;
+    case ReduceKind::kMin: return RowOp::kMin;
+    case ReduceKind::kProd: return RowOp::kProd;
+    case ReduceKind::kL1: return RowOp::kSumAbs;
     case ReduceKind::kL2:
-    case ReduceKind::kSumSq:
-      return RowOp::kSumSquares;
-    case ReduceKind::kLogSumExp:
-      return RowOp::kSumExp;
-    default:
-      return RowOp::kSum;
+    case ReduceKind::kSumSq: return RowOp::kSumSquares;
+    case ReduceKind::kLogSumExp: return RowOp::kSumExp;
+    default: return RowOp::kSum;
   }
 }
 float neutral(RowOp op) {
@@ -38,14 +31,10 @@ float neutral(RowOp op) {
 }
 double combine(RowOp op, double a, double b) {
   switch (op) {
-    case RowOp::kMax:
-      return std::isnan(a) || a > b ? a : b;
-    case RowOp::kMin:
-      return std::isnan(a) || a < b ? a : b;
-    case RowOp::kProd:
-      return a * b;
-    default:
-      return a + b;
+    case RowOp::kMax: return std::isnan(a) || a > b ? a : b;
+    case RowOp::kMin: return std::isnan(a) || a < b ? a : b;
+    case RowOp::kProd: return a * b;
+    default: return a + b;
   }
 }
 
@@ -82,16 +71,11 @@ class ReduceCall final : public Call {
  private:
   float finish(double value, double shift) const {
     switch (kind) {
-      case ReduceKind::kMean:
-        return static_cast<float>(value / static_cast<double>(nest.count));
-      case ReduceKind::kL2:
-        return static_cast<float>(std::sqrt(value));
-      case ReduceKind::kLogSum:
-        return static_cast<float>(std::log(value));
-      case ReduceKind::kLogSumExp:
-        return static_cast<float>(std::log(value) + shift);
-      default:
-        return static_cast<float>(value);
+      case ReduceKind::kMean: return static_cast<float>(value / static_cast<double>(nest.count));
+      case ReduceKind::kL2: return static_cast<float>(std::sqrt(value));
+      case ReduceKind::kLogSum: return static_cast<float>(std::log(value));
+      case ReduceKind::kLogSumExp: return static_cast<float>(std::log(value) + shift);
+      default: return static_cast<float>(value);
     }
   }
   // The largest element, or 0 where it is infinite: what exponentials are taken relative to.
@@ -143,7 +127,7 @@ class ReduceKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(call->nest, reduce_nest(problem_, args.inputs[0], args.outputs[0]));
     call->reader = RowReader(problem_.inputs[0].dtype, isa_);
     call->ops = &row_ops(isa_);
-    call->kind = *reduce_kind(problem_);
+    call->kind = problem_.as<ReduceParams>().kind;
     return std::unique_ptr<Call>(std::move(call));
   }
 

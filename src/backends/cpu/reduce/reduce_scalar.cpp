@@ -27,29 +27,23 @@ T reduce_one(ReduceKind kind, const ReduceNest& nest, const T* x) {
                 [](Acc a, Acc b) { return a != a || a > b ? a : b; });
   };
   switch (kind) {
-    case ReduceKind::kSum:
-      return static_cast<T>(fold(0, plus));
+    case ReduceKind::kSum: return static_cast<T>(fold(0, plus));
     case ReduceKind::kMean: {
       const Acc sum = fold(0, plus);
       if (nest.count == 0) return kFloat ? Limit::quiet_NaN() : static_cast<T>(sum);
       return static_cast<T>(sum / static_cast<Acc>(nest.count));
     }
-    case ReduceKind::kMax:
-      return static_cast<T>(max());
+    case ReduceKind::kMax: return static_cast<T>(max());
     case ReduceKind::kMin:
       return static_cast<T>(fold(static_cast<Acc>(kFloat ? Limit::infinity() : Limit::max()),
                                  [](Acc a, Acc b) { return a != a || a < b ? a : b; }));
-    case ReduceKind::kProd:
-      return static_cast<T>(fold(1, times));
+    case ReduceKind::kProd: return static_cast<T>(fold(1, times));
     case ReduceKind::kL1:
       return static_cast<T>(
           fold(0, [&](Acc a, Acc b) { return plus(a, b < 0 ? static_cast<Acc>(Wide(0) - static_cast<Wide>(b)) : b); }));
-    case ReduceKind::kSumSq:
-      return static_cast<T>(fold(0, [&](Acc a, Acc b) { return plus(a, times(b, b)); }));
-    case ReduceKind::kL2:
-      return static_cast<T>(std::sqrt(fold(0, [&](Acc a, Acc b) { return plus(a, times(b, b)); })));
-    case ReduceKind::kLogSum:
-      return static_cast<T>(std::log(fold(0, plus)));
+    case ReduceKind::kSumSq: return static_cast<T>(fold(0, [&](Acc a, Acc b) { return plus(a, times(b, b)); }));
+    case ReduceKind::kL2: return static_cast<T>(std::sqrt(fold(0, [&](Acc a, Acc b) { return plus(a, times(b, b)); })));
+    case ReduceKind::kLogSum: return static_cast<T>(std::log(fold(0, plus)));
     case ReduceKind::kLogSumExp: {
       const Acc top = max();
       const auto shift = static_cast<double>(top);
@@ -70,27 +64,17 @@ void reduce_range(ReduceKind kind, const ReduceNest& nest, const void* x, int64_
 }
 Fn find_range(DType type) {
   switch (type) {
-    case DType::kF64:
-      return reduce_range<double>;
-    case DType::kI8:
-      return reduce_range<int8_t>;
+    case DType::kF64: return reduce_range<double>;
+    case DType::kI8: return reduce_range<int8_t>;
     case DType::kU8:
-    case DType::kBool:
-      return reduce_range<uint8_t>;
-    case DType::kI16:
-      return reduce_range<int16_t>;
-    case DType::kU16:
-      return reduce_range<uint16_t>;
-    case DType::kI32:
-      return reduce_range<int32_t>;
-    case DType::kU32:
-      return reduce_range<uint32_t>;
-    case DType::kI64:
-      return reduce_range<int64_t>;
-    case DType::kU64:
-      return reduce_range<uint64_t>;
-    default:
-      return nullptr;
+    case DType::kBool: return reduce_range<uint8_t>;
+    case DType::kI16: return reduce_range<int16_t>;
+    case DType::kU16: return reduce_range<uint16_t>;
+    case DType::kI32: return reduce_range<int32_t>;
+    case DType::kU32: return reduce_range<uint32_t>;
+    case DType::kI64: return reduce_range<int64_t>;
+    case DType::kU64: return reduce_range<uint64_t>;
+    default: return nullptr;
   }
 }
 
@@ -122,7 +106,7 @@ class ReduceKernel final : public Kernel {
     auto call = std::make_unique<ReduceCall>();
     WOOTZ_ASSIGN_OR_RETURN(call->end, epilogue_.bind(problem_, args));
     WOOTZ_ASSIGN_OR_RETURN(call->nest, reduce_nest(problem_, args.inputs[0], args.outputs[0]));
-    call->kind = *reduce_kind(problem_);
+    call->kind = problem_.as<ReduceParams>().kind;
     call->fn = find_range(problem_.inputs[0].dtype);
     return std::unique_ptr<Call>(std::move(call));
   }
@@ -136,9 +120,9 @@ Status applies(const Problem& p) {
   if (p.inputs.empty() || find_range(p.inputs[0].dtype) == nullptr) return unsupported("not f64 and not an integer");
   const DType type = p.inputs[0].dtype;
   WOOTZ_RETURN_IF_ERROR(check_reduce(p, type));
-  const ReduceKind kind = *reduce_kind(p);
+  const ReduceKind kind = p.as<ReduceParams>().kind;
   const bool irrational = kind == ReduceKind::kL2 || kind == ReduceKind::kLogSum || kind == ReduceKind::kLogSumExp;
-  if (type != DType::kF64 && irrational) return unsupported("reduce {} of {}", p.get_string("kind"), dtype_name(type));
+  if (type != DType::kF64 && irrational) return unsupported("reduce {} of {}", name_of(kind), dtype_name(type));
   if (type == DType::kBool && kind != ReduceKind::kMax && kind != ReduceKind::kMin)
     return unsupported("reduce of bool");
   return {};

@@ -69,9 +69,9 @@ void check_case(const std::string& kind, const HostTensor& x, std::vector<int64_
     if (keep || std::find(axes.begin(), axes.end(), d) == axes.end()) out.push_back(kept[static_cast<size_t>(d)]);
   HostTensor want = oracle(kind, x, kept).reshaped(out);
   Problem p;
-  p.family = Family::kReduce;
+  p.set_family(Family::kReduce);
   p.num_main = 1;
-  p.params = {{"kind", kind}, {"axes", axes}, {"keepdims", int64_t{keep}}};
+  p.params = ReduceParams{.kind = *choice_from_name<ReduceKind>(kind), .axes = axes};
   std::vector<HostTensor> inputs = {x};
   p.acc_dtype = x.dtype();
   DType type = x.dtype();

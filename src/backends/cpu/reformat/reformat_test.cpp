@@ -7,7 +7,7 @@ namespace {
 // Layouts are part of what is asked: the problem has them, and offers keep them.
 void check_reformat(const HostTensor& x, DType to_type, Layout from, Layout to, bool offered) {
   Problem p;
-  p.family = Family::kReformat;
+  p.set_family(Family::kReformat);
   p.num_main = 1;
   p.inputs = {rig::desc_of(x)};
   p.outputs = {rig::desc(to_type, x.dims())};

@@ -11,40 +11,39 @@ namespace wootz::cpu {
 namespace {
 
 // Coordinate in the input of output element `o` of an axis (ONNX Resize, "coordinate_transformation_mode").
-double source(const std::string& mode, int64_t o, double scale, int64_t in, int64_t out) {
+double source(ResizeCoordinate mode, int64_t o, double scale, int64_t in, int64_t out) {
   const auto at = static_cast<double>(o);
-  if (mode == "asymmetric") return at / scale;
+  if (mode == ResizeCoordinate::kAsymmetric) return at / scale;
   // The extent before it was rounded down: ONNX divides by that.
   const double exact = scale * static_cast<double>(in);
-  if (mode == "align_corners") return std::fabs(exact - 1) < 1e-9 ? 0 : at * static_cast<double>(in - 1) / (exact - 1);
-  if (mode == "pytorch_half_pixel" && out <= 1) return 0;
+  if (mode == ResizeCoordinate::kAlignCorners)
+    return std::fabs(exact - 1) < 1e-9 ? 0 : at * static_cast<double>(in - 1) / (exact - 1);
+  if (mode == ResizeCoordinate::kPytorchHalfPixel && out <= 1) return 0;
   const double half = (at + 0.5) / scale - 0.5;
-  if (mode != "half_pixel_symmetric") return half;
+  if (mode != ResizeCoordinate::kHalfPixelSymmetric) return half;
   return static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / exact) + half;
 }
 
-bool known_mode(const std::string& mode) {
-  for (const char* name : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"})
-    if (mode == name) return true;
-  return false;
+bool known_mode(ResizeCoordinate mode) {
+  return mode != ResizeCoordinate::kCrop && mode != ResizeCoordinate::kTfHalfPixelForNn;
 }
 
 double scale_of(const Problem& p, size_t axis, int64_t in, int64_t out) {
-  const std::vector<double> scales = p.get_floats("scales");
+  const Floats& scales = p.as<ResizeParams>().scales;
   if (axis < scales.size() && scales[axis] > 0) return scales[axis];
   return static_cast<double>(out) / static_cast<double>(std::max<int64_t>(1, in));
 }
 
-int64_t nearest(const std::string& mode, double x, int64_t extent) {
-  const double r = mode == "floor"               ? std::floor(x)
-                   : mode == "ceil"              ? std::ceil(x)
-                   : mode == "round_prefer_ceil" ? std::floor(x + 0.5)
-                                                 : std::ceil(x - 0.5);
+int64_t nearest(ResizeNearest mode, double x, int64_t extent) {
+  const double r = mode == ResizeNearest::kFloor             ? std::floor(x)
+                   : mode == ResizeNearest::kCeil            ? std::ceil(x)
+                   : mode == ResizeNearest::kRoundPreferCeil ? std::floor(x + 0.5)
+                                                             : std::ceil(x - 0.5);
   return static_cast<int64_t>(std::clamp(r, 0.0, static_cast<double>(extent - 1)));
 }
 
-Status check_operands(const Problem& p, const char* mode) {
-  if (p.get_string("mode", "nearest") != mode) return unsupported("this resizes by '{}'", mode);
+Status check_operands(const Problem& p, ResizeMode mode) {
+  if (p.as<ResizeParams>().mode != mode) return unsupported("this resizes by '{}'", name_of(mode));
   if (p.inputs.size() != 1 || p.num_main != 1 || p.outputs.size() != 1)
     return invalid_argument("resize: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
@@ -52,8 +51,9 @@ Status check_operands(const Problem& p, const char* mode) {
   if (!is_plain(x.layout) || x.layout != y.layout) return unsupported("resize in layout {}", layout_name(x.layout));
   if (x.dtype != y.dtype || x.dims.rank() != y.dims.rank() || x.dims.empty())
     return invalid_argument("resize of {} gives {}", x.dims.to_string(), y.dims.to_string());
-  if (!known_mode(p.get_string("coordinate"))) return unsupported("coordinates by '{}'", p.get_string("coordinate"));
-  if (p.get_int("antialias") != 0 || p.get_int("exclude_outside") != 0) return unsupported("antialiasing");
+  if (!known_mode(p.as<ResizeParams>().coordinate))
+    return unsupported("coordinates by '{}'", name_of(p.as<ResizeParams>().coordinate));
+  if (p.as<ResizeParams>().antialias || p.as<ResizeParams>().exclude_outside) return unsupported("antialiasing");
   return {};
 }
 
@@ -105,10 +105,10 @@ Result<std::unique_ptr<Call>> bind_nearest(const Problem& p, const BindArgs& arg
     if (x[k] == 0 && y[k] != 0) return invalid_argument("resize of the empty {} to {}", x.to_string(), y.to_string());
     const double scale = scale_of(p, k, x[k], y[k]);
     for (int64_t o = 0; o < y[k]; ++o) {
-      const int64_t i =
-          x[k] == y[k] && scale == 1
-              ? o
-              : nearest(p.get_string("nearest"), source(p.get_string("coordinate"), o, scale, x[k], y[k]), x[k]);
+      const int64_t i = x[k] == y[k] && scale == 1
+                            ? o
+                            : nearest(p.as<ResizeParams>().nearest,
+                                      source(p.as<ResizeParams>().coordinate, o, scale, x[k], y[k]), x[k]);
       maps[physical].push_back(i * strides[physical] * static_cast<int64_t>(size));
     }
   }
@@ -179,7 +179,7 @@ std::vector<Tap> taps(const Problem& p, size_t axis, int64_t in, int64_t out) {
   const double scale = scale_of(p, axis, in, out);
   for (int64_t o = 0; o < out; ++o) {
     const double x =
-        std::clamp(source(p.get_string("coordinate"), o, scale, in, out), 0.0, static_cast<double>(in - 1));
+        std::clamp(source(p.as<ResizeParams>().coordinate, o, scale, in, out), 0.0, static_cast<double>(in - 1));
     const auto low = static_cast<int64_t>(std::floor(x));
     all.push_back({low, std::min(low + 1, in - 1), static_cast<float>(x - static_cast<double>(low))});
   }
@@ -233,13 +233,13 @@ Status try_bind(const Problem& p, Bind bind) {
 }
 
 Status applies_nearest(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_operands(p, "nearest"));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, ResizeMode::kNearest));
   if (dtype_bits(p.inputs[0].dtype) < 8) return unsupported("resize of {}", dtype_name(p.inputs[0].dtype));
   return try_bind(p, bind_nearest);
 }
 
 Status applies_linear(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_operands(p, "linear"));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, ResizeMode::kLinear));
   if (p.inputs[0].dtype != DType::kF32) return unsupported("linear resize of {}", dtype_name(p.inputs[0].dtype));
   return try_bind(p, bind_linear);
 }

@@ -8,11 +8,11 @@ using rig::random_tensor;
 Problem problem(const char* mode, const char* coordinate, const char* nearest, const HostTensor& x, const Dims& y,
                 std::vector<double> scales) {
   Problem p;
-  p.family = Family::kResize;
-  p.params = {{"mode", std::string(mode)},
-              {"coordinate", std::string(coordinate)},
-              {"nearest", std::string(nearest)},
-              {"scales", std::move(scales)}};
+  p.set_family(Family::kResize);
+  p.params = ResizeParams{.mode = *choice_from_name<ResizeMode>(mode),
+                          .coordinate = *choice_from_name<ResizeCoordinate>(coordinate),
+                          .nearest = *choice_from_name<ResizeNearest>(nearest),
+                          .scales = std::move(scales)};
   p.num_main = 1;
   p.inputs = {rig::desc_of(x)};
   p.outputs = {rig::desc(x.dtype(), y)};

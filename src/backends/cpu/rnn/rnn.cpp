@@ -72,7 +72,7 @@ class RnnKernel final : public Kernel {
 // Few units are not worth sharing.
 Status applies_to_teams(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(applies(p));
-  if (p.get_int("hidden") < kSharedUnits) return unsupported("{} units to share", p.get_int("hidden"));
+  if (p.as<RnnParams>().hidden < kSharedUnits) return unsupported("{} units to share", p.as<RnnParams>().hidden);
   return {};
 }
 

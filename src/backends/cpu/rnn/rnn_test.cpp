@@ -1,6 +1,7 @@
 // Recurrent layers against the ops' reference: every attribute, operands left out, all types, shapes of all kinds.
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 
 #include "backend/recurrence.h"
 #include "backends/cpu/testing/kernel_runner.h"
@@ -78,18 +79,30 @@ std::vector<HostTensor> reference(const Layer& l, const std::vector<HostTensor>&
 
 Problem problem_of(const Layer& l, const std::vector<HostTensor>& inputs, std::vector<HostTensor>* expected) {
   Problem p;
-  p.family = Family::kRnn;
+  p.set_family(Family::kRnn);
+  auto& params = p.as<RnnParams>();
+  const ParamTable& table = family_table(Family::kRnn);
+  const auto set = [&](std::string_view name, const ParamSource& value) {
+    for (const ParamField& field : table.fields)
+      if (name == field.name) EXPECT_TRUE(assign_param(field, &params, value)) << name;
+  };
   for (const auto& [name, value] : l.attrs) {
-    if (const auto* i = std::get_if<int64_t>(&value)) p.params[name] = *i;
-    if (const auto* f = std::get_if<double>(&value)) p.params[name] = *f;
-    if (const auto* s = std::get_if<std::string>(&value)) p.params[name] = *s;
-    if (const auto* v = std::get_if<std::vector<double>>(&value)) p.params[name] = *v;
+    if (name == "activations") {
+      std::stringstream names(std::get<std::string>(value));
+      for (std::string one; std::getline(names, one, ',');) {
+        for (char& c : one) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        params.activations.push_back(*choice_from_name<RnnFunction>(one));
+      }
+      continue;
+    }
+    if (const auto* i = std::get_if<int64_t>(&value)) set(name, *i);
+    if (const auto* f = std::get_if<double>(&value)) set(name, *f);
+    if (const auto* s = std::get_if<std::string>(&value)) set(name, *s);
+    if (const auto* v = std::get_if<std::vector<double>>(&value)) set(name, *v);
   }
-  std::string kind = l.op;
-  for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  p.params["kind"] = kind;
-  p.params["hidden"] = l.hidden;
-  p.params["direction"] = l.direction;
+  set("kind", std::string(l.op));  // whatever its case
+  params.hidden = l.hidden;
+  set("direction", std::string(l.direction));
   p.num_main = static_cast<int>(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
     p.inputs.push_back(inputs[i].valid() ? rig::desc_of(inputs[i], l.constant[i]) : TensorDesc());
@@ -286,16 +299,15 @@ TEST_F(Recurrent, ForgedProblemsAreRefused) {
   ASSERT_EQ(offers.size(), 1u);
   using Change = void (*)(Problem&);
   const Change changes[] = {
-      [](Problem& p) { p.params["kind"] = std::string("lstn"); },
-      [](Problem& p) { p.params["kind"] = std::string("gru"); },
-      [](Problem& p) { p.params["direction"] = std::string("bidirectional"); },
-      [](Problem& p) { p.params["direction"] = std::string("up"); },
-      [](Problem& p) { p.params["hidden"] = int64_t{5}; },
-      [](Problem& p) { p.params["hidden"] = int64_t{-4}; },
-      [](Problem& p) { p.params["hidden"] = INT64_MAX; },
-      [](Problem& p) { p.params["activations"] = std::string("tanh,tanh"); },
-      [](Problem& p) { p.params["activations"] = std::string("tanh,cubic,tanh"); },
-      [](Problem& p) { p.params["layout"] = int64_t{1}; },
+      [](Problem& p) { p.as<RnnParams>().kind = RnnKind::kGru; },
+      [](Problem& p) { p.as<RnnParams>().direction = RnnDirection::kBidirectional; },
+      [](Problem& p) { p.as<RnnParams>().hidden = 5; },
+      [](Problem& p) { p.as<RnnParams>().hidden = -4; },
+      [](Problem& p) { p.as<RnnParams>().hidden = INT64_MAX; },
+      [](Problem& p) {
+        p.as<RnnParams>().activations = {RnnFunction::kTanh, RnnFunction::kTanh};
+      },
+      [](Problem& p) { p.as<RnnParams>().layout = true; },
       [](Problem& p) { p.inputs.clear(), p.num_main = 0; },
       [](Problem& p) { p.inputs.resize(2), p.num_main = 2; },
       [](Problem& p) { p.inputs.resize(9), p.num_main = 9; },

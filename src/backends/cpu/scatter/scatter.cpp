@@ -70,13 +70,12 @@ void replace(void* to, const void* from, int64_t n) {
 }
 
 CombineFn combine_of(const Problem& p) {
-  const std::string name = p.get_string("reduction", "none");
+  const ScatterReduction reduction = p.as<ScatterParams>().reduction;
   const DType type = p.inputs[0].dtype;
-  if (name == "add") return find_combine<Kind::kAdd>(type);
-  if (name == "mul") return find_combine<Kind::kMul>(type);
-  if (name == "max") return find_combine<Kind::kMax>(type);
-  if (name == "min") return find_combine<Kind::kMin>(type);
-  if (name != "none") return nullptr;
+  if (reduction == ScatterReduction::kAdd) return find_combine<Kind::kAdd>(type);
+  if (reduction == ScatterReduction::kMul) return find_combine<Kind::kMul>(type);
+  if (reduction == ScatterReduction::kMax) return find_combine<Kind::kMax>(type);
+  if (reduction == ScatterReduction::kMin) return find_combine<Kind::kMin>(type);
   switch (dtype_bits(type)) {
     case 8: return replace<1>;
     case 16: return replace<2>;
@@ -183,22 +182,22 @@ class ScatterCall final : public Call {
 Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const BindArgs& args) {
   auto call = std::make_unique<ScatterCall>();
   const Dims &data = args.inputs[0], &indices = args.inputs[1], &updates = args.inputs[2];
-  const std::string kind = p.get_string("kind");
+  const ScatterKind kind = p.as<ScatterParams>().kind;
   const auto mismatch = [&] {
-    return invalid_argument("scatter {}: data {}, indices {} and updates {} do not fit {}", kind, data.to_string(),
-                            indices.to_string(), updates.to_string(), args.outputs[0].to_string());
+    return invalid_argument("scatter {}: data {}, indices {} and updates {} do not fit {}", name_of(kind),
+                            data.to_string(), indices.to_string(), updates.to_string(), args.outputs[0].to_string());
   };
   if (!(data == args.outputs[0])) return mismatch();
   call->data = data;
   call->indices = indices;
-  if (kind == "elements") {
-    const int64_t axis = p.get_int("axis", -1);
+  if (kind == ScatterKind::kElements) {
+    const int64_t axis = p.as<ScatterParams>().axis;
     if (axis < 0 || axis >= data.rank() || indices.rank() != data.rank() || !(indices == updates)) return mismatch();
     call->axis = static_cast<size_t>(axis);
     for (size_t d = 0; d < data.size(); ++d)
       if (d != call->axis && indices[d] > data[d]) return mismatch();
     call->elements = true;
-  } else if (kind == "nd") {
+  } else if (kind == ScatterKind::kNd) {
     if (indices.rank() < 1 || indices.back() < 1 || indices.back() > data.rank()) return mismatch();
     call->tuple = static_cast<size_t>(indices.back());
     Dims want = indices;
@@ -210,7 +209,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const
     }
     if (!(want == updates)) return mismatch();
   } else {
-    return invalid_argument("scatter of kind '{}'", kind);
+    return invalid_argument("scatter of kind '{}'", name_of(kind));
   }
   call->index_type = p.inputs[1].dtype;
   call->bytes = dtype_bits(p.inputs[0].dtype) / 8;
@@ -225,7 +224,7 @@ Status applies(const Problem& p) {
     return invalid_argument("scatter of {} into {}", dtype_name(p.inputs[2].dtype), dtype_name(p.inputs[0].dtype));
   if (!IndexReader::readable(p.inputs[1].dtype)) return unsupported("scatter by {}", dtype_name(p.inputs[1].dtype));
   if (combine_of(p) == nullptr)
-    return unsupported("scatter {} of {}", p.get_string("reduction", "none"), dtype_name(p.inputs[0].dtype));
+    return unsupported("scatter {} of {}", name_of(p.as<ScatterParams>().reduction), dtype_name(p.inputs[0].dtype));
   return try_bind(bind, p);
 }
 

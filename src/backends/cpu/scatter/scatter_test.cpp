@@ -16,8 +16,10 @@ double combined(const std::string& how, double a, double b) {
 void check_scatter(const char* kind, int64_t axis, const std::string& how, const HostTensor& x, const HostTensor& i,
                    const HostTensor& u, const HostTensor& y) {
   Problem p;
-  p.family = Family::kScatter;
-  p.params = {{"kind", std::string(kind)}, {"axis", axis}, {"reduction", how}};
+  p.set_family(Family::kScatter);
+  p.params = ScatterParams{.kind = *choice_from_name<ScatterKind>(kind),
+                           .axis = axis,
+                           .reduction = *choice_from_name<ScatterReduction>(how)};
   p.num_main = 3;
   p.inputs = {rig::desc_of(x), rig::desc_of(i), rig::desc_of(u)};
   p.outputs = {rig::desc_of(y)};
@@ -106,8 +108,8 @@ TEST(Scatter, IndicesOutOfRangeAreErrors) {
     const HostTensor i =
         HostTensor::from<int64_t>(std::vector<int64_t>{1, 4}, std::string_view(kind) == "nd" ? Dims{2, 1} : Dims{2});
     Problem p;
-    p.family = Family::kScatter;
-    p.params = {{"kind", std::string(kind)}, {"axis", int64_t{0}}};
+    p.set_family(Family::kScatter);
+    p.params = ScatterParams{.kind = *choice_from_name<ScatterKind>(kind), .axis = 0};
     p.num_main = 3;
     p.inputs = {rig::desc_of(x), rig::desc_of(i), rig::desc_of(u)};
     p.outputs = {rig::desc_of(x)};

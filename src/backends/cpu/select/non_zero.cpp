@@ -1,6 +1,7 @@
 // Op NonZero: elements are counted piece by piece, then every piece writes where its part begins.
 #include <array>
 
+#include "backend/op_kernels.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -93,10 +94,10 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const
 }
 
 Status applies(const Problem& p) {
-  if (p.get_string("op") != "NonZero") return unsupported("op {}", p.get_string("op"));
+  if (op_params<NonZeroOpParams>(p) == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
-  if (p.get_int("own_sizes") == 0) return unsupported("results of known size");
+  if (!p.as<OpParams>().own_sizes) return unsupported("results of known size");
   if (finder_of(p.inputs[0].dtype).count == nullptr || p.outputs[0].dtype != DType::kI64)
     return unsupported("elements of {}, places as {}", dtype_name(p.inputs[0].dtype), dtype_name(p.outputs[0].dtype));
   return try_bind(bind, p);

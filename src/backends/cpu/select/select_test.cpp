@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "backend/op_kernels.h"
 #include "backends/cpu/testing/found_results.h"
 
 namespace wootz::cpu {
@@ -7,8 +8,8 @@ namespace {
 
 void check_non_zero(const HostTensor& x) {
   Problem p;
-  p.family = Family::kOp;
-  p.params = {{"op", std::string("NonZero")}, {"own_sizes", int64_t{1}}};
+  p.set_family(Family::kOp);
+  p.params = OpParams{.op = "NonZero", .kernel = box_params(NonZeroOpParams()), .own_sizes = true};
   p.num_main = 1;
   p.inputs = {rig::desc_of(x)};
   p.outputs = {rig::desc(DType::kI64, {std::max(1, x.rank()), 16})};

@@ -20,7 +20,7 @@ Status applies(const Problem& p) {
   if (!is_row_type(x.dtype)) return unsupported("softmax of {}", dtype_name(x.dtype));
   if (!is_plain(x.layout) || x.layout != y.layout) return unsupported("softmax in layout {}", layout_name(x.layout));
   if (!(x.dims == y.dims)) return invalid_argument("softmax of {} gives {}", x.dims.to_string(), y.dims.to_string());
-  const int64_t axis = p.get_int("axis", -1);
+  const int64_t axis = p.as<SoftmaxParams>().axis;
   if (axis < 0 || axis >= x.dims.rank()) return invalid_argument("softmax: axis {} of {}", axis, x.dims.to_string());
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, DType::kF32, Isa::kAvx2));
   std::vector<Dims> in;
@@ -128,14 +128,14 @@ class SoftmaxKernel final : public Kernel {
     const Dims dims = physical_dims(layout, args.inputs[0]);
     if (!(args.inputs[0] == args.outputs[0]) || dims.rank() != problem_.inputs[0].dims.rank())
       return invalid_argument("softmax of {} gives {}", args.inputs[0].to_string(), args.outputs[0].to_string());
-    const int axis = physical_axis(layout, dims.rank(), static_cast<int>(problem_.get_int("axis")));
+    const int axis = physical_axis(layout, dims.rank(), static_cast<int>(problem_.as<SoftmaxParams>().axis));
     for (int d = 0; d < dims.rank(); ++d) {
       int64_t& part = d < axis ? call->outer : d == axis ? call->length : call->inner;
       part *= dims[static_cast<size_t>(d)];
     }
     call->reader = RowReader(problem_.inputs[0].dtype, isa_);
     call->ops = &row_ops(isa_);
-    call->log = problem_.get_int("log") != 0;
+    call->log = problem_.as<SoftmaxParams>().log;
     return std::unique_ptr<Call>(std::move(call));
   }
   // Each line is read before it is written, except its logarithm's second reading, which reads what it then replaces.

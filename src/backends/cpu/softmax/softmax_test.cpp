@@ -26,8 +26,8 @@ HostTensor oracle(const HostTensor& x, int axis, bool log) {
 
 void check_case(const HostTensor& x, int axis, bool log, DType out, bool epilogue, rig::Options options = {}) {
   Problem p;
-  p.family = Family::kSoftmax;
-  p.params = {{"axis", int64_t{axis}}, {"log", int64_t{log}}};
+  p.set_family(Family::kSoftmax);
+  p.params = SoftmaxParams{.axis = axis, .log = log};
   p.num_main = 1;
   p.inputs = {rig::desc_of(x)};
   p.outputs = {rig::desc(out, x.dims())};

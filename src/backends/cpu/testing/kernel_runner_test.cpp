@@ -116,7 +116,7 @@ HostTensor from_layout(const void* data, Layout layout, DType dtype, const Dims&
 }
 
 const Provider& provider_of(const Problem& problem) {
-  return problem.family == Family::kChain ? chain_provider() : own_provider();
+  return problem.family() == Family::kChain ? chain_provider() : own_provider();
 }
 
 Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Candidate& offer,
@@ -252,7 +252,7 @@ void check(const Problem& problem, const std::vector<HostTensor>& inputs, const 
       compared().insert(offer.tactic.kernel);
     }
     // Parts of a chain may be oneDNN's, which keeps to the width of the process.
-    if (problem.family != Family::kChain || width == usable_isa())
+    if (problem.family() != Family::kChain || width == usable_isa())
       EXPECT_EQ(ran > 0, options.expect_offer) << isa << ": " << problem.key();
   }
 }

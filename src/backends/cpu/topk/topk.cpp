@@ -68,7 +68,7 @@ struct Lines {
   int64_t outer = 1, length = 1, inner = 1;
 };
 Result<Lines> lines_of(const Problem& p, const Dims& x) {
-  const int64_t axis = p.get_int("axis", -1);
+  const int64_t axis = p.as<TopKParams>().axis;
   if (axis < 0 || axis >= x.rank()) return invalid_argument("topk: axis {} of {}", axis, x.to_string());
   Lines l;
   for (int d = 0; d < x.rank(); ++d) (d < axis ? l.outer : d == axis ? l.length : l.inner) *= x[static_cast<size_t>(d)];
@@ -190,17 +190,17 @@ Result<std::unique_ptr<Call>> bind_topk(const Problem& p, const KernelOptions& o
   auto call = std::make_unique<TopKCall>();
   WOOTZ_ASSIGN_OR_RETURN(call->l, lines_of(p, args.inputs[0]));
   const Dims &y = args.outputs[0], &indices = args.outputs[1];
-  const auto axis = static_cast<size_t>(p.get_int("axis"));
+  const auto axis = static_cast<size_t>(p.as<TopKParams>().axis);
   Dims want = args.inputs[0];
   if (y.rank() == want.rank()) want[axis] = y[axis];
   if (!(y == want) || !(indices == want) || want[axis] > call->l.length)
     return invalid_argument("topk of {} gives {} and {}", args.inputs[0].to_string(), y.to_string(),
                             indices.to_string());
   call->k = want[axis];
-  call->largest = p.get_int("largest", 1) != 0;
+  call->largest = p.as<TopKParams>().largest;
   call->keys = find_keys(p.inputs[0].dtype);
   call->type = p.inputs[0].dtype;
-  if (p.get_int("softmax") != 0) call->softmax = &row_ops(options.isa);
+  if (p.as<TopKParams>().softmax) call->softmax = &row_ops(options.isa);
   call->bytes = dtype_bits(p.inputs[0].dtype) / 8;
   call->slots = options.threads;
   return std::unique_ptr<Call>(std::move(call));
@@ -245,10 +245,10 @@ Result<std::unique_ptr<Call>> bind_arg(const Problem& p, const KernelOptions&, c
   WOOTZ_ASSIGN_OR_RETURN(call->l, lines_of(p, args.inputs[0]));
   if (args.outputs[0].volume() != call->l.outer * call->l.inner ||
       (call->l.length == 0 && args.outputs[0].volume() > 0))
-    return invalid_argument("{} of {} gives {}", p.get_string("kind"), args.inputs[0].to_string(),
+    return invalid_argument("{} of {} gives {}", name_of(p.as<TopKParams>().kind), args.inputs[0].to_string(),
                             args.outputs[0].to_string());
-  call->max = p.get_string("kind") == "argmax";
-  call->last = p.get_int("select_last") != 0;
+  call->max = p.as<TopKParams>().kind == TopKKind::kArgMax;
+  call->last = p.as<TopKParams>().select_last;
   call->floats = is_float(p.inputs[0].dtype);
   call->keys = find_keys(p.inputs[0].dtype);
   return std::unique_ptr<Call>(std::move(call));
@@ -263,17 +263,17 @@ Status applies_common(const Problem& p, size_t outputs) {
   return {};
 }
 Status applies_topk(const Problem& p) {
-  if (p.get_string("kind") != "topk") return unsupported("kind '{}'", p.get_string("kind"));
+  if (p.as<TopKParams>().kind != TopKKind::kTopK) return unsupported("kind '{}'", name_of(p.as<TopKParams>().kind));
   WOOTZ_RETURN_IF_ERROR(applies_common(p, 2));
   if (p.outputs[0].dtype != p.inputs[0].dtype)
     return invalid_argument("topk of {} gives {}", dtype_name(p.inputs[0].dtype), dtype_name(p.outputs[0].dtype));
-  if (p.get_int("softmax") != 0 && !is_row_type(p.inputs[0].dtype))
+  if (p.as<TopKParams>().softmax && !is_row_type(p.inputs[0].dtype))
     return unsupported("topk of the softmax of {}", dtype_name(p.inputs[0].dtype));
   return try_bind(bind_topk, p);
 }
 Status applies_arg(const Problem& p) {
-  const std::string kind = p.get_string("kind");
-  if (kind != "argmax" && kind != "argmin") return unsupported("kind '{}'", kind);
+  const TopKKind kind = p.as<TopKParams>().kind;
+  if (kind != TopKKind::kArgMax && kind != TopKKind::kArgMin) return unsupported("kind '{}'", name_of(kind));
   WOOTZ_RETURN_IF_ERROR(applies_common(p, 1));
   return try_bind(bind_arg, p);
 }

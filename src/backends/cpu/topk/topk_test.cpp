@@ -35,12 +35,8 @@ void check_topk(const HostTensor& x, int axis, int64_t k, bool largest) {
     }
   }
   Problem p;
-  p.family = Family::kTopK;
-  p.params = {{"kind", std::string("topk")},
-              {"axis", int64_t{axis}},
-              {"k", k},
-              {"largest", int64_t{largest}},
-              {"sorted", int64_t{1}}};
+  p.set_family(Family::kTopK);
+  p.params = TopKParams{.kind = TopKKind::kTopK, .axis = axis, .k = k, .largest = largest, .sorted = true};
   p.num_main = 1;
   p.inputs = {rig::desc_of(x)};
   p.outputs = {rig::desc_of(values), rig::desc_of(indices)};
@@ -69,11 +65,8 @@ void check_arg(const HostTensor& x, int axis, bool max, bool last, bool keep) {
     y.set_i64(l, best);
   }
   Problem p;
-  p.family = Family::kTopK;
-  p.params = {{"kind", std::string(max ? "argmax" : "argmin")},
-              {"axis", int64_t{axis}},
-              {"keepdims", int64_t{keep}},
-              {"select_last", int64_t{last}}};
+  p.set_family(Family::kTopK);
+  p.params = TopKParams{.kind = max ? TopKKind::kArgMax : TopKKind::kArgMin, .axis = axis, .select_last = last};
   p.num_main = 1;
   p.inputs = {rig::desc_of(x)};
   p.outputs = {rig::desc_of(y)};

@@ -103,11 +103,11 @@ Status add_epilogue(const Problem& p, std::span<const Dims> in, const Dims& y, A
 }
 
 Result<Product> describe_gemm(const Problem& p, std::span<const Dims> in, const Dims& y) {
-  const bool has_bias = p.get_int("has_bias") != 0;
+  const bool has_bias = p.as<GemmParams>().has_bias;
   if (p.num_main != (has_bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
       in.size() != p.inputs.size())
     return invalid_argument("product of {} operands", p.num_main);
-  if (p.params.count("a_scale") != 0) return unsupported("a quantized product");
+  if (!p.as<GemmParams>().x_scale.empty()) return unsupported("a quantized product");
   const Dims &a = in[0], &b = in[1];
   if (a.rank() < 2 || b.rank() < 2 || y.rank() < 2) return unsupported("vectors");
   if (p.inputs[0].dtype != p.inputs[1].dtype) return unsupported("operands of two types");
@@ -119,9 +119,9 @@ Result<Product> describe_gemm(const Problem& p, std::span<const Dims> in, const 
   WOOTZ_ASSIGN_OR_RETURN(g.type, data_type(p.inputs[0].dtype));
   WOOTZ_ASSIGN_OR_RETURN(g.out_type, data_type(p.outputs[0].dtype));
   if (g.out_type != g.type && g.out_type != CUDA_R_32F) return unsupported("a result of another 16-bit type");
-  g.trans_a = p.get_int("trans_a") != 0;
-  g.trans_b = p.get_int("trans_b") != 0;
-  g.alpha = p.get_float("alpha", 1);
+  g.trans_a = p.as<GemmParams>().trans_a;
+  g.trans_b = p.as<GemmParams>().trans_b;
+  g.alpha = p.as<GemmParams>().alpha;
   g.m = from_end(a, g.trans_a ? 1 : 2);
   g.k = from_end(a, g.trans_a ? 2 : 1);
   g.n = from_end(b, g.trans_b ? 2 : 1);
@@ -147,19 +147,19 @@ Result<Product> describe_gemm(const Problem& p, std::span<const Dims> in, const 
 
 // A convolution by single pixels is a product: pixels by channels.
 Result<Product> describe_pixels(const Problem& p, std::span<const Dims> in, const Dims& y) {
-  const bool has_bias = p.get_int("has_bias") != 0;
+  const bool has_bias = p.as<ConvParams>().has_bias;
   if (p.num_main != (has_bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
       in.size() != p.inputs.size())
     return invalid_argument("convolution of {} operands", p.num_main);
   const Dims &x = in[0], &f = in[1];
   if (x.rank() < 3 || f.rank() != x.rank() || y.rank() != x.rank()) return unsupported("{}", x.to_string());
-  if (p.get_int("transposed") != 0 || p.get_int("groups", 1) != 1 || p.params.count("x_scale") != 0)
+  if (p.as<ConvParams>().transposed || p.as<ConvParams>().groups != 1 || !p.as<ConvParams>().x_scale.empty())
     return unsupported("this convolution");
   for (size_t a = 2; a < f.size(); ++a)
     if (f[a] != 1 || y[a] != x[a]) return unsupported("a window of more than a pixel");
-  for (const int64_t v : p.get_ints("strides"))
+  for (const int64_t v : p.as<ConvParams>().strides)
     if (v != 1) return unsupported("strides");
-  for (const int64_t v : p.get_ints("pads"))
+  for (const int64_t v : p.as<ConvParams>().pads)
     if (v != 0) return unsupported("padding");
   if (f[1] != x[1] || f[0] != y[1] || x[0] != y[0])
     return invalid_argument("{} by {} gives {}", x.to_string(), f.to_string(), y.to_string());
@@ -186,7 +186,7 @@ Result<Product> describe_pixels(const Problem& p, std::span<const Dims> in, cons
 }  // namespace
 
 Result<Product> describe_product(const Problem& p, std::span<const Dims> in, const Dims& y) {
-  if (p.family == Family::kConv) return describe_pixels(p, in, y);
+  if (p.family() == Family::kConv) return describe_pixels(p, in, y);
   return describe_gemm(p, in, y);
 }
 

@@ -35,7 +35,8 @@ bool from_text(std::string_view text, cublasLtMatmulAlgo_t* algo) {
 
 std::string kernel_name(const Problem& p, bool tf32) {
   const DType type = p.inputs[0].dtype;
-  return fmt::format("{}_{}_cublaslt", family_name(p.family), type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
+  return fmt::format("{}_{}_cublaslt", family_name(p.family()),
+                     type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
 }
 
 class LtCall final : public Call {
@@ -98,9 +99,9 @@ class CublasLtProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (problem.family != Family::kGemm && problem.family != Family::kConv) return;
+    if (problem.family() != Family::kGemm && problem.family() != Family::kConv) return;
     const auto refuse = [&](const Status& why) {
-      refusals->push_back({fmt::format("{}_cublaslt", family_name(problem.family)), why.message()});
+      refusals->push_back({fmt::format("{}_cublaslt", family_name(problem.family())), why.message()});
     };
     const Result<const CublasLt*> lt = cublaslt();
     // Without the library a described device may still be built for: it is the target that needs it.
@@ -111,7 +112,7 @@ class CublasLtProvider final : public Provider {
     if (problem.outputs.size() != 1) return refuse(invalid_argument("{} outputs", problem.outputs.size()));
     Problem placed = problem;
     const int rank = problem.outputs[0].dims.rank();
-    const Layout images = problem.family == Family::kConv ? Layout::kChannelsLast : Layout::kLinear;
+    const Layout images = problem.family() == Family::kConv ? Layout::kChannelsLast : Layout::kLinear;
     for (TensorDesc& t : placed.inputs) t.layout = !t.constant && t.dims.rank() == rank ? images : Layout::kLinear;
     for (TensorDesc& t : placed.outputs) t.layout = images;
     Result<Product> product = describe_product(placed, in, problem.outputs[0].dims);
@@ -144,7 +145,7 @@ class CublasLtProvider final : public Provider {
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
-    if ((problem.family != Family::kGemm && problem.family != Family::kConv) || problem.inputs.empty() ||
+    if ((problem.family() != Family::kGemm && problem.family() != Family::kConv) || problem.inputs.empty() ||
         problem.outputs.size() != 1)
       return invalid_argument("cublaslt computes products only");
     const bool tf32 = tactic.kernel == kernel_name(problem, true) && problem.inputs[0].dtype == DType::kF32;

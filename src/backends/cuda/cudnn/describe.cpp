@@ -83,12 +83,12 @@ std::string CudnnGraph::key() const {
 }
 
 Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, const Dims& y, bool tf32) {
-  const bool bias = p.get_int("has_bias") != 0;
+  const bool bias = p.as<ConvParams>().has_bias;
   if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
       in.size() != p.inputs.size())
     return invalid_argument("convolution of {} operands", p.num_main);
-  if (p.get_int("transposed") != 0) return unsupported("a transposed convolution");
-  if (p.params.count("x_scale") != 0) return unsupported("a quantized convolution");
+  if (p.as<ConvParams>().transposed) return unsupported("a transposed convolution");
+  if (!p.as<ConvParams>().x_scale.empty()) return unsupported("a quantized convolution");
   const Dims &x = in[0], &f = in[1];
   const DType type = p.inputs[0].dtype;
   if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || y.rank() != x.rank())
@@ -106,9 +106,9 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
   g.y = tensor(p.outputs[0], true, 0, y);
   g.w = {false, 1, type, list(f), list(layout_strides(layout, f)), 0};  // packed in the activations' order
   const auto n = x.size() - 2;
-  const std::vector<int64_t> pads = p.get_ints("pads");
-  g.strides = p.get_ints("strides");
-  g.dilations = p.get_ints("dilations");
+  const Ints& pads = p.as<ConvParams>().pads;
+  g.strides = p.as<ConvParams>().strides;
+  g.dilations = p.as<ConvParams>().dilations;
   if (pads.size() != 2 * n || g.strides.size() != n || g.dilations.size() != n)
     return invalid_argument("a window of {} axes for {}", g.strides.size(), x.to_string());
   g.pre_pads.assign(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(n));
@@ -126,13 +126,13 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
 }
 
 Result<CudnnGraph> describe_attention(const Problem& p, std::span<const Dims> in, const Dims& y) {
-  const bool mask = p.get_int("has_mask") != 0;
+  const bool mask = p.as<AttentionParams>().has_mask;
   if (p.num_main != (mask ? 4 : 3) || p.inputs.size() != static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
       in.size() != p.inputs.size() || !p.epilogue.empty())
     return unsupported("attention of {} operands", p.inputs.size());
   const DType type = p.inputs[0].dtype;
   if (type != DType::kF16 && type != DType::kBF16) return unsupported("attention of {}", dtype_name(type));
-  if (p.get_float("softcap") > 0) return unsupported("a cap on scores");
+  if (p.as<AttentionParams>().softcap > 0) return unsupported("a cap on scores");
   for (size_t i = 0; i < 3; ++i)
     if (p.inputs[i].dtype != type || p.inputs[i].layout != Layout::kLinear)
       return unsupported("attention of unlike operands");
@@ -154,8 +154,8 @@ Result<CudnnGraph> describe_attention(const Problem& p, std::span<const Dims> in
   g.w = place(k, false, 1);
   g.v = place(v, false, 2);
   g.y = place(out, true, 0);
-  g.scale = p.get_float("scale", 1);
-  g.causal = p.get_int("causal") != 0;
+  g.scale = p.as<AttentionParams>().scale;
+  g.causal = p.as<AttentionParams>().causal;
   if (mask) {
     if (p.inputs[3].dtype != type || in[3].rank() > 4)
       return unsupported("a mask of {}", dtype_name(p.inputs[3].dtype));

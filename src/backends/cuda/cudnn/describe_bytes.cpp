@@ -2,6 +2,7 @@
 // epilogue says, up to a result in i8. A product with a constant matrix is asked for as a convolution by single pixels.
 #include <algorithm>
 
+#include "backend/quantized.h"
 #include "backends/cuda/byte_weights.h"
 #include "backends/cuda/cudnn/describe.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 std::vector<int64_t> list(const Dims& d) { return {d.begin(), d.end()}; }
 
-bool is_product(const Problem& p) { return p.family == Family::kGemm; }
+bool is_product(const Problem& p) { return p.family() == Family::kGemm; }
 
 // A value for each of `count` channels, in f32.
 CudnnTensor row(int index, int64_t count, size_t rank, int64_t offset) {
@@ -49,12 +50,12 @@ Result<CudnnTensor> product_operand(const Problem& p, int input, const Dims& d, 
 
 Status place_matrices(const Problem& p, std::span<const Dims> in, const Dims& y, CudnnGraph* g) {
   const Dims &a = in[0], &b = in[1];
-  if (a.rank() < 2 || b.rank() != 2 || y.rank() != a.rank() || p.get_int("trans_a") != 0)
+  if (a.rank() < 2 || b.rank() != 2 || y.rank() != a.rank() || p.as<GemmParams>().trans_a)
     return unsupported("{} by {}", a.to_string(), b.to_string());
   for (const TensorDesc& t : p.inputs)
     if (!t.constant && t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
-  const int64_t n = b[p.get_int("trans_b") != 0 ? 0 : 1], k = b[p.get_int("trans_b") != 0 ? 1 : 0];
+  const int64_t n = b[p.as<GemmParams>().trans_b ? 0 : 1], k = b[p.as<GemmParams>().trans_b ? 1 : 0];
   if (a.back() != k || y.back() != n || a.volume() / std::max<int64_t>(1, k) != y.volume() / std::max<int64_t>(1, n))
     return invalid_argument("{} by {} gives {}", a.to_string(), b.to_string(), y.to_string());
   const Dims x = as_pixels(a, k), w{n, k, 1, 1}, out = as_pixels(y, n);
@@ -68,21 +69,21 @@ Status place_matrices(const Problem& p, std::span<const Dims> in, const Dims& y,
 
 Status place_images(const Problem& p, std::span<const Dims> in, const Dims& y, CudnnGraph* g) {
   const Dims &x = in[0], &f = in[1];
-  if (p.get_int("transposed") != 0) return unsupported("a transposed convolution");
+  if (p.as<ConvParams>().transposed) return unsupported("a transposed convolution");
   if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || y.rank() != x.rank())
     return unsupported("convolution of {}", x.to_string());
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
     return unsupported("images in i8 with their channels apart");
   const auto n = x.size() - 2;
-  const std::vector<int64_t> pads = p.get_ints("pads");
-  g->strides = p.get_ints("strides");
-  g->dilations = p.get_ints("dilations");
+  const Ints& pads = p.as<ConvParams>().pads;
+  g->strides = p.as<ConvParams>().strides;
+  g->dilations = p.as<ConvParams>().dilations;
   if (pads.size() != 2 * n || g->strides.size() != n || g->dilations.size() != n)
     return invalid_argument("a window of {} axes for {}", g->strides.size(), x.to_string());
   g->pre_pads.assign(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(n));
   g->post_pads.assign(pads.begin() + static_cast<ptrdiff_t>(n), pads.end());
   for (const int64_t pad : pads)
-    if (const std::vector<double> zero = p.get_floats("x_zero"); pad != 0 && !zero.empty() && zero[0] != 0)
+    if (const Floats& zero = p.as<ConvParams>().x_zero; pad != 0 && !zero.empty() && zero[0] != 0)
       return unsupported("padding with a zero point of {}", zero[0]);
   g->x = {false, 0, DType::kI8, list(x), list(layout_strides(Layout::kChannelsLast, x)), 0};
   g->w = {false, 1, DType::kI8, list(f), list(layout_strides(Layout::kChannelsLast, f)), 0};
@@ -102,7 +103,7 @@ std::vector<float> factors_of(const ByteChain& chain) {
 }  // namespace
 
 Result<CudnnGraph> describe_bytes(const Problem& p, std::span<const Dims> in, const Dims& y) {
-  const bool bias = p.get_int("has_bias") != 0;
+  const bool bias = has_bias(p);
   if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1 ||
       in.size() != p.inputs.size())
     return invalid_argument("convolution of {} operands", p.num_main);

@@ -18,15 +18,16 @@ constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {
   const DType type = p.inputs.empty() ? DType::kF32 : p.inputs[0].dtype;
-  return fmt::format("{}_{}_cudnn", family_name(p.family), type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
+  return fmt::format("{}_{}_cudnn", family_name(p.family()), type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
 }
 
 Result<CudnnGraph> describe(const Problem& p, std::span<const Dims> in, std::span<const Dims> out, bool tf32) {
   if (out.size() != 1) return invalid_argument("{} outputs", out.size());
-  if (has_scales(p) && (p.family == Family::kConv || p.family == Family::kGemm)) return describe_bytes(p, in, out[0]);
-  if (p.family == Family::kConv) return describe_conv(p, in, out[0], tf32);
-  if (p.family == Family::kAttention) return describe_attention(p, in, out[0]);
-  return invalid_argument("cudnn is not asked for family {}", family_name(p.family));
+  if (has_scales(p) && (p.family() == Family::kConv || p.family() == Family::kGemm))
+    return describe_bytes(p, in, out[0]);
+  if (p.family() == Family::kConv) return describe_conv(p, in, out[0], tf32);
+  if (p.family() == Family::kAttention) return describe_attention(p, in, out[0]);
+  return invalid_argument("cudnn is not asked for family {}", family_name(p.family()));
 }
 
 Result<CudnnGraph> describe_optimum(const Problem& p, bool tf32) {
@@ -88,8 +89,8 @@ class CudnnKernel final : public Kernel {
       WOOTZ_ASSIGN_OR_RETURN(PackedForm packed, pack_bytes_for_cudnn(problem_, source));
       return std::optional(std::move(packed));
     }
-    const bool images = problem_.family == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
-    if (input != 1 || problem_.family != Family::kConv || (!images && !tf32_)) return std::optional<PackedForm>{};
+    const bool images = problem_.family() == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
+    if (input != 1 || problem_.family() != Family::kConv || (!images && !tf32_)) return std::optional<PackedForm>{};
     return std::optional(packed_by(source.bytes(), [this, input, source, images]() -> Result<std::vector<std::byte>> {
       std::vector<std::byte> plain;
       if (tf32_) plain = round_to_tf32(problem_, input, source);
@@ -132,8 +133,8 @@ class CudnnProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    const bool product = problem.family == Family::kGemm && has_scales(problem);
-    if (problem.family != Family::kConv && problem.family != Family::kAttention && !product) return;
+    const bool product = problem.family() == Family::kGemm && has_scales(problem);
+    if (problem.family() != Family::kConv && problem.family() != Family::kAttention && !product) return;
     const auto refuse = [&](Layout layout, const Status& why) {
       refusals->push_back(
           {kernel_name(problem, limits.tf32), fmt::format("{}: {}", layout_name(layout), why.message())});
@@ -143,14 +144,14 @@ class CudnnProvider final : public Provider {
     const DeviceDescription* const described = built_elsewhere(limits);
     const int rank = problem.outputs[0].dims.rank();
     for (const Layout layout : {Layout::kChannelsLast, Layout::kLinear}) {
-      if (layout == Layout::kChannelsLast && (rank < 3 || problem.family != Family::kConv)) continue;
+      if (layout == Layout::kChannelsLast && (rank < 3 || problem.family() != Family::kConv)) continue;
       Problem p = problem;
       const auto fill = [&](TensorDesc& t) {
         t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear;
       };
       for (TensorDesc& t : p.inputs) fill(t);
       for (TensorDesc& t : p.outputs) fill(t);
-      if (p.family == Family::kConv && p.inputs.size() > 1 && !p.inputs[1].constant &&
+      if (p.family() == Family::kConv && p.inputs.size() > 1 && !p.inputs[1].constant &&
           layout == Layout::kChannelsLast) {
         refuse(layout, unsupported("weights that are not constant"));
         continue;
@@ -186,7 +187,7 @@ class CudnnProvider final : public Provider {
     if (!tf32 && tactic.kernel != kernel_name(problem, false))
       return invalid_argument("the provider cudnn has no kernel '{}' for this", tactic.kernel);
     Problem p = problem;
-    if (p.family == Family::kConv && p.inputs[1].layout == Layout::kOpaque) p.inputs[1].layout = Layout::kLinear;
+    if (p.family() == Family::kConv && p.inputs[1].layout == Layout::kOpaque) p.inputs[1].layout = Layout::kLinear;
     WOOTZ_RETURN_IF_ERROR(describe_optimum(p, tf32).status());
     return std::unique_ptr<Kernel>(std::make_unique<CudnnKernel>(std::move(p), tf32, tactic.config));
   }

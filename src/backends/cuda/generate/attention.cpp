@@ -15,7 +15,7 @@ constexpr int64_t kMostKeys = 8192;  // of the f32 scores that fit the shared me
 }  // namespace
 
 Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
-  const bool mask = p.get_int("has_mask") != 0;
+  const bool mask = p.as<AttentionParams>().has_mask;
   if (p.num_main != (mask ? 4 : 3) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("attention of {} operands", p.num_main);
   const DType type = p.inputs[0].dtype;
@@ -54,7 +54,7 @@ Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
 
 std::string attention_parameters(const Problem& p) {
   const char* st = storage_type(p.inputs[0].dtype);
-  const bool mask = p.get_int("has_mask") != 0;
+  const bool mask = p.as<AttentionParams>().has_mask;
   std::string parameters = fmt::format(
       "{}* __restrict__ y, const {}* __restrict__ q, const {}* __restrict__ k, const {}* __restrict__ v, {}{}",
       storage_type(p.outputs[0].dtype), st, st, st, epilogue_parameters(p),
@@ -66,13 +66,13 @@ std::string attention_parameters(const Problem& p) {
 std::vector<Pointer> attention_pointers(const Problem& p) {
   std::vector<Pointer> pointers{{true, 0}, {false, 0}, {false, 1}, {false, 2}};
   add_epilogue_pointers(p, &pointers);
-  if (p.get_int("has_mask") != 0) pointers.push_back({false, 3});
+  if (p.as<AttentionParams>().has_mask) pointers.push_back({false, 3});
   return pointers;
 }
 
 Result<std::vector<std::string>> attention_operands(const Problem& p, const BindArgs& args, const AttentionShape& a) {
   std::vector<std::string> names;
-  const int64_t merged = p.get_int("merged");
+  const int64_t merged = p.as<AttentionParams>().merged;
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s,
                            strides_over(p.inputs[i].layout, args.inputs[i], args.outputs[0]));
@@ -99,7 +99,7 @@ Status finish_attention(const Problem& p, const BindArgs& args, const AttentionS
 }
 
 Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& a, const char* score, Writer* w) {
-  if (p.get_int("has_mask") == 0) return Status();
+  if (!p.as<AttentionParams>().has_mask) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ms,
                          strides_over(Layout::kLinear, args.inputs[3], Dims{a.batch, a.heads, a.rows, a.keys}));
   const std::string at =
@@ -112,7 +112,7 @@ Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& 
 }
 
 void write_row_scale(const Problem& p, Writer* w) {
-  const int64_t nan_rows = p.get_int("nan_rows");
+  const int64_t nan_rows = p.as<AttentionParams>().nan_rows;
   w->line("  const bool none = {}; const float scale = 1.0f / sum;", nan_rows == 0   ? "sum == 0"
                                                                      : nan_rows == 2 ? "sum == 0 || sum != sum"
                                                                                      : "false");
@@ -137,16 +137,16 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   w.line("  k += {} + (s64)b * {} + (s64)g * {};", a.k.offset, a.k.batch, a.k.head);
   w.line("  v += {} + (s64)b * {} + (s64)g * {};", a.v.offset, a.v.batch, a.v.head);
   w.line("  for (int d = t; d < {}; d += {}) query[d] = w_get(q[(s64)d * {}]) * (float){:.9g};", a.size, kBlock,
-         a.q.column, p.get_float("scale", 1));
+         a.q.column, p.as<AttentionParams>().scale);
   w.line("  __syncthreads();\n  float top = -W_INF;");
   w.line("  for (int j = t; j < {}; j += {}) {{", a.keys, kBlock);
   w.line("    float s = 0; const {}* kp = k + (s64)j * {};", st, a.k.row);
   w.line("#pragma unroll 8\n    for (int d = 0; d < {}; ++d) s += query[d] * w_get(kp[(s64)d * {}]);", a.size,
          a.k.column);
-  if (const double cap = p.get_float("softcap"); cap > 0)
+  if (const double cap = p.as<AttentionParams>().softcap; cap > 0)
     w.line("    s = (float){0:.9g} * tanhf(s / (float){0:.9g});", cap);
   WOOTZ_RETURN_IF_ERROR(write_mask(p, args, a, "s", &w));
-  if (p.get_int("causal") != 0) w.line("    if (j > row) s = -W_INF;");
+  if (p.as<AttentionParams>().causal) w.line("    if (j > row) s = -W_INF;");
   w.line("    score[j] = s; top = w_max<float>(top, s);\n  }}");
   w.line("  top = w_group<1, {}, true>(top, shared, Max());", kBlock);
   w.line(

@@ -37,10 +37,10 @@ Status generate_attention_tiles(const Problem& p, const BindArgs& args, std::vec
       "  for (int i = t; i < {}; i += {}) {{ const int n = first + i / {}; qs[i] = n < {} ? w_get(q[(s64)n * {} + "
       "(s64)(i % "
       "{}) * {}]) * (float){:.9g} : 0.0f; }}",
-      kRows * a.size, kBlock, a.size, a.rows, a.q.row, a.size, a.q.column, p.get_float("scale", 1));
+      kRows * a.size, kBlock, a.size, a.rows, a.q.row, a.size, a.q.column, p.as<AttentionParams>().scale);
   w.line("  float top = -W_INF, sum = 0, acc[{}];", columns);
   w.line("#pragma unroll\n  for (int i = 0; i < {}; ++i) acc[i] = 0;", columns);
-  const bool causal = p.get_int("causal") != 0;
+  const bool causal = p.as<AttentionParams>().causal;
   w.line("  for (int base = 0; base < {}; base += {}) {{", a.keys, kKeys);
   w.line("    __syncthreads();");
   w.line(
@@ -59,7 +59,7 @@ Status generate_attention_tiles(const Problem& p, const BindArgs& args, std::vec
       kLanes);
   w.line("      if (j >= {} || row >= {}{}) {{ s[i] = -W_INF; continue; }}", a.keys, a.rows,
          causal ? " || j > row" : "");
-  if (const double cap = p.get_float("softcap"); cap > 0)
+  if (const double cap = p.as<AttentionParams>().softcap; cap > 0)
     w.line("      s[i] = (float){0:.9g} * tanhf(s[i] / (float){0:.9g});", cap);
   WOOTZ_RETURN_IF_ERROR(write_mask(p, args, a, "s[i]", &w));
   w.line("      most = w_max<float>(most, s[i]); }}");

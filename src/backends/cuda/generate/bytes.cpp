@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/quantized.h"
 #include "backends/cuda/byte_weights.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/window.h"
@@ -20,11 +21,11 @@ Result<BytesProduct> describe_convolution(const Problem& p, const BindArgs& args
     return unsupported("{} by {}", x.to_string(), f.to_string());
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
     return unsupported("8-bit images of rows of pixels");
-  if (p.get_int("transposed") != 0 || p.get_int("groups", 1) != 1)
+  if (p.as<ConvParams>().transposed || p.as<ConvParams>().groups != 1)
     return unsupported("a transposed or grouped convolution on tensor cores");
   if (!p.inputs[1].constant) return unsupported("weights that are not constant");
-  const std::vector<int64_t> strides = p.get_ints("strides"), dilations = p.get_ints("dilations"),
-                             pads = p.get_ints("pads");
+  const Ints &strides = p.as<ConvParams>().strides, dilations = p.as<ConvParams>().dilations,
+             pads = p.as<ConvParams>().pads;
   WOOTZ_RETURN_IF_ERROR(check_values(strides, n, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(dilations, n, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(pads, 2 * n, 0));
@@ -58,12 +59,12 @@ Result<BytesProduct> describe_convolution(const Problem& p, const BindArgs& args
 
 Result<BytesProduct> describe_matrices(const Problem& p, const BindArgs& args) {
   const Dims &a = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
-  if (a.rank() < 2 || w.rank() < 2 || y.rank() < 2 || p.get_int("trans_a") != 0)
+  if (a.rank() < 2 || w.rank() < 2 || y.rank() < 2 || p.as<GemmParams>().trans_a)
     return unsupported("{} by {}", a.to_string(), w.to_string());
   for (const TensorDesc& t : p.inputs)
     if (!t.constant && t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
-  const bool turned = p.get_int("trans_b") != 0;
+  const bool turned = p.as<GemmParams>().trans_b;
   BytesProduct b;
   b.channels = from_end(a, 1);
   b.columns = from_end(w, turned ? 2 : 1);
@@ -115,7 +116,7 @@ PointwiseExpr with_constants_as_operands(const PointwiseExpr& epilogue, std::vec
 }
 
 Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
-  const bool bias = p.get_int("has_bias") != 0;
+  const bool bias = has_bias(p);
   if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("product of {} operands", p.num_main);
   const DType x = p.inputs[0].dtype;
@@ -124,7 +125,7 @@ Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
   if (bias && p.inputs[2].dtype != DType::kF32) return unsupported("a bias of {}", dtype_name(p.inputs[2].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, DType::kF32));
   WOOTZ_ASSIGN_OR_RETURN(BytesProduct b,
-                         p.family == Family::kConv ? describe_convolution(p, args) : describe_matrices(p, args));
+                         p.family() == Family::kConv ? describe_convolution(p, args) : describe_matrices(p, args));
   WOOTZ_ASSIGN_OR_RETURN(const ProductScales s, byte_scales(p, b.columns));
   constexpr int64_t kMost = int64_t{1} << 31;
   if (b.depth() < 1 || b.depth() > 65536) return unsupported("sums of {} products", b.depth());

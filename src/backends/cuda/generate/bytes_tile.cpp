@@ -176,7 +176,7 @@ struct Operand {
 
 Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b, const BytesTile& tile,
                    Launch* launch) {
-  const bool conv = p.family == Family::kConv, bias = p.num_main == 3;
+  const bool conv = p.family() == Family::kConv, bias = p.num_main == 3;
   const Dims& y = args.outputs[0];
   const size_t column_axis = conv ? 1 : y.size() - 1;
   // Rows of the result in memory's order; per axis the strides of bias and operands.

@@ -11,13 +11,17 @@ constexpr int kBlock = 256;
 constexpr int64_t kBlocks = 264;  // two for each of an H200's multiprocessors
 
 struct Kind {
-  const char *name, *start, *step, *join, *end;
+  ReduceKind kind;
+  const char *start, *step, *join, *end;
 };
 constexpr Kind kKinds[] = {
-    {"sum", "0.0f", "a[k] + u", "Sum", "s"},     {"mean", "0.0f", "a[k] + u", "Sum", "s / LENGTH"},
-    {"max", "-W_INF", "w_max<float>(a[k], u)", "Max", "s"}, {"min", "W_INF", "w_min<float>(a[k], u)", "Min", "s"},
-    {"sumsq", "0.0f", "a[k] + u * u", "Sum", "s"}, {"l2", "0.0f", "a[k] + u * u", "Sum", "sqrtf(s)"},
-    {"l1", "0.0f", "a[k] + fabsf(u)", "Sum", "s"},
+    {ReduceKind::kSum, "0.0f", "a[k] + u", "Sum", "s"},
+    {ReduceKind::kMean, "0.0f", "a[k] + u", "Sum", "s / LENGTH"},
+    {ReduceKind::kMax, "-W_INF", "w_max<float>(a[k], u)", "Max", "s"},
+    {ReduceKind::kMin, "W_INF", "w_min<float>(a[k], u)", "Min", "s"},
+    {ReduceKind::kSumSq, "0.0f", "a[k] + u * u", "Sum", "s"},
+    {ReduceKind::kL2, "0.0f", "a[k] + u * u", "Sum", "sqrtf(s)"},
+    {ReduceKind::kL1, "0.0f", "a[k] + fabsf(u)", "Sum", "s"},
 };
 
 }  // namespace
@@ -34,15 +38,14 @@ Result<bool> generate_columns(const Problem& p, const std::vector<Axis>& kept, c
     if (kept[i].strides[0] % vector != 0) return false;
   const Kind* kind = nullptr;
   for (const Kind& k : kKinds)
-    if (p.get_string("kind") == k.name) kind = &k;
+    if (p.as<ReduceParams>().kind == k.kind) kind = &k;
   if (kind == nullptr) return false;
   const int64_t packs = columns / vector, count = volume(kept), outer = count / columns;
   int64_t across = 1;  // packs of a block: 64 bytes and more make good reads
   while (across < 4 && packs % (across * 2) == 0) across *= 2;
   const int64_t down = kBlock / across, blocks = packs / across * outer;
   int64_t shares = 1;
-  if (length > 16 * down && blocks < kBlocks)
-    shares = std::clamp<int64_t>(kBlocks / blocks, 1, length / (4 * down));
+  if (length > 16 * down && blocks < kBlocks) shares = std::clamp<int64_t>(kBlocks / blocks, 1, length / (4 * down));
   if (blocks * shares >= (int64_t{1} << 31)) return false;
   const char* st = storage_type(type);
   std::vector<std::string> names{"bx", "by"}, extra;
@@ -68,7 +71,8 @@ Result<bool> generate_columns(const Problem& p, const std::vector<Axis>& kept, c
   w.line("  __shared__ float shared[{}];", kWarps * across * vector);
   w.line("  const int t = threadIdx.x, tx = t % {0}, ty = t / {0};", across);
   w.line("  u32 rest = blockIdx.x; const s64 share = rest % {0}u; rest /= {0}u;", shares);
-  w.line("  const s64 first = (s64)rest * {};  // of the block's columns, counted over all that is kept", across * vector);
+  w.line("  const s64 first = (s64)rest * {};  // of the block's columns, counted over all that is kept",
+         across * vector);
   {
     std::vector<Axis> only;
     for (const Axis& a : kept) only.push_back({a.extent, {a.strides[0]}});
@@ -80,8 +84,8 @@ Result<bool> generate_columns(const Problem& p, const std::vector<Axis>& kept, c
   w.line("  const int end = (int)w_min<s64>((share + 1) * {}, {});", most, length);
   w.line("#pragma unroll 4\n  for (int r = (int)share * {} + ty; r < end; r += {}) {{", most, down);
   w.line("    const Pack<{0}, {1}> v = *(const Pack<{0}, {1}>*)(xp + (s64)r * {2});", st, vector, step);
-  w.line("#pragma unroll\n    for (int k = 0; k < {}; ++k) {{ const float u = w_get(v.v[k]); a[k] = {}; }}\n  }}", vector,
-         kind->step);
+  w.line("#pragma unroll\n    for (int k = 0; k < {}; ++k) {{ const float u = w_get(v.v[k]); a[k] = {}; }}\n  }}",
+         vector, kind->step);
   // Lanes of a warp with the same columns, then the warps.
   w.line("#pragma unroll\n  for (int k = 0; k < {}; ++k) {{", vector);
   for (int64_t m = 16; m >= across; m /= 2)
@@ -116,7 +120,8 @@ Result<bool> generate_columns(const Problem& p, const std::vector<Axis>& kept, c
   parameters = result + "const float* __restrict__ part, " + epilogue_parameters(p);
   parameters.resize(parameters.size() - 2);
   sum.line("extern \"C\" __global__ void __launch_bounds__(64) wootz_kernel({}) {{", parameters);
-  sum.line("  const s64 row = (s64)blockIdx.x * 64 + threadIdx.x;\n  if (row >= {}) return;\n  float s = part[row];", count);
+  sum.line("  const s64 row = (s64)blockIdx.x * 64 + threadIdx.x;\n  if (row >= {}) return;\n  float s = part[row];",
+           count);
   sum.line("#pragma unroll 8\n  for (int i = 1; i < {}; ++i) s = {}()(s, part[(s64)i * {} + row]);", shares, kind->join,
            count);
   sum.offsets(kept, "row", names);

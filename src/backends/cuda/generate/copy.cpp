@@ -156,8 +156,8 @@ Status add_copy(Copy copy, int bits, std::vector<Launch>* launches) {
 }
 
 // One thread a result, its source by an expression per axis: padding by reflection and the like.
-Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector<int64_t>& pads,
-               const std::string& mode, std::vector<Launch>* launches) {
+Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector<int64_t>& pads, PadMode mode,
+               std::vector<Launch>* launches) {
   const Dims xs = layout_strides(p.inputs[0].layout, x);
   const DType type = p.inputs[0].dtype;
   WOOTZ_RETURN_IF_ERROR(check_type(type));
@@ -176,11 +176,11 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector
   for (size_t k = order.size(); k-- > 0;) {
     const auto a = static_cast<size_t>(order[k]);
     w.line("  {{ s64 c = rest % {} - ({}); rest /= {};", y[a], pads[a], y[a]);
-    if (mode == "constant")
+    if (mode == PadMode::kConstant)
       w.line("  if (c < 0 || c >= {}) in = false;", x[a]);
-    else if (mode == "edge")
+    else if (mode == PadMode::kEdge)
       w.line("  c = c < 0 ? 0 : c >= {0} ? {0} - 1 : c;", x[a]);
-    else if (mode == "wrap")
+    else if (mode == PadMode::kWrap)
       w.line("  c %= {0}; if (c < 0) c += {0};", x[a]);
     else if (x[a] == 1)
       w.line("  c = 0;");
@@ -188,7 +188,7 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, const std::vector
       w.line("  c %= {0}; if (c < 0) c += {0}; if (c >= {1}) c = {0} - c;", 2 * (x[a] - 1), x[a]);
     w.line("  from += c * {}; }}", xs[a]);
   }
-  const double value = p.get_float("value");
+  const double value = p.as<MoveParams>().value;
   w.line("  y[i] = in ? x[from] : Put<{}>::to(w_cast<{}>({:.17g}));\n}}", storage_type(type), register_type(type),
          value);
   Launch launch;
@@ -211,15 +211,17 @@ Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>
     if (t.dtype != p.inputs[0].dtype || !is_plain(t.layout)) return unsupported("move of unlike operands");
   for (const TensorDesc& t : p.outputs)
     if (t.dtype != p.inputs[0].dtype || !is_plain(t.layout)) return unsupported("move of unlike operands");
-  const std::string kind = p.get_string("kind");
+  const MoveKind kind = p.as<MoveParams>().kind;
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const auto strides = [](const TensorDesc& t, const Dims& d) { return layout_strides(t.layout, d); };
   const Dims xs = strides(p.inputs[0], x), ys = strides(p.outputs[0], y);
-  const auto mismatch = [&] { return invalid_argument("move {}: {} gives {}", kind, x.to_string(), y.to_string()); };
+  const auto mismatch = [&] {
+    return invalid_argument("move {}: {} gives {}", name_of(kind), x.to_string(), y.to_string());
+  };
   Copy copy;
-  if (kind == "concat" || kind == "split") {
-    const int64_t axis = p.get_int("axis");
-    const bool concat = kind == "concat";
+  if (kind == MoveKind::kConcat || kind == MoveKind::kSplit) {
+    const int64_t axis = p.as<MoveParams>().axis;
+    const bool concat = kind == MoveKind::kConcat;
     const std::span<const Dims> parts = concat ? args.inputs : args.outputs;
     const Dims& whole = concat ? y : x;
     if (axis < 0 || axis >= whole.rank() || (concat ? p.outputs.size() : p.inputs.size()) != 1) return mismatch();
@@ -241,8 +243,8 @@ Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>
     return at == whole[static_cast<size_t>(axis)] ? add_copies(std::move(copies), bits, launches) : mismatch();
   }
   if (p.inputs.size() != 1 || p.outputs.size() != 1) return mismatch();
-  if (kind == "transpose") {
-    const std::vector<int64_t> perm = p.get_ints("perm");
+  if (kind == MoveKind::kTranspose) {
+    const Ints& perm = p.as<MoveParams>().perm;
     if (perm.size() != x.size() || y.size() != x.size()) return mismatch();
     unsigned seen = 0;
     for (size_t a = 0; a < perm.size(); ++a) {
@@ -251,8 +253,8 @@ Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>
       if (x[static_cast<size_t>(perm[a])] != y[a]) return mismatch();
       copy.add(y[a], xs[static_cast<size_t>(perm[a])], ys[a]);
     }
-  } else if (kind == "slice") {
-    const std::vector<int64_t> starts = p.get_ints("starts"), steps = p.get_ints("steps");
+  } else if (kind == MoveKind::kSlice) {
+    const Ints &starts = p.as<MoveParams>().starts, steps = p.as<MoveParams>().steps;
     if (starts.size() != x.size() || steps.size() != x.size() || y.size() != x.size()) return mismatch();
     if (y.volume() == 0) return Status();
     for (size_t a = 0; a < x.size(); ++a) {
@@ -265,26 +267,26 @@ Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>
       copy.from += starts[a] * xs[a];
       copy.add(y[a], y[a] == 1 ? 0 : steps[a] * xs[a], ys[a]);
     }
-  } else if (kind == "expand") {
+  } else if (kind == MoveKind::kExpand) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> over, strides_over(p.inputs[0].layout, x, y));
     if (x.rank() != y.rank() && (p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear))
       return unsupported("move expand that adds axes in layout {}", layout_name(p.outputs[0].layout));
     for (size_t a = 0; a < y.size(); ++a) copy.add(y[a], over[a], ys[a]);
-  } else if (kind == "tile") {
+  } else if (kind == MoveKind::kTile) {
     if (x.size() != y.size()) return mismatch();
     for (size_t a = 0; a < y.size(); ++a) {
       if (x[a] == 0 ? y[a] != 0 : y[a] % x[a] != 0) return mismatch();
       copy.add(x[a] == 0 ? 0 : y[a] / x[a], 0, x[a] * ys[a]);
       copy.add(x[a], xs[a], ys[a]);
     }
-  } else if (kind == "depth_to_space" || kind == "space_to_depth") {
-    const bool to_space = kind == "depth_to_space";
-    const int64_t b = p.get_int("block");
+  } else if (kind == MoveKind::kDepthToSpace || kind == MoveKind::kSpaceToDepth) {
+    const bool to_space = kind == MoveKind::kDepthToSpace;
+    const int64_t b = p.as<MoveParams>().block;
     const Dims &deep = to_space ? x : y, &wide = to_space ? y : x, &ds = to_space ? xs : ys, &ws = to_space ? ys : xs;
     if (deep.rank() != 4 || wide.rank() != 4 || b < 1 || b > 65536 || deep[0] != wide[0] ||
         deep[1] != wide[1] * b * b || wide[2] != deep[2] * b || wide[3] != deep[3] * b)
       return mismatch();
-    const bool crd = p.get_string("order", "dcr") == "crd";
+    const bool crd = p.as<MoveParams>().order == BlockOrder::kCrd;
     const auto add = [&](int64_t extent, int64_t d, int64_t s) {
       copy.add(extent, to_space ? d : s, to_space ? s : d);
     };
@@ -295,21 +297,19 @@ Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>
     add(b, crd ? ds[1] * b : ds[1] * b * channels, ws[2]);
     add(deep[3], ds[3], ws[3] * b);
     add(b, crd ? ds[1] : ds[1] * channels, ws[3]);
-  } else if (kind == "pad") {
-    const std::vector<int64_t> pads = p.get_ints("pads");
-    const std::string mode = p.get_string("mode", "constant");
+  } else if (kind == MoveKind::kPad) {
+    const Ints& pads = p.as<MoveParams>().pads;
+    const PadMode mode = p.as<MoveParams>().mode;
     if (pads.size() != 2 * x.size() || y.size() != x.size()) return mismatch();
-    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
-      return unsupported("pad by '{}'", mode);
     for (size_t a = 0; a < x.size(); ++a) {
       if (pads[a] + pads[a + x.size()] + x[a] != y[a]) return mismatch();
-      if (x[a] == 0 && mode != "constant" && y[a] != 0) return mismatch();
+      if (x[a] == 0 && mode != PadMode::kConstant && y[a] != 0) return mismatch();
     }
     if (y.volume() == 0) return Status();
     if (few_bits(p.inputs[0].dtype)) return unsupported("padding of parts of bytes");
     return add_pad(p, x, y, pads, mode, launches);
   } else {
-    return unsupported("move of kind '{}'", kind);
+    return unsupported("move of kind '{}'", name_of(kind));
   }
   return add_copy(std::move(copy), bits, launches);
 }
@@ -330,7 +330,8 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
     for (const TensorDesc& t : *operands)
       if (t.dtype != p.inputs[0].dtype) return unsupported("move of unlike operands");
   if (p.inputs[0].dtype == DType::kF4E2M1)
-    bytes.params["value"] = double{f32_to_small_float(DType::kF4E2M1, static_cast<float>(p.get_float("value")), true)};
+    bytes.as<MoveParams>().value =
+        double{f32_to_small_float(DType::kF4E2M1, static_cast<float>(p.as<MoveParams>().value), true)};
   return move_as_bytes(move_elements, std::move(bytes), args, launches);
 }
 
@@ -343,7 +344,7 @@ Status generate_reformat(const Problem& p, const BindArgs& args, std::vector<Lau
     return unsupported("reformat from {} to {}", layout_name(x.layout), layout_name(y.layout));
   if (x.dtype != y.dtype) {  // a cast: a pointwise step
     Problem cast = p;
-    cast.family = Family::kPointwise;
+    cast.set_family(Family::kPointwise);
     cast.num_main = 0;
     cast.epilogue.outputs = {cast.epilogue.push(PwOp::kCast, y.dtype, cast.epilogue.input(0, x.dtype))};
     return generate_pointwise(cast, args, launches);

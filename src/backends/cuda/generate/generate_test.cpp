@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -48,13 +49,13 @@ std::vector<Sample> all_sources(uint64_t seed) {
     if (!lowered.ok()) continue;
     for (const Step& step : lowered->program.steps) {
       const bool images = !step.problem.outputs.empty() && step.problem.outputs[0].dims.rank() >= 3 &&
-                          step.problem.family != Family::kReformat;
+                          step.problem.family() != Family::kReformat;
       for (const Layout layout : {Layout::kLinear, Layout::kChannelsLast}) {
         if (layout == Layout::kChannelsLast && !images) continue;
         std::vector<Launch> launches;
         if (!generate_at_optimum(images ? with_images(step.problem, layout) : step.problem, &launches).ok()) {
           Selection selection;
-          if (step.problem.family != Family::kOp || !select_at_optimum(step.problem, &selection).ok()) continue;
+          if (step.problem.family() != Family::kOp || !select_at_optimum(step.problem, &selection).ok()) continue;
           launches = std::move(selection.find);
           launches.insert(launches.end(), selection.write.begin(), selection.write.end());
         }
@@ -64,6 +65,14 @@ std::vector<Sample> all_sources(uint64_t seed) {
     }
   }
   return samples;
+}
+
+// By hand, before and after a change that must leave the sources as they are: writes them to the file $WOOTZ_TEST_OUT.
+TEST(Generated, DISABLED_WriteSources) {
+  const char* path = std::getenv("WOOTZ_TEST_OUT");
+  ASSERT_NE(path, nullptr);
+  std::ofstream file(path);
+  for (const Sample& sample : all_sources(1)) file << "==== " << sample.name << '\n' << sample.source << '\n';
 }
 
 TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {

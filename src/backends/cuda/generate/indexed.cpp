@@ -12,7 +12,7 @@ constexpr int kBlock = 256;
 Status check_indexed(const Problem& p, int inputs) {
   if (p.inputs.size() != static_cast<size_t>(inputs) || p.num_main != inputs || p.outputs.size() != 1 ||
       !p.epilogue.empty())
-    return unsupported("{} of {} inputs", family_name(p.family), p.inputs.size());
+    return unsupported("{} of {} inputs", family_name(p.family()), p.inputs.size());
   const DType type = p.inputs[0].dtype, index = p.inputs[1].dtype;
   if (bits_type(dtype_bits(type)) == nullptr || p.outputs[0].dtype != type) return unsupported("{}", dtype_name(type));
   if (index != DType::kI32 && index != DType::kI64) return unsupported("indices of {}", dtype_name(index));
@@ -55,17 +55,18 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
     return one_type(p) ? move_as_bytes(generate_gather, p, args, launches) : unsupported("gather of unlike operands");
   WOOTZ_RETURN_IF_ERROR(check_indexed(p, 2));
   const Dims &x = args.inputs[0], &index = args.inputs[1], &y = args.outputs[0];
-  const std::string kind = p.get_string("kind", "gather");
+  const GatherKind kind = p.as<GatherParams>().kind;
   const int64_t count = y.volume();
   WOOTZ_RETURN_IF_ERROR(check_count(count));
   const auto mismatch = [&] {
-    return invalid_argument("gather {}: {} by {} gives {}", kind, x.to_string(), index.to_string(), y.to_string());
+    return invalid_argument("gather {}: {} by {} gives {}", name_of(kind), x.to_string(), index.to_string(),
+                            y.to_string());
   };
-  const int64_t axis = p.get_int("axis"), batch = p.get_int("batch_dims");
+  const int64_t axis = p.as<GatherParams>().axis, batch = p.as<GatherParams>().batch_dims;
   if (count == 0) return Status();
   Writer w;
   begin(p, "", count, &w);
-  if (kind == "gather") {
+  if (kind == GatherKind::kGather) {
     if (axis < 0 || axis >= x.rank() || batch < 0 || batch > axis || batch > index.rank()) return mismatch();
     const auto a = static_cast<size_t>(axis), b = static_cast<size_t>(batch);
     for (size_t d = 0; d < b; ++d)
@@ -76,7 +77,7 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
     w.line("  const s64 c = i % {0}, j = i / {0}, k = j % {1}, o = j / {1};", inner, picks);
     w.line("  s64 at = (s64)idx[o / {} * {} + k]; if (at < 0) at += {};", middle, picks, extent);
     w.line("  y[i] = at >= 0 && at < {0} ? x[(o * {0} + at) * {1} + c] : 0;", extent, inner);
-  } else if (kind == "elements") {
+  } else if (kind == GatherKind::kElements) {
     if (axis < 0 || axis >= x.rank() || index.rank() != x.rank() || !(y == index)) return mismatch();
     const Dims s = x.strides();
     w.line("  s64 rest = i, from = 0;");
@@ -90,7 +91,7 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
     const auto a = static_cast<size_t>(axis);
     w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  y[i] = at >= 0 && at < {0} ? x[from + at * {1}] : 0;",
            x[a], s[a]);
-  } else if (kind == "nd") {
+  } else if (kind == GatherKind::kNd) {
     const auto b = static_cast<size_t>(std::max<int64_t>(0, batch));
     if (index.rank() < 1 || batch < 0 || b >= index.size()) return mismatch();
     const int64_t depth = index.back();
@@ -112,7 +113,7 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
     }
     w.line("  y[i] = in ? x[from] : 0;");
   } else {
-    return unsupported("gather of kind '{}'", kind);
+    return unsupported("gather of kind '{}'", name_of(kind));
   }
   end(count, {{true, 0}, {false, 0}, {false, 1}}, &w, launches);
   return Status();
@@ -121,21 +122,24 @@ Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launc
 namespace {
 
 struct Combine {
-  const char *name, *form;
+  ScatterReduction reduction;
+  const char* form;
 };
-constexpr Combine kCombine[] = {
-    {"add", "w_add<R>(old, v)"}, {"mul", "w_mul<R>(old, v)"}, {"max", "w_max<R>(old, v)"}, {"min", "w_min<R>(old, v)"}};
+constexpr Combine kCombine[] = {{ScatterReduction::kAdd, "w_add<R>(old, v)"},
+                                {ScatterReduction::kMul, "w_mul<R>(old, v)"},
+                                {ScatterReduction::kMax, "w_max<R>(old, v)"},
+                                {ScatterReduction::kMin, "w_min<R>(old, v)"}};
 
 // Behind the copy. What may meet in one element belongs to one thread, which takes it in the order of the updates: the
 // result does not depend on who comes first.
-Status scatter_combining(const Problem& p, const BindArgs& args, const std::string& reduction,
+Status scatter_combining(const Problem& p, const BindArgs& args, ScatterReduction reduction,
                          std::vector<Launch>* launches) {
   const Combine* combine = nullptr;
   for (const Combine& c : kCombine)
-    if (reduction == c.name) combine = &c;
+    if (reduction == c.reduction) combine = &c;
   const DType type = p.inputs[0].dtype;
   WOOTZ_RETURN_IF_ERROR(check_type(type));
-  if (combine == nullptr) return unsupported("scatter that combines by '{}'", reduction);
+  if (combine == nullptr) return unsupported("scatter that combines by '{}'", name_of(reduction));
   const Dims &x = args.inputs[0], &index = args.inputs[1], &updates = args.inputs[2];
   const Dims s = x.strides();
   const char* st = storage_type(type);
@@ -148,15 +152,15 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
         kBlock, st, register_type(p.inputs[1].dtype), register_type(type));
     w->line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count);
   };
-  const bool either = reduction == "add" || reduction == "max";
+  const bool either = reduction == ScatterReduction::kAdd || reduction == ScatterReduction::kMax;
   const std::string store = fmt::format("const R old = w_get(y[to]), v = w_get(u[from]); y[to] = Put<{}>::to({});", st,
                                         type != DType::kBool ? combine->form
                                         : either             ? "old || v"
                                                              : "old && v");
   Writer w;
   int64_t threads = 0;
-  if (p.get_string("kind") == "elements") {  // a line along the axis
-    const int64_t axis = p.get_int("axis");
+  if (p.as<ScatterParams>().kind == ScatterKind::kElements) {  // a line along the axis
+    const int64_t axis = p.as<ScatterParams>().axis;
     if (axis < 0 || axis >= x.rank() || index.rank() != x.rank() || !(updates == index))
       return invalid_argument("scatter elements: {} into {}", index.to_string(), x.to_string());
     const auto a = static_cast<size_t>(axis);
@@ -214,22 +218,22 @@ Status scatter_combining(const Problem& p, const BindArgs& args, const std::stri
 
 Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (any_few_bits(p)) {
-    if (p.get_string("reduction", "none") != "none" || !one_type(p))
+    if (p.as<ScatterParams>().reduction != ScatterReduction::kNone || !one_type(p))
       return unsupported("scatter that combines {}",
                          dtype_name(p.outputs.empty() ? DType::kInvalid : p.outputs[0].dtype));
     return move_as_bytes(generate_scatter, p, args, launches);
   }
   WOOTZ_RETURN_IF_ERROR(check_indexed(p, 3));
   if (p.inputs[2].dtype != p.inputs[0].dtype) return unsupported("updates of {}", dtype_name(p.inputs[2].dtype));
-  const std::string reduction = p.get_string("reduction", "none");
+  const ScatterReduction reduction = p.as<ScatterParams>().reduction;
   const Dims &x = args.inputs[0], &index = args.inputs[1], &updates = args.inputs[2];
   if (!(x == args.outputs[0]))
     return invalid_argument("scatter into {} gives {}", x.to_string(), args.outputs[0].to_string());
   if (x.volume() == 0) return Status();
   WOOTZ_RETURN_IF_ERROR(check_count(std::max(x.volume(), updates.volume())));
   const auto mismatch = [&] {
-    return invalid_argument("scatter {}: {} by {} from {}", p.get_string("kind"), x.to_string(), index.to_string(),
-                            updates.to_string());
+    return invalid_argument("scatter {}: {} by {} from {}", name_of(p.as<ScatterParams>().kind), x.to_string(),
+                            index.to_string(), updates.to_string());
   };
   {
     Writer w;
@@ -238,14 +242,14 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
     end(x.volume(), {{true, 0}, {false, 0}, {false, 1}}, &w, launches);
   }
   if (updates.volume() == 0) return Status();
-  if (reduction != "none") return scatter_combining(p, args, reduction, launches);
+  if (reduction != ScatterReduction::kNone) return scatter_combining(p, args, reduction, launches);
   const Dims s = x.strides();
   Writer w;
   const std::string more = fmt::format(", const {}* __restrict__ u", bits_type(dtype_bits(p.inputs[0].dtype)));
   begin(p, more.c_str(), updates.volume(), &w);
-  const std::string kind = p.get_string("kind");
-  if (kind == "elements") {
-    const int64_t axis = p.get_int("axis");
+  const ScatterKind kind = p.as<ScatterParams>().kind;
+  if (kind == ScatterKind::kElements) {
+    const int64_t axis = p.as<ScatterParams>().axis;
     if (axis < 0 || axis >= x.rank() || index.rank() != x.rank() || !(updates == index)) return mismatch();
     w.line("  s64 rest = i, to = 0;");
     for (size_t d = x.size(); d-- > 0;) {
@@ -258,7 +262,7 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
     const auto a = static_cast<size_t>(axis);
     w.line("  s64 at = (s64)idx[i]; if (at < 0) at += {0};\n  if (at >= 0 && at < {0}) y[to + at * {1}] = u[i];", x[a],
            s[a]);
-  } else if (kind == "nd") {
+  } else if (kind == ScatterKind::kNd) {
     if (index.rank() < 1) return mismatch();
     const int64_t depth = index.back();
     if (depth < 1 || depth > x.rank()) return mismatch();
@@ -274,7 +278,7 @@ Status generate_scatter(const Problem& p, const BindArgs& args, std::vector<Laun
     }
     w.line("  if (in) y[to] = u[i];");
   } else {
-    return unsupported("scatter of kind '{}'", kind);
+    return unsupported("scatter of kind '{}'", name_of(kind));
   }
   end(updates.volume(), {{true, 0}, {false, 0}, {false, 1}, {false, 2}}, &w, launches);
   return Status();

@@ -12,7 +12,7 @@ bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::
 }  // namespace
 
 bool passing(const Problem& p, const BindArgs& args) {
-  if (p.get_int("passing") == 0) return false;
+  if (!p.passing) return false;
   for (size_t i = 0; i < p.inputs.size() && i < args.inputs.size(); ++i)
     if (differs(p.inputs[i], args.inputs[i])) return true;
   for (size_t o = 0; o < p.outputs.size() && o < args.outputs.size(); ++o)

@@ -90,7 +90,7 @@ Status check_problem(const Problem& p) {
   if (p.inputs.size() + p.outputs.size() > kMostArguments)
     return unsupported("{} operands; at most {} go to one kernel", p.inputs.size() + p.outputs.size(), kMostArguments);
   const auto check = [&](const TensorDesc& t) -> Status {
-    const bool may_omit = p.family == Family::kOp || p.family == Family::kRnn;
+    const bool may_omit = has_trait(p.family(), kMayOmit);
     if (t.dtype == DType::kInvalid && may_omit) return Status();
     if (t.dtype == DType::kInvalid || t.dtype == DType::kString) return unsupported("an omitted operand");
     if (t.layout >= Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
@@ -186,8 +186,9 @@ double rough_cost_us(const Problem& p, double overhead) {
 // A library computes the product or convolution but not with this expression: then the two are better steps of their
 // own than one of our general kernels, which are for what no library takes.
 bool better_apart(const Problem& problem, const Limits& limits) {
-  if (problem.epilogue.empty() || (problem.family != Family::kGemm && problem.family != Family::kConv)) return false;
-  const Provider& library = problem.family == Family::kGemm ? cublaslt_provider() : cudnn_provider();
+  if (problem.epilogue.empty() || (problem.family() != Family::kGemm && problem.family() != Family::kConv))
+    return false;
+  const Provider& library = problem.family() == Family::kGemm ? cublaslt_provider() : cudnn_provider();
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
   library.tactics(problem, limits, &offers, &refusals);
@@ -207,10 +208,10 @@ class GeneratedProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    const Entry* entry = find_entry(problem.family);
+    const Entry* entry = find_entry(problem.family());
     if (entry == nullptr) {
-      if (problem.family != Family::kOp)
-        refusals->push_back({"generated", fmt::format("no kernel of family '{}'", family_name(problem.family))});
+      if (problem.family() != Family::kOp)
+        refusals->push_back({"generated", fmt::format("no kernel of family '{}'", family_name(problem.family()))});
       return;
     }
     if (const Status usable = check_problem(problem); !usable.ok()) {
@@ -220,9 +221,9 @@ class GeneratedProvider final : public Provider {
     const int rank = problem.outputs[0].dims.rank();
     const size_t before = offers->size();
     for (const Entry& each : kEntries)
-      if (each.family == problem.family && !each.last) offer_entry(each, problem, rank, offers, refusals);
+      if (each.family == problem.family() && !each.last) offer_entry(each, problem, rank, offers, refusals);
     for (const Entry& each : kEntries) {
-      if (each.family != problem.family || !each.last) continue;
+      if (each.family != problem.family() || !each.last) continue;
       if (offers->size() != before)
         refusals->push_back({each.name, "a special kernel computes it"});
       else if (better_apart(problem, limits))
@@ -267,10 +268,10 @@ class GeneratedProvider final : public Provider {
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
-    const Entry* entry = find_entry(problem.family, tactic.kernel.empty() ? "?" : tactic.kernel);
+    const Entry* entry = find_entry(problem.family(), tactic.kernel.empty() ? "?" : tactic.kernel);
     if (entry == nullptr)
       return invalid_argument("the provider generated has no kernel '{}' of family '{}'", tactic.kernel,
-                              family_name(problem.family));
+                              family_name(problem.family()));
     WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
     std::vector<Launch> launches;
     WOOTZ_RETURN_IF_ERROR(generate_at_optimum(*entry, problem, &launches).with_prefix(tactic.kernel));
@@ -281,11 +282,11 @@ class GeneratedProvider final : public Provider {
 }  // namespace
 
 Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches) {
-  Status status = unsupported("family {}", family_name(problem.family));
+  Status status = unsupported("family {}", family_name(problem.family()));
   WOOTZ_RETURN_IF_ERROR(check_problem(problem));
   bool any = false;
   for (const Entry& entry : kEntries) {
-    if (entry.family != problem.family) continue;
+    if (entry.family != problem.family()) continue;
     status = generate_at_optimum(entry, problem, launches);
     any = any || status.ok();
   }

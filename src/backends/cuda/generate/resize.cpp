@@ -9,26 +9,25 @@ namespace {
 constexpr int kBlock = 256;
 
 // Source coordinate of output element `o` (ONNX Resize), as an expression in double.
-Result<std::string> coordinate(const std::string& mode, double scale, int64_t in, int64_t out, double begin,
-                               double end) {
+Result<std::string> coordinate(ResizeCoordinate mode, double scale, int64_t in, int64_t out, double begin, double end) {
   const double exact = scale * static_cast<double>(in);
-  if (mode == "tf_crop_and_resize") {
+  if (mode == ResizeCoordinate::kCrop) {
     const double first = begin * static_cast<double>(in - 1), span = (end - begin) * static_cast<double>(in - 1);
     if (exact - 1 < 1e-9 && exact - 1 > -1e-9) return fmt::format("({:.17g} + {:.17g})", first, span / 2);
     return fmt::format("({:.17g} + (double)o * {:.17g} / {:.17g})", first, span, exact - 1);
   }
   const std::string half = fmt::format("(((double)o + 0.5) / {:.17g} - 0.5)", scale);
-  if (mode == "asymmetric") return fmt::format("((double)o / {:.17g})", scale);
-  if (mode == "align_corners") {
+  if (mode == ResizeCoordinate::kAsymmetric) return fmt::format("((double)o / {:.17g})", scale);
+  if (mode == ResizeCoordinate::kAlignCorners) {
     if (exact - 1 < 1e-9 && exact - 1 > -1e-9) return std::string("0.0");
     return fmt::format("((double)o * {:.17g} / {:.17g})", static_cast<double>(in - 1), exact - 1);
   }
-  if (mode == "pytorch_half_pixel" && out <= 1) return std::string("-0.5");
-  if (mode == "tf_half_pixel_for_nn") return fmt::format("(((double)o + 0.5) / {:.17g})", scale);
-  if (mode == "half_pixel" || mode == "pytorch_half_pixel") return half;
-  if (mode == "half_pixel_symmetric")
+  if (mode == ResizeCoordinate::kPytorchHalfPixel && out <= 1) return std::string("-0.5");
+  if (mode == ResizeCoordinate::kTfHalfPixelForNn) return fmt::format("(((double)o + 0.5) / {:.17g})", scale);
+  if (mode == ResizeCoordinate::kHalfPixel || mode == ResizeCoordinate::kPytorchHalfPixel) return half;
+  if (mode == ResizeCoordinate::kHalfPixelSymmetric)
     return fmt::format("({:.17g} + {})", static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / exact), half);
-  return unsupported("coordinates by '{}'", mode);
+  return unsupported("coordinates by '{}'", name_of(mode));
 }
 
 // Windows of any width: an axis' coordinate c{a}, its first and last element b{a} and z{a}, the sum of their weights
@@ -72,11 +71,11 @@ W_FN double w_cubic(double d, double a) {
 Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (p.inputs.size() != 1 || p.num_main != 1 || p.outputs.size() != 1 || !p.epilogue.empty())
     return unsupported("resize of {} inputs", p.inputs.size());
-  const std::string mode = p.get_string("mode", "nearest"), where = p.get_string("coordinate");
-  const bool linear = mode != "nearest";
-  if (linear && mode != "linear" && mode != "cubic") return unsupported("resize by '{}'", mode);
-  const Wide wide_window{mode == "cubic", p.get_int("antialias") != 0, p.get_int("exclude_outside") != 0,
-                         p.get_float("cubic_a", -0.75)};
+  const ResizeMode mode = p.as<ResizeParams>().mode;
+  const ResizeCoordinate where = p.as<ResizeParams>().coordinate;
+  const bool linear = mode != ResizeMode::kNearest;
+  const Wide wide_window{mode == ResizeMode::kCubic, p.as<ResizeParams>().antialias,
+                         p.as<ResizeParams>().exclude_outside, p.as<ResizeParams>().cubic_a};
   const TensorDesc &dx = p.inputs[0], &dy = p.outputs[0];
   const bool whole = !is_float(dx.dtype);
   const bool wide = linear && (wide_window.cubic || wide_window.antialias || wide_window.exclude || whole);
@@ -89,8 +88,8 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
   if (y.volume() == 0) return Status();
   if (x.volume() == 0) return invalid_argument("resize of the empty {} to {}", x.to_string(), y.to_string());
   WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
-  const std::vector<double> scales = p.get_floats("scales"), roi = p.get_floats("roi");
-  const bool crop = where == "tf_crop_and_resize";
+  const Floats &scales = p.as<ResizeParams>().scales, roi = p.as<ResizeParams>().roi;
+  const bool crop = where == ResizeCoordinate::kCrop;
   if (!roi.empty() && roi.size() != 2 * x.size()) return invalid_argument("a region of {} numbers", roi.size());
   const auto begin_of = [&](size_t a) { return crop && !roi.empty() ? roi[a] : 0.0; };
   const auto end_of = [&](size_t a) { return crop && !roi.empty() ? roi[a + roi.size() / 2] : 1.0; };
@@ -150,18 +149,19 @@ Status generate_resize(const Problem& p, const BindArgs& args, std::vector<Launc
       moving.push_back(a);
       continue;
     }
-    const std::string nearest = p.get_string("nearest");
-    const char* round = nearest == "floor"               ? "floor(c)"
-                        : nearest == "ceil"              ? "ceil(c)"
-                        : nearest == "round_prefer_ceil" ? "floor(c + 0.5)"
-                                                         : "ceil(c - 0.5)";
+    const ResizeNearest nearest = p.as<ResizeParams>().nearest;
+    const char* round = nearest == ResizeNearest::kFloor             ? "floor(c)"
+                        : nearest == ResizeNearest::kCeil            ? "ceil(c)"
+                        : nearest == ResizeNearest::kRoundPreferCeil ? "floor(c + 0.5)"
+                                                                     : "ceil(c - 0.5)";
     w.line("  c = {1}; c = c < 0 ? 0 : c > top ? top : c; l{0} = (s64)c; from += l{0} * {2}; }}", a, round, xs[a]);
   }
   const char *st = storage_type(dx.dtype), *rt = register_type(dx.dtype);
   if (crop)
     w.line("  if (outside) {{ y[i] = Put<{}>::to({}); return; }}", st,
-           is_integer(dx.dtype) ? fmt::format("w_sat<{}>(rint((double){:.17g}))", rt, p.get_float("extrapolation"))
-                                : fmt::format("w_cast<{}>({:.17g})", rt, p.get_float("extrapolation")));
+           is_integer(dx.dtype)
+               ? fmt::format("w_sat<{}>(rint((double){:.17g}))", rt, p.as<ResizeParams>().extrapolation)
+               : fmt::format("w_cast<{}>({:.17g})", rt, p.as<ResizeParams>().extrapolation));
   if (wide) {
     // The last axis outermost: along each the sums of the axis before it are summed, as the definition goes.
     std::vector<size_t> nest(moving.size());

@@ -101,22 +101,22 @@ const char* accumulator(DType type) {
 }
 
 struct Reduction {
-  const char* kind;
+  ReduceKind kind;
   const char* start;  // of type A
   const char* step;   // a: so far, v: the element as A
   const char* op;     // joins two partial results
   const char* end;
 };
 constexpr Reduction kReductions[] = {
-    {"sum", "0", "a + v", "Sum", "a"},
-    {"mean", "0", "a + v", "Sum", "a / (A)LENGTH"},
-    {"max", "LOW", "w_max<A>(a, v)", "Max", "a"},
-    {"min", "HIGH", "w_min<A>(a, v)", "Min", "a"},
-    {"prod", "1", "a * v", "Prod", "a"},
-    {"l1", "0", "a + w_abs<A>(v)", "Sum", "a"},
-    {"l2", "0", "a + v * v", "Sum", "w_cast<A>(w_sqrt(FLOAT a))"},
-    {"sumsq", "0", "a + v * v", "Sum", "a"},
-    {"logsum", "0", "a + v", "Sum", "w_cast<A>(w_log(FLOAT a))"},
+    {ReduceKind::kSum, "0", "a + v", "Sum", "a"},
+    {ReduceKind::kMean, "0", "a + v", "Sum", "a / (A)LENGTH"},
+    {ReduceKind::kMax, "LOW", "w_max<A>(a, v)", "Max", "a"},
+    {ReduceKind::kMin, "HIGH", "w_min<A>(a, v)", "Min", "a"},
+    {ReduceKind::kProd, "1", "a * v", "Prod", "a"},
+    {ReduceKind::kL1, "0", "a + w_abs<A>(v)", "Sum", "a"},
+    {ReduceKind::kL2, "0", "a + v * v", "Sum", "w_cast<A>(w_sqrt(FLOAT a))"},
+    {ReduceKind::kSumSq, "0", "a + v * v", "Sum", "a"},
+    {ReduceKind::kLogSum, "0", "a + v", "Sum", "w_cast<A>(w_log(FLOAT a))"},
 };
 
 std::string replace(std::string text, const std::string& from, const std::string& to) {
@@ -175,7 +175,7 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const int rank = x.rank();
   std::vector<bool> reduced(x.size(), false);
-  for (const int64_t a : p.get_ints("axes")) {
+  for (const int64_t a : p.as<ReduceParams>().axes) {
     if (a < 0 || a >= rank || reduced[static_cast<size_t>(a)]) return invalid_argument("reduce: axis {}", a);
     reduced[static_cast<size_t>(a)] = true;
   }
@@ -217,7 +217,7 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
     WOOTZ_ASSIGN_OR_RETURN(const bool done, generate_columns(p, rows.kept, rows.reduced, launches));
     if (done) return Status();
   }
-  const std::string kind = p.get_string("kind");
+  const ReduceKind kind = p.as<ReduceParams>().kind;
   const DType type = p.inputs[0].dtype;
   const char* acc = accumulator(type);
   const char* reg = register_type(type);
@@ -248,7 +248,7 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
     w.offsets(only, "r", {"ix"});
     w.line("  const A v = (A)w_get(x[bx + ix]); a = {};\n  }}", step);
   };
-  if (kind == "logsumexp") {
+  if (kind == ReduceKind::kLogSumExp) {
     if (!real) return unsupported("reduce logsumexp of {}", dtype_name(type));
     w.line("  A top;");
     loop("-(A)W_INF", "w_max<A>(a, v)");
@@ -260,8 +260,8 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
     const Reduction* r = nullptr;
     for (const Reduction& each : kReductions)
       if (kind == each.kind) r = &each;
-    if (r == nullptr) return unsupported("reduce of kind '{}'", kind);
-    if (kind == "mean" && rows.length == 0 && !real) return unsupported("mean of nothing");
+    if (r == nullptr) return unsupported("reduce of kind '{}'", name_of(kind));
+    if (kind == ReduceKind::kMean && rows.length == 0 && !real) return unsupported("mean of nothing");
     w.line("  A total;");
     loop(text(r->start).c_str(), text(r->step));
     w.line("  total = {}; }}\n  A a = total; a = {};", group(rows, "a", r->op), text(r->end));
@@ -277,7 +277,7 @@ Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Laun
   const DType type = p.inputs[0].dtype;
   if (!is_float(type)) return unsupported("softmax of {}", dtype_name(type));
   const Dims& x = args.inputs[0];
-  const int64_t softmax_axis = p.get_int("axis", -1);
+  const int64_t softmax_axis = p.as<SoftmaxParams>().axis;
   if (!(x == args.outputs[0]) || softmax_axis < 0 || softmax_axis >= x.rank())
     return invalid_argument("softmax of {} along axis {}", x.to_string(), softmax_axis);
   const auto main = static_cast<size_t>(p.num_main);
@@ -320,7 +320,7 @@ Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Laun
   w.line("  const A top = {};\n  a = 0;", group(rows, "a", "Max"));
   loop("a + w_exp(v - top)");
   w.line("  const A total = {};", group(rows, "a", "Sum"));
-  const bool log = p.get_int("log") != 0;
+  const bool log = p.as<SoftmaxParams>().log;
   w.line("  const A scale = {};", log ? "w_log(total)" : "(A)1 / total");
   WOOTZ_RETURN_IF_ERROR(
       write_elements(rows, p, extras, log ? "(v - top) - scale" : "w_exp(v - top) * scale", only, &w));
@@ -334,17 +334,17 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
   const Dims& x = args.inputs[0];
   if (!(x == args.outputs[0]))
     return invalid_argument("norm of {} gives {}", x.to_string(), args.outputs[0].to_string());
-  if (p.num_main > 3 || (p.get_int("has_scale") != 0) != (p.num_main > 1) ||
-      (p.get_int("has_bias") != 0) != (p.num_main > 2))
+  if (p.num_main > 3 || p.as<NormParams>().has_scale != (p.num_main > 1) ||
+      p.as<NormParams>().has_bias != (p.num_main > 2))
     return unsupported("norm: a bias without a scale");
-  const std::string kind = p.get_string("kind");
-  const bool by_length = kind == "l2", by_axis = kind == "layer" || kind == "rms" || by_length;
-  const bool centered = kind != "rms" && !by_length;
-  if (!by_axis && kind != "instance" && kind != "group") return unsupported("norm of kind '{}'", kind);
-  const int64_t first = p.get_int("axis", -1);
+  const NormKind kind = p.as<NormParams>().kind;
+  const bool by_length = kind == NormKind::kL2,
+             by_axis = kind == NormKind::kLayer || kind == NormKind::kRms || by_length;
+  const bool centered = kind != NormKind::kRms && !by_length;
+  const int64_t first = p.as<NormParams>().axis;
   if (by_axis && (first < 0 || first >= x.rank())) return invalid_argument("norm: axis {} of {}", first, x.to_string());
   if (!by_axis && x.rank() < 2) return invalid_argument("norm: {} has no channels", x.to_string());
-  const int64_t groups = by_axis ? 1 : kind == "instance" ? x[1] : p.get_int("groups", 1);
+  const int64_t groups = by_axis ? 1 : kind == NormKind::kInstance ? x[1] : p.as<NormParams>().groups;
   if (!by_axis && (groups < 1 || x[1] % groups != 0))
     return invalid_argument("norm: {} groups of {} channels", groups, x[1]);
   const auto main = static_cast<size_t>(p.num_main);
@@ -423,7 +423,7 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
     w.line("  mean = {} / (A){};\n  a = 0;", group(rows, "a", "Sum"), rows.length);
   }
   loop("const A d = v - mean; a += d * d;");
-  const double epsilon = p.get_float("epsilon", 1e-5);
+  const double epsilon = p.as<NormParams>().epsilon;
   if (by_length)
     w.line("  a = w_sqrt({0}); const A factor = (A)1 / (a < (A){1:.17g} ? (A){1:.17g} : a);", group(rows, "a", "Sum"),
            epsilon);

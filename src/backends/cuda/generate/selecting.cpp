@@ -13,9 +13,10 @@ namespace {
 constexpr const char* kKernelName = "op_generated_select";
 
 Status select_at(const Problem& p, const BindArgs& args, Selection* selection) {
-  const Select select = find_select(p.get_string("op"));
-  if (select == nullptr) return unsupported("op {}", p.get_string("op"));
-  if (p.get_int("own_sizes") == 0) return unsupported("{} with results of known size", p.get_string("op"));
+  const auto& op = p.as<OpParams>();
+  const Select select = find_select(p);
+  if (select == nullptr) return unsupported("op {}", op.op);
+  if (!op.own_sizes) return unsupported("{} with results of known size", op.op);
   if (args.inputs.size() != p.inputs.size() || args.outputs.size() != p.outputs.size() || p.inputs.empty())
     return invalid_argument("{} inputs and {} outputs to bind, the problem has {} and {}", args.inputs.size(),
                             args.outputs.size(), p.inputs.size(), p.outputs.size());
@@ -112,7 +113,7 @@ class SelectingProvider final : public Provider {
   std::string version() const override { return "1"; }
   void tactics(const Problem& problem, const Limits&, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (problem.family != Family::kOp || find_select(problem.get_string("op")) == nullptr) return;
+    if (problem.family() != Family::kOp || find_select(problem) == nullptr) return;
     Selection at_most, selection;
     Status status = select_at(problem, &TensorDesc::max_dims, &at_most);
     if (status.ok()) status = select_at(problem, &TensorDesc::dims, &selection);
@@ -129,9 +130,9 @@ class SelectingProvider final : public Provider {
     offers->push_back(std::move(c));
   }
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
-    if (tactic.kernel != kKernelName || problem.family != Family::kOp)
+    if (tactic.kernel != kKernelName || problem.family() != Family::kOp)
       return invalid_argument("the provider selecting has no kernel '{}' of family '{}'", tactic.kernel,
-                              family_name(problem.family));
+                              family_name(problem.family()));
     Selection selection;
     WOOTZ_RETURN_IF_ERROR(select_at(problem, &TensorDesc::dims, &selection).with_prefix(tactic.kernel));
     return std::unique_ptr<Kernel>(std::make_unique<SelectingKernel>(problem));

@@ -20,16 +20,17 @@ struct Strip {
 
 Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const Window& w, int64_t results) {
   const DType type = p.inputs[0].dtype;
-  const bool bytes = p.family == Family::kPool && (type == DType::kI8 || type == DType::kU8);
+  const bool bytes = p.family() == Family::kPool && (type == DType::kI8 || type == DType::kU8);
   if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16 && !bytes)
     return unsupported("{} in strips", dtype_name(type));
   if (x.rank() != 4 || x[1] != y[1]) return unsupported("strips of {} to {}", x.to_string(), y.to_string());
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
     return unsupported("strips of rows of pixels");
-  if (x.volume() >= (int64_t{1} << 31) || y.volume() >= (int64_t{1} << 31)) return unsupported("{} results", y.volume());
+  if (x.volume() >= (int64_t{1} << 31) || y.volume() >= (int64_t{1} << 31))
+    return unsupported("{} results", y.volume());
   if (w.kernel[0] * w.kernel[1] > 128 || w.kernel[0] < 1 || w.kernel[1] < 1) return unsupported("a large window");
-  Strip s{x[0],           x[1],           x[2],        x[3],        y[2],      y[3],      w.kernel[0], w.kernel[1],
-          w.strides[0],   w.strides[1],   w.dilations[0], w.dilations[1], w.pads[0], w.pads[1], w.pads[2],   w.pads[3]};
+  Strip s{x[0],         x[1],         x[2],           x[3],           y[2],      y[3],      w.kernel[0], w.kernel[1],
+          w.strides[0], w.strides[1], w.dilations[0], w.dilations[1], w.pads[0], w.pads[1], w.pads[2],   w.pads[3]};
   s.vector = bytes ? 16 : type == DType::kF32 ? 4 : 8;
   s.results = results;
   if (s.channels % s.vector != 0) return unsupported("{} channels", s.channels);
@@ -47,20 +48,21 @@ void write_head(const Strip& s, const std::string& parameters, Writer* w) {
   w->line("  const int oy = (int)(rest % {0}u), n = (int)(rest / {0}u);", s.out_h);
 }
 
-// Every element of the windows, once: `body` sees v (a Pack of x), and for result t and window position kx, ky. `row` is
-// written where a row of the window begins.
+// Every element of the windows, once: `body` sees v (a Pack of x), and for result t and window position kx, ky. `row`
+// is written where a row of the window begins.
 void write_loops(const Strip& s, const char* type, const std::string& row, const std::string& body, Writer* w) {
   const int64_t across = (s.results - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1;
   w->line("#pragma unroll\n  for (int ky = 0; ky < {}; ++ky) {{", s.kernel_h);
-  w->line("    const int iy = oy * {} - {} + ky * {}; if (iy < 0 || iy >= {}) continue;", s.stride_h, s.top, s.dilation_h,
-          s.in_h);
+  w->line("    const int iy = oy * {} - {} + ky * {}; if (iy < 0 || iy >= {}) continue;", s.stride_h, s.top,
+          s.dilation_h, s.in_h);
   w->line("    const {}* xr = x + ((n * {} + iy) * {}) * {} + c;", type, s.in_h, s.in_w, s.channels);
   w->raw(row);
   w->line("#pragma unroll\n    for (int j = 0; j < {}; ++j) {{", across);
   w->line("      const int ix = ox * {} - {} + j; if (ix < 0 || ix >= {}) continue;", s.stride_w, s.left, s.in_w);
   w->line("      const Pack<{0}, {1}> v = *(const Pack<{0}, {1}>*)(xr + ix * {2});", type, s.vector, s.channels);
-  w->line("#pragma unroll\n      for (int t = 0; t < {}; ++t) {{\n#pragma unroll\n      for (int kx = 0; kx < {}; ++kx) {{",
-          s.results, s.kernel_w);
+  w->line(
+      "#pragma unroll\n      for (int t = 0; t < {}; ++t) {{\n#pragma unroll\n      for (int kx = 0; kx < {}; ++kx) {{",
+      s.results, s.kernel_w);
   w->line("        if (t * {} + kx * {} != j) continue;", s.stride_w, s.dilation_w);
   w->line("#pragma unroll\n        for (int k = 0; k < {}; ++k) {{ {} }}", s.vector, body);
   w->line("      }} }} }} }}");
@@ -115,14 +117,15 @@ void finish(const Strip& s, const Problem& p, std::vector<Pointer> pointers, Wri
 Status generate_depthwise(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 2));
   const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
-  const bool bias = p.get_int("has_bias") != 0;
+  const bool bias = p.as<ConvParams>().has_bias;
   const DType type = p.inputs[0].dtype;
   if (p.num_main != (bias ? 3 : 2)) return invalid_argument("convolution of {} operands", p.num_main);
-  if (p.get_int("transposed") != 0 || p.params.count("x_scale") != 0) return unsupported("this convolution in strips");
+  if (p.as<ConvParams>().transposed || !p.as<ConvParams>().x_scale.empty())
+    return unsupported("this convolution in strips");
   if (p.inputs[1].dtype != type || !p.inputs[1].constant) return unsupported("weights that are not constant");
-  if (x.rank() != 4 || f.rank() != 4 || p.get_int("groups", 1) != x[1] || f[0] != x[1] || f[1] != 1 || y[1] != x[1])
+  if (x.rank() != 4 || f.rank() != 4 || p.as<ConvParams>().groups != x[1] || f[0] != x[1] || f[1] != 1 || y[1] != x[1])
     return unsupported("no depthwise convolution");
-  Window window{{f[2], f[3]}, p.get_ints("strides"), p.get_ints("dilations"), p.get_ints("pads")};
+  Window window{{f[2], f[3]}, p.as<ConvParams>().strides, p.as<ConvParams>().dilations, p.as<ConvParams>().pads};
   WOOTZ_RETURN_IF_ERROR(check_values(window.strides, 2, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(window.dilations, 2, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(window.pads, 4, 0));
@@ -132,11 +135,10 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), x[1]);
   if (y.volume() == 0) return Status();
   const char* st = storage_type(type);
-  std::string parameters =
-      fmt::format("{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}",
-                  storage_type(p.outputs[0].dtype), st, st,
-                  bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "",
-                  epilogue_parameters(p));
+  std::string parameters = fmt::format(
+      "{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}", storage_type(p.outputs[0].dtype),
+      st, st, bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "",
+      epilogue_parameters(p));
   parameters.resize(parameters.size() - 2);
   Writer w;
   write_head(s, parameters, &w);
@@ -145,8 +147,10 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
          bias ? "(float)w_get(b[c + k])" : "0");
   w.line("#pragma unroll\n    for (int t = 0; t < {}; ++t) a[t][k] = start; }}", s.results);
   const std::string row = fmt::format(
-      "    float g[{0}][{1}];\n#pragma unroll\n    for (int kx = 0; kx < {0}; ++kx) {{ const Pack<{2}, {1}> h = *(const "
-      "Pack<{2}, {1}>*)(f + (ky * {0} + kx) * {3} + c);\n#pragma unroll\n      for (int k = 0; k < {1}; ++k) g[kx][k] = "
+      "    float g[{0}][{1}];\n#pragma unroll\n    for (int kx = 0; kx < {0}; ++kx) {{ const Pack<{2}, {1}> h = "
+      "*(const "
+      "Pack<{2}, {1}>*)(f + (ky * {0} + kx) * {3} + c);\n#pragma unroll\n      for (int k = 0; k < {1}; ++k) g[kx][k] "
+      "= "
       "w_get(h.v[k]); }}\n",
       s.kernel_w, s.vector, st, s.channels);
   write_loops(s, st, row, "a[t][k] += w_get(v.v[k]) * g[kx][k];", &w);
@@ -167,9 +171,9 @@ Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, cons
 Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 1));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
-  const std::string kind = p.get_string("kind");
-  if (p.num_main != 1 || (kind != "max" && kind != "avg") || p.params.count("x_scale") != 0)
-    return unsupported("pool of kind '{}'", kind);
+  const PoolKind kind = p.as<PoolParams>().kind;
+  if (p.num_main != 1 || (kind != PoolKind::kMax && kind != PoolKind::kAvg) || !p.as<PoolParams>().x_scale.empty())
+    return unsupported("pool of kind '{}'", name_of(kind));
   WOOTZ_ASSIGN_OR_RETURN(const Window window, pool_window(p, x));
   if (x.rank() != 4) return unsupported("strips of {}", x.to_string());
   // Many results: threads enough even when each takes several.
@@ -182,21 +186,24 @@ Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<L
   parameters.resize(parameters.size() - 2);
   Writer w;
   write_head(s, parameters, &w);
-  const bool max = kind == "max";
+  const bool max = kind == PoolKind::kMax;
   const DType type = p.inputs[0].dtype;
   if (!max && !is_float(type)) return unsupported("averages of {} in strips", dtype_name(type));
   w.line("  float a[{0}][{1}];\n#pragma unroll\n  for (int t = 0; t < {0}; ++t) {{\n#pragma unroll", s.results,
          s.vector);
-  w.line("    for (int k = 0; k < {}; ++k) a[t][k] = {}; }}", s.vector, !max ? "0" : is_float(type) ? "-W_INF" : fmt::format("(float)Lim<{}>::lo", st));
-  write_loops(s, st, "",
-              max ? "a[t][k] = w_max<float>(a[t][k], w_get(v.v[k]));" : "a[t][k] += w_get(v.v[k]);", &w);
+  w.line("    for (int k = 0; k < {}; ++k) a[t][k] = {}; }}", s.vector,
+         !max             ? "0"
+         : is_float(type) ? "-W_INF"
+                          : fmt::format("(float)Lim<{}>::lo", st));
+  write_loops(s, st, "", max ? "a[t][k] = w_max<float>(a[t][k], w_get(v.v[k]));" : "a[t][k] += w_get(v.v[k]);", &w);
   if (!max) {  // how many there were: rows times columns
-    const bool padded = p.get_int("count_include_pad") != 0;
+    const bool padded = p.as<PoolParams>().count_include_pad;
     const auto count = [&](const char* name, const std::string& start, int64_t kernel, int64_t dilation, int64_t extent,
                            int64_t before, int64_t behind) {
-      w.line("    int {0} = 0;\n#pragma unroll\n    for (int q = 0; q < {1}; ++q) {{ const int at = {2} + q * {3}; {0} += "
-             "at >= {4} && at < {5}; }}",
-             name, kernel, start, dilation, padded ? -before : 0, padded ? extent + behind : extent);
+      w.line(
+          "    int {0} = 0;\n#pragma unroll\n    for (int q = 0; q < {1}; ++q) {{ const int at = {2} + q * {3}; {0} += "
+          "at >= {4} && at < {5}; }}",
+          name, kernel, start, dilation, padded ? -before : 0, padded ? extent + behind : extent);
     };
     w.line("#pragma unroll\n  for (int t = 0; t < {}; ++t) {{", s.results);
     count("rows", fmt::format("oy * {} - {}", s.stride_h, s.top), s.kernel_h, s.dilation_h, s.in_h, s.top, s.bottom);

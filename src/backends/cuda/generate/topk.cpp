@@ -9,10 +9,10 @@ namespace {
 Status topk_of_softmax(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (p.inputs.size() != 1 || p.outputs.size() != 2) return invalid_argument("topk of {} inputs", p.inputs.size());
   Problem soft = p, rest = p;
-  soft.family = Family::kSoftmax;
+  soft.params = SoftmaxParams{.axis = p.as<TopKParams>().axis};
   soft.outputs = {p.inputs[0]};
   soft.outputs[0].constant = false;
-  rest.params["softmax"] = int64_t{0};
+  rest.as<TopKParams>().softmax = false;
   const std::vector<Dims> whole{args.inputs[0]};
   std::vector<Launch> made;
   WOOTZ_RETURN_IF_ERROR(generate_softmax(soft, {whole, whole, {}}, &made));
@@ -31,10 +31,9 @@ Status topk_of_softmax(const Problem& p, const BindArgs& args, std::vector<Launc
 
 Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   constexpr int kBlock = 256;
-  const std::string kind = p.get_string("kind");
-  const bool arg = kind == "argmax" || kind == "argmin";
-  if (!arg && kind != "topk") return unsupported("topk of kind '{}'", kind);
-  if (p.get_int("softmax") != 0) return topk_of_softmax(p, args, launches);
+  const TopKKind kind = p.as<TopKParams>().kind;
+  const bool arg = kind == TopKKind::kArgMax || kind == TopKKind::kArgMin;
+  if (p.as<TopKParams>().softmax) return topk_of_softmax(p, args, launches);
   if (p.inputs.size() != 1 || p.num_main != 1 || !p.epilogue.empty() || p.outputs.size() != (arg ? 1u : 2u))
     return unsupported("topk of {} inputs and {} outputs", p.inputs.size(), p.outputs.size());
   const DType type = p.inputs[0].dtype;
@@ -45,20 +44,20 @@ Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>
       (!arg && p.outputs[0].dtype != type))
     return unsupported("topk of {}", dtype_name(type));
   const Dims& x = args.inputs[0];
-  const int64_t axis = p.get_int("axis", -1);
+  const int64_t axis = p.as<TopKParams>().axis;
   if (axis < 0 || axis >= x.rank()) return invalid_argument("topk: axis {} of {}", axis, x.to_string());
   int64_t outer = 1, inner = 1;
   for (int d = 0; d < x.rank(); ++d)
     if (d != axis) (d < axis ? outer : inner) *= x[static_cast<size_t>(d)];
-  const int64_t length = x[static_cast<size_t>(axis)], k = arg ? 1 : p.get_int("k");
+  const int64_t length = x[static_cast<size_t>(axis)], k = arg ? 1 : p.as<TopKParams>().k;
   if (k < 0 || k > length) return invalid_argument("the best {} of {}", k, length);
   for (const Dims& y : args.outputs)
     if (y.volume() != outer * inner * k) return invalid_argument("topk of {} gives {}", x.to_string(), y.to_string());
   if (outer * inner * k == 0) return Status();
   if (k > 1024) return unsupported("the best {}: at most 1024 are looked for one by one", k);
   if (outer * inner >= (int64_t{1} << 31)) return unsupported("{} lines", outer * inner);
-  const bool largest = arg ? kind == "argmax" : p.get_int("largest", 1) != 0;
-  const bool last = arg && p.get_int("select_last") != 0;
+  const bool largest = arg ? kind == TopKKind::kArgMax : p.as<TopKParams>().largest;
+  const bool last = arg && p.as<TopKParams>().select_last;
   Writer w;
   w.raw(prelude());
   // Keys in the order of the values: -0 = 0, NaN above all; complemented where the largest come first.

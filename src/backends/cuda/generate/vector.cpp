@@ -2,6 +2,7 @@
 // single pixel. The matrix is read once, 16 bytes a thread; a group of threads shares each column of the result.
 #include <algorithm>
 
+#include "backend/quantized.h"
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
@@ -19,8 +20,7 @@ struct VectorProduct {
 };
 
 bool ready(const Problem& p) {
-  return p.inputs.size() >= 2 && p.outputs.size() == 1 && p.num_main >= 2 &&
-         p.num_main == (p.get_int("has_bias") != 0 ? 3 : 2);
+  return p.inputs.size() >= 2 && p.outputs.size() == 1 && p.num_main >= 2 && p.num_main == (has_bias(p) ? 3 : 2);
 }
 
 Result<VectorProduct> as_convolution(const Problem& p, const BindArgs& args) {
@@ -30,9 +30,9 @@ Result<VectorProduct> as_convolution(const Problem& p, const BindArgs& args) {
     return unsupported("{} by {}", x.to_string(), f.to_string());
   for (size_t a = 2; a < x.size(); ++a)
     if (x[a] != 1 || f[a] != 1 || y[a] != 1) return unsupported("more than a pixel");
-  for (const int64_t pad : p.get_ints("pads"))
+  for (const int64_t pad : p.as<ConvParams>().pads)
     if (pad != 0) return unsupported("padding");
-  if (p.get_int("transposed") != 0 || p.get_int("groups", 1) != 1 || p.params.count("x_scale") != 0)
+  if (p.as<ConvParams>().transposed || p.as<ConvParams>().groups != 1 || !p.as<ConvParams>().x_scale.empty())
     return unsupported("this convolution");
   if (f[1] != x[1] || f[0] != y[1]) return invalid_argument("weights {} for {}", f.to_string(), x.to_string());
   VectorProduct v{x[0], y[1], x[1], 1, {}, {}};
@@ -49,13 +49,13 @@ Result<VectorProduct> as_convolution(const Problem& p, const BindArgs& args) {
 
 Result<VectorProduct> as_product(const Problem& p, const BindArgs& args) {
   const Dims &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
-  if (a.rank() < 2 || b.rank() != 2 || y.rank() != a.rank() || p.get_int("trans_a") != 0 ||
-      p.params.count("a_scale") != 0)
+  if (a.rank() < 2 || b.rank() != 2 || y.rank() != a.rank() || p.as<GemmParams>().trans_a ||
+      !p.as<GemmParams>().x_scale.empty())
     return unsupported("{} by {}", a.to_string(), b.to_string());
   for (const TensorDesc& t : p.inputs)
     if (!t.constant && t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
-  const bool transposed = p.get_int("trans_b") != 0;
+  const bool transposed = p.as<GemmParams>().trans_b;
   if (!transposed && !p.inputs[1].constant) return unsupported("a matrix that is neither transposed nor constant");
   const int64_t k = a.back(), n = transposed ? b[0] : b[1];
   if (b[transposed ? 1 : 0] != k || y.back() != n) return invalid_argument("{} by {}", a.to_string(), b.to_string());
@@ -64,7 +64,7 @@ Result<VectorProduct> as_product(const Problem& p, const BindArgs& args) {
     if (a[i] != y[i]) return invalid_argument("{} gives {}", a.to_string(), y.to_string());
     rows *= a[i];
   }
-  VectorProduct v{rows, n, k, p.get_float("alpha", 1), {}, {}};
+  VectorProduct v{rows, n, k, p.as<GemmParams>().alpha, {}, {}};
   for (size_t i = 2; i < p.inputs.size(); ++i) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
     // Rows of several axes walk as one when all of them do.
@@ -91,8 +91,7 @@ Status generate_vector_product(const Problem& p, const BindArgs& args, std::vect
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
   const bool bias = p.num_main == 3;
   if (bias) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
-  WOOTZ_ASSIGN_OR_RETURN(const VectorProduct v,
-                         p.family == Family::kConv ? as_convolution(p, args) : as_product(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const VectorProduct v, p.is(Family::kConv) ? as_convolution(p, args) : as_product(p, args));
   if (v.rows > kMostRows) return unsupported("{} rows", v.rows);
   if (v.columns * v.depth >= (int64_t{1} << 31)) return unsupported("a matrix of {} elements", v.columns * v.depth);
   if (args.outputs[0].volume() == 0) return Status();
@@ -105,25 +104,26 @@ Status generate_vector_product(const Problem& p, const BindArgs& args, std::vect
   while (group < packs && group < (v.columns < 512 ? kBlock : 32)) group *= 2;
   const int64_t per_block = kBlock / group;
   const char* st = storage_type(type);
-  std::string parameters =
-      fmt::format("{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}",
-                  storage_type(p.outputs[0].dtype), st, st,
-                  bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "",
-                  epilogue_parameters(p));
+  std::string parameters = fmt::format(
+      "{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}", storage_type(p.outputs[0].dtype),
+      st, st, bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "",
+      epilogue_parameters(p));
   parameters.resize(parameters.size() - 2);
   Writer w;
   w.raw(prelude());
   w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
   w.line("  __shared__ float shared[{}];", kBlock);
-  w.line("  const int lane = threadIdx.x % {0}; const int m0 = blockIdx.x * {1} + threadIdx.x / {0};", group, per_block);
-  w.line("  const bool live = m0 < {0}; const int m = live ? m0 : 0;\n  const {1}* fm = f + (s64)m * {2};", v.columns, st,
-         v.depth);
+  w.line("  const int lane = threadIdx.x % {0}; const int m0 = blockIdx.x * {1} + threadIdx.x / {0};", group,
+         per_block);
+  w.line("  const bool live = m0 < {0}; const int m = live ? m0 : 0;\n  const {1}* fm = f + (s64)m * {2};", v.columns,
+         st, v.depth);
   w.line("  float a[{0}];\n#pragma unroll\n  for (int r = 0; r < {0}; ++r) a[r] = 0;", v.rows);
   w.line("#pragma unroll 4\n  for (int q = lane; q < {}; q += {}) {{", packs, group);
   w.line("    const Pack<{0}, {1}> h = *(const Pack<{0}, {1}>*)(fm + q * {1});", st, wide);
   w.line("#pragma unroll\n    for (int r = 0; r < {}; ++r) {{", v.rows);
   w.line("      const Pack<{0}, {1}> u = *(const Pack<{0}, {1}>*)(x + r * {2} + q * {1});", st, wide, v.depth);
-  w.line("#pragma unroll\n      for (int k = 0; k < {}; ++k) a[r] += w_get(u.v[k]) * w_get(h.v[k]);\n    }}\n  }}", wide);
+  w.line("#pragma unroll\n      for (int k = 0; k < {}; ++k) a[r] += w_get(u.v[k]) * w_get(h.v[k]);\n    }}\n  }}",
+         wide);
   w.line("#pragma unroll\n  for (int r = 0; r < {}; ++r) a[r] = w_group<{}, {}, true>(a[r], shared, Sum());", v.rows,
          per_block, group);
   w.line("  if (!live || lane != 0) return;\n#pragma unroll\n  for (int r = 0; r < {}; ++r) {{", v.rows);
@@ -146,7 +146,7 @@ Status generate_vector_product(const Problem& p, const BindArgs& args, std::vect
 
 // A product's matrix lies by columns.
 Result<std::optional<PackedForm>> pack_columns(const Problem& p, int input, const HostTensor& source) {
-  if (input != 1 || p.family != Family::kGemm || p.get_int("trans_b") != 0) return std::optional<PackedForm>{};
+  if (input != 1 || p.family() != Family::kGemm || p.as<GemmParams>().trans_b) return std::optional<PackedForm>{};
   return std::optional(transposed_form(source, source.dims()[0], source.dims()[1]));
 }
 

@@ -79,8 +79,9 @@ Status check_values(const std::vector<int64_t>& values, size_t count, int64_t le
 
 Result<Window> pool_window(const Problem& p, const Dims& x) {
   const size_t n = x.size() - 2;
-  Window w{p.get_ints("kernel"), p.get_ints("strides"), p.get_ints("dilations"), p.get_ints("pads")};
-  if (p.get_int("global") != 0) {
+  Window w{p.as<PoolParams>().kernel, p.as<PoolParams>().strides, p.as<PoolParams>().dilations,
+           p.as<PoolParams>().pads};
+  if (p.as<PoolParams>().global) {
     w.kernel.assign(x.begin() + 2, x.end());
     w.strides.assign(n, 1);
     w.dilations.assign(n, 1);
@@ -94,39 +95,39 @@ Result<Window> pool_window(const Problem& p, const Dims& x) {
 }
 
 Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  const bool indices = p.outputs.size() == 2 && p.get_string("kind") == "max";
+  const bool indices = p.outputs.size() == 2 && p.as<PoolParams>().kind == PoolKind::kMax;
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 1, indices ? 2 : 1));
   if (indices && (p.outputs[1].dtype != DType::kI64 || p.outputs[1].layout != p.outputs[0].layout ||
                   !(args.outputs[1] == args.outputs[0])))
     return unsupported("indices of {}", dtype_name(p.outputs[1].dtype));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
-  const std::string kind = p.get_string("kind");
+  const PoolKind kind = p.as<PoolParams>().kind;
   const DType type = p.inputs[0].dtype;
   if (p.num_main != 1 || x[1] != y[1]) return invalid_argument("pool of {} to {}", x.to_string(), y.to_string());
-  if (kind != "max" && kind != "avg" && kind != "lp") return unsupported("pool of kind '{}'", kind);
   const bool scaled = has_scales(p);
-  if (scaled && (kind != "avg" || !is_byte(type) || p.get_floats("x_scale").size() != 1))
-    return unsupported("pool {} of scaled {}", kind, dtype_name(type));
-  if (!is_float(type) && kind != "max" && !scaled) return unsupported("pool {} of {}", kind, dtype_name(type));
+  if (scaled && (kind != PoolKind::kAvg || !is_byte(type) || p.as<PoolParams>().x_scale.size() != 1))
+    return unsupported("pool {} of scaled {}", name_of(kind), dtype_name(type));
+  if (!is_float(type) && kind != PoolKind::kMax && !scaled)
+    return unsupported("pool {} of {}", name_of(kind), dtype_name(type));
   const size_t n = x.size() - 2;
   WOOTZ_ASSIGN_OR_RETURN(const Window window, pool_window(p, x));
   const auto& [kernel, strides, dilations, pads] = window;
   if (!indices && !scaled && is_whole(window, x, y) &&
-      (kind == "avg" || kind == "max")) {  // one result a channel: a reduction
+      (kind == PoolKind::kAvg || kind == PoolKind::kMax)) {  // one result a channel: a reduction
     Problem reduce = p;
-    reduce.family = Family::kReduce;
     std::vector<int64_t> axes;
     for (size_t a = 2; a < x.size(); ++a) axes.push_back(static_cast<int64_t>(a));
-    reduce.params = {};
-    reduce.params["axes"] = axes;
-    reduce.params["kind"] = std::string(kind == "avg" ? "mean" : "max");
+    reduce.params =
+        ReduceParams{.kind = kind == PoolKind::kAvg ? ReduceKind::kMean : ReduceKind::kMax, .axes = std::move(axes)};
     return generate_reduce(reduce, args, launches);
   }
   if (y.volume() == 0) return Status();
   const Dims xs = layout_strides(p.inputs[0].layout, x), ys = layout_strides(p.outputs[0].layout, y);
   Writer w;
   w.raw(prelude());
-  const char* acc = scaled ? "int" : kind == "max" ? register_type(type) : (type == DType::kF64 ? "double" : "float");
+  const char* acc = scaled                   ? "int"
+                    : kind == PoolKind::kMax ? register_type(type)
+                                             : (type == DType::kF64 ? "double" : "float");
   std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ x, {}",
                                        storage_type(p.outputs[0].dtype), storage_type(type), epilogue_parameters(p));
   if (indices) parameters += "s64* __restrict__ place, ";
@@ -137,12 +138,12 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   if (indices) w.line("  s64 best = -1;");
   const bool real = is_float(type);
   w.line("  typedef {} A; A a = {}; int inside = 0, padded = 0;", acc,
-         kind != "max" ? "0"
-         : real        ? "-(A)W_INF"
-                       : fmt::format("(A)Lim<{}>::lo", register_type(type)));
+         kind != PoolKind::kMax ? "0"
+         : real                 ? "-(A)W_INF"
+                                : fmt::format("(A)Lim<{}>::lo", register_type(type)));
   w.line("  const s64 base = (s64)d0 * {} + (s64)d1 * {};", xs[0], xs[1]);
   std::string sum = "base", within, in_padding, element = "0";
-  const bool by_columns = p.get_int("storage_order") != 0;  // the first spatial axis runs fastest
+  const bool by_columns = p.as<PoolParams>().storage_order != 0;  // the first spatial axis runs fastest
   int64_t plane = 1;
   for (size_t k = 0; k < n; ++k) {
     w.line("  for (int t{0} = 0; t{0} < {1}; ++t{0}) {{ const int q{0} = d{2} * {3} - {4} + t{0} * {5};", k, kernel[k],
@@ -155,25 +156,26 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
     in_padding += fmt::format("{}q{} < {}", k ? " && " : "", k, x[k + 2] + pads[k + n]);
   }
   w.line("  if ({}) ++padded;\n  if ({}) {{ ++inside; const A v = (A)w_get(x[{}]);", in_padding, within, sum);
-  const int64_t power = p.get_int("p", 2);
-  if (kind == "lp" && power < 1) return invalid_argument("pool: p is {}", power);
+  const int64_t power = p.as<PoolParams>().p;
+  if (kind == PoolKind::kLp && power < 1) return invalid_argument("pool: p is {}", power);
   if (indices)
     w.line("    if (best < 0 || v > a || (v != v && a == a)) {{ a = v; best = {}; }} }}", element);
   else
-    w.line("    a = {}; }}", kind == "max"   ? "w_max<A>(a, v)"
-                             : kind == "avg" ? "a + v"
-                             : power == 1    ? "a + w_abs<A>(v)"
-                             : power == 2    ? "a + v * v"
-                                             : fmt::format("a + w_pow<A>(w_abs<A>(v), (A){})", power));
+    w.line("    a = {}; }}", kind == PoolKind::kMax   ? "w_max<A>(a, v)"
+                             : kind == PoolKind::kAvg ? "a + v"
+                             : power == 1             ? "a + w_abs<A>(v)"
+                             : power == 2             ? "a + v * v"
+                                                      : fmt::format("a + w_pow<A>(w_abs<A>(v), (A){})", power));
   for (size_t k = 0; k < n; ++k) w.raw("  }");
-  if (kind == "avg") w.line("\n  const int by = {};", p.get_int("count_include_pad") != 0 ? "padded" : "inside");
-  if (kind == "avg" && !scaled) w.line("  a = by == 0 ? (A)0 : a / (A)by;");
+  if (kind == PoolKind::kAvg)
+    w.line("\n  const int by = {};", p.as<PoolParams>().count_include_pad ? "padded" : "inside");
+  if (kind == PoolKind::kAvg && !scaled) w.line("  a = by == 0 ? (A)0 : a / (A)by;");
   if (scaled) {
-    const std::vector<double> zero = p.get_floats("x_zero");
+    const Floats& zero = p.as<PoolParams>().x_zero;
     w.line("  const float mean = by == 0 ? 0.0f : (float)(a - inside * {}) * (float){:.17g} / (float)by;",
-           zero.empty() ? 0 : static_cast<int>(zero[0]), p.get_floats("x_scale")[0]);
+           zero.empty() ? 0 : static_cast<int>(zero[0]), p.as<PoolParams>().x_scale[0]);
   }
-  if (kind == "lp" && power != 1)
+  if (kind == PoolKind::kLp && power != 1)
     w.line("\n  a = {};", power == 2 ? "w_sqrt(a)" : fmt::format("w_pow<A>(a, (A)1 / (A){})", power));
   std::string at = "0";
   for (size_t a = 0; a < ys.size(); ++a) at += fmt::format(" + (s64)d{} * {}", a, ys[a]);
@@ -214,18 +216,18 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   if (scaled ? !is_byte(type) || p.inputs[1].dtype != DType::kI8 || !p.inputs[1].constant
              : !is_float(type) || p.inputs[1].dtype != type)
     return unsupported("convolution of {} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
-  const bool bias = p.get_int("has_bias") != 0, transposed = p.get_int("transposed") != 0;
+  const bool bias = p.as<ConvParams>().has_bias, transposed = p.as<ConvParams>().transposed;
   if (p.num_main != (bias ? 3 : 2)) return invalid_argument("convolution of {} operands", p.num_main);
   const bool packed = scaled && p.inputs[1].layout == Layout::kOpaque;
   if ((p.inputs[1].layout != Layout::kLinear && !packed) || f.rank() != x.rank())
     return unsupported("weights {}", f.to_string());
   const size_t n = x.size() - 2;
-  const std::vector<int64_t> strides = p.get_ints("strides"), dilations = p.get_ints("dilations"),
-                             pads = p.get_ints("pads");
+  const Ints &strides = p.as<ConvParams>().strides, dilations = p.as<ConvParams>().dilations,
+             pads = p.as<ConvParams>().pads;
   WOOTZ_RETURN_IF_ERROR(check_values(strides, n, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(dilations, n, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(pads, 2 * n, 0));
-  const int64_t groups = p.get_int("groups", 1), in_channels = x[1], out_channels = y[1];
+  const int64_t groups = p.as<ConvParams>().groups, in_channels = x[1], out_channels = y[1];
   if (groups < 1 || in_channels % groups != 0 || out_channels % groups != 0)
     return invalid_argument("{} groups of {} and {} channels", groups, in_channels, out_channels);
   const int64_t per_in = in_channels / groups, per_out = out_channels / groups;
@@ -273,7 +275,7 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
   }
   w.line("  const {}* xp = x + ({}); const {}* fp = f + ({});", storage_type(type), at_x,
          storage_type(p.inputs[1].dtype), at_f);
-  const std::vector<double> zeros = p.get_floats("x_zero");
+  const Floats& zeros = p.as<ConvParams>().x_zero;
   const int zero = scaled && !zeros.empty() ? static_cast<int>(zeros[0]) : 0;
   w.line(
       "#pragma unroll 4\n  for (int c = 0; c < {}; ++c) a += {}(A)w_get(xp[(s64)c * {}]){} * (A)w_get(fp[(s64)c * "
@@ -296,12 +298,12 @@ Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>
 }
 
 Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  const bool bias = p.get_int("has_bias") != 0;
+  const bool bias = p.as<GemmParams>().has_bias;
   if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("product of {} operands", p.num_main);
   const Dims &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
-  if (p.inputs[1].dtype != type || p.params.count("a_scale") != 0)
+  if (p.inputs[1].dtype != type || !p.as<GemmParams>().x_scale.empty())
     return unsupported("product of {} and {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   WOOTZ_RETURN_IF_ERROR(check_type(type));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
@@ -309,7 +311,7 @@ Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>
     if (t.layout != Layout::kLinear) return unsupported("product in layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear || a.rank() < 2 || b.rank() < 2 || y.rank() < 2)
     return unsupported("product of {} and {}", a.to_string(), b.to_string());
-  const bool ta = p.get_int("trans_a") != 0, tb = p.get_int("trans_b") != 0;
+  const bool ta = p.as<GemmParams>().trans_a, tb = p.as<GemmParams>().trans_b;
   const auto last = [](const Dims& d, int from_end) { return d[d.size() - static_cast<size_t>(from_end)]; };
   const int64_t m = last(a, ta ? 1 : 2), k = last(a, ta ? 2 : 1), n = last(b, tb ? 2 : 1);
   if (last(b, tb ? 1 : 2) != k || last(y, 2) != m || last(y, 1) != n)
@@ -341,7 +343,7 @@ Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>
   w.line("  const {0}* ap = a + ({1}); const {0}* bp = b + ({2});", storage_type(type), at_a, at_b);
   w.line("#pragma unroll 4\n  for (int k = 0; k < {}; ++k) s += (A)w_get(ap[(s64)k * {}]) * (A)w_get(bp[(s64)k * {}]);",
          k, ta ? m : 1, tb ? 1 : n);
-  const double alpha = p.get_float("alpha", 1);
+  const double alpha = p.as<GemmParams>().alpha;
   if (alpha != 1 && !is_float(type)) return unsupported("an integer product times {}", alpha);
   if (alpha != 1) w.line("  s *= (A){:.17g};", alpha);
   if (bias) {

@@ -18,10 +18,9 @@ Status generate_center_crop_pad(const Problem& p, const BindArgs& args, std::vec
     pads[a + x.size()] = y[a] - x[a] - pads[a];
   }
   Problem pad = p;
-  pad.family = Family::kMove;
   pad.inputs.resize(1);  // sizes are in the extents
   pad.num_main = 1;
-  pad.params = {{"kind", std::string("pad")}, {"pads", std::move(pads)}};
+  pad.params = MoveParams{.kind = MoveKind::kPad, .pads = std::move(pads)};
   return generate_move(pad, args, launches);
 }
 
@@ -30,16 +29,16 @@ Status generate_col2im(const Problem& p, const BindArgs& args, std::vector<Launc
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 3));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
-  const std::vector<int64_t> block = p.get_ints("input2");
+  const Ints* const known = known_operand(p, 2);
+  const Ints block = known == nullptr ? Ints() : *known;
   const size_t rank = block.size();
   if (rank == 0) return unsupported("blocks whose extents only running tells");
-  const auto ints = [&](const char* name, size_t count, int64_t otherwise) {
-    std::vector<int64_t> values = p.get_ints(name);
-    if (values.empty()) values.assign(count, otherwise);
-    return values;
+  const auto& op = *op_params<Col2ImOpParams>(p);
+  const auto ints = [](const Ints& given, size_t count, int64_t otherwise) {
+    return given.empty() ? Ints(count, otherwise) : given;
   };
-  const std::vector<int64_t> strides = ints("strides", rank, 1), dilations = ints("dilations", rank, 1),
-                             pads = ints("pads", 2 * rank, 0);
+  const Ints strides = ints(op.strides, rank, 1), dilations = ints(op.dilations, rank, 1),
+             pads = ints(op.pads, 2 * rank, 0);
   const auto mismatch = [&] { return invalid_argument("blocks {} of image {}", x.to_string(), y.to_string()); };
   if (x.rank() != 3 || y.size() != rank + 2 || strides.size() != rank || dilations.size() != rank ||
       pads.size() != 2 * rank || p.outputs[0].dtype != type || type == DType::kBool)
@@ -108,7 +107,8 @@ W_FN s64 w_edge(double v, s64 start, s64 extent) { const s64 at = (s64)v + start
   w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kSpecialBlock, y.volume());
   w.line("  const s64 j = i % {0}, h = i / {0} % {1}, c = i / {2} % {3}, r = i / {4};", y[3], y[2], y[2] * y[3], x[1],
          y[1] * y[2] * y[3]);
-  w.line("  const double scale = {:.17g}, image = (double)w_get(x1[r * 5]);", p.get_float("spatial_scale", 1));
+  w.line("  const double scale = {:.17g}, image = (double)w_get(x1[r * 5]);",
+         op_params<MaxRoiPoolOpParams>(p)->spatial_scale);
   // A region of no image has no value.
   w.line("  if (!(image >= 0 && image < {})) {{ y0[i] = Put<{}>::to(({})W_NAN); return; }}", x[0],
          storage_type(p.inputs[0].dtype), type);

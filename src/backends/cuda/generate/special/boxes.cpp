@@ -76,7 +76,7 @@ Status add_race(const Problem& p, int64_t classes, int64_t boxes, int64_t most, 
   w.line("  const A hiding = {}, least = {};", has_operand(p, 3) ? "(A)w_get(x3[0])" : "0",
          has_operand(p, 4) ? "(A)w_get(x4[0])" : "0");
   const char* eligible = has_operand(p, 4) ? "s > least" : "s == s";
-  const char* center = p.get_int("center_point_box") != 0 ? "true" : "false";
+  const char* center = op_params<NonMaxSuppressionOpParams>(p)->center_point_box ? "true" : "false";
   // In registers, where they are few.
   const char* unroll = words <= 8 ? "#pragma unroll\n" : "";
   w.line("  u32 alive[{0}];\n{1}  for (int g = 0; g < {0}; ++g) {{ alive[g] = 0;", words, unroll);
@@ -123,8 +123,8 @@ Status select_boxes(const Problem& p, const BindArgs& args, Selection* to) {
   const int64_t classes = scores[1], boxes = scores[2], parts = scores[0] * classes;
   to->results = {{-1, 3}};
   int64_t most = has_operand(p, 2) ? boxes : 0;  // without the input none is selected
-  if (const std::vector<int64_t> known = p.get_ints("input2"); known.size() == 1)
-    most = std::clamp<int64_t>(known[0], 0, most);
+  if (const Ints* known = known_operand(p, 2); known != nullptr && known->size() == 1)
+    most = std::clamp<int64_t>((*known)[0], 0, most);
   if (parts * boxes * most == 0) return Status();
   to->most = parts * most;
   if (parts >= (int64_t{1} << 31)) return unsupported("{} classes of images", parts);

@@ -15,12 +15,12 @@ Status generate_bit_cast(const Problem& p, const BindArgs& args, std::vector<Lau
 Status generate_cast_e8m0(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
-  const std::string mode = p.get_string("round_mode", "up");
-  if (p.outputs[0].dtype != DType::kF8E8M0 || !(x == args.outputs[0]) ||
-      (mode != "up" && mode != "down" && mode != "nearest"))
-    return invalid_argument("{} to powers of two by '{}'", x.to_string(), mode);
+  const auto& op = *op_params<CastE8M0OpParams>(p);
+  const PowerRounding mode = op.round_mode;
+  if (p.outputs[0].dtype != DType::kF8E8M0 || !(x == args.outputs[0]))
+    return invalid_argument("{} to powers of two by '{}'", x.to_string(), name_of(mode));
   if (x.volume() == 0) return Status();
-  const bool saturate = p.get_int("saturate", 1) != 0;
+  const bool saturate = op.saturate;
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume(), &w, &launch));
@@ -31,9 +31,9 @@ Status generate_cast_e8m0(const Problem& p, const BindArgs& args, std::vector<La
   w.line("  if (size > 0x7f800000u) e = 255;\n  else if (size == 0x7f800000u) e = {};", saturate ? 254 : 255);
   if (!saturate) w.line("  else if (size == 0) e = 255;");
   w.line("  else {{ if ({}) ++e; {} }}",
-         mode == "up"     ? "fraction != 0"
-         : mode == "down" ? "false"
-                          : "fraction > 0x400000u || (fraction == 0x400000u && e > 0)",
+         mode == PowerRounding::kUp     ? "fraction != 0"
+         : mode == PowerRounding::kDown ? "false"
+                                        : "fraction > 0x400000u || (fraction == 0x400000u && e > 0)",
          saturate ? "if (e > 254) e = 254;" : "");
   w.line("  y0[i].x = (u8)e;");
   end_special(&w, std::move(launch), launches);

@@ -24,16 +24,15 @@ Result<Geometry> read_geometry(const Problem& p, const BindArgs& args) {
   if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || moved.rank() != x.rank() || y.rank() != x.rank())
     return mismatch();
   g.axes = x.size() - 2;
-  const auto ints = [&](const char* name, size_t count, int64_t otherwise) {
-    std::vector<int64_t> values = p.get_ints(name);
-    if (values.empty()) values.assign(count, otherwise);
-    return values;
+  const auto& op = *op_params<DeformConvOpParams>(p);
+  const auto ints = [](const Ints& given, size_t count, int64_t otherwise) {
+    return given.empty() ? Ints(count, otherwise) : given;
   };
-  g.strides = ints("strides", g.axes, 1);
-  g.dilations = ints("dilations", g.axes, 1);
-  g.begins = ints("pads", 2 * g.axes, 0);
-  g.groups = p.get_int("groups", 1);
-  g.parts = p.get_int("offset_groups", 1);
+  g.strides = ints(op.strides, g.axes, 1);
+  g.dilations = ints(op.dilations, g.axes, 1);
+  g.begins = ints(op.pads, 2 * g.axes, 0);
+  g.groups = op.groups;
+  g.parts = op.offset_groups;
   if (g.strides.size() != g.axes || g.dilations.size() != g.axes || g.begins.size() != 2 * g.axes || g.groups < 1 ||
       g.parts < 1)
     return mismatch();

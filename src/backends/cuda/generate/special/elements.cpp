@@ -4,10 +4,11 @@
 #include "backends/cuda/generate/special/special.h"
 
 namespace wootz::cuda {
+
 Status generate_one_hot(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 3));
   const Dims &index = args.inputs[0], &y = args.outputs[0];
-  int64_t axis = p.get_int("axis", -1);
+  int64_t axis = op_params<OneHotOpParams>(p)->axis;
   if (axis < 0) axis += y.rank();
   if (axis < 0 || axis >= y.rank() || y.rank() != index.rank() + 1 || args.inputs[2].volume() != 2 ||
       p.inputs[2].dtype != p.outputs[0].dtype)
@@ -42,13 +43,14 @@ Status generate_trilu(const Problem& p, const BindArgs& args, std::vector<Launch
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume(), &w, &launch));
   w.line("  const s64 c = i % {0}, r = i / {0} % {1};", columns, rows);
-  if (const std::optional<int64_t> k = special_int(p, "k", "input1"); k || !has_operand(p, 1))
+  const auto& op = *op_params<TriluOpParams>(p);
+  if (const std::optional<int64_t> k = special_int(p, op.k, 1); k || !has_operand(p, 1))
     w.line("  s64 k = {}ll;", std::clamp<int64_t>(k.value_or(0), -rows, columns));
   else
     w.line("  s64 k = (s64)w_get(x1[0]); k = k < -{0} ? -{0} : k > {1} ? {1} : k;", rows, columns);
   const char* st = storage_type(p.inputs[0].dtype);
   w.line("  const {0} zero = Put<{0}>::to(0);\n  y0[i] = {1} ? x0[i] : zero;", st,
-         p.get_int("upper", 1) != 0 ? "c >= r + k" : "c <= r + k");
+         op.upper ? "c >= r + k" : "c <= r + k");
   end_special(&w, std::move(launch), launches);
   return Status();
 }
@@ -56,7 +58,8 @@ Status generate_trilu(const Problem& p, const BindArgs& args, std::vector<Launch
 Status generate_lrn(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
-  const int64_t size = p.get_int("size");
+  const auto& op = *op_params<LrnOpParams>(p);
+  const int64_t size = op.size;
   if (x.rank() < 2 || !(x == args.outputs[0]) || size < 1 || !is_float(p.inputs[0].dtype) ||
       p.inputs[0].dtype != p.outputs[0].dtype)
     return invalid_argument("normalization of {} over {} channels", x.to_string(), size);
@@ -72,8 +75,7 @@ Status generate_lrn(const Problem& p, const BindArgs& args, std::vector<Launch>*
   w.line("  for (int k = first; k <= last; ++k) {{ const A v = (A)w_get(x0[i + (s64)(k - c) * {}]); sum += v * v; }}",
          inner);
   w.line("  y0[i] = Put<{}>::to((A)w_get(x0[i]) / w_pow<A>((A){:.17g} + (A){:.17g} * sum, (A){:.17g}));",
-         storage_type(p.outputs[0].dtype), p.get_float("bias", 1),
-         p.get_float("alpha", 1e-4) / static_cast<double>(size), p.get_float("beta", 0.75));
+         storage_type(p.outputs[0].dtype), op.bias, op.alpha / static_cast<double>(size), op.beta);
   end_special(&w, std::move(launch), launches);
   return Status();
 }
@@ -81,7 +83,7 @@ Status generate_lrn(const Problem& p, const BindArgs& args, std::vector<Launch>*
 Status generate_reverse_sequence(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims& x = args.inputs[0];
-  const int64_t time = p.get_int("time_axis", 0);
+  const int64_t time = op_params<ReverseSequenceOpParams>(p)->time_axis;
   if (x.rank() < 2 || !(x == args.outputs[0]) || time < 0 || time > 1 || p.inputs[0].dtype != p.outputs[0].dtype ||
       args.inputs[1].volume() != x[static_cast<size_t>(1 - time)] || !is_integer(p.inputs[1].dtype))
     return invalid_argument("sequences of {} by {} lengths", x.to_string(), args.inputs[1].to_string());
@@ -104,7 +106,8 @@ Status generate_reverse_sequence(const Problem& p, const BindArgs& args, std::ve
 Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims &x = args.inputs[0], &u = args.inputs[1];
-  int64_t axis = p.get_int("axis", -2);
+  const auto& op = *op_params<TensorScatterOpParams>(p);
+  int64_t axis = op.axis;
   if (axis < 0) axis += x.rank();
   const bool starts = has_operand(p, 2);
   if (axis < 1 || axis >= x.rank() || u.rank() != x.rank() || !(x == args.outputs[0]) ||
@@ -117,7 +120,7 @@ Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vect
       return invalid_argument("update {} of cache {}", u.to_string(), x.to_string());
   if (x.volume() == 0) return Status();
   const int64_t extent = x[a], length = u[a], inner = volume_of(x, a + 1, x.size());
-  const bool circular = p.get_string("mode", "linear") == "circular";
+  const bool circular = op.mode == CacheMode::kCircular;
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume(), &w, &launch));
@@ -138,7 +141,7 @@ Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vect
 Status generate_hardmax(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
-  int64_t axis = p.get_int("axis", -1);
+  int64_t axis = op_params<HardmaxOpParams>(p)->axis;
   if (axis < 0) axis += x.rank();
   if (axis < 0 || axis >= x.rank() || !(x == args.outputs[0]) || !is_float(p.inputs[0].dtype) ||
       p.inputs[0].dtype != p.outputs[0].dtype)
@@ -163,6 +166,16 @@ Status generate_hardmax(const Problem& p, const BindArgs& args, std::vector<Laun
 
 namespace {
 
+struct Cumulative {
+  MaybeInt axis;
+  bool exclusive = false, reverse = false, product = false;
+};
+Cumulative read_cumulative(const Problem& p) {
+  if (const auto* sum = op_params<CumSumOpParams>(p)) return {sum->axis, sum->exclusive, sum->reverse, false};
+  const auto& product = *op_params<CumProdOpParams>(p);
+  return {product.axis, product.exclusive, product.reverse, true};
+}
+
 // The axis is read where the kernel runs: a thread a line, as many as there are along the shortest axis.
 Status cumulative_along_any(const Problem& p, const Dims& x, const Dims& y, std::vector<Launch>* launches) {
   const DType type = p.inputs[0].dtype;
@@ -171,7 +184,8 @@ Status cumulative_along_any(const Problem& p, const Dims& x, const Dims& y, std:
     return invalid_argument("sums of {}", x.to_string());
   if (x.volume() == 0) return Status();
   const int64_t shortest = *std::min_element(x.begin(), x.end());
-  const bool product = p.get_string("op") == "CumProd", exclusive = p.get_int("exclusive") != 0;
+  const Cumulative op = read_cumulative(p);
+  const bool product = op.product, exclusive = op.exclusive;
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, x.volume() / shortest, &w, &launch));
@@ -183,7 +197,7 @@ Status cumulative_along_any(const Problem& p, const Dims& x, const Dims& y, std:
   w.line("  if (i >= {} / extent) return;\n  const s64 base = i / inner * (extent * inner) + i % inner;\n  A a = {};",
          x.volume(), product ? 1 : 0);
   w.line("  for (s64 e = 0; e < extent; ++e) {{ const s64 at = base + {} * inner;",
-         p.get_int("reverse") != 0 ? "(extent - 1 - e)" : "e");
+         op.reverse ? "(extent - 1 - e)" : "e");
   w.line("    const A before = a; a = a {} (A)w_get(x0[at]); y0[at] = Put<{}>::to((R){}); }}", product ? "*" : "+",
          storage_type(type), exclusive ? "before" : "a");
   end_special(&w, std::move(launch), launches);
@@ -197,7 +211,8 @@ Status generate_cumulative(const Problem& p, const BindArgs& args, std::vector<L
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims& x = args.inputs[0];
   const DType type = p.inputs[0].dtype;
-  std::optional<int64_t> axis = special_int(p, "axis", "input1");
+  const Cumulative op = read_cumulative(p);
+  std::optional<int64_t> axis = special_int(p, op.axis, 1);
   if (!axis) return cumulative_along_any(p, x, args.outputs[0], launches);
   if (*axis < 0) *axis += x.rank();
   if (*axis < 0 || *axis >= x.rank() || !(x == args.outputs[0]) || type != p.outputs[0].dtype || type == DType::kBool)
@@ -205,7 +220,7 @@ Status generate_cumulative(const Problem& p, const BindArgs& args, std::vector<L
   if (x.volume() == 0) return Status();
   const auto a = static_cast<size_t>(*axis);
   const int64_t extent = x[a], inner = volume_of(x, a + 1, x.size()), lines = x.volume() / extent;
-  const bool product = p.get_string("op") == "CumProd", exclusive = p.get_int("exclusive") != 0;
+  const bool product = op.product, exclusive = op.exclusive;
   const int64_t threads = extent >= 512 ? 128 : 1, stretch = (extent + threads - 1) / threads;
   const char* join = product ? "*" : "+";
   Writer w;
@@ -216,8 +231,8 @@ Status generate_cumulative(const Problem& p, const BindArgs& args, std::vector<L
   w.line("  const s64 base = line / {0} * {1} + line % {0};", inner, extent * inner);
   w.line("  const int first = t * {0}, end = first + {0} > {1} ? {1} : first + {0};\n  A a = {2};", stretch, extent,
          product ? 1 : 0);
-  const std::string at = p.get_int("reverse") != 0 ? fmt::format("base + (s64)({} - e) * {}", extent - 1, inner)
-                                                   : fmt::format("base + (s64)e * {}", inner);
+  const std::string at = op.reverse ? fmt::format("base + (s64)({} - e) * {}", extent - 1, inner)
+                                    : fmt::format("base + (s64)e * {}", inner);
   if (threads > 1) {
     w.line("  __shared__ A shared[{}];", kSpecialBlock);
     w.line("  for (int e = first; e < end; ++e) a = a {} (A)w_get(x0[{}]);", join, at);

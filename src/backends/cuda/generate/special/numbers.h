@@ -9,8 +9,8 @@ namespace wootz::cuda {
 
 class Numbers {
  public:
-  // Attribute `name`, else operand `input`; absent where the op has neither. Errors: an operand of no integers.
-  static Result<Numbers> read(const Problem& problem, const BindArgs& args, const char* name, size_t input);
+  // The attribute, else operand `input`; absent where the op has neither. Errors: an operand of no integers.
+  static Result<Numbers> read(const Problem& problem, const BindArgs& args, const MaybeInts& attribute, size_t input);
 
   bool present() const { return known_.has_value() || input_ >= 0; }
   size_t count() const { return count_; }

@@ -9,37 +9,29 @@
 namespace wootz::cuda {
 namespace {
 
-// Pads at these extents, where the op says how and not how many.
-Status settle_padding(const Problem& p, const Dims& x, const std::vector<int64_t>& kernel, Problem* to) {
+struct Windows {
+  Ints strides, dilations, pads;
+};
+
+// At these extents, where the op says how it pads and not how much. P: has auto_pad, strides, dilations and pads.
+template <typename P>
+Result<Windows> settle_padding(const P& op, const Dims& x, const Ints& kernel) {
   const size_t n = x.size() - 2;
-  const std::vector<int64_t> ones(n, 1);
-  const auto listed = [&](const char* name, const std::vector<int64_t>& fallback) {
-    const std::vector<int64_t> given = p.get_ints(name);
-    return given.empty() ? fallback : given;
-  };
-  const std::vector<int64_t> strides = listed("strides", ones), dilations = listed("dilations", ones);
-  std::vector<int64_t> pads = listed("pads", std::vector<int64_t>(2 * n, 0));
-  WOOTZ_RETURN_IF_ERROR(check_values(strides, n, 1));
-  WOOTZ_RETURN_IF_ERROR(check_values(dilations, n, 1));
-  WOOTZ_RETURN_IF_ERROR(check_values(pads, 2 * n, 0));
+  const auto listed = [](const Ints& given, Ints otherwise) { return given.empty() ? otherwise : given; };
+  Windows to{listed(op.strides, Ints(n, 1)), listed(op.dilations, Ints(n, 1)), listed(op.pads, Ints(2 * n, 0))};
+  WOOTZ_RETURN_IF_ERROR(check_values(to.strides, n, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(to.dilations, n, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(to.pads, 2 * n, 0));
   WOOTZ_RETURN_IF_ERROR(check_values(kernel, n, 1));
-  const std::string mode = p.get_string("auto_pad");
-  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    for (size_t i = 0; i < n; ++i) {
-      const int64_t in = x[i + 2], out = (in + strides[i] - 1) / strides[i];
-      const int64_t total = std::max<int64_t>(0, (out - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 - in);
-      pads[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-      pads[i + n] = total - pads[i];
-    }
-  } else if (mode == "VALID") {
-    pads.assign(2 * n, 0);
-  } else if (!mode.empty() && mode != "NOTSET") {
-    return unsupported("padding by '{}'", mode);
+  if (op.auto_pad == AutoPad::kValid) to.pads.assign(2 * n, 0);
+  if (op.auto_pad != AutoPad::kSameUpper && op.auto_pad != AutoPad::kSameLower) return to;
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t in = x[i + 2], out = (in + to.strides[i] - 1) / to.strides[i];
+    const int64_t total = std::max<int64_t>(0, (out - 1) * to.strides[i] + (kernel[i] - 1) * to.dilations[i] + 1 - in);
+    to.pads[i] = op.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
+    to.pads[i + n] = total - to.pads[i];
   }
-  to->params["strides"] = strides;
-  to->params["dilations"] = dilations;
-  to->params["pads"] = pads;
-  return Status();
+  return to;
 }
 
 }  // namespace
@@ -49,12 +41,20 @@ Status generate_auto_padded_conv(const Problem& p, const BindArgs& args, std::ve
   const Dims &x = args.inputs[0], &f = args.inputs[1];
   if (x.rank() < 3 || f.rank() != x.rank()) return unsupported("{} by {}", x.to_string(), f.to_string());
   Problem conv = p;
-  conv.family = Family::kConv;
   const bool bias = has_operand(p, 2);
   conv.num_main = bias ? 3 : 2;
   conv.inputs.resize(static_cast<size_t>(conv.num_main));
-  conv.params["has_bias"] = int64_t{bias};
-  WOOTZ_RETURN_IF_ERROR(settle_padding(p, x, {f.begin() + 2, f.end()}, &conv));
+  const auto& op = *op_params<AutoPaddedConvOpParams>(p);
+  WOOTZ_ASSIGN_OR_RETURN(Windows windows, settle_padding(op, x, {f.begin() + 2, f.end()}));
+  conv.params = ConvParams{.strides = std::move(windows.strides),
+                           .dilations = std::move(windows.dilations),
+                           .pads = std::move(windows.pads),
+                           .groups = op.groups,
+                           .has_bias = bias,
+                           .x_scale = op.x_scale,
+                           .x_zero = op.x_zero,
+                           .w_scale = op.w_scale,
+                           .w_zero = op.w_zero};
   return generate_conv(conv, args, launches);
 }
 
@@ -62,24 +62,33 @@ Status generate_auto_padded_pool(const Problem& p, const BindArgs& args, std::ve
   const Dims& x = args.inputs[0];
   if (p.inputs.empty() || x.rank() < 3) return unsupported("pool of {}", x.to_string());
   Problem pool = p;
-  pool.family = Family::kPool;
   pool.num_main = 1;
-  if (has_scales(p)) return unsupported("averages of 8 bits");
-  WOOTZ_RETURN_IF_ERROR(settle_padding(p, x, p.get_ints("kernel"), &pool));
+  const auto& op = *op_params<AutoPaddedPoolOpParams>(p);
+  if (!op.x_scale.empty()) return unsupported("averages of 8 bits");
+  WOOTZ_ASSIGN_OR_RETURN(Windows windows, settle_padding(op, x, op.kernel));
+  pool.params = PoolParams{.kind = op.kind,
+                           .kernel = op.kernel,
+                           .strides = std::move(windows.strides),
+                           .dilations = std::move(windows.dilations),
+                           .pads = std::move(windows.pads),
+                           .global = op.global,
+                           .count_include_pad = op.count_include_pad,
+                           .p = op.p,
+                           .storage_order = op.storage_order};
   return generate_pool(pool, args, launches);
 }
 
-// Parameters: "term<i>" and "result" name a label for each axis (lower/context.cpp).
 Status generate_einsum(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const DType type = p.outputs[0].dtype;
   const Dims& y = args.outputs[0];
-  const std::vector<int64_t> result = p.get_ints("result");
+  const auto& op = *op_params<EinsumOpParams>(p);
+  const Ints& result = op.result;
   if (result.size() != y.size()) return invalid_argument("{} labels of {}", result.size(), y.to_string());
   std::map<int64_t, int64_t> extents;
   std::vector<std::map<int64_t, int64_t>> strides(p.inputs.size());
   for (size_t k = 0; k < p.inputs.size(); ++k) {
-    const std::vector<int64_t> term = p.get_ints(fmt::format("term{}", k));
+    const Ints term = k < op.terms.size() ? op.terms[k] : Ints();
     const Dims &x = args.inputs[k], s = x.strides();
     if (term.size() != x.size() || p.inputs[k].dtype != type)
       return invalid_argument("{} labels of {}", term.size(), x.to_string());
@@ -163,11 +172,10 @@ Status generate_integer_conv(const Problem& p, const BindArgs& args, std::vector
   if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || y.rank() != x.rank() || !is_byte(p.inputs[0].dtype) ||
       !is_byte(p.inputs[1].dtype) || p.outputs[0].dtype != DType::kI32)
     return unsupported("convolution of {} by {}", x.to_string(), f.to_string());
-  Problem settled = p;
-  WOOTZ_RETURN_IF_ERROR(settle_padding(p, x, {f.begin() + 2, f.end()}, &settled));
-  const std::vector<int64_t> strides = settled.get_ints("strides"), dilations = settled.get_ints("dilations"),
-                             pads = settled.get_ints("pads");
-  const int64_t groups = p.get_int("groups", 1);
+  const auto& op = *op_params<ConvIntegerOpParams>(p);
+  WOOTZ_ASSIGN_OR_RETURN(const Windows windows, settle_padding(op, x, {f.begin() + 2, f.end()}));
+  const auto& [strides, dilations, pads] = windows;
+  const int64_t groups = op.groups;
   if (groups < 1 || x[1] % groups != 0 || y[1] % groups != 0 || f[0] != y[1] || f[1] != x[1] / groups || y[0] != x[0])
     return invalid_argument("{} by {} in {} groups gives {}", x.to_string(), f.to_string(), groups, y.to_string());
   if ((has_operand(p, 2) && (args.inputs[2].volume() != 1 || !is_byte(p.inputs[2].dtype))) ||

@@ -7,16 +7,15 @@
 
 namespace wootz::cuda {
 
-Result<Numbers> Numbers::read(const Problem& p, const BindArgs& args, const char* name, size_t input) {
+Result<Numbers> Numbers::read(const Problem& p, const BindArgs& args, const MaybeInts& attribute, size_t input) {
   Numbers n;
-  const std::string operand = fmt::format("input{}", input);
-  if (p.params.count(std::string_view(name)) != 0) {
-    n.known_ = p.get_ints(name);
-  } else if (p.params.count(operand) != 0) {
-    n.known_ = p.get_ints(operand);
+  if (attribute) {
+    n.known_ = attribute;
+  } else if (const Ints* known = known_operand(p, input)) {
+    n.known_ = *known;
   } else if (has_operand(p, input)) {
     if (!is_integer(p.inputs[input].dtype))
-      return invalid_argument("{} of {}", name, dtype_name(p.inputs[input].dtype));
+      return invalid_argument("operand {} of {}: no integers", input, dtype_name(p.inputs[input].dtype));
     n.input_ = static_cast<int>(input);
     n.count_ = static_cast<size_t>(args.inputs[input].volume());
     return n;
@@ -51,10 +50,10 @@ Status generate_filled(const Problem& p, const BindArgs& args, std::vector<Launc
   WOOTZ_RETURN_IF_ERROR(check_type(type));
   if (y.volume() == 0) return Status();
   const bool real = is_float(type);
-  std::string value = real ? fmt::format("(double){:.17g}", p.get_float("value"))
-                           : fmt::format("(s64)0x{:x}ull", static_cast<uint64_t>(p.get_int("value")));
-  if (const double v = p.get_float("value"); real && !(v - v == 0))
-    value = v != v ? "W_NAN" : v > 0 ? "W_INF" : "-W_INF";
+  const auto& op = *op_params<ConstantOfShapeOpParams>(p);
+  std::string value =
+      real ? fmt::format("(double){:.17g}", op.real) : fmt::format("(s64)0x{:x}ull", static_cast<uint64_t>(op.whole));
+  if (const double v = op.real; real && !(v - v == 0)) value = v != v ? "W_NAN" : v > 0 ? "W_INF" : "-W_INF";
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
@@ -72,7 +71,7 @@ Status generate_eye(const Problem& p, const BindArgs& args, std::vector<Launch>*
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
   w.line("  y0[i] = Put<{0}>::to(i % {1} == i / {1} + ({2}ll) ? 1 : 0);", storage_type(p.outputs[0].dtype), y[1],
-         std::clamp<int64_t>(p.get_int("k"), -y[0], y[1]));
+         std::clamp<int64_t>(op_params<EyeLikeOpParams>(p)->k, -y[0], y[1]));
   end_special(&w, std::move(launch), launches);
   return Status();
 }
@@ -80,8 +79,9 @@ Status generate_eye(const Problem& p, const BindArgs& args, std::vector<Launch>*
 namespace {
 
 // Axis of each number: all in order where none are named.
-Result<std::vector<int64_t>> axes_of(const Problem& p, const BindArgs& args, size_t input, size_t count, int rank) {
-  WOOTZ_ASSIGN_OR_RETURN(const Numbers named, Numbers::read(p, args, "axes", input));
+Result<std::vector<int64_t>> axes_of(const Problem& p, const BindArgs& args, const MaybeInts& attribute, size_t count,
+                                     int rank) {
+  WOOTZ_ASSIGN_OR_RETURN(const Numbers named, Numbers::read(p, args, attribute, 3));
   if (named.present() && !named.known()) return unsupported("axes that only running tells");
   std::vector<int64_t> axes(count);
   for (size_t i = 0; i < count; ++i) axes[i] = static_cast<int64_t>(i);
@@ -118,9 +118,10 @@ Status generate_slice(const Problem& p, const BindArgs& args, std::vector<Launch
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   if (x.rank() != y.rank() || element_type(p) == nullptr)
     return unsupported("a slice {} of {}", y.to_string(), x.to_string());
-  WOOTZ_ASSIGN_OR_RETURN(const Numbers starts, Numbers::read(p, args, "starts", 1));
-  WOOTZ_ASSIGN_OR_RETURN(const Numbers steps, Numbers::read(p, args, "steps", 4));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, axes_of(p, args, 3, starts.count(), x.rank()));
+  const auto& op = *op_params<SliceOpParams>(p);
+  WOOTZ_ASSIGN_OR_RETURN(const Numbers starts, Numbers::read(p, args, op.starts, 1));
+  WOOTZ_ASSIGN_OR_RETURN(const Numbers steps, Numbers::read(p, args, op.steps, 4));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, axes_of(p, args, op.axes, starts.count(), x.rank()));
   if (steps.present() && steps.count() != starts.count())
     return invalid_argument("{} steps for {} starts", steps.count(), starts.count());
   if (y.volume() == 0) return Status();
@@ -145,33 +146,32 @@ Status generate_slice(const Problem& p, const BindArgs& args, std::vector<Launch
 Status generate_padded(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
-  const std::string mode = p.get_string("mode", "constant");
+  const auto& op = *op_params<PadOpParams>(p);
+  const PadMode mode = op.mode;
   const DType type = p.inputs[0].dtype;
-  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
-    return unsupported("pad by '{}'", mode);
-  WOOTZ_ASSIGN_OR_RETURN(const Numbers pads, Numbers::read(p, args, "pads", 1));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, axes_of(p, args, 3, pads.count() / 2, x.rank()));
+  WOOTZ_ASSIGN_OR_RETURN(const Numbers pads, Numbers::read(p, args, op.pads, 1));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, axes_of(p, args, op.axes, pads.count() / 2, x.rank()));
   if (x.rank() != y.rank() || pads.count() % 2 != 0 || type != p.outputs[0].dtype ||
       (has_operand(p, 2) && (p.inputs[2].dtype != type || args.inputs[2].volume() != 1)))
     return invalid_argument("{} padded to {}", x.to_string(), y.to_string());
   if (y.volume() == 0) return Status();
-  if (x.volume() == 0 && mode != "constant") return invalid_argument("nothing to repeat in {}", x.to_string());
+  if (x.volume() == 0 && mode != PadMode::kConstant) return invalid_argument("nothing to repeat in {}", x.to_string());
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
   write_walk(x, y, &w, [&](size_t a) {
     for (size_t k = 0; k < axes.size(); ++k)
       if (axes[k] == static_cast<int64_t>(a)) w.line("    c -= {};", pads.at(k));
-    if (mode == "edge") w.line("    c = c < 0 ? 0 : c >= {0} ? {0} - 1 : c;", x[a]);
-    if (mode == "wrap") w.line("    c %= {0}; if (c < 0) c += {0};", x[a]);
-    if (mode == "reflect")
+    if (mode == PadMode::kEdge) w.line("    c = c < 0 ? 0 : c >= {0} ? {0} - 1 : c;", x[a]);
+    if (mode == PadMode::kWrap) w.line("    c %= {0}; if (c < 0) c += {0};", x[a]);
+    if (mode == PadMode::kReflect)
       w.line("    c %= {0}; if (c < 0) c += {0}; if (c >= {1}) c = {0} - c;", std::max<int64_t>(1, 2 * (x[a] - 1)),
              x[a]);
   });
-  w.line("  y0[i] = in ? x0[from] : {};", has_operand(p, 2)
-                                              ? std::string("x2[0]")
-                                              : fmt::format("Put<{}>::to(w_cast<{}>({:.17g}))", storage_type(type),
-                                                            register_type(type), p.get_float("value")));
+  w.line("  y0[i] = in ? x0[from] : {};",
+         has_operand(p, 2)
+             ? std::string("x2[0]")
+             : fmt::format("Put<{}>::to(w_cast<{}>({:.17g}))", storage_type(type), register_type(type), op.value));
   end_special(&w, std::move(launch), launches);
   return Status();
 }
@@ -180,16 +180,18 @@ Status generate_padded(const Problem& p, const BindArgs& args, std::vector<Launc
 Status generate_counted_topk(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (p.inputs.size() != 2 || p.outputs.size() != 2 || args.outputs[0].rank() != args.inputs[0].rank())
     return invalid_argument("TopK of {} operands", p.inputs.size());
-  int64_t axis = p.get_int("axis", -1);
+  const auto& op = *op_params<CountedTopKOpParams>(p);
+  int64_t axis = op.axis;
   if (axis < 0) axis += args.inputs[0].rank();
   if (axis < 0 || axis >= args.inputs[0].rank()) return invalid_argument("TopK along axis {}", axis);
   Problem topk = p;
-  topk.family = Family::kTopK;
   topk.num_main = 1;
   topk.inputs.resize(1);
-  topk.params["kind"] = std::string("topk");
-  topk.params["axis"] = axis;
-  topk.params["k"] = args.outputs[0][static_cast<size_t>(axis)];
+  topk.params = TopKParams{.axis = axis,
+                           .k = args.outputs[0][static_cast<size_t>(axis)],
+                           .largest = op.largest,
+                           .sorted = op.sorted,
+                           .softmax = op.softmax};
   return generate_topk(topk, {args.inputs.first(1), args.outputs, {}}, launches);
 }
 
@@ -197,11 +199,9 @@ Status generate_counted_topk(const Problem& p, const BindArgs& args, std::vector
 Status generate_space_to_depth(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   Problem move = p;
-  move.family = Family::kMove;
   move.num_main = 1;
-  move.params = {{"kind", std::string("space_to_depth")},
-                 {"block", p.get_int("blocksize", 1)},
-                 {"order", std::string(p.get_string("mode") == "CRD" ? "crd" : "dcr")}};
+  const auto& op = *op_params<SpaceToDepthOpParams>(p);
+  move.params = MoveParams{.kind = MoveKind::kSpaceToDepth, .block = op.blocksize, .order = op.mode};
   return generate_move(move, args, launches);
 }
 

@@ -74,25 +74,16 @@ Status begin_with(const char* functions, const Problem& p, int64_t count, Writer
   return Status();
 }
 
-int index_in(const std::string& value, std::initializer_list<const char*> names) {
-  int i = 0;
-  for (const char* name : names) {
-    if (value == name) return i;
-    ++i;
-  }
-  return -1;
-}
-
 }  // namespace
 
 Status generate_grid_sample(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (p.inputs.size() != 2 || p.outputs.size() != 1)
     return invalid_argument("GridSample of {} operands", p.inputs.size());
   const Dims &x = args.inputs[0], &grid = args.inputs[1], &y = args.outputs[0];
-  const int mode = index_in(p.get_string("mode", "linear"), {"nearest", "linear", "cubic"});
-  const int padding = index_in(p.get_string("padding_mode", "zeros"), {"zeros", "border", "reflection"});
-  const bool fits = x.rank() >= 3 && x.rank() <= 5 && y.rank() == x.rank() && grid.rank() == x.rank() && mode >= 0 &&
-                    padding >= 0 && is_float(p.inputs[1].dtype) && p.outputs[0].dtype == p.inputs[0].dtype;
+  const auto& op = *op_params<GridSampleOpParams>(p);
+  const auto mode = static_cast<int>(op.mode), padding = static_cast<int>(op.padding_mode);  // as kTaps numbers them
+  const bool fits = x.rank() >= 3 && x.rank() <= 5 && y.rank() == x.rank() && grid.rank() == x.rank() &&
+                    is_float(p.inputs[1].dtype) && p.outputs[0].dtype == p.inputs[0].dtype;
   if (!fits || grid.back() != x.rank() - 2 || y[0] != x[0] || y[1] != x[1] || grid[0] != x[0])
     return unsupported("GridSample of {} at {}", x.to_string(), grid.to_string());
   for (size_t a = 2; a < y.size(); ++a)
@@ -108,7 +99,7 @@ Status generate_grid_sample(const Problem& p, const BindArgs& args, std::vector<
   w.line("  const s64 q = i % {0}, plane = i / {0}, n = plane / {1};", points, x[1]);
   for (int64_t a = 0; a < rank; ++a)
     w.line("  const Taps t{0} = w_taps<{1}, {2}, {3}>((double)w_get(x1[(n * {4} + q) * {5} + {6}]), {7});", a, mode,
-           padding, p.get_int("align_corners") != 0, points, rank, rank - 1 - a, x[static_cast<size_t>(a) + 2]);
+           padding, op.align_corners, points, rank, rank - 1 - a, x[static_cast<size_t>(a) + 2]);
   w.line("  double sum = 0;");
   std::string factor = "1.0", at = fmt::format("plane * {}", s[1]);
   for (int64_t a = 0; a < rank; ++a) {
@@ -140,7 +131,7 @@ Status generate_affine_grid(const Problem& p, const BindArgs& args, std::vector<
   for (int64_t a = 0; a < rank; ++a) {  // the last axis first
     const int64_t extent = y[static_cast<size_t>(rank - a)];
     const std::string point =
-        p.get_int("align_corners") != 0
+        op_params<AffineGridOpParams>(p)->align_corners
             ? (extent == 1 ? std::string("-1.0") : fmt::format("-1 + 2.0 * c{} / {}", a, extent - 1))
             : fmt::format("(2.0 * c{} + 1) / {} - 1", a, extent);
     w.line("  const double c{0} = (double)(rest % {1}); rest /= {1};", a, extent);
@@ -164,16 +155,17 @@ Status generate_roi_align(const Problem& p, const BindArgs& args, std::vector<La
     return unsupported("RoiAlign of {} with {}", x.to_string(), rois.to_string());
   if (y.volume() == 0) return Status();
   if (x.volume() == 0) return invalid_argument("RoiAlign of the empty {}", x.to_string());
-  const int64_t ratio = p.get_int("sampling_ratio"), rows = y[2], columns = y[3];
+  const auto& op = *op_params<RoiAlignOpParams>(p);
+  const int64_t ratio = op.sampling_ratio, rows = y[2], columns = y[3];
   if (ratio < 0 || ratio * ratio > kMostSamples) return unsupported("{} samples along a bin", ratio);
-  const bool max = p.get_string("mode", "avg") == "max", half = p.get_int("half_pixel") != 0;
+  const bool max = op.mode == RoiMode::kMax, half = op.half_pixel;
   Writer w;
   Launch launch;
   WOOTZ_RETURN_IF_ERROR(begin_with(kCorners, p, y.volume(), &w, &launch));
   w.line("  const s64 px = i % {0}, py = i / {0} % {1}, c = i / {2} % {3}, r = i / {4};", columns, rows, rows * columns,
          x[1], rows * columns * x[1]);
-  w.line("  const s64 image = (s64)w_get(x2[r]); const double scale = {:.17g}, shift = {};",
-         p.get_float("spatial_scale", 1), half ? "0.5" : "0.0");
+  w.line("  const s64 image = (s64)w_get(x2[r]); const double scale = {:.17g}, shift = {};", op.spatial_scale,
+         half ? "0.5" : "0.0");
   for (const auto& [name, at] : {std::pair{"x1", 0}, {"y1", 1}, {"x2", 2}, {"y2", 3}})
     w.line("  const double r{} = (double)w_get(x1[r * 4 + {}]) * scale - shift;", name, at);
   w.line("  double width = rx2 - rx1, height = ry2 - ry1;");

@@ -10,17 +10,6 @@ namespace {
 
 constexpr int kBlock = 256, kEach = 16;  // threads, and neighbours that each looks at
 
-struct Named {
-  const char* op;
-  Select select;
-};
-constexpr Named kSelects[] = {
-    {"NonZero", select_non_zero},
-    {"Compress", select_compress},
-    {"NonMaxSuppression", select_boxes},
-    {"Unique", select_unique},
-};
-
 // A kernel whose thread sees elements [first, last) of `count`; `flag`: source that says whether element i counts.
 void begin_parts(const std::string& parameters, int64_t count, Writer* w) {
   w->raw(prelude());
@@ -63,9 +52,11 @@ void begin_write(const std::string& parameters, const std::string& flag, int64_t
   w->line("  for (int k = 0; k < t; ++k) at += shared[k];");
 }
 
-Select find_select(std::string_view op) {
-  for (const Named& n : kSelects)
-    if (op == n.op) return n.select;
+Select find_select(const Problem& p) {
+  if (op_params<NonZeroOpParams>(p) != nullptr) return select_non_zero;
+  if (op_params<CompressOpParams>(p) != nullptr) return select_compress;
+  if (op_params<UniqueOpParams>(p) != nullptr) return select_unique;
+  if (op_params<NonMaxSuppressionOpParams>(p) != nullptr) return select_boxes;
   return nullptr;
 }
 
@@ -119,9 +110,10 @@ Status select_compress(const Problem& p, const BindArgs& args, Selection* to) {
     return invalid_argument("Compress of {} operands", p.inputs.size());
   const char* storage = bits_type(dtype_bits(p.inputs[0].dtype));
   if (storage == nullptr) return unsupported("Compress of {}", dtype_name(p.inputs[0].dtype));
-  const bool whole = p.params.count("axis") == 0;
+  const MaybeInt& given = op_params<CompressOpParams>(p)->axis;
+  const bool whole = !given;
   const Dims x = whole ? Dims{args.inputs[0].volume()} : args.inputs[0];
-  int64_t axis = p.get_int("axis");
+  int64_t axis = given.value_or(0);
   if (axis < 0) axis += x.rank();
   if (axis < 0 || axis >= x.rank()) return invalid_argument("Compress of {} along axis {}", x.to_string(), axis);
   const auto a = static_cast<size_t>(axis);

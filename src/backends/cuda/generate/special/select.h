@@ -2,6 +2,7 @@
 // write.
 #pragma once
 
+#include "backend/op_kernels.h"
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
@@ -15,7 +16,7 @@ struct Selection {
 
 using Select = Status (*)(const Problem& problem, const BindArgs& args, Selection* selection);
 // Null: no such op here.
-Select find_select(std::string_view op);
+Select find_select(const Problem& problem);
 // Of a problem at its optimum, everything checked.
 Status select_at_optimum(const Problem& problem, Selection* selection);
 

@@ -70,8 +70,9 @@ Status generate_dft(const Problem& p, const BindArgs& args, std::vector<Launch>*
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
-  const bool inverse = p.get_int("inverse") != 0, real_result = inverse && p.get_int("onesided") != 0;
-  int64_t axis = p.get_int("axis", -2);
+  const auto& op = *op_params<DftOpParams>(p);
+  const bool inverse = op.inverse, real_result = inverse && op.onesided;
+  int64_t axis = op.axis;
   if (axis < 0) axis += x.rank();
   const auto mismatch = [&] { return invalid_argument("DFT of {} gives {}", x.to_string(), y.to_string()); };
   if (x.rank() < 2 || x.rank() != y.rank() || axis < 0 || axis + 1 >= x.rank() || !is_float(type) ||
@@ -82,9 +83,9 @@ Status generate_dft(const Problem& p, const BindArgs& args, std::vector<Launch>*
   const int64_t in = x[a], out = y[a], inner = volume_of(x, a + 1, x.size() - 1), parts = x.back();
   int64_t n = real_result ? 2 * (in - 1) : in;
   if (has_operand(p, 1)) {
-    const std::vector<int64_t> given = p.get_ints("input1");
-    if (given.size() != 1) return unsupported("a length that only running tells");
-    n = given[0];
+    const Ints* const given = known_operand(p, 1);
+    if (given == nullptr || given->size() != 1) return unsupported("a length that only running tells");
+    n = (*given)[0];
   }
   if (n < 1 || out > n) return mismatch();
   for (size_t d = 0; d + 1 < x.size(); ++d)
@@ -118,7 +119,11 @@ Status generate_stft(const Problem& p, const BindArgs& args, std::vector<Launch>
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const DType type = p.inputs[0].dtype;
-  const std::vector<int64_t> step = p.get_ints("input1"), given = p.get_ints("input3");
+  const auto known = [&](size_t input) {
+    const Ints* const values = known_operand(p, input);
+    return values == nullptr ? Ints() : *values;
+  };
+  const Ints step = known(1), given = known(3);
   if (step.size() != 1 || (has_operand(p, 3) && given.size() != 1))
     return unsupported("frames that only running tells");
   const auto mismatch = [&] { return invalid_argument("STFT of {} gives {}", x.to_string(), y.to_string()); };

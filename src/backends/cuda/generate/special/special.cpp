@@ -4,43 +4,47 @@ namespace wootz::cuda {
 namespace {
 
 struct Special {
-  const char* op;
+  bool (*is)(const Problem& problem);
   Generate generate;
 };
+template <typename P>
+bool is_op(const Problem& p) {
+  return op_params<P>(p) != nullptr;
+}
 constexpr Special kSpecials[] = {
-    {"BitCast", generate_bit_cast},
-    {"CastE8M0", generate_cast_e8m0},
-    {"CumSum", generate_cumulative},
-    {"CumProd", generate_cumulative},
-    {"OneHot", generate_one_hot},
-    {"EyeLike", generate_eye},
-    {"Range", generate_range},
-    {"ConstantOfShape", generate_filled},
-    {"Slice", generate_slice},
-    {"TopK", generate_counted_topk},
-    {"Pad", generate_padded},
-    {"SpaceToDepth", generate_space_to_depth},
-    {"Conv", generate_auto_padded_conv},
-    {"Pool", generate_auto_padded_pool},
-    {"Einsum", generate_einsum},
-    {"MatMulInteger", generate_integer_product},
-    {"ConvInteger", generate_integer_conv},
-    {"Trilu", generate_trilu},
-    {"LRN", generate_lrn},
-    {"ReverseSequence", generate_reverse_sequence},
-    {"TensorScatter", generate_tensor_scatter},
-    {"Hardmax", generate_hardmax},
-    {"GridSample", generate_grid_sample},
-    {"AffineGrid", generate_affine_grid},
-    {"RoiAlign", generate_roi_align},
-    {"CenterCropPad", generate_center_crop_pad},
-    {"Col2Im", generate_col2im},
-    {"MaxRoiPool", generate_max_roi_pool},
-    {"NllLoss", generate_nll},
-    {"Det", generate_det},
-    {"DFT", generate_dft},
-    {"STFT", generate_stft},
-    {"DeformConv", generate_deform_conv},
+    {is_op<BitCastOpParams>, generate_bit_cast},
+    {is_op<CastE8M0OpParams>, generate_cast_e8m0},
+    {is_op<CumSumOpParams>, generate_cumulative},
+    {is_op<CumProdOpParams>, generate_cumulative},
+    {is_op<OneHotOpParams>, generate_one_hot},
+    {is_op<EyeLikeOpParams>, generate_eye},
+    {is_op<RangeOpParams>, generate_range},
+    {is_op<ConstantOfShapeOpParams>, generate_filled},
+    {is_op<SliceOpParams>, generate_slice},
+    {is_op<CountedTopKOpParams>, generate_counted_topk},
+    {is_op<PadOpParams>, generate_padded},
+    {is_op<SpaceToDepthOpParams>, generate_space_to_depth},
+    {is_op<AutoPaddedConvOpParams>, generate_auto_padded_conv},
+    {is_op<AutoPaddedPoolOpParams>, generate_auto_padded_pool},
+    {is_op<EinsumOpParams>, generate_einsum},
+    {is_op<MatMulIntegerOpParams>, generate_integer_product},
+    {is_op<ConvIntegerOpParams>, generate_integer_conv},
+    {is_op<TriluOpParams>, generate_trilu},
+    {is_op<LrnOpParams>, generate_lrn},
+    {is_op<ReverseSequenceOpParams>, generate_reverse_sequence},
+    {is_op<TensorScatterOpParams>, generate_tensor_scatter},
+    {is_op<HardmaxOpParams>, generate_hardmax},
+    {is_op<GridSampleOpParams>, generate_grid_sample},
+    {is_op<AffineGridOpParams>, generate_affine_grid},
+    {is_op<RoiAlignOpParams>, generate_roi_align},
+    {is_op<CenterCropPadOpParams>, generate_center_crop_pad},
+    {is_op<Col2ImOpParams>, generate_col2im},
+    {is_op<MaxRoiPoolOpParams>, generate_max_roi_pool},
+    {is_op<NllLossOpParams>, generate_nll},
+    {is_op<DetOpParams>, generate_det},
+    {is_op<DftOpParams>, generate_dft},
+    {is_op<StftOpParams>, generate_stft},
+    {is_op<DeformConvOpParams>, generate_deform_conv},
 };
 
 }  // namespace
@@ -51,7 +55,7 @@ bool has_operand(const Problem& p, size_t input) {
 
 Status check_operands(const Problem& p, size_t inputs) {
   if (p.inputs.size() < inputs || p.outputs.size() != 1 || !has_operand(p, 0) || p.outputs[0].dtype == DType::kInvalid)
-    return invalid_argument("{} of {} operands", p.get_string("op"), p.inputs.size());
+    return invalid_argument("{} of {} operands", p.as<OpParams>().op, p.inputs.size());
   return Status();
 }
 
@@ -89,20 +93,19 @@ void end_special(Writer* w, Launch launch, std::vector<Launch>* launches) {
   launches->push_back(std::move(launch));
 }
 
-std::optional<int64_t> special_int(const Problem& p, const char* attribute, const char* operand) {
-  if (p.params.count(std::string_view(attribute)) != 0) return p.get_int(attribute);
-  const std::vector<int64_t> values = p.get_ints(operand);
-  if (values.size() == 1) return values[0];
-  return std::nullopt;
+std::optional<int64_t> special_int(const Problem& p, const MaybeInt& attribute, size_t operand) {
+  if (attribute) return attribute;
+  const Ints* const values = known_operand(p, operand);
+  return values != nullptr && values->size() == 1 ? MaybeInt((*values)[0]) : std::nullopt;
 }
 
 Status generate_special(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (!p.epilogue.empty()) return unsupported("an expression behind an op of its own kind");
-  if (p.get_int("own_sizes") != 0) return unsupported("results whose sizes are found by running");
-  const std::string op = p.get_string("op");
+  const auto& op = p.as<OpParams>();
+  if (op.own_sizes) return unsupported("results whose sizes are found by running");
   for (const Special& s : kSpecials)
-    if (op == s.op) return s.generate(p, args, launches);
-  return unsupported("op {}", op);
+    if (s.is(p)) return s.generate(p, args, launches);
+  return unsupported("op {}", op.op);
 }
 
 }  // namespace wootz::cuda

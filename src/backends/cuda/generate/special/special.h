@@ -1,6 +1,7 @@
 // Kernels for ops that are no family of their own, by the op's name.
 #pragma once
 
+#include "backend/op_kernels.h"
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
@@ -22,8 +23,8 @@ Status begin_special(const Problem& problem, int64_t count, Writer* to, Launch* 
 // Closes it.
 void end_special(Writer* source, Launch launch, std::vector<Launch>* launches);
 
-// A small constant operand that is one integer, or the attribute of this name; nullopt: neither.
-std::optional<int64_t> special_int(const Problem& problem, const char* attribute, const char* operand);
+// The attribute, or else a small constant operand that is one integer; nullopt: neither.
+std::optional<int64_t> special_int(const Problem& problem, const MaybeInt& attribute, size_t operand);
 
 Status generate_bit_cast(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_cast_e8m0(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

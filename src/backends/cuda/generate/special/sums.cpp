@@ -10,9 +10,8 @@ namespace wootz::cuda {
 Status generate_nll(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims &x = args.inputs[0], &target = args.inputs[1], &y = args.outputs[0];
-  const std::string reduction = p.get_string("reduction", "mean");
-  const bool none = reduction == "none", weighted = has_operand(p, 2);
-  if (!none && reduction != "sum" && reduction != "mean") return invalid_argument("a loss by '{}'", reduction);
+  const auto& op = *op_params<NllLossOpParams>(p);
+  const bool none = op.reduction == LossReduction::kNone, weighted = has_operand(p, 2);
   if (x.rank() < 2 || target.rank() + 1 != x.rank() || !is_integer(p.inputs[1].dtype) || !is_float(p.inputs[0].dtype) ||
       p.outputs[0].dtype != p.inputs[0].dtype || (weighted && args.inputs[2].volume() != x[1]) ||
       (none ? !(y == target) : y.volume() != 1) || x[0] * volume_of(x, 2, x.size()) != target.volume())
@@ -20,8 +19,7 @@ Status generate_nll(const Problem& p, const BindArgs& args, std::vector<Launch>*
   const int64_t count = target.volume(), classes = x[1], inner = volume_of(x, 2, x.size());
   if (none && count == 0) return Status();
   const int64_t parts = none ? 1 : std::clamp<int64_t>(count / 2048, 1, 1024);
-  const std::string ignored =
-      p.params.count("ignore_index") != 0 ? fmt::format("c == {}ll", p.get_int("ignore_index")) : std::string("false");
+  const std::string ignored = op.ignore_index ? fmt::format("c == {}ll", *op.ignore_index) : std::string("false");
   const auto element = [&](Writer* w) {
     w->line("  const s64 c = (s64)w_get(x1[e]); double loss = 0, weight = 0;");
     w->line("  if (!({})) {{", ignored);
@@ -75,7 +73,7 @@ Status generate_nll(const Problem& p, const BindArgs& args, std::vector<Launch>*
       "Sum());",
       kSpecialBlock);
   last.line("  if (threadIdx.x == 0) y[0] = Put<{}>::to(({}){});", st, rt,
-            reduction == "sum" ? "total" : "(total / weights)");
+            op.reduction == LossReduction::kSum ? "total" : "(total / weights)");
   Launch end;
   end.size.block = kSpecialBlock;
   end.size.grid_x = 1;

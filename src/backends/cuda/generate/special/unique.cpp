@@ -41,9 +41,10 @@ Status select_unique(const Problem& p, const BindArgs& args, Selection* to) {
   if (p.inputs.size() != 1 || p.outputs.empty() || p.outputs.size() > 4 || p.outputs[0].dtype != p.inputs[0].dtype)
     return invalid_argument("Unique of {} operands", p.inputs.size());
   WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[0].dtype));
-  const bool whole = p.params.count("axis") == 0, sorted = p.get_int("sorted", 1) != 0;
+  const auto& op = *op_params<UniqueOpParams>(p);
+  const bool whole = !op.axis, sorted = op.sorted;
   const Dims x = whole ? Dims{args.inputs[0].volume()} : args.inputs[0];
-  int64_t axis = p.get_int("axis");
+  int64_t axis = op.axis.value_or(0);
   if (axis < 0) axis += x.rank();
   if (axis < 0 || axis >= x.rank()) return invalid_argument("Unique of {} along axis {}", x.to_string(), axis);
   const auto a = static_cast<size_t>(axis);

@@ -1,0 +1,119 @@
+#include "backend/families.h"
+
+#include "backend/param_reader.h"
+
+namespace wootz {
+namespace {
+
+template <typename P>
+const P kDefaults{};
+
+template <size_t kLines>
+constexpr std::span<const ParamField> fields_of(const ParamField (&lines)[kLines]) {
+  return {lines, kLines - 1};
+}
+
+// One list of fields a family.
+#define CHOICES(...)
+#define PARAM(type, name, value, range, meaning) \
+  {#name, #type, meaning, range, [](void* p) { return param_ref(static_cast<Params*>(p)->name); }},
+#define END(Name)                                  \
+  { "", "", "", kAny, nullptr }                    \
+  }                                                \
+  ; /* the last line is none: no array is empty */ \
+  }
+#define FAMILY(Name, ...)        \
+  namespace fields_##Name {      \
+    using Params = Name##Params; \
+    constexpr ParamField all[] = {
+#include "backend/families.def"
+#undef FAMILY
+#undef PARAM
+#undef END
+#define PARAM(...)
+#define END(...)
+
+struct Entry {
+  const char *text, *layer;
+  unsigned traits;
+  FamilyOperands operands;
+  ParamTable table;
+  FamilyParams (*make)();
+};
+const Entry kEntries[] = {
+#define FAMILY(Name, text, layer, traits, inputs, results)          \
+  {text,                                                            \
+   layer,                                                           \
+   traits,                                                          \
+   {inputs, results},                                               \
+   {text, fields_of(fields_##Name::all), &kDefaults<Name##Params>}, \
+   []() -> FamilyParams { return FamilyParams(std::in_place_type<Name##Params>); }},
+#include "backend/families.def"
+#undef FAMILY
+};
+#undef CHOICES
+#undef PARAM
+#undef END
+static_assert(std::size(kEntries) == kFamilyCount);
+
+const Entry* entry_of(Family family) {
+  const auto index = static_cast<size_t>(family);
+  return index < std::size(kEntries) ? &kEntries[index] : nullptr;
+}
+
+}  // namespace
+
+const char* family_name(Family family) {
+  const Entry* entry = entry_of(family);
+  return entry == nullptr ? "invalid" : entry->text;
+}
+
+bool family_from_name(std::string_view name, Family* family) {
+  for (size_t i = 0; i < std::size(kEntries); ++i) {
+    if (name != kEntries[i].text) continue;
+    *family = static_cast<Family>(i);
+    return true;
+  }
+  return false;
+}
+
+const char* family_layer(Family family) { return entry_of(family)->layer; }
+unsigned family_traits(Family family) { return entry_of(family)->traits; }
+const ParamTable& family_table(Family family) { return entry_of(family)->table; }
+FamilyOperands family_operands(Family family) { return entry_of(family)->operands; }
+FamilyParams default_params(Family family) { return entry_of(family)->make(); }
+
+FamilyParamsBox box_params(FamilyParams params) {
+  return FamilyParamsBox(std::make_shared<const FamilyBox>(FamilyBox{std::move(params)}));
+}
+
+void* params_address(FamilyParams& params) {
+  return std::visit([](auto& p) -> void* { return &p; }, params);
+}
+const void* params_address(const FamilyParams& params) {
+  return std::visit([](const auto& p) -> const void* { return &p; }, params);
+}
+
+void append_params(const FamilyParams& params, std::string* text) {
+  const ParamTable& table = family_table(family_of(params));
+  *text += table.name;
+  append_params(table, params_address(params), text);
+}
+
+Result<FamilyParams> parse_family_params(std::string_view text) {
+  ParamReader in(text);
+  Family family{};
+  const std::string_view name = in.word();
+  if (!family_from_name(name, &family))
+    return unsupported("this build knows no kernel family '{}'", name.substr(0, 64));
+  FamilyParams params = default_params(family);
+  WOOTZ_RETURN_IF_ERROR(parse_params(family_table(family), in, params_address(params)));
+  if (!in.at_end()) return corrupt("{}: text behind the parameters", family_name(family));
+  return params;
+}
+
+Status check_params(const FamilyParams& params) {
+  return check_params(family_table(family_of(params)), params_address(params));
+}
+
+}  // namespace wootz

@@ -1,0 +1,77 @@
+#include "backend/op_kernels.h"
+
+namespace wootz {
+namespace {
+
+template <typename P>
+const P kDefaults{};
+
+template <size_t kLines>
+constexpr std::span<const ParamField> fields_of(const ParamField (&lines)[kLines]) {
+  return {lines, kLines - 1};
+}
+
+#define CHOICES(...)
+#define OP_KERNEL(Name, ...)       \
+  namespace fields_##Name {        \
+    using Params = Name##OpParams; \
+    constexpr ParamField all[] = {
+#define PARAM(type, name, value, range, meaning) \
+  {#name, #type, meaning, range, [](void* p) { return param_ref(static_cast<Params*>(p)->name); }},
+#define END(Name)                                  \
+  { "", "", "", kAny, nullptr }                    \
+  }                                                \
+  ; /* the last line is none: no array is empty */ \
+  }
+#include "backend/op_kernels.def"
+#undef OP_KERNEL
+#undef PARAM
+#undef END
+#define PARAM(...)
+#define END(...)
+
+struct Entry {
+  ParamTable table;
+  OpKernelParams (*make)();
+};
+const Entry kEntries[] = {
+#define OP_KERNEL(Name, text)                                         \
+  {{text, fields_of(fields_##Name::all), &kDefaults<Name##OpParams>}, \
+   []() -> OpKernelParams { return OpKernelParams(std::in_place_type<Name##OpParams>); }},
+#include "backend/op_kernels.def"
+#undef OP_KERNEL
+#undef CHOICES
+#undef PARAM
+#undef END
+};
+static_assert(std::size(kEntries) == kOpKernelCount);
+
+}  // namespace
+
+OpParamsBox box_params(OpKernelParams params) {
+  return OpParamsBox(std::make_shared<const OpKernelBox>(OpKernelBox{std::move(params)}));
+}
+
+const ParamTable& op_kernel_table(size_t index) { return kEntries[index].table; }
+OpKernelParams default_op_params(size_t index) { return kEntries[index].make(); }
+
+std::optional<size_t> op_kernel_index(std::string_view op) {
+  for (size_t i = 0; i < kOpKernelCount; ++i)
+    if (op == kEntries[i].table.name) return i;
+  return std::nullopt;
+}
+
+void* params_address(OpKernelParams& params) {
+  return std::visit([](auto& p) -> void* { return &p; }, params);
+}
+const void* params_address(const OpKernelParams& params) {
+  return std::visit([](const auto& p) -> const void* { return &p; }, params);
+}
+
+const Ints* known_operand(const Problem& problem, size_t input) {
+  const auto* op = problem.as_if<OpParams>();
+  if (op == nullptr || input >= op->constants.size() || !op->constants[input]) return nullptr;
+  return &*op->constants[input];
+}
+
+}  // namespace wootz

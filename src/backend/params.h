@@ -1,0 +1,152 @@
+// What a table of parameters consists of (families.def, op_kernels.def): their types, and how one is reached by name.
+// Text, comparison, verification, plans and documentation follow from the tables through this.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/pointwise.h"
+#include "base/status.h"
+
+namespace wootz {
+
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<double>;
+using IntLists = std::vector<Ints>;
+using MaybeInt = std::optional<int64_t>;
+using MaybeInts = std::optional<Ints>;
+using MaybeIntLists = std::vector<MaybeInts>;
+
+// Parameters of another family as the value of a parameter: shared, never changed. Empty: none.
+struct FamilyBox;
+class FamilyParamsBox {
+ public:
+  FamilyParamsBox() = default;
+  explicit FamilyParamsBox(std::shared_ptr<const FamilyBox> value) : value_(std::move(value)) {}
+  const FamilyBox* get() const { return value_.get(); }
+  bool operator==(const FamilyParamsBox& other) const;
+
+ private:
+  std::shared_ptr<const FamilyBox> value_;
+};
+
+// What kernels need of an op, as the value of a parameter: shared, never changed. Empty: no kernel knows the op.
+struct OpKernelBox;
+class OpParamsBox {
+ public:
+  OpParamsBox() = default;
+  explicit OpParamsBox(std::shared_ptr<const OpKernelBox> value) : value_(std::move(value)) {}
+  const OpKernelBox* get() const { return value_.get(); }
+  bool operator==(const OpParamsBox& other) const;
+
+ private:
+  std::shared_ptr<const OpKernelBox> value_;
+};
+
+// ---- Named choices: an enumeration whose names stand in the table, in order, separated by blanks.
+
+std::string_view choice_name(std::string_view names, size_t index);  // "": there is none
+std::optional<size_t> choice_index(std::string_view names, std::string_view name);
+size_t choice_count(std::string_view names);
+
+template <typename E>
+std::string_view name_of(E value) {
+  return choice_name(choice_names(E()), static_cast<size_t>(value));
+}
+template <typename E>
+std::optional<E> choice_from_name(std::string_view name) {
+  const std::optional<size_t> index = choice_index(choice_names(E()), name);
+  return index ? std::optional<E>(static_cast<E>(*index)) : std::nullopt;
+}
+
+// ---- A parameter whose type is only known from the table.
+
+struct ChoiceRef {
+  uint8_t* value;
+  std::string_view names;
+};
+struct ChoicesRef {
+  void* list;
+  size_t (*size)(const void* list);
+  uint8_t (*at)(const void* list, size_t index);
+  void (*add)(void* list, uint8_t value);
+  std::string_view names;
+};
+using ParamRef =
+    std::variant<bool*, int64_t*, double*, std::string*, DType*, Ints*, Floats*, IntLists*, MaybeInt*, MaybeInts*,
+                 MaybeIntLists*, PointwiseExpr*, ChoiceRef, ChoicesRef, FamilyParamsBox*, OpParamsBox*>;
+
+template <typename T>
+ParamRef param_ref(T& value) {
+  return ParamRef(std::in_place_type<T*>, &value);
+}
+template <typename E>
+requires(std::is_enum_v<E> && !std::is_same_v<E, DType>) ParamRef param_ref(E& value) {
+  static_assert(std::is_same_v<std::underlying_type_t<E>, uint8_t>);
+  return ChoiceRef{reinterpret_cast<uint8_t*>(&value), choice_names(E())};
+}
+template <typename E>
+requires std::is_enum_v<E> ParamRef param_ref(std::vector<E>& list) {
+  using List = std::vector<E>;
+  return ChoicesRef{&list, [](const void* l) { return static_cast<const List*>(l)->size(); },
+                    [](const void* l, size_t i) { return static_cast<uint8_t>((*static_cast<const List*>(l))[i]); },
+                    [](void* l, uint8_t v) { static_cast<List*>(l)->push_back(static_cast<E>(v)); }, choice_names(E())};
+}
+
+// What a number, or each of a list, may be. Types with values of their own (flags, choices) need none.
+struct ParamRange {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool holds(double value) const { return value >= low && value <= high; }
+  bool bounded() const {
+    return low > -std::numeric_limits<double>::max() || high < std::numeric_limits<double>::max();
+  }
+  std::string to_string() const;
+};
+inline constexpr double kMostParam = 2147483647;  // steps, extents and counts that stand in kernels as 32 bits
+inline constexpr ParamRange kAny{};
+constexpr ParamRange at_least(double low) { return {low}; }
+constexpr ParamRange within(double low, double high) { return {low, high}; }
+
+struct ParamField {
+  const char* name;
+  const char* type;  // as the table has it
+  const char* meaning;
+  ParamRange range;
+  ParamRef (*of)(void* params);
+};
+
+// One family's parameters. `defaults` is one with nothing set.
+struct ParamTable {
+  const char* name;
+  std::span<const ParamField> fields;
+  const void* defaults;
+};
+
+// ---- What follows from a table. `params` is a struct of that table.
+
+// "{strides=[2,2];groups=8}": in the table's order, without what is as in `defaults`. Equal parameters, and no others,
+// have equal texts.
+void append_params(const ParamTable& table, const void* params, std::string* text);
+// Into `params`, which is as in `defaults`. Errors name family, parameter, value and what is allowed; ranges are
+// checked.
+Status parse_params(const ParamTable& table, class ParamReader& in, void* params);
+// The ranges and choices of all parameters.
+Status check_params(const ParamTable& table, const void* params);
+// Real numbers become one of their sort: negative, 0, 1, other.
+double sort_of_real(double value);
+void blur_reals(const ParamTable& table, void* params);
+// Sets a parameter from a graph's attribute of its name. False: it has another type, or no such value is allowed.
+using ParamSource = std::variant<int64_t, double, std::string, Ints, Floats>;
+bool assign_param(const ParamField& field, void* params, const ParamSource& value);
+// Is it as in `defaults`?
+bool is_default(const ParamTable& table, const ParamField& field, const void* params);
+
+}  // namespace wootz
