@@ -2,12 +2,12 @@
 #include "wootz/extensions.h"
 
 #include "api/builder.h"
-#include "api/report/compare.h"
-#include "api/report/page.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/host_memory.h"
-#include "api/runtime/kept_report.h"
-#include "api/runtime/value_map.h"
+#include "report/compare.h"
+#include "report/page.h"
+#include "runtime/report/kept_report.h"
+#include "runtime/report/value_map.h"
 
 namespace wootz::api {
 namespace {
@@ -64,7 +64,8 @@ using Made = Result<nvinfer1::IHostMemory*>;
 }  // namespace
 }  // namespace wootz::api
 
-using namespace wootz::api;  // NOLINT: what follows are that namespace's doors
+using namespace wootz;       // NOLINT: what follows are the doors of
+using namespace wootz::api;  // NOLINT: these namespaces
 
 extern "C" {
 

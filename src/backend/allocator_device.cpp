@@ -1,23 +1,23 @@
-#include "api/runtime/allocator_device.h"
+#include "backend/allocator_device.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 class AllocatorDevice final : public Device {
  public:
-  AllocatorDevice(std::shared_ptr<Device> device, nvinfer1::IGpuAllocator* allocator)
-      : device_(std::move(device)), allocator_(allocator) {}
+  AllocatorDevice(std::shared_ptr<Device> device, std::shared_ptr<Allocator> allocator)
+      : device_(std::move(device)), allocator_(std::move(allocator)) {}
   const DeviceDescription& describe() const override { return device_->describe(); }
   Result<void*> allocate(size_t bytes, size_t alignment) override {
-    void* memory = allocator_->allocateAsync(bytes == 0 ? 1 : bytes, alignment, 0, nullptr);
+    void* memory = allocator_->allocate(bytes == 0 ? 1 : bytes, alignment);
     if (memory == nullptr)
       return make_error(Code::kResourceExhausted, "the application's allocator refused {} bytes", bytes);
     if (alignment != 0 && reinterpret_cast<uintptr_t>(memory) % alignment != 0) {
-      allocator_->deallocateAsync(memory, nullptr);
+      allocator_->free(memory);
       return invalid_argument("the application's allocator gave {}, which is not aligned to {}", memory, alignment);
     }
     if (const Status usable = wootz::check_address(*device_, memory); !usable.ok()) {
-      allocator_->deallocateAsync(memory, nullptr);
+      allocator_->free(memory);
       return usable.with_prefix("what the application's allocator gave");
     }
     // Memory may be there only for what follows in the stream that it was asked for on, and inferences run on any.
@@ -28,7 +28,7 @@ class AllocatorDevice final : public Device {
     return memory;
   }
   const RangeHooks* ranges() const override { return device_->ranges(); }
-  void free(void* memory) override { allocator_->deallocateAsync(memory, nullptr); }
+  void free(void* memory) override { allocator_->free(memory); }
   Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
     return device_->copy(to, from, bytes, stream);
   }
@@ -46,14 +46,14 @@ class AllocatorDevice final : public Device {
 
  private:
   std::shared_ptr<Device> device_;
-  nvinfer1::IGpuAllocator* allocator_;
+  std::shared_ptr<Allocator> allocator_;
 };
 
 }  // namespace
 
-std::shared_ptr<Device> with_allocator(std::shared_ptr<Device> device, nvinfer1::IGpuAllocator* allocator) {
+std::shared_ptr<Device> with_allocator(std::shared_ptr<Device> device, std::shared_ptr<Allocator> allocator) {
   if (device == nullptr || allocator == nullptr) return device;
-  return std::make_shared<AllocatorDevice>(std::move(device), allocator);
+  return std::make_shared<AllocatorDevice>(std::move(device), std::move(allocator));
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,15 +1,20 @@
-// Devices whose memory is the application's to give.
+// A device whose memory somebody else provides: the application, say.
 #pragma once
 
 #include <memory>
 
 #include "backend/device.h"
-#include "wootz/allocator.h"
 
-namespace wootz::api {
+namespace wootz {
 
-// The device with every byte of its memory from `allocator`, which must outlive what is allocated; the device itself
-// where that is null.
-std::shared_ptr<Device> with_allocator(std::shared_ptr<Device> device, nvinfer1::IGpuAllocator* allocator);
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  virtual void* allocate(size_t bytes, size_t alignment) = 0;  // null: refused
+  virtual void free(void* memory) = 0;
+};
 
-}  // namespace wootz::api
+// The device with every byte of its memory from `allocator`; the device itself where that (or the device) is null.
+std::shared_ptr<Device> with_allocator(std::shared_ptr<Device> device, std::shared_ptr<Allocator> allocator);
+
+}  // namespace wootz

@@ -1,4 +1,4 @@
-#include "api/aux_streams.h"
+#include "build/choose_streams.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include "tuner/random_data.h"
 #include "tuner/run_timer.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 constexpr int kUsualAux = 3;
@@ -132,9 +132,10 @@ struct Way {
 Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shapes, const StreamOptions& options,
                std::vector<Way>* ways) {
   EngineOptions engine_options;
-  engine_options.threads = options.threads;
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> engine,
-                         EngineCore::create(program, options.device, options.providers, engine_options));
+  engine_options.threads = options.kernels->limits().threads;
+  WOOTZ_ASSIGN_OR_RETURN(
+      const std::shared_ptr<EngineCore> engine,
+      EngineCore::create(program, options.device, options.kernels->providers(), engine_options, options.kernels));
   Bench bench(*options.device);
   WOOTZ_RETURN_IF_ERROR(bench.prepare(*program, shapes));
   std::vector<std::unique_ptr<BoundExecutor>> executors;
@@ -145,8 +146,8 @@ Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shape
     WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> have, bench.results(*executor));
     if (executors.empty()) want = have;
     if (have != want) {
-      if (options.warning)
-        options.warning(fmt::format("auxiliary streams ({}) gave other results than one stream: not used", way.text));
+      options.log->warning(
+          fmt::format("auxiliary streams ({}) gave other results than one stream: not used", way.text));
       way.streams.clear();
     }
     executors.push_back(std::move(executor));
@@ -169,7 +170,7 @@ Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shape
 }
 
 TimingKey key_of(const std::string& network, const Way& way, const StreamOptions& options) {
-  return {network, "wootz", "1", way.text, options.isa, std::max(1, options.threads)};
+  return {network, "wootz", "1", way.text, options.isa, std::max(1, options.kernels->limits().threads)};
 }
 
 bool recall(const std::string& network, const StreamOptions& options, std::vector<Way>* ways) {
@@ -270,7 +271,7 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
     if (!recall(network, options, &ways)) {
       if (options.device == nullptr) return Status();
       if (const Status measured = measure(program, shapes, options, &ways); !measured.ok()) {
-        if (options.verbose) options.verbose("auxiliary streams could not be measured: " + measured.to_string());
+        options.log->verbose("auxiliary streams could not be measured: " + measured.to_string());
         return Status();
       }
       WOOTZ_RETURN_IF_ERROR(remember(network, options, ways));
@@ -279,9 +280,9 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
     for (size_t w = 1; w < ways.size(); ++w)
       if (!ways[w].streams.empty() && ways[w].us < ways[best].us && ways[w].us < kWorth * ways[0].us) best = w;
     for (const Way& way : ways)
-      if (options.verbose && !way.streams.empty())
-        options.verbose(fmt::format("streams {}: {:.1f} us an inference{}", way.text, way.us,
-                                    &way == &ways[best] ? ", chosen" : ""));
+      if (!way.streams.empty())
+        options.log->verbose(fmt::format("streams {}: {:.1f} us an inference{}", way.text, way.us,
+                                         &way == &ways[best] ? ", chosen" : ""));
   } else if (options.most > 0) {
     best = 1;
   }
@@ -289,4 +290,4 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
   return Status();
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -2,17 +2,18 @@
 // two kernels fit a device together, and what forks and joins cost there, no estimate tells.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backend/device.h"
+#include "backend/kernel_cache.h"
 #include "backend/program.h"
+#include "base/log.h"
 #include "tuner/timing_cache.h"
 
-namespace wootz::api {
+namespace wootz {
 
 struct StreamCosts {
   double wait_us = 1.5;  // a step that uses a result of another stream begins so much later
@@ -29,14 +30,13 @@ struct StreamOptions {
   bool measure = true;             // false: a proposal is taken untried where `most` asks for streams, else none
   std::vector<double> us;          // by step of the program
   std::shared_ptr<Device> device;  // to measure on; null: not here, only the cache can tell
-  std::vector<const Provider*> providers;
-  int threads = 0;
-  TimingCache* cache = nullptr;  // consulted and filled
-  std::string isa;               // for the cache
-  std::function<void(const std::string&)> verbose, warning;
+  KernelCache* kernels = nullptr;  // of the build
+  TimingCache* cache = nullptr;    // consulted and filled
+  std::string isa;                 // for the cache
+  const Log* log = &silent_log();
 };
 
 // Sets Step::stream of every step. Programs whose sizes only running tells, or with steps on the host, keep one stream.
 Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptions& options);
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,11 +1,11 @@
-#include "api/measuring.h"
+#include "build/measuring.h"
 
 #include <algorithm>
 #include <map>
 
 #include "ops/interpreter.h"
 
-namespace wootz::api {
+namespace wootz {
 
 ConstantFunction constants_of(const Program& program) {
   return [&program](size_t step, size_t input) -> Result<HostTensor> {
@@ -73,4 +73,4 @@ SamplingOptions sampling_for(int level, int iterations) {
   return sampling;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

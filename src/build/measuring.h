@@ -2,11 +2,10 @@
 // the reference.
 #pragma once
 
-#include "api/build.h"
 #include "lower/lower.h"
 #include "tuner/measure.h"
 
-namespace wootz::api {
+namespace wootz {
 
 // Values of constant inputs, by step and input, from the program as it was lowered. Keeps a reference to it.
 ConstantFunction constants_of(const Program& program);
@@ -18,4 +17,4 @@ ReferenceFunction reference_of(const Lowered& lowered);
 // How thoroughly to sample, by optimization level 0 to 5 and the number of iterations asked for.
 SamplingOptions sampling_for(int level, int iterations);
 
-}  // namespace wootz::api
+}  // namespace wootz

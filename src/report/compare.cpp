@@ -1,13 +1,14 @@
-#include "api/report/compare.h"
+#include "report/compare.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
-#include "api/runtime/kept_report.h"
+#include "runtime/report/kept_report.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 constexpr double kTimeRatio = 1.25, kTimeUs = 2;  // a time that moved by less is noise
@@ -165,6 +166,63 @@ Json node_lists(const Side& side, const std::vector<size_t>& steps) {
   return list;
 }
 
+// Steps of both sides that compute the same nodes, connected by them: by number.
+struct Counterparts {
+  std::vector<size_t> a, b;
+};
+
+// In the order of the left side's steps.
+std::vector<Counterparts> counterparts(const Side& left, const Side& right) {
+  Groups groups;
+  for (const Side* side : {&left, &right})
+    for (const StepView& step : side->steps) groups.join(step.nodes);
+  std::map<int, Counterparts> members;
+  std::vector<int> order;
+  for (size_t s = 0; s < left.steps.size(); ++s) {
+    const int g = groups.of(left.steps[s].nodes[0]);
+    if (members[g].a.empty()) order.push_back(g);
+    members[g].a.push_back(s);
+  }
+  for (size_t s = 0; s < right.steps.size(); ++s) members[groups.of(right.steps[s].nodes[0])].b.push_back(s);
+  std::vector<Counterparts> list;
+  for (const int g : order) list.push_back(std::move(members[g]));
+  return list;
+}
+
+struct StepDifferences {
+  Json fusion = Json::array(), steps = Json::array(), times = Json::array();
+};
+
+// Two steps over the same nodes.
+void compare_pair(const StepView& x, const StepView& y, StepDifferences* found) {
+  const std::optional<double> us_a = time_of(*x.layer), us_b = time_of(*y.layer);
+  Json entry = {{"nodes", x.nodes}, {"name", text_of(*x.layer, "Name")}};
+  if (us_a && us_b) entry["time_us"] = {*us_a, *us_b};
+  if (Json changes = compare_steps(x, y); !changes.empty()) {
+    entry["changes"] = std::move(changes);
+    found->steps.push_back(std::move(entry));
+  } else if (us_a && us_b && std::abs(*us_a - *us_b) >= kTimeUs &&
+             std::max(*us_a, *us_b) >= kTimeRatio * std::min(*us_a, *us_b)) {
+    found->times.push_back(std::move(entry));
+  }
+}
+
+StepDifferences compare_all_steps(const Side& left, const Side& right) {
+  StepDifferences found;
+  for (const auto& [in_a, in_b] : counterparts(left, right)) {
+    if (in_b.empty()) continue;  // told by fates or only_in_a
+    const Json lists_a = node_lists(left, in_a), lists_b = node_lists(right, in_b);
+    if (lists_a == lists_b) {
+      for (size_t k = 0; k < in_a.size(); ++k) compare_pair(left.steps[in_a[k]], right.steps[in_b[k]], &found);
+      continue;
+    }
+    std::set<std::string> all;
+    for (const size_t s : in_a) all.insert(left.steps[s].nodes.begin(), left.steps[s].nodes.end());
+    found.fusion.push_back({{"nodes", all}, {"a", lists_a}, {"b", lists_b}});
+  }
+  return found;
+}
+
 }  // namespace
 
 Json compare_reports(const Json& a, const Json& b) {
@@ -180,7 +238,6 @@ Json compare_reports(const Json& a, const Json& b) {
                     {"weights_bytes", memory_pair(a, b, "PersistentBytes")},
                     {"bytes_per_context", memory_pair(a, b, "PerContextBytes")}};
   Json only_a = Json::array(), only_b = Json::array(), fates = Json::array();
-  Json fusion = Json::array(), steps = Json::array(), times = Json::array();
   std::set_difference(left.nodes.begin(), left.nodes.end(), right.nodes.begin(), right.nodes.end(),
                       std::back_inserter(only_a.get_ref<Json::array_t&>()));
   std::set_difference(right.nodes.begin(), right.nodes.end(), left.nodes.begin(), left.nodes.end(),
@@ -189,53 +246,18 @@ Json compare_reports(const Json& a, const Json& b) {
     if (right.nodes.count(node) != 0 && left.fate(node) != right.fate(node))
       fates.push_back({{"node", node}, {"a", left.fate(node)}, {"b", right.fate(node)}});
 
-  Groups groups;
-  for (const Side* side : {&left, &right})
-    for (const StepView& step : side->steps) groups.join(step.nodes);
-  std::map<int, std::pair<std::vector<size_t>, std::vector<size_t>>> members;
-  std::vector<int> order;
-  for (size_t s = 0; s < left.steps.size(); ++s) {
-    const int g = groups.of(left.steps[s].nodes[0]);
-    if (members[g].first.empty()) order.push_back(g);
-    members[g].first.push_back(s);
-  }
-  for (size_t s = 0; s < right.steps.size(); ++s) members[groups.of(right.steps[s].nodes[0])].second.push_back(s);
-
-  for (const int g : order) {
-    const auto& [in_a, in_b] = members[g];
-    if (in_b.empty()) continue;  // told by fates or only_in_a
-    const Json lists_a = node_lists(left, in_a), lists_b = node_lists(right, in_b);
-    if (lists_a != lists_b) {
-      std::set<std::string> all;
-      for (const size_t s : in_a) all.insert(left.steps[s].nodes.begin(), left.steps[s].nodes.end());
-      fusion.push_back({{"nodes", all}, {"a", lists_a}, {"b", lists_b}});
-      continue;
-    }
-    for (size_t k = 0; k < in_a.size(); ++k) {
-      const StepView &x = left.steps[in_a[k]], &y = right.steps[in_b[k]];
-      const std::optional<double> us_a = time_of(*x.layer), us_b = time_of(*y.layer);
-      Json entry = {{"nodes", x.nodes}, {"name", text_of(*x.layer, "Name")}};
-      if (us_a && us_b) entry["time_us"] = {*us_a, *us_b};
-      if (Json changes = compare_steps(x, y); !changes.empty()) {
-        entry["changes"] = std::move(changes);
-        steps.push_back(std::move(entry));
-      } else if (us_a && us_b && std::abs(*us_a - *us_b) >= kTimeUs &&
-                 std::max(*us_a, *us_b) >= kTimeRatio * std::min(*us_a, *us_b)) {
-        times.push_back(std::move(entry));
-      }
-    }
-  }
+  StepDifferences found = compare_all_steps(left, right);
   const Json totals = json["totals"];
   const bool same_reformats = totals["reformats"][0] == totals["reformats"][1];
-  json["same"] = only_a.empty() && only_b.empty() && fates.empty() && fusion.empty() && steps.empty() &&
+  json["same"] = only_a.empty() && only_b.empty() && fates.empty() && found.fusion.empty() && found.steps.empty() &&
                  same_reformats && totals["backend"][0] == totals["backend"][1];
   json["only_in_a"] = std::move(only_a);
   json["only_in_b"] = std::move(only_b);
   json["fates"] = std::move(fates);
-  json["fusion"] = std::move(fusion);
-  json["steps"] = std::move(steps);
-  json["times"] = std::move(times);
+  json["fusion"] = std::move(found.fusion);
+  json["steps"] = std::move(found.steps);
+  json["times"] = std::move(found.times);
   return json;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "api/report/record.h"
+#include "report/record.h"
 
-namespace wootz::api {
+namespace wootz {
 
 // {"same", "totals": {what: [a, b]}, "only_in_a", "only_in_b": [node], "fates": [{"node", "a", "b"}], "fusion":
 // [{"nodes", "a": [[node]], "b"}], "steps": [{"nodes", "name", "changes": {what: [a, b]}, "time_us": [a, b]}], "times":
@@ -19,4 +19,4 @@ std::string comparison_text(const Json& comparison, const std::string& name_a, c
 // A report as a table for people.
 std::string report_text(const Json& report);
 
-}  // namespace wootz::api
+}  // namespace wootz

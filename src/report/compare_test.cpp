@@ -1,8 +1,8 @@
-#include "api/report/compare.h"
+#include "report/compare.h"
 
 #include <gtest/gtest.h>
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 Json tensor(const char* name, const char* format, std::vector<int64_t> dims) {
@@ -89,4 +89,4 @@ TEST(Compare, ReportsFromAnywhere) {
 }
 
 }  // namespace
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,10 +1,10 @@
-#include "api/report/graph_layout.h"
+#include "report/graph_layout.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 constexpr int kOrderSweeps = 8;
@@ -220,4 +220,4 @@ Layout2D lay_out(std::vector<LayoutBox>* boxes, std::vector<LayoutEdge>* edges, 
   return LayerLayout(boxes, edges, gap_x, gap_y).run();
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

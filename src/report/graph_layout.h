@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace wootz::api {
+namespace wootz {
 
 struct Point {
   double x = 0, y = 0;
@@ -27,4 +27,4 @@ struct Layout2D {
 inline constexpr size_t kMostBends = 40000;
 Layout2D lay_out(std::vector<LayoutBox>* boxes, std::vector<LayoutEdge>* edges, double gap_x = 28, double gap_y = 44);
 
-}  // namespace wootz::api
+}  // namespace wootz

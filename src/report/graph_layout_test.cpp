@@ -1,4 +1,4 @@
-#include "api/report/graph_layout.h"
+#include "report/graph_layout.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/testing.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 bool apart(const LayoutBox& a, const LayoutBox& b) {
@@ -77,4 +77,4 @@ TEST(GraphLayout, OddEdgesAndLargeGraphs) {
 }
 
 }  // namespace
-}  // namespace wootz::api
+}  // namespace wootz

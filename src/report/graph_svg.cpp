@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/report/graph_layout.h"
-#include "api/report/page.h"
-#include "api/runtime/kept_report.h"
+#include "report/graph_layout.h"
+#include "report/page.h"
+#include "runtime/report/kept_report.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 constexpr double kWidth = 268, kHead = 40, kRow = 18, kPadding = 10, kIoHeight = 30, kSmallHeight = 30;
@@ -206,4 +206,4 @@ class Drawing {
 
 std::string graph_svg(const Json& report, bool alone) { return Drawing(report).draw(alone); }
 
-}  // namespace wootz::api
+}  // namespace wootz

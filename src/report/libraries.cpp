@@ -1,16 +1,15 @@
-#include "api/libraries.h"
+#include "report/libraries.h"
 
 #include <nlohmann/json.hpp>
 
-namespace wootz::api {
+namespace wootz {
 
-Status check_libraries(const char* backend, const std::vector<LibraryState>& libraries,
-                       const std::function<void(const std::string&)>& warning) {
+Status check_libraries(const char* backend, const std::vector<LibraryState>& libraries, const Log& log) {
   for (const LibraryState& l : libraries) {
     if (!l.version.empty()) continue;
     if (l.required)
       return unsupported("the {} backend is not offered without {}: {} ({})", backend, l.name, l.missing, l.without);
-    if (warning && !l.without.empty()) warning(fmt::format("without {}: {}. {}", l.name, l.without, l.missing));
+    if (!l.without.empty()) log.warning(fmt::format("without {}: {}. {}", l.name, l.without, l.missing));
   }
   return Status();
 }
@@ -29,4 +28,4 @@ std::string libraries_json(const std::vector<LibraryState>& libraries) {
   return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,13 +1,14 @@
-#include "api/libraries.h"
+#include "report/libraries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/report/compare.h"
-#include "api/report/page.h"
-#include "api/report/record.h"
+#include "base/testing.h"
+#include "report/compare.h"
+#include "report/page.h"
+#include "report/record.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 using testing::ElementsAre;
@@ -18,10 +19,9 @@ const LibraryState kGone{"cuDNN", "", "no libcudnn.so.9 in: /there", "convolutio
 const LibraryState kQuiet{"driver", "", "no libcuda.so.1", "", false};
 
 TEST(Libraries, EachOneThatIsMissedIsWarnedOf) {
-  std::vector<std::string> warnings;
-  const auto warn = [&](const std::string& line) { warnings.push_back(line); };
-  EXPECT_TRUE(check_libraries("cuda", {kThere, kGone, kQuiet}, warn).ok());
-  EXPECT_THAT(warnings,
+  const KeptLog log;
+  EXPECT_TRUE(check_libraries("cuda", {kThere, kGone, kQuiet}, log).ok());
+  EXPECT_THAT(log.lines(LogLevel::kWarning),
               ElementsAre("without cuDNN: convolutions 7 times slower; install it. no libcudnn.so.9 in: /there"));
 }
 
@@ -29,7 +29,7 @@ TEST(Libraries, WhatNothingCanBeBuiltWithoutRefusesTheBackend) {
   LibraryState needed = kThere;
   needed.version = "";
   needed.missing = "no libnvrtc.so.13";
-  const Status status = check_libraries("cuda", {kGone, needed}, nullptr);
+  const Status status = check_libraries("cuda", {kGone, needed}, silent_log());
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.message(), HasSubstr("the cuda backend is not offered without NVRTC: no libnvrtc.so.13"));
 }
@@ -56,4 +56,4 @@ TEST(Libraries, ReportsNameThem) {
 }
 
 }  // namespace
-}  // namespace wootz::api
+}  // namespace wootz

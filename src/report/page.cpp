@@ -1,15 +1,15 @@
-#include "api/report/page.h"
+#include "report/page.h"
 
-#include "api/runtime/kept_report.h"
+#include "runtime/report/kept_report.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 constexpr const char kCss[] =
-#include "api/report/page_css.inc"
+#include "report/page_css.inc"
     ;
 constexpr const char kScript[] =
-#include "api/report/page_js.inc"
+#include "report/page_js.inc"
     ;
 
 constexpr const char kBody[] = R"html(
@@ -78,4 +78,4 @@ std::string report_page(const Json& report) {
   return page + "</script></body></html>\n";
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

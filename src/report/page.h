@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "api/report/record.h"
+#include "report/record.h"
 
-namespace wootz::api {
+namespace wootz {
 
 // `report`: as program_report() or build_report() made it. `alone`: with its own colors, light and dark; otherwise the
 // page around it has them.
 std::string graph_svg(const Json& report, bool alone);
 std::string report_page(const Json& report);
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -3,13 +3,13 @@
 #include <map>
 #include <set>
 
-#include "api/report/record.h"
-#include "api/runtime/kept_report.h"
-#include "api/runtime/memory_json.h"
-#include "api/runtime/value_map.h"
 #include "plan/describe.h"
+#include "report/record.h"
+#include "runtime/report/kept_report.h"
+#include "runtime/report/memory_json.h"
+#include "runtime/report/value_map.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 // The time that the tuner knew for the tactic it chose.
@@ -175,4 +175,4 @@ Json program_report(const Program& program, const Json& stored, const std::vecto
   return json;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,7 +1,7 @@
 // A line for each Quantize and Dequantize of the model, as passes/qdq_report.h tells it.
-#include "api/report/record.h"
+#include "report/record.h"
 
-namespace wootz::api {
+namespace wootz {
 
 bool computes_in_8_bits(const Step& step) {
   const Problem& p = step.problem;
@@ -15,4 +15,4 @@ std::vector<NodeNote> quantization_notes(const std::vector<QdqLine>& lines) {
   return notes;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

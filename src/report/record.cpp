@@ -1,10 +1,10 @@
-#include "api/report/record.h"
+#include "report/record.h"
 
 #include <map>
 
-#include "api/runtime/memory_json.h"
+#include "runtime/report/memory_json.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 Json node_json(const ModelNode& node) {
@@ -82,8 +82,8 @@ Json build_report(const BuildReport& record, const Program& program) {
   configuration["disabled_passes"] = record.disabled_passes;
   Json& performance = json["performance"];
   performance["build_time_s"] = record.total_ms * 1e-3;
-  json["build_ms"] = {{"total", record.total_ms}, {"infer", record.infer_ms},   {"passes", record.passes_ms},
-                      {"lower", record.lower_ms}, {"choose", record.choose_ms}, {"pack", record.pack_ms}};
+  json["build_ms"] = {{"total", record.total_ms}};
+  for (const StageTime& stage : record.stages) json["build_ms"][stage.name] = stage.ms;
   Json& passes = json["passes"] = Json::array();
   for (const PassReport& pass : record.passes)
     passes.push_back({{"name", pass.name},
@@ -98,10 +98,11 @@ Json build_report(const BuildReport& record, const Program& program) {
                       {"parts", record.placed.parts},
                       {"copies", record.placed.copies},
                       {"ranges", record.placed.ranges}};
-  json["tuning"] = {{"timed", record.measured.timed},     {"from_cache", record.measured.from_cache},
-                    {"refused", record.measured.refused}, {"unchecked", record.measured.unchecked},
-                    {"proved", record.measured.proved},   {"timed_us", record.measured.timed_us}};
+  json["tuning"] = {{"timed", record.measured.timed},           {"from_cache", record.measured.from_cache},
+                    {"refused", record.measured.refused},       {"unchecked", record.measured.unchecked},
+                    {"proved", record.measured.proved},         {"timed_us", record.measured.timed_us},
+                    {"kernels_created", record.kernels_created}};
   return json;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "api/report/trace.h"
 #include "backend/libraries.h"
 #include "backend/program.h"
 #include "passes/pass.h"
 #include "passes/qdq_report.h"
+#include "report/trace.h"
 #include "runtime/memory_report.h"
 #include "tuner/measure.h"
 #include "tuner/place_moves.h"
 
-namespace wootz::api {
+namespace wootz {
 
 using Json = nlohmann::ordered_json;
 
@@ -25,6 +25,11 @@ struct NodeNote {
   std::string fate;        // "fused", "folded", "removed", "kept"
   std::string step;        // where it is now, if anywhere
   std::string reason;
+};
+
+struct StageTime {
+  std::string name;
+  double ms = 0;
 };
 
 struct BuildReport {
@@ -40,7 +45,9 @@ struct BuildReport {
   std::vector<MemoryReport> memory;            // of what was built; empty where its kernels cannot be created here
   std::vector<std::string> disabled_passes;
   size_t workspace_limit = SIZE_MAX;
-  double total_ms = 0, infer_ms = 0, passes_ms = 0, lower_ms = 0, choose_ms = 0, pack_ms = 0;
+  std::vector<StageTime> stages;  // in their order
+  double total_ms = 0;
+  size_t kernels_created = 0;
 };
 
 // The part that goes into a plan (property::kReport): no wall-clock times, so that equal builds give equal plans.
@@ -64,4 +71,4 @@ bool computes_in_8_bits(const Step& step);
 // A line for each Quantize and Dequantize among the nodes.
 std::vector<NodeNote> quantization_notes(const std::vector<QdqLine>& lines);
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "api/report/compare.h"
-#include "api/runtime/kept_report.h"
+#include "report/compare.h"
+#include "runtime/report/kept_report.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 const Json* at(const Json& json, std::initializer_list<const char*> path) {
@@ -170,4 +170,4 @@ std::string comparison_text(const Json& comparison, const std::string& name_a, c
   return out;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,22 +1,17 @@
-#include "api/report/trace.h"
+#include "report/trace.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_set>
 
-#include "api/runtime/value_map.h"
 #include "ir/op_def.h"
+#include "runtime/report/value_map.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 constexpr const char* kImport = "import";  // what takes a node away before there is a graph
-constexpr size_t kNamesShown = 8;  // of a step's members; the rest is counted
-
-const std::string& first_origin(const Node& node) {
-  return node.provenance().empty() ? node.name() : node.provenance()[0];
-}
 
 std::string group_key(const Node& node) {
   std::vector<std::string> names = node.provenance();
@@ -24,15 +19,6 @@ std::string group_key(const Node& node) {
   std::string key;
   for (const std::string& name : names) key += name + '\n';
   return key;
-}
-
-std::string joined(const std::vector<std::string>& names, const char* separator) {
-  std::string text;
-  const size_t shown = names.size() > kNamesShown ? kNamesShown - 2 : names.size();
-  for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : separator) + names[i];
-  if (shown < names.size())
-    text += fmt::format("{}{} more{}{}", separator, names.size() - shown - 1, separator, names.back());
-  return text;
 }
 
 // Whether running the program puts the tensor's elements somewhere.
@@ -47,15 +33,14 @@ bool exists(const Program& program, const std::vector<uint8_t>& written, int32_t
 
 }  // namespace
 
-ModelTrace::ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes) {
+ModelTrace::ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes, NodeOrder order)
+    : order_(std::move(order)), nodes_(order_.size()) {
   for (const AbsentNode& absent : absent_nodes)
-    if (index_.try_emplace(absent.name, nodes_.size()).second)
-      nodes_.push_back({absent.name, absent.op, {}, absent.outputs, kImport});
+    if (ModelNode& model = nodes_[order_.of(absent.name)]; model.op.empty())
+      model = {absent.name, absent.op, {}, absent.outputs, kImport};
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
-    const std::string& name = first_origin(*node);
-    const auto [at, fresh] = index_.try_emplace(name, nodes_.size());
-    if (fresh) nodes_.push_back({name, node->op().name, {}, {}, ""});
-    ModelNode& model = nodes_[at->second];
+    ModelNode& model = nodes_[order_.of(first_origin(*node))];
+    model.name = first_origin(*node);
     model.removed_by.clear();
     model.op = node->op().name;  // of several, the last: the first ones prepare its operands
     for (const Value* in : node->inputs())
@@ -71,24 +56,19 @@ ModelTrace::ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent
   }
 }
 
-size_t ModelTrace::order_of(const std::string& name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nodes_.size() : found->second;
-}
-
 void ModelTrace::after_pass(const PassReport& pass, const Graph& graph) {
   if (!pass.changed) return;
   std::unordered_set<size_t> alive;
   std::unordered_map<std::string, size_t> groups;
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
-    for (const std::string& name : node->provenance()) alive.insert(order_of(name));
-    if (node->provenance().empty()) alive.insert(order_of(node->name()));
+    for (const std::string& name : node->provenance()) alive.insert(order_.of(name));
+    if (node->provenance().empty()) alive.insert(order_.of(node->name()));
     if (node->provenance().size() < 2) continue;
     std::string key = group_key(*node);
     if (groups_.count(key) == 0 && groups.count(key) == 0) {
       Fusion fusion{pass.name, node->provenance()};
       std::sort(fusion.members.begin(), fusion.members.end(),
-                [&](const std::string& a, const std::string& b) { return order_of(a) < order_of(b); });
+                [&](const std::string& a, const std::string& b) { return order_.of(a) < order_.of(b); });
       fusions_.push_back(std::move(fusion));
     }
     groups.emplace(std::move(key), 0);
@@ -98,28 +78,12 @@ void ModelTrace::after_pass(const PassReport& pass, const Graph& graph) {
     if (nodes_[n].removed_by.empty() && alive.count(n) == 0) nodes_[n].removed_by = pass.name;
 }
 
-void ModelTrace::name_steps(Program* program) const {
-  std::set<std::string> taken;
-  for (Step& step : program->steps) {
-    std::stable_sort(step.provenance.begin(), step.provenance.end(),
-                     [&](const std::string& a, const std::string& b) { return order_of(a) < order_of(b); });
-    if (step.provenance.size() > 1)
-      step.name = step.problem.family == Family::kPointwise
-                      ? fmt::format("fusedPointwiseNode({})", joined(step.provenance, ", "))
-                      : joined(step.provenance, " + ");
-    else if (step.provenance.size() == 1)
-      step.name = step.provenance[0];
-    const std::string base = step.name;
-    for (int n = 2; !taken.insert(step.name).second; ++n) step.name = fmt::format("{} [{}]", base, n);
-  }
-}
-
 void ModelTrace::note_placed(const std::vector<Step>& before, const std::vector<std::string>& gone) {
   const std::set<std::string> names(gone.begin(), gone.end());
   for (const Step& step : before)
     if (names.count(step.name) != 0)
       for (const std::string& node : step.provenance)
-        if (const size_t n = order_of(node); n < nodes_.size()) nodes_[n].in_place = true;
+        if (const size_t n = order_.of(node); n < nodes_.size()) nodes_[n].in_place = true;
 }
 
 void ModelTrace::locate_values(const Lowered& lowered, const Program& program) {
@@ -175,4 +139,4 @@ std::string ModelTrace::values_json() const {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/node_order.h"
 #include "lower/lower.h"
-#include "onnx/import.h"
 #include "passes/pass.h"
 
-namespace wootz::api {
+namespace wootz {
 
 // A node as the model has it, by the name that provenance knows it by.
 struct ModelNode {
@@ -30,12 +30,9 @@ struct Fusion {
 
 class ModelTrace {
  public:
-  // The graph before the passes, inferred; what the model has beside it.
-  ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes);
+  // The graph before the passes, inferred; what the model has beside it; the order of both.
+  ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes, NodeOrder order);
   void after_pass(const PassReport& pass, const Graph& graph);
-  // Sorts each step's provenance in the model's order and names the step after it: "conv1 + relu1",
-  // "fusedPointwiseNode(add1, relu1)". Names are unique.
-  void name_steps(Program* program) const;
   // These steps were there (in `before`) and are no more: place_moves() saw that they need not be.
   void note_placed(const std::vector<Step>& before, const std::vector<std::string>& gone);
   // Where each value of the model is. To be called when the program is complete.
@@ -43,14 +40,12 @@ class ModelTrace {
 
   const std::vector<ModelNode>& nodes() const { return nodes_; }
   const std::vector<Fusion>& fusions() const { return fusions_; }
-  // JSON for property::kValues (api/runtime/value_map.h reads it).
+  // JSON for property::kValues (runtime/report/value_map.h reads it).
   std::string values_json() const;
 
  private:
-  size_t order_of(const std::string& name) const;
-
-  std::vector<ModelNode> nodes_;
-  std::unordered_map<std::string, size_t> index_;  // by name
+  NodeOrder order_;
+  std::vector<ModelNode> nodes_;  // by number in the order
   std::vector<Fusion> fusions_;
   std::unordered_map<std::string, size_t> groups_;  // node groups before the pass, as text
   struct Located {
@@ -61,4 +56,4 @@ class ModelTrace {
   std::vector<std::pair<std::string, Located>> values_;  // in the model's order
 };
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,11 +1,9 @@
-#include "api/runtime/engine_info.h"
+#include "runtime/report/engine_info.h"
 
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-namespace wootz::api {
-
-using nvinfer1::OptProfileSelector;
+namespace wootz {
 
 namespace {
 
@@ -15,17 +13,17 @@ nlohmann::json read_json(const Program& program, const char* name) {
   return nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
 }
 
-int64_t end_of(const SymbolRange& range, OptProfileSelector select) {
-  return select == OptProfileSelector::kMIN ? range.min : select == OptProfileSelector::kOPT ? range.opt : range.max;
+int64_t end_of(const SymbolRange& range, ProfileEnd end) {
+  return end == ProfileEnd::kMin ? range.min : end == ProfileEnd::kOpt ? range.opt : range.max;
 }
 
 }  // namespace
 
-nvinfer1::Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes) {
-  nvinfer1::Dims dims{};
+Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes) {
+  Dims dims;
   for (const int32_t e : tensor.dims) {
     const auto i = static_cast<size_t>(e);
-    dims.d[dims.nbDims++] = shapes.known[i] ? shapes.values[i] : -1;
+    dims.push_back(shapes.known[i] ? shapes.values[i] : -1);
   }
   return dims;
 }
@@ -97,16 +95,16 @@ void EngineInfo::collect_profile_values() {
   const nlohmann::json stored = read_json(program(), property::kProfileValues);
   for (const IoInfo& io : ios_) {
     if (!io.is_input || !io.shape_tensor) continue;
-    const nvinfer1::Dims shape = open_shape(io.tensor);
-    const int64_t count = shape.nbDims == 0 ? 1 : shape.d[0];
+    const Result<Dims> shape = open_shape(io.tensor);
+    const int64_t count = !shape.ok() ? -1 : shape->empty() ? 1 : (*shape)[0];
     if (count < 0 || count > limits::kMaxShapeValues) continue;
     for (size_t p = 0; p < program().profiles.size(); ++p) {
-      for (int select = 0; select < 3; ++select) {
+      for (int end = 0; end < 3; ++end) {
         std::vector<int64_t> values(static_cast<size_t>(count), 0);
         if (stored.is_object() && stored.contains(io.name)) {
           const nlohmann::json& all = stored[io.name];
           if (all.is_array() && p < all.size() && all[p].is_array() && all[p].size() == 3) {
-            const nlohmann::json& list = all[p][static_cast<size_t>(select)];
+            const nlohmann::json& list = all[p][static_cast<size_t>(end)];
             for (size_t i = 0; list.is_array() && i < list.size() && i < values.size(); ++i)
               if (list[i].is_number_integer()) values[i] = list[i].get<int64_t>();
           }
@@ -116,42 +114,39 @@ void EngineInfo::collect_profile_values() {
           if (symbols[s].source != SymbolSource::kInputValue || symbols[s].tensor != io.tensor) continue;
           if (symbols[s].axis < 0 || symbols[s].axis >= count || s >= program().profiles[p].symbols.size()) continue;
           values[static_cast<size_t>(symbols[s].axis)] =
-              end_of(program().profiles[p].symbols[s], static_cast<OptProfileSelector>(select));
+              end_of(program().profiles[p].symbols[s], static_cast<ProfileEnd>(end));
         }
-        values_32_[{io.number, p, select}] = std::vector<int32_t>(values.begin(), values.end());
-        values_[{io.number, p, select}] = std::move(values);
+        values_32_[{io.number, p, end}] = std::vector<int32_t>(values.begin(), values.end());
+        values_[{io.number, p, end}] = std::move(values);
       }
     }
   }
 }
 
-std::vector<int64_t> EngineInfo::profile_symbols(size_t profile, OptProfileSelector select) const {
+std::vector<int64_t> EngineInfo::profile_symbols(size_t profile, ProfileEnd end) const {
   std::vector<int64_t> symbols;
-  for (const SymbolRange& range : program().profiles[profile].symbols) symbols.push_back(end_of(range, select));
+  for (const SymbolRange& range : program().profiles[profile].symbols) symbols.push_back(end_of(range, end));
   symbols.resize(program().symbols.size(), -1);
   return symbols;
 }
 
-Result<nvinfer1::Dims> EngineInfo::shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const {
+Result<Dims> EngineInfo::shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const {
   ShapeValues shapes;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program(), symbols, &shapes));
   return dims_with_holes(program().tensors[static_cast<size_t>(tensor)], shapes);
 }
 
-nvinfer1::Dims EngineInfo::open_shape(int32_t tensor) const {
-  const Result<nvinfer1::Dims> dims = shape_under(tensor, std::vector<int64_t>(program().symbols.size(), -1));
-  return dims.ok() ? *dims : bad_dims();
+Result<Dims> EngineInfo::open_shape(int32_t tensor) const {
+  return shape_under(tensor, std::vector<int64_t>(program().symbols.size(), -1));
 }
 
-const std::vector<int64_t>* EngineInfo::profile_values(const IoInfo& io, size_t profile,
-                                                       OptProfileSelector select) const {
-  const auto it = io.is_input ? values_.find({io.number, profile, static_cast<int>(select)}) : values_.end();
+const std::vector<int64_t>* EngineInfo::profile_values(const IoInfo& io, size_t profile, ProfileEnd end) const {
+  const auto it = io.is_input ? values_.find({io.number, profile, static_cast<int>(end)}) : values_.end();
   return it == values_.end() ? nullptr : &it->second;
 }
 
-const std::vector<int32_t>* EngineInfo::profile_values_32(const IoInfo& io, size_t profile,
-                                                          OptProfileSelector select) const {
-  const auto it = io.is_input ? values_32_.find({io.number, profile, static_cast<int>(select)}) : values_32_.end();
+const std::vector<int32_t>* EngineInfo::profile_values_32(const IoInfo& io, size_t profile, ProfileEnd end) const {
+  const auto it = io.is_input ? values_32_.find({io.number, profile, static_cast<int>(end)}) : values_32_.end();
   return it == values_32_.end() ? nullptr : &it->second;
 }
 
@@ -161,4 +156,4 @@ size_t EngineInfo::weight_bytes() const {
   return bytes;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "api/runtime/convert.h"
 #include "runtime/engine_core.h"
+#include "runtime/report/properties.h"
 
-namespace wootz::api {
+namespace wootz {
 
 struct IoInfo {
   const char* name = "";  // of the program's tensor
@@ -22,19 +22,8 @@ struct IoInfo {
   bool shape_tensor = false;
 };
 
-// Names of Program::properties.
-namespace property {
-inline constexpr char kVerbosity[] = "profiling_verbosity";
-inline constexpr char kTacticSources[] = "tactic_sources";
-inline constexpr char kCompatibility[] = "hardware_compatibility";
-inline constexpr char kDebugTensors[] = "debug_tensors";    // JSON: list of names
-inline constexpr char kDebugUnfused[] = "debug_unfused";    // "1"
-inline constexpr char kProfileValues[] = "profile_values";  // JSON: input -> per profile [min, opt, max]
-inline constexpr char kThreads[] = "threads";               // of one inference
-inline constexpr char kReport[] = "build_report";           // JSON: api/report/record.h
-inline constexpr char kValues[] = "values";                 // JSON: api/runtime/value_map.h
-inline constexpr char kMetadata[] = "metadata";             // JSON: layer name -> text
-}  // namespace property
+// One end of a profile's ranges, or what it is optimized for.
+enum class ProfileEnd : int { kMin, kOpt, kMax };
 
 class EngineInfo {
  public:
@@ -55,16 +44,14 @@ class EngineInfo {
 
   size_t num_profiles() const { return program().profiles.size(); }
   // Symbols at one end of a profile's ranges; data-dependent ones are -1.
-  std::vector<int64_t> profile_symbols(size_t profile, nvinfer1::OptProfileSelector select) const;
+  std::vector<int64_t> profile_symbols(size_t profile, ProfileEnd end) const;
   // Extents under a binding of symbols (-1: unknown); -1 for what they do not tell.
-  Result<nvinfer1::Dims> shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const;
-  nvinfer1::Dims open_shape(int32_t tensor) const;  // -1 wherever it is not a constant
+  Result<Dims> shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const;
+  Result<Dims> open_shape(int32_t tensor) const;  // -1 wherever it is not a constant
 
   // Values of an input shape tensor in a profile; null when there are none.
-  const std::vector<int64_t>* profile_values(const IoInfo& io, size_t profile,
-                                             nvinfer1::OptProfileSelector select) const;
-  const std::vector<int32_t>* profile_values_32(const IoInfo& io, size_t profile,
-                                                nvinfer1::OptProfileSelector select) const;
+  const std::vector<int64_t>* profile_values(const IoInfo& io, size_t profile, ProfileEnd end) const;
+  const std::vector<int32_t>* profile_values_32(const IoInfo& io, size_t profile, ProfileEnd end) const;
   size_t largest_memory() const { return largest_memory_; }
   size_t memory(size_t profile) const { return memory_[profile]; }
   size_t weight_bytes() const;
@@ -86,6 +73,6 @@ class EngineInfo {
 };
 
 // Extents of a tensor under evaluated shapes, -1 where unknown.
-nvinfer1::Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes);
+Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes);
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,6 +1,6 @@
-#include "api/runtime/kept_report.h"
+#include "runtime/report/kept_report.h"
 
-namespace wootz::api {
+namespace wootz {
 
 using Json = nlohmann::ordered_json;
 
@@ -43,4 +43,4 @@ Json KeptChoices::of(const std::string& step) const {
   return json;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

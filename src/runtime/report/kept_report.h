@@ -7,7 +7,7 @@
 
 #include "backend/program.h"
 
-namespace wootz::api {
+namespace wootz {
 
 // A property as JSON; null when it is absent or none.
 nlohmann::ordered_json kept_json(const Program& program, const char* property);
@@ -27,4 +27,4 @@ class KeptChoices {
   std::map<std::string, const nlohmann::ordered_json*, std::less<>> steps_;
 };
 
-}  // namespace wootz::api
+}  // namespace wootz

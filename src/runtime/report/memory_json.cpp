@@ -1,10 +1,12 @@
-#include "api/runtime/memory_json.h"
+#include "runtime/report/memory_json.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-namespace wootz::api {
+#include "runtime/shape_plan.h"
+
+namespace wootz {
 
 using Json = nlohmann::ordered_json;
 
@@ -29,6 +31,15 @@ Json memory_json(const MemoryReport& report, bool detailed) {
   return json;
 }
 
+std::vector<MemoryReport> memory_reports(const Program& program,
+                                         const std::vector<std::shared_ptr<const Kernel>>& kernels) {
+  std::vector<MemoryReport> reports;
+  for (size_t p = 0; p < program.profiles.size(); ++p)
+    if (Result<MemoryReport> report = report_memory(program, p, kernels); report.ok())
+      reports.push_back(std::move(report).value());
+  return reports;
+}
+
 std::string memory_line(const MemoryReport& report) {
   const auto mib = [](size_t bytes) { return static_cast<double>(bytes) / 1048576; };
   std::string line = fmt::format("{:.2f} MiB of weights; per context {}{:.2f} MiB", mib(report.persistent),
@@ -41,4 +52,4 @@ std::string memory_line(const MemoryReport& report) {
                     mib(report.workspace));
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -1,11 +1,11 @@
-#include "api/runtime/value_map.h"
+#include "runtime/report/value_map.h"
 
 #include <algorithm>
 #include <set>
 
-#include "api/runtime/engine_info.h"
+#include "runtime/report/properties.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -138,4 +138,4 @@ Result<int32_t> ValueMap::find(std::string_view name) const {
                           near.empty() ? "" : fmt::format("; names like it: {}", list_of(near)));
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

@@ -7,7 +7,7 @@
 
 #include "backend/program.h"
 
-namespace wootz::api {
+namespace wootz {
 
 // Why a value is in no tensor and no step.
 namespace value_code {
@@ -52,4 +52,4 @@ struct Boundary {
 };
 Boundary boundary_of(const Program& program, const std::vector<size_t>& steps);
 
-}  // namespace wootz::api
+}  // namespace wootz

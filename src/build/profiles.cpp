@@ -1,11 +1,11 @@
 // From profiles, which speak of inputs, to ranges of the graph's symbols.
 #include <algorithm>
 
-#include "api/build.h"
+#include "build/profiles.h"
 #include "ops/infer.h"
 #include "passes/decide_branches.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 constexpr int64_t kMostTrackedValues = 64;
@@ -185,4 +185,4 @@ Result<std::vector<std::vector<SymbolRange>>> symbol_ranges(const Graph& graph,
   return all;
 }
 
-}  // namespace wootz::api
+}  // namespace wootz

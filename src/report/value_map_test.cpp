@@ -1,13 +1,13 @@
 // Where values are, as a plan says it: which may be anything.
-#include "api/runtime/value_map.h"
+#include "runtime/report/value_map.h"
 
 #include <gtest/gtest.h>
 
-#include "api/report/record.h"
-#include "api/runtime/engine_info.h"
-#include "api/runtime/kept_report.h"
+#include "report/record.h"
+#include "runtime/report/engine_info.h"
+#include "runtime/report/kept_report.h"
 
-namespace wootz::api {
+namespace wootz {
 namespace {
 
 Program two_steps(const char* values) {
@@ -81,4 +81,4 @@ TEST(KeptReport, WhatDoesNotFitIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace wootz::api
+}  // namespace wootz
