@@ -89,6 +89,7 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   native_code     machine code kept in the plan, so that loading need not make it again where
 ///                   IRuntime::setEngineHostCodeAllowed permits it: "0" none, "1" of generated kernels (default when
 ///                   the device is elsewhere), "all" also library plans, which differ from build to build
+///   dump_stages     a folder: the graph and the program after each stage of the build are written there as text
 ///   timing          "0": choose tactics by estimate instead of measuring
 ///   host_steps      "1": on a GPU, steps without a kernel there are computed by the host, with copies both ways and a
 ///                   warning; otherwise such a network is refused

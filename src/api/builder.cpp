@@ -6,6 +6,7 @@
 #include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/runtime/engine.h"
+#include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_memory.h"
 #include "api/runtime/runtime.h"
 #include "api/without_effect.h"
@@ -20,6 +21,23 @@ namespace wootz::api {
 using namespace nvinfer1;  // NOLINT: implements that interface, line by line
 
 namespace {
+
+class MonitoredProgress final : public Progress {
+ public:
+  explicit MonitoredProgress(IProgressMonitor* monitor) : monitor_(monitor) {}
+  void start(const char* phase, const char* parent, int steps) override {
+    if (monitor_ != nullptr) monitor_->phaseStart(phase, parent, steps);
+  }
+  bool step(const char* phase, int number) override {
+    return monitor_ == nullptr || monitor_->stepComplete(phase, number);
+  }
+  void finish(const char* phase) override {
+    if (monitor_ != nullptr) monitor_->phaseFinish(phase);
+  }
+
+ private:
+  IProgressMonitor* monitor_;
+};
 
 // What the application wrote on layers, by their names.
 std::string metadata_json(const NetworkImpl& network) {
@@ -71,9 +89,8 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
   if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
-  WOOTZ_ASSIGN_OR_RETURN(BuildOptions options, our_config->to_options());
+  WOOTZ_ASSIGN_OR_RETURN(BuildSettings options, our_config->to_settings());
   note_without_effect(*our_network, reporter_);
-  options.allocator = allocator_;
   record_ = nullptr;
   report_.clear();
   plan_bytes_ = 0;
@@ -84,11 +101,15 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_network->unfused_debug()) options.properties[property::kDebugUnfused] = "1";
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
   graph->set_name(our_network->getName());
-  options.warning = [&](const std::string& line) { reporter_.log(Reporter::Severity::kWARNING, line); };
   options.absent = our_network->absent();
-  options.info = [&](const std::string& line) { reporter_.log(Reporter::Severity::kINFO, line); };
+  MonitoredProgress progress(our_config->getProgressMonitor());
+  BuildServices services;
+  services.log = &reporter_;
+  services.progress = &progress;
+  WOOTZ_ASSIGN_OR_RETURN(services.cache, our_config->cache_for_build());
+  services.allocator = adopt_allocator(allocator_);
   const ParallelScope threads(max_threads_);
-  WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options));
+  WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options, services));
   program_ = *output.program;
   forget_weights(&program_);
   record_ = std::make_unique<BuildReport>(std::move(output.report));
@@ -176,7 +197,7 @@ bool BuilderImpl::isNetworkSupported(const INetworkDefinition& network, const IB
     if (our_network == nullptr || our_config == nullptr)
       return invalid_argument("the network or the config was not made by a builder of this library");
     if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
-    WOOTZ_ASSIGN_OR_RETURN(const BuildOptions options, our_config->to_options());
+    WOOTZ_ASSIGN_OR_RETURN(const BuildSettings options, our_config->to_settings());
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
     WOOTZ_RETURN_IF_ERROR(infer_with_profiles(*graph, options.profiles));
     WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "api/build.h"
 #include "api/profile.h"
 #include "api/public.h"
 #include "api/runtime/plugin_registry.h"
 #include "api/runtime/reporter.h"
+#include "build/build.h"
 
 namespace wootz::api {
 

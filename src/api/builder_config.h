@@ -1,4 +1,4 @@
-// IBuilderConfig: every option kept and handed back; what a build goes by is read out by to_options().
+// IBuilderConfig: every option kept and handed back; what a build goes by is read out by to_settings().
 #pragma once
 
 #include <map>
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "api/build.h"
 #include "api/public.h"
 #include "api/runtime/reporter.h"
 #include "api/timing_cache.h"
+#include "build/settings.h"
 
 namespace wootz::api {
 
@@ -93,17 +93,21 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   const char* option(std::string_view key) const;
 
   // What a build of this config goes by. Errors: combinations that cannot be built.
-  Result<BuildOptions> to_options() const;
+  Result<BuildSettings> to_settings() const;
+  // The cache set, or one of the config's own.
+  Result<TimingCache*> cache_for_build() const;
   // A strongly typed network's types are its own: an error names the flag that would change them.
   Status check_strong_typing() const;
 
  private:
+  // Errors: what is set cannot be built.
+  Status check_buildable() const;
+  // What the public API wants to read from the engine again.
+  void keep_properties(BuildSettings* settings) const;
   // An empty cache for the device that a build is for.
   Result<std::unique_ptr<TimingCache>> empty_cache() const;
-  // The cache set, or one of the config's own.
-  Result<TimingCache*> cache_for_build() const;
   // Names in a warning each what was set and no build acts on.
-  void note_without_effect(const BuildOptions& options) const;
+  void note_without_effect(const BuildSettings& options) const;
   struct Values {
     int32_t avg_timing = 1;
     nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;

@@ -9,8 +9,8 @@
 #include "api/backend_choice.h"
 #include "api/builder_config.h"
 #include "api/profile.h"
-#include "api/runtime/engine_info.h"
 #include "base/cpu_info.h"
+#include "runtime/report/engine_info.h"
 
 namespace wootz::api {
 
@@ -18,8 +18,8 @@ using namespace nvinfer1;  // NOLINT: speaks of that interface's enumerators thr
 
 namespace {
 
-constexpr std::string_view kKeys[] = {"backend", "threads", "isa",    "disable_passes", "verify_passes",
-                                      "tactic",  "device",  "timing", "host_steps",     "native_code"};
+constexpr std::string_view kKeys[] = {"backend", "threads", "isa",        "disable_passes", "verify_passes", "tactic",
+                                      "device",  "timing",  "host_steps", "native_code",    "dump_stages"};
 
 Result<int> number(std::string_view key, const std::string& text, int low, int high) {
   int value = 0;
@@ -104,7 +104,7 @@ const char* BuilderConfigImpl::option(std::string_view key) const {
   return backend_by_default().name;
 }
 
-Result<BuildOptions> BuilderConfigImpl::to_options() const {
+Status BuilderConfigImpl::check_buildable() const {
   if (v_.capability != EngineCapability::kSTANDARD) return unsupported("only EngineCapability::kSTANDARD can be built");
   if (v_.platform != RuntimePlatform::kSAME_AS_BUILD)
     return unsupported("plans are built for the platform they are built on");
@@ -113,8 +113,12 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   for (const auto& [layer, device] : v_.devices) dla = dla || device == DeviceType::kDLA;
   if (dla && !fallback) return unsupported("layers are asked onto a DLA, and there is none here");
   if (dla) reporter_.warning("layers that were asked onto a DLA run on the engine's device");
+  return Status();
+}
 
-  BuildOptions options;
+Result<BuildSettings> BuilderConfigImpl::to_settings() const {
+  WOOTZ_RETURN_IF_ERROR(check_buildable());
+  BuildSettings options;
   if (const auto asked = v_.options.find("backend"); asked != v_.options.end()) {
     options.backend = asked->second;
     options.backend_reason = "option 'backend' says so";
@@ -125,6 +129,7 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   }
   WOOTZ_ASSIGN_OR_RETURN(options.threads, number("threads", option("threads"), 0, 4096));
   options.isa_cap = option("isa");
+  options.dump_stages = option("dump_stages");
   for (std::string& pass : split(option("disable_passes"), ',')) options.disabled_passes.insert(std::move(pass));
   options.verify_passes = std::string_view(option("verify_passes")) == "1";
   options.measure = std::string_view(option("timing")) != "0";
@@ -153,28 +158,20 @@ Result<BuildOptions> BuilderConfigImpl::to_options() const {
   options.max_tactics = v_.max_tactics;
   options.aux_streams = v_.aux_streams;
   options.error_on_cache_miss = getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
-  WOOTZ_ASSIGN_OR_RETURN(options.cache, cache_for_build());
 
-  options.properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
-  options.properties[property::kTacticSources] = std::to_string(v_.sources);
-  options.properties[property::kCompatibility] = std::to_string(static_cast<int>(v_.compatibility));
-  const auto has_values = [](const BuildProfile& p) { return !p.values.empty(); };
-  if (std::any_of(options.profiles.begin(), options.profiles.end(), has_values))
-    options.properties[property::kProfileValues] = profile_values_json(options.profiles);
+  keep_properties(&options);
   options.keep_record = v_.verbosity == ProfilingVerbosity::kDETAILED;
   options.keep_values = v_.verbosity != ProfilingVerbosity::kNONE;
-
-  if (IProgressMonitor* monitor = v_.monitor) {
-    options.progress.start = [monitor](const char* phase, const char* parent, int steps) {
-      monitor->phaseStart(phase, parent, steps);
-    };
-    options.progress.step = [monitor](const char* phase, int step) { return monitor->stepComplete(phase, step); };
-    options.progress.finish = [monitor](const char* phase) { monitor->phaseFinish(phase); };
-  }
-  options.warning = [this](const std::string& line) { reporter_.log(Reporter::Severity::kWARNING, line); };
-  options.info = [this](const std::string& line) { reporter_.log(Reporter::Severity::kINFO, line); };
-  options.verbose = [this](const std::string& line) { reporter_.verbose(line); };
   return options;
+}
+
+void BuilderConfigImpl::keep_properties(BuildSettings* settings) const {
+  settings->properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
+  settings->properties[property::kTacticSources] = std::to_string(v_.sources);
+  settings->properties[property::kCompatibility] = std::to_string(static_cast<int>(v_.compatibility));
+  const auto has_values = [](const BuildProfile& p) { return !p.values.empty(); };
+  if (std::any_of(settings->profiles.begin(), settings->profiles.end(), has_values))
+    settings->properties[property::kProfileValues] = profile_values_json(settings->profiles);
 }
 
 Result<std::unique_ptr<TimingCache>> BuilderConfigImpl::empty_cache() const {

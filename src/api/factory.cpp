@@ -1,10 +1,10 @@
 // The C entry points of the build half.
 #include "api/builder.h"
 #include "api/builder_config.h"
-#include "api/libraries.h"
 #include "api/network/network.h"
 #include "api/parser.h"
 #include "api/runtime/version.h"
+#include "report/libraries.h"
 #include "wootz/extensions.h"
 
 using wootz::api::attempt;
@@ -108,7 +108,7 @@ const char* wootz_backend_libraries(const char* backend) noexcept {
   thread_local std::string text;
   const auto answer = [&]() -> wootz::Status {
     WOOTZ_ASSIGN_OR_RETURN(const wootz::Backend* const found, wootz::find_backend(backend == nullptr ? "" : backend));
-    text = wootz::api::libraries_json(wootz::backend_libraries(*found, false));
+    text = wootz::libraries_json(wootz::backend_libraries(*found, false));
     return wootz::Status();
   };
   return attempt(Reporter(getLogger()), "wootz_backend_libraries", answer) ? text.c_str() : nullptr;

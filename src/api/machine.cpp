@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/builder_config.h"
-#include "api/libraries.h"
 #include "backend/device.h"
+#include "report/libraries.h"
 #include "wootz/extensions.h"
 
 namespace wootz::api {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "api/build.h"
 #include "api/public.h"
 #include "api/runtime/reporter.h"
+#include "build/profiles.h"
 
 namespace wootz::api {
 

@@ -108,7 +108,7 @@ Status BuilderConfigImpl::check_strong_typing() const {
   return Status();
 }
 
-void BuilderConfigImpl::note_without_effect(const BuildOptions& options) const {
+void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const {
   const Result<const Backend*> backend = find_backend(options.backend);
   const auto fast = [&](DType type) {
     return type != DType::kInvalid && backend.ok() && (*backend)->computes_fast_in != nullptr &&

@@ -1,4 +1,5 @@
-// Kernels of a program's steps: each distinct tactic and problem is created once, however many steps have it.
+// Kernels of a program's steps: each distinct tactic and problem is created once, however many steps have it and
+// however many parts of a build want it.
 #pragma once
 
 #include <memory>
@@ -19,10 +20,22 @@ class KernelCache {
   // Errors: a tactic whose provider is unknown or that cannot be created here, with the step's name.
   Result<std::shared_ptr<const Kernel>> get(const Step& step);
 
+  // For whoever tries many of which few are used: the kernel that is there, or a new one that is not kept.
+  Result<std::shared_ptr<const Kernel>> find_or_create(const Tactic& tactic, const Problem& problem);
+  void keep(const Tactic& tactic, const Problem& problem, std::shared_ptr<const Kernel> kernel);
+  void drop(const Tactic& tactic, const Problem& problem);
+  // Drops what no step of these programs has.
+  void keep_only(const std::vector<const Program*>& programs);
+
+  size_t created() const { return created_; }  // kernels, since the beginning
+  const std::vector<const Provider*>& providers() const { return providers_; }
+  const Limits& limits() const { return limits_; }
+
  private:
   std::vector<const Provider*> providers_;
   Limits limits_;
   std::unordered_map<std::string, std::shared_ptr<const Kernel>> made_;
+  size_t created_ = 0;
 };
 
 }  // namespace wootz

@@ -3,7 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
 
 namespace wootz {
 
@@ -15,6 +20,21 @@ uint64_t test_seed();
 // Something is not tested since the processor lacks an instruction set: said at the end of the program and, by ./dev
 // test, at the end of the run. What only WOOTZ_ISA or ONEDNN_MAX_CPU_ISA take away is tested by another process.
 void note_missing_isa(std::string_view isa);
+
+// A log to look at.
+class KeptLog final : public Log {
+ public:
+  void write(LogLevel level, const std::string& line) const override { lines_.emplace_back(level, line); }
+  std::vector<std::string> lines(LogLevel level) const {
+    std::vector<std::string> found;
+    for (const auto& [l, line] : lines_)
+      if (l == level) found.push_back(line);
+    return found;
+  }
+
+ private:
+  mutable std::vector<std::pair<LogLevel, std::string>> lines_;
+};
 
 }  // namespace wootz
 

@@ -20,6 +20,12 @@ struct Budget {
   uint64_t dim_work = 0;  // of folding dimensions (ir/parse_dim.h)
 };
 
+// What all graphs of a text share.
+struct Sources {
+  OpLookup lookup;
+  const ConstantLoader* constants;
+};
+
 // The names that one graph and the graphs in it that share its symbols may use.
 struct SymbolTable {
   SymbolsByName by_name;
@@ -35,8 +41,9 @@ struct Type {
 // One graph. Nested graphs get a parser of their own over the same scanner.
 class GraphParser {
  public:
-  GraphParser(Scanner& in, OpLookup lookup, Budget& budget, const Graph* outer, SymbolTable* outer_symbols, int depth)
-      : in_(in), lookup_(lookup), budget_(budget), outer_(outer), symbols_(outer_symbols), depth_(depth) {}
+  GraphParser(Scanner& in, const Sources& sources, Budget& budget, const Graph* outer, SymbolTable* outer_symbols,
+              int depth)
+      : in_(in), sources_(sources), budget_(budget), outer_(outer), symbols_(outer_symbols), depth_(depth) {}
 
   // After the word `graph`.
   Result<std::unique_ptr<Graph>> run() {
@@ -75,6 +82,17 @@ class GraphParser {
     size_t index;
     std::string key;
   };
+
+  Result<HostTensor> tensor_data(DType dtype, const Dims& dims) {
+    if (!*sources_.constants || in_.peek_word() != "elided")
+      return parse_tensor_data(in_, dtype, dims, &budget_.splat_bytes);
+    in_.accept("elided");
+    WOOTZ_ASSIGN_OR_RETURN(const std::string name, in_.quoted());
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, (*sources_.constants)(name, dtype, dims));
+    if (tensor.dtype() != dtype || !(tensor.dims() == dims))
+      return in_.fail(fmt::format("constant '{}' is of another type or other extents", name));
+    return tensor;
+  }
 
   Status statement() {
     const std::string_view word = in_.peek_word();
@@ -143,7 +161,7 @@ class GraphParser {
     if (!in_.accept("const")) return in_.expected("const");
     const std::optional<Dims> dims = to_dims(result.type.shape);
     if (!dims) return in_.fail(fmt::format("constant '{}' has a shape that is not constant", result.token.name));
-    WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, parse_tensor_data(in_, result.type.dtype, *dims, &budget_.splat_bytes));
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, tensor_data(result.type.dtype, *dims));
     define(result.token, result.type, graph_->add_constant(result.token.name, std::move(tensor)));
     return {};
   }
@@ -240,7 +258,7 @@ class GraphParser {
   Status node(std::vector<Definition> results) {
     const std::string_view name = in_.word();
     if (name.empty()) return in_.expected("an op");
-    const OpDef* op = lookup_(name);
+    const OpDef* op = sources_.lookup(name);
     if (op == nullptr) return in_.fail(fmt::format("there is no op '{}'", name));
     if (--budget_.nodes < 0) return in_.fail(fmt::format("more than {} nodes", limits::kMaxNodes));
     if (!in_.accept('(')) return in_.expected("'('");
@@ -325,7 +343,7 @@ class GraphParser {
       WOOTZ_RETURN_IF_ERROR(type(&t));
       const std::optional<Dims> dims = to_dims(t.shape);
       if (!dims) return in_.fail("a tensor with a shape that is not constant");
-      WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, parse_tensor_data(in_, t.dtype, *dims, &budget_.splat_bytes));
+      WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, tensor_data(t.dtype, *dims));
       return Attr(std::move(tensor));
     }
     if (in_.accept("expr")) {
@@ -338,7 +356,7 @@ class GraphParser {
     if (in_.accept("graph")) {
       if (in_.accept("null")) return Attr(std::shared_ptr<Graph>());
       WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> inner,
-                             GraphParser(in_, lookup_, budget_, graph_.get(), symbols_, depth_ + 1).run());
+                             GraphParser(in_, sources_, budget_, graph_.get(), symbols_, depth_ + 1).run());
       return Attr(std::shared_ptr<Graph>(std::move(inner)));
     }
     if (in_.number_is_integer()) {
@@ -372,7 +390,7 @@ class GraphParser {
   }
 
   Scanner& in_;
-  const OpLookup lookup_;
+  const Sources& sources_;
   Budget& budget_;
   const Graph* const outer_;
   SymbolTable* symbols_;
@@ -387,10 +405,15 @@ class GraphParser {
 }  // namespace
 
 Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup) {
+  return parse_graph(text, lookup, {});
+}
+
+Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup, const ConstantLoader& loader) {
   Scanner in(text);
+  const Sources sources{lookup, &loader};
   Budget budget;
   if (!in.accept("graph")) return in.expected("graph");
-  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, GraphParser(in, lookup, budget, nullptr, nullptr, 0).run());
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, GraphParser(in, sources, budget, nullptr, nullptr, 0).run());
   if (!in.at_end()) return in.expected("the end");
   return graph;
 }

@@ -158,7 +158,10 @@ class Printer {
   }
 
   void tensor_data(const HostTensor& tensor) {
-    out_ += tensor.bytes() > options_.elide_bytes ? "elided" : print_tensor_data(tensor);
+    if (tensor.bytes() <= options_.elide_bytes)
+      out_ += print_tensor_data(tensor);
+    else
+      out_ += options_.store ? "elided " + Scanner::quote(options_.store(tensor)) : "elided";
   }
 
   void body(const Graph& g, const Names& names, int indent) {

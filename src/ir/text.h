@@ -15,6 +15,7 @@
 // when empty), const TYPE DATA, graph, expr "..." (base/pointwise.h). Comments begin with // and end with the line.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,7 +25,9 @@
 namespace wootz {
 
 struct PrintOptions {
-  size_t elide_bytes = SIZE_MAX;  // constants larger than this are written as `elided`, which cannot be read back
+  size_t elide_bytes = SIZE_MAX;  // constants larger than this are written as `elided`, which cannot be read back, or,
+  // with `store`, as `elided "name"`: by the name that it gave the constant, and by which a ConstantLoader finds it.
+  std::function<std::string(const HostTensor&)> store;
   bool provenance = true;
 };
 
@@ -42,5 +45,8 @@ using OpLookup = const OpDef* (*)(std::string_view name);  // null: no such op
 // is not checked: verify_graph() does that. Types of node outputs may be left out (`%y = Relu(%x)`), for infer_graph()
 // to fill in; so may node names. Integers are taken where the op's attribute is a float.
 Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup);
+// The same for a text whose large constants are elsewhere: asked by name, for a constant of that type and extents.
+using ConstantLoader = std::function<Result<HostTensor>(const std::string& name, DType dtype, const Dims& dims)>;
+Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup, const ConstantLoader& loader);
 
 }  // namespace wootz

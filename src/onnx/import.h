@@ -13,14 +13,9 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ir/graph.h"
+#include "ir/node_order.h"
 
 namespace wootz {
-
-// A node of the model that is none of the graph: its results were known, or were its operands, as soon as it was read.
-struct AbsentNode {
-  std::string name, op;
-  std::vector<std::string> outputs;
-};
 
 struct ImportOptions {
   // Folder that external data lies in. Empty: a model with external data is refused (import_file takes the model's

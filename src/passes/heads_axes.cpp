@@ -2,6 +2,7 @@
 
 #include "ops/infer.h"
 #include "passes/known_scalar.h"
+#include "passes/rewrite.h"
 
 namespace wootz {
 namespace {
@@ -155,10 +156,6 @@ bool back_through_expand(const Node& node, Axes* axes, std::vector<Atom>* droppe
 }  // namespace
 
 bool is_one(const Dim& d) { return d.is_const() && d.value() == 1; }
-
-bool is_reshape(const Node& node) {
-  return node.is("Reshape") || node.is("Unsqueeze") || node.is("Squeeze") || node.is("Flatten");
-}
 
 Value* step_back(const Value* value, bool scaled, Axes* axes, std::vector<Atom>* dropped, double* scale) {
   const Node* node = value->producer();

@@ -26,8 +26,6 @@ using Axes = std::vector<std::vector<Atom>>;  // by dimension of the tensor, maj
 std::optional<Axes> regroup(const Axes& axes, const Shape& from, const Shape& to);
 
 bool is_one(const Dim& dim);
-// Reshape, Unsqueeze, Squeeze, Flatten.
-bool is_reshape(const Node& node);
 
 // One step from a value to what it was made from, its axes with it. Atoms that were broadcast go to `dropped`, factors
 // (only where `scaled`) into `scale`. Null: no further.

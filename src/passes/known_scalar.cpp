@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "ir/op_def.h"
-#include "passes/heads_axes.h"
 #include "passes/rewrite.h"
 
 namespace wootz {

@@ -15,6 +15,10 @@ inline Node* only_user(const Value* value) {
   return user;
 }
 
+inline bool is_reshape(const Node& node) {
+  return node.is("Reshape") || node.is("Unsqueeze") || node.is("Squeeze") || node.is("Flatten");
+}
+
 // Whether the node's kernel family finishes its results by an expression (attribute "epilogue").
 bool carries_epilogue(const Node& node);
 

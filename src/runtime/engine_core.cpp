@@ -25,7 +25,7 @@ Result<std::shared_ptr<const Kernel>> control_kernel(const Step& step,
 Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Program> program,
                                                        std::shared_ptr<Device> device,
                                                        std::vector<const Provider*> providers,
-                                                       const EngineOptions& options) {
+                                                       const EngineOptions& options, KernelCache* kernels) {
   std::shared_ptr<EngineCore> engine(new EngineCore());
   engine->program_ = std::move(program);
   engine->device_ = std::move(device);
@@ -37,16 +37,17 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
   std::vector<std::shared_ptr<const EngineCore>> bodies;
   for (const Program& body : engine->program_->bodies) {
     const std::shared_ptr<const Program> inner(engine->program_, &body);
-    WOOTZ_ASSIGN_OR_RETURN(bodies.emplace_back(), create(inner, engine->device_, providers, engine->options_));
+    WOOTZ_ASSIGN_OR_RETURN(bodies.emplace_back(), create(inner, engine->device_, providers, engine->options_, kernels));
   }
-  KernelCache kernels(std::move(providers), limits);
+  KernelCache own(std::move(providers), limits);
+  if (kernels == nullptr) kernels = &own;
   engine->kernels_.reserve(engine->program_->steps.size());
   for (const Step& step : engine->program_->steps) {
     std::shared_ptr<const Kernel> kernel;
     if (is_control(step)) {
       WOOTZ_ASSIGN_OR_RETURN(kernel, control_kernel(step, bodies, engine->device_));
     } else {
-      WOOTZ_ASSIGN_OR_RETURN(kernel, kernels.get(step));
+      WOOTZ_ASSIGN_OR_RETURN(kernel, kernels->get(step));
     }
     engine->kernels_.push_back(std::move(kernel));
   }

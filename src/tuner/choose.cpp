@@ -7,30 +7,11 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "backend/control.h"
-#include "tuner/problem_class.h"
+#include "tuner/offers.h"
 #include "tuner/prove.h"
 #include "tuner/reformats.h"
-#include "tuner/tactic_text.h"
 
 namespace wootz {
-
-Problem with_layouts(const Problem& problem, const Candidate& candidate) {
-  Problem p = problem;
-  for (size_t i = 0; i < p.inputs.size(); ++i) p.inputs[i].layout = candidate.input_layouts[i];
-  for (size_t o = 0; o < p.outputs.size(); ++o) p.outputs[o].layout = candidate.output_layouts[o];
-  return p;
-}
-
-Status check_usable(const Step& step, const StepReport& report) {
-  const auto usable = [](const Considered& c) { return c.refusal.empty(); };
-  if (std::any_of(report.considered.begin(), report.considered.end(), usable)) return {};
-  std::string why;
-  for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
-  for (const Considered& c : report.considered)
-    why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
-  return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family()), why);
-}
 
 namespace {
 
@@ -288,79 +269,6 @@ class Search {
   mutable std::map<std::tuple<DType, int, Layout, Layout>, double> rates_;  // bytes in a microsecond
 };
 
-// The runtime runs the bodies itself, whose steps are chosen on their own.
-Candidate control_candidate(const Problem& problem) {
-  Candidate c;
-  c.tactic = control_tactic();
-  c.input_layouts.assign(problem.inputs.size(), Layout::kLinear);
-  c.output_layouts.assign(problem.outputs.size(), Layout::kLinear);
-  return c;
-}
-
-// An op that a kernel computes is not measured against its reference: on random operands, whose values may mean places
-// or counts, either may refuse, and the reference is slow by design.
-void drop_fallback(const Problem& problem, std::vector<Candidate>* offers, std::vector<Refusal>* refused) {
-  const auto is_fallback = [](const Candidate& c) {
-    return c.tactic.provider == "reference" || c.tactic.provider == "host";
-  };
-  if (problem.family() != Family::kOp || std::all_of(offers->begin(), offers->end(), is_fallback)) return;
-  for (const Candidate& c : *offers)
-    if (is_fallback(c)) refused->push_back({c.tactic.kernel, "a kernel computes this"});
-  std::erase_if(*offers, is_fallback);
-}
-
-Status gather_candidates(const Program& program, const std::vector<const Provider*>& providers,
-                         const ChooseOptions& options, Choice* choice) {
-  std::unordered_map<std::string, size_t> first_of;  // equal problems are offered and costed once
-  for (size_t s = 0; s < program.steps.size(); ++s) {
-    const Step& step = program.steps[s];
-    StepReport report;
-    report.step = step.name;
-    if (options.progress && !options.progress(s, program.steps.size(), step.name))
-      return make_error(Code::kCancelled, "cancelled while choosing tactics, at layer {} of {}", s,
-                        program.steps.size());
-    const std::string key = step.problem.key();
-    // Of one class, the first is measured; what is then chosen for another is run once, to be proven.
-    const auto [first, fresh] =
-        first_of.try_emplace(options.by_class && options.prove ? class_key(step.problem) : key, s);
-    if (!fresh) {
-      report.considered = choice->steps[first->second].considered;
-      report.refused = choice->steps[first->second].refused;
-      if (program.steps[first->second].problem.key() != key)
-        for (Considered& c : report.considered) c.borrowed = c.measured;
-      choice->steps.push_back(std::move(report));
-      continue;
-    }
-    std::vector<Candidate> offers;
-    for (const Provider* provider : providers)
-      provider->tactics(step.problem, options.limits, &offers, &report.refused);
-    if (options.more) options.more(step.problem, &offers);
-    if (is_control(step)) offers = {control_candidate(step.problem)};
-    drop_fallback(step.problem, &offers, &report.refused);
-    for (Candidate& offer : offers) {
-      Considered considered;
-      considered.candidate = std::move(offer);
-      considered.rivals = offers.size() - 1;
-      considered.us = considered.candidate.estimate_us;
-      if (considered.candidate.workspace > options.limits.workspace) {
-        considered.refusal = fmt::format("needs {} bytes of workspace, the limit is {}", considered.candidate.workspace,
-                                         options.limits.workspace);
-      } else if (options.cost) {
-        WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, considered.candidate), s, &considered));
-      }
-      if (!considered.disproves.empty())
-        for (Considered& earlier : report.considered)
-          if (tactic_text(with_layouts(step.problem, earlier.candidate), earlier.candidate.tactic) ==
-              considered.disproves)
-            earlier.refusal = considered.disproof;
-      report.considered.push_back(std::move(considered));
-    }
-    WOOTZ_RETURN_IF_ERROR(check_usable(step, report));
-    choice->steps.push_back(std::move(report));
-  }
-  return Status();
-}
-
 // Times of the reformats that were inserted, for reports. `given`: steps before.
 Status cost_reformats(Program* program, const ChooseOptions& options, size_t given, Choice* choice) {
   std::unordered_map<std::string, StepReport> known;
@@ -387,28 +295,6 @@ Status cost_reformats(Program* program, const ChooseOptions& options, size_t giv
   }
   return Status();
 }
-
-}  // namespace
-
-bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, Layout a, Layout b) {
-  if (a == b) return true;
-  if (desc.constant) return true;  // converted while building
-  if (desc.dims.rank() < 3) return a != Layout::kOpaque && b != Layout::kOpaque;
-  const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
-  if (!plain(a) || !plain(b)) return false;
-  // The problem knows the extents of one profile; that an extent is always 1, the program says.
-  const std::vector<int32_t>& dims = program.tensors[static_cast<size_t>(index)].dims;
-  const auto is_one = [&](size_t axis) {
-    const ShapeExpr& e = program.exprs[static_cast<size_t>(dims[axis])];
-    return e.op == ShapeOp::kConst && e.value == 1;
-  };
-  if (is_one(1)) return true;
-  for (size_t i = 2; i < dims.size(); ++i)
-    if (!is_one(i)) return false;
-  return true;
-}
-
-namespace {
 
 // Starts: everybody's own favourite, and one for each layout; the cheapest end wins. Totals within kSameTotal are the
 // same to us, being sums of measurements: of those, the one with the fewest reformats.
@@ -442,21 +328,19 @@ std::vector<int> cheapest(Search& search, Choice* choice) {
 
 }  // namespace
 
-Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
-                              const ChooseOptions& options) {
-  Choice choice;
-  WOOTZ_RETURN_IF_ERROR(gather_candidates(*program, providers, options, &choice));
-  Search search(*program, choice, options, providers);
-  std::vector<int> best = cheapest(search, &choice);
+Status choose_among(Program* program, const std::vector<const Provider*>& providers, const ChooseOptions& options,
+                    Choice* choice) {
+  Search search(*program, *choice, options, providers);
+  std::vector<int> best = cheapest(search, choice);
   Proofs proofs(*program, options);
   while (options.prove) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool again, proofs.refuse_failing(best, &choice));
+    WOOTZ_ASSIGN_OR_RETURN(const bool again, proofs.refuse_failing(best, choice));
     if (!again) break;
-    best = cheapest(search, &choice);
+    best = cheapest(search, choice);
   }
   for (size_t s = 0; s < best.size(); ++s) {
-    choice.steps[s].chosen = best[s];
-    const Considered& chosen = choice.steps[s].considered[static_cast<size_t>(best[s])];
+    choice->steps[s].chosen = best[s];
+    const Considered& chosen = choice->steps[s].considered[static_cast<size_t>(best[s])];
     Step& step = program->steps[s];
     step.tactic = chosen.candidate.tactic;
     step.workspace = chosen.candidate.workspace;
@@ -464,8 +348,15 @@ Result<Choice> choose_tactics(Program* program, const std::vector<const Provider
     step.problem = with_layouts(step.problem, chosen.candidate);
   }
   const size_t given = program->steps.size();
-  WOOTZ_ASSIGN_OR_RETURN(choice.reformats, insert_reformats(program, providers, options.limits));
-  WOOTZ_RETURN_IF_ERROR(cost_reformats(program, options, given, &choice));
+  WOOTZ_ASSIGN_OR_RETURN(choice->reformats, insert_reformats(program, providers, options.limits));
+  return cost_reformats(program, options, given, choice);
+}
+
+Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
+                              const ChooseOptions& options) {
+  Choice choice = gather_offers(*program, providers, options);
+  WOOTZ_RETURN_IF_ERROR(cost_offers(*program, options, &choice));
+  WOOTZ_RETURN_IF_ERROR(choose_among(program, providers, options, &choice));
   return choice;
 }
 

@@ -2,75 +2,17 @@
 // counted.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
-#include "backend/program.h"
+#include "tuner/choice.h"
 
 namespace wootz {
 
-// What was considered for a step, kept as data for reports.
-struct Considered {
-  Candidate candidate;
-  size_t rivals = 0;  // other candidates of the step
-  double us = 0;      // measured, or estimated
-  double spread = 0;  // of the measurements, relative to `us`
-  bool measured = false;
-  bool known = false;     // not measured now: the timing cache knew it
-  bool borrowed = false;  // measured for another problem of its class (problem_class.h)
-  double error = -1;      // relative difference from the reference, -1: not checked
-  std::string refusal;    // not empty: disqualified, and why
-  // An earlier candidate of the step (tactic_text.h) that this one's trial showed to be wrong, and how; empty: none.
-  std::string disproves, disproof;
-};
-struct StepReport {
-  std::string step;
-  std::vector<Considered> considered;
-  std::vector<Refusal> refused;  // kernels that did not apply
-  int chosen = -1;               // index into considered
-};
+// From offers with their costs (offers.h): fills in tactics and layouts and inserts `reformat` steps. Errors: a step
+// all of whose candidates are refused when they are run, cancelled.
+Status choose_among(Program* program, const std::vector<const Provider*>& providers, const ChooseOptions& options,
+                    Choice* choice);
 
-struct ChooseOptions {
-  Limits limits;
-  // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in Considered.
-  // Null: the provider's estimate. Numbers beyond the program's steps are reformats, for what they cost in the search.
-  std::function<Status(const Problem& problem, size_t step, Considered* candidate)> cost;
-  // Adds further offers for a problem of free layouts. Null: providers alone are asked.
-  std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
-  // Runs a chosen candidate that was not measured now. What fails or is wrong gets a refusal, and the choice is made
-  // again. Null: nothing is run. Errors: cancelled.
-  std::function<Status(const Problem& problem, size_t step, Considered* candidate)> prove;
-  bool by_class = false;                         // problems of one class are costed once, and proven each
-  std::function<void(const std::string&)> warn;  // names the layer
-  // Called as steps are costed; false cancels.
-  std::function<bool(size_t done, size_t total, const std::string& step)> progress;
-  double reformat_gb_per_s = 8;  // read + write, for reformats that are not measured (`cost` is null or fails)
-};
-
-struct Choice {
-  std::vector<StepReport> steps;  // of the steps given, in their order; then of the reformats inserted
-  size_t reformats_before = 0;    // if every step were given its own favourite layout
-  size_t reformats = 0;           // inserted
-  size_t proved = 0;              // choices run because they had not been measured, equal ones once
-  size_t disproved = 0;           // of those, refused for what came of it
-  double total_us = 0;
-};
-
-// Fills in tactics and layouts and inserts `reformat` steps. Errors: a step nobody offers (with every reason),
-// cancelled.
+// Offers, their costs and the choice, in one.
 Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
                               const ChooseOptions& options);
-
-// Packs constants as the chosen kernels want them and drops constants that nothing uses any more.
-Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);
-
-Problem with_layouts(const Problem& problem, const Candidate& candidate);
-// An error that names the layer and every reason when all its candidates are refused.
-Status check_usable(const Step& step, const StepReport& report);
-
-// True when both layouts put the elements of tensor `index` in the same order (one channel, or one point per channel),
-// whatever the profile. `desc`: as a step describes it.
-bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, Layout a, Layout b);
 
 }  // namespace wootz

@@ -35,15 +35,19 @@ struct Measurer::StepState {
   std::optional<Proven> proven;
   // The fastest so far, ready to run beside the next.
   struct Anchor {
-    std::unique_ptr<Kernel> kernel;
+    std::shared_ptr<const Kernel> kernel;
     PackedConstants constants;
     Trial trial;
     double us = 0;
   };
   std::optional<Anchor> anchor;
+  // Of the fastest so far, whose kernel is kept for the build: the others are not likely to be wanted again.
+  std::optional<std::pair<Tactic, Problem>> kept;
 };
 
-Measurer::Measurer(MeasureOptions options) : options_(std::move(options)) {
+Measurer::Measurer(MeasureOptions options)
+    : options_(std::move(options)), own_kernels_(options_.providers, options_.limits) {
+  if (options_.kernels == nullptr) options_.kernels = &own_kernels_;
   if (options_.timer == nullptr) options_.timer = &host_timer();
 }
 Measurer::~Measurer() = default;
@@ -200,7 +204,7 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
-  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, provider.create(tactic, problem, options_.limits));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, options_.kernels->find_or_create(tactic, problem));
   WOOTZ_ASSIGN_OR_RETURN(PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
   Timing timing;
   const bool is_rival = state_->proven.has_value();
@@ -239,9 +243,13 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   }
   if (!is_rival && !whole.empty() && timing.refusal.empty())
     state_->proven = StepState::Proven{{{}, std::move(whole)}, key_of(problem, provider, tactic), timing, {}};
+  if (timing.refusal.empty() && (state_->best_us == 0 || timing.median_us < state_->best_us)) {
+    if (state_->kept) options_.kernels->drop(state_->kept->first, state_->kept->second);
+    options_.kernels->keep(tactic, problem, kernel);
+    state_->kept.emplace(tactic, problem);
+  }
   if (options_.in_turn && timing.refusal.empty() && (!anchor || timing.median_us < anchor->us))
-    state_->anchor.emplace(
-        StepState::Anchor{std::move(kernel), std::move(constants), std::move(trial), timing.median_us});
+    state_->anchor.emplace(StepState::Anchor{kernel, std::move(constants), std::move(trial), timing.median_us});
   return timing;
 }
 
@@ -255,10 +263,10 @@ void Measurer::apply(const Timing& timing, Considered* candidate) {
   if (state_->best_us == 0 || timing.median_us < state_->best_us) state_->best_us = timing.median_us;
 }
 
-Status Measurer::run_once(const Problem& problem, size_t step, const Provider& provider, Considered* candidate) {
+Status Measurer::run_once(const Problem& problem, size_t step, Considered* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
-  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                         provider.create(candidate->candidate.tactic, problem, options_.limits));
+  const Tactic& tactic = candidate->candidate.tactic;
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, options_.kernels->find_or_create(tactic, problem));
   WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
   if (!candidate->known) {
     constexpr double kStray = 1e-3;  // there may be no other candidate: not to be refused for what chance rounds away
@@ -277,17 +285,13 @@ Status Measurer::run_once(const Problem& problem, size_t step, const Provider& p
   WOOTZ_RETURN_IF_ERROR(trial.run());
   if (options_.stream != nullptr) WOOTZ_RETURN_IF_ERROR(options_.stream->synchronize());
   WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(trial));
+  if (candidate->refusal.empty()) options_.kernels->keep(tactic, problem, kernel);
   return {};
 }
 
 Status Measurer::prove(const Problem& problem, size_t step, Considered* candidate) {
   // Nothing to compare: these are the reference, which may take any time for operands that make no sense (a loop).
   if (candidate->candidate.tactic.provider == "host" || candidate->candidate.tactic.provider == "reference") return {};
-  const auto provider = std::find_if(options_.providers.begin(), options_.providers.end(), [&](const Provider* p) {
-    return candidate->candidate.tactic.provider == p->name();
-  });
-  if (provider == options_.providers.end())
-    return internal_error("no provider '{}' to run", candidate->candidate.tactic.provider);
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
   if (state_ == nullptr || state_->step != step) {
@@ -295,7 +299,7 @@ Status Measurer::prove(const Problem& problem, size_t step, Considered* candidat
     state_->step = step;
   }
   const double start = options_.timer->now_us();
-  const Status status = run_once(problem, step, **provider, candidate);
+  const Status status = run_once(problem, step, candidate);
   stats_.proof_us += options_.timer->now_us() - start;
   if (status.code() == Code::kCancelled) return status;
   if (!status.ok() && (candidate->known || status.code() != Code::kResourceExhausted))

@@ -6,8 +6,9 @@
 #include <optional>
 
 #include "backend/device.h"
+#include "backend/kernel_cache.h"
 #include "tuner/check_case.h"
-#include "tuner/choose.h"
+#include "tuner/choice.h"
 #include "tuner/run_timer.h"
 #include "tuner/timing_cache.h"
 
@@ -22,14 +23,15 @@ struct MeasureOptions {
   std::vector<const Provider*> providers;
   std::shared_ptr<Device> device;
   Stream* stream = nullptr;
-  Limits limits;                 // as for choosing
-  TimingCache* cache = nullptr;  // consulted and filled; null: none
-  bool error_on_miss = false;    // a candidate that the cache does not know ends the build
-  RunTimer* timer = nullptr;     // null: host_timer()
-  ConstantFunction constants;    // null: random values
-  ReferenceFunction reference;   // null: nothing is checked
-  double check_work = 2e7;       // multiplications of the reference on one case
-  double budget_us = 0;          // from the first candidate on; once spent, further steps keep estimates. 0: no bound
+  Limits limits;                   // as for choosing
+  KernelCache* kernels = nullptr;  // of the build: gets the fastest of each step; null: the measurer's own
+  TimingCache* cache = nullptr;    // consulted and filled; null: none
+  bool error_on_miss = false;      // a candidate that the cache does not know ends the build
+  RunTimer* timer = nullptr;       // null: host_timer()
+  ConstantFunction constants;      // null: random values
+  ReferenceFunction reference;     // null: nothing is checked
+  double check_work = 2e7;         // multiplications of the reference on one case
+  double budget_us = 0;            // from the first candidate on; once spent, further steps keep estimates. 0: no bound
   SamplingOptions sampling;
   // Rivals of a kernel that stood the check are held against what it makes of the whole problem: for devices whose
   // kernels are compiled, which for the small case would be as much work again.
@@ -79,10 +81,11 @@ class Measurer {
                                  const PackedConstants& constants, double stray, double* error) const;
   Status begin_step(const Problem& problem, size_t step);
   Result<std::string> non_finite(const Trial& trial) const;
-  Status run_once(const Problem& problem, size_t step, const Provider& provider, Considered* candidate);
+  Status run_once(const Problem& problem, size_t step, Considered* candidate);
   void apply(const Timing& timing, Considered* candidate);
 
   MeasureOptions options_;
+  KernelCache own_kernels_;
   MeasureStats stats_;
   std::optional<double> start_us_;
   std::unique_ptr<StepState> state_;

@@ -1,10 +1,9 @@
-// Constants in the form that the chosen kernels want them.
+#include "tuner/pack.h"
+
 #include <cstring>
 
-#include "backend/kernel_cache.h"
 #include "base/mapped.h"
 #include "base/tensor.h"
-#include "tuner/choose.h"
 #include "tuner/relayout.h"
 
 namespace wootz {
@@ -66,8 +65,7 @@ PlanConstant packed_constant(const PlanConstant& source, Layout layout, PackedFo
 
 }  // namespace
 
-Status pack_constants(Program* program, const std::vector<const Provider*>& providers, const Limits& limits) {
-  KernelCache kernels(providers, limits);
+Status pack_constants(Program* program, KernelCache& kernels) {
   for (Step& step : program->steps) {
     bool any = false;
     for (size_t i = 0; i < step.inputs.size(); ++i)

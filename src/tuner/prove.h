@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/choose.h"
+#include "tuner/choice.h"
 
 namespace wootz {
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "tuner/choose.h"
-
 namespace wootz {
 
 Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to) {
@@ -32,6 +30,24 @@ const Candidate* ReformatOffers::find(const Problem& reformat) {
   };
   const auto it = std::find_if(known->second.begin(), known->second.end(), fits);
   return it == known->second.end() ? nullptr : &*it;
+}
+
+bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, Layout a, Layout b) {
+  if (a == b) return true;
+  if (desc.constant) return true;  // converted while building
+  if (desc.dims.rank() < 3) return a != Layout::kOpaque && b != Layout::kOpaque;
+  const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
+  if (!plain(a) || !plain(b)) return false;
+  // The problem knows the extents of one profile; that an extent is always 1, the program says.
+  const std::vector<int32_t>& dims = program.tensors[static_cast<size_t>(index)].dims;
+  const auto is_one = [&](size_t axis) {
+    const ShapeExpr& e = program.exprs[static_cast<size_t>(dims[axis])];
+    return e.op == ShapeOp::kConst && e.value == 1;
+  };
+  if (is_one(1)) return true;
+  for (size_t i = 2; i < dims.size(); ++i)
+    if (!is_one(i)) return false;
+  return true;
 }
 
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/choose.h"
+#include "tuner/choice.h"
 #include "tuner/timing_cache.h"
 
 namespace wootz {

@@ -5,9 +5,9 @@
 #include <random>
 #include <set>
 
-#include "api/build.h"
 #include "backend/device.h"
 #include "backends/cuda/stand_in/stand_in.h"
+#include "build/build.h"
 #include "conformance/on_cuda.h"
 #include "ops/cases.h"
 #include "ops/infer.h"
@@ -45,11 +45,11 @@ class KernelsSlow : public OnCuda {
     Result<std::unique_ptr<Graph>> graph = parse_graph(text, find_op);
     ASSERT_TRUE(graph.ok()) << graph.status().to_string();
     ASSERT_TRUE(infer_graph(**graph).ok());
-    api::BuildOptions options;
+    BuildSettings options;
     options.backend = "cuda";
     options.level = 1;
     options.tf32 = false;
-    const Result<api::BuildOutput> built = api::build_program(**graph, options);
+    const Result<BuildOutput> built = build_program(**graph, options);
     ASSERT_TRUE(built.ok()) << built.status().to_string();
     for (const StepReport& step : built->report.choice.steps)
       for (const Considered& c : step.considered) {

@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <map>
 
-#include "api/build.h"
+#include "base/testing.h"
+#include "build/build.h"
 #include "conformance/on_cuda.h"
 #include "ops/cases.h"
 
@@ -28,14 +29,16 @@ TEST_F(ProvedSlow, NoRightKernelIsRefused) {
       const OpCase& c = cases[(i * cases.size() + cases.size() / 2) / count % cases.size()];
       SCOPED_TRACE(c.name);
       ASSERT_TRUE(infer_graph(*c.graph).ok());
-      api::BuildOptions options;
+      BuildSettings options;
       options.backend = "cuda";
       options.measure = false;
       options.host_steps = true;
-      options.warning = [&](const std::string& line) {
+      const KeptLog log;
+      BuildServices services;
+      services.log = &log;
+      const Result<BuildOutput> output = build_program(*c.graph, options, services);
+      for (const std::string& line : log.lines(LogLevel::kWarning))
         EXPECT_EQ(line.find("does not stand a trial"), std::string::npos) << line;
-      };
-      const Result<api::BuildOutput> output = api::build_program(*c.graph, options);
       EXPECT_TRUE(output.ok()) << output.status().to_string();
       if (!output.ok()) continue;
       ++built;

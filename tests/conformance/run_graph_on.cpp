@@ -11,6 +11,7 @@
 #include "plan/verify.h"
 #include "runtime/executor.h"
 #include "tuner/choose.h"
+#include "tuner/pack.h"
 #include "tuner/place_moves.h"
 
 namespace wootz::conformance {
@@ -67,7 +68,8 @@ Status finish(Program* program, const Backend& backend, const std::vector<const 
   ChooseOptions choose;
   choose.limits = limits;
   WOOTZ_RETURN_IF_ERROR(choose_tactics(program, providers, choose).status());
-  WOOTZ_RETURN_IF_ERROR(pack_constants(program, providers, limits));
+  KernelCache kernels(providers, limits);
+  WOOTZ_RETURN_IF_ERROR(pack_constants(program, kernels));
   WOOTZ_RETURN_IF_ERROR(make_constants(program));
   return backend.own_memory ? Status() : place_moves(program, providers, limits).status();
 }

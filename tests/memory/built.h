@@ -1,8 +1,8 @@
 // A graph built for the CPU without measuring, and run.
 #pragma once
 
-#include "api/build.h"
 #include "backend/device.h"
+#include "build/build.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -16,7 +16,7 @@ namespace wootz::memory_test {
 struct Built {
   std::shared_ptr<const Program> program;
   std::shared_ptr<EngineCore> engine;
-  api::BuildReport report;
+  BuildReport report;
 
   size_t moves(MoveKind kind) const {
     size_t count = 0;
@@ -33,10 +33,10 @@ inline Result<std::unique_ptr<Graph>> parse(std::string_view text) {
 }
 
 // By way of the plan file.
-inline Result<Built> build(Graph& graph, api::BuildOptions options = {}) {
+inline Result<Built> build(Graph& graph, BuildSettings options = {}, const BuildServices& services = {}) {
   options.measure = false;
   options.threads = 2;
-  WOOTZ_ASSIGN_OR_RETURN(api::BuildOutput output, api::build_program(graph, options));
+  WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(graph, options, services));
   WOOTZ_RETURN_IF_ERROR(verify_program(*output.program));
   WOOTZ_ASSIGN_OR_RETURN(const RawBytes file, write_plan(*output.program));
   Built built;

@@ -26,7 +26,7 @@ struct Moves {
 
 // Builds, looks at what became of the moves, and runs at each of the inputs' shapes.
 void expect_moves(const char* text, const Moves& expected, const std::vector<std::vector<Dims>>& shapes,
-                  const api::BuildOptions& options = {}) {
+                  const BuildSettings& options = {}) {
   auto graph = parse(text), untouched = parse(text);
   ASSERT_TRUE(graph.ok()) << graph.status().to_string();
   const Result<Built> built = build(**graph, options);
@@ -146,8 +146,8 @@ TEST(InPlace, StepsAndOutputsAndTurnedOrdersAreCopied) {
                {.splits = 1, .slices = 1}, {{{8, 5}}});
 }
 
-api::BuildOptions range_of(const Dims& min, const Dims& opt, const Dims& max) {
-  api::BuildOptions options;
+BuildSettings range_of(const Dims& min, const Dims& opt, const Dims& max) {
+  BuildSettings options;
   options.profiles.resize(1);
   options.profiles[0].dims["x"] = {min, opt, max};
   return options;

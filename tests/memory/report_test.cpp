@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/testing.h"
 #include "memory/built.h"
 #include "scaling/networks.h"
 
@@ -17,10 +18,10 @@ TEST_P(Blocks, TakeAThirdOfTheirActivations) {
   for (const scaling::NetworkKind& kind : scaling::network_kinds())
     if (std::string(kind.name) == GetParam()) graph = kind.make(120);
   ASSERT_NE(graph, nullptr);
-  std::vector<std::string> lines;
-  api::BuildOptions options;
-  options.info = [&](const std::string& line) { lines.push_back(line); };
-  const Result<Built> built = build(*graph, options);
+  const KeptLog log;
+  BuildServices services;
+  services.log = &log;
+  const Result<Built> built = build(*graph, {}, services);
   ASSERT_TRUE(built.ok()) << built.status().to_string();
   const Result<MemoryReport> report = built->engine->memory_report(0);
   ASSERT_TRUE(report.ok()) << report.status().to_string();
@@ -53,11 +54,12 @@ TEST_P(Blocks, TakeAThirdOfTheirActivations) {
   ASSERT_EQ(built->report.memory.size(), 1u);
   EXPECT_EQ(built->report.memory[0].arena, report->arena);
   EXPECT_GE(built->report.estimated_memory[0].arena * 21 / 20, report->arena);
+  std::vector<std::string> lines = log.lines(LogLevel::kInfo);
   std::erase_if(lines, [](const std::string& line) { return line.rfind("Memory", 0) != 0; });
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].rfind("Memory, before tactics are chosen: ", 0), 0u) << lines[0];
   EXPECT_EQ(lines[1].rfind("Memory: ", 0), 0u) << lines[1];
-  const auto json = api::build_report(built->report, *built->program);
+  const auto json = build_report(built->report, *built->program);
   EXPECT_EQ(json["memory"][0]["ArenaBytes"], report->arena);
   EXPECT_EQ(json["estimated_memory"][0]["Estimated"], true);
 
@@ -79,7 +81,7 @@ TEST(MemoryReport, FollowsTheShapes) {
     return %c;
   })");
   ASSERT_TRUE(graph.ok());
-  api::BuildOptions options;
+  BuildSettings options;
   options.profiles.resize(2);
   options.profiles[0].dims["x"] = {{1, 16}, {2, 16}, {4, 16}};
   options.profiles[1].dims["x"] = {{1, 16}, {8, 16}, {64, 16}};

@@ -70,6 +70,19 @@ def built(model):
     return plan, json.loads(done.stdout), page
 
 
+def test_stages_are_dumped_as_text(model, tmp_path):
+    call(WOOTZ, "build", model, "-o", tmp_path / "m.plan", "--device", "cpu", "--no-timing", "--dump-stages", tmp_path / "stages")
+    listed = json.loads((tmp_path / "stages" / "stages.json").read_text())
+    times = {stage["name"]: stage["ms"] for stage in listed["stages"]}
+    assert {"infer", "passes", "lower", "choose", "pack", "report"} <= set(times) and all(ms >= 0 for ms in times.values())
+    names = [entry["file"] for entry in listed["files"]]
+    assert names == sorted(names) and names[0] == "00.import.graph.txt"
+    assert {path.name for path in (tmp_path / "stages").glob("*.txt")} == set(names)
+    assert (tmp_path / "stages" / names[0]).read_text().startswith("graph ")
+    program = (tmp_path / "stages" / names[-1]).read_text()
+    assert program.startswith("program ") and "FIRST" in program
+
+
 def test_build_report_has_the_keys(built, model):
     plan, report, page = built
     assert (report["operation"], report["status"]) == ("build-engine", "success")

@@ -16,8 +16,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/build.h"
 #include "backend/device.h"
+#include "build/build.h"
 #include "lower/lower.h"
 #include "ops/infer.h"
 #include "passes/pass.h"
@@ -27,6 +27,7 @@
 #include "runtime/engine_core.h"
 #include "scaling/networks.h"
 #include "tuner/choose.h"
+#include "tuner/pack.h"
 
 namespace wootz::scaling {
 namespace {
@@ -98,21 +99,22 @@ Status measure_parts(const NetworkKind& kind, int nodes, Cost* cost) {
     lap(kLower);
     WOOTZ_RETURN_IF_ERROR(choose_tactics(&lowered.program, providers, choose).status());
     lap(kChoose);
-    WOOTZ_RETURN_IF_ERROR(pack_constants(&lowered.program, providers, choose.limits));
+    KernelCache kernels(providers, choose.limits);
+    WOOTZ_RETURN_IF_ERROR(pack_constants(&lowered.program, kernels));
     lap(kPack);
   }
   return Status();
 }
 
 Status measure_build(const NetworkKind& kind, int nodes, Cost* cost, std::shared_ptr<Program>* program) {
-  api::BuildOptions options;
+  BuildSettings options;
   options.measure = false;
   options.threads = 1;
   for (int i = 0; i < rounds(nodes); ++i) {
     const std::shared_ptr<Graph> graph = kind.make(nodes);  // anew: the build rewrites it
     cost->nodes = graph->num_nodes();
     const double before = cpu_ms();
-    WOOTZ_ASSIGN_OR_RETURN(api::BuildOutput built, api::build_program(*graph, options));
+    WOOTZ_ASSIGN_OR_RETURN(BuildOutput built, build_program(*graph, options));
     const double passed = cpu_ms() - before;
     cost->ms[kBuild] = i == 0 ? passed : std::min(cost->ms[kBuild], passed);
     *program = std::move(built.program);
@@ -222,10 +224,10 @@ TEST(Scaling, EachDistinctProblemIsTimedOnce) {
                                        [](const NetworkKind& k) { return std::string(k.name) == "residual"; });
     ASSERT_NE(residual, network_kinds().end());
     const std::shared_ptr<Graph> graph = residual->make(more ? 200 : 40);
-    api::BuildOptions options;
+    BuildSettings options;
     options.level = 1;
     options.threads = 1;
-    Result<api::BuildOutput> built = api::build_program(*graph, options);
+    Result<BuildOutput> built = build_program(*graph, options);
     ASSERT_TRUE(built.ok()) << built.status().to_string();
     stats[more] = built->report.measured;
   }

@@ -46,6 +46,7 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--workspace", o.workspace_mib, "Limit of a tactic's workspace in MiB");
   command.add_option("--timing-cache", o.request.timing_cache, "Timing cache file, read and written back");
   command.add_option("--disable-passes", o.disable, "Optimizing passes to leave out, comma separated, or all");
+  command.add_option("--dump-stages", o.dump_stages, "Folder to write the graph and the program after each stage to");
   command.add_option("--max-aux-streams", o.request.aux_streams, "Most streams beside the caller's, -1: as is fastest");
   command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
   command.add_flag("--fp16", o.fp16, "Allow FP16");
@@ -66,6 +67,7 @@ void finish(BuildOptions& o, Logger& logger) {
   if (o.threads > 0) o.request.options["threads"] = std::to_string(o.threads);
   if (!o.isa.empty()) o.request.options["isa"] = o.isa;
   if (!o.disable.empty()) o.request.options["disable_passes"] = o.disable;
+  if (!o.dump_stages.empty()) o.request.options["dump_stages"] = o.dump_stages;
   if (o.no_timing) o.request.options["timing"] = "0";
   if (o.workspace_mib > 0) o.request.pools[nvinfer1::MemoryPoolType::kWORKSPACE] = o.workspace_mib << 20;
   using nvinfer1::BuilderFlag;

@@ -11,7 +11,7 @@ namespace wootz_cli {
 // The options of `build`, which other commands take too where a model may stand for a plan.
 struct BuildOptions {
   BuildRequest request;
-  std::string shapes, min, opt, max, device, native_code, isa, disable;
+  std::string shapes, min, opt, max, device, native_code, isa, disable, dump_stages;
   int threads = 0;
   size_t workspace_mib = 0;
   bool no_timing = false, as_json = false, verbose = false, fp16 = false, bf16 = false, int8 = false;

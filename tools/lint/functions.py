@@ -14,10 +14,7 @@ REASON = "Why so long:"
 # Files that have this many functions above the limit since before there was one. Nothing is added here; a line whose file has fewer
 # by now is an error, so that the table shrinks with the work.
 PENDING = {
-    "src/api/build.cpp": 2,
-    "src/api/builder_options.cpp": 1,
     "src/api/network/layers_loop.cpp": 2,
-    "src/api/report/compare.cpp": 1,
     "src/backends/cpu/dense/tile.cpp": 1,
     "src/backends/cpu/onednn/conv.cpp": 1,
     "src/backends/cpu/onednn/dense.cpp": 1,

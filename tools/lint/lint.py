@@ -9,14 +9,24 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import circles
 import functions
 import layers
+import public_names
 import sizes
 import tables
 import words
 
 RULES = (
-    layers.check, sizes.check, functions.check, words.check, tables.check_ops, tables.check_kernels, tables.check_passes,
+    layers.check,
+    circles.check,
+    public_names.check,
+    sizes.check,
+    functions.check,
+    words.check,
+    tables.check_ops,
+    tables.check_kernels,
+    tables.check_passes,
     tables.check_params,
 )
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import circles
 import functions
 import lint
 import words
@@ -43,6 +44,16 @@ BAD = {
     "relative include": ({"src/ir/graph.cpp": '#include "../base/status.h"\n'}, "is relative"),
     "include beside": ({"src/ir/graph.cpp": '#include "graph.h"\n', "src/ir/graph.h": ""}, "is relative"),
     "public header below the api": ({"src/ir/graph.cpp": "#include <NvInfer.h>\n"}, "ir must not include include"),
+    "public name below the api": ({"src/ir/graph.cpp": "nvinfer1::Dims d;\n"}, "src/ir/graph.cpp:1: public_names: nvinfer1"),
+    "two headers in a circle": (
+        {"src/ir/a.h": '#include "ir/b.h"\n', "src/ir/b.h": '#include "ir/a.h"\n'},
+        "src/ir/a:1: circles: these include each other: ir/a, ir/b",
+    ),
+    "a circle by way of a source file": (
+        {"src/ir/a.h": "", "src/ir/a.cpp": '#include "ir/b.h"\n', "src/ir/b.h": '#include "ir/c.h"\n',
+         "src/ir/c.h": '#include "ir/a.h"\n'},
+        "these include each other: ir/a, ir/b, ir/c",
+    ),
     "file of no layer": ({"src/misc/util.cpp": "\n"}, "belongs to no layer"),
     "table out of order": ({"layers.txt": "ir: base\nbase:\nops: ir\npasses:\nbackends/cpu: | ops\n"}, "stands not above"),
     "bad table line": ({"layers.txt": "base\n"}, "not of the form"),
@@ -86,6 +97,20 @@ def test_bad_tree_fails(name, tmp_path):
     errors, _ = lint.run(tree(tmp_path, changes))
     assert len(errors) == 1 or name in ("table out of order", "bad table line"), errors
     assert any(finding in error for error in errors), errors
+
+
+def test_known_circles_pass_while_they_are_there(tmp_path):
+    root = tree(tmp_path, {"src/ir/a.h": '#include "ir/b.h"\n', "src/ir/b.h": '#include "ir/a.h"\n'})
+    assert circles.check(root, (frozenset({"ir/a", "ir/b"}),)) == ([], [])
+    (root / "src/ir/b.h").write_text("")
+    errors, warnings = circles.check(root, (frozenset({"ir/a", "ir/b"}),))
+    assert not errors and warnings == ["tools/lint/circles.py:1: circles: known, and no more: ir/a, ir/b"]
+
+
+def test_includes_that_meet_again_are_no_circle(tmp_path):
+    changes = {"src/ir/a.h": '#include "ir/b.h"\n#include "ir/c.h"\n', "src/ir/b.h": '#include "ir/c.h"\n', "src/ir/c.h": "",
+               "src/ir/c_test.cpp": '#include "ir/a.h"\n'}
+    assert lint.run(tree(tmp_path, changes)) == ([], [])
 
 
 def test_long_file_warns_first(tmp_path):

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "api/runtime/context.h"
-#include "api/runtime/value_map.h"
 #include "plan/storage.h"
+#include "runtime/report/value_map.h"
 
 namespace wootz::api {
 namespace {

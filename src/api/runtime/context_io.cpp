@@ -6,6 +6,15 @@ namespace wootz::api {
 
 using ApiDims = nvinfer1::Dims;
 
+namespace {
+
+Result<ApiDims> open_shape(const EngineInfo& info, int32_t tensor) {
+  WOOTZ_ASSIGN_OR_RETURN(const Dims dims, info.open_shape(tensor));
+  return to_api(dims);
+}
+
+}  // namespace
+
 Result<const IoInfo*> ContextImpl::input(const char* name) const {
   WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(name));
   if (!io->is_input) return invalid_argument("'{}' is an output", name);
@@ -84,9 +93,9 @@ ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
     if (io->is_input) {
       if (bindings_.input_dims_known(io->number)) return to_api(bindings_.input_dims(io->number));
-      return info_->open_shape(io->tensor);
+      return open_shape(*info_, io->tensor);
     }
-    if (!allInputShapesSpecified()) return info_->open_shape(io->tensor);
+    if (!allInputShapesSpecified()) return open_shape(*info_, io->tensor);
     WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
     const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(io->tensor)];
     const ShapePlan& plan = *bindings_.plan();
@@ -95,7 +104,7 @@ ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
       if (lock.owns_lock() && found_for_ == settings_ && executor_.plan()->symbols == plan.symbols)
         if (const std::optional<Dims> dims = executor_.dims(io->tensor)) return to_api(*dims);
     }
-    return dims_with_holes(tensor, plan.shapes);
+    return to_api(dims_with_holes(tensor, plan.shapes));
   });
 }
 

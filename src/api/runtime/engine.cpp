@@ -14,6 +14,12 @@ namespace wootz::api {
 using namespace nvinfer1;  // NOLINT: this file is that interface, line by line
 using Dims = nvinfer1::Dims;
 
+namespace {
+
+ProfileEnd end_of(OptProfileSelector select) { return static_cast<ProfileEnd>(select); }
+
+}  // namespace
+
 const IoInfo* EngineImpl::look_up(const char* call, const char* name) const noexcept {
   return attempt_or<const IoInfo*>(reporter_, call, nullptr, [&] { return info_->get(name); });
 }
@@ -46,7 +52,8 @@ TensorIOMode EngineImpl::getTensorIOMode(const char* tensorName) const noexcept 
 Dims EngineImpl::getTensorShape(const char* tensorName) const noexcept {
   return attempt_or(reporter_, "ICudaEngine::getTensorShape", bad_dims(), [&]() -> Result<Dims> {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
-    return info_->open_shape(io->tensor);
+    WOOTZ_ASSIGN_OR_RETURN(const wootz::Dims dims, info_->open_shape(io->tensor));
+    return to_api(dims);
   });
 }
 
@@ -133,19 +140,22 @@ Dims EngineImpl::getProfileShape(const char* tensorName, int32_t profileIndex,
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
     WOOTZ_RETURN_IF_ERROR(check_profile(profileIndex));
     if (!io->is_input) return invalid_argument("'{}' is an output; profiles are about inputs", tensorName);
-    return info_->shape_under(io->tensor, info_->profile_symbols(static_cast<size_t>(profileIndex), select));
+    const std::vector<int64_t> symbols = info_->profile_symbols(static_cast<size_t>(profileIndex), end_of(select));
+    WOOTZ_ASSIGN_OR_RETURN(const wootz::Dims dims, info_->shape_under(io->tensor, symbols));
+    return to_api(dims);
   });
 }
 
 const int64_t* EngineImpl::getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
                                                     OptProfileSelector select) const noexcept {
-  return attempt_or<const int64_t*>(
-      reporter_, "ICudaEngine::getProfileTensorValuesV2", nullptr, [&]() -> Result<const int64_t*> {
-        WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
-        WOOTZ_RETURN_IF_ERROR(check_profile(profileIndex));
-        const std::vector<int64_t>* values = info_->profile_values(*io, static_cast<size_t>(profileIndex), select);
-        return values == nullptr ? nullptr : values->data();
-      });
+  return attempt_or<const int64_t*>(reporter_, "ICudaEngine::getProfileTensorValuesV2", nullptr,
+                                    [&]() -> Result<const int64_t*> {
+                                      WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
+                                      WOOTZ_RETURN_IF_ERROR(check_profile(profileIndex));
+                                      const std::vector<int64_t>* values =
+                                          info_->profile_values(*io, static_cast<size_t>(profileIndex), end_of(select));
+                                      return values == nullptr ? nullptr : values->data();
+                                    });
 }
 
 const int32_t* EngineImpl::getProfileTensorValues(const char* tensorName, int32_t profileIndex,
@@ -154,7 +164,8 @@ const int32_t* EngineImpl::getProfileTensorValues(const char* tensorName, int32_
       reporter_, "ICudaEngine::getProfileTensorValues", nullptr, [&]() -> Result<const int32_t*> {
         WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
         WOOTZ_RETURN_IF_ERROR(check_profile(profileIndex));
-        const std::vector<int32_t>* values = info_->profile_values_32(*io, static_cast<size_t>(profileIndex), select);
+        const std::vector<int32_t>* values =
+            info_->profile_values_32(*io, static_cast<size_t>(profileIndex), end_of(select));
         return values == nullptr ? nullptr : values->data();
       });
 }

@@ -1,8 +1,9 @@
 // ICudaEngine over a loaded program.
 #pragma once
 
-#include "api/runtime/engine_info.h"
+#include "api/runtime/convert.h"
 #include "api/runtime/reporter.h"
+#include "runtime/report/engine_info.h"
 
 namespace wootz::api {
 

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/runtime/context.h"
-#include "api/runtime/kept_report.h"
-#include "api/runtime/memory_json.h"
 #include "plan/describe.h"
+#include "runtime/report/kept_report.h"
+#include "runtime/report/memory_json.h"
 
 namespace wootz::api {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "api/runtime/engine_info.h"
 #include "api/runtime/reporter.h"
+#include "runtime/report/engine_info.h"
 
 namespace wootz::api {
 

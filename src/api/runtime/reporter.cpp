@@ -36,6 +36,14 @@ void Reporter::log(Severity severity, std::string_view text) const noexcept {
   }
 }
 
+void Reporter::write(LogLevel level, const std::string& line) const noexcept {
+  switch (level) {
+    case LogLevel::kWarning: return log(Severity::kWARNING, line);
+    case LogLevel::kInfo: return log(Severity::kINFO, line);
+    case LogLevel::kVerbose: return log(Severity::kVERBOSE, line);
+  }
+}
+
 void Reporter::error(const char* call, const Status& status) const noexcept {
   using nvinfer1::ErrorCode;
   const ErrorCode code = to_api(status.code());

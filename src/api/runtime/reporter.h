@@ -7,18 +7,19 @@
 #include <string_view>
 
 #include "api/runtime/public.h"
+#include "base/log.h"
 #include "base/status.h"
 
 namespace wootz::api {
 
-class Reporter {
+class Reporter final : public Log {
  public:
   using Severity = nvinfer1::ILogger::Severity;
 
   explicit Reporter(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr) noexcept;
   Reporter(const Reporter& o) noexcept : Reporter(o.logger_, o.recorder_) {}
   Reporter& operator=(const Reporter&) = delete;
-  ~Reporter();
+  ~Reporter() override;
 
   nvinfer1::ILogger* logger() const noexcept { return logger_; }
   nvinfer1::IErrorRecorder* recorder() const noexcept { return recorder_; }
@@ -27,6 +28,7 @@ class Reporter {
   // `call` names the public method.
   void error(const char* call, const Status& status) const noexcept;
   void log(Severity severity, std::string_view text) const noexcept;
+  void write(LogLevel level, const std::string& line) const noexcept override;
   void warning(std::string_view text) const noexcept { log(Severity::kWARNING, text); }
   void verbose(std::string_view text) const noexcept { log(Severity::kVERBOSE, text); }
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "api/runtime/allocator_device.h"
 #include "api/runtime/engine.h"
+#include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_memory.h"
 #include "base/thread_pool.h"
 #include "plan/read.h"
@@ -37,7 +37,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
       reporter.warning(fmt::format("the plan was built for {} ({}), this machine is {} ({})", built->isa, built->name,
                                    device->describe().isa, device->describe().name));
   if (native && backend->offer_native != nullptr) backend->offer_native(program->native);
-  device = with_allocator(std::move(device), allocator);
+  device = with_allocator(std::move(device), adopt_allocator(allocator));
   EngineOptions options;
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core, EngineCore::create(std::move(program), std::move(device),

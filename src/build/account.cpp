@@ -1,0 +1,56 @@
+// Stage `report`: what the build tells of itself.
+#include <fmt/ranges.h>
+
+#include "build/session.h"
+#include "build/stages.h"
+#include "runtime/report/memory_json.h"
+#include "runtime/report/properties.h"
+#include "runtime/shape_plan.h"
+
+namespace wootz {
+namespace {
+
+void add_memory(BuildSession& session) {
+  std::vector<std::shared_ptr<const Kernel>> kernels;
+  for (const Step& step : session.program->steps) {
+    Result<std::shared_ptr<const Kernel>> kernel = session.kernels->get(step);
+    if (!kernel.ok()) return;  // built for another device
+    kernels.push_back(std::move(kernel).value());
+  }
+  session.report.memory = memory_reports(*session.program, kernels);
+  for (const MemoryReport& memory : session.report.memory) session.log.info("Memory: " + memory_line(memory));
+}
+
+// A line for each step that stands for several nodes, at kINFO as TensorRT has it; the details at kVERBOSE.
+void log_fusions(const BuildSession& session) {
+  for (const Step& step : session.program->steps)
+    if (step.provenance.size() > 1)
+      session.log.info(fmt::format("fused {} nodes: {}", step.provenance.size(), step.name));
+  for (const Fusion& fusion : session.report.fusions)
+    session.log.verbose(fmt::format("{} made one of: {}", fusion.pass, fmt::join(fusion.members, ", ")));
+  for (const ModelNode& node : session.report.nodes)
+    if (!node.removed_by.empty())
+      session.log.verbose(fmt::format("node '{}' ({}) needs no step after {}", node.name, node.op, node.removed_by));
+}
+
+}  // namespace
+
+Status account_for_all(BuildSession& session) {
+  const BuildSettings& settings = session.settings;
+  BuildReport& report = session.report;
+  Program& program = *session.program;
+  add_memory(session);
+  report.nodes = session.trace->nodes();
+  report.fusions = session.trace->fusions();
+  report.notes = quantization_notes(session.quantization);
+  report.disabled_passes.assign(settings.disabled_passes.begin(), settings.disabled_passes.end());
+  report.workspace_limit = settings.workspace;
+  report.kernels_created = session.kernels->created();
+  session.trace->locate_values(session.lowered, program);
+  if (settings.keep_values) program.properties[property::kValues] = session.trace->values_json();
+  if (settings.keep_record) program.properties[property::kReport] = stored_record(report);
+  log_fusions(session);
+  return Status();
+}
+
+}  // namespace wootz

@@ -1,0 +1,71 @@
+// The list of stages, and who runs them.
+#include "build/build.h"
+
+#include <chrono>
+
+#include "build/session.h"
+#include "build/stages.h"
+
+namespace wootz {
+namespace {
+
+using enum StageResult;
+
+constexpr BuildStage kStages[] = {
+    {"target", "opens the backend and the device that is built for", open_target, kNothing},
+    {"infer", "types and extents of every value, under the profiles", infer_network, kGraph},
+    {"passes", "rewrites the graph: passes/pipeline.cpp has their order", optimize_network, kGraph},
+    {"precision", "keeps FP32 values in 16 bits, where that is allowed", narrow_values, kGraph},
+    {"lower", "nodes become steps of kernel families", lower_network, kProgram},
+    {"name", "steps are named after the model's nodes", name_network_steps, kProgram},
+    {"offer", "asks every provider who can compute which step", offer_tactics, kNothing},
+    {"measure", "times what is offered, or recalls its time", measure_tactics, kNothing},
+    {"choose", "one kernel a step and one layout a tensor, with reformats between them", select_tactics, kProgram},
+    {"pack", "constants in the form that the kernels want", pack_weights, kProgram},
+    {"place", "results are made inside of the tensors that they become part of", place_tensors, kProgram},
+    {"streams", "steps that run beside others", assign_streams, kProgram},
+    {"debug", "debug tensors are ordinary tensors again", demote_debug_tensors, kNothing},
+    {"native", "machine code of the kernels, for the plan", keep_native_code, kNothing},
+    {"report", "memory, and what became of the model's nodes and values", account_for_all, kProgram},
+};
+
+constexpr const char* kPhase = "Build";
+
+class Stopwatch {
+ public:
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Status dump_result(const BuildStage& stage, BuildSession& session) {
+  if (!session.dump.wanted() || stage.result == kNothing) return Status();
+  if (stage.result == kGraph) return session.dump.graph(stage.name, session.graph);
+  return session.dump.program(stage.name, session.program == nullptr ? session.lowered.program : *session.program);
+}
+
+}  // namespace
+
+std::span<const BuildStage> build_stages() { return kStages; }
+
+Result<BuildOutput> build_program(Graph& graph, const BuildSettings& settings, const BuildServices& services) {
+  const Stopwatch total;
+  BuildSession session(graph, settings, services);
+  ProgressPhase phase(services.progress, kPhase, nullptr, static_cast<int>(std::size(kStages)));
+  int done = 0;
+  for (const BuildStage& stage : kStages) {
+    const Stopwatch watch;
+    WOOTZ_RETURN_IF_ERROR(stage.run(session));
+    session.report.stages.push_back({stage.name, watch.ms()});
+    WOOTZ_RETURN_IF_ERROR(dump_result(stage, session));
+    if (!phase.step(done++)) return phase.status();
+  }
+  session.report.total_ms = total.ms();
+  WOOTZ_RETURN_IF_ERROR(session.dump.finish(session.report.stages));
+  return BuildOutput{std::move(session.program), std::move(session.report)};
+}
+
+}  // namespace wootz

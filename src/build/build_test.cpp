@@ -1,0 +1,128 @@
+// The stages as a whole: their table, their times, their dumps, and how often kernels are created.
+#include "build/build.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/testing.h"
+#include "build/stage_dump.h"
+#include "build/stages.h"
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "ops/registry.h"
+
+namespace wootz {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Equal convolutions in a row, with weights too large to stand in a dump's text.
+Result<std::unique_ptr<Graph>> chain_of_convolutions(int count) {
+  std::string text = "graph \"chain\" {\n  %v0: f32[1,16,8,8] = input;\n";
+  for (int i = 0; i < count; ++i) text += fmt::format("  %w{}: f32[16,16,3,3] = const splat(0.0{});\n", i, i + 1);
+  for (int i = 0; i < count; ++i)
+    text += fmt::format(
+        "  %c{0} = Conv(%v{0}, %w{0}) {{pads = [1, 1, 1, 1]}} \"conv{0}\";\n  %v{1} = Relu(%c{0}) \"relu{0}\";\n", i,
+        i + 1);
+  text += fmt::format("  return %v{};\n}}\n", count);
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(text, find_op));
+  WOOTZ_RETURN_IF_ERROR(infer_graph(*graph));
+  return graph;
+}
+
+BuildSettings untimed() {
+  BuildSettings settings;
+  settings.measure = false;
+  settings.threads = 1;
+  return settings;
+}
+
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / fmt::format("wootz_dump_{}_{}", ::getpid(), test_seed())) {}
+  ~Folder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+TEST(Build, EachStageHasANameAndIsTimed) {
+  const auto graph = chain_of_convolutions(2);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  const Result<BuildOutput> built = build_program(**graph, untimed());
+  ASSERT_TRUE(built.ok()) << built.status().to_string();
+  std::set<std::string> names;
+  ASSERT_EQ(built->report.stages.size(), build_stages().size());
+  double sum = 0;
+  for (size_t s = 0; s < build_stages().size(); ++s) {
+    EXPECT_EQ(built->report.stages[s].name, build_stages()[s].name);
+    EXPECT_TRUE(names.insert(build_stages()[s].name).second) << build_stages()[s].name;
+    EXPECT_NE(std::string(build_stages()[s].what), "");
+    sum += built->report.stages[s].ms;
+  }
+  EXPECT_LE(sum, built->report.total_ms);
+}
+
+TEST(Build, EqualStepsShareOneKernelThroughAllStages) {
+  size_t created[2] = {};
+  for (const int count : {2, 8}) {
+    const auto graph = chain_of_convolutions(count);
+    ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+    BuildSettings settings = untimed();
+    settings.disabled_passes = {"fuse_chains"};
+    const Result<BuildOutput> built = build_program(**graph, settings);
+    ASSERT_TRUE(built.ok()) << built.status().to_string();
+    created[count == 8] = built->report.kernels_created;
+  }
+  EXPECT_GT(created[0], 0u);
+  // The first and the last may have other layouts than those between them; beside that, more steps cost no kernels.
+  EXPECT_LE(created[1], created[0] + 4);
+}
+
+TEST(Build, DumpedGraphsReadBack) {
+  const Folder folder;
+  const auto graph = chain_of_convolutions(3);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  const std::string before = print_graph(**graph);
+  BuildSettings settings = untimed();
+  settings.dump_stages = folder.path().string();
+  const Result<BuildOutput> built = build_program(**graph, settings);
+  ASSERT_TRUE(built.ok()) << built.status().to_string();
+
+  std::ifstream stream(folder.path() / "stages.json");
+  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  ASSERT_EQ(json["stages"].size(), build_stages().size());
+  std::string first, last;
+  std::set<std::string> stages;
+  for (const nlohmann::json& file : json["files"]) {
+    const std::string name = file["file"];
+    stages.insert(file["stage"].get<std::string>());
+    ASSERT_TRUE(fs::exists(folder.path() / name)) << name;
+    if (name.find(".graph.") == std::string::npos) continue;
+    const auto read = read_dumped_graph((folder.path() / name).string());
+    ASSERT_TRUE(read.ok()) << name << ": " << read.status().to_string();
+    (first.empty() ? first : last) = print_graph(**read);
+  }
+  EXPECT_EQ(first, before);
+  EXPECT_EQ(last, print_graph(**graph)) << "the graph as the build left it";
+  for (const char* stage : {"import", "passes.fuse_epilogue", "lower", "choose", "pack"})
+    EXPECT_EQ(stages.count(stage), 1u) << stage;
+}
+
+TEST(Build, ADumpThatCannotBeWrittenEndsTheBuild) {
+  const auto graph = chain_of_convolutions(1);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  BuildSettings settings = untimed();
+  settings.dump_stages = "/dev/null/nowhere";
+  EXPECT_EQ(build_program(**graph, settings).status().code(), Code::kIo);
+}
+
+}  // namespace
+}  // namespace wootz

@@ -1,0 +1,293 @@
+#include "build/choose_streams.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "plan/digest.h"
+#include "runtime/executor.h"
+#include "runtime/liveness.h"
+#include "tuner/random_data.h"
+#include "tuner/run_timer.h"
+
+namespace wootz {
+namespace {
+
+constexpr int kUsualAux = 3;
+constexpr int kRounds = 21;
+
+// What every timing of the same network has in common: its steps, without their streams.
+std::string network_key(const Program& program, std::span<const std::vector<int32_t>> needs) {
+  std::string text;
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    text += problem_key(program.steps[s].problem) + program.steps[s].tactic.to_string() + ':';
+    for (const int32_t need : needs[s]) text += fmt::format("{},", need);
+    text += '\n';
+  }
+  const Digest digest = plain_digest(std::as_bytes(std::span(text)));
+  std::string key = "streams of network ";
+  for (const std::byte b : digest) key += fmt::format("{:02x}", static_cast<unsigned>(b));
+  return key;
+}
+
+// "0x12 1x2 0x3": how many steps in a row are on which stream.
+std::string to_text(std::span<const uint8_t> streams) {
+  std::string text;
+  for (size_t s = 0; s < streams.size();) {
+    size_t end = s;
+    while (end < streams.size() && streams[end] == streams[s]) ++end;
+    text += fmt::format("{}{}x{}", text.empty() ? "" : " ", streams[s], end - s);
+    s = end;
+  }
+  return text;
+}
+
+// An executor and what it runs with.
+struct BoundExecutor {
+  explicit BoundExecutor(const std::shared_ptr<const EngineCore>& engine) : bindings(engine), executor(engine) {}
+  Bindings bindings;
+  Executor executor;
+};
+
+// A network with random inputs in memory of its own, run by whatever engine of it.
+class Bench {
+ public:
+  explicit Bench(Device& device) : device_(device) {}
+  ~Bench() {
+    for (void* memory : memory_) device_.free(memory);
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  Status prepare(const Program& program, const ShapeValues& shapes) {
+    WOOTZ_ASSIGN_OR_RETURN(stream_, device_.create_stream());
+    uint64_t seed = 1;
+    for (const IoTensor& io : program.inputs) {
+      const PlanTensor& tensor = program.tensors[static_cast<size_t>(io.tensor)];
+      WOOTZ_ASSIGN_OR_RETURN(const HostTensor values,
+                             random_tensor(tensor.dtype, *tensor_dims(tensor, shapes), seed++));
+      WOOTZ_ASSIGN_OR_RETURN(void* const memory, room(values.bytes()));
+      WOOTZ_RETURN_IF_ERROR(device_.copy(memory, values.data(), values.bytes(), nullptr));
+      dims_.push_back(values.dims());
+      inputs_.push_back(memory);
+    }
+    for (const IoTensor& io : program.outputs) {
+      const PlanTensor& tensor = program.tensors[static_cast<size_t>(io.tensor)];
+      bytes_.push_back(tensor_bytes(tensor, *tensor_dims(tensor, shapes)));
+      WOOTZ_ASSIGN_OR_RETURN(void* const memory, room(bytes_.back()));
+      outputs_.push_back(memory);
+    }
+    return Status();
+  }
+  Result<std::unique_ptr<BoundExecutor>> executor(std::shared_ptr<const EngineCore> engine) {
+    auto executor = std::make_unique<BoundExecutor>(std::move(engine));
+    Bindings& bindings = executor->bindings;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      WOOTZ_RETURN_IF_ERROR(bindings.set_input_dims(i, dims_[i]));
+      bindings.set_input_address(i, inputs_[i]);
+    }
+    for (size_t o = 0; o < outputs_.size(); ++o) bindings.set_output_address(o, outputs_[o]);
+    return executor;
+  }
+  Result<double> batch_us(BoundExecutor& executor, int times) {
+    using Clock = std::chrono::steady_clock;
+    WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < times; ++i) WOOTZ_RETURN_IF_ERROR(executor.executor.run(executor.bindings, stream_.get()));
+    WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count() / times;
+  }
+  // The bytes of all outputs after one run.
+  Result<std::vector<std::byte>> results(BoundExecutor& executor) {
+    WOOTZ_RETURN_IF_ERROR(batch_us(executor, 1).status());
+    std::vector<std::byte> all;
+    for (size_t o = 0; o < outputs_.size(); ++o) {
+      const size_t at = all.size();
+      all.resize(at + bytes_[o]);
+      if (bytes_[o] != 0) WOOTZ_RETURN_IF_ERROR(device_.copy(all.data() + at, outputs_[o], bytes_[o], nullptr));
+    }
+    return all;
+  }
+
+ private:
+  Result<void*> room(size_t bytes) {
+    WOOTZ_ASSIGN_OR_RETURN(void* const memory, device_.allocate(bytes, 256));
+    memory_.push_back(memory);
+    return memory;
+  }
+
+  Device& device_;
+  std::unique_ptr<Stream> stream_;
+  std::vector<void*> memory_, inputs_, outputs_;
+  std::vector<Dims> dims_;
+  std::vector<size_t> bytes_;
+};
+
+struct Way {
+  std::vector<uint8_t> streams;
+  std::string text;
+  double us = -1;  // of an inference; below 0: not known
+};
+
+// Times every way, in turns. The first is one stream; a way that computes other bits is dropped, and told.
+Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shapes, const StreamOptions& options,
+               std::vector<Way>* ways) {
+  EngineOptions engine_options;
+  engine_options.threads = options.kernels->limits().threads;
+  WOOTZ_ASSIGN_OR_RETURN(
+      const std::shared_ptr<EngineCore> engine,
+      EngineCore::create(program, options.device, options.kernels->providers(), engine_options, options.kernels));
+  Bench bench(*options.device);
+  WOOTZ_RETURN_IF_ERROR(bench.prepare(*program, shapes));
+  std::vector<std::unique_ptr<BoundExecutor>> executors;
+  std::vector<std::byte> want;
+  for (Way& way : *ways) {
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<BoundExecutor> executor,
+                           bench.executor(EngineCore::with_streams(engine, way.streams)));
+    WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> have, bench.results(*executor));
+    if (executors.empty()) want = have;
+    if (have != want) {
+      options.log->warning(
+          fmt::format("auxiliary streams ({}) gave other results than one stream: not used", way.text));
+      way.streams.clear();
+    }
+    executors.push_back(std::move(executor));
+  }
+  constexpr double kBatchUs = 3000;
+  WOOTZ_ASSIGN_OR_RETURN(const double once, bench.batch_us(*executors[0], 3));
+  const int times = std::clamp(static_cast<int>(kBatchUs / std::max(once, 1.0)), 1, 200);
+  std::vector<std::vector<double>> us(ways->size());
+  for (int round = 0; round < kRounds; ++round)
+    for (size_t w = 0; w < ways->size(); ++w) {
+      if ((*ways)[w].streams.empty()) continue;
+      WOOTZ_ASSIGN_OR_RETURN(const double took, bench.batch_us(*executors[w], times));
+      us[w].push_back(took);
+    }
+  for (size_t w = 0; w < ways->size(); ++w) {
+    std::sort(us[w].begin(), us[w].end());
+    if (!us[w].empty()) (*ways)[w].us = quantile(us[w], 0.5);
+  }
+  return Status();
+}
+
+TimingKey key_of(const std::string& network, const Way& way, const StreamOptions& options) {
+  return {network, "wootz", "1", way.text, options.isa, std::max(1, options.kernels->limits().threads)};
+}
+
+bool recall(const std::string& network, const StreamOptions& options, std::vector<Way>* ways) {
+  if (options.cache == nullptr) return false;
+  for (Way& way : *ways) {
+    const std::optional<Timing> timing = options.cache->query(key_of(network, way, options));
+    if (!timing) return false;
+    if (timing->refusal.empty())
+      way.us = timing->median_us;
+    else
+      way.streams.clear();
+  }
+  return true;
+}
+
+Status remember(const std::string& network, const StreamOptions& options, const std::vector<Way>& ways) {
+  if (options.cache == nullptr) return Status();
+  for (const Way& way : ways) {
+    Timing timing;
+    timing.median_us = std::max(way.us, 0.0);
+    timing.runs = kRounds;
+    if (way.streams.empty()) timing.refusal = "other results than one stream";
+    WOOTZ_RETURN_IF_ERROR(options.cache->update(key_of(network, way, options), timing));
+  }
+  return Status();
+}
+
+// Extents at the optimum of the first profile. False: not all are known before the run, or the host decides some.
+bool extents_known(const Program& program, ShapeValues* shapes) {
+  if (program.profiles.empty()) return false;
+  std::vector<int64_t> symbols;
+  for (const SymbolRange& range : program.profiles[0].symbols) symbols.push_back(range.opt);
+  if (!evaluate_shapes(program, symbols, shapes).ok()) return false;
+  if (std::any_of(program.inputs.begin(), program.inputs.end(), [](const IoTensor& io) { return io.is_shape_tensor; }))
+    return false;
+  if (std::any_of(program.steps.begin(), program.steps.end(),
+                  [](const Step& step) { return step.tactic.provider == "host"; }))
+    return false;
+  return std::all_of(program.tensors.begin(), program.tensors.end(),
+                     [&](const PlanTensor& tensor) { return tensor_dims(tensor, *shapes).has_value(); });
+}
+
+}  // namespace
+
+std::vector<uint8_t> propose_streams(std::span<const std::vector<int32_t>> needs, std::span<const double> us,
+                                     size_t most, const StreamCosts& costs) {
+  std::vector<uint8_t> stream(needs.size(), 0);
+  std::vector<double> end(needs.size(), 0), free(most, 0);
+  for (size_t s = 0; s < needs.size(); ++s) {
+    uint8_t home = 0;
+    double last = -1;
+    for (const int32_t need : needs[s]) {
+      const auto n = static_cast<size_t>(need);
+      if (end[n] > last) home = stream[n];
+      last = std::max(last, end[n]);
+    }
+    const auto begin = [&](size_t k) {
+      double at = free[k];
+      for (const int32_t need : needs[s]) {
+        const auto n = static_cast<size_t>(need);
+        at = std::max(at, end[n] + (stream[n] == k ? 0 : costs.wait_us));
+      }
+      return k != 0 && at == 0 ? costs.wait_us : at;  // it waits for the beginning
+    };
+    size_t best = home;
+    for (size_t k = 0; k < most; ++k)
+      if (begin(k) < begin(best)) best = k;
+    if (begin(home) - begin(best) < costs.gain_us) best = home;
+    stream[s] = static_cast<uint8_t>(best);
+    end[s] = begin(best) + us[s];
+    free[best] = end[s];
+  }
+  return stream;
+}
+
+Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptions& options) {
+  ShapeValues shapes;
+  if (options.most == 0 || program->steps.size() < 3 || !extents_known(*program, &shapes)) return Status();
+  std::vector<Dims> dims;
+  for (const PlanTensor& tensor : program->tensors) dims.push_back(*tensor_dims(tensor, shapes));
+  WOOTZ_ASSIGN_OR_RETURN(const Storage storage,
+                         find_storage(*program, shapes, dims, std::vector<uint8_t>(dims.size(), 1), true));
+  const std::vector<std::vector<int32_t>> needs = step_needs(*program, storage);
+  const int aux = std::min<int>(options.most < 0 ? kUsualAux : options.most, kMostStreams - 1);
+  std::vector<Way> ways = {{std::vector<uint8_t>(program->steps.size(), 0), "", -1}};
+  for (const StreamCosts& costs : {StreamCosts{}, StreamCosts{3, 4}, StreamCosts{5, 10}}) {
+    for (const int most : {aux, 1}) {
+      std::vector<uint8_t> streams = propose_streams(needs, options.us, static_cast<size_t>(most) + 1, costs);
+      const bool known = std::any_of(ways.begin(), ways.end(), [&](const Way& w) { return w.streams == streams; });
+      if (!known) ways.push_back({std::move(streams), "", -1});
+    }
+  }
+  if (ways.size() == 1) return Status();  // nothing could run beside anything
+  for (Way& way : ways) way.text = to_text(way.streams);
+  size_t best = 0;
+  if (options.measure) {
+    const std::string network = network_key(*program, needs);
+    if (!recall(network, options, &ways)) {
+      if (options.device == nullptr) return Status();
+      if (const Status measured = measure(program, shapes, options, &ways); !measured.ok()) {
+        options.log->verbose("auxiliary streams could not be measured: " + measured.to_string());
+        return Status();
+      }
+      WOOTZ_RETURN_IF_ERROR(remember(network, options, ways));
+    }
+    constexpr double kWorth = 0.995;  // of the time on one stream
+    for (size_t w = 1; w < ways.size(); ++w)
+      if (!ways[w].streams.empty() && ways[w].us < ways[best].us && ways[w].us < kWorth * ways[0].us) best = w;
+    for (const Way& way : ways)
+      if (!way.streams.empty())
+        options.log->verbose(fmt::format("streams {}: {:.1f} us an inference{}", way.text, way.us,
+                                         &way == &ways[best] ? ", chosen" : ""));
+  } else if (options.most > 0) {
+    best = 1;
+  }
+  for (size_t s = 0; s < program->steps.size(); ++s) program->steps[s].stream = ways[best].streams[s];
+  return Status();
+}
+
+}  // namespace wootz

@@ -1,0 +1,42 @@
+// Auxiliary streams: which steps of a program run beside others. What gains is measured, on the whole network: whether
+// two kernels fit a device together, and what forks and joins cost there, no estimate tells.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/kernel_cache.h"
+#include "backend/program.h"
+#include "base/log.h"
+#include "tuner/timing_cache.h"
+
+namespace wootz {
+
+struct StreamCosts {
+  double wait_us = 1.5;  // a step that uses a result of another stream begins so much later
+  double gain_us = 2;    // a step that could begin so much earlier elsewhere goes there
+};
+
+// A stream for every step, by list scheduling in the program's order: a step stays where the last of its operands is
+// made, unless another stream (of `most` at all) is free early enough. `needs` as step_needs(), `us` by step.
+std::vector<uint8_t> propose_streams(std::span<const std::vector<int32_t>> needs, std::span<const double> us,
+                                     size_t most, const StreamCosts& costs);
+
+struct StreamOptions {
+  int most = -1;                   // auxiliary streams; -1: as many as gain something, at most three
+  bool measure = true;             // false: a proposal is taken untried where `most` asks for streams, else none
+  std::vector<double> us;          // by step of the program
+  std::shared_ptr<Device> device;  // to measure on; null: not here, only the cache can tell
+  KernelCache* kernels = nullptr;  // of the build
+  TimingCache* cache = nullptr;    // consulted and filled
+  std::string isa;                 // for the cache
+  const Log* log = &silent_log();
+};
+
+// Sets Step::stream of every step. Programs whose sizes only running tells, or with steps on the host, keep one stream.
+Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptions& options);
+
+}  // namespace wootz

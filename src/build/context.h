@@ -1,0 +1,33 @@
+// What all stages of a build share: settings, whom it is for, and the kernels that it creates.
+#pragma once
+
+#include <optional>
+
+#include "backend/kernel_cache.h"
+#include "build/settings.h"
+
+namespace wootz {
+
+// Whom the build is for.
+struct BuildTarget {
+  const Backend* backend = nullptr;
+  DeviceDescription description;
+  std::shared_ptr<Device> device;  // to measure on; null: it is not this machine's
+};
+
+struct BuildContext {
+  BuildContext(const BuildSettings& settings, const BuildServices& services)
+      : settings(settings), services(services), log(*services.log) {}
+
+  const BuildSettings& settings;
+  const BuildServices& services;
+  const Log& log;
+  // From stage `target`.
+  BuildTarget target;
+  Limits limits;
+  std::optional<KernelCache> kernels;  // all that this build creates
+
+  const std::vector<const Provider*>& providers() const { return kernels->providers(); }
+};
+
+}  // namespace wootz

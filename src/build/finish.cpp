@@ -1,0 +1,74 @@
+// Stages on the chosen program: pack, place, streams, debug.
+#include "build/choose_streams.h"
+#include "build/session.h"
+#include "build/stages.h"
+#include "runtime/report/properties.h"
+#include "tuner/pack.h"
+
+namespace wootz {
+namespace {
+
+// Names and provenance of the steps.
+std::vector<Step> steps_for_trace(const Program& program) {
+  std::vector<Step> steps(program.steps.size());
+  for (size_t s = 0; s < steps.size(); ++s) {
+    steps[s].name = program.steps[s].name;
+    steps[s].provenance = program.steps[s].provenance;
+  }
+  return steps;
+}
+
+}  // namespace
+
+Status pack_weights(BuildSession& session) {
+  for (const BuildUnit& unit : session.units) WOOTZ_RETURN_IF_ERROR(pack_constants(unit.program, *session.kernels));
+  return Status();
+}
+
+// Parts begin at any element: kernels of a device with memory of its own read vectors, which begin at whole ones.
+Status place_tensors(BuildSession& session) {
+  std::vector<const Program*> programs;
+  for (const BuildUnit& unit : session.units) {
+    programs.push_back(unit.program);
+    if (session.target.backend->own_memory) continue;
+    const std::vector<Step> unplaced = unit.body ? std::vector<Step>() : steps_for_trace(*unit.program);
+    WOOTZ_ASSIGN_OR_RETURN(PlacedMoves placed, place_moves(unit.program, session.providers(), session.limits));
+    if (unit.body) continue;
+    session.trace->note_placed(unplaced, placed.steps);
+    session.report.placed = std::move(placed);
+  }
+  session.kernels->keep_only(programs);  // steps are what they will be: kernels of what they were are of no use
+  return Status();
+}
+
+// Devices with queues of their own run independent steps beside each other.
+Status assign_streams(BuildSession& session) {
+  if (!session.target.backend->own_memory) return Status();
+  std::map<std::string_view, double> us;
+  for (const StepReport& step : session.report.choice.steps)
+    if (step.chosen >= 0) us[step.step] = step.considered[static_cast<size_t>(step.chosen)].us;
+  StreamOptions streams;
+  streams.most = session.settings.aux_streams;
+  streams.measure = session.settings.measure && session.settings.level > 0;
+  constexpr double kUnknownUs = 2;
+  for (const Step& step : session.program->steps) streams.us.push_back(us[step.name] > 0 ? us[step.name] : kUnknownUs);
+  streams.device = session.target.device;
+  streams.kernels = &*session.kernels;
+  streams.cache = session.services.cache;
+  streams.isa = session.target.description.isa;
+  streams.log = &session.log;
+  return choose_streams(session.program, streams);
+}
+
+// Debug tensors were outputs while building, which kept them in one piece.
+Status demote_debug_tensors(BuildSession& session) {
+  if (session.settings.debug_tensors.empty()) return Status();
+  Program& program = *session.program;
+  for (size_t o = session.num_outputs; o < program.outputs.size(); ++o)
+    program.tensors[static_cast<size_t>(program.outputs[o].tensor)].kind = TensorKind::kIntermediate;
+  program.outputs.resize(std::min(session.num_outputs, program.outputs.size()));
+  program.properties[property::kDebugTensors] = dump_report(Json(session.settings.debug_tensors));
+  return Status();
+}
+
+}  // namespace wootz

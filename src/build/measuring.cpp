@@ -1,0 +1,76 @@
+#include "build/measuring.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ops/interpreter.h"
+
+namespace wootz {
+
+ConstantFunction constants_of(const Program& program) {
+  return [&program](size_t step, size_t input) -> Result<HostTensor> {
+    if (step >= program.steps.size() || input >= program.steps[step].inputs.size())
+      return internal_error("no input {} of step {}", input, step);
+    const int32_t t = program.steps[step].inputs[input];
+    const PlanTensor* tensor = t < 0 ? nullptr : &program.tensors[static_cast<size_t>(t)];
+    if (tensor == nullptr || tensor->kind != TensorKind::kConstant)
+      return internal_error("input {} of step {} is no constant", input, step);
+    const PlanConstant& constant = program.constants[static_cast<size_t>(tensor->constant)];
+    return HostTensor::wrap(constant.dtype, constant.dims, constant.data, constant.owner);
+  };
+}
+
+namespace {
+
+bool same_operands(const Program& program, const Step& step, const Node& node) {
+  const auto same = [&](const std::vector<int32_t>& tensors, const std::vector<Value*>& values) {
+    if (tensors.size() != values.size()) return false;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if ((tensors[i] < 0) != (values[i] == nullptr)) return false;
+      if (tensors[i] >= 0 && program.tensors[static_cast<size_t>(tensors[i])].name != values[i]->name()) return false;
+    }
+    return true;
+  };
+  return same(step.inputs, node.inputs()) && same(step.outputs, node.outputs());
+}
+
+}  // namespace
+
+ReferenceFunction reference_of(const Lowered& lowered) {
+  std::map<const Node*, int> steps_of;
+  for (const Node* node : lowered.nodes) ++steps_of[node];
+  std::vector<const Node*> nodes(lowered.nodes.size(), nullptr);
+  for (size_t s = 0; s < nodes.size() && s < lowered.program.steps.size(); ++s) {
+    const Node* node = lowered.nodes[s];
+    if (node != nullptr && steps_of[node] == 1 && same_operands(lowered.program, lowered.program.steps[s], *node))
+      nodes[s] = node;
+  }
+  return [nodes = std::move(nodes)](size_t step,
+                                    const std::vector<HostTensor>& inputs) -> Result<std::vector<HostTensor>> {
+    if (step >= nodes.size() || nodes[step] == nullptr) return unsupported("step {} is not a node by itself", step);
+    std::vector<const HostTensor*> operands;
+    for (const HostTensor& input : inputs) operands.push_back(input.valid() ? &input : nullptr);
+    return run_node(*nodes[step], operands);
+  };
+}
+
+SamplingOptions sampling_for(int level, int iterations) {
+  SamplingOptions sampling;
+  if (level <= 1) {
+    sampling.batch_us = 200;
+    sampling.total_us = 5'000;
+    sampling.min_batches = 3;
+    sampling.max_batches = 7;
+  } else if (level == 2) {
+    sampling.total_us = 15'000;
+  } else if (level >= 4) {
+    sampling.total_us = 100'000;
+    sampling.max_batches = 50;
+    sampling.good_spread = 0.01;
+  }
+  sampling.min_batches = std::clamp(iterations, sampling.min_batches, 1000);
+  sampling.max_batches = std::max(sampling.max_batches, sampling.min_batches);
+  return sampling;
+}
+
+}  // namespace wootz

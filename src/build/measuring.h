@@ -1,0 +1,20 @@
+// What the tuner needs of a build to measure and check candidates: constants of the program, and the graph's nodes as
+// the reference.
+#pragma once
+
+#include "lower/lower.h"
+#include "tuner/measure.h"
+
+namespace wootz {
+
+// Values of constant inputs, by step and input, from the program as it was lowered. Keeps a reference to it.
+ConstantFunction constants_of(const Program& program);
+
+// Runs the node that a step came from, where the step is that node and nothing else: one step, the same operands in the
+// same order. Other steps cannot be asked. Keeps references to nodes and program.
+ReferenceFunction reference_of(const Lowered& lowered);
+
+// How thoroughly to sample, by optimization level 0 to 5 and the number of iterations asked for.
+SamplingOptions sampling_for(int level, int iterations);
+
+}  // namespace wootz

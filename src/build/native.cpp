@@ -1,0 +1,59 @@
+// Stage `native`: machine code of all steps at the extents of the profiles' optima, made without the device.
+#include "build/session.h"
+#include "build/stages.h"
+
+namespace wootz {
+namespace {
+
+using CodeByKey = std::map<std::string, NativeCode>;  // equal steps have the same
+
+// Nothing where an extent is known only while running.
+std::optional<std::vector<Dims>> extents_of(const Program& program, const std::vector<int32_t>& tensors,
+                                            const ShapeValues& shapes) {
+  std::vector<Dims> all;
+  for (const int32_t t : tensors) {
+    const auto dims = t < 0 ? Dims{} : tensor_dims(program.tensors[static_cast<size_t>(t)], shapes);
+    if (!dims) return std::nullopt;
+    all.push_back(*dims);
+  }
+  return all;
+}
+
+Status collect_step(BuildSession& session, const Step& step, const ShapeValues& shapes, KeepNative keep,
+                    CodeByKey* found) {
+  const auto in = extents_of(*session.program, step.inputs, shapes);
+  const auto out = extents_of(*session.program, step.outputs, shapes);
+  if (!in || !out) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, session.kernels->get(step));
+  const std::vector<const void*> constants(in->size(), nullptr);
+  std::vector<NativeCode> code;
+  const Status made = kernel->native_code({*in, *out, constants}, session.target.description, keep, &code);
+  if (!made.ok()) {
+    session.log.verbose(
+        fmt::format("layer '{}': its machine code is left to who loads the plan: {}", step.name, made.message()));
+    return Status();
+  }
+  for (NativeCode& c : code) found->try_emplace(c.key, std::move(c));
+  return Status();
+}
+
+}  // namespace
+
+Status keep_native_code(BuildSession& session) {
+  const bool elsewhere = session.target.device == nullptr && session.target.backend->own_memory;
+  const KeepNative keep = session.settings.native.value_or(elsewhere ? KeepNative::kReproducible : KeepNative::kNone);
+  if (keep == KeepNative::kNone) return Status();
+  CodeByKey found;
+  for (const PlanProfile& profile : session.program->profiles) {
+    std::vector<int64_t> symbols;
+    for (const SymbolRange& range : profile.symbols) symbols.push_back(range.opt);
+    ShapeValues shapes;
+    WOOTZ_RETURN_IF_ERROR(evaluate_shapes(*session.program, symbols, &shapes));
+    for (const Step& step : session.program->steps)
+      WOOTZ_RETURN_IF_ERROR(collect_step(session, step, shapes, keep, &found));
+  }
+  for (auto& [key, code] : found) session.program->native.push_back(std::move(code));
+  return Status();
+}
+
+}  // namespace wootz

@@ -1,0 +1,44 @@
+// The graph and the program as they are between stages, as files to read, to compare and to start from.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/program.h"
+#include "ir/graph.h"
+#include "report/record.h"
+
+namespace wootz {
+
+// Files are numbered in the order of the build: "03.passes.fold_constants.graph.txt", "21.choose.program.txt".
+// Constants of some size are beside them, each once: "constants/<digest>.bin". "stages.json" lists stages with their
+// times and files.
+class StageDump {
+ public:
+  explicit StageDump(std::string folder) : folder_(std::move(folder)) {}
+
+  bool wanted() const { return !folder_.empty(); }
+  // Write nothing where nothing is wanted, or where nothing changed since the last one.
+  Status graph(const std::string& stage, const Graph& graph);
+  Status program(const std::string& stage, const Program& program);
+  Status finish(const std::vector<StageTime>& stages);
+
+ private:
+  Status write(const std::string& stage, const char* kind, const std::string& text, std::string* last);
+  std::string store(std::span<const std::byte> bytes);
+
+  std::filesystem::path folder_;
+  std::string last_graph_, last_program_;  // texts
+  std::set<std::string> constants_;        // names of those that are written
+  Status stored_;                          // the first failure
+  nlohmann::ordered_json files_ = nlohmann::ordered_json::array();
+};
+
+// A graph that was dumped, constants included.
+Result<std::unique_ptr<Graph>> read_dumped_graph(const std::string& file);
+
+}  // namespace wootz

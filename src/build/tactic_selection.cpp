@@ -1,0 +1,120 @@
+#include "build/tactic_selection.h"
+
+#include "build/context.h"
+#include "build/measuring.h"
+#include "tuner/choose.h"
+#include "tuner/offers.h"
+
+namespace wootz {
+namespace {
+
+constexpr double kDeviceReformatGbPerS = 2000;  // of a device with memory of its own, where it is not measured
+
+}  // namespace
+
+TacticSelection::TacticSelection(BuildContext& context, const Lowered& lowered, Program* program, Progress* progress)
+    : context_(context),
+      lowered_(lowered),
+      program_(program),
+      steps_(program->steps.size()),
+      timed_(context.settings.measure && context.settings.level > 0),
+      // A device's library may refuse, fail or be wrong; the host's kernels are the same everywhere and tested as they
+      // are.
+      proved_(context.target.device != nullptr && !context.target.device->host_memory()),
+      phase_(progress, "Choose tactics", "Build", static_cast<int>(std::max<size_t>(1, steps_))) {
+  for (const Step& step : program->steps) names_.push_back(step.name);
+}
+
+Status TacticSelection::make_measurer() {
+  const BuildSettings& settings = context_.settings;
+  if (context_.target.device == nullptr || (!timed_ && !proved_)) return Status();
+  MeasureOptions measure;
+  measure.providers = context_.providers();
+  if (proved_) {
+    WOOTZ_ASSIGN_OR_RETURN(timer_, DeviceTimer::create(*context_.target.device));
+    measure.timer = timer_.get();
+    measure.stream = &timer_->stream();
+    measure.against_rivals = true;
+  }
+  measure.in_turn = timer_ == nullptr;
+  measure.device = context_.target.device;
+  measure.limits = context_.limits;
+  measure.kernels = &*context_.kernels;
+  measure.cache = context_.services.cache;
+  measure.error_on_miss = settings.error_on_cache_miss;
+  measure.constants = constants_of(*program_);
+  measure.reference = reference_of(lowered_);
+  measure.sampling = sampling_for(settings.level, settings.timing_iterations);
+  measurer_.emplace(std::move(measure));
+  return Status();
+}
+
+// What the settings say of a candidate before it is measured: another one is forced, or enough were measured.
+void TacticSelection::apply_settings(size_t step, Considered* candidate) {
+  const BuildSettings& settings = context_.settings;
+  const std::string text = candidate->candidate.tactic.to_string();
+  for (const ForcedTactic& rule : settings.forced) {
+    if (names_[step].find(rule.step) == std::string::npos || text.find(rule.tactic) != std::string::npos) continue;
+    candidate->refusal = fmt::format("tactic '{}' is forced for this step", rule.tactic);
+    return;
+  }
+  if (step != counted_step_) counted_ = 0;
+  counted_step_ = step;
+  if (settings.max_tactics > 0 && ++counted_ > settings.max_tactics)
+    candidate->refusal = fmt::format("{} tactics were measured, as many as the options allow", settings.max_tactics);
+}
+
+Status TacticSelection::cost(const Problem& problem, size_t step, Considered* candidate) {
+  candidate->us = candidate->candidate.estimate_us;
+  if (step < steps_) apply_settings(step, candidate);
+  if (!candidate->refusal.empty()) return Status();
+  if (measurer_ && timed_) return measurer_->cost(problem, step, candidate);
+  if (!remembered_) return Status();
+  WOOTZ_RETURN_IF_ERROR(remembered_->cost(problem, candidate));
+  const bool missed = !candidate->measured && candidate->refusal.empty() && candidate->rivals > 0 && step < steps_;
+  if (missed && context_.settings.error_on_cache_miss)
+    return make_error(Code::kInvalidState, "the timing cache does not know {}",
+                      candidate->candidate.tactic.to_string());
+  return Status();
+}
+
+Status TacticSelection::offer() {
+  WOOTZ_RETURN_IF_ERROR(make_measurer());
+  const TimingCache* cache = context_.services.cache;
+  if (timed_ && context_.target.device == nullptr && cache != nullptr && cache->size() > 0)
+    remembered_.emplace(*cache, context_.providers(), context_.limits, context_.target.description.isa);
+  options_.limits = context_.limits;
+  if (context_.target.backend->own_memory) options_.reformat_gb_per_s = kDeviceReformatGbPerS;
+  if (remembered_)
+    options_.more = [this](const Problem& problem, std::vector<Candidate>* offers) {
+      remembered_->add_offers(problem, offers);
+    };
+  options_.cost = [this](const Problem& problem, size_t step, Considered* candidate) {
+    return cost(problem, step, candidate);
+  };
+  options_.warn = [this](const std::string& line) { context_.log.warning(line); };
+  options_.by_class = proved_ && timed_;
+  if (measurer_ && proved_)
+    options_.prove = [this](const Problem& problem, size_t step, Considered* candidate) {
+      return measurer_->prove(problem, step, candidate);
+    };
+  options_.progress = [this](size_t done, size_t, const std::string&) {
+    return phase_.step(static_cast<int>(std::min(done, steps_ == 0 ? 0 : steps_ - 1)));
+  };
+  choice_ = gather_offers(*program_, context_.providers(), options_);
+  return Status();
+}
+
+Status TacticSelection::measure() { return unless_cancelled(cost_offers(*program_, options_, &choice_)); }
+
+Status TacticSelection::choose() {
+  return unless_cancelled(choose_among(program_, context_.providers(), options_, &choice_));
+}
+
+MeasureStats TacticSelection::stats() const {
+  MeasureStats stats = measurer_ ? measurer_->stats() : MeasureStats();
+  if (remembered_) stats.from_cache = remembered_->found();
+  return stats;
+}
+
+}  // namespace wootz

@@ -1,0 +1,51 @@
+// Choosing the kernels of one program in three moves: who offers, what that costs, what is taken.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/progress.h"
+#include "build/context.h"
+#include "lower/lower.h"
+#include "tuner/choice.h"
+#include "tuner/device_timer.h"
+#include "tuner/measure.h"
+#include "tuner/remembered.h"
+
+namespace wootz {
+
+class TacticSelection {
+ public:
+  // Keeps references to all three.
+  TacticSelection(BuildContext& context, const Lowered& lowered, Program* program, Progress* progress);
+  Status offer();
+  Status measure();
+  Status choose();
+
+  Choice take_choice() { return std::move(choice_); }
+  MeasureStats stats() const;
+
+ private:
+  Status make_measurer();
+  void apply_settings(size_t step, Considered* candidate);
+  Status cost(const Problem& problem, size_t step, Considered* candidate);
+  Status unless_cancelled(Status status) const { return phase_.status().ok() ? std::move(status) : phase_.status(); }
+
+  BuildContext& context_;
+  const Lowered& lowered_;
+  Program* program_;
+  size_t steps_;
+  std::vector<std::string> names_;  // by step
+  bool timed_;                      // kernels compete by time, not by estimate
+  bool proved_;                     // what is chosen unmeasured is run once
+  ProgressPhase phase_;
+  std::unique_ptr<DeviceTimer> timer_;
+  std::optional<Measurer> measurer_;
+  std::optional<Remembered> remembered_;
+  ChooseOptions options_;
+  Choice choice_;
+  size_t counted_step_ = SIZE_MAX;
+  int counted_ = 0;  // candidates of that step
+};
+
+}  // namespace wootz

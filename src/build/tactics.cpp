@@ -1,0 +1,100 @@
+// Stages that choose kernels, for the network and for the bodies of its control steps: offer, measure, choose.
+#include "build/session.h"
+#include "build/stages.h"
+
+namespace wootz {
+namespace {
+
+Status of_unit(const BuildUnit& unit, Status status) {
+  return unit.body ? status.with_prefix("body of '" + unit.program->name + "'") : std::move(status);
+}
+
+// What came of running choices that were not measured.
+void log_proofs(const BuildSession& session) {
+  const BuildReport& report = session.report;
+  if (report.choice.proved == 0) return;
+  const Considered* worst = nullptr;
+  const std::string* layer = nullptr;
+  for (const StepReport& step : report.choice.steps)
+    for (const Considered& c : step.considered)
+      if (!c.measured && c.refusal.empty() && c.error > (worst == nullptr ? 0 : worst->error))
+        worst = &c, layer = &step.step;
+  session.log.info(fmt::format(
+      "{} choices that were not measured were run once, {} of them compared with the reference, {} refused: {:.0f} "
+      "ms{}",
+      report.choice.proved, report.measured.proved, report.choice.disproved, report.measured.proof_us * 1e-3,
+      worst == nullptr ? ""
+                       : fmt::format("; largest difference {:.2g}: layer '{}', {}", worst->error, *layer,
+                                     worst->candidate.tactic.to_string())));
+}
+
+void log_choices(const BuildSession& session, const Choice& choice) {
+  if (!session.log.wants(LogLevel::kVerbose)) return;
+  for (const StepReport& step : choice.steps) {
+    if (step.chosen < 0) continue;
+    const Considered& chosen = step.considered[static_cast<size_t>(step.chosen)];
+    session.log.verbose(fmt::format("layer '{}': {} of {} tactics, {:.2f} us {}", step.step,
+                                    chosen.candidate.tactic.to_string(), step.considered.size(), chosen.us,
+                                    chosen.measured ? "measured" : "estimated"));
+  }
+}
+
+// What each Quantize and Dequantize costs, and a line about it in the log.
+void log_quantization(const BuildSession& session) {
+  if (!session.log.wants(LogLevel::kVerbose)) return;
+  std::map<std::string, double> us;
+  for (const StepReport& step : session.report.choice.steps)
+    if (step.chosen >= 0) us[step.step] = step.considered[static_cast<size_t>(step.chosen)].us;
+  for (QdqLine line : session.quantization) {
+    if (line.fate == "kept") line.us = us[line.step];
+    session.log.verbose(to_string(line));
+  }
+}
+
+std::string op_name(const Problem& problem) {
+  const auto* op = problem.as_if<OpParams>();
+  return op == nullptr ? family_name(problem.family()) : op->op;
+}
+
+// Never silently: what a device leaves to the host is named.
+void warn_of_host_steps(const BuildSession& session) {
+  for (const Step& step : session.program->steps)
+    if (step.tactic.provider == "host")
+      session.log.warning(fmt::format("layer '{}' ({}) is computed by the host, with copies from and to the device",
+                                      step.name, op_name(step.problem)));
+}
+
+}  // namespace
+
+Status offer_tactics(BuildSession& session) {
+  for (BuildUnit& unit : session.units) {
+    Progress* const progress = unit.body ? nullptr : session.services.progress;
+    unit.selection = std::make_unique<TacticSelection>(session, *unit.lowered, unit.program, progress);
+    WOOTZ_RETURN_IF_ERROR(of_unit(unit, unit.selection->offer()));
+  }
+  return Status();
+}
+
+Status measure_tactics(BuildSession& session) {
+  for (BuildUnit& unit : session.units) WOOTZ_RETURN_IF_ERROR(of_unit(unit, unit.selection->measure()));
+  return Status();
+}
+
+Status select_tactics(BuildSession& session) {
+  for (BuildUnit& unit : session.units) {
+    WOOTZ_RETURN_IF_ERROR(of_unit(unit, unit.selection->choose()));
+    const MeasureStats stats = unit.selection->stats();
+    Choice choice = unit.selection->take_choice();
+    unit.selection.reset();
+    log_choices(session, choice);
+    if (unit.body) continue;
+    session.report.choice = std::move(choice);
+    session.report.measured = stats;
+    log_proofs(session);
+  }
+  log_quantization(session);
+  warn_of_host_steps(session);
+  return Status();
+}
+
+}  // namespace wootz

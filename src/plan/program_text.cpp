@@ -1,0 +1,121 @@
+#include "plan/program_text.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace wootz {
+namespace {
+
+// By number (plan/codes.h).
+constexpr const char* kShapeOps[] = {"const", "symbol", "add", "mul", "floor_div", "ceil_div", "mod", "min", "max"};
+constexpr const char* kSources[] = {"input_dim", "input_value", "data_dependent"};
+constexpr const char* kKinds[] = {"input", "output", "constant", "intermediate", "view", "shape", "part"};
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string numbers(const std::vector<int32_t>& list) {
+  std::string text;
+  for (const int32_t n : list) text += (text.empty() ? "" : " ") + (n < 0 ? std::string("-") : std::to_string(n));
+  return text;
+}
+
+class Printer {
+ public:
+  explicit Printer(const std::function<std::string(const PlanConstant&)>& digest) : digest_(digest) {}
+
+  void program(const Program& p) {
+    line("program {} {} {{", quoted(p.name), p.backend);
+    indent_ += 2;
+    if (!p.device.empty()) line("device {}", p.device);
+    for (const auto& [name, value] : p.properties) line("property {} = {}", name, quoted(value));
+    shapes(p);
+    for (size_t t = 0; t < p.tensors.size(); ++t) tensor(t, p.tensors[t]);
+    for (size_t c = 0; c < p.constants.size(); ++c) constant(c, p.constants[c]);
+    for (const IoTensor& io : p.inputs) line("input {}{}", io.tensor, io.is_shape_tensor ? " decides shapes" : "");
+    for (const IoTensor& io : p.outputs) line("output {}", io.tensor);
+    for (size_t s = 0; s < p.steps.size(); ++s) step(s, p.steps[s]);
+    for (const NativeCode& code : p.native) line("native {} {} bytes", quoted(code.key), code.bytes.size());
+    for (size_t b = 0; b < p.bodies.size(); ++b) {
+      line("body {}:", b);
+      program(p.bodies[b]);
+    }
+    indent_ -= 2;
+    line("}}");
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    out_.append(indent_, ' ');
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_ += '\n';
+  }
+
+  void shapes(const Program& p) {
+    for (size_t e = 0; e < p.exprs.size(); ++e) {
+      const ShapeExpr& expr = p.exprs[e];
+      if (expr.op == ShapeOp::kConst)
+        line("expr {} = {}", e, expr.value);
+      else if (expr.op == ShapeOp::kSymbol)
+        line("expr {} = symbol {}", e, expr.value);
+      else
+        line("expr {} = {} {}", e, kShapeOps[static_cast<size_t>(expr.op)], numbers(expr.operands));
+    }
+    for (size_t s = 0; s < p.symbols.size(); ++s) {
+      const PlanSymbol& symbol = p.symbols[s];
+      line("symbol {} {} = {} tensor {} axis {}", s, quoted(symbol.name), kSources[static_cast<size_t>(symbol.source)],
+           symbol.tensor, symbol.axis);
+    }
+    for (const PlanProfile& profile : p.profiles) {
+      std::string ranges;
+      for (const SymbolRange& r : profile.symbols) ranges += fmt::format(" [{},{},{}]", r.min, r.opt, r.max);
+      line("profile{}", ranges);
+    }
+    for (const ShapeCheck& check : p.checks) line("check {} {}", check.expr, quoted(check.message));
+  }
+
+  void tensor(size_t number, const PlanTensor& t) {
+    std::string more;
+    if (t.view_of >= 0) more += fmt::format(" of {}", t.view_of);
+    if (t.offset >= 0) more += fmt::format(" from element {}", t.offset);
+    if (!t.parts.empty()) more += fmt::format(" parts [{}]", numbers(t.parts));
+    if (!t.values.empty()) more += fmt::format(" values [{}]", numbers(t.values));
+    if (t.constant >= 0) more += fmt::format(" {}", t.constant);
+    line("tensor {} {} {} {} {}{} [{}]", number, quoted(t.name), dtype_name(t.dtype), layout_name(t.layout),
+         kKinds[static_cast<size_t>(t.kind)], more, numbers(t.dims));
+  }
+
+  void constant(size_t number, const PlanConstant& c) {
+    line("constant {} {} {}{} {} {} bytes{}", number, quoted(c.name), dtype_name(c.dtype), c.dims.to_string(),
+         layout_name(c.layout), c.bytes, digest_ && c.data != nullptr ? " " + digest_(c) : "");
+  }
+
+  void step(size_t number, const Step& s) {
+    line("step {} {}", number, quoted(s.name));
+    line("  computes {}", s.problem.key());
+    if (!s.tactic.provider.empty()) line("  by {}", s.tactic.to_string());
+    line("  reads {}, writes {}, workspace {}, {} us, stream {}", numbers(s.inputs), numbers(s.outputs), s.workspace,
+         s.measured_us, s.stream);
+    std::string names;
+    for (const std::string& name : s.provenance) names += ' ' + quoted(name);
+    if (!names.empty()) line("  from{}", names);
+  }
+
+  const std::function<std::string(const PlanConstant&)>& digest_;
+  std::string out_;
+  size_t indent_ = 0;
+};
+
+}  // namespace
+
+std::string print_program(const Program& program, const std::function<std::string(const PlanConstant&)>& digest) {
+  Printer printer(digest);
+  printer.program(program);
+  return printer.take();
+}
+
+}  // namespace wootz

@@ -1,0 +1,142 @@
+#include "report/trace.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_set>
+
+#include "ir/op_def.h"
+#include "runtime/report/value_map.h"
+
+namespace wootz {
+namespace {
+
+constexpr const char* kImport = "import";  // what takes a node away before there is a graph
+
+std::string group_key(const Node& node) {
+  std::vector<std::string> names = node.provenance();
+  std::sort(names.begin(), names.end());
+  std::string key;
+  for (const std::string& name : names) key += name + '\n';
+  return key;
+}
+
+// Whether running the program puts the tensor's elements somewhere.
+bool exists(const Program& program, const std::vector<uint8_t>& written, int32_t tensor) {
+  for (const int32_t t : written_tensors(program, tensor)) {
+    const TensorKind kind = program.tensors[static_cast<size_t>(t)].kind;
+    const bool by_step = kind == TensorKind::kIntermediate || kind == TensorKind::kPart;
+    if (by_step && !written[static_cast<size_t>(t)]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ModelTrace::ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes, NodeOrder order)
+    : order_(std::move(order)), nodes_(order_.size()) {
+  for (const AbsentNode& absent : absent_nodes)
+    if (ModelNode& model = nodes_[order_.of(absent.name)]; model.op.empty())
+      model = {absent.name, absent.op, {}, absent.outputs, kImport};
+  for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
+    ModelNode& model = nodes_[order_.of(first_origin(*node))];
+    model.name = first_origin(*node);
+    model.removed_by.clear();
+    model.op = node->op().name;  // of several, the last: the first ones prepare its operands
+    for (const Value* in : node->inputs())
+      if (in != nullptr && !in->is_constant()) model.inputs.push_back(in->name());
+    for (const Value* out : node->outputs())
+      if (out != nullptr) model.outputs.push_back(out->name());
+    if (node->provenance().size() > 1) groups_.emplace(group_key(*node), 0);
+  }
+  for (ModelNode& node : nodes_) {  // what a node makes for itself is no operand; nobody is told one twice
+    std::set<std::string> own(node.outputs.begin(), node.outputs.end());
+    const auto seen = [&](const std::string& name) { return !own.insert(name).second; };
+    node.inputs.erase(std::remove_if(node.inputs.begin(), node.inputs.end(), seen), node.inputs.end());
+  }
+}
+
+void ModelTrace::after_pass(const PassReport& pass, const Graph& graph) {
+  if (!pass.changed) return;
+  std::unordered_set<size_t> alive;
+  std::unordered_map<std::string, size_t> groups;
+  for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
+    for (const std::string& name : node->provenance()) alive.insert(order_.of(name));
+    if (node->provenance().empty()) alive.insert(order_.of(node->name()));
+    if (node->provenance().size() < 2) continue;
+    std::string key = group_key(*node);
+    if (groups_.count(key) == 0 && groups.count(key) == 0) {
+      Fusion fusion{pass.name, node->provenance()};
+      std::sort(fusion.members.begin(), fusion.members.end(),
+                [&](const std::string& a, const std::string& b) { return order_.of(a) < order_.of(b); });
+      fusions_.push_back(std::move(fusion));
+    }
+    groups.emplace(std::move(key), 0);
+  }
+  groups_ = std::move(groups);
+  for (size_t n = 0; n < nodes_.size(); ++n)
+    if (nodes_[n].removed_by.empty() && alive.count(n) == 0) nodes_[n].removed_by = pass.name;
+}
+
+void ModelTrace::note_placed(const std::vector<Step>& before, const std::vector<std::string>& gone) {
+  const std::set<std::string> names(gone.begin(), gone.end());
+  for (const Step& step : before)
+    if (names.count(step.name) != 0)
+      for (const std::string& node : step.provenance)
+        if (const size_t n = order_.of(node); n < nodes_.size()) nodes_[n].in_place = true;
+}
+
+void ModelTrace::locate_values(const Lowered& lowered, const Program& program) {
+  std::vector<uint8_t> written(program.tensors.size(), 0);
+  std::unordered_map<std::string, std::vector<int32_t>> steps;  // by the name of the model's node
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    for (const int32_t t : program.steps[s].outputs)
+      if (t >= 0) written[static_cast<size_t>(t)] = 1;
+    for (const std::string& name : program.steps[s].provenance) steps[name].push_back(static_cast<int32_t>(s));
+  }
+  std::unordered_map<std::string, int32_t> tensors;
+  std::unordered_set<std::string> constants;
+  std::vector<std::pair<const Value*, int32_t>> lowered_values(lowered.tensors.begin(), lowered.tensors.end());
+  std::sort(lowered_values.begin(), lowered_values.end(),
+            [](const auto& a, const auto& b) { return a.first->id() < b.first->id(); });
+  const auto add = [&](const std::string& name, const Value& value, int32_t tensor) {
+    if (value.is_constant()) constants.insert(name);
+    if (exists(program, written, tensor)) tensors.emplace(name, tensor);
+  };
+  for (const auto& [value, tensor] : lowered_values) add(value->name(), *value, tensor);
+  for (const auto& [value, tensor] : lowered_values)
+    for (const std::string& name : value->aliases()) add(name, *value, tensor);
+  values_.clear();
+  for (const ModelNode& node : nodes_) {
+    for (const std::string& name : node.outputs) {
+      Located located;
+      if (const auto found = tensors.find(name); found != tensors.end()) {
+        located.tensor = found->second;
+      } else if (constants.count(name) != 0) {
+        located.why = value_code::kConstant;
+      } else if (const auto held = steps.find(node.name); held != steps.end()) {
+        located.steps = held->second;
+      } else if (node.removed_by.empty()) {
+        located.why = value_code::kShape;
+      } else {
+        located.why = value_code::kRemoved + node.removed_by;
+      }
+      values_.emplace_back(name, std::move(located));
+    }
+  }
+}
+
+std::string ModelTrace::values_json() const {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [name, located] : values_) {
+    if (located.tensor >= 0)
+      json[name] = located.tensor;
+    else if (!located.steps.empty())
+      json[name] = located.steps;
+    else
+      json[name] = located.why;
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace wootz

@@ -1,0 +1,159 @@
+#include "runtime/report/engine_info.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace wootz {
+
+namespace {
+
+nlohmann::json read_json(const Program& program, const char* name) {
+  const auto found = program.properties.find(name);
+  if (found == program.properties.end()) return {};
+  return nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+}
+
+int64_t end_of(const SymbolRange& range, ProfileEnd end) {
+  return end == ProfileEnd::kMin ? range.min : end == ProfileEnd::kOpt ? range.opt : range.max;
+}
+
+}  // namespace
+
+Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes) {
+  Dims dims;
+  for (const int32_t e : tensor.dims) {
+    const auto i = static_cast<size_t>(e);
+    dims.push_back(shapes.known[i] ? shapes.values[i] : -1);
+  }
+  return dims;
+}
+
+Result<std::shared_ptr<const EngineInfo>> EngineInfo::create(std::shared_ptr<EngineCore> core) {
+  std::shared_ptr<EngineInfo> info(new EngineInfo());
+  info->core_ = std::move(core);
+  const Program& program = info->program();
+  if (program.profiles.empty()) return make_error(Code::kCorrupt, "the plan has no profile");
+  const auto add = [&](const std::vector<IoTensor>& list, bool is_input) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      const PlanTensor& t = program.tensors[static_cast<size_t>(list[i].tensor)];
+      info->by_name_.emplace(t.name, info->ios_.size());
+      info->ios_.push_back({t.name.c_str(), is_input, i, list[i].tensor, t.dtype, list[i].is_shape_tensor});
+    }
+  };
+  add(program.inputs, true);
+  add(program.outputs, false);
+  if (info->by_name_.size() != info->ios_.size())
+    return make_error(Code::kCorrupt, "two inputs or outputs of the plan have one name");
+  for (size_t p = 0; p < program.profiles.size(); ++p) {
+    // The far end of every range at once may be no shape at all; memory then grows with the shapes that come.
+    const Result<size_t> bytes = info->core_->memory_for_profile(p);
+    info->memory_.push_back(bytes.ok() ? *bytes : 0);
+    info->largest_memory_ = std::max(info->largest_memory_, info->memory_.back());
+  }
+  info->read_properties();
+  info->collect_profile_values();
+  return std::shared_ptr<const EngineInfo>(std::move(info));
+}
+
+const IoInfo* EngineInfo::find(const char* name) const {
+  if (name == nullptr) return nullptr;
+  const auto it = by_name_.find(std::string_view(name));
+  return it == by_name_.end() ? nullptr : &ios_[it->second];
+}
+
+Result<const IoInfo*> EngineInfo::get(const char* name) const {
+  if (name == nullptr) return invalid_argument("the tensor name is null");
+  if (const IoInfo* io = find(name)) return io;
+  std::string known;
+  for (const IoInfo& io : ios_) known += (known.empty() ? "" : ", ") + std::string(io.name);
+  return invalid_argument("'{}' is no input or output; those are: {}", name, known);
+}
+
+int32_t EngineInfo::property_int(std::string_view name, int32_t fallback) const {
+  const auto found = program().properties.find(name);
+  if (found == program().properties.end()) return fallback;
+  const std::string& text = found->second;
+  int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : fallback;
+}
+
+void EngineInfo::read_properties() {
+  const nlohmann::json names = read_json(program(), property::kDebugTensors);
+  if (!names.is_array()) return;
+  for (const nlohmann::json& name : names) {
+    if (!name.is_string()) continue;
+    const std::vector<PlanTensor>& tensors = program().tensors;
+    for (size_t t = 0; t < tensors.size(); ++t)
+      if (tensors[t].name == name.get_ref<const std::string&>())
+        debug_tensors_.emplace(tensors[t].name, static_cast<int32_t>(t));
+  }
+}
+
+// Values that no symbol stands for (nothing reads them) are known from the properties alone.
+void EngineInfo::collect_profile_values() {
+  const nlohmann::json stored = read_json(program(), property::kProfileValues);
+  for (const IoInfo& io : ios_) {
+    if (!io.is_input || !io.shape_tensor) continue;
+    const Result<Dims> shape = open_shape(io.tensor);
+    const int64_t count = !shape.ok() ? -1 : shape->empty() ? 1 : (*shape)[0];
+    if (count < 0 || count > limits::kMaxShapeValues) continue;
+    for (size_t p = 0; p < program().profiles.size(); ++p) {
+      for (int end = 0; end < 3; ++end) {
+        std::vector<int64_t> values(static_cast<size_t>(count), 0);
+        if (stored.is_object() && stored.contains(io.name)) {
+          const nlohmann::json& all = stored[io.name];
+          if (all.is_array() && p < all.size() && all[p].is_array() && all[p].size() == 3) {
+            const nlohmann::json& list = all[p][static_cast<size_t>(end)];
+            for (size_t i = 0; list.is_array() && i < list.size() && i < values.size(); ++i)
+              if (list[i].is_number_integer()) values[i] = list[i].get<int64_t>();
+          }
+        }
+        const std::vector<PlanSymbol>& symbols = program().symbols;
+        for (size_t s = 0; s < symbols.size(); ++s) {
+          if (symbols[s].source != SymbolSource::kInputValue || symbols[s].tensor != io.tensor) continue;
+          if (symbols[s].axis < 0 || symbols[s].axis >= count || s >= program().profiles[p].symbols.size()) continue;
+          values[static_cast<size_t>(symbols[s].axis)] =
+              end_of(program().profiles[p].symbols[s], static_cast<ProfileEnd>(end));
+        }
+        values_32_[{io.number, p, end}] = std::vector<int32_t>(values.begin(), values.end());
+        values_[{io.number, p, end}] = std::move(values);
+      }
+    }
+  }
+}
+
+std::vector<int64_t> EngineInfo::profile_symbols(size_t profile, ProfileEnd end) const {
+  std::vector<int64_t> symbols;
+  for (const SymbolRange& range : program().profiles[profile].symbols) symbols.push_back(end_of(range, end));
+  symbols.resize(program().symbols.size(), -1);
+  return symbols;
+}
+
+Result<Dims> EngineInfo::shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const {
+  ShapeValues shapes;
+  WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program(), symbols, &shapes));
+  return dims_with_holes(program().tensors[static_cast<size_t>(tensor)], shapes);
+}
+
+Result<Dims> EngineInfo::open_shape(int32_t tensor) const {
+  return shape_under(tensor, std::vector<int64_t>(program().symbols.size(), -1));
+}
+
+const std::vector<int64_t>* EngineInfo::profile_values(const IoInfo& io, size_t profile, ProfileEnd end) const {
+  const auto it = io.is_input ? values_.find({io.number, profile, static_cast<int>(end)}) : values_.end();
+  return it == values_.end() ? nullptr : &it->second;
+}
+
+const std::vector<int32_t>* EngineInfo::profile_values_32(const IoInfo& io, size_t profile, ProfileEnd end) const {
+  const auto it = io.is_input ? values_32_.find({io.number, profile, static_cast<int>(end)}) : values_32_.end();
+  return it == values_32_.end() ? nullptr : &it->second;
+}
+
+size_t EngineInfo::weight_bytes() const {
+  size_t bytes = 0;
+  for (const PlanConstant& constant : program().constants) bytes += constant.bytes;
+  return bytes;
+}
+
+}  // namespace wootz

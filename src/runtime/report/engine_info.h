@@ -1,0 +1,78 @@
+// A loaded program as the public queries see it: inputs and outputs by name, their shapes in each profile, what the
+// build kept beside the steps. Made once, then only read.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine_core.h"
+#include "runtime/report/properties.h"
+
+namespace wootz {
+
+struct IoInfo {
+  const char* name = "";  // of the program's tensor
+  bool is_input = false;
+  size_t number = 0;  // in Program::inputs or outputs
+  int32_t tensor = -1;
+  DType dtype = DType::kInvalid;
+  bool shape_tensor = false;
+};
+
+// One end of a profile's ranges, or what it is optimized for.
+enum class ProfileEnd : int { kMin, kOpt, kMax };
+
+class EngineInfo {
+ public:
+  // `program` is verified. The properties are not: what does not fit is taken as absent.
+  static Result<std::shared_ptr<const EngineInfo>> create(std::shared_ptr<EngineCore> core);
+
+  const EngineCore& core() const { return *core_; }
+  const std::shared_ptr<EngineCore>& core_ptr() const { return core_; }
+  const Program& program() const { return core_->program(); }
+  const std::vector<IoInfo>& ios() const { return ios_; }  // inputs first
+  // Null for a name that is no input or output (null included).
+  const IoInfo* find(const char* name) const;
+  Result<const IoInfo*> get(const char* name) const;  // with the known names in the message
+
+  int32_t property_int(std::string_view name, int32_t fallback) const;
+  const std::map<std::string, int32_t, std::less<>>& debug_tensors() const { return debug_tensors_; }
+  bool debug_unfused() const { return property_int(property::kDebugUnfused, 0) != 0; }
+
+  size_t num_profiles() const { return program().profiles.size(); }
+  // Symbols at one end of a profile's ranges; data-dependent ones are -1.
+  std::vector<int64_t> profile_symbols(size_t profile, ProfileEnd end) const;
+  // Extents under a binding of symbols (-1: unknown); -1 for what they do not tell.
+  Result<Dims> shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const;
+  Result<Dims> open_shape(int32_t tensor) const;  // -1 wherever it is not a constant
+
+  // Values of an input shape tensor in a profile; null when there are none.
+  const std::vector<int64_t>* profile_values(const IoInfo& io, size_t profile, ProfileEnd end) const;
+  const std::vector<int32_t>* profile_values_32(const IoInfo& io, size_t profile, ProfileEnd end) const;
+  size_t largest_memory() const { return largest_memory_; }
+  size_t memory(size_t profile) const { return memory_[profile]; }
+  size_t weight_bytes() const;
+
+ private:
+  EngineInfo() = default;
+  void read_properties();
+  void collect_profile_values();
+
+  std::shared_ptr<EngineCore> core_;
+  std::vector<IoInfo> ios_;
+  std::map<std::string, size_t, std::less<>> by_name_;
+  std::map<std::string, int32_t, std::less<>> debug_tensors_;
+  // By (input number, profile, selector).
+  std::map<std::tuple<size_t, size_t, int>, std::vector<int64_t>> values_;
+  std::map<std::tuple<size_t, size_t, int>, std::vector<int32_t>> values_32_;
+  std::vector<size_t> memory_;
+  size_t largest_memory_ = 0;
+};
+
+// Extents of a tensor under evaluated shapes, -1 where unknown.
+Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes);
+
+}  // namespace wootz

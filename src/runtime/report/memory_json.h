@@ -1,0 +1,23 @@
+// Memory reports as JSON and as lines, for the inspector and build reports.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "backend/program.h"
+#include "runtime/memory_report.h"
+
+namespace wootz {
+
+// `detailed`: every piece of the arena with its lifetime, and the bytes alive at each layer.
+nlohmann::ordered_json memory_json(const MemoryReport& report, bool detailed);
+
+// Memory at the maximum of every profile; profiles whose far end is no shape are left out. `kernels` by step; none: an
+// estimate, before tactics are chosen.
+std::vector<MemoryReport> memory_reports(const Program& program,
+                                         const std::vector<std::shared_ptr<const Kernel>>& kernels);
+
+// "97.5 MiB of weights; per context 9.8 MiB: ..."
+std::string memory_line(const MemoryReport& report);
+
+}  // namespace wootz

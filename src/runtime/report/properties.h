@@ -1,0 +1,17 @@
+// Names of Program::properties: what a build keeps in a plan beside the steps.
+#pragma once
+
+namespace wootz::property {
+
+inline constexpr char kVerbosity[] = "profiling_verbosity";
+inline constexpr char kTacticSources[] = "tactic_sources";
+inline constexpr char kCompatibility[] = "hardware_compatibility";
+inline constexpr char kDebugTensors[] = "debug_tensors";    // JSON: list of names
+inline constexpr char kDebugUnfused[] = "debug_unfused";    // "1"
+inline constexpr char kProfileValues[] = "profile_values";  // JSON: input -> per profile [min, opt, max]
+inline constexpr char kThreads[] = "threads";               // of one inference
+inline constexpr char kReport[] = "build_report";           // JSON: report/record.h
+inline constexpr char kValues[] = "values";                 // JSON: runtime/report/value_map.h
+inline constexpr char kMetadata[] = "metadata";             // JSON: layer name -> text
+
+}  // namespace wootz::property

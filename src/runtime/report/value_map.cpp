@@ -1,0 +1,141 @@
+#include "runtime/report/value_map.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/report/properties.h"
+
+namespace wootz {
+namespace {
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  return text.empty() ? "none" : text;
+}
+
+// The name as the model has it: without the layout of a reformatted copy.
+std::string model_name(const PlanTensor& tensor) {
+  const std::string suffix = fmt::format("@{}", layout_name(tensor.layout));
+  const bool copy = tensor.name.size() > suffix.size() && tensor.name.ends_with(suffix);
+  return copy ? tensor.name.substr(0, tensor.name.size() - suffix.size()) : tensor.name;
+}
+
+}  // namespace
+
+std::vector<int32_t> written_tensors(const Program& program, int32_t tensor) {
+  std::vector<int32_t> found, work{tensor};
+  while (!work.empty()) {
+    const int32_t t = work.back();
+    work.pop_back();
+    const PlanTensor& here = program.tensors[static_cast<size_t>(t)];
+    if (here.kind == TensorKind::kView)
+      work.push_back(here.view_of);
+    else if (!here.parts.empty())
+      work.insert(work.end(), here.parts.begin(), here.parts.end());
+    else
+      found.push_back(t);
+  }
+  return found;
+}
+
+Boundary boundary_of(const Program& program, const std::vector<size_t>& steps) {
+  Boundary boundary;
+  std::set<int32_t> made;
+  std::set<std::string> seen;
+  for (const size_t s : steps) made.insert(program.steps[s].outputs.begin(), program.steps[s].outputs.end());
+  for (const size_t s : steps) {
+    for (const int32_t t : program.steps[s].inputs) {
+      if (t < 0 || made.count(t) != 0 || program.tensors[static_cast<size_t>(t)].kind == TensorKind::kConstant)
+        continue;
+      std::string name = model_name(program.tensors[static_cast<size_t>(t)]);
+      if (seen.insert(name).second) boundary.inputs.push_back(std::move(name));
+    }
+    for (const int32_t t : program.steps[s].outputs)
+      if (t >= 0) boundary.outputs.push_back(model_name(program.tensors[static_cast<size_t>(t)]));
+  }
+  return boundary;
+}
+
+ValueMap::ValueMap(const Program& program) : program_(program) {
+  const auto found = program.properties.find(property::kValues);
+  if (found != program.properties.end())
+    json_ = nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+}
+
+ValueMap::Entry ValueMap::entry(std::string_view name, const nlohmann::json& json) const {
+  Entry made;
+  made.name = name;
+  if (json.is_number_integer()) {
+    const auto t = json.get<int64_t>();
+    if (t >= 0 && static_cast<size_t>(t) < program_.tensors.size()) made.tensor = static_cast<int32_t>(t);
+  } else if (json.is_array()) {
+    for (const nlohmann::json& step : json)
+      if (step.is_number_unsigned() && step.get<uint64_t>() < program_.steps.size())
+        made.steps.push_back(step.get<size_t>());
+  } else if (json.is_string()) {
+    made.why = json.get<std::string>();
+  }
+  return made;
+}
+
+std::vector<ValueMap::Entry> ValueMap::entries() const {
+  std::vector<Entry> list;
+  if (!json_.is_object()) return list;
+  for (const auto& [name, value] : json_.items()) list.push_back(entry(name, value));
+  return list;
+}
+
+Status ValueMap::absent(const Entry& value) const {
+  if (!value.steps.empty()) {
+    std::string names;
+    for (const size_t s : value.steps)
+      names += fmt::format("{}'{}' ({})", names.empty() ? "" : ", ", program_.steps[s].name,
+                           program_.steps[s].tactic.to_string());
+    const Boundary boundary = boundary_of(program_, value.steps);
+    return make_error(Code::kInvalidState,
+                      "value '{}' is never written: it lives inside the fused region {}. What exists around it: inputs "
+                      "{}; outputs {}. To see it itself, mark it as a debug tensor and build again",
+                      value.name, names, list_of(boundary.inputs), list_of(boundary.outputs));
+  }
+  if (value.why == value_code::kConstant)
+    return make_error(Code::kInvalidState,
+                      "value '{}' was known while building and is packed into the steps that use it", value.name);
+  if (value.why.starts_with(value_code::kRemoved))
+    return make_error(Code::kInvalidState, "value '{}' is not computed: nothing needed it after the pass {}",
+                      value.name, value.why.substr(std::string_view(value_code::kRemoved).size()));
+  return make_error(Code::kInvalidState,
+                    "value '{}' has no memory: it is worked out with the shapes, or nothing needs it", value.name);
+}
+
+Result<int32_t> ValueMap::find(std::string_view name) const {
+  for (const auto* list : {&program_.inputs, &program_.outputs})
+    for (const IoTensor& io : *list)
+      if (program_.tensors[static_cast<size_t>(io.tensor)].name == name) return io.tensor;
+  if (json_.is_object()) {
+    if (const auto found = json_.find(std::string(name)); found != json_.end()) {
+      Entry value = entry(name, *found);
+      const bool packed =
+          value.tensor >= 0 && program_.tensors[static_cast<size_t>(value.tensor)].layout == Layout::kOpaque;
+      if (value.tensor >= 0 && !packed) return value.tensor;
+      if (packed) value.why = value_code::kConstant;
+      return absent(value);
+    }
+  }
+  for (const Step& step : program_.steps)  // names that the plan has on its own: what lowering put between two steps
+    for (const int32_t t : step.outputs)
+      if (t >= 0 && program_.tensors[static_cast<size_t>(t)].name == name) return t;
+  if (!json_.is_object())
+    return invalid_argument("'{}' is no tensor of the plan, and the plan was built without the model's names", name);
+  std::vector<std::string> near;
+  for (const auto& [known, value] : json_.items())
+    if (near.size() < 9 &&
+        (known.find(name) != std::string::npos || (known.size() > 3 && name.find(known) != std::string_view::npos)))
+      near.push_back(known);
+  return invalid_argument("the model has no value '{}'{}", name,
+                          near.empty() ? "" : fmt::format("; names like it: {}", list_of(near)));
+}
+
+}  // namespace wootz

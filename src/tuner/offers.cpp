@@ -1,0 +1,108 @@
+#include "tuner/offers.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "backend/control.h"
+#include "tuner/problem_class.h"
+#include "tuner/tactic_text.h"
+
+namespace wootz {
+namespace {
+
+// The runtime runs the bodies itself, whose steps are chosen on their own.
+Candidate control_candidate(const Problem& problem) {
+  Candidate c;
+  c.tactic = control_tactic();
+  c.input_layouts.assign(problem.inputs.size(), Layout::kLinear);
+  c.output_layouts.assign(problem.outputs.size(), Layout::kLinear);
+  return c;
+}
+
+// An op that a kernel computes is not measured against its reference: on random operands, whose values may mean places
+// or counts, either may refuse, and the reference is slow by design.
+void drop_fallback(const Problem& problem, std::vector<Candidate>* offers, std::vector<Refusal>* refused) {
+  const auto is_fallback = [](const Candidate& c) {
+    return c.tactic.provider == "reference" || c.tactic.provider == "host";
+  };
+  if (!problem.is(Family::kOp) || std::all_of(offers->begin(), offers->end(), is_fallback)) return;
+  for (const Candidate& c : *offers)
+    if (is_fallback(c)) refused->push_back({c.tactic.kernel, "a kernel computes this"});
+  std::erase_if(*offers, is_fallback);
+}
+
+StepReport offers_for(const Step& step, const std::vector<const Provider*>& providers, const ChooseOptions& options) {
+  StepReport report;
+  report.step = step.name;
+  std::vector<Candidate> offers;
+  for (const Provider* provider : providers) provider->tactics(step.problem, options.limits, &offers, &report.refused);
+  if (options.more) options.more(step.problem, &offers);
+  if (is_control(step)) offers = {control_candidate(step.problem)};
+  drop_fallback(step.problem, &offers, &report.refused);
+  for (Candidate& offer : offers) {
+    Considered considered;
+    considered.candidate = std::move(offer);
+    considered.rivals = offers.size() - 1;
+    considered.us = considered.candidate.estimate_us;
+    if (considered.candidate.workspace > options.limits.workspace)
+      considered.refusal = fmt::format("needs {} bytes of workspace, the limit is {}", considered.candidate.workspace,
+                                       options.limits.workspace);
+    report.considered.push_back(std::move(considered));
+  }
+  return report;
+}
+
+Status cost_step(const Step& step, size_t number, const ChooseOptions& options, StepReport* report) {
+  for (size_t c = 0; c < report->considered.size(); ++c) {
+    Considered& considered = report->considered[c];
+    if (options.cost && considered.refusal.empty())
+      WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, considered.candidate), number, &considered));
+    if (considered.disproves.empty()) continue;
+    for (size_t e = 0; e < c; ++e) {
+      Considered& earlier = report->considered[e];
+      if (tactic_text(with_layouts(step.problem, earlier.candidate), earlier.candidate.tactic) == considered.disproves)
+        earlier.refusal = considered.disproof;
+    }
+  }
+  return check_usable(step, *report);
+}
+
+}  // namespace
+
+Choice gather_offers(const Program& program, const std::vector<const Provider*>& providers,
+                     const ChooseOptions& options) {
+  Choice choice;
+  std::unordered_map<std::string, size_t> first_of;
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    // Of one class, the first is measured; what is then chosen for another is run once, to be proven.
+    const auto [first, fresh] =
+        first_of.try_emplace(options.by_class && options.prove ? class_key(step.problem) : step.problem.key(), s);
+    choice.offered_to.push_back(first->second);
+    choice.steps.push_back(fresh ? offers_for(step, providers, options) : StepReport());
+    choice.steps.back().step = step.name;
+  }
+  return choice;
+}
+
+Status cost_offers(const Program& program, const ChooseOptions& options, Choice* choice) {
+  const size_t count = program.steps.size();
+  for (size_t s = 0; s < count; ++s) {
+    const Step& step = program.steps[s];
+    if (options.progress && !options.progress(s, count, step.name))
+      return make_error(Code::kCancelled, "cancelled while choosing tactics, at layer {} of {}", s, count);
+    StepReport& report = choice->steps[s];
+    const size_t first = choice->offered_to[s];
+    if (first == s) {
+      WOOTZ_RETURN_IF_ERROR(cost_step(step, s, options, &report));
+      continue;
+    }
+    report.considered = choice->steps[first].considered;
+    report.refused = choice->steps[first].refused;
+    if (options.by_class && program.steps[first].problem.key() != step.problem.key())
+      for (Considered& c : report.considered) c.borrowed = c.measured;
+  }
+  return Status();
+}
+
+}  // namespace wootz
