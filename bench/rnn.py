@@ -3,7 +3,8 @@
 
 One layer a model: LSTM and GRU of 48, 256 and 1024 units, 1 and 8 sequences of 32 and 128 steps, forward and bidirectional, inputs
 as wide as the layer. The two runtimes take turns in processes of their own, with the same threads and inputs; a ratio is of two
-turns that followed each other, and what is shown is the median of the ratios. Results are compared.
+turns that followed each other, and what is shown is the median of the ratios. Results are compared. --least is for a machine that
+other programs use, too: the fastest single run of each runtime counts, which with one thread needs no more than a quiet moment.
 """
 import argparse
 import itertools
@@ -46,7 +47,7 @@ def plan_for(model, threads):
     return plan
 
 
-def measure(folder, model, plan, inputs, peer, threads, rounds, seconds, rng):
+def measure(folder, model, plan, inputs, peer, threads, rounds, seconds, rng, least):
     feed = f"{folder}/inputs.npz"
     np.savez(feed, **inputs)
     workers, results, times, ratios = {}, {}, {"wootz": [], peer: []}, []
@@ -60,13 +61,14 @@ def measure(folder, model, plan, inputs, peer, threads, rounds, seconds, rng):
                 results[runtime] = [arrays[k] for k in sorted(arrays, key=int)]
         for _ in range(rounds):
             for runtime in rng.sample(list(times), 2):
-                times[runtime].append(workers[runtime].ask(cmd="time", seconds=seconds)["ms"])
+                times[runtime].append(workers[runtime].ask(cmd="time", seconds=seconds)["least_ms" if least else "ms"])
             ratios.append(times["wootz"][-1] / times[peer][-1])
     finally:
         for worker in workers.values():
             worker.close()
     differences = [driver.difference(a, b)[0] for a, b in zip(results["wootz"], results[peer])]
-    return {"wootz_ms": float(np.median(times["wootz"])), f"{peer}_ms": float(np.median(times[peer])), "ratio": float(np.median(ratios)),
+    ours, theirs = (float((min if least else np.median)(times[runtime])) for runtime in times)
+    return {"wootz_ms": ours, f"{peer}_ms": theirs, "ratio": ours / theirs if least else float(np.median(ratios)),
             "ratios": [round(r, 3) for r in ratios], "difference": max(differences)}
 
 
@@ -79,6 +81,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.15)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--least", action="store_true")
     args = parser.parse_args()
     rng, rows = random.Random(0), []
     print(f"{'layer':40s}{'wootz ms':>10s}{args.peer + ' ms':>10s}{'ratio':>8s}{'difference':>12s}")
@@ -90,7 +93,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             model = f"{folder}/model.onnx"
             inputs = make_model(model, kind, hidden, batch, steps, direction)
-            row = measure(folder, model, plan_for(model, args.threads), inputs, args.peer, args.threads, args.rounds, args.seconds, rng)
+            row = measure(folder, model, plan_for(model, args.threads), inputs, args.peer, args.threads, args.rounds, args.seconds, rng,
+                          args.least)
         rows.append({"layer": name, **row})
         print(f"{name:40s}{row['wootz_ms']:10.3f}{row[args.peer + '_ms']:10.3f}{row['ratio']:8.3f}{row['difference']:12.2e}", flush=True)
     over = [r["layer"] for r in rows if not r["ratio"] <= 1]

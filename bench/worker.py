@@ -3,7 +3,7 @@
     {"cmd": "build", "model": PATH, "plan": PATH, "shapes": {input: [min, opt, max]}, "options": {}}      Wootz: writes the plan
     {"cmd": "load", "runtime": "wootz" | "ort" | "ort_plain" | "ort_exact" | "openvino", "model": PATH, "plan": PATH, "threads": 2}
     {"cmd": "feed", "inputs": FILE.npz}          inputs by name
-    {"cmd": "time", "seconds": 0.4}              median ms of back-to-back runs
+    {"cmd": "time", "seconds": 0.4}              median and least ms of back-to-back runs
     {"cmd": "outputs", "file": FILE.npz}
     {"cmd": "quit"}
 """
@@ -190,7 +190,7 @@ def main():
                     start = time.perf_counter()
                     runtime.run()
                     times.append(time.perf_counter() - start)
-                answer["ms"] = float(np.median(times)) * 1e3
+                answer["ms"], answer["least_ms"] = float(np.median(times)) * 1e3, min(times) * 1e3
             elif command["cmd"] == "outputs":
                 np.savez(command["file"], **{str(i): a for i, a in enumerate(runtime.outputs().values())})
             elif command["cmd"] == "quit":
