@@ -288,8 +288,8 @@ void LowerContext::describe_channels(Step* step) const {
   const auto* conv = p.as_if<ConvParams>();
   if (conv == nullptr || p.inputs.size() < 2 || !found_by_running(step->inputs[0])) return;
   TensorDesc &x = p.inputs[0], &w = p.inputs[1];
-  if (!w.constant || w.dims.rank() < 3 || x.dims.rank() != w.dims.rank() || shapes_.at(step->inputs[0])[1].is_const())
-    return;
+  if (!w.constant || w.dims.rank() < 3 || x.dims.rank() != w.dims.rank()) return;
+  if (!found_by_running(Shape{shapes_.at(step->inputs[0])[1]})) return;  // numbers, or of the profile
   x.dims[1] = x.max_dims[1] = conv->transposed ? w.dims[0] : w.dims[1] * conv->groups;
 }
 
@@ -298,10 +298,16 @@ bool LowerContext::found_by_running(int32_t tensor) const {
   const std::vector<Symbol>& symbols = graph_.symbols();
   const auto late = [](const Symbol& s) { return s.kind == SymbolKind::kDataDependent; };
   if (tensor < 0 || std::none_of(symbols.begin(), symbols.end(), late)) return false;
+  return found_by_running(shapes_.at(tensor));
+}
+
+bool LowerContext::found_by_running(const Shape& shape) const {
+  const std::vector<Symbol>& symbols = graph_.symbols();
   std::vector<SymbolId> used;
-  for (const Dim& d : shapes_.at(tensor)) d.collect_symbols(&used);
+  for (const Dim& d : shape) d.collect_symbols(&used);
   return std::any_of(used.begin(), used.end(), [&](SymbolId s) {
-    return s >= 0 && static_cast<size_t>(s) < symbols.size() && late(symbols[static_cast<size_t>(s)]);
+    const auto at = static_cast<size_t>(s);
+    return s >= 0 && at < symbols.size() && symbols[at].kind == SymbolKind::kDataDependent;
   });
 }
 

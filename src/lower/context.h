@@ -62,6 +62,7 @@ class LowerContext {
   void describe_operands(Step* step) const;
   void describe_channels(Step* step) const;
   bool found_by_running(int32_t tensor) const;
+  bool found_by_running(const Shape& shape) const;
   Status append(const Node* node, Step step);
   int64_t extent(const Dim& dim, bool max) const;
   void guess_sizes();
