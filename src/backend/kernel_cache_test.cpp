@@ -58,5 +58,30 @@ TEST(KernelCache, RefusalsNameTheStep) {
             std::string::npos);
 }
 
+TEST(KernelCache, TrialsAreKeptOnRequestOnly) {
+  const CountingProvider provider;
+  KernelCache cache({&provider}, {});
+  const Step a = step("a", 4), b = step("b", 5);
+  const auto first = cache.find_or_create(a.tactic, a.problem);
+  ASSERT_TRUE(first.ok());
+  EXPECT_NE(cache.find_or_create(a.tactic, a.problem)->get(), first->get()) << "nothing was kept";
+  cache.keep(a.tactic, a.problem, *first);
+  EXPECT_EQ(cache.get(a)->get(), first->get());
+  cache.drop(a.tactic, a.problem);
+  EXPECT_NE(cache.get(a)->get(), first->get());
+  EXPECT_EQ(cache.created(), 3u);
+  EXPECT_EQ(provider.created, 3);
+
+  // Of two kernels, the one that a program still has.
+  const auto of_b = cache.get(b);
+  Program program;
+  program.steps = {b};
+  cache.keep_only({&program});
+  EXPECT_EQ(cache.get(b)->get(), of_b->get());
+  EXPECT_EQ(cache.created(), 4u);
+  ASSERT_TRUE(cache.get(a).ok());
+  EXPECT_EQ(cache.created(), 5u);
+}
+
 }  // namespace
 }  // namespace wootz

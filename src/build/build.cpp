@@ -53,8 +53,8 @@ std::span<const BuildStage> build_stages() { return kStages; }
 
 Result<BuildOutput> build_program(Graph& graph, const BuildSettings& settings, const BuildServices& services) {
   const Stopwatch total;
-  BuildSession session(graph, settings, services);
   ProgressPhase phase(services.progress, kPhase, nullptr, static_cast<int>(std::size(kStages)));
+  BuildSession session(graph, settings, services);  // ends first: its phases are within this one
   int done = 0;
   for (const BuildStage& stage : kStages) {
     const Stopwatch watch;

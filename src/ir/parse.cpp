@@ -1,4 +1,5 @@
 // Reads the text form; ir/text.h describes it. Recursive descent, with every recursion counted.
+// Why so long: one grammar, whose rules call each other.
 #include <algorithm>
 #include <unordered_map>
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tuner/choose.h"
 #include "tuner/measure_testing.h"
 
 namespace wootz {

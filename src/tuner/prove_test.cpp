@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tuner/choose.h"
 #include "tuner/measure_testing.h"
 #include "tuner/problem_class.h"
 
