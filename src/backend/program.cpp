@@ -85,8 +85,7 @@ Result<std::span<const std::byte>> bytes_of(const PlanConstant& constant, RawByt
 }
 
 void release_pages(const PlanConstant& constant) {
-  if (constant.owner != nullptr)
-    release_mapped(constant.owner, {static_cast<const std::byte*>(constant.data), constant.bytes});
+  if (constant.data != nullptr) release_mapped({static_cast<const std::byte*>(constant.data), constant.bytes});
 }
 
 Status make_constants(Program* program) {

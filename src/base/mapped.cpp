@@ -5,6 +5,9 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 namespace wootz {
@@ -15,10 +18,37 @@ uintptr_t page_size() {
   return page;
 }
 
-// The deleter of a mapping, by which release_mapped() knows one.
-struct Unmap {
-  size_t size;
-  void operator()(const void* data) const { ::munmap(const_cast<void*>(data), size); }
+// Where mappings of map_file() lie. Whoever reads a weight knows its address, but not always that a file is behind it.
+class Mappings {
+ public:
+  static Mappings& all() {
+    static Mappings* const made = new Mappings();  // mappings may outlive static objects
+    return *made;
+  }
+  void add(const void* data, size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ends_[reinterpret_cast<uintptr_t>(data)] = reinterpret_cast<uintptr_t>(data) + size;
+  }
+  void remove(const void* data) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ends_.erase(reinterpret_cast<uintptr_t>(data));
+  }
+  bool hold(uintptr_t begin, uintptr_t end) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto next = ends_.upper_bound(begin);
+    return next != ends_.begin() && end <= std::prev(next)->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uintptr_t, uintptr_t> ends_;  // by where they begin
+};
+
+struct Range {
+  explicit Range(std::span<const std::byte> bytes)
+      : begin(reinterpret_cast<uintptr_t>(bytes.data())), end(begin + bytes.size()) {}
+  bool in_a_file() const { return begin < end && Mappings::all().hold(begin, end); }
+  uintptr_t begin, end;
 };
 
 }  // namespace
@@ -28,24 +58,29 @@ Result<MappedFile> map_file(int file, size_t size) {
   void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   if (data == MAP_FAILED)
     return make_error(Code::kIo, "cannot map {} bytes: {}", size, std::generic_category().message(errno));
-  return MappedFile{{static_cast<const std::byte*>(data), size}, std::shared_ptr<const void>(data, Unmap{size})};
+  Mappings::all().add(data, size);
+  const auto unmap = [size](void* memory) {
+    Mappings::all().remove(memory);
+    ::munmap(memory, size);
+  };
+  return MappedFile{{static_cast<const std::byte*>(data), size}, std::shared_ptr<void>(data, unmap)};
 }
 
-void fetch_mapped(const std::shared_ptr<const void>& owner, std::span<const std::byte> bytes) {
-  if (bytes.empty() || std::get_deleter<Unmap>(owner) == nullptr) return;
-  const uintptr_t page = page_size(), begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
-  const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size();
+void fetch_mapped(std::span<const std::byte> bytes) {
+  const Range range(bytes);
+  if (!range.in_a_file()) return;
+  const uintptr_t begin = range.begin / page_size() * page_size();
 #if defined(MADV_POPULATE_READ)
-  if (::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ) == 0) return;
+  if (::madvise(reinterpret_cast<void*>(begin), range.end - begin, MADV_POPULATE_READ) == 0) return;
 #endif
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED);
+  ::madvise(reinterpret_cast<void*>(begin), range.end - begin, MADV_WILLNEED);
 }
 
-void release_mapped(const std::shared_ptr<const void>& owner, std::span<const std::byte> bytes) {
+void release_mapped(std::span<const std::byte> bytes) {
   // Of a private mapping of a file that cannot be written to: the file still has every byte.
-  if (bytes.empty() || std::get_deleter<Unmap>(owner) == nullptr) return;
-  const uintptr_t page = page_size(), first = reinterpret_cast<uintptr_t>(bytes.data());
-  const uintptr_t begin = (first + page - 1) / page * page, end = (first + bytes.size()) / page * page;
+  const Range range(bytes);
+  if (!range.in_a_file()) return;
+  const uintptr_t page = page_size(), begin = (range.begin + page - 1) / page * page, end = range.end / page * page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 

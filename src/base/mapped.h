@@ -18,12 +18,12 @@ struct MappedFile {
 Result<MappedFile> map_file(int file, size_t size);
 
 // Bytes of a MappedFile that will be read next come into memory, in the order of the file: what reads them in another
-// order would have the disk seek. Nothing happens to bytes of any other owner.
-void fetch_mapped(const std::shared_ptr<const void>& owner, std::span<const std::byte> bytes);
+// order would have the disk seek. Nothing happens to any other memory.
+void fetch_mapped(std::span<const std::byte> bytes);
 
 // Bytes of a MappedFile that will not be read soon leave the process's memory; reading them again brings them back.
-// Nothing happens to bytes of any other owner. Pages that the range covers in part stay.
-void release_mapped(const std::shared_ptr<const void>& owner, std::span<const std::byte> bytes);
+// Nothing happens to any other memory. Pages that the range covers in part stay.
+void release_mapped(std::span<const std::byte> bytes);
 
 // False: nothing is there, and touching it would end the process. True says no more than that something is: it may
 // still not be readable, or belong to another.

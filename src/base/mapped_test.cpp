@@ -1,5 +1,6 @@
 #include "base/mapped.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,23 +9,23 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 namespace wootz {
 namespace {
 
-// Bytes of the range that are in memory.
+// Bytes of the range that are in the process's memory.
 size_t resident(std::span<const std::byte> bytes) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  std::ifstream pagemap("/proc/self/pagemap", std::ios::binary);
-  pagemap.seekg(static_cast<std::streamoff>(reinterpret_cast<uintptr_t>(bytes.data()) / page * sizeof(uint64_t)));
+  const int pagemap = ::open("/proc/self/pagemap", O_RDONLY);
   size_t count = 0;
   for (size_t at = 0; at < bytes.size(); at += page) {
+    const auto number = reinterpret_cast<uintptr_t>(bytes.data() + at) / page;
     uint64_t entry = 0;
-    pagemap.read(reinterpret_cast<char*>(&entry), sizeof entry);
+    EXPECT_EQ(::pread(pagemap, &entry, sizeof entry, static_cast<off_t>(number * sizeof entry)), 8);
     count += (entry >> 63) != 0;
   }
+  ::close(pagemap);
   return count * page;
 }
 
@@ -41,21 +42,21 @@ TEST(Mapped, AFileLeavesMemoryAndComesBack) {
   ASSERT_TRUE(mapped.ok()) << mapped.status().to_string();
   ASSERT_EQ(std::memcmp(mapped->bytes.data(), values.data(), kBytes), 0);
   EXPECT_EQ(resident(mapped->bytes), kBytes);
-  release_mapped(mapped->owner, mapped->bytes);
+  release_mapped(mapped->bytes);
   EXPECT_EQ(resident(mapped->bytes), 0u);
-  fetch_mapped(mapped->owner, mapped->bytes);
+  fetch_mapped(mapped->bytes);
   ASSERT_EQ(std::memcmp(mapped->bytes.data(), values.data(), kBytes), 0);
-  release_mapped(mapped->owner, mapped->bytes.subspan(100, kBytes - 200));  // the first and last page stay
+  release_mapped(mapped->bytes.subspan(100, kBytes - 200));  // the first and last page stay
   EXPECT_LE(resident(mapped->bytes), 2 * static_cast<size_t>(::sysconf(_SC_PAGESIZE)));
   EXPECT_EQ(std::memcmp(mapped->bytes.data(), values.data(), kBytes), 0);
 }
 
 TEST(Mapped, MemoryOfOthersIsLeftAlone) {
-  const auto values = std::make_shared<std::vector<std::byte>>(size_t{1} << 20, std::byte{7});
-  release_mapped(values, *values);
-  release_mapped(nullptr, *values);
-  fetch_mapped(values, *values);
-  EXPECT_EQ(std::count(values->begin(), values->end(), std::byte{7}), int64_t{1} << 20);
+  const std::vector<std::byte> values(size_t{1} << 20, std::byte{7});
+  release_mapped(values);
+  fetch_mapped(values);
+  release_mapped({});
+  EXPECT_EQ(std::count(values.begin(), values.end(), std::byte{7}), int64_t{1} << 20);
   EXPECT_TRUE(map_file(-1, 0).ok());
   EXPECT_EQ(map_file(-1, 10).status().code(), Code::kIo);
 }

@@ -72,7 +72,7 @@ HostTensor HostTensor::wrap(DType dtype, const Dims& dims, const void* data, std
 }
 
 void HostTensor::release_pages() const {
-  if (owner_ != nullptr) release_mapped(owner_, {static_cast<const std::byte*>(data_), bytes()});
+  if (data_ != nullptr) release_mapped({static_cast<const std::byte*>(data_), bytes()});
 }
 
 HostTensor HostTensor::reshaped(const Dims& dims) const {

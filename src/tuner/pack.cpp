@@ -53,9 +53,8 @@ PlanConstant packed_constant(const PlanConstant& source, Layout layout, PackedFo
   made.dims = source.dims;
   made.layout = layout;
   made.bytes = form.bytes;
-  made.make = [make = std::move(form.make), plain, owner = source.owner, kernel = std::move(kernel),
-               where](std::span<std::byte> bytes) {
-    fetch_mapped(owner, {static_cast<const std::byte*>(plain.data()), plain.bytes()});
+  made.make = [make = std::move(form.make), plain, kernel = std::move(kernel), where](std::span<std::byte> bytes) {
+    fetch_mapped({static_cast<const std::byte*>(plain.data()), plain.bytes()});
     const Status status = make(bytes);
     plain.release_pages();
     return status.ok() ? status : status.with_prefix(where);
