@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/control.h"
-#include "backend/op_kernels.h"
+#include "backend/params_text.h"
 #include "backend/quantized.h"
 #include "backend/work.h"
 
@@ -64,16 +64,9 @@ struct ParamJson {
     for (const MaybeInts& each : *v) list.push_back((*this)(&each));
     return list;
   }
-  Json operator()(const FamilyParamsBox* v) const {
+  Json operator()(const BoxRef& v) const {
     std::string text;
-    if (v->get() != nullptr) append_params(v->get()->params, &text);
-    return text;
-  }
-  Json operator()(const OpParamsBox* v) const {
-    std::string text;
-    if (v->get() == nullptr) return text;
-    const OpKernelParams& params = v->get()->params;
-    append_params(op_kernel_table(params.index()), params_address(params), &text);
+    append_value(v, &text);
     return text;
   }
 };
