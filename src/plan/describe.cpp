@@ -47,6 +47,7 @@ struct ParamJson {
   Json operator()(const T* v) const {
     return *v;
   }
+  Json operator()(const bool* v) const { return *v ? 1 : 0; }
   Json operator()(const DType* v) const { return dtype_name(*v); }
   Json operator()(const PointwiseExpr* v) const { return v->to_string(); }
   Json operator()(const ChoiceRef& v) const { return choice_name(v.names, *v.value); }
