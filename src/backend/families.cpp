@@ -1,6 +1,6 @@
 #include "backend/families.h"
 
-#include "backend/param_reader.h"
+#include "backend/params_text.h"
 
 namespace wootz {
 namespace {
@@ -83,9 +83,23 @@ const ParamTable& family_table(Family family) { return entry_of(family)->table; 
 FamilyOperands family_operands(Family family) { return entry_of(family)->operands; }
 FamilyParams default_params(Family family) { return entry_of(family)->make(); }
 
-FamilyParamsBox box_params(FamilyParams params) {
-  return FamilyParamsBox(std::make_shared<const FamilyBox>(FamilyBox{std::move(params)}));
+namespace {
+
+ParamSet set_of(FamilyParams params) {
+  const auto owner = std::make_shared<FamilyBox>(FamilyBox{std::move(params)});
+  return {&family_table(family_of(owner->params)), params_address(owner->params), owner};
 }
+ParamSet make_set(std::string_view name) {
+  Family family{};
+  return family_from_name(name, &family) ? set_of(default_params(family)) : ParamSet();
+}
+ParamSet copy_set(const ParamsBox& box) { return set_of(static_cast<const FamilyBox*>(box.owner())->params); }
+
+}  // namespace
+
+const BoxKind kFamilyBoxes{make_set, copy_set};
+
+FamilyParamsBox box_params(FamilyParams params) { return FamilyParamsBox(set_of(std::move(params))); }
 
 void* params_address(FamilyParams& params) {
   return std::visit([](auto& p) -> void* { return &p; }, params);

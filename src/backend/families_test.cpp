@@ -87,10 +87,13 @@ struct Draw {
   void operator()(const ChoicesRef& v) const {
     for (uint64_t i = rng() % 3; i > 0; --i) v.add(v.list, static_cast<uint8_t>(rng() % choice_count(v.names)));
   }
-  void operator()(FamilyParamsBox* v) const {
-    *v = rng() % 2 != 0 ? FamilyParamsBox() : box_params(GemmParams{.alpha = 2});
+  void operator()(const BoxRef& v) const {
+    if (rng() % 2 != 0) return;
+    if (v.kind == &kOpBoxes)
+      *v.box = box_params(LrnOpParams{.size = 5});
+    else
+      *v.box = box_params(GemmParams{.alpha = 2});
   }
-  void operator()(OpParamsBox* v) const { *v = rng() % 2 != 0 ? OpParamsBox() : box_params(LrnOpParams{.size = 5}); }
 };
 
 void draw(const ParamTable& table, void* params, std::mt19937_64& rng) {

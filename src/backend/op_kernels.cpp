@@ -48,9 +48,23 @@ static_assert(std::size(kEntries) == kOpKernelCount);
 
 }  // namespace
 
-OpParamsBox box_params(OpKernelParams params) {
-  return OpParamsBox(std::make_shared<const OpKernelBox>(OpKernelBox{std::move(params)}));
+namespace {
+
+ParamSet set_of(OpKernelParams params) {
+  const auto owner = std::make_shared<OpKernelBox>(OpKernelBox{std::move(params)});
+  return {&op_kernel_table(owner->params.index()), params_address(owner->params), owner};
 }
+ParamSet make_set(std::string_view name) {
+  const std::optional<size_t> index = op_kernel_index(name);
+  return index ? set_of(default_op_params(*index)) : ParamSet();
+}
+ParamSet copy_set(const ParamsBox& box) { return set_of(static_cast<const OpKernelBox*>(box.owner())->params); }
+
+}  // namespace
+
+const BoxKind kOpBoxes{make_set, copy_set};
+
+OpParamsBox box_params(OpKernelParams params) { return OpParamsBox(set_of(std::move(params))); }
 
 const ParamTable& op_kernel_table(size_t index) { return kEntries[index].table; }
 OpKernelParams default_op_params(size_t index) { return kEntries[index].make(); }

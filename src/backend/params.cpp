@@ -6,21 +6,16 @@
 #include <cctype>
 #include <cmath>
 
-#include "backend/families.h"
-#include "backend/op_kernels.h"
-#include "backend/params_text.h"
-
 namespace wootz {
 namespace {
 
 constexpr size_t kMostElements = size_t{1} << 24;  // of one list
 
-// ---- what is allowed
-
 // Of the first number that is out of range, or nothing.
 struct RangeCheck {
   ParamRange range;
   bool operator()(const void*) const { return true; }
+  bool operator()(const BoxRef&) const { return true; }
   bool operator()(const int64_t* v) const { return range.holds(static_cast<double>(*v)); }
   bool operator()(const double* v) const { return !range.bounded() || range.holds(*v); }
   bool operator()(const ChoiceRef& v) const { return *v.value < choice_count(v.names); }
@@ -39,45 +34,6 @@ struct RangeCheck {
   }
 };
 
-std::string allowed(const ParamField& field, const ParamRef& ref) {
-  const auto choices = [](std::string_view names) {
-    std::string s = "one of " + std::string(names);
-    for (size_t at = s.find(' ', 7); at != std::string::npos; at = s.find(' ', at + 2)) s.replace(at, 1, ", ");
-    return s;
-  };
-  if (const auto* choice = std::get_if<ChoiceRef>(&ref)) return choices(choice->names);
-  if (const auto* list = std::get_if<ChoicesRef>(&ref)) return "a list, each " + choices(list->names);
-  if (std::holds_alternative<bool*>(ref)) return "0 or 1";
-  std::string type = field.type;
-  if (field.range.bounded()) type += ", " + field.range.to_string();
-  return type;
-}
-
-}  // namespace
-
-Status refused_param(const ParamTable& table, const ParamField& field, const ParamRef& ref, std::string_view value) {
-  return corrupt("{}: parameter '{}' is {}; allowed: {}", table.name, field.name, shown_text(value),
-                 allowed(field, ref));
-}
-
-Status check_param(const ParamTable& table, const ParamField& field, const ParamRef& ref) {
-  const auto nested = [&](const Status& status) {
-    return status.ok() ? status : status.with_prefix(fmt::format("{}: parameter '{}'", table.name, field.name));
-  };
-  if (const auto* box = std::get_if<FamilyParamsBox*>(&ref); box != nullptr && (*box)->get() != nullptr)
-    return nested(check_params((*box)->get()->params));
-  if (const auto* box = std::get_if<OpParamsBox*>(&ref); box != nullptr && (*box)->get() != nullptr) {
-    const OpKernelParams& params = (*box)->get()->params;
-    return nested(check_params(op_kernel_table(params.index()), params_address(params)));
-  }
-  if (std::visit(RangeCheck{field.range}, ref)) return {};
-  std::string text;
-  append_value(ref, &text);
-  return refused_param(table, field, ref, text);
-}
-
-namespace {
-
 struct Same {
   template <typename T>
   bool operator()(T* a, const ParamRef& other) const {
@@ -90,7 +46,13 @@ struct Same {
   bool operator()(const ChoiceRef& a, const ParamRef& other) const {
     return *a.value == *std::get<ChoiceRef>(other).value;
   }
-  bool operator()(const ChoicesRef& a, const ParamRef&) const { return a.size(a.list) == 0; }  // no table has another
+  bool operator()(const ChoicesRef& a, const ParamRef& other) const {
+    const auto& b = std::get<ChoicesRef>(other);
+    bool same = a.size(a.list) == b.size(b.list);
+    for (size_t i = 0; same && i < a.size(a.list); ++i) same = a.at(a.list, i) == b.at(b.list, i);
+    return same;
+  }
+  bool operator()(const BoxRef& a, const ParamRef& other) const { return *a.box == *std::get<BoxRef>(other).box; }
 };
 
 // Set from an attribute. The types of attributes are few, and flags among them are integers.
@@ -107,6 +69,7 @@ struct Assign {
     return found != nullptr;
   }
   bool operator()(const ChoicesRef&) const { return false; }
+  bool operator()(const BoxRef&) const { return false; }
   bool operator()(int64_t* v) const { return take(v); }
   bool operator()(double* v) const { return take(v); }
   bool operator()(std::string* v) const { return take(v); }
@@ -133,8 +96,9 @@ struct Assign {
   }
 };
 
-// Fields are read through the same function that writes them.
-ParamRef ref_of(const ParamField& field, const void* params) { return field.of(const_cast<void*>(params)); }
+bool same_value(const ParamRef& a, const ParamRef& b) {
+  return std::visit([&](const auto& ref) { return Same()(ref, b); }, a);
+}
 
 }  // namespace
 
@@ -164,25 +128,19 @@ std::string ParamRange::to_string() const {
   return s;
 }
 
-bool FamilyParamsBox::operator==(const FamilyParamsBox& other) const {
-  if (value_ == other.value_) return true;
-  return value_ != nullptr && other.value_ != nullptr && value_->params == other.value_->params;
-}
-
-bool OpParamsBox::operator==(const OpParamsBox& other) const {
-  if (value_ == other.value_) return true;
-  return value_ != nullptr && other.value_ != nullptr && value_->params == other.value_->params;
+bool ParamsBox::operator==(const ParamsBox& other) const {
+  if (table() != other.table() || params() == other.params()) return table() == other.table();
+  const auto fields = table()->fields;
+  return std::all_of(fields.begin(), fields.end(), [&](const ParamField& field) {
+    return same_value(read_ref(field, params()), read_ref(field, other.params()));
+  });
 }
 
 bool is_default(const ParamTable& table, const ParamField& field, const void* params) {
-  const ParamRef usual = ref_of(field, table.defaults);
-  return std::visit([&](const auto& ref) { return Same()(ref, usual); }, ref_of(field, params));
+  return same_value(read_ref(field, params), read_ref(field, table.defaults));
 }
 
-Status check_params(const ParamTable& table, const void* params) {
-  for (const ParamField& field : table.fields) WOOTZ_RETURN_IF_ERROR(check_param(table, field, ref_of(field, params)));
-  return {};
-}
+bool is_allowed(const ParamField& field, const ParamRef& value) { return std::visit(RangeCheck{field.range}, value); }
 
 double sort_of_real(double v) {
   if (v == 0 || v == 1) return v;
@@ -195,22 +153,17 @@ void blur_reals(const ParamTable& table, void* params) {
     if (auto* const* one = std::get_if<double*>(&ref)) **one = sort_of_real(**one);
     if (auto* const* many = std::get_if<Floats*>(&ref))
       for (double& v : **many) v = sort_of_real(v);
-    if (auto* const* box = std::get_if<FamilyParamsBox*>(&ref); box != nullptr && (*box)->get() != nullptr) {
-      FamilyParams inner = (*box)->get()->params;
-      blur_reals(family_table(family_of(inner)), params_address(inner));
-      **box = box_params(std::move(inner));
-    }
-    if (auto* const* box = std::get_if<OpParamsBox*>(&ref); box != nullptr && (*box)->get() != nullptr) {
-      OpKernelParams inner = (*box)->get()->params;
-      blur_reals(op_kernel_table(inner.index()), params_address(inner));
-      **box = box_params(std::move(inner));
+    if (const auto* box = std::get_if<BoxRef>(&ref); box != nullptr && box->box->table() != nullptr) {
+      ParamSet inner = box->kind->copy(*box->box);
+      blur_reals(*inner.table, inner.params);
+      *box->box = ParamsBox(std::move(inner));
     }
   }
 }
 
 bool assign_param(const ParamField& field, void* params, const ParamSource& value) {
   const ParamRef ref = field.of(params);
-  return std::visit(Assign{value}, ref) && std::visit(RangeCheck{field.range}, ref);
+  return std::visit(Assign{value}, ref) && is_allowed(field, ref);
 }
 
 }  // namespace wootz

@@ -25,30 +25,49 @@ using MaybeInt = std::optional<int64_t>;
 using MaybeInts = std::optional<Ints>;
 using MaybeIntLists = std::vector<MaybeInts>;
 
-// Parameters of another family as the value of a parameter: shared, never changed. Empty: none.
-struct FamilyBox;
-class FamilyParamsBox {
- public:
-  FamilyParamsBox() = default;
-  explicit FamilyParamsBox(std::shared_ptr<const FamilyBox> value) : value_(std::move(value)) {}
-  const FamilyBox* get() const { return value_.get(); }
-  bool operator==(const FamilyParamsBox& other) const;
-
- private:
-  std::shared_ptr<const FamilyBox> value_;
+// A set of parameters of some table, kept alive by its owner.
+struct ParamTable;
+struct ParamSet {
+  const ParamTable* table = nullptr;
+  void* params = nullptr;
+  std::shared_ptr<void> owner;
 };
 
-// What kernels need of an op, as the value of a parameter: shared, never changed. Empty: no kernel knows the op.
-struct OpKernelBox;
-class OpParamsBox {
+// A set of parameters as the value of a parameter: shared, never changed. Empty: none.
+class ParamsBox {
  public:
-  OpParamsBox() = default;
-  explicit OpParamsBox(std::shared_ptr<const OpKernelBox> value) : value_(std::move(value)) {}
-  const OpKernelBox* get() const { return value_.get(); }
-  bool operator==(const OpParamsBox& other) const;
+  ParamsBox() = default;
+  explicit ParamsBox(ParamSet set) : set_(std::move(set)) {}
+  const ParamTable* table() const { return set_.table; }
+  const void* params() const { return set_.params; }
+  const void* owner() const { return set_.owner.get(); }
+  bool operator==(const ParamsBox& other) const;
 
  private:
-  std::shared_ptr<const OpKernelBox> value_;
+  ParamSet set_;
+};
+
+// What a box may hold.
+struct BoxKind {
+  ParamSet (*make)(std::string_view name);  // with nothing set; without a table: there is none of this name
+  ParamSet (*copy)(const ParamsBox& box);   // of a box that is not empty, to be changed
+};
+extern const BoxKind kFamilyBoxes;  // families.h
+extern const BoxKind kOpBoxes;      // op_kernels.h
+
+// Parameters of another family.
+struct FamilyBox;
+class FamilyParamsBox : public ParamsBox {
+ public:
+  using ParamsBox::ParamsBox;
+  const FamilyBox* get() const { return static_cast<const FamilyBox*>(owner()); }
+};
+// What kernels need of an op. Empty: no kernel knows the op.
+struct OpKernelBox;
+class OpParamsBox : public ParamsBox {
+ public:
+  using ParamsBox::ParamsBox;
+  const OpKernelBox* get() const { return static_cast<const OpKernelBox*>(owner()); }
 };
 
 // ---- Named choices: an enumeration whose names stand in the table, in order, separated by blanks.
@@ -130,16 +149,8 @@ struct ParamTable {
   const void* defaults;
 };
 
-// ---- What follows from a table. `params` is a struct of that table.
+// ---- What follows from a table; its texts are in backend/params_text.h. `params` is a struct of that table.
 
-// "{strides=[2,2];groups=8}": in the table's order, without what is as in `defaults`. Equal parameters, and no others,
-// have equal texts.
-void append_params(const ParamTable& table, const void* params, std::string* text);
-// Into `params`, which is as in `defaults`. Errors name family, parameter, value and what is allowed; ranges are
-// checked.
-Status parse_params(const ParamTable& table, class ParamReader& in, void* params);
-// The ranges and choices of all parameters.
-Status check_params(const ParamTable& table, const void* params);
 // Real numbers become one of their sort: negative, 0, 1, other.
 double sort_of_real(double value);
 void blur_reals(const ParamTable& table, void* params);
@@ -148,5 +159,9 @@ using ParamSource = std::variant<int64_t, double, std::string, Ints, Floats>;
 bool assign_param(const ParamField& field, void* params, const ParamSource& value);
 // Is it as in `defaults`?
 bool is_default(const ParamTable& table, const ParamField& field, const void* params);
+// Is the value one that the field's range or choices allow?
+bool is_allowed(const ParamField& field, const ParamRef& value);
+// Fields are read through the same function that writes them.
+inline ParamRef read_ref(const ParamField& field, const void* params) { return field.of(const_cast<void*>(params)); }
 
 }  // namespace wootz

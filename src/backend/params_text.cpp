@@ -3,10 +3,6 @@
 
 #include <algorithm>
 
-#include "backend/families.h"
-#include "backend/op_kernels.h"
-#include "backend/param_reader.h"
-
 namespace wootz {
 namespace {
 
@@ -49,21 +45,13 @@ struct Printer {
     }
     *out += ']';
   }
-  void operator()(const FamilyParamsBox* v) const {
-    if (v->get() == nullptr)
-      *out += "none";
-    else
-      append_params(v->get()->params, out);
-  }
-  void operator()(const OpParamsBox* v) const {
-    if (v->get() == nullptr) {
+  void operator()(const BoxRef& v) const {
+    if (v.box->table() == nullptr) {
       *out += "none";
       return;
     }
-    const OpKernelParams& params = v->get()->params;
-    const ParamTable& table = op_kernel_table(params.index());
-    *out += table.name;
-    append_params(table, params_address(params), out);
+    *out += v.box->table()->name;
+    append_params(*v.box->table(), v.box->params(), out);
   }
 };
 
@@ -118,22 +106,13 @@ struct Parser {
     v->clear();
     return list([&] { return v->size() < kMostElements && (*this)(&v->emplace_back()); });
   }
-  bool operator()(FamilyParamsBox* v) const {
+  bool operator()(const BoxRef& v) const {
     if (in.accept("none")) return true;
-    Family family{};
-    if (inside || !family_from_name(in.word(), &family)) return false;
-    FamilyParams params = default_params(family);
-    const Status status = parse(family_table(family), params_address(params));
-    *v = box_params(std::move(params));
-    return status.ok() || fail(status);
-  }
-  bool operator()(OpParamsBox* v) const {
-    if (in.accept("none")) return true;
-    const std::optional<size_t> index = op_kernel_index(in.word());
-    if (inside || !index) return false;
-    OpKernelParams params = default_op_params(*index);
-    const Status status = parse(op_kernel_table(*index), params_address(params));
-    *v = box_params(std::move(params));
+    ParamSet set;
+    if (!inside) set = v.kind->make(in.word());
+    if (set.table == nullptr) return false;
+    const Status status = Parser{in, true, error}.parse(*set.table, set.params);
+    *v.box = ParamsBox(std::move(set));
     return status.ok() || fail(status);
   }
 
@@ -155,16 +134,54 @@ struct Parser {
   }
 };
 
+// ---- what is allowed
+
+std::string allowed(const ParamField& field, const ParamRef& ref) {
+  const auto choices = [](std::string_view names) {
+    std::string s = "one of " + std::string(names);
+    for (size_t at = s.find(' ', 7); at != std::string::npos; at = s.find(' ', at + 2)) s.replace(at, 1, ", ");
+    return s;
+  };
+  if (const auto* choice = std::get_if<ChoiceRef>(&ref)) return choices(choice->names);
+  if (const auto* list = std::get_if<ChoicesRef>(&ref)) return "a list, each " + choices(list->names);
+  if (std::holds_alternative<bool*>(ref)) return "0 or 1";
+  std::string type = field.type;
+  if (field.range.bounded()) type += ", " + field.range.to_string();
+  return type;
+}
+
+std::string shown(std::string_view text) {
+  std::string s(text.substr(0, kMostShown));
+  for (char& c : s)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text.size() > kMostShown ? s + "..." : s;
+}
+
+Status refused(const ParamTable& table, const ParamField& field, const ParamRef& ref, std::string_view value) {
+  return corrupt("{}: parameter '{}' is {}; allowed: {}", table.name, field.name, shown(value), allowed(field, ref));
+}
+
+Status check_param(const ParamTable& table, const ParamField& field, const ParamRef& ref) {
+  if (const auto* box = std::get_if<BoxRef>(&ref); box != nullptr && box->box->table() != nullptr) {
+    const Status status = check_params(*box->box->table(), box->box->params());
+    return status.ok() ? status : status.with_prefix(fmt::format("{}: parameter '{}'", table.name, field.name));
+  }
+  if (is_allowed(field, ref)) return {};
+  std::string text;
+  append_value(ref, &text);
+  return refused(table, field, ref, text);
+}
+
 Status Parser::parse(const ParamTable& table, void* params) const {
-  if (!in.accept('{')) return corrupt("{}: parameters in braces expected at '{}'", table.name, shown_text(in.rest()));
+  if (!in.accept('{')) return corrupt("{}: parameters in braces expected at '{}'", table.name, shown(in.rest()));
   uint64_t seen = 0;
   while (!in.accept('}')) {
-    if (seen != 0 && !in.accept(';')) return corrupt("{}: ';' expected at '{}'", table.name, shown_text(in.rest()));
+    if (seen != 0 && !in.accept(';')) return corrupt("{}: ';' expected at '{}'", table.name, shown(in.rest()));
     const std::string_view name = in.word();
     const auto field =
         std::find_if(table.fields.begin(), table.fields.end(), [&](const ParamField& f) { return name == f.name; });
     if (name.empty() || field == table.fields.end() || !in.accept('='))
-      return corrupt("{}: no parameter '{}'", table.name, shown_text(name));
+      return corrupt("{}: no parameter '{}'", table.name, shown(name));
     const uint64_t bit = uint64_t{1} << (field - table.fields.begin());
     if ((seen & bit) != 0) return corrupt("{}: parameter '{}' twice", table.name, field->name);
     seen |= bit;
@@ -172,7 +189,7 @@ Status Parser::parse(const ParamTable& table, void* params) const {
     const std::string_view before = in.rest();
     if (!std::visit(*this, ref)) {
       if (!error->ok()) return error->with_prefix(fmt::format("{}: parameter '{}'", table.name, field->name));
-      return refused_param(table, *field, ref, before.substr(0, std::min(before.find_first_of(";}"), kMostShown + 1)));
+      return refused(table, *field, ref, before.substr(0, std::min(before.find_first_of(";}"), kMostShown + 1)));
     }
     WOOTZ_RETURN_IF_ERROR(check_param(table, *field, ref));
   }
@@ -180,13 +197,6 @@ Status Parser::parse(const ParamTable& table, void* params) const {
 }
 
 }  // namespace
-
-std::string shown_text(std::string_view text) {
-  std::string s(text.substr(0, kMostShown));
-  for (char& c : s)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text.size() > kMostShown ? s + "..." : s;
-}
 
 void append_value(const ParamRef& ref, std::string* text) { std::visit(Printer{text}, ref); }
 
@@ -199,7 +209,7 @@ void append_params(const ParamTable& table, const void* params, std::string* tex
     first = false;
     *text += field.name;
     *text += '=';
-    append_value(field.of(const_cast<void*>(params)), text);  // only read
+    append_value(read_ref(field, params), text);
   }
   *text += '}';
 }
@@ -207,6 +217,12 @@ void append_params(const ParamTable& table, const void* params, std::string* tex
 Status parse_params(const ParamTable& table, ParamReader& in, void* params) {
   Status error;
   return Parser{in, false, &error}.parse(table, params);
+}
+
+Status check_params(const ParamTable& table, const void* params) {
+  for (const ParamField& field : table.fields)
+    WOOTZ_RETURN_IF_ERROR(check_param(table, field, read_ref(field, params)));
+  return {};
 }
 
 }  // namespace wootz

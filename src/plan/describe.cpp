@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/control.h"
-#include "backend/op_kernels.h"
+#include "backend/params_text.h"
 #include "backend/quantized.h"
 #include "backend/work.h"
 
@@ -47,6 +47,7 @@ struct ParamJson {
   Json operator()(const T* v) const {
     return *v;
   }
+  Json operator()(const bool* v) const { return *v ? 1 : 0; }
   Json operator()(const DType* v) const { return dtype_name(*v); }
   Json operator()(const PointwiseExpr* v) const { return v->to_string(); }
   Json operator()(const ChoiceRef& v) const { return choice_name(v.names, *v.value); }
@@ -64,16 +65,9 @@ struct ParamJson {
     for (const MaybeInts& each : *v) list.push_back((*this)(&each));
     return list;
   }
-  Json operator()(const FamilyParamsBox* v) const {
+  Json operator()(const BoxRef& v) const {
     std::string text;
-    if (v->get() != nullptr) append_params(v->get()->params, &text);
-    return text;
-  }
-  Json operator()(const OpParamsBox* v) const {
-    std::string text;
-    if (v->get() == nullptr) return text;
-    const OpKernelParams& params = v->get()->params;
-    append_params(op_kernel_table(params.index()), params_address(params), &text);
+    append_value(v, &text);
     return text;
   }
 };

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "backend/param_reader.h"
+#include "backend/params_text.h"
 
 namespace wootz {
 namespace {
