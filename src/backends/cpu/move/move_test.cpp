@@ -32,10 +32,9 @@ HostTensor gathered(const HostTensor& x, const Dims& out, double fill, const std
   return y;
 }
 
-void check_move(std::map<std::string, Param, std::less<>> params, const std::vector<HostTensor>& in,
-                const std::vector<HostTensor>& want, bool offered = true) {
+void check_move(MoveParams params, const std::vector<HostTensor>& in, const std::vector<HostTensor>& want,
+                bool offered = true) {
   Problem p;
-  p.set_family(Family::kMove);
   p.params = std::move(params);
   p.num_main = static_cast<int>(in.size());
   for (const HostTensor& t : in) p.inputs.push_back(rig::desc_of(t));
@@ -74,7 +73,7 @@ TEST(Move, TransposesOfManyShapes) {
         for (size_t d = 0; d < i.size(); ++d) from[static_cast<size_t>(c.perm[d])] = i[d];
         return from;
       });
-      check_move({{"kind", std::string("transpose")}, {"perm", c.perm}}, {x}, {y});
+      check_move({.kind = MoveKind::kTranspose, .perm = c.perm}, {x}, {y});
     }
 }
 
@@ -100,7 +99,7 @@ TEST(Move, Slices) {
         for (size_t d = 0; d < i.size(); ++d) from.push_back(c.starts[d] + i[d] * c.steps[d]);
         return from;
       });
-      check_move({{"kind", std::string("slice")}, {"starts", c.starts}, {"steps", c.steps}}, {x}, {y});
+      check_move({.kind = MoveKind::kSlice, .starts = c.starts, .steps = c.steps}, {x}, {y});
     }
 }
 
@@ -111,7 +110,7 @@ TEST(Move, RefusesSlicesThatLeaveTheTensor) {
   };
   for (const Case& c : {Case{3, 1, 3}, Case{-1, 1, 2}, Case{5, 1, 1}, Case{1, -1, 3}, Case{0, INT64_MAX, 2},
                         Case{0, 0, 2}, Case{INT64_MIN, 1, 1}, Case{0, INT64_MIN, 3}})
-    check_move({{"kind", std::string("slice")}, {"starts", Ints{c.start}}, {"steps", Ints{c.step}}}, {x},
+    check_move({.kind = MoveKind::kSlice, .starts = Ints{c.start}, .steps = Ints{c.step}}, {x},
                {HostTensor::allocate(DType::kF32, {c.count}).value()}, false);
 }
 
@@ -148,14 +147,14 @@ TEST(Move, ConcatAndSplit) {
         for (size_t d = 0; d < whole.size(); ++d) at = at * c.parts[part][d] + (d == a ? k : i / strides[d] % whole[d]);
         all.set_f64(i, parts[part].get_f64(at));
       }
-      check_move({{"kind", std::string("concat")}, {"axis", int64_t{c.axis}}}, parts, {all});
-      check_move({{"kind", std::string("split")}, {"axis", int64_t{c.axis}}}, {all}, parts);
+      check_move({.kind = MoveKind::kConcat, .axis = c.axis}, parts, {all});
+      check_move({.kind = MoveKind::kSplit, .axis = c.axis}, {all}, parts);
     }
   const HostTensor x = HostTensor::allocate(DType::kF32, {2, 3}).value();
-  check_move({{"kind", std::string("concat")}, {"axis", int64_t{1}}}, {x, x},
-             {HostTensor::allocate(DType::kF32, {2, 5}).value()}, false);
-  check_move({{"kind", std::string("concat")}, {"axis", int64_t{7}}}, {x, x},
-             {HostTensor::allocate(DType::kF32, {2, 6}).value()}, false);
+  check_move({.kind = MoveKind::kConcat, .axis = 1}, {x, x}, {HostTensor::allocate(DType::kF32, {2, 5}).value()},
+             false);
+  check_move({.kind = MoveKind::kConcat, .axis = 7}, {x, x}, {HostTensor::allocate(DType::kF32, {2, 6}).value()},
+             false);
 }
 
 TEST(Move, Pads) {
@@ -172,7 +171,7 @@ TEST(Move, Pads) {
                         {{1, 1}, {2, 2, 2, 2}},
                         {{2, 3, 4}, {1, 0, 0, 0, 2, 0}}};
   for (const Case& c : cases)
-    for (const char* mode : {"constant", "edge", "reflect", "wrap"})
+    for (PadMode mode : {PadMode::kConstant, PadMode::kEdge, PadMode::kReflect, PadMode::kWrap})
       for (DType type : kTypes) {
         const size_t rank = c.dims.size();
         Dims out;
@@ -183,12 +182,11 @@ TEST(Move, Pads) {
           for (size_t d = 0; d < rank; ++d) {
             int64_t k = i[d] - c.pads[d];
             const int64_t n = c.dims[d];
-            const std::string m = mode;
-            if (m == "constant" && (k < 0 || k >= n)) return Index();
+            if (mode == PadMode::kConstant && (k < 0 || k >= n)) return Index();
             while (k < 0 || k >= n) {
-              if (m == "edge")
+              if (mode == PadMode::kEdge)
                 k = k < 0 ? 0 : n - 1;
-              else if (m == "wrap")
+              else if (mode == PadMode::kWrap)
                 k += k < 0 ? n : -n;
               else
                 k = n == 1 ? 0 : k < 0 ? -k : 2 * (n - 1) - k;
@@ -197,15 +195,13 @@ TEST(Move, Pads) {
           }
           return from;
         });
-        check_move({{"kind", std::string("pad")}, {"pads", c.pads}, {"mode", std::string(mode)}, {"value", -3.0}}, {x},
-                   {y});
+        check_move({.kind = MoveKind::kPad, .pads = c.pads, .mode = mode, .value = -3.0}, {x}, {y});
       }
   const HostTensor empty = HostTensor::allocate(DType::kF32, {0, 2}).value();
   HostTensor filled = HostTensor::allocate(DType::kF32, {3, 2}).value();
   for (int64_t i = 0; i < 6; ++i) filled.set_f64(i, 7);
-  check_move({{"kind", std::string("pad")}, {"pads", Ints{1, 0, 2, 0}}, {"value", 7.0}}, {empty}, {filled});
-  check_move({{"kind", std::string("pad")}, {"pads", Ints{1, 0, 2, 0}}, {"mode", std::string("edge")}}, {empty},
-             {filled}, false);
+  check_move({.kind = MoveKind::kPad, .pads = Ints{1, 0, 2, 0}, .value = 7.0}, {empty}, {filled});
+  check_move({.kind = MoveKind::kPad, .pads = Ints{1, 0, 2, 0}, .mode = PadMode::kEdge}, {empty}, {filled}, false);
 }
 
 TEST(Move, ExpandAndTile) {
@@ -223,7 +219,7 @@ TEST(Move, ExpandAndTile) {
         for (size_t d = 0; d < c.dims.size(); ++d) from.push_back(c.dims[d] == 1 ? 0 : i[d + skip]);
         return from;
       });
-      check_move({{"kind", std::string("expand")}}, {x}, {y});
+      check_move({.kind = MoveKind::kExpand}, {x}, {y});
     }
   for (const Case& c : {Case{{3}, {9}}, Case{{2, 3}, {4, 9}}, Case{{2, 3, 2}, {2, 6, 2}},
                         Case{{2, 3, 2, 2}, {4, 6, 4, 2}}, Case{{0, 2}, {0, 4}}, Case{{2, 2}, {0, 2}}})
@@ -234,25 +230,23 @@ TEST(Move, ExpandAndTile) {
         for (size_t d = 0; d < c.dims.size(); ++d) from.push_back(i[d] % c.dims[d]);
         return from;
       });
-      check_move({{"kind", std::string("tile")}}, {x}, {y});
+      check_move({.kind = MoveKind::kTile}, {x}, {y});
     }
 }
 
 TEST(Move, DepthAndSpace) {
   std::mt19937_64 rng(rig::seed());
   for (int64_t b : {1, 2, 3})
-    for (const char* order : {"dcr", "crd"}) {
+    for (BlockOrder order : {BlockOrder::kDcr, BlockOrder::kCrd}) {
       const int64_t c = 5;
       const HostTensor deep = rig::random_tensor(rng, DType::kF32, {2, c * b * b, 3, 4});
       const HostTensor wide = gathered(deep, {2, c, 3 * b, 4 * b}, 0, [&](const Index& i) {
         const int64_t b1 = i[2] % b, b2 = i[3] % b;
-        const int64_t channel = std::string(order) == "dcr" ? (b1 * b + b2) * c + i[1] : (i[1] * b + b1) * b + b2;
+        const int64_t channel = order == BlockOrder::kDcr ? (b1 * b + b2) * c + i[1] : (i[1] * b + b1) * b + b2;
         return Index{i[0], channel, i[2] / b, i[3] / b};
       });
-      check_move({{"kind", std::string("depth_to_space")}, {"block", b}, {"order", std::string(order)}}, {deep},
-                 {wide});
-      if (std::string(order) == "dcr")
-        check_move({{"kind", std::string("space_to_depth")}, {"block", b}}, {wide}, {deep});
+      check_move({.kind = MoveKind::kDepthToSpace, .block = b, .order = order}, {deep}, {wide});
+      if (order == BlockOrder::kDcr) check_move({.kind = MoveKind::kSpaceToDepth, .block = b}, {wide}, {deep});
     }
 }
 

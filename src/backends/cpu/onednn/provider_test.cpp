@@ -132,7 +132,7 @@ TEST(OnednnProvider, PackedWeightsAreChecked) {
   EXPECT_EQ(bind_weights(p, p.packed.data(), 3).status().code(), Code::kCorrupt);
   EXPECT_FALSE(bind_weights(p, nullptr, 0).ok());
   for (size_t at = 0; at < 32; at += 5) {
-    std::vector<std::byte> damaged = p.packed;
+    auto damaged = p.packed;
     damaged[at] ^= std::byte{1};
     EXPECT_EQ(bind_weights(p, damaged.data(), damaged.size()).status().code(), Code::kCorrupt) << at;
   }
