@@ -18,7 +18,8 @@ uintptr_t page_size() {
   return page;
 }
 
-// Where mappings of map_file() lie. Whoever reads a weight knows its address, but not always that a file is behind it.
+// Where mappings of map_file() lie: a reader of a weight knows its address, but not always that it is mapped from a
+// file.
 class Mappings {
  public:
   static Mappings& all() {
