@@ -99,9 +99,15 @@ struct ChoicesRef {
   void (*add)(void* list, uint8_t value);
   std::string_view names;
 };
-using ParamRef =
-    std::variant<bool*, int64_t*, double*, std::string*, DType*, Ints*, Floats*, IntLists*, MaybeInt*, MaybeInts*,
-                 MaybeIntLists*, PointwiseExpr*, ChoiceRef, ChoicesRef, FamilyParamsBox*, OpParamsBox*>;
+struct BoxRef {
+  ParamsBox* box;
+  const BoxKind* kind;
+};
+using ParamRef = std::variant<bool*, int64_t*, double*, std::string*, DType*, Ints*, Floats*, IntLists*, MaybeInt*,
+                              MaybeInts*, MaybeIntLists*, PointwiseExpr*, ChoiceRef, ChoicesRef, BoxRef>;
+
+inline ParamRef param_ref(FamilyParamsBox& box) { return BoxRef{&box, &kFamilyBoxes}; }
+inline ParamRef param_ref(OpParamsBox& box) { return BoxRef{&box, &kOpBoxes}; }
 
 template <typename T>
 ParamRef param_ref(T& value) {
