@@ -1,6 +1,7 @@
 // Stages from the graph to the program: lower, name.
 #include "build/session.h"
 #include "build/stages.h"
+#include "lower/lower.h"
 #include "lower/step_names.h"
 #include "runtime/report/memory_json.h"
 #include "runtime/report/properties.h"

@@ -2,7 +2,7 @@
 // the reference.
 #pragma once
 
-#include "lower/lower.h"
+#include "lower/lowered.h"
 #include "tuner/measure.h"
 
 namespace wootz {

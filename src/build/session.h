@@ -9,7 +9,7 @@
 #include "build/context.h"
 #include "build/stage_dump.h"
 #include "build/tactic_selection.h"
-#include "lower/lower.h"
+#include "lower/lowered.h"
 #include "passes/pass.h"
 #include "passes/qdq_report.h"
 #include "report/record.h"

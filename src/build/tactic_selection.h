@@ -6,7 +6,7 @@
 
 #include "base/progress.h"
 #include "build/context.h"
-#include "lower/lower.h"
+#include "lower/lowered.h"
 #include "tuner/choice.h"
 #include "tuner/device_timer.h"
 #include "tuner/measure.h"

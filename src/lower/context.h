@@ -6,7 +6,7 @@
 
 #include "backend/control.h"
 #include "ir/op_def.h"
-#include "lower/lower.h"
+#include "lower/lowered.h"
 
 namespace wootz {
 

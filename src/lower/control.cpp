@@ -5,6 +5,7 @@
 
 #include "lower/body.h"
 #include "lower/context.h"
+#include "lower/lower.h"
 
 namespace wootz {
 namespace {

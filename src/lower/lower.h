@@ -2,38 +2,9 @@
 // ops to kernels.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <unordered_map>
-#include <vector>
-
-#include "backend/program.h"
-#include "ir/graph.h"
+#include "lower/lowered.h"
 
 namespace wootz {
-
-struct LowerOptions {
-  std::string backend = "cpu";
-  // Ranges of the graph's symbols by SymbolId, one list per profile; data-dependent symbols are ignored. Empty: the
-  // graph has no dynamic input (or every symbol gets [1, 1, 1]).
-  std::vector<std::vector<SymbolRange>> profiles;
-  // Who may compute. A step that no provider here offers to compute becomes an `op` step, which the reference runs.
-  std::vector<const Provider*> providers;
-  Limits limits;
-  bool reference_only = false;  // every node an `op` step
-  // Run on the body of an If, Loop or Scan, which is then lowered as a program of its own. Null: the reference runs it.
-  std::function<Status(Graph&)> optimize_body;
-};
-
-// For each step of the program, the node it came from (null for copies added by lowering); the program's tensor of each
-// value that has one.
-struct Lowered {
-  Program program;
-  std::vector<const Node*> nodes;
-  std::unordered_map<const Value*, int32_t> tensors;
-  std::vector<Lowered> bodies;   // of program.bodies
-  std::shared_ptr<Graph> graph;  // of a body: what `nodes` are in
-};
 
 // `graph` is inferred and verified. Problems' extents are the first profile's optimum and the largest of any profile.
 // Steps have no tactics yet.

@@ -9,7 +9,7 @@
 
 #include "ir/graph.h"
 #include "ir/node_order.h"
-#include "lower/lower.h"
+#include "lower/lowered.h"
 #include "passes/pass.h"
 
 namespace wootz {

@@ -25,7 +25,6 @@ KNOWN: tuple[frozenset[str], ...] = (
     }),
     frozenset({"ir/dim", "ir/dim_node"}),
     frozenset({"ir/graph", "ir/op_def"}),
-    frozenset({"lower/context", "lower/lower"}),
     frozenset({"onnx/import", "onnx/importer", "onnx/problems"}),
     frozenset({
         "ops/cases", "ops/infer", "ops/module_table", "ops/module_util", "ops/onnx_import", "ops/pointwise",
