@@ -187,7 +187,7 @@ HostTensor dense_oracle(const Problem& p, const std::vector<HostTensor>& inputs,
   do {
     const int64_t channel = conv ? index[1] : index.back();
     double value = conv ? conv_at(p, inputs[0], inputs[1], index, zero)
-                        : gemm_at(p, inputs[0], inputs[1], index, zero, first(p.as<GemmParams>().b_zero, 0));
+                        : gemm_at(p, inputs[0], inputs[1], index, zero, first(*grids.w_zero, 0));
     const double scale = w_scale.empty() ? 1 : w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)];
     value = value * x_scale * scale * (conv ? 1 : p.as<GemmParams>().alpha);
     if (has_bias(p)) value += conv ? inputs[2].get_f64(channel) : broadcast_value(inputs[2], index);
