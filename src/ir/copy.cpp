@@ -31,7 +31,7 @@ class GraphCopier {
     for (const Node* node = from_.first(); node != nullptr; node = node->next()) want(node);
   }
   // With everything that it depends on, depth first; without recursion, as networks may be deep.
-  void want_behind(const Value* root) {
+  void want_with_operands(const Value* root) {
     want(root);
     if (root->producer() == nullptr) return;
     std::vector<const Node*> stack{root->producer()};
@@ -124,7 +124,7 @@ class GraphCopier {
 std::shared_ptr<Graph> copy_part(const Graph& from, const std::vector<Value*>& roots) {
   GraphCopier copier(from);
   for (const Value* input : from.inputs()) copier.want(input);
-  for (const Value* root : roots) copier.want_behind(root);
+  for (const Value* root : roots) copier.want_with_operands(root);
   return copier.make(nullptr);
 }
 

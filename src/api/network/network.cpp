@@ -2,11 +2,6 @@
 
 #include <algorithm>
 
-#include "api/network/adopt.h"
-#include "api/network/attention.h"
-#include "api/network/conditional.h"
-#include "api/network/loop.h"
-
 namespace wootz::api {
 
 using nvinfer1::ITensor;
@@ -15,11 +10,6 @@ using nvinfer1::NetworkDefinitionCreationFlag;
 namespace {
 constexpr size_t kMostNameBytes = 4096;
 }
-
-NetworkImpl::NetworkImpl(nvinfer1::IBuilder& builder, const Reporter& reporter,
-                         nvinfer1::NetworkDefinitionCreationFlags flags)
-    : builder_(builder), reporter_(reporter), flags_(flags) {}
-NetworkImpl::~NetworkImpl() noexcept = default;
 
 bool NetworkImpl::getFlag(NetworkDefinitionCreationFlag flag) const noexcept {
   return flag == NetworkDefinitionCreationFlag::kEXPLICIT_BATCH || (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;

@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "api/network/adopt.h"
+#include "api/network/attention.h"
+#include "api/network/conditional.h"
 #include "api/network/fit_interface.h"
+#include "api/network/loop.h"
 #include "api/network/network.h"
 #include "ir/copy.h"
 #include "ir/verify.h"
@@ -10,6 +13,12 @@
 #include "ops/registry.h"
 
 namespace wootz::api {
+
+// Here, where all that it owns is known.
+NetworkImpl::NetworkImpl(nvinfer1::IBuilder& builder, const Reporter& reporter,
+                         nvinfer1::NetworkDefinitionCreationFlags flags)
+    : builder_(builder), reporter_(reporter), flags_(flags) {}
+NetworkImpl::~NetworkImpl() noexcept = default;
 
 Status NetworkImpl::adopt(std::shared_ptr<Graph> graph, bool exact_types) {
   WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));
