@@ -42,7 +42,7 @@ class MonitoredProgress final : public Progress {
 // What the application wrote on layers, by their names.
 std::string metadata_json(const NetworkImpl& network) {
   nlohmann::ordered_json json;
-  for (const auto& layer : network.layers())
+  for (const auto& layer : network.made_layers())
     if (!layer->metadata.empty() && !layer->origin) json[layer->name()] = layer->metadata;
   return json.is_null() ? "" : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -99,8 +99,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (std::string metadata = metadata_json(*our_network); !metadata.empty())
     options.properties[property::kMetadata] = std::move(metadata);
   if (our_network->unfused_debug()) options.properties[property::kDebugUnfused] = "1";
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
-  graph->set_name(our_network->getName());
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->build_graph());
   options.absent = our_network->absent();
   MonitoredProgress progress(our_config->getProgressMonitor());
   BuildServices services;
@@ -198,7 +197,7 @@ bool BuilderImpl::isNetworkSupported(const INetworkDefinition& network, const IB
       return invalid_argument("the network or the config was not made by a builder of this library");
     if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
     WOOTZ_ASSIGN_OR_RETURN(const BuildSettings options, our_config->to_settings());
-    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->emit_graph());
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->build_graph());
     WOOTZ_RETURN_IF_ERROR(infer_with_profiles(*graph, options.profiles));
     WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));
     return symbol_ranges(*graph, options.profiles).status();

@@ -166,7 +166,7 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
 void note_without_effect(const NetworkImpl& network, const Reporter& reporter) {
   constexpr TensorFormats kAll = (1U << EnumMax<TensorFormat>()) - 1, kRows = 1;
   Named precisions, ranges, formats;
-  for (const auto& layer : network.layers())
+  for (const auto& layer : network.made_layers())
     if (layer->precision != DType::kInvalid) precisions.add(layer->name());
   for (const TensorImpl& tensor : network.tensors()) {
     if (tensor.dynamicRangeIsSet()) ranges.add(tensor.name());

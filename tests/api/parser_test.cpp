@@ -99,6 +99,96 @@ TEST(Parser, UnchangedModel) {
   }
 }
 
+// What an engine built from the network as it stands computes from x = {5, 2, 3, 4}.
+Floats result_of(Bench& b, const char* input, const char* output) {
+  const Owned<ICudaEngine> engine = b.engine();
+  EXPECT_NE(engine, nullptr) << b.logger.errors();
+  if (engine == nullptr) return {};
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  EXPECT_TRUE(context->setInputShape(input, dims({1, 1, 2, 2})));
+  const Floats data{5, 2, 3, 4};
+  return run(*context, {{input, data.data()}}, output);
+}
+
+// Looking at the layers of a model, and naming them, leaves the graph that it was parsed to; so does a build.
+TEST(Parser, LookedAtNamedAndBuiltAgain) {
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  ASSERT_TRUE(parse(*parser, conv_model()));
+  EXPECT_EQ(b.network->getNbLayers(), 2);
+  b.profile("x", {1, 1, 2, 2}, {1, 1, 2, 2}, {4, 1, 2, 2});
+  expect_near(result_of(b, "x", "y"), {14.5F, 1});
+  ITensor* y = b.network->getOutput(0);
+  EXPECT_EQ(list(y->getDimensions()), (std::vector<int64_t>{-1, 2, 1, 1}));
+  ASSERT_EQ(b.network->getNbLayers(), 2);
+  ILayer* relu = b.network->getLayer(1);
+  EXPECT_EQ(relu->getOutput(0), y) << "an output is the tensor of its layer";
+  EXPECT_EQ(relu->getInput(0), b.network->getLayer(0)->getOutput(0));
+  EXPECT_STREQ(relu->getInput(0)->getName(), "c");
+  relu->setName("renamed");
+  y->setName("result");
+  relu->getInput(0)->setName("inner");
+  b.network->markOutput(*relu->getInput(0));
+  Owned<IBuilderConfig> other(b.builder->createBuilderConfig());
+  other.swap(b.config);
+  b.profile("x", {1, 1, 2, 2}, {1, 1, 2, 2}, {1, 1, 2, 2});
+  const Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  EXPECT_STREQ(engine->getIOTensorName(1), "result");
+  EXPECT_STREQ(engine->getIOTensorName(2), "inner");
+  EXPECT_EQ(b.network->getNbLayers(), 2);
+  b.network->unmarkOutput(*relu->getInput(0));
+  other.swap(b.config);
+  expect_near(result_of(b, "x", "result"), {14.5F, 1});
+}
+
+TEST(Parser, InputsNamedAndShapedAnew) {
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  ASSERT_TRUE(parse(*parser, conv_model()));
+  b.network->getInput(0)->setName("image");
+  b.profile("image", {1, 1, 2, 2}, {1, 1, 2, 2}, {4, 1, 2, 2});
+  expect_near(result_of(b, "image", "y"), {14.5F, 1});
+  // What the graph says is no longer so: the layers say it again.
+  b.network->getInput(0)->setDimensions(dims({1, 1, 2, 3}));
+  EXPECT_EQ(list(b.network->getOutput(0)->getDimensions()), (std::vector<int64_t>{1, 2, 1, 2}));
+  b.config.reset(b.builder->createBuilderConfig());
+  const Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  EXPECT_EQ(list(engine->getTensorShape("y")), (std::vector<int64_t>{1, 2, 1, 2}));
+}
+
+// Layers behind a model's tensors, built, and others behind those.
+TEST(Parser, GrowsBetweenBuilds) {
+  static const Floats kHalf{0.5F};
+  Bench b;
+  Owned<IParser> parser(createParser(*b.network, b.logger));
+  ASSERT_TRUE(parse(*parser, conv_model()));
+  ITensor* y = b.network->getOutput(0);
+  b.network->unmarkOutput(*y);
+  ILayer* half = b.network->addScale(*y, ScaleMode::kUNIFORM, kNone, weights(kHalf), kNone);
+  EXPECT_EQ(b.network->getNbLayers(), 3);
+  EXPECT_EQ(list(half->getOutput(0)->getDimensions()), (std::vector<int64_t>{-1, 2, 1, 1}));
+  b.output(half, "half");
+  b.profile("x", {1, 1, 2, 2}, {1, 1, 2, 2}, {4, 1, 2, 2});
+  expect_near(result_of(b, "x", "half"), {7.25F, 0.5F});
+  ITensor* extra = b.input("extra", {1});
+  b.network->unmarkOutput(*half->getOutput(0));
+  ILayer* flat = b.network->addShuffle(*half->getOutput(0));
+  static_cast<IShuffleLayer*>(flat)->setReshapeDimensions(dims({0, 2}));
+  ILayer* one = b.network->addShuffle(*extra);
+  static_cast<IShuffleLayer*>(one)->setReshapeDimensions(dims({1, 1}));
+  b.output(b.network->addElementWise(*flat->getOutput(0), *one->getOutput(0), ElementWiseOperation::kSUM), "sum");
+  EXPECT_EQ(b.network->getLayer(2), half) << "layers of the model first";
+  EXPECT_STREQ(b.network->getLayer(0)->getName(), "the conv");
+  const Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  ASSERT_TRUE(context->setInputShape("x", dims({1, 1, 2, 2})));
+  const Floats data{5, 2, 3, 4}, ten{10};
+  expect_near(run(*context, {{"x", data.data()}, {"extra", ten.data()}}, "sum"), {17.25F, 10.5F});
+}
+
 TEST(Parser, TwoModelsAndLayersOfTheApplication) {
   Bench b;
   ITensor* own = b.input("own", {2});

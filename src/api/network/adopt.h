@@ -1,13 +1,41 @@
-// Nodes of an imported graph as layers. A function answers for a group of ops: the layer, made by add_layer with the
-// given inputs, or null when the node has no counterpart among the layer classes; it is then shown as a plain layer.
+// Nodes of an imported graph as layers.
 #pragma once
 
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "api/network/network.h"
 
 namespace wootz::api {
 
+// An imported graph whose layers are yet to be made: one for each of its nodes.
+class Adoption {
+ public:
+  // `scope`: emitted from this graph, so that it learns which value a tensor is and which layer needs no nodes. Null:
+  // the layers emit their nodes elsewhere.
+  Adoption(NetworkImpl& network, std::shared_ptr<Graph> graph, Scope* scope);
+
+  TensorImpl* input(Value* value);   // for an input of the graph
+  TensorImpl* tensor(Value* value);  // for any value
+  // Appends the layers to the network's.
+  Status make_layers();
+  size_t num_unmade() const { return unmade_; }
+
+ private:
+  Status make_layer(const Node& node);
+  void note(Value* value, TensorImpl* tensor);
+
+  NetworkImpl& network_;
+  std::shared_ptr<Graph> graph_;
+  Scope* scope_;
+  const Node* last_;  // what comes behind it in the graph is of other layers
+  size_t unmade_;
+  std::unordered_map<const Value*, TensorImpl*> tensors_;
+};
+
+// A function answers for a group of ops: the layer, made by add_layer with the given inputs, or null when the node has
+// no counterpart among the layer classes; it is then shown as a plain layer.
 struct AdoptContext {
   NetworkImpl& network;
   const Node& node;

@@ -228,6 +228,12 @@ bool Scope::forget(const LayerCore& layer) {
   return true;
 }
 
+bool may_decide_shapes(const TensorImpl& input) {
+  const bool integer = input.dtype == DType::kI32 || input.dtype == DType::kI64;
+  const int32_t rank = input.dims.nbDims;
+  return integer && (rank == 0 || (rank == 1 && input.dims.d[0] >= 0 && input.dims.d[0] <= kMostTrackedValues));
+}
+
 Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
                                  const std::vector<const TensorImpl*>& ends,
                                  const std::unordered_set<const LayerCore*>& stop) {
@@ -268,6 +274,17 @@ Emission::Emission(NetworkImpl& network, bool for_build)
       graph_(std::make_shared<Graph>(network.getName())),
       root_(*this, *graph_, nullptr, nullptr) {}
 
+Emission::Emission(NetworkImpl& network, std::shared_ptr<Graph> imported)
+    : network_(network), for_build_(true), graph_(std::move(imported)), root_(*this, *graph_, nullptr, nullptr) {
+  while (!graph_->outputs().empty()) graph_->unmark_output(graph_->outputs().back());
+  for (size_t s = 0; s < graph_->symbols().size(); ++s) {
+    const Dim dim = Dim::symbol(static_cast<SymbolId>(s));
+    const Symbol& symbol = graph_->symbols()[s];
+    symbols_.emplace(static_cast<SymbolId>(s), dim);
+    if (symbol.kind == SymbolKind::kInputDim && !symbol.name.empty()) named_dims_.emplace(symbol.name, dim);
+  }
+}
+
 const Status* Emission::failure(const LayerCore& layer) const {
   const auto it = failures_.find(&layer);
   return it == failures_.end() ? nullptr : &it->second;
@@ -296,12 +313,10 @@ Value* Emission::add_input(const TensorImpl& tensor) {
   }
   v->set_type(tensor.dtype, shape);
   if (tensor.origin_shape) match_symbols(*tensor.origin_shape, shape);
-  // While no profile is known, any small list of integers may turn out to be a shape.
-  const Dim count = volume(shape);
-  const bool integer = tensor.dtype == DType::kI32 || tensor.dtype == DType::kI64;
-  if (!for_build_ && integer && shape.size() <= 1 && count.is_const() && count.value() <= kMostTrackedValues) {
+  if (!for_build_ && may_decide_shapes(tensor)) {  // no profile says otherwise
+    const int64_t count = tensor.dims.nbDims == 0 ? 1 : tensor.dims.d[0];
     std::vector<Dim> values;
-    for (int64_t e = 0; e < count.value(); ++e) {
+    for (int64_t e = 0; e < count; ++e) {
       Symbol symbol;
       symbol.name = fmt::format("{}[{}]", tensor.name(), e);
       symbol.kind = SymbolKind::kInputValue;

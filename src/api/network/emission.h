@@ -34,7 +34,7 @@ class Scope {
   Status ensure(const LayerCore& layer);
   Value* find(const TensorImpl* tensor) const;
   void set(const TensorImpl* tensor, Value* value) { values_[tensor] = value; }
-  // For layers whose outputs were set with another's.
+  // For layers whose outputs were set otherwise: with another's, or by an imported graph.
   void mark_emitted(const LayerCore& layer) { nodes_.try_emplace(&layer); }
   // In the body of a loop: which loop, and the number of the iteration, i64. Null elsewhere.
   const LoopImpl* loop = nullptr;
@@ -69,6 +69,8 @@ class Scope {
 class Emission {
  public:
   Emission(NetworkImpl& network, bool for_build);
+  // Over an imported graph, which it adds to.
+  Emission(NetworkImpl& network, std::shared_ptr<Graph> imported);
 
   NetworkImpl& network() { return network_; }
   Scope& root() { return root_; }
@@ -77,6 +79,7 @@ class Emission {
   const Status* failure(const LayerCore& layer) const;
   void note_failure(const LayerCore& layer, const Status& status) { failures_.emplace(&layer, status); }
   size_t num_failures() const { return failures_.size(); }
+  void forget_failures() { failures_.clear(); }
 
   Value* add_input(const TensorImpl& tensor);
   // An attribute's subgraph of an imported model, in this graph's symbols.
@@ -94,6 +97,9 @@ class Emission {
   std::unordered_map<SymbolId, Dim> symbols_;  // imported to ours
   std::unordered_map<const LayerCore*, Status> failures_;
 };
+
+// Whether an input is a small list of integers, which may turn out to be a shape.
+bool may_decide_shapes(const TensorImpl& input);
 
 // The tensors that depend on one of `roots` and lead to one of `ends`; what `stop` produces is not entered.
 Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,

@@ -18,6 +18,7 @@ void LayerCore::set_name(std::string name) {
   name_ = std::move(name);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (!outputs[i]->named()) outputs[i]->take_name(i == 0 ? name_ + "_output" : fmt::format("{}_output_{}", name_, i));
+  network_.renamed(*this);
 }
 
 void LayerCore::changed() {

@@ -2,12 +2,6 @@
 
 #include <algorithm>
 
-#include "api/network/attention.h"
-#include "api/network/conditional.h"
-#include "api/network/loop.h"
-#include "ops/infer.h"
-#include "ops/registry.h"
-
 namespace wootz::api {
 
 using nvinfer1::ITensor;
@@ -16,11 +10,6 @@ using nvinfer1::NetworkDefinitionCreationFlag;
 namespace {
 constexpr size_t kMostNameBytes = 4096;
 }
-
-NetworkImpl::NetworkImpl(nvinfer1::IBuilder& builder, const Reporter& reporter,
-                         nvinfer1::NetworkDefinitionCreationFlags flags)
-    : builder_(builder), reporter_(reporter), flags_(flags) {}
-NetworkImpl::~NetworkImpl() noexcept = default;
 
 bool NetworkImpl::getFlag(NetworkDefinitionCreationFlag flag) const noexcept {
   return flag == NetworkDefinitionCreationFlag::kEXPLICIT_BATCH || (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
@@ -52,98 +41,8 @@ void NetworkImpl::attach(std::unique_ptr<LayerCore> layer, std::vector<TensorImp
     out->index = static_cast<int>(i);
     layer->outputs.push_back(out);
   }
-  layer->set_name(fmt::format("(Unnamed Layer* {}) [{}]", layers_.size(), layer->kind()));
+  layer->set_name(fmt::format("(Unnamed Layer* {}) [{}]", getNbLayers(), layer->kind()));
   layers_.push_back(std::move(layer));
-}
-
-void NetworkImpl::changed(const LayerCore* layer) {
-  if (emission_ == nullptr) return;
-  // Layers that failed may have failed for the sake of this one.
-  const bool kept = layer != nullptr && emission_->num_failures() == 0 && emission_->root().forget(*layer);
-  if (!kept) emission_.reset();
-}
-
-Emission& NetworkImpl::query_emission() const {
-  if (emission_ == nullptr) emission_ = std::make_unique<Emission>(const_cast<NetworkImpl&>(*this), false);
-  return *emission_;
-}
-
-const Value* NetworkImpl::query(const TensorImpl* tensor) const {
-  Value* value = nullptr;
-  attempt(reporter_, "INetworkDefinition", [&]() -> Status {
-    Emission& emission = query_emission();
-    const size_t before = emission.num_failures();
-    Result<Value*> found = emission.root().value(tensor);
-    if (found.ok()) {
-      value = *found;
-      return Status();
-    }
-    // What failed before was told then.
-    const bool told = emission.num_failures() == before && before > 0;
-    return told ? Status() : found.status();
-  });
-  return value;
-}
-
-bool NetworkImpl::decides_shapes(const TensorImpl* input) const {
-  bool decides = false;
-  attempt(reporter_, "ITensor::isShapeTensor", [&]() -> Status {
-    Emission& emission = query_emission();
-    for (const auto& layer : layers_) (void)emission.root().ensure(*layer);  // as far as the network is complete
-    const Value* value = emission.root().find(input);
-    if (value == nullptr || !value->shape_values()) return Status();
-    const Graph& graph = *emission.graph();
-    std::vector<SymbolId> used;
-    for (const Node* node = graph.first(); node != nullptr; node = node->next())
-      for (const Value* out : node->outputs())
-        for (const Dim& d : out->shape()) d.collect_symbols(&used);
-    for (const SymbolId id : used) {
-      const Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
-      decides = decides || (symbol.kind == SymbolKind::kInputValue && symbol.value_id == value->id());
-    }
-    return Status();
-  });
-  return decides;
-}
-
-Result<std::shared_ptr<Graph>> NetworkImpl::emit_graph() {
-  if (outputs_.empty()) return invalid_argument("the network has no output: mark one");
-  std::set<std::string> names;
-  for (const std::vector<TensorImpl*>* list : {&inputs_, &outputs_})
-    for (const TensorImpl* tensor : *list)
-      if (!names.insert(tensor->name()).second)
-        return invalid_argument("two inputs or outputs have the name '{}'", tensor->name());
-  Emission emission(*this, true);
-  Scope& root = emission.root();
-  Graph& graph = *emission.graph();
-  for (const TensorImpl* input : inputs_) {
-    WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] Value * value, root.value(input));
-  }
-  for (const auto& layer : layers_)
-    if (layer->has_effects()) WOOTZ_RETURN_IF_ERROR(root.ensure(*layer));
-  for (const TensorImpl* output : outputs_) {
-    WOOTZ_ASSIGN_OR_RETURN(Value * value, root.value(output));
-    const bool cast = output->dtype != DType::kInvalid && output->dtype != value->dtype();
-    if (cast || graph.is_output(value) || value->kind() == ValueKind::kInput) {
-      AttrMap attrs;
-      if (cast) attrs.emplace("to", std::string(dtype_name(output->dtype)));
-      value->set_name(graph.unique_name(output->name() + "_inner"));
-      Node* node = graph.add_node(op(cast ? "Cast" : "Identity"), graph.unique_name("output " + output->name()),
-                                  {value}, std::move(attrs));
-      WOOTZ_RETURN_IF_ERROR(infer_node(*node));
-      value = node->output();
-      value->set_name(output->name());
-    }
-    graph.mark_output(value);
-  }
-  for (const TensorImpl& tensor : tensors_)
-    if (tensor.debug) {
-      WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] Value * value, root.value(&tensor));
-    }
-  size_t dead = 0;
-  for (const auto& layer : layers_) dead += !root.has_emitted(*layer);
-  if (dead > 0) reporter_.verbose(fmt::format("{} layers that no output depends on are left out", dead));
-  return emission.graph();
 }
 
 ITensor* NetworkImpl::addInput(const char* name, nvinfer1::DataType type, const ApiDims& dimensions) noexcept {
@@ -162,6 +61,8 @@ ITensor* NetworkImpl::addInput(const char* name, nvinfer1::DataType type, const 
     tensor->dtype = dtype;
     tensor->dims = dimensions;
     inputs_.push_back(tensor);
+    // At once, so that the graph's inputs stand in the network's order.
+    if (imported_ != nullptr) WOOTZ_RETURN_IF_ERROR(imported_->root().value(tensor).status());
     return tensor;
   });
 }
@@ -233,8 +134,8 @@ ITensor* NetworkImpl::getOutput(int32_t index) const noexcept {
   return index >= 0 && static_cast<size_t>(index) < outputs_.size() ? outputs_[static_cast<size_t>(index)] : nullptr;
 }
 nvinfer1::ILayer* NetworkImpl::getLayer(int32_t index) const noexcept {
-  if (index < 0 || static_cast<size_t>(index) >= layers_.size()) return nullptr;
-  return &layers_[static_cast<size_t>(index)]->api();
+  const auto i = static_cast<size_t>(index);
+  return index >= 0 && i < layers().size() ? &layers_[i]->api() : nullptr;
 }
 
 void NetworkImpl::setName(const char* name) noexcept {

@@ -1,4 +1,8 @@
 // INetworkDefinition: layers and tensors, and the graph they stand for.
+//
+// A parsed model is kept as the graph that the importer made. Its layers are made when somebody looks at them, and
+// emitted anew only once a setter changed what the graph says; until then it grows with layers that are added, and a
+// build takes a copy of what its outputs need. Networks written layer by layer are emitted for each build.
 #pragma once
 
 #include <list>
@@ -10,9 +14,10 @@
 
 namespace wootz::api {
 
-class LoopImpl;
-class ConditionalImpl;
+class Adoption;
 class AttentionImpl;
+class ConditionalImpl;
+class LoopImpl;
 
 class NetworkImpl final : public nvinfer1::INetworkDefinition {
  public:
@@ -35,19 +40,24 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   Result<std::vector<TensorImpl*>> own(std::initializer_list<const nvinfer1::ITensor*> tensors) const;
   TensorImpl* new_tensor(std::string name);
   const std::list<TensorImpl>& tensors() const { return tensors_; }
-  const std::vector<std::unique_ptr<LayerCore>>& layers() const { return layers_; }
+  const std::vector<std::unique_ptr<LayerCore>>& layers() const;
+  // Those that were made so far: of a parsed model that nobody looked into, none.
+  const std::vector<std::unique_ptr<LayerCore>>& made_layers() const { return layers_; }
   const std::vector<TensorImpl*>& inputs() const { return inputs_; }
   const std::vector<TensorImpl*>& outputs() const { return outputs_; }
 
   // Something that an emission goes by has changed; null: anything.
   void changed(const LayerCore* layer);
-  // The value of a tensor in the graph kept for queries. Reports a failure once.
-  const Value* query(const TensorImpl* tensor) const;
+  void renamed(const TensorImpl& tensor);
+  void renamed(const LayerCore& layer);
+  // The value of a tensor in a graph kept for queries. Reports a failure once. `elements`: of an integer tensor, with
+  // what is known of its elements if any small input of integers may decide shapes.
+  const Value* query(const TensorImpl* tensor, bool elements = false) const;
   // Whether an input's values decide shapes somewhere in the network.
   bool decides_shapes(const TensorImpl* input) const;
   // The whole network as a graph of its own, for a build: inputs and outputs in order, named.
-  Result<std::shared_ptr<Graph>> emit_graph();
-  // Layers and tensors for the nodes of an imported graph, appended. Inputs and outputs become the network's.
+  Result<std::shared_ptr<Graph>> build_graph();
+  // Appends an imported graph; its inputs and outputs become the network's.
   Status adopt(std::shared_ptr<Graph> graph, bool exact_types);
   // Nodes of imported models that no layer stands for.
   std::vector<AbsentNode>& absent() { return absent_; }
@@ -67,7 +77,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   nvinfer1::ITensor* getInput(int32_t index) const noexcept override;
   int32_t getNbOutputs() const noexcept override { return static_cast<int32_t>(outputs_.size()); }
   nvinfer1::ITensor* getOutput(int32_t index) const noexcept override;
-  int32_t getNbLayers() const noexcept override { return static_cast<int32_t>(layers_.size()); }
+  int32_t getNbLayers() const noexcept override;
   nvinfer1::ILayer* getLayer(int32_t index) const noexcept override;
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
@@ -95,7 +105,10 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
  private:
   void attach(std::unique_ptr<LayerCore> layer, std::vector<TensorImpl*> inputs, size_t outputs);
   bool name_taken(const std::string& name, const TensorImpl* except) const;
-  Emission& query_emission() const;
+  bool is_empty() const { return tensors_.empty() && layers_.empty() && unmade_ == nullptr; }
+  Status make_layers();  // those that are yet unmade
+  Emission& query_emission(bool elements) const;
+  Status ensure_wanted(Scope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const;
 
   nvinfer1::IBuilder& builder_;
   Reporter reporter_;
@@ -108,6 +121,8 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   bool unfused_debug_ = false;
   std::vector<std::shared_ptr<Graph>> adopted_;
   std::vector<AbsentNode> absent_;
+  std::unique_ptr<Emission> imported_;  // over the imported graph, as long as it says what the layers say
+  std::unique_ptr<Adoption> unmade_;    // layers of the imported graph, until they are asked for
   mutable std::unique_ptr<Emission> emission_;
 };
 

@@ -26,7 +26,7 @@ void TensorImpl::setName(const char* name) noexcept {
       return invalid_argument("tensor '{}': a name of {} bytes; the limit is {}", name_, text.size(), kMostNameBytes);
     name_ = std::move(text);
     named_ = true;
-    if (is_input) network_.changed(nullptr);
+    network_.renamed(*this);
     return Status();
   });
 }
@@ -41,7 +41,7 @@ void TensorImpl::setType(DataType type) noexcept {
                         name_);
     if (dtype == wanted) return Status();
     dtype = wanted;
-    network_.changed(nullptr);
+    if (is_input) network_.changed(nullptr);  // an output is cast when a graph is built
     return Status();
   });
 }
@@ -97,7 +97,7 @@ bool TensorImpl::isShapeTensor() const noexcept {
   const DataType type = getType();
   if (type != DataType::kINT32 && type != DataType::kINT64 && type != DataType::kBOOL) return false;
   if (is_input) return network_.decides_shapes(this);
-  const Value* value = network_.query(this);
+  const Value* value = network_.query(this, /*elements=*/true);
   return value != nullptr && value->shape_values().has_value();
 }
 
