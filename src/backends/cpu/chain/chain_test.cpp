@@ -216,7 +216,7 @@ TEST(Chain, WhatComesFromOutsideIsChecked) {
   EXPECT_TRUE(refused([](ChainParams& p) { p.first_inputs = -1; }));
   EXPECT_TRUE(refused([](ChainParams& p) { p.first_main = 4; }));
   EXPECT_TRUE(refused([](ChainParams& p) { p.first_acc = DType::kInvalid; }));
-  EXPECT_TRUE(refused([](ChainParams& p) { p.middle = DType::kF16; }));
+  EXPECT_TRUE(refused([](ChainParams& p) { p.middle = DType::kInvalid; }));
   EXPECT_TRUE(refused([](ChainParams& p) {
     const uint16_t v = p.first_epilogue.input(9, DType::kF32);
     p.first_epilogue.outputs = {v};

@@ -157,6 +157,26 @@ TEST(OnednnProvider, RefusesTacticsThatItDoesNotKnow) {
 }
 
 // Every kind of damage that a plan can do to a problem: an answer, never a crash.
+template <typename Pick, typename Value>
+void damage_params(Problem* p, const Pick& pick, const Value& value) {
+  if (auto* conv = std::get_if<ConvParams>(&p->params)) {
+    switch (pick(5)) {
+      case 0: conv->strides = Ints(pick(4), value()); break;
+      case 1: conv->pads = Ints(pick(6), value()); break;
+      case 2: conv->dilations = Ints(pick(6), value()); break;
+      case 3: conv->groups = value(); break;
+      default: conv->has_bias = !conv->has_bias; break;
+    }
+  } else if (auto* gemm = std::get_if<GemmParams>(&p->params)) {
+    switch (pick(4)) {
+      case 0: gemm->trans_a = !gemm->trans_a; break;
+      case 1: gemm->trans_b = !gemm->trans_b; break;
+      case 2: gemm->has_bias = !gemm->has_bias; break;
+      default: gemm->w_scale = Floats(pick(4), static_cast<double>(value())); break;
+    }
+  }
+}
+
 TEST(OnednnProvider, SurvivesHostileProblems) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -185,14 +205,9 @@ TEST(OnednnProvider, SurvivesHostileProblems) {
         case 4: t.dtype = static_cast<DType>(pick(30)); break;
         case 5: t.layout = static_cast<Layout>(pick(8)); break;
         case 6: t.constant = !t.constant; break;
-        case 7: p.as<ConvParams>().strides = Ints(pick(4), value()); break;
-        case 8: (pick(2) ? p.as<ConvParams>().pads : p.as<ConvParams>().dilations) = Ints(pick(6), value()); break;
-        case 9:
-          if (pick(2))
-            p.as<ConvParams>().groups = value();
-          else
-            p.as<ConvParams>().has_bias = pick(2) != 0;
-          break;
+        case 7:
+        case 8:
+        case 9: damage_params(&p, pick, value); break;
         case 10: p.num_main = static_cast<int>(value()); break;
         default: p.inputs.resize(pick(4)); break;
       }
