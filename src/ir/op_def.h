@@ -85,11 +85,28 @@ struct AttrSpec {
   bool required = false;
 };
 
-// Which kernel family computes the op (src/lower/<family>.cpp). kReference: no kernel yet, the reference runs it.
+// What an op becomes: the lines of ir/lowerings.def.
 enum class Lowering : uint8_t {
-  kReference, kPointwise, kConv, kGemm, kReduce, kSoftmax, kNorm, kPool, kMove, kView, kGather, kScatter, kResize,
-  kAttention, kTopK, kRnn, kControl, kFill,
+#define LOWERING(Name, function, traits) k##Name,
+#include "ir/lowerings.def"
+#undef LOWERING
 };
+
+enum LoweringTraits : unsigned {
+  kNarrows = 1,          // may be computed in a narrower type
+  kCannotFail = 2,       // on operands that it was not meant for neither, whatever they hold
+  kCarriesEpilogue = 4,  // an expression may follow in the same step
+  kLinearWork = 8,       // the work grows with the elements read and written
+  kOwnSizes = 16,        // its results' extents may be known only after the run
+};
+inline bool has_trait(Lowering lowering, LoweringTraits trait) {
+  constexpr unsigned kTraits[] = {
+#define LOWERING(Name, function, traits) (traits),
+#include "ir/lowerings.def"
+#undef LOWERING
+  };
+  return (kTraits[static_cast<size_t>(lowering)] & trait) != 0;
+}
 
 struct OpTraits {
   bool foldable = true;         // may be computed while building when its inputs are constant

@@ -7,30 +7,14 @@
 namespace wootz {
 namespace {
 
-// By Lowering: the file that knows the family. Null: the reference runs it.
-LowerFunction family_of(Lowering lowering) {
-  switch (lowering) {
-    case Lowering::kPointwise: return lower_pointwise;
-    case Lowering::kConv: return lower_conv;
-    case Lowering::kGemm: return lower_gemm;
-    case Lowering::kReduce: return lower_reduce;
-    case Lowering::kSoftmax: return lower_softmax;
-    case Lowering::kNorm: return lower_norm;
-    case Lowering::kPool: return lower_pool;
-    case Lowering::kMove: return lower_move;
-    case Lowering::kView: return lower_view;
-    case Lowering::kGather: return lower_gather;
-    case Lowering::kScatter: return lower_scatter;
-    case Lowering::kResize: return lower_resize;
-    case Lowering::kAttention: return lower_attention;
-    case Lowering::kTopK: return lower_topk;
-    case Lowering::kControl: return lower_control;
-    case Lowering::kRnn: return lower_rnn;
-    case Lowering::kReference:
-    case Lowering::kFill: return nullptr;
-  }
-  return nullptr;
-}
+Result<bool> lower_reference(LowerContext&, const Node&) { return false; }
+
+// By Lowering. False: the reference runs the node.
+constexpr LowerFunction kLower[] = {
+#define LOWERING(Name, function, traits) lower_##function,
+#include "ir/lowerings.def"
+#undef LOWERING
+};
 
 // Network outputs are written by a step of their own: what is also an input, a constant, a view or listed twice is
 // copied.
@@ -93,11 +77,10 @@ Status LowerContext::lower(const Node& node) {
   if (node.is("Require")) return lower_require(node);
   const auto known = [](const Value* v) { return v->shape_values().has_value(); };
   if (std::all_of(node.outputs().begin(), node.outputs().end(), known)) return Status();  // shape values: no step
-  if (!has_own_sizes(node) || node.op().lowering == Lowering::kControl) {
-    if (const LowerFunction function = node.is("Chain") ? lower_chain : family_of(node.op().lowering)) {
-      WOOTZ_ASSIGN_OR_RETURN(const bool done, function(*this, node));
-      if (done) return Status();
-    }
+  const Lowering lowering = node.op().lowering;
+  if (!has_own_sizes(node) || has_trait(lowering, kOwnSizes)) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool done, kLower[static_cast<size_t>(lowering)](*this, node));
+    if (done) return Status();
   }
   return reference_step(node);
 }

@@ -10,8 +10,7 @@ namespace {
 
 // Work grows with the elements read and written; other ops are bounded by the product of all element counts.
 bool is_linear(Lowering lowering) {
-  return lowering == Lowering::kPointwise || lowering == Lowering::kMove || lowering == Lowering::kView ||
-         lowering == Lowering::kFill || lowering == Lowering::kGather;
+  return has_trait(lowering, kLinearWork);
 }
 
 // The output as a constant when its tracked values are all numbers.

@@ -82,24 +82,10 @@ class Assigner {
 
  private:
   bool eligible(const Node& node) const {
-    switch (node.op().lowering) {
-      case Lowering::kPointwise:
-      case Lowering::kConv:
-      case Lowering::kGemm:
-      case Lowering::kSoftmax:
-      case Lowering::kNorm:
-      case Lowering::kPool:
-      case Lowering::kMove:
-      case Lowering::kView:
-      case Lowering::kResize:
-      case Lowering::kGather:
-      case Lowering::kAttention: break;
-      case Lowering::kReduce: {
-        const std::string kind = node.attr_string("kind");
-        if (kind != "mean" && kind != "max" && kind != "min") return false;
-        break;
-      }
-      default: return false;
+    if (!has_trait(node.op().lowering, kNarrows)) return false;
+    if (node.op().lowering == Lowering::kReduce) {
+      const std::string kind = node.attr_string("kind");
+      if (kind != "mean" && kind != "max" && kind != "min") return false;
     }
     if (node.is("Cast") || node.op().traits.data_dependent || node.op().traits.has_side_effects) return false;
     if (node.is("Quantize") || node.is("Dequantize") || stream_.norms.count(&node) != 0) return false;

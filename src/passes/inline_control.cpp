@@ -28,27 +28,13 @@ bool same_outside(const Graph& graph, const Graph& body, const Shape& shape) {
 
 // Computing it on operands that it was not meant for cannot fail, whatever they hold.
 bool harmless(const Node& n) {
-  switch (n.op().lowering) {
-    case Lowering::kPointwise:
-    case Lowering::kConv:
-    case Lowering::kGemm:
-    case Lowering::kReduce:
-    case Lowering::kSoftmax:
-    case Lowering::kNorm:
-    case Lowering::kPool:
-    case Lowering::kMove: break;
-    case Lowering::kView: {
-      const auto known = [](const Dim& d) { return d.is_const(); };
-      const Shape &from = n.input(0)->shape(), &to = n.output()->shape();
-      if (!n.is("Unsqueeze") && !n.is("Identity") &&
-          !(std::all_of(from.begin(), from.end(), known) && std::all_of(to.begin(), to.end(), known)))
-        return false;
-      break;
-    }
-    default:
-      if (!n.op().traits.host_shape) return false;
-  }
-  return !n.op().traits.data_dependent;
+  const OpDef& op = n.op();
+  if (op.traits.data_dependent) return false;
+  if (op.lowering != Lowering::kView) return has_trait(op.lowering, kCannotFail) || op.traits.host_shape;
+  const auto known = [](const Dim& d) { return d.is_const(); };
+  const Shape &from = n.input(0)->shape(), &to = n.output()->shape();
+  return n.is("Unsqueeze") || n.is("Identity") ||
+         (std::all_of(from.begin(), from.end(), known) && std::all_of(to.begin(), to.end(), known));
 }
 
 // Extents that fit although the branch is not taken: those of each operand are found in the result or in another

@@ -39,19 +39,11 @@ std::optional<std::string> attribute_key(const Node& node) {
 
 bool carries_epilogue(const Node& node) {
   if (node.has_attr("auto_pad")) return false;  // its padding follows from extents: no kernel family's
-  switch (node.op().lowering) {
-    case Lowering::kConv:
-    case Lowering::kGemm:
-    case Lowering::kNorm:
-    case Lowering::kPool:
-    case Lowering::kReduce:
-    case Lowering::kSoftmax: return node.num_outputs() == 1 && !node.op().traits.data_dependent;
-    case Lowering::kGather: {
-      const DType type = node.output()->dtype();
-      return node.is("Gather") && (type == DType::kF32 || type == DType::kF16 || type == DType::kBF16);
-    }
-    default: return false;
-  }
+  const Lowering lowering = node.op().lowering;
+  if (!has_trait(lowering, kCarriesEpilogue)) return false;
+  if (lowering != Lowering::kGather) return node.num_outputs() == 1 && !node.op().traits.data_dependent;
+  const DType type = node.output()->dtype();
+  return node.is("Gather") && (type == DType::kF32 || type == DType::kF16 || type == DType::kBF16);
 }
 
 void erase_if_dead(Graph& graph, Node* node) {

@@ -66,7 +66,7 @@ const OpDef& chain_op() {
                             .attributes = {{"body", AttrKind::kGraph, true}},
                             .infer = infer_chain,
                             .reference = reference_chain,
-                            .lowering = Lowering::kControl,
+                            .lowering = Lowering::kChain,
                             .traits = {}};
   return kChain;
 }
