@@ -42,7 +42,7 @@ bool small(const HostTensor& tensor) { return tensor.bytes() <= limits::kMaxImpo
 
 bool Folder::affordable(const Node& node) {
   const OpDef& op = node.op();
-  if (!op.traits.foldable || op.traits.has_side_effects || op.lowering == Lowering::kControl) return false;
+  if (!op.traits.foldable || op.traits.has_side_effects || has_trait(op.lowering, kOwnSizes)) return false;
   for (const auto& [name, attr] : node.attrs())
     if (std::holds_alternative<std::shared_ptr<Graph>>(attr)) return false;
   // Quantized weights are for the passes, which may compute in 8 bits.
