@@ -1,47 +1,33 @@
-// Writing a composition of ops while importing: calls nest like an expression, the first failure sticks and is asked
-// for once, at the end.
+// Writing a composition of ops while importing an ONNX node.
 #pragma once
 
+#include "ops/graph_builder.h"
 #include "ops/onnx_import.h"
 
 namespace wootz {
 
-class Composer {
+// The nodes become those of the ONNX node being imported.
+class ImportSink final : public NodeSink {
  public:
-  explicit Composer(ImportContext& ctx) : ctx_(ctx) {}
+  explicit ImportSink(ImportContext& ctx) : ctx(ctx) {}
+  Graph& graph() override { return ctx.graph(); }
+  Result<Node*> add(std::string_view op, std::vector<Value*> inputs, AttrMap attrs, int num_outputs) override {
+    return ctx.add(op, std::move(inputs), std::move(attrs), num_outputs);
+  }
+  Value* add_constant(HostTensor tensor) override { return ctx.add_constant(std::move(tensor)); }
 
-  // Null after a failure; null inputs mean omitted ones, so a failed operand cannot reach add().
-  Value* op(std::string_view name, std::vector<Value*> inputs, AttrMap attrs = {});
-  Node* node(std::string_view name, std::vector<Value*> inputs, AttrMap attrs, int num_outputs);
+  ImportContext& ctx;
+};
 
-  Value* add(Value* a, Value* b) { return op("Add", {a, b}); }
-  Value* sub(Value* a, Value* b) { return op("Sub", {a, b}); }
-  Value* mul(Value* a, Value* b) { return op("Mul", {a, b}); }
-  Value* div(Value* a, Value* b) { return op("Div", {a, b}); }
-  Value* scale(Value* a, double factor);  // a itself for 1
-  Value* cast(Value* a, DType to);        // a itself when it is of that type
-  Value* transpose(Value* a, std::vector<int64_t> perm);
-  Value* reshape(Value* a, std::vector<int64_t> dims);  // 0 copies an extent, one -1 is worked out
-  Value* reshape(Value* a, const Shape& dims, const std::vector<Value*>& sources);
-  Value* as_scalar(Value* a);  // one element of any rank as rank 0
-  Value* unsqueeze(Value* a, std::vector<int64_t> axes);
-  Value* squeeze(Value* a, std::vector<int64_t> axes);
-  Value* slice(Value* a, int64_t axis, int64_t start, int64_t end, int64_t step = 1);
-  Value* concat(std::vector<Value*> parts, int64_t axis);
-  Value* reduce(std::string_view kind, Value* a, std::vector<int64_t> axes, bool keepdims);  // no axes: all
-  Value* shape_of(Value* a);                                                                 // i64[rank]
-  Value* extent(Value* a, int64_t axis);                                                     // i64[1]
-  Value* scalar(DType dtype, double value);                                                  // rank 0
-  Value* ints(std::vector<int64_t> values) { return ctx_.ints(std::move(values)); }
+class Composer : private WithSink<ImportSink>, public GraphBuilder {
+ public:
+  explicit Composer(ImportContext& ctx) : WithSink(ctx), GraphBuilder(sink) {}
 
-  bool failed() const { return !status_.ok(); }
-  const Status& status() const { return status_; }
   // Names output i of the ONNX node when it is wanted; gives the first failure.
-  Status output(int i, Value* value);
-
- private:
-  ImportContext& ctx_;
-  Status status_;
+  Status output(int i, Value* value) {
+    if (!failed() && sink.ctx.wants_output(i)) sink.ctx.set_output(i, value);
+    return status();
+  }
 };
 
 }  // namespace wootz

@@ -6,6 +6,7 @@
 #include "ops/registry.h"
 #include "ops/window.h"
 #include "passes/pass.h"
+#include "passes/replacement.h"
 #include "passes/rewrite.h"
 
 namespace wootz {
@@ -17,17 +18,15 @@ Result<bool> widen_vectors(Graph& graph, Node* node) {
   if ((!row && !column) || node->attr_int("trans_a") != 0 || node->attr_int("trans_b") != 0) return false;
   Value *a = node->input(0), *b = node->input(1);
   const int rank = node->output()->rank();
-  if (row) {
-    WOOTZ_ASSIGN_OR_RETURN(a, emit_before(graph, node, "Unsqueeze", {a}, {{"axes", std::vector<int64_t>{0}}}));
-  }
-  if (column) {
-    WOOTZ_ASSIGN_OR_RETURN(b, emit_before(graph, node, "Unsqueeze", {b}, {{"axes", std::vector<int64_t>{1}}}));
-  }
-  WOOTZ_ASSIGN_OR_RETURN(Value * y, emit_before(graph, node, "MatMul", {a, b}, node->attrs()));
+  Replacement replacement(graph, node);
+  if (row) a = replacement.unsqueeze(a, {0});
+  if (column) b = replacement.unsqueeze(b, {1});
+  Value* y = replacement.op("MatMul", {a, b}, node->attrs());
   std::vector<int64_t> axes;
   if (row) axes.push_back(rank + (column ? 0 : -1));
   if (column) axes.push_back(rank + (row ? 1 : 0));
-  WOOTZ_ASSIGN_OR_RETURN(y, emit_before(graph, node, "Squeeze", {y}, {{"axes", std::move(axes)}}));
+  y = replacement.squeeze(y, std::move(axes));
+  if (replacement.failed()) return replacement.status();
   replace_and_erase(graph, node->output(), y);
   return true;
 }

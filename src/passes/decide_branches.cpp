@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "ops/infer.h"
-#include "passes/inliner.h"
+#include "passes/replacement.h"
 #include "passes/rewrite.h"
 
 namespace wootz {
@@ -137,24 +137,21 @@ Status take_branch(Graph& graph, Node* node, bool taken, std::string why) {
     return internal_error("node '{}' (If) does not fit its branches", node->name());
   const auto first = node->inputs().begin() + 1, middle = first + static_cast<ptrdiff_t>(then->inputs().size());
   std::vector<Value*> inputs(taken ? first : middle, taken ? middle : node->inputs().end());
-  Inliner inliner(graph, node);
+  Replacement replacement(graph, node);
   if (why.empty() && from_values(*node->input(0)))
     why = fmt::format(
         "node '{}' (If): the plan was built for the branch that the profiles' values of its condition's inputs choose, "
         "and these values choose the other one",
         model_name(*node));
   // Before the branch, so that its message comes before any failure inside.
-  const auto guard = [&](std::vector<Value*>& values) -> Status {
-    for (Value*& v : values) {
-      WOOTZ_ASSIGN_OR_RETURN(
-          v, inliner.emit("Require", {node->input(0), v}, {{"expected", int64_t{taken}}, {"message", why}}));
-    }
-    return Status();
+  const auto guard = [&](std::vector<Value*>& values) {
+    for (Value*& v : values)
+      v = replacement.op("Require", {node->input(0), v}, {{"expected", int64_t{taken}}, {"message", why}});
   };
-  if (!why.empty()) WOOTZ_RETURN_IF_ERROR(guard(inputs));
-  WOOTZ_ASSIGN_OR_RETURN(std::vector<Value*> results, inliner.body(taken ? *then : *other, inputs, true));
-  if (!why.empty() && inputs.empty()) WOOTZ_RETURN_IF_ERROR(guard(results));
-  return inliner.finish(std::move(results));
+  if (!why.empty()) guard(inputs);
+  std::vector<Value*> results = replacement.inlined(taken ? *then : *other, inputs, /*keep_names=*/true);
+  if (!why.empty() && inputs.empty()) guard(results);
+  return replacement.finish(std::move(results));
 }
 
 Result<int> decide_branches(Graph& graph, const std::vector<ProfileRanges>& profiles) {

@@ -3,19 +3,17 @@
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
+#include "passes/replacement.h"
 #include "passes/rewrite.h"
 #include "passes/scale_weights.h"
 
 namespace wootz {
 namespace {
 
-Result<Value*> emit(Graph& graph, Node* before, std::string_view op_name, Value* x, const std::vector<double>& values,
-                    const Dims& dims) {
-  WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::allocate(x->dtype(), dims));
+Result<HostTensor> parameters(DType dtype, const std::vector<double>& values, const Dims& dims) {
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::allocate(dtype, dims));
   for (size_t i = 0; i < values.size(); ++i) tensor.set_f64(static_cast<int64_t>(i), values[i]);
-  Value* constant =
-      graph.add_constant(graph.unique_name(before->name() + "_" + std::string(op_name)), std::move(tensor));
-  return emit_before(graph, before, op_name, {x, constant}, {});
+  return tensor;
 }
 
 // The parameters vary along the axis of the convolution's channels, and along no other.
@@ -56,8 +54,13 @@ Result<bool> fold_batch_norm(Graph& graph) {
       producer->add_provenance(*node);
       become_and_erase(graph, node->output(), producer->output());
     } else {
-      WOOTZ_ASSIGN_OR_RETURN(Value * scaled, emit(graph, node, "Mul", node->input(0), factor, dims));
-      WOOTZ_ASSIGN_OR_RETURN(Value * shifted, emit(graph, node, "Add", scaled, offset, dims));
+      const DType dtype = node->input(0)->dtype();
+      WOOTZ_ASSIGN_OR_RETURN(HostTensor scale, parameters(dtype, factor, dims));
+      WOOTZ_ASSIGN_OR_RETURN(HostTensor shift, parameters(dtype, offset, dims));
+      Replacement replacement(graph, node);
+      Value* scaled = replacement.mul(node->input(0), replacement.constant(std::move(scale)));
+      Value* shifted = replacement.add(scaled, replacement.constant(std::move(shift)));
+      if (replacement.failed()) return replacement.status();
       replace_and_erase(graph, node->output(), shifted);
     }
     changed = true;

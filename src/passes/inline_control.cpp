@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "passes/decide_branches.h"
-#include "passes/inliner.h"
 #include "passes/pass.h"
+#include "passes/replacement.h"
 #include "passes/rewrite.h"
 
 namespace wootz {
@@ -77,21 +77,18 @@ Result<bool> compute_both(Graph& graph, Node* node) {
   if (inputs.size() != 1 + then->inputs().size() + other->inputs().size()) return false;
   const auto first = inputs.begin() + 1, middle = first + static_cast<ptrdiff_t>(then->inputs().size());
   const std::vector<Value*> for_then(first, middle), for_other(middle, inputs.end());
-  Inliner inliner(graph, node);
+  Replacement replacement(graph, node);
   Value* condition = node->input(0);
   if (condition->rank() > 0) {
     std::vector<int64_t> axes;
     for (int a = 0; a < condition->rank(); ++a) axes.push_back(a);
-    WOOTZ_ASSIGN_OR_RETURN(condition, inliner.emit("Squeeze", {condition}, {{"axes", std::move(axes)}}));
+    condition = replacement.squeeze(condition, std::move(axes));
   }
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> a, inliner.body(*then, for_then));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> b, inliner.body(*other, for_other));
+  const std::vector<Value*> a = replacement.inlined(*then, for_then), b = replacement.inlined(*other, for_other);
+  if (replacement.failed()) return replacement.status();
   std::vector<Value*> results;
-  for (size_t o = 0; o < a.size(); ++o) {
-    WOOTZ_ASSIGN_OR_RETURN(Value * chosen, inliner.emit("Where", {condition, a[o], b[o]}, {}));
-    results.push_back(chosen);
-  }
-  WOOTZ_RETURN_IF_ERROR(inliner.finish(std::move(results)));
+  for (size_t o = 0; o < a.size(); ++o) results.push_back(replacement.op("Where", {condition, a[o], b[o]}));
+  WOOTZ_RETURN_IF_ERROR(replacement.finish(std::move(results)));
   return true;
 }
 
@@ -124,12 +121,9 @@ int64_t known_rounds(const Node& loop, const Graph& body) {
 }
 
 // The elements of each round as one tensor.
-Result<Value*> stack(Inliner& inliner, std::vector<Value*> elements, int64_t axis) {
-  for (Value*& e : elements) {
-    WOOTZ_ASSIGN_OR_RETURN(e, inliner.emit("Unsqueeze", {e}, {{"axes", std::vector<int64_t>{axis}}}));
-  }
-  if (elements.size() == 1) return elements[0];
-  return inliner.emit("Concat", std::move(elements), {{"axis", axis}});
+Value* stack(GraphBuilder& builder, std::vector<Value*> elements, int64_t axis) {
+  for (Value*& e : elements) e = builder.unsqueeze(e, {axis});
+  return builder.concat(std::move(elements), axis);
 }
 
 Result<bool> write_out_loop(Graph& graph, Node* node) {
@@ -142,25 +136,24 @@ Result<bool> write_out_loop(Graph& graph, Node* node) {
     if (!(body->inputs()[s + 2]->shape() == body->outputs()[s + 1]->shape()) ||
         !(body->inputs()[s + 2]->shape() == node->input(static_cast<int>(s) + 2)->shape()))
       return false;
-  Inliner inliner(graph, node);
+  Replacement replacement(graph, node);
   std::vector<Value*> inputs = node->inputs();
-  inputs[1] = inliner.constant(HostTensor::scalar<bool>(true));
+  inputs[1] = replacement.constant(HostTensor::scalar<bool>(true));
   std::vector<std::vector<Value*>> scanned(static_cast<size_t>(node->num_outputs()) - states);
   for (int64_t round = 0; round < rounds; ++round) {
-    inputs[0] = inliner.constant(HostTensor::scalar<int64_t>(round));
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> results, inliner.body(*body, inputs));
+    inputs[0] = replacement.constant(HostTensor::scalar<int64_t>(round));
+    const std::vector<Value*> results = replacement.inlined(*body, inputs);
+    if (replacement.failed()) return replacement.status();
     for (size_t s = 0; s < states; ++s) inputs[s + 2] = results[s + 1];
     for (size_t o = 0; o < scanned.size(); ++o) scanned[o].push_back(results[o + 1 + states]);
   }
   std::vector<Value*> outputs;
   for (size_t o = 0; o < static_cast<size_t>(node->num_outputs()); ++o) {
     Value* result = o < states ? inputs[o + 2] : nullptr;
-    if (o >= states) {
-      WOOTZ_ASSIGN_OR_RETURN(result, stack(inliner, std::move(scanned[o - states]), 0));
-    }
+    if (o >= states) result = stack(replacement, std::move(scanned[o - states]), 0);
     outputs.push_back(result);
   }
-  WOOTZ_RETURN_IF_ERROR(inliner.finish(std::move(outputs)));
+  WOOTZ_RETURN_IF_ERROR(replacement.finish(std::move(outputs)));
   return true;
 }
 
@@ -169,6 +162,8 @@ int64_t listed(const Node& node, const char* attr, size_t i) {
   const std::vector<int64_t> list = node.attr_ints(attr);
   return i < list.size() ? list[i] : 0;
 }
+
+using Ints = std::vector<int64_t>;
 
 Result<bool> write_out_scan(Graph& graph, Node* node) {
   const auto body = node->attr_graph("body");
@@ -192,21 +187,20 @@ Result<bool> write_out_scan(Graph& graph, Node* node) {
     if (!(body->inputs()[s]->shape() == body->outputs()[s]->shape()) ||
         !(body->inputs()[s]->shape() == node->input(static_cast<int>(s))->shape()))
       return false;
-  Inliner inliner(graph, node);
+  Replacement replacement(graph, node);
   const std::vector<Value*> given = node->inputs();
   std::vector<Value*> inputs = given;
   std::vector<std::vector<Value*>> scanned(static_cast<size_t>(node->num_outputs()) - states);
   for (int64_t round = 0; round < rounds; ++round) {
     for (size_t k = 0; k < scans; ++k) {
       const int64_t at = listed(*node, "input_directions", k) != 0 ? rounds - 1 - round : round;
-      const std::vector<int64_t> axis{axes[k]};
-      WOOTZ_ASSIGN_OR_RETURN(
-          Value * element,
-          inliner.emit("Slice", {given[states + k]},
-                       {{"starts", std::vector<int64_t>{at}}, {"ends", std::vector<int64_t>{at + 1}}, {"axes", axis}}));
-      WOOTZ_ASSIGN_OR_RETURN(inputs[states + k], inliner.emit("Squeeze", {element}, {{"axes", axis}}));
+      const Ints axis{axes[k]};
+      Value* element =
+          replacement.op("Slice", {given[states + k]}, {{"starts", Ints{at}}, {"ends", Ints{at + 1}}, {"axes", axis}});
+      inputs[states + k] = replacement.squeeze(element, axis);
     }
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> results, inliner.body(*body, inputs));
+    const std::vector<Value*> results = replacement.inlined(*body, inputs);
+    if (replacement.failed()) return replacement.status();
     for (size_t s = 0; s < states; ++s) inputs[s] = results[s];
     for (size_t o = 0; o < scanned.size(); ++o) scanned[o].push_back(results[o + states]);
   }
@@ -218,11 +212,11 @@ Result<bool> write_out_scan(Graph& graph, Node* node) {
       if (listed(*node, "output_directions", o - states) != 0) std::reverse(elements.begin(), elements.end());
       int64_t axis = listed(*node, "output_axes", o - states);
       if (axis < 0) axis += node->output(static_cast<int>(o))->rank();
-      WOOTZ_ASSIGN_OR_RETURN(result, stack(inliner, std::move(elements), axis));
+      result = stack(replacement, std::move(elements), axis);
     }
     outputs.push_back(result);
   }
-  WOOTZ_RETURN_IF_ERROR(inliner.finish(std::move(outputs)));
+  WOOTZ_RETURN_IF_ERROR(replacement.finish(std::move(outputs)));
   return true;
 }
 

@@ -103,15 +103,6 @@ Result<Node*> replace_node(Graph& graph, Node* old, std::string_view op_name, st
   return made;
 }
 
-Result<Value*> emit_before(Graph& graph, Node* before, std::string_view op_name, std::vector<Value*> inputs,
-                           AttrMap attrs) {
-  Node* made =
-      graph.add_node(op(op_name), graph.unique_name(before->name()), std::move(inputs), std::move(attrs), 1, before);
-  made->add_provenance(*before);
-  WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-  return made->output();
-}
-
 std::vector<int64_t> permutation(const Node& transpose) {
   std::vector<int64_t> perm = transpose.attr_ints("perm");
   if (perm.empty())

@@ -43,10 +43,6 @@ inline void take_place(Graph& graph, Value* from, Value* to) { become_and_erase(
 Result<Node*> replace_node(Graph& graph, Node* old, std::string_view op_name, std::vector<Value*> inputs,
                            AttrMap attrs);
 
-// A new node of one output in front of `before`, of the same provenance, with its type and shape worked out.
-Result<Value*> emit_before(Graph& graph, Node* before, std::string_view op_name, std::vector<Value*> inputs,
-                           AttrMap attrs);
-
 // What a Transpose does to its input's axes: output axis i is input axis permutation[i].
 std::vector<int64_t> permutation(const Node& transpose);
 

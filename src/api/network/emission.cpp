@@ -131,27 +131,12 @@ Status Scope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Valu
     if (!why.empty()) v = e.op("Require", {inputs[0], v}, guard);
   if (e.failed()) return e.status();
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> copy, emission_.copy_subgraph(*branch, graph_, fed));
-  std::unordered_map<const Value*, Value*> values;
-  for (size_t i = 0; i < fed.size(); ++i) values[copy->inputs()[i]] = fed[i];
-  const auto find = [&](const Value* v) -> Value* {
-    if (v == nullptr) return nullptr;
-    Value*& to = values[v];
-    if (to == nullptr && v->is_constant()) to = graph_.add_constant(graph_.unique_name(v->name()), v->constant());
-    return to;
-  };
-  for (const Node* node = copy->first(); node != nullptr; node = node->next()) {
-    std::vector<Value*> operands;
-    for (const Value* v : node->inputs()) operands.push_back(find(v));
-    Node* made = e.node(node->op().name, std::move(operands), node->attrs(), node->num_outputs());
-    if (made == nullptr) return e.status();
-    for (const std::string& name : node->provenance()) made->add_provenance(name);
-    for (int o = 0; o < node->num_outputs(); ++o) values[node->output(o)] = made->output(o);
-  }
-  for (size_t o = 0; o < copy->outputs().size() && o < layer.outputs.size(); ++o) {
+  const std::vector<Value*> results = e.inlined(*copy, fed);
+  for (size_t o = 0; o < results.size() && o < layer.outputs.size(); ++o) {
     if (layer.outputs[o]->origin_shape)
       emission_.match_symbols(*layer.outputs[o]->origin_shape, copy->outputs()[o]->shape());
-    Value* result = find(copy->outputs()[o]);
-    e.out(o, why.empty() || !fed.empty() ? e.op("Identity", {result}) : e.op("Require", {inputs[0], result}, guard));
+    const bool guarded = why.empty() || !fed.empty();
+    e.out(o, guarded ? e.op("Identity", {results[o]}) : e.op("Require", {inputs[0], results[o]}, guard));
   }
   return e.status();
 }
@@ -199,7 +184,7 @@ Status Scope::emit_layer(const LayerCore& layer) {
   Status status = layer.origin ? emit_origin(layer, e) : const_cast<LayerCore&>(layer).emit(e);
   if (status.ok()) status = e.status();
   if (!status.ok()) {
-    for (auto it = e.nodes_.rbegin(); it != e.nodes_.rend(); ++it) graph_.erase(*it);  // they fed nobody
+    for (auto it = e.sink.nodes.rbegin(); it != e.sink.nodes.rend(); ++it) graph_.erase(*it);  // they fed nobody
     return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
   }
   for (size_t i = 0; i < layer.outputs.size() && i < e.outputs_.size(); ++i) {
@@ -207,7 +192,7 @@ Status Scope::emit_layer(const LayerCore& layer) {
     e.outputs_[i]->set_name(layer.outputs[i]->name());
     set(layer.outputs[i], e.outputs_[i]);
   }
-  nodes_[&layer] = std::move(e.nodes_);
+  nodes_[&layer] = std::move(e.sink.nodes);
   return Status();
 }
 

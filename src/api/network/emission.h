@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/network/layer.h"
+#include "ops/graph_builder.h"
 
 namespace wootz::api {
 
@@ -106,27 +107,27 @@ Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
                                  const std::vector<const TensorImpl*>& ends,
                                  const std::unordered_set<const LayerCore*>& stop);
 
-// Handed to LayerCore::emit: the layer's input values, and short ways to add nodes. Calls nest like an expression: the
-// first failure sticks, later calls do nothing, and status() tells it at the end.
-class Emit {
+// The nodes of a layer: the first one has its name, further ones say what they are.
+class LayerSink final : public NodeSink {
  public:
-  Emit(Scope& scope, const LayerCore& layer) : scope_(scope), layer_(layer) {}
+  LayerSink(Scope& scope, const LayerCore& layer) : scope(scope), layer(layer) {}
+  Graph& graph() override { return scope.graph(); }
+  Result<Node*> add(std::string_view op, std::vector<Value*> inputs, AttrMap attrs, int num_outputs) override;
+  Value* add_constant(HostTensor tensor) override;
 
-  Scope& scope() { return scope_; }
-  Graph& graph() { return scope_.graph(); }
-  bool has(size_t i) const { return i < layer_.inputs.size() && layer_.inputs[i] != nullptr; }
-  Value* in(size_t i) const { return has(i) ? scope_.find(layer_.inputs[i]) : nullptr; }
+  Scope& scope;
+  const LayerCore& layer;
+  std::vector<Node*> nodes;
+};
 
-  Node* node(std::string_view op, std::vector<Value*> inputs, AttrMap attrs = {}, int outputs = 1);
-  Value* op(std::string_view name, std::vector<Value*> inputs, AttrMap attrs = {});
-  Value* constant(HostTensor tensor);
-  Value* scalar(DType dtype, double value);
-  Value* ints(const std::vector<int64_t>& values);
-  Value* cast(Value* v, DType to);                               // v itself when it is of that type
-  Value* transpose(Value* v, const std::vector<int64_t>& perm);  // v itself for the identity
-  Value* reshape(Value* v, const std::vector<int64_t>& dims);    // 0 copies an extent, one -1 is worked out
-  Value* unsqueeze(Value* v, const std::vector<int64_t>& axes);
-  Value* squeeze(Value* v, const std::vector<int64_t>& axes);
+// Handed to LayerCore::emit: the layer's input values, and a builder of its nodes.
+class Emit : private WithSink<LayerSink>, public GraphBuilder {
+ public:
+  Emit(Scope& scope, const LayerCore& layer) : WithSink(scope, layer), GraphBuilder(sink) {}
+
+  Scope& scope() { return sink.scope; }
+  bool has(size_t i) const { return i < sink.layer.inputs.size() && sink.layer.inputs[i] != nullptr; }
+  Value* in(size_t i) const { return has(i) ? sink.scope.find(sink.layer.inputs[i]) : nullptr; }
   // Host weights as a constant of this shape. Errors: a wrong count or type.
   Value* weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, const char* what);
 
@@ -134,28 +135,9 @@ class Emit {
   // Output 0 of each of several layers that are emitted together, this one among them.
   void give(const std::vector<LayerCore*>& layers, const std::function<Value*(size_t)>& value);
 
-  template <typename... Args>
-  Status fail(fmt::format_string<Args...> format, Args&&... args) {
-    refuse(Status(Code::kInvalidArgument, fmt::format(format, std::forward<Args>(args)...)));
-    return status_;
-  }
-  Status fail(Status status) {
-    refuse(std::move(status));
-    return status_;
-  }
-  void refuse(Status status) {
-    if (status_.ok()) status_ = std::move(status);
-  }
-  bool failed() const { return !status_.ok(); }
-  const Status& status() const { return status_; }
-
  private:
   friend class Scope;
-  Scope& scope_;
-  const LayerCore& layer_;
   std::vector<Value*> outputs_;
-  std::vector<Node*> nodes_;
-  Status status_;
 };
 
 }  // namespace wootz::api
