@@ -6,8 +6,8 @@
 #include "plan/digest.h"
 #include "runtime/executor.h"
 #include "runtime/liveness.h"
-#include "tuner/random_data.h"
-#include "tuner/run_timer.h"
+#include "tuner/measure/random_data.h"
+#include "tuner/measure/run_timer.h"
 
 namespace wootz {
 namespace {

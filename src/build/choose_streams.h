@@ -11,7 +11,7 @@
 #include "backend/kernel_cache.h"
 #include "backend/program.h"
 #include "base/log.h"
-#include "tuner/timing_cache.h"
+#include "tuner/cache/timing_cache.h"
 
 namespace wootz {
 

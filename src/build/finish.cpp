@@ -3,7 +3,7 @@
 #include "build/session.h"
 #include "build/stages.h"
 #include "runtime/report/properties.h"
-#include "tuner/pack.h"
+#include "tuner/layout/pack.h"
 
 namespace wootz {
 namespace {

@@ -2,7 +2,7 @@
 #include "build/session.h"
 #include "build/stages.h"
 #include "ir/verify.h"
-#include "passes/assign_precision.h"
+#include "passes/precision/assign_precision.h"
 
 namespace wootz {
 namespace {

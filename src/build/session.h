@@ -11,7 +11,7 @@
 #include "build/tactic_selection.h"
 #include "lower/lowered.h"
 #include "passes/pass.h"
-#include "passes/qdq_report.h"
+#include "passes/quantization/qdq_report.h"
 #include "report/record.h"
 
 namespace wootz {

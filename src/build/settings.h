@@ -15,7 +15,7 @@
 #include "base/progress.h"
 #include "build/profiles.h"
 #include "ir/node_order.h"
-#include "tuner/timing_cache.h"
+#include "tuner/cache/timing_cache.h"
 
 namespace wootz {
 

@@ -7,10 +7,10 @@
 #include "base/progress.h"
 #include "build/context.h"
 #include "lower/lowered.h"
+#include "tuner/cache/remembered.h"
 #include "tuner/choice.h"
-#include "tuner/device_timer.h"
-#include "tuner/measure.h"
-#include "tuner/remembered.h"
+#include "tuner/measure/device_timer.h"
+#include "tuner/measure/measure.h"
 
 namespace wootz {
 

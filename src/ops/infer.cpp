@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/pointwise.h"
+#include "ops/support/pointwise.h"
 
 namespace wootz {
 

@@ -9,11 +9,11 @@
 #include "backend/libraries.h"
 #include "backend/program.h"
 #include "passes/pass.h"
-#include "passes/qdq_report.h"
+#include "passes/quantization/qdq_report.h"
 #include "report/trace.h"
 #include "runtime/memory_report.h"
-#include "tuner/measure.h"
-#include "tuner/place_moves.h"
+#include "tuner/layout/place_moves.h"
+#include "tuner/measure/measure.h"
 
 namespace wootz {
 

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tuner/layout/reformats.h"
+#include "tuner/measure/prove.h"
 #include "tuner/offers.h"
-#include "tuner/prove.h"
-#include "tuner/reformats.h"
 
 namespace wootz {
 

@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "backend/control.h"
-#include "tuner/problem_class.h"
-#include "tuner/tactic_text.h"
+#include "tuner/cache/tactic_text.h"
+#include "tuner/measure/problem_class.h"
 
 namespace wootz {
 namespace {

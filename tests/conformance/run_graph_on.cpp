@@ -11,8 +11,8 @@
 #include "plan/verify.h"
 #include "runtime/executor.h"
 #include "tuner/choose.h"
-#include "tuner/pack.h"
-#include "tuner/place_moves.h"
+#include "tuner/layout/pack.h"
+#include "tuner/layout/place_moves.h"
 
 namespace wootz::conformance {
 namespace {

@@ -27,7 +27,7 @@
 #include "runtime/engine_core.h"
 #include "scaling/networks.h"
 #include "tuner/choose.h"
-#include "tuner/pack.h"
+#include "tuner/layout/pack.h"
 
 namespace wootz::scaling {
 namespace {

@@ -27,8 +27,8 @@ KNOWN: tuple[frozenset[str], ...] = (
     frozenset({"ir/graph", "ir/op_def"}),
     frozenset({"onnx/import", "onnx/importer", "onnx/problems"}),
     frozenset({
-        "ops/cases", "ops/infer", "ops/module_table", "ops/module_util", "ops/onnx_import", "ops/pointwise",
-        "ops/registry",
+        "ops/cases", "ops/infer", "ops/module_table", "ops/onnx_import", "ops/registry", "ops/support/module_util",
+        "ops/support/pointwise",
     }),
     frozenset({
         "runtime/bindings", "runtime/control", "runtime/control_frame", "runtime/dynamic_steps",

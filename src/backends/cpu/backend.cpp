@@ -8,7 +8,7 @@
 #include "backends/cpu/own_provider.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
-#include "omp_shim/omp_shim.h"
+#include "shims/omp/omp_shim.h"
 
 namespace wootz {
 namespace cpu {

@@ -4,8 +4,8 @@
 
 #include "ops/conv/conv_math.h"
 #include "ops/module_table.h"
-#include "ops/quant_attrs.h"
-#include "ops/ref_math.h"
+#include "ops/support/quant_attrs.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {
