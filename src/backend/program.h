@@ -13,31 +13,10 @@
 
 #include "backend/kernel.h"
 #include "backend/problem.h"
+#include "backend/shape_program.h"
 #include "base/tensor.h"
 
 namespace wootz {
-
-struct Program;
-
-// The shape program: a DAG of integer expressions in order of definition. Expression i may use only expressions < i.
-enum class ShapeOp : uint8_t { kConst, kSymbol, kAdd, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax };
-struct ShapeExpr {
-  ShapeOp op = ShapeOp::kConst;
-  int64_t value = 0;              // kConst: the value; kSymbol: index into Program::symbols
-  std::vector<int32_t> operands;  // otherwise: 2 or more (kAdd, kMul, kMin, kMax) or exactly 2
-};
-
-enum class SymbolSource : uint8_t {
-  kInputDim,       // extent `axis` of network input `tensor`
-  kInputValue,     // element `axis` of the network input shape tensor `tensor`
-  kDataDependent,  // extent `axis` of tensor `tensor`, known when the step that makes it has run
-};
-struct PlanSymbol {
-  std::string name;
-  SymbolSource source = SymbolSource::kInputDim;
-  int32_t tensor = -1;
-  int32_t axis = 0;
-};
 
 enum class TensorKind : uint8_t {
   kInput,         // bound by the user
@@ -138,11 +117,6 @@ struct Program {
   std::vector<ShapeCheck> checks;
 };
 
-// Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).
-struct ShapeValues {
-  std::vector<int64_t> values;
-  std::vector<uint8_t> known;
-};
 // Errors: overflow, division by zero, a negative result where it is used as an extent is the caller's to check.
 Status evaluate_shapes(const Program& program, std::span<const int64_t> symbol_values, ShapeValues* out);
 // The first of the program's checks that does not hold, as far as values are known.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "plan/digest.h"
+#include "runtime/create_engine.h"
 #include "runtime/executor.h"
 #include "runtime/liveness.h"
 #include "tuner/measure/random_data.h"
@@ -135,7 +136,7 @@ Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shape
   engine_options.threads = options.kernels->limits().threads;
   WOOTZ_ASSIGN_OR_RETURN(
       const std::shared_ptr<EngineCore> engine,
-      EngineCore::create(program, options.device, options.kernels->providers(), engine_options, options.kernels));
+      create_engine(program, options.device, options.kernels->providers(), engine_options, options.kernels));
   Bench bench(*options.device);
   WOOTZ_RETURN_IF_ERROR(bench.prepare(*program, shapes));
   std::vector<std::unique_ptr<BoundExecutor>> executors;

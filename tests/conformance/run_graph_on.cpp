@@ -9,6 +9,7 @@
 #include "ops/registry.h"
 #include "passes/pass.h"
 #include "plan/verify.h"
+#include "runtime/create_engine.h"
 #include "runtime/executor.h"
 #include "tuner/choose.h"
 #include "tuner/layout/pack.h"
@@ -146,7 +147,7 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> engine,
-                         EngineCore::create(state->program, state->device, providers, engine_options));
+                         create_engine(state->program, state->device, providers, engine_options));
   state->executor = std::make_unique<Executor>(engine);
   state->bindings = std::make_unique<Bindings>(engine);
   Bindings& bindings = *state->bindings;

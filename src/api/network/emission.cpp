@@ -1,6 +1,5 @@
 #include "api/network/emission.h"
 
-#include "api/network/network.h"
 #include "ops/infer.h"
 
 namespace wootz::api {
@@ -268,14 +267,11 @@ Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
   return inside;
 }
 
-Emission::Emission(NetworkImpl& network, bool for_build)
-    : network_(network),
-      for_build_(for_build),
-      graph_(std::make_shared<Graph>(network.getName())),
-      root_(*this, *graph_, nullptr, nullptr) {}
+Emission::Emission(const std::string& name, bool for_build)
+    : for_build_(for_build), graph_(std::make_shared<Graph>(name)), root_(*this, *graph_, nullptr, nullptr) {}
 
-Emission::Emission(NetworkImpl& network, std::shared_ptr<Graph> imported)
-    : network_(network), for_build_(true), graph_(std::move(imported)), root_(*this, *graph_, nullptr, nullptr) {
+Emission::Emission(std::shared_ptr<Graph> imported)
+    : for_build_(true), graph_(std::move(imported)), root_(*this, *graph_, nullptr, nullptr) {
   while (!graph_->outputs().empty()) graph_->unmark_output(graph_->outputs().back());
   for (size_t s = 0; s < graph_->symbols().size(); ++s) {
     const Dim dim = Dim::symbol(static_cast<SymbolId>(s));

@@ -68,11 +68,10 @@ class Scope {
 
 class Emission {
  public:
-  Emission(NetworkImpl& network, bool for_build);
+  Emission(const std::string& name, bool for_build);
   // Over an imported graph, which it adds to.
-  Emission(NetworkImpl& network, std::shared_ptr<Graph> imported);
+  explicit Emission(std::shared_ptr<Graph> imported);
 
-  NetworkImpl& network() { return network_; }
   Scope& root() { return root_; }
   std::shared_ptr<Graph> graph() { return graph_; }
   // Failed layers stay failed, so that a problem is told once.
@@ -89,7 +88,6 @@ class Emission {
   void match_symbols(const Shape& there, const Shape& here);
 
  private:
-  NetworkImpl& network_;
   bool for_build_;
   std::shared_ptr<Graph> graph_;
   Scope root_;

@@ -19,13 +19,13 @@ class AttentionImpl;
 class ConditionalImpl;
 class LoopImpl;
 
-class NetworkImpl final : public nvinfer1::INetworkDefinition {
+class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
  public:
   NetworkImpl(nvinfer1::IBuilder& builder, const Reporter& reporter, nvinfer1::NetworkDefinitionCreationFlags flags);
   ~NetworkImpl() noexcept override;
 
-  const Reporter& reporter() const { return reporter_; }
-  bool strongly_typed() const;
+  const Reporter& reporter() const override { return reporter_; }
+  bool strongly_typed() const override;
 
   // A layer of class L, named and numbered, with these inputs and a number of outputs.
   template <class L, class... Args>
@@ -35,8 +35,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
     attach(std::move(layer), std::move(inputs), outputs);
     return result;
   }
-  // The tensors behind public pointers. Errors: null, or of another network.
-  Result<TensorImpl*> own(const nvinfer1::ITensor* tensor, const char* what = "the tensor") const;
+  Result<TensorImpl*> own(const nvinfer1::ITensor* tensor, const char* what = "the tensor") const override;
   Result<std::vector<TensorImpl*>> own(std::initializer_list<const nvinfer1::ITensor*> tensors) const;
   TensorImpl* new_tensor(std::string name);
   const std::list<TensorImpl>& tensors() const { return tensors_; }
@@ -46,15 +45,11 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   const std::vector<TensorImpl*>& inputs() const { return inputs_; }
   const std::vector<TensorImpl*>& outputs() const { return outputs_; }
 
-  // Something that an emission goes by has changed; null: anything.
-  void changed(const LayerCore* layer);
-  void renamed(const TensorImpl& tensor);
-  void renamed(const LayerCore& layer);
-  // The value of a tensor in a graph kept for queries. Reports a failure once. `elements`: of an integer tensor, with
-  // what is known of its elements if any small input of integers may decide shapes.
-  const Value* query(const TensorImpl* tensor, bool elements = false) const;
-  // Whether an input's values decide shapes somewhere in the network.
-  bool decides_shapes(const TensorImpl* input) const;
+  void changed(const LayerCore* layer) override;
+  void renamed(const TensorImpl& tensor) override;
+  void renamed(const LayerCore& layer) override;
+  const Value* query(const TensorImpl* tensor, bool elements = false) const override;
+  bool decides_shapes(const TensorImpl* input) const override;
   // The whole network as a graph of its own, for a build: inputs and outputs in order, named.
   Result<std::shared_ptr<Graph>> build_graph();
   // Appends an imported graph; its inputs and outputs become the network's.

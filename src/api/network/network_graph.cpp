@@ -33,7 +33,7 @@ Status NetworkImpl::adopt(std::shared_ptr<Graph> graph, bool exact_types) {
   if (layers_.empty() && !graph->name().empty()) name_ = graph->name();
   adopted_.push_back(graph);
   const std::vector<Value*> outputs = graph->outputs();  // an emission marks none
-  if (only) imported_ = std::make_unique<Emission>(*this, graph);
+  if (only) imported_ = std::make_unique<Emission>(graph);
   auto adoption = std::make_unique<Adoption>(*this, graph, only ? &imported_->root() : nullptr);
   for (Value* v : graph->inputs()) inputs_.push_back(adoption->input(v));
   for (Value* v : outputs) {
@@ -95,7 +95,7 @@ Emission& NetworkImpl::query_emission(bool elements) const {
   const auto may_decide = [](const TensorImpl* input) { return may_decide_shapes(*input); };
   if (imported_ != nullptr && !(elements && std::any_of(inputs_.begin(), inputs_.end(), may_decide))) return *imported_;
   (void)layers();
-  if (emission_ == nullptr) emission_ = std::make_unique<Emission>(const_cast<NetworkImpl&>(*this), false);
+  if (emission_ == nullptr) emission_ = std::make_unique<Emission>(name_, false);
   return *emission_;
 }
 
@@ -187,7 +187,7 @@ Result<std::shared_ptr<Graph>> NetworkImpl::build_graph() {
       if (!names.insert(tensor->name()).second)
         return invalid_argument("two inputs or outputs have the name '{}'", tensor->name());
   std::unique_ptr<Emission> emitted;
-  if (imported_ == nullptr) emitted = std::make_unique<Emission>(*this, true);
+  if (imported_ == nullptr) emitted = std::make_unique<Emission>(name_, true);
   Emission& emission = imported_ != nullptr ? *imported_ : *emitted;
   std::vector<Value*> outputs, debug;
   WOOTZ_RETURN_IF_ERROR(ensure_wanted(emission.root(), &outputs, &debug));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/pointwise_block.h"
-#include "ops/infer.h"
 #include "ops/support/module_util.h"
 #include "ops/support/truth.h"
 

@@ -2,7 +2,7 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
-#include "backends/cpu/backend.h"
+#include "backends/cpu/onednn/threads.h"
 
 namespace wootz::cpu::dnn {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 Status start(dnnl::engine* made) {
   return guarded("starting", [&]() -> Status {
     const Isa cap = usable_isa();
-    connect_onednn_threads();
+    connect_threads();
     if (cap == Isa::kNone) return unsupported("oneDNN: the processor, or the cap, is below AVX2");
     if (cap == Isa::kAvx2) {
       const auto isa = cpu_info().avx_vnni ? dnnl::cpu_isa::avx2_vnni : dnnl::cpu_isa::avx2;

@@ -1,3 +1,5 @@
+#include "backends/cpu/host_stream.h"
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -5,8 +7,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include "backends/cpu/backend.h"
 
 namespace wootz::cpu {
 namespace {
