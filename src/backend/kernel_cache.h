@@ -32,6 +32,8 @@ class KernelCache {
   const Limits& limits() const { return limits_; }
 
  private:
+  Result<std::shared_ptr<const Kernel>> create(const Tactic& tactic, const Problem& problem);
+
   std::vector<const Provider*> providers_;
   Limits limits_;
   std::unordered_map<std::string, std::shared_ptr<const Kernel>> made_;

@@ -35,11 +35,12 @@ Status TacticSelection::make_measurer() {
     measure.timer = timer_.get();
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
+    measure.kernels =
+        &*context_.kernels;  // compiled for it: dear to create again, unlike the host's, which hold memory
   }
   measure.in_turn = timer_ == nullptr;
   measure.device = context_.target.device;
   measure.limits = context_.limits;
-  measure.kernels = &*context_.kernels;
   measure.cache = context_.services.cache;
   measure.error_on_miss = settings.error_on_cache_miss;
   measure.constants = constants_of(*program_);

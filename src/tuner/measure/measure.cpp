@@ -46,8 +46,7 @@ struct Measurer::StepState {
 };
 
 Measurer::Measurer(MeasureOptions options)
-    : options_(std::move(options)), own_kernels_(options_.providers, options_.limits) {
-  if (options_.kernels == nullptr) options_.kernels = &own_kernels_;
+    : options_(std::move(options)), unkept_(options_.providers, options_.limits) {
   if (options_.timer == nullptr) options_.timer = &host_timer();
 }
 Measurer::~Measurer() = default;
@@ -204,7 +203,7 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, options_.kernels->find_or_create(tactic, problem));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
   WOOTZ_ASSIGN_OR_RETURN(PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
   Timing timing;
   const bool is_rival = state_->proven.has_value();
@@ -243,7 +242,8 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   }
   if (!is_rival && !whole.empty() && timing.refusal.empty())
     state_->proven = StepState::Proven{{{}, std::move(whole)}, key_of(problem, provider, tactic), timing, {}};
-  if (timing.refusal.empty() && (state_->best_us == 0 || timing.median_us < state_->best_us)) {
+  if (options_.kernels != nullptr && timing.refusal.empty() &&
+      (state_->best_us == 0 || timing.median_us < state_->best_us)) {
     if (state_->kept) options_.kernels->drop(state_->kept->first, state_->kept->second);
     options_.kernels->keep(tactic, problem, kernel);
     state_->kept.emplace(tactic, problem);
@@ -266,7 +266,7 @@ void Measurer::apply(const Timing& timing, Considered* candidate) {
 Status Measurer::run_once(const Problem& problem, size_t step, Considered* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   const Tactic& tactic = candidate->candidate.tactic;
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, options_.kernels->find_or_create(tactic, problem));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
   WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
   if (!candidate->known) {
     constexpr double kStray = 1e-3;  // there may be no other candidate: not to be refused for what chance rounds away
@@ -285,7 +285,7 @@ Status Measurer::run_once(const Problem& problem, size_t step, Considered* candi
   WOOTZ_RETURN_IF_ERROR(trial.run());
   if (options_.stream != nullptr) WOOTZ_RETURN_IF_ERROR(options_.stream->synchronize());
   WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(trial));
-  if (candidate->refusal.empty()) options_.kernels->keep(tactic, problem, kernel);
+  if (options_.kernels != nullptr && candidate->refusal.empty()) options_.kernels->keep(tactic, problem, kernel);
   return {};
 }
 

@@ -24,7 +24,7 @@ struct MeasureOptions {
   std::shared_ptr<Device> device;
   Stream* stream = nullptr;
   Limits limits;                   // as for choosing
-  KernelCache* kernels = nullptr;  // of the build: gets the fastest of each step; null: the measurer's own
+  KernelCache* kernels = nullptr;  // of the build: gets the fastest of each step; null: none is kept
   TimingCache* cache = nullptr;    // consulted and filled; null: none
   bool error_on_miss = false;      // a candidate that the cache does not know ends the build
   RunTimer* timer = nullptr;       // null: host_timer()
@@ -69,6 +69,7 @@ class Measurer {
 
  private:
   struct StepState;
+  KernelCache& creator() { return options_.kernels != nullptr ? *options_.kernels : unkept_; }
   TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const;
   Result<Timing> measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic);
   const CheckCase* whole_case(const Problem& problem, size_t step);
@@ -85,7 +86,7 @@ class Measurer {
   void apply(const Timing& timing, Considered* candidate);
 
   MeasureOptions options_;
-  KernelCache own_kernels_;
+  KernelCache unkept_;  // creates where nothing is to be kept
   MeasureStats stats_;
   std::optional<double> start_us_;
   std::unique_ptr<StepState> state_;
