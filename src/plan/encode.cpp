@@ -42,11 +42,37 @@ size_t bound_of(const Problem& problem) {
   return b.total() - SizeBound().total();
 }
 
+void bound_tensors(const Program& p, SizeBound* b) {
+  for (const PlanTensor& t : p.tensors) {
+    b->table();
+    b->text(t.name);
+    b->list(t.dims.size(), 4);
+    b->list(t.values.size(), 4);
+  }
+  for (const PlanConstant& c : p.constants) {
+    b->table();
+    b->text(c.name);
+    b->list(c.dims.size(), 8);
+  }
+}
+
+// Without its problem.
+void bound_step(const Step& s, SizeBound* b) {
+  b->table();
+  b->table();
+  b->text(s.name);
+  for (const std::string& name : s.provenance) b->text(name);
+  b->list(s.provenance.size(), 4);
+  b->text(s.tactic.provider);
+  b->text(s.tactic.kernel);
+  b->text(s.tactic.config);
+  b->list(s.inputs.size() + s.outputs.size(), 4);
+  b->table();
+}
+
 size_t bound_of(const Program& p) {
   SizeBound b;
-  b.text(p.name);
-  b.text(p.backend);
-  b.text(p.device);
+  for (const std::string* text : {&p.name, &p.backend, &p.device}) b.text(*text);
   for (const ShapeExpr& e : p.exprs) {
     b.table();
     b.list(e.operands.size(), 4);
@@ -55,29 +81,10 @@ size_t bound_of(const Program& p) {
     b.table();
     b.text(s.name);
   }
-  for (const PlanTensor& t : p.tensors) {
-    b.table();
-    b.text(t.name);
-    b.list(t.dims.size(), 4);
-    b.list(t.values.size(), 4);
-  }
-  for (const PlanConstant& c : p.constants) {
-    b.table();
-    b.text(c.name);
-    b.list(c.dims.size(), 8);
-  }
+  bound_tensors(p, &b);
   size_t problems = 0;
   for (const Step& s : p.steps) {
-    b.table();
-    b.table();
-    b.text(s.name);
-    for (const std::string& name : s.provenance) b.text(name);
-    b.list(s.provenance.size(), 4);
-    b.text(s.tactic.provider);
-    b.text(s.tactic.kernel);
-    b.text(s.tactic.config);
-    b.list(s.inputs.size() + s.outputs.size(), 4);
-    b.table();
+    bound_step(s, &b);
     problems += bound_of(s.problem);
   }
   b.list(p.inputs.size() + p.outputs.size(), 64);
