@@ -36,7 +36,7 @@ struct PlanTensor {
   std::vector<int32_t> dims;    // expression per axis
   int32_t view_of = -1;         // kView, kPart
   int32_t offset = -1;          // kView: expression, the element of view_of it begins at; -1: it is all of view_of
-  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one behind the other. No step writes it
+  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one after the other. No step writes it
   std::vector<int32_t> values;  // kShape
   int32_t constant = -1;        // kConstant: index into Program::constants
 };

@@ -275,7 +275,7 @@ class Encoder {
 
 namespace {
 
-Status place_behind(const Program& program, size_t* total, WeightsMap* map) {
+Status place_after(const Program& program, size_t* total, WeightsMap* map) {
   const auto place = [&](size_t bytes, const std::string& name) -> Result<size_t> {
     const size_t at = *total;
     if (__builtin_add_overflow(*total, bytes, total) || *total > plan_limits::kMaxBlobBytes)
@@ -293,7 +293,7 @@ Status place_behind(const Program& program, size_t* total, WeightsMap* map) {
     map->native.push_back(at);
   }
   for (const Program& body : program.bodies)
-    WOOTZ_RETURN_IF_ERROR(place_behind(body, total, &map->bodies.emplace_back()));
+    WOOTZ_RETURN_IF_ERROR(place_after(body, total, &map->bodies.emplace_back()));
   return {};
 }
 
@@ -301,7 +301,7 @@ Status place_behind(const Program& program, size_t* total, WeightsMap* map) {
 
 Result<WeightsMap> place_weights(const Program& program) {
   WeightsMap map;
-  WOOTZ_RETURN_IF_ERROR(place_behind(program, &map.total, &map));
+  WOOTZ_RETURN_IF_ERROR(place_after(program, &map.total, &map));
   return map;
 }
 

@@ -54,7 +54,7 @@ class IteratorLayer final : public LayerBase<IIteratorLayer> {
     if (reverse_ || (running && e.scope().past_end)) {
       Value* length = e.op("Shape", {e.in(0)}, {{"start", int64_t{axis}}, {"end", int64_t{axis} + 1}});
       Value* last = e.op("Sub", {e.squeeze(length, {0}), e.scalar(DType::kI64, 1)});
-      if (running && e.scope().past_end) at = e.op("Min", {at, last});  // behind the end nobody looks at it
+      if (running && e.scope().past_end) at = e.op("Min", {at, last});  // after the end it is not read
       if (reverse_) at = e.op("Sub", {last, at});
     }
     e.out(0, e.op("Gather", {e.in(0), at}, {{"axis", int64_t{axis}}}));
@@ -108,7 +108,7 @@ Result<Value*> LoopImpl::scalar(Emit& e, Value* v, DType dtype) const {
 }
 
 // The tensors of the body: what depends on recurrences and iterators, up to what leaves the loop.
-Scope::TensorSet LoopImpl::inner_tensors() const {
+EmissionScope::TensorSet LoopImpl::inner_tensors() const {
   std::vector<const TensorImpl*> roots, ends;
   std::unordered_set<const LayerCore*> stop;
   for (const LayerCore* layer : recurrences_) roots.push_back(layer->outputs[0]);
@@ -123,11 +123,12 @@ Scope::TensorSet LoopImpl::inner_tensors() const {
 }
 
 // What the condition will be before the next iteration, whose states are `next`.
-Result<Value*> LoopImpl::emit_condition(Scope& inner, const Scope::TensorSet& inside, const std::vector<Value*>& next) {
+Result<Value*> LoopImpl::emit_condition(EmissionScope& inner, const EmissionScope::TensorSet& inside,
+                                        const std::vector<Value*>& next) {
   Graph& graph = inner.graph();
   if (condition_ == nullptr)
     return graph.add_constant(graph.unique_name(name_ + "_true"), HostTensor::scalar<bool>(true));
-  Scope after(inner.emission(), graph, &inner, &inside);
+  EmissionScope after(inner.emission(), graph, &inner, &inside);
   after.loop = this;
   after.past_end = true;
   const auto one = graph.add_constant(graph.unique_name(name_ + "_one"), HostTensor::scalar<int64_t>(1));
@@ -158,14 +159,14 @@ Status LoopImpl::mark_results(Graph& graph, const std::vector<Value*>& results) 
   return Status();
 }
 
-Status LoopImpl::emit_body(Scope& scope, Body* body) {
+Status LoopImpl::emit_body(EmissionScope& scope, Body* body) {
   body->graph = std::make_shared<Graph>(name_);
   Graph& graph = *body->graph;
   graph.share_symbols(scope.graph());
   Value* iteration = graph.add_input(name_ + "_iteration", DType::kI64, {});
   graph.add_input(name_ + "_going", DType::kBool, {});
-  const Scope::TensorSet inside = inner_tensors();
-  Scope inner(scope.emission(), graph, &scope, &inside);
+  const EmissionScope::TensorSet inside = inner_tensors();
+  EmissionScope inner(scope.emission(), graph, &scope, &inside);
   inner.loop = this;
   inner.iteration = iteration;
   for (const LayerCore* layer : recurrences_) {
@@ -194,7 +195,7 @@ Status LoopImpl::emit_body(Scope& scope, Body* body) {
 
 // What the node Loop takes: trip count, condition, first states, and what the body reads from outside.
 Result<std::vector<Value*>> LoopImpl::emit_operands(Emit& e) {
-  Scope& scope = e.scope();
+  EmissionScope& scope = e.scope();
   std::vector<Value*> values(2, nullptr);
   if (count_ != nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(Value * count, scope.value(count_->inputs[0]));

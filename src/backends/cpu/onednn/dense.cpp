@@ -153,7 +153,7 @@ Status compose_epilogue(const Problem& p, double alpha, int bias_input, DenseTra
     traits->epilogue = p.epilogue;
     return Status();
   }
-  // The epilogue's code behind the head's, its operand 0 being the head's value.
+  // The epilogue's code after the head's, its operand 0 being the head's value.
   PointwiseExpr all = head;
   all.num_inputs = static_cast<uint16_t>(traits->operands.size());
   std::vector<uint16_t> renamed(p.epilogue.code.size());
