@@ -20,7 +20,7 @@ class KernelCache {
   // Errors: a tactic whose provider is unknown or that cannot be created here, with the step's name.
   Result<std::shared_ptr<const Kernel>> get(const Step& step);
 
-  // For whoever tries many of which few are used: the kernel that is there, or a new one that is not kept.
+  // For callers that try many of which few are used: the kernel that is there, or a new one that is not kept.
   Result<std::shared_ptr<const Kernel>> find_or_create(const Tactic& tactic, const Problem& problem);
   void keep(const Tactic& tactic, const Problem& problem, std::shared_ptr<const Kernel> kernel);
   void drop(const Tactic& tactic, const Problem& problem);

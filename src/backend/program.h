@@ -36,7 +36,7 @@ struct PlanTensor {
   std::vector<int32_t> dims;    // expression per axis
   int32_t view_of = -1;         // kView, kPart
   int32_t offset = -1;          // kView: expression, the element of view_of it begins at; -1: it is all of view_of
-  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one behind the other. No step writes it
+  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one after the other. No step writes it
   std::vector<int32_t> values;  // kShape
   int32_t constant = -1;        // kConstant: index into Program::constants
 };
@@ -59,8 +59,6 @@ struct PlanConstant {
 Result<std::span<const std::byte>> bytes_of(const PlanConstant& constant, RawBytes* scratch);
 // What bytes_of() read will not be read soon: bytes of a mapped file leave the process's memory.
 void release_pages(const PlanConstant& constant);
-// Makes what is left to make, in memory of its own: for a program that is run without being written first.
-Status make_constants(Program* program);
 
 struct Step {
   std::string name;                     // like "conv1 + relu1"
@@ -116,6 +114,9 @@ struct Program {
   std::vector<Program> bodies;
   std::vector<ShapeCheck> checks;
 };
+
+// Makes what is left to make, in memory of its own: for a program that is run without being written first.
+Status make_constants(Program* program);
 
 // Errors: overflow, division by zero, a negative result where it is used as an extent is the caller's to check.
 Status evaluate_shapes(const Program& program, std::span<const int64_t> symbol_values, ShapeValues* out);

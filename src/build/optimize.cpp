@@ -7,7 +7,7 @@
 namespace wootz {
 namespace {
 
-// Debug tensors stay whole as outputs, behind the network's own.
+// Debug tensors stay whole as outputs, after the network's own.
 void mark_debug_tensors(BuildSession& session) {
   Graph& graph = session.graph;
   session.num_outputs = graph.outputs().size();

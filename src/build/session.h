@@ -34,7 +34,7 @@ struct BuildSession : BuildContext {
   StageDump dump;
 
   // From stage `infer`.
-  size_t num_outputs = 0;  // of the network; debug tensors are kept behind them
+  size_t num_outputs = 0;  // of the network; debug tensors are kept after them
   NodeOrder order;
   std::optional<ModelTrace> trace;
 
@@ -43,7 +43,7 @@ struct BuildSession : BuildContext {
   std::optional<ParallelScope> threads;  // kernels are created and measured with the threads of an inference
   Lowered lowered;
   std::shared_ptr<Program> program;
-  std::vector<BuildUnit> units;  // the network first; a body comes behind the bodies that it has itself
+  std::vector<BuildUnit> units;  // the network first; a body comes after the bodies that it has itself
 
   BuildReport report;
 };

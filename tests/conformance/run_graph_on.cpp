@@ -12,8 +12,8 @@
 #include "runtime/create_engine.h"
 #include "runtime/executor.h"
 #include "tuner/choose.h"
+#include "tuner/layout/copy_elision.h"
 #include "tuner/layout/pack.h"
-#include "tuner/layout/place_moves.h"
 
 namespace wootz::conformance {
 namespace {
@@ -72,7 +72,7 @@ Status finish(Program* program, const Backend& backend, const std::vector<const 
   KernelCache kernels(providers, limits);
   WOOTZ_RETURN_IF_ERROR(pack_constants(program, kernels));
   WOOTZ_RETURN_IF_ERROR(make_constants(program));
-  return backend.own_memory ? Status() : place_moves(program, providers, limits).status();
+  return backend.own_memory ? Status() : elide_copies(program, providers, limits).status();
 }
 
 void count_body_steps(const Program& program, RunResult* result) {

@@ -8,12 +8,12 @@ namespace {
 constexpr int64_t kMostTrackedValues = 64;
 }
 
-Value* Scope::find(const TensorImpl* tensor) const {
+Value* EmissionScope::find(const TensorImpl* tensor) const {
   const auto it = values_.find(tensor);
   return it == values_.end() ? nullptr : it->second;
 }
 
-Result<Value*> Scope::enter(const TensorImpl* tensor) {
+Result<Value*> EmissionScope::enter(const TensorImpl* tensor) {
   if (parent_ != nullptr && &parent_->graph_ == &graph_) {
     WOOTZ_ASSIGN_OR_RETURN(Value * v, parent_->value(tensor));
     set(tensor, v);
@@ -43,7 +43,7 @@ Result<Value*> Scope::enter(const TensorImpl* tensor) {
   return v;
 }
 
-Result<Value*> Scope::value(const TensorImpl* tensor) {
+Result<Value*> EmissionScope::value(const TensorImpl* tensor) {
   if (Value* found = find(tensor)) return found;
   if (tensor->producer == nullptr || !is_inside(tensor)) return enter(tensor);
   WOOTZ_RETURN_IF_ERROR(ensure(*tensor->producer));
@@ -51,7 +51,7 @@ Result<Value*> Scope::value(const TensorImpl* tensor) {
   return tensor->producer->at(internal_error("output {} was not given", tensor->index));
 }
 
-Status Scope::ensure(const LayerCore& wanted) {
+Status EmissionScope::ensure(const LayerCore& wanted) {
   // Depth first over layers, without recursion: networks may be deep.
   std::unordered_map<const LayerCore*, State> states;
   std::vector<const LayerCore*> stack{&wanted};
@@ -94,7 +94,7 @@ Status Scope::ensure(const LayerCore& wanted) {
 
 namespace {
 
-// What the inputs of an attribute's subgraph are fed with: an If's branches take the node's inputs behind the
+// What the inputs of an attribute's subgraph are fed with: an If's branches take the node's inputs after the
 // condition, one after the other. Others run with what changes from run to run.
 std::vector<Value*> fed_with(std::string_view op, std::string_view attr, const AttrMap& attrs,
                              const std::vector<Value*>& inputs) {
@@ -120,8 +120,8 @@ std::optional<bool> known_truth(const Value* condition) {
 }  // namespace
 
 // An If of which these shapes take one branch: its nodes. The other one may be impossible with them.
-Status Scope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Value*>& inputs, bool taken,
-                         const std::string& why) {
+Status EmissionScope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Value*>& inputs, bool taken,
+                                 const std::string& why) {
   const char* const attr = taken ? "then_branch" : "else_branch";
   const auto& branch = std::get<std::shared_ptr<Graph>>(layer.origin->attrs.at(attr));
   std::vector<Value*> fed = fed_with("If", attr, layer.origin->attrs, inputs);
@@ -155,7 +155,7 @@ Status Scope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Valu
   return e.status();
 }
 
-Status Scope::emit_origin(const LayerCore& layer, Emit& e) {
+Status EmissionScope::emit_origin(const LayerCore& layer, Emit& e) {
   const Origin& origin = *layer.origin;
   std::vector<Value*> inputs;
   for (const TensorImpl* input : origin.inputs) inputs.push_back(input == nullptr ? nullptr : find(input));
@@ -193,12 +193,12 @@ Status Scope::emit_origin(const LayerCore& layer, Emit& e) {
   return e.status();
 }
 
-Status Scope::emit_layer(const LayerCore& layer) {
+Status EmissionScope::emit_layer(const LayerCore& layer) {
   Emit e(*this, layer);
   Status status = layer.origin ? emit_origin(layer, e) : const_cast<LayerCore&>(layer).emit(e);
   if (status.ok()) status = e.status();
   if (!status.ok()) {
-    for (auto it = e.nodes_.rbegin(); it != e.nodes_.rend(); ++it) graph_.erase(*it);  // they fed nobody
+    for (auto it = e.nodes_.rbegin(); it != e.nodes_.rend(); ++it) graph_.erase(*it);  // nothing reads them
     return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
   }
   for (size_t i = 0; i < layer.outputs.size() && i < e.outputs_.size(); ++i) {
@@ -210,7 +210,7 @@ Status Scope::emit_layer(const LayerCore& layer) {
   return Status();
 }
 
-bool Scope::forget(const LayerCore& layer) {
+bool EmissionScope::forget(const LayerCore& layer) {
   const auto found = nodes_.find(&layer);
   if (found == nodes_.end()) return true;
   const std::vector<Node*>& nodes = found->second;
@@ -233,9 +233,9 @@ bool may_decide_shapes(const TensorImpl& input) {
   return integer && (rank == 0 || (rank == 1 && input.dims.d[0] >= 0 && input.dims.d[0] <= kMostTrackedValues));
 }
 
-Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
-                                 const std::vector<const TensorImpl*>& ends,
-                                 const std::unordered_set<const LayerCore*>& stop) {
+EmissionScope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
+                                         const std::vector<const TensorImpl*>& ends,
+                                         const std::unordered_set<const LayerCore*>& stop) {
   std::unordered_map<const TensorImpl*, bool> depends;  // known tensors
   for (const TensorImpl* root : roots) depends[root] = true;
   std::vector<std::pair<const TensorImpl*, bool>> stack;  // a tensor, and whether what it needs is known by now
@@ -261,7 +261,7 @@ Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
     stack.emplace_back(tensor, true);
     for (const TensorImpl* need : needs) stack.emplace_back(need, false);
   }
-  Scope::TensorSet inside;
+  EmissionScope::TensorSet inside;
   for (const auto& [tensor, inner] : depends)
     if (inner) inside.insert(tensor);
   return inside;

@@ -19,16 +19,16 @@ class LoopImpl;
 
 // One graph being emitted: the network's own, or the body of a loop or branch of a conditional, where tensors that do
 // not belong inside come in from the parent.
-class Scope {
+class EmissionScope {
  public:
   using TensorSet = std::unordered_set<const TensorImpl*>;
-  Scope(Emission& emission, Graph& graph, Scope* parent, const TensorSet* inside)
+  EmissionScope(Emission& emission, Graph& graph, EmissionScope* parent, const TensorSet* inside)
       : emission_(emission), graph_(graph), parent_(parent), inside_(inside) {}
 
   Graph& graph() { return graph_; }
-  Scope* parent() { return parent_; }
+  EmissionScope* parent() { return parent_; }
   Emission& emission() { return emission_; }
-  // The value of a tensor, emitted now if need be. Errors: of the layers behind it, a cycle.
+  // The value of a tensor, emitted now if need be. Errors: of the layers after it, a cycle.
   Result<Value*> value(const TensorImpl* tensor);
   // Emits a layer and what it needs.
   Status ensure(const LayerCore& layer);
@@ -59,7 +59,7 @@ class Scope {
 
   Emission& emission_;
   Graph& graph_;
-  Scope* parent_;
+  EmissionScope* parent_;
   const TensorSet* inside_;
   std::unordered_map<const TensorImpl*, Value*> values_;
   std::unordered_map<const LayerCore*, std::vector<Node*>> nodes_;  // of emitted layers
@@ -72,7 +72,7 @@ class Emission {
   // Over an imported graph, which it adds to.
   explicit Emission(std::shared_ptr<Graph> imported);
 
-  Scope& root() { return root_; }
+  EmissionScope& root() { return root_; }
   std::shared_ptr<Graph> graph() { return graph_; }
   // Failed layers stay failed, so that a problem is told once.
   const Status* failure(const LayerCore& layer) const;
@@ -90,7 +90,7 @@ class Emission {
  private:
   bool for_build_;
   std::shared_ptr<Graph> graph_;
-  Scope root_;
+  EmissionScope root_;
   std::map<std::string, Dim> named_dims_;
   std::unordered_map<SymbolId, Dim> symbols_;  // imported to ours
   std::unordered_map<const LayerCore*, Status> failures_;
@@ -100,17 +100,17 @@ class Emission {
 bool may_decide_shapes(const TensorImpl& input);
 
 // The tensors that depend on one of `roots` and lead to one of `ends`; what `stop` produces is not entered.
-Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
-                                 const std::vector<const TensorImpl*>& ends,
-                                 const std::unordered_set<const LayerCore*>& stop);
+EmissionScope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
+                                         const std::vector<const TensorImpl*>& ends,
+                                         const std::unordered_set<const LayerCore*>& stop);
 
 // Handed to LayerCore::emit: the layer's input values, and short ways to add nodes. Calls nest like an expression: the
 // first failure sticks, later calls do nothing, and status() tells it at the end.
 class Emit {
  public:
-  Emit(Scope& scope, const LayerCore& layer) : scope_(scope), layer_(layer) {}
+  Emit(EmissionScope& scope, const LayerCore& layer) : scope_(scope), layer_(layer) {}
 
-  Scope& scope() { return scope_; }
+  EmissionScope& scope() { return scope_; }
   Graph& graph() { return scope_.graph(); }
   bool has(size_t i) const { return i < layer_.inputs.size() && layer_.inputs[i] != nullptr; }
   Value* in(size_t i) const { return has(i) ? scope_.find(layer_.inputs[i]) : nullptr; }
@@ -148,8 +148,8 @@ class Emit {
   const Status& status() const { return status_; }
 
  private:
-  friend class Scope;
-  Scope& scope_;
+  friend class EmissionScope;
+  EmissionScope& scope_;
   const LayerCore& layer_;
   std::vector<Value*> outputs_;
   std::vector<Node*> nodes_;

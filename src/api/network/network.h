@@ -1,6 +1,6 @@
 // INetworkDefinition: layers and tensors, and the graph they stand for.
 //
-// A parsed model is kept as the graph that the importer made. Its layers are made when somebody looks at them, and
+// A parsed model is kept as the graph that the importer made. Its layers are made when they are asked for, and
 // emitted anew only once a setter changed what the graph says; until then it grows with layers that are added, and a
 // build takes a copy of what its outputs need. Networks written layer by layer are emitted for each build.
 #pragma once
@@ -40,7 +40,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
   TensorImpl* new_tensor(std::string name);
   const std::list<TensorImpl>& tensors() const { return tensors_; }
   const std::vector<std::unique_ptr<LayerCore>>& layers() const;
-  // Those that were made so far: of a parsed model that nobody looked into, none.
+  // Those that were made so far: of a parsed model whose layers were never asked for, none.
   const std::vector<std::unique_ptr<LayerCore>>& made_layers() const { return layers_; }
   const std::vector<TensorImpl*>& inputs() const { return inputs_; }
   const std::vector<TensorImpl*>& outputs() const { return outputs_; }
@@ -103,7 +103,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
   bool is_empty() const { return tensors_.empty() && layers_.empty() && unmade_ == nullptr; }
   Status make_layers();  // those that are yet unmade
   Emission& query_emission(bool elements) const;
-  Status ensure_wanted(Scope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const;
+  Status ensure_wanted(EmissionScope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const;
 
   nvinfer1::IBuilder& builder_;
   Reporter reporter_;

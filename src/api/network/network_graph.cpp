@@ -47,10 +47,10 @@ Status NetworkImpl::adopt(std::shared_ptr<Graph> graph, bool exact_types) {
 Status NetworkImpl::make_layers() {
   if (unmade_ == nullptr) return Status();
   const std::unique_ptr<Adoption> adoption = std::move(unmade_);
-  std::vector<std::unique_ptr<LayerCore>> behind;
-  if (imported_ != nullptr) behind = std::exchange(layers_, {});  // what was added meanwhile stands behind
+  std::vector<std::unique_ptr<LayerCore>> after;
+  if (imported_ != nullptr) after = std::exchange(layers_, {});  // what was added meanwhile stands after
   const Status status = adoption->make_layers();
-  std::move(behind.begin(), behind.end(), std::back_inserter(layers_));
+  std::move(after.begin(), after.end(), std::back_inserter(layers_));
   return status;
 }
 
@@ -139,7 +139,8 @@ bool NetworkImpl::decides_shapes(const TensorImpl* input) const {
 }
 
 // Emits what a build wants; gives the values of the network's outputs and of tensors to keep observable.
-Status NetworkImpl::ensure_wanted(Scope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const {
+Status NetworkImpl::ensure_wanted(EmissionScope& scope, std::vector<Value*>* outputs,
+                                  std::vector<Value*>* debug) const {
   const auto add = [&](const TensorImpl* tensor, std::vector<Value*>* values) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(Value * value, scope.value(tensor));
     values->push_back(value);

@@ -36,8 +36,6 @@ Status check_bias(InferContext& ctx, int input, const Dim& channels) {
   return {};
 }
 
-bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
-
 Status infer_conv_shape(InferContext& ctx, DType type) {
   const int64_t groups = ctx.node().attr_int("groups", 1);
   WOOTZ_RETURN_IF_ERROR(check_channels(ctx, groups, false));

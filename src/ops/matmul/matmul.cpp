@@ -44,8 +44,6 @@ Shape result_shape(const MatmulShape& s) {
   return y;
 }
 
-bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
-
 Status infer_matmul(InferContext& ctx) {
   const Node& node = ctx.node();
   Result<MatmulShape> shape =

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "ops/support/quant_attrs.h"
 
 namespace wootz {
-
-inline bool is_byte(DType type) { return type == DType::kU8 || type == DType::kI8; }
 
 // Between f32 and an 8-bit type, by a constant scale (one, positive; or several that broadcast to the data, not
 // negative) and a constant zero point.

@@ -1,4 +1,4 @@
-// How long each kernel took for each problem, so that nobody measures it twice: kept between builds, merged, edited,
+// How long each kernel took for each problem, so that nothing is measured twice: kept between builds, merged, edited,
 // shipped. Same network, same device and a cache that has every answer: the same choice, on any machine.
 #pragma once
 
@@ -28,7 +28,7 @@ struct TimingKey {
 struct Timing {
   double median_us = 0;
   double spread = 0;    // half the distance between the quartiles, relative to the median
-  uint32_t runs = 0;    // behind the median; 0: written by hand
+  uint32_t runs = 0;    // after the median; 0: written by hand
   double error = -1;    // relative difference from the reference; -1: not checked
   std::string refusal;  // not empty: disqualified, and why
   bool pinned = false;  // this tactic and no other for the problem

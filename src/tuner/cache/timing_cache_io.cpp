@@ -21,7 +21,7 @@ struct Header {
   char magic[8];
   uint32_t version;
   uint32_t reserved;
-  XXH128_canonical_t digest;  // of version, reserved and everything behind the header
+  XXH128_canonical_t digest;  // of version, reserved and everything after the header
 };
 static_assert(sizeof(Header) == 32);
 

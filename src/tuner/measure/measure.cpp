@@ -5,8 +5,8 @@
 #include "base/thread_pool.h"
 #include "base/tolerance.h"
 #include "tuner/cache/tactic_text.h"
+#include "tuner/measure/benchmark_run.h"
 #include "tuner/measure/random_data.h"
-#include "tuner/measure/trial.h"
 
 namespace wootz {
 
@@ -33,11 +33,11 @@ struct Measurer::StepState {
     std::string refusal;
   };
   std::optional<Proven> proven;
-  // The fastest so far, ready to run beside the next.
+  // The fastest so far, ready to run in turns with the next.
   struct Anchor {
     std::shared_ptr<const Kernel> kernel;
     PackedConstants constants;
-    Trial trial;
+    BenchmarkRun benchmark;
     double us = 0;
   };
   std::optional<Anchor> anchor;
@@ -51,8 +51,10 @@ Measurer::Measurer(MeasureOptions options)
 }
 Measurer::~Measurer() = default;
 
-std::function<Status(const Problem&, size_t, Considered*)> Measurer::as_cost() {
-  return [this](const Problem& problem, size_t step, Considered* candidate) { return cost(problem, step, candidate); };
+std::function<Status(const Problem&, size_t, EvaluatedCandidate*)> Measurer::as_cost() {
+  return [this](const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+    return cost(problem, step, candidate);
+  };
 }
 
 // The step's operands at its optimum, made once: every candidate computes the same.
@@ -80,10 +82,11 @@ Status Measurer::begin_step(const Problem& problem, size_t step) {
 
 Result<std::string> Measurer::compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
                                          const PackedConstants& constants, double stray, double* error) const {
-  WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(kernel, problem, constants, expected.inputs,
-                                                     expected.output_dims(), *options_.device, options_.stream));
-  WOOTZ_RETURN_IF_ERROR(trial.run());
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, trial.results());
+  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark,
+                         BenchmarkRun::prepare(kernel, problem, constants, expected.inputs, expected.output_dims(),
+                                               *options_.device, options_.stream));
+  WOOTZ_RETURN_IF_ERROR(benchmark.run());
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, benchmark.results());
   return disagreement(problem, expected, results, error, coarseness(problem), stray);
 }
 
@@ -117,8 +120,8 @@ bool few_results(const Problem& problem) {
 
 // Holds a rival's results of the whole problem against those of the kernel that stood the check. Where they differ, the
 // reference decides which of the two is wrong: on the small case, then on the whole problem, which may take a while.
-Status Measurer::judge(const Kernel& kernel, const Problem& problem, size_t step, const PackedConstants& constants,
-                       std::vector<HostTensor> results, Timing* timing) {
+Status Measurer::check_results(const Kernel& kernel, const Problem& problem, size_t step,
+                               const PackedConstants& constants, std::vector<HostTensor> results, Timing* timing) {
   constexpr double kMostWork = 500;  // times what one check may cost
   StepState::Proven& proven = *state_->proven;
   double twice = 2 * coarseness(problem);  // each may be off by as much as is let pass
@@ -185,11 +188,11 @@ TimingKey Measurer::key_of(const Problem& problem, const Provider& provider, con
 }
 
 // At full size only the obvious is looked for: infinities and NaN where the reference has none.
-Result<std::string> Measurer::non_finite(const Trial& trial) const {
+Result<std::string> Measurer::non_finite(const BenchmarkRun& benchmark) const {
   if (!state_->small || !state_->small->finite) return std::string();
-  WOOTZ_ASSIGN_OR_RETURN(const bool finite, trial.finite());
+  WOOTZ_ASSIGN_OR_RETURN(const bool finite, benchmark.finite());
   if (finite) return std::string();
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, trial.results());  // in rows, to say where
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, benchmark.results());  // in rows, to say where
   for (size_t o = 0; o < results.size(); ++o) {
     const int64_t bad = results[o].valid() ? first_non_finite(results[o]) : -1;
     if (bad >= 0)
@@ -212,24 +215,24 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
 
   std::vector<Dims> outputs;
   for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
-  WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(*kernel, problem, constants, state_->inputs, outputs,
-                                                     *options_.device, options_.stream));
+  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, problem, constants, state_->inputs,
+                                                                       outputs, *options_.device, options_.stream));
   std::vector<HostTensor> whole;  // of a kernel that may become the one that rivals are held against
   if (is_rival || (options_.against_rivals && timing.error >= 0 && few_results(problem))) {
-    WOOTZ_RETURN_IF_ERROR(trial.run());
-    WOOTZ_ASSIGN_OR_RETURN(whole, trial.results());
+    WOOTZ_RETURN_IF_ERROR(benchmark.run());
+    WOOTZ_ASSIGN_OR_RETURN(whole, benchmark.results());
   }
-  if (is_rival) WOOTZ_RETURN_IF_ERROR(judge(*kernel, problem, step, constants, std::move(whole), &timing));
+  if (is_rival) WOOTZ_RETURN_IF_ERROR(check_results(*kernel, problem, step, constants, std::move(whole), &timing));
   if (!timing.refusal.empty()) return timing;
-  const bool shared = trial.share_in_place(*kernel);
-  const auto run = [&] { return trial.run(); };
-  // Beside the fastest so far, unless that is known from the cache only.
+  const bool shared = benchmark.share_in_place(*kernel);
+  const auto run = [&] { return benchmark.run(); };
+  // In turns with the fastest so far, unless that is known from the cache only.
   const std::optional<StepState::Anchor>& anchor = state_->anchor;
-  const bool beside = anchor && anchor->us <= state_->best_us;
-  const auto rival = [&] { return anchor->trial.run(); };
+  const bool alternating = anchor && anchor->us <= state_->best_us;
+  const auto rival = [&] { return anchor->benchmark.run(); };
   WOOTZ_ASSIGN_OR_RETURN(const Sample sample,
-                         beside ? sample_beside(*options_.timer, run, rival, anchor->us, options_.sampling)
-                                : sample_run(*options_.timer, run, options_.sampling, state_->best_us));
+                         alternating ? sample_alternating(*options_.timer, run, rival, anchor->us, options_.sampling)
+                                     : sample_run(*options_.timer, run, options_.sampling, state_->best_us));
   timing.median_us = sample.median_us;
   timing.spread = sample.spread;
   timing.runs = sample.runs;
@@ -238,7 +241,7 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   stats_.unchecked += timing.error < 0;
 
   if (!shared) {
-    WOOTZ_ASSIGN_OR_RETURN(timing.refusal, non_finite(trial));
+    WOOTZ_ASSIGN_OR_RETURN(timing.refusal, non_finite(benchmark));
   }
   if (!is_rival && !whole.empty() && timing.refusal.empty())
     state_->proven = StepState::Proven{{{}, std::move(whole)}, key_of(problem, provider, tactic), timing, {}};
@@ -249,11 +252,11 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
     state_->kept.emplace(tactic, problem);
   }
   if (options_.in_turn && timing.refusal.empty() && (!anchor || timing.median_us < anchor->us))
-    state_->anchor.emplace(StepState::Anchor{kernel, std::move(constants), std::move(trial), timing.median_us});
+    state_->anchor.emplace(StepState::Anchor{kernel, std::move(constants), std::move(benchmark), timing.median_us});
   return timing;
 }
 
-void Measurer::apply(const Timing& timing, Considered* candidate) {
+void Measurer::apply(const Timing& timing, EvaluatedCandidate* candidate) {
   candidate->error = timing.error;
   candidate->refusal = timing.refusal;
   if (!timing.refusal.empty()) return;
@@ -263,7 +266,7 @@ void Measurer::apply(const Timing& timing, Considered* candidate) {
   if (state_->best_us == 0 || timing.median_us < state_->best_us) state_->best_us = timing.median_us;
 }
 
-Status Measurer::run_once(const Problem& problem, size_t step, Considered* candidate) {
+Status Measurer::run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   const Tactic& tactic = candidate->candidate.tactic;
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
@@ -280,16 +283,16 @@ Status Measurer::run_once(const Problem& problem, size_t step, Considered* candi
   }
   std::vector<Dims> outputs;
   for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
-  WOOTZ_ASSIGN_OR_RETURN(Trial trial, Trial::prepare(*kernel, problem, constants, state_->inputs, outputs,
-                                                     *options_.device, options_.stream));
-  WOOTZ_RETURN_IF_ERROR(trial.run());
+  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, problem, constants, state_->inputs,
+                                                                       outputs, *options_.device, options_.stream));
+  WOOTZ_RETURN_IF_ERROR(benchmark.run());
   if (options_.stream != nullptr) WOOTZ_RETURN_IF_ERROR(options_.stream->synchronize());
-  WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(trial));
+  WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(benchmark));
   if (options_.kernels != nullptr && candidate->refusal.empty()) options_.kernels->keep(tactic, problem, kernel);
   return {};
 }
 
-Status Measurer::prove(const Problem& problem, size_t step, Considered* candidate) {
+Status Measurer::prove(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
   // Nothing to compare: these are the reference, which may take any time for operands that make no sense (a loop).
   if (candidate->candidate.tactic.provider == "host" || candidate->candidate.tactic.provider == "reference") return {};
   const ParallelScope threads(options_.limits.threads);
@@ -308,7 +311,7 @@ Status Measurer::prove(const Problem& problem, size_t step, Considered* candidat
   return {};
 }
 
-Status Measurer::cost(const Problem& problem, size_t step, Considered* candidate) {
+Status Measurer::cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
   const Tactic& tactic = candidate->candidate.tactic;
   candidate->us = candidate->candidate.estimate_us;
   if (candidate->rivals == 0) return {};

@@ -14,7 +14,7 @@
 
 namespace wootz {
 
-class Trial;
+class BenchmarkRun;
 
 // The value of a constant input of a step, row-major.
 using ConstantFunction = std::function<Result<HostTensor>(size_t step, size_t input)>;
@@ -59,12 +59,12 @@ class Measurer {
 
   // For ChooseOptions::cost; the candidates of a step come one after the other. A candidate that fails or is wrong gets
   // a refusal with the numbers, which is no error. Errors: cancelled, error_on_miss.
-  Status cost(const Problem& problem, size_t step, Considered* candidate);
-  std::function<Status(const Problem&, size_t, Considered*)> as_cost();
+  Status cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  std::function<Status(const Problem&, size_t, EvaluatedCandidate*)> as_cost();
   // For ChooseOptions::prove: runs a candidate once at the optimum. One that the cache did not know is held against the
-  // reference too; where that cannot be asked, it is not run on operands that nobody has tried. What fails or is wrong
-  // gets a refusal; that the device has no memory for a trial is none.
-  Status prove(const Problem& problem, size_t step, Considered* candidate);
+  // reference too; where that cannot be asked, it is not run on operands that were never tried. What fails or is wrong
+  // gets a refusal; that the device has no memory for a benchmark is none.
+  Status prove(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
   const MeasureStats& stats() const { return stats_; }
 
  private:
@@ -74,16 +74,16 @@ class Measurer {
   Result<Timing> measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic);
   const CheckCase* whole_case(const Problem& problem, size_t step);
   double coarseness(const Problem& problem) const;
-  Status judge(const Kernel& kernel, const Problem& problem, size_t step, const struct PackedConstants& constants,
-               std::vector<HostTensor> results, Timing* timing);
+  Status check_results(const Kernel& kernel, const Problem& problem, size_t step,
+                       const struct PackedConstants& constants, std::vector<HostTensor> results, Timing* timing);
   Status check(const Kernel& kernel, const Problem& problem, size_t step, const struct PackedConstants& constants,
                double stray, Timing* timing);
   Result<std::string> compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
                                  const PackedConstants& constants, double stray, double* error) const;
   Status begin_step(const Problem& problem, size_t step);
-  Result<std::string> non_finite(const Trial& trial) const;
-  Status run_once(const Problem& problem, size_t step, Considered* candidate);
-  void apply(const Timing& timing, Considered* candidate);
+  Result<std::string> non_finite(const BenchmarkRun& benchmark) const;
+  Status run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  void apply(const Timing& timing, EvaluatedCandidate* candidate);
 
   MeasureOptions options_;
   KernelCache unkept_;  // creates where nothing is to be kept

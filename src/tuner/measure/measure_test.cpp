@@ -16,7 +16,7 @@ TEST(Measure, TimesWhatIsRightAndRefusesWhatIsNot) {
              {"nan", 5, Behavior::kNan},
              {"fails", 1, Behavior::kFails},
              {"slow", 5000}});
-  const std::vector<Considered> c = f.measure();
+  const std::vector<EvaluatedCandidate> c = f.measure();
   ASSERT_EQ(c.size(), 5u);
   EXPECT_TRUE(c[0].measured);
   EXPECT_NEAR(c[0].us, 50, 1e-6);
@@ -45,7 +45,7 @@ TEST(Measure, TheReferenceSeesSmallCases) {
 
 TEST(Measure, AVerdictOnASmallCaseIsConfirmedOnTheWhole) {
   Fixture f({{"a", 50}, {"fixed", 60, Behavior::kWrongWhenSmall}, {"unbound", 70, Behavior::kOnlyWhole}});
-  const std::vector<Considered> c = f.measure();
+  const std::vector<EvaluatedCandidate> c = f.measure();
   EXPECT_EQ(c[1].refusal, "");
   EXPECT_GE(c[1].error, 0);
   EXPECT_EQ(c[2].refusal, "");
@@ -55,7 +55,7 @@ TEST(Measure, AVerdictOnASmallCaseIsConfirmedOnTheWhole) {
   // Too expensive to check on the whole: timed all the same, and counted.
   Fixture g({{"a", 50}, {"unbound", 70, Behavior::kOnlyWhole}});
   g.options.check_work = 1e6;
-  const std::vector<Considered> d = g.measure();
+  const std::vector<EvaluatedCandidate> d = g.measure();
   EXPECT_TRUE(d[1].measured);
   EXPECT_EQ(d[1].error, -1);
   EXPECT_EQ(g.stats.unchecked, 1u);
@@ -70,7 +70,7 @@ TEST(Measure, RivalsAreHeldAgainstEachOtherOnTheWhole) {
              {"nan", 5, Behavior::kNan},
              {"b", 40}});
   f.options.against_rivals = true;
-  const std::vector<Considered> c = f.measure();
+  const std::vector<EvaluatedCandidate> c = f.measure();
   ASSERT_EQ(c.size(), 5u);
   EXPECT_NE(c[1].refusal.find("element 3"), std::string::npos) << c[1].refusal;
   EXPECT_NE(c[3].refusal.find("NaN"), std::string::npos) << c[3].refusal;
@@ -87,7 +87,7 @@ TEST(Measure, RivalsAreHeldAgainstEachOtherOnTheWhole) {
 TEST(Measure, OneThatStoodTheCheckCanBeDisproved) {
   Fixture f({{"wrong", 10, Behavior::kWrongOnWhole}, {"right", 50}, {"slower", 60}});
   f.options.against_rivals = true;
-  std::vector<Considered> c = f.measure();
+  std::vector<EvaluatedCandidate> c = f.measure();
   EXPECT_EQ(c[0].refusal, "");  // as far as was known then
   EXPECT_EQ(c[1].refusal, "");
   EXPECT_NE(c[1].disproves.find("wrong"), std::string::npos) << c[1].disproves;
@@ -111,28 +111,28 @@ TEST(Measure, ARivalThatDiffersIsRefusedWhereNobodyCanTell) {
   Fixture f({{"a", 50}, {"wrong", 10, Behavior::kWrongOnWhole}});
   f.options.against_rivals = true;
   f.options.check_work = 5e5;
-  const std::vector<Considered> c = f.measure();
+  const std::vector<EvaluatedCandidate> c = f.measure();
   EXPECT_NE(c[1].refusal.find("not as a"), std::string::npos) << c[1].refusal;
 }
 
 TEST(Measure, WithoutReferenceNothingIsChecked) {
   Fixture f({{"a", 50}, {"wrong", 10, Behavior::kWrong}});
   f.options.reference = nullptr;
-  const std::vector<Considered> c = f.measure();
+  const std::vector<EvaluatedCandidate> c = f.measure();
   EXPECT_TRUE(c[1].measured);
   EXPECT_EQ(c[1].error, -1);
 }
 
 TEST(Measure, ASecondTimeComesFromTheCache) {
   Fixture f({{"a", 50}, {"wrong", 10, Behavior::kWrong}, {"b", 60}});
-  const std::vector<Considered> first = f.measure();
+  const std::vector<EvaluatedCandidate> first = f.measure();
   const int created = f.provider.created;
   const double time = f.clock.us;
   const auto copy = TimingCache::deserialize(f.cache.serialize());
   ASSERT_TRUE(copy.ok());
   f.options.cache = copy->get();
   f.options.error_on_miss = true;
-  const std::vector<Considered> second = f.measure();
+  const std::vector<EvaluatedCandidate> second = f.measure();
   ASSERT_EQ(second.size(), 3u) << f.status.to_string();
   EXPECT_EQ(f.provider.created, created);
   EXPECT_EQ(f.clock.us, time);
@@ -166,7 +166,7 @@ TEST(Measure, APinnedTacticIsTheOnlyOne) {
       ASSERT_TRUE(only.update(key, timing).ok());
       ASSERT_TRUE(f.cache.pin(ids[0], only.best(only.problems()[0])->tactic, 55).ok());
     }
-  const std::vector<Considered> c = f.measure();
+  const std::vector<EvaluatedCandidate> c = f.measure();
   EXPECT_NE(c[0].refusal.find("pins"), std::string::npos);
   EXPECT_EQ(c[1].refusal, "");
   EXPECT_NEAR(c[1].us, 55, 1e-6);
@@ -174,7 +174,7 @@ TEST(Measure, APinnedTacticIsTheOnlyOne) {
 
 TEST(Measure, ASingleCandidateIsLeftAlone) {
   Fixture f({{"only", 50, Behavior::kFails}});
-  const std::vector<Considered> c = f.measure();
+  const std::vector<EvaluatedCandidate> c = f.measure();
   EXPECT_FALSE(c[0].measured);
   EXPECT_EQ(c[0].refusal, "");
   EXPECT_EQ(c[0].us, 1000);
@@ -185,7 +185,7 @@ TEST(Measure, TheBudgetEndsBetweenSteps) {
   Fixture f({{"a", 50}, {"b", 60}});
   f.options.cache = nullptr;
   f.options.budget_us = 100;  // spent by the first step
-  const std::vector<Considered> c = f.measure(3);
+  const std::vector<EvaluatedCandidate> c = f.measure(3);
   ASSERT_EQ(c.size(), 6u);
   EXPECT_TRUE(c[0].measured && c[1].measured);
   for (size_t i = 2; i < 6; ++i) {
@@ -234,7 +234,7 @@ TEST(Measure, WhatTheCacheKnowsAndFailsIsReplaced) {
   EXPECT_EQ(unproved.steps[0].tactic.kernel, "faster");
   std::string warning;
   choose.warn = [&](const std::string& line) { warning += line; };
-  choose.prove = [&](const Problem& problem, size_t s, Considered* c) { return measurer.prove(problem, s, c); };
+  choose.prove = [&](const Problem& problem, size_t s, EvaluatedCandidate* c) { return measurer.prove(problem, s, c); };
   Program p = network_of(f.problem);
   const Result<Choice> choice = choose_tactics(&p, {&f.provider}, choose);
   ASSERT_TRUE(choice.ok()) << choice.status().to_string();

@@ -166,14 +166,14 @@ struct Fixture {
   }
 
   // All candidates of `steps` steps, as choose_tactics would ask.
-  std::vector<Considered> measure(size_t steps = 1) {
+  std::vector<EvaluatedCandidate> measure(size_t steps = 1) {
     Measurer measurer(options);
-    std::vector<Considered> all;
+    std::vector<EvaluatedCandidate> all;
     for (size_t step = 0; step < steps; ++step) {
       std::vector<Candidate> offers;
       provider.tactics(problem, options.limits, &offers, nullptr);
       for (const Candidate& offer : offers) {
-        Considered c;
+        EvaluatedCandidate c;
         c.candidate = offer;
         c.rivals = offers.size() - 1;
         Problem p = problem;

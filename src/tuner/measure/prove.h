@@ -21,7 +21,7 @@ class Proofs {
 
  private:
   bool sized_by_running(const Step& step) const;
-  void warn(const Step& step, const Considered& refused) const;
+  void warn(const Step& step, const EvaluatedCandidate& refused) const;
 
   const Program& program_;
   const ChooseOptions& options_;

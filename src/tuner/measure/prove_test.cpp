@@ -24,7 +24,9 @@ struct Estimated {
     Measurer measurer(fixture.options);
     ChooseOptions options;
     options.warn = [&](const std::string& line) { warning += line + '\n'; };
-    options.prove = [&](const Problem& problem, size_t s, Considered* c) { return measurer.prove(problem, s, c); };
+    options.prove = [&](const Problem& problem, size_t s, EvaluatedCandidate* c) {
+      return measurer.prove(problem, s, c);
+    };
     Result<Choice> made = choose_tactics(&program, {&fixture.provider}, options);
     status = made.status();
     if (made.ok()) choice = std::move(made).value();
@@ -51,7 +53,7 @@ TEST(Prove, AWrongEstimateIsDroppedByNameAndTheNextTaken) {
   EXPECT_EQ(e.warning.find("fake:right"), std::string::npos) << e.warning;
   EXPECT_EQ(e.choice.proved, 4u);
   EXPECT_EQ(e.choice.disproved, 3u);
-  EXPECT_GE(e.choice.steps[0].considered[3].error, 0);
+  EXPECT_GE(e.choice.steps[0].evaluated[3].error, 0);
   EXPECT_EQ(e.fixture.device->live, 0);
 }
 
@@ -62,8 +64,8 @@ TEST(Prove, EqualLayersAreRunOnce) {
   EXPECT_EQ(e.choice.proved, 2u);
   for (size_t s = 0; s < 5; ++s) {
     EXPECT_EQ(e.program.steps[s].tactic.kernel, "right");
-    EXPECT_NE(e.choice.steps[s].considered[0].refusal, "");
-    EXPECT_GE(e.choice.steps[s].considered[1].error, 0);
+    EXPECT_NE(e.choice.steps[s].evaluated[0].refusal, "");
+    EXPECT_GE(e.choice.steps[s].evaluated[1].error, 0);
   }
 }
 
@@ -76,7 +78,9 @@ TEST(Prove, ProblemsOfOneClassAreTimedOnce) {
   ChooseOptions options;
   options.by_class = true;
   options.cost = measurer.as_cost();
-  options.prove = [&](const Problem& problem, size_t s, Considered* c) { return measurer.prove(problem, s, c); };
+  options.prove = [&](const Problem& problem, size_t s, EvaluatedCandidate* c) {
+    return measurer.prove(problem, s, c);
+  };
   const Result<Choice> choice = choose_tactics(&e.program, {&e.fixture.provider}, options);
   ASSERT_TRUE(choice.ok()) << choice.status().to_string();
   EXPECT_EQ(measurer.stats().timed, 2u);

@@ -99,17 +99,17 @@ Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const Samp
   return sample;
 }
 
-Result<Sample> sample_beside(RunTimer& timer, FunctionRef<Status()> run, FunctionRef<Status()> rival, double rival_us,
-                             const SamplingOptions& options) {
+Result<Sample> sample_alternating(RunTimer& timer, FunctionRef<Status()> run, FunctionRef<Status()> rival,
+                                  double rival_us, const SamplingOptions& options) {
   Sample sample;
   Batches batch(timer, &sample.spent_us);
   double once = std::numeric_limits<double>::infinity(), other = once;
   // The quickest of a few: one slow run may be the machine's doing.
   for (int i = 0; i < kFewest; ++i) {
     WOOTZ_ASSIGN_OR_RETURN(const double us, batch(run, 1));
-    WOOTZ_ASSIGN_OR_RETURN(const double beside, batch(rival, 1));
+    WOOTZ_ASSIGN_OR_RETURN(const double theirs, batch(rival, 1));
     once = std::min(once, us);
-    other = std::min(other, beside);
+    other = std::min(other, theirs);
     if (i > 0 && once <= options.hopeless * other) break;
   }
   if (once > options.hopeless * other) {
@@ -134,7 +134,7 @@ Result<Sample> sample_beside(RunTimer& timer, FunctionRef<Status()> run, Functio
               [](const auto& a, const auto& b) { return a.first + a.second < b.first + b.second; });
     quiet.resize(static_cast<size_t>(std::max(kFewest, done / 3)));
     std::vector<double> ratios;
-    for (const auto& [own, beside] : quiet) ratios.push_back(own / beside);
+    for (const auto& [ours, theirs] : quiet) ratios.push_back(ours / theirs);
     summarize(std::move(ratios), &sample);
     if (done >= options.min_batches && sample.spread <= options.good_spread) break;
     const double patience = sample.spread > kNoisy ? kPatience : 1;

@@ -8,7 +8,7 @@
 
 namespace wootz {
 
-// The clock behind all measuring. Tests bring their own; a device whose work is asynchronous waits for it.
+// The clock after all measuring. Tests bring their own; a device whose work is asynchronous waits for it.
 class RunTimer {
  public:
   virtual ~RunTimer() = default;
@@ -35,7 +35,7 @@ double quantile(const std::vector<double>& sorted, double q);
 struct Sample {
   double median_us = 0;
   double spread = 0;    // half the distance between the quartiles, relative to the median
-  uint32_t runs = 0;    // behind the median
+  uint32_t runs = 0;    // after the median
   double spent_us = 0;  // with warming up
 };
 
@@ -43,9 +43,9 @@ struct Sample {
 Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const SamplingOptions& options, double best_us);
 
 // The same in turn with the fastest rival, known to take `rival_us`: how much longer a batch took than the rival's
-// beside it, the median over the quietest moments. What slows both (other work on the machine, a clock that falls) then
-// does not count.
-Result<Sample> sample_beside(RunTimer& timer, FunctionRef<Status()> run, FunctionRef<Status()> rival, double rival_us,
-                             const SamplingOptions& options);
+// in turns with it, the median over the quietest moments. What slows both (other work on the machine, a clock that
+// falls) then does not count.
+Result<Sample> sample_alternating(RunTimer& timer, FunctionRef<Status()> run, FunctionRef<Status()> rival,
+                                  double rival_us, const SamplingOptions& options);
 
 }  // namespace wootz

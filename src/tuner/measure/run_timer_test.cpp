@@ -66,7 +66,7 @@ TEST(SampleRun, StopsAtItsTime) {
   EXPECT_EQ(noisy.batches, 2u + 3u);
 }
 
-// A machine that takes `slow` times as long every now and then, whoever runs.
+// A machine that takes `slow` times as long every now and then, whatever runs.
 class BusyTimer final : public RunTimer {
  public:
   Result<double> batch_us(FunctionRef<Status()> run, int times) override {
@@ -83,26 +83,26 @@ class BusyTimer final : public RunTimer {
   int batches = 0;
 };
 
-TEST(SampleBeside, WhatSlowsBothDoesNotCount) {
+TEST(SampleAlternating, WhatSlowsBothDoesNotCount) {
   BusyTimer timer;
   const auto slower = [&]() -> Status { return timer.kind = 1, Status(); };
   const auto faster = [&]() -> Status { return timer.kind = 2, Status(); };
   for (int i = 0; i < 30; ++i) {
-    const Result<Sample> s = sample_beside(timer, faster, slower, 100, {});
+    const Result<Sample> s = sample_alternating(timer, faster, slower, 100, {});
     ASSERT_TRUE(s.ok());
     EXPECT_NEAR(s->median_us, 90, 1e-9);
     EXPECT_LE(s->spread, 1e-9);
   }
 }
 
-TEST(SampleBeside, StopsWhenHopeless) {
+TEST(SampleAlternating, StopsWhenHopeless) {
   ListTimer slow({1000, 100, 1000, 100, 1000, 100});
-  const Result<Sample> s = sample_beside(slow, nothing, nothing, 100, {});
+  const Result<Sample> s = sample_alternating(slow, nothing, nothing, 100, {});
   ASSERT_TRUE(s.ok());
   EXPECT_EQ(slow.batches, 6u);
   EXPECT_NEAR(s->median_us, 1000, 1e-9);
   ListTimer unlucky({1000, 100, 90, 100, 90, 100, 100, 90});  // slow once only
-  const Result<Sample> again = sample_beside(unlucky, nothing, nothing, 100, {});
+  const Result<Sample> again = sample_alternating(unlucky, nothing, nothing, 100, {});
   ASSERT_TRUE(again.ok());
   EXPECT_GT(unlucky.batches, 6u);
 }

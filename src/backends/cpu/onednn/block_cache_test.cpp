@@ -95,7 +95,7 @@ TEST(OnednnBlockCache, OtherThreadsGiveThemBackAndOn) {
     threads.emplace_back([&, t] {
       for (size_t i = t; i < blocks.size(); i += 4) wootz_ZdlPv(blocks[i]);  // outside any scope
     });
-  for (std::thread& thread : threads) thread.join();  // whose lists go to whoever needs blocks next
+  for (std::thread& thread : threads) thread.join();  // whose lists go to the next thread that needs blocks
   const Scope scope;
   std::vector<void*> again;
   for (int i = 0; i < 200; ++i) again.push_back(wootz_Znwm(200));

@@ -1,4 +1,4 @@
-#include "tuner/cache/remembered.h"
+#include "tuner/cache/cache_only_selector.h"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(TacticText, ComesBack) {
     EXPECT_FALSE(tactic_from_text(problem(), "own", bad).has_value()) << bad;
 }
 
-TEST(Remembered, OffersWhatTheCacheKnowsAndRefusesTheRest) {
+TEST(CacheOnlySelector, OffersWhatTheCacheKnowsAndRefusesTheRest) {
   DeviceDescription device;
   device.backend = "cuda";
   device.isa = "sm_90";
@@ -69,13 +69,13 @@ TEST(Remembered, OffersWhatTheCacheKnowsAndRefusesTheRest) {
   put("k_wrong", "1", 1, "wrong results");
   put("gone", "1", 1);  // its provider does not take it
 
-  Remembered remembered(cache, {&provider}, limits, "sm_90");
+  CacheOnlySelector remembered(cache, {&provider}, limits, "sm_90");
   Candidate unknown{{"silent", "k_guess", ""}, {Layout::kLinear, Layout::kLinear}, {Layout::kLinear}, 0, 0.1};
   std::vector<Candidate> offers{unknown};
   remembered.add_offers(p, &offers);
-  std::map<std::string, Considered> by_kernel;
+  std::map<std::string, EvaluatedCandidate> by_kernel;
   for (const Candidate& offer : offers) {
-    Considered c;
+    EvaluatedCandidate c;
     c.candidate = offer;
     ASSERT_TRUE(remembered.cost(p, &c).ok());
     by_kernel[offer.tactic.kernel] = c;
@@ -90,7 +90,7 @@ TEST(Remembered, OffersWhatTheCacheKnowsAndRefusesTheRest) {
 
   Problem other = p;  // nothing is known of it: estimates decide
   other.inputs[0].dims = {1, 8, 5, 5};
-  Considered c;
+  EvaluatedCandidate c;
   c.candidate = unknown;
   ASSERT_TRUE(remembered.cost(other, &c).ok());
   EXPECT_EQ(c.refusal, "");

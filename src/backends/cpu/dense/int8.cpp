@@ -1,4 +1,4 @@
-#include "backends/cpu/dense/bytes.h"
+#include "backends/cpu/dense/int8.h"
 
 #include <algorithm>
 
@@ -19,8 +19,8 @@ class ByteCall final : public UnitsCall {
                                             const DenseShape& shape, const ProductScales& scales,
                                             std::unique_ptr<DenseRows<uint8_t>> rows, const BindArgs& args) {
     auto call = std::make_unique<ByteCall>();
-    call->ops_ = &byte_ops(options.isa);
-    WOOTZ_RETURN_IF_ERROR(call->set_up(p, options, shape, *call->ops_, packed_byte_weights(shape, *call->ops_), args));
+    call->ops_ = &int8_ops(options.isa);
+    WOOTZ_RETURN_IF_ERROR(call->set_up(p, options, shape, *call->ops_, packed_int8_weights(shape, *call->ops_), args));
     call->rows_ = std::move(rows);
     call->zero_ = scales.x_zero;
     call->is_signed_ = p.inputs[0].dtype == DType::kI8;
@@ -44,7 +44,7 @@ class ByteCall final : public UnitsCall {
            aligned(static_cast<size_t>(blocks_.unit_rows * blocks_.unit_columns) * sizeof(int32_t));
   }
 
-  // Values [first, first + length) of each row's taps, one behind the other. Taps that are neighbours in memory, as
+  // Values [first, first + length) of each row's taps, one after the other. Taps that are neighbours in memory, as
   // those along an image's line are, are widened together.
   void widen(const uint8_t* const* table, int64_t count, int64_t first, int64_t length, int16_t* to) const {
     for (int64_t i = 0; i < count; ++i) {
@@ -88,7 +88,7 @@ class ByteCall final : public UnitsCall {
     store(args, u, sums, t.stride);
   }
 
-  const ByteOps* ops_ = nullptr;
+  const Int8Ops* ops_ = nullptr;
   std::unique_ptr<DenseRows<uint8_t>> rows_;
   int32_t zero_ = 0;
   bool is_signed_ = false;
@@ -97,7 +97,7 @@ class ByteCall final : public UnitsCall {
 
 }  // namespace
 
-Result<ProductScales> read_byte_scales(const Problem& p, const DenseShape& s) {
+Result<ProductScales> dense_int8_scales(const Problem& p, const DenseShape& s) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   if (!is_byte(p.inputs[0].dtype) || p.inputs[1].dtype != DType::kI8)
     return unsupported("{} of {} and {}", family_name(p.family()), dtype_name(p.inputs[0].dtype),
@@ -108,22 +108,22 @@ Result<ProductScales> read_byte_scales(const Problem& p, const DenseShape& s) {
   return read_product_scales(p, s.columns);
 }
 
-size_t packed_byte_weights(const DenseShape& s, const ByteOps& ops) {
+size_t packed_int8_weights(const DenseShape& s, const Int8Ops& ops) {
   return static_cast<size_t>(ceil_div(s.columns, ops.panel) * ops.panel * even(s.taps * s.depth)) * sizeof(int16_t);
 }
 
-Result<std::unique_ptr<Call>> make_byte_call(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
+Result<std::unique_ptr<Call>> make_int8_call(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
                                              const DenseShape& shape, const ProductScales& scales,
                                              std::unique_ptr<DenseRows<uint8_t>> rows, const BindArgs& args) {
   return ByteCall::make(p, options, epilogue, shape, scales, std::move(rows), args);
 }
 
-double byte_cost_us(const Problem& p, const DenseShape& s, const KernelOptions& options) {
+double int8_cost_us(const Problem& p, const DenseShape& s, const KernelOptions& options) {
   // Billions of multiplications and additions a second of one core.
   const double rate = options.isa == Isa::kAvx512 ? 220 : 130, threads = std::max(1, options.threads);
   const double results = static_cast<double>(s.rows) * static_cast<double>(s.columns);
   const auto padded = [](int64_t n, int64_t step) { return static_cast<double>(ceil_div(n, step) * step); };
-  const int64_t panel = byte_ops(options.isa).panel;
+  const int64_t panel = int8_ops(options.isa).panel;
   const double waste = s.columns == 0 ? 1 : padded(s.columns, panel) / static_cast<double>(s.columns);
   return 1.5 + s.flops() * waste / (rate * threads * 1e3) + results / (1.5e3 * threads);
 }

@@ -1,4 +1,4 @@
-#include "tuner/measure/trial.h"
+#include "tuner/measure/benchmark_run.h"
 
 #include <algorithm>
 #include <cstring>
@@ -34,32 +34,32 @@ Result<PackedConstants> pack_for(const Kernel& kernel, const Problem& problem, c
   return packed;
 }
 
-Result<void*> Trial::allocate(size_t bytes) {
+Result<void*> BenchmarkRun::allocate(size_t bytes) {
   Result<void*> made = device_->allocate(std::max<size_t>(bytes, 64), 64);
   if (made.ok()) memory_.emplace_back(*made, [device = device_](void* p) { device->free(p); });
   return made;
 }
 
-Result<Trial> Trial::prepare(const Kernel& kernel, const Problem& problem, const PackedConstants& constants,
-                             const std::vector<HostTensor>& inputs, const std::vector<Dims>& outputs, Device& device,
-                             Stream* stream) {
-  Trial trial;
-  trial.problem_ = &problem;
-  trial.device_ = &device;
-  trial.stream_ = stream;
-  trial.output_dims_ = outputs;
+Result<BenchmarkRun> BenchmarkRun::prepare(const Kernel& kernel, const Problem& problem,
+                                           const PackedConstants& constants, const std::vector<HostTensor>& inputs,
+                                           const std::vector<Dims>& outputs, Device& device, Stream* stream) {
+  BenchmarkRun benchmark;
+  benchmark.problem_ = &problem;
+  benchmark.device_ = &device;
+  benchmark.stream_ = stream;
+  benchmark.output_dims_ = outputs;
   std::vector<Dims> in;
   for (const HostTensor& t : inputs) in.push_back(t.valid() ? t.dims() : Dims{});
   Result<std::unique_ptr<Call>> call = kernel.bind({in, outputs, constants.data, constants.bytes});
   if (!call.ok()) return call.status().with_prefix("bind");
-  trial.call_ = std::move(call).value();
-  if (!trial.call_->outputs_known()) return unsupported("the size of its outputs is known only after it has run");
+  benchmark.call_ = std::move(call).value();
+  if (!benchmark.call_->outputs_known()) return unsupported("the size of its outputs is known only after it has run");
 
   const auto room = [](const TensorDesc& desc, const Dims& dims) {
     return std::max(layout_bytes(desc.layout, desc.dtype, dims), layout_bytes(desc.layout, desc.dtype, desc.dims));
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
-    trial.inputs_.push_back(nullptr);
+    benchmark.inputs_.push_back(nullptr);
     if (!inputs[i].valid()) continue;
     const TensorDesc& desc = problem.inputs[i];
     const void* from = constants.data[i];
@@ -71,23 +71,23 @@ Result<Trial> Trial::prepare(const Kernel& kernel, const Problem& problem, const
       bytes = placed.bytes();
       size = std::max(bytes, room(desc, inputs[i].dims()));
     }
-    WOOTZ_ASSIGN_OR_RETURN(void* const memory, trial.allocate(size));
+    WOOTZ_ASSIGN_OR_RETURN(void* const memory, benchmark.allocate(size));
     if (bytes != 0) WOOTZ_RETURN_IF_ERROR(device.copy(memory, from, bytes, stream));
     if (stream != nullptr) WOOTZ_RETURN_IF_ERROR(stream->synchronize());  // `placed` goes away
-    trial.inputs_.back() = memory;
+    benchmark.inputs_.back() = memory;
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
-    trial.outputs_.push_back(nullptr);
+    benchmark.outputs_.push_back(nullptr);
     if (problem.outputs[o].dtype == DType::kInvalid) continue;
-    WOOTZ_ASSIGN_OR_RETURN(trial.outputs_.back(), trial.allocate(room(problem.outputs[o], outputs[o])));
+    WOOTZ_ASSIGN_OR_RETURN(benchmark.outputs_.back(), benchmark.allocate(room(problem.outputs[o], outputs[o])));
   }
-  // As the executor gives it, behind other memory: aligned to 64 bytes and no more.
-  WOOTZ_ASSIGN_OR_RETURN(void* const workspace, trial.allocate(trial.call_->workspace() + 64));
-  trial.workspace_ = static_cast<std::byte*>(workspace) + 64;
-  return trial;
+  // As the executor gives it, after other memory: aligned to 64 bytes and no more.
+  WOOTZ_ASSIGN_OR_RETURN(void* const workspace, benchmark.allocate(benchmark.call_->workspace() + 64));
+  benchmark.workspace_ = static_cast<std::byte*>(workspace) + 64;
+  return benchmark;
 }
 
-bool Trial::share_in_place(const Kernel& kernel) {
+bool BenchmarkRun::share_in_place(const Kernel& kernel) {
   bool shared = false;
   for (size_t o = 0; o < outputs_.size(); ++o) {
     const int i = kernel.in_place(static_cast<int>(o));
@@ -103,7 +103,7 @@ bool Trial::share_in_place(const Kernel& kernel) {
   return shared;
 }
 
-Status Trial::run() const { return call_->run({inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}); }
+Status BenchmarkRun::run() const { return call_->run({inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}); }
 
 namespace {
 
@@ -120,7 +120,7 @@ bool all_finite(const std::vector<std::byte>& bytes, Bits exponent) {
 
 }  // namespace
 
-Result<bool> Trial::finite() const {
+Result<bool> BenchmarkRun::finite() const {
   if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
   for (size_t o = 0; o < outputs_.size(); ++o) {
     const DType type = problem_->outputs[o].dtype;
@@ -138,7 +138,7 @@ Result<bool> Trial::finite() const {
   return true;
 }
 
-Result<std::vector<HostTensor>> Trial::results() const {
+Result<std::vector<HostTensor>> BenchmarkRun::results() const {
   if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
   std::vector<HostTensor> tensors(outputs_.size());
   for (size_t o = 0; o < outputs_.size(); ++o) {

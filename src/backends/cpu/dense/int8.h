@@ -4,17 +4,17 @@
 
 #include "backend/quantized.h"
 #include "backends/cpu/dense/blocks.h"
-#include "backends/cpu/dense/bytes_tile.h"
+#include "backends/cpu/dense/int8_tile.h"
 
 namespace wootz::cpu {
 
 // Errors: types, scales or zero points that these kernels do not have, sums that an int32 might not hold.
-Result<ProductScales> read_byte_scales(const Problem& problem, const DenseShape& shape);
+Result<ProductScales> dense_int8_scales(const Problem& problem, const DenseShape& shape);
 
 // `index(column, tap, element)` says where in the source, of i8, a weight lies.
-size_t packed_byte_weights(const DenseShape& shape, const ByteOps& ops);
+size_t packed_int8_weights(const DenseShape& shape, const Int8Ops& ops);
 template <class Index>
-PackedForm pack_byte_panels(const DenseShape& s, const ByteOps& ops, int32_t zero, const HostTensor& source,
+PackedForm pack_int8_panels(const DenseShape& s, const Int8Ops& ops, int32_t zero, const HostTensor& source,
                             Index index) {
   const auto make = [s, wide = ops.panel, zero, source, index](std::span<std::byte> bytes) {
     std::fill(bytes.begin(), bytes.end(), std::byte{0});  // what a last pair or panel has too much
@@ -28,13 +28,13 @@ PackedForm pack_byte_panels(const DenseShape& s, const ByteOps& ops, int32_t zer
     }
     return Status();
   };
-  return {packed_byte_weights(s, ops), make};
+  return {packed_int8_weights(s, ops), make};
 }
 
-Result<std::unique_ptr<Call>> make_byte_call(const Problem& problem, const KernelOptions& options,
+Result<std::unique_ptr<Call>> make_int8_call(const Problem& problem, const KernelOptions& options,
                                              const Epilogue& epilogue, const DenseShape& shape,
                                              const ProductScales& scales, std::unique_ptr<DenseRows<uint8_t>> rows,
                                              const BindArgs& args);
-double byte_cost_us(const Problem& problem, const DenseShape& shape, const KernelOptions& options);
+double int8_cost_us(const Problem& problem, const DenseShape& shape, const KernelOptions& options);
 
 }  // namespace wootz::cpu

@@ -1,12 +1,12 @@
 #include "backends/cpu/simd/targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/dense/bytes_tile.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/dense/int8_tile.cpp"
 #include "hwy/foreach_target.h"
 
 #include <cstring>
 
-#include "backends/cpu/dense/bytes_tile.h"
+#include "backends/cpu/dense/int8_tile.h"
 #include "backends/cpu/simd/math_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -96,8 +96,8 @@ void scale(int32_t* sums, int64_t n, const float* by, const float* bias) {
 
 }  // namespace
 
-const ByteOps& bytes() {
-  static constexpr ByteOps kOps{{kPanel, kRows}, widen, tile, scale};
+const Int8Ops& int8_kernels() {
+  static constexpr Int8Ops kOps{{kPanel, kRows}, widen, tile, scale};
   return kOps;
 }
 
@@ -107,6 +107,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace wootz::cpu {
-const ByteOps& byte_ops(Isa isa) { return WOOTZ_BY_ISA(isa, bytes()); }
+const Int8Ops& int8_ops(Isa isa) { return WOOTZ_BY_ISA(isa, int8_kernels()); }
 }  // namespace wootz::cpu
 #endif

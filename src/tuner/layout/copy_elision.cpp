@@ -1,4 +1,4 @@
-#include "tuner/layout/place_moves.h"
+#include "tuner/layout/copy_elision.h"
 
 #include <algorithm>
 #include <map>
@@ -15,8 +15,8 @@ class Placer {
  public:
   Placer(Program* program, const std::vector<const Provider*>& providers, const Limits& limits)
       : p_(*program), offers_(providers, limits) {
-    late_.resize(p_.exprs.size());
-    for (size_t e = 0; e < p_.exprs.size(); ++e) late_[e] = depends_on_results(p_.exprs[e]);
+    data_dependent_.resize(p_.exprs.size());
+    for (size_t e = 0; e < p_.exprs.size(); ++e) data_dependent_[e] = depends_on_results(p_.exprs[e]);
     writer_.assign(p_.tensors.size(), -1);
     for (size_t s = 0; s < p_.steps.size(); ++s)
       for (const int32_t t : p_.steps[s].outputs)
@@ -24,7 +24,7 @@ class Placer {
     nesting_.assign(p_.tensors.size(), 0);
   }
 
-  Result<PlacedMoves> run() {
+  Result<ElidedCopies> run() {
     std::vector<uint8_t> gone(p_.steps.size(), 0);
     std::map<size_t, std::vector<Step>> copies;  // by the step they take the place of
     for (size_t s = 0; s < p_.steps.size(); ++s) {
@@ -57,10 +57,12 @@ class Placer {
   uint8_t depends_on_results(const ShapeExpr& e) const {
     if (e.op == ShapeOp::kSymbol)
       return p_.symbols[static_cast<size_t>(e.value)].source == SymbolSource::kDataDependent;
-    return std::any_of(e.operands.begin(), e.operands.end(), [&](int32_t o) { return late_[static_cast<size_t>(o)]; });
+    return std::any_of(e.operands.begin(), e.operands.end(),
+                       [&](int32_t o) { return data_dependent_[static_cast<size_t>(o)]; });
   }
-  bool is_late(const PlanTensor& t) const {
-    return std::any_of(t.dims.begin(), t.dims.end(), [&](int32_t e) { return late_[static_cast<size_t>(e)]; });
+  bool data_dependent(const PlanTensor& t) const {
+    return std::any_of(t.dims.begin(), t.dims.end(),
+                       [&](int32_t e) { return data_dependent_[static_cast<size_t>(e)]; });
   }
 
   // The axes in the order of memory, outermost first.
@@ -73,9 +75,9 @@ class Placer {
     return order;
   }
 
-  // Pieces along the axis are one behind the other in memory.
+  // Pieces along the axis are one after the other in memory.
   bool outermost(const PlanTensor& t, size_t axis) const {
-    if (t.layout == Layout::kOpaque || dtype_bits(t.dtype) < 8 || is_late(t)) return false;
+    if (t.layout == Layout::kOpaque || dtype_bits(t.dtype) < 8 || data_dependent(t)) return false;
     for (const size_t a : memory_order(t)) {
       if (a == axis) return true;
       if (!is_one(t.dims[a])) return false;
@@ -97,7 +99,7 @@ class Placer {
     if (t < 0) return -1;
     const PlanTensor& source = tensor(t);
     const bool made = writer_[static_cast<size_t>(t)] >= 0 || !source.parts.empty();
-    if (source.kind != TensorKind::kIntermediate || !made || is_late(source)) return -1;
+    if (source.kind != TensorKind::kIntermediate || !made || data_dependent(source)) return -1;
     if (source.dtype != whole.dtype || source.layout != whole.layout) return -1;
     return nesting_[static_cast<size_t>(t)] < kMaxNesting ? t : -1;
   }
@@ -113,7 +115,7 @@ class Placer {
     std::vector<int32_t> parts;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const int32_t in = step.inputs[i];
-      if (in < 0 || tensor(in).dims.size() != tensor(out).dims.size() || is_late(tensor(in))) return false;
+      if (in < 0 || tensor(in).dims.size() != tensor(out).dims.size() || data_dependent(tensor(in))) return false;
       const bool last = i + 1 == step.inputs.size();
       int32_t part = movable(in, tensor(out));
       if (part >= 0 && std::find(parts.begin(), parts.end(), part) != parts.end()) part = -1;
@@ -155,7 +157,7 @@ class Placer {
     return copies < all;
   }
 
-  // Somebody still answers for the model's node.
+  // A step still answers for the model's node.
   void inherit(const Step& step, int writer) {
     std::vector<std::string>& names = p_.steps[static_cast<size_t>(writer)].provenance;
     for (const std::string& name : step.provenance)
@@ -192,7 +194,7 @@ class Placer {
     const TensorKind kind = tensor(from).kind;
     return kind != TensorKind::kConstant && kind != TensorKind::kShape && tensor(from).dtype == tensor(to).dtype &&
            tensor(from).layout == tensor(to).layout && tensor(from).dims.size() == tensor(to).dims.size() &&
-           !is_late(tensor(to));
+           !data_dependent(tensor(to));
   }
 
   void make_range(int32_t from, int32_t to, int32_t offset) {
@@ -271,22 +273,23 @@ class Placer {
   }
   int32_t add_expr(ShapeExpr e) {
     p_.exprs.push_back(std::move(e));
-    late_.push_back(0);
+    data_dependent_.push_back(0);
     return static_cast<int32_t>(p_.exprs.size() - 1);
   }
 
   Program& p_;
   ReformatOffers offers_;
-  std::vector<uint8_t> late_;  // by expression: only running tells
-  std::vector<int> writer_;    // by tensor
-  std::vector<int> nesting_;   // by tensor: how deep the concatenations in it go
+  std::vector<uint8_t> data_dependent_;  // by expression
+  std::vector<int> writer_;              // by tensor
+  std::vector<int> nesting_;             // by tensor: how deep the concatenations in it go
   std::map<int64_t, int32_t> constants_;
-  PlacedMoves done_;
+  ElidedCopies done_;
 };
 
 }  // namespace
 
-Result<PlacedMoves> place_moves(Program* program, const std::vector<const Provider*>& providers, const Limits& limits) {
+Result<ElidedCopies> elide_copies(Program* program, const std::vector<const Provider*>& providers,
+                                  const Limits& limits) {
   return Placer(program, providers, limits).run();
 }
 

@@ -1,4 +1,4 @@
-#include "tuner/cache/remembered.h"
+#include "tuner/cache/cache_only_selector.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace wootz {
 
-std::vector<std::pair<TimingKey, Timing>> Remembered::entries(const Problem& problem) const {
+std::vector<std::pair<TimingKey, Timing>> CacheOnlySelector::entries(const Problem& problem) const {
   std::vector<std::pair<TimingKey, Timing>> kept;
   for (auto& entry : cache_.of_problem(problem_key(without_layouts(problem)), isa_, limits_.threads)) {
     const auto provider = std::find_if(providers_.begin(), providers_.end(),
@@ -23,7 +23,7 @@ std::vector<std::pair<TimingKey, Timing>> Remembered::entries(const Problem& pro
   return kept;
 }
 
-void Remembered::add_offers(const Problem& problem, std::vector<Candidate>* offers) {
+void CacheOnlySelector::add_offers(const Problem& problem, std::vector<Candidate>* offers) {
   const size_t asked = offers->size();
   for (const auto& [key, timing] : entries(problem)) {
     std::optional<Candidate> candidate = tactic_from_text(problem, key.provider, key.tactic);
@@ -44,7 +44,7 @@ void Remembered::add_offers(const Problem& problem, std::vector<Candidate>* offe
   }
 }
 
-Status Remembered::cost(const Problem& problem, Considered* candidate) {
+Status CacheOnlySelector::cost(const Problem& problem, EvaluatedCandidate* candidate) {
   candidate->us = candidate->candidate.estimate_us;
   const auto known = entries(problem);
   if (known.empty()) return {};

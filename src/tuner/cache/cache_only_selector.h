@@ -1,5 +1,5 @@
 // Choosing by a timing cache alone, for a device that is not here: what was measured there decides, and tactics that
-// were offered there count although nobody here can be asked for them.
+// were offered there count although no provider here can be asked for them.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace wootz {
 
-class Remembered {
+class CacheOnlySelector {
  public:
-  Remembered(const TimingCache& cache, std::vector<const Provider*> providers, const Limits& limits, std::string isa)
+  CacheOnlySelector(const TimingCache& cache, std::vector<const Provider*> providers, const Limits& limits,
+                    std::string isa)
       : cache_(cache), providers_(std::move(providers)), limits_(limits), isa_(std::move(isa)) {}
 
   // For ChooseOptions::more: tactics that the cache knows, the offers lack and their providers take.
   void add_offers(const Problem& problem, std::vector<Candidate>* offers);
   // For ChooseOptions::cost: the time in the cache. Where it has any for the problem, candidates without one are
   // refused: estimates are not to be compared with times.
-  Status cost(const Problem& problem, Considered* candidate);
+  Status cost(const Problem& problem, EvaluatedCandidate* candidate);
   size_t found() const { return found_; }  // candidates with a time
 
  private:

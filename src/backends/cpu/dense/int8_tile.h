@@ -15,7 +15,7 @@ struct ByteTile {
   bool accumulate = false;  // to what is in `sums`
 };
 
-struct ByteOps : DenseGrain {
+struct Int8Ops : DenseGrain {
   // to[i] = from[i] - zero; from: u8, or i8 if `is_signed`.
   void (*widen)(const uint8_t* from, bool is_signed, int32_t zero, int64_t n, int16_t* to);
   void (*tile)(const ByteTile& tile, int64_t rows);
@@ -23,6 +23,6 @@ struct ByteOps : DenseGrain {
   // the end of the last vector.
   void (*scale)(int32_t* sums, int64_t n, const float* scale, const float* bias);
 };
-const ByteOps& byte_ops(Isa isa);
+const Int8Ops& int8_ops(Isa isa);
 
 }  // namespace wootz::cpu

@@ -17,13 +17,13 @@ struct PackedConstants {
 // `inputs` holds the row-major value of every constant input (others are not looked at).
 Result<PackedConstants> pack_for(const Kernel& kernel, const Problem& problem, const std::vector<HostTensor>& inputs);
 
-class Trial {
+class BenchmarkRun {
  public:
   // `inputs`: row-major, invalid where omitted; `outputs`: extents. Every buffer has room for the problem's own extents
-  // even when the trial's are smaller. Errors: the kernel does not bind, no memory, outputs sized only by running.
-  static Result<Trial> prepare(const Kernel& kernel, const Problem& problem, const PackedConstants& constants,
-                               const std::vector<HostTensor>& inputs, const std::vector<Dims>& outputs, Device& device,
-                               Stream* stream);
+  // even when the run's are smaller. Errors: the kernel does not bind, no memory, outputs sized only by running.
+  static Result<BenchmarkRun> prepare(const Kernel& kernel, const Problem& problem, const PackedConstants& constants,
+                                      const std::vector<HostTensor>& inputs, const std::vector<Dims>& outputs,
+                                      Device& device, Stream* stream);
   // From now on an input that the kernel can overwrite lies where the output does, as in a plan. Runs then see each
   // other's results: for timing only. True where there is such an input.
   bool share_in_place(const Kernel& kernel);
@@ -35,7 +35,7 @@ class Trial {
 
  private:
   using Memory = std::unique_ptr<void, std::function<void(void*)>>;
-  Trial() = default;
+  BenchmarkRun() = default;
   Result<void*> allocate(size_t bytes);
 
   const Problem* problem_ = nullptr;
