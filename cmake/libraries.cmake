@@ -43,7 +43,7 @@ endif()
 
 # What cuDNN finds in place of a driver while plans are built where none is: src/backends/cuda/null_driver.h.
 if(NOT WOOTZ_FUZZ)
-  add_library(wootz_nulldriver SHARED ${CMAKE_SOURCE_DIR}/null_driver/null_driver.cpp)
+  add_library(wootz_nulldriver SHARED ${CMAKE_SOURCE_DIR}/shims/libcuda/libcuda.cpp)
   target_include_directories(wootz_nulldriver PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_options(wootz_nulldriver PRIVATE -Wl,-soname,libcuda.so.1 -nostdlib)
   set_target_properties(wootz_nulldriver PROPERTIES CXX_VISIBILITY_PRESET hidden NO_SONAME ON)

@@ -152,7 +152,7 @@ bool ParserImpl::supportsModelV2(const void* serializedOnnxModel, size_t seriali
       note({support.status().code(), support.status().message(), "", "", "", 0, -1});
       return false;
     }
-    // Runs in topological order, so that no subgraph depends on one behind it.
+    // Runs in topological order, so that no subgraph depends on one after it.
     for (const int node : support->order) {
       const bool supported = support->nodes[static_cast<size_t>(node)].supported;
       if (subgraphs_.empty() || subgraphs_.back().supported != supported) subgraphs_.push_back({{}, supported});

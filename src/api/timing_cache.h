@@ -5,7 +5,7 @@
 
 #include "api/public.h"
 #include "api/runtime/reporter.h"
-#include "tuner/timing_cache.h"
+#include "tuner/cache/timing_cache.h"
 
 namespace wootz::api {
 

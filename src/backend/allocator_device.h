@@ -1,4 +1,4 @@
-// A device whose memory somebody else provides: the application, say.
+// A device whose memory the caller provides: the application, say.
 #pragma once
 
 #include <memory>

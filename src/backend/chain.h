@@ -1,4 +1,4 @@
-// The chain family: two problems as one, the second reading the first's result, which nobody else does.
+// The chain family: two problems as one, the second reading the first's result, which no other step does.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ struct ChainParts {
   Problem first, second;  // second.inputs[0] is first.outputs[0]
 };
 
-// `first` and `second` stand one behind the other; input 0 of the second is what the first makes.
+// `first` and `second` stand one after the other; input 0 of the second is what the first makes.
 Problem make_chain(const Problem& first, const Problem& second);
 
-// The two again. Layouts are those of the chain's operands; what is in between is row-major until somebody decides.
+// The two again. Layouts are those of the chain's operands; what is in between is row-major until it is decided.
 // Everything is checked: the problem may come from a plan file.
 Result<ChainParts> chain_parts(const Problem& chain);
 
@@ -24,8 +24,8 @@ struct WindowAxis {
   int64_t kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0;
   int64_t span() const { return (kernel - 1) * dilation + 1; }
 };
-// Of a pointwise problem: each row by itself. Errors: another family than these, a transposed convolution, parameters that
-// do not fit the rank.
+// Of a pointwise problem: each row by itself. Errors: another family than these, a transposed convolution, parameters
+// that do not fit the rank.
 Result<WindowAxis> window_axis(const Problem& problem, int axis);
 
 // Extents of the result of `first`, a convolution or pointwise, over operands of these extents (more may follow).

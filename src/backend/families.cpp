@@ -1,31 +1,16 @@
 #include "backend/families.h"
 
+#include "backend/param_table.h"
 #include "backend/params_text.h"
 
 namespace wootz {
 namespace {
 
-template <typename P>
-const P kDefaults{};
-
-template <size_t kLines>
-constexpr std::span<const ParamField> fields_of(const ParamField (&lines)[kLines]) {
-  return {lines, kLines - 1};
-}
-
-// One list of fields a family.
+// One list of fields for each block.
 #define CHOICES(...)
-#define PARAM(type, name, value, range, meaning) \
-  {#name, #type, meaning, range, [](void* p) { return param_ref(static_cast<Params*>(p)->name); }},
-#define END(Name)                                  \
-  { "", "", "", kAny, nullptr }                    \
-  }                                                \
-  ; /* the last line is none: no array is empty */ \
-  }
-#define FAMILY(Name, ...)        \
-  namespace fields_##Name {      \
-    using Params = Name##Params; \
-    constexpr ParamField all[] = {
+#define FAMILY(Name, ...) PARAM_FIELDS(Name, Name##Params)
+#define PARAM PARAM_FIELD
+#define END PARAM_FIELDS_END
 #include "backend/families.def"
 #undef FAMILY
 #undef PARAM
@@ -36,18 +21,14 @@ constexpr std::span<const ParamField> fields_of(const ParamField (&lines)[kLines
 struct Entry {
   const char *text, *layer;
   unsigned traits;
-  FamilyOperands operands;
   ParamTable table;
   FamilyParams (*make)();
 };
 const Entry kEntries[] = {
-#define FAMILY(Name, text, layer, traits, inputs, results)          \
-  {text,                                                            \
-   layer,                                                           \
-   traits,                                                          \
-   {inputs, results},                                               \
-   {text, fields_of(fields_##Name::all), &kDefaults<Name##Params>}, \
-   []() -> FamilyParams { return FamilyParams(std::in_place_type<Name##Params>); }},
+#define FAMILY(Name, text, layer, traits, ...)                                                                  \
+  {text, layer, traits, {text, fields_of(fields_##Name::all), &kDefaults<Name##Params>}, []() -> FamilyParams { \
+     return FamilyParams(std::in_place_type<Name##Params>);                                                     \
+   }},
 #include "backend/families.def"
 #undef FAMILY
 };
@@ -80,7 +61,6 @@ bool family_from_name(std::string_view name, Family* family) {
 const char* family_layer(Family family) { return entry_of(family)->layer; }
 unsigned family_traits(Family family) { return entry_of(family)->traits; }
 const ParamTable& family_table(Family family) { return entry_of(family)->table; }
-FamilyOperands family_operands(Family family) { return entry_of(family)->operands; }
 FamilyParams default_params(Family family) { return entry_of(family)->make(); }
 
 namespace {
@@ -101,13 +81,6 @@ const BoxKind kFamilyBoxes{make_set, copy_set};
 
 FamilyParamsBox box_params(FamilyParams params) { return FamilyParamsBox(set_of(std::move(params))); }
 
-void* params_address(FamilyParams& params) {
-  return std::visit([](auto& p) -> void* { return &p; }, params);
-}
-const void* params_address(const FamilyParams& params) {
-  return std::visit([](const auto& p) -> const void* { return &p; }, params);
-}
-
 void append_params(const FamilyParams& params, std::string* text) {
   const ParamTable& table = family_table(family_of(params));
   *text += table.name;
@@ -122,7 +95,7 @@ Result<FamilyParams> parse_family_params(std::string_view text) {
     return unsupported("this build knows no kernel family '{}'", name.substr(0, 64));
   FamilyParams params = default_params(family);
   WOOTZ_RETURN_IF_ERROR(parse_params(family_table(family), in, params_address(params)));
-  if (!in.at_end()) return corrupt("{}: text behind the parameters", family_name(family));
+  if (!in.at_end()) return corrupt("{}: text after the parameters", family_name(family));
   return params;
 }
 

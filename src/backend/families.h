@@ -56,7 +56,7 @@ inline constexpr int kFamilyCount = static_cast<int>(std::variant_size_v<FamilyP
 enum FamilyTraits : unsigned {
   kPlain = 0,
   kNoExpression = 1,  // its problems carry no expression
-  kRunsItself = 2,    // nobody is asked whether he offers it: the reference or the runtime runs it
+  kRunsItself = 2,    // no provider is asked for it: the reference or the runtime runs it
   kMayOmit = 4,       // operands or results may be left out
   kMayJump = 8,       // a small change of an operand may change a result by much
   kMultiplies = 16,   // products of its operands' elements are summed: what TF32 rounds
@@ -68,10 +68,6 @@ const char* family_layer(Family family);  // as reports call it
 unsigned family_traits(Family family);
 inline bool has_trait(Family family, FamilyTraits trait) { return (family_traits(family) & trait) != 0; }
 const ParamTable& family_table(Family family);
-struct FamilyOperands {
-  const char *inputs, *results;  // for families.md
-};
-FamilyOperands family_operands(Family family);
 
 inline Family family_of(const FamilyParams& params) { return static_cast<Family>(params.index()); }
 FamilyParams default_params(Family family);
@@ -83,8 +79,6 @@ struct FamilyBox {
 FamilyParamsBox box_params(FamilyParams params);
 
 // The same for any family: see backend/params.h.
-const void* params_address(const FamilyParams& params);
-void* params_address(FamilyParams& params);
 void append_params(const FamilyParams& params, std::string* text);  // name and braces
 Result<FamilyParams> parse_family_params(std::string_view text);
 Status check_params(const FamilyParams& params);

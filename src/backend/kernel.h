@@ -1,4 +1,4 @@
-// The contract between the system and whoever computes: Provider offers tactics, a Tactic creates a Kernel, a Kernel is
+// The contract between the system and the backends: Provider offers tactics, a Tactic creates a Kernel, a Kernel is
 // bound to concrete extents (Call), a Call runs. With Device (device.h) these are all the virtual functions of a
 // backend.
 #pragma once

@@ -12,8 +12,7 @@ std::string key_of(const Tactic& tactic, const Problem& problem) { return tactic
 
 }  // namespace
 
-Result<std::shared_ptr<const Kernel>> KernelCache::find_or_create(const Tactic& tactic, const Problem& problem) {
-  if (const auto found = made_.find(key_of(tactic, problem)); found != made_.end()) return found->second;
+Result<std::shared_ptr<const Kernel>> KernelCache::create(const Tactic& tactic, const Problem& problem) {
   const auto provider = std::find_if(providers_.begin(), providers_.end(),
                                      [&](const Provider* p) { return tactic.provider == p->name(); });
   if (provider == providers_.end()) return unsupported("this runtime has no tactic source '{}'", tactic.provider);
@@ -22,12 +21,19 @@ Result<std::shared_ptr<const Kernel>> KernelCache::find_or_create(const Tactic& 
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 
+Result<std::shared_ptr<const Kernel>> KernelCache::find_or_create(const Tactic& tactic, const Problem& problem) {
+  if (const auto found = made_.find(key_of(tactic, problem)); found != made_.end()) return found->second;
+  return create(tactic, problem);
+}
+
 Result<std::shared_ptr<const Kernel>> KernelCache::get(const Step& step) {
   if (is_control(step)) return std::shared_ptr<const Kernel>(control_placeholder());
-  Result<std::shared_ptr<const Kernel>> kernel = find_or_create(step.tactic, step.problem);
+  std::string key = key_of(step.tactic, step.problem);
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  Result<std::shared_ptr<const Kernel>> kernel = create(step.tactic, step.problem);
   if (!kernel.ok())
     return kernel.status().at(PlaceKind::kLayer, step.name, fmt::format("({})", step.tactic.to_string()));
-  keep(step.tactic, step.problem, *kernel);
+  made_.emplace(std::move(key), *kernel);
   return kernel;
 }
 

@@ -20,7 +20,7 @@ class KernelCache {
   // Errors: a tactic whose provider is unknown or that cannot be created here, with the step's name.
   Result<std::shared_ptr<const Kernel>> get(const Step& step);
 
-  // For whoever tries many of which few are used: the kernel that is there, or a new one that is not kept.
+  // For callers that try many of which few are used: the kernel that is there, or a new one that is not kept.
   Result<std::shared_ptr<const Kernel>> find_or_create(const Tactic& tactic, const Problem& problem);
   void keep(const Tactic& tactic, const Problem& problem, std::shared_ptr<const Kernel> kernel);
   void drop(const Tactic& tactic, const Problem& problem);
@@ -32,6 +32,8 @@ class KernelCache {
   const Limits& limits() const { return limits_; }
 
  private:
+  Result<std::shared_ptr<const Kernel>> create(const Tactic& tactic, const Problem& problem);
+
   std::vector<const Provider*> providers_;
   Limits limits_;
   std::unordered_map<std::string, std::shared_ptr<const Kernel>> made_;

@@ -1,28 +1,15 @@
 #include "backend/op_kernels.h"
 
+#include "backend/param_table.h"
+
 namespace wootz {
 namespace {
 
-template <typename P>
-const P kDefaults{};
-
-template <size_t kLines>
-constexpr std::span<const ParamField> fields_of(const ParamField (&lines)[kLines]) {
-  return {lines, kLines - 1};
-}
-
+// One list of fields for each block.
 #define CHOICES(...)
-#define OP_KERNEL(Name, ...)       \
-  namespace fields_##Name {        \
-    using Params = Name##OpParams; \
-    constexpr ParamField all[] = {
-#define PARAM(type, name, value, range, meaning) \
-  {#name, #type, meaning, range, [](void* p) { return param_ref(static_cast<Params*>(p)->name); }},
-#define END(Name)                                  \
-  { "", "", "", kAny, nullptr }                    \
-  }                                                \
-  ; /* the last line is none: no array is empty */ \
-  }
+#define OP_KERNEL(Name, ...) PARAM_FIELDS(Name, Name##OpParams)
+#define PARAM PARAM_FIELD
+#define END PARAM_FIELDS_END
 #include "backend/op_kernels.def"
 #undef OP_KERNEL
 #undef PARAM
@@ -45,10 +32,6 @@ const Entry kEntries[] = {
 #undef END
 };
 static_assert(std::size(kEntries) == kOpKernelCount);
-
-}  // namespace
-
-namespace {
 
 ParamSet set_of(OpKernelParams params) {
   const auto owner = std::make_shared<OpKernelBox>(OpKernelBox{std::move(params)});
@@ -73,13 +56,6 @@ std::optional<size_t> op_kernel_index(std::string_view op) {
   for (size_t i = 0; i < kOpKernelCount; ++i)
     if (op == kEntries[i].table.name) return i;
   return std::nullopt;
-}
-
-void* params_address(OpKernelParams& params) {
-  return std::visit([](auto& p) -> void* { return &p; }, params);
-}
-const void* params_address(const OpKernelParams& params) {
-  return std::visit([](const auto& p) -> const void* { return &p; }, params);
 }
 
 const Ints* known_operand(const Problem& problem, size_t input) {

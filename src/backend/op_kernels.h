@@ -44,8 +44,6 @@ OpParamsBox box_params(OpKernelParams params);
 const ParamTable& op_kernel_table(size_t index);
 std::optional<size_t> op_kernel_index(std::string_view op);
 OpKernelParams default_op_params(size_t index);
-void* params_address(OpKernelParams& params);
-const void* params_address(const OpKernelParams& params);
 
 // The problem is such an op: its parameters. Null otherwise, and where no kernel can know the node.
 template <typename P>

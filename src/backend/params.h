@@ -155,6 +155,16 @@ struct ParamTable {
   const void* defaults;
 };
 
+// Where the struct of a variant of such structs is.
+template <typename... P>
+void* params_address(std::variant<P...>& params) {
+  return std::visit([](auto& p) -> void* { return &p; }, params);
+}
+template <typename... P>
+const void* params_address(const std::variant<P...>& params) {
+  return std::visit([](const auto& p) -> const void* { return &p; }, params);
+}
+
 // ---- What follows from a table; its texts are in backend/params_text.h. `params` is a struct of that table.
 
 // Real numbers become one of their sort: negative, 0, 1, other.

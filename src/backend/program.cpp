@@ -1,63 +1,14 @@
 #include "backend/program.h"
 
-#include "backend/shape_step.h"
 #include "base/mapped.h"
 
 namespace wootz {
-namespace {
-
-int64_t floor_quotient(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return q - ((a % b != 0) && ((a < 0) != (b < 0)));
-}
-
-bool fold(ShapeOp op, int64_t a, int64_t b, int64_t* out) {
-  switch (op) {
-    case ShapeOp::kAdd: return !__builtin_add_overflow(a, b, out);
-    case ShapeOp::kMul: return !__builtin_mul_overflow(a, b, out);
-    case ShapeOp::kMin: *out = a < b ? a : b; return true;
-    case ShapeOp::kMax: *out = a > b ? a : b; return true;
-    default: break;
-  }
-  if (b == 0 || (a == INT64_MIN && b == -1)) return false;
-  switch (op) {
-    case ShapeOp::kFloorDiv: *out = floor_quotient(a, b); return true;
-    case ShapeOp::kCeilDiv: *out = -floor_quotient(-a, b); return true;
-    case ShapeOp::kMod: *out = a - floor_quotient(a, b) * b; return true;
-    default: return false;
-  }
-}
-
-}  // namespace
-
-Result<bool> evaluate_shape(const Program& program, size_t i, std::span<const int64_t> symbol_values,
-                            ShapeValues* out) {
-  const ShapeExpr& e = program.exprs[i];
-  if (e.op == ShapeOp::kConst) {
-    out->values[i] = e.value;
-  } else if (e.op == ShapeOp::kSymbol) {
-    const auto s = static_cast<size_t>(e.value);
-    if (s >= symbol_values.size() || symbol_values[s] < 0) return false;
-    out->values[i] = symbol_values[s];
-  } else {
-    if (e.operands.empty()) return false;
-    for (const int32_t operand : e.operands)
-      if (!out->known[static_cast<size_t>(operand)]) return false;
-    int64_t value = out->values[static_cast<size_t>(e.operands[0])];
-    for (size_t k = 1; k < e.operands.size(); ++k)
-      if (!fold(e.op, value, out->values[static_cast<size_t>(e.operands[k])], &value))
-        return invalid_argument("shape expression {} overflows or divides by zero for the given input shapes", i);
-    out->values[i] = value;
-  }
-  out->known[i] = 1;
-  return true;
-}
 
 Status evaluate_shapes(const Program& program, std::span<const int64_t> symbol_values, ShapeValues* out) {
   out->values.assign(program.exprs.size(), 0);
   out->known.assign(program.exprs.size(), 0);
   for (size_t i = 0; i < program.exprs.size(); ++i)
-    WOOTZ_RETURN_IF_ERROR(evaluate_shape(program, i, symbol_values, out).status());
+    WOOTZ_RETURN_IF_ERROR(evaluate_shape(program.exprs, i, symbol_values, out).status());
   return Status();
 }
 

@@ -13,31 +13,10 @@
 
 #include "backend/kernel.h"
 #include "backend/problem.h"
+#include "backend/shape_program.h"
 #include "base/tensor.h"
 
 namespace wootz {
-
-struct Program;
-
-// The shape program: a DAG of integer expressions in order of definition. Expression i may use only expressions < i.
-enum class ShapeOp : uint8_t { kConst, kSymbol, kAdd, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax };
-struct ShapeExpr {
-  ShapeOp op = ShapeOp::kConst;
-  int64_t value = 0;              // kConst: the value; kSymbol: index into Program::symbols
-  std::vector<int32_t> operands;  // otherwise: 2 or more (kAdd, kMul, kMin, kMax) or exactly 2
-};
-
-enum class SymbolSource : uint8_t {
-  kInputDim,       // extent `axis` of network input `tensor`
-  kInputValue,     // element `axis` of the network input shape tensor `tensor`
-  kDataDependent,  // extent `axis` of tensor `tensor`, known when the step that makes it has run
-};
-struct PlanSymbol {
-  std::string name;
-  SymbolSource source = SymbolSource::kInputDim;
-  int32_t tensor = -1;
-  int32_t axis = 0;
-};
 
 enum class TensorKind : uint8_t {
   kInput,         // bound by the user
@@ -57,7 +36,7 @@ struct PlanTensor {
   std::vector<int32_t> dims;    // expression per axis
   int32_t view_of = -1;         // kView, kPart
   int32_t offset = -1;          // kView: expression, the element of view_of it begins at; -1: it is all of view_of
-  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one behind the other. No step writes it
+  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one after the other. No step writes it
   std::vector<int32_t> values;  // kShape
   int32_t constant = -1;        // kConstant: index into Program::constants
 };
@@ -80,8 +59,6 @@ struct PlanConstant {
 Result<std::span<const std::byte>> bytes_of(const PlanConstant& constant, RawBytes* scratch);
 // What bytes_of() read will not be read soon: bytes of a mapped file leave the process's memory.
 void release_pages(const PlanConstant& constant);
-// Makes what is left to make, in memory of its own: for a program that is run without being written first.
-Status make_constants(Program* program);
 
 struct Step {
   std::string name;                     // like "conv1 + relu1"
@@ -138,11 +115,9 @@ struct Program {
   std::vector<ShapeCheck> checks;
 };
 
-// Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).
-struct ShapeValues {
-  std::vector<int64_t> values;
-  std::vector<uint8_t> known;
-};
+// Makes what is left to make, in memory of its own: for a program that is run without being written first.
+Status make_constants(Program* program);
+
 // Errors: overflow, division by zero, a negative result where it is used as an extent is the caller's to check.
 Status evaluate_shapes(const Program& program, std::span<const int64_t> symbol_values, ShapeValues* out);
 // The first of the program's checks that does not hold, as far as values are known.

@@ -1,4 +1,4 @@
-// Products and convolutions of 8 bits (families.md): their scales, read once for everybody who computes one.
+// Products and convolutions of 8 bits (families.md): their scales, read once for all kernels.
 #pragma once
 
 #include "backend/problem.h"

@@ -1,4 +1,4 @@
-// Family rnn (families.md), read once for everybody who computes one.
+// Family rnn (families.md), read once for all kernels.
 #pragma once
 
 #include <span>

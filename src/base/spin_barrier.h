@@ -10,6 +10,9 @@ namespace wootz {
 
 class SpinBarrier {
  public:
+  // How often a thread looks before it gives the processor away between looks.
+  explicit constexpr SpinBarrier(int spins = 20000) : spins_(spins) {}
+
   // Returns when `count` threads have called it.
   void wait(int count) {
     if (count <= 1) return;
@@ -20,7 +23,7 @@ class SpinBarrier {
       return;
     }
     for (int spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins) {
-      if (spins >= kSpins)
+      if (spins >= spins_)
         std::this_thread::yield();
       else
         pause();
@@ -28,7 +31,6 @@ class SpinBarrier {
   }
 
  private:
-  static constexpr int kSpins = 20000;
   static void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -36,6 +38,7 @@ class SpinBarrier {
   }
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<uint32_t> phase_{0};
+  const int spins_;
 };
 
 }  // namespace wootz

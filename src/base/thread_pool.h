@@ -1,4 +1,4 @@
-// The process's one pool of threads. Our kernels, oneDNN's parallel regions (omp_shim) and everything else that
+// The process's one pool of threads. Our kernels, oneDNN's parallel regions (shims/omp) and everything else that
 // computes on the CPU take their threads from here, so that no two pools spin against each other.
 //
 //   ActiveScope active;              // an inference runs: workers may wait for the next gang by spinning

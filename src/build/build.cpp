@@ -23,7 +23,7 @@ constexpr BuildStage kStages[] = {
     {"choose", "one kernel a step and one layout a tensor, with reformats between them", select_tactics, kProgram},
     {"pack", "constants in the form that the kernels want", pack_weights, kProgram},
     {"place", "results are made inside of the tensors that they become part of", place_tensors, kProgram},
-    {"streams", "steps that run beside others", assign_streams, kProgram},
+    {"streams", "steps that run concurrently", assign_streams, kProgram},
     {"debug", "debug tensors are ordinary tensors again", demote_debug_tensors, kNothing},
     {"native", "machine code of the kernels, for the plan", keep_native_code, kNothing},
     {"report", "memory, and what became of the model's nodes and values", account_for_all, kProgram},

@@ -4,10 +4,11 @@
 #include <chrono>
 
 #include "plan/digest.h"
+#include "runtime/create_engine.h"
 #include "runtime/executor.h"
 #include "runtime/liveness.h"
-#include "tuner/random_data.h"
-#include "tuner/run_timer.h"
+#include "tuner/measure/random_data.h"
+#include "tuner/measure/run_timer.h"
 
 namespace wootz {
 namespace {
@@ -122,78 +123,79 @@ class Bench {
   std::vector<size_t> bytes_;
 };
 
-struct Way {
+struct StreamAssignment {
   std::vector<uint8_t> streams;
   std::string text;
   double us = -1;  // of an inference; below 0: not known
 };
 
-// Times every way, in turns. The first is one stream; a way that computes other bits is dropped, and told.
+// Times every assignment, in turns. The first is one stream; one that computes other bits is dropped, with a warning.
 Status measure(const std::shared_ptr<Program>& program, const ShapeValues& shapes, const StreamOptions& options,
-               std::vector<Way>* ways) {
+               std::vector<StreamAssignment>* assignments) {
   EngineOptions engine_options;
   engine_options.threads = options.kernels->limits().threads;
   WOOTZ_ASSIGN_OR_RETURN(
       const std::shared_ptr<EngineCore> engine,
-      EngineCore::create(program, options.device, options.kernels->providers(), engine_options, options.kernels));
+      create_engine(program, options.device, options.kernels->providers(), engine_options, options.kernels));
   Bench bench(*options.device);
   WOOTZ_RETURN_IF_ERROR(bench.prepare(*program, shapes));
   std::vector<std::unique_ptr<BoundExecutor>> executors;
   std::vector<std::byte> want;
-  for (Way& way : *ways) {
+  for (StreamAssignment& assignment : *assignments) {
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<BoundExecutor> executor,
-                           bench.executor(EngineCore::with_streams(engine, way.streams)));
+                           bench.executor(EngineCore::with_streams(engine, assignment.streams)));
     WOOTZ_ASSIGN_OR_RETURN(std::vector<std::byte> have, bench.results(*executor));
     if (executors.empty()) want = have;
     if (have != want) {
       options.log->warning(
-          fmt::format("auxiliary streams ({}) gave other results than one stream: not used", way.text));
-      way.streams.clear();
+          fmt::format("auxiliary streams ({}) gave other results than one stream: not used", assignment.text));
+      assignment.streams.clear();
     }
     executors.push_back(std::move(executor));
   }
   constexpr double kBatchUs = 3000;
   WOOTZ_ASSIGN_OR_RETURN(const double once, bench.batch_us(*executors[0], 3));
   const int times = std::clamp(static_cast<int>(kBatchUs / std::max(once, 1.0)), 1, 200);
-  std::vector<std::vector<double>> us(ways->size());
+  std::vector<std::vector<double>> us(assignments->size());
   for (int round = 0; round < kRounds; ++round)
-    for (size_t w = 0; w < ways->size(); ++w) {
-      if ((*ways)[w].streams.empty()) continue;
+    for (size_t w = 0; w < assignments->size(); ++w) {
+      if ((*assignments)[w].streams.empty()) continue;
       WOOTZ_ASSIGN_OR_RETURN(const double took, bench.batch_us(*executors[w], times));
       us[w].push_back(took);
     }
-  for (size_t w = 0; w < ways->size(); ++w) {
+  for (size_t w = 0; w < assignments->size(); ++w) {
     std::sort(us[w].begin(), us[w].end());
-    if (!us[w].empty()) (*ways)[w].us = quantile(us[w], 0.5);
+    if (!us[w].empty()) (*assignments)[w].us = quantile(us[w], 0.5);
   }
   return Status();
 }
 
-TimingKey key_of(const std::string& network, const Way& way, const StreamOptions& options) {
-  return {network, "wootz", "1", way.text, options.isa, std::max(1, options.kernels->limits().threads)};
+TimingKey key_of(const std::string& network, const StreamAssignment& assignment, const StreamOptions& options) {
+  return {network, "wootz", "1", assignment.text, options.isa, std::max(1, options.kernels->limits().threads)};
 }
 
-bool recall(const std::string& network, const StreamOptions& options, std::vector<Way>* ways) {
+bool recall(const std::string& network, const StreamOptions& options, std::vector<StreamAssignment>* assignments) {
   if (options.cache == nullptr) return false;
-  for (Way& way : *ways) {
-    const std::optional<Timing> timing = options.cache->query(key_of(network, way, options));
+  for (StreamAssignment& assignment : *assignments) {
+    const std::optional<Timing> timing = options.cache->query(key_of(network, assignment, options));
     if (!timing) return false;
     if (timing->refusal.empty())
-      way.us = timing->median_us;
+      assignment.us = timing->median_us;
     else
-      way.streams.clear();
+      assignment.streams.clear();
   }
   return true;
 }
 
-Status remember(const std::string& network, const StreamOptions& options, const std::vector<Way>& ways) {
+Status remember(const std::string& network, const StreamOptions& options,
+                const std::vector<StreamAssignment>& assignments) {
   if (options.cache == nullptr) return Status();
-  for (const Way& way : ways) {
+  for (const StreamAssignment& assignment : assignments) {
     Timing timing;
-    timing.median_us = std::max(way.us, 0.0);
+    timing.median_us = std::max(assignment.us, 0.0);
     timing.runs = kRounds;
-    if (way.streams.empty()) timing.refusal = "other results than one stream";
-    WOOTZ_RETURN_IF_ERROR(options.cache->update(key_of(network, way, options), timing));
+    if (assignment.streams.empty()) timing.refusal = "other results than one stream";
+    WOOTZ_RETURN_IF_ERROR(options.cache->update(key_of(network, assignment, options), timing));
   }
   return Status();
 }
@@ -255,38 +257,41 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
                          find_storage(*program, shapes, dims, std::vector<uint8_t>(dims.size(), 1), true));
   const std::vector<std::vector<int32_t>> needs = step_needs(*program, storage);
   const int aux = std::min<int>(options.most < 0 ? kUsualAux : options.most, kMostStreams - 1);
-  std::vector<Way> ways = {{std::vector<uint8_t>(program->steps.size(), 0), "", -1}};
+  std::vector<StreamAssignment> assignments = {{std::vector<uint8_t>(program->steps.size(), 0), "", -1}};
   for (const StreamCosts& costs : {StreamCosts{}, StreamCosts{3, 4}, StreamCosts{5, 10}}) {
     for (const int most : {aux, 1}) {
       std::vector<uint8_t> streams = propose_streams(needs, options.us, static_cast<size_t>(most) + 1, costs);
-      const bool known = std::any_of(ways.begin(), ways.end(), [&](const Way& w) { return w.streams == streams; });
-      if (!known) ways.push_back({std::move(streams), "", -1});
+      const bool known = std::any_of(assignments.begin(), assignments.end(),
+                                     [&](const StreamAssignment& w) { return w.streams == streams; });
+      if (!known) assignments.push_back({std::move(streams), "", -1});
     }
   }
-  if (ways.size() == 1) return Status();  // nothing could run beside anything
-  for (Way& way : ways) way.text = to_text(way.streams);
+  if (assignments.size() == 1) return Status();  // no two steps can run concurrently
+  for (StreamAssignment& assignment : assignments) assignment.text = to_text(assignment.streams);
   size_t best = 0;
   if (options.measure) {
     const std::string network = network_key(*program, needs);
-    if (!recall(network, options, &ways)) {
+    if (!recall(network, options, &assignments)) {
       if (options.device == nullptr) return Status();
-      if (const Status measured = measure(program, shapes, options, &ways); !measured.ok()) {
+      if (const Status measured = measure(program, shapes, options, &assignments); !measured.ok()) {
         options.log->verbose("auxiliary streams could not be measured: " + measured.to_string());
         return Status();
       }
-      WOOTZ_RETURN_IF_ERROR(remember(network, options, ways));
+      WOOTZ_RETURN_IF_ERROR(remember(network, options, assignments));
     }
     constexpr double kWorth = 0.995;  // of the time on one stream
-    for (size_t w = 1; w < ways.size(); ++w)
-      if (!ways[w].streams.empty() && ways[w].us < ways[best].us && ways[w].us < kWorth * ways[0].us) best = w;
-    for (const Way& way : ways)
-      if (!way.streams.empty())
-        options.log->verbose(fmt::format("streams {}: {:.1f} us an inference{}", way.text, way.us,
-                                         &way == &ways[best] ? ", chosen" : ""));
+    for (size_t w = 1; w < assignments.size(); ++w)
+      if (!assignments[w].streams.empty() && assignments[w].us < assignments[best].us &&
+          assignments[w].us < kWorth * assignments[0].us)
+        best = w;
+    for (const StreamAssignment& assignment : assignments)
+      if (!assignment.streams.empty())
+        options.log->verbose(fmt::format("streams {}: {:.1f} us an inference{}", assignment.text, assignment.us,
+                                         &assignment == &assignments[best] ? ", chosen" : ""));
   } else if (options.most > 0) {
     best = 1;
   }
-  for (size_t s = 0; s < program->steps.size(); ++s) program->steps[s].stream = ways[best].streams[s];
+  for (size_t s = 0; s < program->steps.size(); ++s) program->steps[s].stream = assignments[best].streams[s];
   return Status();
 }
 

@@ -1,5 +1,5 @@
-// Auxiliary streams: which steps of a program run beside others. What gains is measured, on the whole network: whether
-// two kernels fit a device together, and what forks and joins cost there, no estimate tells.
+// Auxiliary streams: which steps of a program run concurrently with others. What gains is measured, on the whole
+// network: whether two kernels fit a device together, and what forks and joins cost there, no estimate tells.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 #include "backend/kernel_cache.h"
 #include "backend/program.h"
 #include "base/log.h"
-#include "tuner/timing_cache.h"
+#include "tuner/cache/timing_cache.h"
 
 namespace wootz {
 
@@ -36,7 +36,7 @@ struct StreamOptions {
   const Log* log = &silent_log();
 };
 
-// Sets Step::stream of every step. Programs whose sizes only running tells, or with steps on the host, keep one stream.
+// Sets Step::stream of every step. Programs of data-dependent sizes, or with steps on the host, keep one stream.
 Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptions& options);
 
 }  // namespace wootz

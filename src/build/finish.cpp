@@ -3,7 +3,7 @@
 #include "build/session.h"
 #include "build/stages.h"
 #include "runtime/report/properties.h"
-#include "tuner/pack.h"
+#include "tuner/layout/pack.h"
 
 namespace wootz {
 namespace {
@@ -32,7 +32,7 @@ Status place_tensors(BuildSession& session) {
     programs.push_back(unit.program);
     if (session.target.backend->own_memory) continue;
     const std::vector<Step> unplaced = unit.body ? std::vector<Step>() : steps_for_trace(*unit.program);
-    WOOTZ_ASSIGN_OR_RETURN(PlacedMoves placed, place_moves(unit.program, session.providers(), session.limits));
+    WOOTZ_ASSIGN_OR_RETURN(ElidedCopies placed, elide_copies(unit.program, session.providers(), session.limits));
     if (unit.body) continue;
     session.trace->note_placed(unplaced, placed.steps);
     session.report.placed = std::move(placed);
@@ -41,12 +41,12 @@ Status place_tensors(BuildSession& session) {
   return Status();
 }
 
-// Devices with queues of their own run independent steps beside each other.
+// Devices with queues of their own run independent steps concurrently.
 Status assign_streams(BuildSession& session) {
   if (!session.target.backend->own_memory) return Status();
   std::map<std::string_view, double> us;
   for (const StepReport& step : session.report.choice.steps)
-    if (step.chosen >= 0) us[step.step] = step.considered[static_cast<size_t>(step.chosen)].us;
+    if (step.chosen >= 0) us[step.step] = step.evaluated[static_cast<size_t>(step.chosen)].us;
   StreamOptions streams;
   streams.most = session.settings.aux_streams;
   streams.measure = session.settings.measure && session.settings.level > 0;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lower/lowered.h"
-#include "tuner/measure.h"
+#include "tuner/measure/measure.h"
 
 namespace wootz {
 

@@ -2,12 +2,12 @@
 #include "build/session.h"
 #include "build/stages.h"
 #include "ir/verify.h"
-#include "passes/assign_precision.h"
+#include "passes/precision/assign_precision.h"
 
 namespace wootz {
 namespace {
 
-// Debug tensors stay whole as outputs, behind the network's own.
+// Debug tensors stay whole as outputs, after the network's own.
 void mark_debug_tensors(BuildSession& session) {
   Graph& graph = session.graph;
   session.num_outputs = graph.outputs().size();

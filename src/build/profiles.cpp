@@ -3,7 +3,7 @@
 
 #include "build/profiles.h"
 #include "ops/infer.h"
-#include "passes/decide_branches.h"
+#include "passes/canonicalize/decide_branches.h"
 
 namespace wootz {
 namespace {

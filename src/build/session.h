@@ -11,7 +11,7 @@
 #include "build/tactic_selection.h"
 #include "lower/lowered.h"
 #include "passes/pass.h"
-#include "passes/qdq_report.h"
+#include "passes/quantization/qdq_report.h"
 #include "report/record.h"
 
 namespace wootz {
@@ -34,7 +34,7 @@ struct BuildSession : BuildContext {
   StageDump dump;
 
   // From stage `infer`.
-  size_t num_outputs = 0;  // of the network; debug tensors are kept behind them
+  size_t num_outputs = 0;  // of the network; debug tensors are kept after them
   NodeOrder order;
   std::optional<ModelTrace> trace;
 
@@ -43,7 +43,7 @@ struct BuildSession : BuildContext {
   std::optional<ParallelScope> threads;  // kernels are created and measured with the threads of an inference
   Lowered lowered;
   std::shared_ptr<Program> program;
-  std::vector<BuildUnit> units;  // the network first; a body comes behind the bodies that it has itself
+  std::vector<BuildUnit> units;  // the network first; a body comes after the bodies that it has itself
 
   BuildReport report;
 };

@@ -35,11 +35,12 @@ Status TacticSelection::make_measurer() {
     measure.timer = timer_.get();
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
+    measure.kernels =
+        &*context_.kernels;  // compiled for it: dear to create again, unlike the host's, which hold memory
   }
   measure.in_turn = timer_ == nullptr;
   measure.device = context_.target.device;
   measure.limits = context_.limits;
-  measure.kernels = &*context_.kernels;
   measure.cache = context_.services.cache;
   measure.error_on_miss = settings.error_on_cache_miss;
   measure.constants = constants_of(*program_);
@@ -50,7 +51,7 @@ Status TacticSelection::make_measurer() {
 }
 
 // What the settings say of a candidate before it is measured: another one is forced, or enough were measured.
-void TacticSelection::apply_settings(size_t step, Considered* candidate) {
+void TacticSelection::apply_settings(size_t step, EvaluatedCandidate* candidate) {
   const BuildSettings& settings = context_.settings;
   const std::string text = candidate->candidate.tactic.to_string();
   for (const ForcedTactic& rule : settings.forced) {
@@ -64,13 +65,13 @@ void TacticSelection::apply_settings(size_t step, Considered* candidate) {
     candidate->refusal = fmt::format("{} tactics were measured, as many as the options allow", settings.max_tactics);
 }
 
-Status TacticSelection::cost(const Problem& problem, size_t step, Considered* candidate) {
+Status TacticSelection::cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
   candidate->us = candidate->candidate.estimate_us;
   if (step < steps_) apply_settings(step, candidate);
   if (!candidate->refusal.empty()) return Status();
   if (measurer_ && timed_) return measurer_->cost(problem, step, candidate);
-  if (!remembered_) return Status();
-  WOOTZ_RETURN_IF_ERROR(remembered_->cost(problem, candidate));
+  if (!cache_only_) return Status();
+  WOOTZ_RETURN_IF_ERROR(cache_only_->cost(problem, candidate));
   const bool missed = !candidate->measured && candidate->refusal.empty() && candidate->rivals > 0 && step < steps_;
   if (missed && context_.settings.error_on_cache_miss)
     return make_error(Code::kInvalidState, "the timing cache does not know {}",
@@ -82,20 +83,20 @@ Status TacticSelection::offer() {
   WOOTZ_RETURN_IF_ERROR(make_measurer());
   const TimingCache* cache = context_.services.cache;
   if (timed_ && context_.target.device == nullptr && cache != nullptr && cache->size() > 0)
-    remembered_.emplace(*cache, context_.providers(), context_.limits, context_.target.description.isa);
+    cache_only_.emplace(*cache, context_.providers(), context_.limits, context_.target.description.isa);
   options_.limits = context_.limits;
   if (context_.target.backend->own_memory) options_.reformat_gb_per_s = kDeviceReformatGbPerS;
-  if (remembered_)
+  if (cache_only_)
     options_.more = [this](const Problem& problem, std::vector<Candidate>* offers) {
-      remembered_->add_offers(problem, offers);
+      cache_only_->add_offers(problem, offers);
     };
-  options_.cost = [this](const Problem& problem, size_t step, Considered* candidate) {
+  options_.cost = [this](const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
     return cost(problem, step, candidate);
   };
   options_.warn = [this](const std::string& line) { context_.log.warning(line); };
   options_.by_class = proved_ && timed_;
   if (measurer_ && proved_)
-    options_.prove = [this](const Problem& problem, size_t step, Considered* candidate) {
+    options_.prove = [this](const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
       return measurer_->prove(problem, step, candidate);
     };
   options_.progress = [this](size_t done, size_t, const std::string&) {
@@ -113,7 +114,7 @@ Status TacticSelection::choose() {
 
 MeasureStats TacticSelection::stats() const {
   MeasureStats stats = measurer_ ? measurer_->stats() : MeasureStats();
-  if (remembered_) stats.from_cache = remembered_->found();
+  if (cache_only_) stats.from_cache = cache_only_->found();
   return stats;
 }
 

@@ -7,10 +7,10 @@
 #include "base/progress.h"
 #include "build/context.h"
 #include "lower/lowered.h"
+#include "tuner/cache/cache_only_selector.h"
 #include "tuner/choice.h"
-#include "tuner/device_timer.h"
-#include "tuner/measure.h"
-#include "tuner/remembered.h"
+#include "tuner/measure/device_timer.h"
+#include "tuner/measure/measure.h"
 
 namespace wootz {
 
@@ -27,8 +27,8 @@ class TacticSelection {
 
  private:
   Status make_measurer();
-  void apply_settings(size_t step, Considered* candidate);
-  Status cost(const Problem& problem, size_t step, Considered* candidate);
+  void apply_settings(size_t step, EvaluatedCandidate* candidate);
+  Status cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
   Status unless_cancelled(Status status) const { return phase_.status().ok() ? std::move(status) : phase_.status(); }
 
   BuildContext& context_;
@@ -41,7 +41,7 @@ class TacticSelection {
   ProgressPhase phase_;
   std::unique_ptr<DeviceTimer> timer_;
   std::optional<Measurer> measurer_;
-  std::optional<Remembered> remembered_;
+  std::optional<CacheOnlySelector> cache_only_;
   ChooseOptions options_;
   Choice choice_;
   size_t counted_step_ = SIZE_MAX;

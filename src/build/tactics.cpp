@@ -13,10 +13,10 @@ Status of_unit(const BuildUnit& unit, Status status) {
 void log_proofs(const BuildSession& session) {
   const BuildReport& report = session.report;
   if (report.choice.proved == 0) return;
-  const Considered* worst = nullptr;
+  const EvaluatedCandidate* worst = nullptr;
   const std::string* layer = nullptr;
   for (const StepReport& step : report.choice.steps)
-    for (const Considered& c : step.considered)
+    for (const EvaluatedCandidate& c : step.evaluated)
       if (!c.measured && c.refusal.empty() && c.error > (worst == nullptr ? 0 : worst->error))
         worst = &c, layer = &step.step;
   session.log.info(fmt::format(
@@ -32,9 +32,9 @@ void log_choices(const BuildSession& session, const Choice& choice) {
   if (!session.log.wants(LogLevel::kVerbose)) return;
   for (const StepReport& step : choice.steps) {
     if (step.chosen < 0) continue;
-    const Considered& chosen = step.considered[static_cast<size_t>(step.chosen)];
+    const EvaluatedCandidate& chosen = step.evaluated[static_cast<size_t>(step.chosen)];
     session.log.verbose(fmt::format("layer '{}': {} of {} tactics, {:.2f} us {}", step.step,
-                                    chosen.candidate.tactic.to_string(), step.considered.size(), chosen.us,
+                                    chosen.candidate.tactic.to_string(), step.evaluated.size(), chosen.us,
                                     chosen.measured ? "measured" : "estimated"));
   }
 }
@@ -44,7 +44,7 @@ void log_quantization(const BuildSession& session) {
   if (!session.log.wants(LogLevel::kVerbose)) return;
   std::map<std::string, double> us;
   for (const StepReport& step : session.report.choice.steps)
-    if (step.chosen >= 0) us[step.step] = step.considered[static_cast<size_t>(step.chosen)].us;
+    if (step.chosen >= 0) us[step.step] = step.evaluated[static_cast<size_t>(step.chosen)].us;
   for (QdqLine line : session.quantization) {
     if (line.fate == "kept") line.us = us[line.step];
     session.log.verbose(to_string(line));

@@ -84,6 +84,7 @@ class Value {
 class Node {
  public:
   const OpDef& op() const { return *op_; }
+  std::string_view op_name() const;
   bool is(std::string_view op_name) const;
   const std::string& name() const { return name_; }
   void set_name(std::string name);

@@ -13,9 +13,9 @@ namespace wootz {
 struct TypeInfo {
   DType dtype = DType::kInvalid;
   Shape shape;
-  const HostTensor* constant = nullptr;              // the value itself, when known
-  const std::vector<Dim>* shape_values = nullptr;    // or its elements as expressions (small integer tensors)
-  bool present = false;                              // false: an omitted optional input
+  const HostTensor* constant = nullptr;            // the value itself, when known
+  const std::vector<Dim>* shape_values = nullptr;  // or its elements as expressions (small integer tensors)
+  bool present = false;                            // false: an omitted optional input
 };
 
 // Handed to OpDef::infer. The same rule serves the symbolic graph and one concrete run (every dimension a constant,
@@ -109,17 +109,17 @@ inline bool has_trait(Lowering lowering, LoweringTraits trait) {
 }
 
 struct OpTraits {
-  bool foldable = true;         // may be computed while building when its inputs are constant
-  bool commutative = false;     // first two inputs may swap
+  bool foldable = true;      // may be computed while building when its inputs are constant
+  bool commutative = false;  // first two inputs may swap
   bool has_side_effects = false;
   bool data_dependent = false;  // output sizes depend on input values
-  bool host_shape = false;      // its outputs are shape values: computed symbolically, needs no step when they are known
+  bool host_shape = false;  // its outputs are shape values: computed symbolically, needs no step when they are known
 };
 
 struct OpDef {
   const char* name;
   int min_inputs = 1;
-  int max_inputs = 1;   // -1: any number
+  int max_inputs = 1;  // -1: any number
   int min_outputs = 1;
   int max_outputs = 1;
   std::vector<AttrSpec> attributes;
@@ -127,7 +127,7 @@ struct OpDef {
   Status (*reference)(EvalContext&) = nullptr;
   Lowering lowering = Lowering::kReference;
   // Pointwise ops: the expression over the node's inputs (operand k = input k). infer and reference then follow from
-  // it (ops/pointwise.h) and may be left null.
+  // it (ops/support/pointwise.h) and may be left null.
   Result<PointwiseExpr> (*pointwise)(const Node&) = nullptr;
   // Compositions: rewrites the node into simpler ops in place; run before every other pass. Null: not a composition.
   Status (*expand)(Graph&, Node&) = nullptr;

@@ -11,7 +11,8 @@ namespace wootz {
 namespace {
 
 // Symbols keep their numbers, so that bodies within the body, which share them, mean the same. They become extents of
-// the body's inputs: what an enclosing graph says of an extent is known to whoever runs the body from its operands.
+// the body's inputs: what an enclosing graph says of an extent is known to the step that runs the body from its
+// operands.
 class Separation {
  public:
   Separation(const Graph& body, const Node& node, int first, const ExtentFunction& of)

@@ -1,4 +1,4 @@
-// A chain is lowered as the nodes of its body one by one, and put together again where somebody offers to compute the
+// A chain is lowered as the nodes of its body one by one, and put together again where a provider offers to compute the
 // two steps as one.
 #include "backend/chain.h"
 #include "lower/context.h"

@@ -10,7 +10,7 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kGuess = 16;  // a size that only running tells and that has no bound: for cost estimates only
+constexpr int64_t kGuess = 16;  // a data-dependent size without a bound: for cost estimates only
 
 ShapeOp shape_op(DimOp op) {
   switch (op) {
@@ -35,7 +35,7 @@ LowerContext::LowerContext(const Graph& graph, const LowerOptions& options) : gr
   guess_sizes();
 }
 
-// Of sizes that only running tells: an image that is resized or padded has about as many rows as before.
+// Of data-dependent sizes: an image that is resized or padded has about as many rows as before.
 void LowerContext::guess_sizes() {
   const std::vector<Symbol>& symbols = graph_.symbols();
   for (std::vector<int64_t>& guesses : guesses_) guesses.assign(symbols.size(), kGuess);
@@ -282,7 +282,7 @@ void LowerContext::describe_operands(Step* step) const {
   describe_channels(step);
 }
 
-// Weights tell the channels of an x of which only running tells the extents; kernels check them when they are bound.
+// Weights tell the channels of an x of data-dependent extents; kernels check them when they are bound.
 void LowerContext::describe_channels(Step* step) const {
   Problem& p = step->problem;
   const auto* conv = p.as_if<ConvParams>();
@@ -293,11 +293,11 @@ void LowerContext::describe_channels(Step* step) const {
   x.dims[1] = x.max_dims[1] = conv->transposed ? w.dims[0] : w.dims[1] * conv->groups;
 }
 
-// Extents that only running tells.
+// Data-dependent extents.
 bool LowerContext::found_by_running(int32_t tensor) const {
   const std::vector<Symbol>& symbols = graph_.symbols();
-  const auto late = [](const Symbol& s) { return s.kind == SymbolKind::kDataDependent; };
-  if (tensor < 0 || std::none_of(symbols.begin(), symbols.end(), late)) return false;
+  const auto data_dependent = [](const Symbol& s) { return s.kind == SymbolKind::kDataDependent; };
+  if (tensor < 0 || std::none_of(symbols.begin(), symbols.end(), data_dependent)) return false;
   return found_by_running(shapes_.at(tensor));
 }
 
@@ -315,7 +315,7 @@ Status LowerContext::finish_step(const Node* node, Step step) {
   describe_operands(&step);
   const bool given = has_trait(step.problem.family(), kRunsItself);
   if (node == nullptr || given || offered(step)) return append(node, std::move(step));
-  // Nobody computes it with this epilogue: the family alone, then the expression.
+  // No kernel computes it with this epilogue: the family alone, then the expression.
   if (!step.problem.epilogue.empty() && step.problem.family() != Family::kPointwise) {
     Step main = step, tail;
     Status status;

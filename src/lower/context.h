@@ -30,7 +30,7 @@ class LowerContext {
   Status stand_for(const Value* inner, const Value* value);
   Result<int32_t> expression(const Dim& dim);
 
-  // A step for the node over its inputs [0, num_inputs), with the epilogue's operands behind and all its outputs.
+  // A step for the node over its inputs [0, num_inputs), with the epilogue's operands after and all its outputs.
   // num_main and the epilogue are taken from the node.
   Result<Step> start_step(const Node& node, Family family, int num_inputs);
   // Appends the step; its TensorDescs are filled in from its tensors.
@@ -41,12 +41,12 @@ class LowerContext {
   // The body whose first input is the node's input `first`, as one more of the program's bodies.
   Status lower_body(const Node& node, const Graph& graph, int first, ControlBody* body);
   Status lower_require(const Node& node);
-  // One step in the place of the last `count`. What only they wrote is a tensor that nobody uses any more.
+  // One step in the place of the last `count`. What only they wrote is a tensor that no step uses any more.
   void replace_last(size_t count, const Node& node, Step step);
   // A plain copy between two tensors of one type and shape.
   Status copy_step(const std::string& name, int32_t from, int32_t to);
   bool offered(const Step& step);  // asked once for each distinct problem
-  // A quantized convolution or product that nobody computes in 8 bits, in float: its operands are dequantized,
+  // A quantized convolution or product that no kernel computes in 8 bits, in float: its operands are dequantized,
   // constants here and the others by a step of their own.
   Status float_form(const Node* node, Step step);
 
@@ -82,7 +82,7 @@ class LowerContext {
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 };
 
-// Sizes of its own that only running the node tells: the kernel families take their extents from outside.
+// Data-dependent sizes of its own: the kernel families take their extents from outside.
 bool has_own_sizes(const Node& node);
 
 // true: lowered. false: this family does not cover the node as it stands; the reference will run it.

@@ -172,7 +172,7 @@ Result<bool> lower_resize(LowerContext& ctx, const Node& node) {
   const auto nearest = choice_from_name<ResizeNearest>(node.attr_string("nearest_mode", "round_prefer_floor"));
   if (!mode || !coordinate || !nearest) return false;
   const bool crop = *coordinate == ResizeCoordinate::kCrop;
-  if (crop && !node.has_attr("roi") && node.input(3) != nullptr) return false;  // a region that only running tells
+  if (crop && !node.has_attr("roi") && node.input(3) != nullptr) return false;  // a data-dependent region
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kResize, 1));
   auto& params = step.problem.as<ResizeParams>();
   params.mode = *mode;

@@ -1,4 +1,4 @@
-#include "ops/pointwise.h"
+#include "ops/support/pointwise.h"
 
 #include "lower/context.h"
 

@@ -1,5 +1,5 @@
-// Quantized convolutions, products and averages where nobody computes in 8 bits (a processor without such instructions,
-// say): the same numbers in float.
+// Quantized convolutions, products and averages where no kernel computes in 8 bits (a processor without such
+// instructions, say): the same numbers in float.
 #include "backend/quantized.h"
 #include "lower/context.h"
 
@@ -50,7 +50,7 @@ Result<int32_t> LowerContext::dequantized(int32_t tensor, double scale, double z
   step.inputs = {tensor};
   step.outputs = {to};
   describe_operands(&step);
-  if (!offered(step)) return unsupported("nobody dequantizes tensor '{}' to float", from.name);
+  if (!offered(step)) return unsupported("no kernel dequantizes tensor '{}' to float", from.name);
   WOOTZ_RETURN_IF_ERROR(append(nullptr, std::move(step)));
   dequantized_[key] = to;
   return to;

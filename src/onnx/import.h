@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,39 +10,11 @@
 #include <vector>
 
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ir/graph.h"
-#include "ir/node_order.h"
+#include "onnx/import_options.h"
+#include "onnx/import_problem.h"
 
 namespace wootz {
-
-struct ImportOptions {
-  // Folder that external data lies in. Empty: a model with external data is refused (import_file takes the model's
-  // folder).
-  std::string model_dir;
-  // Accept external data reached by symbolic links or stored in a file with several hard links (content-addressed
-  // caches). The lexical rules (relative, no "..") hold all the same.
-  bool allow_linked_external_data = false;
-  // Graph inputs to take as constants. Types and fixed extents must match; a symbolic extent becomes the given one
-  // wherever the model uses it.
-  std::map<std::string, HostTensor, std::less<>> constant_inputs;
-  // Problems kept with their text; further ones are only counted.
-  size_t max_problems = 1000;
-  std::vector<AbsentNode>* absent = nullptr;  // gets such nodes of the main graph, in the model's order
-};
-
-// One thing that keeps a model, or one node of it, from being imported.
-struct ImportProblem {
-  Code code = Code::kInvalidArgument;
-  std::string reason;
-  std::string
-      node;        // with the names of the function calls and control-flow nodes around it: "call/inner"; may be empty
-  std::string op;  // empty when the problem is not a node's
-  std::string domain;   // "" is ai.onnx
-  int opset = 0;        // version of the node's domain that the model imports; 0 when it imports none
-  int node_index = -1;  // of the top-level node in the file that it is in; -1 outside nodes
-  std::string to_string() const;
-};
 
 // The graph; its inputs and outputs carry the model's names. On failure the Status says how many problems there are
 // and the first few, and `problems` (may be null) gets all. Weights are not copied twice: a tensor owns the bytes that

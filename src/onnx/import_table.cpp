@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "onnx/import.h"
+#include "ops/onnx_imports.h"
 
 namespace wootz {
 namespace importer {

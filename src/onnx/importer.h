@@ -9,7 +9,7 @@
 
 #include "onnx/fold.h"
 #include "onnx/fork.h"
-#include "onnx/import.h"
+#include "onnx/import_options.h"
 #include "onnx/onnx.pb.h"
 #include "onnx/problems.h"
 #include "onnx/scope.h"

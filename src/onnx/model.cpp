@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "onnx/import.h"
 #include "onnx/import_table.h"
 #include "onnx/importer.h"
 #include "onnx/text.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "onnx/import.h"
+#include "onnx/import_problem.h"
 
 namespace wootz::importer {
 

@@ -1,7 +1,6 @@
 #include "ops/cases.h"
 
 #include "ops/infer.h"
-#include "ops/module_table.h"
 #include "ops/registry.h"
 
 namespace wootz {

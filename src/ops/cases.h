@@ -37,6 +37,13 @@ class CaseList {
   std::vector<OpCase> cases_;
 };
 
+// What every module of ops.def defines: adds its cases.
+namespace ops {
+#define MODULE(module) void module##_cases(CaseList& list);
+#include "ops/ops.def"
+#undef MODULE
+}  // namespace ops
+
 // All modules' cases, from one seed (printed by the tests).
 std::vector<OpCase> all_cases(uint64_t seed);
 

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "ops/infer.h"
-#include "ops/pointwise.h"
+#include "ops/support/pointwise.h"
 
 namespace wootz {
 namespace {

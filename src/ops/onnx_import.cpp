@@ -1,7 +1,5 @@
 #include "ops/onnx_import.h"
 
-#include "ops/module_table.h"
-
 namespace wootz {
 
 std::vector<int64_t> ImportContext::constant_ints(int i) const {
@@ -26,15 +24,6 @@ Value* ImportContext::scalar_like(const Value* like, double value) {
 Value* ImportContext::ints(std::vector<int64_t> values) {
   const Dims dims{static_cast<int64_t>(values.size())};
   return add_constant(HostTensor::from<int64_t>(values, dims));
-}
-
-std::vector<OnnxImport> all_onnx_imports() {
-  std::vector<OnnxImport> imports;
-#define MODULE(module) \
-  for (const OnnxImport& entry : ops::module##_onnx()) imports.push_back(entry);
-#include "ops/ops.def"
-#undef MODULE
-  return imports;
 }
 
 }  // namespace wootz

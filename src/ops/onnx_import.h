@@ -93,7 +93,4 @@ struct OnnxImport {
   const char* domain = "";  // "" is ai.onnx
 };
 
-// Every module's table, for the importer.
-std::vector<OnnxImport> all_onnx_imports();
-
 }  // namespace wootz

@@ -42,11 +42,37 @@ size_t bound_of(const Problem& problem) {
   return b.total() - SizeBound().total();
 }
 
+void bound_tensors(const Program& p, SizeBound* b) {
+  for (const PlanTensor& t : p.tensors) {
+    b->table();
+    b->text(t.name);
+    b->list(t.dims.size(), 4);
+    b->list(t.values.size(), 4);
+  }
+  for (const PlanConstant& c : p.constants) {
+    b->table();
+    b->text(c.name);
+    b->list(c.dims.size(), 8);
+  }
+}
+
+// Without its problem.
+void bound_step(const Step& s, SizeBound* b) {
+  b->table();
+  b->table();
+  b->text(s.name);
+  for (const std::string& name : s.provenance) b->text(name);
+  b->list(s.provenance.size(), 4);
+  b->text(s.tactic.provider);
+  b->text(s.tactic.kernel);
+  b->text(s.tactic.config);
+  b->list(s.inputs.size() + s.outputs.size(), 4);
+  b->table();
+}
+
 size_t bound_of(const Program& p) {
   SizeBound b;
-  b.text(p.name);
-  b.text(p.backend);
-  b.text(p.device);
+  for (const std::string* text : {&p.name, &p.backend, &p.device}) b.text(*text);
   for (const ShapeExpr& e : p.exprs) {
     b.table();
     b.list(e.operands.size(), 4);
@@ -55,29 +81,10 @@ size_t bound_of(const Program& p) {
     b.table();
     b.text(s.name);
   }
-  for (const PlanTensor& t : p.tensors) {
-    b.table();
-    b.text(t.name);
-    b.list(t.dims.size(), 4);
-    b.list(t.values.size(), 4);
-  }
-  for (const PlanConstant& c : p.constants) {
-    b.table();
-    b.text(c.name);
-    b.list(c.dims.size(), 8);
-  }
+  bound_tensors(p, &b);
   size_t problems = 0;
   for (const Step& s : p.steps) {
-    b.table();
-    b.table();
-    b.text(s.name);
-    for (const std::string& name : s.provenance) b.text(name);
-    b.list(s.provenance.size(), 4);
-    b.text(s.tactic.provider);
-    b.text(s.tactic.kernel);
-    b.text(s.tactic.config);
-    b.list(s.inputs.size() + s.outputs.size(), 4);
-    b.table();
+    bound_step(s, &b);
     problems += bound_of(s.problem);
   }
   b.list(p.inputs.size() + p.outputs.size(), 64);
@@ -268,7 +275,7 @@ class Encoder {
 
 namespace {
 
-Status place_behind(const Program& program, size_t* total, WeightsMap* map) {
+Status place_after(const Program& program, size_t* total, WeightsMap* map) {
   const auto place = [&](size_t bytes, const std::string& name) -> Result<size_t> {
     const size_t at = *total;
     if (__builtin_add_overflow(*total, bytes, total) || *total > plan_limits::kMaxBlobBytes)
@@ -286,7 +293,7 @@ Status place_behind(const Program& program, size_t* total, WeightsMap* map) {
     map->native.push_back(at);
   }
   for (const Program& body : program.bodies)
-    WOOTZ_RETURN_IF_ERROR(place_behind(body, total, &map->bodies.emplace_back()));
+    WOOTZ_RETURN_IF_ERROR(place_after(body, total, &map->bodies.emplace_back()));
   return {};
 }
 
@@ -294,7 +301,7 @@ Status place_behind(const Program& program, size_t* total, WeightsMap* map) {
 
 Result<WeightsMap> place_weights(const Program& program) {
   WeightsMap map;
-  WOOTZ_RETURN_IF_ERROR(place_behind(program, &map.total, &map));
+  WOOTZ_RETURN_IF_ERROR(place_after(program, &map.total, &map));
   return map;
 }
 

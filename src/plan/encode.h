@@ -7,7 +7,7 @@
 
 namespace wootz {
 
-// Where each constant, and behind them each piece of machine code, lies in the weights section.
+// Where each constant, and after them each piece of machine code, lies in the weights section.
 struct WeightsMap {
   std::vector<size_t> offsets;  // by constant
   std::vector<size_t> native;   // by piece of machine code

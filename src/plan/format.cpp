@@ -45,7 +45,7 @@ Result<Sections> open_file(std::span<const std::byte> file, Header* header) {
                      s.length, s.offset);
     at += s.length;
   }
-  if (at != file.size()) return corrupt("plan: {} bytes behind the last section", file.size() - at);
+  if (at != file.size()) return corrupt("plan: {} bytes after the last section", file.size() - at);
   if (h.sections[1].offset % kWeightsAlignment != 0)
     return corrupt("plan: weights at offset {}, no multiple of {}", h.sections[1].offset, kWeightsAlignment);
   return Sections{file.subspan(h.sections[0].offset, h.sections[0].length),

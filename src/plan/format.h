@@ -60,7 +60,7 @@ struct Sections {
 // Refuses before it follows any offset.
 Result<Sections> open_file(std::span<const std::byte> file, Header* header);
 
-// Makes the digests and the length in the header of a changed file right again, as somebody would who forges a plan.
+// Makes the digests and the length in the header of a changed file right again, as one would to forge a plan.
 // For tests and fuzzing. False: too short to have a header.
 bool reseal(std::span<std::byte> file);
 

@@ -149,7 +149,7 @@ class RandomProgram {
     }
   }
 
-  // An op whose result's size only running tells.
+  // An op whose result's size is data-dependent.
   void add_data_dependent(Step step) {
     step.inputs = {ready_[static_cast<size_t>(pick(0, static_cast<int>(ready_.size()) - 1))], -1};
     PlanTensor out;

@@ -49,7 +49,7 @@ Result<std::shared_ptr<const Program>> read_checked(std::span<const std::byte> b
                                                     std::shared_ptr<const void> owner) {
   plan_format::Header header;
   WOOTZ_ASSIGN_OR_RETURN(const plan_format::Sections sections, plan_format::open_file(bytes, &header));
-  // The metadata is copied first: what is checked is what is read, whoever else can write to the file.
+  // The metadata is copied first: what is checked is what is read, even if another process writes to the file.
   const std::shared_ptr<const std::byte> metadata = copy_of(sections.metadata);
   if (metadata == nullptr) return no_memory(sections.metadata.size());
   const std::span<const std::byte> copied(metadata.get(), sections.metadata.size());

@@ -18,7 +18,8 @@ Result<std::shared_ptr<const Program>> read_plan(std::span<const std::byte> byte
                                                  std::shared_ptr<const void> owner = nullptr);
 
 // Maps the file; the constants' owner keeps the mapping. Replace a plan in use by renaming another over it (as
-// write_plan_file does): one that is overwritten or cut short in place breaks whoever has mapped it. Errors: also kIo.
+// write_plan_file does): one that is overwritten or cut short in place breaks every process that has mapped it. Errors:
+// also kIo.
 Result<std::shared_ptr<const Program>> read_plan_file(const std::string& path);
 
 }  // namespace wootz

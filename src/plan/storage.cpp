@@ -9,66 +9,102 @@ size_t tensor_bytes(const PlanTensor& tensor, const Dims& dims) {
   return layout_bytes(tensor.layout, tensor.dtype, dims);
 }
 
-Result<Storage> find_storage(const Program& program, const ShapeValues& shapes, const std::vector<Dims>& dims,
-                             const std::vector<uint8_t>& known, bool exact) {
-  const size_t n = program.tensors.size();
-  Storage storage;
-  storage.root.assign(n, -1);
-  storage.offset.assign(n, 0);
-  storage.extent.assign(n, 0);
-  std::vector<size_t>& place = storage.offset;  // first within view_of, then within the root
-  const auto bytes = [&](size_t t) { return known[t] ? tensor_bytes(program.tensors[t], dims[t]) : 0; };
-  for (size_t t = 0; t < n; ++t) {
-    const PlanTensor& tensor = program.tensors[t];
-    storage.extent[t] = bytes(t);
-    if (!known[t]) continue;
+namespace {
+
+class StorageFinder {
+ public:
+  StorageFinder(const Program& program, const ShapeValues& shapes, const std::vector<Dims>& dims,
+                const std::vector<uint8_t>& known, bool exact)
+      : program_(program), shapes_(shapes), dims_(dims), known_(known), exact_(exact) {}
+
+  Result<Storage> run() {
+    const size_t n = program_.tensors.size();
+    storage_.root.assign(n, -1);
+    storage_.offset.assign(n, 0);
+    storage_.extent.assign(n, 0);
+    for (size_t t = 0; t < n; ++t) {
+      storage_.extent[t] = bytes(t);
+      if (!known_[t]) continue;
+      WOOTZ_RETURN_IF_ERROR(place_parts(t));
+      if (program_.tensors[t].kind == TensorKind::kView) WOOTZ_RETURN_IF_ERROR(place_view(t));
+    }
+    for (size_t t = 0; t < n; ++t) find_root(t);
+    return std::move(storage_);
+  }
+
+ private:
+  size_t bytes(size_t t) const { return known_[t] ? tensor_bytes(program_.tensors[t], dims_[t]) : 0; }
+
+  Status place_parts(size_t t) {
+    const PlanTensor& tensor = program_.tensors[t];
     size_t end = 0;
     for (const int32_t p : tensor.parts) {
-      place[static_cast<size_t>(p)] = end;
+      place_[static_cast<size_t>(p)] = end;
       end += bytes(static_cast<size_t>(p));
     }
-    if (exact && !tensor.parts.empty() && end != storage.extent[t])
+    if (exact_ && !tensor.parts.empty() && end != storage_.extent[t])
       return invalid_argument("'{}' of shape {} has {} bytes, what it is put together from has {}", tensor.name,
-                              dims[t].to_string(), storage.extent[t], end);
-    storage.extent[t] = std::max(storage.extent[t], end);
-    if (tensor.kind != TensorKind::kView) continue;
+                              dims_[t].to_string(), storage_.extent[t], end);
+    storage_.extent[t] = std::max(storage_.extent[t], end);
+    return Status();
+  }
+
+  Status place_view(size_t t) {
+    const PlanTensor& tensor = program_.tensors[t];
     const auto source = static_cast<size_t>(tensor.view_of);
-    const PlanTensor& from = program.tensors[source];
+    const PlanTensor& from = program_.tensors[source];
     if (tensor.offset < 0) {
-      if (!exact || !known[source] || dims[source].volume() == dims[t].volume()) continue;
+      if (!exact_ || !known_[source] || dims_[source].volume() == dims_[t].volume()) return Status();
       return invalid_argument("'{}' of shape {} cannot be seen as '{}' of shape {}: {} against {} elements", from.name,
-                              dims[source].to_string(), tensor.name, dims[t].to_string(), dims[source].volume(),
-                              dims[t].volume());
+                              dims_[source].to_string(), tensor.name, dims_[t].to_string(), dims_[source].volume(),
+                              dims_[t].volume());
     }
-    const int64_t first = shapes.values[static_cast<size_t>(tensor.offset)];
+    const int64_t first = shapes_.values[static_cast<size_t>(tensor.offset)];
     const size_t have = bytes(source), need = bytes(t);
     const bool countable = first >= 0 && first <= limits::kMaxElements;
-    place[t] = countable ? dtype_bytes(tensor.dtype, first) : 0;
-    if (exact && (!countable || need > have || place[t] > have - need))
+    place_[t] = countable ? dtype_bytes(tensor.dtype, first) : 0;
+    if (exact_ && (!countable || need > have || place_[t] > have - need))
       return invalid_argument("'{}' of shape {} would be elements {} and following of '{}' of shape {}", tensor.name,
-                              dims[t].to_string(), first, from.name, dims[source].to_string());
+                              dims_[t].to_string(), first, from.name, dims_[source].to_string());
+    return Status();
   }
-  std::vector<size_t> chain;
-  for (size_t t = 0; t < n; ++t) {
-    chain.clear();
-    auto at = t;
-    while (storage.root[at] < 0) {
-      const TensorKind kind = program.tensors[at].kind;
+
+  // Who has memory of its own, and the place in it: by way of all that lie between.
+  void find_root(size_t t) {
+    between_.clear();
+    size_t at = t;
+    while (storage_.root[at] < 0) {
+      const TensorKind kind = program_.tensors[at].kind;
       if (kind != TensorKind::kView && kind != TensorKind::kPart) {
-        storage.root[at] = static_cast<int32_t>(at);
+        storage_.root[at] = static_cast<int32_t>(at);
         break;
       }
-      chain.push_back(at);
-      at = static_cast<size_t>(program.tensors[at].view_of);
+      between_.push_back(at);
+      at = static_cast<size_t>(program_.tensors[at].view_of);
     }
-    for (size_t k = chain.size(); k-- > 0;) {
-      const size_t inner = chain[k];
-      const auto outer = static_cast<size_t>(program.tensors[inner].view_of);
-      storage.root[inner] = storage.root[outer];
-      place[inner] += place[outer];
+    for (size_t k = between_.size(); k-- > 0;) {
+      const size_t inner = between_[k];
+      const auto outer = static_cast<size_t>(program_.tensors[inner].view_of);
+      storage_.root[inner] = storage_.root[outer];
+      place_[inner] += place_[outer];
     }
   }
-  return storage;
+
+  const Program& program_;
+  const ShapeValues& shapes_;
+  const std::vector<Dims>& dims_;
+  const std::vector<uint8_t>& known_;
+  const bool exact_;
+  Storage storage_;
+  std::vector<size_t>& place_ = storage_.offset;  // first within view_of, then within the root
+  std::vector<size_t> between_;
+};
+
+}  // namespace
+
+Result<Storage> find_storage(const Program& program, const ShapeValues& shapes, const std::vector<Dims>& dims,
+                             const std::vector<uint8_t>& known, bool exact) {
+  return StorageFinder(program, shapes, dims, known, exact).run();
 }
 
 std::vector<int> completing_steps(const Program& program) {

@@ -113,7 +113,7 @@ TEST(VerifyPlaces, SurviveTheFile) {
 
 TEST(VerifyPlaces, WhatExtentsDecideIsCheckedWithThem) {
   Program p = sample();
-  p.tensors[kRange].offset = 4;  // element N + 2: two rows of N fit behind it only from N = 2 on
+  p.tensors[kRange].offset = 4;  // element N + 2: two rows of N fit after it only from N = 2 on
   ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
   EXPECT_TRUE(storage_at(p, 2).ok());
   EXPECT_NE(storage_at(p, 1).status().message().find("'range' of shape [2x1] would be elements 3"), std::string::npos)
@@ -164,7 +164,7 @@ TEST(VerifyPlaces, LiesAreRefused) {
        },
        "has 256 bytes, its parts have 128"},
       {"written as a whole", [](Program& p) { p.steps[2].outputs = {kBoth}; }, "no layer may write"},
-      {"part nobody writes",
+      {"part that no step writes",
        [](Program& p) {
          p.steps[1].outputs = {6};
          p.steps[2].outputs = {-1};
@@ -178,19 +178,19 @@ TEST(VerifyPlaces, LiesAreRefused) {
          p.tensors[kA].parts = {kBoth};
        },
        "cycle"},
-      {"part whose size only running tells",
+      {"part of data-dependent size",
        [](Program& p) {
          p.tensors[kA].dims = {5, 2};
        },
        "its place depends on a layer's result"},
-      {"whole whose size only running tells",
+      {"whole of data-dependent size",
        [](Program& p) {
          p.tensors[kBoth].dims = {5, 2};
        },
        "is in tensor 'both', whose shape depends"},
       {"offset number", [](Program& p) { p.tensors[kRange].offset = 40; }, "begins at shape expression 40"},
       {"offset of no view", [](Program& p) { p.tensors[kY].offset = 0; }, "views nothing"},
-      {"offset that only running tells", [](Program& p) { p.tensors[kRange].offset = 5; }, "its place depends"},
+      {"data-dependent offset", [](Program& p) { p.tensors[kRange].offset = 5; }, "its place depends"},
       {"range beyond",
        [](Program& p) {
          p.tensors[kX].dims = p.tensors[kRange].dims = {1, 3};

@@ -114,7 +114,7 @@ const Mutation kMutations[] = {
     {"symbol of no input", [](Program& p) { p.symbols[0].tensor = 2; }, "no network input"},
     {"value of no shape tensor", [](Program& p) { p.symbols[0].source = SymbolSource::kInputValue; },
      "no integer input"},
-    {"symbol nobody makes", [](Program& p) { p.symbols[1].tensor = 3; }, "whose shape is known only later"},
+    {"symbol that no step makes", [](Program& p) { p.symbols[1].tensor = 3; }, "whose shape is known only later"},
     {"static overflow",
      [](Program& p) {
        p.exprs[4] = {ShapeOp::kMul, 0, {1, 1}}, p.exprs[1].value = INT64_MAX / 2;

@@ -1,4 +1,4 @@
-// A line for each Quantize and Dequantize of the model, as passes/qdq_report.h tells it.
+// A line for each Quantize and Dequantize of the model, as passes/quantization/qdq_report.h tells it.
 #include "report/record.h"
 
 namespace wootz {

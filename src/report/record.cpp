@@ -17,7 +17,7 @@ Json node_json(const ModelNode& node) {
 Json choice_json(const StepReport& step) {
   Json json;
   Json& list = json["Considered"] = Json::array();
-  for (const Considered& c : step.considered) {
+  for (const EvaluatedCandidate& c : step.evaluated) {
     Json entry = {{"Tactic", c.candidate.tactic.to_string()}, {"TimeUs", c.us}, {"Measured", c.measured}};
     if (c.error >= 0) entry["Error"] = c.error;
     if (!c.refusal.empty()) entry["Refused"] = c.refusal;

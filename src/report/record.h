@@ -1,5 +1,5 @@
 // All that a build knows about itself, as plain data: passes, fusions, what became of each node of the model, tactics
-// with their rivals, memory. Whoever writes or draws a report starts here or from its JSON.
+// with their rivals, memory. What writes or draws a report starts here or from its JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,11 +9,11 @@
 #include "backend/libraries.h"
 #include "backend/program.h"
 #include "passes/pass.h"
-#include "passes/qdq_report.h"
+#include "passes/quantization/qdq_report.h"
 #include "report/trace.h"
 #include "runtime/memory_report.h"
-#include "tuner/measure.h"
-#include "tuner/place_moves.h"
+#include "tuner/layout/copy_elision.h"
+#include "tuner/measure/measure.h"
 
 namespace wootz {
 
@@ -40,7 +40,7 @@ struct BuildReport {
   std::vector<LibraryState> libraries;  // that the backend opened, or not
   Choice choice;
   MeasureStats measured;
-  PlacedMoves placed;
+  ElidedCopies placed;
   std::vector<MemoryReport> estimated_memory;  // by profile, from before tactics were chosen
   std::vector<MemoryReport> memory;            // of what was built; empty where its kernels cannot be created here
   std::vector<std::string> disabled_passes;

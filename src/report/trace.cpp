@@ -49,7 +49,7 @@ ModelTrace::ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent
       if (out != nullptr) model.outputs.push_back(out->name());
     if (node->provenance().size() > 1) groups_.emplace(group_key(*node), 0);
   }
-  for (ModelNode& node : nodes_) {  // what a node makes for itself is no operand; nobody is told one twice
+  for (ModelNode& node : nodes_) {  // what a node makes for itself is no operand; each is listed once
     std::set<std::string> own(node.outputs.begin(), node.outputs.end());
     const auto seen = [&](const std::string& name) { return !own.insert(name).second; };
     node.inputs.erase(std::remove_if(node.inputs.begin(), node.inputs.end(), seen), node.inputs.end());

@@ -33,7 +33,7 @@ class ModelTrace {
   // The graph before the passes, inferred; what the model has beside it; the order of both.
   ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes, NodeOrder order);
   void after_pass(const PassReport& pass, const Graph& graph);
-  // These steps were there (in `before`) and are no more: place_moves() saw that they need not be.
+  // These steps were there (in `before`) and are no more: elide_copies() saw that they need not be.
   void note_placed(const std::vector<Step>& before, const std::vector<std::string>& gone);
   // Where each value of the model is. To be called when the program is complete.
   void locate_values(const Lowered& lowered, const Program& program);

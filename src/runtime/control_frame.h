@@ -20,7 +20,7 @@ class BodyRun final : public OutputSink {
 
   Status set_input(size_t input, const void* address, const Dims& dims);
   Status run(PlaceFunction place);
-  // What result `output` of no round would be, for the inputs set last; an extent that only running tells is 0.
+  // What result `output` of no round would be, for the inputs set last; a data-dependent extent is 0.
   Result<Dims> dims_of_none(size_t output);
   // The reason why a result got no place.
   void* fail(Status why) {

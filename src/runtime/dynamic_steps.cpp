@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/shape_step.h"
-
 namespace wootz {
 
 void DynamicSteps::Operands::clear() {
@@ -159,7 +157,8 @@ Result<const Call*> DynamicSteps::bind(size_t s) {
 Status DynamicSteps::evaluate_open() {
   size_t left = 0;
   for (const int32_t e : open_) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool known, evaluate_shape(program(), static_cast<size_t>(e), symbols_, &shapes_));
+    WOOTZ_ASSIGN_OR_RETURN(const bool known,
+                           evaluate_shape(program().exprs, static_cast<size_t>(e), symbols_, &shapes_));
     if (!known) open_[left++] = e;
   }
   open_.resize(left);

@@ -1,10 +1,11 @@
-// Extents that only running tells, and plans that lie about them.
+// Data-dependent extents, and plans that lie about them.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <numeric>
 
 #include "plan/verify.h"
+#include "runtime/create_engine.h"
 #include "runtime/executor.h"
 #include "runtime/fake_engine.h"
 
@@ -95,14 +96,14 @@ Status run(const Dims& found, int32_t* y) {
   const std::shared_ptr<Program> program = sample();
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> engine,
-                         EngineCore::create(program, std::make_shared<fake::FakeDevice>(), {&provider}, {}));
+                         create_engine(program, std::make_shared<fake::FakeDevice>(), {&provider}, {}));
   Bindings bindings(engine);
   Executor executor(engine);
   const int32_t x[4] = {};
   bindings.set_input_address(0, x);
   bindings.set_output_address(0, y);
   WOOTZ_RETURN_IF_ERROR(executor.run(bindings));
-  return executor.run(bindings);  // and again, with what the first run left behind
+  return executor.run(bindings);  // and again, with what the first run left after
 }
 
 TEST(DynamicSteps, AViewOfFixedShapeSeesWhatTheRunMade) {
@@ -134,7 +135,7 @@ TEST(DynamicSteps, ALaterStepReadsTheMemoryThatAnOutputGot) {
   program->tensors[1].kind = TensorKind::kOutput;
   program->outputs = {{1, false}, {3, false}};
   ASSERT_TRUE(verify_program(*program).ok());
-  const auto engine = EngineCore::create(program, std::make_shared<fake::FakeDevice>(), {&provider}, {});
+  const auto engine = create_engine(program, std::make_shared<fake::FakeDevice>(), {&provider}, {});
   ASSERT_TRUE(engine.ok());
   Bindings bindings(*engine);
   Executor executor(*engine);

@@ -2,55 +2,19 @@
 
 #include <algorithm>
 
-#include "backend/kernel_cache.h"
 #include "base/thread_pool.h"
-#include "runtime/control.h"
 
 namespace wootz {
-namespace {
-
-Result<std::shared_ptr<const Kernel>> control_kernel(const Step& step,
-                                                     const std::vector<std::shared_ptr<const EngineCore>>& bodies,
-                                                     const std::shared_ptr<Device>& device) {
-  WOOTZ_ASSIGN_OR_RETURN(const ControlForm form, read_control(step.problem));
-  std::vector<std::shared_ptr<const EngineCore>> own;
-  for (const ControlBody& body : form.bodies) own.push_back(bodies[static_cast<size_t>(body.program)]);
-  Result<std::unique_ptr<Kernel>> kernel = make_control_kernel(step.problem, std::move(own), device);
-  if (!kernel.ok()) return kernel.status().at(PlaceKind::kLayer, step.name);
-  return std::shared_ptr<const Kernel>(std::move(kernel).value());
-}
-
-}  // namespace
-
 Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Program> program,
                                                        std::shared_ptr<Device> device,
-                                                       std::vector<const Provider*> providers,
-                                                       const EngineOptions& options, KernelCache* kernels) {
+                                                       std::vector<std::shared_ptr<const Kernel>> kernels,
+                                                       const EngineOptions& options) {
   std::shared_ptr<EngineCore> engine(new EngineCore());
   engine->program_ = std::move(program);
   engine->device_ = std::move(device);
   engine->options_ = options;
   if (engine->options_.threads <= 0) engine->options_.threads = ThreadPool::process().size();
-  const ParallelScope threads(engine->options_.threads);
-  Limits limits;
-  limits.threads = engine->options_.threads;
-  std::vector<std::shared_ptr<const EngineCore>> bodies;
-  for (const Program& body : engine->program_->bodies) {
-    const std::shared_ptr<const Program> inner(engine->program_, &body);
-    WOOTZ_ASSIGN_OR_RETURN(bodies.emplace_back(), create(inner, engine->device_, providers, engine->options_, kernels));
-  }
-  KernelCache own(std::move(providers), limits);
-  if (kernels == nullptr) kernels = &own;
-  engine->kernels_.reserve(engine->program_->steps.size());
-  for (const Step& step : engine->program_->steps) {
-    std::shared_ptr<const Kernel> kernel;
-    if (is_control(step)) {
-      WOOTZ_ASSIGN_OR_RETURN(kernel, control_kernel(step, bodies, engine->device_));
-    } else {
-      WOOTZ_ASSIGN_OR_RETURN(kernel, kernels->get(step));
-    }
-    engine->kernels_.push_back(std::move(kernel));
-  }
+  engine->kernels_ = std::move(kernels);
   if (!engine->device_->host_memory()) WOOTZ_RETURN_IF_ERROR(engine->upload_constants());
   return engine;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "backend/kernel_cache.h"
+#include "backend/kernel.h"
 #include "backend/program.h"
 #include "runtime/shape_plan.h"
 
@@ -21,12 +21,11 @@ struct EngineOptions {
 
 class EngineCore {
  public:
-  // `program` has passed verify_program. Errors: a tactic whose provider is unknown or whose kernel cannot be created
-  // here (another ISA, another library version), with the step's name. `kernels`: where a build has them already.
+  // Of a program and its kernels, by step (create_engine() makes them). Errors: no memory for the weights.
   static Result<std::shared_ptr<EngineCore>> create(std::shared_ptr<const Program> program,
                                                     std::shared_ptr<Device> device,
-                                                    std::vector<const Provider*> providers,
-                                                    const EngineOptions& options, KernelCache* kernels = nullptr);
+                                                    std::vector<std::shared_ptr<const Kernel>> kernels,
+                                                    const EngineOptions& options);
 
   // The same with steps on other streams (Step::stream, by step): weights and kernels are shared.
   static std::shared_ptr<EngineCore> with_streams(const std::shared_ptr<const EngineCore>& engine,

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/engine_core.h"
+#include "runtime/create_engine.h"
 
 namespace wootz::fake {
 
@@ -124,7 +124,7 @@ inline Result<std::shared_ptr<EngineCore>> engine(std::shared_ptr<Program> progr
   static const FakeProvider provider;
   EngineOptions options;
   options.threads = 1;
-  return EngineCore::create(std::move(program), std::move(device), {&provider}, options);
+  return create_engine(std::move(program), std::move(device), {&provider}, options);
 }
 
 }  // namespace wootz::fake

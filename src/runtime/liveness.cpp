@@ -5,7 +5,7 @@
 namespace wootz {
 namespace {
 
-// A result that takes over an operand's memory gets its root. Whoever is in the result's buffer (a view of it) still
+// A result that takes over an operand's memory gets its root. What is in the result's buffer (a view of it) still
 // names the result, and the result names the operand's: one more look. It never takes two: an operand's root was
 // settled when the step that writes it was looked at.
 class Sharing {

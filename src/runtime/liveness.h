@@ -19,7 +19,7 @@ struct Liveness {
 // By step: the steps whose results it reads, each once. Parts and views count as all of what they are in.
 std::vector<std::vector<int32_t>> step_needs(const Program& program, const Storage& storage);
 
-// `dynamic` by step: those whose extents only running tells; they take over nothing. `kernels` by step say which result
+// `dynamic` by step: those whose extents are data-dependent; they take over nothing. `kernels` by step say which result
 // may be written over which operand; empty: none may. Where steps run concurrently, memory lives until the last
 // step that may run concurrently with one that uses it, and a result takes over an operand only when all who read that
 // have ended.

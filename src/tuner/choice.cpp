@@ -12,11 +12,11 @@ Problem with_layouts(const Problem& problem, const Candidate& candidate) {
 }
 
 Status check_usable(const Step& step, const StepReport& report) {
-  const auto usable = [](const Considered& c) { return c.refusal.empty(); };
-  if (std::any_of(report.considered.begin(), report.considered.end(), usable)) return {};
+  const auto usable = [](const EvaluatedCandidate& c) { return c.refusal.empty(); };
+  if (std::any_of(report.evaluated.begin(), report.evaluated.end(), usable)) return {};
   std::string why;
   for (const Refusal& r : report.refused) why += fmt::format("\n  {}: {}", r.kernel, r.reason);
-  for (const Considered& c : report.considered)
+  for (const EvaluatedCandidate& c : report.evaluated)
     why += fmt::format("\n  {}: {}", c.candidate.tactic.to_string(), c.refusal);
   return unsupported("no tactic for layer '{}' ({}):{}", step.name, family_name(step.problem.family()), why);
 }

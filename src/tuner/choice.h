@@ -10,7 +10,7 @@
 namespace wootz {
 
 // What was considered for a step, kept as data for reports.
-struct Considered {
+struct EvaluatedCandidate {
   Candidate candidate;
   size_t rivals = 0;  // other candidates of the step
   double us = 0;      // measured, or estimated
@@ -20,26 +20,27 @@ struct Considered {
   bool borrowed = false;  // measured for another problem of its class (problem_class.h)
   double error = -1;      // relative difference from the reference, -1: not checked
   std::string refusal;    // not empty: disqualified, and why
-  // An earlier candidate of the step (tactic_text.h) that this one's trial showed to be wrong, and how; empty: none.
+  // An earlier candidate of the step (tactic_text.h) that this one's benchmark showed to be wrong, and how; empty:
+  // none.
   std::string disproves, disproof;
 };
 struct StepReport {
   std::string step;
-  std::vector<Considered> considered;
+  std::vector<EvaluatedCandidate> evaluated;
   std::vector<Refusal> refused;  // kernels that did not apply
-  int chosen = -1;               // index into considered
+  int chosen = -1;               // index into evaluated
 };
 
 struct ChooseOptions {
   Limits limits;
-  // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in Considered.
+  // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in EvaluatedCandidate.
   // Null: the provider's estimate. Numbers beyond the program's steps are reformats, for what they cost in the search.
-  std::function<Status(const Problem& problem, size_t step, Considered* candidate)> cost;
+  std::function<Status(const Problem& problem, size_t step, EvaluatedCandidate* candidate)> cost;
   // Adds further offers for a problem of free layouts. Null: providers alone are asked.
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
   // Runs a chosen candidate that was not measured now. What fails or is wrong gets a refusal, and the choice is made
   // again. Null: nothing is run. Errors: cancelled.
-  std::function<Status(const Problem& problem, size_t step, Considered* candidate)> prove;
+  std::function<Status(const Problem& problem, size_t step, EvaluatedCandidate* candidate)> prove;
   bool by_class = false;                         // problems of one class are costed once, and proven each
   std::function<void(const std::string&)> warn;  // names the layer
   // Called as steps are costed; false cancels.
@@ -50,7 +51,7 @@ struct ChooseOptions {
 struct Choice {
   std::vector<StepReport> steps;   // of the steps given, in their order; then of the reformats inserted
   std::vector<size_t> offered_to;  // by step given: the first one of its problem (or class), whose offers it shares
-  size_t reformats_before = 0;     // if every step were given its own favourite layout
+  size_t reformats_before = 0;     // if every step were given the layouts of its greedy choice
   size_t reformats = 0;            // inserted
   size_t proved = 0;               // choices run because they had not been measured, equal ones once
   size_t disproved = 0;            // of those, refused for what came of it

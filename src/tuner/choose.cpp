@@ -7,9 +7,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tuner/layout/reformats.h"
+#include "tuner/measure/prove.h"
 #include "tuner/offers.h"
-#include "tuner/prove.h"
-#include "tuner/reformats.h"
 
 namespace wootz {
 
@@ -19,10 +19,10 @@ constexpr int kSweeps = 8;
 constexpr double kReformatUs = 1.5;                  // what a reformat of nothing takes
 constexpr size_t kTimedReformats = size_t{1} << 32;  // numbers for ChooseOptions::cost that no step has
 constexpr double kImpossible = 1e12;                 // microseconds: worse than anything that can be done
-// A measured time is taken for real within so much of it, however little it varied: the step will run among others.
-constexpr double kLeastDoubt = 0.03;
+// A measured time is exact only within so much of it, however little it varied: the step will run among others.
+constexpr double kLeastNoise = 0.03;
 constexpr double kSameTotal = 0.03;   // of a whole network's time: less is not to be measured
-constexpr double kWithinDoubt = 0.1;  // of a difference that may be chance: it decides between equals
+constexpr double kWithinNoise = 0.1;  // of a difference that may be chance: it decides between equals
 
 // A candidate per step, and how many readers of each tensor want it in each layout.
 struct State {
@@ -48,18 +48,18 @@ class Search {
   }
 
   // To be called before the search, and again when candidates were refused meanwhile.
-  void judge() {
-    believed_.clear();
-    for (const StepReport& step : choice_.steps) believed_.push_back(believe(step.considered));
+  void discount_noise() {
+    discounted_.clear();
+    for (const StepReport& step : choice_.steps) discounted_.push_back(discount(step.evaluated));
   }
 
-  // Everybody's favourite, or the best that makes `layout`.
+  // Every step's greedy choice, or the best that makes `layout`.
   State start(int layout) const {
     State state;
     state.chosen.resize(program_.steps.size());
     state.wanted.resize(program_.tensors.size());
     for (size_t s = 0; s < state.chosen.size(); ++s) {
-      state.chosen[s] = favourite(s, layout);
+      state.chosen[s] = greedy_choice(s, layout);
       count_wanted(s, state.chosen[s], 1, &state);
     }
     return state;
@@ -72,7 +72,7 @@ class Search {
       const size_t count = state->chosen.size();
       for (size_t k = 0; k < count; ++k) {
         const size_t s = sweep % 2 ? count - 1 - k : k;
-        const std::vector<Considered>& all = choice_.steps[s].considered;
+        const std::vector<EvaluatedCandidate>& all = choice_.steps[s].evaluated;
         if (all.size() < 2) continue;
         const int before = state->chosen[s];
         int best = before;
@@ -92,12 +92,12 @@ class Search {
     }
   }
 
-  // Of all steps and reformats: as the search judges them, or as they were measured.
-  double total(const State& state, bool judged) const {
+  // Of all steps and reformats: as the search discounts them, or as they were measured.
+  double total(const State& state, bool as_discounted) const {
     double us = 0;
     for (size_t s = 0; s < state.chosen.size(); ++s) {
       const auto c = static_cast<size_t>(state.chosen[s]);
-      us += judged ? believed_[s][c] : choice_.steps[s].considered[c].us;
+      us += as_discounted ? discounted_[s][c] : choice_.steps[s].evaluated[c].us;
     }
     std::vector<uint8_t> seen(program_.tensors.size(), 0);
     for (const Step& step : program_.steps) {
@@ -126,25 +126,27 @@ class Search {
   }
 
  private:
-  // What the search goes by. A difference counts as far as it exceeds the uncertainty of the two measurements behind
+  // What the search goes by. A difference counts as far as it exceeds the uncertainty of the two measurements after
   // it; otherwise a layout would be changed, and changed back, for the noise of a busy machine.
-  static std::vector<double> believe(const std::vector<Considered>& all) {
-    const Considered* best = nullptr;
-    for (const Considered& c : all)
+  static std::vector<double> discount(const std::vector<EvaluatedCandidate>& all) {
+    const EvaluatedCandidate* best = nullptr;
+    for (const EvaluatedCandidate& c : all)
       if (c.refusal.empty() && (best == nullptr || c.us < best->us)) best = &c;
-    const auto doubt = [](const Considered& c) {
-      return c.measured ? c.us * std::min(0.5, std::max(kLeastDoubt, c.spread)) : 0.0;
+    const auto noise = [](const EvaluatedCandidate& c) {
+      return c.measured ? c.us * std::min(0.5, std::max(kLeastNoise, c.spread)) : 0.0;
     };
-    std::vector<double> believed;
-    for (const Considered& c : all) {
+    std::vector<double> discounted;
+    for (const EvaluatedCandidate& c : all) {
       const double more = best == nullptr ? 0 : c.us - best->us;
-      const double uncertain = more <= 0 ? 0 : std::min(more, doubt(c) + doubt(*best));
-      believed.push_back(c.us - (1 - kWithinDoubt) * uncertain);
+      const double uncertain = more <= 0 ? 0 : std::min(more, noise(c) + noise(*best));
+      discounted.push_back(c.us - (1 - kWithinNoise) * uncertain);
     }
-    return believed;
+    return discounted;
   }
 
-  const Considered& candidate(size_t s, int c) const { return choice_.steps[s].considered[static_cast<size_t>(c)]; }
+  const EvaluatedCandidate& candidate(size_t s, int c) const {
+    return choice_.steps[s].evaluated[static_cast<size_t>(c)];
+  }
 
   Layout layout_of(int32_t tensor, const State& state) const {
     const auto [s, o] = producer_[static_cast<size_t>(tensor)];
@@ -188,14 +190,14 @@ class Search {
     const Problem problem = reformat_step("", largest_like(desc), from, to).problem;
     const Candidate* offer = reformats_.find(problem);
     if (offer == nullptr || problem.inputs[0].dims.volume() == 0) return rate->second;
-    Considered considered;
-    considered.candidate = *offer;
-    considered.rivals = 1;
+    EvaluatedCandidate evaluated;
+    evaluated.candidate = *offer;
+    evaluated.rivals = 1;
     // A number that no step has: there is nothing to compare results with. A failure leaves the estimate.
-    const Status status = options_.cost(problem, program_.steps.size() + rates_.size(), &considered);
-    if (status.ok() && considered.measured && considered.refusal.empty() && considered.us > 0)
+    const Status status = options_.cost(problem, program_.steps.size() + rates_.size(), &evaluated);
+    if (status.ok() && evaluated.measured && evaluated.refusal.empty() && evaluated.us > 0)
       rate->second = moved_bytes(problem.inputs[0]) /
-                     (std::max(considered.us - kReformatUs, 0.1 * considered.us) * (1 + considered.spread));
+                     (std::max(evaluated.us - kReformatUs, 0.1 * evaluated.us) * (1 + evaluated.spread));
     return rate->second;
   }
 
@@ -231,7 +233,7 @@ class Search {
   double local_cost(size_t s, int c, State* state) const {
     move_to(s, c, state);
     const Step& step = program_.steps[s];
-    double us = believed_[s][static_cast<size_t>(c)];
+    double us = discounted_[s][static_cast<size_t>(c)];
     for (size_t o = 0; o < step.outputs.size(); ++o)
       if (step.outputs[o] >= 0) us += tensor_cost(step.outputs[o], step.problem.outputs[o], *state);
     for (size_t i = 0; i < step.inputs.size(); ++i)
@@ -241,15 +243,15 @@ class Search {
   }
 
   // Best candidate of a step that prefers `layout` for its first output, by its own cost.
-  int favourite(size_t s, int layout) const {
+  int greedy_choice(size_t s, int layout) const {
     int best = -1;
     double best_us = std::numeric_limits<double>::infinity();
-    const std::vector<Considered>& all = choice_.steps[s].considered;
+    const std::vector<EvaluatedCandidate>& all = choice_.steps[s].evaluated;
     for (size_t c = 0; c < all.size(); ++c) {
       if (!all[c].refusal.empty()) continue;
       const bool fits = layout < 0 || all[c].candidate.output_layouts.empty() ||
                         all[c].candidate.output_layouts[0] == static_cast<Layout>(layout);
-      const double us = believed_[s][c] + (fits ? 0 : 1e9);
+      const double us = discounted_[s][c] + (fits ? 0 : 1e9);
       if (us < best_us) {
         best_us = us;
         best = static_cast<int>(c);
@@ -263,7 +265,7 @@ class Search {
   const ChooseOptions& options_;
   std::vector<std::pair<int, size_t>> producer_;
   std::vector<uint8_t> viewed_;
-  std::vector<std::vector<double>> believed_;  // by step and candidate
+  std::vector<std::vector<double>> discounted_;  // by step and candidate
   mutable ReformatOffers reformats_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, double> rates_;  // bytes in a microsecond
@@ -278,26 +280,26 @@ Status cost_reformats(Program* program, const ChooseOptions& options, size_t giv
     const auto [at, fresh] = known.try_emplace(step.problem.key());
     StepReport& report = at->second;
     if (fresh) {
-      Considered considered;
-      considered.candidate = {
+      EvaluatedCandidate evaluated;
+      evaluated.candidate = {
           step.tactic, {step.problem.inputs[0].layout}, {step.problem.outputs[0].layout}, step.workspace, kReformatUs};
-      considered.us = kReformatUs;
-      considered.rivals = 1;  // it is timed although there is no choice
+      evaluated.us = kReformatUs;
+      evaluated.rivals = 1;  // it is timed although there is no choice
       if (options.cost)
-        WOOTZ_RETURN_IF_ERROR(options.cost(step.problem, kTimedReformats + given + known.size(), &considered));
-      considered.refusal.clear();  // it is needed, whatever became of the measurement
-      report.considered = {considered};
+        WOOTZ_RETURN_IF_ERROR(options.cost(step.problem, kTimedReformats + given + known.size(), &evaluated));
+      evaluated.refusal.clear();  // it is needed, whatever became of the measurement
+      report.evaluated = {evaluated};
       report.chosen = 0;
     }
     report.step = step.name;
-    if (report.considered[0].measured) step.measured_us = static_cast<float>(report.considered[0].us);
+    if (report.evaluated[0].measured) step.measured_us = static_cast<float>(report.evaluated[0].us);
     choice->steps.push_back(report);
   }
   return Status();
 }
 
-// Starts: everybody's own favourite, and one for each layout; the cheapest end wins. Totals within kSameTotal are the
-// same to us, being sums of measurements: of those, the one with the fewest reformats.
+// Starts: the greedy choice of every step, and one for each layout; the cheapest end wins. Totals within kSameTotal are
+// the same to us, being sums of measurements: of those, the one with the fewest reformats.
 std::vector<int> cheapest(Search& search, Choice* choice) {
   struct End {
     State state;
@@ -308,7 +310,7 @@ std::vector<int> cheapest(Search& search, Choice* choice) {
   const auto add = [&](const State& state) {
     ends.push_back({state, search.total(state, true), search.count_reformats(state)});
   };
-  search.judge();
+  search.discount_noise();
   for (int layout = -1; layout < static_cast<int>(Layout::kOpaque); ++layout) {
     State state = search.start(layout);
     add(state);
@@ -340,7 +342,7 @@ Status choose_among(Program* program, const std::vector<const Provider*>& provid
   }
   for (size_t s = 0; s < best.size(); ++s) {
     choice->steps[s].chosen = best[s];
-    const Considered& chosen = choice->steps[s].considered[static_cast<size_t>(best[s])];
+    const EvaluatedCandidate& chosen = choice->steps[s].evaluated[static_cast<size_t>(best[s])];
     Step& step = program->steps[s];
     step.tactic = chosen.candidate.tactic;
     step.workspace = chosen.candidate.workspace;

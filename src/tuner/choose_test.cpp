@@ -33,7 +33,7 @@ class TwoLayouts final : public Provider {
   }
 };
 
-// Steps one behind the other over one tensor of [1, 8, 16, 16]; `open`: the first extent is a symbol.
+// Steps one after the other over one tensor of [1, 8, 16, 16]; `open`: the first extent is a symbol.
 Program chain_of(int steps, Dims dims = {1, 8, 16, 16}, bool open = false) {
   Program p;
   for (const int64_t d : dims) p.exprs.push_back({ShapeOp::kConst, d, {}});
@@ -73,7 +73,7 @@ struct Times {
 Choice choose(Program* program, const std::vector<Times>& times, double reformat_us) {
   static const TwoLayouts provider;
   ChooseOptions options;
-  options.cost = [&](const Problem&, size_t step, Considered* c) -> Status {
+  options.cost = [&](const Problem&, size_t step, EvaluatedCandidate* c) -> Status {
     c->measured = true;
     c->us = reformat_us;
     if (step >= times.size()) return {};
@@ -126,7 +126,7 @@ TEST(Choose, ReformatsAreTimedForTheReport) {
     const auto found = std::find_if(choice.steps.begin(), choice.steps.end(),
                                     [&](const StepReport& r) { return r.step == step.name; });
     ASSERT_NE(found, choice.steps.end()) << step.name;
-    EXPECT_EQ(found->considered[0].us, 5);
+    EXPECT_EQ(found->evaluated[0].us, 5);
     EXPECT_EQ(found->chosen, 0);
   }
 }

@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "backend/control.h"
-#include "tuner/problem_class.h"
-#include "tuner/tactic_text.h"
+#include "tuner/cache/tactic_text.h"
+#include "tuner/measure/problem_class.h"
 
 namespace wootz {
 namespace {
@@ -40,28 +40,28 @@ StepReport offers_for(const Step& step, const std::vector<const Provider*>& prov
   if (is_control(step)) offers = {control_candidate(step.problem)};
   drop_fallback(step.problem, &offers, &report.refused);
   for (Candidate& offer : offers) {
-    Considered considered;
-    considered.candidate = std::move(offer);
-    considered.rivals = offers.size() - 1;
-    considered.us = considered.candidate.estimate_us;
-    if (considered.candidate.workspace > options.limits.workspace)
-      considered.refusal = fmt::format("needs {} bytes of workspace, the limit is {}", considered.candidate.workspace,
-                                       options.limits.workspace);
-    report.considered.push_back(std::move(considered));
+    EvaluatedCandidate evaluated;
+    evaluated.candidate = std::move(offer);
+    evaluated.rivals = offers.size() - 1;
+    evaluated.us = evaluated.candidate.estimate_us;
+    if (evaluated.candidate.workspace > options.limits.workspace)
+      evaluated.refusal = fmt::format("needs {} bytes of workspace, the limit is {}", evaluated.candidate.workspace,
+                                      options.limits.workspace);
+    report.evaluated.push_back(std::move(evaluated));
   }
   return report;
 }
 
 Status cost_step(const Step& step, size_t number, const ChooseOptions& options, StepReport* report) {
-  for (size_t c = 0; c < report->considered.size(); ++c) {
-    Considered& considered = report->considered[c];
-    if (options.cost && considered.refusal.empty())
-      WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, considered.candidate), number, &considered));
-    if (considered.disproves.empty()) continue;
+  for (size_t c = 0; c < report->evaluated.size(); ++c) {
+    EvaluatedCandidate& evaluated = report->evaluated[c];
+    if (options.cost && evaluated.refusal.empty())
+      WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, evaluated.candidate), number, &evaluated));
+    if (evaluated.disproves.empty()) continue;
     for (size_t e = 0; e < c; ++e) {
-      Considered& earlier = report->considered[e];
-      if (tactic_text(with_layouts(step.problem, earlier.candidate), earlier.candidate.tactic) == considered.disproves)
-        earlier.refusal = considered.disproof;
+      EvaluatedCandidate& earlier = report->evaluated[e];
+      if (tactic_text(with_layouts(step.problem, earlier.candidate), earlier.candidate.tactic) == evaluated.disproves)
+        earlier.refusal = evaluated.disproof;
     }
   }
   return check_usable(step, *report);
@@ -97,10 +97,10 @@ Status cost_offers(const Program& program, const ChooseOptions& options, Choice*
       WOOTZ_RETURN_IF_ERROR(cost_step(step, s, options, &report));
       continue;
     }
-    report.considered = choice->steps[first].considered;
+    report.evaluated = choice->steps[first].evaluated;
     report.refused = choice->steps[first].refused;
     if (options.by_class && program.steps[first].problem.key() != step.problem.key())
-      for (Considered& c : report.considered) c.borrowed = c.measured;
+      for (EvaluatedCandidate& c : report.evaluated) c.borrowed = c.measured;
   }
   return Status();
 }

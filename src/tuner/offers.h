@@ -5,7 +5,7 @@
 
 namespace wootz {
 
-// Asks every provider for every distinct problem, once. Nothing is measured; Considered::us are estimates.
+// Asks every provider for every distinct problem, once. Nothing is measured; EvaluatedCandidate::us are estimates.
 Choice gather_offers(const Program& program, const std::vector<const Provider*>& providers,
                      const ChooseOptions& options);
 

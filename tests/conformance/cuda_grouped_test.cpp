@@ -11,8 +11,8 @@
 #include "backend/device.h"
 #include "base/tolerance.h"
 #include "conformance/on_cuda.h"
-#include "tuner/random_data.h"
-#include "tuner/trial.h"
+#include "tuner/measure/benchmark_run.h"
+#include "tuner/measure/random_data.h"
 
 namespace wootz::conformance {
 namespace {

@@ -52,7 +52,7 @@ class KernelsSlow : public OnCuda {
     const Result<BuildOutput> built = build_program(**graph, options);
     ASSERT_TRUE(built.ok()) << built.status().to_string();
     for (const StepReport& step : built->report.choice.steps)
-      for (const Considered& c : step.considered) {
+      for (const EvaluatedCandidate& c : step.evaluated) {
         EXPECT_EQ(c.refusal, "") << step.step << ": " << c.candidate.tactic.to_string();
         if (c.measured) seen_.insert(c.candidate.tactic.kernel);
       }

@@ -9,10 +9,11 @@
 #include "ops/registry.h"
 #include "passes/pass.h"
 #include "plan/verify.h"
+#include "runtime/create_engine.h"
 #include "runtime/executor.h"
 #include "tuner/choose.h"
-#include "tuner/pack.h"
-#include "tuner/place_moves.h"
+#include "tuner/layout/copy_elision.h"
+#include "tuner/layout/pack.h"
 
 namespace wootz::conformance {
 namespace {
@@ -71,7 +72,7 @@ Status finish(Program* program, const Backend& backend, const std::vector<const 
   KernelCache kernels(providers, limits);
   WOOTZ_RETURN_IF_ERROR(pack_constants(program, kernels));
   WOOTZ_RETURN_IF_ERROR(make_constants(program));
-  return backend.own_memory ? Status() : place_moves(program, providers, limits).status();
+  return backend.own_memory ? Status() : elide_copies(program, providers, limits).status();
 }
 
 void count_body_steps(const Program& program, RunResult* result) {
@@ -146,7 +147,7 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> engine,
-                         EngineCore::create(state->program, state->device, providers, engine_options));
+                         create_engine(state->program, state->device, providers, engine_options));
   state->executor = std::make_unique<Executor>(engine);
   state->bindings = std::make_unique<Bindings>(engine);
   Bindings& bindings = *state->bindings;

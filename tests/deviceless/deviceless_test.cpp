@@ -9,8 +9,8 @@
 #include "backends/cuda/driver.h"
 #include "plan/read.h"
 #include "steady/real_models.h"
-#include "tuner/tactic_text.h"
-#include "tuner/timing_cache.h"
+#include "tuner/cache/tactic_text.h"
+#include "tuner/cache/timing_cache.h"
 
 namespace wootz_test {
 namespace {

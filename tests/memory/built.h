@@ -9,6 +9,7 @@
 #include "plan/read.h"
 #include "plan/verify.h"
 #include "plan/write.h"
+#include "runtime/create_engine.h"
 #include "runtime/executor.h"
 
 namespace wootz::memory_test {
@@ -47,7 +48,7 @@ inline Result<Built> build(Graph& graph, BuildSettings options = {}, const Build
   EngineOptions engine_options;
   engine_options.threads = 2;
   WOOTZ_ASSIGN_OR_RETURN(built.engine,
-                         EngineCore::create(built.program, device, backend_providers(*backend), engine_options));
+                         create_engine(built.program, device, backend_providers(*backend), engine_options));
   return built;
 }
 

@@ -27,7 +27,7 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_named_source_files_exist(page):
     """Names like `src/base/limits.h`; not patterns, and not what a recipe leaves open with <>."""
-    for name in re.findall(r"`((?:src|tools|tests|python|include|omp_shim|cmake|docs)/[\w./-]+)`", page.read_text()):
+    for name in re.findall(r"`((?:src|tools|tests|python|include|shims|cmake|docs)/[\w./-]+)`", page.read_text()):
         assert (ROOT / name).exists(), f"{page.name} names {name}"
 
 

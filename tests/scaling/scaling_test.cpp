@@ -24,10 +24,10 @@
 #include "plan/read.h"
 #include "plan/verify.h"
 #include "plan/write.h"
-#include "runtime/engine_core.h"
+#include "runtime/create_engine.h"
 #include "scaling/networks.h"
 #include "tuner/choose.h"
-#include "tuner/pack.h"
+#include "tuner/layout/pack.h"
 
 namespace wootz::scaling {
 namespace {
@@ -143,7 +143,7 @@ Status measure(const NetworkKind& kind, int nodes, Cost* cost) {
     return Status();
   }));
   WOOTZ_RETURN_IF_ERROR(quickest(&cost->ms[kLoad], [&]() -> Status {
-    WOOTZ_ASSIGN_OR_RETURN(engine, EngineCore::create(program, device, backend_providers(*backend), options));
+    WOOTZ_ASSIGN_OR_RETURN(engine, create_engine(program, device, backend_providers(*backend), options));
     return Status();
   }));
   WOOTZ_RETURN_IF_ERROR(quickest(&cost->ms[kMemory], [&] { return engine->memory_for_profile(0).status(); }));

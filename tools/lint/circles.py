@@ -9,31 +9,8 @@ import layers
 # error; a warning says which of these is no more.
 KNOWN: tuple[frozenset[str], ...] = (
     frozenset({
-        "api/network/attention", "api/network/conditional", "api/network/emission", "api/network/layer",
-        "api/network/loop", "api/network/network", "api/network/tensor",
-    }),
-    frozenset({"api/runtime/context", "api/runtime/engine", "api/runtime/inspector"}),
-    frozenset({"backend/program", "backend/shape_step"}),
-    frozenset({
-        "backends/cpu/backend", "backends/cpu/chain/kernel", "backends/cpu/chain/provider",
-        "backends/cpu/onednn/dense", "backends/cpu/onednn/env", "backends/cpu/onednn/pool",
-        "backends/cpu/onednn/primitive_call", "backends/cpu/onednn/provider", "backends/cpu/onednn/rest",
-    }),
-    frozenset({
         "backends/cuda/cudnn/engines", "backends/cuda/cudnn/graph", "backends/cuda/cudnn/lowering",
         "backends/cuda/cudnn/operations",
-    }),
-    frozenset({"ir/dim", "ir/dim_node"}),
-    frozenset({"ir/graph", "ir/op_def"}),
-    frozenset({"onnx/import", "onnx/importer", "onnx/problems"}),
-    frozenset({
-        "ops/cases", "ops/infer", "ops/module_table", "ops/module_util", "ops/onnx_import", "ops/pointwise",
-        "ops/registry",
-    }),
-    frozenset({
-        "runtime/bindings", "runtime/control", "runtime/control_frame", "runtime/dynamic_steps",
-        "runtime/engine_core", "runtime/executor", "runtime/recordings", "runtime/run_memory",
-        "runtime/step_pointers",
     }),
 )
 

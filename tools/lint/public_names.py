@@ -3,7 +3,7 @@
 import pathlib
 
 NAME = "nvinfer1"
-FOLDERS = ("src", "cmake", "omp_shim", "null_driver")
+FOLDERS = ("src", "cmake", "shims")
 MAY = ("src/api/",)
 SUFFIXES = (".cpp", ".h", ".cu", ".cuh", ".inc", ".def")
 

@@ -8,6 +8,8 @@ import re
 SUFFIXES = {".cpp", ".h", ".cu", ".cuh", ".def", ".inc", ".py", ".sh", ".test"}
 GRAPH = ("src/base", "src/ir", "src/ops", "src/onnx", "src/passes")
 ALL = (*GRAPH, "python", "tools")
+PLAN = ("src/tuner", "src/plan", "src/runtime", "src/lower", "src/build", "src/report")
+REST = (*PLAN, "src/api", "src/backends/cpu")
 
 
 @dataclasses.dataclass
@@ -19,15 +21,19 @@ class Word:
 
 WORDS = (
     Word("rooms?", "module", ALL),
-    Word("nobody|somebody|anybody|everybody|whoever", "what it is: a pass, a kernel, a thread, the caller", ALL),
-    Word("behind", "after", ALL),
-    Word("only (?:the run|running(?: the node| a node)?) tells", "data-dependent", ALL),
-    Word("few_bits|nibbles", "sub-byte", GRAPH),
+    Word("nobody|somebody|anybody|everybody|whoever", "what it is: a pass, a kernel, a thread, the caller", (*ALL, *REST)),
+    Word("behind", "after", (*ALL, *REST)),
+    Word("only (?:the run|running(?: the node| a node)?) tells", "data-dependent", (*ALL, *REST)),
+    Word("few_bits|nibbles", "sub-byte", (*GRAPH, "src/backend", *REST)),
     Word("turned", "transposed, permuted or rotated", ("src/passes", "src/ops")),
     Word("settled?|settles|settling", "canonicalize", ("src/passes",)),
     Word("counted_values?", "index-valued floats", ("src/passes",)),
-    Word("favou?rites?", "greedy choice", ALL),
-    Word("believes?|doubts?|doubted", "noise-discounted cost", GRAPH),
+    Word("favou?rites?", "greedy choice", (*ALL, "src/backend", *REST)),
+    Word("believes?|doubts?|doubted", "noise-discounted cost", (*GRAPH, "src/backend", *REST)),
+    Word("trials?", "benchmark run", PLAN),
+    Word("place_moves|placed_moves", "copy elision", (*ALL, "src/backend", *REST)),
+    Word("kept_blocks?", "block cache", (*ALL, "src/backend", *REST)),
+    Word("soften(?:ed|s)?", "online-softmax update", (*ALL, "src/backend", *REST)),
 )
 
 

@@ -15,12 +15,12 @@ class PlainLayer final : public LayerBase<nvinfer1::ILayer> {
  public:
   explicit PlainLayer(NetworkImpl& network) : LayerBase(network, nvinfer1::LayerType::kIDENTITY, "Node") {}
   // Settings it has none, and a new input keeps the node (LayerCore::replace_input).
-  Status emit(Emit& e) override { return e.fail("the node behind the layer is gone"); }
+  Status emit(Emit& e) override { return e.fail("the node after the layer is gone"); }
 };
 
 }  // namespace
 
-Adoption::Adoption(NetworkImpl& network, std::shared_ptr<Graph> graph, Scope* scope)
+Adoption::Adoption(NetworkImpl& network, std::shared_ptr<Graph> graph, EmissionScope* scope)
     : network_(network),
       graph_(std::move(graph)),
       scope_(scope),

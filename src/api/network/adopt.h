@@ -14,7 +14,7 @@ class Adoption {
  public:
   // `scope`: emitted from this graph, so that it learns which value a tensor is and which layer needs no nodes. Null:
   // the layers emit their nodes elsewhere.
-  Adoption(NetworkImpl& network, std::shared_ptr<Graph> graph, Scope* scope);
+  Adoption(NetworkImpl& network, std::shared_ptr<Graph> graph, EmissionScope* scope);
 
   TensorImpl* input(Value* value);   // for an input of the graph
   TensorImpl* tensor(Value* value);  // for any value
@@ -28,8 +28,8 @@ class Adoption {
 
   NetworkImpl& network_;
   std::shared_ptr<Graph> graph_;
-  Scope* scope_;
-  const Node* last_;  // what comes behind it in the graph is of other layers
+  EmissionScope* scope_;
+  const Node* last_;  // what comes after it in the graph is of other layers
   size_t unmade_;
   std::unordered_map<const Value*, TensorImpl*> tensors_;
 };

@@ -21,7 +21,7 @@ class ConditionalImpl final : public nvinfer1::IIfConditional {
   void collect_needs(std::vector<TensorImpl*>* needs) const;
 
  private:
-  Result<std::shared_ptr<Graph>> emit_branch(Scope& scope, size_t side, std::vector<Value*>* node_inputs);
+  Result<std::shared_ptr<Graph>> emit_branch(EmissionScope& scope, size_t side, std::vector<Value*>* node_inputs);
 
   NetworkImpl& network_;
   std::string name_;

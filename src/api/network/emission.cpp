@@ -1,6 +1,5 @@
 #include "api/network/emission.h"
 
-#include "api/network/network.h"
 #include "ops/infer.h"
 
 namespace wootz::api {
@@ -9,12 +8,12 @@ namespace {
 constexpr int64_t kMostTrackedValues = 64;
 }
 
-Value* Scope::find(const TensorImpl* tensor) const {
+Value* EmissionScope::find(const TensorImpl* tensor) const {
   const auto it = values_.find(tensor);
   return it == values_.end() ? nullptr : it->second;
 }
 
-Result<Value*> Scope::enter(const TensorImpl* tensor) {
+Result<Value*> EmissionScope::enter(const TensorImpl* tensor) {
   if (parent_ != nullptr && &parent_->graph_ == &graph_) {
     WOOTZ_ASSIGN_OR_RETURN(Value * v, parent_->value(tensor));
     set(tensor, v);
@@ -44,7 +43,7 @@ Result<Value*> Scope::enter(const TensorImpl* tensor) {
   return v;
 }
 
-Result<Value*> Scope::value(const TensorImpl* tensor) {
+Result<Value*> EmissionScope::value(const TensorImpl* tensor) {
   if (Value* found = find(tensor)) return found;
   if (tensor->producer == nullptr || !is_inside(tensor)) return enter(tensor);
   WOOTZ_RETURN_IF_ERROR(ensure(*tensor->producer));
@@ -52,7 +51,7 @@ Result<Value*> Scope::value(const TensorImpl* tensor) {
   return tensor->producer->at(internal_error("output {} was not given", tensor->index));
 }
 
-Status Scope::ensure(const LayerCore& wanted) {
+Status EmissionScope::ensure(const LayerCore& wanted) {
   // Depth first over layers, without recursion: networks may be deep.
   std::unordered_map<const LayerCore*, State> states;
   std::vector<const LayerCore*> stack{&wanted};
@@ -95,7 +94,7 @@ Status Scope::ensure(const LayerCore& wanted) {
 
 namespace {
 
-// What the inputs of an attribute's subgraph are fed with: an If's branches take the node's inputs behind the
+// What the inputs of an attribute's subgraph are fed with: an If's branches take the node's inputs after the
 // condition, one after the other. Others run with what changes from run to run.
 std::vector<Value*> fed_with(std::string_view op, std::string_view attr, const AttrMap& attrs,
                              const std::vector<Value*>& inputs) {
@@ -121,8 +120,8 @@ std::optional<bool> known_truth(const Value* condition) {
 }  // namespace
 
 // An If of which these shapes take one branch: its nodes. The other one may be impossible with them.
-Status Scope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Value*>& inputs, bool taken,
-                         const std::string& why) {
+Status EmissionScope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Value*>& inputs, bool taken,
+                                 const std::string& why) {
   const char* const attr = taken ? "then_branch" : "else_branch";
   const auto& branch = std::get<std::shared_ptr<Graph>>(layer.origin->attrs.at(attr));
   std::vector<Value*> fed = fed_with("If", attr, layer.origin->attrs, inputs);
@@ -141,7 +140,7 @@ Status Scope::emit_taken(const LayerCore& layer, Emit& e, const std::vector<Valu
   return e.status();
 }
 
-Status Scope::emit_origin(const LayerCore& layer, Emit& e) {
+Status EmissionScope::emit_origin(const LayerCore& layer, Emit& e) {
   const Origin& origin = *layer.origin;
   std::vector<Value*> inputs;
   for (const TensorImpl* input : origin.inputs) inputs.push_back(input == nullptr ? nullptr : find(input));
@@ -179,12 +178,12 @@ Status Scope::emit_origin(const LayerCore& layer, Emit& e) {
   return e.status();
 }
 
-Status Scope::emit_layer(const LayerCore& layer) {
+Status EmissionScope::emit_layer(const LayerCore& layer) {
   Emit e(*this, layer);
   Status status = layer.origin ? emit_origin(layer, e) : const_cast<LayerCore&>(layer).emit(e);
   if (status.ok()) status = e.status();
   if (!status.ok()) {
-    for (auto it = e.sink.nodes.rbegin(); it != e.sink.nodes.rend(); ++it) graph_.erase(*it);  // they fed nobody
+    for (auto it = e.sink.nodes.rbegin(); it != e.sink.nodes.rend(); ++it) graph_.erase(*it);  // nothing reads them
     return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
   }
   for (size_t i = 0; i < layer.outputs.size() && i < e.outputs_.size(); ++i) {
@@ -196,7 +195,7 @@ Status Scope::emit_layer(const LayerCore& layer) {
   return Status();
 }
 
-bool Scope::forget(const LayerCore& layer) {
+bool EmissionScope::forget(const LayerCore& layer) {
   const auto found = nodes_.find(&layer);
   if (found == nodes_.end()) return true;
   const std::vector<Node*>& nodes = found->second;
@@ -219,9 +218,9 @@ bool may_decide_shapes(const TensorImpl& input) {
   return integer && (rank == 0 || (rank == 1 && input.dims.d[0] >= 0 && input.dims.d[0] <= kMostTrackedValues));
 }
 
-Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
-                                 const std::vector<const TensorImpl*>& ends,
-                                 const std::unordered_set<const LayerCore*>& stop) {
+EmissionScope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
+                                         const std::vector<const TensorImpl*>& ends,
+                                         const std::unordered_set<const LayerCore*>& stop) {
   std::unordered_map<const TensorImpl*, bool> depends;  // known tensors
   for (const TensorImpl* root : roots) depends[root] = true;
   std::vector<std::pair<const TensorImpl*, bool>> stack;  // a tensor, and whether what it needs is known by now
@@ -247,20 +246,17 @@ Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
     stack.emplace_back(tensor, true);
     for (const TensorImpl* need : needs) stack.emplace_back(need, false);
   }
-  Scope::TensorSet inside;
+  EmissionScope::TensorSet inside;
   for (const auto& [tensor, inner] : depends)
     if (inner) inside.insert(tensor);
   return inside;
 }
 
-Emission::Emission(NetworkImpl& network, bool for_build)
-    : network_(network),
-      for_build_(for_build),
-      graph_(std::make_shared<Graph>(network.getName())),
-      root_(*this, *graph_, nullptr, nullptr) {}
+Emission::Emission(const std::string& name, bool for_build)
+    : for_build_(for_build), graph_(std::make_shared<Graph>(name)), root_(*this, *graph_, nullptr, nullptr) {}
 
-Emission::Emission(NetworkImpl& network, std::shared_ptr<Graph> imported)
-    : network_(network), for_build_(true), graph_(std::move(imported)), root_(*this, *graph_, nullptr, nullptr) {
+Emission::Emission(std::shared_ptr<Graph> imported)
+    : for_build_(true), graph_(std::move(imported)), root_(*this, *graph_, nullptr, nullptr) {
   while (!graph_->outputs().empty()) graph_->unmark_output(graph_->outputs().back());
   for (size_t s = 0; s < graph_->symbols().size(); ++s) {
     const Dim dim = Dim::symbol(static_cast<SymbolId>(s));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/network/layer.h"
-#include "ops/graph_builder.h"
+#include "ops/support/graph_builder.h"
 
 namespace wootz::api {
 
@@ -20,16 +20,16 @@ class LoopImpl;
 
 // One graph being emitted: the network's own, or the body of a loop or branch of a conditional, where tensors that do
 // not belong inside come in from the parent.
-class Scope {
+class EmissionScope {
  public:
   using TensorSet = std::unordered_set<const TensorImpl*>;
-  Scope(Emission& emission, Graph& graph, Scope* parent, const TensorSet* inside)
+  EmissionScope(Emission& emission, Graph& graph, EmissionScope* parent, const TensorSet* inside)
       : emission_(emission), graph_(graph), parent_(parent), inside_(inside) {}
 
   Graph& graph() { return graph_; }
-  Scope* parent() { return parent_; }
+  EmissionScope* parent() { return parent_; }
   Emission& emission() { return emission_; }
-  // The value of a tensor, emitted now if need be. Errors: of the layers behind it, a cycle.
+  // The value of a tensor, emitted now if need be. Errors: of the layers after it, a cycle.
   Result<Value*> value(const TensorImpl* tensor);
   // Emits a layer and what it needs.
   Status ensure(const LayerCore& layer);
@@ -60,7 +60,7 @@ class Scope {
 
   Emission& emission_;
   Graph& graph_;
-  Scope* parent_;
+  EmissionScope* parent_;
   const TensorSet* inside_;
   std::unordered_map<const TensorImpl*, Value*> values_;
   std::unordered_map<const LayerCore*, std::vector<Node*>> nodes_;  // of emitted layers
@@ -69,12 +69,11 @@ class Scope {
 
 class Emission {
  public:
-  Emission(NetworkImpl& network, bool for_build);
+  Emission(const std::string& name, bool for_build);
   // Over an imported graph, which it adds to.
-  Emission(NetworkImpl& network, std::shared_ptr<Graph> imported);
+  explicit Emission(std::shared_ptr<Graph> imported);
 
-  NetworkImpl& network() { return network_; }
-  Scope& root() { return root_; }
+  EmissionScope& root() { return root_; }
   std::shared_ptr<Graph> graph() { return graph_; }
   // Failed layers stay failed, so that a problem is told once.
   const Status* failure(const LayerCore& layer) const;
@@ -90,10 +89,9 @@ class Emission {
   void match_symbols(const Shape& there, const Shape& here);
 
  private:
-  NetworkImpl& network_;
   bool for_build_;
   std::shared_ptr<Graph> graph_;
-  Scope root_;
+  EmissionScope root_;
   std::map<std::string, Dim> named_dims_;
   std::unordered_map<SymbolId, Dim> symbols_;  // imported to ours
   std::unordered_map<const LayerCore*, Status> failures_;
@@ -103,19 +101,19 @@ class Emission {
 bool may_decide_shapes(const TensorImpl& input);
 
 // The tensors that depend on one of `roots` and lead to one of `ends`; what `stop` produces is not entered.
-Scope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
-                                 const std::vector<const TensorImpl*>& ends,
-                                 const std::unordered_set<const LayerCore*>& stop);
+EmissionScope::TensorSet tensors_between(const std::vector<const TensorImpl*>& roots,
+                                         const std::vector<const TensorImpl*>& ends,
+                                         const std::unordered_set<const LayerCore*>& stop);
 
 // The nodes of a layer: the first one has its name, further ones say what they are.
 class LayerSink final : public NodeSink {
  public:
-  LayerSink(Scope& scope, const LayerCore& layer) : scope(scope), layer(layer) {}
+  LayerSink(EmissionScope& scope, const LayerCore& layer) : scope(scope), layer(layer) {}
   Graph& graph() override { return scope.graph(); }
   Result<Node*> add(std::string_view op, std::vector<Value*> inputs, AttrMap attrs, int num_outputs) override;
   Value* add_constant(HostTensor tensor) override;
 
-  Scope& scope;
+  EmissionScope& scope;
   const LayerCore& layer;
   std::vector<Node*> nodes;
 };
@@ -123,9 +121,9 @@ class LayerSink final : public NodeSink {
 // Handed to LayerCore::emit: the layer's input values, and a builder of its nodes.
 class Emit : private WithSink<LayerSink>, public GraphBuilder {
  public:
-  Emit(Scope& scope, const LayerCore& layer) : WithSink(scope, layer), GraphBuilder(sink) {}
+  Emit(EmissionScope& scope, const LayerCore& layer) : WithSink(scope, layer), GraphBuilder(sink) {}
 
-  Scope& scope() { return sink.scope; }
+  EmissionScope& scope() { return sink.scope; }
   bool has(size_t i) const { return i < sink.layer.inputs.size() && sink.layer.inputs[i] != nullptr; }
   Value* in(size_t i) const { return has(i) ? sink.scope.find(sink.layer.inputs[i]) : nullptr; }
   // Host weights as a constant of this shape. Errors: a wrong count or type.
@@ -136,7 +134,7 @@ class Emit : private WithSink<LayerSink>, public GraphBuilder {
   void give(const std::vector<LayerCore*>& layers, const std::function<Value*(size_t)>& value);
 
  private:
-  friend class Scope;
+  friend class EmissionScope;
   std::vector<Value*> outputs_;
 };
 

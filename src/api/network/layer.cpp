@@ -1,7 +1,5 @@
 #include "api/network/layer.h"
 
-#include "api/network/network.h"
-
 namespace wootz::api {
 
 namespace {

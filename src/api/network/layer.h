@@ -27,8 +27,7 @@ struct Origin {
 
 class LayerCore {
  public:
-  LayerCore(NetworkImpl& network, nvinfer1::LayerType type, const char* kind)
-      : network_(network), type_(type), kind_(kind) {}
+  LayerCore(Owner& network, nvinfer1::LayerType type, const char* kind) : network_(network), type_(type), kind_(kind) {}
   virtual ~LayerCore() = default;
   LayerCore(const LayerCore&) = delete;
   LayerCore& operator=(const LayerCore&) = delete;
@@ -44,7 +43,7 @@ class LayerCore {
   // To be emitted though no output depends on it.
   virtual bool has_effects() const { return false; }
 
-  NetworkImpl& network() const { return network_; }
+  Owner& network() const { return network_; }
   nvinfer1::LayerType type() const { return type_; }
   const char* kind() const { return kind_; }
   const std::string& name() const { return name_; }
@@ -68,7 +67,7 @@ class LayerCore {
   int32_t ranks = 1;
 
  private:
-  NetworkImpl& network_;
+  Owner& network_;
   nvinfer1::LayerType type_;
   const char* kind_;
   std::string name_;

@@ -53,15 +53,15 @@ void ConditionalImpl::collect_needs(std::vector<TensorImpl*>* needs) const {
   for (const LayerCore* input : inputs_) needs->push_back(input->inputs[0]);
 }
 
-Result<std::shared_ptr<Graph>> ConditionalImpl::emit_branch(Scope& scope, size_t side,
+Result<std::shared_ptr<Graph>> ConditionalImpl::emit_branch(EmissionScope& scope, size_t side,
                                                             std::vector<Value*>* node_inputs) {
   auto graph = std::make_shared<Graph>(fmt::format("{}_{}", name_, side == 0 ? "then" : "else"));
   graph->share_symbols(scope.graph());
   std::vector<const TensorImpl*> roots, ends;
   for (const LayerCore* input : inputs_) roots.push_back(input->outputs[0]);
   for (const LayerCore* output : outputs_) ends.push_back(output->inputs[side]);
-  const Scope::TensorSet inside = tensors_between(roots, ends, {});
-  Scope branch(scope.emission(), *graph, &scope, &inside);
+  const EmissionScope::TensorSet inside = tensors_between(roots, ends, {});
+  EmissionScope branch(scope.emission(), *graph, &scope, &inside);
   branch.loop = scope.loop;
   for (const LayerCore* output : outputs_) {
     WOOTZ_ASSIGN_OR_RETURN(Value * v, branch.value(output->inputs[side]));
@@ -78,7 +78,7 @@ Result<std::shared_ptr<Graph>> ConditionalImpl::emit_branch(Scope& scope, size_t
 
 Status ConditionalImpl::emit(Emit& e) {
   if (condition_ == nullptr) return e.fail("conditional '{}' has no condition", name_);
-  Scope& scope = e.scope();
+  EmissionScope& scope = e.scope();
   WOOTZ_ASSIGN_OR_RETURN(Value * condition, scope.value(condition_->inputs[0]));
   std::vector<Value*> values{condition};
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Graph> then_branch, emit_branch(scope, 0, &values));

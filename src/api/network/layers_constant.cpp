@@ -102,9 +102,9 @@ class FillLayer final : public LayerBase<IFillLayer> {
                         ? e.op("Gather", {beta, e.scalar(DType::kI64, static_cast<double>(a))}, {{"axis", int64_t{0}}})
                         : beta;
       Value* along = e.op("Mul", {at, step});
-      std::vector<int64_t> behind;  // the axes after this one
-      for (int64_t b = a + 1; b < rank; ++b) behind.push_back(b - a);
-      if (!behind.empty()) along = e.unsqueeze(along, behind);
+      std::vector<int64_t> after;  // the axes after this one
+      for (int64_t b = a + 1; b < rank; ++b) after.push_back(b - a);
+      if (!after.empty()) along = e.unsqueeze(along, after);
       sum = e.op("Add", {sum, along});
     }
     if (rank == 0) sum = e.reshape(sum, {});

@@ -37,7 +37,7 @@ class GatherLayer final : public LayerBase<IGatherLayer> {
   }
 
  private:
-  // With the axis brought right behind the batch, each index is a whole position of one coordinate.
+  // With the axis brought right after the batch, each index is a whole position of one coordinate.
   Status batched(Emit& e, Value* data, Value* indices) {
     const int64_t rank = data->rank(), axis = axis_ < 0 ? axis_ + rank : axis_;
     if (axis < batch_ || axis >= rank)
@@ -50,7 +50,7 @@ class GatherLayer final : public LayerBase<IGatherLayer> {
     Value* points = e.unsqueeze(indices, {indices->rank()});
     Value* y = e.op("GatherND", {moved, points}, {{"batch_dims", int64_t{batch_}}});
     if (e.failed()) return e.status();
-    // Now [batch, indices, before the axis, behind it]; the indices belong at the axis.
+    // Now [batch, indices, before the axis, after it]; the indices belong at the axis.
     const int64_t picked = indices->rank() - batch_, before = axis - batch_;
     std::vector<int64_t> back;
     for (int64_t a = 0; a < batch_; ++a) back.push_back(a);

@@ -54,7 +54,7 @@ class IteratorLayer final : public LayerBase<IIteratorLayer> {
     if (reverse_ || (running && e.scope().past_end)) {
       Value* length = e.op("Shape", {e.in(0)}, {{"start", int64_t{axis}}, {"end", int64_t{axis} + 1}});
       Value* last = e.op("Sub", {e.squeeze(length, {0}), e.scalar(DType::kI64, 1)});
-      if (running && e.scope().past_end) at = e.op("Min", {at, last});  // behind the end nobody looks at it
+      if (running && e.scope().past_end) at = e.op("Min", {at, last});  // after the end it is not read
       if (reverse_) at = e.op("Sub", {last, at});
     }
     e.out(0, e.op("Gather", {e.in(0), at}, {{"axis", int64_t{axis}}}));
@@ -107,13 +107,8 @@ Result<Value*> LoopImpl::scalar(Emit& e, Value* v, DType dtype) const {
   return e.cast(v, dtype);
 }
 
-Status LoopImpl::emit_body(Scope& scope, Body* body) {
-  body->graph = std::make_shared<Graph>(name_);
-  Graph& graph = *body->graph;
-  graph.share_symbols(scope.graph());
-  Value* iteration = graph.add_input(name_ + "_iteration", DType::kI64, {});
-  Value* going = graph.add_input(name_ + "_going", DType::kBool, {});
-
+// The tensors of the body: what depends on recurrences and iterators, up to what leaves the loop.
+EmissionScope::TensorSet LoopImpl::inner_tensors() const {
   std::vector<const TensorImpl*> roots, ends;
   std::unordered_set<const LayerCore*> stop;
   for (const LayerCore* layer : recurrences_) roots.push_back(layer->outputs[0]);
@@ -124,9 +119,54 @@ Status LoopImpl::emit_body(Scope& scope, Body* body) {
   }
   for (const LayerCore* layer : recurrences_) ends.push_back(layer->inputs[1]);
   if (condition_ != nullptr) ends.push_back(condition_->inputs[0]);
-  const Scope::TensorSet inside = tensors_between(roots, ends, stop);
+  return tensors_between(roots, ends, stop);
+}
 
-  Scope inner(scope.emission(), graph, &scope, &inside);
+// What the condition will be before the next iteration, whose states are `next`.
+Result<Value*> LoopImpl::emit_condition(EmissionScope& inner, const EmissionScope::TensorSet& inside,
+                                        const std::vector<Value*>& next) {
+  Graph& graph = inner.graph();
+  if (condition_ == nullptr)
+    return graph.add_constant(graph.unique_name(name_ + "_true"), HostTensor::scalar<bool>(true));
+  EmissionScope after(inner.emission(), graph, &inner, &inside);
+  after.loop = this;
+  after.past_end = true;
+  const auto one = graph.add_constant(graph.unique_name(name_ + "_one"), HostTensor::scalar<int64_t>(1));
+  Node* add = graph.add_node(op("Add"), graph.unique_name(name_ + "_next"), {inner.iteration, one}, {});
+  WOOTZ_RETURN_IF_ERROR(infer_node(*add));
+  after.iteration = add->output();
+  for (size_t r = 0; r < recurrences_.size(); ++r) {
+    after.set(recurrences_[r]->outputs[0], next[r]);
+    after.mark_emitted(*recurrences_[r]);
+  }
+  WOOTZ_ASSIGN_OR_RETURN(Value * goes_on, after.value(condition_->inputs[0]));
+  if (goes_on->dtype() != DType::kBool || !(volume(goes_on->shape()) == Dim(1)))
+    return invalid_argument("loop '{}': the condition is {}{}, a bool scalar is expected", name_,
+                            dtype_name(goes_on->dtype()), shape_to_string(goes_on->shape()));
+  return goes_on;
+}
+
+// Each result a value of its own that a node of the body makes.
+Status LoopImpl::mark_results(Graph& graph, const std::vector<Value*>& results) const {
+  for (Value* v : results) {
+    if ((v->producer() == nullptr && !v->is_constant()) || graph.is_output(v)) {
+      Node* copy = graph.add_node(op("Identity"), graph.unique_name(name_ + "/copy"), {v}, {});
+      WOOTZ_RETURN_IF_ERROR(infer_node(*copy));
+      v = copy->output();
+    }
+    graph.mark_output(v);
+  }
+  return Status();
+}
+
+Status LoopImpl::emit_body(EmissionScope& scope, Body* body) {
+  body->graph = std::make_shared<Graph>(name_);
+  Graph& graph = *body->graph;
+  graph.share_symbols(scope.graph());
+  Value* iteration = graph.add_input(name_ + "_iteration", DType::kI64, {});
+  graph.add_input(name_ + "_going", DType::kBool, {});
+  const EmissionScope::TensorSet inside = inner_tensors();
+  EmissionScope inner(scope.emission(), graph, &scope, &inside);
   inner.loop = this;
   inner.iteration = iteration;
   for (const LayerCore* layer : recurrences_) {
@@ -140,27 +180,7 @@ Status LoopImpl::emit_body(Scope& scope, Body* body) {
     WOOTZ_ASSIGN_OR_RETURN(Value * v, inner.value(layer->inputs[1]));
     next.push_back(v);
   }
-  Value* goes_on = nullptr;
-  if (condition_ != nullptr) {  // what the condition will be before the next iteration
-    Scope after(scope.emission(), graph, &inner, &inside);
-    after.loop = this;
-    after.past_end = true;
-    const auto one = graph.add_constant(graph.unique_name(name_ + "_one"), HostTensor::scalar<int64_t>(1));
-    Node* add = graph.add_node(op("Add"), graph.unique_name(name_ + "_next"), {iteration, one}, {});
-    WOOTZ_RETURN_IF_ERROR(infer_node(*add));
-    after.iteration = add->output();
-    for (size_t r = 0; r < recurrences_.size(); ++r) {
-      after.set(recurrences_[r]->outputs[0], next[r]);
-      after.mark_emitted(*recurrences_[r]);
-    }
-    WOOTZ_ASSIGN_OR_RETURN(goes_on, after.value(condition_->inputs[0]));
-    if (goes_on->dtype() != DType::kBool || !(volume(goes_on->shape()) == Dim(1)))
-      return invalid_argument("loop '{}': the condition is {}{}, a bool scalar is expected", name_,
-                              dtype_name(goes_on->dtype()), shape_to_string(goes_on->shape()));
-  } else {
-    goes_on = graph.add_constant(graph.unique_name(name_ + "_true"), HostTensor::scalar<bool>(true));
-  }
-  (void)going;
+  WOOTZ_ASSIGN_OR_RETURN(Value * goes_on, emit_condition(inner, inside, next));
   std::vector<Value*> results{goes_on};
   results.insert(results.end(), next.begin(), next.end());
   for (const LoopOutputLayer* layer : outputs_) {
@@ -168,24 +188,14 @@ Status LoopImpl::emit_body(Scope& scope, Body* body) {
     WOOTZ_ASSIGN_OR_RETURN(Value * v, inner.value(layer->inputs[0]));
     results.push_back(v);
   }
-  for (Value* v : results) {
-    if ((v->producer() == nullptr && !v->is_constant()) || graph.is_output(v)) {
-      Node* copy = graph.add_node(op("Identity"), graph.unique_name(name_ + "/copy"), {v}, {});
-      WOOTZ_RETURN_IF_ERROR(infer_node(*copy));
-      v = copy->output();
-    }
-    graph.mark_output(v);
-  }
+  WOOTZ_RETURN_IF_ERROR(mark_results(graph, results));
   body->captured = inner.captured();
   return Status();
 }
 
-Status LoopImpl::emit(Emit& e) {
-  if (count_ == nullptr && condition_ == nullptr) return e.fail("loop '{}' has no trip limit", name_);
-  for (const LayerCore* layer : recurrences_)
-    if (layer->inputs.size() < 2 || layer->inputs[1] == nullptr)
-      return e.fail(layer->at(invalid_argument("there is no next value: set input 1")));
-  Scope& scope = e.scope();
+// What the node Loop takes: trip count, condition, first states, and what the body reads from outside.
+Result<std::vector<Value*>> LoopImpl::emit_operands(Emit& e) {
+  EmissionScope& scope = e.scope();
   std::vector<Value*> values(2, nullptr);
   if (count_ != nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(Value * count, scope.value(count_->inputs[0]));
@@ -199,45 +209,56 @@ Status LoopImpl::emit(Emit& e) {
     WOOTZ_ASSIGN_OR_RETURN(Value * first, scope.value(layer->inputs[0]));
     values.push_back(first);
   }
+  return values;
+}
+
+// The value of an output layer. `stacked`: the next of the node's outputs that hold every iteration's value.
+Result<Value*> LoopImpl::emit_output(Emit& e, const LoopOutputLayer& layer, Node* node, int* stacked) const {
+  if (layer.getLoopOutput() == LoopOutput::kLAST_VALUE) {
+    const auto state = std::find_if(recurrences_.begin(), recurrences_.end(),
+                                    [&](const LayerCore* r) { return r->outputs[0] == layer.inputs[0]; });
+    if (state == recurrences_.end())
+      return layer.at(invalid_argument("LoopOutput::kLAST_VALUE takes the output of a recurrence of the loop, not '{}'",
+                                       layer.inputs[0]->name()));
+    // Two outputs may show one state.
+    return e.op("Identity", {node->output(static_cast<int>(state - recurrences_.begin()))});
+  }
+  Value* v = node->output((*stacked)++);
+  if (layer.getLoopOutput() == LoopOutput::kREVERSE)
+    v = e.op("Slice", {v},
+             {{"starts", std::vector<int64_t>{-1}},
+              {"ends", std::vector<int64_t>{INT64_MIN / 2}},
+              {"axes", std::vector<int64_t>{0}},
+              {"steps", std::vector<int64_t>{-1}}});
+  if (v == nullptr || layer.getAxis() == 0) return v;
+  WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(layer.getAxis(), v->rank()));
+  std::vector<int64_t> perm;
+  for (int64_t a = 1; a < v->rank(); ++a) perm.push_back(a);
+  perm.insert(perm.begin() + axis, 0);
+  return e.transpose(v, perm);
+}
+
+Status LoopImpl::emit(Emit& e) {
+  if (count_ == nullptr && condition_ == nullptr) return e.fail("loop '{}' has no trip limit", name_);
+  for (const LayerCore* layer : recurrences_)
+    if (layer->inputs.size() < 2 || layer->inputs[1] == nullptr)
+      return e.fail(layer->at(invalid_argument("there is no next value: set input 1")));
+  WOOTZ_ASSIGN_OR_RETURN(std::vector<Value*> values, emit_operands(e));
   Body body;
-  WOOTZ_RETURN_IF_ERROR(emit_body(scope, &body));
+  WOOTZ_RETURN_IF_ERROR(emit_body(e.scope(), &body));
   values.insert(values.end(), body.captured.begin(), body.captured.end());
   const auto states = static_cast<int64_t>(recurrences_.size());
   const auto outputs = static_cast<int>(body.graph->outputs().size()) - 1;
   Node* node = e.node("Loop", std::move(values), {{"body", body.graph}, {"states", states}}, outputs);
   if (node == nullptr) return e.status();
-
   int stacked = static_cast<int>(states);
   std::vector<Value*> results;
   std::vector<LayerCore*> layers;
   for (LoopOutputLayer* layer : outputs_) {
+    Result<Value*> v = emit_output(e, *layer, node, &stacked);
+    if (!v.ok()) return e.fail(v.status());
     layers.push_back(layer);
-    if (layer->getLoopOutput() == LoopOutput::kLAST_VALUE) {
-      const auto state = std::find_if(recurrences_.begin(), recurrences_.end(),
-                                      [&](const LayerCore* r) { return r->outputs[0] == layer->inputs[0]; });
-      if (state == recurrences_.end())
-        return e.fail(
-            layer->at(invalid_argument("LoopOutput::kLAST_VALUE takes the output of a recurrence of the loop, not '{}'",
-                                       layer->inputs[0]->name())));
-      // Two outputs may show one state.
-      results.push_back(e.op("Identity", {node->output(static_cast<int>(state - recurrences_.begin()))}));
-      continue;
-    }
-    Value* v = node->output(stacked++);
-    if (layer->getLoopOutput() == LoopOutput::kREVERSE)
-      v = e.op("Slice", {v},
-               {{"starts", std::vector<int64_t>{-1}},
-                {"ends", std::vector<int64_t>{INT64_MIN / 2}},
-                {"axes", std::vector<int64_t>{0}},
-                {"steps", std::vector<int64_t>{-1}}});
-    if (v != nullptr && layer->getAxis() != 0) {
-      WOOTZ_ASSIGN_OR_RETURN(const int axis, normalize_axis(layer->getAxis(), v->rank()));
-      std::vector<int64_t> perm;
-      for (int64_t a = 1; a < v->rank(); ++a) perm.push_back(a);
-      perm.insert(perm.begin() + axis, 0);
-      v = e.transpose(v, perm);
-    }
-    results.push_back(v);
+    results.push_back(*v);
   }
   e.give(layers, [&](size_t o) { return results[o]; });
   return e.status();

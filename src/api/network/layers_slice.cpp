@@ -196,7 +196,7 @@ class SliceLayer final : public LayerBase<ISliceLayer> {
     return dynamic_fill(e, axes, unit, fill);
   }
 
-  // With strides of 1 it is padding by -start before and start + size - extent behind, negative amounts cutting off.
+  // With strides of 1 it is padding by -start before and start + size - extent after, negative amounts cutting off.
   Status dynamic_fill(Emit& e, const std::vector<int64_t>& axes, bool unit, Value* fill) {
     Value* x = e.in(0);
     if (!unit) return e.fail("SampleMode::kFILL with strides other than 1 needs everything known while building");
@@ -205,8 +205,8 @@ class SliceLayer final : public LayerBase<ISliceLayer> {
         return e.fail("SampleMode::kFILL with open extents needs all axes, in order");
     Value *starts = as_value(e, kStart, start_), *sizes = as_value(e, kSize, size_);
     Value* before = e.op("Neg", {starts});
-    Value* behind = e.op("Sub", {e.op("Add", {starts, sizes}), e.op("Shape", {x})});
-    e.out(0, pad(e, x, e.op("Concat", {before, behind}, {{"axis", int64_t{0}}}), fill));
+    Value* after = e.op("Sub", {e.op("Add", {starts, sizes}), e.op("Shape", {x})});
+    e.out(0, pad(e, x, e.op("Concat", {before, after}, {{"axis", int64_t{0}}}), fill));
     return e.status();
   }
 

@@ -26,7 +26,13 @@ class LoopImpl final : public nvinfer1::ILoop {
  private:
   struct Body;
   Result<Value*> scalar(Emit& e, Value* v, DType dtype) const;
-  Status emit_body(Scope& scope, Body* body);
+  EmissionScope::TensorSet inner_tensors() const;
+  Result<Value*> emit_condition(EmissionScope& inner, const EmissionScope::TensorSet& inside,
+                                const std::vector<Value*>& next);
+  Status mark_results(Graph& graph, const std::vector<Value*>& results) const;
+  Status emit_body(EmissionScope& scope, Body* body);
+  Result<std::vector<Value*>> emit_operands(Emit& e);
+  Result<Value*> emit_output(Emit& e, const LoopOutputLayer& layer, Node* node, int* stacked) const;
 
   NetworkImpl& network_;
   std::string name_;

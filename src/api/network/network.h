@@ -1,6 +1,6 @@
 // INetworkDefinition: layers and tensors, and the graph they stand for.
 //
-// A parsed model is kept as the graph that the importer made. Its layers are made when somebody looks at them, and
+// A parsed model is kept as the graph that the importer made. Its layers are made when they are asked for, and
 // emitted anew only once a setter changed what the graph says; until then it grows with layers that are added, and a
 // build takes a copy of what its outputs need. Networks written layer by layer are emitted for each build.
 #pragma once
@@ -19,13 +19,13 @@ class AttentionImpl;
 class ConditionalImpl;
 class LoopImpl;
 
-class NetworkImpl final : public nvinfer1::INetworkDefinition {
+class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
  public:
   NetworkImpl(nvinfer1::IBuilder& builder, const Reporter& reporter, nvinfer1::NetworkDefinitionCreationFlags flags);
   ~NetworkImpl() noexcept override;
 
-  const Reporter& reporter() const { return reporter_; }
-  bool strongly_typed() const;
+  const Reporter& reporter() const override { return reporter_; }
+  bool strongly_typed() const override;
 
   // A layer of class L, named and numbered, with these inputs and a number of outputs.
   template <class L, class... Args>
@@ -35,26 +35,21 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
     attach(std::move(layer), std::move(inputs), outputs);
     return result;
   }
-  // The tensors behind public pointers. Errors: null, or of another network.
-  Result<TensorImpl*> own(const nvinfer1::ITensor* tensor, const char* what = "the tensor") const;
+  Result<TensorImpl*> own(const nvinfer1::ITensor* tensor, const char* what = "the tensor") const override;
   Result<std::vector<TensorImpl*>> own(std::initializer_list<const nvinfer1::ITensor*> tensors) const;
   TensorImpl* new_tensor(std::string name);
   const std::list<TensorImpl>& tensors() const { return tensors_; }
   const std::vector<std::unique_ptr<LayerCore>>& layers() const;
-  // Those that were made so far: of a parsed model that nobody looked into, none.
+  // Those that were made so far: of a parsed model whose layers were never asked for, none.
   const std::vector<std::unique_ptr<LayerCore>>& made_layers() const { return layers_; }
   const std::vector<TensorImpl*>& inputs() const { return inputs_; }
   const std::vector<TensorImpl*>& outputs() const { return outputs_; }
 
-  // Something that an emission goes by has changed; null: anything.
-  void changed(const LayerCore* layer);
-  void renamed(const TensorImpl& tensor);
-  void renamed(const LayerCore& layer);
-  // The value of a tensor in a graph kept for queries. Reports a failure once. `elements`: of an integer tensor, with
-  // what is known of its elements if any small input of integers may decide shapes.
-  const Value* query(const TensorImpl* tensor, bool elements = false) const;
-  // Whether an input's values decide shapes somewhere in the network.
-  bool decides_shapes(const TensorImpl* input) const;
+  void changed(const LayerCore* layer) override;
+  void renamed(const TensorImpl& tensor) override;
+  void renamed(const LayerCore& layer) override;
+  const Value* query(const TensorImpl* tensor, bool elements = false) const override;
+  bool decides_shapes(const TensorImpl* input) const override;
   // The whole network as a graph of its own, for a build: inputs and outputs in order, named.
   Result<std::shared_ptr<Graph>> build_graph();
   // Appends an imported graph; its inputs and outputs become the network's.
@@ -108,7 +103,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition {
   bool is_empty() const { return tensors_.empty() && layers_.empty() && unmade_ == nullptr; }
   Status make_layers();  // those that are yet unmade
   Emission& query_emission(bool elements) const;
-  Status ensure_wanted(Scope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const;
+  Status ensure_wanted(EmissionScope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const;
 
   nvinfer1::IBuilder& builder_;
   Reporter reporter_;

@@ -33,7 +33,7 @@ Status NetworkImpl::adopt(std::shared_ptr<Graph> graph, bool exact_types) {
   if (layers_.empty() && !graph->name().empty()) name_ = graph->name();
   adopted_.push_back(graph);
   const std::vector<Value*> outputs = graph->outputs();  // an emission marks none
-  if (only) imported_ = std::make_unique<Emission>(*this, graph);
+  if (only) imported_ = std::make_unique<Emission>(graph);
   auto adoption = std::make_unique<Adoption>(*this, graph, only ? &imported_->root() : nullptr);
   for (Value* v : graph->inputs()) inputs_.push_back(adoption->input(v));
   for (Value* v : outputs) {
@@ -47,10 +47,10 @@ Status NetworkImpl::adopt(std::shared_ptr<Graph> graph, bool exact_types) {
 Status NetworkImpl::make_layers() {
   if (unmade_ == nullptr) return Status();
   const std::unique_ptr<Adoption> adoption = std::move(unmade_);
-  std::vector<std::unique_ptr<LayerCore>> behind;
-  if (imported_ != nullptr) behind = std::exchange(layers_, {});  // what was added meanwhile stands behind
+  std::vector<std::unique_ptr<LayerCore>> after;
+  if (imported_ != nullptr) after = std::exchange(layers_, {});  // what was added meanwhile stands after
   const Status status = adoption->make_layers();
-  std::move(behind.begin(), behind.end(), std::back_inserter(layers_));
+  std::move(after.begin(), after.end(), std::back_inserter(layers_));
   return status;
 }
 
@@ -95,7 +95,7 @@ Emission& NetworkImpl::query_emission(bool elements) const {
   const auto may_decide = [](const TensorImpl* input) { return may_decide_shapes(*input); };
   if (imported_ != nullptr && !(elements && std::any_of(inputs_.begin(), inputs_.end(), may_decide))) return *imported_;
   (void)layers();
-  if (emission_ == nullptr) emission_ = std::make_unique<Emission>(const_cast<NetworkImpl&>(*this), false);
+  if (emission_ == nullptr) emission_ = std::make_unique<Emission>(name_, false);
   return *emission_;
 }
 
@@ -139,7 +139,8 @@ bool NetworkImpl::decides_shapes(const TensorImpl* input) const {
 }
 
 // Emits what a build wants; gives the values of the network's outputs and of tensors to keep observable.
-Status NetworkImpl::ensure_wanted(Scope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const {
+Status NetworkImpl::ensure_wanted(EmissionScope& scope, std::vector<Value*>* outputs,
+                                  std::vector<Value*>* debug) const {
   const auto add = [&](const TensorImpl* tensor, std::vector<Value*>* values) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(Value * value, scope.value(tensor));
     values->push_back(value);
@@ -187,7 +188,7 @@ Result<std::shared_ptr<Graph>> NetworkImpl::build_graph() {
       if (!names.insert(tensor->name()).second)
         return invalid_argument("two inputs or outputs have the name '{}'", tensor->name());
   std::unique_ptr<Emission> emitted;
-  if (imported_ == nullptr) emitted = std::make_unique<Emission>(*this, true);
+  if (imported_ == nullptr) emitted = std::make_unique<Emission>(name_, true);
   Emission& emission = imported_ != nullptr ? *imported_ : *emitted;
   std::vector<Value*> outputs, debug;
   WOOTZ_RETURN_IF_ERROR(ensure_wanted(emission.root(), &outputs, &debug));

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "api/network/network.h"
-
 namespace wootz::api {
 
 using nvinfer1::DataType;
@@ -13,7 +11,7 @@ namespace {
 constexpr size_t kMostNameBytes = 4096;
 }
 
-TensorImpl* TensorImpl::of(const NetworkImpl& network, const nvinfer1::ITensor* tensor) {
+TensorImpl* TensorImpl::of(const Owner& network, const nvinfer1::ITensor* tensor) {
   const auto* ours = dynamic_cast<const TensorImpl*>(tensor);
   return ours != nullptr && &ours->network() == &network ? const_cast<TensorImpl*>(ours) : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "api/network/owner.h"
 #include "api/public.h"
 #include "api/runtime/convert.h"
 #include "base/tensor.h"
@@ -14,17 +15,14 @@ namespace wootz::api {
 
 using ApiDims = nvinfer1::Dims;
 
-class LayerCore;
-class NetworkImpl;
-
 class TensorImpl final : public nvinfer1::ITensor {
  public:
-  TensorImpl(NetworkImpl& network, std::string name) : network_(network), name_(std::move(name)) {}
+  TensorImpl(Owner& network, std::string name) : network_(network), name_(std::move(name)) {}
 
   // One of the network's own, whatever its class says; null for a foreign one.
-  static TensorImpl* of(const NetworkImpl& network, const nvinfer1::ITensor* tensor);
+  static TensorImpl* of(const Owner& network, const nvinfer1::ITensor* tensor);
 
-  const NetworkImpl& network() const { return network_; }
+  const Owner& network() const { return network_; }
   const std::string& name() const { return name_; }
   void take_name(std::string name, bool keep = false) {
     name_ = std::move(name);
@@ -69,7 +67,7 @@ class TensorImpl final : public nvinfer1::ITensor {
   bool getBroadcastAcrossBatch() const noexcept override { return false; }
 
  private:
-  NetworkImpl& network_;
+  Owner& network_;
   std::string name_;
   bool named_ = false;
   nvinfer1::TensorFormats formats_ = (1U << nvinfer1::EnumMax<nvinfer1::TensorFormat>()) - 1;

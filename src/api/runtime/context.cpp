@@ -9,10 +9,11 @@ namespace wootz::api {
 
 using nvinfer1::ExecutionContextAllocationStrategy;
 
-ContextImpl::ContextImpl(const EngineImpl& engine, ExecutionContextAllocationStrategy strategy)
+ContextImpl::ContextImpl(const nvinfer1::ICudaEngine& engine, std::shared_ptr<const EngineInfo> info,
+                         const Reporter& reporter, ExecutionContextAllocationStrategy strategy)
     : engine_(engine),
-      info_(engine.info()),
-      reporter_(engine.reporter()),
+      info_(std::move(info)),
+      reporter_(reporter),
       on_device_(!info_->core().device().host_memory()),
       bindings_(info_->core_ptr()),
       executor_(info_->core_ptr()),
@@ -28,12 +29,14 @@ ContextImpl::ContextImpl(const EngineImpl& engine, ExecutionContextAllocationStr
 
 ContextImpl::~ContextImpl() noexcept { wait_idle(); }
 
-Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const EngineImpl& engine,
+Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const nvinfer1::ICudaEngine& engine,
+                                                         std::shared_ptr<const EngineInfo> info,
+                                                         const Reporter& reporter,
                                                          ExecutionContextAllocationStrategy strategy) {
   const auto number = static_cast<int32_t>(strategy);
   if (number < 0 || number >= nvinfer1::EnumMax<ExecutionContextAllocationStrategy>())
     return invalid_argument("unknown allocation strategy {}", number);
-  std::unique_ptr<ContextImpl> context(new ContextImpl(engine, strategy));
+  std::unique_ptr<ContextImpl> context(new ContextImpl(engine, std::move(info), reporter, strategy));
   WOOTZ_RETURN_IF_ERROR(context->reserve_for(0));
   return context;
 }

@@ -12,15 +12,19 @@
 #include <vector>
 
 #include "api/runtime/configs.h"
-#include "api/runtime/engine.h"
+#include "api/runtime/convert.h"
+#include "api/runtime/reporter.h"
 #include "backend/device.h"
 #include "runtime/executor.h"
+#include "runtime/report/engine_info.h"
 
 namespace wootz::api {
 
 class ContextImpl final : public nvinfer1::IExecutionContext {
  public:
-  static Result<std::unique_ptr<ContextImpl>> create(const EngineImpl& engine,
+  // `engine`: who says that it is this context's engine.
+  static Result<std::unique_ptr<ContextImpl>> create(const nvinfer1::ICudaEngine& engine,
+                                                     std::shared_ptr<const EngineInfo> info, const Reporter& reporter,
                                                      nvinfer1::ExecutionContextAllocationStrategy strategy);
   ~ContextImpl() noexcept override;  // waits for its inferences
 
@@ -129,7 +133,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     void drop() override { context->done(this); }
   };
 
-  ContextImpl(const EngineImpl& engine, nvinfer1::ExecutionContextAllocationStrategy strategy);
+  ContextImpl(const nvinfer1::ICudaEngine& engine, std::shared_ptr<const EngineInfo> info, const Reporter& reporter,
+              nvinfer1::ExecutionContextAllocationStrategy strategy);
   Result<const IoInfo*> input(const char* name) const;
   Result<const IoInfo*> output(const char* name) const;
   const void* address_of(const IoInfo& io) const;
@@ -154,7 +159,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Queued* take_queued();
   void done(Queued* queued);
 
-  const EngineImpl& engine_;  // only for getEngine()
+  const nvinfer1::ICudaEngine& engine_;
   std::shared_ptr<const EngineInfo> info_;
   Reporter reporter_;
   std::string name_;

@@ -173,7 +173,8 @@ const int32_t* EngineImpl::getProfileTensorValues(const char* tensorName, int32_
 IExecutionContext* EngineImpl::createExecutionContext(ExecutionContextAllocationStrategy strategy) noexcept {
   return attempt_or<IExecutionContext*>(
       reporter_, "ICudaEngine::createExecutionContext", nullptr, [&]() -> Result<IExecutionContext*> {
-        WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<ContextImpl> context, ContextImpl::create(*this, strategy));
+        WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<ContextImpl> context,
+                               ContextImpl::create(*this, info_, reporter_, strategy));
         return context.release();
       });
 }

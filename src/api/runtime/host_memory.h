@@ -1,4 +1,4 @@
-// IHostMemory over bytes that somebody keeps alive.
+// IHostMemory over bytes that their owner keeps alive.
 #pragma once
 
 #include <cstddef>

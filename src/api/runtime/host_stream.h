@@ -1,5 +1,5 @@
 // What a cudaStream_t means to a CPU engine: null (finish before returning), a host stream of ours, or a stream of
-// somebody's CUDA runtime library, real or stand-in, which takes host functions.
+// the CUDA runtime library of the process, real or stand-in, which takes host functions.
 #pragma once
 
 #include "api/runtime/public.h"
@@ -24,7 +24,7 @@ bool is_immediate(cudaStream_t stream);
 // by synchronize for our own streams. On an error nothing was put there.
 Status run_in_stream(cudaStream_t stream, StreamWork* work);
 
-// Records an event of the program's CUDA runtime behind what is in the stream. Errors: no such runtime is loaded.
+// Records an event of the program's CUDA runtime after what is in the stream. Errors: no such runtime is loaded.
 Status can_record_events();
 Status record_event(cudaEvent_t event, cudaStream_t stream);
 

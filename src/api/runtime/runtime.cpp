@@ -8,6 +8,7 @@
 #include "api/runtime/host_memory.h"
 #include "base/thread_pool.h"
 #include "plan/read.h"
+#include "runtime/create_engine.h"
 
 namespace wootz::api {
 
@@ -40,8 +41,8 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   device = with_allocator(std::move(device), adopt_allocator(allocator));
   EngineOptions options;
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
-  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core, EngineCore::create(std::move(program), std::move(device),
-                                                                              backend_providers(*backend), options));
+  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core,
+                         create_engine(std::move(program), std::move(device), backend_providers(*backend), options));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const EngineInfo> info, EngineInfo::create(std::move(core)));
   return std::make_unique<EngineImpl>(std::move(info), reporter);
 }

@@ -4,11 +4,12 @@
 #include <cstring>
 
 #include "backends/cpu/chain/provider.h"
+#include "backends/cpu/host_stream.h"
 #include "backends/cpu/onednn/provider.h"
+#include "backends/cpu/onednn/threads.h"
 #include "backends/cpu/own_provider.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
-#include "omp_shim/omp_shim.h"
 
 namespace wootz {
 namespace cpu {
@@ -51,7 +52,7 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceDescription* wanted) {
       return invalid_argument("backend cpu: asked for a device of backend '{}'", wanted->backend);
     if (wanted->threads > 0) d.threads = wanted->threads;
   }
-  connect_onednn_threads();
+  dnn::connect_threads();
   return std::shared_ptr<Device>(std::make_shared<CpuDevice>(std::move(d)));
 }
 
@@ -59,15 +60,7 @@ std::vector<const Provider*> cpu_providers() { return {&own_provider(), &onednn_
 
 constexpr Backend kBackend{.name = "cpu", .open = open_cpu, .providers = cpu_providers, .chains = true};
 
-int pool_start(int n, void (*f)(void*, int, int), void* context) { return ThreadPool::process().start(n, f, context); }
-void pool_finish(int n) { ThreadPool::process().finish(n); }
-
 }  // namespace
-
-void connect_onednn_threads() {
-  static constexpr wootz_omp_pool kPool{pool_start, pool_finish, max_parallelism};
-  wootz_omp_set_pool(&kPool);
-}
 
 }  // namespace cpu
 

@@ -9,6 +9,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <thread>
 
+#include "backends/cpu/onednn/threads.h"
 #include "base/thread_pool.h"
 
 // What the renamed oneDNN calls.
@@ -34,7 +35,7 @@ void region(unsigned threads, void (*fn)(void*), void* data) {
 }
 
 TEST(OmpShim, RegionsRunOnThePool) {
-  cpu::connect_onednn_threads();
+  cpu::dnn::connect_threads();
   ParallelScope scope(3);
   EXPECT_EQ(wootz_omp_get_max_threads(), 3);
   EXPECT_EQ(wootz_omp_in_parallel(), 0);
@@ -74,7 +75,7 @@ TEST(OmpShim, RegionsRunOnThePool) {
 }
 
 TEST(OmpShim, StaticLoopsCoverEachIterationOnce) {
-  cpu::connect_onednn_threads();
+  cpu::dnn::connect_threads();
   ParallelScope scope(3);
   struct Loop {
     long start, end, step, chunk;
@@ -102,7 +103,7 @@ TEST(OmpShim, StaticLoopsCoverEachIterationOnce) {
 }
 
 TEST(OmpShim, OneDnnComputesOnThePoolAndWithoutLibgomp) {
-  cpu::connect_onednn_threads();
+  cpu::dnn::connect_threads();
   ParallelScope scope(3);
   using namespace dnnl;
   constexpr int64_t n = 96;

@@ -1,4 +1,4 @@
-// The parameters of a convolution (backend/families.md), read once for everybody who computes one.
+// The parameters of a convolution (backend/families.md), read once for all kernels.
 #pragma once
 
 #include <vector>

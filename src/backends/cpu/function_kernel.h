@@ -1,4 +1,4 @@
-// A kernel whose bind() is one function of the problem and the extents: what most rooms need.
+// A kernel whose bind() is one function of the problem and the extents: what most modules need.
 #pragma once
 
 #include "backends/cpu/kernel_entry.h"

@@ -1,4 +1,4 @@
-// The provider "own": our kernels, from the rooms' kernels.inc.
+// The provider "own": our kernels, from the modules' kernels.inc.
 #pragma once
 
 #include "backend/kernel.h"

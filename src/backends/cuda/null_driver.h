@@ -1,5 +1,5 @@
 // cuDNN compiles some of its kernels while it builds a plan, and wants a driver to be there for it. On a machine
-// without one, a library of ours that only says yes stands in for it: null_driver/.
+// without one, a library of ours that only says yes stands in for it: shims/libcuda/.
 #pragma once
 
 namespace wootz::cuda {

@@ -1,6 +1,6 @@
 #include "ops/module_table.h"
-#include "ops/module_util.h"
 #include "ops/registry.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

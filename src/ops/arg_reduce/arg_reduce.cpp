@@ -1,9 +1,9 @@
 // ArgReduce: where the largest or smallest element along an axis stands. A NaN counts as the extreme, as in NumPy.
 #include <cmath>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -27,7 +27,8 @@ Status infer_arg_reduce(InferContext& ctx) {
 }
 
 template <typename T, typename Better>
-void search(const HostTensor& x, HostTensor& y, int axis, bool last, T (HostTensor::*get)(int64_t) const, Better better) {
+void search(const HostTensor& x, HostTensor& y, int axis, bool last, T (HostTensor::*get)(int64_t) const,
+            Better better) {
   const int64_t extent = x.dims()[static_cast<size_t>(axis)];
   const int64_t outer = span_volume(x.dims(), 0, axis), inner = span_volume(x.dims(), axis + 1, x.rank());
   for (int64_t o = 0; o < outer; ++o)

@@ -4,7 +4,7 @@
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_view.h"
 #include "ops/module_table.h"
-#include "ops/ref_math.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {

@@ -2,7 +2,7 @@
 // offset by a cache; lengths of the valid keys.
 #pragma once
 
-#include "ops/compose.h"
+#include "ops/support/compose.h"
 
 namespace wootz::ops {
 

@@ -2,8 +2,8 @@
 
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_mask.h"
-#include "ops/compose.h"
 #include "ops/module_table.h"
+#include "ops/support/compose.h"
 
 namespace wootz::ops {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "ops/attention/attention.h"
-#include "ops/compose.h"
 #include "ops/control/inline_graph.h"
+#include "ops/support/compose.h"
 
 namespace wootz::ops {
 

@@ -6,7 +6,7 @@
 
 #include "ops/infer.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/half.h"
-#include "ops/module_table.h"
+#include "ops/cases.h"
 #include "ops/registry.h"
 
 namespace wootz::ops {

@@ -1,9 +1,9 @@
 // CenterCropPad: every listed axis cut or filled with zeros around its center to a size (input 1).
 #include <algorithm>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -19,7 +19,8 @@ Status infer_center_crop_pad(InferContext& ctx) {
   const Result<std::vector<int64_t>> axes = axes_of(ctx.node(), ctx.rank(0));
   if (!axes.ok()) return ctx.fail("{} (input is {})", axes.status().message(), shape_to_string(ctx.shape(0)));
   if (!is_integer(ctx.dtype(1)) || ctx.rank(1) != 1)
-    return ctx.fail("the shape is {}{}, it must be a list of integers", dtype_name(ctx.dtype(1)), shape_to_string(ctx.shape(1)));
+    return ctx.fail("the shape is {}{}, it must be a list of integers", dtype_name(ctx.dtype(1)),
+                    shape_to_string(ctx.shape(1)));
   const std::optional<std::vector<Dim>> sizes = ctx.dims_value(1);
   const Dim count = ctx.shape(1)[0];
   if (count.is_const() && count.value() != static_cast<int64_t>(axes->size()))

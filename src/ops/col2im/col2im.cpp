@@ -1,8 +1,8 @@
 // Col2Im: sums sliding blocks back into an image. Input [N, C * block, L]; the image and block extents are inputs 1
 // and 2.
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,7 +1,7 @@
 // Compress: the slices along an axis (without the attribute: the elements) whose condition (input 1) is true.
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -14,7 +14,8 @@ int64_t count_true(const HostTensor& condition, int64_t limit) {
 
 Status infer_compress(InferContext& ctx) {
   if (ctx.dtype(1) != DType::kBool || ctx.rank(1) != 1)
-    return ctx.fail("the condition is {}{}, it must be a list of bool", dtype_name(ctx.dtype(1)), shape_to_string(ctx.shape(1)));
+    return ctx.fail("the condition is {}{}, it must be a list of bool", dtype_name(ctx.dtype(1)),
+                    shape_to_string(ctx.shape(1)));
   Shape shape{volume(ctx.shape(0))};
   size_t axis = 0;
   if (ctx.node().has_attr("axis")) {

@@ -1,7 +1,7 @@
 // Concat: inputs one after another along an axis.
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

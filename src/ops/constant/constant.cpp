@@ -1,7 +1,7 @@
 // ConstantOfShape: one value over a shape that is input 0. (Constants themselves are values of the graph, not nodes.)
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -17,9 +17,11 @@ Status infer_constant_of_shape(InferContext& ctx) {
   if (const std::optional<std::vector<Dim>> wanted = ctx.dims_value(0)) {
     shape = *wanted;
   } else {
-    if (ctx.rank(0) != 1 || !ctx.shape(0)[0].is_const()) return ctx.fail("the rank of the result must be known while building");
+    if (ctx.rank(0) != 1 || !ctx.shape(0)[0].is_const())
+      return ctx.fail("the rank of the result must be known while building");
     const int64_t rank = ctx.shape(0)[0].value();
-    if (rank > limits::kMaxRank) return ctx.fail("the result would have rank {}, the limit is {}", rank, limits::kMaxRank);
+    if (rank > limits::kMaxRank)
+      return ctx.fail("the result would have rank {}, the limit is {}", rank, limits::kMaxRank);
     for (int64_t axis = 0; axis < rank; ++axis) shape.push_back(ctx.data_dependent(0, static_cast<int>(axis)));
   }
   const std::optional<Dims> dims = shape.size() <= 1 ? to_dims(shape) : std::nullopt;

@@ -1,5 +1,5 @@
+#include "ops/cases.h"
 #include "ops/infer.h"
-#include "ops/module_table.h"
 #include "ops/registry.h"
 
 namespace wootz::ops {

@@ -4,7 +4,7 @@
 
 #include "ops/control/control.h"
 #include "ops/interpreter.h"
-#include "ops/truth.h"
+#include "ops/support/truth.h"
 
 namespace wootz::ops {
 namespace {

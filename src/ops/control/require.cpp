@@ -1,7 +1,7 @@
 // Require: passes its operand on where a condition is what it must be, and ends the run with a message where it is not.
 // It stands for the branch of an If that cannot be computed, and for what a decision while building relied on.
 #include "ops/control/control.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

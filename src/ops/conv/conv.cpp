@@ -4,8 +4,8 @@
 
 #include "ops/conv/conv_math.h"
 #include "ops/module_table.h"
-#include "ops/quant_attrs.h"
-#include "ops/ref_math.h"
+#include "ops/support/quant_attrs.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {
@@ -35,8 +35,6 @@ Status check_bias(InferContext& ctx, int input, const Dim& channels) {
   if (!is_float(ctx.dtype(input))) return ctx.fail("bias of type {}", dtype_name(ctx.dtype(input)));
   return {};
 }
-
-bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
 
 Status infer_conv_shape(InferContext& ctx, DType type) {
   const int64_t groups = ctx.node().attr_int("groups", 1);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/ref_math.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz {
 namespace {

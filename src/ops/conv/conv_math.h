@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ops/window.h"
+#include "ops/support/window.h"
 
 namespace wootz {
 

@@ -1,8 +1,8 @@
 // CumSum and CumProd along an axis, which is attribute "axis" when constant, else input 1.
-#include "ops/copy.h"
 #include "ops/infer.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -16,7 +16,8 @@ Status infer_cumulative(InferContext& ctx) {
   } else {
     const Dim count = volume(ctx.shape(1));
     if (!is_integer(ctx.dtype(1)) || (count.is_const() && count.value() != 1))
-      return ctx.fail("the axis is {}{}, it must be one integer", dtype_name(ctx.dtype(1)), shape_to_string(ctx.shape(1)));
+      return ctx.fail("the axis is {}{}, it must be one integer", dtype_name(ctx.dtype(1)),
+                      shape_to_string(ctx.shape(1)));
     if (const std::optional<std::vector<int64_t>> known = ctx.ints_value(1)) axis = known->front();
   }
   if (axis) {

@@ -1,8 +1,8 @@
 // DepthToSpace and SpaceToDepth: blocks of channels against blocks of pixels. Attribute "mode" says how a channel
 // number is composed: DCR (block row, block column, channel) or CRD (channel, block row, block column).
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

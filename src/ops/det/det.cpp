@@ -2,9 +2,9 @@
 #include <cmath>
 #include <utility>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -46,7 +46,8 @@ Status det_reference(EvalContext& ctx) {
   const auto n = static_cast<size_t>(x.dims().back());
   std::vector<double> matrix(n * n);
   for (int64_t b = 0; b < ctx.outputs[0].volume(); ++b) {
-    for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = x.get_f64(b * static_cast<int64_t>(n * n) + static_cast<int64_t>(i));
+    for (size_t i = 0; i < matrix.size(); ++i)
+      matrix[i] = x.get_f64(b * static_cast<int64_t>(n * n) + static_cast<int64_t>(i));
     ctx.outputs[0].set_f64(b, determinant(matrix, n));
   }
   return Status();

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/module_table.h"
+#include "ops/cases.h"
 
 namespace wootz::ops {
 

@@ -1,5 +1,5 @@
-#include "ops/compose.h"
 #include "ops/module_table.h"
+#include "ops/support/compose.h"
 
 namespace wootz::ops {
 namespace {

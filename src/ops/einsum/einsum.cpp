@@ -4,7 +4,7 @@
 
 #include "ops/einsum/equation.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -25,8 +25,8 @@ Status infer_einsum(InferContext& ctx) {
       Dim& extent = extents[static_cast<size_t>(equation->terms[static_cast<size_t>(i)][a])];
       const Result<Shape> both = broadcast_shapes({extent}, {ctx.shape(i)[a]});
       if (!both.ok())
-        return ctx.fail("axis {} of operand {} ({}) does not fit the other operands: {}", a, i, shape_to_string(ctx.shape(i)),
-                        both.status().message());
+        return ctx.fail("axis {} of operand {} ({}) does not fit the other operands: {}", a, i,
+                        shape_to_string(ctx.shape(i)), both.status().message());
       extent = both->front();
     }
   Shape shape;
@@ -44,7 +44,8 @@ Status einsum_reference(EvalContext& ctx) {
   // Labels in the order of the loops: the output's, then those summed over.
   std::vector<int> loops = equation.output;
   for (int label = 0; label < equation.num_labels; ++label)
-    if (std::find(equation.output.begin(), equation.output.end(), label) == equation.output.end()) loops.push_back(label);
+    if (std::find(equation.output.begin(), equation.output.end(), label) == equation.output.end())
+      loops.push_back(label);
   std::vector<int64_t> extents(labels, 1);
   std::vector<std::vector<int64_t>> strides(operands, std::vector<int64_t>(labels, 0));
   for (size_t i = 0; i < operands; ++i) {

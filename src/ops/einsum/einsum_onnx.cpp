@@ -5,7 +5,7 @@
 
 #include "ops/einsum/equation.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,9 +1,9 @@
 // Expand: broadcasts the data to a shape (input 1); dimensions of 1 on either side give way.
 #include <algorithm>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -22,19 +22,23 @@ Status infer_expand(InferContext& ctx) {
     ctx.set_output(0, ctx.dtype(0), std::move(shape).value());
     if (!values || !dims) return Status();
     const auto count = static_cast<size_t>(dims->volume());
-    if (values->size() == 1 && count <= static_cast<size_t>(limits::kMaxShapeValues)) values->resize(count, values->front());
+    if (values->size() == 1 && count <= static_cast<size_t>(limits::kMaxShapeValues))
+      values->resize(count, values->front());
     if (values->size() == count) ctx.set_output_values(0, std::move(*values));
     return Status();
   }
-  if (ctx.rank(1) != 1 || !ctx.shape(1)[0].is_const()) return ctx.fail("the rank of the result must be known while building");
+  if (ctx.rank(1) != 1 || !ctx.shape(1)[0].is_const())
+    return ctx.fail("the rank of the result must be known while building");
   const int64_t rank = std::max<int64_t>(ctx.shape(1)[0].value(), ctx.rank(0));
-  if (rank > limits::kMaxRank) return ctx.fail("the result would have rank {}, the limit is {}", rank, limits::kMaxRank);
+  if (rank > limits::kMaxRank)
+    return ctx.fail("the result would have rank {}, the limit is {}", rank, limits::kMaxRank);
   Shape shape;
   for (int64_t axis = 0; axis < rank; ++axis) {
     // A known extent above 1 stays what it is.
     const int64_t own = axis - (rank - ctx.rank(0));
     const Dim* d = own >= 0 ? &ctx.shape(0)[static_cast<size_t>(own)] : nullptr;
-    shape.push_back(d != nullptr && d->is_const() && d->value() != 1 ? *d : ctx.data_dependent(0, static_cast<int>(axis)));
+    shape.push_back(d != nullptr && d->is_const() && d->value() != 1 ? *d
+                                                                     : ctx.data_dependent(0, static_cast<int>(axis)));
   }
   ctx.set_output(0, ctx.dtype(0), std::move(shape));
   return Status();

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "ops/module_table.h"
+#include "ops/cases.h"
 
 namespace wootz::ops {
 

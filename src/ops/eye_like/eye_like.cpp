@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

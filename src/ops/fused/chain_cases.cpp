@@ -1,6 +1,6 @@
+#include "ops/cases.h"
 #include "ops/fused/chain.h"
 #include "ops/infer.h"
-#include "ops/module_table.h"
 #include "ops/registry.h"
 
 namespace wootz::ops {
@@ -42,13 +42,17 @@ PointwiseExpr product() {
 void chain_cases(CaseList& list) {
   using Ints = std::vector<int64_t>;
   const auto f32 = [&](const Dims& dims) { return list.random(DType::kF32, dims); };
-  add_chain(list, "fused/chain_conv_pool", {f32({2, 3, 21, 17}), f32({8, 3, 3, 3}), f32({8})}, {false, true, true}, 3,
-            {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}, {"epilogue", relu()}, {"main_inputs", int64_t{3}}}},
-            {"Pool", {{"kind", std::string("max")}, {"kernel", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}});
-  add_chain(list, "fused/chain_depthwise_pointwise", {f32({1, 8, 20, 9}), f32({8, 1, 3, 3}), f32({4, 8, 1, 1}), f32({4})},
-            {false, true, true, true}, 2, {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"groups", int64_t{8}}}}, {"Conv", {}});
-  add_chain(list, "fused/chain_gate", {f32({2, 8, 19, 9}), f32({2, 8, 1, 1}), f32({4, 8, 1, 1})}, {false, false, true}, 2,
-            {"Pointwise", {{"expr", product()}}}, {"Conv", {{"epilogue", relu()}, {"main_inputs", int64_t{2}}}});
+  add_chain(
+      list, "fused/chain_conv_pool", {f32({2, 3, 21, 17}), f32({8, 3, 3, 3}), f32({8})}, {false, true, true}, 3,
+      {"Conv",
+       {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}, {"epilogue", relu()}, {"main_inputs", int64_t{3}}}},
+      {"Pool",
+       {{"kind", std::string("max")}, {"kernel", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}});
+  add_chain(list, "fused/chain_depthwise_pointwise",
+            {f32({1, 8, 20, 9}), f32({8, 1, 3, 3}), f32({4, 8, 1, 1}), f32({4})}, {false, true, true, true}, 2,
+            {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"groups", int64_t{8}}}}, {"Conv", {}});
+  add_chain(list, "fused/chain_gate", {f32({2, 8, 19, 9}), f32({2, 8, 1, 1}), f32({4, 8, 1, 1})}, {false, false, true},
+            2, {"Pointwise", {{"expr", product()}}}, {"Conv", {{"epilogue", relu()}, {"main_inputs", int64_t{2}}}});
 }
 
 }  // namespace wootz::ops

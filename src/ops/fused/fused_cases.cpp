@@ -1,7 +1,7 @@
 #include <string>
 
+#include "ops/cases.h"
 #include "ops/fused/chain.h"
-#include "ops/module_table.h"
 
 namespace wootz::ops {
 

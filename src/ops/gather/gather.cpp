@@ -2,9 +2,9 @@
 // data is an error when it is read.
 #include <algorithm>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

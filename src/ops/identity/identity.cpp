@@ -1,7 +1,7 @@
 // Identity: the same tensor under another name.
-#include "ops/copy.h"
 #include "ops/infer.h"
 #include "ops/module_table.h"
+#include "ops/support/copy.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,9 +1,9 @@
 // Losses: NllLoss; SoftmaxCrossEntropyLoss is LogSoftmax and NllLoss.
 #include <cmath>
 
-#include "ops/compose.h"
 #include "ops/module_table.h"
-#include "ops/ref_math.h"
+#include "ops/support/compose.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {

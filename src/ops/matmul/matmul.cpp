@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "ops/module_table.h"
-#include "ops/quant_attrs.h"
-#include "ops/ref_math.h"
+#include "ops/support/quant_attrs.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {
@@ -43,8 +43,6 @@ Shape result_shape(const MatmulShape& s) {
   if (!s.vector_b) y.push_back(s.n);
   return y;
 }
-
-bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
 
 Status infer_matmul(InferContext& ctx) {
   const Node& node = ctx.node();

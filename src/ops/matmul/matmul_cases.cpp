@@ -1,4 +1,4 @@
-#include "ops/module_table.h"
+#include "ops/cases.h"
 
 namespace wootz::ops {
 

@@ -1,6 +1,6 @@
 // NonZero: the indices of the elements that are not zero, one column each, in row-major order.
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -23,7 +23,8 @@ Status non_zero_reference(EvalContext& ctx) {
   int64_t column = 0;
   for (int64_t i = 0; i < x.volume(); ++i) {
     if (is_set(x, i)) {
-      for (size_t a = 0; a < index.size(); ++a) ctx.outputs[0].set_i64(static_cast<int64_t>(a) * count + column, index[a]);
+      for (size_t a = 0; a < index.size(); ++a)
+        ctx.outputs[0].set_i64(static_cast<int64_t>(a) * count + column, index[a]);
       ++column;
     }
     for (size_t a = index.size(); a-- > 0;) {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ops/compose.h"
 #include "ops/module_table.h"
+#include "ops/support/compose.h"
 
 namespace wootz::ops {
 namespace {

@@ -2,9 +2,9 @@
 // Negative indices count from the end; an index outside the axis marks nothing.
 #include <cmath>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

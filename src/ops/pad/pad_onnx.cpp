@@ -1,5 +1,5 @@
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -46,7 +46,8 @@ Status import_pad_11(ImportContext& ctx) {
     inputs[1] = ctx.input(1);
     inputs[3] = ctx.input(3);
   }
-  if (const HostTensor* value = ctx.constant(2); value != nullptr && value->volume() == 1 && dtype_bits(value->dtype()) < 64)
+  if (const HostTensor* value = ctx.constant(2);
+      value != nullptr && value->volume() == 1 && dtype_bits(value->dtype()) < 64)
     attrs["value"] = value->get_f64(0);
   else if (value != nullptr && value->dtype() == DType::kF64 && value->volume() == 1)
     attrs["value"] = value->get_f64(0);

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "ops/module_table.h"
-#include "ops/quant_attrs.h"
-#include "ops/ref_math.h"
-#include "ops/window.h"
+#include "ops/support/quant_attrs.h"
+#include "ops/support/ref_math.h"
+#include "ops/support/window.h"
 
 namespace wootz::ops {
 namespace {

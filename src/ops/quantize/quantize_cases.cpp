@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "ops/module_table.h"
+#include "ops/cases.h"
 
 namespace wootz::ops {
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -81,7 +81,8 @@ Status infer_multinomial(InferContext& ctx) {
   if (!is_float(ctx.dtype(0)) || ctx.rank(0) != 2)
     return ctx.fail("the log-probabilities are {}{}, they must be a floating-point matrix", dtype_name(ctx.dtype(0)),
                     shape_to_string(ctx.shape(0)));
-  if (dtype != DType::kI32 && dtype != DType::kI64) return ctx.fail("dtype is {}, it must be i32 or i64", dtype_name(dtype));
+  if (dtype != DType::kI32 && dtype != DType::kI64)
+    return ctx.fail("dtype is {}, it must be i32 or i64", dtype_name(dtype));
   if (samples < 0) return ctx.fail("sample_size is {}", samples);
   ctx.set_output(0, dtype, {ctx.shape(0)[0], Dim(samples)});
   return Status();
@@ -98,7 +99,8 @@ Status multinomial_reference(EvalContext& ctx) {
     for (int64_t c = 1; c < classes; ++c) top = std::max(top, x.get_f64(b * classes + c));
     std::vector<double> up_to(static_cast<size_t>(classes));
     double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) up_to[static_cast<size_t>(c)] = sum += std::exp(x.get_f64(b * classes + c) - top);
+    for (int64_t c = 0; c < classes; ++c)
+      up_to[static_cast<size_t>(c)] = sum += std::exp(x.get_f64(b * classes + c) - top);
     for (int64_t s = 0; s < samples; ++s) {
       const double at = stream.uniform() * sum;
       const auto it = std::upper_bound(up_to.begin(), up_to.end(), at);
@@ -128,11 +130,12 @@ const OpDef kBernoulli{.name = "Bernoulli",
                        .infer = infer_bernoulli,
                        .reference = bernoulli_reference,
                        .traits = kRandomTraits};
-const OpDef kMultinomial{.name = "Multinomial",
-                         .attributes = {{"dtype", AttrKind::kDType}, {"seed", AttrKind::kFloat}, {"sample_size", AttrKind::kInt}},
-                         .infer = infer_multinomial,
-                         .reference = multinomial_reference,
-                         .traits = kRandomTraits};
+const OpDef kMultinomial{
+    .name = "Multinomial",
+    .attributes = {{"dtype", AttrKind::kDType}, {"seed", AttrKind::kFloat}, {"sample_size", AttrKind::kInt}},
+    .infer = infer_multinomial,
+    .reference = multinomial_reference,
+    .traits = kRandomTraits};
 const OpDef* const kOps[] = {&kRandom, &kBernoulli, &kMultinomial};
 
 }  // namespace

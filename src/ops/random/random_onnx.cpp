@@ -1,5 +1,5 @@
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -34,8 +34,9 @@ Status import_drawn(ImportContext& ctx) {
 }
 
 constexpr OnnxImport kImports[] = {
-    {"Bernoulli", 15, import_drawn},          {"Multinomial", 7, import_drawn},    {"RandomNormal", 1, import_random},
-    {"RandomNormalLike", 1, import_random},   {"RandomUniform", 1, import_random}, {"RandomUniformLike", 1, import_random},
+    {"Bernoulli", 15, import_drawn},     {"Multinomial", 7, import_drawn},
+    {"RandomNormal", 1, import_random},  {"RandomNormalLike", 1, import_random},
+    {"RandomUniform", 1, import_random}, {"RandomUniformLike", 1, import_random},
 };
 
 }  // namespace

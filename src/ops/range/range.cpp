@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -28,8 +28,8 @@ Status infer_range(InferContext& ctx) {
   const DType dtype = ctx.dtype(0);
   for (int i = 0; i < 3; ++i) {
     if (ctx.dtype(i) != dtype || !accepts(Accept::kNumeric, dtype))
-      return ctx.fail("start, limit and delta are {}, {} and {}: they must be numbers of one type", dtype_name(ctx.dtype(0)),
-                      dtype_name(ctx.dtype(1)), dtype_name(ctx.dtype(2)));
+      return ctx.fail("start, limit and delta are {}, {} and {}: they must be numbers of one type",
+                      dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)), dtype_name(ctx.dtype(2)));
     const Dim count = volume(ctx.shape(i));
     if (count.is_const() && count.value() != 1)
       return ctx.fail("input {} has shape {}, it must be one number", i, shape_to_string(ctx.shape(i)));

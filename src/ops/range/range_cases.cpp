@@ -1,6 +1,6 @@
 #include <string>
 
-#include "ops/module_table.h"
+#include "ops/cases.h"
 
 namespace wootz::ops {
 
@@ -16,7 +16,8 @@ void range_cases(CaseList& list) {
              {true, true, true});
     list.add("range/down" + suffix, "Range", {number(dtype, 10), number(dtype, -6), number(dtype, -3)}, {}, 1,
              {true, true, true});
-    list.add("range/none" + suffix, "Range", {number(dtype, 10), number(dtype, 6), number(dtype, 3)}, {}, 1, {true, true, true});
+    list.add("range/none" + suffix, "Range", {number(dtype, 10), number(dtype, 6), number(dtype, 3)}, {}, 1,
+             {true, true, true});
   }
   list.add("range/inputs_i64", "Range", {number(DType::kI64, 2), number(DType::kI64, 9), number(DType::kI64, 2)});
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -43,20 +43,11 @@ void track_values(InferContext& ctx, Kind kind) {
   for (size_t i = 1; i < values->size(); ++i) {
     const Dim& v = (*values)[i];
     switch (kind) {
-      case Kind::kSum:
-        result = result + v;
-        break;
-      case Kind::kProd:
-        result = result * v;
-        break;
-      case Kind::kMax:
-        result = dim_max(result, v);
-        break;
-      case Kind::kMin:
-        result = dim_min(result, v);
-        break;
-      default:
-        return;
+      case Kind::kSum: result = result + v; break;
+      case Kind::kProd: result = result * v; break;
+      case Kind::kMax: result = dim_max(result, v); break;
+      case Kind::kMin: result = dim_min(result, v); break;
+      default: return;
     }
   }
   if (kind == Kind::kSum || kind == Kind::kProd || kind == Kind::kMax || kind == Kind::kMin)
@@ -136,26 +127,14 @@ void reduce_floats(const HostTensor& x, HostTensor& out, Kind kind, const std::v
     switch (kind) {
       case Kind::kSum:
       case Kind::kMean:
-      case Kind::kLogSum:
-        a += v;
-        break;
+      case Kind::kLogSum: a += v; break;
       case Kind::kMax:
-      case Kind::kLogSumExp:
-        a = std::isnan(a) || a > v ? a : v;
-        break;
-      case Kind::kMin:
-        a = std::isnan(a) || a < v ? a : v;
-        break;
-      case Kind::kProd:
-        a *= v;
-        break;
-      case Kind::kL1:
-        a += std::abs(v);
-        break;
+      case Kind::kLogSumExp: a = std::isnan(a) || a > v ? a : v; break;
+      case Kind::kMin: a = std::isnan(a) || a < v ? a : v; break;
+      case Kind::kProd: a *= v; break;
+      case Kind::kL1: a += std::abs(v); break;
       case Kind::kL2:
-      case Kind::kSumSq:
-        a += v * v;
-        break;
+      case Kind::kSumSq: a += v * v; break;
     }
   });
   if (kind == Kind::kLogSumExp) {  // acc is the largest element; sum what is relative to it
@@ -204,24 +183,12 @@ void reduce_integers(const HostTensor& x, HostTensor& out, Kind kind, const std:
     const int64_t v = x.get_i64(from);
     const auto u = static_cast<uint64_t>(v);
     switch (kind) {
-      case Kind::kMax:
-        a = less(static_cast<int64_t>(a), v) ? u : a;
-        break;
-      case Kind::kMin:
-        a = less(v, static_cast<int64_t>(a)) ? u : a;
-        break;
-      case Kind::kProd:
-        a *= u;
-        break;
-      case Kind::kL1:
-        a += dtype_info(dtype).is_signed && v < 0 ? uint64_t{0} - u : u;
-        break;
-      case Kind::kSumSq:
-        a += u * u;
-        break;
-      default:
-        a += u;
-        break;
+      case Kind::kMax: a = less(static_cast<int64_t>(a), v) ? u : a; break;
+      case Kind::kMin: a = less(v, static_cast<int64_t>(a)) ? u : a; break;
+      case Kind::kProd: a *= u; break;
+      case Kind::kL1: a += dtype_info(dtype).is_signed && v < 0 ? uint64_t{0} - u : u; break;
+      case Kind::kSumSq: a += u * u; break;
+      default: a += u; break;
     }
   });
   const int64_t count = out.volume() > 0 ? x.volume() / out.volume() : 0;

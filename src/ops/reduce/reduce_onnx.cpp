@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -24,14 +24,10 @@ constexpr Reduction kReductions[] = {
 Status import_alone(ImportContext& ctx, Alone alone) {
   Value* x = ctx.input(0);
   switch (alone) {
-    case Alone::kSame:
-      return import_as(ctx, "Identity", {x});
-    case Alone::kAbs:
-      return import_as(ctx, "Abs", {x});
-    case Alone::kSquare:
-      return import_as(ctx, "Mul", {x, x});
-    case Alone::kLog:
-      return import_as(ctx, "Log", {x});
+    case Alone::kSame: return import_as(ctx, "Identity", {x});
+    case Alone::kAbs: return import_as(ctx, "Abs", {x});
+    case Alone::kSquare: return import_as(ctx, "Mul", {x, x});
+    case Alone::kLog: return import_as(ctx, "Log", {x});
   }
   return ctx.fail("no such reduction");
 }

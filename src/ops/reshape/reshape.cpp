@@ -1,9 +1,9 @@
 // Ops that only change the shape: Reshape (the shape is input 1), Flatten, Squeeze and Unsqueeze (axes are attributes).
 #include <algorithm>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "ops/module_table.h"
-#include "ops/ref_math.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/compose.h"
 #include "ops/module_table.h"
+#include "ops/support/compose.h"
 
 namespace wootz::ops {
 namespace {

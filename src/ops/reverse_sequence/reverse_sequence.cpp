@@ -1,7 +1,7 @@
 // ReverseSequence: the first sequence_lens[b] elements along the time axis in reverse, for every batch entry b.
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -33,7 +33,8 @@ Status reverse_sequence_reference(EvalContext& ctx) {
       return invalid_argument("length {} of batch entry {} is outside [0, {}]", length, b, x.dims()[time]);
     for (int64_t t = 0; t < x.dims()[time]; ++t) {
       const int64_t from = t < length ? length - 1 - t : t;
-      copy_elements(x, b * stride[batch] + from * stride[time], ctx.outputs[0], b * stride[batch] + t * stride[time], inner);
+      copy_elements(x, b * stride[batch] + from * stride[time], ctx.outputs[0], b * stride[batch] + t * stride[time],
+                    inner);
     }
   }
   return Status();

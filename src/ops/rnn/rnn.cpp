@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "ops/module_table.h"
-#include "ops/ref_math.h"
 #include "ops/rnn/rnn_cell.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "ops/ref_math.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {

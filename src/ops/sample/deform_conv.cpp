@@ -1,9 +1,9 @@
 // DeformConv: a convolution whose taps are moved by learned offsets.
 #include <cmath>
 
-#include "ops/ref_math.h"
 #include "ops/sample/sample.h"
-#include "ops/window.h"
+#include "ops/support/ref_math.h"
+#include "ops/support/window.h"
 
 namespace wootz::ops {
 namespace {

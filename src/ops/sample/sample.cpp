@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "ops/module_table.h"
-#include "ops/ref_math.h"
 #include "ops/sample/sample.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {

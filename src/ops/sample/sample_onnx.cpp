@@ -1,6 +1,6 @@
-#include "ops/compose.h"
 #include "ops/module_table.h"
-#include "ops/window_import.h"
+#include "ops/support/compose.h"
+#include "ops/support/window_import.h"
 
 namespace wootz::ops {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -37,7 +37,8 @@ Status check_scatter(const InferContext& ctx) {
 bool may_equal(const Dim& a, const Dim& b) { return !a.is_const() || !b.is_const() || a == b; }
 
 Result<int64_t> resolve_index(int64_t index, int64_t extent) {
-  if (index < -extent || index >= extent) return invalid_argument("index {} is outside [-{}, {})", index, extent, extent);
+  if (index < -extent || index >= extent)
+    return invalid_argument("index {} is outside [-{}, {})", index, extent, extent);
   return index < 0 ? index + extent : index;
 }
 
@@ -128,7 +129,8 @@ Status infer_scatter_nd(InferContext& ctx) {
   const Shape &data = ctx.shape(0), &indices = ctx.shape(1), &updates = ctx.shape(2);
   if (data.empty() || indices.empty())
     return ctx.fail("data {} and indices {} must not be scalars", shape_to_string(data), shape_to_string(indices));
-  if (!indices.back().is_const()) return ctx.fail("the last dimension of indices {} is not known", shape_to_string(indices));
+  if (!indices.back().is_const())
+    return ctx.fail("the last dimension of indices {} is not known", shape_to_string(indices));
   const int64_t depth = indices.back().value();
   if (depth < 1 || depth > static_cast<int64_t>(data.size()))
     return ctx.fail("indices {} address {} axes of data {}", shape_to_string(indices), depth, shape_to_string(data));
@@ -170,14 +172,16 @@ Status infer_tensor_scatter(InferContext& ctx) {
   if (ctx.dtype(0) != ctx.dtype(1))
     return ctx.fail("the cache is {} and the update is {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   const Result<int> axis = normalize_axis(ctx.node().attr_int("axis", -2), ctx.rank(0));
-  if (!axis.ok() || *axis == 0) return ctx.fail("the axis of cache {} must not be the batch axis", shape_to_string(cache));
+  if (!axis.ok() || *axis == 0)
+    return ctx.fail("the axis of cache {} must not be the batch axis", shape_to_string(cache));
   bool fits = cache.size() == update_shape.size();
   for (size_t a = 0; fits && a < cache.size(); ++a) {
     const bool known = cache[a].is_const() && update_shape[a].is_const();
     fits = static_cast<int>(a) == *axis ? !known || update_shape[a].value() <= cache[a].value()
                                         : may_equal(cache[a], update_shape[a]);
   }
-  if (!fits) return ctx.fail("update {} does not fit into cache {}", shape_to_string(update_shape), shape_to_string(cache));
+  if (!fits)
+    return ctx.fail("update {} does not fit into cache {}", shape_to_string(update_shape), shape_to_string(cache));
   if (ctx.has(2) && (ctx.rank(2) != 1 || !may_equal(ctx.shape(2)[0], cache[0]) || !is_integer(ctx.dtype(2))))
     return ctx.fail("write indices {} must be one integer per batch entry of {}", shape_to_string(ctx.shape(2)),
                     shape_to_string(cache));

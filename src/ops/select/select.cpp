@@ -1,6 +1,6 @@
 // Where: elementwise choice. Inference and reference follow from the expression.
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

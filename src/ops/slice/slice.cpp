@@ -1,9 +1,9 @@
 // Slice: a range with a step along each of some axes. starts, ends, axes and steps are attributes when constant, else
 // inputs 1 to 4 in that order.
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
 #include "ops/slice/slice_range.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

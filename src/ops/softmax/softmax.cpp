@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "ops/module_table.h"
-#include "ops/ref_math.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {

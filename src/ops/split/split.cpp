@@ -1,8 +1,8 @@
 // Split along an axis. Sizes are attribute "split" when known, else input 1, else the axis is cut into equal parts: of
 // ceil(extent / parts) with a smaller last one when attribute "uneven" is set, else of exactly extent / parts.
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,7 +1,7 @@
 // Tile: the data repeated along every axis. Repeats are attribute "repeats" when constant, else input 1.
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -21,7 +21,8 @@ Status infer_tile(InferContext& ctx) {
   const std::optional<std::vector<Dim>> values = ctx.rank(0) == 1 ? ctx.dims_value(0) : std::nullopt;
   if (!values || !repeats || !(*repeats)[0].is_const()) return Status();
   const int64_t count = (*repeats)[0].value();
-  if (count > limits::kMaxShapeValues || count * static_cast<int64_t>(values->size()) > limits::kMaxShapeValues) return Status();
+  if (count > limits::kMaxShapeValues || count * static_cast<int64_t>(values->size()) > limits::kMaxShapeValues)
+    return Status();
   std::vector<Dim> all;
   for (int64_t r = 0; r < count; ++r) all.insert(all.end(), values->begin(), values->end());
   ctx.set_output_values(0, std::move(all));

@@ -1,9 +1,9 @@
 // Transpose: axis i of the result is axis perm[i] of the input.
 #include <fmt/ranges.h>
 
-#include "ops/copy.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

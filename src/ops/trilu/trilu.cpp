@@ -2,10 +2,10 @@
 // else input 1, else 0.
 #include <algorithm>
 
-#include "ops/copy.h"
 #include "ops/infer.h"
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/copy.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <string>
 
-#include "ops/module_table.h"
+#include "ops/cases.h"
 
 namespace wootz::ops {
 

@@ -2,7 +2,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/module_table.h"
+#include "ops/cases.h"
 
 namespace wootz::ops {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "ops/module_table.h"
-#include "ops/module_util.h"
+#include "ops/support/module_util.h"
 
 namespace wootz::ops {
 namespace {
@@ -29,7 +29,8 @@ Status infer_window(InferContext& ctx) {
   if (!accepts(Accept::kNumeric, dtype)) return ctx.fail("dtype is {}", dtype_name(dtype));
   const Dim count = volume(ctx.shape(0));
   if (!is_integer(ctx.dtype(0)) || (count.is_const() && count.value() != 1))
-    return ctx.fail("the size is {}{}, it must be one integer", dtype_name(ctx.dtype(0)), shape_to_string(ctx.shape(0)));
+    return ctx.fail("the size is {}{}, it must be one integer", dtype_name(ctx.dtype(0)),
+                    shape_to_string(ctx.shape(0)));
   const std::optional<std::vector<Dim>> size = ctx.dims_value(0);
   ctx.set_output(0, dtype, {size ? size->front() : ctx.data_dependent(0, 0)});
   return Status();
@@ -48,11 +49,12 @@ Status window_reference(EvalContext& ctx) {
   return Status();
 }
 
-const OpDef kWindow{.name = "WindowFunction",
-                    .attributes = {{"kind", AttrKind::kString, true}, {"periodic", AttrKind::kInt}, {"dtype", AttrKind::kDType}},
-                    .infer = infer_window,
-                    .reference = window_reference,
-                    .traits = {}};
+const OpDef kWindow{
+    .name = "WindowFunction",
+    .attributes = {{"kind", AttrKind::kString, true}, {"periodic", AttrKind::kInt}, {"dtype", AttrKind::kDType}},
+    .infer = infer_window,
+    .reference = window_reference,
+    .traits = {}};
 const OpDef* const kOps[] = {&kWindow};
 
 }  // namespace

@@ -145,7 +145,7 @@ class AttentionCall final : public Call {
       if (mask != DType::kInvalid) mask_columns(args, at, t, n, s);
       for (int64_t j = std::max<int64_t>(0, at.first + 1 - t); causal && j < n; ++j)
         std::fill_n(s.scores + j * at.wide, std::min(at.wide, t + j - at.first), kLow);
-      if (tiles->soften(s.scores, n, at.wide, s.top, s.sum, s.factor) && t > 0)
+      if (tiles->online_softmax_update(s.scores, n, at.wide, s.top, s.sum, s.factor) && t > 0)
         for (int64_t r = 0; r < at.m; ++r)
           if (s.factor[r] != 1) rows->scale(s.out + r * v_size, s.out + r * v_size, v_size, s.factor[r]);
       const float* value = read(args, 2, v, at.b, at.kv, t, n, s.values, &stride);
@@ -185,7 +185,7 @@ class AttentionCall final : public Call {
           mask_row(args, at, r, t, n, s.mask);
           tiles->add_masked(s.scores, s.mask, n);
         }
-        soften_row(s.scores, n, r, s);
+        softmax_update_row(s.scores, n, r, s);
         const float* value = read(args, 2, v, at.b, at.kv, t, n, s.values, &stride);
         tiles->multiply(s.scores, kKeys, value, stride, s.out + r * v_size, v_size, 1, v_size, n, true);
       }
@@ -229,7 +229,7 @@ class AttentionCall final : public Call {
   }
 
   // Turns a row of scores into weights relative to the largest so far, and brings what is there to the same terms.
-  void soften_row(float* row, int64_t n, int64_t r, const Scratch& s) const {
+  void softmax_update_row(float* row, int64_t n, int64_t r, const Scratch& s) const {
     const float top = std::max(s.top[r], rows->max(row, n));
     if (top == kLow) {  // hidden; or not a number, which its sum then shows
       float sum = 0;

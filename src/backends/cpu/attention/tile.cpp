@@ -21,7 +21,7 @@ constexpr int kRows = 6, kVectors = 4;
 constexpr int kRows = 6, kVectors = 2;
 #endif
 
-// One block of the product; kTail: the last vector is short and `mask` says which lanes count. kTransA: a is [k, m].
+// One block of the result; kTail: the last vector is short and `mask` says which lanes count. kTransA: a is [k, m].
 template <int kM, int kN, bool kTail, bool kTransA>
 HWY_INLINE void block(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t k,
                       bool accumulate, hn::Mask<F> mask) {
@@ -74,8 +74,8 @@ HWY_INLINE void row_block(const float* a, int64_t lda, const float* b, int64_t l
 }
 
 template <bool kTransA>
-void product(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t m, int64_t n,
-             int64_t k, bool accumulate) {
+void gemm(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t m, int64_t n,
+          int64_t k, bool accumulate) {
   const int64_t step = kTransA ? 1 : lda;
   int64_t i = 0;
   for (; i + kRows <= m; i += kRows)
@@ -125,7 +125,7 @@ void softcap(float* x, int64_t n, float cap) {
   map1(x, x, n, [=](V v) HWY_ATTR { return hn::Mul(c, vtanh(hn::Mul(v, inverse))); });
 }
 
-bool soften(float* s, int64_t n, int64_t m, float* top, float* sum, float* factor) {
+bool online_softmax_update(float* s, int64_t n, int64_t m, float* top, float* sum, float* factor) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(F()));
   const V low = splat(-std::numeric_limits<float>::infinity()), one = splat(1.0f);
   bool changed = false;
@@ -174,7 +174,7 @@ void add_masked(float* x, const float* y, int64_t n) {
 }  // namespace
 
 const TileOps& tiles() {
-  static constexpr TileOps kOps{product<false>, product<true>, dots, softcap, soften, add_masked};
+  static constexpr TileOps kOps{gemm<false>, gemm<true>, dots, softcap, online_softmax_update, add_masked};
   return kOps;
 }
 

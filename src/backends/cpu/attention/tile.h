@@ -21,7 +21,7 @@ struct TileOps {
   // Down the columns of s[n, m], m a multiple of 16: s becomes exp(s - top), where top takes in the column's largest
   // element first; sum becomes sum * factor + the column's new sum, with factor = exp(old top - top). -inf gives 0.
   // True when some factor is not 1.
-  bool (*soften)(float* s, int64_t n, int64_t m, float* top, float* sum, float* factor);
+  bool (*online_softmax_update)(float* s, int64_t n, int64_t m, float* top, float* sum, float* factor);
   // x += y; where y is -inf, x becomes it even if it is not a number.
   void (*add_masked)(float* x, const float* y, int64_t n);
 };

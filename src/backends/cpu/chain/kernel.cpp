@@ -27,13 +27,13 @@ Result<std::unique_ptr<Kernel>> create_part(const Tactic& tactic, const Problem&
   return invalid_argument("chain: no provider '{}'", tactic.provider);
 }
 
-// Where operands of the chain go: part 0 has its own from 0 on, part 1 behind what it reads from part 0.
+// Where operands of the chain go: part 0 has its own from 0 on, part 1 after what it reads from part 0.
 struct Operands {
   size_t first = 0;  // operands of part 0
   size_t all = 0;    // of both, the middle not counted
 };
 
-// The two steps one behind the other.
+// The two steps one after the other.
 class WholeCall final : public Call {
  public:
   WholeCall(Calls calls, Operands operands, size_t middle_bytes)
@@ -191,21 +191,21 @@ class ChainKernel final : public Kernel {
                            const Dims& middle, const Dims& result, const BindArgs& args) const {
     Calls calls;
     const size_t cut = operands_.first;
-    const auto part_of = [&](const auto& list, bool behind) {
+    const auto part_of = [&](const auto& list, bool after) {
       using Element = std::remove_cvref_t<decltype(list[0])>;
       std::vector<Element> taken;
       if (list.size() != operands_.all) return taken;
-      if (behind) taken.push_back({});
-      const size_t begin = behind ? cut : 0, end = behind ? operands_.all : cut;
+      if (after) taken.push_back({});
+      const size_t begin = after ? cut : 0, end = after ? operands_.all : cut;
       for (size_t i = begin; i < end; ++i) taken.push_back(list[i]);
       return taken;
     };
-    for (const bool behind : {false, true}) {
-      const auto constants = part_of(args.constants, behind);
-      const auto bytes = part_of(args.constant_bytes, behind);
+    for (const bool after : {false, true}) {
+      const auto constants = part_of(args.constants, after);
+      const auto bytes = part_of(args.constant_bytes, after);
       WOOTZ_ASSIGN_OR_RETURN(
-          calls[behind],
-          kernels[behind]->bind({behind ? second : first, {behind ? &result : &middle, 1}, constants, bytes}));
+          calls[after],
+          kernels[after]->bind({after ? second : first, {after ? &result : &middle, 1}, constants, bytes}));
     }
     return calls;
   }
@@ -257,9 +257,9 @@ class ChainKernel final : public Kernel {
       std::vector<Dims> first, second{with_rows(middle, band.middle.count)};
       if (!pointwise()) first.push_back(with_rows(args.inputs[0], band.x.count));
       for (size_t i = first.size(); i < operands_.all; ++i) {
-        const bool behind = i >= operands_.first;
-        (behind ? second : first)
-            .push_back(cut(problem_.inputs[i], args.inputs[i], behind ? band.count : band.middle.count));
+        const bool after = i >= operands_.first;
+        (after ? second : first)
+            .push_back(cut(problem_.inputs[i], args.inputs[i], after ? band.count : band.middle.count));
       }
       WOOTZ_ASSIGN_OR_RETURN(Calls calls,
                              bind_parts(kernels, first, second, second[0], with_rows(y, band.count), args));

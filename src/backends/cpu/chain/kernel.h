@@ -1,4 +1,4 @@
-// The kernels of a chain: the two steps one behind the other over a middle tensor in the workspace ("whole"), or band by
+// The kernels of a chain: the two steps one after the other over a middle tensor in the workspace ("whole"), or band by
 // band of rows with the middle rows in the cache ("rows").
 #pragma once
 

@@ -170,8 +170,8 @@ class ChainProvider final : public Provider {
             nameless(*pair.second))
           continue;
         const ChainPlan plan{rows, Layout::kChannelsLast, pair.first->tactic, pair.second->tactic};
-        // By estimate the whole is preferred: what two bands both read is computed twice, and what is saved, nobody
-        // knows.
+        // By estimate the whole is preferred: what two bands both read is computed twice, and what is saved is not
+        // known.
         offer(problem, plan, parts, pair, whole_us * computed / static_cast<double>(middle.dims[2]) * 1.05, limits,
               offers, refusals);
       }

@@ -6,7 +6,7 @@
 
 #include "backends/cpu/conv_params.h"
 #include "backends/cpu/dense/blocks.h"
-#include "backends/cpu/dense/bytes.h"
+#include "backends/cpu/dense/int8.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -82,9 +82,9 @@ Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
   return check_form(p);
 }
-Status applies_to_bytes(const Problem& p) {
+Status applies_to_int8(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_form(p));
-  return read_byte_scales(p, shape_of(p, p.outputs[0].dims)).status();
+  return dense_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
 }
 
 class ConvKernel final : public Kernel {
@@ -99,8 +99,8 @@ class ConvKernel final : public Kernel {
     const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
     const auto index = [s](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
     if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
-    return std::optional(pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero, source, index));
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
+    return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
@@ -114,9 +114,9 @@ class ConvKernel final : public Kernel {
     if (!quantized())
       return make_dense_call(problem_, options_, epilogue_, s,
                              std::make_unique<ImageRows<float>>(params_, x, w, y, 0.0f), args);
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
     const auto zero = static_cast<uint8_t>(scales.x_zero);  // for i8 the same bits
-    return make_byte_call(problem_, options_, epilogue_, s, scales,
+    return make_int8_call(problem_, options_, epilogue_, s, scales,
                           std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
   }
 
@@ -141,15 +141,15 @@ double cost_us(const Problem& p, const KernelOptions& options) {
   const DenseShape s = shape_of(p, p.outputs[0].dims);
   return dense_cost_us(p, s, options) * addresses(s);
 }
-double bytes_cost_us(const Problem& p, const KernelOptions& options) {
+double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   const DenseShape s = shape_of(p, p.outputs[0].dims);
-  return byte_cost_us(p, s, options) * addresses(s);
+  return int8_cost_us(p, s, options) * addresses(s);
 }
 
 }  // namespace
 
 const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies, create, true, cost_us};
-const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_bytes, create,
-                                              true,          bytes_cost_us};
+const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_int8, create,
+                                              true,          gemm_int8_cost_us};
 
 }  // namespace wootz::cpu

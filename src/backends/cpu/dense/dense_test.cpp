@@ -16,7 +16,7 @@ int64_t pick(std::mt19937_64& rng, int64_t low, int64_t high) {
 }
 
 // Operands in f32, or in 8 bits with zero points. Scales and biases of the latter are powers of two and multiples of
-// such, so that a quantization behind the sums rounds the same number here and there.
+// such, so that a quantization after the sums rounds the same number here and there.
 class Operands {
  public:
   Operands(std::mt19937_64& rng, bool quantized, int64_t columns, Problem* p) : rng_(rng), quantized_(quantized) {
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Types, DenseTest, testing::Bool(),
                          [](const auto& which) { return which.param ? "i8" : "f32"; });
 
 // Sums that an int32 might not hold, zero points outside the type.
-TEST(DenseBytesTest, Refuses) {
+TEST(DenseInt8Test, Refuses) {
   const auto offers = [](int64_t depth, double zero) {
     Problem p;
     p.set_family(Family::kGemm);

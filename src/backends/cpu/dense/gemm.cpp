@@ -1,7 +1,7 @@
 // Family gemm of f32, or of 8 bits, with a constant matrix at the right: every batch multiplies the same one, so all
 // rows are one matrix.
 #include "backends/cpu/dense/blocks.h"
-#include "backends/cpu/dense/bytes.h"
+#include "backends/cpu/dense/int8.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -63,9 +63,9 @@ Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
   return form(p).status();
 }
-Status applies_to_bytes(const Problem& p) {
+Status applies_to_int8(const Problem& p) {
   WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
-  return read_byte_scales(p, s).status();
+  return dense_int8_scales(p, s).status();
 }
 
 class GemmKernel final : public Kernel {
@@ -83,8 +83,8 @@ class GemmKernel final : public Kernel {
       return trans_b ? column * s.depth + e : e * s.columns + column;
     };
     if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
-    return std::optional(pack_byte_panels(s, byte_ops(options_.isa), scales.w_zero, source, index));
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
+    return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
@@ -93,8 +93,8 @@ class GemmKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, args.inputs, args.outputs[0]));
     if (!quantized())
       return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<float>>(s.depth), args);
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_byte_scales(problem_, s));
-    return make_byte_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
+    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
+    return make_int8_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
                           args);
   }
 
@@ -115,14 +115,14 @@ double cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
   return s.ok() ? dense_cost_us(p, *s, options) : 0;
 }
-double bytes_cost_us(const Problem& p, const KernelOptions& options) {
+double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
-  return s.ok() ? byte_cost_us(p, *s, options) : 0;
+  return s.ok() ? int8_cost_us(p, *s, options) : 0;
 }
 
 }  // namespace
 
 const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, applies, create, true, cost_us};
-const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear, applies_to_bytes, create, true, bytes_cost_us};
+const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear, applies_to_int8, create, true, gemm_int8_cost_us};
 
 }  // namespace wootz::cpu

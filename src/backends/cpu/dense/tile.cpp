@@ -24,6 +24,8 @@ constexpr int kRows = 6;
 #endif
 
 // kN: the vectors of a row that are computed; weights always lie in whole panels.
+// Why so long: the sums are an array that stays in registers only while all that touches it is unrolled in one
+// function.
 template <int kM, int kN, bool kTail>
 HWY_INLINE void block(const DenseTile& t, int64_t row) {
   constexpr auto lanes = static_cast<int64_t>(HWY_LANES(float));

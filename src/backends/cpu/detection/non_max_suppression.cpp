@@ -55,7 +55,7 @@ class NmsCall final : public Call {
            static_cast<size_t>(batch * classes) * (sizeof(int64_t) + static_cast<size_t>(count) * sizeof(int32_t));
   }
   Status run(const RunArgs& args) const override {
-    if (args.allocator == nullptr) return invalid_argument("nobody says where as many results as are found go");
+    if (args.allocator == nullptr) return invalid_argument("there is no allocator for as many results as are found");
     const void* const said = operand(args, 2);
     const int64_t most = said == nullptr ? 0 : *static_cast<const int64_t*>(said);
     auto* const selected = static_cast<char*>(args.workspace) + static_cast<size_t>(slots) * slot_bytes();

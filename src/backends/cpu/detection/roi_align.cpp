@@ -18,13 +18,13 @@ struct Sample {
   float weight[4] = {};
 };
 
-// Along one axis: the elements around a point and how far it is behind the first; false: the point is outside.
-bool place(double v, int64_t extent, int64_t* low, int64_t* high, double* behind) {
+// Along one axis: the elements around a point and how far it is after the first; false: the point is outside.
+bool place(double v, int64_t extent, int64_t* low, int64_t* high, double* after) {
   if (!(v >= -1 && v <= static_cast<double>(extent))) return false;
   v = std::max(v, 0.0);
   *low = std::min(static_cast<int64_t>(v), extent - 1);
   *high = std::min(*low + 1, extent - 1);
-  *behind = *low == extent - 1 ? 0 : v - static_cast<double>(*low);
+  *after = *low == extent - 1 ? 0 : v - static_cast<double>(*low);
   return true;
 }
 

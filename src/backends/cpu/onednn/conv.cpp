@@ -24,6 +24,50 @@ Result<DenseTraits> conv_traits(const Problem& p) {
   return traits;
 }
 
+// Strides, dilations and padding, in oneDNN's terms.
+Status specify_windows(const ConvForm& c, const Extents& e, DenseSpec* s) {
+  const Dims &x = e.inputs[0], &w = e.inputs[1], &y = e.output;
+  for (size_t i = 0; i < c.spatial; ++i) {
+    const int64_t k = w[i + 2], d = c.dilations[i], stride = c.strides[i];
+    const int64_t begin = c.pads[i], end = c.pads[c.spatial + i], extent = x[i + 2];
+    const __int128 span = static_cast<__int128>(k - 1) * d + 1;
+    const __int128 size = y[i + 2];
+    s->strides.push_back(stride);
+    s->dilates.push_back(d - 1);
+    s->pads_begin.push_back(begin);
+    // oneDNN's own formula must hold exactly: what a stride leaves over counts as less padding.
+    const __int128 far = c.transposed ? static_cast<__int128>(end) - c.output_pads[i]
+                                      : static_cast<__int128>(size - 1) * stride + span - extent - begin;
+    if (far > INT32_MAX || far < -static_cast<__int128>(INT32_MAX))
+      return unsupported("oneDNN: padding of {} at the end of axis {}", static_cast<int64_t>(far), i + 2);
+    s->pads_end.push_back(static_cast<int64_t>(far));
+  }
+  return Status();
+}
+
+// oneDNN counts weights as [groups,] out, in, filter.
+memory::desc weights_desc(const ConvForm& c, const Dims& w, int64_t in, int64_t out, memory::data_type type) {
+  const int64_t g = c.groups;
+  memory::dims wd{out / g, in / g}, ws;
+  int64_t area = 1;
+  for (size_t i = 0; i < c.spatial; ++i) area *= w[i + 2];
+  if (c.transposed)
+    ws = {area, (out / g) * area};  // lies as [groups, in, out, filter]
+  else
+    ws = {(in / g) * area, area};
+  int64_t step = area;
+  for (size_t i = 0; i < c.spatial; ++i) {
+    step /= w[i + 2];
+    wd.push_back(w[i + 2]);
+    ws.push_back(step);
+  }
+  if (g > 1) {
+    wd.insert(wd.begin(), g);
+    ws.insert(ws.begin(), (out / g) * (in / g) * area);
+  }
+  return memory::desc(wd, type, ws);
+}
+
 Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
   WOOTZ_ASSIGN_OR_RETURN(const ConvForm c, read_conv(p));
   const Dims &x = e.inputs[0], &w = e.inputs[1], &y = e.output;
@@ -32,25 +76,9 @@ Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
   const int64_t in = c.transposed ? w[0] : w[1] * c.groups, out = c.out_channels(p), g = c.groups;
   DenseSpec s;
   s.kind = c.transposed ? DenseSpec::Kind::kDeconv : DenseSpec::Kind::kConv;
-  memory::dims filter;
+  WOOTZ_RETURN_IF_ERROR(specify_windows(c, e, &s));
   double taps = 1;
-  for (size_t i = 0; i < c.spatial; ++i) {
-    const int64_t k = w[i + 2], d = c.dilations[i], stride = c.strides[i];
-    const int64_t begin = c.pads[i], end = c.pads[c.spatial + i], extent = x[i + 2];
-    const __int128 span = static_cast<__int128>(k - 1) * d + 1;
-    const __int128 size = y[i + 2];
-    s.strides.push_back(stride);
-    s.dilates.push_back(d - 1);
-    s.pads_begin.push_back(begin);
-    // oneDNN's own formula must hold exactly: what a stride leaves over counts as less padding.
-    const __int128 far = c.transposed ? static_cast<__int128>(end) - c.output_pads[i]
-                                      : static_cast<__int128>(size - 1) * stride + span - extent - begin;
-    if (far > INT32_MAX || far < -static_cast<__int128>(INT32_MAX))
-      return unsupported("oneDNN: padding of {} at the end of axis {}", static_cast<int64_t>(far), i + 2);
-    s.pads_end.push_back(static_cast<int64_t>(far));
-    filter.push_back(k);
-    taps *= static_cast<double>(k);
-  }
+  for (size_t i = 0; i < c.spatial; ++i) taps *= static_cast<double>(w[i + 2]);
   s.empty = y.volume() == 0;
   if (!s.empty && x.volume() == 0) return unsupported("oneDNN: convolution of an empty {}", x.to_string());
   const auto type = [&](const TensorDesc& t) { return *data_type(t.dtype); };
@@ -59,25 +87,7 @@ Result<DenseSpec> conv_specify(const Problem& p, const Extents& e) {
   s.dst_dims = memory::dims(y.begin(), y.end());
   s.dst_layout = p.outputs[0].layout;
   s.merged.assign(static_cast<size_t>(rank), 1);
-  // oneDNN counts weights as [groups,] out, in, filter.
-  memory::dims wd{out / g, in / g}, ws;
-  int64_t step = 1;
-  for (const int64_t k : filter) step *= k;
-  const int64_t area = step;
-  if (c.transposed)
-    ws = {area, (out / g) * area};  // lies as [groups, in, out, filter]
-  else
-    ws = {(in / g) * area, area};
-  for (const int64_t k : filter) {
-    step /= k;
-    wd.push_back(k);
-    ws.push_back(step);
-  }
-  if (g > 1) {
-    wd.insert(wd.begin(), g);
-    ws.insert(ws.begin(), (out / g) * (in / g) * area);
-  }
-  s.weights = memory::desc(wd, type(p.inputs[1]), ws);
+  s.weights = weights_desc(c, w, in, out, type(p.inputs[1]));
   if (c.bias) {
     s.bias = memory::desc({out}, type(p.inputs[2]), memory::format_tag::a);
     s.bias_input = 2;

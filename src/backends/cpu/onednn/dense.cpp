@@ -15,6 +15,62 @@ memory::desc any_layout(const memory::desc& desc) {
   return memory::desc(desc.get_dims(), desc.get_data_type(), memory::format_tag::any);
 }
 
+namespace {
+
+Status check_operand(const char* family, const TensorDesc& t, const char* what, size_t i) {
+  if (!data_type(t.dtype)) return unsupported("oneDNN: {} {} of type {}", what, i, dtype_name(t.dtype));
+  if (t.layout > Layout::kOpaque || (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3))
+    return invalid_argument("{}: {} {} of shape {} in layout {}", family, what, i, t.dims.to_string(),
+                            layout_name(t.layout));
+  if (t.layout == Layout::kOpaque && !t.constant)
+    return invalid_argument("{}: {} {} is packed and not constant", family, what, i);
+  if (t.dims.rank() != t.max_dims.rank())
+    return invalid_argument("{}: {} {} has extents {} and at most {}", family, what, i, t.dims.to_string(),
+                            t.max_dims.to_string());
+  for (const Dims& dims : {t.dims, t.max_dims}) {
+    WOOTZ_RETURN_IF_ERROR(checked_volume(dims.span()).status());
+    for (const int64_t d : dims)
+      if (d > INT32_MAX)
+        return unsupported("oneDNN: {} {} of shape {}: extents go up to {}", what, i, dims.to_string(), INT32_MAX);
+  }
+  return Status();
+}
+
+// Operands of the epilogue of other types are converted by the expression's remainder.
+Status check_converted(const char* family, const TensorDesc& t, size_t i) {
+  if (t.dtype == DType::kInvalid || t.layout > Layout::kBlocked16)
+    return invalid_argument("{}: epilogue operand {} has no usable type or layout", family, i);
+  WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());
+  return checked_volume(t.max_dims.span()).status();
+}
+
+// The expression, against the operands and the result.
+Status check_epilogue(const char* family, const Problem& p) {
+  const TensorDesc& out = p.outputs[0];
+  WOOTZ_RETURN_IF_ERROR(p.epilogue.verify().with_prefix(family));
+  if (p.epilogue.outputs.size() != 1)
+    return invalid_argument("{}: an epilogue with {} results", family, p.epilogue.outputs.size());
+  if (p.epilogue.output_type() != out.dtype)
+    return invalid_argument("{}: the epilogue gives {}, the output is {}", family, dtype_name(p.epilogue.output_type()),
+                            dtype_name(out.dtype));
+  const size_t extra = p.inputs.size() - static_cast<size_t>(p.num_main);
+  if (p.epilogue.num_inputs > extra + 1)
+    return invalid_argument("{}: the epilogue reads operand {}, there are {}", family, p.epilogue.num_inputs - 1,
+                            extra);
+  for (uint16_t k = 1; k < p.epilogue.num_inputs; ++k) {
+    const DType wanted = p.epilogue.input_type(k);
+    const DType have = p.inputs[static_cast<size_t>(p.num_main + k - 1)].dtype;
+    if (wanted != DType::kInvalid && wanted != have)
+      return invalid_argument("{}: the epilogue reads operand {} as {}, it is {}", family, k, dtype_name(wanted),
+                              dtype_name(have));
+  }
+  TensorDesc shape_only = out;
+  shape_only.dtype = DType::kF32;
+  return check_operand(family, shape_only, "output", 0);
+}
+
+}  // namespace
+
 Status check_dense(const Problem& p, int data_inputs) {
   const char* family = family_name(p.family());
   if (p.outputs.size() != 1) return invalid_argument("{}: {} outputs instead of one", family, p.outputs.size());
@@ -27,62 +83,15 @@ Status check_dense(const Problem& p, int data_inputs) {
     return invalid_argument("{}: {} main inputs instead of {}", family, p.num_main, main);
   if (p.inputs.size() < static_cast<size_t>(p.num_main))
     return invalid_argument("{}: {} inputs, of which {} are main", family, p.inputs.size(), p.num_main);
-  const auto check = [&](const TensorDesc& t, const char* what, size_t i) -> Status {
-    if (!data_type(t.dtype)) return unsupported("oneDNN: {} {} of type {}", what, i, dtype_name(t.dtype));
-    if (t.layout > Layout::kOpaque || (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3))
-      return invalid_argument("{}: {} {} of shape {} in layout {}", family, what, i, t.dims.to_string(),
-                              layout_name(t.layout));
-    if (t.layout == Layout::kOpaque && !t.constant)
-      return invalid_argument("{}: {} {} is packed and not constant", family, what, i);
-    if (t.dims.rank() != t.max_dims.rank())
-      return invalid_argument("{}: {} {} has extents {} and at most {}", family, what, i, t.dims.to_string(),
-                              t.max_dims.to_string());
-    for (const Dims& dims : {t.dims, t.max_dims}) {
-      WOOTZ_RETURN_IF_ERROR(checked_volume(dims.span()).status());
-      for (const int64_t d : dims)
-        if (d > INT32_MAX)
-          return unsupported("oneDNN: {} {} of shape {}: extents go up to {}", what, i, dims.to_string(), INT32_MAX);
-    }
-    return Status();
-  };
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     if (placeholder && i == static_cast<size_t>(main)) continue;
-    // Operands of the epilogue of other types are converted by the expression's remainder.
-    if (i >= static_cast<size_t>(p.num_main) && !data_type(p.inputs[i].dtype)) {
-      if (p.inputs[i].dtype == DType::kInvalid || p.inputs[i].layout > Layout::kBlocked16)
-        return invalid_argument("{}: epilogue operand {} has no usable type or layout", family, i);
-      WOOTZ_RETURN_IF_ERROR(checked_volume(p.inputs[i].dims.span()).status());
-      WOOTZ_RETURN_IF_ERROR(checked_volume(p.inputs[i].max_dims.span()).status());
-      continue;
-    }
-    WOOTZ_RETURN_IF_ERROR(check(p.inputs[i], "input", i));
+    const bool converted = i >= static_cast<size_t>(p.num_main) && !data_type(p.inputs[i].dtype);
+    WOOTZ_RETURN_IF_ERROR(converted ? check_converted(family, p.inputs[i], i)
+                                    : check_operand(family, p.inputs[i], "input", i));
   }
-  const TensorDesc& out = p.outputs[0];
-  if (out.layout == Layout::kOpaque) return invalid_argument("{}: a packed output", family);
-  if (p.epilogue.empty()) {
-    WOOTZ_RETURN_IF_ERROR(check(out, "output", 0));
-  } else {
-    WOOTZ_RETURN_IF_ERROR(p.epilogue.verify().with_prefix(family));
-    if (p.epilogue.outputs.size() != 1)
-      return invalid_argument("{}: an epilogue with {} results", family, p.epilogue.outputs.size());
-    if (p.epilogue.output_type() != out.dtype)
-      return invalid_argument("{}: the epilogue gives {}, the output is {}", family,
-                              dtype_name(p.epilogue.output_type()), dtype_name(out.dtype));
-    const size_t extra = p.inputs.size() - static_cast<size_t>(p.num_main);
-    if (p.epilogue.num_inputs > extra + 1)
-      return invalid_argument("{}: the epilogue reads operand {}, there are {}", family, p.epilogue.num_inputs - 1,
-                              extra);
-    for (uint16_t k = 1; k < p.epilogue.num_inputs; ++k) {
-      const DType wanted = p.epilogue.input_type(k);
-      const DType have = p.inputs[static_cast<size_t>(p.num_main + k - 1)].dtype;
-      if (wanted != DType::kInvalid && wanted != have)
-        return invalid_argument("{}: the epilogue reads operand {} as {}, it is {}", family, k, dtype_name(wanted),
-                                dtype_name(have));
-    }
-    TensorDesc shape_only = out;
-    shape_only.dtype = DType::kF32;
-    WOOTZ_RETURN_IF_ERROR(check(shape_only, "output", 0));
-  }
+  if (p.outputs[0].layout == Layout::kOpaque) return invalid_argument("{}: a packed output", family);
+  WOOTZ_RETURN_IF_ERROR(p.epilogue.empty() ? check_operand(family, p.outputs[0], "output", 0)
+                                           : check_epilogue(family, p));
   if (p.acc_dtype != DType::kF32 && p.acc_dtype != DType::kBF16 && p.acc_dtype != DType::kF16)
     return unsupported("oneDNN: a result of type {} before the epilogue", dtype_name(p.acc_dtype));
   return Status();
@@ -144,7 +153,7 @@ Status compose_epilogue(const Problem& p, double alpha, int bias_input, DenseTra
     traits->epilogue = p.epilogue;
     return Status();
   }
-  // The epilogue's code behind the head's, its operand 0 being the head's value.
+  // The epilogue's code after the head's, its operand 0 being the head's value.
   PointwiseExpr all = head;
   all.num_inputs = static_cast<uint16_t>(traits->operands.size());
   std::vector<uint16_t> renamed(p.epilogue.code.size());

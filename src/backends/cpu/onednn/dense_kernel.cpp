@@ -16,7 +16,7 @@ struct PackedHeader {
   char magic[8] = {'w', 'o', 'o', 't', 'z', 'd', 'n', 'n'};
   uint64_t version = 1;
   uint64_t layout = 0;  // layout_digest
-  uint64_t bytes = 0;   // behind the header
+  uint64_t bytes = 0;   // after the header
   uint64_t reserved[4] = {};
 };
 static_assert(sizeof(PackedHeader) == 64);
@@ -216,8 +216,8 @@ constexpr std::string_view kSum = "sum";
 constexpr int kMaxThreads = 4096;
 
 // Names of a layout, always the same ones in the same order: where all filter axes have extent 1, channels in front of
-// them and behind them are the same bytes, and oneDNN takes the one or the other, by what it computed before. The names
-// with channels behind come first: those it takes always.
+// them and after them are the same bytes, and oneDNN takes the one or the other, by what it computed before. The names
+// with channels after come first: those it takes always.
 std::vector<std::string> settled_names(const memory::desc& desc) {
   std::vector<std::string> names = tag_names(desc);
   const memory::dims dims = desc.get_dims();

@@ -36,7 +36,7 @@ std::optional<memory::desc> operand_desc(const TensorDesc& desc, const Dims& dim
   if (desc.layout == Layout::kOpaque) return std::nullopt;
   if (desc.layout != Layout::kLinear) {
     if (dims.rank() != result.rank()) return std::nullopt;
-    // What the padding of a blocked layout holds is written by whoever wrote the operand: zeros.
+    // What the padding of a blocked layout holds is written by the step that wrote the operand: zeros.
     return layout_desc(desc.layout, out, *type);
   }
   return matrix_desc(out, *type, false);
@@ -279,7 +279,7 @@ Result<DensePlan> attempt_plan(const Problem& p, const DenseTraits& traits, cons
     if (saturates(weights, plan.implementation)) return unsupported("'{}' saturates in 16 bits", plan.implementation);
     if (misreads_operands(plan.implementation, attempt))
       return unsupported("'{}' misreads operands of post-ops", plan.implementation);
-    // Given weights in a plain layout, oneDNN may still want compensation behind them, which nobody has packed.
+    // Given weights in a plain layout, oneDNN may still want compensation after them, which was not packed.
     const memory::desc wanted = plan.primitive.query_md(dnnl::query::weights_md, 0);
     if (weights.get_format_kind() == memory::format_kind::blocked &&
         !(wanted == weights && wanted.get_size() == weights.get_size()))

@@ -2,7 +2,7 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
-#include "backends/cpu/backend.h"
+#include "backends/cpu/onednn/threads.h"
 
 namespace wootz::cpu::dnn {
 namespace {
@@ -11,11 +11,11 @@ namespace {
 Status start(dnnl::engine* made) {
   return guarded("starting", [&]() -> Status {
     const Isa cap = usable_isa();
-    connect_onednn_threads();
+    connect_threads();
     if (cap == Isa::kNone) return unsupported("oneDNN: the processor, or the cap, is below AVX2");
     if (cap == Isa::kAvx2) {
       const auto isa = cpu_info().avx_vnni ? dnnl::cpu_isa::avx2_vnni : dnnl::cpu_isa::avx2;
-      // Refused when somebody else in the process has already used the library: then it runs uncapped and
+      // Refused when other code in the process has already used the library: then it runs uncapped and
       // effective_isa() tells.
       const dnnl::status status = dnnl::set_max_cpu_isa(isa);
       if (status != dnnl::status::success && status != dnnl::status::invalid_arguments)
@@ -137,7 +137,7 @@ std::vector<std::string> tag_names(const memory::desc& desc) {
   for (int t = static_cast<int>(dnnl_format_tag_any) + 1; t < static_cast<int>(dnnl_format_tag_last); ++t) {
     const auto tag = static_cast<memory::format_tag>(t);
     const memory::desc made(dims, desc.get_data_type(), tag, true);  // empty where the tag is for another rank
-    // The size tells of compensation behind the weights, which no tag has.
+    // The size tells of compensation after the weights, which no tag has.
     if (made.get(true) != nullptr && made == desc && made.get_size() == desc.get_size())
       names.emplace_back(dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(t)));
   }

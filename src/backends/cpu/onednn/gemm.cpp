@@ -74,6 +74,50 @@ Result<DenseTraits> gemm_traits(const Problem& p) {
   return traits;
 }
 
+// The batches of both operands and of the result, aligned at the right.
+struct GemmBatches {
+  memory::dims a, b, y;
+};
+// Null: they fit; otherwise what is wrong.
+const char* read_batches(const GemmShape& g, const Extents& e, GemmBatches* of) {
+  const int batches = g.rank - 2;
+  of->a = of->b = of->y = memory::dims(static_cast<size_t>(batches), 1);
+  for (int i = 0; i < batches; ++i) {
+    const auto slot = static_cast<size_t>(i);
+    const int ia = i - (batches - (g.rank_a - 2)), ib = i - (batches - (g.rank_b - 2));
+    int64_t &a = of->a[slot], &b = of->b[slot], &y = of->y[slot];
+    if (ia >= 0) a = e.inputs[0][static_cast<size_t>(ia)];
+    if (ib >= 0) b = e.inputs[1][static_cast<size_t>(ib)];
+    if (a != b && a != 1 && b != 1) return "batches do not broadcast";
+    y = a == 1 ? b : a;
+    if (y != e.output[slot]) return "batches";
+  }
+  return nullptr;
+}
+
+int64_t volume_of(const memory::dims& dims) {
+  int64_t v = 1;
+  for (const int64_t d : dims) v *= d;
+  return v;
+}
+
+// Fewer axes of batches where the operands lie so that one axis, or the rows, can take them in.
+Status merge_batches(const Problem& p, const GemmShape& g, GemmBatches* of, int64_t* rows, DenseSpec* s) {
+  const int batches = g.rank - 2;
+  if (single_b(p, g) && !g.trans_a) {  // a's batches are the result's here, as b's are all one
+    *rows *= volume_of(of->a);
+    if (*rows > INT32_MAX) return unsupported("oneDNN: gemm of {} rows", *rows);
+    *of = {};
+    s->merged = {g.rank - 1, 1};
+  } else if (batches > 1 && !p.inputs[1].constant && of->a == of->b && volume_of(of->y) <= INT32_MAX) {
+    of->a = of->b = of->y = {volume_of(of->y)};
+    s->merged = {batches, 1, 1};
+  } else {
+    s->merged.assign(static_cast<size_t>(g.rank), 1);
+  }
+  return Status();
+}
+
 Result<DenseSpec> gemm_specify(const Problem& p, const Extents& e) {
   WOOTZ_ASSIGN_OR_RETURN(const GemmShape g, read_shape(p));
   const Dims &a = e.inputs[0], &b = e.inputs[1], &y = e.output;
@@ -86,49 +130,23 @@ Result<DenseSpec> gemm_specify(const Problem& p, const Extents& e) {
   const auto at = [](const Dims& d, int from_end) { return d[static_cast<size_t>(d.rank() - from_end)]; };
   const int64_t m = at(a, g.trans_a ? 1 : 2), k = at(a, g.trans_a ? 2 : 1), n = at(b, g.trans_b ? 2 : 1);
   if (at(b, g.trans_b ? 1 : 2) != k || at(y, 2) != m || at(y, 1) != n) return mismatch("inner extents");
-  // Batches, aligned at the right.
-  const int batches = g.rank - 2;
-  memory::dims ba(static_cast<size_t>(batches), 1), bb = ba, by = ba;
-  for (int i = 0; i < batches; ++i) {
-    const auto slot = static_cast<size_t>(i);
-    const int ia = i - (batches - (g.rank_a - 2)), ib = i - (batches - (g.rank_b - 2));
-    if (ia >= 0) ba[slot] = a[static_cast<size_t>(ia)];
-    if (ib >= 0) bb[slot] = b[static_cast<size_t>(ib)];
-    if (ba[slot] != bb[slot] && ba[slot] != 1 && bb[slot] != 1) return mismatch("batches do not broadcast");
-    by[slot] = ba[slot] == 1 ? bb[slot] : ba[slot];
-    if (by[slot] != y[slot]) return mismatch("batches");
-  }
+  GemmBatches batches;
+  if (const char* wrong = read_batches(g, e, &batches)) return mismatch(wrong);
   DenseSpec s;
   s.kind = DenseSpec::Kind::kMatmul;
   s.empty = y.volume() == 0;
   if (!s.empty && k == 0) return unsupported("oneDNN: gemm over an empty inner extent");
-  const auto product = [](const memory::dims& dims) {
-    int64_t v = 1;
-    for (const int64_t d : dims) v *= d;
-    return v;
-  };
   s.flops = 2.0 * static_cast<double>(y.volume()) * static_cast<double>(k);
-  const bool merge_rows = single_b(p, g) && !g.trans_a;
   int64_t rows = m;
-  if (merge_rows) {  // ba == by here, as b's batches are all one
-    rows = m * product(ba);
-    if (rows > INT32_MAX) return unsupported("oneDNN: gemm of {} rows", rows);
-    ba.clear(), bb.clear(), by.clear();
-    s.merged = {g.rank - 1, 1};
-  } else if (batches > 1 && !p.inputs[1].constant && ba == bb && product(by) <= INT32_MAX) {
-    ba = bb = by = {product(by)};
-    s.merged = {batches, 1, 1};
-  } else {
-    s.merged.assign(static_cast<size_t>(g.rank), 1);
-  }
+  WOOTZ_RETURN_IF_ERROR(merge_batches(p, g, &batches, &rows, &s));
   const auto with = [](memory::dims dims, int64_t r, int64_t c) {
     dims.push_back(r);
     dims.push_back(c);
     return dims;
   };
-  s.src = matrix_desc(with(ba, rows, k), *data_type(p.inputs[0].dtype), g.trans_a);
-  s.weights = matrix_desc(with(bb, k, n), *data_type(p.inputs[1].dtype), g.trans_b);
-  s.dst_dims = with(by, rows, n);
+  s.src = matrix_desc(with(batches.a, rows, k), *data_type(p.inputs[0].dtype), g.trans_a);
+  s.weights = matrix_desc(with(batches.b, k, n), *data_type(p.inputs[1].dtype), g.trans_b);
+  s.dst_dims = with(batches.y, rows, n);
   DenseTraits none;
   none.quantized = p.inputs[0].dtype == DType::kU8 || p.inputs[0].dtype == DType::kI8;
   if (bias_of(p, none, p.as<GemmParams>().alpha) >= 0) {

@@ -130,7 +130,7 @@ TEST(OnednnInt8, Convolution) { check_many(true, 80, 70); }
 TEST(OnednnInt8, ConvolutionInGroups) { check_many(true, 80, 10, 3); }
 TEST(OnednnInt8, Gemm) { check_many(false, 60, 55); }
 
-// Signed inputs: some implementations want compensation behind weights whose layout is plain otherwise.
+// Signed inputs: some implementations want compensation after weights whose layout is plain otherwise.
 TEST(OnednnInt8, SignedInputsNeedNoHiddenCompensation) {
   WOOTZ_NEEDS_ISA(exact_int8(), "avx512_vnni");
   std::mt19937_64 rng(1);

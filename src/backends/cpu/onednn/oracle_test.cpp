@@ -1,4 +1,4 @@
-// The helpers behind testing.h, and what keeps them honest.
+// The helpers after testing.h, and what keeps them honest.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -275,7 +275,7 @@ void shorten(std::vector<ChainOp>* ops) {
       out.back().value = op.value;
       continue;
     }
-    // relu(a x + b), a > 0, is a clip(x) + b with the clip at -b / a: behind another clip the two are one.
+    // relu(a x + b), a > 0, is a clip(x) + b with the clip at -b / a: after another clip the two are one.
     const bool relu = op.kind == Kind::kEltwise && op.algorithm == algorithm::eltwise_relu && op.alpha == 0;
     if (relu && out.size() > 1 && out.back().algorithm == algorithm::eltwise_linear &&
         out.back().kind == Kind::kEltwise && out.back().alpha > 0 && out[out.size() - 2].kind == Kind::kEltwise &&

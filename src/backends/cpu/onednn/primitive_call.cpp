@@ -7,7 +7,7 @@
 
 #include "backends/cpu/onednn/rest.h"
 #include "base/thread_pool.h"
-#include "omp_shim/kept_blocks.h"
+#include "shims/omp/block_cache.h"
 
 namespace wootz::cpu::dnn {
 namespace {
@@ -96,10 +96,10 @@ class PrimitiveCall final : public Call {
       if (dnnl_memory_set_data_handle(slot.args[i].memory, address) != dnnl_success)
         return internal_error("oneDNN, {}: an address was refused", plan_.implementation);
     }
-    wootz_kept_blocks_begin();
+    wootz_block_cache_begin();
     const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), slot.stream.get(),
                                                         static_cast<int>(slot.args.size()), slot.args.data());
-    wootz_kept_blocks_end();
+    wootz_block_cache_end();
     if (status != dnnl_success)
       return make_error(status == dnnl_out_of_memory ? Code::kResourceExhausted : Code::kInternal,
                         "oneDNN, {}: running failed with status {}", plan_.implementation, static_cast<int>(status));

@@ -62,7 +62,7 @@ Result<Candidate> offer_dense(const DenseFamily& family, const Problem& p, const
 }
 
 // What the provider can do, a line a family. `problem` comes with the layouts of the offer.
-struct Room {
+struct Module {
   Family family;
   size_t min_inputs;
   std::vector<std::pair<Layout, Layout>> (*layouts)(const Problem& problem);  // of the first input and of the output
@@ -70,19 +70,19 @@ struct Room {
   Result<std::unique_ptr<Kernel>> (*create)(const Problem& problem, const std::string& config);
 };
 template <const DenseFamily& family>
-Room dense_room() {
+Module dense_module() {
   return {family.family, 2, family.layouts,
           [](const Problem& p, const Limits& limits) { return offer_dense(family, p, limits); },
           [](const Problem& p, const std::string& config) { return create_dense(family, p, config); }};
 }
-const Room* find_room(Family family) {
-  static const Room kRooms[] = {
-      dense_room<kConvFamily>(),
-      dense_room<kGemmFamily>(),
+const Module* find_module(Family family) {
+  static const Module kModules[] = {
+      dense_module<kConvFamily>(),
+      dense_module<kGemmFamily>(),
       {Family::kPool, 1, pool_layouts, offer_pool, create_pool},
   };
-  for (const Room& room : kRooms)
-    if (room.family == family) return &room;
+  for (const Module& module : kModules)
+    if (module.family == family) return &module;
   return nullptr;
 }
 
@@ -93,22 +93,22 @@ class OnednnProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    const Room* room = find_room(problem.family());
-    if (room == nullptr) return;
+    const Module* module = find_module(problem.family());
+    if (module == nullptr) return;
     const std::string short_name = fmt::format("{}_onednn", family_name(problem.family()));
     if (const Status status = check_limits(limits);
-        !status.ok() || problem.inputs.size() < room->min_inputs || problem.outputs.empty()) {
+        !status.ok() || problem.inputs.size() < module->min_inputs || problem.outputs.empty()) {
       refusals->push_back({short_name, status.ok() ? "inputs or outputs are missing" : status.message()});
       return;
     }
     const ParallelScope threads(limits.threads);
-    for (const auto& [in, out] : room->layouts(problem)) {
+    for (const auto& [in, out] : module->layouts(problem)) {
       Problem filled = problem;
       for (TensorDesc& t : filled.inputs) t.layout = Layout::kLinear;
       filled.inputs[0].layout = in;
       filled.outputs[0].layout = out;
       lay_out_operands(&filled);
-      Result<Candidate> made = guarded("looking for implementations", [&] { return room->offer(filled, limits); });
+      Result<Candidate> made = guarded("looking for implementations", [&] { return module->offer(filled, limits); });
       if (!made.ok()) {
         refusals->push_back({kernel_name(filled), made.status().message()});
         continue;
@@ -123,16 +123,16 @@ class OnednnProvider final : public Provider {
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
                                          const Limits& limits) const override {
-    const Room* room = find_room(problem.family());
-    if (room == nullptr) return invalid_argument("oneDNN: no kernel for family {}", family_name(problem.family()));
+    const Module* module = find_module(problem.family());
+    if (module == nullptr) return invalid_argument("oneDNN: no kernel for family {}", family_name(problem.family()));
     WOOTZ_RETURN_IF_ERROR(check_limits(limits));
-    if (problem.inputs.size() < room->min_inputs || problem.outputs.empty())
+    if (problem.inputs.size() < module->min_inputs || problem.outputs.empty())
       return invalid_argument("oneDNN: {} inputs and {} outputs", problem.inputs.size(), problem.outputs.size());
     if (tactic.kernel != kernel_name(problem))
       return invalid_argument("oneDNN: the kernel '{}' was asked for; for this problem and processor it is '{}'",
                               tactic.kernel, kernel_name(problem));
     const ParallelScope threads(limits.threads);
-    return guarded("creating a kernel", [&] { return room->create(problem, tactic.config); });
+    return guarded("creating a kernel", [&] { return module->create(problem, tactic.config); });
   }
 };
 

@@ -1,4 +1,4 @@
-// Helpers of this room's tests: plain-loop oracles over logical tensors, and a runner that puts operands into a
+// Helpers of this module's tests: plain-loop oracles over logical tensors, and a runner that puts operands into a
 // candidate's layouts, flush against an unreadable page.
 #pragma once
 

@@ -12,14 +12,8 @@ constexpr int64_t kMaxBlock = 1024, kMinBlock = 16;
 
 int block_of(Layout layout) { return layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 0; }
 
-// The loop nest over the output as it lies in memory. A blocked channel axis appears twice: blocks and lanes.
-struct Axis {
-  int logical;  // dimension of the output
-  int64_t extent;
-  int64_t step;  // of the logical index for one step of this axis
-};
-std::vector<Axis> axes_of(const PwView& out) {
-  std::vector<Axis> axes;
+std::vector<PwAxis> axes_of(const PwView& out) {
+  std::vector<PwAxis> axes;
   const int rank = out.dims.rank();
   const auto plain = [&](int d) { axes.push_back({d, out.dims[static_cast<size_t>(d)], 1}); };
   const int block = block_of(out.layout);
@@ -39,7 +33,7 @@ std::vector<Axis> axes_of(const PwView& out) {
 
 // Elements between neighbours along each axis; 0 where the operand has one. `right` = ranks aligned at the last
 // dimension.
-Result<std::vector<int64_t>> strides_of(const PwView& view, const PwView& out, const std::vector<Axis>& axes) {
+Result<std::vector<int64_t>> strides_of(const PwView& view, const PwView& out, const std::vector<PwAxis>& axes) {
   const int rank = view.dims.rank(), out_rank = out.dims.rank(), block = block_of(view.layout);
   const auto fail = [&](const char* why) {
     return unsupported("pointwise: operand {} in layout {} over {} in layout {}: {}", view.dims.to_string(),
@@ -89,30 +83,21 @@ size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 
-Result<BoundPointwise> BoundPointwise::bind(std::shared_ptr<const PointwiseCode> code, std::span<const PwView> inputs,
-                                            const PwView& output, int tile) {
-  BoundPointwise b;
-  if (output.layout == Layout::kOpaque) return unsupported("pointwise: packed outputs");
-  if (output.layout != Layout::kLinear && output.dims.rank() < 3)
-    return invalid_argument("pointwise: {} cannot have layout {}", output.dims.to_string(), layout_name(output.layout));
-  std::vector<Axis> axes = axes_of(output);
-  std::vector<std::vector<int64_t>> strides;
+Status BoundPointwise::read_operands(const PointwiseCode& code, std::span<const PwView> inputs, const PwView& output,
+                                     int tile, const std::vector<PwAxis>& axes,
+                                     std::vector<std::vector<int64_t>>* strides) {
   std::vector<int64_t> dense(axes.size());
-  b.size_ = 1;
+  int64_t step = 1;
   for (size_t a = axes.size(); a-- > 0;) {
-    dense[a] = b.size_;
-    b.size_ *= axes[a].extent;
+    dense[a] = step;
+    step *= axes[a].extent;
   }
-  if (b.size_ == 0) {
-    b.code_ = std::move(code);
-    return b;
-  }
-  for (const PointwiseCode::Operand& operand : code->operands) {
+  for (const PointwiseCode::Operand& operand : code.operands) {
     const int k = operand.input;
     Input input;
     if (k == tile) {
       input.tile = true;
-      strides.push_back(dense);
+      strides->push_back(dense);
     } else {
       if (static_cast<size_t>(k) >= inputs.size()) return invalid_argument("pointwise: operand {} is missing", k);
       const PwView& view = inputs[static_cast<size_t>(k)];
@@ -120,90 +105,111 @@ Result<BoundPointwise> BoundPointwise::bind(std::shared_ptr<const PointwiseCode>
         return invalid_argument("pointwise: operand {} is {}, the expression reads {}", k, dtype_name(view.dtype),
                                 dtype_name(operand.dtype));
       WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_of(view, output, axes));
-      strides.push_back(std::move(s));
+      strides->push_back(std::move(s));
     }
-    b.inputs_.push_back(input);
+    inputs_.push_back(input);
   }
+  return Status();
+}
 
-  // Drop axes of extent 1 and merge neighbours that every operand walks as one.
-  std::vector<size_t> kept;
-  for (size_t a = 0; a < axes.size(); ++a)
-    if (axes[a].extent != 1) kept.push_back(a);
-  int rank = 0;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    const size_t a = kept[i];
-    bool merge = rank > 0;
+// Drops axes of extent 1 and merges neighbours that every operand walks as one.
+void BoundPointwise::merge_axes(const std::vector<PwAxis>& axes, const std::vector<std::vector<int64_t>>& strides) {
+  for (size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a].extent == 1) continue;
+    bool merge = rank_ > 0;
     if (merge) {
-      const auto last = static_cast<size_t>(rank - 1);
+      const auto last = static_cast<size_t>(rank_ - 1);
       for (size_t k = 0; k < strides.size(); ++k)
-        merge = merge && b.inputs_[k].strides[last] == strides[k][a] * axes[a].extent;
+        merge = merge && inputs_[k].strides[last] == strides[k][a] * axes[a].extent;
     }
-    const auto at = static_cast<size_t>(merge ? rank - 1 : rank++);
-    b.dims_[at] = merge ? b.dims_[at] * axes[a].extent : axes[a].extent;
-    for (size_t k = 0; k < strides.size(); ++k) b.inputs_[k].strides[at] = strides[k][a];
+    const auto at = static_cast<size_t>(merge ? rank_ - 1 : rank_++);
+    dims_[at] = merge ? dims_[at] * axes[a].extent : axes[a].extent;
+    for (size_t k = 0; k < strides.size(); ++k) inputs_[k].strides[at] = strides[k][a];
   }
-  if (rank == 0) b.dims_[static_cast<size_t>(rank++)] = 1;
-  b.rank_ = rank;
-  const int64_t row = b.dims_[static_cast<size_t>(rank - 1)];
-  b.long_rows_ = row >= kLongRow;
+  if (rank_ == 0) dims_[static_cast<size_t>(rank_++)] = 1;
+  long_rows_ = dims_[static_cast<size_t>(rank_ - 1)] >= kLongRow;
+}
 
-  for (Input& input : b.inputs_) {
+void BoundPointwise::choose_accesses() {
+  for (Input& input : inputs_) {
     int64_t step = 1;
     bool full = true, scalar = true;
     int64_t period = 0;  // set where the contiguous inner part ends
     bool periodic = true;
-    for (int r = rank - 1; r >= 0; --r) {
-      const int64_t s = input.strides[static_cast<size_t>(r)], extent = b.dims_[static_cast<size_t>(r)];
+    for (int r = rank_ - 1; r >= 0; --r) {
+      const int64_t s = input.strides[static_cast<size_t>(r)], extent = dims_[static_cast<size_t>(r)];
       full = full && (s == step || extent == 1);
       scalar = scalar && (s == 0 || extent == 1);
       if (period == 0 && s != step) period = step;
       if (period != 0) periodic = periodic && s == 0;
       step *= extent;
     }
-    input.access = input.tile || full          ? Access::kFull
-                   : scalar                    ? Access::kScalar
-                   : periodic && !b.long_rows_ ? Access::kPeriodic
-                                               : Access::kStrided;
+    input.access = input.tile || full        ? Access::kFull
+                   : scalar                  ? Access::kScalar
+                   : periodic && !long_rows_ ? Access::kPeriodic
+                                             : Access::kStrided;
     input.period = period;
   }
+}
 
-  // Scratch memory: registers, then what is gathered. Periodic operands hold one period more.
+// Scratch memory: registers, then what is gathered. Periodic operands hold one period more.
+Status BoundPointwise::lay_out_scratch(const PointwiseCode& code) {
   size_t per_element = 0;
-  for (int bytes : code->register_bytes) per_element += static_cast<size_t>(bytes);
-  for (size_t k = 0; k < b.inputs_.size(); ++k)
-    if (b.inputs_[k].access != Access::kFull)
-      per_element += static_cast<size_t>(code->operands[k].bytes) * (b.inputs_[k].access == Access::kPeriodic ? 2 : 1);
-  b.block_ = kMaxBlock;
+  for (int bytes : code.register_bytes) per_element += static_cast<size_t>(bytes);
+  for (size_t k = 0; k < inputs_.size(); ++k)
+    if (inputs_[k].access != Access::kFull)
+      per_element += static_cast<size_t>(code.operands[k].bytes) * (inputs_[k].access == Access::kPeriodic ? 2 : 1);
+  block_ = kMaxBlock;
   if (per_element > 0)
-    b.block_ = std::clamp<int64_t>(static_cast<int64_t>(kTargetScratch / per_element) / 16 * 16, kMinBlock, kMaxBlock);
+    block_ = std::clamp<int64_t>(static_cast<int64_t>(kTargetScratch / per_element) / 16 * 16, kMinBlock, kMaxBlock);
   size_t offset = 0;
   const auto reserve = [&](int bytes, int times) {
     const size_t at = offset;
-    offset += round_up(static_cast<size_t>(bytes) * static_cast<size_t>(times) * static_cast<size_t>(b.block_), 64);
+    offset += round_up(static_cast<size_t>(bytes) * static_cast<size_t>(times) * static_cast<size_t>(block_), 64);
     return at;
   };
-  for (int bytes : code->register_bytes) b.registers_.push_back(reserve(bytes, 1));
-  for (size_t k = 0; k < b.inputs_.size(); ++k) {
-    Input& input = b.inputs_[k];
-    if (input.access == Access::kPeriodic && input.period > b.block_) input.access = Access::kStrided;
+  for (int bytes : code.register_bytes) registers_.push_back(reserve(bytes, 1));
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    Input& input = inputs_[k];
+    if (input.access == Access::kPeriodic && input.period > block_) input.access = Access::kStrided;
     if (input.access != Access::kFull)
-      input.buffer = reserve(code->operands[k].bytes, input.access == Access::kPeriodic ? 2 : 1);
+      input.buffer = reserve(code.operands[k].bytes, input.access == Access::kPeriodic ? 2 : 1);
   }
   if (offset > kScratchBytes) return unsupported("pointwise: the expression needs {} bytes of registers", offset);
+  return Status();
+}
 
-  const double grain = 10000.0 / code->cost_ns;
-  b.grain_ = std::max<int64_t>(1, static_cast<int64_t>(grain));
+// Of a blocked layout whose last block of channels is not full.
+void BoundPointwise::find_padding(const PwView& output) {
   const int block = block_of(output.layout);
-  if (block > 0 && output.dims[1] % block != 0) {
-    Padding& p = b.padding_;
-    p.block = block;
-    p.used = static_cast<int>(output.dims[1] % block);
-    p.outer = output.dims[0];
-    p.inner = 1;
-    for (int d = 2; d < output.dims.rank(); ++d) p.inner *= output.dims[static_cast<size_t>(d)];
-    const int64_t blocks = (output.dims[1] + block - 1) / block;
-    p.stride = blocks * p.inner * block;
-    p.first = (blocks - 1) * p.inner * block;
+  if (block <= 0 || output.dims[1] % block == 0) return;
+  padding_.block = block;
+  padding_.used = static_cast<int>(output.dims[1] % block);
+  padding_.outer = output.dims[0];
+  padding_.inner = 1;
+  for (int d = 2; d < output.dims.rank(); ++d) padding_.inner *= output.dims[static_cast<size_t>(d)];
+  const int64_t blocks = (output.dims[1] + block - 1) / block;
+  padding_.stride = blocks * padding_.inner * block;
+  padding_.first = (blocks - 1) * padding_.inner * block;
+}
+
+Result<BoundPointwise> BoundPointwise::bind(std::shared_ptr<const PointwiseCode> code, std::span<const PwView> inputs,
+                                            const PwView& output, int tile) {
+  if (output.layout == Layout::kOpaque) return unsupported("pointwise: packed outputs");
+  if (output.layout != Layout::kLinear && output.dims.rank() < 3)
+    return invalid_argument("pointwise: {} cannot have layout {}", output.dims.to_string(), layout_name(output.layout));
+  BoundPointwise b;
+  const std::vector<PwAxis> axes = axes_of(output);
+  b.size_ = 1;
+  for (const PwAxis& axis : axes) b.size_ *= axis.extent;
+  if (b.size_ > 0) {
+    std::vector<std::vector<int64_t>> strides;
+    WOOTZ_RETURN_IF_ERROR(b.read_operands(*code, inputs, output, tile, axes, &strides));
+    b.merge_axes(axes, strides);
+    b.choose_accesses();
+    WOOTZ_RETURN_IF_ERROR(b.lay_out_scratch(*code));
+    b.grain_ = std::max<int64_t>(1, static_cast<int64_t>(10000.0 / code->cost_ns));
+    b.find_padding(output);
   }
   b.code_ = std::move(code);
   return b;

@@ -58,6 +58,13 @@ struct PwView {
   Dims dims;
 };
 
+// Of the loop nest over an output as it lies in memory. A blocked channel axis appears twice: blocks and lanes.
+struct PwAxis {
+  int logical;  // dimension of the output
+  int64_t extent;
+  int64_t step;  // of the logical index for one step of this axis
+};
+
 class BoundPointwise {
  public:
   // `inputs` by operand number of the expression (those that it does not read may be anything); every operand
@@ -95,7 +102,16 @@ class BoundPointwise {
   };
   struct Frame;
 
+  // The steps of bind().
+  Status read_operands(const PointwiseCode& code, std::span<const PwView> inputs, const PwView& output, int tile,
+                       const std::vector<PwAxis>& axes, std::vector<std::vector<int64_t>>* strides);
+  void merge_axes(const std::vector<PwAxis>& axes, const std::vector<std::vector<int64_t>>& strides);
+  void choose_accesses();
+  Status lay_out_scratch(const PointwiseCode& code);
+  void find_padding(const PwView& output);
+
   void row_block(Frame* frame, int64_t begin, int64_t n) const;
+  const char* strided_block(Frame* frame, size_t operand, int64_t begin, int64_t n) const;
   void gather(const Input& input, int bytes, const char* base, int64_t begin, int64_t n, void* to) const;
   int64_t offset_of(const Input& input, int64_t index) const;
 

@@ -16,7 +16,7 @@
 namespace wootz::cpu {
 namespace {
 
-// float_op of one value or two.
+// float_op of one value or two. Why so long: a table with a line for each op, which only `if constexpr` can write.
 template <PwOp kOp, class T>
 T float_unary(T x, T i0, T i1) {
   (void)i0, (void)i1;
@@ -282,19 +282,19 @@ void select(const OpArgs& p) {
 }
 
 #define CASE(op, fn) \
-  case PwOp::op:     \
-    return fn<PwOp::op, T>;
+  case PwOp::op: return fn<PwOp::op, T>;
 template <class T>
 OpFn find_float(PwOp op) {
   switch (op) {
     CASE(kAdd, binary)
     CASE(kSub, binary)
-    CASE(kMul, binary) CASE(kDiv, binary) CASE(kMin, binary) CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary)
-        CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kSign, unary)
-            CASE(kSqrt, unary) CASE(kReciprocal, unary) CASE(kExp, unary) CASE(kLog, unary) CASE(kSin, unary)
-                CASE(kCos, unary) CASE(kTan, unary) CASE(kAsin, unary) CASE(kAcos, unary) CASE(kAtan, unary)
-                    CASE(kSinh, unary) CASE(kCosh, unary) CASE(kAsinh, unary) CASE(kAcosh, unary) CASE(kAtanh, unary)
-                        CASE(kErf, unary) CASE(kCeil, unary) CASE(kFloor, unary) CASE(kRound, unary) CASE(kRelu, unary)
+    CASE(kMul, binary)
+    CASE(kDiv, binary) CASE(kMin, binary) CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary)
+        CASE(kPRelu, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kSign, unary) CASE(kSqrt, unary)
+            CASE(kReciprocal, unary) CASE(kExp, unary) CASE(kLog, unary) CASE(kSin, unary) CASE(kCos, unary)
+                CASE(kTan, unary) CASE(kAsin, unary) CASE(kAcos, unary) CASE(kAtan, unary) CASE(kSinh, unary)
+                    CASE(kCosh, unary) CASE(kAsinh, unary) CASE(kAcosh, unary) CASE(kAtanh, unary) CASE(kErf, unary)
+                        CASE(kCeil, unary) CASE(kFloor, unary) CASE(kRound, unary) CASE(kRelu, unary)
                             CASE(kLeakyRelu, unary) CASE(kClip, unary) CASE(kSigmoid, unary) CASE(kTanh, unary)
                                 CASE(kGeluErf, unary) CASE(kGeluTanh, unary) CASE(kSilu, unary)
                                     CASE(kHardSigmoid, unary) CASE(kHardSwish, unary) CASE(kMish, unary)
@@ -308,29 +308,25 @@ OpFn find_int(PwOp op) {
   switch (op) {
     CASE(kAdd, binary)
     CASE(kSub, binary)
-    CASE(kMul, binary) CASE(kDiv, binary) CASE(kMin, binary) CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary)
-        CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kAnd, binary) CASE(kOr, binary) CASE(kXor, binary)
-            CASE(kShiftLeft, binary) CASE(kShiftRight, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kNot, unary)
-                CASE(kSign, unary) CASE(kRelu, unary) CASE(kClip, unary) default : return nullptr;
+    CASE(kMul, binary)
+    CASE(kDiv, binary) CASE(kMin, binary) CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary)
+        CASE(kPRelu, binary) CASE(kAnd, binary) CASE(kOr, binary) CASE(kXor, binary) CASE(kShiftLeft, binary)
+            CASE(kShiftRight, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kNot, unary) CASE(kSign, unary)
+                CASE(kRelu, unary) CASE(kClip, unary) default : return nullptr;
   }
 }
 OpFn find_bool(PwOp op) {
   switch (op) {
     case PwOp::kAnd:
     case PwOp::kMul:
-    case PwOp::kMin:
-      return binary_bool<PwOp::kAnd>;
+    case PwOp::kMin: return binary_bool<PwOp::kAnd>;
     case PwOp::kOr:
     case PwOp::kAdd:
-    case PwOp::kMax:
-      return binary_bool<PwOp::kOr>;
+    case PwOp::kMax: return binary_bool<PwOp::kOr>;
     case PwOp::kXor:
-    case PwOp::kSub:
-      return binary_bool<PwOp::kXor>;
-    case PwOp::kNot:
-      return not_bool;
-    default:
-      return nullptr;
+    case PwOp::kSub: return binary_bool<PwOp::kXor>;
+    case PwOp::kNot: return not_bool;
+    default: return nullptr;
   }
 }
 template <class T>
@@ -338,7 +334,8 @@ OpFn find_compare(PwOp op) {
   switch (op) {
     CASE(kEqual, compare)
     CASE(kLess, compare)
-    CASE(kLessEqual, compare) CASE(kGreater, compare) CASE(kGreaterEqual, compare) case PwOp::kIsNan
+    CASE(kLessEqual, compare)
+    CASE(kGreater, compare) CASE(kGreaterEqual, compare) case PwOp::kIsNan
         : if constexpr (kIsFloat<T>) return is_nan<T>;
     else return nullptr;
     case PwOp::kIsInf:
@@ -346,8 +343,7 @@ OpFn find_compare(PwOp op) {
         return is_inf<T>;
       else
         return nullptr;
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 #undef CASE
@@ -358,28 +354,17 @@ OpFn find_compare(PwOp op) {
 template <class Fn>
 OpFn with_type(DType type, Fn f) {
   switch (type) {
-    case DType::kF32:
-      return f(float());
-    case DType::kF64:
-      return f(double());
-    case DType::kI8:
-      return f(int8_t());
-    case DType::kU8:
-      return f(uint8_t());
-    case DType::kI16:
-      return f(int16_t());
-    case DType::kU16:
-      return f(uint16_t());
-    case DType::kI32:
-      return f(int32_t());
-    case DType::kU32:
-      return f(uint32_t());
-    case DType::kI64:
-      return f(int64_t());
-    case DType::kU64:
-      return f(uint64_t());
-    default:
-      return nullptr;
+    case DType::kF32: return f(float());
+    case DType::kF64: return f(double());
+    case DType::kI8: return f(int8_t());
+    case DType::kU8: return f(uint8_t());
+    case DType::kI16: return f(int16_t());
+    case DType::kU16: return f(uint16_t());
+    case DType::kI32: return f(int32_t());
+    case DType::kU32: return f(uint32_t());
+    case DType::kI64: return f(int64_t());
+    case DType::kU64: return f(uint64_t());
+    default: return nullptr;
   }
 }
 
@@ -391,31 +376,24 @@ DType register_type(DType type) {
     case DType::kF8E4M3Fnuz:
     case DType::kF8E5M2:
     case DType::kF8E5M2Fnuz:
-    case DType::kF8E8M0:
-      return DType::kF32;
+    case DType::kF8E8M0: return DType::kF32;
     case DType::kF4E2M1:
     case DType::kI4:
     case DType::kU4:
     case DType::kI2:
     case DType::kU2:
-    case DType::kString:
-      return DType::kInvalid;
-    default:
-      return type;
+    case DType::kString: return DType::kInvalid;
+    default: return type;
   }
 }
 
 OpFn find_op(Isa isa, PwOp op, DType type, DType from) {
   if (op == PwOp::kSelect) {
     switch (dtype_bits(type)) {
-      case 8:
-        return select<uint8_t>;
-      case 16:
-        return select<uint16_t>;
-      case 32:
-        return find_vector_select(isa);
-      default:
-        return select<uint64_t>;
+      case 8: return select<uint8_t>;
+      case 16: return select<uint16_t>;
+      case 32: return find_vector_select(isa);
+      default: return select<uint64_t>;
     }
   }
   const bool compares =

@@ -96,95 +96,60 @@ void select(const OpArgs& p) {
   for (; i < p.n; ++i) static_cast<uint32_t*>(p.dst)[i] = mask[i] != 0 ? bi[i] : ci[i];
 }
 
+struct VectorOp {
+  PwOp op;
+  OpFn run;
+};
+constexpr VectorOp kVectorOps[] = {
+    {PwOp::kAdd, add},
+    {PwOp::kSub, sub},
+    {PwOp::kMul, mul},
+    {PwOp::kDiv, div},
+    {PwOp::kMin, min},
+    {PwOp::kMax, max},
+    {PwOp::kPRelu, prelu},
+    {PwOp::kEqual, equal},
+    {PwOp::kLess, less},
+    {PwOp::kLessEqual, less_equal},
+    {PwOp::kGreater, greater},
+    {PwOp::kGreaterEqual, greater_equal},
+    {PwOp::kNeg, neg},
+    {PwOp::kAbs, abs},
+    {PwOp::kSign, sign},
+    {PwOp::kSqrt, sqrt},
+    {PwOp::kReciprocal, reciprocal},
+    {PwOp::kExp, exp},
+    {PwOp::kLog, log},
+    {PwOp::kErf, erf},
+    {PwOp::kCeil, ceil},
+    {PwOp::kFloor, floor},
+    {PwOp::kRound, round},
+    {PwOp::kRelu, relu},
+    {PwOp::kLeakyRelu, leaky_relu},
+    {PwOp::kClip, clip_op},
+    {PwOp::kSigmoid, sigmoid},
+    {PwOp::kTanh, tanh},
+    {PwOp::kGeluErf, gelu_erf},
+    {PwOp::kGeluTanh, gelu_tanh},
+    {PwOp::kSilu, silu},
+    {PwOp::kHardSigmoid, hard_sigmoid},
+    {PwOp::kHardSwish, hard_swish},
+    {PwOp::kMish, mish},
+    {PwOp::kSoftplus, softplus},
+    {PwOp::kSoftsign, softsign},
+    {PwOp::kElu, elu},
+    {PwOp::kCelu, celu},
+    {PwOp::kSelu, selu},
+    {PwOp::kThresholdedRelu, thresholded_relu},
+    {PwOp::kShrink, shrink},
+};
+
 }  // namespace
 
 OpFn vector_op(PwOp op) {
-  switch (op) {
-    case PwOp::kAdd:
-      return add;
-    case PwOp::kSub:
-      return sub;
-    case PwOp::kMul:
-      return mul;
-    case PwOp::kDiv:
-      return div;
-    case PwOp::kMin:
-      return min;
-    case PwOp::kMax:
-      return max;
-    case PwOp::kPRelu:
-      return prelu;
-    case PwOp::kEqual:
-      return equal;
-    case PwOp::kLess:
-      return less;
-    case PwOp::kLessEqual:
-      return less_equal;
-    case PwOp::kGreater:
-      return greater;
-    case PwOp::kGreaterEqual:
-      return greater_equal;
-    case PwOp::kNeg:
-      return neg;
-    case PwOp::kAbs:
-      return abs;
-    case PwOp::kSign:
-      return sign;
-    case PwOp::kSqrt:
-      return sqrt;
-    case PwOp::kReciprocal:
-      return reciprocal;
-    case PwOp::kExp:
-      return exp;
-    case PwOp::kLog:
-      return log;
-    case PwOp::kErf:
-      return erf;
-    case PwOp::kCeil:
-      return ceil;
-    case PwOp::kFloor:
-      return floor;
-    case PwOp::kRound:
-      return round;
-    case PwOp::kRelu:
-      return relu;
-    case PwOp::kLeakyRelu:
-      return leaky_relu;
-    case PwOp::kClip:
-      return clip_op;
-    case PwOp::kSigmoid:
-      return sigmoid;
-    case PwOp::kTanh:
-      return tanh;
-    case PwOp::kGeluErf:
-      return gelu_erf;
-    case PwOp::kGeluTanh:
-      return gelu_tanh;
-    case PwOp::kSilu:
-      return silu;
-    case PwOp::kHardSigmoid:
-      return hard_sigmoid;
-    case PwOp::kHardSwish:
-      return hard_swish;
-    case PwOp::kMish:
-      return mish;
-    case PwOp::kSoftplus:
-      return softplus;
-    case PwOp::kSoftsign:
-      return softsign;
-    case PwOp::kElu:
-      return elu;
-    case PwOp::kCelu:
-      return celu;
-    case PwOp::kSelu:
-      return selu;
-    case PwOp::kThresholdedRelu:
-      return thresholded_relu;
-    case PwOp::kShrink:
-      return shrink;
-    default:
-      return nullptr;
-  }
+  for (const VectorOp& row : kVectorOps)
+    if (row.op == op) return row.run;
+  return nullptr;
 }
 OpFn vector_select() { return select; }
 

@@ -15,15 +15,10 @@ void fill_as(void* to, const void* value, int64_t n) {
 }
 void fill(void* to, const void* value, int64_t n, int bytes) {
   switch (bytes) {
-    case 1:
-      std::memset(to, *static_cast<const unsigned char*>(value), static_cast<size_t>(n));
-      return;
-    case 2:
-      return fill_as<uint16_t>(to, value, n);
-    case 4:
-      return fill_as<uint32_t>(to, value, n);
-    default:
-      return fill_as<uint64_t>(to, value, n);
+    case 1: std::memset(to, *static_cast<const unsigned char*>(value), static_cast<size_t>(n)); return;
+    case 2: return fill_as<uint16_t>(to, value, n);
+    case 4: return fill_as<uint32_t>(to, value, n);
+    default: return fill_as<uint64_t>(to, value, n);
   }
 }
 
@@ -42,14 +37,10 @@ void copy_run(void* to, const void* from, int64_t stride, int64_t n, int bytes) 
   }
   if (stride == 0) return fill(to, from, n, bytes);
   switch (bytes) {
-    case 1:
-      return copy_strided_as<uint8_t>(to, from, stride, n);
-    case 2:
-      return copy_strided_as<uint16_t>(to, from, stride, n);
-    case 4:
-      return copy_strided_as<uint32_t>(to, from, stride, n);
-    default:
-      return copy_strided_as<uint64_t>(to, from, stride, n);
+    case 1: return copy_strided_as<uint8_t>(to, from, stride, n);
+    case 2: return copy_strided_as<uint16_t>(to, from, stride, n);
+    case 4: return copy_strided_as<uint32_t>(to, from, stride, n);
+    default: return copy_strided_as<uint64_t>(to, from, stride, n);
   }
 }
 
@@ -103,66 +94,57 @@ void BoundPointwise::gather(const Input& input, int bytes, const char* base, int
   }
 }
 
+// The n elements of operand k from `begin` on: where they lie, if they lie one after the other, or gathered.
+const char* BoundPointwise::strided_block(Frame* f, size_t k, int64_t begin, int64_t n) const {
+  const auto inner = static_cast<size_t>(rank_ - 1);
+  const Input& input = inputs_[k];
+  const int bytes = code_->operands[k].bytes;
+  char* buffer = f->scratch + input.buffer;
+  if (!long_rows_) {
+    const int64_t phase = input.period > 1 ? begin % input.period : 1;
+    // Inside one contiguous part there is nothing to gather.
+    if (input.period > 1 && phase + n <= input.period) return f->bases[k] + offset_of(input, begin) * bytes;
+    gather(input, bytes, f->bases[k], begin, n, buffer);
+    return buffer;
+  }
+  const int64_t row = begin / dims_[inner], stride = input.strides[inner];
+  if (stride == 0 && f->filled_row[k] == row && f->filled[k] >= n) return buffer;  // the value is there already
+  const char* from = f->bases[k] + offset_of(input, begin) * bytes;
+  if (stride == 1) return from;
+  int64_t count = n;
+  if (stride == 0) {
+    f->filled_row[k] = row;
+    const int64_t left = dims_[inner] - begin % dims_[inner];
+    count = f->filled[k] = left < block_ ? left : block_;
+  }
+  copy_run(buffer, from, stride, count, bytes);
+  return buffer;
+}
+
 void BoundPointwise::row_block(Frame* f, int64_t begin, int64_t n) const {
   const PointwiseCode& code = *code_;
-  const auto inner = static_cast<size_t>(rank_ - 1);
   for (size_t k = 0; k < inputs_.size(); ++k) {
     const Input& input = inputs_[k];
     const int bytes = code.operands[k].bytes;
     char* buffer = f->scratch + input.buffer;
     switch (input.access) {
-      case Access::kFull:
-        f->at[k] = f->bases[k] + (input.tile ? begin - f->begin : begin) * bytes;
-        break;
-      case Access::kScalar:
-        f->at[k] = buffer;
-        break;
+      case Access::kFull: f->at[k] = f->bases[k] + (input.tile ? begin - f->begin : begin) * bytes; break;
+      case Access::kScalar: f->at[k] = buffer; break;
       case Access::kPeriodic: {
         const int64_t phase = begin % input.period;
         f->at[k] = (phase + n <= input.period ? f->bases[k] : buffer) + phase * bytes;
         break;
       }
-      case Access::kStrided: {
-        if (!long_rows_) {
-          const int64_t phase = input.period > 1 ? begin % input.period : 1;
-          // Inside one contiguous part there is nothing to gather.
-          if (input.period > 1 && phase + n <= input.period) {
-            f->at[k] = f->bases[k] + offset_of(input, begin) * bytes;
-            break;
-          }
-          gather(input, bytes, f->bases[k], begin, n, buffer);
-          f->at[k] = buffer;
-          break;
-        }
-        const int64_t row = begin / dims_[inner], stride = input.strides[inner];
-        if (stride == 0 && f->filled_row[k] == row && f->filled[k] >= n) break;  // the value is there already
-        const char* from = f->bases[k] + offset_of(input, begin) * bytes;
-        if (stride == 1) {
-          f->at[k] = from;
-          break;
-        }
-        int64_t count = n;
-        if (stride == 0) {
-          f->filled_row[k] = row;
-          const int64_t left = dims_[inner] - begin % dims_[inner];
-          count = f->filled[k] = left < block_ ? left : block_;
-        }
-        copy_run(buffer, from, stride, count, bytes);
-        f->at[k] = buffer;
-        break;
-      }
+      case Access::kStrided: f->at[k] = strided_block(f, k, begin, n); break;
     }
   }
   const auto in = [&](PwSlot s) -> const char* {
     switch (s.kind) {
-      case PwSlot::kOperand:
-        return f->at[s.index];
-      case PwSlot::kRegister:
-        return f->scratch + registers_[s.index];
+      case PwSlot::kOperand: return f->at[s.index];
+      case PwSlot::kRegister: return f->scratch + registers_[s.index];
       case PwSlot::kOutput:
         return static_cast<const char*>(f->outputs[s.index]) + begin * (dtype_bits(code.output_types[s.index]) / 8);
-      default:
-        return nullptr;
+      default: return nullptr;
     }
   };
   for (const PwStep& step : code.steps)

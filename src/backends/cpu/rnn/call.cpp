@@ -90,7 +90,7 @@ class RnnCall final : public Call {
     finish(f, a);
   }
 
-  // The sums from x of some steps: a member's columns, whoever will use them.
+  // The sums from x of some steps: a member's columns, whichever member will use them.
   void inputs(const RnnFrame& f, const Member& m, const RnnShare& a, int64_t first, int64_t steps) const {
     const RnnColumns& c = l_.columns;
     const int64_t batch = a.end - a.begin, rows = steps * batch, depth = l_.r.inputs;
@@ -125,9 +125,9 @@ class RnnCall final : public Call {
   }
 
   // The rows in the tables times the state's weights: a member's columns of `gates` gates, beginning at `column`.
-  RnnProduct product(const RnnFrame& f, const Member& m, const RnnShare& a, int64_t rows, int64_t column, int64_t gates,
-                     int64_t s) const {
-    RnnProduct p;
+  RnnGemm gemm(const RnnFrame& f, const Member& m, const RnnShare& a, int64_t rows, int64_t column, int64_t gates,
+               int64_t s) const {
+    RnnGemm p;
     p.in = m.in;
     p.out = m.out;
     p.rows = rows;
@@ -153,17 +153,17 @@ class RnnCall final : public Call {
     };
     const auto state = [&](int64_t b) { return f.h(s, d, b); };
     const int64_t n = rows(state, [&](int64_t b) { return gates(m, a, s, b) + own; });
-    ops_.product(product(f, m, a, n, own, c.together, s));
+    ops_.gemm(gemm(f, m, a, n, own, c.together, s));
     if (c.apart != 0 && l_.r.linear_before_reset) {
       rows(state, [&](int64_t b) { return f.gated(d, b) + unit; });
-      RnnProduct p = product(f, m, a, n, candidate, 1, s);
+      RnnGemm p = gemm(f, m, a, n, candidate, 1, s);
       p.start = f.bias + d * (c.all() + c.units()) + c.all() + unit;
-      ops_.product(p);
+      ops_.gemm(p);
     } else if (c.apart != 0) {
       each_cell(f, m, a, s, ops_.gru_reset, true);
       m.meet();
       rows([&](int64_t b) { return f.gated(d, b); }, [&](int64_t b) { return gates(m, a, s, b) + candidate; });
-      ops_.product(product(f, m, a, n, candidate, 1, s));
+      ops_.gemm(gemm(f, m, a, n, candidate, 1, s));
     }
     const RnnKind kind = l_.r.kind;
     each_cell(f, m, a, s, kind == RnnKind::kLstm ? ops_.lstm : kind == RnnKind::kGru ? ops_.gru : ops_.rnn, false);

@@ -18,7 +18,7 @@ constexpr int kVectors = 2;  // of a panel
 // The sums of kM rows x kN vectors in registers. Few rows have too few sums to keep the multipliers busy: kU terms of
 // each are summed apart.
 template <int kM, int kN, int kU>
-HWY_INLINE void block(const RnnProduct& p, int64_t row, int64_t column, const float* w) {
+HWY_INLINE void block(const RnnGemm& p, int64_t row, int64_t column, const float* w) {
   const float* in[kM];
   V acc[kU][kM][kN];
 #pragma GCC unroll 12
@@ -64,7 +64,7 @@ HWY_INLINE void block(const RnnProduct& p, int64_t row, int64_t column, const fl
 }
 
 template <int kN>
-HWY_INLINE void panel(const RnnProduct& p, int64_t column, const float* w) {
+HWY_INLINE void panel(const RnnGemm& p, int64_t column, const float* w) {
   int64_t i = 0;
 #if HWY_TARGET == HWY_AVX3
   for (; i + 12 <= p.rows; i += 12) block<12, kN, 1>(p, i, column, w);
@@ -76,7 +76,7 @@ HWY_INLINE void panel(const RnnProduct& p, int64_t column, const float* w) {
   for (; i < p.rows; ++i) block<1, kN, 4>(p, i, column, w);
 }
 
-void product(const RnnProduct& p) {
+void gemm(const RnnGemm& p) {
   constexpr int64_t kPanel = kVectors * kLanes;
   const int64_t panels = (p.columns + kPanel - 1) / kPanel;
   for (int64_t i = 0; i < panels; ++i) {
@@ -171,7 +171,7 @@ void rnn(const RnnCell& cell) {
 }  // namespace
 
 const RnnOps& rnn_table() {
-  static constexpr RnnOps kOps{kLanes, product, lstm, gru_reset, gru, rnn};
+  static constexpr RnnOps kOps{kLanes, gemm, lstm, gru_reset, gru, rnn};
   return kOps;
 }
 

@@ -1,7 +1,7 @@
 // The inner loops of recurrent layers, for one instruction set: a state times its weights, and the gates of a cell.
 //
 // Gates lie side by side by blocks of `lanes` units, so that a cell reads whole vectors: block 0's gates, block 1's,
-// ... A GRU's candidate lies apart, behind all the others: it is another product.
+// ... A GRU's candidate lies apart, after all the others: it is another product.
 #pragma once
 
 #include "backend/recurrence.h"
@@ -10,7 +10,7 @@
 namespace wootz::cpu {
 
 // rows x columns of the result, += in * weights; weights in panels as dense/tile.h has them.
-struct RnnProduct {
+struct RnnGemm {
   const float* const* in = nullptr;
   float* const* out = nullptr;  // where `column` of each row is
   int64_t rows = 0, depth = 0;
@@ -46,7 +46,7 @@ struct RnnCell {
 
 struct RnnOps {
   int64_t lanes;
-  void (*product)(const RnnProduct& product);
+  void (*gemm)(const RnnGemm& gemm);
   void (*lstm)(const RnnCell& cell);
   void (*gru_reset)(const RnnCell& cell);
   void (*gru)(const RnnCell& cell);

@@ -181,7 +181,7 @@ TEST_F(Recurrent, RandomLayersAgreeWithTheReference) {
   }
 }
 
-// Several parts of the inputs' product, units shared by a team of threads, sequences that end on the way.
+// Several parts of the inputs' gemm, units shared by a team of threads, sequences that end on the way.
 TEST_F(Recurrent, LongSequencesAndWideLayers) {
   for (const char* op : {"LSTM", "GRU", "RNN"})
     for (const char* direction : {"reverse", "bidirectional"}) {

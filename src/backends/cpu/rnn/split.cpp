@@ -10,8 +10,8 @@ constexpr double kGangUs = 4;     // to begin with several threads
 constexpr double kMeetUs = 0.25;  // to wait for each other once
 constexpr double kCellNs = 0.8;   // a unit of a sequence, LSTM
 // Bytes a ns, by where the state's weights are between two steps.
-constexpr double kNearBytes = 90, kFarBytes = 50, kMemoryBytes = 12;           // second-level cache, third, memory
-double products_per_us(Isa isa) { return isa == Isa::kAvx512 ? 70e3 : 35e3; }  // multiply-adds
+constexpr double kNearBytes = 90, kFarBytes = 50, kMemoryBytes = 12;                // second-level cache, third, memory
+double multiply_adds_per_us(Isa isa) { return isa == Isa::kAvx512 ? 70e3 : 35e3; }  // multiply-adds
 
 double of(int64_t n) { return static_cast<double>(n); }
 
@@ -30,8 +30,8 @@ double layer_us(const Recurrence& r, Isa isa, int team, int64_t groups, int64_t 
   const double read = read_us(r, weights, at_once);
   const double cells = rows * of(r.hidden) * kCellNs * 1e-3 / team;
   const double meet = team == 1 ? 0 : kMeetUs * (r.kind == RnnKind::kGru && !r.linear_before_reset ? 2 : 1);
-  const double step = std::max(read, rows * weights / products_per_us(isa)) + cells + meet;
-  const double inputs = rows * of(r.width()) * of(r.inputs) / team / products_per_us(isa);
+  const double step = std::max(read, rows * weights / multiply_adds_per_us(isa)) + cells + meet;
+  const double inputs = rows * of(r.width()) * of(r.inputs) / team / multiply_adds_per_us(isa);
   return rounds * of(r.steps) * (step + inputs) + (team > 1 || teams > 1 ? kGangUs : 0);
 }
 

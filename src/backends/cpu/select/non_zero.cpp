@@ -49,7 +49,7 @@ class NonZeroCall final : public Call {
 
   bool outputs_known() const override { return false; }
   Status run(const RunArgs& args) const override {
-    if (args.allocator == nullptr) return invalid_argument("nobody says where as many results as are found go");
+    if (args.allocator == nullptr) return invalid_argument("there is no allocator for as many results as are found");
     const int64_t total = x.volume();
     const int pieces = std::min(kMostPieces, std::max(1, parallel_pieces(total, kGrain)));
     std::array<int64_t, kMostPieces> begin{};

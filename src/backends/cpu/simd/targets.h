@@ -1,6 +1,6 @@
 // Which instruction sets our kernels are compiled for: AVX2 and AVX-512, whatever the compiler's own flags are. Include
 // before any Highway header. Dispatch is ours (a kernel is made for one Isa), not Highway's: the cap is per problem,
-// and Highway's choice is shared with whoever else uses it in the process.
+// and Highway's choice is shared with all its users in the process.
 #pragma once
 
 #define HWY_BASELINE_TARGETS HWY_AVX2

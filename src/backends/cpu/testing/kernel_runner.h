@@ -51,7 +51,7 @@ void note_compared(const std::string& kernel);
 
 // An epilogue over a result of type `acc` and one more operand of its shape: relu(result * 0.5 + operand), as `out`.
 PointwiseExpr test_epilogue(DType acc, DType out);
-// The oracle of an epilogue: applied to the family's own result (held as f64) and the operands behind it, which have
+// The oracle of an epilogue: applied to the family's own result (held as f64) and the operands after it, which have
 // the result's shape.
 HostTensor apply_epilogue(const PointwiseExpr& expr, const HostTensor& result, const std::vector<HostTensor>& operands);
 

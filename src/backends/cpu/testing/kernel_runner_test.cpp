@@ -53,7 +53,7 @@ int64_t place(Layout layout, const Dims& dims, int64_t index) {
   return ((at[0] * blocks + at[1] / block) * positions + spatial) * block + at[1] % block;
 }
 
-// Memory at a chosen misalignment, with a guard behind it.
+// Memory at a chosen misalignment, with a guard after it.
 struct Buffer {
   std::vector<std::byte> memory;
   std::byte* data = nullptr;
@@ -176,7 +176,7 @@ Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Cand
       results.emplace_back();
       continue;
     }
-    EXPECT_TRUE(out[i].guard_intact()) << "written behind output " << i;
+    EXPECT_TRUE(out[i].guard_intact()) << "written after output " << i;
     results.push_back(from_layout(out_ptrs[i], t.layout, t.dtype, t.dims));
     if (t.layout == Layout::kBlocked8 || t.layout == Layout::kBlocked16) {
       const std::vector<std::byte> again = to_layout(results.back(), t.layout);  // padding is zero
@@ -184,8 +184,8 @@ Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Cand
           << "padding of output " << i;
     }
   }
-  EXPECT_TRUE(workspace.guard_intact()) << "written behind the workspace";
-  for (size_t i = 0; i < in.size(); ++i) EXPECT_TRUE(in[i].guard_intact()) << "written behind input " << i;
+  EXPECT_TRUE(workspace.guard_intact()) << "written after the workspace";
+  for (size_t i = 0; i < in.size(); ++i) EXPECT_TRUE(in[i].guard_intact()) << "written after input " << i;
   return results;
 }
 

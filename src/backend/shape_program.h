@@ -1,0 +1,44 @@
+// The shape program: what the extents of a network's tensors are computed by.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace wootz {
+
+// A DAG of integer expressions in order of definition. Expression i may use only expressions < i.
+enum class ShapeOp : uint8_t { kConst, kSymbol, kAdd, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax };
+struct ShapeExpr {
+  ShapeOp op = ShapeOp::kConst;
+  int64_t value = 0;              // kConst: the value; kSymbol: index into the symbols
+  std::vector<int32_t> operands;  // otherwise: 2 or more (kAdd, kMul, kMin, kMax) or exactly 2
+};
+
+enum class SymbolSource : uint8_t {
+  kInputDim,       // extent `axis` of network input `tensor`
+  kInputValue,     // element `axis` of the network input shape tensor `tensor`
+  kDataDependent,  // extent `axis` of tensor `tensor`, known when the step that makes it has run
+};
+struct PlanSymbol {
+  std::string name;
+  SymbolSource source = SymbolSource::kInputDim;
+  int32_t tensor = -1;
+  int32_t axis = 0;
+};
+
+// Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).
+struct ShapeValues {
+  std::vector<int64_t> values;
+  std::vector<uint8_t> known;
+};
+// Works out expression `index`, if what it needs is known: true. `out` has room for all of them. Errors: overflow,
+// division by zero.
+Result<bool> evaluate_shape(std::span<const ShapeExpr> exprs, size_t index, std::span<const int64_t> symbol_values,
+                            ShapeValues* out);
+
+}  // namespace wootz

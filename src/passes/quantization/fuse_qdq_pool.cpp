@@ -1,0 +1,67 @@
+// Averages of dequantized data read the 8 bits themselves. A mean over all spatial axes is such an average.
+#include <algorithm>
+
+#include "ops/infer.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+#include "passes/quantization/qdq.h"
+#include "passes/support/rewrite.h"
+
+namespace wootz {
+namespace {
+
+bool is_average(const Node& node) {
+  return node.is("Pool") && node.attr_string("kind") == "avg" && node.num_outputs() == 1 && !node.has_attr("x_scale") &&
+         !node.has_attr("epilogue") && !node.has_attr("auto_pad");
+}
+
+bool is_spatial_mean(const Node& node) {
+  if (!node.is("Reduce") || node.attr_string("kind") != "mean" || !node.has_attr("axes") || node.has_attr("epilogue"))
+    return false;
+  const int rank = node.input(0)->rank();
+  std::vector<int64_t> axes = node.attr_ints("axes"), spatial;
+  for (int64_t& a : axes) a += a < 0 ? rank : 0;
+  std::sort(axes.begin(), axes.end());
+  for (int64_t i = 2; i < rank; ++i) spatial.push_back(i);
+  return rank >= 3 && rank <= 5 && axes == spatial;
+}
+
+Result<bool> fuse(Graph& graph, Node* node) {
+  Node* dequantize = node->input(0)->producer();
+  const std::optional<QuantGrid> grid = dequantize == nullptr ? std::nullopt : read_grid(*dequantize);
+  if (!grid || !dequantize->is("Dequantize") || !grid->per_tensor || dequantize->input(0)->is_constant()) return false;
+  const bool mean = !node->is("Pool");
+  AttrMap attrs = mean ? AttrMap{{"kind", std::string("avg")}, {"global", int64_t{1}}} : node->attrs();
+  attrs["x_scale"] = std::vector<double>{grid->s};
+  attrs["x_zero"] = std::vector<double>{grid->z};
+  Node* made =
+      graph.add_node(op("Pool"), graph.unique_name(node->name()), {dequantize->input(0)}, std::move(attrs), 1, node);
+  made->add_provenance(*dequantize);
+  made->add_provenance(*node);
+  WOOTZ_RETURN_IF_ERROR(infer_node(*made));
+  Value* y = made->output();
+  if (mean && node->attr_int("keepdims", 1) == 0) {
+    std::vector<int64_t> axes;
+    for (int64_t i = 2; i < y->rank(); ++i) axes.push_back(i);
+    Node* squeeze = graph.add_node(op("Squeeze"), graph.unique_name(node->name()), {y}, {{"axes", axes}}, 1, node);
+    squeeze->add_provenance(*node);
+    WOOTZ_RETURN_IF_ERROR(infer_node(*squeeze));
+    y = squeeze->output();
+  }
+  take_place(graph, node->output(), y);
+  return true;
+}
+
+}  // namespace
+
+Result<bool> fuse_qdq_pool(Graph& graph) {
+  bool changed = false;
+  for (Node* node : graph.nodes()) {
+    if (!is_average(*node) && !is_spatial_mean(*node)) continue;
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node));
+    changed = changed || fused;
+  }
+  return changed;
+}
+
+}  // namespace wootz

@@ -1,0 +1,33 @@
+// Quantize and Dequantize as the passes see them.
+#pragma once
+
+#include "ir/graph.h"
+#include "ops/support/quant_attrs.h"
+
+namespace wootz {
+
+// Between f32 and an 8-bit type, by a constant scale (one, positive; or several that broadcast to the data, not
+// negative) and a constant zero point.
+struct QuantGrid {
+  DType type = DType::kInvalid;  // the 8-bit one
+  const Value* scale = nullptr;
+  const Value* zero = nullptr;  // null: 0
+  bool per_tensor = false;
+  double s = 1, z = 0;  // of the first element; with per_tensor: of all
+};
+
+// Of a Quantize or Dequantize node. nullopt with `why` (a clause that goes on "it stays because ...", may be null)
+// where it is another kind of quantization.
+std::optional<QuantGrid> read_grid(const Node& node, std::string* why = nullptr);
+inline bool is_qdq(const Node& node) { return node.is("Quantize") || node.is("Dequantize"); }
+
+// Per tensor, and every number equal.
+bool same_grid(const QuantGrid& a, const QuantGrid& b);
+
+// Ok for a convolution or GEMM that reads int8, or would once fuse_qdq comes to it; else why it stays in float.
+Status computes_in_8_bits(const Node& node);
+
+// A node like `node` on another x, inserted before `before`; its result has no name of the model's.
+Result<Node*> clone_on(Graph& graph, const Node& node, std::vector<Value*> inputs, Node* before);
+
+}  // namespace wootz

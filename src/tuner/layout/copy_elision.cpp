@@ -1,0 +1,296 @@
+#include "tuner/layout/copy_elision.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tuner/layout/reformats.h"
+
+namespace wootz {
+namespace {
+
+constexpr double kStepUs = 1.5, kBytesPerUs = 8e3;  // what a step costs at least, and what memory gives: rough
+constexpr int kMaxNesting = 64;  // of concatenations in concatenations, well below plan_limits::kMaxViewDepth
+
+class Placer {
+ public:
+  Placer(Program* program, const std::vector<const Provider*>& providers, const Limits& limits)
+      : p_(*program), offers_(providers, limits) {
+    data_dependent_.resize(p_.exprs.size());
+    for (size_t e = 0; e < p_.exprs.size(); ++e) data_dependent_[e] = depends_on_results(p_.exprs[e]);
+    writer_.assign(p_.tensors.size(), -1);
+    for (size_t s = 0; s < p_.steps.size(); ++s)
+      for (const int32_t t : p_.steps[s].outputs)
+        if (t >= 0) writer_[static_cast<size_t>(t)] = static_cast<int>(s);
+    nesting_.assign(p_.tensors.size(), 0);
+  }
+
+  Result<ElidedCopies> run() {
+    std::vector<uint8_t> gone(p_.steps.size(), 0);
+    std::map<size_t, std::vector<Step>> copies;  // by the step they take the place of
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      if (p_.steps[s].problem.family() != Family::kMove || !p_.steps[s].problem.epilogue.empty()) continue;
+      const MoveKind kind = p_.steps[s].problem.as<MoveParams>().kind;
+      if (kind == MoveKind::kConcat)
+        gone[s] = place_concat(s, &copies[s]);
+      else if (kind == MoveKind::kSplit)
+        gone[s] = place_split(p_.steps[s]);
+      else if (kind == MoveKind::kSlice)
+        gone[s] = place_slice(p_.steps[s]);
+      if (gone[s]) done_.steps.push_back(p_.steps[s].name);
+    }
+    std::vector<Step> kept;
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      if (!gone[s]) kept.push_back(std::move(p_.steps[s]));
+      if (gone[s])
+        for (Step& copy : copies[s]) kept.push_back(std::move(copy));
+    }
+    p_.steps = std::move(kept);
+    return std::move(done_);
+  }
+
+ private:
+  PlanTensor& tensor(int32_t index) { return p_.tensors[static_cast<size_t>(index)]; }
+  const ShapeExpr& expr(int32_t index) const { return p_.exprs[static_cast<size_t>(index)]; }
+  bool is_const(int32_t e) const { return expr(e).op == ShapeOp::kConst; }
+  bool is_one(int32_t e) const { return is_const(e) && expr(e).value == 1; }
+
+  uint8_t depends_on_results(const ShapeExpr& e) const {
+    if (e.op == ShapeOp::kSymbol)
+      return p_.symbols[static_cast<size_t>(e.value)].source == SymbolSource::kDataDependent;
+    return std::any_of(e.operands.begin(), e.operands.end(),
+                       [&](int32_t o) { return data_dependent_[static_cast<size_t>(o)]; });
+  }
+  bool data_dependent(const PlanTensor& t) const {
+    return std::any_of(t.dims.begin(), t.dims.end(),
+                       [&](int32_t e) { return data_dependent_[static_cast<size_t>(e)]; });
+  }
+
+  // The axes in the order of memory, outermost first.
+  static std::vector<size_t> memory_order(const PlanTensor& t) {
+    std::vector<size_t> order;
+    const bool last = t.layout == Layout::kChannelsLast && t.dims.size() >= 3;
+    for (size_t a = 0; a < t.dims.size(); ++a)
+      if (!last || a != 1) order.push_back(a);
+    if (last) order.push_back(1);
+    return order;
+  }
+
+  // Pieces along the axis are one after the other in memory.
+  bool outermost(const PlanTensor& t, size_t axis) const {
+    if (t.layout == Layout::kOpaque || dtype_bits(t.dtype) < 8 || data_dependent(t)) return false;
+    for (const size_t a : memory_order(t)) {
+      if (a == axis) return true;
+      if (!is_one(t.dims[a])) return false;
+    }
+    return false;
+  }
+
+  // In blocks of channels, only whole blocks have a place of their own.
+  bool fills_blocks(const PlanTensor& t, size_t axis, bool last) const {
+    const int64_t block = t.layout == Layout::kBlocked8 ? 8 : t.layout == Layout::kBlocked16 ? 16 : 1;
+    if (block == 1 || t.dims.size() < 3 || axis != 1 || last) return true;
+    return is_const(t.dims[1]) && expr(t.dims[1]).value % block == 0;
+  }
+
+  // What an operand is the whole of, when steps write that and it may be moved: otherwise -1.
+  int32_t movable(int32_t operand, const PlanTensor& whole) {
+    int32_t t = operand;
+    while (t >= 0 && tensor(t).kind == TensorKind::kView && tensor(t).offset < 0) t = tensor(t).view_of;
+    if (t < 0) return -1;
+    const PlanTensor& source = tensor(t);
+    const bool made = writer_[static_cast<size_t>(t)] >= 0 || !source.parts.empty();
+    if (source.kind != TensorKind::kIntermediate || !made || data_dependent(source)) return -1;
+    if (source.dtype != whole.dtype || source.layout != whole.layout) return -1;
+    return nesting_[static_cast<size_t>(t)] < kMaxNesting ? t : -1;
+  }
+
+  bool place_concat(size_t s, std::vector<Step>* copies) {
+    const Step& step = p_.steps[s];
+    const int32_t out = step.outputs[0];
+    if (out < 0 || step.inputs.size() < 2) return false;
+    const auto axis = static_cast<size_t>(step.problem.as<MoveParams>().axis);
+    if (!outermost(tensor(out), axis) || !tensor(out).parts.empty()) return false;
+    const TensorKind kind = tensor(out).kind;
+    if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) return false;
+    std::vector<int32_t> parts;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const int32_t in = step.inputs[i];
+      if (in < 0 || tensor(in).dims.size() != tensor(out).dims.size() || data_dependent(tensor(in))) return false;
+      const bool last = i + 1 == step.inputs.size();
+      int32_t part = movable(in, tensor(out));
+      if (part >= 0 && std::find(parts.begin(), parts.end(), part) != parts.end()) part = -1;
+      if (!fills_blocks(tensor(in), axis, last)) return false;
+      if (part < 0 && (tensor(in).layout != tensor(out).layout || !offers_.copy(step.problem.inputs[i]))) return false;
+      parts.push_back(part);
+    }
+    if (!pays(step, parts)) return false;
+    int nesting = 0;
+    int last_writer = -1;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] < 0) {
+        parts[i] = add_copy(step, i, copies);
+        ++done_.copies;
+      } else {
+        ++done_.parts;
+        last_writer = std::max(last_writer, writer_[static_cast<size_t>(parts[i])]);
+      }
+      tensor(parts[i]).kind = TensorKind::kPart;
+      tensor(parts[i]).view_of = out;
+      nesting = std::max(nesting, nesting_[static_cast<size_t>(parts[i])]);
+    }
+    nesting_[static_cast<size_t>(out)] = nesting + 1;
+    writer_[static_cast<size_t>(out)] = last_writer;
+    tensor(out).parts = parts;
+    if (copies->empty() && last_writer >= 0) inherit(step, last_writer);
+    return true;
+  }
+
+  // One concatenation against the copies of the operands that must be elsewhere too.
+  static bool pays(const Step& concat, const std::vector<int32_t>& parts) {
+    double copies = 0, all = kStepUs;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const TensorDesc& desc = concat.problem.inputs[i];
+      const double us = 2.0 * static_cast<double>(layout_bytes(desc.layout, desc.dtype, desc.dims)) / kBytesPerUs;
+      all += us;
+      if (parts[i] < 0) copies += kStepUs + us;
+    }
+    return copies < all;
+  }
+
+  // A step still answers for the model's node.
+  void inherit(const Step& step, int writer) {
+    std::vector<std::string>& names = p_.steps[static_cast<size_t>(writer)].provenance;
+    for (const std::string& name : step.provenance)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+
+  int32_t add_copy(const Step& concat, size_t input, std::vector<Step>* copies) {
+    const int32_t from = concat.inputs[input];
+    PlanTensor part = tensor(from);
+    part.name = fmt::format("{} in {}", part.name, tensor(concat.outputs[0]).name);
+    part.view_of = part.offset = part.constant = -1;
+    part.values.clear();
+    part.parts.clear();
+    const auto index = static_cast<int32_t>(p_.tensors.size());
+    p_.tensors.push_back(std::move(part));
+    writer_.push_back(-1);
+    nesting_.push_back(0);
+    Step step =
+        reformat_step(tensor(from).name, concat.problem.inputs[input], tensor(from).layout, tensor(from).layout);
+    step.name = fmt::format("copy of {} into {}", tensor(from).name, tensor(concat.outputs[0]).name);
+    step.provenance = concat.provenance;
+    const Candidate* offer = offers_.copy(concat.problem.inputs[input]);
+    step.problem.inputs[0].constant = concat.problem.inputs[input].constant;
+    step.tactic = offer->tactic;
+    step.workspace = offer->workspace;
+    step.inputs = {from};
+    step.outputs = {index};
+    copies->push_back(std::move(step));
+    return index;
+  }
+
+  bool may_be_range(int32_t from, int32_t to) {
+    if (from < 0 || to < 0 || tensor(to).kind != TensorKind::kIntermediate || !tensor(to).parts.empty()) return false;
+    const TensorKind kind = tensor(from).kind;
+    return kind != TensorKind::kConstant && kind != TensorKind::kShape && tensor(from).dtype == tensor(to).dtype &&
+           tensor(from).layout == tensor(to).layout && tensor(from).dims.size() == tensor(to).dims.size() &&
+           !data_dependent(tensor(to));
+  }
+
+  void make_range(int32_t from, int32_t to, int32_t offset) {
+    PlanTensor& view = tensor(to);
+    view.kind = TensorKind::kView;
+    view.view_of = from;
+    view.offset = offset;
+    writer_[static_cast<size_t>(to)] = -1;
+    ++done_.ranges;
+  }
+
+  bool place_split(const Step& step) {
+    const int32_t in = step.inputs[0];
+    const auto axis = static_cast<size_t>(step.problem.as<MoveParams>().axis);
+    if (in < 0 || !outermost(tensor(in), axis)) return false;
+    for (size_t o = 0; o < step.outputs.size(); ++o)
+      if (!may_be_range(in, step.outputs[o]) ||
+          !fills_blocks(tensor(step.outputs[o]), axis, o + 1 == step.outputs.size()))
+        return false;
+    int32_t before = constant(0);
+    for (const int32_t out : step.outputs) {
+      make_range(in, out, elements(tensor(in), axis, before));
+      before = binary(ShapeOp::kAdd, before, tensor(out).dims[axis]);
+    }
+    return true;
+  }
+
+  bool place_slice(const Step& step) {
+    const int32_t in = step.inputs[0], out = step.outputs[0];
+    if (step.inputs.size() != 1 || !may_be_range(in, out)) return false;
+    const Ints &starts = step.problem.as<MoveParams>().starts, steps = step.problem.as<MoveParams>().steps;
+    const size_t rank = tensor(in).dims.size();
+    if (starts.size() != rank || steps.size() != rank) return false;
+    size_t axis = rank, count = 0;
+    for (size_t a = 0; a < rank; ++a) {
+      if (tensor(in).dims[a] == tensor(out).dims[a] && starts[a] == 0) continue;
+      axis = a;
+      ++count;
+    }
+    // Beyond a start that the extent decides (it may be too short) nothing is said of where an empty result begins.
+    if (count != 1 || steps[axis] != 1 || !outermost(tensor(in), axis) || !is_const(tensor(in).dims[axis]))
+      return false;
+    if (tensor(in).layout == Layout::kBlocked8 || tensor(in).layout == Layout::kBlocked16) return false;
+    make_range(in, out, elements(tensor(in), axis, constant(starts[axis])));
+    return true;
+  }
+
+  // `rows` along the axis, in elements.
+  int32_t elements(const PlanTensor& t, size_t axis, int32_t rows) {
+    int32_t count = rows;
+    bool inside = false;
+    for (const size_t a : memory_order(t)) {
+      if (inside) count = binary(ShapeOp::kMul, count, t.dims[a]);
+      inside = inside || a == axis;
+    }
+    return count;
+  }
+
+  int32_t constant(int64_t value) {
+    const auto [it, fresh] = constants_.try_emplace(value, static_cast<int32_t>(p_.exprs.size()));
+    if (fresh) add_expr({ShapeOp::kConst, value, {}});
+    return it->second;
+  }
+  int32_t binary(ShapeOp op, int32_t a, int32_t b) {
+    if (is_const(a) && is_const(b)) {
+      int64_t value = 0;
+      const int64_t x = expr(a).value, y = expr(b).value;
+      const bool overflow =
+          op == ShapeOp::kMul ? __builtin_mul_overflow(x, y, &value) : __builtin_add_overflow(x, y, &value);
+      if (!overflow) return constant(value);
+    }
+    if (op == ShapeOp::kAdd && is_const(a) && expr(a).value == 0) return b;
+    if (op == ShapeOp::kMul && is_one(a)) return b;
+    if (op == ShapeOp::kMul && is_one(b)) return a;
+    return add_expr({op, 0, {a, b}});
+  }
+  int32_t add_expr(ShapeExpr e) {
+    p_.exprs.push_back(std::move(e));
+    data_dependent_.push_back(0);
+    return static_cast<int32_t>(p_.exprs.size() - 1);
+  }
+
+  Program& p_;
+  ReformatOffers offers_;
+  std::vector<uint8_t> data_dependent_;  // by expression
+  std::vector<int> writer_;              // by tensor
+  std::vector<int> nesting_;             // by tensor: how deep the concatenations in it go
+  std::map<int64_t, int32_t> constants_;
+  ElidedCopies done_;
+};
+
+}  // namespace
+
+Result<ElidedCopies> elide_copies(Program* program, const std::vector<const Provider*>& providers,
+                                  const Limits& limits) {
+  return Placer(program, providers, limits).run();
+}
+
+}  // namespace wootz

@@ -1,0 +1,24 @@
+// Concatenations, splits and slices that need no copy, because the pieces lie one after the other in memory anyway.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/program.h"
+
+namespace wootz {
+
+struct ElidedCopies {
+  std::vector<std::string> steps;  // gone: by name, in their order
+  size_t parts = 0;                // results that are written to their place in a concatenation
+  size_t copies = 0;  // operands of concatenations that are copied there, because they must be elsewhere too
+  size_t ranges = 0;  // results of splits and slices that are ranges of their operand
+};
+
+// Decides by layouts, so it comes after choose_tactics(). The axis must be the outermost in memory but for extents of
+// 1, and the places must be known before the run. A concatenation goes when what must
+// be copied all the same costs less.
+Result<ElidedCopies> elide_copies(Program* program, const std::vector<const Provider*>& providers,
+                                  const Limits& limits);
+
+}  // namespace wootz

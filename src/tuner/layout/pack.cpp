@@ -1,0 +1,106 @@
+#include "tuner/layout/pack.h"
+
+#include <cstring>
+
+#include "base/mapped.h"
+#include "base/tensor.h"
+#include "tuner/layout/relayout.h"
+
+namespace wootz {
+namespace {
+
+void drop_unused(Program* program) {
+  std::vector<uint8_t> used(program->constants.size(), 0);
+  std::vector<uint8_t> live(program->tensors.size(), 0);
+  for (const Step& step : program->steps)
+    for (int32_t t : step.inputs)
+      if (t >= 0) live[static_cast<size_t>(t)] = 1;
+  for (const PlanTensor& t : program->tensors)
+    if (t.kind == TensorKind::kView) live[static_cast<size_t>(t.view_of)] = 1;
+  for (size_t t = 0; t < program->tensors.size(); ++t)
+    if (program->tensors[t].kind == TensorKind::kConstant && live[t])
+      used[static_cast<size_t>(program->tensors[t].constant)] = 1;
+  std::vector<PlanConstant> kept;
+  std::vector<int32_t> index(program->constants.size(), -1);
+  for (size_t c = 0; c < program->constants.size(); ++c) {
+    if (!used[c]) continue;
+    index[c] = static_cast<int32_t>(kept.size());
+    kept.push_back(std::move(program->constants[c]));
+  }
+  program->constants = std::move(kept);
+  // Tensors keep their numbers. One that lost its constant becomes an intermediate of no extent that nothing touches.
+  for (PlanTensor& t : program->tensors) {
+    if (t.kind != TensorKind::kConstant) continue;
+    t.constant = index[static_cast<size_t>(t.constant)];
+    if (t.constant < 0) t.kind = TensorKind::kIntermediate;
+  }
+}
+
+PackedForm relaid(const HostTensor& plain, Layout layout) {
+  return {layout_bytes(layout, plain.dtype(), plain.dims()), [plain, layout](std::span<std::byte> bytes) -> Status {
+            WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, to_layout(plain, layout));
+            std::memcpy(bytes.data(), moved.data(), bytes.size());
+            return Status();
+          }};
+}
+
+// The constant in another form, which is made of its `plain` values when it is asked for: by `kernel`, unless null.
+PlanConstant packed_constant(const PlanConstant& source, Layout layout, PackedForm form, const HostTensor& plain,
+                             std::shared_ptr<const Kernel> kernel, const std::string& where) {
+  PlanConstant made;
+  made.name = source.name;
+  made.dtype = source.dtype;
+  made.dims = source.dims;
+  made.layout = layout;
+  made.bytes = form.bytes;
+  made.make = [make = std::move(form.make), plain, kernel = std::move(kernel), where](std::span<std::byte> bytes) {
+    fetch_mapped({static_cast<const std::byte*>(plain.data()), plain.bytes()});
+    const Status status = make(bytes);
+    plain.release_pages();
+    return status.ok() ? status : status.with_prefix(where);
+  };
+  return made;
+}
+
+}  // namespace
+
+Status pack_constants(Program* program, KernelCache& kernels) {
+  for (Step& step : program->steps) {
+    bool any = false;
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      any = any || (step.inputs[i] >= 0 && step.problem.inputs[i].constant);
+    if (!any) continue;
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, kernels.get(step));
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i] < 0 || !step.problem.inputs[i].constant) continue;
+      const PlanTensor tensor = program->tensors[static_cast<size_t>(step.inputs[i])];
+      if (tensor.kind != TensorKind::kConstant) continue;
+      const PlanConstant source = program->constants[static_cast<size_t>(tensor.constant)];
+      if (source.layout != Layout::kLinear) continue;
+      const HostTensor plain = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
+      const std::string where = fmt::format("layer '{}': packing '{}'", step.name, source.name);
+      Result<std::optional<PackedForm>> packed = kernel->pack(static_cast<int>(i), plain);
+      if (!packed.ok()) return packed.status().with_prefix(where);
+      Layout& layout = step.problem.inputs[i].layout;
+      PlanConstant made;
+      if (packed->has_value()) {
+        layout = Layout::kOpaque;
+        made = packed_constant(source, layout, **packed, plain, kernel, where);
+      } else if (layout != Layout::kLinear && source.dims.rank() >= 3 && layout != Layout::kOpaque) {
+        made = packed_constant(source, layout, relaid(plain, layout), plain, nullptr, where);
+      } else {
+        continue;
+      }
+      PlanTensor own = tensor;
+      own.layout = made.layout;
+      own.constant = static_cast<int32_t>(program->constants.size());
+      program->constants.push_back(std::move(made));
+      step.inputs[i] = static_cast<int32_t>(program->tensors.size());
+      program->tensors.push_back(std::move(own));
+    }
+  }
+  drop_unused(program);
+  return Status();
+}
+
+}  // namespace wootz

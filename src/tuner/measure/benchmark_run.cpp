@@ -1,0 +1,155 @@
+#include "tuner/measure/benchmark_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tuner/layout/relayout.h"
+
+namespace wootz {
+
+Result<PackedConstants> pack_for(const Kernel& kernel, const Problem& problem, const std::vector<HostTensor>& inputs) {
+  PackedConstants packed;
+  packed.data.assign(problem.inputs.size(), nullptr);
+  packed.bytes.assign(problem.inputs.size(), 0);
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    if (!problem.inputs[i].constant || !inputs[i].valid()) continue;
+    const Result<std::optional<PackedForm>> form = kernel.pack(static_cast<int>(i), inputs[i]);
+    if (!form.ok()) return form.status().with_prefix(fmt::format("packing input {}", i));
+    if (form->has_value()) {
+      Result<RawBytes> made = make_bytes(**form);
+      if (!made.ok()) return made.status().with_prefix(fmt::format("packing input {}", i));
+      const auto bytes = std::make_shared<const RawBytes>(std::move(made).value());
+      packed.data[i] = bytes->data();
+      packed.bytes[i] = bytes->size();
+      packed.owners.push_back(bytes);
+      continue;
+    }
+    const Layout layout = problem.inputs[i].layout == Layout::kOpaque ? Layout::kLinear : problem.inputs[i].layout;
+    WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, to_layout(inputs[i], layout));
+    const auto keep = std::make_shared<const HostTensor>(moved);
+    packed.data[i] = keep->data();
+    packed.bytes[i] = keep->bytes();
+    packed.owners.push_back(keep);
+  }
+  return packed;
+}
+
+Result<void*> BenchmarkRun::allocate(size_t bytes) {
+  Result<void*> made = device_->allocate(std::max<size_t>(bytes, 64), 64);
+  if (made.ok()) memory_.emplace_back(*made, [device = device_](void* p) { device->free(p); });
+  return made;
+}
+
+Result<BenchmarkRun> BenchmarkRun::prepare(const Kernel& kernel, const Problem& problem,
+                                           const PackedConstants& constants, const std::vector<HostTensor>& inputs,
+                                           const std::vector<Dims>& outputs, Device& device, Stream* stream) {
+  BenchmarkRun benchmark;
+  benchmark.problem_ = &problem;
+  benchmark.device_ = &device;
+  benchmark.stream_ = stream;
+  benchmark.output_dims_ = outputs;
+  std::vector<Dims> in;
+  for (const HostTensor& t : inputs) in.push_back(t.valid() ? t.dims() : Dims{});
+  Result<std::unique_ptr<Call>> call = kernel.bind({in, outputs, constants.data, constants.bytes});
+  if (!call.ok()) return call.status().with_prefix("bind");
+  benchmark.call_ = std::move(call).value();
+  if (!benchmark.call_->outputs_known()) return unsupported("the size of its outputs is known only after it has run");
+
+  const auto room = [](const TensorDesc& desc, const Dims& dims) {
+    return std::max(layout_bytes(desc.layout, desc.dtype, dims), layout_bytes(desc.layout, desc.dtype, desc.dims));
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    benchmark.inputs_.push_back(nullptr);
+    if (!inputs[i].valid()) continue;
+    const TensorDesc& desc = problem.inputs[i];
+    const void* from = constants.data[i];
+    size_t bytes = constants.bytes[i], size = bytes;
+    HostTensor placed;
+    if (!desc.constant) {
+      WOOTZ_ASSIGN_OR_RETURN(placed, to_layout(inputs[i], desc.layout));
+      from = placed.data();
+      bytes = placed.bytes();
+      size = std::max(bytes, room(desc, inputs[i].dims()));
+    }
+    WOOTZ_ASSIGN_OR_RETURN(void* const memory, benchmark.allocate(size));
+    if (bytes != 0) WOOTZ_RETURN_IF_ERROR(device.copy(memory, from, bytes, stream));
+    if (stream != nullptr) WOOTZ_RETURN_IF_ERROR(stream->synchronize());  // `placed` goes away
+    benchmark.inputs_.back() = memory;
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    benchmark.outputs_.push_back(nullptr);
+    if (problem.outputs[o].dtype == DType::kInvalid) continue;
+    WOOTZ_ASSIGN_OR_RETURN(benchmark.outputs_.back(), benchmark.allocate(room(problem.outputs[o], outputs[o])));
+  }
+  // As the executor gives it, after other memory: aligned to 64 bytes and no more.
+  WOOTZ_ASSIGN_OR_RETURN(void* const workspace, benchmark.allocate(benchmark.call_->workspace() + 64));
+  benchmark.workspace_ = static_cast<std::byte*>(workspace) + 64;
+  return benchmark;
+}
+
+bool BenchmarkRun::share_in_place(const Kernel& kernel) {
+  bool shared = false;
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    const int i = kernel.in_place(static_cast<int>(o));
+    if (i < 0 || static_cast<size_t>(i) >= inputs_.size() || inputs_[static_cast<size_t>(i)] == nullptr) continue;
+    const TensorDesc &in = problem_->inputs[static_cast<size_t>(i)], &out = problem_->outputs[o];
+    if (in.constant || in.dtype != out.dtype || in.layout != out.layout || !(in.dims == out.dims)) continue;
+    // The first run reads what it would read; the others what came of it.
+    const size_t bytes = layout_bytes(out.layout, out.dtype, output_dims_[o]);
+    if (!device_->copy(outputs_[o], inputs_[static_cast<size_t>(i)], bytes, stream_).ok()) continue;
+    inputs_[static_cast<size_t>(i)] = outputs_[o];
+    shared = true;
+  }
+  return shared;
+}
+
+Status BenchmarkRun::run() const { return call_->run({inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}); }
+
+namespace {
+
+// Exponents of all ones.
+template <typename Bits>
+bool all_finite(const std::vector<std::byte>& bytes, Bits exponent) {
+  Bits value;
+  for (size_t i = 0; i + sizeof value <= bytes.size(); i += sizeof value) {
+    std::memcpy(&value, bytes.data() + i, sizeof value);
+    if ((value & exponent) == exponent) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<bool> BenchmarkRun::finite() const {
+  if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    const DType type = problem_->outputs[o].dtype;
+    if (outputs_[o] == nullptr || !is_float(type)) continue;
+    if (type != DType::kF64 && type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) return false;
+    std::vector<std::byte> bytes(layout_bytes(problem_->outputs[o].layout, type, output_dims_[o]));
+    WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
+    if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+    const bool finite = type == DType::kF64   ? all_finite<uint64_t>(bytes, uint64_t{0x7ff} << 52)
+                        : type == DType::kF32 ? all_finite<uint32_t>(bytes, 0x7f800000u)
+                        : type == DType::kF16 ? all_finite<uint16_t>(bytes, 0x7c00)
+                                              : all_finite<uint16_t>(bytes, 0x7f80);
+    if (!finite) return false;
+  }
+  return true;
+}
+
+Result<std::vector<HostTensor>> BenchmarkRun::results() const {
+  if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+  std::vector<HostTensor> tensors(outputs_.size());
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    if (outputs_[o] == nullptr) continue;
+    const TensorDesc& desc = problem_->outputs[o];
+    std::vector<std::byte> bytes(layout_bytes(desc.layout, desc.dtype, output_dims_[o]));
+    WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
+    if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+    WOOTZ_ASSIGN_OR_RETURN(tensors[o], from_layout(bytes.data(), desc.layout, desc.dtype, output_dims_[o]));
+  }
+  return tensors;
+}
+
+}  // namespace wootz

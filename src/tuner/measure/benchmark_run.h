@@ -1,0 +1,52 @@
+// A kernel with everything it needs to run once at given extents: packed constants, bound call, memory on the device.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/device.h"
+
+namespace wootz {
+
+// A kernel's constants in the form that it wants them.
+struct PackedConstants {
+  std::vector<const void*> data;  // by input; null: no constant
+  std::vector<size_t> bytes;
+  std::vector<std::shared_ptr<const void>> owners;
+};
+// `inputs` holds the row-major value of every constant input (others are not looked at).
+Result<PackedConstants> pack_for(const Kernel& kernel, const Problem& problem, const std::vector<HostTensor>& inputs);
+
+class BenchmarkRun {
+ public:
+  // `inputs`: row-major, invalid where omitted; `outputs`: extents. Every buffer has room for the problem's own extents
+  // even when the run's are smaller. Errors: the kernel does not bind, no memory, outputs sized only by running.
+  static Result<BenchmarkRun> prepare(const Kernel& kernel, const Problem& problem, const PackedConstants& constants,
+                                      const std::vector<HostTensor>& inputs, const std::vector<Dims>& outputs,
+                                      Device& device, Stream* stream);
+  // From now on an input that the kernel can overwrite lies where the output does, as in a plan. Runs then see each
+  // other's results: for timing only. True where there is such an input.
+  bool share_in_place(const Kernel& kernel);
+  Status run() const;
+  // Row-major copies of what run() wrote; invalid where the output is omitted.
+  Result<std::vector<HostTensor>> results() const;
+  // False where a result holds an infinity or no number, or is of a type that is not looked at as it lies in memory.
+  Result<bool> finite() const;
+
+ private:
+  using Memory = std::unique_ptr<void, std::function<void(void*)>>;
+  BenchmarkRun() = default;
+  Result<void*> allocate(size_t bytes);
+
+  const Problem* problem_ = nullptr;
+  Device* device_ = nullptr;
+  Stream* stream_ = nullptr;
+  std::unique_ptr<Call> call_;
+  std::vector<Memory> memory_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+  std::vector<Dims> output_dims_;
+  void* workspace_ = nullptr;
+};
+
+}  // namespace wootz

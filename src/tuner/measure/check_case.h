@@ -1,0 +1,47 @@
+// What a kernel's results are held against: inputs, small where they can be, and what the reference makes of them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "backend/problem.h"
+#include "base/tensor.h"
+
+namespace wootz {
+
+// The outputs of a step for these inputs (row-major, invalid where omitted), by the slow and trusted way. The extents
+// are the inputs', not the step's own. Errors are no verdict: the extents do not go together, say.
+using ReferenceFunction =
+    std::function<Result<std::vector<HostTensor>>(size_t step, const std::vector<HostTensor>& inputs)>;
+
+struct CheckCase {
+  std::vector<HostTensor> inputs;
+  std::vector<HostTensor> expected;
+  bool reduced = false;  // smaller than the problem
+  bool finite = true;    // no NaN and no infinity in `expected`
+  std::vector<Dims> output_dims() const;
+};
+
+// Length of the longest sum after one element, from the extents: an upper estimate.
+int64_t longest_sum(const Problem& problem);
+
+// A case that costs at most about `work` multiplications of the reference. `full`: inputs of the problem's own extents,
+// whose constants are used as they are. Nothing when the reference can do none.
+std::optional<CheckCase> small_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
+                                    const ReferenceFunction& reference, double work, uint64_t seed);
+// The problem itself, whatever it costs.
+std::optional<CheckCase> full_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
+                                   const ReferenceFunction& reference);
+
+// Empty when the results agree; otherwise where and by how much they do not. `*error`: the largest relative difference.
+// `allowed`: what is let pass at least, for arithmetic that was asked to be coarser than its types (TF32). `stray`: the
+// share of a result's elements that may be anything, where two right evaluations can differ by a jump.
+std::string disagreement(const Problem& problem, const CheckCase& expected, const std::vector<HostTensor>& actual,
+                         double* error, double allowed = 0, double stray = 0);
+// Whether rounding may move a result across a jump: floor, comparisons, the nearest of several places.
+bool may_jump(const Problem& problem);
+// Number of the first element that is NaN or infinite, -1: none.
+int64_t first_non_finite(const HostTensor& tensor);
+
+}  // namespace wootz

@@ -1,0 +1,36 @@
+// Times work on a device whose work is asynchronous: as it will run, replayed from a recording, many in a row.
+#pragma once
+
+#include <memory>
+
+#include "backend/device.h"
+#include "tuner/measure/run_timer.h"
+
+namespace wootz {
+
+class DeviceTimer final : public RunTimer {
+ public:
+  static Result<std::unique_ptr<DeviceTimer>> create(Device& device);
+  // What the runs that are timed must put their work on.
+  Stream& stream() { return switch_; }
+  Result<double> batch_us(FunctionRef<Status()> run, int times) override;
+  double now_us() override;
+
+ private:
+  // Stands for the stream that is recorded while recording, and for the real one otherwise.
+  class Switch final : public Stream {
+   public:
+    Stream* target = nullptr;
+    Status enqueue(std::function<Status()> work) override { return target->enqueue(std::move(work)); }
+    Status synchronize() override { return target->synchronize(); }
+    void* native() const override { return target->native(); }
+  };
+  explicit DeviceTimer(Device& device) : device_(device) {}
+
+  Device& device_;
+  std::unique_ptr<Stream> real_;
+  Switch switch_;
+  double busy_until_ = -1e12;  // when it was last seen to end its work
+};
+
+}  // namespace wootz

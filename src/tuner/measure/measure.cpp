@@ -1,0 +1,374 @@
+#include "tuner/measure/measure.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "base/tolerance.h"
+#include "tuner/cache/tactic_text.h"
+#include "tuner/measure/benchmark_run.h"
+#include "tuner/measure/random_data.h"
+
+namespace wootz {
+
+// What the candidates of one step share.
+struct Measurer::StepState {
+  StepState() = default;
+  StepState(const StepState&) = delete;
+  StepState& operator=(const StepState&) = delete;
+  ~StepState() {
+    for (const HostTensor& input : inputs) input.release_pages();
+  }
+
+  size_t step = 0;
+  bool within_budget = true;
+  double best_us = 0;
+  std::vector<HostTensor> inputs;  // empty until one is measured
+  std::optional<CheckCase> small, full;
+  bool small_made = false, full_made = false;
+  // Results of the whole problem by a kernel that stood the check; and how it was found wrong since, by its rivals.
+  struct Proven {
+    CheckCase results;
+    TimingKey key;
+    Timing timing;
+    std::string refusal;
+  };
+  std::optional<Proven> proven;
+  // The fastest so far, ready to run in turns with the next.
+  struct Anchor {
+    std::shared_ptr<const Kernel> kernel;
+    PackedConstants constants;
+    BenchmarkRun benchmark;
+    double us = 0;
+  };
+  std::optional<Anchor> anchor;
+  // Of the fastest so far, whose kernel is kept for the build: the others are not likely to be wanted again.
+  std::optional<std::pair<Tactic, Problem>> kept;
+};
+
+Measurer::Measurer(MeasureOptions options)
+    : options_(std::move(options)), unkept_(options_.providers, options_.limits) {
+  if (options_.timer == nullptr) options_.timer = &host_timer();
+}
+Measurer::~Measurer() = default;
+
+std::function<Status(const Problem&, size_t, EvaluatedCandidate*)> Measurer::as_cost() {
+  return [this](const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+    return cost(problem, step, candidate);
+  };
+}
+
+// The step's operands at its optimum, made once: every candidate computes the same.
+Status Measurer::begin_step(const Problem& problem, size_t step) {
+  if (!state_->inputs.empty()) return {};
+  int64_t bound = 8;  // indices into input 0 stay inside it along every axis
+  if (!problem.inputs.empty())
+    for (const int64_t d : problem.inputs[0].dims) bound = std::min(bound, d);
+  std::vector<HostTensor> inputs(problem.inputs.size());
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const TensorDesc& desc = problem.inputs[i];
+    if (desc.dtype == DType::kInvalid) continue;
+    if (desc.constant && options_.constants) {
+      WOOTZ_ASSIGN_OR_RETURN(inputs[i], options_.constants(step, i));
+      if (!(inputs[i].dims() == desc.dims) || inputs[i].dtype() != desc.dtype)
+        return internal_error("constant input {} is {} {}, described as {} {}", i, dtype_name(inputs[i].dtype()),
+                              inputs[i].dims().to_string(), dtype_name(desc.dtype), desc.dims.to_string());
+      continue;
+    }
+    WOOTZ_ASSIGN_OR_RETURN(inputs[i], random_tensor(desc.dtype, desc.dims, options_.seed + i, bound));
+  }
+  state_->inputs = std::move(inputs);
+  return {};
+}
+
+Result<std::string> Measurer::compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
+                                         const PackedConstants& constants, double stray, double* error) const {
+  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark,
+                         BenchmarkRun::prepare(kernel, problem, constants, expected.inputs, expected.output_dims(),
+                                               *options_.device, options_.stream));
+  WOOTZ_RETURN_IF_ERROR(benchmark.run());
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, benchmark.results());
+  return disagreement(problem, expected, results, error, coarseness(problem), stray);
+}
+
+// What is let pass of arithmetic that was asked to be coarser than its types.
+double Measurer::coarseness(const Problem& problem) const {
+  constexpr double kTf32 = 2e-3;  // operands of 10 bits
+  return options_.limits.tf32 && has_trait(problem.family(), kMultiplies) ? kTf32 : 0;
+}
+
+const CheckCase* Measurer::whole_case(const Problem& problem, size_t step) {
+  StepState& s = *state_;
+  if (!std::exchange(s.full_made, true)) s.full = full_case(problem, step, s.inputs, options_.reference);
+  return s.full ? &*s.full : nullptr;
+}
+
+namespace {
+
+double work_of(const Problem& problem) {
+  return static_cast<double>(problem.outputs[0].dims.volume()) * static_cast<double>(longest_sum(problem));
+}
+
+// Results are compared on the host, element by element.
+bool few_results(const Problem& problem) {
+  constexpr int64_t kMost = 4'000'000;
+  int64_t count = 0;
+  for (const TensorDesc& desc : problem.outputs) count += desc.dims.volume();
+  return count <= kMost && !problem.outputs.empty();
+}
+
+}  // namespace
+
+// Holds a rival's results of the whole problem against those of the kernel that stood the check. Where they differ, the
+// reference decides which of the two is wrong: on the small case, then on the whole problem, which may take a while.
+Status Measurer::check_results(const Kernel& kernel, const Problem& problem, size_t step,
+                               const PackedConstants& constants, std::vector<HostTensor> results, Timing* timing) {
+  constexpr double kMostWork = 500;  // times what one check may cost
+  StepState::Proven& proven = *state_->proven;
+  double twice = 2 * coarseness(problem);  // each may be off by as much as is let pass
+  for (const TensorDesc& desc : problem.outputs)
+    if (is_float(desc.dtype)) twice = std::max(twice, 2 * tolerance_for(desc.dtype, longest_sum(problem)));
+  double error = 0;
+  const std::string apart = disagreement(problem, proven.results, results, &error, twice);
+  if (apart.empty()) {
+    timing->error = error;
+    return {};
+  }
+  WOOTZ_RETURN_IF_ERROR(check(kernel, problem, step, constants, 0, timing));
+  if (!timing->refusal.empty()) return {};
+  const CheckCase* const expected =
+      work_of(problem) <= kMostWork * options_.check_work ? whole_case(problem, step) : nullptr;
+  if (expected == nullptr) {
+    timing->refusal = fmt::format("not as {} computes it, which was there first: {}", proven.key.tactic, apart);
+    return {};
+  }
+  error = 0;
+  timing->refusal = disagreement(problem, *expected, results, &error, coarseness(problem));
+  timing->error = error;
+  proven.refusal = disagreement(problem, *expected, proven.results.expected, &error, coarseness(problem));
+  if (!proven.refusal.empty() && timing->refusal.empty()) proven.results.expected = std::move(results);
+  return {};
+}
+
+// Compares on a small case. What it finds wrong there is asked again on the whole problem, since a kernel made for
+// certain extents owes nothing to others; a kernel that does not bind to the small one is only asked on the whole where
+// that is cheap.
+Status Measurer::check(const Kernel& kernel, const Problem& problem, size_t step, const PackedConstants& constants,
+                       double stray, Timing* timing) {
+  if (!options_.reference) return {};
+  StepState& s = *state_;
+  if (!std::exchange(s.small_made, true))
+    s.small = small_case(problem, step, s.inputs, options_.reference, options_.check_work, options_.seed + 1000);
+  if (!s.small) return {};
+  double error = 0;
+  Result<std::string> wrong = compare_on(*s.small, kernel, problem, constants, stray, &error);
+  const bool reduced = s.small->reduced;
+  if (!wrong.ok() && !reduced) return wrong.status();
+  if (wrong.ok() && (wrong->empty() || !reduced)) {
+    timing->error = error;
+    timing->refusal = *wrong;
+    return {};
+  }
+  if (!wrong.ok() && work_of(problem) > 16 * options_.check_work) return {};
+  const CheckCase* expected = whole_case(problem, step);
+  if (expected == nullptr) {
+    if (wrong.ok()) timing->error = error, timing->refusal = *wrong;
+    return {};
+  }
+  error = 0;
+  WOOTZ_ASSIGN_OR_RETURN(timing->refusal, compare_on(*expected, kernel, problem, constants, stray, &error));
+  timing->error = error;
+  return {};
+}
+
+// One problem whatever the layouts: those are part of the tactic.
+TimingKey Measurer::key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const {
+  return {
+      problem_key(without_layouts(problem)), tactic.provider,        provider.version(), tactic_text(problem, tactic),
+      options_.device->describe().isa,       options_.limits.threads};
+}
+
+// At full size only the obvious is looked for: infinities and NaN where the reference has none.
+Result<std::string> Measurer::non_finite(const BenchmarkRun& benchmark) const {
+  if (!state_->small || !state_->small->finite) return std::string();
+  WOOTZ_ASSIGN_OR_RETURN(const bool finite, benchmark.finite());
+  if (finite) return std::string();
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, benchmark.results());  // in rows, to say where
+  for (size_t o = 0; o < results.size(); ++o) {
+    const int64_t bad = results[o].valid() ? first_non_finite(results[o]) : -1;
+    if (bad >= 0)
+      return fmt::format("output {} is {} at element {} of {}", o, results[o].get_f64(bad), bad,
+                         results[o].dims().to_string());
+  }
+  return std::string();
+}
+
+Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic) {
+  const ParallelScope threads(options_.limits.threads);
+  const ActiveScope active;
+  WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
+  WOOTZ_ASSIGN_OR_RETURN(PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
+  Timing timing;
+  const bool is_rival = state_->proven.has_value();
+  if (!is_rival) WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, 0, &timing));
+  if (!timing.refusal.empty()) return timing;
+
+  std::vector<Dims> outputs;
+  for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
+  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, problem, constants, state_->inputs,
+                                                                       outputs, *options_.device, options_.stream));
+  std::vector<HostTensor> whole;  // of a kernel that may become the one that rivals are held against
+  if (is_rival || (options_.against_rivals && timing.error >= 0 && few_results(problem))) {
+    WOOTZ_RETURN_IF_ERROR(benchmark.run());
+    WOOTZ_ASSIGN_OR_RETURN(whole, benchmark.results());
+  }
+  if (is_rival) WOOTZ_RETURN_IF_ERROR(check_results(*kernel, problem, step, constants, std::move(whole), &timing));
+  if (!timing.refusal.empty()) return timing;
+  const bool shared = benchmark.share_in_place(*kernel);
+  const auto run = [&] { return benchmark.run(); };
+  // In turns with the fastest so far, unless that is known from the cache only.
+  const std::optional<StepState::Anchor>& anchor = state_->anchor;
+  const bool alternating = anchor && anchor->us <= state_->best_us;
+  const auto rival = [&] { return anchor->benchmark.run(); };
+  WOOTZ_ASSIGN_OR_RETURN(const Sample sample,
+                         alternating ? sample_alternating(*options_.timer, run, rival, anchor->us, options_.sampling)
+                                     : sample_run(*options_.timer, run, options_.sampling, state_->best_us));
+  timing.median_us = sample.median_us;
+  timing.spread = sample.spread;
+  timing.runs = sample.runs;
+  stats_.timed_us += sample.spent_us;
+  ++stats_.timed;
+  stats_.unchecked += timing.error < 0;
+
+  if (!shared) {
+    WOOTZ_ASSIGN_OR_RETURN(timing.refusal, non_finite(benchmark));
+  }
+  if (!is_rival && !whole.empty() && timing.refusal.empty())
+    state_->proven = StepState::Proven{{{}, std::move(whole)}, key_of(problem, provider, tactic), timing, {}};
+  if (options_.kernels != nullptr && timing.refusal.empty() &&
+      (state_->best_us == 0 || timing.median_us < state_->best_us)) {
+    if (state_->kept) options_.kernels->drop(state_->kept->first, state_->kept->second);
+    options_.kernels->keep(tactic, problem, kernel);
+    state_->kept.emplace(tactic, problem);
+  }
+  if (options_.in_turn && timing.refusal.empty() && (!anchor || timing.median_us < anchor->us))
+    state_->anchor.emplace(StepState::Anchor{kernel, std::move(constants), std::move(benchmark), timing.median_us});
+  return timing;
+}
+
+void Measurer::apply(const Timing& timing, EvaluatedCandidate* candidate) {
+  candidate->error = timing.error;
+  candidate->refusal = timing.refusal;
+  if (!timing.refusal.empty()) return;
+  candidate->us = timing.median_us;
+  candidate->spread = timing.spread;
+  candidate->measured = true;
+  if (state_->best_us == 0 || timing.median_us < state_->best_us) state_->best_us = timing.median_us;
+}
+
+Status Measurer::run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+  WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
+  const Tactic& tactic = candidate->candidate.tactic;
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
+  WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
+  if (!candidate->known) {
+    constexpr double kStray = 1e-3;  // there may be no other candidate: not to be refused for what chance rounds away
+    Timing timing;
+    WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, may_jump(problem) ? kStray : 0, &timing));
+    candidate->error = timing.error;
+    candidate->refusal = timing.refusal;
+    if (!state_->small) return {};
+    ++stats_.proved;
+    if (!timing.refusal.empty() || (!state_->small->reduced && timing.error >= 0)) return {};
+  }
+  std::vector<Dims> outputs;
+  for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
+  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, problem, constants, state_->inputs,
+                                                                       outputs, *options_.device, options_.stream));
+  WOOTZ_RETURN_IF_ERROR(benchmark.run());
+  if (options_.stream != nullptr) WOOTZ_RETURN_IF_ERROR(options_.stream->synchronize());
+  WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(benchmark));
+  if (options_.kernels != nullptr && candidate->refusal.empty()) options_.kernels->keep(tactic, problem, kernel);
+  return {};
+}
+
+Status Measurer::prove(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+  // Nothing to compare: these are the reference, which may take any time for operands that make no sense (a loop).
+  if (candidate->candidate.tactic.provider == "host" || candidate->candidate.tactic.provider == "reference") return {};
+  const ParallelScope threads(options_.limits.threads);
+  const ActiveScope active;
+  if (state_ == nullptr || state_->step != step) {
+    state_ = std::make_unique<StepState>();
+    state_->step = step;
+  }
+  const double start = options_.timer->now_us();
+  const Status status = run_once(problem, step, candidate);
+  stats_.proof_us += options_.timer->now_us() - start;
+  if (status.code() == Code::kCancelled) return status;
+  if (!status.ok() && (candidate->known || status.code() != Code::kResourceExhausted))
+    candidate->refusal = fmt::format("failed: {}", status.to_string());
+  stats_.refused += !candidate->refusal.empty();
+  return {};
+}
+
+Status Measurer::cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+  const Tactic& tactic = candidate->candidate.tactic;
+  candidate->us = candidate->candidate.estimate_us;
+  if (candidate->rivals == 0) return {};
+  const auto provider = std::find_if(options_.providers.begin(), options_.providers.end(),
+                                     [&](const Provider* p) { return tactic.provider == p->name(); });
+  if (provider == options_.providers.end()) return internal_error("no provider '{}' to measure", tactic.provider);
+  if (state_ == nullptr || state_->step != step) {
+    state_ = std::make_unique<StepState>();
+    state_->step = step;
+    // Decided once a step: measured and estimated times are not to be compared.
+    if (!start_us_) start_us_ = options_.timer->now_us();
+    state_->within_budget = options_.budget_us <= 0 || options_.timer->now_us() - *start_us_ < options_.budget_us;
+  }
+  const TimingKey key = key_of(problem, **provider, tactic);
+  if (options_.cache != nullptr) {
+    if (const auto pin = options_.cache->pinned(key);
+        pin && (pin->provider != key.provider || pin->tactic != key.tactic)) {
+      candidate->refusal = fmt::format("the timing cache pins {}:{}", pin->provider, pin->tactic);
+      return {};
+    }
+    if (const auto known = options_.cache->query(key)) {
+      ++stats_.from_cache;
+      apply(*known, candidate);
+      candidate->known = true;
+      return {};
+    }
+    if (options_.error_on_miss)
+      return make_error(Code::kInvalidState, "the timing cache does not know {} for {}", tactic.to_string(),
+                        key.problem.substr(0, 300));
+  }
+  if (!state_->within_budget) {
+    ++stats_.over_budget;
+    return {};
+  }
+  Result<Timing> measured = measure(problem, step, **provider, tactic);
+  if (!measured.ok()) {
+    if (measured.status().code() == Code::kCancelled) return measured.status();
+    // Not remembered: it may have been this machine's memory.
+    ++stats_.refused;
+    candidate->refusal = fmt::format("failed: {}", measured.status().to_string());
+    return {};
+  }
+  stats_.refused += !measured->refusal.empty();
+  if (options_.cache != nullptr) WOOTZ_RETURN_IF_ERROR(options_.cache->update(key, *measured));
+  apply(*measured, candidate);
+  if (!state_->proven || state_->proven->refusal.empty()) return {};
+  // One that had stood the check is wrong after all.
+  StepState::Proven& wrong = *state_->proven;
+  candidate->disproves = wrong.key.tactic;
+  candidate->disproof = std::exchange(wrong.refusal, {});
+  wrong.timing.refusal = candidate->disproof;
+  ++stats_.refused;
+  if (options_.cache != nullptr) WOOTZ_RETURN_IF_ERROR(options_.cache->update(wrong.key, wrong.timing));
+  wrong.key = key;
+  wrong.timing = *measured;
+  if (!measured->refusal.empty()) state_->proven.reset();  // so is this one: the next is held against the reference
+  return {};
+}
+
+}  // namespace wootz

@@ -1,0 +1,95 @@
+// What a candidate costs, found out by running it: ChooseOptions::cost. Candidates whose results are wrong do not
+// count, however fast they are.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "backend/device.h"
+#include "backend/kernel_cache.h"
+#include "tuner/cache/timing_cache.h"
+#include "tuner/choice.h"
+#include "tuner/measure/check_case.h"
+#include "tuner/measure/run_timer.h"
+
+namespace wootz {
+
+class BenchmarkRun;
+
+// The value of a constant input of a step, row-major.
+using ConstantFunction = std::function<Result<HostTensor>(size_t step, size_t input)>;
+
+struct MeasureOptions {
+  std::vector<const Provider*> providers;
+  std::shared_ptr<Device> device;
+  Stream* stream = nullptr;
+  Limits limits;                   // as for choosing
+  KernelCache* kernels = nullptr;  // of the build: gets the fastest of each step; null: none is kept
+  TimingCache* cache = nullptr;    // consulted and filled; null: none
+  bool error_on_miss = false;      // a candidate that the cache does not know ends the build
+  RunTimer* timer = nullptr;       // null: host_timer()
+  ConstantFunction constants;      // null: random values
+  ReferenceFunction reference;     // null: nothing is checked
+  double check_work = 2e7;         // multiplications of the reference on one case
+  double budget_us = 0;            // from the first candidate on; once spent, further steps keep estimates. 0: no bound
+  SamplingOptions sampling;
+  // Rivals of a kernel that stood the check are held against what it makes of the whole problem: for devices whose
+  // kernels are compiled, which for the small case would be as much work again.
+  bool against_rivals = false;
+  bool in_turn = false;  // rivals are timed in turn with the fastest so far: for machines that also do other work
+  uint64_t seed = 1;
+};
+
+struct MeasureStats {
+  size_t timed = 0;  // candidates that ran
+  size_t from_cache = 0;
+  size_t refused = 0;    // failed or wrong, found here
+  size_t unchecked = 0;  // timed, but the reference could not be asked
+  size_t over_budget = 0;
+  size_t proved = 0;  // chosen without being timed, run, and compared with the reference
+  double proof_us = 0;
+  double timed_us = 0;
+};
+
+// Not thread-safe. Steps with a single candidate are left alone: there is nothing to choose.
+class Measurer {
+ public:
+  explicit Measurer(MeasureOptions options);
+  ~Measurer();
+
+  // For ChooseOptions::cost; the candidates of a step come one after the other. A candidate that fails or is wrong gets
+  // a refusal with the numbers, which is no error. Errors: cancelled, error_on_miss.
+  Status cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  std::function<Status(const Problem&, size_t, EvaluatedCandidate*)> as_cost();
+  // For ChooseOptions::prove: runs a candidate once at the optimum. One that the cache did not know is held against the
+  // reference too; where that cannot be asked, it is not run on operands that were never tried. What fails or is wrong
+  // gets a refusal; that the device has no memory for a benchmark is none.
+  Status prove(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  const MeasureStats& stats() const { return stats_; }
+
+ private:
+  struct StepState;
+  KernelCache& creator() { return options_.kernels != nullptr ? *options_.kernels : unkept_; }
+  TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const;
+  Result<Timing> measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic);
+  const CheckCase* whole_case(const Problem& problem, size_t step);
+  double coarseness(const Problem& problem) const;
+  Status check_results(const Kernel& kernel, const Problem& problem, size_t step,
+                       const struct PackedConstants& constants, std::vector<HostTensor> results, Timing* timing);
+  Status check(const Kernel& kernel, const Problem& problem, size_t step, const struct PackedConstants& constants,
+               double stray, Timing* timing);
+  Result<std::string> compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
+                                 const PackedConstants& constants, double stray, double* error) const;
+  Status begin_step(const Problem& problem, size_t step);
+  Result<std::string> non_finite(const BenchmarkRun& benchmark) const;
+  Status run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  void apply(const Timing& timing, EvaluatedCandidate* candidate);
+
+  MeasureOptions options_;
+  KernelCache unkept_;  // creates where nothing is to be kept
+  MeasureStats stats_;
+  std::optional<double> start_us_;
+  std::unique_ptr<StepState> state_;
+};
+
+}  // namespace wootz

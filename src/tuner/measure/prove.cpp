@@ -1,0 +1,51 @@
+#include "tuner/measure/prove.h"
+
+#include <algorithm>
+
+namespace wootz {
+
+Proofs::Proofs(const Program& program, const ChooseOptions& options) : program_(program), options_(options) {
+  if (!options.prove) return;
+  for (size_t s = 0; s < program.steps.size(); ++s) equal_[program.steps[s].problem.key()].push_back(s);
+}
+
+// Its results' extents are known only when it has run: no benchmark can make room for them.
+bool Proofs::sized_by_running(const Step& step) const {
+  return std::any_of(program_.symbols.begin(), program_.symbols.end(), [&](const PlanSymbol& s) {
+    return s.source == SymbolSource::kDataDependent && s.tensor >= 0 &&
+           std::find(step.outputs.begin(), step.outputs.end(), s.tensor) != step.outputs.end();
+  });
+}
+
+void Proofs::warn(const Step& step, const EvaluatedCandidate& refused) const {
+  if (!options_.warn) return;
+  options_.warn(fmt::format("layer '{}': {} {}, another is chosen: {}", step.name, refused.candidate.tactic.to_string(),
+                            refused.known ? "is known to the timing cache and fails here"
+                                          : "was to be chosen without being measured and fails a benchmark run",
+                            refused.refusal));
+}
+
+Result<bool> Proofs::refuse_failing(const std::vector<int>& chosen, Choice* choice) {
+  bool any = false;
+  for (const auto& [key, steps] : equal_) {
+    for (const size_t s : steps) {
+      const auto number = static_cast<size_t>(chosen[s]);
+      EvaluatedCandidate& c = choice->steps[s].evaluated[number];
+      if ((c.measured && !c.known && !c.borrowed) || !c.refusal.empty() || sized_by_running(program_.steps[s]))
+        continue;
+      if (!proved_.emplace(steps[0], chosen[s]).second) continue;
+      WOOTZ_RETURN_IF_ERROR(options_.prove(with_layouts(program_.steps[s].problem, c.candidate), s, &c));
+      ++choice->proved;
+      const EvaluatedCandidate proved = c;
+      for (const size_t k : steps) choice->steps[k].evaluated[number] = proved;
+      if (proved.refusal.empty()) continue;
+      any = true;
+      ++choice->disproved;
+      warn(program_.steps[s], proved);
+      WOOTZ_RETURN_IF_ERROR(check_usable(program_.steps[s], choice->steps[s]));
+    }
+  }
+  return any;
+}
+
+}  // namespace wootz
