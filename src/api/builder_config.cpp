@@ -18,7 +18,7 @@ bool known(E value) {
   return number >= 0 && number < EnumMax<E>();
 }
 
-// Keeps an enumerator that exists; otherwise the old value stays and the refusal is told.
+// Keeps an enumerator that exists; otherwise the old value stays and the refusal is reported.
 template <class E>
 bool keep_enum(const Reporter& reporter, const char* call, E value, E* member) noexcept {
   return attempt(reporter, call, [&]() -> Status {

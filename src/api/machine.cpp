@@ -64,9 +64,9 @@ Json machine_json() {
 
 extern "C" const char* wootz_machine(void) noexcept {
   thread_local std::string text;
-  const bool told = wootz::api::attempt(wootz::api::Reporter(getLogger()), "wootz_machine", []() -> wootz::Status {
+  const bool made = wootz::api::attempt(wootz::api::Reporter(getLogger()), "wootz_machine", []() -> wootz::Status {
     text = wootz::api::machine_json().dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     return wootz::Status();
   });
-  return told ? text.c_str() : nullptr;
+  return made ? text.c_str() : nullptr;
 }

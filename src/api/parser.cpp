@@ -65,10 +65,10 @@ void ParserImpl::note(ImportProblem problem) {
 }
 
 Status ParserImpl::finish(Result<std::shared_ptr<Graph>> graph, std::vector<ImportProblem> problems) {
-  const bool told = !problems.empty();
+  const bool reported = !problems.empty();
   for (ImportProblem& problem : problems) note(std::move(problem));
   if (!graph.ok()) {
-    if (!told) note({graph.status().code(), graph.status().message(), "", "", "", 0, -1});
+    if (!reported) note({graph.status().code(), graph.status().message(), "", "", "", 0, -1});
     return graph.status();
   }
   if (Status status = network_.adopt(std::move(graph).value(), exact_types_); !status.ok()) {

@@ -147,7 +147,7 @@ class Separation {
 
   // Symbols that are values of the input, and whether an extent of anything goes by one.
   bool tells_idle_values(const Value& input) const {
-    const auto told = [&](SymbolId s) {
+    const auto given = [&](SymbolId s) {
       const Symbol& symbol = graph_->symbols()[static_cast<size_t>(s)];
       return symbol.kind == SymbolKind::kInputValue && symbol.value_id == input.id();
     };
@@ -156,7 +156,7 @@ class Separation {
     for (const Node* n = graph_->first(); n != nullptr; n = n->next())
       for (const Value* v : n->outputs())
         for (const Dim& d : v->shape()) d.collect_symbols(&used);
-    return std::any_of(values.begin(), values.end(), told) && std::none_of(used.begin(), used.end(), told);
+    return std::any_of(values.begin(), values.end(), given) && std::none_of(used.begin(), used.end(), given);
   }
   // Inputs whose values decide no extent are ordinary data: every value would have kernels bound anew.
   bool drop_idle_values() {

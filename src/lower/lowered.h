@@ -1,4 +1,4 @@
-// What lowering is told, and what it makes.
+// What lowering is given, and what it makes.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Where in the arena each buffer lives: a pure function from sizes and lifetimes to offsets.
+// Where in the arena each buffer lies: a pure function from sizes and lifetimes to offsets.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct MemoryPlan {
   size_t lower_bound = 0;  // max over steps of the bytes alive: no plan can be smaller
 };
 
-// Deterministic. Offsets are multiples of `alignment` (a power of two). Buffers whose lives overlap never overlap in
-// memory. Buffers that together pass kMostArenaBytes get a plan of exactly that size, whose offsets mean nothing:
+// Deterministic. Offsets are multiples of `alignment` (a power of two). Buffers whose lifetimes overlap never overlap
+// in memory. Buffers that together pass kMostArenaBytes get a plan of exactly that size, whose offsets mean nothing:
 // allocating it fails.
 MemoryPlan plan_memory(std::span<const BufferLife> buffers, size_t alignment = 64);
 

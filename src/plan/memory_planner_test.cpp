@@ -34,7 +34,7 @@ TEST(MemoryPlanner, ChainReusesTwoBuffers) {
   expect_sound(chain, plan);
 }
 
-TEST(MemoryPlanner, RandomLivesNeverOverlapAndStayNearTheBound) {
+TEST(MemoryPlanner, RandomLifetimesNeverOverlapAndStayNearTheBound) {
   const auto seed = static_cast<unsigned>(test_seed());
   std::mt19937 rng(seed);
   double sum = 0;

@@ -73,7 +73,7 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
   const auto bytes = [&](int32_t t) {
     return tensor_bytes(p.tensors[static_cast<size_t>(t)], all[static_cast<size_t>(t)]);
   };
-  std::vector<BufferLife> lives(p.tensors.size());
+  std::vector<BufferLife> lifetimes(p.tensors.size());
   std::vector<uint8_t> stepped(p.tensors.size(), 0);
   Written written;
   for (size_t s = 0; s < p.steps.size(); ++s) {
@@ -86,7 +86,7 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
       const int32_t root = storage.root.at(static_cast<size_t>(t));
       const TensorKind kind = p.tensors.at(static_cast<size_t>(root)).kind;
       require(step.problem.inputs[i].dtype == p.tensors[maker].dtype, "a step reads another type than there is");
-      lives[static_cast<size_t>(root)].last = static_cast<int>(s);
+      lifetimes[static_cast<size_t>(root)].last = static_cast<int>(s);
       if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) continue;
       if (!known[static_cast<size_t>(t)]) {
         require(stepped[static_cast<size_t>(root)], "a step reads what no step has written");
@@ -104,22 +104,23 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
               "a step writes what it must not");
       require(!std::exchange(stepped[out], 1), "two steps write one tensor");
       if (known[out]) written.write(static_cast<int32_t>(root), storage.offset[out], storage.offset[out] + bytes(t));
-      if (lives[root].bytes == 0) lives[root].first = static_cast<int>(s);
-      lives[root].bytes = storage.extent[root];
-      lives[root].last = static_cast<int>(s);
+      if (lifetimes[root].bytes == 0) lifetimes[root].first = static_cast<int>(s);
+      lifetimes[root].bytes = storage.extent[root];
+      lifetimes[root].last = static_cast<int>(s);
     }
   }
-  for (BufferLife& life : lives) life.last = std::max(life.first, life.last);
-  const MemoryPlan memory = plan_memory(lives);
-  for (size_t a = 0; a < lives.size(); ++a)
-    require(memory.offsets[a] + lives[a].bytes <= memory.arena_bytes, "a buffer beyond the arena");
-  if (lives.size() > 200) return;
-  for (size_t a = 0; a < lives.size(); ++a)
+  for (BufferLife& life : lifetimes) life.last = std::max(life.first, life.last);
+  const MemoryPlan memory = plan_memory(lifetimes);
+  for (size_t a = 0; a < lifetimes.size(); ++a)
+    require(memory.offsets[a] + lifetimes[a].bytes <= memory.arena_bytes, "a buffer beyond the arena");
+  if (lifetimes.size() > 200) return;
+  for (size_t a = 0; a < lifetimes.size(); ++a)
     for (size_t b = 0; b < a; ++b) {
-      const bool at_once = lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
-      const bool apart = memory.offsets[a] + lives[a].bytes <= memory.offsets[b] ||
-                         memory.offsets[b] + lives[b].bytes <= memory.offsets[a];
-      require(!at_once || apart || lives[a].bytes == 0 || lives[b].bytes == 0 || memory.arena_bytes >= kMostArenaBytes,
+      const bool at_once = lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+      const bool apart = memory.offsets[a] + lifetimes[a].bytes <= memory.offsets[b] ||
+                         memory.offsets[b] + lifetimes[b].bytes <= memory.offsets[a];
+      require(!at_once || apart || lifetimes[a].bytes == 0 || lifetimes[b].bytes == 0 ||
+                  memory.arena_bytes >= kMostArenaBytes,
               "buffers overlap");
     }
 }

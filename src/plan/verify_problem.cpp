@@ -10,7 +10,7 @@ namespace {
 bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
   if (desc.layout == tensor.layout) return true;
   const bool packed = tensor.layout == Layout::kOpaque;
-  // A kernel that would have packed a constant for itself may take it as it is; it is told the size.
+  // A kernel that would have packed a constant for itself may take it as it is; it is given the size.
   if (desc.layout == Layout::kOpaque || packed) return !packed && desc.constant;
   const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
   return tensor.dims.size() < 3 || (plain(desc.layout) && plain(tensor.layout));

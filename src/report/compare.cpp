@@ -210,7 +210,7 @@ void compare_pair(const StepView& x, const StepView& y, StepDifferences* found) 
 StepDifferences compare_all_steps(const Side& left, const Side& right) {
   StepDifferences found;
   for (const auto& [in_a, in_b] : counterparts(left, right)) {
-    if (in_b.empty()) continue;  // told by fates or only_in_a
+    if (in_b.empty()) continue;  // reported by fates or only_in_a
     const Json lists_a = node_lists(left, in_a), lists_b = node_lists(right, in_b);
     if (lists_a == lists_b) {
       for (size_t k = 0; k < in_a.size(); ++k) compare_pair(left.steps[in_a[k]], right.steps[in_b[k]], &found);

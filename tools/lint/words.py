@@ -31,6 +31,7 @@ WORDS = (
     Word("favou?rites?", "greedy choice", (*ALL, "src/backend", *REST)),
     Word("believes?|doubts?|doubted", "noise-discounted cost", (*GRAPH, "src/backend", *REST)),
     Word("trials?", "benchmark run", PLAN),
+    Word("told", "reported, logged, or given", REST),
     Word("place_moves|placed_moves", "copy elision", (*ALL, "src/backend", *REST)),
     Word("kept_blocks?", "block cache", (*ALL, "src/backend", *REST)),
     Word("soften(?:ed|s)?", "online-softmax update", (*ALL, "src/backend", *REST)),

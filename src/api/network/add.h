@@ -19,7 +19,7 @@ inline Status check_type(nvinfer1::DataType type) {
   return from_api(type) == DType::kInvalid ? invalid_argument("unknown type {}", static_cast<int>(type)) : Status();
 }
 
-// A setter's value that must be one of an enumeration: kept and true, or refused and told.
+// A setter's value that must be one of an enumeration: kept and true, or refused and reported.
 template <class L, class E>
 bool take_enum(L& layer, const char* call, const char* what, E value, E* member) noexcept {
   return attempt(layer.network().reporter(), call, [&]() -> Status {

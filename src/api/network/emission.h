@@ -75,7 +75,7 @@ class Emission {
 
   EmissionScope& root() { return root_; }
   std::shared_ptr<Graph> graph() { return graph_; }
-  // Failed layers stay failed, so that a problem is told once.
+  // Failed layers stay failed, so that a problem is reported once.
   const Status* failure(const LayerCore& layer) const;
   void note_failure(const LayerCore& layer, const Status& status) { failures_.emplace(&layer, status); }
   size_t num_failures() const { return failures_.size(); }

@@ -109,9 +109,9 @@ const Value* NetworkImpl::query(const TensorImpl* tensor, bool elements) const {
       value = *found;
       return Status();
     }
-    // What failed before was told then.
-    const bool told = emission.num_failures() == before && before > 0;
-    return told ? Status() : found.status();
+    // What failed before was reported then.
+    const bool reported = emission.num_failures() == before && before > 0;
+    return reported ? Status() : found.status();
   });
   return value;
 }

@@ -174,7 +174,7 @@ Status ContextImpl::enqueue_on_device(cudaStream_t stream) {
 }
 
 Status ContextImpl::enqueue_on_host_stream(const char* call, cudaStream_t stream) {
-  WOOTZ_RETURN_IF_ERROR(bindings_.validate());  // what is wrong is told now, not when its turn comes
+  WOOTZ_RETURN_IF_ERROR(bindings_.validate());  // what is wrong is reported now, not when its turn comes
   Queued* queued = take_queued();
   queued->call = call;
   fill_job(stream, &queued->job);

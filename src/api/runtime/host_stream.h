@@ -20,8 +20,8 @@ bool is_host_stream(cudaStream_t stream);
 
 // Whether work for this stream is done at once, on the calling thread.
 bool is_immediate(cudaStream_t stream);
-// Puts work, which the caller keeps, on a stream that is not immediate. A failure of the work itself is told by it, and
-// by synchronize for our own streams. On an error nothing was put there.
+// Puts work, which the caller keeps, on a stream that is not immediate. A failure of the work itself is reported by it,
+// and by synchronize for our own streams. On an error nothing was put there.
 Status run_in_stream(cudaStream_t stream, StreamWork* work);
 
 // Records an event of the program's CUDA runtime after what is in the stream. Errors: no such runtime is loaded.

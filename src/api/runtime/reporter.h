@@ -1,5 +1,5 @@
 // Where an object of the API tells what happened: logger and error recorder. And the guards: no exception leaves a
-// public method, and every failure is told before the method returns its false, null or -1.
+// public method, and every failure is reported before the method returns its false, null or -1.
 #pragma once
 
 #include <exception>
