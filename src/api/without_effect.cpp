@@ -58,7 +58,7 @@ constexpr FlagNote kFlags[] = {
     {BuilderFlag::kPREFER_PRECISION_CONSTRAINTS, "kPREFER_PRECISION_CONSTRAINTS",
      "types given by ILayer::setPrecision are not looked at; ILayer::setOutputType binds without this flag"},
     {BuilderFlag::kDIRECT_IO, "kDIRECT_IO",
-     "inputs and outputs are row-major, and layouts change after and before them where kernels want others"},
+     "inputs and outputs are row-major, and layouts change inside the network where kernels want others"},
     {BuilderFlag::kREJECT_EMPTY_ALGORITHMS, "kREJECT_EMPTY_ALGORITHMS", "no algorithm selector is asked"},
     {BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE", "later versions may refuse the plan"},
     {BuilderFlag::kEXCLUDE_LEAN_RUNTIME, "kEXCLUDE_LEAN_RUNTIME", "no plan holds a runtime, with or without this flag"},

@@ -43,7 +43,7 @@ struct BuildSettings {
   // Choosing: by measuring (from the cache, or here), or by the providers' estimates.
   bool measure = true;
   int level = 3;              // 0: estimates; up to 5: longer and closer measuring
-  int timing_iterations = 1;  // least batches after a time
+  int timing_iterations = 1;  // least batches of a time
   int max_tactics = -1;       // most tactics measured for a step
   int aux_streams = -1;       // most that an inference may use beside the caller's; -1: as many as gain something
   bool error_on_cache_miss = false;

@@ -9,7 +9,7 @@ namespace wootz {
 
 struct BuildSession;
 
-// What a stage leaves after that is worth looking at.
+// What a stage leaves that is worth looking at.
 enum class StageResult : uint8_t { kNothing, kGraph, kProgram };
 
 struct BuildStage {

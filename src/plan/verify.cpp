@@ -356,7 +356,7 @@ Status Verifier::check_times() const {
 
 Status Verifier::check_steps() const {
   for (const Step& step : p_.steps) {
-    WOOTZ_RETURN_IF_ERROR(too_many("names after a layer", step.provenance.size(), plan_limits::kMaxProvenance));
+    WOOTZ_RETURN_IF_ERROR(too_many("origins of a layer", step.provenance.size(), plan_limits::kMaxProvenance));
     for (const std::string& name : step.provenance)
       WOOTZ_RETURN_IF_ERROR(check_name("provenance", name, limits::kMaxNameBytes));
     if (step.tactic.provider.empty() || step.tactic.kernel.empty()) return corrupt("{} has no tactic", place(step));

@@ -245,7 +245,7 @@ Status write_plan_file(const Program& program, const std::string& path, size_t* 
     return out.finish(/*sync=*/false);
   }
   if (!exists) return replace_file(&draft, path);
-  // After a symbolic link it is the file that is replaced, not the link.
+  // At a symbolic link it is the file that is replaced, not the link.
   char* real = ::realpath(path.c_str(), nullptr);
   if (real == nullptr) return io_error(path, "written", errno);
   const std::string target(real);

@@ -103,7 +103,7 @@ Status run(const Dims& found, int32_t* y) {
   bindings.set_input_address(0, x);
   bindings.set_output_address(0, y);
   WOOTZ_RETURN_IF_ERROR(executor.run(bindings));
-  return executor.run(bindings);  // and again, with what the first run left after
+  return executor.run(bindings);  // and again, with what the first run left
 }
 
 TEST(DynamicSteps, AViewOfFixedShapeSeesWhatTheRunMade) {

@@ -126,8 +126,8 @@ class Search {
   }
 
  private:
-  // What the search goes by. A difference counts as far as it exceeds the uncertainty of the two measurements after
-  // it; otherwise a layout would be changed, and changed back, for the noise of a busy machine.
+  // What the search goes by. A difference counts as far as it exceeds the uncertainty of the measurements of
+  // the two; otherwise a layout would be changed, and changed back, for the noise of a busy machine.
   static std::vector<double> discount(const std::vector<EvaluatedCandidate>& all) {
     const EvaluatedCandidate* best = nullptr;
     for (const EvaluatedCandidate& c : all)

@@ -15,7 +15,7 @@ class PlainLayer final : public LayerBase<nvinfer1::ILayer> {
  public:
   explicit PlainLayer(NetworkImpl& network) : LayerBase(network, nvinfer1::LayerType::kIDENTITY, "Node") {}
   // Settings it has none, and a new input keeps the node (LayerCore::replace_input).
-  Status emit(Emit& e) override { return e.fail("the node after the layer is gone"); }
+  Status emit(Emit& e) override { return e.fail("the layer's node is gone"); }
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ class EmissionScope {
   Graph& graph() { return graph_; }
   EmissionScope* parent() { return parent_; }
   Emission& emission() { return emission_; }
-  // The value of a tensor, emitted now if need be. Errors: of the layers after it, a cycle.
+  // The value of a tensor, emitted now if need be. Errors: of the layers that it depends on, a cycle.
   Result<Value*> value(const TensorImpl* tensor);
   // Emits a layer and what it needs.
   Status ensure(const LayerCore& layer);

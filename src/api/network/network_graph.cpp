@@ -48,7 +48,7 @@ Status NetworkImpl::make_layers() {
   if (unmade_ == nullptr) return Status();
   const std::unique_ptr<Adoption> adoption = std::move(unmade_);
   std::vector<std::unique_ptr<LayerCore>> after;
-  if (imported_ != nullptr) after = std::exchange(layers_, {});  // what was added meanwhile stands after
+  if (imported_ != nullptr) after = std::exchange(layers_, {});  // what was added meanwhile comes after
   const Status status = adoption->make_layers();
   std::move(after.begin(), after.end(), std::back_inserter(layers_));
   return status;

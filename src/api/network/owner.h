@@ -14,7 +14,7 @@ class Owner {
  public:
   virtual const Reporter& reporter() const = 0;
   virtual bool strongly_typed() const = 0;
-  // The tensor after a public pointer. Errors: null, or of another network.
+  // The tensor that a public pointer is to. Errors: null, or of another network.
   virtual Result<TensorImpl*> own(const nvinfer1::ITensor* tensor, const char* what = "the tensor") const = 0;
   // Something that an emission goes by has changed; null: anything.
   virtual void changed(const LayerCore* layer) = 0;

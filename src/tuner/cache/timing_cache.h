@@ -28,7 +28,7 @@ struct TimingKey {
 struct Timing {
   double median_us = 0;
   double spread = 0;    // half the distance between the quartiles, relative to the median
-  uint32_t runs = 0;    // after the median; 0: written by hand
+  uint32_t runs = 0;    // of the median; 0: written by hand
   double error = -1;    // relative difference from the reference; -1: not checked
   std::string refusal;  // not empty: disqualified, and why
   bool pinned = false;  // this tactic and no other for the problem

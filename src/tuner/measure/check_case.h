@@ -23,7 +23,7 @@ struct CheckCase {
   std::vector<Dims> output_dims() const;
 };
 
-// Length of the longest sum after one element, from the extents: an upper estimate.
+// Length of the longest sum of one element, from the extents: an upper estimate.
 int64_t longest_sum(const Problem& problem);
 
 // A case that costs at most about `work` multiplications of the reference. `full`: inputs of the problem's own extents,

@@ -8,7 +8,7 @@
 
 namespace wootz {
 
-// The clock after all measuring. Tests bring their own; a device whose work is asynchronous waits for it.
+// The clock of all measuring. Tests bring their own; a device whose work is asynchronous waits for it.
 class RunTimer {
  public:
   virtual ~RunTimer() = default;
@@ -35,7 +35,7 @@ double quantile(const std::vector<double>& sorted, double q);
 struct Sample {
   double median_us = 0;
   double spread = 0;    // half the distance between the quartiles, relative to the median
-  uint32_t runs = 0;    // after the median
+  uint32_t runs = 0;    // of the median
   double spent_us = 0;  // with warming up
 };
 

@@ -1,5 +1,5 @@
 // The shares below are relative to an assumed peak and follow what README.md reports: brgemm convolution on
-// channels_last first, direct convolution on blocked16 next, AVX2 on blocked8 and GEMM convolution on linear far after
+// channels_last first, direct convolution on blocked16 next, AVX2 on blocked8 and GEMM convolution on linear far slower
 // (it writes out every window). The f32 first layer (3 channels) is the exception: slow on channels_last, fast from
 // linear to blocked16.
 #include "backends/cpu/onednn/estimate.h"

@@ -1,4 +1,4 @@
-// The helpers after testing.h, and what keeps them honest.
+// The helpers of testing.h, and what keeps them honest.
 #include <sys/mman.h>
 #include <unistd.h>
 
