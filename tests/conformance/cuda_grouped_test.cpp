@@ -135,10 +135,10 @@ class GroupedSlow : public OnCuda {
     p.outputs[0].layout = candidate.output_layouts[0];
     WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, provider.create(candidate.tactic, p, limits));
     WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, p, c.inputs));
-    WOOTZ_ASSIGN_OR_RETURN(
-        Trial trial, Trial::prepare(*kernel, p, constants, c.inputs, {p.outputs[0].dims}, *device_, stream_.get()));
-    WOOTZ_RETURN_IF_ERROR(trial.run());
-    WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, trial.results());
+    WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, p, constants, c.inputs,
+                                                                         {p.outputs[0].dims}, *device_, stream_.get()));
+    WOOTZ_RETURN_IF_ERROR(benchmark.run());
+    WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, benchmark.results());
     return std::move(results[0]);
   }
 
