@@ -87,15 +87,20 @@ void append_params(const FamilyParams& params, std::string* text) {
   append_params(table, params_address(params), text);
 }
 
-Result<FamilyParams> parse_family_params(std::string_view text) {
-  ParamReader in(text);
+Result<FamilyParams> read_family_params(ParamReader& in) {
   Family family{};
   const std::string_view name = in.word();
   if (!family_from_name(name, &family))
     return unsupported("this build knows no kernel family '{}'", name.substr(0, 64));
   FamilyParams params = default_params(family);
   WOOTZ_RETURN_IF_ERROR(parse_params(family_table(family), in, params_address(params)));
-  if (!in.at_end()) return corrupt("{}: text after the parameters", family_name(family));
+  return params;
+}
+
+Result<FamilyParams> parse_family_params(std::string_view text) {
+  ParamReader in(text);
+  WOOTZ_ASSIGN_OR_RETURN(FamilyParams params, read_family_params(in));
+  if (!in.at_end()) return corrupt("{}: text after the parameters", family_name(family_of(params)));
   return params;
 }
 

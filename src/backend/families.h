@@ -6,6 +6,8 @@
 
 namespace wootz {
 
+class ParamReader;
+
 #define CHOICES(Type, names, ...)            \
   enum class Type : uint8_t { __VA_ARGS__ }; \
   constexpr std::string_view choice_names(Type) { return names; }
@@ -81,6 +83,7 @@ FamilyParamsBox box_params(FamilyParams params);
 // The same for any family: see backend/params.h.
 void append_params(const FamilyParams& params, std::string* text);  // name and braces
 Result<FamilyParams> parse_family_params(std::string_view text);
+Result<FamilyParams> read_family_params(ParamReader& in);  // what stands first in a text
 Status check_params(const FamilyParams& params);
 
 }  // namespace wootz

@@ -1,7 +1,5 @@
 #include "backend/problem.h"
 
-#include <fmt/format.h>
-
 #include <array>
 
 namespace wootz {
@@ -11,17 +9,20 @@ constexpr const char* kLayouts[] = {"linear", "channels_last", "blocked8", "bloc
 
 int64_t channel_block(Layout layout) { return layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1; }
 
-void append(std::string* key, const TensorDesc& t) {
-  *key += fmt::format("{}:{}{}", dtype_name(t.dtype), layout_name(t.layout), t.dims.to_string());
-  if (t.dynamic()) *key += "<=" + t.max_dims.to_string();
-  if (t.constant) *key += "const";
-}
-
 }  // namespace
 
 const char* layout_name(Layout layout) {
   const auto index = static_cast<size_t>(layout);
   return index < std::size(kLayouts) ? kLayouts[index] : "invalid";
+}
+
+bool layout_from_name(std::string_view name, Layout* layout) {
+  for (size_t i = 0; i < std::size(kLayouts); ++i)
+    if (name == kLayouts[i]) {
+      *layout = static_cast<Layout>(i);
+      return true;
+    }
+  return false;
 }
 
 size_t layout_bytes(Layout layout, DType dtype, const Dims& dims) {
@@ -51,26 +52,6 @@ Dims layout_strides(Layout layout, const Dims& dims) {
   }
   strides[0] = step;
   return strides;
-}
-
-std::string Problem::key() const {
-  std::string s;
-  append_params(params, &s);
-  s += '(';
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (i != 0) s += i == static_cast<size_t>(num_main) ? ';' : ',';
-    append(&s, inputs[i]);
-  }
-  s += ")->(";
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (i != 0) s += ',';
-    append(&s, outputs[i]);
-  }
-  s += fmt::format(")main={};acc={}", num_main, dtype_name(acc_dtype));
-  if (passing) s += ";passing";
-  const std::string body = epilogue.to_string();
-  if (!body.empty()) s += ";epilogue={" + body + '}';
-  return s;
 }
 
 }  // namespace wootz

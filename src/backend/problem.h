@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/families.h"
@@ -21,6 +22,7 @@ enum class Layout : uint8_t {
   kOpaque,        // packed by one kernel for itself: only constant operands
 };
 const char* layout_name(Layout layout);
+bool layout_from_name(std::string_view name, Layout* layout);
 // Bytes in memory, channel padding included. Not for kOpaque.
 size_t layout_bytes(Layout layout, DType dtype, const Dims& dims);
 // Strides in elements per logical dimension for kLinear and kChannelsLast.
@@ -65,7 +67,8 @@ struct Problem {
     return std::get_if<P>(&params);
   }
 
-  // Canonical text: equal problems, and no others, have equal keys. Weights' values do not enter.
+  // Canonical text: equal problems, and no others, have equal keys. Weights' values do not enter. parse_problem()
+  // (problem_text.h) reads it.
   std::string key() const;
 };
 

@@ -1,4 +1,4 @@
-#include "backend/problem.h"
+#include "backend/problem_text.h"
 
 #include <gtest/gtest.h>
 
@@ -103,6 +103,22 @@ TEST(Problem, KeyTellsProblemsApart) {
     EXPECT_TRUE(keys.insert(p.key()).second) << p.key();
   }
   EXPECT_EQ(conv().key(), conv().key());
+}
+
+TEST(Problem, KeysReadBack) {
+  Problem p = conv();
+  for (const bool passing : {false, true}) {
+    p.passing = passing;
+    const Result<Problem> read = parse_problem(p.key());
+    ASSERT_TRUE(read.ok()) << read.status().to_string();
+    EXPECT_EQ(read->key(), p.key());
+    EXPECT_EQ(read->params, p.params);
+    EXPECT_EQ(read->inputs[0].max_dims, p.inputs[0].max_dims);
+    EXPECT_TRUE(read->inputs[1].constant);
+  }
+  const std::string key = p.key();
+  for (size_t end = 0; end < key.size(); ++end) EXPECT_FALSE(parse_problem(key.substr(0, end)).ok()) << end;
+  EXPECT_FALSE(parse_problem(key + "x").ok());
 }
 
 }  // namespace

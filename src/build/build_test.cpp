@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "plan/write.h"
 
 namespace wootz {
 namespace {
@@ -85,7 +87,7 @@ TEST(Build, EqualStepsShareOneKernelThroughAllStages) {
   EXPECT_LE(created[1], created[0] + 4);
 }
 
-TEST(Build, DumpedGraphsReadBack) {
+TEST(Build, DumpsReadBack) {
   const Folder folder;
   const auto graph = chain_of_convolutions(3);
   ASSERT_TRUE(graph.ok()) << graph.status().to_string();
@@ -99,12 +101,13 @@ TEST(Build, DumpedGraphsReadBack) {
   const nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
   ASSERT_TRUE(json.is_object());
   ASSERT_EQ(json["stages"].size(), build_stages().size());
-  std::string first, last;
+  std::string first, last, last_program;
   std::set<std::string> stages;
   for (const nlohmann::json& file : json["files"]) {
     const std::string name = file["file"];
     stages.insert(file["stage"].get<std::string>());
     ASSERT_TRUE(fs::exists(folder.path() / name)) << name;
+    if (name.find(".program.") != std::string::npos) last_program = name;
     if (name.find(".graph.") == std::string::npos) continue;
     const auto read = read_dumped_graph((folder.path() / name).string());
     ASSERT_TRUE(read.ok()) << name << ": " << read.status().to_string();
@@ -112,6 +115,13 @@ TEST(Build, DumpedGraphsReadBack) {
   }
   EXPECT_EQ(first, before);
   EXPECT_EQ(last, print_graph(**graph)) << "the graph as the build left it";
+  // What the last stage left is what was built: the same plan, weights and all.
+  const Result<Program> program = read_dumped_program((folder.path() / last_program).string());
+  ASSERT_TRUE(program.ok()) << program.status().to_string();
+  const Result<RawBytes> dumped = write_plan(*program), plan = write_plan(*built->program);
+  ASSERT_TRUE(dumped.ok()) << dumped.status().to_string();
+  ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+  EXPECT_TRUE(std::ranges::equal(*dumped, *plan));
   for (const char* stage : {"import", "passes.fuse_epilogue", "lower", "choose", "pack"})
     EXPECT_EQ(stages.count(stage), 1u) << stage;
 }

@@ -8,6 +8,7 @@
 #include "ir/text.h"
 #include "ops/registry.h"
 #include "plan/digest.h"
+#include "plan/parse_program.h"
 #include "plan/program_text.h"
 
 namespace wootz {
@@ -38,6 +39,12 @@ Result<HostTensor> read_constant(const fs::path& folder, const std::string& name
   if (!file || file.peek() != std::ifstream::traits_type::eof())
     return make_error(Code::kIo, "constant '{}' is not there, or is not of {} bytes", name, tensor.bytes());
   return tensor;
+}
+
+Result<std::string> read_text(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return make_error(Code::kIo, "cannot open '{}'", file);
+  return std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
 }
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -77,7 +84,10 @@ Status StageDump::graph(const std::string& stage, const Graph& graph) {
 Status StageDump::program(const std::string& stage, const Program& program) {
   if (!wanted()) return Status();
   const auto digest = [this](const PlanConstant& constant) {
-    return store({static_cast<const std::byte*>(constant.data), constant.bytes});
+    RawBytes scratch;  // of a packed weight, which is made here and dropped
+    const Result<std::span<const std::byte>> bytes = wootz::bytes_of(constant, &scratch);
+    if (!bytes.ok() && stored_.ok()) stored_ = bytes.status();
+    return bytes.ok() ? store(*bytes) : std::string();
   };
   return write(stage, "program", print_program(program, digest), &last_program_);
 }
@@ -91,12 +101,23 @@ Status StageDump::finish(const std::vector<StageTime>& stages) {
 }
 
 Result<std::unique_ptr<Graph>> read_dumped_graph(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return make_error(Code::kIo, "cannot open '{}'", file);
-  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  WOOTZ_ASSIGN_OR_RETURN(const std::string text, read_text(file));
   const fs::path folder = fs::path(file).parent_path();
   return parse_graph(text, find_op, [&](const std::string& name, DType dtype, const Dims& dims) {
     return read_constant(folder, name, dtype, dims);
+  });
+}
+
+Result<Program> read_dumped_program(const std::string& file) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::string text, read_text(file));
+  const fs::path folder = fs::path(file).parent_path();
+  return parse_program(text, [&](std::string_view name, PlanConstant* constant) -> Status {
+    const Dims bytes{static_cast<int64_t>(std::min<size_t>(constant->bytes, INT64_MAX))};
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, read_constant(folder, std::string(name), DType::kU8, bytes));
+    const auto owner = std::make_shared<HostTensor>(std::move(tensor));
+    constant->data = owner->data();
+    constant->owner = owner;
+    return Status();
   });
 }
 

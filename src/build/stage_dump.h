@@ -38,7 +38,8 @@ class StageDump {
   nlohmann::ordered_json files_ = nlohmann::ordered_json::array();
 };
 
-// A graph that was dumped, constants included.
+// A graph or a program that was dumped, constants included. Of a program machine code is not; it is not verified.
 Result<std::unique_ptr<Graph>> read_dumped_graph(const std::string& file);
+Result<Program> read_dumped_program(const std::string& file);
 
 }  // namespace wootz

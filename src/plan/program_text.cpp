@@ -4,13 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plan/program_words.h"
+
 namespace wootz {
 namespace {
 
-// By number (plan/codes.h).
-constexpr const char* kShapeOps[] = {"const", "symbol", "add", "mul", "floor_div", "ceil_div", "mod", "min", "max"};
-constexpr const char* kSources[] = {"input_dim", "input_value", "data_dependent"};
-constexpr const char* kKinds[] = {"input", "output", "constant", "intermediate", "view", "shape", "part"};
+using program_words::kKinds, program_words::kShapeOps, program_words::kSources;
 
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -91,7 +90,7 @@ class Printer {
 
   void constant(size_t number, const PlanConstant& c) {
     line("constant {} {} {}{} {} {} bytes{}", number, quoted(c.name), dtype_name(c.dtype), c.dims.to_string(),
-         layout_name(c.layout), c.bytes, digest_ && c.data != nullptr ? " " + digest_(c) : "");
+         layout_name(c.layout), c.bytes, digest_ && c.has_bytes() ? " " + digest_(c) : "");
   }
 
   void step(size_t number, const Step& s) {

@@ -1,5 +1,5 @@
-// A program as text, for people and for comparing: everything that a plan would hold, one thing a line. It does not
-// read back: that is what the plan file is for.
+// A program as text, for people and for comparing: everything that a plan would hold, one thing a line, machine code
+// excepted. parse_program() reads it.
 #pragma once
 
 #include <functional>

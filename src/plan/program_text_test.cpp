@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "base/testing.h"
+#include "plan/parse_program.h"
 #include "plan/program_testing.h"
+#include "plan/write.h"
 
 namespace wootz {
 namespace {
@@ -45,6 +50,54 @@ TEST(ProgramText, WhatChangesShows) {
   EXPECT_TRUE(differs([](Program* q) { q->steps[0].tactic.kernel += "x"; }));
   EXPECT_TRUE(differs([](Program* q) { q->tensors[0].layout = Layout::kBlocked16; }));
   EXPECT_TRUE(differs([](Program* q) { q->properties["one"] = "more"; }));
+}
+
+std::string digest_of(const PlanConstant& constant) { return std::to_string(constant.bytes) + "b"; }
+
+TEST(ProgramText, ReadsBack) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Program p = RandomProgram(seed).make();
+    p.native.clear();  // is not in the text
+    p.properties["text"] = "a \"quoted\" word\nand a line";
+    const std::string text = print_program(p, digest_of);
+    size_t filled = 0;
+    const Result<Program> read = parse_program(text, [&](std::string_view digest, PlanConstant* constant) {
+      const auto same =
+          std::ranges::find_if(p.constants, [&](const PlanConstant& c) { return c.name == constant->name; });
+      if (same == p.constants.end()) return internal_error("no constant '{}'", constant->name);
+      EXPECT_EQ(digest, same->has_bytes() ? digest_of(*same) : "");
+      constant->data = same->data;
+      constant->owner = same->owner;
+      ++filled;
+      return Status();
+    });
+    ASSERT_TRUE(read.ok()) << read.status().to_string() << '\n' << text;
+    EXPECT_EQ(print_program(*read, digest_of), text);
+    EXPECT_GE(filled, p.constants.size());
+    const Result<RawBytes> before = write_plan(p), after = write_plan(*read);
+    ASSERT_TRUE(before.ok()) << before.status().to_string();
+    ASSERT_TRUE(after.ok()) << after.status().to_string();
+    EXPECT_TRUE(std::ranges::equal(*before, *after)) << "another plan";
+  }
+}
+
+TEST(ProgramText, DamagedTextIsRefusedWithItsLine) {
+  std::mt19937 rng(test_seed());
+  for (int round = 0; round < 400; ++round) {
+    std::string text = print_program(RandomProgram(static_cast<unsigned>(round)).make(4));
+    if (round % 2 == 0)
+      text.resize(rng() % text.size());
+    else
+      text[rng() % text.size()] = static_cast<char>(rng() % 128);
+    const Result<Program> read = parse_program(text);
+    if (!read.ok()) EXPECT_FALSE(read.status().message().empty());
+  }
+  const auto error = [](const char* text) { return parse_program(text).status().message(); };
+  EXPECT_NE(error("program \"n\" cpu {\n  expr 1 = 2\n}\n").find("line 2"), std::string::npos);
+  EXPECT_NE(error("program \"n\" cpu {\n  colour 1\n}\n").find("'colour'"), std::string::npos);
+  EXPECT_NE(error("program \"n\" cpu {\n").find("no end"), std::string::npos);
+  EXPECT_NE(error("program \"n\" cpu {\n}\nmore\n").find("after the program"), std::string::npos);
 }
 
 }  // namespace

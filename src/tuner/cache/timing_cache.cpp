@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "backend/params_text.h"
+#include "backend/problem_text.h"
 
 namespace wootz {
 namespace {
@@ -40,13 +40,11 @@ std::string problem_key(const Problem& problem) {
 }
 
 Status check_problem_key(std::string_view key) {
-  const size_t brace = key.find('{');
-  Family family{};
   const bool cut = key.size() == kLongKey / 2 + kCutMark.size() + 32 && key.substr(kLongKey / 2).starts_with(kCutMark);
-  if (brace == std::string_view::npos || cut || !family_from_name(key.substr(0, brace), &family)) return {};
-  FamilyParams params = default_params(family);
-  ParamReader in(key.substr(brace));
-  return parse_params(family_table(family), in, params_address(params));
+  Family family{};
+  // What is no problem's key here is of another version's family, or of no problem (of a run's streams).
+  if (cut || !family_from_name(key.substr(0, key.find('{')), &family)) return {};
+  return parse_problem(key).status();
 }
 
 TimingCache::TimingCache(DeviceDescription device) : device_(std::move(device)) {}
