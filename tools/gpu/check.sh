@@ -84,7 +84,7 @@ deviceless() {
     log=$OUT/deviceless.$name.log
     "$python" "$here/models.py" "$work" "$model" >"$log" 2>&1 || { tail -3 "$log"; failed=1; continue; }
     build=("$BIN/wootz" build "$work/$name.onnx" --fp16)
-    without=(env WOOTZ_CUDA_DEVICE=99)
+    without=(env WOOTZ_DEVICE=99)
     cache=$OUT/$name.fp16.cache
     "${build[@]}" -o "$work/tuned.plan" --device cuda --timing-cache "$cache" -v >>"$log" 2>&1 || failed=1
     "${without[@]}" "${build[@]}" -o "$work/guess.plan" --device "${DEVICE:-h200}" -v >>"$log" 2>&1 || failed=1
