@@ -74,7 +74,7 @@ class Stream {
   virtual void* native() const { return nullptr; }
 };
 
-// Work that was put on a stream once and can be put there again at little cost (a CUDA graph).
+// Work that was put on a stream once and can be put there again at little cost (a CUDA graph), in a DeviceScope.
 class Recording {
  public:
   virtual ~Recording() = default;
@@ -95,8 +95,8 @@ class Device {
   // Which of its backend's devices it is.
   virtual int number() const { return 0; }
   // Makes it the calling thread's current device, where its library knows such a thing. True: it was not, and leave()
-  // brings back what was. By DeviceScope. Whoever runs calls, or asks streams and events, is in one; the functions below
-  // see to it themselves.
+  // brings back what was. By DeviceScope. Whoever runs calls, or asks streams and events, is in one; the functions
+  // below see to it themselves.
   virtual bool enter() const { return false; }
   virtual void leave() const {}
   virtual Result<void*> allocate(size_t bytes, size_t alignment) = 0;
@@ -138,8 +138,8 @@ class Device {
   }
 };
 
-// While it lives, a device is the calling thread's current one. What was current before comes back. Costs next to nothing
-// where the device is the current one already.
+// While it lives, a device is the calling thread's current one. What was current before comes back. Costs next to
+// nothing where the device is the current one already.
 class DeviceScope {
  public:
   explicit DeviceScope(const Device& device) : device_(device.enter() ? &device : nullptr) {}

@@ -94,8 +94,8 @@ class HostKernel final : public Kernel {
     for (size_t o = 0; o < problem_.outputs.size(); ++o)
       out.push_back(dtype_bytes(problem_.outputs[o].dtype, args.outputs[o].volume()));
     for (const TensorDesc& t : problem_.outputs) types.push_back(t.dtype);
-    return std::unique_ptr<Call>(std::make_unique<HostCall>(std::move(call), device_, std::move(in),
-                                                            std::move(out), std::move(types)));
+    return std::unique_ptr<Call>(
+        std::make_unique<HostCall>(std::move(call), device_, std::move(in), std::move(out), std::move(types)));
   }
 
  private:

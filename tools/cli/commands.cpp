@@ -146,7 +146,8 @@ void add_run(CLI::App& app, Logger& logger) {
   command->add_option("plan", o->plan, "Plan")->required();
   command->add_option("-i,--input", o->inputs, "NAME=FILE.npy; inputs without one get random numbers");
   command->add_option("--shapes", o->shapes, "Shapes of inputs without a file, NAME:1x3x224x224,...");
-  command->add_option("--device", o->device, "Number of the device to run on, as `wootz devices` lists those of a kind");
+  command->add_option("--device", o->device,
+                      "Number of the device to run on, as `wootz devices` lists those of a kind");
   command->add_option("--output-dir", o->folder, "Folder for the outputs, one .npy each");
   command->add_option("--dump-tensors", o->tensors, "Values of the model to write there too, NAME,... or all")
       ->delimiter(',');

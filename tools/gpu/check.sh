@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance replay dynamic faults programs io deviceless streams models
+#   tools/gpu/check.sh [PART...]       parts: conformance replay devices dynamic faults programs io deviceless streams models
 #                                      sanitizer peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
@@ -20,7 +20,7 @@ MODES=${MODES:-tf32 fp16 bf16}
 export WOOTZ_SOURCE_DIR=${WOOTZ_SOURCE_DIR:-$here/../..}  # where tests find their data
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance replay dynamic faults programs io deviceless streams models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance replay devices dynamic faults programs io deviceless streams models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -58,6 +58,9 @@ programs() {
   timeout 200 "$BIN/cli_test" >"$OUT/exec.log" 2>&1 || failed=1
   grep -E 'PASSED|FAILED  ' "$OUT/exec.log" | head -8
 }
+
+# Engines on two GPUs from one process, where there are two.
+devices() { tests_of devices 'CudaTwoDevices*' 'SKIPPED|ONE GPU|PASSED|FAILED  '; }
 
 # One plan of real networks for batch 1 to 32: what first, second and later visits of each batch size cost.
 dynamic() {

@@ -78,7 +78,6 @@ class CudaGraph final : public Recording {
     gpu_.api->cuGraphExecDestroy(exec_);
   }
   Status replay(Stream& stream) override {
-    const GpuScope scope(gpu_);
     ++work_counters().replayed;
     return check(gpu_.api->cuGraphLaunch(exec_, static_cast<CUstream>(stream.native())), "cuGraphLaunch");
   }

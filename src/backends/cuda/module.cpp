@@ -71,9 +71,9 @@ Status Module::allow_shared(unsigned bytes) const {
   constexpr unsigned kAlways = 48 << 10;
   if (bytes <= kAlways) return Status();
   const GpuScope scope(gpu_);
-  return check(gpu_.api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                             static_cast<int>(bytes)),
-               "cuFuncSetAttribute");
+  return check(
+      gpu_.api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes)),
+      "cuFuncSetAttribute");
 }
 
 Status Module::launch(const LaunchSize& size, void** arguments, CUstream stream) const {
@@ -85,8 +85,8 @@ Status Module::launch(const LaunchSize& size, void** arguments, CUstream stream)
                                 1,           size.shared, stream,      &overlap,   1};
     return check(gpu_.api->cuLaunchKernelEx(&config, function_, arguments, nullptr), "cuLaunchKernelEx");
   }
-  return check(gpu_.api->cuLaunchKernel(function_, size.grid_x, size.grid_y, size.grid_z, size.block, 1, 1,
-                                         size.shared, stream, arguments, nullptr),
+  return check(gpu_.api->cuLaunchKernel(function_, size.grid_x, size.grid_y, size.grid_z, size.block, 1, 1, size.shared,
+                                        stream, arguments, nullptr),
                "cuLaunchKernel");
 }
 

@@ -161,7 +161,8 @@ class CublasLtProvider final : public Provider {
     std::vector<Dims> in;
     for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
     WOOTZ_RETURN_IF_ERROR(describe_product(problem, in, problem.outputs[0].dims).status());
-    return std::unique_ptr<Kernel>(std::make_unique<LtKernel>(problem, gpu_of(limits), tf32, !tactic.config.empty(), algo));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<LtKernel>(problem, gpu_of(limits), tf32, !tactic.config.empty(), algo));
   }
 };
 

@@ -54,7 +54,7 @@ Result<std::string> cudnn_version();
 
 // Whom something is built for: a GPU at hand, or a device that is described.
 struct CudnnTarget {
-  CudnnTarget(const Gpu& at_hand) : gpu(&at_hand) {}                 // NOLINT: either is a target
+  CudnnTarget(const Gpu& at_hand) : gpu(&at_hand) {}                    // NOLINT: either is a target
   CudnnTarget(const DeviceDescription& device) : described(&device) {}  // NOLINT
   const Gpu* gpu = nullptr;
   const DeviceDescription* described = nullptr;

@@ -86,8 +86,7 @@ std::vector<CudnnBinding> cudnn_bindings(const CudnnGraph& g, const CudnnLibrary
   return all;
 }
 
-Result<std::shared_ptr<const CudnnOperations>> cudnn_operations(const CudnnGraph& g,
-                                                                const CudnnLibrary& library,
+Result<std::shared_ptr<const CudnnOperations>> cudnn_operations(const CudnnGraph& g, const CudnnLibrary& library,
                                                                 const CudnnTarget& target) {
   const DeviceDescription* const described = target.described;
   const int capability = described == nullptr ? target.gpu->arch() : capability_of(*described);

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "backend/device.h"
-#include "backends/cuda/gpu.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/special/select.h"
+#include "backends/cuda/gpu.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {

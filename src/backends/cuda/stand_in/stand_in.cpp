@@ -42,7 +42,7 @@ struct Loaded {
 
 struct State {
   std::recursive_mutex mutex;
-  std::map<uintptr_t, StandInRange> told;  // memory of other kinds
+  std::map<uintptr_t, StandInRange> told;                  // memory of other kinds
   std::map<std::string, std::unique_ptr<Kernel>> kernels;  // by their source
   std::vector<std::unique_ptr<Loaded>> loaded;
   std::vector<Kernel*> pending;
@@ -288,8 +288,7 @@ CUresult pointer_attribute(void* out, CUpointer_attribute which, CUdeviceptr poi
              CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return *static_cast<unsigned*>(out) = kind == StandInMemory::kManaged, CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return *static_cast<int*>(out) = device, CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return *static_cast<int*>(out) = device, CUDA_SUCCESS;
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }
@@ -362,7 +361,8 @@ CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsig
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
   ++s.counts.kernels;
   if (s.lost != CUDA_SUCCESS) return s.lost;
-  if (const CUresult failed = next_result(StandInCall::kRunKernel); failed != CUDA_SUCCESS) return s.lost = failed, failed;
+  if (const CUresult failed = next_result(StandInCall::kRunKernel); failed != CUDA_SUCCESS)
+    return s.lost = failed, failed;
   if (kernel->run == nullptr)
     if (const Status status = compile_pending(); !status.ok()) return fail(status);
   if (kernel->run == nullptr) return CUDA_ERROR_NOT_FOUND;

@@ -39,8 +39,8 @@ struct StandInFault {
 };
 void stand_in_fail(const StandInFault& fault);
 
-// Host memory that is to pass for memory of another kind; kOtherDevice: of GPU 1. What is allocated by the driver's own functions need not be
-// told.
+// Host memory that is to pass for memory of another kind; kOtherDevice: of GPU 1. What is allocated by the driver's own
+// functions need not be told.
 enum class StandInMemory { kHost, kManaged, kDevice, kOtherDevice };  // kHost: registered with CUDA
 struct StandInRange {
   void* begin = nullptr;
