@@ -141,7 +141,7 @@ void bind_runtime_class(nb::module_& m) {
               throw nb::value_error("device: the number of a device, or None, is wanted");
             return runtime.release();
           },
-          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+          nb::arg("logger"), nb::arg("device") = -1, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def(
           "deserialize_cuda_engine",
           [](IRuntime& r, nb::handle plan) -> ICudaEngine* {

@@ -1,6 +1,7 @@
 // Engines on two GPUs from one process: real ones where there are two, otherwise those of the stand-in.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -181,6 +182,8 @@ TEST_F(CudaTwoDevices, MemoryIsOfTheDeviceThatTheEngineIsOn) {
 TEST_F(CudaTwoDevices, ABuilderStaysWithTheDeviceThatWasCurrent) {
   on_new_thread([] {
     Bench bench;
+    bench.config.reset();
+    bench.network.reset();
     {
       const SetDevice current(1);
       bench.builder.reset(createInferBuilder(bench.logger));
@@ -246,7 +249,7 @@ TEST_F(CudaTwoDevices, TheEnvironmentChoosesForThreadsWithoutOne) {
 TEST_F(CudaTwoDevices, APlanForAnotherKindIsRefused) {
   Bench bench;
   bench.output(bench.network->addActivation(*bench.input("x", {4, 4}), ActivationType::kRELU), "y");
-  for (const auto& [key, value] : {std::pair{"device", "a100"}, {"native_code", "0"}})
+  for (const auto& [key, value] : {std::pair{"device", "a100"}, std::pair{"native_code", "0"}})
     ASSERT_EQ(wootz_config_set_option(bench.config.get(), key, value), 0) << bench.logger.errors();
   if ((*cuda::gpu(0))->arch() == 80) GTEST_SKIP() << "this is such a GPU";
   EXPECT_EQ(bench.engine(), nullptr);

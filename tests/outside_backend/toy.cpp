@@ -1,5 +1,6 @@
 #include "outside_backend/toy.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
