@@ -161,7 +161,9 @@ bool set_address(nb::handle context, const char* name, nb::handle memory) {
   const std::shared_ptr<DeviceBlock> block = nb::cast<DeviceMemory&>(memory).block();
   auto* const engine = const_cast<ICudaEngine*>(&c->getEngine());
   const bool on_device = wootz_engine_on_device(engine) != 0;
-  if (on_device != (wootz_engine_on_device(engine_of(block->engine)) != 0))
+  ICudaEngine* const owner = engine_of(block->engine);
+  if (on_device != (wootz_engine_on_device(owner) != 0) ||
+      (on_device && wootz_engine_device(engine) != wootz_engine_device(owner)))
     throw nb::value_error("the memory is of the device of another engine");
   if (on_device && engine->getTensorLocation(name) == TensorLocation::kHOST)
     throw nb::value_error(("'" + std::string(name) + "' is read by the host: give it the address of an array").c_str());

@@ -80,6 +80,9 @@ void bind_engine_device(Engine& engine) {
       .def_prop_ro(
           "on_device", [](ICudaEngine& e) { return wootz_engine_on_device(&e) != 0; },
           "Whether addresses that contexts take are of a device's memory (DeviceMemory) and not the host's.")
+      .def_prop_ro(
+          "device", [](ICudaEngine& e) { return wootz_engine_device(&e); },
+          "Number of the device that it is on, among those of its backend.")
       .def(
           "synchronize",
           [](ICudaEngine& e, size_t stream) {
@@ -130,13 +133,15 @@ void bind_runtime_class(nb::module_& m) {
   nb::class_<IRuntime>(m, "Runtime")
       .def_static(
           "_create",
-          [](ILogger& logger) -> IRuntime* {
+          [](ILogger& logger, int device) -> IRuntime* {
             keep_logger(logger);
-            IRuntime* runtime = createInferRuntime(logger);
+            std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
             if (runtime == nullptr) throw nb::type_error("the runtime could not be created: see the log");
-            return runtime;
+            if (wootz_runtime_set_device(runtime.get(), device) != 0)
+              throw nb::value_error("device: the number of a device, or None, is wanted");
+            return runtime.release();
           },
-          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+          nb::arg("logger"), nb::arg("device") = -1, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def(
           "deserialize_cuda_engine",
           [](IRuntime& r, nb::handle plan) -> ICudaEngine* {

@@ -35,6 +35,14 @@ WOOTZ_EXPORT void* wootz_runtime_load_file(void* runtime, const char* path) WOOT
 /// copied: the engine keeps them when `plan` is deleted, and nobody may change them.
 WOOTZ_EXPORT void* wootz_runtime_load_memory(void* runtime, void* plan) WOOTZ_NOEXCEPT;
 
+/// The device that engines of a runtime are loaded on from now on: its number among those of the plan's backend; -1,
+/// the default: the one that is current in the calling thread when an engine is loaded (cudaSetDevice), and where none
+/// is, the one that the environment variable WOOTZ_DEVICE names, or the first. A number that is not there is refused by
+/// the load, with the list of devices. 0 on success. wootz_engine_device: the number of an engine's device; -1: not an
+/// engine of this library. (runtime)
+WOOTZ_EXPORT int wootz_runtime_set_device(void* runtime, int number) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_engine_device(void* engine) WOOTZ_NOEXCEPT;
+
 /// Device memory for those who run a plan without a CUDA runtime library of their own (runtime). `engine` is an
 /// nvinfer1::ICudaEngine*. wootz_engine_on_device: 1 when the addresses that its contexts take are device addresses.
 /// Copies go either way and are done when the call returns, as is all earlier work of the default stream;
@@ -84,8 +92,10 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   verify_passes   "1": check the graph after each pass
 ///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
 ///                   several, separated by ';'
-///   device          the device to build for, when it is not this machine's: a name ("h200"; wootz_device_description
-///                   lists them) or the path of a JSON description
+///   device          the device to build for. Of this machine: its number, or with the backend's name "cuda:1"; by
+///                   default the one that was current in the thread that made the builder, and where none was, the one
+///                   that the environment variable WOOTZ_DEVICE names, or the first. When it is not this machine's: a
+///                   name ("h200"; wootz_device_description lists them) or the path of a JSON description
 ///   native_code     machine code kept in the plan, so that loading need not make it again where
 ///                   IRuntime::setEngineHostCodeAllowed permits it: "0" none, "1" of generated kernels (default when
 ///                   the device is elsewhere), "all" also library plans, which differ from build to build
@@ -110,9 +120,9 @@ WOOTZ_EXPORT const char* wootz_device_description(const char* name) WOOTZ_NOEXCE
 WOOTZ_EXPORT const char* wootz_backend_libraries(const char* backend) WOOTZ_NOEXCEPT;
 
 /// This machine, as JSON: version, api_version (TensorRT's), default_backend (of builds that name none), backends with
-/// their device (name, isa, compute_capability, threads, memory in bytes) or why_not, and libraries as
-/// wootz_backend_libraries() tells them; known_devices. Opens the GPU's driver. Null on failure. Valid until the
-/// thread's next call.
+/// the device used by default (number, name, isa, compute_capability, threads, memory in bytes) or why_not, devices
+/// (all of them, by number), and libraries as wootz_backend_libraries() tells them; known_devices. Opens the GPU's
+/// driver. Null on failure. Valid until the thread's next call.
 WOOTZ_EXPORT const char* wootz_machine(void) WOOTZ_NOEXCEPT;
 
 /// The value of such an option, valid until it is set again; null for an unknown key.

@@ -24,9 +24,9 @@ def Builder(logger):  # noqa: N802
     return _BuilderType._create(logger)
 
 
-def Runtime(logger):  # noqa: N802
-    """A runtime that logs to `logger`, which it keeps alive."""
-    return _RuntimeType._create(logger)
+def Runtime(logger, device=None):  # noqa: N802
+    """A runtime that logs to `logger`, which it keeps alive. Its engines are on the device of that number; None: on the one that is current."""
+    return _RuntimeType._create(logger, -1 if device is None else device)
 
 
 def OnnxParser(network, logger):  # noqa: N802

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "backend/device.h"
+#include "backends/registry.h"
 #include "wootz/extensions.h"
 
 namespace wootz::api {

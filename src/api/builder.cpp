@@ -90,6 +90,8 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
     return invalid_argument("the network or the config was not made by a builder of this library");
   if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
   WOOTZ_ASSIGN_OR_RETURN(BuildSettings options, our_config->to_settings());
+  if (options.device_number == kCurrentDevice) options.device_number = current_.of(options.backend);
+  device_number_ = options.device_number;
   note_without_effect(*our_network, reporter_);
   record_ = nullptr;
   report_.clear();
@@ -184,7 +186,7 @@ ICudaEngine* BuilderImpl::buildEngineWithConfig(INetworkDefinition& network, IBu
     const auto plan = std::make_shared<const RawBytes>(std::move(bytes));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*plan, plan));
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
-                           make_engine(std::move(program), reporter_, allocator_, /*native=*/true));
+                           make_engine(std::move(program), reporter_, allocator_, device_number_, /*native=*/true));
     return engine.release();
   });
 }
@@ -223,7 +225,7 @@ namespace {
 bool on_gpu() noexcept {
   try {
     const Result<const Backend*> backend = find_backend(backend_by_default().name);
-    return backend.ok() && (*backend)->own_memory;
+    return backend.ok() && (*backend)->can.own_memory;
   } catch (...) {
     return false;
   }

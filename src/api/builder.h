@@ -9,6 +9,7 @@
 #include "api/public.h"
 #include "api/runtime/plugin_registry.h"
 #include "api/runtime/reporter.h"
+#include "backends/registry.h"
 #include "build/build.h"
 
 namespace wootz::api {
@@ -60,6 +61,8 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   std::unique_ptr<PluginRegistry> registry_;
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
   int32_t max_threads_;
+  CurrentDevices current_;              // when the builder was made: its builds are for these
+  int device_number_ = kCurrentDevice;  // of the last build
   std::list<ProfileImpl> profiles_;
   // What the report is made of: the record, and the program without the bytes of its constants.
   std::unique_ptr<BuildReport> record_;

@@ -4,11 +4,13 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "api/backend_choice.h"
 #include "api/builder_config.h"
 #include "api/profile.h"
+#include "backends/registry.h"
 #include "base/cpu_info.h"
 #include "runtime/report/engine_info.h"
 
@@ -46,6 +48,21 @@ Result<std::vector<ForcedTactic>> forced_tactics(const std::string& text) {
     rules.push_back({rule.substr(0, at), rule.substr(at + 1)});
   }
   return rules;
+}
+
+// "1", or "cuda:1": a device of this machine by its number, of a backend or of that which is built for anyway.
+struct NumberedDevice {
+  std::string backend;  // empty: not named
+  int number = 0;
+};
+std::optional<NumberedDevice> numbered_device(const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string digits = colon == std::string::npos ? text : text.substr(colon + 1);
+  NumberedDevice device{colon == std::string::npos ? "" : text.substr(0, colon), 0};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), device.number);
+  if (error != std::errc() || end != digits.data() + digits.size() || device.number < 0) return std::nullopt;
+  if (!device.backend.empty() && !find_backend(device.backend).ok()) return std::nullopt;
+  return device;
 }
 
 // By name ("h200"), or from a file.
@@ -90,7 +107,7 @@ Status BuilderConfigImpl::set_option(std::string_view key, const char* value) {
   if (key == "isa" && !text.empty()) WOOTZ_RETURN_IF_ERROR(isa_from_name(text).status());
   if (key == "native_code" && text != "" && text != "0" && text != "1" && text != "all")
     return invalid_argument("option 'native_code': '{}' is none of 0, 1, all", text);
-  if (key == "device" && !text.empty()) WOOTZ_RETURN_IF_ERROR(read_device(text).status());
+  if (key == "device" && !text.empty() && !numbered_device(text)) WOOTZ_RETURN_IF_ERROR(read_device(text).status());
   if (key == "tactic") WOOTZ_RETURN_IF_ERROR(forced_tactics(text).status());
   v_.options.insert_or_assign(std::string(key), text);
   return Status();
@@ -140,7 +157,14 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
   if (const std::string_view keep = option("native_code"); !keep.empty())
     options.native = keep == "all" ? KeepNative::kAll : keep == "1" ? KeepNative::kReproducible : KeepNative::kNone;
   WOOTZ_ASSIGN_OR_RETURN(options.forced, forced_tactics(option("tactic")));
-  if (const std::string path = option("device"); !path.empty()) {
+  const std::string path = option("device");
+  if (const std::optional<NumberedDevice> device = numbered_device(path)) {
+    options.device_number = device->number;
+    if (!device->backend.empty()) {
+      options.backend = device->backend;
+      options.backend_reason = "option 'device' says so";
+    }
+  } else if (!path.empty()) {
     WOOTZ_ASSIGN_OR_RETURN(options.device, read_device(path));
     options.backend = options.device->backend;
     options.backend_reason = "option 'device' says so";
@@ -175,12 +199,16 @@ void BuilderConfigImpl::keep_properties(BuildSettings* settings) const {
 }
 
 Result<std::unique_ptr<TimingCache>> BuilderConfigImpl::empty_cache() const {
-  if (const std::string path = option("device"); !path.empty()) {
+  const std::string path = option("device");
+  const std::optional<NumberedDevice> numbered = numbered_device(path);
+  if (!path.empty() && !numbered) {
     WOOTZ_ASSIGN_OR_RETURN(DeviceDescription device, read_device(path));
     return std::make_unique<TimingCache>(std::move(device));
   }
-  WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(option("backend")));
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
+  const std::string name = numbered && !numbered->backend.empty() ? numbered->backend : option("backend");
+  WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(name));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device,
+                         backend->open(numbered ? numbered->number : kCurrentDevice));
   return std::make_unique<TimingCache>(device->describe());
 }
 

@@ -4,6 +4,7 @@
 #include "api/network/network.h"
 #include "api/parser.h"
 #include "api/runtime/version.h"
+#include "backends/registry.h"
 #include "report/libraries.h"
 #include "wootz/extensions.h"
 
@@ -96,8 +97,7 @@ const char* wootz_device_description(const char* name) noexcept {
       return wootz::Status();
     }
     for (const wootz::Backend* backend : wootz::all_backends())
-      for (const wootz::DeviceDescription& device :
-           backend->known_devices == nullptr ? std::vector<wootz::DeviceDescription>() : backend->known_devices())
+      for (const wootz::DeviceDescription& device : backend->known_devices())
         text += (text.empty() ? "" : " ") + device.alias;
     return wootz::Status();
   };
@@ -108,7 +108,7 @@ const char* wootz_backend_libraries(const char* backend) noexcept {
   thread_local std::string text;
   const auto answer = [&]() -> wootz::Status {
     WOOTZ_ASSIGN_OR_RETURN(const wootz::Backend* const found, wootz::find_backend(backend == nullptr ? "" : backend));
-    text = wootz::libraries_json(wootz::backend_libraries(*found, false));
+    text = wootz::libraries_json(found->libraries(false));
     return wootz::Status();
   };
   return attempt(Reporter(getLogger()), "wootz_backend_libraries", answer) ? text.c_str() : nullptr;

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/builder_config.h"
-#include "backend/device.h"
+#include "backends/registry.h"
 #include "report/libraries.h"
 #include "wootz/extensions.h"
 
@@ -25,18 +25,22 @@ Json device_json(const DeviceDescription& device) {
   return json;
 }
 
-// With its device, or why it has none here, and the libraries that it opens.
+// With the device that is used by default, or why it has none here, all of them, and the libraries that it opens.
 Json backend_json(const std::string& name) {
   Json json = {{"backend", name}};
   const Result<const Backend*> backend = find_backend(name);
   const Result<std::shared_ptr<Device>> device =
-      backend.ok() ? (*backend)->open(nullptr) : Result<std::shared_ptr<Device>>(backend.status());
+      backend.ok() ? (*backend)->open() : Result<std::shared_ptr<Device>>(backend.status());
   if (device.ok())
     json.update(device_json((*device)->describe()));
   else
     json["why_not"] = device.status().message();
   if (!backend.ok()) return json;
-  const std::vector<LibraryState> libraries = backend_libraries(**backend, false);
+  if (const Result<std::vector<DeviceDescription>> all = (*backend)->devices(); device.ok() && all.ok()) {
+    json["number"] = (*device)->number();
+    for (const DeviceDescription& each : *all) json["devices"].push_back(device_json(each));
+  }
+  const std::vector<LibraryState> libraries = (*backend)->libraries(false);
   if (!libraries.empty()) json["libraries"] = Json::parse(libraries_json(libraries));
   return json;
 }
@@ -47,11 +51,13 @@ Json machine_json() {
                {"default_backend", BuilderConfigImpl(Reporter(getLogger())).option("backend")},
                {"backends", Json::array()},
                {"known_devices", Json::array()}};
-  // The GPU first, then the CPU; the reference is no device.
-  for (const char* const name : {"cuda", "cpu"}) json["backends"].push_back(backend_json(name));
+  // GPUs first, which this build need not have; the reference is no device.
+  json["backends"].push_back(backend_json("cuda"));
   for (const Backend* backend : all_backends())
-    for (const DeviceDescription& device :
-         backend->known_devices == nullptr ? std::vector<DeviceDescription>() : backend->known_devices()) {
+    if (const std::string_view name = backend->name; name != "cuda" && name != "reference")
+      json["backends"].push_back(backend_json(backend->name));
+  for (const Backend* backend : all_backends())
+    for (const DeviceDescription& device : backend->known_devices()) {
       Json known = {{"alias", device.alias}};
       known.update(device_json(device));
       json["known_devices"].push_back(std::move(known));

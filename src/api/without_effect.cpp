@@ -5,7 +5,7 @@
 #include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/profile.h"
-#include "backend/device.h"
+#include "backends/registry.h"
 
 namespace wootz::api {
 
@@ -111,8 +111,7 @@ Status BuilderConfigImpl::check_strong_typing() const {
 void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const {
   const Result<const Backend*> backend = find_backend(options.backend);
   const auto fast = [&](DType type) {
-    return type != DType::kInvalid && backend.ok() && (*backend)->computes_fast_in != nullptr &&
-           (*backend)->computes_fast_in(type);
+    return type != DType::kInvalid && backend.ok() && (*backend)->computes_fast_in(type);
   };
   for (const FlagNote& note : kFlags)
     if (getFlag(note.flag) && !fast(note.acts_in))

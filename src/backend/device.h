@@ -1,4 +1,4 @@
-// Memory, order and time of one device; and the backend that ties a device to its providers.
+// Memory, order and time of one device.
 #pragma once
 
 #include <functional>
@@ -74,7 +74,7 @@ class Stream {
   virtual void* native() const { return nullptr; }
 };
 
-// Work that was put on a stream once and can be put there again at little cost (a CUDA graph).
+// Work that was put on a stream once and can be put there again at little cost (a CUDA graph), in a DeviceScope.
 class Recording {
  public:
   virtual ~Recording() = default;
@@ -92,6 +92,13 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceDescription& describe() const = 0;
+  // Which of its backend's devices it is.
+  virtual int number() const { return 0; }
+  // Makes it the calling thread's current device, where its library knows such a thing. True: it was not, and leave()
+  // brings back what was. By DeviceScope. Whoever runs calls, or asks streams and events, is in one; the functions
+  // below see to it themselves.
+  virtual bool enter() const { return false; }
+  virtual void leave() const {}
   virtual Result<void*> allocate(size_t bytes, size_t alignment) = 0;
   virtual void free(void* memory) = 0;
   virtual Status copy(void* to, const void* from, size_t bytes, Stream* stream) = 0;
@@ -115,7 +122,8 @@ class Device {
   }
   // Null: no tool listens.
   virtual const RangeHooks* ranges() const { return nullptr; }
-  // The application's own queue; null: the device's default one. It stays the application's.
+  // The application's own queue; null: the device's default one. It stays the application's. Errors: it is another
+  // device's.
   virtual Result<std::unique_ptr<Stream>> adopt_stream(void* native) {
     (void)native;
     return unsupported("this device has no queues of an application's making");
@@ -130,47 +138,19 @@ class Device {
   }
 };
 
-// One line in backends.def makes a backend known.
-struct Backend {
-  const char* name;
-  // Null device with a reason when this machine cannot offer it.
-  Result<std::shared_ptr<Device>> (*open)(const DeviceDescription* wanted);
-  std::vector<const Provider*> (*providers)();
-  // Whether reduced precision is worth assigning to a network's FP32 values here. Null: no type is.
-  bool (*computes_fast_in)(DType type) = nullptr;
-  bool own_memory = false;  // its devices' memory is not the host's
-  // Devices that it knows by name without having them, as "h200"; null: none.
-  std::vector<DeviceDescription> (*known_devices)() = nullptr;
-  // Offers machine code of a plan whose owner permitted it to be run; used as long as its owners live. Null: has none.
-  void (*offer_native)(const std::vector<NativeCode>& code) = nullptr;
-  // Some provider computes two steps as one (family `chain`): nodes are put together for it, out of the sight of what
-  // comes later.
-  bool chains = false;
-  // Ok: all that building and running for this machine's own device takes is here. The error says what is missing.
-  // Null: this backend is never taken unless somebody asks for it, or nobody else is there.
-  Status (*ready)() = nullptr;
-  // Whether an address is in memory of its devices that the host cannot touch. Asks only a driver that the process has
-  // loaded already; null: there is no such memory.
-  bool (*holds)(const void* address) = nullptr;
-};
+// While it lives, a device is the calling thread's current one. What was current before comes back. Costs next to
+// nothing where the device is the current one already.
+class DeviceScope {
+ public:
+  explicit DeviceScope(const Device& device) : device_(device.enter() ? &device : nullptr) {}
+  ~DeviceScope() {
+    if (device_ != nullptr) device_->leave();
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
 
-// A device that some backend knows by this name. The error lists the names.
-Result<DeviceDescription> find_known_device(std::string_view name);
-
-// From src/backends/backends.def. Look-ups never fail silently: an unknown name lists the known ones.
-Result<const Backend*> find_backend(std::string_view name);
-const std::vector<const Backend*>& all_backends();
-// Of a build that nobody tells: the first backend that is ready() by itself, otherwise the first of all.
-struct DefaultBackend {
-  const Backend* backend = nullptr;
-  std::string missing;  // why it is not another; empty: nothing is missing
+ private:
+  const Device* device_;
 };
-DefaultBackend default_backend();
-// Whether the device, or the host, may read and write at an address that somebody gave: not memory of another kind, and
-// not what is obviously nothing. The error says what is there. Null is no error.
-Status check_address(const Device& device, const void* address);
-Status check_host_address(const void* address);
-// The backend's own providers, then the reference: every op has somebody who computes it.
-std::vector<const Provider*> backend_providers(const Backend& backend);
 
 }  // namespace wootz

@@ -17,6 +17,7 @@
 
 namespace wootz {
 
+class Device;              // device.h
 class Stream;              // device.h
 struct DeviceDescription;  // device.h
 
@@ -53,6 +54,8 @@ struct Limits {
   bool tf32 = false;             // FP32 products may round their operands to TF32
   bool host_steps = false;  // a device without a kernel for a step may have the host compute it, with copies both ways
   const DeviceDescription* device = nullptr;  // built for; null: the one at hand
+  // The device at hand, on which kernels are bound and run. Null: it is elsewhere, and nothing can be bound.
+  std::shared_ptr<Device> at;
 };
 
 // Data-dependent results: the kernel says how large, the executor answers where.

@@ -6,8 +6,6 @@
 
 namespace wootz {
 
-struct Backend;
-
 struct LibraryState {
   std::string name;       // "cuDNN"
   std::string version;    // empty: it cannot be opened
@@ -15,8 +13,5 @@ struct LibraryState {
   std::string without;    // what follows, and what to do about it; empty: nothing that a build should warn of
   bool required = false;  // nothing can be built without it
 };
-
-// Those of a backend, opened by this call if they were not: for a device at hand, or one that is elsewhere.
-std::vector<LibraryState> backend_libraries(const Backend& backend, bool elsewhere);
 
 }  // namespace wootz

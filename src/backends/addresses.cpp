@@ -1,5 +1,6 @@
-// Whether addresses that somebody gave are memory that a device, or the host, can use.
-#include "backend/device.h"
+#include "backends/addresses.h"
+
+#include "backends/registry.h"
 #include "base/mapped.h"
 
 namespace wootz {
@@ -7,8 +8,7 @@ namespace wootz {
 Status check_host_address(const void* address) {
   if (address == nullptr) return Status();
   for (const Backend* backend : all_backends())
-    if (backend->holds != nullptr && backend->holds(address))
-      return invalid_argument("{} is memory of a GPU, which the host cannot touch", address);
+    if (backend->holds(address)) return invalid_argument("{} is memory of a GPU, which the host cannot touch", address);
   if (!is_mapped(address)) return invalid_argument("there is no memory at {}", address);
   return Status();
 }

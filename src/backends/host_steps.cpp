@@ -82,11 +82,10 @@ class HostCall final : public Call {
 
 class HostKernel final : public Kernel {
  public:
-  HostKernel(std::unique_ptr<Kernel> kernel, Problem problem)
-      : kernel_(std::move(kernel)), problem_(std::move(problem)) {}
+  HostKernel(std::unique_ptr<Kernel> kernel, Problem problem, std::shared_ptr<Device> device)
+      : kernel_(std::move(kernel)), problem_(std::move(problem)), device_(std::move(device)) {}
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
-    WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cuda"));
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(nullptr));
+    if (device_ == nullptr) return unsupported("the device whose memory it would copy is not here");
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Call> call, kernel_->bind(args));
     std::vector<size_t> in, out;
     std::vector<DType> types;
@@ -95,13 +94,14 @@ class HostKernel final : public Kernel {
     for (size_t o = 0; o < problem_.outputs.size(); ++o)
       out.push_back(dtype_bytes(problem_.outputs[o].dtype, args.outputs[o].volume()));
     for (const TensorDesc& t : problem_.outputs) types.push_back(t.dtype);
-    return std::unique_ptr<Call>(std::make_unique<HostCall>(std::move(call), std::move(device), std::move(in),
-                                                            std::move(out), std::move(types)));
+    return std::unique_ptr<Call>(
+        std::make_unique<HostCall>(std::move(call), device_, std::move(in), std::move(out), std::move(types)));
   }
 
  private:
   std::unique_ptr<Kernel> kernel_;
   Problem problem_;
+  std::shared_ptr<Device> device_;
 };
 
 // What goes one way or another by a value: there is no kernel for that, and the build warns of it.
@@ -129,7 +129,7 @@ class HostStepsProvider final : public Provider {
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
                                          const Limits& limits) const override {
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, reference_provider()->create(tactic, problem, limits));
-    return std::unique_ptr<Kernel>(std::make_unique<HostKernel>(std::move(kernel), problem));
+    return std::unique_ptr<Kernel>(std::make_unique<HostKernel>(std::move(kernel), problem, limits.at));
   }
 };
 

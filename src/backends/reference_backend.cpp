@@ -5,18 +5,18 @@
 namespace wootz {
 namespace {
 
-Result<std::shared_ptr<Device>> open_reference(const DeviceDescription* wanted) {
-  if (wanted != nullptr && wanted->backend != "reference")
-    return invalid_argument("backend reference: asked for a device of backend '{}'", wanted->backend);
-  return cpu_backend().open(nullptr);
-}
-
-std::vector<const Provider*> no_providers() { return {}; }
-
-constexpr Backend kReference{"reference", open_reference, no_providers};
+class ReferenceBackend final : public Backend {
+ public:
+  ReferenceBackend() : Backend("reference", {}) {}
+  Result<std::shared_ptr<Device>> open(int number) const override { return cpu_backend().open(number); }
+  std::vector<const Provider*> providers() const override { return {}; }
+};
 
 }  // namespace
 
-const Backend& reference_backend() { return kReference; }
+const Backend& reference_backend() {
+  static const ReferenceBackend backend;
+  return backend;
+}
 
 }  // namespace wootz

@@ -1,7 +1,9 @@
-// Every backend that this build knows.
-#include "backend/device.h"
-#include "backend/libraries.h"
-#include "backends/cuda/libraries.h"
+#include "backends/registry.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
 #include "backends/host_steps.h"
 #include "backends/reference/reference_provider.h"
 
@@ -11,29 +13,61 @@ namespace wootz {
 #include "backends/backends.def"
 #undef BACKEND
 
-const std::vector<const Backend*>& all_backends() {
-  static const std::vector<const Backend*> backends{
-#define BACKEND(name) &name##_backend(),
+namespace {
+
+// Looked up without a lock, whoever adds meanwhile.
+struct Known {
+  static constexpr size_t kMost = 32;
+  std::array<const Backend*, kMost> backends{};
+  std::atomic<size_t> count{0};
+  std::mutex adding;
+
+  Known() {
+#define BACKEND(name) backends[count++] = &name##_backend();
 #include "backends/backends.def"
 #undef BACKEND
-  };
-  return backends;
+  }
+};
+
+Known& known() {
+  static Known all;
+  return all;
+}
+
+}  // namespace
+
+Status add_backend(const Backend& backend) {
+  Known& all = known();
+  const std::lock_guard<std::mutex> lock(all.adding);
+  const size_t count = all.count;
+  for (size_t i = 0; i < count; ++i)
+    if (std::string_view(all.backends[i]->name) == backend.name)
+      return invalid_argument("there is a backend '{}' already", backend.name);
+  if (count == Known::kMost) return make_error(Code::kResourceExhausted, "there are {} backends already", count);
+  all.backends[count] = &backend;
+  all.count.store(count + 1, std::memory_order_release);
+  return Status();
+}
+
+std::span<const Backend* const> all_backends() {
+  const Known& all = known();
+  return {all.backends.data(), all.count.load(std::memory_order_acquire)};
 }
 
 Result<const Backend*> find_backend(std::string_view name) {
-  std::string known;
+  std::string names;
   for (const Backend* backend : all_backends()) {
     if (name == backend->name) return backend;
-    known += known.empty() ? "" : ", ";
-    known += backend->name;
+    names += names.empty() ? "" : ", ";
+    names += backend->name;
   }
-  return invalid_argument("no backend '{}' in this build; known are: {}", name, known);
+  return invalid_argument("no backend '{}' in this build; known are: {}", name, names);
 }
 
 DefaultBackend default_backend() {
   DefaultBackend found{all_backends().front(), ""};
   for (const Backend* backend : all_backends()) {
-    if (backend->ready == nullptr) continue;
+    if (!backend->can.by_default) continue;
     const Status ready = backend->ready();
     if (ready.ok()) return {backend, ""};
     found.missing += (found.missing.empty() ? "" : "; ") + ready.message();
@@ -42,33 +76,34 @@ DefaultBackend default_backend() {
   return found;
 }
 
+CurrentDevices::CurrentDevices() {
+  for (const Backend* backend : all_backends())
+    if (const int number = backend->current(); number != kCurrentDevice) numbers_.emplace_back(backend, number);
+}
+
+int CurrentDevices::of(std::string_view backend) const {
+  for (const auto& [known, number] : numbers_)
+    if (backend == known->name) return number;
+  return kCurrentDevice;
+}
+
 Result<DeviceDescription> find_known_device(std::string_view name) {
-  std::string known;
+  std::string devices, backends;
   for (const Backend* backend : all_backends()) {
-    if (backend->known_devices == nullptr) continue;
     for (DeviceDescription& device : backend->known_devices()) {
       if (name == device.alias) return std::move(device);
-      known += (known.empty() ? "" : ", ") + device.alias;
+      devices += (devices.empty() ? "" : ", ") + device.alias;
     }
-  }
-  std::string backends;
-  for (const Backend* backend : all_backends())
     backends += fmt::format("{}{}", backends.empty() ? "" : ", ", backend->name);
+  }
   return invalid_argument("no device is known as '{}': a backend ({}), a description (FILE.json), or one of: {}", name,
-                          backends, known.empty() ? "none" : known);
+                          backends, devices.empty() ? "none" : devices);
 }
 
 std::vector<const Provider*> backend_providers(const Backend& backend) {
   std::vector<const Provider*> providers = backend.providers();
-  providers.push_back(backend.own_memory ? &host_steps_provider() : reference_provider());
+  providers.push_back(backend.can.own_memory ? &host_steps_provider() : reference_provider());
   return providers;
-}
-
-std::vector<LibraryState> backend_libraries(const Backend& backend, bool elsewhere) {
-#ifndef WOOTZ_NO_CUDA
-  if (std::string_view(backend.name) == "cuda") return cuda::library_states(elsewhere);
-#endif
-  return {};  // the others are linked with what they use
 }
 
 }  // namespace wootz

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "backend/backend.h"
 #include "backend/kernel_cache.h"
 #include "build/settings.h"
 
@@ -24,6 +25,7 @@ struct BuildContext {
   const Log& log;
   // From stage `target`.
   BuildTarget target;
+  std::optional<DeviceScope> current;  // its device is this thread's current one while the build goes on
   Limits limits;
   std::optional<KernelCache> kernels;  // all that this build creates
 

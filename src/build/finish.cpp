@@ -30,7 +30,7 @@ Status place_tensors(BuildSession& session) {
   std::vector<const Program*> programs;
   for (const BuildUnit& unit : session.units) {
     programs.push_back(unit.program);
-    if (session.target.backend->own_memory) continue;
+    if (session.target.backend->can.own_memory) continue;
     const std::vector<Step> unplaced = unit.body ? std::vector<Step>() : steps_for_trace(*unit.program);
     WOOTZ_ASSIGN_OR_RETURN(ElidedCopies placed, elide_copies(unit.program, session.providers(), session.limits));
     if (unit.body) continue;
@@ -43,7 +43,7 @@ Status place_tensors(BuildSession& session) {
 
 // Devices with queues of their own run independent steps concurrently.
 Status assign_streams(BuildSession& session) {
-  if (!session.target.backend->own_memory) return Status();
+  if (!session.target.backend->can.own_memory) return Status();
   std::map<std::string_view, double> us;
   for (const StepReport& step : session.report.choice.steps)
     if (step.chosen >= 0) us[step.step] = step.evaluated[static_cast<size_t>(step.chosen)].us;

@@ -45,7 +45,7 @@ Status lower_network(BuildSession& session) {
   lower.providers = session.providers();
   lower.limits = session.limits;
   lower.reference_only = settings.backend == "reference";
-  if (!backend.own_memory && !lower.reference_only)
+  if (!backend.can.own_memory && !lower.reference_only)
     lower.optimize_body = [&](Graph& body) { return run_pipeline(body, pipeline_options(session)).status(); };
   WOOTZ_ASSIGN_OR_RETURN(session.lowered, lower_graph(session.graph, lower));
   Program& program = session.lowered.program;

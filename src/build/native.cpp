@@ -40,7 +40,7 @@ Status collect_step(BuildSession& session, const Step& step, const ShapeValues& 
 }  // namespace
 
 Status keep_native_code(BuildSession& session) {
-  const bool elsewhere = session.target.device == nullptr && session.target.backend->own_memory;
+  const bool elsewhere = session.target.device == nullptr && session.target.backend->can.own_memory;
   const KeepNative keep = session.settings.native.value_or(elsewhere ? KeepNative::kReproducible : KeepNative::kNone);
   if (keep == KeepNative::kNone) return Status();
   CodeByKey found;

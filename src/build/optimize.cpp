@@ -23,7 +23,7 @@ void mark_debug_tensors(BuildSession& session) {
 PipelineOptions pipeline_options(const BuildContext& context) {
   PipelineOptions pipeline;
   pipeline.disabled = context.settings.disabled_passes;
-  if (!context.target.backend->chains) pipeline.disabled.insert("fuse_chains");
+  if (!context.target.backend->can.chains) pipeline.disabled.insert("fuse_chains");
   pipeline.verify = context.settings.verify_passes;
   return pipeline;
 }
@@ -64,8 +64,7 @@ Status narrow_values(BuildSession& session) {
   const BuildSettings& settings = session.settings;
   if (!settings.fp16 && !settings.bf16) return Status();
   const DType narrow = settings.fp16 ? DType::kF16 : DType::kBF16;
-  const auto fast = session.target.backend->computes_fast_in;
-  if (fast == nullptr || !fast(narrow)) return Status();
+  if (!session.target.backend->computes_fast_in(narrow)) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const int nodes, assign_precision(session.graph, narrow));
   session.log.verbose(fmt::format("precision: {} nodes in {}", nodes, dtype_name(narrow)));
   return Status();

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/allocator_device.h"
-#include "backend/device.h"
+#include "backend/backend.h"
 #include "backend/native_code.h"
+#include "backends/allocator_device.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "build/profiles.h"
@@ -29,6 +29,7 @@ struct BuildSettings {
   std::string backend = "cpu";
   std::string backend_reason;               // for the log
   std::optional<DeviceDescription> device;  // to build for; empty: this machine's
+  int device_number = kCurrentDevice;       // which of this machine's
   std::vector<BuildProfile> profiles;
   int threads = 0;  // of one inference; 0: all of the pool
   size_t workspace = SIZE_MAX;

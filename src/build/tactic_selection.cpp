@@ -85,7 +85,7 @@ Status TacticSelection::offer() {
   if (timed_ && context_.target.device == nullptr && cache != nullptr && cache->size() > 0)
     cache_only_.emplace(*cache, context_.providers(), context_.limits, context_.target.description.isa);
   options_.limits = context_.limits;
-  if (context_.target.backend->own_memory) options_.reformat_gb_per_s = kDeviceReformatGbPerS;
+  if (context_.target.backend->can.own_memory) options_.reformat_gb_per_s = kDeviceReformatGbPerS;
   if (cache_only_)
     options_.more = [this](const Problem& problem, std::vector<Candidate>* offers) {
       cache_only_->add_offers(problem, offers);

@@ -1,4 +1,5 @@
 // Stage `target`.
+#include "backends/registry.h"
 #include "base/cpu_info.h"
 #include "build/session.h"
 #include "build/stages.h"
@@ -12,7 +13,7 @@ Result<BuildTarget> find_target(const BuildSettings& settings, const std::shared
   if (settings.device && settings.device->backend != backend->name)
     return invalid_argument("the device description is of backend '{}', the build is for '{}'",
                             settings.device->backend, backend->name);
-  Result<std::shared_ptr<Device>> opened = backend->open(settings.device ? &*settings.device : nullptr);
+  Result<std::shared_ptr<Device>> opened = backend->open(settings.device_number);
   if (!settings.device) {
     if (!opened.ok()) return opened.status();
     return BuildTarget{backend, (*opened)->describe(), with_allocator(*opened, allocator)};
@@ -21,15 +22,16 @@ Result<BuildTarget> find_target(const BuildSettings& settings, const std::shared
   return BuildTarget{backend, *settings.device, here ? with_allocator(*opened, allocator) : nullptr};
 }
 
-Limits limits_of(const BuildSettings& settings, const DeviceDescription& device) {
+Limits limits_of(const BuildSettings& settings, const BuildTarget& target) {
   Limits limits;
   limits.workspace = settings.workspace;
-  limits.threads = settings.threads > 0 ? settings.threads : device.threads;
+  limits.threads = settings.threads > 0 ? settings.threads : target.description.threads;
   limits.isa_cap = settings.isa_cap;
   limits.allow_unordered = settings.allow_unordered;
   limits.tf32 = settings.tf32;
   limits.host_steps = settings.host_steps;
-  limits.device = &device;
+  limits.device = &target.description;
+  limits.at = target.device;
   return limits;
 }
 
@@ -41,13 +43,14 @@ Status open_target(BuildSession& session) {
   WOOTZ_ASSIGN_OR_RETURN(session.target, find_target(settings, session.services.allocator));
   const Backend& backend = *session.target.backend;
   const DeviceDescription& device = session.target.description;
-  session.report.libraries = backend_libraries(backend, session.target.device == nullptr);
+  session.report.libraries = backend.libraries(session.target.device == nullptr);
   WOOTZ_RETURN_IF_ERROR(check_libraries(backend.name, session.report.libraries, session.log));
   if (!settings.backend_reason.empty())
     session.log.info(
         fmt::format("Backend: {}, {} ({}): {}", backend.name, device.name, device.isa, settings.backend_reason));
   if (!settings.isa_cap.empty()) WOOTZ_RETURN_IF_ERROR(isa_from_name(settings.isa_cap).status());
-  session.limits = limits_of(settings, device);
+  session.limits = limits_of(settings, session.target);
+  if (session.target.device != nullptr) session.current.emplace(*session.target.device);
   session.kernels.emplace(backend_providers(backend), session.limits);
   return Status();
 }

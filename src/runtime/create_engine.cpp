@@ -34,6 +34,8 @@ Result<std::shared_ptr<EngineCore>> create_engine(std::shared_ptr<const Program>
   }
   Limits limits;
   limits.threads = options.threads;
+  limits.at = device;
+  const DeviceScope current(*device);
   KernelCache own(std::move(providers), limits);
   if (kernels == nullptr) kernels = &own;
   std::vector<std::shared_ptr<const Kernel>> made;

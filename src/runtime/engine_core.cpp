@@ -15,6 +15,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
   engine->options_ = options;
   if (engine->options_.threads <= 0) engine->options_.threads = ThreadPool::process().size();
   engine->kernels_ = std::move(kernels);
+  const DeviceScope current(*engine->device_);
   if (!engine->device_->host_memory()) WOOTZ_RETURN_IF_ERROR(engine->upload_constants());
   return engine;
 }

@@ -106,6 +106,7 @@ Status Executor::replay(Stream* stream, size_t* done) {
 }
 
 Status Executor::run(Bindings& bindings, Stream* stream) {
+  const DeviceScope current(engine_->device());
   if (on_device() && stream == nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(stream, default_stream());
   }

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "backend/device.h"
+#include "backends/registry.h"
 #include "base/tolerance.h"
 #include "conformance/on_cuda.h"
 #include "tuner/measure/benchmark_run.h"
@@ -149,6 +149,8 @@ class GroupedSlow : public OnCuda {
     Limits limits;
     limits.tf32 = mode.tf32;
     limits.device = &device_->describe();
+    limits.at = device_;
+    const DeviceScope current(*device_);
     struct Offer {
       const Provider* provider;
       Candidate candidate;
@@ -204,7 +206,7 @@ class GroupedSlow : public OnCuda {
     if (HasFatalFailure()) return;
     const Result<const Backend*> backend = find_backend("cuda");
     ASSERT_TRUE(backend.ok());
-    Result<std::shared_ptr<Device>> device = (*backend)->open(nullptr);
+    Result<std::shared_ptr<Device>> device = (*backend)->open();
     ASSERT_TRUE(device.ok()) << device.status().to_string();
     device_ = std::move(device).value();
     providers_ = (*backend)->providers();

@@ -1,8 +1,8 @@
 #include "conformance/run_graph_on.h"
 
-#include "backend/device.h"
 #include "backend/quantized.h"
 #include "backends/cuda/stand_in/stand_in.h"
+#include "backends/registry.h"
 #include "ir/text.h"
 #include "lower/lower.h"
 #include "ops/infer.h"
@@ -72,7 +72,7 @@ Status finish(Program* program, const Backend& backend, const std::vector<const 
   KernelCache kernels(providers, limits);
   WOOTZ_RETURN_IF_ERROR(pack_constants(program, kernels));
   WOOTZ_RETURN_IF_ERROR(make_constants(program));
-  return backend.own_memory ? Status() : elide_copies(program, providers, limits).status();
+  return backend.can.own_memory ? Status() : elide_copies(program, providers, limits).status();
 }
 
 void count_body_steps(const Program& program, RunResult* result) {
@@ -109,7 +109,7 @@ Result<bool> open_cuda() {
   static bool stands_in = false;  // then it opens like a device from the second time on
   if (stands_in) return true;
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cuda"));
-  const Result<std::shared_ptr<Device>> device = backend->open(nullptr);
+  const Result<std::shared_ptr<Device>> device = backend->open();
   if (device.ok()) return false;
   std::printf("no GPU: %s\n", device.status().to_string().c_str());
   WOOTZ_RETURN_IF_ERROR(cuda::use_stand_in());
@@ -133,7 +133,9 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   lower.limits.threads = options.threads;
   lower.limits.isa_cap = options.isa_cap;
   lower.limits.host_steps = true;
-  if (!backend->own_memory && !lower.reference_only)
+  WOOTZ_ASSIGN_OR_RETURN(state->device, backend->open());
+  lower.limits.at = state->device;
+  if (!backend->can.own_memory && !lower.reference_only)
     lower.optimize_body = [&](Graph& body) { return options.passes ? run_pipeline(body, {}).status() : Status(); };
   std::vector<SymbolRange> ranges(graph.symbols().size(), SymbolRange{1, 8, 4096});
   lower.profiles = {ranges};
@@ -143,7 +145,6 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   WOOTZ_RETURN_IF_ERROR(finish(program, *backend, providers, lower.limits));
   for (size_t s = 0; options.stream && s < program->steps.size(); ++s) program->steps[s].stream = options.stream(s);
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
-  WOOTZ_ASSIGN_OR_RETURN(state->device, backend->open(nullptr));
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> engine,

@@ -87,7 +87,7 @@ TEST(CudaAddresses, EveryKindOfMemoryThatTheGpuReachesPasses) {
   }
   cuda::stand_in_tell({host.data(), kBytes, cuda::StandInMemory::kOtherDevice});
   EXPECT_FALSE(context->setTensorAddress("y", host.data()));
-  EXPECT_TRUE(told(net.bench, {"output 'y'", "memory of GPU 1", "on GPU 0"}));
+  EXPECT_TRUE(told(net.bench, {"output 'y'", "lies on GPU 1", "on GPU 0"}));
   cuda::stand_in_forget(host.data());
 }
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "api/harness.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/gpu.h"
 #include "backends/cuda/stand_in/stand_in.h"
 
 namespace wootz_test {
@@ -15,14 +15,22 @@ using namespace wootz::cuda;  // NOLINT: the driver's names
 // True: a real GPU. The stand-in takes its place for the rest of the process otherwise.
 inline bool real_gpu() {
   static const bool real = [] {
-    if (cuda::gpu().ok() && !cuda::driver_is_stand_in()) return true;
+    if (!cuda::stand_in_in_use() && cuda::gpu().ok()) return true;
     const wootz::Status status = cuda::use_stand_in();
     EXPECT_TRUE(status.ok()) << status.to_string();
     return false;
   }();
   return real;
 }
-inline const cuda::Driver& driver() { return **cuda::driver(); }
+// For calls of the application's own: as with cudart, a GPU is current on the thread that makes them.
+inline const cuda::Driver& driver() {
+  real_gpu();
+  const cuda::Driver& table = **cuda::driver();
+  CUcontext current = nullptr;
+  EXPECT_EQ(table.cuCtxGetCurrent(&current), CUDA_SUCCESS);
+  if (current == nullptr) EXPECT_EQ(table.cuCtxPushCurrent_v2((*cuda::gpu())->context), CUDA_SUCCESS);
+  return table;
+}
 
 // A stream of the application's.
 struct Stream {

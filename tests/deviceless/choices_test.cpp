@@ -114,7 +114,7 @@ TEST(CudnnChoices, AreListedAndBuilt) {
   ASSERT_TRUE(device.ok());
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const Result<std::vector<std::string>> choices = cudnn_choices(c.graph, &*device, 8);
+    const Result<std::vector<std::string>> choices = cudnn_choices(c.graph, *device, 8);
     ASSERT_TRUE(choices.ok()) << choices.status().to_string();
     std::string line;
     for (const std::string& choice : *choices) {

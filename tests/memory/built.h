@@ -1,7 +1,7 @@
 // A graph built for the CPU without measuring, and run.
 #pragma once
 
-#include "backend/device.h"
+#include "backends/registry.h"
 #include "build/build.h"
 #include "ir/text.h"
 #include "ops/infer.h"
@@ -44,7 +44,7 @@ inline Result<Built> build(Graph& graph, BuildSettings options = {}, const Build
   WOOTZ_ASSIGN_OR_RETURN(built.program, read_plan(file));
   built.report = std::move(output.report);
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open());
   EngineOptions engine_options;
   engine_options.threads = 2;
   WOOTZ_ASSIGN_OR_RETURN(built.engine,

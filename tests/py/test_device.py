@@ -1,4 +1,4 @@
-"""device_cases.py in processes of their own: on the CPU, on the stand-in for a GPU, and on a GPU where there is one."""
+"""device_cases.py and two_device_cases.py in processes of their own: on the CPU, on the stand-in for a GPU, and on a GPU where there is one."""
 import os
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ from conftest import FIGURES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
-CASES = pathlib.Path(__file__).with_name("device_cases.py")
+CASES = [pathlib.Path(__file__).with_name(name) for name in ("device_cases.py", "two_device_cases.py")]
 STAND_IN = BUILD / "stand_in"
 
 pytest.importorskip("wootz")
@@ -17,7 +17,7 @@ pytest.importorskip("onnx")
 
 
 def run(backends, **environment):
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", CASES],
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *CASES],
                           env={**os.environ, "WOOTZ_CASES": backends, **environment}, capture_output=True, text=True, timeout=900)
     print(done.stdout[-20000:], done.stderr[-5000:])
     assert done.returncode == 0, f"device_cases.py: status {done.returncode}\n{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
@@ -38,7 +38,7 @@ def test_on_the_processor():
 def test_on_the_stand_in():
     if not STAND_IN.is_dir():
         pytest.skip("this build has no cuda backend")
-    run("cpu cuda", LD_LIBRARY_PATH=str(STAND_IN), WOOTZ_CUDA_CACHE="")
+    run("cpu cuda", LD_LIBRARY_PATH=str(STAND_IN), WOOTZ_CUDA_CACHE="", WOOTZ_STAND_IN_DEVICES="2")
 
 
 def test_on_a_gpu():

@@ -13,7 +13,7 @@ WOOTZ = BUILD / "bin" / "wootz"
 
 
 def call(*command, **env):
-    environment = {k: v for k, v in os.environ.items() if k not in ("WOOTZ_BACKEND", "WOOTZ_CUDA_DEVICE")}
+    environment = {k: v for k, v in os.environ.items() if k not in ("WOOTZ_BACKEND", "WOOTZ_DEVICE")}
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, env={**environment, **env})
 
 

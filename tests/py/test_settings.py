@@ -143,7 +143,7 @@ def test_this_machine_is_listed_first():
     assert [b["backend"] for b in machine["backends"]] == ["cuda", "cpu"]
     assert here.startswith("This machine")
     for backend in machine["backends"]:
-        line = re.search(rf"^  {backend['backend']} +(.*)$", here, re.M)[1]
+        line = re.search(rf"^  {backend['backend']}(?::0)? +(.*)$", here, re.M)[1]
         if "why_not" in backend:
             assert line.startswith("none: ") and backend["why_not"].splitlines()[0] in line
             continue

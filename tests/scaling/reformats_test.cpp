@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "backend/device.h"
+#include "backends/registry.h"
 #include "lower/lower.h"
 #include "ops/infer.h"
 #include "scaling/networks.h"

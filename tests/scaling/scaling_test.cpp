@@ -16,7 +16,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "backend/device.h"
+#include "backends/registry.h"
 #include "build/build.h"
 #include "lower/lower.h"
 #include "ops/infer.h"
@@ -131,7 +131,7 @@ Status measure(const NetworkKind& kind, int nodes, Cost* cost) {
   std::shared_ptr<const Program> program;
   std::shared_ptr<EngineCore> engine;
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open());
   EngineOptions options;
   options.threads = 1;
   WOOTZ_RETURN_IF_ERROR(quickest(&cost->ms[kWrite], [&]() -> Status {

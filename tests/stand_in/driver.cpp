@@ -1,5 +1,6 @@
 // libcuda.so.1 of the stand-in: the driver's functions by name, each one of the stand-in's table. They are found when
-// the library is asked for them, so that their types need not be repeated.
+// the library is asked for them, so that their types need not be repeated. WOOTZ_STAND_IN_DEVICES: how many GPUs there
+// are.
 #include <cstdio>
 #include <cstdlib>
 
@@ -8,7 +9,9 @@
 
 namespace {
 const wootz::cuda::Driver* table() {
-  if (const wootz::Status status = wootz::cuda::use_stand_in(); !status.ok()) {
+  const char* const devices = std::getenv("WOOTZ_STAND_IN_DEVICES");
+  const wootz::Status status = wootz::cuda::use_stand_in(devices == nullptr ? 1 : std::atoi(devices));
+  if (!status.ok()) {
     std::fprintf(stderr, "stand-in for a GPU: %s\n", status.to_string().c_str());
     std::abort();
   }

@@ -17,7 +17,7 @@ constexpr Variable kVariables[] = {
     {"WOOTZ_ISA", "highest instruction set that CPU kernels use: avx2, avx512"},
     {"WOOTZ_DISABLE_PASSES", "optimizing passes to leave out, comma separated, or all"},
     {"WOOTZ_DEBUG_SYNC", "1: wait for each step, so that an error names its layer"},
-    {"WOOTZ_CUDA_DEVICE", "number of the GPU that the process uses, from 0"},
+    {"WOOTZ_DEVICE", "number of the GPU that is used where nothing else says which, from 0"},
     {"WOOTZ_CUDA_PATH", "folders to look for CUDA's libraries in, separated by colons"},
     {"WOOTZ_CUDA_CACHE", "folder for compiled kernels; empty: not kept; default ~/.cache/wootz"},
     {"WOOTZ_CUDA_PDL", "0: no kernel starts while the one before it ends"},

@@ -30,6 +30,13 @@ std::string file_name(std::string tensor) {
   return tensor;
 }
 
+// 1 of "1" and "cuda:1"; -1: no number is asked for.
+int device_number(const std::string& device) {
+  const std::string digits = device.substr(device.find(':') + 1);  // npos + 1: the whole
+  if (digits.empty() || digits.size() > 6 || digits.find_first_not_of("0123456789") != std::string::npos) return -1;
+  return std::stoi(digits);
+}
+
 }  // namespace
 
 void add_build_options(CLI::App& command, BuildOptions& o) {
@@ -38,8 +45,8 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--optShapes", o.opt, "Shapes to optimize for");
   command.add_option("--maxShapes", o.max, "Largest shapes of dynamic inputs");
   command.add_option("--device", o.device,
-                     "cpu, cuda, reference, or the GPU to build for: h200, ... or a .json; default: the GPU where "
-                     "there is one, or cpu");
+                     "cpu, cuda, reference; a number of `wootz devices`, or cuda:1; or the GPU to build for without "
+                     "having it: h200, ... or a .json; default: the first GPU where there is one, or cpu");
   command.add_option("--native-code", o.native_code, "Machine code to keep in the plan: 0, 1 or all");
   command.add_option("--threads", o.threads, "Threads of one inference, 0: all");
   command.add_option("--isa", o.isa, "Highest instruction set: avx2 or avx512");
@@ -132,12 +139,15 @@ void add_run(CLI::App& app, Logger& logger) {
   struct Options {
     std::string plan, folder = ".", shapes;
     std::vector<std::string> inputs, tensors;
+    int device = -1;
     bool as_json = false, native = false;
   };
   auto o = std::make_shared<Options>();
   command->add_option("plan", o->plan, "Plan")->required();
   command->add_option("-i,--input", o->inputs, "NAME=FILE.npy; inputs without one get random numbers");
   command->add_option("--shapes", o->shapes, "Shapes of inputs without a file, NAME:1x3x224x224,...");
+  command->add_option("--device", o->device,
+                      "Number of the device to run on, as `wootz devices` lists those of a kind");
   command->add_option("--output-dir", o->folder, "Folder for the outputs, one .npy each");
   command->add_option("--dump-tensors", o->tensors, "Values of the model to write there too, NAME,... or all")
       ->delimiter(',');
@@ -145,7 +155,7 @@ void add_run(CLI::App& app, Logger& logger) {
   command->add_flag("--json", o->as_json, "Report as JSON on stdout");
   command->callback([o, &logger] {
     const std::map<std::string, Array> inputs = load_inputs(o->inputs);
-    Session session(o->plan, logger, o->native);
+    Session session(o->plan, logger, o->native, o->device);
     session.prepare(parse_shapes(o->shapes, "--shapes"), inputs);
     if (!o->tensors.empty()) session.tap(o->tensors);
     session.run();
@@ -190,11 +200,12 @@ void add_bench(CLI::App& app, Logger& logger) {
   command->callback([o, &logger] {
     finish(o->build, logger);
     std::unique_ptr<Session> made;
+    const int device = device_number(o->build.device);
     if (is_onnx(o->file)) {
       o->build.request.model = o->file;
-      made = std::make_unique<Session>(*build_plan(o->build.request, logger).plan, logger);
+      made = std::make_unique<Session>(*build_plan(o->build.request, logger).plan, logger, device);
     } else {
-      made = std::make_unique<Session>(o->file, logger, o->native);
+      made = std::make_unique<Session>(o->file, logger, o->native, device);
     }
     Session& session = *made;
     session.prepare(o->build.request.opt_shapes, {});

@@ -26,24 +26,33 @@ void print_libraries(const ordered_json& backend) {
   }
 }
 
+std::string device_line(const ordered_json& device) {
+  const std::string capability = device.value("compute_capability", ""), isa = device.value("isa", "");
+  std::string line = device.value("name", "") + ", ";
+  line += capability.empty() ? isa : "compute capability " + capability + " (" + isa + ")";
+  if (capability.empty()) line += ", " + std::to_string(device.value("threads", 0)) + " threads";
+  return line + ", " + gib(device);
+}
+
 void print_backend(const ordered_json& backend, const std::string& by_default) {
   const std::string name = backend.at("backend");
   if (backend.contains("why_not")) {
-    std::printf("  %-5s none: %s\n", name.c_str(), backend["why_not"].get<std::string>().c_str());
+    std::printf("  %-6s none: %s\n", name.c_str(), backend["why_not"].get<std::string>().c_str());
     print_libraries(backend);
     return;
   }
-  std::string line = backend.value("name", "") + ", ";
-  const std::string capability = backend.value("compute_capability", ""), isa = backend.value("isa", "");
-  line += capability.empty() ? isa : "compute capability " + capability + " (" + isa + ")";
-  if (capability.empty()) line += ", " + std::to_string(backend.value("threads", 0)) + " threads";
-  line += ", " + gib(backend);
-  std::printf("  %-5s %s%s\n", name.c_str(), line.c_str(), name == by_default ? "; used by default" : "");
+  const ordered_json devices = backend.value("devices", ordered_json::array({backend}));
+  const size_t usual = backend.value("number", size_t{0});
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const std::string which = devices.size() > 1 ? name + ":" + std::to_string(i) : name;
+    std::printf("  %-6s %s%s\n", which.c_str(), device_line(devices[i]).c_str(),
+                name == by_default && i == usual ? "; used by default" : "");
+  }
   print_libraries(backend);
 }
 
 void print_all(const ordered_json& machine) {
-  std::printf("This machine (wootz build --device BACKEND):\n");
+  std::printf("This machine (wootz build --device BACKEND, or BACKEND:NUMBER):\n");
   for (const ordered_json& backend : machine.at("backends")) print_backend(backend, machine.at("default_backend"));
   const ordered_json& known = machine.at("known_devices");
   if (!known.empty()) std::printf("\nKnown by name, to build for without having them (wootz build --device NAME):\n");

@@ -18,20 +18,24 @@ void warn(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) std::printf("[W] %s\n", line.c_str());
 }
 
-// The number of a GPU counts from the moment the driver is opened on. One that was asked for and is not there is an
-// error, but for the first: scripts name it on any machine.
+bool is_number(const std::string& device) {
+  return !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// As wootz_runtime_set_device() takes it.
+int device_number(const Exec& e) { return is_number(e.device) ? std::stoi(e.device) : -1; }
+
+// A GPU that was asked for by number and is not there is an error, but for the first: scripts name it on any machine.
 void choose_device(Exec& e) {
   if (e.device.empty()) return;
-  const bool number = e.device.find_first_not_of("0123456789") == std::string::npos;
-  if (number)
-    ::setenv("WOOTZ_CUDA_DEVICE", e.device.c_str(), 1);
-  else
-    e.build.options["backend"] = e.device;
+  const bool number = is_number(e.device);
+  e.build.options[number ? "device" : "backend"] = e.device;
   if (!number || !e.load_engine.empty()) return;
   const char* reason = "";
   if (std::strcmp(wootz_default_backend(&reason), "cuda") == 0) return;
   const std::string what = "--device=" + e.device;
   if (e.device != "0") throw Failure(what + " cannot be used: " + reason);
+  e.build.options.erase("device");
   e.warnings.push_back(what + " has no effect: " + reason);
 }
 
@@ -85,12 +89,12 @@ std::unique_ptr<Session> build(const Exec& e, Logger& logger) {
               static_cast<double>(built.plan_bytes) / 1048576);
   const bool needed = !e.skip_inference || e.dump_layers || !e.export_layers.empty();
   if (!needed) return nullptr;
-  if (built.plan == nullptr) return std::make_unique<Session>(e.save_engine, logger, /*native=*/true);
-  return std::make_unique<Session>(*built.plan, logger);
+  if (built.plan == nullptr) return std::make_unique<Session>(e.save_engine, logger, /*native=*/true, device_number(e));
+  return std::make_unique<Session>(*built.plan, logger, device_number(e));
 }
 
 std::unique_ptr<Session> load(const Exec& e, Logger& logger) {
-  auto session = std::make_unique<Session>(e.load_engine, logger);
+  auto session = std::make_unique<Session>(e.load_engine, logger, /*native=*/false, device_number(e));
   struct stat file {};
   const double size = ::stat(e.load_engine.c_str(), &file) == 0 ? static_cast<double>(file.st_size) : 0;
   std::printf("[I] Loaded engine with size: %g MiB\n", size / 1048576);

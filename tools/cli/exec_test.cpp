@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "NvInfer.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/gpu.h"
 #include "backends/cuda/stand_in/stand_in.h"
 #include "cli/commands.h"
 #include "onnx/model_for_test.h"

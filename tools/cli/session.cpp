@@ -78,21 +78,23 @@ class Session::Listener final : public IDebugListener {
   ICudaEngine* engine_;
 };
 
-Session::Session(const std::string& path, Logger& logger, bool native) : logger_(logger) {
-  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime_.get(), path.c_str())); }, native);
+Session::Session(const std::string& path, Logger& logger, bool native, int device) : logger_(logger) {
+  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime_.get(), path.c_str())); }, native,
+        device);
 }
 
-Session::Session(IHostMemory& plan, Logger& logger) : logger_(logger) {
+Session::Session(IHostMemory& plan, Logger& logger, int device) : logger_(logger) {
   start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_memory(runtime_.get(), &plan)); },
-        /*native=*/true);  // made just now
+        /*native=*/true, device);  // made just now
 }
 
-void Session::start(const std::function<ICudaEngine*()>& load, bool native) {
+void Session::start(const std::function<ICudaEngine*()>& load, bool native, int device) {
   Logger& logger = logger_;
   const Clock::time_point start = Clock::now();
   runtime_.reset(createInferRuntime(logger));
   if (runtime_ == nullptr) fail("the runtime could not be created", logger);
   runtime_->setEngineHostCodeAllowed(native);
+  if (wootz_runtime_set_device(runtime_.get(), device) != 0) fail("the device was refused", logger);
   engine_.reset(load());
   if (engine_ == nullptr) fail("the plan was refused", logger);
   context_.reset(engine_->createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC));

@@ -18,9 +18,10 @@ namespace wootz_cli {
 // An engine with a context and buffers for one set of shapes.
 class Session {
  public:
-  // The file is mapped, not read. `native`: machine code in it may be run.
-  Session(const std::string& path, Logger& logger, bool native = false);
-  Session(nvinfer1::IHostMemory& plan, Logger& logger);
+  // The file is mapped, not read. `native`: machine code in it may be run. `device`: as wootz_runtime_set_device()
+  // takes it.
+  Session(const std::string& path, Logger& logger, bool native = false, int device = -1);
+  Session(nvinfer1::IHostMemory& plan, Logger& logger, int device = -1);
   ~Session();
   nvinfer1::ICudaEngine& engine() { return *engine_; }
   nvinfer1::IExecutionContext& context() { return *context_; }
@@ -50,7 +51,7 @@ class Session {
  private:
   class Output;
   class Listener;
-  void start(const std::function<nvinfer1::ICudaEngine*()>& load, bool native);
+  void start(const std::function<nvinfer1::ICudaEngine*()>& load, bool native, int device);
   // Failure: a name is no input's, or an array is of another type.
   void check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const;
   // Pads the array, and copies it to the device where the engine reads it there.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance replay dynamic faults programs io deviceless streams models
+#   tools/gpu/check.sh [PART...]       parts: conformance replay devices dynamic faults programs io deviceless streams models
 #                                      sanitizer peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
@@ -20,7 +20,7 @@ MODES=${MODES:-tf32 fp16 bf16}
 export WOOTZ_SOURCE_DIR=${WOOTZ_SOURCE_DIR:-$here/../..}  # where tests find their data
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance replay dynamic faults programs io deviceless streams models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance replay devices dynamic faults programs io deviceless streams models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -59,6 +59,9 @@ programs() {
   grep -E 'PASSED|FAILED  ' "$OUT/exec.log" | head -8
 }
 
+# Engines on two GPUs from one process, where there are two.
+devices() { tests_of devices 'CudaTwoDevices*' 'SKIPPED|ONE GPU|PASSED|FAILED  '; }
+
 # One plan of real networks for batch 1 to 32: what first, second and later visits of each batch size cost.
 dynamic() {
   local models=()
@@ -84,7 +87,7 @@ deviceless() {
     log=$OUT/deviceless.$name.log
     "$python" "$here/models.py" "$work" "$model" >"$log" 2>&1 || { tail -3 "$log"; failed=1; continue; }
     build=("$BIN/wootz" build "$work/$name.onnx" --fp16)
-    without=(env WOOTZ_CUDA_DEVICE=99)
+    without=(env WOOTZ_DEVICE=99)
     cache=$OUT/$name.fp16.cache
     "${build[@]}" -o "$work/tuned.plan" --device cuda --timing-cache "$cache" -v >>"$log" 2>&1 || failed=1
     "${without[@]}" "${build[@]}" -o "$work/guess.plan" --device "${DEVICE:-h200}" -v >>"$log" 2>&1 || failed=1

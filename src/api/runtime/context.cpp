@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "api/runtime/host_stream.h"
+#include "backends/addresses.h"
 
 namespace wootz::api {
 

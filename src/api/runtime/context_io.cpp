@@ -1,6 +1,7 @@
 // Shapes, addresses and memory of a context.
 #include "api/runtime/context.h"
 #include "api/runtime/host_stream.h"
+#include "backends/addresses.h"
 
 namespace wootz::api {
 

@@ -16,7 +16,9 @@ Device* device_of(void* engine) {
 int device_call(void* engine, const char* call, FunctionRef<Status(Device&)> work) {
   const bool ok = attempt(Reporter(getLogger()), call, [&]() -> Status {
     Device* device = device_of(engine);
-    return device == nullptr ? invalid_argument("not an engine of this library") : work(*device);
+    if (device == nullptr) return invalid_argument("not an engine of this library");
+    const DeviceScope current(*device);
+    return work(*device);
   });
   return ok ? 0 : 1;
 }

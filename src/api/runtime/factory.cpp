@@ -132,6 +132,24 @@ void* wootz_runtime_load_memory(void* runtime, void* plan) noexcept {
   return ours == nullptr ? nullptr : ours->load_memory(static_cast<nvinfer1::IHostMemory*>(plan));
 }
 
+int wootz_runtime_set_device(void* runtime, int number) noexcept {
+  auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
+  return attempt(Reporter(getLogger()), "wootz_runtime_set_device",
+                 [&]() -> wootz::Status {
+                   if (ours == nullptr) return wootz::invalid_argument("not a runtime of this library");
+                   if (number < wootz::kCurrentDevice) return wootz::invalid_argument("device {}", number);
+                   ours->set_device(number);
+                   return wootz::Status();
+                 })
+             ? 0
+             : 1;
+}
+
+int wootz_engine_device(void* engine) noexcept {
+  const wootz::Device* device = device_of(engine);
+  return device == nullptr ? -1 : device->number();
+}
+
 int wootz_context_tap(void* context, const char* name, int on) noexcept {
   auto* ours = dynamic_cast<wootz::api::ContextImpl*>(static_cast<nvinfer1::IExecutionContext*>(context));
   return attempt(ours != nullptr ? ours->reporter() : Reporter(getLogger()), "wootz_context_tap",

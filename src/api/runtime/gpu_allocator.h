@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backend/allocator_device.h"
+#include "backends/allocator_device.h"
 #include "wootz/allocator.h"
 
 namespace wootz::api {

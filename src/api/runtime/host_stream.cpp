@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "backend/device.h"
+#include "backends/registry.h"
 
 namespace wootz::api {
 namespace {
@@ -21,7 +21,7 @@ class Streams {
 
   Result<cudaStream_t> create() {
     WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend("cpu"));
-    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open(nullptr));
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, backend->open());
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, device->create_stream());
     std::shared_ptr<Stream> shared = std::move(stream);
     auto* handle = reinterpret_cast<cudaStream_t>(shared.get());

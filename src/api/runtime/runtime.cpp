@@ -6,6 +6,7 @@
 #include "api/runtime/engine.h"
 #include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_memory.h"
+#include "backends/registry.h"
 #include "base/thread_pool.h"
 #include "plan/read.h"
 #include "runtime/create_engine.h"
@@ -27,17 +28,26 @@ int threads_wanted(const Program& program) {
   return found == program.properties.end() ? 0 : number(found->second.c_str());
 }
 
+// A plan is for a kind of device, and says which; it runs on any of that kind.
+Status check_kind(const Program& program, const Backend& backend, const Device& device, const Reporter& reporter) {
+  const Result<DeviceDescription> built = DeviceDescription::from_json(program.device);
+  const DeviceDescription& here = device.describe();
+  if (!built.ok() || built->isa == here.isa) return Status();
+  std::string what = fmt::format("the plan was built for {} ({}), and device {} of backend {} is {} ({})", built->isa,
+                                 built->name, device.number(), backend.name, here.isa, here.name);
+  if (backend.can.one_isa) return invalid_argument("{}: build it for that one, or load it on the other", what);
+  reporter.warning(what);
+  return Status();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
-                                                nvinfer1::IGpuAllocator* allocator, bool native) {
+                                                nvinfer1::IGpuAllocator* allocator, int device_number, bool native) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(program->backend));
-  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(nullptr));
-  if (const Result<DeviceDescription> built = DeviceDescription::from_json(program->device); built.ok())
-    if (built->isa != device->describe().isa)
-      reporter.warning(fmt::format("the plan was built for {} ({}), this machine is {} ({})", built->isa, built->name,
-                                   device->describe().isa, device->describe().name));
-  if (native && backend->offer_native != nullptr) backend->offer_native(program->native);
+  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(device_number));
+  WOOTZ_RETURN_IF_ERROR(check_kind(*program, *backend, *device, reporter));
+  if (native) backend->offer_native(program->native);
   device = with_allocator(std::move(device), adopt_allocator(allocator));
   EngineOptions options;
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
@@ -52,7 +62,7 @@ RuntimeImpl::RuntimeImpl(nvinfer1::ILogger& logger)
 
 Result<ICudaEngine*> RuntimeImpl::load(std::shared_ptr<const Program> program) {
   WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
-                         make_engine(std::move(program), reporter_, allocator_, host_code_));
+                         make_engine(std::move(program), reporter_, allocator_, device_number_, host_code_));
   return engine.release();
 }
 

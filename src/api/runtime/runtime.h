@@ -7,16 +7,17 @@
 
 #include "api/runtime/plugin_registry.h"
 #include "api/runtime/reporter.h"
+#include "backend/backend.h"
 #include "backend/program.h"
 
 namespace wootz::api {
 
 class EngineImpl;
 
-// Makes an engine of a verified program: device and providers of its backend, kernels of its steps. `allocator` may be
-// null and must outlive the engine. `native`: machine code that came with the program may be run.
+// Makes an engine of a verified program: a device (Backend::open) and providers of its backend, kernels of its steps.
+// `allocator` may be null and must outlive the engine. `native`: machine code that came with the program may be run.
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
-                                                nvinfer1::IGpuAllocator* allocator, bool native = false);
+                                                nvinfer1::IGpuAllocator* allocator, int device_number, bool native);
 
 class RuntimeImpl final : public nvinfer1::IRuntime {
  public:
@@ -25,6 +26,8 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
   nvinfer1::ICudaEngine* load_file(const char* path) noexcept;
   // A plan of this library in memory, which the engine shares.
   nvinfer1::ICudaEngine* load_memory(nvinfer1::IHostMemory* plan) noexcept;
+  // wootz_runtime_set_device().
+  void set_device(int number) { device_number_ = number; }
 
   void setDLACore(int32_t dlaCore) noexcept override;
   int32_t getDLACore() const noexcept override { return dla_core_; }
@@ -55,6 +58,7 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
   Reporter reporter_;
   std::unique_ptr<PluginRegistry> registry_;
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
+  int device_number_ = kCurrentDevice;  // of engines to come
   int32_t dla_core_ = 0;
   int32_t max_threads_ = 1;
   std::string temporary_directory_;

@@ -44,26 +44,29 @@ class CpuDevice final : public Device {
   DeviceDescription description_;
 };
 
-Result<std::shared_ptr<Device>> open_cpu(const DeviceDescription* wanted) {
-  const CpuInfo& info = cpu_info();
-  DeviceDescription d{"cpu", info.name, isa_description(), ThreadPool::process().size(), info.memory};
-  if (wanted != nullptr) {
-    if (wanted->backend != "cpu")
-      return invalid_argument("backend cpu: asked for a device of backend '{}'", wanted->backend);
-    if (wanted->threads > 0) d.threads = wanted->threads;
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend() : Backend("cpu", {.chains = true}) {}
+
+  Result<std::shared_ptr<Device>> open(int number) const override {
+    const CpuInfo& info = cpu_info();
+    DeviceDescription d{"cpu", info.name, isa_description(), ThreadPool::process().size(), info.memory};
+    WOOTZ_RETURN_IF_ERROR(check_device_number(name, {d}, number));
+    dnn::connect_threads();
+    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(std::move(d)));
   }
-  dnn::connect_threads();
-  return std::shared_ptr<Device>(std::make_shared<CpuDevice>(std::move(d)));
-}
-
-std::vector<const Provider*> cpu_providers() { return {&own_provider(), &onednn_provider(), &chain_provider()}; }
-
-constexpr Backend kBackend{.name = "cpu", .open = open_cpu, .providers = cpu_providers, .chains = true};
+  std::vector<const Provider*> providers() const override {
+    return {&own_provider(), &onednn_provider(), &chain_provider()};
+  }
+};
 
 }  // namespace
 
 }  // namespace cpu
 
-const Backend& cpu_backend() { return cpu::kBackend; }
+const Backend& cpu_backend() {
+  static const cpu::CpuBackend backend;
+  return backend;
+}
 
 }  // namespace wootz

@@ -1,7 +1,7 @@
 // The backend "cpu": this machine's processor and its memory.
 #pragma once
 
-#include "backend/device.h"
+#include "backend/backend.h"
 
 namespace wootz {
 

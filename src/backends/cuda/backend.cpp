@@ -4,7 +4,8 @@
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/counts.h"
 #include "backends/cuda/devices.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/gpu.h"
+#include "backends/cuda/libraries.h"
 #include "backends/cuda/pointers.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/ranges.h"
@@ -17,15 +18,16 @@ class CudaEvent final : public Event {
  public:
   CudaEvent(const Gpu& gpu, CUevent event) : gpu_(gpu), event_(event) {}
   ~CudaEvent() override {
-    if (gpu_.enter().ok()) gpu_.api->cuEventDestroy_v2(event_);
+    const GpuScope scope(gpu_);
+    gpu_.api->cuEventDestroy_v2(event_);
   }
   CUevent handle() const { return event_; }
   Status wait() override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     return check(gpu_.api->cuEventSynchronize(event_), "cuEventSynchronize");
   }
   Result<double> ms_since(const Event& earlier) const override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     float ms = 0;
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventElapsedTime, &ms, static_cast<const CudaEvent&>(earlier).event_,
                                event_);
@@ -41,11 +43,13 @@ class CudaStream final : public Stream {
  public:
   CudaStream(const Gpu& gpu, CUstream stream, bool own) : gpu_(gpu), stream_(stream), own_(own) {}
   ~CudaStream() override {
-    if (own_ && gpu_.enter().ok()) gpu_.api->cuStreamDestroy_v2(stream_);
+    if (!own_) return;
+    const GpuScope scope(gpu_);
+    gpu_.api->cuStreamDestroy_v2(stream_);
   }
   Status enqueue(std::function<Status()>) override { return unsupported("a CUDA stream takes no host work here"); }
   Status synchronize() override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     return check(gpu_.api->cuStreamSynchronize(stream_), "cuStreamSynchronize");
   }
   bool capturing() const override {
@@ -70,10 +74,10 @@ class CudaGraph final : public Recording {
  public:
   CudaGraph(const Gpu& gpu, CUgraphExec exec) : gpu_(gpu), exec_(exec) {}
   ~CudaGraph() override {
-    if (gpu_.enter().ok()) gpu_.api->cuGraphExecDestroy(exec_);
+    const GpuScope scope(gpu_);
+    gpu_.api->cuGraphExecDestroy(exec_);
   }
   Status replay(Stream& stream) override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
     ++work_counters().replayed;
     return check(gpu_.api->cuGraphLaunch(exec_, static_cast<CUstream>(stream.native())), "cuGraphLaunch");
   }
@@ -90,61 +94,63 @@ class CudaGraph final : public Recording {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(const Gpu& gpu) : gpu_(gpu) {
-    description_.backend = "cuda";
-    description_.name = gpu.name;
-    description_.isa = fmt::format("sm_{}", gpu.arch());
-    description_.memory = gpu.memory;
-  }
+  explicit CudaDevice(const Gpu& gpu) : gpu_(gpu), description_(gpu.describe()) {}
   const DeviceDescription& describe() const override { return description_; }
+  int number() const override { return gpu_.device; }
+  bool enter() const override { return gpu_.enter(); }
+  void leave() const override { gpu_.leave(); }
   bool host_memory() const override { return false; }
   const RangeHooks* ranges() const override { return nvtx_ranges(); }
 
   Result<void*> allocate(size_t bytes, size_t alignment) override {
     if ((alignment & (alignment - 1)) != 0 || alignment > 256)
       return invalid_argument("cuda: alignment {}; device memory is aligned to 256 bytes", alignment);
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     CUdeviceptr memory = 0;
     if (Status status = check(gpu_.api->cuMemAlloc_v2(&memory, bytes == 0 ? 1 : bytes), "cuMemAlloc"); !status.ok())
       return status.with_prefix(fmt::format("{} bytes of device memory", bytes));
     return reinterpret_cast<void*>(memory);
   }
   void free(void* memory) override {
-    if (memory != nullptr && gpu_.enter().ok()) gpu_.api->cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory));
+    if (memory == nullptr) return;
+    const GpuScope scope(gpu_);
+    gpu_.api->cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory));
   }
   Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
     if (bytes == 0) return Status();
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     const auto target = reinterpret_cast<CUdeviceptr>(to), source = reinterpret_cast<CUdeviceptr>(from);
     if (stream == nullptr) return check(gpu_.api->cuMemcpy(target, source, bytes), "cuMemcpy");
     return check(gpu_.api->cuMemcpyAsync(target, source, bytes, static_cast<CUstream>(stream->native())),
                  "cuMemcpyAsync");
   }
   Result<std::unique_ptr<Stream>> create_stream() override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     CUstream stream = nullptr;
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, stream, true));
   }
   Result<std::unique_ptr<Event>> create_event(bool tells_time) override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     CUevent event = nullptr;
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventCreate, &event,
                                tells_time ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
     return std::unique_ptr<Event>(std::make_unique<CudaEvent>(gpu_, event));
   }
   Result<void*> allocate_host(size_t bytes) override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     void* memory = nullptr;
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuMemHostAlloc, &memory, bytes == 0 ? 1 : bytes, 0U);
     return memory;
   }
   void free_host(void* memory) override {
-    if (memory != nullptr && gpu_.enter().ok()) gpu_.api->cuMemFreeHost(memory);
+    if (memory == nullptr) return;
+    const GpuScope scope(gpu_);
+    gpu_.api->cuMemFreeHost(memory);
   }
   Status check_address(const void* address) const override { return check_pointer(gpu_, address); }
   Result<std::unique_ptr<Stream>> adopt_stream(void* native) override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    WOOTZ_RETURN_IF_ERROR(check_stream(gpu_, static_cast<CUstream>(native)));
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, static_cast<CUstream>(native), false));
   }
 
@@ -152,7 +158,7 @@ class CudaDevice final : public Device {
   // application's is caught up in it.
   Result<std::unique_ptr<Recording>> record(Stream&, FunctionRef<Status(Stream&)> work,
                                             std::unique_ptr<Recording> previous) override {
-    WOOTZ_RETURN_IF_ERROR(gpu_.enter());
+    const GpuScope scope(gpu_);
     const Driver& api = *gpu_.api;
     CUstream own = nullptr;
     WOOTZ_CUDA_RETURN_IF_ERROR(api, cuStreamCreate, &own, CU_STREAM_NON_BLOCKING);
@@ -184,39 +190,38 @@ class CudaDevice final : public Device {
   DeviceDescription description_;
 };
 
-Result<std::shared_ptr<Device>> open_cuda(const DeviceDescription* wanted) {
-  if (wanted != nullptr && wanted->backend != "cuda")
-    return invalid_argument("backend cuda: asked for a device of backend '{}'", wanted->backend);
-  Result<const Gpu*> found = gpu();
-  if (!found.ok()) return found.status().with_prefix("the cuda backend is not offered");
-  return std::shared_ptr<Device>(std::make_shared<CudaDevice>(**found));
-}
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend() : Backend("cuda", {.own_memory = true, .by_default = true, .one_isa = true}) {}
 
-std::vector<const Provider*> cuda_providers() {
-  return {&cublaslt_provider(), &cudnn_provider(), &generated_provider(), &selecting_provider()};
-}
-
-Status ready() {
-  WOOTZ_RETURN_IF_ERROR(gpu().status());
-  return driver_is_stand_in() ? Status() : compiler_version().status();  // the stand-in compiles by itself
-}
-
-bool computes_fast_in(DType type) { return type == DType::kF16 || type == DType::kBF16; }
-
-constexpr Backend kBackend{.name = "cuda",
-                           .open = open_cuda,
-                           .providers = cuda_providers,
-                           .computes_fast_in = computes_fast_in,
-                           .own_memory = true,
-                           .known_devices = known_devices,
-                           .offer_native = offer_native,
-                           .ready = ready,
-                           .holds = holds_pointer};
+  Result<std::shared_ptr<Device>> open(int number) const override {
+    const Result<const Gpu*> found = gpu(number);
+    if (!found.ok()) return found.status().with_prefix("the cuda backend is not offered");
+    return std::shared_ptr<Device>(std::make_shared<CudaDevice>(**found));
+  }
+  Result<std::vector<DeviceDescription>> devices() const override { return list_gpus(); }
+  int current() const override { return current_gpu(); }
+  std::vector<const Provider*> providers() const override {
+    return {&cublaslt_provider(), &cudnn_provider(), &generated_provider(), &selecting_provider()};
+  }
+  Status ready() const override {
+    WOOTZ_ASSIGN_OR_RETURN(const Gpu* const found, gpu());
+    return found->api->machine_code ? compiler_version().status() : Status();
+  }
+  bool computes_fast_in(DType type) const override { return type == DType::kF16 || type == DType::kBF16; }
+  std::vector<DeviceDescription> known_devices() const override { return cuda::known_devices(); }
+  void offer_native(const std::vector<NativeCode>& code) const override { cuda::offer_native(code); }
+  bool holds(const void* address) const override { return holds_pointer(address); }
+  std::vector<LibraryState> libraries(bool elsewhere) const override { return library_states(elsewhere); }
+};
 
 }  // namespace
 
 }  // namespace cuda
 
-const Backend& cuda_backend() { return cuda::kBackend; }
+const Backend& cuda_backend() {
+  static const cuda::CudaBackend backend;
+  return backend;
+}
 
 }  // namespace wootz

@@ -1,7 +1,7 @@
-// The backend "cuda": one NVIDIA GPU, through the driver's own interface.
+// The backend "cuda": NVIDIA GPUs, through the driver's own interface.
 #pragma once
 
-#include "backend/device.h"
+#include "backend/backend.h"
 
 namespace wootz {
 

@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backends/cuda/driver.h"
-
 namespace wootz::cuda {
 namespace {
 
@@ -62,12 +60,6 @@ std::vector<DeviceDescription> known_devices() {
     all.push_back(std::move(d));
   }
   return all;
-}
-
-const DeviceDescription* built_elsewhere(const Limits& limits) {
-  if (limits.device == nullptr) return nullptr;
-  const Result<const Gpu*> here = gpu();
-  return here.ok() && (*here)->arch() == capability_of(*limits.device) ? nullptr : limits.device;
 }
 
 int capability_of(const DeviceDescription& device) {

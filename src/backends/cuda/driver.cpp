@@ -1,15 +1,17 @@
 #include "backends/cuda/driver.h"
 
+#include <link.h>
+
 #include <atomic>
-#include <cstdlib>
-#include <mutex>
+#include <cstring>
 
 #include "backends/cuda/dynamic_library.h"
 
 namespace wootz::cuda {
 namespace {
 
-const Driver* g_stand_in = nullptr;
+std::atomic<const Driver*> g_given{nullptr};
+std::atomic<const Driver*> g_opened{nullptr};
 
 Result<Driver> open_driver() {
   Result<void*> library = open_library({"libcuda.so.1"});
@@ -23,35 +25,31 @@ Result<Driver> open_driver() {
   return table;
 }
 
-Result<Gpu> open_gpu() {
-  WOOTZ_ASSIGN_OR_RETURN(const Driver* table, driver());
-  const Driver& d = *table;
-  WOOTZ_CUDA_RETURN_IF_ERROR(d, cuInit, 0);
-  int count = 0;
-  WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDeviceGetCount, &count);
-  const char* wanted = std::getenv("WOOTZ_CUDA_DEVICE");
-  const long number = wanted == nullptr ? 0 : std::strtol(wanted, nullptr, 10);
-  if (number < 0 || number >= count)
-    return unsupported("CUDA device {} (WOOTZ_CUDA_DEVICE) of {} devices", number, count);
-  Gpu gpu;
-  gpu.api = table;
-  WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDeviceGet, &gpu.device, static_cast<int>(number));
-  const auto attribute = [&](CUdevice_attribute which, int* value) {
-    return check(d.cuDeviceGetAttribute(value, which, gpu.device), "cuDeviceGetAttribute");
-  };
-  WOOTZ_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &gpu.major));
-  WOOTZ_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &gpu.minor));
-  WOOTZ_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &gpu.multiprocessors));
-  char name[256] = "";
-  WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDeviceGetName, name, static_cast<int>(sizeof name), gpu.device);
-  gpu.name = name;
-  WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDeviceTotalMem_v2, &gpu.memory, gpu.device);
-  if (gpu.arch() < 80)
-    return unsupported("{} has compute capability {}.{}; the cuda backend needs 8.0", gpu.name, gpu.major, gpu.minor);
-  const char* overlap = std::getenv("WOOTZ_CUDA_PDL");
-  gpu.overlap = gpu.arch() >= 90 && !driver_is_stand_in() && (overlap == nullptr || *overlap != '0');
-  WOOTZ_CUDA_RETURN_IF_ERROR(d, cuDevicePrimaryCtxRetain, &gpu.context, gpu.device);
-  return gpu;
+// The driver's library among those that the process has loaded, by its file name: one that is not there yet may come
+// later, so nothing is searched again until another library was loaded.
+struct Search {
+  unsigned long long loads = 0;
+  bool found = false;
+};
+int look_at(dl_phdr_info* library, size_t, void* data) {
+  static std::atomic<unsigned long long> seen{0};
+  auto& search = *static_cast<Search*>(data);
+  if (search.loads == 0) {
+    search.loads = library->dlpi_adds;
+    if (seen.exchange(search.loads) == search.loads) return 1;
+  }
+  const char* slash = std::strrchr(library->dlpi_name, '/');
+  const char* name = slash == nullptr ? library->dlpi_name : slash + 1;
+  if (std::strncmp(name, "libcuda.so", 10) != 0) return 0;
+  search.found = true;
+  seen = 0;  // for a thread that looks while this one opens it
+  return 1;
+}
+
+bool driver_in_process() {
+  Search search;
+  dl_iterate_phdr(look_at, &search);
+  return search.found;
 }
 
 // After these no call of the process works any more.
@@ -75,14 +73,22 @@ bool breaks_context(CUresult result) {
 }  // namespace
 
 Result<const Driver*> driver() {
-  if (g_stand_in != nullptr) return g_stand_in;
+  if (const Driver* const given = g_given.load(std::memory_order_acquire)) return given;
   static const Result<Driver> table = open_driver();
   if (!table.ok()) return table.status();
+  g_opened.store(&*table, std::memory_order_release);
   return &*table;
 }
 
-void set_driver_for_tests(const Driver* table) { g_stand_in = table; }
-bool driver_is_stand_in() { return g_stand_in != nullptr; }
+const Driver* loaded_driver() {
+  if (const Driver* const given = g_given.load(std::memory_order_acquire)) return given;
+  if (const Driver* const opened = g_opened.load(std::memory_order_acquire)) return opened;
+  if (!driver_in_process()) return nullptr;
+  const Result<const Driver*> table = driver();
+  return table.ok() ? *table : nullptr;
+}
+
+void set_driver(const Driver* table) { g_given.store(table, std::memory_order_release); }
 
 Status check(CUresult result, const char* call) {
   if (result == CUDA_SUCCESS) [[likely]]
@@ -105,25 +111,6 @@ Status check(CUresult result, const char* call) {
                               : ": work on the GPU failed, and every later call of this process will. A context with "
                                 "setDebugSync(true), or the environment variable WOOTZ_DEBUG_SYNC=1, tells the layer";
   return Status(Code::kInternal, std::move(what));
-}
-
-Status Gpu::enter() const {
-  CUcontext current = nullptr;
-  WOOTZ_CUDA_RETURN_IF_ERROR(*api, cuCtxGetCurrent, &current);
-  if (current == context) return Status();
-  WOOTZ_CUDA_RETURN_IF_ERROR(*api, cuCtxSetCurrent, context);
-  return Status();
-}
-
-Result<const Gpu*> gpu() {
-  if (driver_is_stand_in()) {
-    static const Result<Gpu> made = open_gpu();
-    if (!made.ok()) return made.status();
-    return &*made;
-  }
-  static const Result<Gpu> made = open_gpu();
-  if (!made.ok()) return made.status();
-  return &*made;
 }
 
 }  // namespace wootz::cuda

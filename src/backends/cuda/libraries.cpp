@@ -24,7 +24,7 @@ Result<std::string> driver_version() {
 }
 
 Result<std::string> cublaslt_version() {
-  WOOTZ_ASSIGN_OR_RETURN(const CublasLt* const lt, cublaslt());
+  WOOTZ_ASSIGN_OR_RETURN(const CublasLt* const lt, cublaslt(nullptr));
   return cublaslt_text(lt->cublasLtGetVersion());
 }
 
@@ -49,7 +49,7 @@ LibraryState state(const char* name, const Result<std::string>& version, bool re
 }  // namespace
 
 std::vector<LibraryState> library_states(bool elsewhere) {
-  if (driver_is_stand_in()) return {};
+  if (const Driver* const loaded = loaded_driver(); loaded != nullptr && !loaded->libraries) return {};
   std::vector<LibraryState> all;
   all.push_back(state("driver", driver_version(), !elsewhere, ""));
   all.push_back(state("NVRTC", compiler_version(), true, "no kernel can be made; " + remedy("nvidia-cuda-nvrtc")));

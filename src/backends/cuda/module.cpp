@@ -11,14 +11,11 @@
 namespace wootz::cuda {
 namespace {
 
+// Of one GPU.
 struct Loaded {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<const Module>> by_source;
 };
-Loaded& loaded() {
-  static auto* all = new Loaded;  // outlives engines that static objects hold
-  return *all;
-}
 
 // A kernel that may begin before the one ahead of it has ended waits for that first, and then lets the next one begin.
 std::string with_overlap(const std::string& source, int capability) {
@@ -34,27 +31,25 @@ std::string with_overlap(const std::string& source, int capability) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Module>> Module::get(const std::string& source, const char* kernel) {
-  WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
+Result<std::shared_ptr<const Module>> Module::get(const Gpu& gpu, const std::string& source, const char* kernel) {
   const std::string key = digest_text(source) + kernel;
-  Loaded& all = loaded();
+  Loaded& all = gpu.part<Loaded>();
   {
     const std::lock_guard<std::mutex> lock(all.mutex);
     if (const auto found = all.by_source.find(key); found != all.by_source.end())
       if (std::shared_ptr<const Module> module = found->second.lock()) return module;
   }
-  WOOTZ_RETURN_IF_ERROR(gpu->enter());
+  const GpuScope scope(gpu);
   ++work_counters().modules;
-  std::shared_ptr<Module> module(new Module());
-  module->gpu_ = gpu;
-  if (driver_is_stand_in()) {  // takes the source itself
-    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleLoadData, &module->module_, source.c_str());
-  } else {
+  std::shared_ptr<Module> module(new Module(gpu));
+  if (gpu.api->machine_code) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<char> code,
-                           compile_cuda(with_overlap(source, gpu->arch()), fmt::format("sm_{}", gpu->arch())));
-    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleLoadData, &module->module_, code.data());
+                           compile_cuda(with_overlap(source, gpu.arch()), fmt::format("sm_{}", gpu.arch())));
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu.api, cuModuleLoadData, &module->module_, code.data());
+  } else {
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu.api, cuModuleLoadData, &module->module_, source.c_str());
   }
-  WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuModuleGetFunction, &module->function_, module->module_, kernel);
+  WOOTZ_CUDA_RETURN_IF_ERROR(*gpu.api, cuModuleGetFunction, &module->function_, module->module_, kernel);
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.by_source[key] = module;
   return std::shared_ptr<const Module>(std::move(module));
@@ -67,29 +62,31 @@ Result<NativeCode> native_module(const std::string& source, const DeviceDescript
 }
 
 Module::~Module() {
-  if (module_ != nullptr && gpu_->enter().ok()) gpu_->api->cuModuleUnload(module_);
+  if (module_ == nullptr) return;
+  const GpuScope scope(gpu_);
+  gpu_.api->cuModuleUnload(module_);
 }
 
 Status Module::allow_shared(unsigned bytes) const {
   constexpr unsigned kAlways = 48 << 10;
   if (bytes <= kAlways) return Status();
-  WOOTZ_RETURN_IF_ERROR(gpu_->enter());
-  return check(gpu_->api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                             static_cast<int>(bytes)),
-               "cuFuncSetAttribute");
+  const GpuScope scope(gpu_);
+  return check(
+      gpu_.api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes)),
+      "cuFuncSetAttribute");
 }
 
 Status Module::launch(const LaunchSize& size, void** arguments, CUstream stream) const {
-  if (gpu_->overlap) {
+  if (gpu_.overlap) {
     CUlaunchAttribute overlap{};
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     overlap.value.programmaticStreamSerializationAllowed = 1;
     const CUlaunchConfig config{size.grid_x, size.grid_y, size.grid_z, size.block, 1,
                                 1,           size.shared, stream,      &overlap,   1};
-    return check(gpu_->api->cuLaunchKernelEx(&config, function_, arguments, nullptr), "cuLaunchKernelEx");
+    return check(gpu_.api->cuLaunchKernelEx(&config, function_, arguments, nullptr), "cuLaunchKernelEx");
   }
-  return check(gpu_->api->cuLaunchKernel(function_, size.grid_x, size.grid_y, size.grid_z, size.block, 1, 1,
-                                         size.shared, stream, arguments, nullptr),
+  return check(gpu_.api->cuLaunchKernel(function_, size.grid_x, size.grid_y, size.grid_z, size.block, 1, 1, size.shared,
+                                        stream, arguments, nullptr),
                "cuLaunchKernel");
 }
 

@@ -1,11 +1,11 @@
-// A generated kernel ready to launch. Equal sources are compiled and loaded once in a process.
+// A generated kernel ready to launch. Equal sources are loaded once on a GPU.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "backend/device.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/gpu.h"
 
 namespace wootz::cuda {
 
@@ -18,18 +18,20 @@ struct LaunchSize {
 class Module {
  public:
   // `source` defines extern "C" __global__ void `kernel`. Thread-safe; may take tens of milliseconds.
-  static Result<std::shared_ptr<const Module>> get(const std::string& source, const char* kernel = "wootz_kernel");
+  static Result<std::shared_ptr<const Module>> get(const Gpu& gpu, const std::string& source,
+                                                   const char* kernel = "wootz_kernel");
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
   // To be called before a launch with more than 48 KiB of shared memory.
   Status allow_shared(unsigned bytes) const;
+  // With the GPU's context current.
   Status launch(const LaunchSize& size, void** arguments, CUstream stream) const;
 
  private:
-  Module() = default;
-  const Gpu* gpu_ = nullptr;
+  explicit Module(const Gpu& gpu) : gpu_(gpu) {}
+  const Gpu& gpu_;
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
 };

@@ -1,12 +1,5 @@
 #include "backends/cuda/pointers.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
-#include <atomic>
-#include <cstring>
-#include <string>
-
 #include "base/mapped.h"
 
 namespace wootz::cuda {
@@ -28,44 +21,10 @@ CUresult find_kind(GetAttribute get, const void* address, Kind* kind) {
   return CUDA_SUCCESS;
 }
 
-// The driver among the libraries that the process has loaded, by its file name: one that is not there yet may come
-// later, so nothing is searched again until another library was loaded.
-struct Search {
-  unsigned long long loads = 0;
-  std::string path;
-};
-int look_at(dl_phdr_info* library, size_t, void* data) {
-  static std::atomic<unsigned long long> seen{0};
-  auto& search = *static_cast<Search*>(data);
-  if (search.loads == 0) {
-    search.loads = library->dlpi_adds;
-    if (seen.exchange(search.loads) == search.loads) return 1;
-  }
-  const char* slash = std::strrchr(library->dlpi_name, '/');
-  const char* name = slash == nullptr ? library->dlpi_name : slash + 1;
-  if (std::strncmp(name, "libcuda.so", 10) != 0) return 0;
-  search.path = library->dlpi_name;
-  seen = 0;  // for a thread that looks while this one opens it
-  return 1;
-}
-
-GetAttribute loaded_driver() {
-  if (driver_is_stand_in()) return (*driver())->cuPointerGetAttribute;
-  static std::atomic<GetAttribute> found{nullptr};
-  if (const GetAttribute get = found.load(std::memory_order_acquire)) return get;
-  Search search;
-  dl_iterate_phdr(look_at, &search);
-  if (search.path.empty()) return nullptr;
-  void* library = dlopen(search.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  const auto get = reinterpret_cast<GetAttribute>(dlsym(library, "cuPointerGetAttribute"));
-  found.store(get, std::memory_order_release);
-  return get;
-}
-
 }  // namespace
 
 Status check_pointer(const Gpu& gpu, const void* address) {
+  const GpuScope scope(gpu);
   Kind kind = Kind::kUnknown;
   WOOTZ_RETURN_IF_ERROR(check(find_kind(gpu.api->cuPointerGetAttribute, address, &kind), "cuPointerGetAttribute"));
   if (kind == Kind::kDevice) {
@@ -74,7 +33,7 @@ Status check_pointer(const Gpu& gpu, const void* address) {
     if (gpu.api->cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer) != CUDA_SUCCESS ||
         number == gpu.device)
       return Status();
-    return invalid_argument("{} is memory of GPU {}, and this engine is on GPU {}", address, number, gpu.device);
+    return invalid_argument("{} lies on GPU {}, and the engine is on GPU {}", address, number, gpu.device);
   }
   if (kind != Kind::kUnknown) return Status();
   int reaches_all = 0;
@@ -90,10 +49,22 @@ Status check_pointer(const Gpu& gpu, const void* address) {
       address);
 }
 
+Status check_stream(const Gpu& gpu, CUstream stream) {
+  constexpr uintptr_t kLastDefaultStream = 2;  // cudaStreamLegacy, cudaStreamPerThread
+  if (reinterpret_cast<uintptr_t>(stream) <= kLastDefaultStream) return Status();
+  CUcontext context = nullptr;
+  WOOTZ_CUDA_RETURN_IF_ERROR(*gpu.api, cuStreamGetCtx, stream, &context);
+  if (context == gpu.context) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(const CUdevice device, device_of_context(*gpu.api, context));
+  if (device == gpu.device) return Status();  // in a context of the application's own making
+  return invalid_argument("the stream is of GPU {}, and the engine is on GPU {}", device, gpu.device);
+}
+
 bool holds_pointer(const void* address) {
-  const GetAttribute get = loaded_driver();
+  const Driver* const api = loaded_driver();
   Kind kind = Kind::kUnknown;
-  return get != nullptr && find_kind(get, address, &kind) == CUDA_SUCCESS && kind == Kind::kDevice;
+  return api != nullptr && find_kind(api->cuPointerGetAttribute, address, &kind) == CUDA_SUCCESS &&
+         kind == Kind::kDevice;
 }
 
 }  // namespace wootz::cuda

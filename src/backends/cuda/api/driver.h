@@ -32,6 +32,8 @@ enum CUresult : int {
   CUDA_ERROR_INVALID_VALUE = 1,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_STUB_LIBRARY = 34,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
   CUDA_ERROR_ECC_UNCORRECTABLE = 214,
   CUDA_ERROR_INVALID_SOURCE = 300,
   CUDA_ERROR_INVALID_HANDLE = 400,
@@ -100,6 +102,8 @@ struct Driver {
 #define FN(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
 #include "backends/cuda/api/driver_functions.def"
 #undef FN
+  // What an emulated driver has not: modules are machine code (otherwise CUDA C++), and CUDA's libraries work with it.
+  bool machine_code = true, libraries = true;
 };
 
 }  // namespace wootz::cuda

@@ -1,7 +1,9 @@
 #include "backends/cuda/cublaslt/library.h"
 
-#include "backends/cuda/driver.h"
+#include <mutex>
+
 #include "backends/cuda/dynamic_library.h"
+#include "backends/cuda/gpu.h"
 
 namespace wootz::cuda {
 namespace {
@@ -14,18 +16,30 @@ Result<CublasLt> open() {
 #include "backends/cuda/api/cublaslt_functions.def"
   FN(cublasLtGetVersion)
 #undef FN
-  if (const Result<const Gpu*> found = gpu(); found.ok() && (*found)->enter().ok())
-    if (table.cublasLtCreate(&table.handle) != CUBLAS_STATUS_SUCCESS) table.handle = nullptr;
   return table;
 }
 
+// A GPU's own.
+struct OfGpu {
+  std::once_flag once;
+  CublasLt table;
+};
+
 }  // namespace
 
-Result<const CublasLt*> cublaslt() {
-  if (driver_is_stand_in()) return unsupported("the stand-in has no cuBLASLt");
+Result<const CublasLt*> cublaslt(const Gpu* gpu) {
+  if (const Driver* const loaded = loaded_driver(); loaded != nullptr && !loaded->libraries)
+    return unsupported("an emulated GPU has no cuBLASLt");
   static const Result<CublasLt> table = open();
   if (!table.ok()) return table.status();
-  return &*table;
+  if (gpu == nullptr) return &*table;
+  auto& own = gpu->part<OfGpu>();
+  std::call_once(own.once, [&] {
+    own.table = *table;
+    const GpuScope scope(*gpu);
+    if (own.table.cublasLtCreate(&own.table.handle) != CUBLAS_STATUS_SUCCESS) own.table.handle = nullptr;
+  });
+  return &own.table;
 }
 
 }  // namespace wootz::cuda

@@ -7,10 +7,12 @@
 namespace wootz::cuda {
 
 struct CublasLt : CublasLtFunctions {
-  cublasLtHandle_t handle = nullptr;  // null: no device at hand, heuristics cannot be asked
+  cublasLtHandle_t handle = nullptr;  // of one GPU; null: heuristics cannot be asked
 };
 
-// Errors: no library.
-Result<const CublasLt*> cublaslt();
+class Gpu;
+
+// The library with a handle of a GPU, or with null without one. Errors: no library.
+Result<const CublasLt*> cublaslt(const Gpu* gpu);
 
 }  // namespace wootz::cuda

@@ -3,8 +3,7 @@
 
 #include "backend/device.h"
 #include "backends/cuda/cublaslt/gemm.h"
-#include "backends/cuda/devices.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/gpu.h"
 #include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/tf32.h"
@@ -53,8 +52,8 @@ class LtCall final : public Call {
 
 class LtKernel final : public Kernel {
  public:
-  LtKernel(Problem problem, bool tf32, bool given, const cublasLtMatmulAlgo_t& algo)
-      : problem_(std::move(problem)), tf32_(tf32), given_(given), algo_(algo) {}
+  LtKernel(Problem problem, Result<const Gpu*> gpu, bool tf32, bool given, const cublasLtMatmulAlgo_t& algo)
+      : problem_(std::move(problem)), gpu_(std::move(gpu)), tf32_(tf32), given_(given), algo_(algo) {}
   // A constant matrix holds what the tensor cores will read.
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     if (input > 1 || !tf32_) return std::optional<PackedForm>{};
@@ -65,10 +64,10 @@ class LtKernel final : public Kernel {
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.outputs.size() != 1) return invalid_argument("{} outputs of a product", args.outputs.size());
     WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));
-    WOOTZ_ASSIGN_OR_RETURN(const CublasLt* lt, cublaslt());
-    if (lt->handle == nullptr) return unsupported("cuBLASLt cannot be used: no device");
-    WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
-    WOOTZ_RETURN_IF_ERROR(gpu->enter());
+    WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, gpu_);
+    WOOTZ_ASSIGN_OR_RETURN(const CublasLt* lt, cublaslt(gpu));
+    if (lt->handle == nullptr) return unsupported("cublasLtCreate failed");
+    const GpuScope scope(*gpu);
     WOOTZ_ASSIGN_OR_RETURN(const Product product, describe_product(problem_, args.inputs, args.outputs[0]));
     auto call = std::make_unique<LtCall>();
     WOOTZ_ASSIGN_OR_RETURN(call->plan, ProductPlan::create(*lt, product, tf32_));
@@ -85,6 +84,7 @@ class LtKernel final : public Kernel {
 
  private:
   Problem problem_;
+  Result<const Gpu*> gpu_;
   bool tf32_, given_;
   cublasLtMatmulAlgo_t algo_;
 };
@@ -93,7 +93,7 @@ class CublasLtProvider final : public Provider {
  public:
   const char* name() const override { return "cublaslt"; }
   std::string version() const override {
-    const Result<const CublasLt*> lt = cublaslt();
+    const Result<const CublasLt*> lt = cublaslt(nullptr);
     return lt.ok() ? std::to_string((*lt)->cublasLtGetVersion()) : "none";
   }
 
@@ -103,9 +103,10 @@ class CublasLtProvider final : public Provider {
     const auto refuse = [&](const Status& why) {
       refusals->push_back({fmt::format("{}_cublaslt", family_name(problem.family())), why.message()});
     };
-    const Result<const CublasLt*> lt = cublaslt();
+    const Result<const Gpu*> gpu = gpu_of(limits);
+    const Result<const CublasLt*> lt = cublaslt(gpu.ok() ? *gpu : nullptr);
     // Without the library a described device may still be built for: it is the target that needs it.
-    const bool elsewhere = built_elsewhere(limits) != nullptr;
+    const bool elsewhere = !gpu.ok();
     if (!lt.ok() && !elsewhere) return refuse(lt.status());
     std::vector<Dims> in;
     for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
@@ -130,6 +131,7 @@ class CublasLtProvider final : public Provider {
       return;
     }
     if ((*lt)->handle == nullptr) return refuse(unsupported("cublasLtCreate failed"));
+    const GpuScope scope(**gpu);
     Result<std::unique_ptr<ProductPlan>> plan = ProductPlan::create(**lt, *product, limits.tf32);
     if (!plan.ok()) return refuse(plan.status());
     const size_t least = kWorkspaceAlignment - 1, most = limits.workspace > least ? limits.workspace - least : 0;
@@ -144,7 +146,8 @@ class CublasLtProvider final : public Provider {
     }
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
+                                         const Limits& limits) const override {
     if ((problem.family() != Family::kGemm && problem.family() != Family::kConv) || problem.inputs.empty() ||
         problem.outputs.size() != 1)
       return invalid_argument("cublaslt computes products only");
@@ -158,7 +161,8 @@ class CublasLtProvider final : public Provider {
     std::vector<Dims> in;
     for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
     WOOTZ_RETURN_IF_ERROR(describe_product(problem, in, problem.outputs[0].dims).status());
-    return std::unique_ptr<Kernel>(std::make_unique<LtKernel>(problem, tf32, !tactic.config.empty(), algo));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<LtKernel>(problem, gpu_of(limits), tf32, !tactic.config.empty(), algo));
   }
 };
 

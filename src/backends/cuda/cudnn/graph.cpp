@@ -10,7 +10,6 @@
 #include "backends/cuda/cudnn/engines.h"
 #include "backends/cuda/cudnn/lowering.h"
 #include "backends/cuda/devices.h"
-#include "backends/cuda/driver.h"
 #include "backends/cuda/workspace.h"
 
 namespace wootz::cuda {
@@ -21,7 +20,7 @@ using Operations = std::shared_ptr<const CudnnOperations>;
 class Plan final : public CudnnPlan {
  public:
   // `operations` may be null: of a plan that was built before.
-  Plan(CudnnLibrary& library, const CudnnGraph& g, Operations operations, CudnnBuilt built)
+  Plan(const CudnnLibrary& library, const CudnnGraph& g, Operations operations, CudnnBuilt built)
       : library_(library),
         operations_(std::move(operations)),
         bindings_(cudnn_bindings(g, library)),
@@ -64,7 +63,7 @@ class Plan final : public CudnnPlan {
     return Status();
   }
 
-  CudnnLibrary& library_;
+  const CudnnLibrary& library_;
   Operations operations_;
   std::vector<CudnnBinding> bindings_;
   std::vector<int64_t> ids_;
@@ -72,16 +71,17 @@ class Plan final : public CudnnPlan {
   CudnnBuilt built_;
 };
 
-// What was found for a graph, and the plans of the last graph asked about: whoever asked is about to time them.
+// What was found for a graph, and the plans of the last graph asked about: whoever asked is about to time them. Of one
+// GPU, or of all devices that are only described.
 struct Memory {
   std::mutex mutex;
   std::map<std::string, std::vector<std::string>> choices;
   std::map<std::string, std::weak_ptr<const CudnnPlan>> plans;
   std::vector<std::shared_ptr<const CudnnPlan>> recent;
 };
-Memory& memory() {
-  static auto* all = new Memory;
-  return *all;
+Memory& memory_of(const CudnnTarget& target) {
+  static auto* described = new Memory;
+  return target.gpu == nullptr ? *described : target.gpu->part<Memory>();
 }
 
 // The choice, or where the library takes it no longer, its own first one that can be built.
@@ -116,13 +116,14 @@ Result<CudnnBuilt> find_built(const std::string& key, const CudnnLibrary& librar
 }  // namespace
 
 Result<std::string> cudnn_version() {
-  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* library, cudnn_library());
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* library, cudnn_library(nullptr));
   return std::to_string(library->version);
 }
 
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const DeviceDescription* described, int most) {
-  WOOTZ_ASSIGN_OR_RETURN(CudnnLibrary* const library, cudnn_library());
-  Memory& known = memory();
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const CudnnTarget& target, int most) {
+  const DeviceDescription* const described = target.described;
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(target.gpu));
+  Memory& known = memory_of(target);
   const std::string key = g.key() + (described == nullptr ? "" : described->properties);
   const std::lock_guard<std::mutex> lock(known.mutex);
   if (const auto found = known.choices.find(key); found != known.choices.end()) {
@@ -130,7 +131,8 @@ Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const Device
     return found->second;
   }
   std::vector<std::string>& choices = known.choices[key];
-  WOOTZ_ASSIGN_OR_RETURN(const Operations ops, cudnn_operations(g, *library, described));
+  const GpuScope scope(target.gpu);
+  WOOTZ_ASSIGN_OR_RETURN(const Operations ops, cudnn_operations(g, *library, target));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> all, propose_engines(*ops, g));
   known.recent.clear();
   Status refused;
@@ -153,20 +155,19 @@ Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const Device
   return choices;
 }
 
-Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& g, const std::string& choice) {
-  WOOTZ_ASSIGN_OR_RETURN(CudnnLibrary* const library, cudnn_library());
-  WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
-  Memory& known = memory();
+Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnGraph& g, const std::string& choice) {
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(&gpu));
+  Memory& known = memory_of(gpu);
   const std::string key = g.key() + choice;
   const std::lock_guard<std::mutex> lock(known.mutex);
   if (const auto found = known.plans.find(key); found != known.plans.end())
     if (std::shared_ptr<const CudnnPlan> plan = found->second.lock()) return plan;
-  WOOTZ_RETURN_IF_ERROR(gpu->enter());
-  const std::string kept = code_key(g, *library, choice, gpu->arch());
+  const GpuScope scope(gpu);
+  const std::string kept = code_key(g, *library, choice, gpu.arch());
   Operations ops;
   Result<CudnnBuilt> built = find_built(kept, *library);
   if (!built.ok()) {  // or what was kept does not load, whatever is wrong with it
-    WOOTZ_ASSIGN_OR_RETURN(ops, cudnn_operations(g, *library, nullptr));
+    WOOTZ_ASSIGN_OR_RETURN(ops, cudnn_operations(g, *library, gpu));
     built = build(g, *ops, choice);
     if (!built.ok()) return built.status();
     if (const Result<std::vector<char>> code = save_plan(*built); code.ok()) keep(kept, *code);
@@ -177,8 +178,8 @@ Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& g, const s
 }
 
 Result<NativeCode> cudnn_code(const CudnnGraph& g, const std::string& choice, const DeviceDescription& device) {
-  WOOTZ_ASSIGN_OR_RETURN(CudnnLibrary* const library, cudnn_library());
-  WOOTZ_ASSIGN_OR_RETURN(const Operations ops, cudnn_operations(g, *library, &device));
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(nullptr));
+  WOOTZ_ASSIGN_OR_RETURN(const Operations ops, cudnn_operations(g, *library, device));
   WOOTZ_ASSIGN_OR_RETURN(const CudnnBuilt built, build(g, *ops, choice));
   WOOTZ_ASSIGN_OR_RETURN(std::vector<char> code, save_plan(built));
   return make_native(code_key(g, *library, choice, capability_of(device)), std::move(code));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/kernel.h"
+#include "backends/cuda/gpu.h"
 #include "backends/cuda/tail.h"
 
 namespace wootz::cuda {
@@ -51,13 +52,21 @@ class CudnnPlan {
 // "91900", or why cuDNN cannot be used.
 Result<std::string> cudnn_version();
 
-// Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as
-// text ("12:3=1,7=0"). `described`: a device to build for without it; null: the device at hand.
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const DeviceDescription* described, int most);
+// Whom something is built for: a GPU at hand, or a device that is described.
+struct CudnnTarget {
+  CudnnTarget(const Gpu& at_hand) : gpu(&at_hand) {}                    // NOLINT: either is a target
+  CudnnTarget(const DeviceDescription& device) : described(&device) {}  // NOLINT
+  const Gpu* gpu = nullptr;
+  const DeviceDescription* described = nullptr;
+};
 
-// A plan for the device at hand: as it was built before, where that was kept. `choice` empty, or no longer taken by the
+// Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as
+// text ("12:3=1,7=0").
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const CudnnTarget& target, int most);
+
+// A plan for a GPU: as it was built before, where that was kept. `choice` empty, or no longer taken by the
 // library: its own first choice. Equal plans are built once. May take seconds: some engines compile.
-Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const CudnnGraph& graph, const std::string& choice);
+Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnGraph& graph, const std::string& choice);
 
 // The same for a described device, built and serialized, not loaded. No two builds give the same bytes: the library
 // leaves addresses of the process in them.

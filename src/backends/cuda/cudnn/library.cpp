@@ -2,8 +2,8 @@
 
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/cublaslt/library.h"
-#include "backends/cuda/driver.h"
 #include "backends/cuda/dynamic_library.h"
+#include "backends/cuda/gpu.h"
 #include "backends/cuda/null_driver.h"
 
 namespace wootz::cuda {
@@ -11,13 +11,11 @@ namespace {
 
 constexpr size_t kOldest = 90800;  // describes devices that are not there
 
-Result<CudnnLibrary*> open() {
-  // One handle for all: in steady state work is replayed from recordings, not put on streams by cuDNN.
-  static auto* library = new CudnnLibrary;
+Status open(CudnnLibrary* library) {
   open_null_driver();  // without a driver and without this, engines that compile at run time are not offered
   // cuDNN asks for these by name: what is open already is found by that, wherever it lies.
   (void)compiler_version();
-  (void)cublaslt();
+  (void)cublaslt(nullptr);
   WOOTZ_ASSIGN_OR_RETURN(void* opened, open_library({"libcudnn.so.9"}));
 #define FN(name, ...) \
   if (!find_symbol(opened, #name, &library->name)) return unsupported("libcudnn.so.9 has no function " #name);
@@ -28,9 +26,22 @@ Result<CudnnLibrary*> open() {
 #undef FN
   library->version = library->cudnnGetVersion();
   if (library->version < kOldest) return unsupported("cuDNN {} is too old; {} is needed", library->version, kOldest);
-  if (const Result<const Gpu*> found = gpu(); found.ok() && (*found)->enter().ok())
-    if (library->cudnnCreate(&library->handle) != cudnn::kSuccess) library->handle = nullptr;
-  return library;
+  return Status();
+}
+
+struct Opened {
+  CudnnLibrary library;
+  Status status;
+  std::once_flag once;
+};
+
+// A GPU's own: one handle for all. In steady state work is replayed from recordings, not put on streams by cuDNN.
+void open_for(const Gpu& gpu, const CudnnLibrary& library, Opened* own) {
+  static_cast<cudnn::Functions&>(own->library) = library;
+  own->library.version = library.version;
+  const GpuScope scope(gpu);
+  if (own->library.cudnnCreate(&own->library.handle) != cudnn::kSuccess)
+    own->status = unsupported("cuDNN cannot be used on GPU {}: cudnnCreate failed", gpu.device);
 }
 
 }  // namespace
@@ -42,10 +53,17 @@ Status CudnnLibrary::error(const char* what, cudnn::Code code) const {
   return unsupported("cuDNN, {}: {}{}{}", what, cudnnGetErrorString(code), more.empty() ? "" : ": ", more);
 }
 
-Result<CudnnLibrary*> cudnn_library() {
-  if (driver_is_stand_in()) return unsupported("the stand-in has no cuDNN");
-  static const Result<CudnnLibrary*> library = open();
-  return library;
+Result<const CudnnLibrary*> cudnn_library(const Gpu* gpu) {
+  if (const Driver* const loaded = loaded_driver(); loaded != nullptr && !loaded->libraries)
+    return unsupported("an emulated GPU has no cuDNN");
+  static auto* const all = new Opened;
+  std::call_once(all->once, [] { all->status = open(&all->library); });
+  if (!all->status.ok()) return all->status;
+  if (gpu == nullptr) return &all->library;
+  auto& own = gpu->part<Opened>();
+  std::call_once(own.once, [&] { open_for(*gpu, all->library, &own); });
+  if (!own.status.ok()) return own.status;
+  return &own.library;
 }
 
 }  // namespace wootz::cuda

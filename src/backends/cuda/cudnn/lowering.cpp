@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "backends/cuda/devices.h"
-#include "backends/cuda/driver.h"
 
 namespace wootz::cuda {
 
@@ -87,15 +86,10 @@ std::vector<CudnnBinding> cudnn_bindings(const CudnnGraph& g, const CudnnLibrary
   return all;
 }
 
-Result<std::shared_ptr<const CudnnOperations>> cudnn_operations(const CudnnGraph& g, CudnnLibrary& library,
-                                                                const DeviceDescription* described) {
-  int capability = described == nullptr ? 0 : capability_of(*described);
-  if (described == nullptr) {
-    if (library.handle == nullptr) return unsupported("cuDNN cannot be used: no device");
-    WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
-    WOOTZ_RETURN_IF_ERROR(gpu->enter());
-    capability = gpu->arch();
-  }
+Result<std::shared_ptr<const CudnnOperations>> cudnn_operations(const CudnnGraph& g, const CudnnLibrary& library,
+                                                                const CudnnTarget& target) {
+  const DeviceDescription* const described = target.described;
+  const int capability = described == nullptr ? target.gpu->arch() : capability_of(*described);
   if (g.attention) WOOTZ_RETURN_IF_ERROR(check_attention(g, library, capability));
   auto ops = std::make_shared<CudnnOperations>(library);
   // In the order of cudnn_bindings(): the numbers that tensors get are what plans know them by.

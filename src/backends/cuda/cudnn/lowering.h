@@ -19,9 +19,10 @@ struct CudnnBinding {
 };
 std::vector<CudnnBinding> cudnn_bindings(const CudnnGraph& graph, const CudnnLibrary& library);
 
-// Finished, for the device at hand or a described one. Errors: what the library, or this version of it, cannot do.
-Result<std::shared_ptr<const CudnnOperations>> cudnn_operations(const CudnnGraph& graph, CudnnLibrary& library,
-                                                                const DeviceDescription* described);
+// Finished, for a target; `library` has its handle where it is a GPU at hand. Errors: what the library, or this version
+// of it, cannot do.
+Result<std::shared_ptr<const CudnnOperations>> cudnn_operations(const CudnnGraph& graph, const CudnnLibrary& library,
+                                                                const CudnnTarget& target);
 
 // A part of it: attention on the tensors q, k, v, then the mask or kNoValue, and the numbers: its scale and, when
 // causal, what hides a score.

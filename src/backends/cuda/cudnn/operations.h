@@ -22,7 +22,7 @@ struct CudnnPointwise {
 // One after the other gets the number 1, 2, ... by which plans know tensors.
 class CudnnOperations {
  public:
-  explicit CudnnOperations(CudnnLibrary& library) : library_(library) {}
+  explicit CudnnOperations(const CudnnLibrary& library) : library_(library) {}
 
   CudnnValue tensor(const CudnnTensor& t);       // of the step
   CudnnValue number(std::vector<int64_t> dims);  // a single one in f32, read from the host
@@ -44,7 +44,7 @@ class CudnnOperations {
   Status finish(const std::string* device);
   const CudnnDescriptor& graph() const { return graph_; }
   const CudnnDescriptor& device() const { return device_; }  // empty: the one at hand
-  CudnnLibrary& library() const { return library_; }
+  const CudnnLibrary& library() const { return library_; }
 
  private:
   struct Shape {
@@ -56,7 +56,7 @@ class CudnnOperations {
   void operation(CudnnDescriptor made, const char* what);
   const CudnnDescriptor& at(CudnnValue v) const { return tensors_[static_cast<size_t>(v)]; }
 
-  CudnnLibrary& library_;
+  const CudnnLibrary& library_;
   Status status_;
   std::vector<CudnnDescriptor> tensors_, parts_, operations_;
   std::vector<Shape> shapes_;

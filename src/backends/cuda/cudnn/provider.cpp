@@ -3,7 +3,6 @@
 #include "backend/device.h"
 #include "backend/quantized.h"
 #include "backends/cuda/cudnn/describe.h"
-#include "backends/cuda/devices.h"
 #include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/tf32.h"
@@ -79,8 +78,8 @@ std::vector<std::byte> channels_last(const std::byte* from, const HostTensor& te
 
 class CudnnKernel final : public Kernel {
  public:
-  CudnnKernel(Problem problem, bool tf32, std::string choice)
-      : problem_(std::move(problem)), tf32_(tf32), choice_(std::move(choice)) {}
+  CudnnKernel(Problem problem, Result<const Gpu*> gpu, bool tf32, std::string choice)
+      : problem_(std::move(problem)), gpu_(std::move(gpu)), tf32_(tf32), choice_(std::move(choice)) {}
 
   // Weights lie as the activations do, and hold what the tensor cores will read.
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
@@ -113,12 +112,14 @@ class CudnnKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const CudnnGraph graph, describe(problem_, args.inputs, args.outputs, tf32_));
     if (graph.bytes() && args.constant_bytes.size() > 1 && args.constant_bytes[1] < packed_bytes(graph))
       return invalid_argument("{} bytes of packed weights, {} are read", args.constant_bytes[1], packed_bytes(graph));
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan, cudnn_plan(graph, choice_));
+    WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, gpu_);
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan, cudnn_plan(*gpu, graph, choice_));
     return std::unique_ptr<Call>(std::make_unique<CudnnCall>(std::move(plan)));
   }
 
  private:
   Problem problem_;
+  Result<const Gpu*> gpu_;
   bool tf32_;
   std::string choice_;
 };
@@ -141,7 +142,9 @@ class CudnnProvider final : public Provider {
     };
     if (problem.outputs.size() != 1)
       return refuse(Layout::kLinear, invalid_argument("{} outputs", problem.outputs.size()));
-    const DeviceDescription* const described = built_elsewhere(limits);
+    const Result<const Gpu*> gpu = gpu_of(limits);
+    if (!gpu.ok() && limits.device == nullptr) return refuse(Layout::kLinear, gpu.status());
+    const CudnnTarget target = gpu.ok() ? CudnnTarget(**gpu) : CudnnTarget(*limits.device);
     const int rank = problem.outputs[0].dims.rank();
     for (const Layout layout : {Layout::kChannelsLast, Layout::kLinear}) {
       if (layout == Layout::kChannelsLast && (rank < 3 || problem.family() != Family::kConv)) continue;
@@ -162,8 +165,8 @@ class CudnnProvider final : public Provider {
         continue;
       }
       // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
-      const int most = described != nullptr ? 1 : graph->bytes() ? kByteProposals : kProposals;
-      const Result<std::vector<std::string>> choices = cudnn_choices(*graph, described, most);
+      const int most = target.described != nullptr ? 1 : graph->bytes() ? kByteProposals : kProposals;
+      const Result<std::vector<std::string>> choices = cudnn_choices(*graph, target, most);
       if (!choices.ok()) {
         refuse(layout, choices.status());
         continue;
@@ -181,7 +184,8 @@ class CudnnProvider final : public Provider {
     }
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
+                                         const Limits& limits) const override {
     if (problem.inputs.size() < 2 || problem.outputs.size() != 1) return invalid_argument("a problem without operands");
     const bool tf32 = problem.inputs[0].dtype == DType::kF32 && tactic.kernel == kernel_name(problem, true);
     if (!tf32 && tactic.kernel != kernel_name(problem, false))
@@ -189,7 +193,7 @@ class CudnnProvider final : public Provider {
     Problem p = problem;
     if (p.family() == Family::kConv && p.inputs[1].layout == Layout::kOpaque) p.inputs[1].layout = Layout::kLinear;
     WOOTZ_RETURN_IF_ERROR(describe_optimum(p, tf32).status());
-    return std::unique_ptr<Kernel>(std::make_unique<CudnnKernel>(std::move(p), tf32, tactic.config));
+    return std::unique_ptr<Kernel>(std::make_unique<CudnnKernel>(std::move(p), gpu_of(limits), tf32, tactic.config));
   }
 };
 

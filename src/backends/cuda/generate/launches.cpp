@@ -20,7 +20,7 @@ bool passing(const Problem& p, const BindArgs& args) {
   return false;
 }
 
-Result<std::vector<LoadedLaunch>> load_launches(std::vector<Launch> launches, bool passing) {
+Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool passing) {
   std::vector<LoadedLaunch> all;
   for (Launch& l : launches) {
     LoadedLaunch loaded;
@@ -31,7 +31,7 @@ Result<std::vector<LoadedLaunch>> load_launches(std::vector<Launch> launches, bo
       l.source = std::move(lifted.source);
       loaded.numbers.insert(loaded.numbers.end(), lifted.numbers.begin(), lifted.numbers.end());
     }
-    WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(l.source));
+    WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(gpu, l.source));
     WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
     loaded.size = l.size;
     loaded.pointers = std::move(l.pointers);

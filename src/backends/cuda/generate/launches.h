@@ -20,7 +20,7 @@ struct LoadedLaunch {
 bool passing(const Problem& problem, const BindArgs& args);
 
 // `passing`: numbers of the source become arguments, so that other extents find the same machine code (lift.h).
-Result<std::vector<LoadedLaunch>> load_launches(std::vector<Launch> launches, bool passing);
+Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool passing);
 
 struct LaunchMemory {
   const void* const* inputs;

@@ -132,7 +132,8 @@ Status generate_at_optimum(const Entry& entry, const Problem& p, std::vector<Lau
 
 class GeneratedKernel final : public Kernel {
  public:
-  GeneratedKernel(const Entry& entry, Problem problem) : entry_(entry), problem_(std::move(problem)) {}
+  GeneratedKernel(const Entry& entry, Problem problem, Result<const Gpu*> gpu)
+      : entry_(entry), problem_(std::move(problem)), gpu_(std::move(gpu)) {}
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     if (entry_.pack == nullptr) return std::optional<PackedForm>{};
     return entry_.pack(problem_, input, source);
@@ -143,7 +144,8 @@ class GeneratedKernel final : public Kernel {
     WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
     auto call = std::make_unique<GeneratedCall>();
     call->bytes = workspace_of(launches);
-    WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(std::move(launches), passing(problem_, args)));
+    WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, gpu_);
+    WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(*gpu, std::move(launches), passing(problem_, args)));
     return std::unique_ptr<Call>(std::move(call));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
@@ -173,6 +175,7 @@ class GeneratedKernel final : public Kernel {
  private:
   const Entry& entry_;
   Problem problem_;
+  Result<const Gpu*> gpu_;
 };
 
 // A launch, and bytes at the memory's speed.
@@ -267,7 +270,8 @@ class GeneratedProvider final : public Provider {
     if (entry->images && rank >= 3 && !any_few_bits(problem)) offer(Layout::kChannelsLast);
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
+                                         const Limits& limits) const override {
     const Entry* entry = find_entry(problem.family(), tactic.kernel.empty() ? "?" : tactic.kernel);
     if (entry == nullptr)
       return invalid_argument("the provider generated has no kernel '{}' of family '{}'", tactic.kernel,
@@ -275,7 +279,7 @@ class GeneratedProvider final : public Provider {
     WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
     std::vector<Launch> launches;
     WOOTZ_RETURN_IF_ERROR(generate_at_optimum(*entry, problem, &launches).with_prefix(tactic.kernel));
-    return std::unique_ptr<Kernel>(std::make_unique<GeneratedKernel>(*entry, problem));
+    return std::unique_ptr<Kernel>(std::make_unique<GeneratedKernel>(*entry, problem, gpu_of(limits)));
   }
 };
 

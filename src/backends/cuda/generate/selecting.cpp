@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "backend/device.h"
-#include "backends/cuda/driver.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/special/select.h"
+#include "backends/cuda/gpu.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {
@@ -36,6 +36,7 @@ Status select_at(const Problem& p, Dims TensorDesc::*extents, Selection* selecti
 
 class SelectingCall final : public Call {
  public:
+  const Gpu* gpu = nullptr;
   std::vector<LoadedLaunch> find, write;
   std::vector<std::vector<int64_t>> results;
   std::vector<bool> wanted;
@@ -51,7 +52,6 @@ class SelectingCall final : public Call {
     int64_t count = 0;
     if (most > 0) {
       WOOTZ_RETURN_IF_ERROR(run_launches(find, {args.inputs, nullptr, args.workspace}, stream));
-      WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, wootz::cuda::gpu());
       WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuMemcpyAsync, reinterpret_cast<CUdeviceptr>(&count),
                                  reinterpret_cast<CUdeviceptr>(args.workspace), sizeof count, stream);
       WOOTZ_CUDA_RETURN_IF_ERROR(*gpu->api, cuStreamSynchronize, stream);
@@ -76,18 +76,19 @@ class SelectingCall final : public Call {
 
 class SelectingKernel final : public Kernel {
  public:
-  explicit SelectingKernel(Problem problem) : problem_(std::move(problem)) {}
+  SelectingKernel(Problem problem, Result<const Gpu*> gpu) : problem_(std::move(problem)), gpu_(std::move(gpu)) {}
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     Selection selection;
     WOOTZ_RETURN_IF_ERROR(select_at(problem_, args, &selection));
     auto call = std::make_unique<SelectingCall>();
+    WOOTZ_ASSIGN_OR_RETURN(call->gpu, gpu_);
     call->bytes = std::max(workspace_of(selection.find), workspace_of(selection.write));
     call->results = std::move(selection.results);
     for (const TensorDesc& t : problem_.outputs) call->wanted.push_back(t.dtype != DType::kInvalid);
     call->most = selection.most;
     const bool come_and_go = passing(problem_, args);
-    WOOTZ_ASSIGN_OR_RETURN(call->find, load_launches(std::move(selection.find), come_and_go));
-    WOOTZ_ASSIGN_OR_RETURN(call->write, load_launches(std::move(selection.write), come_and_go));
+    WOOTZ_ASSIGN_OR_RETURN(call->find, load_launches(*call->gpu, std::move(selection.find), come_and_go));
+    WOOTZ_ASSIGN_OR_RETURN(call->write, load_launches(*call->gpu, std::move(selection.write), come_and_go));
     return std::unique_ptr<Call>(std::move(call));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
@@ -105,6 +106,7 @@ class SelectingKernel final : public Kernel {
 
  private:
   Problem problem_;
+  Result<const Gpu*> gpu_;
 };
 
 class SelectingProvider final : public Provider {
@@ -129,13 +131,14 @@ class SelectingProvider final : public Provider {
     c.estimate_us = 30;  // a few launches, and the host that waits
     offers->push_back(std::move(c));
   }
-  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
+                                         const Limits& limits) const override {
     if (tactic.kernel != kKernelName || problem.family() != Family::kOp)
       return invalid_argument("the provider selecting has no kernel '{}' of family '{}'", tactic.kernel,
                               family_name(problem.family()));
     Selection selection;
     WOOTZ_RETURN_IF_ERROR(select_at(problem, &TensorDesc::dims, &selection).with_prefix(tactic.kernel));
-    return std::unique_ptr<Kernel>(std::make_unique<SelectingKernel>(problem));
+    return std::unique_ptr<Kernel>(std::make_unique<SelectingKernel>(problem, gpu_of(limits)));
   }
 };
 

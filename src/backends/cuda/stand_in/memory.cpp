@@ -18,9 +18,13 @@ constexpr unsigned char kFresh = 0xff, kFence = 0xa5;
 constexpr int kTagShift = 48;  // addresses of processes end below
 constexpr uintptr_t kTag = uintptr_t{0x2d5a} << kTagShift, kTagMask = uintptr_t{0xffff} << kTagShift;
 
+struct Block {
+  size_t bytes = 0;
+  int device = 0;
+};
 struct Memory {
   std::mutex mutex;
-  std::map<CUdeviceptr, size_t> blocks;
+  std::map<CUdeviceptr, Block> blocks;
   std::string faults;
 };
 Memory& memory() {
@@ -43,7 +47,7 @@ void* host_address(const void* address) {
   return reinterpret_cast<void*>(is_device_address(address) ? number & ~kTagMask : number);
 }
 
-CUresult stand_in_allocate(CUdeviceptr* out, size_t bytes) {
+CUresult stand_in_allocate(CUdeviceptr* out, size_t bytes, int device) {
   auto* block = static_cast<unsigned char*>(
       std::aligned_alloc(kAlignment, (bytes + kGuard + kAlignment - 1) / kAlignment * kAlignment));
   if (block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -51,7 +55,7 @@ CUresult stand_in_allocate(CUdeviceptr* out, size_t bytes) {
   std::memset(block + bytes, kFence, kGuard);
   *out = static_cast<CUdeviceptr>(reinterpret_cast<uintptr_t>(block) | kTag);
   const std::lock_guard<std::mutex> lock(memory().mutex);
-  memory().blocks[*out] = bytes;
+  memory().blocks[*out] = {bytes, device};
   return CUDA_SUCCESS;
 }
 
@@ -59,22 +63,30 @@ CUresult stand_in_free(CUdeviceptr address) {
   const std::lock_guard<std::mutex> lock(memory().mutex);
   const auto found = memory().blocks.find(address);
   if (found == memory().blocks.end()) return CUDA_ERROR_INVALID_VALUE;
-  check_fence(address, found->second);
+  check_fence(address, found->second.bytes);
   std::free(host_address(address));
   memory().blocks.erase(found);
   return CUDA_SUCCESS;
 }
 
-bool is_allocated(CUdeviceptr address) {
+int device_of_memory(CUdeviceptr address) {
   const std::lock_guard<std::mutex> lock(memory().mutex);
   const auto next = memory().blocks.upper_bound(address);
-  return next != memory().blocks.begin() &&
-         address - std::prev(next)->first < std::max<size_t>(std::prev(next)->second, 1);
+  if (next == memory().blocks.begin()) return kNoDevice;
+  const auto& [begin, block] = *std::prev(next);
+  return address - begin < std::max<size_t>(block.bytes, 1) ? block.device : kNoDevice;
+}
+
+size_t allocated_bytes(int device) {
+  const std::lock_guard<std::mutex> lock(memory().mutex);
+  size_t bytes = 0;
+  for (const auto& [address, block] : memory().blocks) bytes += block.device == device ? block.bytes : 0;
+  return bytes;
 }
 
 std::string broken_fences() {
   const std::lock_guard<std::mutex> lock(memory().mutex);
-  for (const auto& [address, bytes] : memory().blocks) check_fence(address, bytes);
+  for (const auto& [address, block] : memory().blocks) check_fence(address, block.bytes);
   return std::exchange(memory().faults, {});
 }
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "backends/cuda/api/driver.h"
+#include "backends/cuda/stand_in/contexts.h"
 
 namespace wootz::cuda {
 
@@ -15,10 +15,12 @@ void* host_address(const void* address);
 inline void* host_address(CUdeviceptr address) { return host_address(reinterpret_cast<const void*>(address)); }
 
 // Fresh memory is all NaN, with a fence behind it.
-CUresult stand_in_allocate(CUdeviceptr* out, size_t bytes);
+CUresult stand_in_allocate(CUdeviceptr* out, size_t bytes, int device);
 CUresult stand_in_free(CUdeviceptr address);
-// Inside of what was allocated and not freed.
-bool is_allocated(CUdeviceptr address);
+// The device of an address inside of what was allocated and not freed; kNoDevice: it is not.
+int device_of_memory(CUdeviceptr address);
+// Allocated and not freed.
+size_t allocated_bytes(int device);
 // Allocations written beyond their end, one a line, since the last call.
 std::string broken_fences();
 

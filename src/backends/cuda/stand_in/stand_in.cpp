@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -33,15 +34,22 @@ struct Kernel {
   void (*run)(void**) = nullptr;
 };
 
+// A module of one GPU; its kernel is compiled once for all.
+struct Loaded {
+  Kernel* kernel = nullptr;
+  int device = 0;
+};
+
 struct State {
   std::recursive_mutex mutex;
-  std::map<uintptr_t, StandInRange> told;  // memory of other kinds
-  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::map<uintptr_t, StandInRange> told;                  // memory of other kinds
+  std::map<std::string, std::unique_ptr<Kernel>> kernels;  // by their source
+  std::vector<std::unique_ptr<Loaded>> loaded;
   std::vector<Kernel*> pending;
   std::string folder, error;
   int units = 0;
   StandInCounts counts;
-  CUresult lost = CUDA_SUCCESS;  // what broke the context, for good
+  std::atomic<CUresult> lost{CUDA_SUCCESS};  // what broke the contexts, for good
   StandInFault fault;
 };
 State& state() {
@@ -167,8 +175,14 @@ CUresult fail(const Status& status) {
 
 // ---- the table
 
+void count(long StandInCounts::*which) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  ++(state().counts.*which);
+}
+
 // Success, or what the test wants to happen at this call.
 CUresult next_result(StandInCall call) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
   StandInFault& fault = state().fault;
   if (fault.call != call || fault.after < 0 || fault.after-- > 0) return CUDA_SUCCESS;
   return static_cast<CUresult>(fault.result);
@@ -183,8 +197,6 @@ CUresult error_name(CUresult result, const char** text) {
   return CUDA_SUCCESS;
 }
 CUresult error_string(CUresult, const char** text) { return *text = state().error.c_str(), CUDA_SUCCESS; }
-CUresult device_get(CUdevice* d, int) { return *d = 0, CUDA_SUCCESS; }
-CUresult device_count(int* n) { return *n = 1, CUDA_SUCCESS; }
 CUresult device_name(char* name, int length, CUdevice) {
   std::strncpy(name, "stand-in for a GPU", static_cast<size_t>(length) - 1);
   return CUDA_SUCCESS;
@@ -196,21 +208,20 @@ CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult total_memory(size_t* bytes, CUdevice) { return *bytes = size_t{1} << 34, CUDA_SUCCESS; }
-CUresult retain(CUcontext* context, CUdevice) { return *context = reinterpret_cast<CUcontext>(&state()), CUDA_SUCCESS; }
-CUresult set_current(CUcontext) { return CUDA_SUCCESS; }
-CUresult get_current(CUcontext* context) { return retain(context, 0); }
-
 CUresult allocate(CUdeviceptr* out, size_t bytes) {
+  if (current_stand_in() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
   if (const CUresult failed = next_result(StandInCall::kAllocate); failed != CUDA_SUCCESS) return failed;
-  ++state().counts.allocations;
-  return stand_in_allocate(out, bytes);
+  count(&StandInCounts::allocations);
+  return stand_in_allocate(out, bytes, current_stand_in());
 }
 CUresult free_memory(CUdeviceptr memory) {
-  ++state().counts.frees;
+  if (current_stand_in() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  count(&StandInCounts::frees);
   return stand_in_free(memory);
 }
 CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  ++state().counts.waits;
+  if (current_stand_in() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  count(&StandInCounts::waits);
   if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
   std::memmove(host_address(to), host_address(from), bytes);
   return CUDA_SUCCESS;
@@ -252,19 +263,24 @@ const StandInRange* told_of(uintptr_t address) {
   const size_t offset = address - reinterpret_cast<uintptr_t>(range.begin);
   return offset < std::max<size_t>(range.bytes, 1) ? &range : nullptr;
 }
-// Whether a kernel may use it.
-bool reaches(const void* address) {
-  if (is_device_address(address)) return true;
+// Whether a kernel on a GPU may use it.
+bool reaches(const void* address, int device) {
+  if (is_device_address(address)) {
+    const int owner = device_of_memory(reinterpret_cast<CUdeviceptr>(address));
+    return owner == kNoDevice || owner == device;
+  }
   const StandInRange* const range = told_of(reinterpret_cast<uintptr_t>(address));
   return range != nullptr && range->memory != StandInMemory::kOtherDevice;
 }
 CUresult pointer_attribute(void* out, CUpointer_attribute which, CUdeviceptr pointer) {
-  ++state().counts.pointers;
+  count(&StandInCounts::pointers);
   StandInMemory kind = StandInMemory::kDevice;
-  if (!is_allocated(pointer)) {
+  int device = device_of_memory(pointer);
+  if (device == kNoDevice) {
     const StandInRange* const range = told_of(pointer);
     if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
     kind = range->memory;
+    device = kind == StandInMemory::kOtherDevice ? 1 : 0;
   }
   switch (which) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -272,26 +288,25 @@ CUresult pointer_attribute(void* out, CUpointer_attribute which, CUdeviceptr poi
              CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return *static_cast<unsigned*>(out) = kind == StandInMemory::kManaged, CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return *static_cast<int*>(out) = kind == StandInMemory::kOtherDevice ? 1 : 0, CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return *static_cast<int*>(out) = device, CUDA_SUCCESS;
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }
 CUresult stream_wait(CUstream stream) {
-  ++state().counts.waits;
+  count(&StandInCounts::waits);
   if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
   return refuse_in_capture(stream);
 }
 CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  ++state().counts.instantiations;
+  count(&StandInCounts::instantiations);
   return stand_in_instantiate(exec, graph, flags);
 }
 CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
-  ++state().counts.updates;
+  count(&StandInCounts::updates);
   return stand_in_update(exec, graph, info);
 }
 CUresult graph_launch(CUgraphExec exec, CUstream stream) {
-  ++state().counts.replays;
+  count(&StandInCounts::replays);
   if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
   return stand_in_graph_launch(exec, stream);
 }
@@ -301,19 +316,23 @@ std::vector<bool> find_pointers(const std::string& body);
 
 CUresult load_module(CUmodule* module, const void* image) {
   State& s = state();
+  if (current_stand_in() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
   if (const CUresult failed = next_result(StandInCall::kLoadModule); failed != CUDA_SUCCESS) return failed;
-  ++s.counts.modules;
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  ++s.counts.modules;
   const std::string source = static_cast<const char*>(image);
-  auto kernel = std::make_unique<Kernel>();
-  kernel->body = source.substr(0, prelude().size()) == prelude() ? source.substr(prelude().size()) : source;
-  kernel->number = static_cast<int>(s.kernels.size());
-  kernel->meets =
-      kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
-  kernel->pointers = find_pointers(kernel->body);
-  s.pending.push_back(kernel.get());
-  *module = reinterpret_cast<CUmodule>(kernel.get());
-  s.kernels.push_back(std::move(kernel));
+  std::unique_ptr<Kernel>& kernel = s.kernels[source];
+  if (kernel == nullptr) {
+    kernel = std::make_unique<Kernel>();
+    kernel->body = source.substr(0, prelude().size()) == prelude() ? source.substr(prelude().size()) : source;
+    kernel->number = static_cast<int>(s.kernels.size());
+    kernel->meets =
+        kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
+    kernel->pointers = find_pointers(kernel->body);
+    s.pending.push_back(kernel.get());
+  }
+  s.loaded.push_back(std::make_unique<Loaded>(Loaded{kernel.get(), current_stand_in()}));
+  *module = reinterpret_cast<CUmodule>(s.loaded.back().get());
   return CUDA_SUCCESS;
 }
 CUresult unload_module(CUmodule) { return CUDA_SUCCESS; }  // numbers stay: others of its unit are in use
@@ -342,7 +361,8 @@ CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsig
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
   ++s.counts.kernels;
   if (s.lost != CUDA_SUCCESS) return s.lost;
-  if (const CUresult failed = next_result(StandInCall::kRunKernel); failed != CUDA_SUCCESS) return s.lost = failed;
+  if (const CUresult failed = next_result(StandInCall::kRunKernel); failed != CUDA_SUCCESS)
+    return s.lost = failed, failed;
   if (kernel->run == nullptr)
     if (const Status status = compile_pending(); !status.ok()) return fail(status);
   if (kernel->run == nullptr) return CUDA_ERROR_NOT_FOUND;
@@ -365,9 +385,9 @@ CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsig
 
 CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned,
                 unsigned, CUstream stream, void** arguments, void**) {
-  ++state().counts.launches;
+  count(&StandInCounts::launches);
   if (const CUresult failed = next_result(StandInCall::kLaunch); failed != CUDA_SUCCESS) return failed;
-  auto* const kernel = reinterpret_cast<Kernel*>(function);
+  const auto [kernel, device] = *reinterpret_cast<const Loaded*>(function);
   struct Arguments {
     std::vector<void*> values, addresses;
     bool foreign = false;  // an address of the host's is among them
@@ -375,20 +395,72 @@ CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsi
   const auto kept = std::make_shared<Arguments>();  // so that a replay takes no memory
   for (size_t i = 0; i < kernel->pointers.size(); ++i) {
     void* const value = *static_cast<void**>(arguments[i]);
-    kept->foreign = kept->foreign || (kernel->pointers[i] && value != nullptr && !reaches(value));
+    kept->foreign = kept->foreign || (kernel->pointers[i] && value != nullptr && !reaches(value, device));
     kept->values.push_back(kernel->pointers[i] ? host_address(value) : value);
   }
   for (void*& value : kept->values) kept->addresses.push_back(&value);
-  return put_work(stream, {kernel, [=] {
-                             if (kept->foreign && state().lost == CUDA_SUCCESS)
-                               state().lost = CUDA_ERROR_ILLEGAL_ADDRESS;
-                             return run_kernel(kernel, gx, gy, gz, block, kept->addresses.data());
-                           }});
+  const auto run = [=, kernel = kernel] {
+    if (kept->foreign && state().lost == CUDA_SUCCESS) state().lost = CUDA_ERROR_ILLEGAL_ADDRESS;
+    return run_kernel(kernel, gx, gy, gz, block, kept->addresses.data());
+  };
+  return put_work(stream, {kernel, run, device});
 }
 
 CUresult launch_config(const CUlaunchConfig* c, CUfunction function, void** arguments, void**) {
   return launch(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, 1, 1, c->sharedMemBytes, c->hStream,
                 arguments, nullptr);
+}
+
+Driver make_table() {
+  Driver t;
+  t.cuInit = init;
+  t.cuDriverGetVersion = driver_version;
+  t.cuGetErrorName = error_name;
+  t.cuGetErrorString = error_string;
+  t.cuDeviceGet = stand_in_device_get;
+  t.cuDeviceGetCount = stand_in_device_count;
+  t.cuDeviceGetName = device_name;
+  t.cuDeviceGetAttribute = device_attribute;
+  t.cuDeviceTotalMem_v2 = total_memory;
+  t.cuDevicePrimaryCtxRetain = stand_in_retain;
+  t.cuCtxGetCurrent = stand_in_get_current;
+  t.cuCtxPushCurrent_v2 = stand_in_push;
+  t.cuCtxPopCurrent_v2 = stand_in_pop;
+  t.cuCtxGetDevice = stand_in_get_device;
+  t.cuMemAlloc_v2 = allocate;
+  t.cuMemFree_v2 = free_memory;
+  t.cuMemcpy = copy;
+  t.cuMemcpyAsync = copy_async;
+  t.cuMemsetD8Async = fill_async;
+  t.cuStreamCreate = stand_in_stream_create;
+  t.cuStreamDestroy_v2 = stand_in_stream_destroy;
+  t.cuStreamSynchronize = stream_wait;
+  t.cuStreamGetCtx = stand_in_stream_context;
+  t.cuStreamIsCapturing = stand_in_is_capturing;
+  t.cuStreamWaitEvent = stand_in_wait_event;
+  t.cuStreamBeginCapture_v2 = stand_in_begin_capture;
+  t.cuStreamEndCapture = stand_in_end_capture;
+  t.cuEventCreate = stand_in_event_create;
+  t.cuEventDestroy_v2 = stand_in_event_destroy;
+  t.cuEventRecord = stand_in_event_record;
+  t.cuEventSynchronize = stand_in_event_synchronize;
+  t.cuEventElapsedTime = stand_in_event_elapsed;
+  t.cuGraphInstantiateWithFlags = instantiate;
+  t.cuGraphExecUpdate_v2 = update;
+  t.cuGraphLaunch = graph_launch;
+  t.cuGraphDestroy = stand_in_graph_destroy;
+  t.cuGraphExecDestroy = stand_in_exec_destroy;
+  t.cuModuleLoadData = load_module;
+  t.cuModuleUnload = unload_module;
+  t.cuModuleGetFunction = get_function;
+  t.cuFuncSetAttribute = function_attribute;
+  t.cuLaunchKernel = launch;
+  t.cuLaunchKernelEx = launch_config;
+  t.cuPointerGetAttribute = pointer_attribute;
+  t.cuMemHostAlloc = allocate_host;
+  t.cuMemFreeHost = free_host;
+  t.machine_code = t.libraries = false;
+  return t;
 }
 
 }  // namespace
@@ -427,7 +499,11 @@ void stand_in_forget(const void* begin) {
   state().told.erase(reinterpret_cast<uintptr_t>(begin));
 }
 
-StandInCounts stand_in_counts() { return state().counts; }
+StandInCounts stand_in_counts() {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  return state().counts;
+}
+size_t stand_in_bytes(int device) { return allocated_bytes(device); }
 
 void stand_in_fail(const StandInFault& fault) {
   state().fault = fault;
@@ -436,8 +512,11 @@ void stand_in_fail(const StandInFault& fault) {
 
 std::string stand_in_faults() { return broken_fences(); }
 
-Status use_stand_in() {
-  if (driver_is_stand_in()) return Status();
+bool stand_in_in_use() { return !state().folder.empty(); }
+
+Status use_stand_in(int devices) {
+  set_stand_in_devices(std::max(devices, stand_in_devices()));
+  if (stand_in_in_use()) return Status();
   const char* temporary = std::getenv("TMPDIR");
   std::string folder = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wootz_stand_in_XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return make_error(Code::kIo, "cannot make a folder {}", folder);
@@ -445,50 +524,8 @@ Status use_stand_in() {
   std::atexit([] {
     if (std::getenv("WOOTZ_KEEP_STAND_IN") == nullptr && std::system(("rm -rf " + state().folder).c_str()) != 0) return;
   });
-  static const Driver table{init,
-                            driver_version,
-                            error_name,
-                            error_string,
-                            device_get,
-                            device_count,
-                            device_name,
-                            device_attribute,
-                            total_memory,
-                            retain,
-                            set_current,
-                            get_current,
-                            allocate,
-                            free_memory,
-                            copy,
-                            copy_async,
-                            fill_async,
-                            stand_in_stream_create,
-                            stand_in_stream_destroy,
-                            stream_wait,
-                            stand_in_is_capturing,
-                            stand_in_wait_event,
-                            stand_in_begin_capture,
-                            stand_in_end_capture,
-                            stand_in_event_create,
-                            stand_in_event_destroy,
-                            stand_in_event_record,
-                            instantiate,
-                            update,
-                            graph_launch,
-                            stand_in_graph_destroy,
-                            stand_in_exec_destroy,
-                            load_module,
-                            unload_module,
-                            get_function,
-                            function_attribute,
-                            launch,
-                            launch_config,
-                            pointer_attribute,
-                            stand_in_event_synchronize,
-                            stand_in_event_elapsed,
-                            allocate_host,
-                            free_host};
-  set_driver_for_tests(&table);
+  static const Driver table = make_table();
+  set_driver(&table);
   return Status();
 }
 

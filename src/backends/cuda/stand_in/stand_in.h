@@ -11,8 +11,12 @@
 
 namespace wootz::cuda {
 
-// Puts the stand-in in place of the driver, for the rest of the process. Errors: no compiler.
-Status use_stand_in();
+// Puts the stand-in, with at least so many GPUs, in place of the driver for the rest of the process. Errors: no folder
+// for what it compiles.
+Status use_stand_in(int devices = 1);
+bool stand_in_in_use();
+// Of one of its GPUs: allocated and not freed.
+size_t stand_in_bytes(int device);
 // Compiles what has been loaded since the last call and not yet been compiled; done by need otherwise.
 Status compile_pending();
 // What has been asked of the driver so far.
@@ -35,8 +39,8 @@ struct StandInFault {
 };
 void stand_in_fail(const StandInFault& fault);
 
-// Host memory that is to pass for memory of another kind. What is allocated by the driver's own functions need not be
-// told.
+// Host memory that is to pass for memory of another kind; kOtherDevice: of GPU 1. What is allocated by the driver's own
+// functions need not be told.
 enum class StandInMemory { kHost, kManaged, kDevice, kOtherDevice };  // kHost: registered with CUDA
 struct StandInRange {
   void* begin = nullptr;

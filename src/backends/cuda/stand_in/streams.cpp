@@ -1,8 +1,10 @@
 #include "backends/cuda/stand_in/streams.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <random>
 
 namespace wootz::cuda {
@@ -22,11 +24,13 @@ struct Capture {
   std::vector<FakeStream*> members;  // the one it began on, and those that waited for it
 };
 struct FakeStream {
+  int device = 0;
   std::shared_ptr<Capture> capture;  // null: not being captured
   std::vector<size_t> tails;         // what the next node comes after
 };
 struct FakeEvent {
   using Clock = std::chrono::steady_clock;
+  int device = 0;
   bool tells_time = true, recorded = false;
   Clock::time_point at;  // work is done when it is put on a stream: so is what is marked
   std::weak_ptr<Capture> capture;
@@ -34,10 +38,19 @@ struct FakeEvent {
   std::vector<size_t> tails;
 };
 
-FakeStream& of(CUstream stream) {
-  static FakeStream legacy;
-  return stream == nullptr ? legacy : *reinterpret_cast<FakeStream*>(stream);
+// A default stream is the current device's; null: there is no current device.
+FakeStream* of(CUstream stream) {
+  static std::array<FakeStream, kMostStandIns>& legacy = *[] {
+    auto* const all = new std::array<FakeStream, kMostStandIns>;
+    for (size_t d = 0; d < all->size(); ++d) (*all)[d].device = static_cast<int>(d);
+    return all;
+  }();
+  if (stream != nullptr) return reinterpret_cast<FakeStream*>(stream);
+  const int device = current_stand_in();
+  return device == kNoDevice ? nullptr : &legacy[static_cast<size_t>(device)];
 }
+// Work of several threads is done one after the other.
+std::recursive_mutex g_work;
 FakeEvent& of(CUevent event) { return *reinterpret_cast<FakeEvent*>(event); }
 Graph& of(CUgraph graph) { return *reinterpret_cast<Graph*>(graph); }
 Graph& of(CUgraphExec exec) { return *reinterpret_cast<Graph*>(exec); }
@@ -55,6 +68,7 @@ void merge(std::vector<size_t>& into, const std::vector<size_t>& more) {
 // A GPU ends what is not ordered in any order: so does this.
 void put_in_order(Graph& graph) {
   static std::mt19937 random(7);
+  const std::lock_guard<std::recursive_mutex> lock(g_work);
   graph.order.clear();
   std::vector<size_t> missing(graph.nodes.size()), ready;
   std::vector<std::vector<size_t>> before(graph.nodes.size());
@@ -76,38 +90,55 @@ void put_in_order(Graph& graph) {
 }  // namespace
 
 CUresult put_work(CUstream stream, Work work) {
-  FakeStream& on = of(stream);
-  if (on.capture == nullptr) return work.run();
-  append(on, std::move(work), on.tails);
+  FakeStream* const on = of(stream);
+  if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (work.device != kNoDevice && work.device != on->device) return CUDA_ERROR_INVALID_HANDLE;
+  const std::lock_guard<std::recursive_mutex> lock(g_work);
+  if (on->capture == nullptr) return work.run();
+  append(*on, std::move(work), on->tails);
   return CUDA_SUCCESS;
 }
 
 CUresult refuse_in_capture(CUstream stream) {
-  return of(stream).capture == nullptr ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  const FakeStream* const on = of(stream);
+  if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return on->capture == nullptr ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 CUresult stand_in_stream_create(CUstream* stream, unsigned) {
-  return *stream = reinterpret_cast<CUstream>(new FakeStream), CUDA_SUCCESS;
+  if (current_stand_in() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  auto* const made = new FakeStream;
+  made->device = current_stand_in();
+  return *stream = reinterpret_cast<CUstream>(made), CUDA_SUCCESS;
 }
 CUresult stand_in_stream_destroy(CUstream stream) {
   delete reinterpret_cast<FakeStream*>(stream);
   return CUDA_SUCCESS;
 }
+CUresult stand_in_stream_context(CUstream stream, CUcontext* context) {
+  const FakeStream* const on = of(stream);
+  if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return *context = stand_in_context(on->device), CUDA_SUCCESS;
+}
 CUresult stand_in_is_capturing(CUstream stream, CUstreamCaptureStatus* status) {
-  *status = of(stream).capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  const FakeStream* const on = of(stream);
+  if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *status = on->capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
 }
 CUresult stand_in_begin_capture(CUstream stream, CUstreamCaptureMode) {
-  if (stream == nullptr || of(stream).capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  of(stream).capture = std::make_shared<Capture>();
-  of(stream).capture->members = {&of(stream)};
+  if (stream == nullptr || of(stream)->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  of(stream)->capture = std::make_shared<Capture>();
+  of(stream)->capture->members = {of(stream)};
   return CUDA_SUCCESS;
 }
 CUresult stand_in_end_capture(CUstream stream, CUgraph* graph) {
-  const std::shared_ptr<Capture> capture = of(stream).capture;
-  if (capture == nullptr || capture->members.front() != &of(stream)) return CUDA_ERROR_ILLEGAL_STATE;
+  const FakeStream* const on = of(stream);
+  if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::shared_ptr<Capture> capture = on->capture;
+  if (capture == nullptr || capture->members.front() != on) return CUDA_ERROR_ILLEGAL_STATE;
   std::vector<uint8_t> joined(capture->graph.nodes.size(), 0);
-  for (const size_t tail : of(stream).tails) joined[tail] = 1;
+  for (const size_t tail : on->tails) joined[tail] = 1;
   for (size_t n = joined.size(); n-- > 0;)
     for (const size_t before : capture->graph.nodes[n].after) joined[before] |= joined[n];
   for (FakeStream* const member : capture->members) {
@@ -120,7 +151,9 @@ CUresult stand_in_end_capture(CUstream stream, CUgraph* graph) {
 }
 
 CUresult stand_in_event_create(CUevent* event, unsigned flags) {
+  if (current_stand_in() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
   auto* const made = new FakeEvent;
+  made->device = current_stand_in();
   made->tells_time = (flags & CU_EVENT_DISABLE_TIMING) == 0;
   return *event = reinterpret_cast<CUevent>(made), CUDA_SUCCESS;
 }
@@ -129,11 +162,14 @@ CUresult stand_in_event_destroy(CUevent event) {
   return CUDA_SUCCESS;
 }
 CUresult stand_in_event_record(CUevent event, CUstream stream) {
+  const FakeStream* const on = of(stream);
+  if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (on->device != of(event).device) return CUDA_ERROR_INVALID_HANDLE;
   of(event).recorded = true;
   of(event).at = FakeEvent::Clock::now();
-  of(event).capture = of(stream).capture;
-  of(event).captured = of(stream).capture != nullptr;
-  of(event).tails = of(stream).tails;
+  of(event).capture = on->capture;
+  of(event).captured = on->capture != nullptr;
+  of(event).tails = on->tails;
   return CUDA_SUCCESS;
 }
 CUresult stand_in_event_synchronize(CUevent) { return CUDA_SUCCESS; }
@@ -144,7 +180,9 @@ CUresult stand_in_event_elapsed(float* ms, CUevent from, CUevent to) {
   return *ms = std::chrono::duration<float, std::milli>(b.at - a.at).count(), CUDA_SUCCESS;
 }
 CUresult stand_in_wait_event(CUstream stream, CUevent event, unsigned) {
-  FakeStream& on = of(stream);
+  FakeStream* const waiting = of(stream);
+  if (waiting == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  FakeStream& on = *waiting;
   const std::shared_ptr<Capture> capture = of(event).capture.lock();
   if (!of(event).captured) return refuse_in_capture(stream);  // what it stands for was done at once
   if (capture == nullptr || stream == nullptr) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
@@ -174,7 +212,12 @@ CUresult stand_in_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResul
 }
 CUresult stand_in_graph_launch(CUgraphExec exec, CUstream stream) {
   const Graph& graph = of(exec);
-  FakeStream& on = of(stream);
+  FakeStream* const found = of(stream);
+  if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  FakeStream& on = *found;
+  for (const Node& node : graph.nodes)
+    if (node.work.device != kNoDevice && node.work.device != on.device) return CUDA_ERROR_INVALID_HANDLE;
+  const std::lock_guard<std::recursive_mutex> lock(g_work);
   if (on.capture != nullptr) {  // one behind the other, as they were put in order
     for (const size_t n : graph.order) append(on, graph.nodes[n].work, on.tails);
     return CUDA_SUCCESS;

@@ -5,13 +5,14 @@
 #include <functional>
 #include <vector>
 
-#include "backends/cuda/api/driver.h"
+#include "backends/cuda/stand_in/contexts.h"
 
 namespace wootz::cuda {
 
 struct Work {
   const void* what = nullptr;  // the same for the same kernel: a graph is updated only by one of the same work
   std::function<CUresult()> run;
+  int device = kNoDevice;  // whose streams take it; kNoDevice: any
 };
 
 // Does it, or records it.
@@ -21,6 +22,7 @@ CUresult refuse_in_capture(CUstream stream);
 
 CUresult stand_in_stream_create(CUstream* stream, unsigned flags);
 CUresult stand_in_stream_destroy(CUstream stream);
+CUresult stand_in_stream_context(CUstream stream, CUcontext* context);
 CUresult stand_in_is_capturing(CUstream stream, CUstreamCaptureStatus* status);
 CUresult stand_in_begin_capture(CUstream stream, CUstreamCaptureMode mode);
 CUresult stand_in_end_capture(CUstream stream, CUgraph* graph);

@@ -1,4 +1,6 @@
-#include "backend/allocator_device.h"
+#include "backends/allocator_device.h"
+
+#include "backends/addresses.h"
 
 namespace wootz {
 namespace {
@@ -8,7 +10,11 @@ class AllocatorDevice final : public Device {
   AllocatorDevice(std::shared_ptr<Device> device, std::shared_ptr<Allocator> allocator)
       : device_(std::move(device)), allocator_(std::move(allocator)) {}
   const DeviceDescription& describe() const override { return device_->describe(); }
+  int number() const override { return device_->number(); }
+  bool enter() const override { return device_->enter(); }
+  void leave() const override { device_->leave(); }
   Result<void*> allocate(size_t bytes, size_t alignment) override {
+    const DeviceScope current(*device_);  // where an application's allocator takes memory from
     void* memory = allocator_->allocate(bytes == 0 ? 1 : bytes, alignment);
     if (memory == nullptr)
       return make_error(Code::kResourceExhausted, "the application's allocator refused {} bytes", bytes);
@@ -28,7 +34,10 @@ class AllocatorDevice final : public Device {
     return memory;
   }
   const RangeHooks* ranges() const override { return device_->ranges(); }
-  void free(void* memory) override { allocator_->free(memory); }
+  void free(void* memory) override {
+    const DeviceScope current(*device_);
+    allocator_->free(memory);
+  }
   Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
     return device_->copy(to, from, bytes, stream);
   }
