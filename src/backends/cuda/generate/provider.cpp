@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend/device.h"
+#include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/nibbles.h"
@@ -94,7 +95,7 @@ class GeneratedKernel final : public Kernel {
     WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
     auto call = std::make_unique<GeneratedCall>();
     call->bytes = workspace_of(launches);
-    WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(std::move(launches), passing(problem_, args)));
+    WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(std::move(launches), transient(problem_, args)));
     return std::unique_ptr<Call>(std::move(call));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
