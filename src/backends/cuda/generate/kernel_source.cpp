@@ -30,6 +30,9 @@ KernelSource::KernelSource(std::string_view file, bool arguments) : file_(file),
 void KernelSource::type(std::string_view name, std::string_view type) {
   types_ += fmt::format("typedef {} {};\n", type, name);
 }
+void KernelSource::choice(std::string_view name, std::string_view choice) {
+  types_ += fmt::format("struct {0};\ntypedef {0} {1};\n", choice, name);
+}
 void KernelSource::fixed(std::string_view name, int64_t value) {
   types_ += fmt::format("constexpr {} {} = {};\n", std::abs(value) < kIntEnd ? "int" : "s64", name, value);
 }

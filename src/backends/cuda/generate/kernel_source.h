@@ -21,6 +21,8 @@ class KernelSource {
 
   // typedef `type` `name`;
   void type(std::string_view name, std::string_view type);
+  // The same of a struct that the file defines.
+  void choice(std::string_view name, std::string_view choice);
   // constexpr int `name`: what the compiler must know (extents of arrays, template arguments, what is unrolled).
   void fixed(std::string_view name, int64_t value);
   void fixed_real(std::string_view name, double value);  // a double
