@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "backends/cuda/generate/kernel_source.h"
+
 namespace wootz::cuda {
 namespace {
 
@@ -142,37 +144,18 @@ Status write_pointwise_in_nibbles(const Problem& p, std::vector<Axis> axes, int6
 namespace {
 
 // Elements of few bits to a byte each, or back; a thread a byte of those that lie together.
-void add_spread(bool apart, int bits, int64_t count, Pointer together, Pointer bytes, size_t workspace,
-                std::vector<Launch>* launches) {
+Status add_spread(bool apart, bool arguments, int bits, int64_t count, Pointer together, Pointer bytes,
+                  size_t workspace, std::vector<Launch>* launches) {
   const int per_byte = 8 / bits;
   const int64_t threads = (count + per_byte - 1) / per_byte;
-  Writer w;
-  w.raw(prelude());
-  w.line(
-      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel(u8* __restrict__ y, const u8* __restrict__ x) "
-      "{{",
-      kBlock);
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, threads);
-  if (apart) {
-    w.line(
-        "  Pack<u8, {0}> v;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k) v.v[k] = w_low<{1}>((u32)x[i] >> (k * "
-        "{1}));",
-        per_byte, bits);
-    w.line("  ((Pack<u8, {}>*)y)[i] = v;\n}}", per_byte);
-  } else {
-    w.line(
-        "  u32 z = 0;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k)\n    if (i * {0} + k < {1}) z |= "
-        "w_low<{2}>((u32)x[i * {0} + k]) "
-        "<< (k * {2});\n  y[i] = (u8)z;\n}}",
-        per_byte, count, bits);
-  }
-  Launch launch;
-  launch.source = w.text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = blocks_for(threads, kBlock);
-  launch.pointers = apart ? std::vector<Pointer>{bytes, together} : std::vector<Pointer>{together, bytes};
-  launch.workspace = workspace;
-  launches->push_back(std::move(launch));
+  KernelSource source(apart ? "move/spread.cuh" : "move/join.cuh", arguments);
+  source.fixed("kThreads", kBlock);
+  source.fixed("kBits", bits);
+  source.operand("u8* __restrict__", "y", apart ? bytes : together);
+  source.operand("const u8* __restrict__", "x", apart ? together : bytes);
+  source.number("count", threads);
+  source.number("elements", count);
+  return source.finish(kBlock, blocks_for(threads, kBlock), launches, workspace);
 }
 
 }  // namespace
@@ -200,7 +183,8 @@ Status move_as_bytes(Generate move, Problem p, const BindArgs& args, std::vector
   for (const Operand& o : spread) WOOTZ_RETURN_IF_ERROR(check_count(o.count));
   for (const Operand& o : spread)
     if (!o.output && o.count > 0)
-      add_spread(true, o.bits, o.count, {false, o.index}, {false, -1, o.at}, bytes, launches);
+      WOOTZ_RETURN_IF_ERROR(
+          add_spread(true, transient(p, args), o.bits, o.count, {false, o.index}, {false, -1, o.at}, bytes, launches));
   for (Launch& l : made) {
     if (l.workspace != 0) return internal_error("a move with scratch memory of its own");
     l.workspace = bytes;
@@ -214,7 +198,8 @@ Status move_as_bytes(Generate move, Problem p, const BindArgs& args, std::vector
   }
   for (const Operand& o : spread)
     if (o.output && o.count > 0)
-      add_spread(false, o.bits, o.count, {true, o.index}, {false, -1, o.at}, bytes, launches);
+      WOOTZ_RETURN_IF_ERROR(
+          add_spread(false, transient(p, args), o.bits, o.count, {true, o.index}, {false, -1, o.at}, bytes, launches));
   return Status();
 }
 
