@@ -82,6 +82,17 @@ TEST(Generated, DISABLED_WriteSources) {
       file << "==== " << sample.name << " at " << extent << '\n' << sample.source << '\n';
 }
 
+// A file that no case leads to is compiled by no test.
+TEST(Generated, EveryKernelFileIsUsed) {
+  std::set<std::string> unused;
+  for (const KernelFile& file : kernel_files()) unused.insert(std::string(file.text.substr(0, file.text.find('\n'))));
+  EXPECT_EQ(unused.size(), kernel_files().size()) << "two files begin with the same line";
+  for (const Sample& sample : all_sources(test_seed()))
+    std::erase_if(unused, [&](const std::string& line) { return sample.source.find(line) != std::string::npos; });
+  std::erase_if(unused, [](const std::string& line) { return prelude().find(line) != std::string::npos; });
+  for (const std::string& line : unused) ADD_FAILURE() << "no case leads to the kernel file that begins: " << line;
+}
+
 TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   if (const Result<std::string> version = compiler_version(); !version.ok())
     GTEST_SKIP() << version.status().to_string();

@@ -130,16 +130,10 @@ Status generate_pointwise(const Problem& p, const BindArgs& args, std::vector<La
   const int64_t count = args.outputs[0].volume();
   if (count == 0) return Status();
   WOOTZ_RETURN_IF_ERROR(check_count(count));
-  if (any_few_bits(p)) {
-    Writer w;
-    Launch launch;
-    w.raw(prelude());
-    WOOTZ_RETURN_IF_ERROR(write_pointwise_in_nibbles(p, std::move(walk.axes), count, &w, &launch));
-    launches->push_back(std::move(launch));
-    return Status();
-  }
+  const bool arguments = transient(p, args);
+  if (any_few_bits(p)) return add_pointwise_of_few_bits(p, arguments, std::move(walk.axes), count, launches);
   const int n = vector_length(walk.axes, walk.largest);
-  return write_vectors(p, transient(p, args), std::move(walk.axes), n, count, launches);
+  return write_vectors(p, arguments, std::move(walk.axes), n, count, launches);
 }
 
 }  // namespace wootz::cuda

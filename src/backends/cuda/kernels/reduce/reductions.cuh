@@ -22,15 +22,6 @@ W_FN A highest() {
     return (A)Lim<T>::hi;
 }
 
-// As a float, if it is none.
-template <class T>
-W_FN auto as_real(T a) {
-  if constexpr (IsF<T>::v)
-    return a;
-  else
-    return (double)a;
-}
-
 struct SumOf {
   typedef Sum Join;
   static W_M A start() { return 0; }
@@ -69,9 +60,9 @@ struct SumSqOf : SumOf {
 };
 
 struct L2Of : SumSqOf {
-  static W_M A end(A a, const Constants&) { return w_cast<A>(w_sqrt(as_real(a))); }
+  static W_M A end(A a, const Constants&) { return w_cast<A>(w_sqrt(w_real(a))); }
 };
 
 struct LogSumOf : SumOf {
-  static W_M A end(A a, const Constants&) { return w_cast<A>(w_log(as_real(a))); }
+  static W_M A end(A a, const Constants&) { return w_cast<A>(w_log(w_real(a))); }
 };
