@@ -60,6 +60,19 @@ function(wootz_links out)  # layer names to target names
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
+# The CUDA kernels are part of the library, as texts: a C++ source with all of them.
+function(wootz_embed_kernels out)
+  set(folder ${CMAKE_SOURCE_DIR}/src/backends/cuda/kernels)
+  set(made ${WOOTZ_GEN_DIR}/backends/cuda/kernel_files.cpp)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.cuh)
+  add_custom_command(
+    OUTPUT ${made}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${made} -P ${CMAKE_SOURCE_DIR}/cmake/embed_kernels.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed_kernels.cmake
+    VERBATIM)
+  set(${out} ${made} PARENT_SCOPE)
+endfunction()
+
 function(wootz_add_layer layer)
   string(REPLACE / _ name ${layer})
   set(target wootz_${name})
@@ -76,6 +89,10 @@ function(wootz_add_layer layer)
   list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "(_(test|bench|fuzz)|[_/]cases)\\.cpp$")
+  if(layer STREQUAL "backends/cuda" AND sources)
+    wootz_embed_kernels(kernels)
+    list(APPEND sources ${kernels})
+  endif()
   wootz_isa_flags(${sources})
   wootz_links(deps ${WOOTZ_DEPS_${layer}})
   wootz_links(test_deps ${WOOTZ_TEST_DEPS_${layer}})

@@ -14,23 +14,15 @@ REASON = "Why so long:"
 # Files that have this many functions above the limit since before there was one. Nothing is added here; a line whose file has fewer
 # by now is an error, so that the table shrinks with the work.
 PENDING = {
-    "src/backends/cuda/generate/attention_tiles.cpp": 1,
     "src/backends/cuda/generate/bytes_tile.cpp": 1,
-    "src/backends/cuda/generate/columns.cpp": 1,
-    "src/backends/cuda/generate/copy.cpp": 1,
     "src/backends/cuda/generate/expression.cpp": 1,
     "src/backends/cuda/generate/indexed.cpp": 3,
-    "src/backends/cuda/generate/nibbles.cpp": 1,
-    "src/backends/cuda/generate/pointwise.cpp": 1,
     "src/backends/cuda/generate/resize.cpp": 1,
-    "src/backends/cuda/generate/rows.cpp": 2,
     "src/backends/cuda/generate/special/boxes.cpp": 1,
     "src/backends/cuda/generate/special/deform.cpp": 1,
     "src/backends/cuda/generate/special/sample.cpp": 1,
     "src/backends/cuda/generate/special/sums.cpp": 1,
     "src/backends/cuda/generate/special/unique.cpp": 1,
-    "src/backends/cuda/generate/topk.cpp": 1,
-    "src/backends/cuda/generate/window.cpp": 3,
 }
 
 # What hides braces and quotes: raw strings, comments, strings, characters (a digit separator is none), preprocessor lines.

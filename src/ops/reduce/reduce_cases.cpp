@@ -36,6 +36,10 @@ void reduce_cases(CaseList& list) {
   for (const char* kind : {"max", "min"})
     list.add(std::string("reduce/") + kind + "_bool", "Reduce", {list.random(DType::kBool, {3, 4})},
              attrs(kind, {1}, 0));
+  // Far more rows than columns: where blocks share the rows.
+  for (DType dtype : {DType::kF32, DType::kF16})
+    list.add(std::string("reduce/tall_") + dtype_name(dtype), "Reduce", {list.random(dtype, {2600, 32})},
+             attrs("mean", {0}, 1), 1, {}, 2600);
 }
 
 }  // namespace wootz::ops

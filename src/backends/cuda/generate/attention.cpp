@@ -52,70 +52,82 @@ Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
   return a;
 }
 
-std::string attention_parameters(const Problem& p) {
-  const char* st = storage_type(p.inputs[0].dtype);
-  const bool mask = p.as<AttentionParams>().has_mask;
-  std::string parameters = fmt::format(
-      "{}* __restrict__ y, const {}* __restrict__ q, const {}* __restrict__ k, const {}* __restrict__ v, {}{}",
-      storage_type(p.outputs[0].dtype), st, st, st, epilogue_parameters(p),
-      mask ? fmt::format("const {}* __restrict__ mask, ", storage_type(p.inputs[3].dtype)) : "");
-  parameters.resize(parameters.size() - 2);
-  return parameters;
-}
+namespace {
 
-std::vector<Pointer> attention_pointers(const Problem& p) {
-  std::vector<Pointer> pointers{{true, 0}, {false, 0}, {false, 1}, {false, 2}};
-  add_epilogue_pointers(p, &pointers);
-  if (p.as<AttentionParams>().has_mask) pointers.push_back({false, 3});
-  return pointers;
-}
-
-Result<std::vector<std::string>> attention_operands(const Problem& p, const BindArgs& args, const AttentionShape& a) {
-  std::vector<std::string> names;
+// Where the epilogue's operands are read, in terms of b, h, row and d.
+Result<std::vector<std::string>> epilogue_offsets(const Problem& p, const BindArgs& args, KernelSource* source) {
+  std::vector<std::string> offsets;
   const int64_t merged = p.as<AttentionParams>().merged;
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s,
                            strides_over(p.inputs[i].layout, args.inputs[i], args.outputs[0]));
-    names.push_back(
-        merged == 0 ? fmt::format("((s64)b * {} + (s64)h * {} + (s64)row * {} + (s64)d * {})", s[0], s[1], s[2], s[3])
-                    : fmt::format("((s64)b * {} + (s64)row * {} + (s64)(h * {} + d) * {})", s[merged == 1 ? 0 : 1],
-                                  s[merged == 1 ? 1 : 0], a.v_size, s[2]));
+    const std::string e = fmt::format("e{}", offsets.size() + 1);
+    source->number(e + "_batch", merged == 2 ? s[1] : s[0]);
+    source->number(e + "_row", merged == 0 ? s[2] : s[merged == 1 ? 1 : 0]);
+    source->number(e + "_column", merged == 0 ? s[3] : s[2]);
+    if (merged == 0) source->number(e + "_head", s[1]);
+    offsets.push_back(
+        merged == 0
+            ? fmt::format("(s64)b * c.{0}_batch + (s64)h * c.{0}_head + (s64)row * c.{0}_row + (s64)d * c.{0}_column",
+                          e)
+            : fmt::format("(s64)b * c.{0}_batch + (s64)row * c.{0}_row + (s64)(h * kValueSize + d) * c.{0}_column", e));
   }
-  return names;
+  return offsets;
 }
 
-Status finish_attention(const Problem& p, const BindArgs& args, const AttentionShape& a, int block, int64_t blocks,
-                        Writer* w, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> names, attention_operands(p, args, a));
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, p.inputs[0].dtype, "f", names, "at", w));
-  w->line("  }}\n}}");
-  Launch launch;
-  launch.source = w->text();
-  launch.size.block = static_cast<unsigned>(block);
-  launch.size.grid_x = static_cast<unsigned>(blocks);
-  launch.pointers = attention_pointers(p);
-  launches->push_back(std::move(launch));
+// masked(): the mask on the score of a key.
+Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& a, KernelSource* source) {
+  Writer& code = source->code();
+  code.line("W_FN float masked(const Operands& p, const Constants& c, float s, int b, int h, int row, int j) {{");
+  if (p.as<AttentionParams>().has_mask) {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ms,
+                           strides_over(Layout::kLinear, args.inputs[3], Dims{a.batch, a.heads, a.rows, a.keys}));
+    const char* const names[] = {"mask_batch", "mask_head", "mask_row", "mask_key"};
+    for (size_t i = 0; i < 4; ++i) source->number(names[i], ms[i]);
+    code.line("  const auto m = w_get(p.mask[(s64)b * c.mask_batch + (s64)h * c.mask_head + (s64)row * c.mask_row +");
+    code.line("                             (s64)j * c.mask_key]);");
+    code.raw(p.inputs[3].dtype == DType::kBool ? "  return m ? s : -W_INF;\n}\n"
+                                               : "  return (float)m == -W_INF ? -W_INF : s + (float)m;\n}\n");
+  } else {
+    code.line("  return s;\n}}");
+  }
   return Status();
 }
 
-Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& a, const char* score, Writer* w) {
-  if (!p.as<AttentionParams>().has_mask) return Status();
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ms,
-                         strides_over(Layout::kLinear, args.inputs[3], Dims{a.batch, a.heads, a.rows, a.keys}));
-  const std::string at =
-      fmt::format("mask[(s64)b * {} + (s64)h * {} + (s64)row * {} + (s64)j * {}]", ms[0], ms[1], ms[2], ms[3]);
-  if (p.inputs[3].dtype == DType::kBool)
-    w->line("    {0} = w_get({1}) ? {0} : -W_INF;", score, at);
-  else
-    w->line("    const float m = (float)w_get({1}); {0} = m == -W_INF ? -W_INF : {0} + m;", score, at);
-  return Status();
-}
+}  // namespace
 
-void write_row_scale(const Problem& p, Writer* w) {
-  const int64_t nan_rows = p.as<AttentionParams>().nan_rows;
-  w->line("  const bool none = {}; const float scale = 1.0f / sum;", nan_rows == 0   ? "sum == 0"
-                                                                     : nan_rows == 2 ? "sum == 0 || sum != sum"
-                                                                                     : "false");
+Result<KernelSource> attention_source(std::string_view file, const Problem& p, const BindArgs& args,
+                                      const AttentionShape& a) {
+  const AttentionParams& params = p.as<AttentionParams>();
+  KernelSource source(file, transient(p, args));
+  source.type("X", storage_type(p.inputs[0].dtype));
+  source.fixed("kSize", a.size);
+  source.fixed("kValueSize", a.v_size);
+  source.fixed_real("kScale", params.scale);
+  source.fixed_real("kCap", params.softcap);
+  source.fixed("kCausal", params.causal);
+  source.fixed("kNanRows", static_cast<int64_t>(params.nan_rows));
+  source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
+  for (int i = 0; i < 3; ++i) source.operand("const X* __restrict__", i == 0 ? "q" : i == 1 ? "k" : "v", {false, i});
+  source.epilogue_operands(p);
+  if (params.has_mask)
+    source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[3].dtype)), "mask", {false, 3});
+  source.number("rows", a.rows);
+  source.number("keys", a.keys);
+  source.number("heads", a.heads);
+  source.number("per_group", a.heads / a.kv_heads);
+  const std::pair<char, const Heads*> operands[] = {{'q', &a.q}, {'k', &a.k}, {'v', &a.v}, {'y', &a.y}};
+  for (const auto& [name, heads] : operands) {
+    source.number(fmt::format("{}_offset", name), heads->offset);
+    source.number(fmt::format("{}_batch", name), heads->batch);
+    source.number(fmt::format("{}_head", name), heads->head);
+    source.number(fmt::format("{}_row", name), heads->row);
+    if (name != 'y') source.number(fmt::format("{}_column", name), heads->column);
+  }
+  WOOTZ_RETURN_IF_ERROR(write_mask(p, args, a, &source));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> offsets, epilogue_offsets(p, args, &source));
+  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, p.inputs[0].dtype, "int b, int h, int row, int d", offsets));
+  return source;
 }
 
 Status generate_attention(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -125,43 +137,11 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   if (a.size > 2048) return unsupported("heads of {}", a.size);
   const int64_t blocks = a.batch * a.heads * a.rows;
   if (blocks >= (int64_t{1} << 31)) return unsupported("{} rows", blocks);
-  Writer w;
-  w.raw(prelude());
-  const char* st = storage_type(p.inputs[0].dtype);
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, attention_parameters(p));
-  w.line("  __shared__ float score[{}]; __shared__ float query[{}]; __shared__ float shared[{}];",
-         std::max<int64_t>(1, a.keys), std::max<int64_t>(1, a.size), kBlock);
-  w.line("  const int t = threadIdx.x; const int row = blockIdx.x % {0}, head = blockIdx.x / {0};", a.rows);
-  w.line("  const int b = head / {0}, h = head % {0}, g = h / {1};", a.heads, a.heads / a.kv_heads);
-  w.line("  q += {} + (s64)b * {} + (s64)h * {} + (s64)row * {};", a.q.offset, a.q.batch, a.q.head, a.q.row);
-  w.line("  k += {} + (s64)b * {} + (s64)g * {};", a.k.offset, a.k.batch, a.k.head);
-  w.line("  v += {} + (s64)b * {} + (s64)g * {};", a.v.offset, a.v.batch, a.v.head);
-  w.line("  for (int d = t; d < {}; d += {}) query[d] = w_get(q[(s64)d * {}]) * (float){:.9g};", a.size, kBlock,
-         a.q.column, p.as<AttentionParams>().scale);
-  w.line("  __syncthreads();\n  float top = -W_INF;");
-  w.line("  for (int j = t; j < {}; j += {}) {{", a.keys, kBlock);
-  w.line("    float s = 0; const {}* kp = k + (s64)j * {};", st, a.k.row);
-  w.line("#pragma unroll 8\n    for (int d = 0; d < {}; ++d) s += query[d] * w_get(kp[(s64)d * {}]);", a.size,
-         a.k.column);
-  if (const double cap = p.as<AttentionParams>().softcap; cap > 0)
-    w.line("    s = (float){0:.9g} * tanhf(s / (float){0:.9g});", cap);
-  WOOTZ_RETURN_IF_ERROR(write_mask(p, args, a, "s", &w));
-  if (p.as<AttentionParams>().causal) w.line("    if (j > row) s = -W_INF;");
-  w.line("    score[j] = s; top = w_max<float>(top, s);\n  }}");
-  w.line("  top = w_group<1, {}, true>(top, shared, Max());", kBlock);
-  w.line(
-      "  float sum = 0;\n  for (int j = t; j < {}; j += {}) {{ const float e = top == -W_INF ? 0.0f : expf(score[j] - "
-      "top); "
-      "score[j] = e; sum += e; }}",
-      a.keys, kBlock);
-  w.line("  sum = w_group<1, {}, true>(sum, shared, Sum());", kBlock);
-  write_row_scale(p, &w);
-  w.line("  __syncthreads();\n  for (int d = t; d < {}; d += {}) {{", a.v_size, kBlock);
-  w.line("    float a = 0; const {}* vp = v + (s64)d * {};", st, a.v.column);
-  w.line("#pragma unroll 8\n    for (int j = 0; j < {}; ++j) a += score[j] * w_get(vp[(s64)j * {}]);", a.keys, a.v.row);
-  w.line("    const float f = none ? 0.0f : a * scale; const s64 at = (s64)b * {} + (s64)h * {} + (s64)row * {} + d;",
-         a.y.batch, a.y.head, a.y.row);
-  return finish_attention(p, args, a, kBlock, blocks, &w, launches);
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source("attention/rows.cuh", p, args, a));
+  source.fixed("kThreads", kBlock);
+  source.fixed("kScores", std::max<int64_t>(1, a.keys));
+  source.fixed("kQuery", std::max<int64_t>(1, a.size));
+  return source.finish(kBlock, blocks, launches);
 }
 
 }  // namespace wootz::cuda

@@ -5,27 +5,13 @@
 #include "backends/cuda/generate/lift.h"
 
 namespace wootz::cuda {
-namespace {
 
-bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::kInvalid && !(bound == t.dims); }
-
-}  // namespace
-
-bool passing(const Problem& p, const BindArgs& args) {
-  if (!p.passing) return false;
-  for (size_t i = 0; i < p.inputs.size() && i < args.inputs.size(); ++i)
-    if (differs(p.inputs[i], args.inputs[i])) return true;
-  for (size_t o = 0; o < p.outputs.size() && o < args.outputs.size(); ++o)
-    if (differs(p.outputs[o], args.outputs[o])) return true;
-  return false;
-}
-
-Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool passing) {
+Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool arguments) {
   std::vector<LoadedLaunch> all;
   for (Launch& l : launches) {
     LoadedLaunch loaded;
     loaded.numbers = std::move(l.numbers);
-    if (passing) {
+    if (arguments && !l.from_file) {
       Lifted lifted =
           lift_numbers(l.source, kMostArguments - std::min(kMostArguments, l.pointers.size() + loaded.numbers.size()));
       l.source = std::move(lifted.source);

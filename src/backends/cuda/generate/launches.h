@@ -16,11 +16,8 @@ struct LoadedLaunch {
   std::vector<int64_t> numbers;  // that the kernel takes behind the pointers
 };
 
-// Extents that one run found and the next need not have.
-bool passing(const Problem& problem, const BindArgs& args);
-
-// `passing`: numbers of the source become arguments, so that other extents find the same machine code (lift.h).
-Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool passing);
+// `arguments`: numbers of the source become arguments, so that other extents find the same machine code (lift.h).
+Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool arguments);
 
 struct LaunchMemory {
   const void* const* inputs;

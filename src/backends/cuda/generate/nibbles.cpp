@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "backends/cuda/generate/kernel_source.h"
+
 namespace wootz::cuda {
 namespace {
 
 constexpr int kBlock = 256;
 constexpr int kEach = 8;  // neighbours of the result that a thread computes: whole bytes of every type
-
-int bits_of(const TensorDesc& t) { return dtype_bits(t.dtype); }
 
 // An element of few bits in its register.
 std::string decoded(DType type, const std::string& code) {
@@ -42,137 +42,155 @@ bool any_few_bits(const Problem& p) {
   return std::any_of(p.inputs.begin(), p.inputs.end(), few) || std::any_of(p.outputs.begin(), p.outputs.end(), few);
 }
 
-Status write_pointwise_in_nibbles(const Problem& p, std::vector<Axis> axes, int64_t count, Writer* w, Launch* launch) {
-  const size_t results = p.outputs.size();
-  std::vector<const TensorDesc*> operands;
-  for (const TensorDesc& t : p.outputs) operands.push_back(&t);
-  for (const TensorDesc& t : p.inputs) operands.push_back(&t);
-  std::string parameters;
-  std::vector<std::string> offsets;
-  for (size_t k = 0; k < operands.size(); ++k) {
-    const bool out = k < results;
-    const std::string name = out ? fmt::format("y{}", k) : fmt::format("x{}", k - results);
-    parameters += fmt::format("{}{}{}* {}{}", k == 0 ? "" : ", ", out ? "" : "const ",
-                              few_bits(operands[k]->dtype) ? "u8" : storage_type(operands[k]->dtype),
-                              out ? "__restrict__ " : "", name);
-    launch->pointers.push_back({out, static_cast<int>(out ? k : k - results)});
-    offsets.push_back((out ? "p" : "o") + name.substr(1));
+namespace {
+
+// How the parts of the two kernels read operands and keep results; see pointwise/vectors.cuh and
+// pointwise/elements.cuh.
+struct Parts {
+  std::string in_members, reads, out_members, writes;
+  std::vector<std::string> inputs;  // operand k of the expression
+};
+
+// Vectors of kVector elements, which begin on whole bytes. `shared[i]`: a vector has one element of operand i.
+Parts parts_of_vectors(const Problem& p, const std::vector<bool>& shared) {
+  Parts parts;
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    const DType type = p.inputs[i].dtype;
+    const char* stored = storage_type(type);
+    const int bits = dtype_bits(type);
+    if (few_bits(type) && !shared[i]) {
+      parts.in_members += fmt::format("  u32 x{};\n", i);
+      parts.reads +=
+          fmt::format("  in.x{0} = *(const u{1}*)(p.x{0} + (u64)at.x{0} / {2});\n", i, bits * kEach, 8 / bits);
+      parts.inputs.push_back(decoded(type, fmt::format("(in.x{} >> (k * {}))", i, bits)));
+    } else if (few_bits(type)) {
+      parts.in_members += fmt::format("  u32 x{};\n", i);
+      parts.reads += fmt::format("  in.x{0} = w_bits_at<{1}>(p.x{0}, at.x{0});\n", i, bits);
+      parts.inputs.push_back(decoded(type, fmt::format("in.x{}", i)));
+    } else if (!shared[i]) {
+      parts.in_members += fmt::format("  Pack<{}, kVector> x{};\n", stored, i);
+      parts.reads += fmt::format("  in.x{0} = *(const Pack<{1}, kVector>*)(p.x{0} + at.x{0});\n", i, stored);
+      parts.inputs.push_back(fmt::format("w_get(in.x{}.v[k])", i));
+    } else {
+      parts.in_members += fmt::format("  {} x{};\n", register_type(type), i);
+      parts.reads += fmt::format("  in.x{0} = w_get(p.x{0}[at.x{0}]);\n", i);
+      parts.inputs.push_back(fmt::format("in.x{}", i));
+    }
   }
+  for (size_t o = 0; o < p.outputs.size(); ++o) {
+    const DType type = p.outputs[o].dtype;
+    const int bits = dtype_bits(type);
+    if (few_bits(type)) {
+      parts.out_members += fmt::format("  u32 y{} = 0;\n", o);
+      parts.writes +=
+          fmt::format("  *(u{1}*)(p.y{0} + (u64)at.y{0} / {2}) = (u{1})out.y{0};\n", o, bits * kEach, 8 / bits);
+    } else {
+      parts.out_members += fmt::format("  Pack<{}, kVector> y{};\n", storage_type(type), o);
+      parts.writes += fmt::format("  *(Pack<{1}, kVector>*)(p.y{0} + at.y{0}) = out.y{0};\n", o, storage_type(type));
+    }
+  }
+  return parts;
+}
+
+// Elements one by one.
+Parts parts_of_elements(const Problem& p, int64_t count, KernelSource* source) {
+  Parts parts;
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    const DType type = p.inputs[i].dtype;
+    parts.inputs.push_back(few_bits(type)
+                               ? decoded(type, fmt::format("w_bits_at<{0}>(p.x{1}, at.x{1})", dtype_bits(type), i))
+                               : fmt::format("w_get(p.x{0}[at.x{0}])", i));
+  }
+  for (size_t o = 0; o < p.outputs.size(); ++o) {
+    const DType type = p.outputs[o].dtype;
+    if (!few_bits(type)) continue;
+    const int bytes = kEach * dtype_bits(type) / 8;
+    source->number(fmt::format("bytes{}", o), static_cast<int64_t>(dtype_bytes(type, count)));
+    parts.out_members += fmt::format("  u32 y{} = 0;\n", o);
+    parts.writes += fmt::format(
+        "  for (int k = 0; k < {1}; ++k)\n    if (g * {1} + k < c.bytes{0}) p.y{0}[g * {1} + k] = (u8)(out.y{0} >> (k "
+        "* "
+        "8));\n",
+        o, bytes);
+  }
+  return parts;
+}
+
+Status write_parts(const Problem& p, const Parts& parts, bool vectors, Writer* code) {
+  if (vectors) {
+    code->raw("struct Inputs {\n" + parts.in_members + "};\n");
+    code->raw("W_FN Inputs read(const Operands& p, const At& at) {\n  Inputs in;\n" + parts.reads +
+              "  return in;\n}\n");
+  }
+  code->raw("struct Outputs {\n" + parts.out_members + "};\n");
+  code->raw(vectors ? "W_FN void compute(const Inputs& in, int k, Outputs* out) {\n"
+                    : "W_FN void compute(const Operands& p, const At& at, int k, Outputs* out) {\n");
+  std::vector<std::string> values;
+  WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, parts.inputs, "t", code, &values));
+  for (size_t o = 0; o < p.outputs.size(); ++o) {
+    const DType type = p.outputs[o].dtype;
+    if (few_bits(type))
+      code->line("  out->y{} |= {} << (k * {});", o, encoded(type, values[o]), dtype_bits(type));
+    else
+      code->line("  {} = Put<{}>::to({});",
+                 vectors ? fmt::format("out->y{}.v[k]", o) : fmt::format("p.y{0}[at.y{0}]", o), storage_type(type),
+                 values[o]);
+  }
+  code->raw(vectors ? "}\nW_FN void write(const Operands& p, const At& at, const Outputs& out) {\n"
+                    : "}\nW_FN void write(const Operands& p, const Constants& c, s64 g, const Outputs& out) {\n");
+  code->raw(parts.writes + "}\n");
+  return Status();
+}
+
+}  // namespace
+
+Status add_pointwise_of_few_bits(const Problem& p, bool arguments, std::vector<Axis> axes, int64_t count,
+                                 std::vector<Launch>* launches) {
   const bool vectors = in_vectors(axes);
-  std::vector<int64_t> inner(operands.size(), 0);
+  const int64_t groups = (count + kEach - 1) / kEach;
+  std::vector<bool> shared(p.inputs.size(), false);
   if (vectors) {
     Axis& last = axes.back();
-    inner = last.strides;
+    for (size_t i = 0; i < p.inputs.size(); ++i) shared[i] = last.strides[p.outputs.size() + i] == 0;
     last.extent /= kEach;
     for (int64_t& s : last.strides) s *= kEach;
   }
-  w->line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
-  w->line("  const s64 g = (s64)blockIdx.x * {} + threadIdx.x;\n  if (g >= {}) return;", kBlock,
-          (count + kEach - 1) / kEach);
-  for (size_t k = 0; k < results; ++k)
-    if (few_bits(p.outputs[k].dtype)) w->line("  u32 z{} = 0;", k);
-  if (vectors) {
-    w->offsets(axes, "g", offsets);
-    for (size_t k = results; k < operands.size(); ++k) {
-      const size_t i = k - results;
-      const DType type = operands[k]->dtype;
-      if (few_bits(type) && inner[k] != 0)
-        w->line("  const u32 v{0} = *(const u{1}*)(x{0} + (u64)o{0} / {2});", i, bits_of(*operands[k]) * kEach,
-                8 / dtype_bits(type));
-      else if (few_bits(type))
-        w->line("  const u32 v{0} = w_bits_at<{1}>(x{0}, o{0});", i, dtype_bits(type));
-      else if (inner[k] != 0)
-        w->line("  const Pack<{0}, {1}> v{2} = *(const Pack<{0}, {1}>*)(x{2} + o{2});", storage_type(type), kEach, i);
-      else
-        w->line("  const {0} v{1} = w_get(x{1}[o{1}]);", register_type(type), i);
-    }
-    for (size_t k = 0; k < results; ++k)
-      if (!few_bits(p.outputs[k].dtype)) w->line("  Pack<{}, {}> z{};", storage_type(p.outputs[k].dtype), kEach, k);
+  KernelSource source(vectors ? "pointwise/vectors.cuh" : "pointwise/elements.cuh", arguments);
+  source.fixed("kThreads", kBlock);
+  source.fixed(vectors ? "kVector" : "kEach", kEach);
+  source.number("count", vectors ? groups : count);
+  if (!vectors) source.number("groups", groups);
+  std::vector<std::string> names;
+  const auto stored = [](const TensorDesc& t) { return few_bits(t.dtype) ? "u8" : storage_type(t.dtype); };
+  for (size_t o = 0; o < p.outputs.size(); ++o) {
+    names.push_back(fmt::format("y{}", o));
+    source.operand(fmt::format("{}* __restrict__", stored(p.outputs[o])), names.back(), {true, static_cast<int>(o)});
   }
-  w->line("#pragma unroll\n  for (int k = 0; k < {}; ++k) {{", kEach);
-  if (!vectors) {
-    w->line("  const s64 i = g * {} + k;\n  if (i >= {}) break;", kEach, count);
-    w->offsets(axes, "i", offsets);
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    names.push_back(fmt::format("x{}", i));
+    source.operand(fmt::format("const {}*", stored(p.inputs[i])), names.back(), {false, static_cast<int>(i)});
   }
-  std::vector<std::string> inputs, values;
-  for (size_t k = results; k < operands.size(); ++k) {
-    const size_t i = k - results;
-    const DType type = operands[k]->dtype;
-    const bool one = vectors && inner[k] == 0;
-    if (few_bits(type))
-      inputs.push_back(decoded(type, !vectors ? fmt::format("w_bits_at<{}>(x{}, o{})", dtype_bits(type), i, i)
-                                     : one    ? fmt::format("v{}", i)
-                                              : fmt::format("(v{} >> (k * {}))", i, dtype_bits(type))));
-    else
-      inputs.push_back(!vectors ? fmt::format("w_get(x{}[o{}])", i, i)
-                       : one    ? fmt::format("v{}", i)
-                                : fmt::format("w_get(v{}.v[k])", i));
-  }
-  WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", w, &values));
-  for (size_t k = 0; k < results; ++k) {
-    const DType type = p.outputs[k].dtype;
-    if (few_bits(type))
-      w->line("  z{} |= {} << (k * {});", k, encoded(type, values[k]), dtype_bits(type));
-    else
-      w->line("  {} = Put<{}>::to({});", vectors ? fmt::format("z{}.v[k]", k) : fmt::format("y{0}[p{0}]", k),
-              storage_type(type), values[k]);
-  }
-  w->line("  }}");
-  for (size_t k = 0; k < results; ++k) {
-    const DType type = p.outputs[k].dtype;
-    if (!few_bits(type)) {
-      if (vectors) w->line("  *(Pack<{0}, {1}>*)(y{2} + p{2}) = z{2};", storage_type(type), kEach, k);
-      continue;
-    }
-    const int bytes = kEach * dtype_bits(type) / 8;
-    if (vectors) {
-      w->line("  *(u{}*)(y{} + g * {}) = (u{})z{};", bytes * 8, k, bytes, bytes * 8, k);
-      continue;
-    }
-    w->line("  for (int k = 0; k < {}; ++k)\n    if (g * {} + k < {}) y{}[g * {} + k] = (u8)(z{} >> (k * 8));", bytes,
-            bytes, static_cast<int64_t>(dtype_bytes(type, count)), k, bytes, k);
-  }
-  w->line("}}");
-  launch->source = w->text();
-  launch->size.block = kBlock;
-  launch->size.grid_x = blocks_for((count + kEach - 1) / kEach, kBlock);
-  return Status();
+  source.walk("At", "at", axes, names);
+  const Parts parts = vectors ? parts_of_vectors(p, shared) : parts_of_elements(p, count, &source);
+  WOOTZ_RETURN_IF_ERROR(write_parts(p, parts, vectors, &source.code()));
+  return source.finish(kBlock, blocks_for(groups, kBlock), launches);
 }
 
 namespace {
 
 // Elements of few bits to a byte each, or back; a thread a byte of those that lie together.
-void add_spread(bool apart, int bits, int64_t count, Pointer together, Pointer bytes, size_t workspace,
-                std::vector<Launch>* launches) {
+Status add_spread(bool apart, bool arguments, int bits, int64_t count, Pointer together, Pointer bytes,
+                  size_t workspace, std::vector<Launch>* launches) {
   const int per_byte = 8 / bits;
   const int64_t threads = (count + per_byte - 1) / per_byte;
-  Writer w;
-  w.raw(prelude());
-  w.line(
-      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel(u8* __restrict__ y, const u8* __restrict__ x) "
-      "{{",
-      kBlock);
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, threads);
-  if (apart) {
-    w.line(
-        "  Pack<u8, {0}> v;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k) v.v[k] = w_low<{1}>((u32)x[i] >> (k * "
-        "{1}));",
-        per_byte, bits);
-    w.line("  ((Pack<u8, {}>*)y)[i] = v;\n}}", per_byte);
-  } else {
-    w.line(
-        "  u32 z = 0;\n#pragma unroll\n  for (int k = 0; k < {0}; ++k)\n    if (i * {0} + k < {1}) z |= "
-        "w_low<{2}>((u32)x[i * {0} + k]) "
-        "<< (k * {2});\n  y[i] = (u8)z;\n}}",
-        per_byte, count, bits);
-  }
-  Launch launch;
-  launch.source = w.text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = blocks_for(threads, kBlock);
-  launch.pointers = apart ? std::vector<Pointer>{bytes, together} : std::vector<Pointer>{together, bytes};
-  launch.workspace = workspace;
-  launches->push_back(std::move(launch));
+  KernelSource source(apart ? "move/spread.cuh" : "move/join.cuh", arguments);
+  source.fixed("kThreads", kBlock);
+  source.fixed("kBits", bits);
+  source.operand("u8* __restrict__", "y", apart ? bytes : together);
+  source.operand("const u8* __restrict__", "x", apart ? together : bytes);
+  source.number("count", threads);
+  source.number("elements", count);
+  return source.finish(kBlock, blocks_for(threads, kBlock), launches, workspace);
 }
 
 }  // namespace
@@ -200,7 +218,8 @@ Status move_as_bytes(Generate move, Problem p, const BindArgs& args, std::vector
   for (const Operand& o : spread) WOOTZ_RETURN_IF_ERROR(check_count(o.count));
   for (const Operand& o : spread)
     if (!o.output && o.count > 0)
-      add_spread(true, o.bits, o.count, {false, o.index}, {false, -1, o.at}, bytes, launches);
+      WOOTZ_RETURN_IF_ERROR(
+          add_spread(true, transient(p, args), o.bits, o.count, {false, o.index}, {false, -1, o.at}, bytes, launches));
   for (Launch& l : made) {
     if (l.workspace != 0) return internal_error("a move with scratch memory of its own");
     l.workspace = bytes;
@@ -214,7 +233,8 @@ Status move_as_bytes(Generate move, Problem p, const BindArgs& args, std::vector
   }
   for (const Operand& o : spread)
     if (o.output && o.count > 0)
-      add_spread(false, o.bits, o.count, {true, o.index}, {false, -1, o.at}, bytes, launches);
+      WOOTZ_RETURN_IF_ERROR(
+          add_spread(false, transient(p, args), o.bits, o.count, {true, o.index}, {false, -1, o.at}, bytes, launches));
   return Status();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/nibbles.h"
 
 namespace wootz::cuda {
@@ -26,23 +27,23 @@ int vector_length(const std::vector<Axis>& axes, int largest_bytes) {
   return 1;
 }
 
-}  // namespace
+// Axes of the results as they lie in memory, with strides of results and operands.
+struct Walk {
+  std::vector<Axis> axes;
+  int largest = 1;  // bytes of an element
+};
 
-Status generate_pointwise(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  if (p.num_main != 0 || p.outputs.empty() || p.epilogue.outputs.size() != p.outputs.size())
-    return invalid_argument("pointwise: {} results of {}", p.epilogue.outputs.size(), p.outputs.size());
-  if (p.epilogue.num_inputs > p.inputs.size())
-    return invalid_argument("pointwise: {} operands of {}", p.inputs.size(), p.epilogue.num_inputs);
+Result<Walk> plan_walk(const Problem& p, const BindArgs& args) {
   const Dims& out = args.outputs[0];
   const Layout layout = p.outputs[0].layout;
-  int largest = 1;
+  Walk walk;
   std::vector<std::vector<int64_t>> strides;
   const auto add = [&](const TensorDesc& t, const Dims& dims) -> Status {
     if (!few_bits(t.dtype)) WOOTZ_RETURN_IF_ERROR(check_type(t.dtype));
     if (!is_plain(t.layout)) return unsupported("pointwise in layout {}", layout_name(t.layout));
     WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(t.layout, dims, out));
     strides.push_back(std::move(s));
-    largest = std::max(largest, dtype_bits(t.dtype) / 8);
+    walk.largest = std::max(walk.largest, dtype_bits(t.dtype) / 8);
     return Status();
   };
   for (size_t o = 0; o < p.outputs.size(); ++o) {
@@ -50,82 +51,89 @@ Status generate_pointwise(const Problem& p, const BindArgs& args, std::vector<La
     WOOTZ_RETURN_IF_ERROR(add(p.outputs[o], out));
   }
   for (size_t i = 0; i < p.inputs.size(); ++i) WOOTZ_RETURN_IF_ERROR(add(p.inputs[i], args.inputs[i]));
-
-  std::vector<Axis> axes;
   for (const int a : memory_order(out.rank() < 3 ? Layout::kLinear : layout, out.rank())) {
     Axis axis{out[static_cast<size_t>(a)], {}};
     for (const auto& s : strides) axis.strides.push_back(s[static_cast<size_t>(a)]);
-    axes.push_back(std::move(axis));
+    walk.axes.push_back(std::move(axis));
   }
-  axes = merge_axes(std::move(axes));
-  const int64_t count = out.volume();
-  if (count == 0) return Status();
-  WOOTZ_RETURN_IF_ERROR(check_count(count));
-  if (any_few_bits(p)) {
-    Writer w;
-    Launch launch;
-    w.raw(prelude());
-    WOOTZ_RETURN_IF_ERROR(write_pointwise_in_nibbles(p, std::move(axes), count, &w, &launch));
-    launches->push_back(std::move(launch));
-    return Status();
-  }
-  const int n = vector_length(axes, largest);
-  if (n > 1) axes.back().extent /= n;  // an axis of vectors: strides of 1 stay, counted in vectors below
-  if (n > 1)
-    for (int64_t& s : axes.back().strides) s *= n;
+  walk.axes = merge_axes(std::move(walk.axes));
+  return walk;
+}
 
-  Writer w;
-  w.raw(prelude());
-  std::string parameters;
-  Launch launch;
+// Inputs, read(), compute(), Outputs and write() of pointwise/vectors.cuh. `shared[i]`: a vector has one element of
+// operand i.
+Status write_expression_parts(const Problem& p, const std::vector<bool>& shared, Writer* code) {
+  std::string members, reads, inputs_members;
+  std::vector<std::string> inputs, results;
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    const char *stored = storage_type(p.inputs[i].dtype), *type = register_type(p.inputs[i].dtype);
+    members += shared[i] ? fmt::format("  {} x{};\n", type, i) : fmt::format("  Pack<{}, kVector> x{};\n", stored, i);
+    reads += shared[i] ? fmt::format("  in.x{0} = w_get(p.x{0}[at.x{0}]);\n", i)
+                       : fmt::format("  in.x{0} = *(const Pack<{1}, kVector>*)(p.x{0} + at.x{0});\n", i, stored);
+    inputs.push_back(shared[i] ? fmt::format("in.x{}", i) : fmt::format("w_get(in.x{}.v[k])", i));
+  }
+  code->raw("struct Inputs {\n" + members + "};\n");
+  code->raw("W_FN Inputs read(const Operands& p, const At& at) {\n  Inputs in;\n" + reads + "  return in;\n}\n");
+  std::string writes;
+  code->line("struct Outputs {{");
+  for (size_t o = 0; o < p.outputs.size(); ++o) {
+    const char* stored = storage_type(p.outputs[o].dtype);
+    code->line("  Pack<{}, kVector> y{};", stored, o);
+    writes += fmt::format("  *(Pack<{1}, kVector>*)(p.y{0} + at.y{0}) = out.y{0};\n", o, stored);
+  }
+  code->line("}};\nW_FN void compute(const Inputs& in, int k, Outputs* out) {{");
+  WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", code, &results));
+  for (size_t o = 0; o < p.outputs.size(); ++o)
+    code->line("  out->y{}.v[k] = Put<{}>::to({});", o, storage_type(p.outputs[o].dtype), results[o]);
+  code->raw("}\nW_FN void write(const Operands& p, const At& at, const Outputs& out) {\n" + writes + "}\n");
+  return Status();
+}
+
+// n elements a thread.
+Status write_vectors(const Problem& p, bool arguments, std::vector<Axis> axes, int n, int64_t count,
+                     std::vector<Launch>* launches) {
+  std::vector<bool> shared(p.inputs.size(), true);
+  if (n > 1) {
+    Axis& inner = axes.back();
+    inner.extent /= n;  // an axis of vectors: strides of 1 stay, counted in vectors below
+    for (size_t i = 0; i < p.inputs.size(); ++i) shared[i] = inner.strides[p.outputs.size() + i] == 0;
+    for (int64_t& s : inner.strides) s *= n;
+  }
+  KernelSource source("pointwise/vectors.cuh", arguments);
+  source.fixed("kThreads", kBlock);
+  source.fixed("kVector", n);
+  source.number("count", count / n);
   std::vector<std::string> names;
   for (size_t o = 0; o < p.outputs.size(); ++o) {
-    parameters += fmt::format("{}* __restrict__ y{}, ", storage_type(p.outputs[o].dtype), o);
-    launch.pointers.push_back({true, static_cast<int>(o)});
-    names.push_back(fmt::format("p{}", o));
+    names.push_back(fmt::format("y{}", o));
+    source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[o].dtype)), names.back(),
+                   {true, static_cast<int>(o)});
   }
   for (size_t i = 0; i < p.inputs.size(); ++i) {
-    parameters += fmt::format("const {}* x{}, ", storage_type(p.inputs[i].dtype), i);
-    launch.pointers.push_back({false, static_cast<int>(i)});
-    names.push_back(fmt::format("o{}", i));
+    names.push_back(fmt::format("x{}", i));
+    source.operand(fmt::format("const {}*", storage_type(p.inputs[i].dtype)), names.back(),
+                   {false, static_cast<int>(i)});
   }
-  parameters.resize(parameters.size() - 2);
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kBlock, count / n);
-  w.offsets(axes, "i", names);
-  const auto inner_stride = [&](size_t k) { return n == 1 || axes.empty() ? 0 : axes.back().strides[k]; };
-  std::vector<std::string> inputs;
-  for (size_t i = 0; i < p.inputs.size(); ++i) {
-    const char* type = storage_type(p.inputs[i].dtype);
-    if (inner_stride(p.outputs.size() + i) != 0) {
-      w.line("  const Pack<{0}, {1}> v{2} = *(const Pack<{0}, {1}>*)(x{2} + o{2});", type, n, i);
-      inputs.push_back(fmt::format("w_get(v{}.v[k])", i));
-    } else {
-      w.line("  const {} v{} = w_get(x{}[o{}]);", register_type(p.inputs[i].dtype), i, i, i);
-      inputs.push_back(fmt::format("v{}", i));
-    }
-  }
-  for (size_t o = 0; n > 1 && o < p.outputs.size(); ++o)
-    w.line("  Pack<{}, {}> z{};", storage_type(p.outputs[o].dtype), n, o);
-  if (n > 1) w.line("#pragma unroll\n  for (int k = 0; k < {}; ++k) {{", n);
-  std::vector<std::string> results;
-  WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", &w, &results));
-  for (size_t o = 0; o < p.outputs.size(); ++o) {
-    const char* type = storage_type(p.outputs[o].dtype);
-    if (n > 1)
-      w.line("  z{}.v[k] = Put<{}>::to({});", o, type, results[o]);
-    else
-      w.line("  y{0}[p{0}] = Put<{1}>::to({2});", o, type, results[o]);
-  }
-  if (n > 1) w.line("  }}");
-  for (size_t o = 0; n > 1 && o < p.outputs.size(); ++o)
-    w.line("  *(Pack<{0}, {1}>*)(y{2} + p{2}) = z{2};", storage_type(p.outputs[o].dtype), n, o);
-  w.line("}}");
-  launch.source = w.text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = blocks_for(count / n, kBlock);
-  launches->push_back(std::move(launch));
-  return Status();
+  source.walk("At", "at", axes, names);
+  WOOTZ_RETURN_IF_ERROR(write_expression_parts(p, shared, &source.code()));
+  return source.finish(kBlock, blocks_for(count / n, kBlock), launches);
+}
+
+}  // namespace
+
+Status generate_pointwise(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (p.num_main != 0 || p.outputs.empty() || p.epilogue.outputs.size() != p.outputs.size())
+    return invalid_argument("pointwise: {} results of {}", p.epilogue.outputs.size(), p.outputs.size());
+  if (p.epilogue.num_inputs > p.inputs.size())
+    return invalid_argument("pointwise: {} operands of {}", p.inputs.size(), p.epilogue.num_inputs);
+  WOOTZ_ASSIGN_OR_RETURN(Walk walk, plan_walk(p, args));
+  const int64_t count = args.outputs[0].volume();
+  if (count == 0) return Status();
+  WOOTZ_RETURN_IF_ERROR(check_count(count));
+  const bool arguments = transient(p, args);
+  if (any_few_bits(p)) return add_pointwise_of_few_bits(p, arguments, std::move(walk.axes), count, launches);
+  const int n = vector_length(walk.axes, walk.largest);
+  return write_vectors(p, arguments, std::move(walk.axes), n, count, launches);
 }
 
 }  // namespace wootz::cuda

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/generate/columns.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
 namespace {
@@ -21,32 +22,6 @@ struct Rows {
     return n <= 16 ? n : 0;
   }
 };
-
-// Opens a loop over a thread's elements of the row, r being the number of each; `body` may use v, the element as A. The
-// caller closes two braces.
-void begin_elements(const Rows& rows, const std::vector<Axis>& x_only, Writer* w) {
-  if (const int64_t n = rows.kept_elements(); n > 0) {
-    w->line("#pragma unroll\n  for (int i = 0; i < {}; ++i) {{ const int r = ty + i * {}; if (r < {}) {{", n, rows.ty,
-            rows.length);
-    w->line("  const A v = xs[i];");
-    return;
-  }
-  w->line("  for (int r = ty; r < {}; r += {}) {{ {{", rows.length, rows.ty);
-  w->offsets(x_only, "r", {"ix"});
-  w->line("  const A v = w_get(x[bx + ix]);");
-}
-
-// Reads the thread's elements into registers, where they fit.
-void read_elements(const Rows& rows, const std::vector<Axis>& x_only, Writer* w) {
-  const int64_t n = rows.kept_elements();
-  if (n == 0) return;
-  w->line(
-      "  A xs[{}];\n#pragma unroll\n  for (int i = 0; i < {}; ++i) {{ const int r = ty + i * {}; xs[i] = 0; if (r < "
-      "{}) {{",
-      n, n, rows.ty, rows.length);
-  w->offsets(x_only, "r", {"ix"});
-  w->line("  xs[i] = w_get(x[bx + ix]); }} }}");
-}
 
 void choose_shape(Rows* rows) {
   rows->kept = merge_axes(std::move(rows->kept));
@@ -75,54 +50,10 @@ void choose_shape(Rows* rows) {
   }
 }
 
-// The kernel's head: which row and which thread of it this is, and where the row's operands begin.
-void write_head(const Rows& rows, const std::string& parameters, const char* acc, const std::vector<std::string>& names,
-                Writer* w) {
-  w->raw(prelude());
-  w->line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", rows.block(), parameters);
-  w->line("  __shared__ {} shared[{}];", acc, rows.block());
-  w->line("  const int t = threadIdx.x, tx = {}, ty = {};",
-          rows.inner ? fmt::format("t / {}", rows.ty) : fmt::format("t % {}", rows.tx),
-          rows.inner ? fmt::format("t % {}", rows.ty) : fmt::format("t / {}", rows.tx));
-  w->line("  const s64 row0 = (s64)blockIdx.x * {} + tx; const bool live = row0 < {}; const s64 row = live ? row0 : 0;",
-          rows.tx, rows.count);
-  w->offsets(rows.kept, "row", names);
-}
-
-std::string group(const Rows& rows, const std::string& value, const char* op) {
-  return fmt::format("w_group<{}, {}, {}>({}, shared, {}())", rows.tx, rows.ty, rows.inner ? "true" : "false", value,
-                     op);
-}
-
 const char* accumulator(DType type) {
   if (type == DType::kF64) return "double";
   if (is_float(type)) return "float";
   return dtype_info(type).is_signed ? "s64" : "u64";
-}
-
-struct Reduction {
-  ReduceKind kind;
-  const char* start;  // of type A
-  const char* step;   // a: so far, v: the element as A
-  const char* op;     // joins two partial results
-  const char* end;
-};
-constexpr Reduction kReductions[] = {
-    {ReduceKind::kSum, "0", "a + v", "Sum", "a"},
-    {ReduceKind::kMean, "0", "a + v", "Sum", "a / (A)LENGTH"},
-    {ReduceKind::kMax, "LOW", "w_max<A>(a, v)", "Max", "a"},
-    {ReduceKind::kMin, "HIGH", "w_min<A>(a, v)", "Min", "a"},
-    {ReduceKind::kProd, "1", "a * v", "Prod", "a"},
-    {ReduceKind::kL1, "0", "a + w_abs<A>(v)", "Sum", "a"},
-    {ReduceKind::kL2, "0", "a + v * v", "Sum", "w_cast<A>(w_sqrt(FLOAT a))"},
-    {ReduceKind::kSumSq, "0", "a + v * v", "Sum", "a"},
-    {ReduceKind::kLogSum, "0", "a + v", "Sum", "w_cast<A>(w_log(FLOAT a))"},
-};
-
-std::string replace(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
 }
 
 Status check_images(const Problem& p) {
@@ -134,44 +65,79 @@ Status check_images(const Problem& p) {
   return check_epilogue(p, x.dtype);
 }
 
-Status finish(const Rows& rows, Writer* w, std::vector<Pointer> pointers, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_count(rows.count));
-  Launch launch;
-  launch.source = w->text();
-  launch.size.block = static_cast<unsigned>(rows.block());
-  launch.size.grid_x = blocks_for(rows.count, rows.tx);
-  launch.pointers = std::move(pointers);
-  launches->push_back(std::move(launch));
-  return Status();
-}
+size_t epilogue_count(const Problem& p) { return p.inputs.size() - static_cast<size_t>(p.num_main); }
 
-std::vector<std::string> row_names(size_t extras) {
-  std::vector<std::string> names{"bx", "by"};
-  for (size_t k = 1; k <= extras; ++k) names.push_back(fmt::format("b{}", k));
+// Names of x, y and the epilogue's operands, in the order of their strides.
+std::vector<std::string> operand_names(const Problem& p) {
+  std::vector<std::string> names{"x", "y"};
+  for (size_t k = 1; k <= epilogue_count(p); ++k) names.push_back(fmt::format("e{}", k));
   return names;
 }
 
-// Softmax and norm: `names` and offsets of an element r of the row, then its result by `value`, stored.
-Status write_elements(const Rows& rows, const Problem& p, size_t extras, const std::string& value,
-                      const std::vector<Axis>& x_only, Writer* w) {
-  w->line("  if (live) {{");
-  begin_elements(rows, x_only, w);
-  std::vector<std::string> inner{"unused", "iy"};
-  std::vector<std::string> names;
-  for (size_t k = 1; k <= extras; ++k) inner.push_back(fmt::format("i{}", k));
-  for (size_t k = 1; k <= p.inputs.size() - static_cast<size_t>(p.num_main); ++k)
-    names.push_back(fmt::format("b{} + i{}", k, k));
-  w->offsets(rows.reduced, "r", inner);
-  w->line("  const auto f = {};", value);
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, p.inputs[0].dtype, "f", names, "by + iy", w));
-  w->line("  }} }} }}\n}}");
-  return Status();
+// Where an operand of the epilogue is for a row, or for an element of it.
+std::vector<std::string> epilogue_offsets(const Problem& p, bool of_element) {
+  std::vector<std::string> offsets;
+  for (size_t k = 1; k <= epilogue_count(p); ++k)
+    offsets.push_back(of_element ? fmt::format("at.e{0} + in.e{0}", k) : fmt::format("at.e{}", k));
+  return offsets;
 }
 
-}  // namespace
+// What common/rows.cuh asks for. `names`: of the operands, in the order of their strides; `in_place`: y may be x.
+KernelSource rows_source(std::string_view file, const Problem& p, const BindArgs& args, const Rows& rows,
+                         const std::vector<std::string>& names, bool in_place) {
+  const DType type = p.inputs[0].dtype;
+  const char* restricted = in_place ? "" : " __restrict__";
+  KernelSource source(file, transient(p, args));
+  source.type("X", storage_type(type));
+  source.type("A", accumulator(type));
+  source.fixed("kRows", rows.tx);
+  source.fixed("kRowThreads", rows.ty);
+  source.fixed("kNeighbours", rows.inner);
+  source.operand(fmt::format("{}*{}", storage_type(p.outputs[0].dtype), restricted), "y", {true, 0});
+  source.operand(fmt::format("const X*{}", restricted), "x", {false, 0});
+  source.epilogue_operands(p);
+  source.number("count", rows.count);
+  source.number("length", rows.length);
+  source.walk("Kept", "kept", rows.kept, names);
+  std::vector<Axis> of_x;
+  for (const Axis& axis : rows.reduced) of_x.push_back({axis.extent, {axis.strides[0]}});
+  source.walk("Source", "source", of_x, {"x"});
+  return source;
+}
 
-Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_images(p));
+Status finish(const Rows& rows, KernelSource* source, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(check_count(rows.count));
+  return source->finish(rows.block(), blocks_for(rows.count, rows.tx), launches);
+}
+
+// Softmax and norm: what they need of each element, and the expression on it.
+Status finish_elements(const Rows& rows, const Problem& p, std::vector<std::string> names, KernelSource* source,
+                       std::vector<Launch>* launches) {
+  source->fixed("kInRegisters", rows.kept_elements());
+  source->walk("Element", "element", rows.reduced, names);
+  WOOTZ_RETURN_IF_ERROR(
+      source->epilogue(p, p.inputs[0].dtype, "const Kept& at, const Element& in", epilogue_offsets(p, true)));
+  return finish(rows, source, launches);
+}
+
+// Strides of x, y and the epilogue's operands over x's axes.
+Result<std::vector<std::vector<int64_t>>> strides_over_x(const Problem& p, const BindArgs& args) {
+  const Dims& x = args.inputs[0];
+  std::vector<std::vector<int64_t>> over;
+  const auto add = [&](const TensorDesc& t, const Dims& dims) -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(t.layout, dims, x));
+    over.push_back(std::move(s));
+    return Status();
+  };
+  WOOTZ_RETURN_IF_ERROR(add(p.inputs[0], x));
+  WOOTZ_RETURN_IF_ERROR(add(p.outputs[0], x));
+  for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i)
+    WOOTZ_RETURN_IF_ERROR(add(p.inputs[i], args.inputs[i]));
+  return over;
+}
+
+// A reduction's kept axes (strides of x, y and the epilogue's operands) and reduced ones.
+Result<Rows> reduced_rows(const Problem& p, const BindArgs& args) {
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const int rank = x.rank();
   std::vector<bool> reduced(x.size(), false);
@@ -181,25 +147,21 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
   }
   const Layout layout = rank < 3 ? Layout::kLinear : p.inputs[0].layout;
   const bool same_rank = y.rank() == rank;
-  if (!same_rank && (layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear) &&
-      (rank >= 3 && layout != Layout::kLinear))
+  if (!same_rank && layout != Layout::kLinear)
     return unsupported("reduce that drops image axes in layout {}", layout_name(layout));
   // Strides of y and the epilogue's operands over y's axes, which are x's kept ones (and extents of 1).
   const Dims xs = layout_strides(layout, x);
   std::vector<std::vector<int64_t>> over;
   WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> ys, strides_over(p.outputs[0].layout, y, y));
   over.push_back(std::move(ys));
-  const auto main = static_cast<size_t>(p.num_main);
-  for (size_t i = main; i < p.inputs.size(); ++i) {
+  for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
     over.push_back(std::move(s));
   }
   std::vector<int> axis_of_y(x.size(), -1);
   int next = 0;
-  for (int a = 0; a < rank; ++a) {
-    if (reduced[static_cast<size_t>(a)] && !same_rank) continue;
-    axis_of_y[static_cast<size_t>(a)] = next++;
-  }
+  for (size_t a = 0; a < x.size(); ++a)
+    if (!reduced[a] || same_rank) axis_of_y[a] = next++;
   if (next != y.rank()) return invalid_argument("reduce of {} gives {}", x.to_string(), y.to_string());
   Rows rows;
   for (const int a : memory_order(layout, rank)) {
@@ -212,85 +174,58 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
     (reduced[u] ? rows.reduced : rows.kept).push_back(std::move(axis));
   }
   choose_shape(&rows);
+  return rows;
+}
+
+}  // namespace
+
+const char* reduction_of(ReduceKind kind) {
+  static constexpr struct {
+    ReduceKind kind;
+    const char* name;
+  } kReductions[] = {
+      {ReduceKind::kSum, "SumOf"}, {ReduceKind::kMean, "MeanOf"},   {ReduceKind::kMax, "MaxOf"},
+      {ReduceKind::kMin, "MinOf"}, {ReduceKind::kProd, "ProdOf"},   {ReduceKind::kL1, "L1Of"},
+      {ReduceKind::kL2, "L2Of"},   {ReduceKind::kSumSq, "SumSqOf"}, {ReduceKind::kLogSum, "LogSumOf"},
+  };
+  for (const auto& r : kReductions)
+    if (r.kind == kind) return r.name;
+  return nullptr;
+}
+
+Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(check_images(p));
+  WOOTZ_ASSIGN_OR_RETURN(const Rows rows, reduced_rows(p, args));
   if (rows.count == 0) return Status();
   if (rows.length != 0 && !rows.inner) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool done, generate_columns(p, rows.kept, rows.reduced, launches));
+    WOOTZ_ASSIGN_OR_RETURN(const bool done, generate_columns(p, transient(p, args), rows.kept, rows.reduced, launches));
     if (done) return Status();
   }
   const ReduceKind kind = p.as<ReduceParams>().kind;
   const DType type = p.inputs[0].dtype;
-  const char* acc = accumulator(type);
-  const char* reg = register_type(type);
-  Writer w;
-  std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ x, {}",
-                                       storage_type(p.outputs[0].dtype), storage_type(type), epilogue_parameters(p));
-  parameters.resize(parameters.size() - 2);
-  std::vector<Pointer> pointers{{true, 0}, {false, 0}};
-  add_epilogue_pointers(p, &pointers);
-  const size_t extras = p.inputs.size() - main;
-  write_head(rows, parameters, acc, row_names(extras), &w);
-  w.line("  typedef {} A; typedef {} R;", acc, reg);
-  const bool real = is_float(type);
-  const auto text = [&](const char* t) {
-    std::string s = replace(t, "LENGTH", std::to_string(rows.length));
-    s = replace(s, "LOW", real ? "-(A)W_INF" : fmt::format("(A)Lim<{}>::lo", reg));
-    if (type == DType::kU64) s = replace(s, "HIGH", "~(A)0");
-    s = replace(s, "HIGH", real ? "(A)W_INF" : fmt::format("(A)Lim<{}>::hi", reg));
-    return replace(s, "FLOAT", real ? "" : "(double)");
-  };
-  std::vector<std::string> names;
-  for (size_t k = 1; k <= extras; ++k) names.push_back(fmt::format("b{}", k));
-  const auto loop = [&](const char* start, const std::string& step) {
-    w.line("  {{ A a = (A)({});", start);
-    w.line("  for (int r = ty; r < {}; r += {}) {{", rows.length, rows.ty);
-    std::vector<Axis> only;
-    for (const Axis& axis : rows.reduced) only.push_back({axis.extent, {axis.strides[0]}});
-    w.offsets(only, "r", {"ix"});
-    w.line("  const A v = (A)w_get(x[bx + ix]); a = {};\n  }}", step);
-  };
-  if (kind == ReduceKind::kLogSumExp) {
-    if (!real) return unsupported("reduce logsumexp of {}", dtype_name(type));
-    w.line("  A top;");
-    loop("-(A)W_INF", "w_max<A>(a, v)");
-    w.line("  top = {}; if (top == (A)W_INF || top == -(A)W_INF) top = 0; }}\n  A a;", group(rows, "a", "Max"));
-    w.line("  A total;");
-    loop("0", "a + w_exp(v - top)");
-    w.line("  total = {}; }}\n  a = w_log(total) + top;", group(rows, "a", "Sum"));
-  } else {
-    const Reduction* r = nullptr;
-    for (const Reduction& each : kReductions)
-      if (kind == each.kind) r = &each;
-    if (r == nullptr) return unsupported("reduce of kind '{}'", name_of(kind));
-    if (kind == ReduceKind::kMean && rows.length == 0 && !real) return unsupported("mean of nothing");
-    w.line("  A total;");
-    loop(text(r->start).c_str(), text(r->step));
-    w.line("  total = {}; }}\n  A a = total; a = {};", group(rows, "a", r->op), text(r->end));
-  }
-  w.line("  if (!live || ty != 0) return;\n  const R f = (R)a;");
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, "f", names, "by", &w));
-  w.line("}}");
-  return finish(rows, &w, std::move(pointers), launches);
+  const bool exponentials = kind == ReduceKind::kLogSumExp;
+  const char* reduction = reduction_of(kind);
+  if (exponentials && !is_float(type)) return unsupported("reduce logsumexp of {}", dtype_name(type));
+  if (!exponentials && reduction == nullptr) return unsupported("reduce of kind '{}'", name_of(kind));
+  if (kind == ReduceKind::kMean && rows.length == 0 && !is_float(type)) return unsupported("mean of nothing");
+  KernelSource source =
+      rows_source(exponentials ? "reduce/log_sum_exp.cuh" : "reduce/rows.cuh", p, args, rows, operand_names(p), false);
+  source.type("R", register_type(type));
+  source.fixed("kInRegisters", 0);
+  if (!exponentials) source.choice("Reduction", reduction);
+  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "const Kept& at", epilogue_offsets(p, false)));
+  return finish(rows, &source, launches);
 }
 
 Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_images(p));
-  const DType type = p.inputs[0].dtype;
-  if (!is_float(type)) return unsupported("softmax of {}", dtype_name(type));
+  if (!is_float(p.inputs[0].dtype)) return unsupported("softmax of {}", dtype_name(p.inputs[0].dtype));
   const Dims& x = args.inputs[0];
   const int64_t softmax_axis = p.as<SoftmaxParams>().axis;
   if (!(x == args.outputs[0]) || softmax_axis < 0 || softmax_axis >= x.rank())
     return invalid_argument("softmax of {} along axis {}", x.to_string(), softmax_axis);
-  const auto main = static_cast<size_t>(p.num_main);
-  if (main != 1) return invalid_argument("softmax of {} operands", main);
-  std::vector<std::vector<int64_t>> over;
-  WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> xs, strides_over(p.inputs[0].layout, x, x));
-  WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> ys, strides_over(p.outputs[0].layout, x, x));
-  over.push_back(std::move(xs));
-  over.push_back(std::move(ys));
-  for (size_t i = main; i < p.inputs.size(); ++i) {
-    WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], x));
-    over.push_back(std::move(s));
-  }
+  if (p.num_main != 1) return invalid_argument("softmax of {} operands", p.num_main);
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> over, strides_over_x(p, args));
   Rows rows;
   for (const int a : memory_order(x.rank() < 3 ? Layout::kLinear : p.inputs[0].layout, x.rank())) {
     Axis axis{x[static_cast<size_t>(a)], {}};
@@ -299,141 +234,107 @@ Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Laun
   }
   choose_shape(&rows);
   if (rows.count * rows.length == 0) return Status();
-  const size_t extras = p.inputs.size() - main;
-  std::string parameters = fmt::format("{}* y, const {}* x, {}", storage_type(p.outputs[0].dtype), storage_type(type),
-                                       epilogue_parameters(p));
-  parameters.resize(parameters.size() - 2);
-  std::vector<Pointer> pointers{{true, 0}, {false, 0}};
-  add_epilogue_pointers(p, &pointers);
-  Writer w;
-  write_head(rows, parameters, accumulator(type), row_names(extras), &w);
-  w.line("  typedef {} A;", accumulator(type));
-  std::vector<Axis> only;
-  for (const Axis& axis : rows.reduced) only.push_back({axis.extent, {axis.strides[0]}});
-  const auto loop = [&](const char* step) {
-    begin_elements(rows, only, &w);
-    w.line("  a = {}; }} }}", step);
-  };
-  read_elements(rows, only, &w);
-  w.line("  A a = -(A)W_INF;");
-  loop("w_max<A>(a, v)");
-  w.line("  const A top = {};\n  a = 0;", group(rows, "a", "Max"));
-  loop("a + w_exp(v - top)");
-  w.line("  const A total = {};", group(rows, "a", "Sum"));
-  const bool log = p.as<SoftmaxParams>().log;
-  w.line("  const A scale = {};", log ? "w_log(total)" : "(A)1 / total");
-  WOOTZ_RETURN_IF_ERROR(
-      write_elements(rows, p, extras, log ? "(v - top) - scale" : "w_exp(v - top) * scale", only, &w));
-  return finish(rows, &w, std::move(pointers), launches);
+  const std::vector<std::string> names = operand_names(p);
+  KernelSource source = rows_source("softmax/rows.cuh", p, args, rows, names, true);
+  source.fixed("kLog", p.as<SoftmaxParams>().log);
+  return finish_elements(rows, p, names, &source, launches);
 }
 
-Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_images(p));
-  const DType type = p.inputs[0].dtype;
-  if (!is_float(type)) return unsupported("norm of {}", dtype_name(type));
-  const Dims& x = args.inputs[0];
-  if (!(x == args.outputs[0]))
-    return invalid_argument("norm of {} gives {}", x.to_string(), args.outputs[0].to_string());
-  if (p.num_main > 3 || p.as<NormParams>().has_scale != (p.num_main > 1) ||
-      p.as<NormParams>().has_bias != (p.num_main > 2))
+namespace {
+
+// What is normalized together: all axes from `first` on, or each of `groups` of the channels.
+struct Normalized {
+  bool by_axis = true;
+  int64_t first = 0, groups = 1;
+};
+
+Result<Normalized> normalized_of(const Problem& p, const Dims& x) {
+  const NormParams& params = p.as<NormParams>();
+  if (p.num_main > 3 || params.has_scale != (p.num_main > 1) || params.has_bias != (p.num_main > 2))
     return unsupported("norm: a bias without a scale");
-  const NormKind kind = p.as<NormParams>().kind;
-  const bool by_length = kind == NormKind::kL2,
-             by_axis = kind == NormKind::kLayer || kind == NormKind::kRms || by_length;
-  const bool centered = kind != NormKind::kRms && !by_length;
-  const int64_t first = p.as<NormParams>().axis;
-  if (by_axis && (first < 0 || first >= x.rank())) return invalid_argument("norm: axis {} of {}", first, x.to_string());
-  if (!by_axis && x.rank() < 2) return invalid_argument("norm: {} has no channels", x.to_string());
-  const int64_t groups = by_axis ? 1 : kind == NormKind::kInstance ? x[1] : p.as<NormParams>().groups;
-  if (!by_axis && (groups < 1 || x[1] % groups != 0))
-    return invalid_argument("norm: {} groups of {} channels", groups, x[1]);
-  const auto main = static_cast<size_t>(p.num_main);
-  std::vector<std::vector<int64_t>> over;
-  WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> xs, strides_over(p.inputs[0].layout, x, x));
-  WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> ys, strides_over(p.outputs[0].layout, x, x));
-  over.push_back(std::move(xs));
-  over.push_back(std::move(ys));
-  for (size_t i = main; i < p.inputs.size(); ++i) {
-    WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], x));
-    over.push_back(std::move(s));
-  }
-  // Scale and bias walk the normalized axes in row-major order, or the channels.
-  int64_t normalized = 1;
-  for (int64_t a = by_axis ? first : 1; a < (by_axis ? x.rank() : 2); ++a) normalized *= x[static_cast<size_t>(a)];
+  Normalized n;
+  n.by_axis = params.kind == NormKind::kLayer || params.kind == NormKind::kRms || params.kind == NormKind::kL2;
+  n.first = params.axis;
+  if (n.by_axis && (n.first < 0 || n.first >= x.rank()))
+    return invalid_argument("norm: axis {} of {}", n.first, x.to_string());
+  if (!n.by_axis && x.rank() < 2) return invalid_argument("norm: {} has no channels", x.to_string());
+  n.groups = n.by_axis ? 1 : params.kind == NormKind::kInstance ? x[1] : params.groups;
+  if (!n.by_axis && (n.groups < 1 || x[1] % n.groups != 0))
+    return invalid_argument("norm: {} groups of {} channels", n.groups, x[1]);
+  return n;
+}
+
+// Scale and bias walk the normalized axes in row-major order, or the channels.
+Status add_parameters(const Problem& p, const BindArgs& args, const Normalized& n,
+                      std::vector<std::vector<int64_t>>* over) {
+  const Dims& x = args.inputs[0];
+  const int64_t begin = n.by_axis ? n.first : 1, end = n.by_axis ? x.rank() : 2;
   std::vector<int64_t> parameter(x.size(), 0);
   int64_t step = 1;
-  for (int64_t a = by_axis ? x.rank() - 1 : 1; a >= (by_axis ? first : 1); --a) {
+  for (int64_t a = end - 1; a >= begin; --a) {
     parameter[static_cast<size_t>(a)] = step;
     step *= x[static_cast<size_t>(a)];
   }
-  for (size_t i = 1; i < main; ++i) {
+  for (size_t i = 1; i < static_cast<size_t>(p.num_main); ++i) {
     WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[i].dtype));
-    if (args.inputs[i].volume() == normalized) {
-      over.push_back(parameter);
+    if (args.inputs[i].volume() == step) {
+      over->push_back(parameter);
       continue;
     }
-    if (!by_axis)
-      return unsupported("norm: a parameter of shape {} for {} values", args.inputs[i].to_string(), normalized);
+    if (!n.by_axis) return unsupported("norm: a parameter of shape {} for {} values", args.inputs[i].to_string(), step);
     WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s, strides_over(Layout::kLinear, args.inputs[i], x));
-    over.push_back(std::move(s));
+    over->push_back(std::move(s));
   }
+  return Status();
+}
+
+Rows normalized_rows(const Dims& x, Layout layout, const Normalized& n, const std::vector<std::vector<int64_t>>& over) {
   Rows rows;
-  for (const int a : memory_order(x.rank() < 3 ? Layout::kLinear : p.inputs[0].layout, x.rank())) {
+  for (const int a : memory_order(x.rank() < 3 ? Layout::kLinear : layout, x.rank())) {
     const auto u = static_cast<size_t>(a);
     Axis axis{x[u], {}};
     for (const auto& s : over) axis.strides.push_back(s[u]);
-    if (!by_axis && a == 1) {
+    if (!n.by_axis && a == 1) {
       Axis outer = axis;
-      outer.extent = groups;
-      axis.extent = x[1] / groups;
+      outer.extent = n.groups;
+      axis.extent = x[1] / n.groups;
       for (int64_t& s : outer.strides) s *= axis.extent;
       rows.kept.push_back(std::move(outer));
       rows.reduced.push_back(std::move(axis));
     } else {
-      const bool reduce = by_axis ? a >= first : a >= 2;
+      const bool reduce = n.by_axis ? a >= n.first : a >= 2;
       (reduce ? rows.reduced : rows.kept).push_back(std::move(axis));
     }
   }
   choose_shape(&rows);
+  return rows;
+}
+
+}  // namespace
+
+Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(check_images(p));
+  if (!is_float(p.inputs[0].dtype)) return unsupported("norm of {}", dtype_name(p.inputs[0].dtype));
+  const Dims& x = args.inputs[0];
+  if (!(x == args.outputs[0]))
+    return invalid_argument("norm of {} gives {}", x.to_string(), args.outputs[0].to_string());
+  WOOTZ_ASSIGN_OR_RETURN(const Normalized normalized, normalized_of(p, x));
+  WOOTZ_ASSIGN_OR_RETURN(std::vector<std::vector<int64_t>> over, strides_over_x(p, args));
+  WOOTZ_RETURN_IF_ERROR(add_parameters(p, args, normalized, &over));
+  const Rows rows = normalized_rows(x, p.inputs[0].layout, normalized, over);
   if (rows.count * rows.length == 0) return Status();
-  const size_t extras = p.inputs.size() - main + (main - 1);
-  std::string parameters = fmt::format("{}* y, const {}* x, {}", storage_type(p.outputs[0].dtype), storage_type(type),
-                                       epilogue_parameters(p));
-  std::vector<Pointer> pointers{{true, 0}, {false, 0}};
-  add_epilogue_pointers(p, &pointers);
-  const size_t plain = p.inputs.size() - main;
-  for (size_t i = 1; i < main; ++i) {
-    parameters += fmt::format("const {}* __restrict__ q{}, ", storage_type(p.inputs[i].dtype), i);
-    pointers.push_back({false, static_cast<int>(i)});
-  }
-  parameters.resize(parameters.size() - 2);
-  Writer w;
-  write_head(rows, parameters, accumulator(type), row_names(extras), &w);
-  w.line("  typedef {} A;", accumulator(type));
-  std::vector<Axis> only;
-  for (const Axis& axis : rows.reduced) only.push_back({axis.extent, {axis.strides[0]}});
-  const auto loop = [&](const char* change) {
-    begin_elements(rows, only, &w);
-    w.line("  {} }} }}", change);
-  };
-  read_elements(rows, only, &w);
-  w.line("  A a = 0, mean = 0;");
-  if (centered) {
-    loop("a += v;");
-    w.line("  mean = {} / (A){};\n  a = 0;", group(rows, "a", "Sum"), rows.length);
-  }
-  loop("const A d = v - mean; a += d * d;");
-  const double epsilon = p.as<NormParams>().epsilon;
-  if (by_length)
-    w.line("  a = w_sqrt({0}); const A factor = (A)1 / (a < (A){1:.17g} ? (A){1:.17g} : a);", group(rows, "a", "Sum"),
-           epsilon);
-  else
-    w.line("  const A factor = (A)1 / w_sqrt({} / (A){} + (A){:.17g});", group(rows, "a", "Sum"), rows.length, epsilon);
-  std::string value = "(v - mean) * factor";
-  if (main > 1) value += fmt::format(" * (A)w_get(q1[b{0} + i{0}])", plain + 1);
-  if (main > 2) value += fmt::format(" + (A)w_get(q2[b{0} + i{0}])", plain + 2);
-  WOOTZ_RETURN_IF_ERROR(write_elements(rows, p, extras, value, only, &w));
-  return finish(rows, &w, std::move(pointers), launches);
+  std::vector<std::string> names = operand_names(p);
+  for (int i = 1; i < p.num_main; ++i) names.emplace_back(i == 1 ? "scale" : "bias");
+  KernelSource source = rows_source("norm/rows.cuh", p, args, rows, names, true);
+  for (int i = 1; i < p.num_main; ++i)
+    source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[static_cast<size_t>(i)].dtype)),
+                   i == 1 ? "scale" : "bias", {false, i});
+  const NormKind kind = p.as<NormParams>().kind;
+  source.fixed("kCentered", kind != NormKind::kRms && kind != NormKind::kL2);
+  source.fixed("kToLength", kind == NormKind::kL2);
+  source.fixed("kParameters", p.num_main - 1);
+  source.fixed_real("kEpsilon", p.as<NormParams>().epsilon);
+  return finish_elements(rows, p, names, &source, launches);
 }
 
 }  // namespace wootz::cuda

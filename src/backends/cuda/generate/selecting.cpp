@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend/device.h"
+#include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/special/select.h"
 #include "backends/cuda/gpu.h"
@@ -86,7 +87,7 @@ class SelectingKernel final : public Kernel {
     call->results = std::move(selection.results);
     for (const TensorDesc& t : problem_.outputs) call->wanted.push_back(t.dtype != DType::kInvalid);
     call->most = selection.most;
-    const bool come_and_go = passing(problem_, args);
+    const bool come_and_go = transient(problem_, args);
     WOOTZ_ASSIGN_OR_RETURN(call->find, load_launches(*call->gpu, std::move(selection.find), come_and_go));
     WOOTZ_ASSIGN_OR_RETURN(call->write, load_launches(*call->gpu, std::move(selection.write), come_and_go));
     return std::unique_ptr<Call>(std::move(call));

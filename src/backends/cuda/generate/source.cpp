@@ -125,15 +125,23 @@ int64_t volume_of(const Dims& dims, size_t first, size_t end) {
   return volume;
 }
 
-void Writer::offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names) {
+bool walks_wide(const std::vector<Axis>& axes, size_t operands) {
   int64_t largest = volume(axes);
-  for (size_t k = 0; k < names.size(); ++k) {
+  for (size_t k = 0; k < operands; ++k) {
     int64_t span = 0;
     for (const Axis& a : axes) span += std::abs(a.strides[k]) * a.extent;
     largest = std::max(largest, span);
   }
-  const bool wide = largest >= (int64_t{1} << 31);
-  const char* type = wide ? "s64" : "int";
+  return largest >= (int64_t{1} << 31);
+}
+
+void Writer::offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names,
+                     const NumberText& number) {
+  const bool wide = walks_wide(axes, names.size());
+  const char *type = wide ? "s64" : "int", *whole = wide ? "u64" : "u32";
+  const auto text = [&](const std::string& name, int64_t value) {
+    return number ? number(name, value) : fmt::format("{}", value);
+  };
   std::vector<std::string> sums(names.size());
   std::string rest = index;
   for (size_t i = axes.size(); i-- > 0;) {
@@ -141,9 +149,10 @@ void Writer::offsets(const std::vector<Axis>& axes, const std::string& index, co
     if (i > 0) {
       const std::string c = fmt::format("c{}", temporaries_), r = fmt::format("r{}", temporaries_);
       ++temporaries_;
-      const char* whole = wide ? "u64" : "u32";
-      line("  const {0} {1} = ({0})({2}) / {3}u; const {6} {4} = ({6})({5}) - ({6}){1} * {3};", whole, r, rest,
-           axes[i].extent, c, rest, type);
+      const std::string extent = text(fmt::format("extent{}", i), axes[i].extent);
+      const std::string divisor = number ? fmt::format("({}){}", whole, extent) : extent + "u";
+      line("  const {0} {1} = ({0})({2}) / {3}; const {6} {4} = ({6})({5}) - ({6}){1} * {7};", whole, r, rest, divisor,
+           c, rest, type, extent);
       coordinate = c;
       rest = r;
     }
@@ -151,7 +160,8 @@ void Writer::offsets(const std::vector<Axis>& axes, const std::string& index, co
       const int64_t stride = axes[i].strides[k];
       if (stride == 0) continue;
       const std::string term = stride == 1 ? fmt::format("({})({})", type, coordinate)
-                                           : fmt::format("({})({}) * ({})", type, coordinate, stride);
+                                           : fmt::format("({})({}) * ({})", type, coordinate,
+                                                         text(fmt::format("stride{}_{}", i, names[k]), stride));
       sums[k] += sums[k].empty() ? term : " + " + term;
     }
   }

@@ -1,17 +1,16 @@
 // Pieces of generated CUDA C++: element types, addresses of strided operands, and pointwise expressions.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backend/kernel.h"
+#include "backends/cuda/generate/kernel_files.h"
 #include "backends/cuda/module.h"
 
 namespace wootz::cuda {
-
-// Types, conversions and scalar operations; every kernel's source begins with it.
-const std::string& prelude();
 
 // The element as it lies in memory ("f16"), and as it is computed with ("float"). Null: not a type of these kernels.
 const char* storage_type(DType type);
@@ -34,6 +33,7 @@ struct Launch {
   std::vector<Pointer> pointers;
   std::vector<int64_t> numbers;  // that it takes behind them, each an s64
   size_t workspace = 0;          // bytes of scratch memory that it writes or reads
+  bool from_file = false;        // its numbers are arguments already where they should be
 };
 
 // A dimension of a loop: its extent and the stride of each operand along it, in elements.
@@ -54,6 +54,11 @@ int64_t volume_of(const Dims& dims, size_t first, size_t end);
 std::vector<int> memory_order(Layout layout, int rank);
 bool is_plain(Layout layout);
 
+// Whether offsets of `operands` along the axes, or their count, need s64.
+bool walks_wide(const std::vector<Axis>& axes, size_t operands);
+// How source writes a number of which `name` says what it is: "extent1", "stride1_x".
+using NumberText = std::function<std::string(const std::string& name, int64_t value)>;
+
 // Writes source line by line.
 class Writer {
  public:
@@ -64,7 +69,8 @@ class Writer {
   }
   void raw(const std::string& text) { text_ += text; }
   // "const int o0 = ..., o1 = ...;": offsets of operands [0, names.size()) at element `index` of the axes.
-  void offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names);
+  void offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names,
+               const NumberText& number = {});
   const std::string& text() const { return text_; }
 
  private:

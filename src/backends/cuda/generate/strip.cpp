@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/window.h"
 
 namespace wootz::cuda {
@@ -38,78 +39,65 @@ Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const W
   return s;
 }
 
-// Up to where a thread knows its image, rows and channels. Opens the kernel.
-void write_head(const Strip& s, const std::string& parameters, Writer* w) {
-  w->raw(prelude());
-  w->line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
-  w->line("  const u32 i = blockIdx.x * {}u + threadIdx.x;\n  if (i >= {}u) return;", kBlock, s.threads());
-  w->line("  const int c = (int)(i % {0}u) * {1}; u32 rest = i / {0}u;", s.channels / s.vector, s.vector);
-  w->line("  const int ox = (int)(rest % {0}u) * {1}; rest /= {0}u;", s.strips(), s.results);
-  w->line("  const int oy = (int)(rest % {0}u), n = (int)(rest / {0}u);", s.out_h);
+// What common/strip.cuh asks for.
+KernelSource strip_source(std::string_view file, const Problem& p, const BindArgs& args, const Strip& s) {
+  KernelSource source(file, transient(p, args));
+  source.type("X", storage_type(p.inputs[0].dtype));
+  source.type("Y", storage_type(p.outputs[0].dtype));
+  source.operand("Y* __restrict__", "y", {true, 0});
+  source.operand("const X* __restrict__", "x", {false, 0});
+  const std::pair<const char*, int64_t> fixed[] = {
+      {"kThreads", kBlock},     {"kVector", s.vector},    {"kResults", s.results},     {"kKernelH", s.kernel_h},
+      {"kKernelW", s.kernel_w}, {"kStrideW", s.stride_w}, {"kDilationW", s.dilation_w}};
+  for (const auto& [name, value] : fixed) source.fixed(name, value);
+  const std::pair<const char*, int64_t> numbers[] = {{"threads", s.threads()}, {"packs", s.channels / s.vector},
+                                                     {"strips", s.strips()},   {"out_h", s.out_h},
+                                                     {"out_w", s.out_w},       {"in_h", s.in_h},
+                                                     {"in_w", s.in_w},         {"channels", s.channels},
+                                                     {"stride_h", s.stride_h}, {"dilation_h", s.dilation_h},
+                                                     {"top", s.top},           {"left", s.left}};
+  for (const auto& [name, value] : numbers) source.number(name, value);
+  return source;
 }
 
-// Every element of the windows, once: `body` sees v (a Pack of x), and for result t and window position kx, ky. `row`
-// is written where a row of the window begins.
-void write_loops(const Strip& s, const char* type, const std::string& row, const std::string& body, Writer* w) {
-  const int64_t across = (s.results - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1;
-  w->line("#pragma unroll\n  for (int ky = 0; ky < {}; ++ky) {{", s.kernel_h);
-  w->line("    const int iy = oy * {} - {} + ky * {}; if (iy < 0 || iy >= {}) continue;", s.stride_h, s.top,
-          s.dilation_h, s.in_h);
-  w->line("    const {}* xr = x + ((n * {} + iy) * {}) * {} + c;", type, s.in_h, s.in_w, s.channels);
-  w->raw(row);
-  w->line("#pragma unroll\n    for (int j = 0; j < {}; ++j) {{", across);
-  w->line("      const int ix = ox * {} - {} + j; if (ix < 0 || ix >= {}) continue;", s.stride_w, s.left, s.in_w);
-  w->line("      const Pack<{0}, {1}> v = *(const Pack<{0}, {1}>*)(xr + ix * {2});", type, s.vector, s.channels);
-  w->line(
-      "#pragma unroll\n      for (int t = 0; t < {}; ++t) {{\n#pragma unroll\n      for (int kx = 0; kx < {}; ++kx) {{",
-      s.results, s.kernel_w);
-  w->line("        if (t * {} + kx * {} != j) continue;", s.stride_w, s.dilation_w);
-  w->line("#pragma unroll\n        for (int k = 0; k < {}; ++k) {{ {} }}", s.vector, body);
-  w->line("      }} }} }} }}");
-}
-
-// The epilogue on a[t][k], and the store; closes the kernel.
-Status write_results(const Problem& p, const BindArgs& args, const Strip& s, Writer* w) {
-  const Dims& y = args.outputs[0];
-  w->line("#pragma unroll\n  for (int t = 0; t < {}; ++t) {{ if (ox + t >= {}) continue;", s.results, s.out_w);
-  w->line("    const int at = ((n * {} + oy) * {} + ox + t) * {} + c;", s.out_h, s.out_w, s.channels);
+// results(): the epilogue on the results a of a pixel; operands are read as packs where they lie so.
+Status write_results(const Problem& p, const BindArgs& args, const Strip& s, KernelSource* source) {
+  std::string reads;
   // Bytes, of which only the largest is sought, are compared as floats.
-  const bool real = is_float(p.inputs[0].dtype);
-  std::vector<std::string> inputs{real ? "a[t][k]" : fmt::format("({})a[t][k]", storage_type(p.inputs[0].dtype))};
+  std::vector<std::string> inputs{is_float(p.inputs[0].dtype) ? "a[k]" : "(X)a[k]"}, results;
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     const size_t k = i - static_cast<size_t>(p.num_main) + 1;
-    const char* type = storage_type(p.inputs[i].dtype);
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> over, strides_over(p.inputs[i].layout, args.inputs[i], y));
-    const std::string at = fmt::format("n * {} + c * {} + oy * {} + (ox + t) * {}", over[0], over[1], over[2], over[3]);
-    bool vectors = over[1] == 1;
-    for (const size_t a : {size_t{0}, size_t{2}, size_t{3}}) vectors = vectors && over[a] % s.vector == 0;
-    if (vectors) {
-      w->line("    const Pack<{0}, {1}> o{2} = *(const Pack<{0}, {1}>*)(e{2} + ({3}));", type, s.vector, k, at);
-      inputs.push_back(fmt::format("w_get(o{}.v[k])", k));
-    } else {
-      inputs.push_back(fmt::format("w_get(e{}[{} + k * {}])", k, at, over[1]));
-    }
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> over,
+                           strides_over(p.inputs[i].layout, args.inputs[i], args.outputs[0]));
+    for (size_t axis = 0; axis < 4; ++axis) source->number(fmt::format("e{}_stride{}", k, axis), over[axis]);
+    const std::string at =
+        fmt::format("n * c.e{0}_stride0 + channel * c.e{0}_stride1 + oy * c.e{0}_stride2 + ox * c.e{0}_stride3", k);
+    bool packs = over[1] == 1;
+    for (const size_t axis : {size_t{0}, size_t{2}, size_t{3}}) packs = packs && over[axis] % s.vector == 0;
+    if (packs)
+      reads += fmt::format("  const Pack<{0}, kVector> o{1} = *(const Pack<{0}, kVector>*)(p.e{1} + ({2}));\n",
+                           storage_type(p.inputs[i].dtype), k, at);
+    inputs.push_back(packs ? fmt::format("w_get(o{}.v[k])", k)
+                           : fmt::format("w_get(p.e{0}[{1} + k * c.e{0}_stride1])", k, at));
   }
-  const char* out = storage_type(p.outputs[0].dtype);
-  w->line("    Pack<{}, {}> z;\n#pragma unroll\n    for (int k = 0; k < {}; ++k) {{", out, s.vector, s.vector);
+  source->epilogue_operands(p);
+  Writer& code = source->code();
+  code.line("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, const float (&a)[kVector], int n,");
+  code.line("                              int channel, int oy, int ox) {{");
+  code.raw(reads + "  Pack<Y, kVector> z;\n#pragma unroll\n  for (int k = 0; k < kVector; ++k) {\n");
   std::string value = inputs[0];
   if (!p.epilogue.empty()) {
-    std::vector<std::string> results;
-    WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", w, &results));
+    WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", &code, &results));
     value = results[0];
   }
-  w->line("    z.v[k] = Put<{}>::to({}); }}\n    *(Pack<{}, {}>*)(y + at) = z;\n  }}\n}}", out, value, out, s.vector);
+  code.line("  z.v[k] = Put<Y>::to({});\n  }}\n  return z;\n}}", value);
   return Status();
 }
 
-void finish(const Strip& s, const Problem& p, std::vector<Pointer> pointers, Writer* w, std::vector<Launch>* launches) {
-  add_epilogue_pointers(p, &pointers);
-  Launch launch;
-  launch.source = w->text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = blocks_for(s.threads(), kBlock);
-  launch.pointers = std::move(pointers);
-  launches->push_back(std::move(launch));
+Status finish(const Problem& p, const BindArgs& args, const Strip& s, KernelSource* source,
+              std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(write_results(p, args, s, source));
+  return source->finish(kBlock, blocks_for(s.threads(), kBlock), launches);
 }
 
 }  // namespace
@@ -134,31 +122,12 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
   if (bias && (args.inputs[2].volume() != x[1] || check_type(p.inputs[2].dtype).code() != Code::kOk))
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), x[1]);
   if (y.volume() == 0) return Status();
-  const char* st = storage_type(type);
-  std::string parameters = fmt::format(
-      "{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}", storage_type(p.outputs[0].dtype),
-      st, st, bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "",
-      epilogue_parameters(p));
-  parameters.resize(parameters.size() - 2);
-  Writer w;
-  write_head(s, parameters, &w);
-  w.line("  float a[{}][{}];", s.results, s.vector);
-  w.line("#pragma unroll\n  for (int k = 0; k < {}; ++k) {{ const float start = {};", s.vector,
-         bias ? "(float)w_get(b[c + k])" : "0");
-  w.line("#pragma unroll\n    for (int t = 0; t < {}; ++t) a[t][k] = start; }}", s.results);
-  const std::string row = fmt::format(
-      "    float g[{0}][{1}];\n#pragma unroll\n    for (int kx = 0; kx < {0}; ++kx) {{ const Pack<{2}, {1}> h = "
-      "*(const "
-      "Pack<{2}, {1}>*)(f + (ky * {0} + kx) * {3} + c);\n#pragma unroll\n      for (int k = 0; k < {1}; ++k) g[kx][k] "
-      "= "
-      "w_get(h.v[k]); }}\n",
-      s.kernel_w, s.vector, st, s.channels);
-  write_loops(s, st, row, "a[t][k] += w_get(v.v[k]) * g[kx][k];", &w);
-  WOOTZ_RETURN_IF_ERROR(write_results(p, args, s, &w));
-  std::vector<Pointer> pointers{{true, 0}, {false, 0}, {false, 1}};
-  if (bias) pointers.push_back({false, 2});
-  finish(s, p, std::move(pointers), &w, launches);
-  return Status();
+  KernelSource source = strip_source("conv/depthwise.cuh", p, args, s);
+  source.operand("const X* __restrict__", "f", {false, 1});
+  if (bias) source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+  source.code().line("W_FN float bias(const Operands& p, int channel) {{ return {}; }}",
+                     bias ? "(float)w_get(p.b[channel])" : "0");
+  return finish(p, args, s, &source, launches);
 }
 
 // From [C,1,h,w] to [h,w,C].
@@ -180,41 +149,16 @@ Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<L
   const int64_t results = y.volume() >= (int64_t{1} << 23) ? 4 : y.volume() >= (int64_t{1} << 21) ? 2 : 1;
   WOOTZ_ASSIGN_OR_RETURN(const Strip s, make_strip(p, x, y, window, std::min(results, std::max<int64_t>(1, y[3]))));
   if (y.volume() == 0) return Status();
-  const char* st = storage_type(p.inputs[0].dtype);
-  std::string parameters = fmt::format("{}* __restrict__ y, const {}* __restrict__ x, {}",
-                                       storage_type(p.outputs[0].dtype), st, epilogue_parameters(p));
-  parameters.resize(parameters.size() - 2);
-  Writer w;
-  write_head(s, parameters, &w);
-  const bool max = kind == PoolKind::kMax;
+  const bool max = kind == PoolKind::kMax, padded = p.as<PoolParams>().count_include_pad;
   const DType type = p.inputs[0].dtype;
   if (!max && !is_float(type)) return unsupported("averages of {} in strips", dtype_name(type));
-  w.line("  float a[{0}][{1}];\n#pragma unroll\n  for (int t = 0; t < {0}; ++t) {{\n#pragma unroll", s.results,
-         s.vector);
-  w.line("    for (int k = 0; k < {}; ++k) a[t][k] = {}; }}", s.vector,
-         !max             ? "0"
-         : is_float(type) ? "-W_INF"
-                          : fmt::format("(float)Lim<{}>::lo", st));
-  write_loops(s, st, "", max ? "a[t][k] = w_max<float>(a[t][k], w_get(v.v[k]));" : "a[t][k] += w_get(v.v[k]);", &w);
-  if (!max) {  // how many there were: rows times columns
-    const bool padded = p.as<PoolParams>().count_include_pad;
-    const auto count = [&](const char* name, const std::string& start, int64_t kernel, int64_t dilation, int64_t extent,
-                           int64_t before, int64_t behind) {
-      w.line(
-          "    int {0} = 0;\n#pragma unroll\n    for (int q = 0; q < {1}; ++q) {{ const int at = {2} + q * {3}; {0} += "
-          "at >= {4} && at < {5}; }}",
-          name, kernel, start, dilation, padded ? -before : 0, padded ? extent + behind : extent);
-    };
-    w.line("#pragma unroll\n  for (int t = 0; t < {}; ++t) {{", s.results);
-    count("rows", fmt::format("oy * {} - {}", s.stride_h, s.top), s.kernel_h, s.dilation_h, s.in_h, s.top, s.bottom);
-    count("columns", fmt::format("(ox + t) * {} - {}", s.stride_w, s.left), s.kernel_w, s.dilation_w, s.in_w, s.left,
-          s.right);
-    w.line("    const float by = rows * columns == 0 ? 0.0f : 1.0f / (float)(rows * columns);");
-    w.line("#pragma unroll\n    for (int k = 0; k < {}; ++k) a[t][k] *= by; }}", s.vector);
-  }
-  WOOTZ_RETURN_IF_ERROR(write_results(p, args, s, &w));
-  finish(s, p, {{true, 0}, {false, 0}}, &w, launches);
-  return Status();
+  KernelSource source = strip_source("pool/strip.cuh", p, args, s);
+  source.fixed("kMax", max);
+  source.number("first_row", padded ? -s.top : 0);
+  source.number("end_row", padded ? s.in_h + s.bottom : s.in_h);
+  source.number("first_column", padded ? -s.left : 0);
+  source.number("end_column", padded ? s.in_w + s.right : s.in_w);
+  return finish(p, args, s, &source, launches);
 }
 
 }  // namespace wootz::cuda

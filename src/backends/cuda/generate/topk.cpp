@@ -1,6 +1,7 @@
 // Family topk: a block for one line. The k results come one after the other, each the best of what follows the last one
 // in the order (key, index): the same bits whatever the schedule. argmax and argmin are its first step.
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
 namespace {
@@ -27,13 +28,14 @@ Status topk_of_softmax(const Problem& p, const BindArgs& args, std::vector<Launc
   return Status();
 }
 
-}  // namespace
+// Lines along an axis: outer * inner of them.
+struct Lines {
+  int64_t outer = 1, length = 0, inner = 1, best = 1;
+};
 
-Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  constexpr int kBlock = 256;
-  const TopKKind kind = p.as<TopKParams>().kind;
-  const bool arg = kind == TopKKind::kArgMax || kind == TopKKind::kArgMin;
-  if (p.as<TopKParams>().softmax) return topk_of_softmax(p, args, launches);
+Result<Lines> check_lines(const Problem& p, const BindArgs& args) {
+  const TopKParams& params = p.as<TopKParams>();
+  const bool arg = params.kind == TopKKind::kArgMax || params.kind == TopKKind::kArgMin;
   if (p.inputs.size() != 1 || p.num_main != 1 || !p.epilogue.empty() || p.outputs.size() != (arg ? 1u : 2u))
     return unsupported("topk of {} inputs and {} outputs", p.inputs.size(), p.outputs.size());
   const DType type = p.inputs[0].dtype;
@@ -44,64 +46,43 @@ Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>
       (!arg && p.outputs[0].dtype != type))
     return unsupported("topk of {}", dtype_name(type));
   const Dims& x = args.inputs[0];
-  const int64_t axis = p.as<TopKParams>().axis;
-  if (axis < 0 || axis >= x.rank()) return invalid_argument("topk: axis {} of {}", axis, x.to_string());
-  int64_t outer = 1, inner = 1;
-  for (int d = 0; d < x.rank(); ++d)
-    if (d != axis) (d < axis ? outer : inner) *= x[static_cast<size_t>(d)];
-  const int64_t length = x[static_cast<size_t>(axis)], k = arg ? 1 : p.as<TopKParams>().k;
-  if (k < 0 || k > length) return invalid_argument("the best {} of {}", k, length);
+  if (params.axis < 0 || params.axis >= x.rank())
+    return invalid_argument("topk: axis {} of {}", params.axis, x.to_string());
+  const auto axis = static_cast<size_t>(params.axis);
+  const Lines l{volume_of(x, 0, axis), x[axis], volume_of(x, axis + 1, x.size()), arg ? 1 : params.k};
+  if (l.best < 0 || l.best > l.length) return invalid_argument("the best {} of {}", l.best, l.length);
   for (const Dims& y : args.outputs)
-    if (y.volume() != outer * inner * k) return invalid_argument("topk of {} gives {}", x.to_string(), y.to_string());
-  if (outer * inner * k == 0) return Status();
-  if (k > 1024) return unsupported("the best {}: at most 1024 are looked for one by one", k);
-  if (outer * inner >= (int64_t{1} << 31)) return unsupported("{} lines", outer * inner);
-  const bool largest = arg ? kind == TopKKind::kArgMax : p.as<TopKParams>().largest;
-  const bool last = arg && p.as<TopKParams>().select_last;
-  Writer w;
-  w.raw(prelude());
-  // Keys in the order of the values: -0 = 0, NaN above all; complemented where the largest come first.
-  w.raw(R"(
-W_FN u64 w_key(double v) { if (v != v) return ~0ULL; v += 0.0; const u64 b = w_d2bits(v); return b >> 63 ? ~b : b | 1ULL << 63; }
-W_FN u64 w_key(float v) { return w_key((double)v); }
-template <class T> W_FN u64 w_key(T v) { return (T)-1 < 0 ? (u64)(s64)v ^ 1ULL << 63 : (u64)v; }
-W_FN u64 w_key(bool v) { return v; }
-)");
-  const char* st = storage_type(type);
-  w.line(
-      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}s64* __restrict__ index, const {}* "
-      "__restrict__ x) {{",
-      kBlock, arg ? "" : fmt::format("{}* __restrict__ y, ", st), st);
-  w.line("  __shared__ u64 key[{0}]; __shared__ int at[{0}];", kBlock);
-  w.line("  const int t = threadIdx.x; const s64 o = blockIdx.x / {0}, c = blockIdx.x % {0};", inner);
-  w.line("  x += o * {} + c; u64 done_key = 0; int done = -1; bool any = false;", length * inner);
-  w.line("  for (int n = 0; n < {}; ++n) {{", k);
-  w.line("    u64 best = ~0ULL; int where = 0x7fffffff;");
-  w.line("    for (int i = t; i < {}; i += {}) {{", length, kBlock);
-  w.line("      const u64 e = {}w_key(w_get(x[(s64)i * {}])); const int j = {};", largest ? "~" : "", inner,
-         last ? fmt::format("{} - i", length - 1) : "i");
-  w.line("      if (any && (e < done_key || (e == done_key && j <= done))) continue;");
-  w.line("      if (e < best || (e == best && j < where)) {{ best = e; where = j; }}\n    }}");
-  w.line("    __syncthreads(); key[t] = best; at[t] = where;");
-  w.line("    for (int s = {}; s > 0; s /= 2) {{\n      __syncthreads();", kBlock / 2);
-  w.line(
-      "      if (t < s && (key[t + s] < key[t] || (key[t + s] == key[t] && at[t + s] < at[t]))) {{ key[t] = key[t + "
-      "s]; at[t] "
-      "= at[t + s]; }}\n    }}");
-  w.line("    __syncthreads(); done_key = key[0]; done = at[0]; any = true;");
-  w.line("    const s64 found = {};", last ? fmt::format("{} - done", length - 1) : "done");
-  w.line("    if (t == 0) {{ const s64 to = (o * {} + n) * {} + c; index[to] = found;{} }}\n  }}\n}}", k, inner,
-         arg ? "" : fmt::format(" y[to] = x[found * {}];", inner));
-  Launch launch;
-  launch.source = w.text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = static_cast<unsigned>(outer * inner);
-  if (arg)
-    launch.pointers = {{true, 0}, {false, 0}};
-  else
-    launch.pointers = {{true, 0}, {true, 1}, {false, 0}};
-  launches->push_back(std::move(launch));
-  return Status();
+    if (y.volume() != l.outer * l.inner * l.best)
+      return invalid_argument("topk of {} gives {}", x.to_string(), y.to_string());
+  return l;
+}
+
+}  // namespace
+
+Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  constexpr int kBlock = 256;
+  const TopKParams& params = p.as<TopKParams>();
+  if (params.softmax) return topk_of_softmax(p, args, launches);
+  WOOTZ_ASSIGN_OR_RETURN(const Lines l, check_lines(p, args));
+  const int64_t lines = l.outer * l.inner;
+  if (lines * l.best == 0) return Status();
+  if (l.best > 1024) return unsupported("the best {}: at most 1024 are looked for one by one", l.best);
+  if (lines >= (int64_t{1} << 31)) return unsupported("{} lines", lines);
+  const bool arg = params.kind == TopKKind::kArgMax || params.kind == TopKKind::kArgMin;
+  KernelSource source("topk/lines.cuh", transient(p, args));
+  source.type("X", storage_type(p.inputs[0].dtype));
+  source.fixed("kThreads", kBlock);
+  source.fixed("kBest", l.best);
+  // The largest have the smallest keys: complemented.
+  source.fixed("kLargest", arg ? params.kind == TopKKind::kArgMax : params.largest);
+  source.fixed("kLast", arg && params.select_last);
+  source.fixed("kValues", !arg);
+  if (!arg) source.operand("X* __restrict__", "y", {true, 0});
+  source.operand("s64* __restrict__", "index", {true, arg ? 0 : 1});
+  source.operand("const X* __restrict__", "x", {false, 0});
+  source.number("length", l.length);
+  source.number("inner", l.inner);
+  return source.finish(kBlock, lines, launches);
 }
 
 }  // namespace wootz::cuda

@@ -4,6 +4,7 @@
 
 #include "backend/quantized.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
 namespace {
@@ -81,6 +82,46 @@ Result<VectorProduct> as_product(const Problem& p, const BindArgs& args) {
   return v;
 }
 
+// What gemm/vector.cuh asks for.
+Status add_product(const Problem& p, bool arguments, const VectorProduct& v, std::vector<Launch>* launches) {
+  const DType type = p.inputs[0].dtype;
+  const bool bias = p.num_main == 3;
+  int64_t wide = type == DType::kF32 ? 4 : 8;
+  while (v.depth % wide != 0) wide /= 2;
+  const int64_t packs = v.depth / wide;
+  // A warp a column, or as many threads as there are packs; more when there are few columns.
+  int64_t group = 1;
+  while (group < packs && group < (v.columns < 512 ? kBlock : 32)) group *= 2;
+  KernelSource source("gemm/vector.cuh", arguments);
+  source.type("X", storage_type(type));
+  source.fixed("kThreads", kBlock);
+  source.fixed("kRows", v.rows);
+  source.fixed("kVector", wide);
+  source.fixed("kGroup", group);
+  source.fixed_real("kAlpha", v.alpha);
+  source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
+  source.operand("const X* __restrict__", "x", {false, 0});
+  source.operand("const X* __restrict__", "f", {false, 1});
+  if (bias) source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+  source.epilogue_operands(p);
+  source.number("columns", v.columns);
+  source.number("depth", v.depth);
+  source.number("packs", packs);
+  const auto offset = [&](const std::string& name, const std::vector<int64_t>& strides) {
+    source.number(name + "_row", strides[0]);
+    source.number(name + "_column", strides[1]);
+    return fmt::format("r * c.{0}_row + m * c.{0}_column", name);
+  };
+  source.code().line(
+      "W_FN float plus_bias(const Operands& p, const Constants& c, float s, int r, int m) {{ return s{}; }}",
+      bias ? fmt::format(" + (float)w_get(p.b[{}])", offset("b", v.bias)) : "");
+  std::vector<std::string> offsets;
+  for (const std::vector<int64_t>& strides : v.operands)
+    offsets.push_back(offset(fmt::format("e{}", offsets.size() + 1), strides));
+  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "int r, int m", offsets));
+  return source.finish(kBlock, blocks_for(v.columns, kBlock / group), launches);
+}
+
 }  // namespace
 
 Status generate_vector_product(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -89,59 +130,13 @@ Status generate_vector_product(const Problem& p, const BindArgs& args, std::vect
   if ((type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) || p.inputs[1].dtype != type)
     return unsupported("{} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
-  const bool bias = p.num_main == 3;
-  if (bias) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
+  if (p.num_main == 3) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
   WOOTZ_ASSIGN_OR_RETURN(const VectorProduct v, p.is(Family::kConv) ? as_convolution(p, args) : as_product(p, args));
   if (v.rows > kMostRows) return unsupported("{} rows", v.rows);
   if (v.columns * v.depth >= (int64_t{1} << 31)) return unsupported("a matrix of {} elements", v.columns * v.depth);
   if (args.outputs[0].volume() == 0) return Status();
   if (v.depth == 0) return unsupported("a sum of nothing");
-  int64_t wide = type == DType::kF32 ? 4 : 8;
-  while (v.depth % wide != 0) wide /= 2;
-  const int64_t packs = v.depth / wide;
-  // A warp a column, or as many threads as there are packs; more when there are few columns.
-  int64_t group = 1;
-  while (group < packs && group < (v.columns < 512 ? kBlock : 32)) group *= 2;
-  const int64_t per_block = kBlock / group;
-  const char* st = storage_type(type);
-  std::string parameters = fmt::format(
-      "{}* __restrict__ y, const {}* __restrict__ x, const {}* __restrict__ f, {}{}", storage_type(p.outputs[0].dtype),
-      st, st, bias ? fmt::format("const {}* __restrict__ b, ", storage_type(p.inputs[2].dtype)) : "",
-      epilogue_parameters(p));
-  parameters.resize(parameters.size() - 2);
-  Writer w;
-  w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kBlock, parameters);
-  w.line("  __shared__ float shared[{}];", kBlock);
-  w.line("  const int lane = threadIdx.x % {0}; const int m0 = blockIdx.x * {1} + threadIdx.x / {0};", group,
-         per_block);
-  w.line("  const bool live = m0 < {0}; const int m = live ? m0 : 0;\n  const {1}* fm = f + (s64)m * {2};", v.columns,
-         st, v.depth);
-  w.line("  float a[{0}];\n#pragma unroll\n  for (int r = 0; r < {0}; ++r) a[r] = 0;", v.rows);
-  w.line("#pragma unroll 4\n  for (int q = lane; q < {}; q += {}) {{", packs, group);
-  w.line("    const Pack<{0}, {1}> h = *(const Pack<{0}, {1}>*)(fm + q * {1});", st, wide);
-  w.line("#pragma unroll\n    for (int r = 0; r < {}; ++r) {{", v.rows);
-  w.line("      const Pack<{0}, {1}> u = *(const Pack<{0}, {1}>*)(x + r * {2} + q * {1});", st, wide, v.depth);
-  w.line("#pragma unroll\n      for (int k = 0; k < {}; ++k) a[r] += w_get(u.v[k]) * w_get(h.v[k]);\n    }}\n  }}",
-         wide);
-  w.line("#pragma unroll\n  for (int r = 0; r < {}; ++r) a[r] = w_group<{}, {}, true>(a[r], shared, Sum());", v.rows,
-         per_block, group);
-  w.line("  if (!live || lane != 0) return;\n#pragma unroll\n  for (int r = 0; r < {}; ++r) {{", v.rows);
-  w.line("    float s = a[r]{};", v.alpha == 1 ? "" : fmt::format(" * (float){:.17g}", v.alpha));
-  if (bias) w.line("    s += (float)w_get(b[r * {} + m * {}]);", v.bias[0], v.bias[1]);
-  std::vector<std::string> names;
-  for (const std::vector<int64_t>& s : v.operands) names.push_back(fmt::format("r * {} + m * {}", s[0], s[1]));
-  WOOTZ_RETURN_IF_ERROR(write_epilogue(p, type, "s", names, fmt::format("r * {} + m", v.columns), &w));
-  w.line("  }}\n}}");
-  Launch launch;
-  launch.source = w.text();
-  launch.size.block = kBlock;
-  launch.size.grid_x = blocks_for(v.columns, per_block);
-  launch.pointers = {{true, 0}, {false, 0}, {false, 1}};
-  if (bias) launch.pointers.push_back({false, 2});
-  add_epilogue_pointers(p, &launch.pointers);
-  launches->push_back(std::move(launch));
-  return Status();
+  return add_product(p, transient(p, args), v, launches);
 }
 
 // A product's matrix lies by columns.

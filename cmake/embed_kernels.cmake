@@ -1,0 +1,12 @@
+# Run by the build: the texts of every .cuh below FOLDER as a table in the C++ file OUTPUT.
+file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*.cuh)
+list(SORT files)
+set(text "// Made by cmake/embed_kernels.cmake.\n#include \"backends/cuda/generate/kernel_files.h\"\n\n")
+string(APPEND text "namespace wootz::cuda {\n\nstd::span<const KernelFile> kernel_files() {\n")
+string(APPEND text "  static constexpr KernelFile kFiles[] = {\n")
+foreach(path IN LISTS files)
+  file(READ ${FOLDER}/${path} content)
+  string(APPEND text "{\"${path}\", R\"cuda(${content})cuda\"},\n")
+endforeach()
+string(APPEND text "  };\n  return kFiles;\n}\n\n}  // namespace wootz::cuda\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,136 @@
+#include "backends/cuda/generate/kernel_source.h"
+
+#include <algorithm>
+
+#include "backends/cuda/generate/kernel_files.h"
+#include "backends/cuda/generate/launches.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int64_t kIntEnd = int64_t{1} << 31;
+
+bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::kInvalid && !(bound == t.dims); }
+// 0 and 1 stay in the code, which has another shape for them.
+bool can_be_argument(int64_t value) { return value != 0 && value != 1; }
+
+}  // namespace
+
+bool transient(const Problem& p, const BindArgs& args) {
+  if (!p.passing) return false;
+  for (size_t i = 0; i < p.inputs.size() && i < args.inputs.size(); ++i)
+    if (differs(p.inputs[i], args.inputs[i])) return true;
+  for (size_t o = 0; o < p.outputs.size() && o < args.outputs.size(); ++o)
+    if (differs(p.outputs[o], args.outputs[o])) return true;
+  return false;
+}
+
+KernelSource::KernelSource(std::string_view file, bool arguments) : file_(file), arguments_(arguments) {}
+
+void KernelSource::type(std::string_view name, std::string_view type) {
+  types_ += fmt::format("typedef {} {};\n", type, name);
+}
+void KernelSource::choice(std::string_view name, std::string_view choice) {
+  types_ += fmt::format("struct {0};\ntypedef {0} {1};\n", choice, name);
+}
+void KernelSource::fixed(std::string_view name, int64_t value) {
+  types_ += fmt::format("constexpr {} {} = {};\n", std::abs(value) < kIntEnd ? "int" : "s64", name, value);
+}
+void KernelSource::fixed_real(std::string_view name, double value) {
+  types_ += fmt::format("constexpr double {} = {:.17g};\n", name, value);
+}
+
+void KernelSource::number(std::string_view name, int64_t value, const char* type) {
+  if (type == nullptr) type = value < kIntEnd && value >= -kIntEnd ? "int" : "s64";
+  numbers_.push_back({std::string(name), type, value});
+}
+
+void KernelSource::operand(std::string_view type, std::string_view name, Pointer pointer) {
+  operands_.push_back({std::string(type), std::string(name)});
+  pointers_.push_back(pointer);
+}
+
+void KernelSource::epilogue_operands(const Problem& p) {
+  const auto main = static_cast<size_t>(p.num_main);
+  for (size_t i = main; i < p.inputs.size(); ++i)
+    operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[i].dtype)), fmt::format("e{}", i - main + 1),
+            {false, static_cast<int>(i)});
+}
+
+void KernelSource::walk(std::string_view type, std::string_view function, const std::vector<Axis>& axes,
+                        const std::vector<std::string>& names) {
+  const bool wide = walks_wide(axes, names.size());
+  const char* integer = wide ? "s64" : "int";
+  const auto number = [&](const std::string& name, int64_t value) {
+    this->number(fmt::format("{}_{}", function, name), value, integer);
+    return fmt::format("c.{}_{}", function, name);
+  };
+  Writer body;
+  body.offsets(axes, "i", names, number);
+  std::string members;
+  for (const std::string& name : names) members += (members.empty() ? "" : ", ") + name;
+  code_.line("struct {} {{\n  {} {};\n}};", type, integer, members);
+  code_.line("W_FN {} {}(const Constants& c, s64 i) {{", type, function);
+  code_.raw(body.text());
+  code_.line("  return {{{}}};\n}}", members);
+}
+
+Status KernelSource::epilogue(const Problem& p, DType type, std::string_view parameters,
+                              const std::vector<std::string>& offsets) {
+  const char* stored = storage_type(p.outputs[0].dtype);
+  code_.line("W_FN {} epilogue(const Operands& p, const Constants& c, {} f{}{}) {{", stored, register_type(type),
+             parameters.empty() ? "" : ", ", parameters);
+  std::string value = "f";
+  if (!p.epilogue.empty()) {
+    std::vector<std::string> inputs{"f"}, results;
+    for (size_t k = 0; k < offsets.size(); ++k) inputs.push_back(fmt::format("w_get(p.e{}[{}])", k + 1, offsets[k]));
+    WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", &code_, &results));
+    value = results[0];
+  }
+  code_.line("  return Put<{}>::to({});\n}}", stored, value);
+  return Status();
+}
+
+std::string KernelSource::text(bool arguments, int threads) const {
+  std::string members, pointers, parameters, given, numbers;
+  for (const Operand& o : operands_) {
+    const std::string_view pointer = std::string_view(o.type).substr(0, o.type.rfind('*') + 1);
+    pointers += fmt::format("  {} {};\n", pointer, o.name);
+    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", o.type, o.name);
+    given += (given.empty() ? "" : ", ") + o.name;
+  }
+  for (const Number& n : numbers_) {
+    if (!arguments || !can_be_argument(n.value)) {
+      members += fmt::format("  static constexpr {} {} = {};\n", n.type, n.name, n.value);
+      continue;
+    }
+    members += fmt::format("  {} {};\n", n.type, n.name);
+    parameters += fmt::format("{}s64 c_{}", parameters.empty() ? "" : ", ", n.name);
+    numbers += fmt::format("{}({})c_{}", numbers.empty() ? "" : ", ", n.type, n.name);
+  }
+  return fmt::format(
+      "{}\n// The problem.\n{}struct Operands {{\n{}}};\nstruct Constants {{\n{}}};\n{}\n{}\n"
+      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{\n"
+      "  kernel(Operands{{{}}}, Constants{{{}}});\n}}\n",
+      prelude(), types_, pointers, members, code_.text(), kernel_text(file_), threads, parameters, given, numbers);
+}
+
+Status KernelSource::finish(int threads, int64_t blocks, std::vector<Launch>* launches, size_t workspace) {
+  if (blocks >= kIntEnd) return unsupported("{} blocks", blocks);
+  Launch launch;
+  launch.from_file = true;
+  if (arguments_)
+    for (const Number& n : numbers_)
+      if (can_be_argument(n.value)) launch.numbers.push_back(n.value);
+  const bool fits = pointers_.size() + launch.numbers.size() <= kMostArguments;
+  if (!fits) launch.numbers.clear();
+  launch.source = text(arguments_ && fits, threads);
+  launch.size.block = static_cast<unsigned>(threads);
+  launch.size.grid_x = static_cast<unsigned>(std::max<int64_t>(1, blocks));
+  launch.pointers = pointers_;
+  launch.workspace = workspace;
+  launches->push_back(std::move(launch));
+  return Status();
+}
+
+}  // namespace wootz::cuda

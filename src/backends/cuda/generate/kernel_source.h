@@ -1,0 +1,69 @@
+// A kernel file with its problem: what is written in front of the file, as names that the file uses, and the entry
+// behind it that calls the file's function `kernel(const Operands& p, const Constants& c)`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/generate/source.h"
+
+namespace wootz::cuda {
+
+// Bound to extents that one run found and the next need not have.
+bool transient(const Problem& problem, const BindArgs& args);
+
+class KernelSource {
+ public:
+  // `file`: below kernels/. `arguments`: numbers become arguments of the kernel, so that other extents find the same
+  // machine code.
+  KernelSource(std::string_view file, bool arguments);
+
+  // typedef `type` `name`;
+  void type(std::string_view name, std::string_view type);
+  // The same of a struct that the file defines.
+  void choice(std::string_view name, std::string_view choice);
+  // constexpr int `name`: what the compiler must know (extents of arrays, template arguments, what is unrolled).
+  void fixed(std::string_view name, int64_t value);
+  void fixed_real(std::string_view name, double value);  // a double
+  // Member `name` of Constants, an int or s64 as `value` needs; `type`: that one in any case. 0 and 1 are known to the
+  // compiler always: code has another shape for them.
+  void number(std::string_view name, int64_t value, const char* type = nullptr);
+  // Member `name` of Operands, a pointer declared as `type`: "const f16* __restrict__".
+  void operand(std::string_view type, std::string_view name, Pointer pointer);
+  // The operands of the problem's epilogue, "e1" and on.
+  void epilogue_operands(const Problem& problem);
+  // struct `Type` { int names...; } and Type `function`(c, index): the offset of each operand at element `index` of the
+  // axes. s64 where int is too small.
+  void walk(std::string_view type, std::string_view function, const std::vector<Axis>& axes,
+            const std::vector<std::string>& names);
+  // <stored> epilogue(p, c, <register type of `type`> f, `parameters`): the problem's expression on f, as it is stored.
+  // `offsets`: of the operands, in terms of the parameters.
+  Status epilogue(const Problem& problem, DType type, std::string_view parameters,
+                  const std::vector<std::string>& offsets);
+  // Declarations that depend on more than numbers; behind all of the above that were given before.
+  Writer& code() { return code_; }
+
+  // The launch of so many blocks. Errors: too many of them.
+  Status finish(int threads, int64_t blocks, std::vector<Launch>* launches, size_t workspace = 0);
+
+ private:
+  struct Number {
+    std::string name, type;
+    int64_t value;
+  };
+  struct Operand {
+    std::string type, name;
+  };
+  std::string text(bool arguments, int threads) const;
+
+  std::string file_;
+  bool arguments_;
+  std::vector<Number> numbers_;
+  std::vector<Operand> operands_;
+  std::vector<Pointer> pointers_;
+  std::string types_;
+  Writer code_;
+};
+
+}  // namespace wootz::cuda

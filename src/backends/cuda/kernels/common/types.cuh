@@ -1,0 +1,179 @@
+// Element types as they lie in memory, as they are computed with (Reg), and the way from one to the other (w_get, Put).
+// Everything that differs on the processor, where tests run kernels, is behind WOOTZ_ON_HOST: what is missing there is
+// what the emulator defines itself. W_FN begins a function, W_M one of a class.
+#pragma once
+
+typedef signed char s8;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef long long s64;
+typedef unsigned long long u64;
+struct f16 {
+  u16 x;
+};
+
+struct bf16 {
+  u16 x;
+};
+
+struct b8 {
+  u8 x;
+};
+
+#ifndef WOOTZ_ON_HOST
+#define W_FN __device__ __forceinline__
+#define W_M __device__ __forceinline__
+W_FN float w_h2f(u16 h) {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+  return f;
+}
+
+W_FN u16 w_f2h(float f) {
+  u16 h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+  return h;
+}
+
+W_FN float w_bits2f(u32 b) { return __uint_as_float(b); }
+W_FN u32 w_f2bits(float f) { return __float_as_uint(f); }
+W_FN u64 w_d2bits(double d) { return (u64)__double_as_longlong(d); }
+#define W_INF __int_as_float(0x7f800000)
+#define W_NAN __int_as_float(0x7fffffff)
+#endif
+W_FN float w_b2f(u16 b) { return w_bits2f((u32)b << 16); }
+W_FN u16 w_f2b(float f) {
+  const u32 b = w_f2bits(f);
+  if (f != f) return (u16)((b >> 16) | 0x40);
+  return (u16)((b + 0x7fff + ((b >> 16) & 1)) >> 16);
+}
+
+template <class T>
+struct Reg {
+  typedef T t;
+};
+
+template <>
+struct Reg<f16> {
+  typedef float t;
+};
+
+template <>
+struct Reg<bf16> {
+  typedef float t;
+};
+
+template <>
+struct Reg<b8> {
+  typedef bool t;
+};
+
+template <class T>
+W_FN T w_get(T v) {
+  return v;
+}
+
+W_FN float w_get(f16 v) { return w_h2f(v.x); }
+W_FN float w_get(bf16 v) { return w_b2f(v.x); }
+W_FN bool w_get(b8 v) { return v.x != 0; }
+
+template <class T>
+struct Put {
+  static W_M T to(typename Reg<T>::t v) { return v; }
+};
+
+template <>
+struct Put<f16> {
+  static W_M f16 to(float v) {
+    f16 r;
+    r.x = w_f2h(v);
+    return r;
+  }
+};
+
+template <>
+struct Put<bf16> {
+  static W_M bf16 to(float v) {
+    bf16 r;
+    r.x = w_f2b(v);
+    return r;
+  }
+};
+
+template <>
+struct Put<b8> {
+  static W_M b8 to(bool v) {
+    b8 r;
+    r.x = v;
+    return r;
+  }
+};
+
+template <class T, int N>
+struct alignas(sizeof(T) * N) Pack {
+  T v[N];
+};
+
+template <class T>
+struct IsF {
+  static const bool v = false;
+};
+
+template <>
+struct IsF<float> {
+  static const bool v = true;
+};
+
+template <>
+struct IsF<double> {
+  static const bool v = true;
+};
+
+template <class T>
+struct Lim;
+
+template <>
+struct Lim<bool> {
+  static const u64 lo = 0, hi = 1;
+};
+
+template <>
+struct Lim<s8> {
+  static const s64 lo = -128, hi = 127;
+};
+
+template <>
+struct Lim<u8> {
+  static const s64 lo = 0, hi = 255;
+};
+
+template <>
+struct Lim<short> {
+  static const s64 lo = -32768, hi = 32767;
+};
+
+template <>
+struct Lim<u16> {
+  static const s64 lo = 0, hi = 65535;
+};
+
+template <>
+struct Lim<int> {
+  static const s64 lo = -2147483648LL, hi = 2147483647LL;
+};
+
+template <>
+struct Lim<u32> {
+  static const s64 lo = 0, hi = 4294967295LL;
+};
+
+template <>
+struct Lim<s64> {
+  static const s64 lo = (s64)(1ULL << 63), hi = (s64)((1ULL << 63) - 1);
+};
+
+template <>
+struct Lim<u64> {
+  static const s64 lo = 0, hi = (s64)((1ULL << 63) - 1);
+};
