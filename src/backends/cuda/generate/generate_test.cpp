@@ -34,8 +34,8 @@ Problem with_images(Problem p, Layout layout) {
 }
 
 // Every distinct source that the ops' cases lead to (those with WOOTZ_TEST_CASE in their name), in either layout of
-// images.
-std::vector<Sample> all_sources(uint64_t seed) {
+// images. WOOTZ_TEST_ALL: equal ones as well, so that the names do not depend on the sources.
+std::vector<Sample> all_sources(uint64_t seed, int64_t extent = 8) {
   const char* only = std::getenv("WOOTZ_TEST_CASE");
   std::vector<Sample> samples;
   std::set<std::string> seen;
@@ -44,7 +44,7 @@ std::vector<Sample> all_sources(uint64_t seed) {
     LowerOptions options;
     options.backend = "cuda";
     options.providers = {&generated_provider()};
-    options.profiles = {std::vector<SymbolRange>(c.graph->symbols().size(), SymbolRange{1, 8, 64})};
+    options.profiles = {std::vector<SymbolRange>(c.graph->symbols().size(), SymbolRange{1, extent, 8 * extent})};
     const Result<Lowered> lowered = lower_graph(*c.graph, options);
     if (!lowered.ok()) continue;
     for (const Step& step : lowered->program.steps) {
@@ -59,8 +59,13 @@ std::vector<Sample> all_sources(uint64_t seed) {
           launches = std::move(selection.find);
           launches.insert(launches.end(), selection.write.begin(), selection.write.end());
         }
-        for (Launch& l : launches)
-          if (seen.insert(l.source).second) samples.push_back({c.name, std::move(l.source)});
+        for (size_t i = 0; i < launches.size(); ++i)
+          if (seen.insert(launches[i].source).second || std::getenv("WOOTZ_TEST_ALL") != nullptr)
+            samples.push_back(
+                {fmt::format("{} step {} {} launch {} of {}x{}x{}, {} threads", c.name,
+                             &step - lowered->program.steps.data(), layout_name(layout), i, launches[i].size.grid_x,
+                             launches[i].size.grid_y, launches[i].size.grid_z, launches[i].size.block),
+                 std::move(launches[i].source)});
       }
     }
   }
@@ -72,7 +77,9 @@ TEST(Generated, DISABLED_WriteSources) {
   const char* path = std::getenv("WOOTZ_TEST_OUT");
   ASSERT_NE(path, nullptr);
   std::ofstream file(path);
-  for (const Sample& sample : all_sources(1)) file << "==== " << sample.name << '\n' << sample.source << '\n';
+  for (const int64_t extent : {8, 96})
+    for (const Sample& sample : all_sources(1, extent))
+      file << "==== " << sample.name << " at " << extent << '\n' << sample.source << '\n';
 }
 
 TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "backend/device.h"
-#include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/nibbles.h"
 #include "backends/cuda/packed.h"
@@ -11,65 +11,15 @@
 namespace wootz::cuda {
 namespace {
 
-struct Entry {
-  Family family;
-  const char* name;
-  Generate generate;
-  bool images;        // channels-last offered too
-  bool given;         // the problem's own layouts
-  bool in_place;      // output 0 may overwrite an operand that is read element for element
-  double overhead;    // estimate: times the cost of a library's kernel
-  bool last = false;  // for what no library takes
-  PackConstant pack = nullptr;
-  Estimate estimate = nullptr;
-};
-template <size_t kTile>
-constexpr Entry bytes_entry(Family family, const char* name) {
-  const bool images = family == Family::kConv;
-  return {family, name, generate_bytes<kTile>, images, false, false, 1, false, pack_bytes, estimate_bytes<kTile>};
-}
-constexpr Entry kEntries[] = {
-    {Family::kPointwise, "pointwise_generated", generate_pointwise, true, false, true, 1},
-    {Family::kReduce, "reduce_generated", generate_reduce, true, false, false, 1},
-    {Family::kSoftmax, "softmax_generated", generate_softmax, true, false, true, 1},
-    {Family::kNorm, "norm_generated", generate_norm, true, false, true, 1},
-    {Family::kPool, "pool_generated", generate_pool, true, false, false, 1.2},
-    {Family::kPool, "pool_generated_strip", generate_pool_strip, true, false, false, 1},
-    {Family::kConv, "conv_generated_direct", generate_conv, true, false, false, 40, true, pack_direct},
-    bytes_entry<0>(Family::kConv, "conv_generated_bytes_128x128"),
-    bytes_entry<1>(Family::kConv, "conv_generated_bytes_128x64"),
-    bytes_entry<2>(Family::kConv, "conv_generated_bytes_64x64"),
-    bytes_entry<3>(Family::kConv, "conv_generated_bytes_64x64k2"),
-    bytes_entry<4>(Family::kConv, "conv_generated_bytes_32x64k4"),
-    bytes_entry<5>(Family::kConv, "conv_generated_bytes_32x32k4"),
-    {Family::kConv, "conv_generated_depthwise1", generate_depthwise<1>, true, false, false, 1.2, false, pack_depthwise},
-    {Family::kConv, "conv_generated_depthwise2", generate_depthwise<2>, true, false, false, 1, false, pack_depthwise},
-    {Family::kConv, "conv_generated_depthwise4", generate_depthwise<4>, true, false, false, 1.1, false, pack_depthwise},
-    {Family::kConv, "conv_generated_depthwise8", generate_depthwise<8>, true, false, false, 1.3, false, pack_depthwise},
-    {Family::kConv, "conv_generated_vector", generate_vector_product, true, false, false, 1},
-    {Family::kGemm, "gemm_generated_direct", generate_gemm, false, false, false, 40, true},
-    bytes_entry<0>(Family::kGemm, "gemm_generated_bytes_128x128"),
-    bytes_entry<1>(Family::kGemm, "gemm_generated_bytes_128x64"),
-    bytes_entry<2>(Family::kGemm, "gemm_generated_bytes_64x64"),
-    bytes_entry<3>(Family::kGemm, "gemm_generated_bytes_64x64k2"),
-    bytes_entry<4>(Family::kGemm, "gemm_generated_bytes_32x64k4"),
-    bytes_entry<5>(Family::kGemm, "gemm_generated_bytes_32x32k4"),
-    {Family::kGemm, "gemm_generated_vector", generate_vector_product, false, false, false, 1, false, pack_columns},
-    {Family::kMove, "move_generated", generate_move, true, false, false, 1},
-    {Family::kReformat, "reformat_generated", generate_reformat, false, true, false, 1},
-    {Family::kGather, "gather_generated", generate_gather, false, false, false, 1},
-    {Family::kScatter, "scatter_generated", generate_scatter, false, false, false, 1},
-    {Family::kResize, "resize_generated", generate_resize, true, false, false, 1},
-    {Family::kAttention, "attention_generated_tiles", generate_attention_tiles, false, false, false, 2},
-    {Family::kAttention, "attention_generated_rows", generate_attention, false, false, false, 8},
-    {Family::kTopK, "topk_generated", generate_topk, false, false, false, 1},
-    {Family::kRnn, "rnn_generated", generate_recurrent, false, false, false, 1},
-    {Family::kOp, "op_generated", generate_special, false, false, false, 1},
+constexpr KernelEntry kKernels[] = {
+#define KERNEL(...) {__VA_ARGS__},
+#include "backends/cuda/generate/kernels.inc"
+#undef KERNEL
 };
 
 // The first of a family, or the one of this name.
-const Entry* find_entry(Family family, std::string_view name = {}) {
-  for (const Entry& e : kEntries)
+const KernelEntry* find_entry(Family family, std::string_view name = {}) {
+  for (const KernelEntry& e : kKernels)
     if (e.family == family && (name.empty() || name == e.name)) return &e;
   return nullptr;
 }
@@ -105,14 +55,15 @@ Status check_problem(const Problem& p) {
   return Status();
 }
 
-Status generate(const Entry& entry, const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+Status generate(const KernelEntry& entry, const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (args.inputs.size() != p.inputs.size() || args.outputs.size() != p.outputs.size())
     return invalid_argument("{} inputs and {} outputs to bind, the problem has {} and {}", args.inputs.size(),
                             args.outputs.size(), p.inputs.size(), p.outputs.size());
   return entry.generate(p, args, launches);
 }
 
-Status generate_at(const Entry& entry, const Problem& p, Dims TensorDesc::*extents, std::vector<Launch>* launches) {
+Status generate_at(const KernelEntry& entry, const Problem& p, Dims TensorDesc::*extents,
+                   std::vector<Launch>* launches) {
   std::vector<Dims> in, out;
   for (const TensorDesc& t : p.inputs) in.push_back(t.*extents);
   for (const TensorDesc& t : p.outputs) out.push_back(t.*extents);
@@ -120,7 +71,7 @@ Status generate_at(const Entry& entry, const Problem& p, Dims TensorDesc::*exten
 }
 
 // A kernel that is offered must also do the profile's maximum: some are for small extents only.
-Status generate_at_optimum(const Entry& entry, const Problem& p, std::vector<Launch>* launches) {
+Status generate_at_optimum(const KernelEntry& entry, const Problem& p, std::vector<Launch>* launches) {
   const auto dynamic = [](const TensorDesc& t) { return t.dynamic(); };
   if (std::any_of(p.inputs.begin(), p.inputs.end(), dynamic) ||
       std::any_of(p.outputs.begin(), p.outputs.end(), dynamic)) {
@@ -132,7 +83,7 @@ Status generate_at_optimum(const Entry& entry, const Problem& p, std::vector<Lau
 
 class GeneratedKernel final : public Kernel {
  public:
-  GeneratedKernel(const Entry& entry, Problem problem) : entry_(entry), problem_(std::move(problem)) {}
+  GeneratedKernel(const KernelEntry& entry, Problem problem) : entry_(entry), problem_(std::move(problem)) {}
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     if (entry_.pack == nullptr) return std::optional<PackedForm>{};
     return entry_.pack(problem_, input, source);
@@ -171,7 +122,7 @@ class GeneratedKernel final : public Kernel {
   }
 
  private:
-  const Entry& entry_;
+  const KernelEntry& entry_;
   Problem problem_;
 };
 
@@ -208,7 +159,7 @@ class GeneratedProvider final : public Provider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    const Entry* entry = find_entry(problem.family());
+    const KernelEntry* entry = find_entry(problem.family());
     if (entry == nullptr) {
       if (problem.family() != Family::kOp)
         refusals->push_back({"generated", fmt::format("no kernel of family '{}'", family_name(problem.family()))});
@@ -220,9 +171,9 @@ class GeneratedProvider final : public Provider {
     }
     const int rank = problem.outputs[0].dims.rank();
     const size_t before = offers->size();
-    for (const Entry& each : kEntries)
+    for (const KernelEntry& each : kKernels)
       if (each.family == problem.family() && !each.last) offer_entry(each, problem, rank, offers, refusals);
-    for (const Entry& each : kEntries) {
+    for (const KernelEntry& each : kKernels) {
       if (each.family != problem.family() || !each.last) continue;
       if (offers->size() != before)
         refusals->push_back({each.name, "a special kernel computes it"});
@@ -233,15 +184,15 @@ class GeneratedProvider final : public Provider {
     }
   }
 
-  void offer_entry(const Entry& each, const Problem& problem, int rank, std::vector<Candidate>* offers,
+  void offer_entry(const KernelEntry& each, const Problem& problem, int rank, std::vector<Candidate>* offers,
                    std::vector<Refusal>* refusals) const {
-    const Entry* const entry = &each;
+    const KernelEntry* const entry = &each;
     const auto offer = [&](Layout layout) {
       Problem p = problem;
       const auto fill = [&](TensorDesc& t) {
         t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear;
       };
-      if (!entry->given) {
+      if (entry->layouts != Offered::kGiven) {
         for (TensorDesc& t : p.inputs) fill(t);
         for (TensorDesc& t : p.outputs) fill(t);
       }
@@ -264,11 +215,11 @@ class GeneratedProvider final : public Provider {
       offers->push_back(std::move(c));
     };
     offer(Layout::kLinear);
-    if (entry->images && rank >= 3 && !any_few_bits(problem)) offer(Layout::kChannelsLast);
+    if (entry->layouts == Offered::kImages && rank >= 3 && !any_few_bits(problem)) offer(Layout::kChannelsLast);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
-    const Entry* entry = find_entry(problem.family(), tactic.kernel.empty() ? "?" : tactic.kernel);
+    const KernelEntry* entry = find_entry(problem.family(), tactic.kernel.empty() ? "?" : tactic.kernel);
     if (entry == nullptr)
       return invalid_argument("the provider generated has no kernel '{}' of family '{}'", tactic.kernel,
                               family_name(problem.family()));
@@ -281,11 +232,13 @@ class GeneratedProvider final : public Provider {
 
 }  // namespace
 
+std::span<const KernelEntry> kernel_table() { return kKernels; }
+
 Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches) {
   Status status = unsupported("family {}", family_name(problem.family()));
   WOOTZ_RETURN_IF_ERROR(check_problem(problem));
   bool any = false;
-  for (const Entry& entry : kEntries) {
+  for (const KernelEntry& entry : kKernels) {
     if (entry.family != problem.family()) continue;
     status = generate_at_optimum(entry, problem, launches);
     any = any || status.ok();

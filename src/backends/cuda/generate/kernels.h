@@ -1,0 +1,32 @@
+// The kernels that are generated: the table kernels.inc, a line each.
+#pragma once
+
+#include <span>
+
+#include "backends/cuda/generate/families.h"
+
+namespace wootz::cuda {
+
+// The layouts in which a kernel is offered.
+enum class Offered {
+  kLinear,  // row-major only
+  kImages,  // channels-last too, where there are images
+  kGiven,   // those of the problem
+};
+
+struct KernelEntry {
+  Family family;
+  const char* name;  // its identity in logs, plans, caches and tests
+  Generate generate;
+  Offered layouts = Offered::kLinear;
+  bool in_place = false;        // output 0 may overwrite an operand that is read element for element
+  double overhead = 1;          // without an estimate: times the cost of a library's kernel
+  bool last = false;            // offered where no other kernel computes the problem, and no library does
+  PackConstant pack = nullptr;  // the form in which it wants constants; null: as they are
+  Estimate estimate = nullptr;  // null: by the bytes that are moved
+};
+
+// In the order in which they are offered.
+std::span<const KernelEntry> kernel_table();
+
+}  // namespace wootz::cuda
