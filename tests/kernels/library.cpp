@@ -1,0 +1,117 @@
+#include "kernels/library.h"
+
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "base/testing.h"
+#include "kernels/graph_cases.h"
+#include "kernels/problem_files.h"
+#include "kernels/reformats.h"
+#include "ops/cases.h"
+#include "ops/infer.h"
+#include "random_graphs/generate.h"
+
+namespace wootz::kernels {
+namespace {
+
+constexpr uint64_t kRandomGraphs = 40;
+
+class Collector {
+ public:
+  Collector(const char* backend, Library* library) : backend_(backend), library_(library) {}
+
+  // As it is, and then as the passes leave it.
+  void add(GraphSource source) {
+    take(source);
+    source.name += " optimized";
+    const Status passed = optimize(*source.graph, backend_);
+    if (!passed.ok()) return note(source, passed);
+    take(source);
+  }
+
+ private:
+  void take(const GraphSource& source) {
+    const Result<Taken> taken = add_steps(source, backend_, &library_->cases);
+    if (!taken.ok()) return note(source, taken.status());
+    library_->steps += taken->steps;
+    library_->left += taken->left;
+  }
+  void note(const GraphSource& source, const Status& status) {
+    library_->trouble.push_back(source.name + ": " + status.to_string());
+  }
+
+  const char* backend_;
+  Library* library_;
+};
+
+void collect(const char* backend, Library* library) {
+  Collector collector(backend, library);
+  const uint64_t seed = test_seed();
+  const Result<std::vector<WrittenProblem>> written =
+      read_problems(std::string(std::getenv("WOOTZ_SOURCE_DIR")) + "/tests/kernels/problems");
+  if (!written.ok()) library->trouble.push_back(written.status().to_string());
+  for (size_t i = 0; written.ok() && i < written->size(); ++i) {
+    const WrittenProblem& p = (*written)[i];
+    if (p.bench) continue;
+    Result<std::vector<HostTensor>> inputs = random_inputs(*p.graph, seed + i);
+    if (inputs.ok())
+      collector.add({p.name, p.graph, std::move(inputs).value()});
+    else
+      library->trouble.push_back(p.name + ": " + inputs.status().to_string());
+  }
+  for (OpCase& c : all_cases(seed)) {
+    if (c.name.rfind("random/", 0) == 0) continue;  // drawn anew each time
+    const Status inferred = infer_graph(*c.graph);
+    if (inferred.ok())
+      collector.add({c.name, c.graph, std::move(c.inputs), c.tolerance, c.reduction});
+    else
+      library->trouble.push_back(c.name + ": " + inferred.to_string());
+  }
+  for (uint64_t s = seed; s < seed + kRandomGraphs; ++s) {
+    random_graphs::Sample sample = random_graphs::generate(s, 8 + static_cast<int>(s % 24));
+    collector.add({fmt::format("random graph of seed {}", s), sample.graph, std::move(sample.inputs)});
+  }
+  add_reformats(seed, &library->cases);
+}
+
+// What a kernel may treat in its own way: everything but the extents, of which it matters how many there are, and
+// whether they are nothing or one.
+std::string kind_of(const Problem& problem) {
+  std::string key;
+  append_params(problem.params, &key);
+  const auto add = [&](const TensorDesc& t) {
+    key += fmt::format(" {}{}{}", dtype_name(t.dtype), layout_name(t.layout), t.constant ? "c" : t.dynamic() ? "d" : "");
+    for (const int64_t d : t.dims) key += d == 0 ? '0' : d == 1 ? '1' : 'n';
+  };
+  for (const TensorDesc& t : problem.inputs) add(t);
+  for (const TensorDesc& t : problem.outputs) add(t);
+  for (const PwInstr& i : problem.epilogue.code) key += fmt::format(" {}", static_cast<int>(i.op));
+  return key;
+}
+
+}  // namespace
+
+const Library& library(const char* backend) {
+  static std::map<std::string, Library> made;
+  const auto [at, added] = made.try_emplace(backend);
+  if (added) collect(backend, &at->second);
+  return at->second;
+}
+
+std::vector<const KernelCase*> cases_of(const Library& library, Family family, size_t most) {
+  std::vector<const KernelCase*> first, rest;
+  std::set<std::string> kinds;
+  for (const KernelCase& c : library.cases.cases()) {
+    if (c.problem.family() != family) continue;
+    (kinds.insert(kind_of(c.problem)).second ? first : rest).push_back(&c);
+  }
+  // Of too many kinds, evenly from the whole list.
+  std::vector<const KernelCase*> chosen;
+  const size_t of_kinds = std::min(most, first.size());
+  for (size_t i = 0; i < of_kinds; ++i) chosen.push_back(first[i * first.size() / of_kinds]);
+  for (size_t i = 0; i < rest.size() && chosen.size() < most; ++i) chosen.push_back(rest[i]);
+  return chosen;
+}
+
+}  // namespace wootz::kernels

@@ -1,0 +1,20 @@
+// All problems that kernels are tested on, by backend: the steps of every op's cases before and after the passes, of
+// problems/*.problems, and of random graphs; and the reformats between layouts.
+#pragma once
+
+#include "kernels/cases.h"
+
+namespace wootz::kernels {
+
+struct Library {
+  CaseSet cases;
+  size_t steps = 0, left = 0;        // of the graphs; left: whose operands are no values of the graph
+  std::vector<std::string> trouble;  // graphs that did not lower, or not run
+};
+
+// Made when it is first asked for, from test_seed().
+const Library& library(const char* backend);
+// At most `most` of the cases of a family, which differ as much as they can: one of each class of problems first.
+std::vector<const KernelCase*> cases_of(const Library& library, Family family, size_t most);
+
+}  // namespace wootz::kernels

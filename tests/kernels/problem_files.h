@@ -1,0 +1,30 @@
+// problems/*.problems: for each family the networks that are tested and timed beside what ops' cases and random graphs
+// give. A file has sections
+//
+//   === resnet_3x3 [bench]
+//   graph "g" { ... }
+//
+// [bench] is for graphs of the sizes that networks have: they are timed, and not run by the interpreter. Float constants
+// written as splat(x), with more than one element, are random here, of size x. Comments begin with //.
+#pragma once
+
+#include "kernels/graph_cases.h"
+
+namespace wootz::kernels {
+
+struct WrittenProblem {
+  std::string name;  // "conv/resnet_3x3"
+  bool bench = false;
+  std::shared_ptr<Graph> graph;  // inferred
+};
+
+// Of all files in the folder, in the order of their names.
+Result<std::vector<WrittenProblem>> read_problems(const std::string& folder);
+// The problems of a network that is timed, after the passes.
+Result<std::vector<Problem>> bench_problems(const WrittenProblem& written, const char* backend);
+// Values for the graph's inputs. Integers are indices that are good along any axis of the first input.
+Result<std::vector<HostTensor>> random_inputs(const Graph& graph, uint64_t seed);
+// The same for a problem's operands.
+Result<std::vector<HostTensor>> random_operands(const Problem& problem, uint64_t seed);
+
+}  // namespace wootz::kernels
