@@ -16,6 +16,7 @@ struct KernelCase {
   std::vector<HostTensor> inputs;    // row-major; invalid where omitted
   std::vector<HostTensor> expected;  // empty: for benchmarks, which compare nothing
   double tolerance = 0;              // 0: from types and the length of the sum
+  bool written = false;              // in problems/: to be run whatever else is left out
   int64_t reduction = 1;             // length of the longest sum, if it is longer than the extents tell
 };
 

@@ -30,6 +30,7 @@ Result<std::vector<HostTensor>> tensors_of(const Lowered& l, const Graph& graph,
   std::vector<int32_t> places;
   for (const auto& [value, tensor] : l.tensors) {
     if (tensor < 0 || value == nullptr || value->is_constant()) continue;
+    if (graph.value_by_id(value->id()) != value) continue;  // of a body's
     ids.push_back(value->id());
     places.push_back(tensor);
   }
@@ -59,7 +60,8 @@ bool collect(const std::vector<HostTensor>& tensors, const std::vector<int32_t>&
   return true;
 }
 
-bool runs_by_itself(const Problem& p) {
+bool left_out(const Problem& p) {
+  if (p.is(Family::kReformat)) return true;  // a copy that lowering adds: reformats.h has them
   if (p.is(Family::kOp)) return p.as<OpParams>().kernel.get() == nullptr;  // no kernel knows it
   return has_trait(p.family(), kRunsItself);
 }
@@ -79,8 +81,13 @@ Result<Taken> add_steps(const GraphSource& source, const char* backend, CaseSet*
   Taken taken;
   for (size_t s = 0; s < l.program.steps.size(); ++s) {
     const Step& step = l.program.steps[s];
-    if (runs_by_itself(step.problem)) continue;
-    KernelCase c{fmt::format("{} step {}", source.name, s), step.problem, {}, {}, source.tolerance, source.reduction};
+    if (left_out(step.problem)) continue;
+    KernelCase c;
+    c.name = fmt::format("{} step {}", source.name, s);
+    c.problem = step.problem;
+    c.tolerance = source.tolerance;
+    c.reduction = source.reduction;
+    c.written = source.written;
     if (collect(tensors, step.inputs, step.problem.inputs, &c.inputs) &&
         collect(tensors, step.outputs, step.problem.outputs, &c.expected)) {
       cases->add(std::move(c));
@@ -96,7 +103,7 @@ Result<std::vector<Problem>> problems_of(const Graph& graph, const char* backend
   WOOTZ_ASSIGN_OR_RETURN(const Lowered l, lowered(graph, backend));
   std::vector<Problem> problems;
   for (const Step& step : l.program.steps)
-    if (!runs_by_itself(step.problem)) problems.push_back(step.problem);
+    if (!left_out(step.problem)) problems.push_back(step.problem);
   return problems;
 }
 

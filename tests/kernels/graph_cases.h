@@ -14,6 +14,7 @@ struct GraphSource {
   std::vector<HostTensor> inputs;  // in the order of graph inputs
   double tolerance = 0;
   int64_t reduction = 1;
+  bool written = false;
 };
 
 // How many steps were taken, and how many were not since some operand or result is no value of the graph.

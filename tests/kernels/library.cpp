@@ -1,7 +1,9 @@
 #include "kernels/library.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <random>
 #include <set>
 
 #include "base/testing.h"
@@ -15,7 +17,7 @@
 namespace wootz::kernels {
 namespace {
 
-constexpr uint64_t kRandomGraphs = 40;
+constexpr uint64_t kRandomGraphs = 100;
 
 class Collector {
  public:
@@ -56,7 +58,7 @@ void collect(const char* backend, Library* library) {
     if (p.bench) continue;
     Result<std::vector<HostTensor>> inputs = random_inputs(*p.graph, seed + i);
     if (inputs.ok())
-      collector.add({p.name, p.graph, std::move(inputs).value()});
+      collector.add({p.name, p.graph, std::move(inputs).value(), 0, 1, true});
     else
       library->trouble.push_back(p.name + ": " + inputs.status().to_string());
   }
@@ -99,18 +101,18 @@ const Library& library(const char* backend) {
   return at->second;
 }
 
-std::vector<const KernelCase*> cases_of(const Library& library, Family family, size_t most) {
-  std::vector<const KernelCase*> first, rest;
+std::vector<const KernelCase*> cases_of(const Library& library, Family family) {
+  std::vector<const KernelCase*> chosen, first, rest;
   std::set<std::string> kinds;
   for (const KernelCase& c : library.cases.cases()) {
     if (c.problem.family() != family) continue;
-    (kinds.insert(kind_of(c.problem)).second ? first : rest).push_back(&c);
+    const bool is_new = kinds.insert(kind_of(c.problem)).second;
+    (c.written ? chosen : is_new ? first : rest).push_back(&c);
   }
-  // Of too many kinds, evenly from the whole list.
-  std::vector<const KernelCase*> chosen;
-  const size_t of_kinds = std::min(most, first.size());
-  for (size_t i = 0; i < of_kinds; ++i) chosen.push_back(first[i * first.size() / of_kinds]);
-  for (size_t i = 0; i < rest.size() && chosen.size() < most; ++i) chosen.push_back(rest[i]);
+  std::mt19937_64 rng(test_seed());
+  std::shuffle(first.begin(), first.end(), rng);
+  chosen.insert(chosen.end(), first.begin(), first.end());
+  chosen.insert(chosen.end(), rest.begin(), rest.end());
   return chosen;
 }
 

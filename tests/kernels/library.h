@@ -14,7 +14,7 @@ struct Library {
 
 // Made when it is first asked for, from test_seed().
 const Library& library(const char* backend);
-// At most `most` of the cases of a family, which differ as much as they can: one of each class of problems first.
-std::vector<const KernelCase*> cases_of(const Library& library, Family family, size_t most);
+// Of a family: those of problems/ first, then one of each kind in an order that is another for each seed, then the rest.
+std::vector<const KernelCase*> cases_of(const Library& library, Family family);
 
 }  // namespace wootz::kernels

@@ -1,6 +1,7 @@
 #include "kernels/lines.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "backend/device.h"
 #include "backends/cpu/kernel_entry.h"
@@ -79,6 +80,8 @@ Candidate candidate_of(const KernelLine& line, const Problem& p) {
 }
 
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, const KernelLine& line) { return out << line.backend << " " << line.name(); }
 
 const std::vector<KernelLine>& kernel_lines() {
   static const std::vector<KernelLine> all = [] {

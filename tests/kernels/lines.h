@@ -1,6 +1,7 @@
 // Every kernel that the backends' tables list, and the libraries beside them: what is tested and timed.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct KernelLine {
   bool library() const { return kernel.empty(); }
   std::string name() const { return library() ? provider->name() : kernel; }
 };
+// For messages of tests.
+std::ostream& operator<<(std::ostream& out, const KernelLine& line);
 
 // In the order of the tables, a line for each instruction set; then the libraries.
 const std::vector<KernelLine>& kernel_lines();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include "ir/copy.h"
@@ -14,38 +15,91 @@
 namespace wootz::kernels {
 namespace {
 
-constexpr std::string_view kHead = "=== ", kBench = " [bench]";
+constexpr std::string_view kHead = "=== ", kBench = "[bench]";
 
+struct Variable {
+  std::string name;
+  std::vector<std::string> values;
+};
 struct Section {
   std::string name, text;
+  std::vector<Variable> variables;
+  bool bench = false;
 };
+
+Section read_head(const std::string& line) {
+  Section section;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const size_t equals = word.find('=');
+    if (word == kBench) {
+      section.bench = true;
+    } else if (equals == std::string::npos) {
+      section.name += (section.name.empty() ? "" : " ") + word;
+    } else {
+      Variable v{"$" + word.substr(0, equals), {}};
+      std::istringstream values(word.substr(equals + 1));
+      for (std::string value; std::getline(values, value, '|');) v.values.push_back(value);
+      section.variables.push_back(std::move(v));
+    }
+  }
+  return section;
+}
+
 std::vector<Section> sections_of(std::istream& file) {
   std::vector<Section> sections;
-  std::string line;
-  while (std::getline(file, line)) {
+  for (std::string line; std::getline(file, line);) {
     if (line.rfind(kHead, 0) == 0)
-      sections.push_back({line.substr(kHead.size()), ""});
+      sections.push_back(read_head(line.substr(kHead.size())));
     else if (!sections.empty())
       sections.back().text += line + '\n';
   }
   return sections;
 }
 
+// The section for each combination of its variables' values.
+std::vector<Section> combinations(const Section& section) {
+  std::vector<Section> all{section};
+  for (const Variable& v : section.variables) {
+    std::vector<Section> next;
+    for (const Section& s : all)
+      for (const std::string& value : v.values) {
+        next.push_back(s);
+        next.back().name += "_" + value;
+        std::string& text = next.back().text;
+        for (size_t at = 0; (at = text.find(v.name, at)) != std::string::npos; at += value.size())
+          text.replace(at, v.name.size(), value);
+      }
+    all = std::move(next);
+  }
+  return all;
+}
+
 bool is_splat(const HostTensor& t) {
-  if (!is_float(t.dtype()) || t.volume() < 2) return false;
   for (int64_t i = 1; i < t.volume(); ++i)
     if (t.get_f64(i) != t.get_f64(0)) return false;
-  return true;
+  return t.volume() > 1;
+}
+
+Result<HostTensor> drawn(const HostTensor& splat, uint64_t seed) {
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor t, HostTensor::allocate(splat.dtype(), splat.dims()));
+  const double size = splat.get_f64(0);
+  std::mt19937_64 rng(seed);
+  for (int64_t i = 0; i < t.volume(); ++i) {
+    const double share = static_cast<double>(rng() >> 11) * 0x1p-52 - 1;
+    if (is_float(t.dtype()))
+      t.set_f64(i, share * size);
+    else
+      t.set_i64(i, static_cast<int64_t>(share * (size + 0.999)));
+  }
+  return t;
 }
 
 Status draw_weights(Graph& graph, uint64_t seed) {
   for (Value* v : graph.constants()) {
-    const HostTensor& old = v->constant();
-    if (!is_splat(old)) continue;
-    const double size = old.get_f64(0);
-    WOOTZ_ASSIGN_OR_RETURN(HostTensor drawn, random_tensor(old.dtype(), old.dims(), seed++));
-    for (int64_t i = 0; i < drawn.volume(); ++i) drawn.set_f64(i, drawn.get_f64(i) * size);
-    Value* const fresh = graph.add_constant("", std::move(drawn));
+    if (!is_splat(v->constant())) continue;
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor weights, drawn(v->constant(), seed++));
+    Value* const fresh = graph.add_constant("", std::move(weights));
     graph.replace_all_uses(v, fresh);
     graph.erase_value(v);
   }
@@ -54,10 +108,8 @@ Status draw_weights(Graph& graph, uint64_t seed) {
 
 Result<WrittenProblem> read(const std::string& family, const Section& section) {
   WrittenProblem p;
-  std::string_view name = section.name;
-  p.bench = name.ends_with(kBench);
-  if (p.bench) name.remove_suffix(kBench.size());
-  p.name = fmt::format("{}/{}", family, name);
+  p.name = fmt::format("{}/{}", family, section.name);
+  p.bench = section.bench;
   WOOTZ_ASSIGN_OR_RETURN(p.graph, parse_graph(section.text, find_op));
   WOOTZ_RETURN_IF_ERROR(infer_graph(*p.graph));
   WOOTZ_RETURN_IF_ERROR(draw_weights(*p.graph, 1));
@@ -81,11 +133,12 @@ Result<std::vector<WrittenProblem>> read_problems(const std::string& folder) {
   std::vector<WrittenProblem> all;
   for (const std::filesystem::path& path : files) {
     std::ifstream file(path);
-    for (const Section& section : sections_of(file)) {
-      Result<WrittenProblem> p = read(path.stem().string(), section);
-      if (!p.ok()) return p.status().with_prefix(fmt::format("{}: {}", path.string(), section.name));
-      all.push_back(std::move(p).value());
-    }
+    for (const Section& section : sections_of(file))
+      for (const Section& one : combinations(section)) {
+        Result<WrittenProblem> p = read(path.stem().string(), one);
+        if (!p.ok()) return p.status().with_prefix(fmt::format("{}: {}", path.string(), one.name));
+        all.push_back(std::move(p).value());
+      }
   }
   return all;
 }

@@ -1,11 +1,12 @@
-// problems/*.problems: for each family the networks that are tested and timed beside what ops' cases and random graphs
-// give. A file has sections
+// problems/<family>.problems: the networks that each family's kernels are tested and timed on, beside what ops' cases and
+// random graphs give. A file has sections
 //
-//   === resnet_3x3 [bench]
-//   graph "g" { ... }
+//   === resnet_3x3 T=f32|f16 [bench]
+//   graph "g" { %x: $T[1,64,56,56] = input; ... }
 //
-// [bench] is for graphs of the sizes that networks have: they are timed, and not run by the interpreter. Float constants
-// written as splat(x), with more than one element, are random here, of size x. Comments begin with //.
+// A section with variables is one problem for each combination of their values. [bench] is for graphs of the sizes that
+// networks have: they are timed, and not run by the interpreter. Constants of more than one element that are written as
+// splat(x) are random here, in [-x, x]. Comments begin with //.
 #pragma once
 
 #include "kernels/graph_cases.h"
@@ -13,7 +14,7 @@
 namespace wootz::kernels {
 
 struct WrittenProblem {
-  std::string name;  // "conv/resnet_3x3"
+  std::string name;  // "conv/resnet_3x3_f16"
   bool bench = false;
   std::shared_ptr<Graph> graph;  // inferred
 };
