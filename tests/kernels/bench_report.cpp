@@ -4,20 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace wootz::kernels {
-namespace {
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
-
-}  // namespace
 
 void print(const std::string& problem, std::vector<Measured> rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const Measured& a, const Measured& b) {
@@ -39,17 +28,21 @@ void print(const std::string& problem, std::vector<Measured> rows) {
 }
 
 std::string to_json(const std::vector<Measured>& rows) {
-  std::string text = "[";
+  nlohmann::json all = nlohmann::json::array();
   for (const Measured& m : rows) {
-    text += fmt::format("{}\n{{\"backend\":{},\"problem\":{},\"kernel\":{},\"layout\":{},\"table\":{}", text.size() > 1 ? "," : "",
-                        quoted(m.backend), quoted(m.problem), quoted(m.kernel), quoted(m.layout), m.line);
-    if (m.failure.empty())
-      text += fmt::format(",\"us\":{:.4f},\"spread\":{:.4f},\"gb_per_s\":{:.3f},\"gflop_per_s\":{:.3f}}}", m.us, m.spread,
-                          m.gb_per_s(), m.gflop_per_s());
-    else
-      text += fmt::format(",\"failure\":{}}}", quoted(m.failure));
+    nlohmann::json row = {
+        {"backend", m.backend}, {"problem", m.problem}, {"kernel", m.kernel}, {"layout", m.layout}, {"table", m.line}};
+    if (m.failure.empty()) {
+      row["us"] = m.us;
+      row["spread"] = m.spread;
+      row["gb_per_s"] = m.gb_per_s();
+      if (m.flops > 0) row["gflop_per_s"] = m.gflop_per_s();
+    } else {
+      row["failure"] = m.failure;
+    }
+    all.push_back(std::move(row));
   }
-  return text + "\n]\n";
+  return all.dump(1) + "\n";
 }
 
 }  // namespace wootz::kernels

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/tolerance.h"
-#include "tuner/check_case.h"
+#include "tuner/measure/check_case.h"
 
 namespace wootz::kernels {
 namespace {

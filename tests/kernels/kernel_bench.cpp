@@ -1,5 +1,5 @@
-// How fast each kernel of the backends' tables is on the problems of problems/*.problems that are marked [bench], beside
-// the libraries' kernels for the same problem.
+// How fast each kernel of the backends' tables is on the problems of problems/*.problems that are marked [bench],
+// beside the libraries' kernels for the same problem.
 //
 //   build/release/bin/kernel_bench                              all that this machine has
 //   build/release/bin/kernel_bench --filter conv --json t.json  of these families, problems or kernels
@@ -11,8 +11,8 @@
 #include "kernels/lines.h"
 #include "kernels/problem_files.h"
 #include "kernels/run.h"
-#include "tuner/device_timer.h"
-#include "tuner/run_timer.h"
+#include "tuner/measure/device_timer.h"
+#include "tuner/measure/run_timer.h"
 
 namespace wootz::kernels {
 namespace {
@@ -42,11 +42,13 @@ Result<Bench> open(const char* name) {
 
 Status measure(const Bench& bench, const KernelLine& line, const Candidate& candidate, const KernelCase& c,
                const Options& options, Measured* m) {
-  WOOTZ_ASSIGN_OR_RETURN(KernelRun run, KernelRun::prepare(*line.provider, candidate.tactic, filled(c.problem, candidate),
-                                                           c, limits_of(line), *bench.device, bench.stream()));
+  WOOTZ_ASSIGN_OR_RETURN(KernelRun run,
+                         KernelRun::prepare(*line.provider, candidate.tactic, filled(c.problem, candidate), c,
+                                            limits_of(line), *bench.device, bench.stream()));
   SamplingOptions sampling;
   sampling.total_us = options.ms * 1e3;
-  WOOTZ_ASSIGN_OR_RETURN(const Sample sample, sample_run(bench.timer(), [&] { return run.run(); }, sampling, 0));
+  WOOTZ_ASSIGN_OR_RETURN(const Sample sample, sample_run(
+                                                  bench.timer(), [&] { return run.run(); }, sampling, 0));
   m->us = sample.median_us;
   m->spread = sample.spread;
   const Work work = work_of(c.problem);
@@ -92,14 +94,9 @@ Status run_problem(const Bench& bench, const char* backend, const std::string& n
 Status run_backend(const char* backend, const std::vector<WrittenProblem>& problems, const Options& options,
                    std::vector<Measured>* all) {
   WOOTZ_ASSIGN_OR_RETURN(const Bench bench, open(backend));
-  for (const WrittenProblem& p : problems) {
-    if (!p.bench) continue;
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<Problem> steps, bench_problems(p, backend));
-    for (size_t s = 0; s < steps.size(); ++s) {
-      const std::string name = steps.size() == 1 ? p.name : fmt::format("{}#{}", p.name, s);
-      WOOTZ_RETURN_IF_ERROR(run_problem(bench, backend, name, steps[s], options, all).with_prefix(name));
-    }
-  }
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<TimedProblem> timed, timed_problems(problems, backend));
+  for (const TimedProblem& p : timed)
+    WOOTZ_RETURN_IF_ERROR(run_problem(bench, backend, p.name, p.problem, options, all).with_prefix(p.name));
   return Status();
 }
 

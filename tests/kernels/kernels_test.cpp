@@ -1,10 +1,12 @@
-// Every line of the backends' kernel tables on all problems of its family that it accepts, against the reference: on the
-// processor for each instruction set, and on the GPU, or the emulator where there is none. A line is tested because it
-// is in a table; `--gtest_filter='*gemm_f32_tiled*'` runs one. Where each problem is compiled first, which takes time, a
-// kernel is given those that are written for it and WOOTZ_KERNEL_PROBLEMS others, drawn by the seed; 0 is all.
+// Every line of the backends' kernel tables on all problems of its family that it accepts, against the reference: on
+// the processor for each instruction set, and on the GPU, or the emulator where there is none. A line is tested because
+// it is in a table; `--gtest_filter='*gemm_f32_tiled*'` runs one. Where each problem is compiled first, which takes
+// time, a kernel is given those that are written for it and WOOTZ_KERNEL_PROBLEMS others, drawn by the seed; 0 is all.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include "backends/cuda/stand_in/stand_in.h"
 #include "base/testing.h"
@@ -23,6 +25,18 @@ size_t most_problems(const char* backend) {
   const char* const text = std::getenv("WOOTZ_KERNEL_PROBLEMS");
   const size_t asked = text == nullptr ? kUsual : std::strtoul(text, nullptr, 10);
   return asked == 0 ? SIZE_MAX : asked;
+}
+
+const std::vector<TimedProblem>& timed(const std::string& backend) {
+  static std::map<std::string, std::vector<TimedProblem>> made;
+  const auto [at, added] = made.try_emplace(backend);
+  if (!added) return at->second;
+  const auto written = read_problems(problems_folder());
+  Result<std::vector<TimedProblem>> problems =
+      written.ok() ? timed_problems(*written, backend.c_str()) : written.status();
+  EXPECT_TRUE(problems.ok()) << problems.status().to_string();
+  if (problems.ok()) at->second = std::move(problems).value();
+  return at->second;
 }
 
 class KernelTest : public ::testing::TestWithParam<KernelLine> {
@@ -49,15 +63,17 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
     KernelRun run, in_place;
   };
 
-  Result<KernelRun> prepare(const KernelCase& c, const Candidate& candidate) {
+  Result<KernelRun> prepare(const KernelCase& c, const Candidate& candidate, bool odd) {
     return KernelRun::prepare(*GetParam().provider, candidate.tactic, filled(c.problem, candidate), c,
-                              limits_of(GetParam()), *device_, stream_.get());
+                              limits_of(GetParam()), *device_, stream_.get(), odd);
   }
   void add(const KernelCase& c, const Candidate& candidate) {
     const Layout layout = candidate.output_layouts.empty() ? Layout::kLinear : candidate.output_layouts[0];
     const std::string what = fmt::format("{} {} of {}: {}", candidate.tactic.to_string(), layout_name(layout), c.name,
                                          c.problem.key().substr(0, 1000));
-    Result<KernelRun> run = prepare(c, candidate), again = prepare(c, candidate);
+    // Our kernels on the processor take any address that an element may have; the others what a device allocates.
+    const bool odd = !GetParam().library() && device_->host_memory();
+    Result<KernelRun> run = prepare(c, candidate, false), again = prepare(c, candidate, odd);
     ++accepted_;
     if (!run.ok() || !again.ok()) {
       ADD_FAILURE() << what << ": " << (run.ok() ? again : run).status().to_string();
@@ -79,7 +95,7 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
       expect_right(p, p.run, "");
       const Result<bool> shared = p.in_place.share_in_place();
       ASSERT_TRUE(shared.ok()) << p.what;
-      if (*shared) expect_right(p, p.in_place, "in place: ");
+      if (*shared || device_->host_memory()) expect_right(p, p.in_place, *shared ? "in place: " : "at odd addresses: ");
       if (HasFatalFailure()) return;
     }
     prepared_.clear();
@@ -124,6 +140,17 @@ TEST_P(KernelTest, AgreesWithTheReference) {
   std::printf("%s: %zu of problem and layout\n", line.name().c_str(), accepted_);
 }
 
+// It is timed, too: kernel_bench has a problem for it.
+TEST_P(KernelTest, HasABenchmark) {
+  const KernelLine& line = GetParam();
+  WOOTZ_NEEDS_ISA(line.isa == Isa::kNone || usable_isa() >= line.isa, isa_name(line.isa));
+  if (line.library()) return;
+  bool found = false;
+  for (const TimedProblem& p : timed(line.backend)) found = found || !candidates_of(line, p.problem).empty();
+  EXPECT_TRUE(found) << line.name() << " accepts no problem marked [bench]: write one that it is for into "
+                     << "tests/kernels/problems/" << family_name(line.family) << ".problems";
+}
+
 std::vector<KernelLine> lines_of(const std::string& backend) {
   std::vector<KernelLine> lines;
   for (const KernelLine& line : kernel_lines())
@@ -132,7 +159,7 @@ std::vector<KernelLine> lines_of(const std::string& backend) {
 }
 std::string name_of_line(const ::testing::TestParamInfo<KernelLine>& info) { return info.param.name(); }
 INSTANTIATE_TEST_SUITE_P(Cpu, KernelTest, ::testing::ValuesIn(lines_of("cpu")), name_of_line);
-INSTANTIATE_TEST_SUITE_P(Cuda, KernelTest, ::testing::ValuesIn(lines_of("cuda")), name_of_line);
+INSTANTIATE_TEST_SUITE_P(CudaSlow, KernelTest, ::testing::ValuesIn(lines_of("cuda")), name_of_line);
 
 class LibraryTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -154,8 +181,66 @@ TEST_P(LibraryTest, EveryGraphGivesItsProblems) {
   std::printf("\n");
 }
 
+// The tables are all there is: nothing else is offered under their providers' names.
+TEST_P(LibraryTest, ProvidersOfTablesOfferNothingElse) {
+  std::map<const Provider*, std::set<std::string>> tables;
+  for (const KernelLine& line : kernel_lines())
+    if (!line.library() && line.backend == std::string(GetParam())) tables[line.provider].insert(line.kernel);
+  Limits limits;
+  limits.threads = 2;
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  for (const auto& [provider, names] : tables)
+    for (const KernelCase& c : library(GetParam()).cases.cases())
+      if (c.written) provider->tactics(c.problem, limits, &offers, &refusals);
+  EXPECT_FALSE(offers.empty());
+  for (const auto& [provider, names] : tables)
+    for (const Candidate& offer : offers)
+      EXPECT_TRUE(offer.tactic.provider != provider->name() || names.count(offer.tactic.kernel) != 0)
+          << offer.tactic.to_string() << " is in no kernels.inc";
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, LibraryTest, ::testing::Values("cpu", "cuda"),
                          [](const auto& info) { return std::string(info.param); });
+
+// Values of a parameter that is a choice or a flag: those that some problem has, and all that there are.
+struct Occurring {
+  std::set<std::string> seen, all;
+};
+void note(const ParamField& field, const void* params, Occurring* o) {
+  const ParamRef ref = read_ref(field, params);
+  if (const auto* const flag = std::get_if<bool*>(&ref)) {
+    o->all = {"0", "1"};
+    o->seen.insert(**flag ? "1" : "0");
+  }
+  const auto names = [&](std::string_view list) {
+    for (size_t i = 0; i < choice_count(list); ++i) o->all.emplace(choice_name(list, i));
+  };
+  if (const auto* const choice = std::get_if<ChoiceRef>(&ref)) {
+    names(choice->names);
+    o->seen.emplace(choice_name(choice->names, *choice->value));
+  }
+  if (const auto* const list = std::get_if<ChoicesRef>(&ref)) {
+    names(list->names);
+    for (size_t i = 0; i < list->size(list->list); ++i)
+      o->seen.emplace(choice_name(list->names, list->at(list->list, i)));
+  }
+}
+
+// What a parameter may be, by families.def, is tried on some backend.
+TEST(LibrarySlow, EveryChoiceOfAParameterOccurs) {
+  ASSERT_TRUE(conformance::open_cuda().ok());
+  std::map<std::string, Occurring> found;
+  for (const char* backend : {"cpu", "cuda"})
+    for (const KernelCase& c : library(backend).cases.cases()) {
+      const Family family = c.problem.family();
+      for (const ParamField& field : family_table(family).fields)
+        note(field, params_address(c.problem.params), &found[fmt::format("{}.{}", family_name(family), field.name)]);
+    }
+  for (const auto& [parameter, values] : found)
+    for (const std::string& value : values.all)
+      EXPECT_TRUE(values.seen.count(value) != 0) << "no problem has " << parameter << " = " << value;
+}
 
 }  // namespace
 }  // namespace wootz::kernels

@@ -1,7 +1,6 @@
 #include "kernels/library.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
@@ -50,8 +49,7 @@ class Collector {
 void collect(const char* backend, Library* library) {
   Collector collector(backend, library);
   const uint64_t seed = test_seed();
-  const Result<std::vector<WrittenProblem>> written =
-      read_problems(std::string(std::getenv("WOOTZ_SOURCE_DIR")) + "/tests/kernels/problems");
+  const Result<std::vector<WrittenProblem>> written = read_problems(problems_folder());
   if (!written.ok()) library->trouble.push_back(written.status().to_string());
   for (size_t i = 0; written.ok() && i < written->size(); ++i) {
     const WrittenProblem& p = (*written)[i];
@@ -83,7 +81,10 @@ std::string kind_of(const Problem& problem) {
   std::string key;
   append_params(problem.params, &key);
   const auto add = [&](const TensorDesc& t) {
-    key += fmt::format(" {}{}{}", dtype_name(t.dtype), layout_name(t.layout), t.constant ? "c" : t.dynamic() ? "d" : "");
+    key += fmt::format(" {}{}{}", dtype_name(t.dtype), layout_name(t.layout),
+                       t.constant    ? "c"
+                       : t.dynamic() ? "d"
+                                     : "");
     for (const int64_t d : t.dims) key += d == 0 ? '0' : d == 1 ? '1' : 'n';
   };
   for (const TensorDesc& t : problem.inputs) add(t);

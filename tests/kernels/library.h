@@ -14,7 +14,8 @@ struct Library {
 
 // Made when it is first asked for, from test_seed().
 const Library& library(const char* backend);
-// Of a family: those of problems/ first, then one of each kind in an order that is another for each seed, then the rest.
+// Of a family: those of problems/ first, then one of each kind in an order that is another for each seed, then the
+// rest.
 std::vector<const KernelCase*> cases_of(const Library& library, Family family);
 
 }  // namespace wootz::kernels

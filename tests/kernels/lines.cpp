@@ -81,7 +81,9 @@ Candidate candidate_of(const KernelLine& line, const Problem& p) {
 
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, const KernelLine& line) { return out << line.backend << " " << line.name(); }
+std::ostream& operator<<(std::ostream& out, const KernelLine& line) {
+  return out << line.backend << " " << line.name();
+}
 
 const std::vector<KernelLine>& kernel_lines() {
   static const std::vector<KernelLine> all = [] {

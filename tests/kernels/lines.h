@@ -25,8 +25,8 @@ std::ostream& operator<<(std::ostream& out, const KernelLine& line);
 
 // In the order of the tables, a line for each instruction set; then the libraries.
 const std::vector<KernelLine>& kernel_lines();
-// What the line's kernel is, or a library offers, for the problem: a candidate for each layout that it accepts. A kernel
-// is asked itself, not its provider: which offer is better apart, or the last resort, is not the question here.
+// What the line's kernel is, or a library offers, for the problem: a candidate for each layout that it accepts. A
+// kernel is asked itself, not its provider: which offer is better apart, or the last resort, is not the question here.
 std::vector<Candidate> candidates_of(const KernelLine& line, const Problem& problem);
 // Limits of tests and benchmarks of the line: what all of its kind may use.
 Limits limits_of(const KernelLine& line);

@@ -1,6 +1,7 @@
 #include "kernels/problem_files.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -8,9 +9,10 @@
 
 #include "ir/copy.h"
 #include "ir/text.h"
+#include "kernels/reformats.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
-#include "tuner/random_data.h"
+#include "tuner/measure/random_data.h"
 
 namespace wootz::kernels {
 namespace {
@@ -125,6 +127,11 @@ int64_t index_bound(const Dims& dims) {
 
 }  // namespace
 
+std::string problems_folder() {
+  const char* const root = std::getenv("WOOTZ_SOURCE_DIR");
+  return std::string(root == nullptr ? "." : root) + "/tests/kernels/problems";
+}
+
 Result<std::vector<WrittenProblem>> read_problems(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -143,12 +150,21 @@ Result<std::vector<WrittenProblem>> read_problems(const std::string& folder) {
   return all;
 }
 
-Result<std::vector<Problem>> bench_problems(const WrittenProblem& written, const char* backend) {
-  const std::vector<Value*> outputs(written.graph->outputs().begin(), written.graph->outputs().end());
-  const std::shared_ptr<Graph> copy = copy_part(*written.graph, outputs);
-  for (const Value* v : outputs) copy->mark_output(copy_of(*copy, v));
-  WOOTZ_RETURN_IF_ERROR(optimize(*copy, backend));
-  return problems_of(*copy, backend);
+Result<std::vector<TimedProblem>> timed_problems(const std::vector<WrittenProblem>& written, const char* backend) {
+  std::vector<TimedProblem> timed;
+  for (const WrittenProblem& p : written) {
+    if (!p.bench) continue;
+    const std::vector<Value*> outputs(p.graph->outputs().begin(), p.graph->outputs().end());
+    const std::shared_ptr<Graph> copy = copy_part(*p.graph, outputs);
+    for (const Value* v : outputs) copy->mark_output(copy_of(*copy, v));
+    WOOTZ_RETURN_IF_ERROR(optimize(*copy, backend).with_prefix(p.name));
+    Result<std::vector<Problem>> steps = problems_of(*copy, backend);
+    if (!steps.ok()) return steps.status().with_prefix(p.name);
+    for (size_t s = 0; s < steps->size(); ++s)
+      timed.push_back({s == 0 ? p.name : fmt::format("{}#{}", p.name, s), (*steps)[s]});
+  }
+  for (auto& [name, problem] : bench_reformats()) timed.push_back({name, problem});
+  return timed;
 }
 
 Result<std::vector<HostTensor>> random_inputs(const Graph& graph, uint64_t seed) {

@@ -1,5 +1,5 @@
-// problems/<family>.problems: the networks that each family's kernels are tested and timed on, beside what ops' cases and
-// random graphs give. A file has sections
+// problems/<family>.problems: the networks that each family's kernels are tested and timed on, beside what ops' cases
+// and random graphs give. A file has sections
 //
 //   === resnet_3x3 T=f32|f16 [bench]
 //   graph "g" { %x: $T[1,64,56,56] = input; ... }
@@ -19,10 +19,16 @@ struct WrittenProblem {
   std::shared_ptr<Graph> graph;  // inferred
 };
 
+// Where they are: under $WOOTZ_SOURCE_DIR.
+std::string problems_folder();
 // Of all files in the folder, in the order of their names.
 Result<std::vector<WrittenProblem>> read_problems(const std::string& folder);
-// The problems of a network that is timed, after the passes.
-Result<std::vector<Problem>> bench_problems(const WrittenProblem& written, const char* backend);
+// What is timed on a backend: the steps of all networks marked [bench], after the passes, and reformats.
+struct TimedProblem {
+  std::string name;
+  Problem problem;
+};
+Result<std::vector<TimedProblem>> timed_problems(const std::vector<WrittenProblem>& written, const char* backend);
 // Values for the graph's inputs. Integers are indices that are good along any axis of the first input.
 Result<std::vector<HostTensor>> random_inputs(const Graph& graph, uint64_t seed);
 // The same for a problem's operands.

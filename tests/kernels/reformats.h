@@ -7,5 +7,7 @@ namespace wootz::kernels {
 
 // Between all layouts, and between types.
 void add_reformats(uint64_t seed, CaseSet* cases);
+// Those that are timed, by name.
+std::vector<std::pair<std::string, Problem>> bench_reformats();
 
 }  // namespace wootz::kernels

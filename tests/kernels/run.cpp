@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tuner/relayout.h"
+#include "tuner/layout/relayout.h"
 
 namespace wootz::kernels {
 namespace {
@@ -30,12 +30,13 @@ class KernelRun::Found final : public OutputAllocator {
   KernelRun* run_;
 };
 
-Result<void*> KernelRun::allocate(size_t bytes) {
+Result<void*> KernelRun::allocate(size_t bytes, size_t offset) {
   const bool guarded = device_->host_memory();
-  WOOTZ_ASSIGN_OR_RETURN(void* const made, device_->allocate(std::max<size_t>(guarded ? bytes + kGuard : bytes, 1), 64));
-  memory_.push_back({{made, [device = device_](void* p) { device->free(p); }}, bytes});
-  if (guarded) std::memset(made, static_cast<int>(kUntouched), bytes + kGuard);
-  return made;
+  const size_t end = offset + bytes;
+  WOOTZ_ASSIGN_OR_RETURN(void* const made, device_->allocate(std::max<size_t>(guarded ? end + kGuard : end, 1), 64));
+  memory_.push_back({{made, [device = device_](void* p) { device->free(p); }}, end});
+  if (guarded) std::memset(made, static_cast<int>(kUntouched), end + kGuard);
+  return static_cast<std::byte*>(made) + offset;
 }
 
 Status KernelRun::place_inputs(const KernelCase& c) {
@@ -50,7 +51,8 @@ Status KernelRun::place_inputs(const KernelCase& c) {
       from = placed.data();
       bytes = placed.bytes();
     }
-    WOOTZ_ASSIGN_OR_RETURN(void* const memory, allocate(bytes));
+    const size_t offset = problem_.inputs[i].constant ? 0 : offset_of(problem_.inputs[i].dtype);
+    WOOTZ_ASSIGN_OR_RETURN(void* const memory, allocate(bytes, offset));
     if (bytes != 0) WOOTZ_RETURN_IF_ERROR(device_->copy(memory, from, bytes, stream_));
     if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());  // `placed` goes away
     inputs_.back() = memory;
@@ -59,11 +61,13 @@ Status KernelRun::place_inputs(const KernelCase& c) {
 }
 
 Result<KernelRun> KernelRun::prepare(const Provider& provider, const Tactic& tactic, const Problem& problem,
-                                     const KernelCase& c, const Limits& limits, Device& device, Stream* stream) {
+                                     const KernelCase& c, const Limits& limits, Device& device, Stream* stream,
+                                     bool odd) {
   KernelRun run;
   run.problem_ = problem;
   run.device_ = &device;
   run.stream_ = stream;
+  run.odd_ = odd;
   WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, provider.create(tactic, problem, limits));
   run.kernel_ = std::move(kernel);
   WOOTZ_ASSIGN_OR_RETURN(run.constants_, pack_for(*run.kernel_, problem, c.inputs));
@@ -78,7 +82,8 @@ Result<KernelRun> KernelRun::prepare(const Provider& provider, const Tactic& tac
     const TensorDesc& t = problem.outputs[o];
     run.outputs_.push_back(nullptr);
     if (t.dtype == DType::kInvalid || run.found_ != nullptr) continue;
-    WOOTZ_ASSIGN_OR_RETURN(run.outputs_.back(), run.allocate(layout_bytes(t.layout, t.dtype, run.output_dims_[o])));
+    WOOTZ_ASSIGN_OR_RETURN(run.outputs_.back(),
+                           run.allocate(layout_bytes(t.layout, t.dtype, run.output_dims_[o]), run.offset_of(t.dtype)));
   }
   WOOTZ_ASSIGN_OR_RETURN(run.workspace_, run.allocate(run.call_->workspace()));
   return run;
@@ -126,9 +131,9 @@ Result<std::vector<HostTensor>> KernelRun::results() const {
 std::string KernelRun::overrun() const {
   if (!device_->host_memory()) return "";
   for (const Memory& m : memory_) {
-    const auto* const end = static_cast<const std::byte*>(m.data.get()) + m.bytes;
+    const auto* const end = static_cast<const std::byte*>(m.data.get()) + m.end;
     if (std::any_of(end, end + kGuard, [](std::byte b) { return b != kUntouched; }))
-      return fmt::format("written behind a tensor of {} bytes", m.bytes);
+      return fmt::format("written behind a tensor that ends at byte {}", m.end);
   }
   return "";
 }

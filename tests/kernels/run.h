@@ -6,15 +6,17 @@
 
 #include "backend/device.h"
 #include "kernels/cases.h"
-#include "tuner/trial.h"
+#include "tuner/measure/trial.h"
 
 namespace wootz::kernels {
 
 class KernelRun {
  public:
-  // `problem` has the layouts filled in. In host memory there is a guard behind every tensor.
+  // `problem` has the layouts filled in. In host memory there is a guard behind every tensor, and with `odd` tensors
+  // lie at odd multiples of their elements' size, as parts of other tensors may.
   static Result<KernelRun> prepare(const Provider& provider, const Tactic& tactic, const Problem& problem,
-                                   const KernelCase& c, const Limits& limits, Device& device, Stream* stream);
+                                   const KernelCase& c, const Limits& limits, Device& device, Stream* stream,
+                                   bool odd = false);
   KernelRun(KernelRun&&) noexcept = default;
   Status run();
   // Of the last run, row-major.
@@ -28,16 +30,18 @@ class KernelRun {
  private:
   struct Memory {
     std::unique_ptr<void, std::function<void(void*)>> data;
-    size_t bytes = 0;
+    size_t end = 0;  // of the tensor in it
   };
   class Found;
   KernelRun() = default;
-  Result<void*> allocate(size_t bytes);
+  Result<void*> allocate(size_t bytes, size_t offset = 0);
+  size_t offset_of(DType type) const { return odd_ ? dtype_bytes(type, 1) : 0; }
   Status place_inputs(const KernelCase& c);
 
   Problem problem_;
   Device* device_ = nullptr;
   Stream* stream_ = nullptr;
+  bool odd_ = false;
   std::shared_ptr<Kernel> kernel_;
   std::unique_ptr<Call> call_;
   PackedConstants constants_;
