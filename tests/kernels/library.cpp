@@ -30,6 +30,17 @@ class Collector {
     if (!passed.ok()) return note(source, passed);
     take(source);
   }
+  void add_written(const Result<std::vector<WrittenProblem>>& written, uint64_t seed, bool always) {
+    if (!written.ok()) return library_->trouble.push_back(written.status().to_string());
+    for (const WrittenProblem& p : *written) {
+      if (p.bench) continue;
+      Result<std::vector<HostTensor>> inputs = random_inputs(*p.graph, seed++);
+      if (inputs.ok())
+        add({p.name, p.graph, std::move(inputs).value(), 0, 1, always});
+      else
+        library_->trouble.push_back(p.name + ": " + inputs.status().to_string());
+    }
+  }
 
  private:
   void take(const GraphSource& source) {
@@ -49,17 +60,8 @@ class Collector {
 void collect(const char* backend, Library* library) {
   Collector collector(backend, library);
   const uint64_t seed = test_seed();
-  const Result<std::vector<WrittenProblem>> written = read_problems(problems_folder());
-  if (!written.ok()) library->trouble.push_back(written.status().to_string());
-  for (size_t i = 0; written.ok() && i < written->size(); ++i) {
-    const WrittenProblem& p = (*written)[i];
-    if (p.bench) continue;
-    Result<std::vector<HostTensor>> inputs = random_inputs(*p.graph, seed + i);
-    if (inputs.ok())
-      collector.add({p.name, p.graph, std::move(inputs).value(), 0, 1, true});
-    else
-      library->trouble.push_back(p.name + ": " + inputs.status().to_string());
-  }
+  collector.add_written(read_problems(problems_folder()), seed, true);
+  collector.add_written(read_pass_graphs(), seed, false);
   for (OpCase& c : all_cases(seed)) {
     if (c.name.rfind("random/", 0) == 0) continue;  // drawn anew each time
     const Status inferred = infer_graph(*c.graph);

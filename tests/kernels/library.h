@@ -1,5 +1,5 @@
 // All problems that kernels are tested on, by backend: the steps of every op's cases before and after the passes, of
-// problems/*.problems, and of random graphs; and the reformats between layouts.
+// problems/*.problems, of the passes' tests and of random graphs; and the reformats between layouts.
 #pragma once
 
 #include "kernels/cases.h"

@@ -23,13 +23,17 @@ struct WrittenProblem {
 std::string problems_folder();
 // Of all files in the folder, in the order of their names.
 Result<std::vector<WrittenProblem>> read_problems(const std::string& folder);
+// The graphs that the passes are tested on (src/passes/**/<pass>.test), before the pass: what fuses, and what nearly
+// does.
+Result<std::vector<WrittenProblem>> read_pass_graphs();
 // What is timed on a backend: the steps of all networks marked [bench], after the passes, and reformats.
 struct TimedProblem {
   std::string name;
   Problem problem;
 };
 Result<std::vector<TimedProblem>> timed_problems(const std::vector<WrittenProblem>& written, const char* backend);
-// Values for the graph's inputs. Integers are indices that are good along any axis of the first input.
+// Values for the graph's inputs; symbolic extents are 3, as in the passes' own tests. Integers are indices that are
+// good along any axis of the first input.
 Result<std::vector<HostTensor>> random_inputs(const Graph& graph, uint64_t seed);
 // The same for a problem's operands.
 Result<std::vector<HostTensor>> random_operands(const Problem& problem, uint64_t seed);
