@@ -6,7 +6,7 @@
 
 #include "backend/device.h"
 #include "kernels/cases.h"
-#include "tuner/measure/trial.h"
+#include "tuner/measure/benchmark_run.h"
 
 namespace wootz::kernels {
 
