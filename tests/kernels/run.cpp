@@ -133,7 +133,7 @@ std::string KernelRun::overrun() const {
   for (const Memory& m : memory_) {
     const auto* const end = static_cast<const std::byte*>(m.data.get()) + m.end;
     if (std::any_of(end, end + kGuard, [](std::byte b) { return b != kUntouched; }))
-      return fmt::format("written behind a tensor that ends at byte {}", m.end);
+      return fmt::format("written beyond a tensor that ends at byte {}", m.end);
   }
   return "";
 }

@@ -12,7 +12,7 @@ namespace wootz::kernels {
 
 class KernelRun {
  public:
-  // `problem` has the layouts filled in. In host memory there is a guard behind every tensor, and with `odd` tensors
+  // `problem` has the layouts filled in. In host memory there is a guard after every tensor, and with `odd` tensors
   // lie at odd multiples of their elements' size, as parts of other tensors may.
   static Result<KernelRun> prepare(const Provider& provider, const Tactic& tactic, const Problem& problem,
                                    const KernelCase& c, const Limits& limits, Device& device, Stream* stream,
@@ -24,7 +24,7 @@ class KernelRun {
   // From now on an input that the kernel may overwrite lies where the result does. False: it may overwrite none. Only
   // one run after that has the case's operands.
   Result<bool> share_in_place();
-  // Empty unless a run wrote behind a tensor.
+  // Empty unless a run wrote beyond a tensor.
   std::string overrun() const;
 
  private:
