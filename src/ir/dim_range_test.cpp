@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "base/testing.h"
+
 namespace wootz {
 namespace {
 
@@ -30,9 +32,7 @@ TEST(DimRange, UnknownSymbolsAndDivisorsAreUnknown) {
 
 // Every value that an expression takes is in its range.
 TEST(DimRange, HoldsWhatIsTaken) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937_64 random(test_seed());
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   for (int round = 0; round < 300; ++round) {
     std::vector<Dim> pool{kS, kT, Dim(pick(5)), Dim(pick(9) - 4)};

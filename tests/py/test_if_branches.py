@@ -12,8 +12,8 @@ import pytest
 
 import wootz
 
-onnx = pytest.importorskip("onnx")
-ort = pytest.importorskip("onnxruntime")
+import onnx
+import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

@@ -2,12 +2,11 @@
 import json
 
 import numpy as np
-import pytest
 
 import wootz
 
-onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
+import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}

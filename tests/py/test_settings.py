@@ -21,7 +21,7 @@ def call(*command, **kwargs):
 
 def product(path, rows):
     """y = x w, x of `rows` x 6."""
-    onnx = pytest.importorskip("onnx")
+    import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     w = np.random.default_rng(3).standard_normal((6, 5)).astype(np.float32)
@@ -64,7 +64,7 @@ def one_layer(wootz, logger, strongly_typed):
 
 
 def test_python_names_flags_without_effect():
-    wootz = pytest.importorskip("wootz")
+    import wootz
     lines = Lines(wootz)
     builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
     names = [n for n in dir(wootz.BuilderFlag) if n.isupper() and n not in ACTING and n != "WEIGHTLESS"]
@@ -81,7 +81,7 @@ def test_python_names_flags_without_effect():
 
 
 def test_python_refuses_precision_flags_for_strong_types():
-    wootz = pytest.importorskip("wootz")
+    import wootz
     lines = Lines(wootz)
     builder, network, config = one_layer(wootz, lines.logger, strongly_typed=True)
     for name in sorted(PRECISION):
@@ -104,7 +104,7 @@ def test_command_line_names_flags_without_effect(tmp_path, option):
 
 def test_profiles_are_switched(tmp_path):
     """The second profile is the larger one, and there and back both give what NumPy does."""
-    wootz = pytest.importorskip("wootz")
+    import wootz
     w = product(tmp_path / "model.onnx", "n")
     plan = wootz.build(str(tmp_path / "model.onnx"), options={"timing": "0", "backend": "cpu"},
                        shapes=[{"x": ((1, 6), (4, 6), (8, 6))}, {"x": ((1, 6), (32, 6), (64, 6))}])
@@ -156,7 +156,7 @@ def test_this_machine_is_listed_first():
 
 
 def test_python_lists_this_machine():
-    wootz = pytest.importorskip("wootz")
+    import wootz
     machine = wootz.devices()
     assert machine == json.loads(call(WOOTZ, "devices", "--json").stdout)
     assert machine["version"] and machine["api_version"] == wootz.__version__

@@ -25,8 +25,11 @@ GOOD = {
     "src/passes/canonicalize/fold_constants.cpp": "\n",
     "src/passes/canonicalize/fold_constants.test": "\n",
     "src/backends/cpu/gemm/kernels.inc": "WOOTZ_KERNEL(gemm_f32_tiled_avx2)\n",
-    "src/backends/cpu/gemm/gemm_f32_tiled_avx2.cpp": "const Kernel gemm_f32_tiled_avx2;\n",
+    "src/backends/cpu/gemm/gemm_f32_tiled_avx2.cpp": "const KernelEntry gemm_f32_tiled_avx2{Family::kGemm, 1};\n",
     "src/backends/cpu/gemm/gemm_test.cpp": '#include "ops/op_def.h"\n',
+    "src/backends/cpu/made/kernels.inc": "KERNEL(.family = Family::kTopK, .name = \"topk_generated\")\n",
+    "tests/kernels/problems/gemm.problems": "=== large [bench]\n",
+    "tests/kernels/problems/topk.problems": "=== large [bench]\n",
 }
 
 # name: (changes to the good tree, None deletes; a part of the finding)
@@ -69,8 +72,11 @@ BAD = {
     "module without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the module has no line"),
     "op without test": ({"src/ops/matmul/matmul_test.cpp": None}, "has neither *_test.cpp nor"),
     "op without reference": ({"src/ops/matmul/matmul.cpp": "\n"}, "defines no reference"),
-    "kernel without file": ({"src/backends/cpu/gemm/kernels.inc": "K(gemm_f32_x)\n"}, "is in no source file"),
-    "kernel without test": ({"src/backends/cpu/gemm/gemm_test.cpp": None}, "has no *_test.cpp in gemm/"),
+    "kernel without file": (
+        {"src/backends/cpu/gemm/kernels.inc": "K(gemm_f32_x)\nK(gemm_f32_tiled_avx2)\n"}, "is in no source file"),
+    "kernel without line": ({"src/backends/cpu/gemm/kernels.inc": ""}, "gemm_f32_tiled_avx2 is in no kernels.inc"),
+    "family without problems": ({"tests/kernels/problems/topk.problems": None}, "family TopK has no tests/kernels"),
+    "family without benchmark": ({"tests/kernels/problems/gemm.problems": "=== small\n"}, "no problem marked [bench]"),
     "pass without file": ({"src/passes/canonicalize/fold_constants.cpp": None}, "has no fold_constants.cpp"),
     "pass without test": ({"src/passes/canonicalize/fold_constants.test": None}, "has neither fold_constants.test"),
     "test without pass": ({"src/passes/other.test": "\n"}, "no pass of passes.def"),

@@ -60,21 +60,55 @@ def check_ops(root: pathlib.Path) -> tuple[list[str], list[str]]:
     return errors, []
 
 
+# An entry of the CPU's kernels, in its source file; and the family that an entry of either backend names.
+KERNEL_ENTRY = re.compile(r"^const KernelEntry (\w+)\b", re.M)
+ENTRY_FAMILY = re.compile(r"\bFamily::k(\w+)")
+FAMILY_TEXT = re.compile(r'^FAMILY\((\w+), "(\w+)"', re.M)
+
+
 def check_kernels(root: pathlib.Path) -> tuple[list[str], list[str]]:
-    """Every line of a kernels.inc is defined in a source file beside it, and the module has a test."""
+    """Every line of a kernels.inc is defined in a source file beside it, every entry has its line, and every family with
+    kernels has problems to test and time them on."""
     errors = []
+    lines = set()
+    families: dict[str, str] = {}  # to where it is named first
+    defined = []
     for table in sorted((root / "src/backends").rglob("kernels.inc")):
         module = table.parent
         where = table.relative_to(root).as_posix()
-        sources = [f for f in module.rglob("*") if f.suffix in CODE]
-        tests = [f for f in sources if "_test." in f.name]
-        code = {f: f.read_text() for f in sources if f not in tests}
+        code = [f.read_text() for f in module.rglob("*") if f.suffix in CODE and "_test." not in f.name]
         for number, _, name in entries(table):
-            if not any(re.search(rf"\b{name}\b", text) for text in code.values()):
+            lines.add(name)
+            if not any(re.search(rf"\b{name}\b", text) for text in code):
                 errors.append(f"{where}:{number}: kernels: {name} is in no source file of {module.name}/")
-            if not tests:
-                errors.append(f"{where}:{number}: kernels: {name} has no *_test.cpp in {module.name}/")
-    return errors, []
+        for name in ENTRY_FAMILY.findall(table.read_text()):
+            families.setdefault(name, f"{where}:1")
+    for file in sorted((root / "src/backends").rglob("*.cpp")):
+        text = file.read_text()
+        for match in KERNEL_ENTRY.finditer(text):
+            where = f"{file.relative_to(root).as_posix()}:{text[:match.start()].count(chr(10)) + 1}"
+            defined.append((match[1], where))
+            family = ENTRY_FAMILY.search(text, match.end())
+            if family:
+                families.setdefault(family[1], where)
+    errors += [f"{where}: kernels: {name} is in no kernels.inc" for name, where in defined if name not in lines]
+    return errors + check_problems(root, families), []
+
+
+def check_problems(root: pathlib.Path, families: dict[str, str]) -> list[str]:
+    """Every family with kernels has tests/kernels/problems/<family>.problems, and some problem there is timed."""
+    table = root / "src/backend/families.def"
+    texts = dict(FAMILY_TEXT.findall(table.read_text())) if table.is_file() else {}
+    errors = []
+    for family, where in sorted(families.items()):
+        if family == "Reformat":  # tests/kernels/reformats.cpp has its problems, since no graph asks for them
+            continue
+        file = root / f"tests/kernels/problems/{texts.get(family, family.lower())}.problems"
+        if not file.is_file():
+            errors.append(f"{where}: kernels: family {family} has no {file.relative_to(root).as_posix()}")
+        elif "[bench]" not in file.read_text():
+            errors.append(f"{file.relative_to(root).as_posix()}:1: kernels: no problem marked [bench]")
+    return errors
 
 
 def check_passes(root: pathlib.Path) -> tuple[list[str], list[str]]:

@@ -19,6 +19,8 @@ Status applies(const Problem& p) {
     if (t.layout == Layout::kOpaque) return unsupported("move of packed tensors");
     if (t.layout != p.outputs[0].layout && t.layout != Layout::kLinear) return unsupported("move between layouts");
     if (t.layout != p.outputs[0].layout && !is_plain(p.outputs[0].layout)) return unsupported("move between layouts");
+    if (!is_plain(t.layout) && t.dims.rank() > 1 && t.dims[1] != t.max_dims[1])
+      return unsupported("move of a varying number of channels in blocks");
     return {};
   };
   std::vector<Dims> in, out;

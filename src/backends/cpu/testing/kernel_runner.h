@@ -46,9 +46,6 @@ std::vector<Candidate> offers_for(const Problem& problem, const char* isa_cap);
 void check(const Problem& problem, const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& expected,
            const Options& options = {});
 
-// What a test compares in another way than check(): the kernel's name, width included.
-void note_compared(const std::string& kernel);
-
 // An epilogue over a result of type `acc` and one more operand of its shape: relu(result * 0.5 + operand), as `out`.
 PointwiseExpr test_epilogue(DType acc, DType out);
 // The oracle of an epilogue: applied to the family's own result (held as f64) and the operands after it, which have

@@ -1,7 +1,5 @@
 #include "backends/cpu/testing/kernel_runner.h"
 
-#include <set>
-
 #include "backends/cpu/chain/provider.h"
 #include "backends/cpu/own_provider.h"
 #include "base/cpu_info.h"
@@ -202,12 +200,6 @@ std::vector<Candidate> offers_for(const Problem& problem, const char* isa_cap) {
 
 namespace {
 
-// Kernels whose results were compared.
-std::set<std::string>& compared() {
-  static std::set<std::string> names;
-  return names;
-}
-
 void compare_all(const std::vector<HostTensor>& got, const std::vector<HostTensor>& expected, const Options& options,
                  const std::string& what) {
   ASSERT_EQ(got.size(), expected.size()) << what;
@@ -249,39 +241,12 @@ void check(const Problem& problem, const std::vector<HostTensor>& inputs, const 
           ++ran;
         }
       }
-      compared().insert(offer.tactic.kernel);
     }
     // Parts of a chain may be oneDNN's, which keeps to the width of the process.
     if (problem.family() != Family::kChain || width == usable_isa())
       EXPECT_EQ(ran > 0, options.expect_offer) << isa << ": " << problem.key();
   }
 }
-
-void note_compared(const std::string& kernel) { compared().insert(kernel); }
-
-namespace {
-
-// When all tests have run: each kernel of our tables has been compared, in each width that the processor has.
-class EveryKernelWasCompared final : public ::testing::Environment {
-  void TearDown() override {
-    const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
-    if (all.test_to_run_count() != all.total_test_count()) return;
-    const std::string_view names[] = {
-#define KERNEL(name) #name,
-#include "backends/cpu/kernels.inc"
-#undef KERNEL
-    };
-    for (const Isa width : {Isa::kAvx2, Isa::kAvx512})
-      for (const std::string_view name : names) {
-        const std::string kernel = fmt::format("{}_{}", name, isa_name(width));
-        EXPECT_TRUE(usable_isa() < width || compared().count(kernel) != 0)
-            << kernel << ": no test compares it (rig::check) although this processor has " << isa_name(width);
-      }
-  }
-};
-const ::testing::Environment* const kEnvironment = ::testing::AddGlobalTestEnvironment(new EveryKernelWasCompared);
-
-}  // namespace
 
 PointwiseExpr test_epilogue(DType acc, DType out) {
   PointwiseExpr e;

@@ -1,0 +1,132 @@
+#include "kernels/lines.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "backend/device.h"
+#include "backends/cpu/kernel_entry.h"
+#include "backends/cpu/own_provider.h"
+#include "backends/cuda/generate/kernels.h"
+#include "backends/cuda/providers.h"
+
+namespace wootz::kernels {
+namespace {
+
+constexpr int kThreads = 2;
+
+std::vector<Layout> layouts_of(unsigned schemes) {
+  constexpr std::pair<unsigned, Layout> kLayouts[] = {{cpu::kSchemeLinear, Layout::kLinear},
+                                                      {cpu::kSchemeChannelsLast, Layout::kChannelsLast},
+                                                      {cpu::kSchemeBlocked8, Layout::kBlocked8},
+                                                      {cpu::kSchemeBlocked16, Layout::kBlocked16}};
+  std::vector<Layout> layouts;
+  for (const auto& [scheme, layout] : kLayouts)
+    if ((schemes & scheme) != 0) layouts.push_back(layout);
+  return layouts;
+}
+
+void add_cpu(std::vector<KernelLine>* lines) {
+  const std::pair<const char*, const cpu::KernelEntry*> table[] = {
+#define KERNEL(name) {#name, &cpu::name},
+#include "backends/cpu/kernels.inc"
+#undef KERNEL
+  };
+  for (const auto& [name, entry] : table)
+    for (const Isa isa : {Isa::kAvx2, Isa::kAvx512})
+      lines->push_back({"cpu", &cpu::own_provider(), fmt::format("{}_{}", name, isa_name(isa)), entry->family, isa,
+                        layouts_of(entry->schemes)});
+}
+
+void add_cuda(std::vector<KernelLine>* lines) {
+  for (const cuda::KernelEntry& entry : cuda::kernel_table()) {
+    std::vector<Layout> layouts;
+    if (entry.layouts != cuda::Offered::kGiven) layouts.push_back(Layout::kLinear);
+    if (entry.layouts == cuda::Offered::kImages) layouts.push_back(Layout::kChannelsLast);
+    lines->push_back({"cuda", &cuda::generated_provider(), entry.name, entry.family, Isa::kNone, std::move(layouts)});
+  }
+}
+
+void add_libraries(std::vector<KernelLine>* lines) {
+  std::vector<const Provider*> tables;
+  for (const KernelLine& line : *lines) tables.push_back(line.provider);
+  for (const char* backend : {"cpu", "cuda"}) {
+    const Result<const Backend*> found = find_backend(backend);
+    if (!found.ok()) continue;
+    for (const Provider* provider : (*found)->providers())
+      if (std::find(tables.begin(), tables.end(), provider) == tables.end()) lines->push_back({backend, provider, ""});
+  }
+}
+
+bool shares_bytes(const TensorDesc& t) { return t.dtype != DType::kInvalid && dtype_bits(t.dtype) % 8 != 0; }
+
+// False: the problem cannot be in that layout.
+bool fill(Layout layout, Problem* p) {
+  const int rank = p->outputs[0].dims.rank();
+  if (layout != Layout::kLinear && rank < 3) return false;
+  for (std::vector<TensorDesc>* list : {&p->inputs, &p->outputs})
+    for (TensorDesc& t : *list) {
+      t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear;
+      if (t.layout != Layout::kLinear && shares_bytes(t)) return false;
+    }
+  return true;
+}
+
+Candidate candidate_of(const KernelLine& line, const Problem& p) {
+  Candidate c;
+  c.tactic = {line.provider->name(), line.kernel, ""};
+  for (const TensorDesc& t : p.inputs) c.input_layouts.push_back(t.layout);
+  for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
+  return c;
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const KernelLine& line) {
+  return out << line.backend << " " << line.name();
+}
+
+const std::vector<KernelLine>& kernel_lines() {
+  static const std::vector<KernelLine> all = [] {
+    std::vector<KernelLine> lines;
+    add_cpu(&lines);
+    add_cuda(&lines);
+    add_libraries(&lines);
+    return lines;
+  }();
+  return all;
+}
+
+Limits limits_of(const KernelLine& line) {
+  Limits limits;
+  limits.threads = kThreads;
+  if (line.isa != Isa::kNone) limits.isa_cap = isa_name(line.isa);
+  return limits;
+}
+
+std::vector<Candidate> candidates_of(const KernelLine& line, const Problem& problem) {
+  std::vector<Candidate> found;
+  const Limits limits = limits_of(line);
+  if (line.library()) {
+    std::vector<Refusal> refusals;
+    line.provider->tactics(problem, limits, &found, &refusals);
+    return found;
+  }
+  if (line.family != problem.family() || problem.outputs.empty()) return found;
+  const auto ask = [&](const Problem& p) {
+    const Candidate candidate = candidate_of(line, p);
+    if (line.provider->create(candidate.tactic, p, limits).ok()) found.push_back(candidate);
+  };
+  if (line.layouts.empty()) ask(problem);
+  for (const Layout layout : line.layouts)
+    if (Problem p = problem; fill(layout, &p)) ask(p);
+  return found;
+}
+
+Problem filled(const Problem& problem, const Candidate& candidate) {
+  Problem p = problem;
+  for (size_t i = 0; i < p.inputs.size(); ++i) p.inputs[i].layout = candidate.input_layouts[i];
+  for (size_t o = 0; o < p.outputs.size(); ++o) p.outputs[o].layout = candidate.output_layouts[o];
+  return p;
+}
+
+}  // namespace wootz::kernels
