@@ -27,7 +27,7 @@ Status read_dims(ParamReader& in, Dims* dims) {
   do {
     int64_t extent = 0;
     if (!in.integer(&extent)) return unexpected(in, "an extent");
-    if (dims->rank() >= kMaxRank) return unexpected(in, "fewer axes");
+    if (dims->rank() >= limits::kMaxRank) return unexpected(in, "fewer axes");
     dims->push_back(extent);
   } while (in.accept('x'));
   return in.accept(']') ? Status() : unexpected(in, "']'");
