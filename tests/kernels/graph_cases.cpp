@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "backend/device.h"
+#include "backends/registry.h"
 #include "lower/lower.h"
 #include "ops/interpreter.h"
 #include "passes/pass.h"
@@ -17,6 +17,7 @@ Result<Lowered> lowered(const Graph& graph, const char* backend) {
   options.providers = found->providers();
   options.limits.threads = 2;
   options.limits.host_steps = true;
+  if (Result<std::shared_ptr<Device>> device = found->open(); device.ok()) options.limits.at = *device;
   const std::vector<SymbolRange> ranges(graph.symbols().size(), SymbolRange{1, 8, 64});
   options.profiles = {ranges};
   return lower_graph(graph, options);
@@ -71,7 +72,7 @@ bool left_out(const Problem& p) {
 Status optimize(Graph& graph, const char* backend) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* found, find_backend(backend));
   PipelineOptions options;
-  if (!found->chains) options.disabled.insert("fuse_chains");
+  if (!found->can.chains) options.disabled.insert("fuse_chains");
   return run_pipeline(graph, options).status();
 }
 

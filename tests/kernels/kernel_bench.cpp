@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "backend/work.h"
+#include "backends/registry.h"
 #include "kernels/bench_report.h"
 #include "kernels/lines.h"
 #include "kernels/problem_files.h"
@@ -34,7 +35,7 @@ struct Bench {
 Result<Bench> open(const char* name) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(name));
   Bench bench;
-  WOOTZ_ASSIGN_OR_RETURN(bench.device, backend->open(nullptr));
+  WOOTZ_ASSIGN_OR_RETURN(bench.device, backend->open());
   if (bench.device->host_memory()) return bench;
   WOOTZ_ASSIGN_OR_RETURN(bench.device_timer, DeviceTimer::create(*bench.device));
   return bench;
@@ -42,6 +43,7 @@ Result<Bench> open(const char* name) {
 
 Status measure(const Bench& bench, const KernelLine& line, const Candidate& candidate, const KernelCase& c,
                const Options& options, Measured* m) {
+  const DeviceScope current(*bench.device);
   WOOTZ_ASSIGN_OR_RETURN(KernelRun run,
                          KernelRun::prepare(*line.provider, candidate.tactic, filled(c.problem, candidate), c,
                                             limits_of(line), *bench.device, bench.stream()));

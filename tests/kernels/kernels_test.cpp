@@ -9,6 +9,7 @@
 #include <set>
 
 #include "backends/cuda/stand_in/stand_in.h"
+#include "backends/registry.h"
 #include "base/testing.h"
 #include "conformance/run_graph_on.h"
 #include "kernels/library.h"
@@ -48,7 +49,7 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
     }
     const Result<const Backend*> backend = find_backend(GetParam().backend);
     ASSERT_TRUE(backend.ok()) << backend.status().to_string();
-    Result<std::shared_ptr<Device>> device = (*backend)->open(nullptr);
+    Result<std::shared_ptr<Device>> device = (*backend)->open();
     ASSERT_TRUE(device.ok()) << device.status().to_string();
     device_ = *device;
     if (device_->host_memory()) return;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <ostream>
 
-#include "backend/device.h"
 #include "backends/cpu/kernel_entry.h"
 #include "backends/cpu/own_provider.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/providers.h"
+#include "backends/registry.h"
 
 namespace wootz::kernels {
 namespace {
@@ -100,6 +100,8 @@ Limits limits_of(const KernelLine& line) {
   Limits limits;
   limits.threads = kThreads;
   if (line.isa != Isa::kNone) limits.isa_cap = isa_name(line.isa);
+  if (const Result<const Backend*> backend = find_backend(line.backend); backend.ok())
+    if (Result<std::shared_ptr<Device>> device = (*backend)->open(); device.ok()) limits.at = *device;
   return limits;
 }
 

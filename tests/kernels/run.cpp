@@ -90,6 +90,7 @@ Result<KernelRun> KernelRun::prepare(const Provider& provider, const Tactic& tac
 }
 
 Status KernelRun::run() {
+  const DeviceScope current(*device_);
   if (found_ != nullptr) found_->belongs_to(this);
   return call_->run({inputs_.data(), outputs_.data(), workspace_, found_.get(), stream_});
 }

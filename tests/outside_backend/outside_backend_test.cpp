@@ -25,7 +25,9 @@ struct Net {
                            ->addMatrixMultiply(*x, MatrixOperation::kNONE, *bench.constant<float>({3, 2}, matrix),
                                                MatrixOperation::kNONE)
                            ->getOutput(0);
-    bench.output(bench.network->addSoftMax(*product), "y");
+    ISoftMaxLayer* const softmax = bench.network->addSoftMax(*product);
+    softmax->setAxes(1U << 1);
+    bench.output(softmax, "y");
   }
   Owned<ICudaEngine> build(const char* device) {
     EXPECT_EQ(wootz_config_set_option(bench.config.get(), "device", device), 0) << bench.logger.errors();
