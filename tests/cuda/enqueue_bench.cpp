@@ -25,7 +25,7 @@ const cuda::Driver* g_driver = nullptr;
 Clock::time_point g_launched;
 size_t g_launches = 0;
 
-CUresult launch_noted(CUgraphExec recording, CUstream stream) {
+cuda::CUresult launch_noted(cuda::CUgraphExec recording, cuda::CUstream stream) {
   g_launched = Clock::now();
   ++g_launches;
   return g_driver->cuGraphLaunch(recording, stream);

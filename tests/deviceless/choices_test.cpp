@@ -149,7 +149,7 @@ TEST(CudnnChoices, WhatItCannotDoIsRefusedBeforeItIsAsked) {
   const Result<DeviceDescription> device = h200();
   ASSERT_TRUE(device.ok());
   const auto refused = [&](const CudnnGraph& g, const char* why) {
-    const Result<std::vector<std::string>> choices = cudnn_choices(g, &*device, 8);
+    const Result<std::vector<std::string>> choices = cudnn_choices(g, *device, 8);
     ASSERT_FALSE(choices.ok()) << why;
     EXPECT_THAT(choices.status().message(), testing::HasSubstr(why));
   };
