@@ -16,13 +16,6 @@ REASON = "Why so long:"
 PENDING = {
     "src/backends/cuda/generate/bytes_tile.cpp": 1,
     "src/backends/cuda/generate/expression.cpp": 1,
-    "src/backends/cuda/generate/indexed.cpp": 3,
-    "src/backends/cuda/generate/resize.cpp": 1,
-    "src/backends/cuda/generate/special/boxes.cpp": 1,
-    "src/backends/cuda/generate/special/deform.cpp": 1,
-    "src/backends/cuda/generate/special/sample.cpp": 1,
-    "src/backends/cuda/generate/special/sums.cpp": 1,
-    "src/backends/cuda/generate/special/unique.cpp": 1,
 }
 
 # What hides braces and quotes: raw strings, comments, strings, characters (a digit separator is none), preprocessor lines.

@@ -16,4 +16,7 @@ struct Copy {
 // Launches for several copies of elements of so many bits. `arguments`: as of a KernelSource.
 Status add_copies(std::vector<Copy> copies, int bits, bool arguments, std::vector<Launch>* launches);
 
+// The struct of move/pad_modes.cuh.
+const char* pad_mode(PadMode mode);
+
 }  // namespace wootz::cuda

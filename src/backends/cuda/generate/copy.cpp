@@ -20,16 +20,6 @@ Status add_copy(Copy copy, int bits, bool arguments, std::vector<Launch>* launch
   return add_copies(std::move(one), bits, arguments, launches);
 }
 
-const char* pad_mode(PadMode mode) {
-  switch (mode) {
-    case PadMode::kConstant: return "PadConstant";
-    case PadMode::kEdge: return "PadEdge";
-    case PadMode::kWrap: return "PadWrap";
-    case PadMode::kReflect: return "PadReflect";
-  }
-  return "PadConstant";
-}
-
 Status add_pad(const Problem& p, const Dims& x, const Dims& y, bool arguments, std::vector<Launch>* launches) {
   const MoveParams& params = p.as<MoveParams>();
   if (params.pads.size() != 2 * x.size() || y.size() != x.size()) return mismatch(params.kind, x, y);
@@ -230,6 +220,16 @@ Status move_elements(const Problem& p, const BindArgs& args, std::vector<Launch>
 }
 
 }  // namespace
+
+const char* pad_mode(PadMode mode) {
+  switch (mode) {
+    case PadMode::kConstant: return "PadConstant";
+    case PadMode::kEdge: return "PadEdge";
+    case PadMode::kWrap: return "PadWrap";
+    case PadMode::kReflect: return "PadReflect";
+  }
+  return "PadConstant";
+}
 
 // Elements of few bits that move as whole bytes are copied like others; the rest goes by way of a byte for each.
 Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

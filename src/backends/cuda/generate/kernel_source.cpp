@@ -11,8 +11,6 @@ namespace {
 constexpr int64_t kIntEnd = int64_t{1} << 31;
 
 bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::kInvalid && !(bound == t.dims); }
-// 0 and 1 stay in the code, which has another shape for them.
-bool can_be_argument(int64_t value) { return value != 0 && value != 1; }
 
 }  // namespace
 
@@ -43,6 +41,29 @@ void KernelSource::fixed_real(std::string_view name, double value) {
 void KernelSource::number(std::string_view name, int64_t value, const char* type) {
   if (type == nullptr) type = value < kIntEnd && value >= -kIntEnd ? "int" : "s64";
   numbers_.push_back({std::string(name), type, value});
+}
+
+void KernelSource::argument(std::string_view name, int64_t value) {
+  numbers_.push_back({std::string(name), "s64", value, true});
+}
+
+void KernelSource::pick(std::string_view declaration, const std::vector<std::string>& values) {
+  std::string text = values.empty() ? "0" : "";
+  for (size_t k = 0; k < values.size(); ++k)
+    text += k + 1 < values.size() ? fmt::format("k == {} ? {} : ", k, values[k]) : values[k];
+  code_.line("W_FN {} {{\n  return {};\n}}", declaration, text);
+}
+
+void KernelSource::list(std::string_view name, const std::vector<int64_t>& values) {
+  const bool wide = std::any_of(values.begin(), values.end(), [](int64_t v) { return v >= kIntEnd || v < -kIntEnd; });
+  const char* type = wide ? "s64" : "int";
+  std::vector<std::string> members;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const std::string member = fmt::format("{}{}", name, k);
+    number(member, values[k], type);
+    members.push_back("c." + member);
+  }
+  pick(fmt::format("{} {}(const Constants& c, int k)", type, name), members);
 }
 
 void KernelSource::operand(std::string_view type, std::string_view name, Pointer pointer) {
@@ -91,6 +112,11 @@ Status KernelSource::epilogue(const Problem& p, DType type, std::string_view par
   return Status();
 }
 
+// 0 and 1 stay in the code, which has another shape for them.
+bool KernelSource::Number::is_argument(bool arguments) const {
+  return always || (arguments && value != 0 && value != 1);
+}
+
 std::string KernelSource::text(bool arguments, int threads) const {
   std::string members, pointers, parameters, given, numbers;
   for (const Operand& o : operands_) {
@@ -100,7 +126,7 @@ std::string KernelSource::text(bool arguments, int threads) const {
     given += (given.empty() ? "" : ", ") + o.name;
   }
   for (const Number& n : numbers_) {
-    if (!arguments || !can_be_argument(n.value)) {
+    if (!n.is_argument(arguments)) {
       members += fmt::format("  static constexpr {} {} = {};\n", n.type, n.name, n.value);
       continue;
     }
@@ -119,11 +145,15 @@ Status KernelSource::finish(int threads, int64_t blocks, std::vector<Launch>* la
   if (blocks >= kIntEnd) return unsupported("{} blocks", blocks);
   Launch launch;
   launch.from_file = true;
-  if (arguments_)
+  const auto passed = [&](bool arguments) {
+    std::vector<int64_t> values;
     for (const Number& n : numbers_)
-      if (can_be_argument(n.value)) launch.numbers.push_back(n.value);
+      if (n.is_argument(arguments)) values.push_back(n.value);
+    return values;
+  };
+  launch.numbers = passed(arguments_);
   const bool fits = pointers_.size() + launch.numbers.size() <= kMostArguments;
-  if (!fits) launch.numbers.clear();
+  if (!fits) launch.numbers = passed(false);
   launch.source = text(arguments_ && fits, threads);
   launch.size.block = static_cast<unsigned>(threads);
   launch.size.grid_x = static_cast<unsigned>(std::max<int64_t>(1, blocks));

@@ -29,6 +29,13 @@ class KernelSource {
   // Member `name` of Constants, an int or s64 as `value` needs; `type`: that one in any case. 0 and 1 are known to the
   // compiler always: code has another shape for them.
   void number(std::string_view name, int64_t value, const char* type = nullptr);
+  // An s64 that is an argument always: what differs from launch to launch.
+  void argument(std::string_view name, int64_t value);
+  // A function of the index k, among the parameters of `declaration`: value k, an expression each. For loops over axes
+  // that the compiler unrolls.
+  void pick(std::string_view declaration, const std::vector<std::string>& values);
+  // <int or s64> `name`(c, k): value k, a number each.
+  void list(std::string_view name, const std::vector<int64_t>& values);
   // Member `name` of Operands, a pointer declared as `type`: "const f16* __restrict__".
   void operand(std::string_view type, std::string_view name, Pointer pointer);
   // The operands of the problem's epilogue, "e1" and on.
@@ -51,6 +58,8 @@ class KernelSource {
   struct Number {
     std::string name, type;
     int64_t value;
+    bool always = false;  // an argument
+    bool is_argument(bool arguments) const;
   };
   struct Operand {
     std::string type, name;

@@ -59,34 +59,20 @@ Status generate_col2im(const Problem& p, const BindArgs& args, std::vector<Launc
   }
   if (x[0] != y[0] || x[1] != y[1] * volume || x[2] != positions) return mismatch();
   if (y.volume() == 0) return Status();
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  s64 rest = i;");
-  for (size_t a = rank; a-- > 0;) w.line("  const s64 c{0} = rest % {1} + {2}; rest /= {1};", a, y[a + 2], pads[a]);
-  w.line("  typedef {} A; const s64 base = rest * {};\n  A sum = 0;",
-         !is_float(type)       ? "u64"
-         : type == DType::kF64 ? "double"
-                               : "float",
-         volume * positions);
-  std::string place = "0", tap = "0";
-  for (size_t a = 0; a < rank; ++a) {
-    // What the block's corner would be is a corner of a block.
-    w.line(
-        "  for (int k{0} = 0; k{0} < {1}; ++k{0}) {{\n    const s64 d{0} = c{0} - (s64)k{0} * {2}, p{0} = d{0} / {3};",
-        a, block[a], dilations[a], strides[a]);
-    w.line("    if (d{0} < 0 || d{0} % {1} != 0 || p{0} >= {2}) continue;", a, strides[a], counts[a]);
-    place = fmt::format("({} * {} + p{})", place, counts[a], a);
-    tap = fmt::format("({} * {} + k{})", tap, block[a], a);
-  }
-  w.line("  sum += (A)w_get(x0[base + (s64){} * {} + {}]);", tap, positions, place);
-  for (size_t a = 0; a < rank; ++a) w.raw("  }");
-  w.line("\n  y0[i] = Put<{}>::to(({})sum);", storage_type(type), register_type(type));
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/col2im.cuh", p, args, y.volume()));
+  source.type("A", !is_float(type) ? "u64" : type == DType::kF64 ? "double" : "float");
+  source.fixed("kAxes", static_cast<int64_t>(rank));
+  source.number("channel", volume * positions);
+  source.number("positions", positions);
+  source.list("result", {y.begin() + 2, y.end()});
+  source.list("begin", {pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank)});
+  source.list("block", block);
+  source.list("blocks", counts);
+  source.list("stride", strides);
+  source.list("dilation", dilations);
+  return finish_each(y.volume(), &source, launches);
 }
 
-// Corners in double, as in the reference: an edge next to a whole number goes to the same side.
 Status generate_max_roi_pool(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims &x = args.inputs[0], &rois = args.inputs[1], &y = args.outputs[0];
@@ -94,47 +80,15 @@ Status generate_max_roi_pool(const Problem& p, const BindArgs& args, std::vector
       !is_float(p.inputs[0].dtype) || !is_float(p.inputs[1].dtype) || p.outputs[0].dtype != p.inputs[0].dtype)
     return invalid_argument("regions {} of {}", rois.to_string(), x.to_string());
   if (y.volume() == 0) return Status();
-  const char* type = register_type(p.inputs[0].dtype);
-  Writer w;
-  w.raw(prelude());
-  w.raw(R"(
-W_FN s64 w_whole(double v) { v = w_clip<double>(v, -1e9, 1e9); return (s64)(v < 0 ? ceil(v - 0.5) : floor(v + 0.5)); }
-W_FN s64 w_edge(double v, s64 start, s64 extent) { const s64 at = (s64)v + start; return at < 0 ? 0 : at > extent ? extent : at; }
-)");
-  WOOTZ_ASSIGN_OR_RETURN(SpecialOperands operands, special_operands(p));
-  WOOTZ_RETURN_IF_ERROR(check_count(y.volume()));
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kSpecialBlock, operands.parameters);
-  w.line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kSpecialBlock, y.volume());
-  w.line("  const s64 j = i % {0}, h = i / {0} % {1}, c = i / {2} % {3}, r = i / {4};", y[3], y[2], y[2] * y[3], x[1],
-         y[1] * y[2] * y[3]);
-  w.line("  const double scale = {:.17g}, image = (double)w_get(x1[r * 5]);",
-         op_params<MaxRoiPoolOpParams>(p)->spatial_scale);
-  // A region of no image has no value.
-  w.line("  if (!(image >= 0 && image < {})) {{ y0[i] = Put<{}>::to(({})W_NAN); return; }}", x[0],
-         storage_type(p.inputs[0].dtype), type);
-  for (const auto& [name, at] : {std::pair{"left", 1}, {"top", 2}, {"right", 3}, {"bottom", 4}})
-    w.line("  const s64 {} = w_whole((double)w_get(x1[r * 5 + {}]) * scale);", name, at);
-  w.line("  const double bin_h = (double)(bottom - top + 1 < 1 ? 1 : bottom - top + 1) / {}.0;", y[2]);
-  w.line("  const double bin_w = (double)(right - left + 1 < 1 ? 1 : right - left + 1) / {}.0;", y[3]);
-  w.line(
-      "  const s64 y1 = w_edge(floor((double)h * bin_h), top, {0}), y2 = w_edge(ceil((double)(h + 1) * bin_h), top, "
-      "{0});",
-      x[2]);
-  w.line(
-      "  const s64 x3 = w_edge(floor((double)j * bin_w), left, {0}), x4 = w_edge(ceil((double)(j + 1) * bin_w), left, "
-      "{0});",
-      x[3]);
-  w.line("  {0} best = y1 >= y2 || x3 >= x4 ? ({0})0 : -({0})W_INF;", type);
-  w.line("  for (s64 a = y1; a < y2; ++a)\n    for (s64 b = x3; b < x4; ++b) {{");
-  w.line("      const {} v = w_get(x0[(((s64)image * {} + c) * {} + a) * {} + b]); if (best < v) best = v; }}", type,
-         x[1], x[2], x[3]);
-  w.line("  y0[i] = Put<{}>::to(best);", storage_type(p.inputs[0].dtype));
-  Launch launch;
-  launch.size.block = kSpecialBlock;
-  launch.size.grid_x = blocks_for(y.volume(), kSpecialBlock);
-  launch.pointers = std::move(operands.pointers);
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/max_roi_pool.cuh", p, args, y.volume()));
+  source.fixed_real("kScale", op_params<MaxRoiPoolOpParams>(p)->spatial_scale);
+  source.number("rows", y[2]);
+  source.number("columns", y[3]);
+  source.number("channels", x[1]);
+  source.number("images", x[0]);
+  source.number("height", x[2]);
+  source.number("width", x[3]);
+  return finish_each(y.volume(), &source, launches);
 }
 
 }  // namespace wootz::cuda

@@ -60,99 +60,94 @@ Result<Geometry> read_geometry(const Problem& p, const BindArgs& args) {
   return g;
 }
 
-std::string parameter(const Problem& p, size_t input) {
-  return fmt::format(", const {}* __restrict__ x{}", storage_type(p.inputs[input].dtype), input);
+// What both launches share: the type of sums, and the columns between them.
+struct Columns {
+  const char* type;
+  int64_t rows, count;  // of an image, and their elements in all
+  size_t bytes;
+};
+
+// With the operands `read` of the problem, and its output where that is written.
+Result<KernelSource> begin(std::string_view file, const Problem& p, const BindArgs& args, const Columns& columns,
+                           std::initializer_list<size_t> read, bool writes, int64_t count) {
+  Problem part = p;
+  for (size_t i = 0; i < part.inputs.size(); ++i)
+    if (std::find(read.begin(), read.end(), i) == read.end()) part.inputs[i].dtype = DType::kInvalid;
+  if (!writes) part.outputs.clear();
+  WOOTZ_RETURN_IF_ERROR(check_count(count));
+  KernelSource source(file, transient(p, args));
+  source.fixed("kThreads", kSpecialBlock);
+  source.type("A", columns.type);
+  WOOTZ_RETURN_IF_ERROR(add_operands(part, &source));
+  source.operand(writes ? "const A* __restrict__" : "A* __restrict__", "columns", kWorkspacePointer);
+  source.number("count", count);
+  return source;
+}
+
+Status add_columns(const Problem& p, const BindArgs& args, const Geometry& g, const Columns& columns,
+                   std::vector<Launch>* launches) {
+  const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
+  const auto of_image = [](const Dims& d) { return std::vector<int64_t>(d.begin() + 2, d.end()); };
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source,
+                         begin("deform/columns.cuh", p, args, columns, {0, 2, 4}, false, columns.count));
+  source.fixed("kAxes", static_cast<int64_t>(g.axes));
+  source.fixed("kMasked", has_operand(p, 4));
+  source.number("points", g.points);
+  source.number("taps", g.taps);
+  source.number("channels", x[1]);
+  source.number("parts", g.parts);
+  source.number("per_part", x[1] / g.parts);
+  source.number("plane", volume_of(x, 2, x.size()));
+  source.list("extent", of_image(x));
+  source.list("result", of_image(y));
+  source.list("tap", of_image(f));
+  source.list("stride", g.strides);
+  source.list("dilation", g.dilations);
+  source.list("pad", {g.begins.begin(), g.begins.begin() + static_cast<std::ptrdiff_t>(g.axes)});
+  return finish_each(columns.count, &source, launches, columns.bytes);
+}
+
+Status add_product(const Problem& p, const BindArgs& args, const Geometry& g, const Columns& columns,
+                   std::vector<Launch>* launches) {
+  const Dims &x = args.inputs[0], &f = args.inputs[1];
+  const int64_t per_group = f[0] / g.groups;
+  int64_t together = kChannels;  // of one group
+  while (per_group % together != 0) together /= 2;
+  const int64_t threads = x[0] * (f[0] / together) * g.points;
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, begin("deform/product.cuh", p, args, columns, {1, 3}, true, threads));
+  source.fixed("kTogether", together);
+  source.fixed("kBias", has_operand(p, 3));
+  source.number("points", g.points);
+  source.number("outputs", f[0]);
+  source.number("depth", f[1] * g.taps);
+  source.number("rows", columns.rows);
+  source.number("per_group", per_group);
+  return finish_each(threads, &source, launches, std::max<size_t>(8, columns.bytes));
+}
+
+Status check_types(const Problem& p) {
+  for (const std::vector<TensorDesc>* operands : {&p.inputs, &p.outputs})
+    for (const TensorDesc& t : *operands) {
+      if (t.dtype == DType::kInvalid) continue;
+      WOOTZ_RETURN_IF_ERROR(check_type(t.dtype));
+      if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
+    }
+  return Status();
 }
 
 }  // namespace
 
 Status generate_deform_conv(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 3));
-  WOOTZ_ASSIGN_OR_RETURN(SpecialOperands operands, special_operands(p));  // checks types and layouts
+  WOOTZ_RETURN_IF_ERROR(check_types(p));
   WOOTZ_ASSIGN_OR_RETURN(const Geometry g, read_geometry(p, args));
-  const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
-  if (y.volume() == 0) return Status();
-  const int64_t rows = x[1] * g.taps, columns = x[0] * rows * g.points, per_part = x[1] / g.parts;
-  WOOTZ_RETURN_IF_ERROR(check_count(columns));
-  const DType type = p.inputs[0].dtype;
-  const char* acc = type == DType::kF64 ? "double" : "float";
-  const size_t workspace = static_cast<size_t>(columns) * (type == DType::kF64 ? 8 : 4);
-  if (columns > 0) {
-    Writer w;
-    Launch launch;
-    w.raw(prelude());
-    w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ ws{}{}{}) {{",
-           kSpecialBlock, acc, parameter(p, 0), parameter(p, 2), has_operand(p, 4) ? parameter(p, 4) : "");
-    w.line("  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", acc,
-           kSpecialBlock, columns);
-    w.line("  const s64 point = i % {0}, tap = i / {0} % {1}, c = i / {2} % {3}, n = i / {4};", g.points, g.taps,
-           g.points * g.taps, x[1], g.points * rows);
-    w.line("  const s64 first = (n * {} + c / {}) * {} + tap; const s64 plane = (n * {} + c) * {};", g.parts, per_part,
-           g.taps, x[1], volume_of(x, 2, x.size()));
-    w.line("  s64 to = point, in_tap = tap; bool in = true;");
-    for (size_t a = g.axes; a-- > 0;) {
-      w.line("  const A moved{0} = (A)w_get(x2[(first * {1} + {0}) * {2} + point]);", a, g.axes, g.points);
-      w.line("  const A at{0} = (A)(to % {1} * {2} - {3} + in_tap % {4} * {5}) + moved{0}; to /= {1}; in_tap /= {4};",
-             a, y[a + 2], g.strides[a], g.begins[a], f[a + 2], g.dilations[a]);
-      w.line(
-          "  in = in && at{0} > -1 && at{0} < {1};\n  const A low{0} = w_floor(at{0}), part{0} = at{0} - low{0}; const "
-          "int l{0} = in ? (int)low{0} : 0;",
-          a, x[a + 2]);
-    }
-    w.line("  A sum = 0;\n  if (in) {{");
-    for (size_t corner = 0; corner < size_t{1} << g.axes; ++corner) {
-      std::string inside = "true", weight, place = "0";
-      for (size_t a = 0; a < g.axes; ++a) {
-        const bool high = (corner >> (g.axes - 1 - a) & 1) != 0;
-        inside += high ? fmt::format(" && l{} + 1 < {}", a, x[a + 2]) : fmt::format(" && l{} >= 0", a);
-        weight += fmt::format("{}{}", weight.empty() ? "" : " * ",
-                              high ? fmt::format("part{}", a) : fmt::format("(1 - part{})", a));
-        place = fmt::format("({} * {} + l{}{})", place, x[a + 2], a, high ? " + 1" : "");
-      }
-      w.line("    if ({}) sum += {} * (A)w_get(x0[plane + {}]);", inside, weight, place);
-    }
-    w.line("  }}\n  ws[i] = {}sum;",
-           has_operand(p, 4) ? fmt::format("(A)w_get(x4[first * {} + point]) * ", g.points) : "");
-    launch.size.block = kSpecialBlock;
-    launch.size.grid_x = blocks_for(columns, kSpecialBlock);
-    launch.pointers = {kWorkspacePointer, {false, 0}, {false, 2}};
-    if (has_operand(p, 4)) launch.pointers.push_back({false, 4});
-    launch.workspace = workspace;
-    end_special(&w, std::move(launch), launches);
-  }
-  // A thread's channels are of one group.
-  const int64_t per_group = f[0] / g.groups, depth = f[1] * g.taps;
-  int64_t together = kChannels;
-  while (per_group % together != 0) together /= 2;
-  const int64_t threads = x[0] * (f[0] / together) * g.points;
-  Writer w;
-  Launch launch;
-  w.raw(prelude());
-  w.line(
-      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ y, const {}* __restrict__ "
-      "ws{}{}) {{",
-      kSpecialBlock, storage_type(type), acc, parameter(p, 1), has_operand(p, 3) ? parameter(p, 3) : "");
-  w.line("  typedef {} A; const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", acc,
-         kSpecialBlock, threads);
-  w.line("  const s64 point = i % {0}, m = i / {0} % {1} * {2}, n = i / {3};", g.points, f[0] / together, together,
-         g.points * (f[0] / together));
-  w.line("  const {0}* weights = x1 + m * {1}; const A* column = ws + (n * {2} + m / {3} * {1}) * {4} + point;",
-         storage_type(type), depth, rows, per_group, g.points);
-  for (int64_t k = 0; k < together; ++k)
-    w.line("  A sum{0} = {1};", k, has_operand(p, 3) ? fmt::format("(A)w_get(x3[m + {}])", k) : "0");
-  w.line("  for (int d = 0; d < {}; ++d) {{ const A v = column[(s64)d * {}];", depth, g.points);
-  for (int64_t k = 0; k < together; ++k) w.line("    sum{0} += v * (A)w_get(weights[d + {1}]);", k, k * depth);
-  w.line("  }}");
-  for (int64_t k = 0; k < together; ++k)
-    w.line("  y[(n * {0} + m + {1}) * {2} + point] = Put<{3}>::to(({4})sum{1});", f[0], k, g.points, storage_type(type),
-           register_type(type));
-  launch.size.block = kSpecialBlock;
-  launch.size.grid_x = blocks_for(threads, kSpecialBlock);
-  launch.pointers = {{true, 0}, kWorkspacePointer, {false, 1}};
-  if (has_operand(p, 3)) launch.pointers.push_back({false, 3});
-  launch.workspace = std::max<size_t>(8, workspace);
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  const Dims& x = args.inputs[0];
+  if (args.outputs[0].volume() == 0) return Status();
+  const bool wide = p.inputs[0].dtype == DType::kF64;
+  const int64_t rows = x[1] * g.taps, count = x[0] * rows * g.points;
+  const Columns columns{wide ? "double" : "float", rows, count, static_cast<size_t>(count) * (wide ? 8 : 4)};
+  if (count > 0) WOOTZ_RETURN_IF_ERROR(add_columns(p, args, g, columns, launches));
+  return add_product(p, args, g, columns, launches);
 }
 
 }  // namespace wootz::cuda

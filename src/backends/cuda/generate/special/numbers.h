@@ -15,9 +15,9 @@ class Numbers {
   bool present() const { return known_.has_value() || input_ >= 0; }
   size_t count() const { return count_; }
   const std::optional<std::vector<int64_t>>& known() const { return known_; }
-  // Source of number k, an s64.
+  // Source of number k, an s64, in terms of the operands p.
   std::string at(size_t k) const {
-    return known_ ? fmt::format("({}ll)", (*known_)[k]) : fmt::format("(s64)w_get(x{}[{}])", input_, k);
+    return known_ ? fmt::format("({}ll)", (*known_)[k]) : fmt::format("(s64)w_get(p.x{}[{}])", input_, k);
   }
 
  private:

@@ -78,53 +78,92 @@ Status generate_auto_padded_pool(const Problem& p, const BindArgs& args, std::ve
   return generate_pool(pool, args, launches);
 }
 
-Status generate_einsum(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
-  const DType type = p.outputs[0].dtype;
-  const Dims& y = args.outputs[0];
-  const auto& op = *op_params<EinsumOpParams>(p);
-  const Ints& result = op.result;
-  if (result.size() != y.size()) return invalid_argument("{} labels of {}", result.size(), y.to_string());
+namespace {
+
+// By label: its extent, and its stride in each operand.
+struct Labels {
   std::map<int64_t, int64_t> extents;
-  std::vector<std::map<int64_t, int64_t>> strides(p.inputs.size());
+  std::vector<std::map<int64_t, int64_t>> strides;
+  Axis axis(int64_t label) const {
+    Axis a{extents.at(label), {}};
+    for (const auto& of_operand : strides) {
+      const auto found = of_operand.find(label);
+      a.strides.push_back(found == of_operand.end() ? 0 : found->second);
+    }
+    return a;
+  }
+};
+
+Result<Labels> read_labels(const Problem& p, const BindArgs& args) {
+  const auto& op = *op_params<EinsumOpParams>(p);
+  const Dims& y = args.outputs[0];
+  if (op.result.size() != y.size()) return invalid_argument("{} labels of {}", op.result.size(), y.to_string());
+  Labels labels;
+  labels.strides.resize(p.inputs.size());
   for (size_t k = 0; k < p.inputs.size(); ++k) {
     const Ints term = k < op.terms.size() ? op.terms[k] : Ints();
     const Dims &x = args.inputs[k], s = x.strides();
-    if (term.size() != x.size() || p.inputs[k].dtype != type)
+    if (term.size() != x.size() || p.inputs[k].dtype != p.outputs[0].dtype)
       return invalid_argument("{} labels of {}", term.size(), x.to_string());
     for (size_t a = 0; a < term.size(); ++a) {
-      int64_t& extent = extents.try_emplace(term[a], 1).first->second;
+      int64_t& extent = labels.extents.try_emplace(term[a], 1).first->second;
       if (x[a] == 1) continue;
       if (extent != 1 && extent != x[a]) return invalid_argument("label {} is {} and {}", term[a], extent, x[a]);
       extent = x[a];
-      strides[k][term[a]] += s[a];  // a label that comes twice walks the diagonal
+      labels.strides[k][term[a]] += s[a];  // a label that comes twice walks the diagonal
     }
   }
   for (size_t a = 0; a < y.size(); ++a)
-    if (extents.try_emplace(result[a], 1).first->second != y[a])
-      return invalid_argument("{} as {}", result[a], y.to_string());
-  if (y.volume() == 0) return Status();
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  typedef {} A; typedef {} R; A sum = 0; s64 rest = i;",
-         type == DType::kF64 ? "double"
-         : is_float(type)    ? "float"
-                             : "u64",
-         register_type(type));
-  for (size_t a = y.size(); a-- > 0;) w.line("  const s64 l{0} = rest % {1}; rest /= {1};", result[a], y[a]);
-  for (const auto& [label, extent] : extents)
-    if (std::find(result.begin(), result.end(), label) == result.end())
-      w.line("  for (s64 l{0} = 0; l{0} < {1}; ++l{0})", label, extent);
-  std::string product;
-  for (size_t k = 0; k < p.inputs.size(); ++k) {
-    std::string at = "0";
-    for (const auto& [label, stride] : strides[k]) at += fmt::format(" + l{} * {}", label, stride);
-    product += fmt::format("{}(A)w_get(x{}[{}])", k == 0 ? "" : " * ", k, at);
+    if (labels.extents.try_emplace(op.result[a], 1).first->second != y[a])
+      return invalid_argument("{} as {}", op.result[a], y.to_string());
+  return labels;
+}
+
+// What special/einsum.cuh asks for.
+void add_labels(const Labels& labels, const Ints& result, KernelSource* source) {
+  std::vector<Axis> kept;
+  for (const int64_t label : result) kept.push_back(labels.axis(label));
+  std::vector<Axis> summed;
+  for (const auto& [label, extent] : labels.extents)
+    if (std::find(result.begin(), result.end(), label) == result.end()) summed.push_back(labels.axis(label));
+  std::vector<std::string> names;
+  std::string members, starts, moves, product;
+  for (size_t k = 0; k < labels.strides.size(); ++k) {
+    names.push_back(fmt::format("x{}", k));
+    const char *comma = k == 0 ? "" : ", ", *times = k == 0 ? "" : " * ";
+    members += fmt::format("{}x{}", comma, k);
+    starts += fmt::format("{}begin.x{}", comma, k);
+    moves += fmt::format("{0}at.x{1} + l * stride_x{1}(c, k)", comma, k);
+    product += fmt::format("{0}(A)w_get(p.x{1}[at.x{1}])", times, k);
+    std::vector<int64_t> steps;
+    for (const Axis& axis : summed) steps.push_back(axis.strides[k]);
+    source->list(fmt::format("stride_x{}", k), steps);
   }
-  w.line("    sum += {};\n  y0[i] = Put<{}>::to((R)sum);", product, storage_type(type));
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  std::vector<int64_t> extents;
+  for (const Axis& axis : summed) extents.push_back(axis.extent);
+  source->fixed("kSummed", static_cast<int64_t>(summed.size()));
+  source->list("extent", extents);
+  source->walk("Begin", "begin_of", merge_axes(std::move(kept)), names);
+  Writer& code = source->code();
+  code.line("struct At {{\n  s64 {};\n}};", members);
+  code.line("W_FN At at(const Constants& c, s64 i) {{\n  const Begin begin = begin_of(c, i);\n  return {{{}}};\n}}",
+            starts);
+  code.line("W_FN At moved(const Constants& c, const At& at, int k, s64 l) {{\n  return {{{}}};\n}}", moves);
+  code.line("W_FN A product(const Operands& p, const At& at) {{\n  return {};\n}}", product);
+}
+
+}  // namespace
+
+Status generate_einsum(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 1));
+  WOOTZ_ASSIGN_OR_RETURN(const Labels labels, read_labels(p, args));
+  const DType type = p.outputs[0].dtype;
+  const int64_t count = args.outputs[0].volume();
+  if (count == 0) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/einsum.cuh", p, args, count));
+  source.type("A", type == DType::kF64 ? "double" : is_float(type) ? "float" : "u64");
+  add_labels(labels, op_params<EinsumOpParams>(p)->result, &source);
+  return finish_each(count, &source, launches);
 }
 
 // Operands of 8 bits, zero points: one, or one for each row of a and column of b.
@@ -143,27 +182,18 @@ Status generate_integer_product(const Problem& p, const BindArgs& args, std::vec
   if (y.volume() == 0) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, batch_strides(a, y));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> bs, batch_strides(b, y));
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line(
-      "  s64 rest = i, at = 0, bt = 0;\n  const s64 c = rest % {0}; rest /= {0};\n  const s64 r = rest % {1}; rest /= "
-      "{1};",
-      n, m);
-  for (size_t d = y.size() - 2; d-- > 0;)
-    w.line("  at += rest % {0} * {1}; bt += rest % {0} * {2}; rest /= {0};", y[d], as[d], bs[d]);
-  const auto zero = [&](size_t input, const char* place) {
-    return has_operand(p, input) ? fmt::format("(int)w_get(x{}[{} % {}])", input, place, args.inputs[input].volume())
-                                 : std::string("0");
-  };
-  w.line("  const int za = {}, zb = {};\n  u32 sum = 0;", zero(2, "r"), zero(3, "c"));
-  w.line(
-      "  for (int k = 0; k < {0}; ++k) sum += (u32)(((int)x0[at + r * {0} + k] - za) * ((int)x1[bt + (s64)k * {1} + c] "
-      "- zb));",
-      k, n);
-  w.line("  y0[i] = (int)sum;");
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  std::vector<Axis> batch;
+  for (size_t d = 0; d + 2 < y.size(); ++d) batch.push_back({y[d], {as[d], bs[d]}});
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/integer_product.cuh", p, args, y.volume()));
+  source.fixed("kZeroA", has_operand(p, 2));
+  source.fixed("kZeroB", has_operand(p, 3));
+  source.number("rows", m);
+  source.number("columns", n);
+  source.number("depth", k);
+  source.number("zeros_a", has_operand(p, 2) ? args.inputs[2].volume() : 1);
+  source.number("zeros_b", has_operand(p, 3) ? args.inputs[3].volume() : 1);
+  source.walk("Matrices", "matrices", merge_axes(std::move(batch)), {"a", "b"});
+  return finish_each(y.volume(), &source, launches);
 }
 
 Status generate_integer_conv(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -184,30 +214,28 @@ Status generate_integer_conv(const Problem& p, const BindArgs& args, std::vector
     return invalid_argument("zero points of {}", x.to_string());
   if (y.volume() == 0) return Status();
   const Dims xs = x.strides(), fs = f.strides();
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  s64 rest = i;");
-  for (size_t d = y.size(); d-- > 0;) w.line("  const int d{0} = (int)(rest % {1}); rest /= {1};", d, y[d]);
-  w.line("  const int zx = {}, zf = {};", has_operand(p, 2) ? "(int)w_get(x2[0])" : "0",
-         !has_operand(p, 3)             ? "0"
-         : args.inputs[3].volume() == 1 ? "(int)w_get(x3[0])"
-                                        : "(int)w_get(x3[d1])");
-  std::string at = fmt::format("d0 * (s64){} + (d1 / {} * {} + c) * (s64){}", xs[0], y[1] / groups, f[1], xs[1]),
-              weight = fmt::format("d1 * (s64){} + c * (s64){}", fs[0], fs[1]);
-  w.line("  u32 sum = 0;\n  for (int c = 0; c < {}; ++c)", f[1]);
-  for (size_t k = 0; k + 2 < x.size(); ++k) {
-    w.line("  for (int t{0} = 0; t{0} < {1}; ++t{0}) {{ const int q{0} = d{2} * {3} - {4} + t{0} * {5};", k, f[k + 2],
-           k + 2, strides[k], pads[k], dilations[k]);
-    w.line("    if (q{0} < 0 || q{0} >= {1}) continue;", k, x[k + 2]);
-    at += fmt::format(" + q{} * (s64){}", k, xs[k + 2]);
-    weight += fmt::format(" + t{} * (s64){}", k, fs[k + 2]);
-  }
-  w.line("    sum += (u32)(((int)x0[{}] - zx) * ((int)x1[{}] - zf));", at, weight);
-  for (size_t k = 0; k + 2 < x.size(); ++k) w.raw("  }");
-  w.line("\n  y0[i] = (int)sum;");
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  const auto of_image = [](const Dims& d) { return std::vector<int64_t>(d.begin() + 2, d.end()); };
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/integer_conv.cuh", p, args, y.volume()));
+  source.fixed("kAxes", x.rank() - 2);
+  source.fixed("kZeroX", has_operand(p, 2));
+  source.fixed("kZeroF", has_operand(p, 3));
+  source.fixed("kZeroEach", has_operand(p, 3) && args.inputs[3].volume() != 1);
+  source.number("outputs", y[1]);
+  source.number("per_group", y[1] / groups);
+  source.number("channels", f[1]);
+  source.number("image", xs[0]);
+  source.number("plane", xs[1]);
+  source.number("filter", fs[0]);
+  source.number("window", fs[1]);
+  source.list("result", of_image(y));
+  source.list("extent", of_image(x));
+  source.list("taps", of_image(f));
+  source.list("stride", strides);
+  source.list("dilation", dilations);
+  source.list("pad", pads);
+  source.list("step", of_image(xs));
+  source.list("tap_step", of_image(fs));
+  return finish_each(y.volume(), &source, launches);
 }
 
 }  // namespace wootz::cuda

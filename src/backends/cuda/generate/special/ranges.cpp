@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backends/cuda/generate/copies.h"
 #include "backends/cuda/generate/special/numbers.h"
 
 namespace wootz::cuda {
@@ -34,13 +35,9 @@ Status generate_range(const Problem& p, const BindArgs& args, std::vector<Launch
       args.inputs[0].volume() != 1 || args.inputs[2].volume() != 1)
     return invalid_argument("a range as {}", y.to_string());
   if (y.volume() == 0) return Status();
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  typedef {} A; y0[i] = Put<{}>::to(({})((A)w_get(x0[0]) + (A)i * (A)w_get(x2[0])));",
-         is_float(type) ? "double" : "u64", storage_type(type), register_type(type));
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/range.cuh", p, args, y.volume()));
+  source.type("A", is_float(type) ? "double" : "u64");
+  return finish_each(y.volume(), &source, launches);
 }
 
 Status generate_filled(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -54,12 +51,9 @@ Status generate_filled(const Problem& p, const BindArgs& args, std::vector<Launc
   std::string value =
       real ? fmt::format("(double){:.17g}", op.real) : fmt::format("(s64)0x{:x}ull", static_cast<uint64_t>(op.whole));
   if (const double v = op.real; real && !(v - v == 0)) value = v != v ? "W_NAN" : v > 0 ? "W_INF" : "-W_INF";
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  y0[i] = Put<{}>::to(({})({}));", storage_type(type), register_type(type), value);
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/fill.cuh", p, args, y.volume()));
+  source.code().line("W_FN {0} value() {{\n  return ({0})({1});\n}}", register_type(type), value);
+  return finish_each(y.volume(), &source, launches);
 }
 
 Status generate_eye(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -67,13 +61,10 @@ Status generate_eye(const Problem& p, const BindArgs& args, std::vector<Launch>*
   const Dims& y = args.outputs[0];
   if (y.rank() != 2) return unsupported("the identity as {}", y.to_string());
   if (y.volume() == 0) return Status();
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  w.line("  y0[i] = Put<{0}>::to(i % {1} == i / {1} + ({2}ll) ? 1 : 0);", storage_type(p.outputs[0].dtype), y[1],
-         std::clamp<int64_t>(op_params<EyeLikeOpParams>(p)->k, -y[0], y[1]));
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/eye.cuh", p, args, y.volume()));
+  source.number("columns", y[1]);
+  source.number("diagonal", std::clamp<int64_t>(op_params<EyeLikeOpParams>(p)->k, -y[0], y[1]));
+  return finish_each(y.volume(), &source, launches);
 }
 
 namespace {
@@ -94,17 +85,21 @@ Result<std::vector<int64_t>> axes_of(const Problem& p, const BindArgs& args, con
   return axes;
 }
 
-// Source that finds `from`, the place in x of result i, axis by axis: coordinate c of the result becomes one of x by
-// what `move` writes. `in` says whether that lies in x.
-template <class Move>
-void write_walk(const Dims& x, const Dims& y, Writer* w, Move move) {
-  const Dims s = x.strides();
-  w->line("  s64 rest = i, from = 0; bool in = true;");
-  for (size_t a = x.size(); a-- > 0;) {
-    w->line("  {{ s64 c = rest % {0}; rest /= {0};", y[a]);
-    move(a);
-    w->line("    if (c < 0 || c >= {}) in = false;\n    from += c * {}; }}", x[a], s[a]);
-  }
+// What special/places.cuh asks for, but `place`.
+void add_axes(const Dims& x, const Dims& y, KernelSource* source) {
+  const Dims strides = x.strides();
+  source->fixed("kRank", x.rank());
+  source->list("extent", {x.begin(), x.end()});
+  source->list("stride", {strides.begin(), strides.end()});
+  source->list("result", {y.begin(), y.end()});
+}
+
+// The numbers of each axis of `rank`; `otherwise` where none is given.
+std::vector<std::string> by_axis(const Numbers& numbers, const std::vector<int64_t>& axes, int rank,
+                                 const char* otherwise) {
+  std::vector<std::string> values(static_cast<size_t>(rank), otherwise);
+  for (size_t k = 0; k < axes.size(); ++k) values[static_cast<size_t>(axes[k])] = numbers.at(k);
+  return values;
 }
 
 const char* element_type(const Problem& p) {
@@ -125,22 +120,13 @@ Status generate_slice(const Problem& p, const BindArgs& args, std::vector<Launch
   if (steps.present() && steps.count() != starts.count())
     return invalid_argument("{} steps for {} starts", steps.count(), starts.count());
   if (y.volume() == 0) return Status();
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  write_walk(x, y, &w, [&](size_t a) {
-    for (size_t k = 0; k < axes.size(); ++k) {
-      if (axes[k] != static_cast<int64_t>(a)) continue;
-      w.line("    const s64 step = {}; s64 start = {}; if (start < 0) start += {};",
-             steps.present() ? steps.at(k) : std::string("1"), starts.at(k), x[a]);
-      w.line(
-          "    const s64 top = step > 0 ? {0} : {0} - 1; c = (start < 0 ? 0 : start > top ? top : start) + c * step;",
-          x[a]);
-    }
-  });
-  w.line("  typedef {} E; ((E*)y0)[i] = in ? ((const E*)x0)[from] : (E)0;", element_type(p));
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/slice.cuh", p, args, y.volume()));
+  source.type("E", element_type(p));
+  add_axes(x, y, &source);
+  source.pick("s64 start(const Operands& p, int k)", by_axis(starts, axes, x.rank(), "0"));
+  source.pick("s64 step(const Operands& p, int k)",
+              steps.present() ? by_axis(steps, axes, x.rank(), "1") : std::vector<std::string>(x.size(), "1"));
+  return finish_each(y.volume(), &source, launches);
 }
 
 Status generate_padded(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -156,24 +142,13 @@ Status generate_padded(const Problem& p, const BindArgs& args, std::vector<Launc
     return invalid_argument("{} padded to {}", x.to_string(), y.to_string());
   if (y.volume() == 0) return Status();
   if (x.volume() == 0 && mode != PadMode::kConstant) return invalid_argument("nothing to repeat in {}", x.to_string());
-  Writer w;
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(begin_special(p, y.volume(), &w, &launch));
-  write_walk(x, y, &w, [&](size_t a) {
-    for (size_t k = 0; k < axes.size(); ++k)
-      if (axes[k] == static_cast<int64_t>(a)) w.line("    c -= {};", pads.at(k));
-    if (mode == PadMode::kEdge) w.line("    c = c < 0 ? 0 : c >= {0} ? {0} - 1 : c;", x[a]);
-    if (mode == PadMode::kWrap) w.line("    c %= {0}; if (c < 0) c += {0};", x[a]);
-    if (mode == PadMode::kReflect)
-      w.line("    c %= {0}; if (c < 0) c += {0}; if (c >= {1}) c = {0} - c;", std::max<int64_t>(1, 2 * (x[a] - 1)),
-             x[a]);
-  });
-  w.line("  y0[i] = in ? x0[from] : {};",
-         has_operand(p, 2)
-             ? std::string("x2[0]")
-             : fmt::format("Put<{}>::to(w_cast<{}>({:.17g}))", storage_type(type), register_type(type), op.value));
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/pad.cuh", p, args, y.volume()));
+  source.choice("Mode", pad_mode(mode));
+  source.fixed("kGiven", has_operand(p, 2));
+  source.fixed_real("kValue", op.value);
+  add_axes(x, y, &source);
+  source.pick("s64 before(const Operands& p, int k)", by_axis(pads, axes, x.rank(), "0"));
+  return finish_each(y.volume(), &source, launches);
 }
 
 // As the family, with as many as the result has room for.

@@ -4,6 +4,7 @@
 
 #include "backend/op_kernels.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
 
@@ -27,18 +28,23 @@ Status select_boxes(const Problem& problem, const BindArgs& args, Selection* sel
 
 // Where the counts of the parts begin in scratch memory; behind the launch of add_scan the sums of those before each.
 constexpr size_t kCountsAt = 64;
-// One block: running sums over `count` counts (s64), and the sum of all to the front.
-void add_scan(int64_t count, size_t workspace, std::vector<Launch>* launches);
+constexpr Pointer kTotal = kWorkspacePointer, kSums{false, -1, kCountsAt};
+// One block: running sums over `count` counts, and the sum of all to the front.
+Status add_scan(int64_t count, bool arguments, size_t workspace, std::vector<Launch>* launches);
 
-// Counting in parts: a kernel whose blocks leave how many of their elements count. `flag` is source that says of
-// element i of "x", of type `storage`, whether it does.
+// Elements of which some count: those that are not 0.
+struct Counted {
+  const char* type;
+  Pointer x;
+  int64_t count;
+  size_t workspace;
+  bool arguments;  // as of a KernelSource
+};
 int64_t part_blocks(int64_t count);
-void add_count(const char* storage, Pointer x, const std::string& flag, int64_t count, size_t workspace,
-               std::vector<Launch>* launches);
-// Behind add_count and add_scan, opens a kernel of as many blocks, whose threads see elements [first, last): `at` is
-// the number of the next that counts. "ws" is among the parameters.
-void begin_write(const std::string& parameters, const std::string& flag, int64_t count, Writer* to);
-void add_part_launch(Writer* source, std::vector<Pointer> pointers, int64_t blocks, size_t workspace,
-                     std::vector<Launch>* launches);
+// How many count before each part, and in all.
+Status add_count(const Counted& counted, std::vector<Launch>* launches);
+// A kernel over the same parts (select/parts.cuh), with the operands x and sums.
+KernelSource source_of_parts(std::string_view file, const Counted& counted);
+Status finish_parts(const Counted& counted, KernelSource* source, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda

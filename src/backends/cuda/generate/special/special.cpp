@@ -75,6 +75,35 @@ Result<SpecialOperands> special_operands(const Problem& p) {
   return o;
 }
 
+Status add_operands(const Problem& p, KernelSource* source) {
+  const auto add = [&](const TensorDesc& t, bool output, size_t index) -> Status {
+    if (t.dtype == DType::kInvalid) return Status();
+    WOOTZ_RETURN_IF_ERROR(check_type(t.dtype));
+    if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
+    const std::string type = fmt::format("{}{}", output ? "Y" : "X", index);
+    source->type(type, storage_type(t.dtype));
+    source->operand(fmt::format("{}{}* __restrict__", output ? "" : "const ", type),
+                    fmt::format("{}{}", output ? "y" : "x", index), {output, static_cast<int>(index)});
+    return Status();
+  };
+  for (size_t i = 0; i < p.outputs.size(); ++i) WOOTZ_RETURN_IF_ERROR(add(p.outputs[i], true, i));
+  for (size_t i = 0; i < p.inputs.size(); ++i) WOOTZ_RETURN_IF_ERROR(add(p.inputs[i], false, i));
+  return Status();
+}
+
+Result<KernelSource> source_of_each(std::string_view file, const Problem& p, const BindArgs& args, int64_t count) {
+  WOOTZ_RETURN_IF_ERROR(check_count(count));
+  KernelSource source(file, transient(p, args));
+  source.fixed("kThreads", kSpecialBlock);
+  WOOTZ_RETURN_IF_ERROR(add_operands(p, &source));
+  source.number("count", count);
+  return source;
+}
+
+Status finish_each(int64_t count, KernelSource* source, std::vector<Launch>* launches, size_t workspace) {
+  return source->finish(kSpecialBlock, blocks_for(count, kSpecialBlock), launches, workspace);
+}
+
 Status begin_special(const Problem& p, int64_t count, Writer* w, Launch* launch) {
   WOOTZ_RETURN_IF_ERROR(check_count(count));
   WOOTZ_ASSIGN_OR_RETURN(SpecialOperands o, special_operands(p));

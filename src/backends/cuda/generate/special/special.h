@@ -3,6 +3,7 @@
 
 #include "backend/op_kernels.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
 
@@ -17,6 +18,14 @@ Result<SpecialOperands> special_operands(const Problem& problem);
 bool has_operand(const Problem& problem, size_t input);
 // At least so many inputs, the first of them given, and one result.
 Status check_operands(const Problem& problem, size_t inputs);
+
+// The operands as "y0", ... and "x0", ... of types Y0, ... and X0, ..., omitted ones left out. Errors: types or layouts
+// that kernels do not take.
+Status add_operands(const Problem& problem, KernelSource* source);
+// A kernel of one thread for each of `count` things, which it finds in `count`: kThreads of them a block. With all
+// operands.
+Result<KernelSource> source_of_each(std::string_view file, const Problem& problem, const BindArgs& args, int64_t count);
+Status finish_each(int64_t count, KernelSource* source, std::vector<Launch>* launches, size_t workspace = 0);
 
 // Opens a kernel of one thread for each of `count` things, numbered i.
 Status begin_special(const Problem& problem, int64_t count, Writer* to, Launch* launch);

@@ -5,82 +5,66 @@
 
 namespace wootz::cuda {
 
+namespace {
+
+struct Loss {
+  int64_t count = 0, parts = 1;  // targets, and blocks that share them
+  bool each = false;             // a result for each target
+};
+
+Result<Loss> read_loss(const Problem& p, const BindArgs& args) {
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
+  const Dims &x = args.inputs[0], &target = args.inputs[1], &y = args.outputs[0];
+  const bool each = op_params<NllLossOpParams>(p)->reduction == LossReduction::kNone;
+  if (x.rank() < 2 || target.rank() + 1 != x.rank() || !is_integer(p.inputs[1].dtype) || !is_float(p.inputs[0].dtype) ||
+      p.outputs[0].dtype != p.inputs[0].dtype || (has_operand(p, 2) && args.inputs[2].volume() != x[1]) ||
+      (each ? !(y == target) : y.volume() != 1) || x[0] * volume_of(x, 2, x.size()) != target.volume())
+    return invalid_argument("loss of {} with targets {}", x.to_string(), target.to_string());
+  const int64_t count = target.volume();
+  return Loss{count, each ? 1 : std::clamp<int64_t>(count / 2048, 1, 1024), each};
+}
+
+// What special/nll.cuh asks for.
+void add_targets(const Problem& p, const BindArgs& args, KernelSource* source) {
+  const Dims& x = args.inputs[0];
+  const auto& op = *op_params<NllLossOpParams>(p);
+  source->fixed("kWeighted", has_operand(p, 2));
+  source->fixed("kIgnores", op.ignore_index.has_value());
+  source->code().line("constexpr s64 kIgnored = {}ll;", op.ignore_index.value_or(0));
+  source->number("classes", x[1]);
+  source->number("inner", volume_of(x, 2, x.size()));
+}
+
+// One result from the sums of the parts.
+Status join_losses(const Problem& p, const BindArgs& args, const Loss& loss, size_t workspace,
+                   std::vector<Launch>* launches) {
+  KernelSource source("special/nll_join.cuh", transient(p, args));
+  source.type("Y0", storage_type(p.outputs[0].dtype));
+  source.fixed("kThreads", kSpecialBlock);
+  source.fixed("kMean", op_params<NllLossOpParams>(p)->reduction != LossReduction::kSum);
+  source.operand("Y0* __restrict__", "y0", {true, 0});
+  source.operand("const double* __restrict__", "sums", kWorkspacePointer);
+  source.number("parts", loss.parts);
+  return source.finish(kSpecialBlock, 1, launches, workspace);
+}
+
+}  // namespace
+
 // Sums go in f64 and in an order that the extents alone fix: a block for each part, and one block over the parts. A
 // target that is no class has no loss: NaN, where the reference refuses.
 Status generate_nll(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
-  const Dims &x = args.inputs[0], &target = args.inputs[1], &y = args.outputs[0];
-  const auto& op = *op_params<NllLossOpParams>(p);
-  const bool none = op.reduction == LossReduction::kNone, weighted = has_operand(p, 2);
-  if (x.rank() < 2 || target.rank() + 1 != x.rank() || !is_integer(p.inputs[1].dtype) || !is_float(p.inputs[0].dtype) ||
-      p.outputs[0].dtype != p.inputs[0].dtype || (weighted && args.inputs[2].volume() != x[1]) ||
-      (none ? !(y == target) : y.volume() != 1) || x[0] * volume_of(x, 2, x.size()) != target.volume())
-    return invalid_argument("loss of {} with targets {}", x.to_string(), target.to_string());
-  const int64_t count = target.volume(), classes = x[1], inner = volume_of(x, 2, x.size());
-  if (none && count == 0) return Status();
-  const int64_t parts = none ? 1 : std::clamp<int64_t>(count / 2048, 1, 1024);
-  const std::string ignored = op.ignore_index ? fmt::format("c == {}ll", *op.ignore_index) : std::string("false");
-  const auto element = [&](Writer* w) {
-    w->line("  const s64 c = (s64)w_get(x1[e]); double loss = 0, weight = 0;");
-    w->line("  if (!({})) {{", ignored);
-    w->line("    if (c < 0 || c >= {}) loss = weight = (double)W_NAN;", classes);
-    w->line("    else {{ weight = {}; loss = -(double)w_get(x0[(e / {} * {} + c) * {} + e % {}]) * weight; }} }}",
-            weighted ? "(double)w_get(x2[c])" : "1", inner, classes, inner, inner);
-  };
-  const char *st = storage_type(p.outputs[0].dtype), *rt = register_type(p.outputs[0].dtype);
-  Writer w;
-  Launch launch;
-  if (none) {
-    WOOTZ_RETURN_IF_ERROR(begin_special(p, count, &w, &launch));
-    w.line("  const s64 e = i;");
-    element(&w);
-    w.line("  y0[e] = Put<{}>::to(({})loss);", st, rt);
-    end_special(&w, std::move(launch), launches);
-    return Status();
-  }
-  WOOTZ_ASSIGN_OR_RETURN(SpecialOperands operands, special_operands(p));
-  const size_t workspace = static_cast<size_t>(parts) * 2 * sizeof(double);
-  w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}, double* __restrict__ sums) {{",
-         kSpecialBlock, operands.parameters);
-  w.line("  __shared__ double shared[{}]; double total = 0, weights = 0;", kSpecialBlock);
-  w.line("  for (s64 e = (s64)blockIdx.x * {0} + threadIdx.x; e < {1}; e += {2}) {{", kSpecialBlock, count,
-         parts * kSpecialBlock);
-  element(&w);
-  w.line("    total += loss; weights += weight; }}");
-  w.line(
-      "  total = w_group<1, {0}, false>(total, shared, Sum()); weights = w_group<1, {0}, false>(weights, shared, "
-      "Sum());",
-      kSpecialBlock);
-  w.line("  if (threadIdx.x == 0) {{ sums[blockIdx.x * 2] = total; sums[blockIdx.x * 2 + 1] = weights; }}");
-  launch.size.block = kSpecialBlock;
-  launch.size.grid_x = static_cast<unsigned>(parts);
-  launch.pointers = std::move(operands.pointers);
-  launch.pointers.push_back(kWorkspacePointer);
-  launch.workspace = workspace;
-  end_special(&w, std::move(launch), launches);
-  Writer last;
-  last.raw(prelude());
-  last.line(
-      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}* __restrict__ y, const double* __restrict__ "
-      "sums) {{",
-      kSpecialBlock, st);
-  last.line("  __shared__ double shared[{0}]; double total = 0, weights = 0;", kSpecialBlock);
-  last.line("  for (int e = threadIdx.x; e < {}; e += {}) {{ total += sums[e * 2]; weights += sums[e * 2 + 1]; }}",
-            parts, kSpecialBlock);
-  last.line(
-      "  total = w_group<1, {0}, false>(total, shared, Sum()); weights = w_group<1, {0}, false>(weights, shared, "
-      "Sum());",
-      kSpecialBlock);
-  last.line("  if (threadIdx.x == 0) y[0] = Put<{}>::to(({}){});", st, rt,
-            op.reduction == LossReduction::kSum ? "total" : "(total / weights)");
-  Launch end;
-  end.size.block = kSpecialBlock;
-  end.size.grid_x = 1;
-  end.pointers = {{true, 0}, kWorkspacePointer};
-  end.workspace = workspace;
-  end_special(&last, std::move(end), launches);
-  return Status();
+  WOOTZ_ASSIGN_OR_RETURN(const Loss loss, read_loss(p, args));
+  if (loss.each && loss.count == 0) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(
+      KernelSource source,
+      source_of_each(loss.each ? "special/nll_each.cuh" : "special/nll_parts.cuh", p, args, loss.count));
+  add_targets(p, args, &source);
+  if (loss.each) return finish_each(loss.count, &source, launches);
+  const size_t workspace = static_cast<size_t>(loss.parts) * 2 * sizeof(double);
+  source.operand("double* __restrict__", "sums", kWorkspacePointer);
+  source.number("parts", loss.parts);
+  WOOTZ_RETURN_IF_ERROR(source.finish(kSpecialBlock, loss.parts, launches, workspace));
+  return join_losses(p, args, loss, workspace, launches);
 }
 
 // A block a matrix: elimination with row pivots, in f64 as in the reference, in scratch memory.
@@ -94,44 +78,13 @@ Status generate_det(const Problem& p, const BindArgs& args, std::vector<Launch>*
   const int64_t n = x.back(), matrices = y.volume();
   if (matrices == 0) return Status();
   if (matrices >= (int64_t{1} << 31) || n > 4096) return unsupported("{} determinants of {} rows", matrices, n);
-  WOOTZ_ASSIGN_OR_RETURN(SpecialOperands operands, special_operands(p));
-  Writer w;
-  w.raw(prelude());
-  w.line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}, double* __restrict__ ws) {{",
-         kSpecialBlock, operands.parameters);
-  w.line(
-      "  __shared__ double value; __shared__ int row;\n  const int t = threadIdx.x; const s64 at = (s64)blockIdx.x * "
-      "{};",
-      n * n);
-  w.line("  double* m = ws + at;\n  for (int e = t; e < {}; e += {}) m[e] = (double)w_get(x0[at + e]);", n * n,
-         kSpecialBlock);
-  w.line("  double det = 1;\n  for (int c = 0; c < {}; ++c) {{\n    __syncthreads();", n);
-  w.line(
-      "    if (t == 0) {{ int best = c;\n      for (int r = c + 1; r < {0}; ++r) if (fabs(m[(s64)r * {0} + c]) > "
-      "fabs(m[(s64)best * {0} + c])) best = r;",
-      n);
-  w.line("      row = best; value = m[(s64)best * {} + c]; }}\n    __syncthreads();", n);
-  w.line(
-      "    const double top = value; const int pivot = row;\n    det *= top;\n    if (top == 0) {{ det = 0; break; }}");
-  w.line(
-      "    if (pivot != c) {{ det = -det;\n      for (int k = c + t; k < {0}; k += {1}) {{ const double v = m[(s64)c * "
-      "{0} + k]; m[(s64)c * {0} + k] = m[(s64)pivot * {0} + k]; m[(s64)pivot * {0} + k] = v; }} }}",
-      n, kSpecialBlock);
-  w.line("    __syncthreads();\n    const int rest = {} - c - 1;", n);
-  // The column itself is not written: every thread reads its factor there.
-  w.line(
-      "    for (s64 e = t; e < (s64)rest * rest; e += {0}) {{ const s64 r = c + 1 + e / rest, k = c + 1 + e % rest; "
-      "m[r * {1} + k] -= m[r * {1} + c] / top * m[(s64)c * {1} + k]; }}\n  }}",
-      kSpecialBlock, n);
-  w.line("  if (t == 0) y0[blockIdx.x] = Put<{}>::to(({})det);", storage_type(type), register_type(type));
-  Launch launch;
-  launch.size.block = kSpecialBlock;
-  launch.size.grid_x = static_cast<unsigned>(matrices);
-  launch.pointers = std::move(operands.pointers);
-  launch.pointers.push_back(kWorkspacePointer);
-  launch.workspace = std::max<size_t>(8, static_cast<size_t>(x.volume()) * sizeof(double));
-  end_special(&w, std::move(launch), launches);
-  return Status();
+  KernelSource source("special/det.cuh", transient(p, args));
+  source.fixed("kThreads", kSpecialBlock);
+  WOOTZ_RETURN_IF_ERROR(add_operands(p, &source));
+  source.operand("double* __restrict__", "matrix", kWorkspacePointer);
+  source.number("n", n);
+  return source.finish(kSpecialBlock, matrices, launches,
+                       std::max<size_t>(8, static_cast<size_t>(x.volume()) * sizeof(double)));
 }
 
 }  // namespace wootz::cuda
