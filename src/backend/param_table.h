@@ -1,5 +1,5 @@
-// How a table of parameters (families.def, op_kernels.def) becomes lists of fields, a ParamField a line. Only for the files that
-// hold these lists. Reading the table defines
+// How a table of parameters (families.def, op_kernels.def) becomes lists of fields, a ParamField a line. Only for the
+// files that hold these lists. Reading the table defines
 //   the block's macro as PARAM_FIELDS(Name, Struct), PARAM as PARAM_FIELD, END as PARAM_FIELDS_END.
 #pragma once
 

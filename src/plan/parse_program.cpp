@@ -148,7 +148,8 @@ class ProgramReader {
     for (const Entry& e : kEntries) {
       if (word != e.word) continue;
       const bool good = (this->*e.read)(line);
-      if (!error_.ok()) return error_.with_prefix(fmt::format("line {}", line.number()));
+      const bool has_line = e.read == &ProgramReader::body;  // the error of a line in it
+      if (!error_.ok()) return has_line ? error_ : error_.with_prefix(fmt::format("line {}", line.number()));
       return good ? Status() : wrong(line, e.word);
     }
     return corrupt("line {}: nothing in a program is called '{}'", line.number(), word.substr(0, 80));
@@ -167,10 +168,7 @@ class ProgramReader {
   }
   Step* last_step() { return p_->steps.empty() ? nullptr : &p_->steps.back(); }
 
-  bool device(Line& line) {
-    p_->device = line.rest();
-    return true;
-  }
+  bool device(Line& line) { return line.quoted(&p_->device) && line.at_end(); }
   bool property(Line& line) {
     const std::string name(line.word());
     return line.accept("=") && line.quoted(&p_->properties[name]) && line.at_end();

@@ -28,7 +28,7 @@ class Printer {
   void program(const Program& p) {
     line("program {} {} {{", quoted(p.name), p.backend);
     indent_ += 2;
-    if (!p.device.empty()) line("device {}", p.device);
+    if (!p.device.empty()) line("device {}", quoted(p.device));
     for (const auto& [name, value] : p.properties) line("property {} = {}", name, quoted(value));
     shapes(p);
     for (size_t t = 0; t < p.tensors.size(); ++t) tensor(t, p.tensors[t]);

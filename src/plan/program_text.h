@@ -10,7 +10,7 @@
 namespace wootz {
 
 //   program "name" cpu {
-//     device {...}
+//     device "{...}"
 //     expr 0 = 1
 //     expr 2 = mul 0 1
 //     symbol 0 "N" = input_dim tensor 0 axis 0

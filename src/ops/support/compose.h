@@ -1,8 +1,8 @@
 // Writing a composition of ops while importing an ONNX node.
 #pragma once
 
-#include "ops/support/graph_builder.h"
 #include "ops/onnx_import.h"
+#include "ops/support/graph_builder.h"
 
 namespace wootz {
 

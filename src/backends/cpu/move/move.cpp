@@ -67,18 +67,10 @@ class MoveCall final : public Call {
         const char* from = static_cast<const char*>(args.inputs[0]) + at * plan.bytes;
         char* to = static_cast<char*>(args.outputs[0]) + r * length * plan.bytes;
         switch (plan.bytes) {
-          case 1:
-            row<uint8_t>(from, to);
-            break;
-          case 2:
-            row<uint16_t>(from, to);
-            break;
-          case 4:
-            row<uint32_t>(from, to);
-            break;
-          default:
-            row<uint64_t>(from, to);
-            break;
+          case 1: row<uint8_t>(from, to); break;
+          case 2: row<uint16_t>(from, to); break;
+          case 4: row<uint32_t>(from, to); break;
+          default: row<uint64_t>(from, to); break;
         }
       }
     });

@@ -104,24 +104,6 @@ Status finish_each(int64_t count, KernelSource* source, std::vector<Launch>* lau
   return source->finish(kSpecialBlock, blocks_for(count, kSpecialBlock), launches, workspace);
 }
 
-Status begin_special(const Problem& p, int64_t count, Writer* w, Launch* launch) {
-  WOOTZ_RETURN_IF_ERROR(check_count(count));
-  WOOTZ_ASSIGN_OR_RETURN(SpecialOperands o, special_operands(p));
-  w->raw(prelude());
-  w->line("extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{", kSpecialBlock, o.parameters);
-  w->line("  const s64 i = (s64)blockIdx.x * {} + threadIdx.x;\n  if (i >= {}) return;", kSpecialBlock, count);
-  launch->size.block = kSpecialBlock;
-  launch->size.grid_x = blocks_for(count, kSpecialBlock);
-  launch->pointers = std::move(o.pointers);
-  return Status();
-}
-
-void end_special(Writer* w, Launch launch, std::vector<Launch>* launches) {
-  w->line("}}");
-  launch.source = w->text();
-  launches->push_back(std::move(launch));
-}
-
 std::optional<int64_t> special_int(const Problem& p, const MaybeInt& attribute, size_t operand) {
   if (attribute) return attribute;
   const Ints* const values = known_operand(p, operand);

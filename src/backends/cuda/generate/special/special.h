@@ -27,11 +27,6 @@ Status add_operands(const Problem& problem, KernelSource* source);
 Result<KernelSource> source_of_each(std::string_view file, const Problem& problem, const BindArgs& args, int64_t count);
 Status finish_each(int64_t count, KernelSource* source, std::vector<Launch>* launches, size_t workspace = 0);
 
-// Opens a kernel of one thread for each of `count` things, numbered i.
-Status begin_special(const Problem& problem, int64_t count, Writer* to, Launch* launch);
-// Closes it.
-void end_special(Writer* source, Launch launch, std::vector<Launch>* launches);
-
 // The attribute, or else a small constant operand that is one integer; nullopt: neither.
 std::optional<int64_t> special_int(const Problem& problem, const MaybeInt& attribute, size_t operand);
 
