@@ -191,15 +191,17 @@ Result<std::vector<TimedProblem>> timed_problems(const std::vector<WrittenProble
 }
 
 Result<std::vector<HostTensor>> random_inputs(const Graph& graph, uint64_t seed) {
-  std::vector<HostTensor> inputs;
-  int64_t bound = 1;
+  // Indices that are good along every axis of what they may index: an integer further behind may be one.
+  int64_t bound = 8;
+  std::vector<Dims> shapes;
   for (const Value* v : graph.inputs()) {
-    Dims dims;
-    for (const Dim& d : v->shape()) {
-      dims.push_back(d.is_const() ? d.value() : kSymbolic);
-    }
-    if (inputs.empty()) bound = index_bound(dims);
-    WOOTZ_ASSIGN_OR_RETURN(HostTensor t, random_tensor(v->dtype(), dims, seed++, bound));
+    Dims& dims = shapes.emplace_back();
+    for (const Dim& d : v->shape()) dims.push_back(d.is_const() ? d.value() : kSymbolic);
+    if (shapes.size() == 1 || is_float(v->dtype())) bound = std::min(bound, index_bound(dims));
+  }
+  std::vector<HostTensor> inputs;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor t, random_tensor(graph.inputs()[i]->dtype(), shapes[i], seed++, bound));
     inputs.push_back(std::move(t));
   }
   return inputs;
