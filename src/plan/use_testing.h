@@ -2,6 +2,7 @@
 // programs that verify_program let pass: it shares no code with the verifier.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -44,6 +45,14 @@ class Written {
  private:
   std::map<int32_t, std::set<std::pair<size_t, size_t>>> ranges_;
 };
+
+// A step wrote the tensor, or all that it is put together from.
+inline bool is_made(const Program& p, const std::vector<uint8_t>& stepped, size_t t) {
+  const std::vector<int32_t>& parts = p.tensors[t].parts;
+  return stepped[t] != 0 || (!parts.empty() && std::all_of(parts.begin(), parts.end(), [&](int32_t part) {
+           return is_made(p, stepped, static_cast<size_t>(part));
+         }));
+}
 
 // Shapes and memory at one binding of the symbols, as the runtime goes about it.
 inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
@@ -89,7 +98,7 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
       lifetimes[static_cast<size_t>(root)].last = static_cast<int>(s);
       if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) continue;
       if (!known[static_cast<size_t>(t)]) {
-        require(stepped[static_cast<size_t>(root)], "a step reads what no step has written");
+        require(is_made(p, stepped, maker), "a step reads what no step has written");
         continue;
       }
       const size_t begin = storage.offset[static_cast<size_t>(t)];
