@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/compiler.h"
-#include "backends/cuda/cudnn/graph.h"
+#include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/devices.h"
 
 namespace wootz::cuda {

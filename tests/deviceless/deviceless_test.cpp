@@ -5,7 +5,7 @@
 
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/cubin.h"
-#include "backends/cuda/cudnn/graph.h"
+#include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/driver.h"
 #include "plan/read.h"
 #include "steady/real_models.h"

@@ -7,12 +7,7 @@ import layers
 
 # Circles that are known and to be broken: the units of each, without suffix. A circle that is no part of one of these is an
 # error; a warning says which of these is no more.
-KNOWN: tuple[frozenset[str], ...] = (
-    frozenset({
-        "backends/cuda/cudnn/engines", "backends/cuda/cudnn/graph", "backends/cuda/cudnn/lowering",
-        "backends/cuda/cudnn/operations",
-    }),
-)
+KNOWN: tuple[frozenset[str], ...] = ()
 
 
 def unit_of(path: str) -> str:

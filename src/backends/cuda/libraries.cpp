@@ -2,7 +2,7 @@
 
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/cublaslt/library.h"
-#include "backends/cuda/cudnn/graph.h"
+#include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/driver.h"
 
 namespace wootz::cuda {

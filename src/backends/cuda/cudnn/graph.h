@@ -1,11 +1,10 @@
-// What is asked of cuDNN, as plain data; and a plan that computes it.
+// What is asked of cuDNN, as plain data, and for which device.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "backend/kernel.h"
+#include "backend/device.h"
 #include "backends/cuda/gpu.h"
 #include "backends/cuda/tail.h"
 
@@ -42,16 +41,6 @@ struct CudnnGraph {
   std::string key() const;  // equal graphs have equal keys
 };
 
-class CudnnPlan {
- public:
-  virtual ~CudnnPlan() = default;
-  virtual size_t workspace() const = 0;
-  virtual Status run(const RunArgs& args) const = 0;
-};
-
-// "91900", or why cuDNN cannot be used.
-Result<std::string> cudnn_version();
-
 // Whom something is built for: a GPU at hand, or a device that is described.
 struct CudnnTarget {
   CudnnTarget(const Gpu& at_hand) : gpu(&at_hand) {}                    // NOLINT: either is a target
@@ -59,17 +48,5 @@ struct CudnnTarget {
   const Gpu* gpu = nullptr;
   const DeviceDescription* described = nullptr;
 };
-
-// Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as
-// text ("12:3=1,7=0").
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const CudnnTarget& target, int most);
-
-// A plan for a GPU: as it was built before, where that was kept. `choice` empty, or no longer taken by the
-// library: its own first choice. Equal plans are built once. May take seconds: some engines compile.
-Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnGraph& graph, const std::string& choice);
-
-// The same for a described device, built and serialized, not loaded. No two builds give the same bytes: the library
-// leaves addresses of the process in them.
-Result<NativeCode> cudnn_code(const CudnnGraph& graph, const std::string& choice, const DeviceDescription& device);
 
 }  // namespace wootz::cuda

@@ -3,6 +3,7 @@
 #include "backend/device.h"
 #include "backend/quantized.h"
 #include "backends/cuda/cudnn/describe.h"
+#include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/tf32.h"

@@ -1,5 +1,5 @@
 // What was found for graphs, and their plans: proposed, built, kept, run.
-#include "backends/cuda/cudnn/graph.h"
+#include "backends/cuda/cudnn/plans.h"
 
 #include <algorithm>
 #include <map>
