@@ -9,9 +9,7 @@ namespace wootz::importer {
 namespace {
 
 // Work grows with the elements read and written; other ops are bounded by the product of all element counts.
-bool is_linear(Lowering lowering) {
-  return has_trait(lowering, kLinearWork);
-}
+bool is_linear(Lowering lowering) { return has_trait(lowering, kLinearWork); }
 
 // The output as a constant when its tracked values are all numbers.
 HostTensor from_shape_values(const Value& value) {

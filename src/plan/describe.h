@@ -14,9 +14,9 @@ struct DescribeOptions {
 };
 
 // {"Layers": [{"Name", "LayerType", "Inputs": [{"Name", "Location", "Dimensions", "Format/Datatype"}], "Outputs",
-// "ParameterType", parameters, "TacticName", "TacticValue", "StreamId", "Metadata"}], "Bindings": [names of inputs, then
-// outputs]}; ours beside them: "TacticTimeUs", "BytesRead", "BytesWritten", "Flops".
-// The program has passed verify_program. Strings may hold any bytes: dump with error_handler_t::replace.
+// "ParameterType", parameters, "TacticName", "TacticValue", "StreamId", "Metadata"}], "Bindings": [names of inputs,
+// then outputs]}; ours beside them: "TacticTimeUs", "BytesRead", "BytesWritten", "Flops". The program has passed
+// verify_program. Strings may hold any bytes: dump with error_handler_t::replace.
 nlohmann::ordered_json describe_program(const Program& program, const DescribeOptions& options = {});
 nlohmann::ordered_json describe_step(const Program& program, size_t step, const DescribeOptions& options = {});
 

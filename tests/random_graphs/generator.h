@@ -207,7 +207,7 @@ class Generator {
                   {&Generator::cast, 3},       {&Generator::spelled_gate, 4}, {&Generator::spelled_norm, 3},
                   {&Generator::batch_norm, 4}, {&Generator::attention, 2},    {&Generator::residual, 4},
                   {&Generator::shapes, 4},     {&Generator::twice, 3},        {&Generator::identities, 4},
-                  {&Generator::cumulate, 1},    {&Generator::quantized, 6}};
+                  {&Generator::cumulate, 1},   {&Generator::quantized, 6}};
     int total = 0;
     for (const auto& s : kSteps) total += s.weight;
     int at = pick(0, total - 1);

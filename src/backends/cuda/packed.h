@@ -5,8 +5,8 @@
 
 namespace wootz::cuda {
 
-// A constant that was packed has the bytes of the one it was made of, and kernels read no further. In a plan file it may
-// have others.
+// A constant that was packed has the bytes of the one it was made of, and kernels read no further. In a plan file it
+// may have others.
 inline Status check_packed(const Problem& p, const BindArgs& args) {
   for (size_t i = 0; i < p.inputs.size() && i < args.constant_bytes.size(); ++i) {
     if (!p.inputs[i].constant || args.constants[i] == nullptr || i >= args.inputs.size()) continue;

@@ -1,4 +1,5 @@
-// Libraries ask for scratch memory at multiples of 256 bytes; a context's lies at multiples of 64, an application's anywhere.
+// Libraries ask for scratch memory at multiples of 256 bytes; a context's lies at multiples of 64, an application's
+// anywhere.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,8 @@ TEST(Pad, NegativePadsCrop) {
 
 TEST(Pad, InputsAndAxes) {
   const HostTensor x = i64({1, 2}, {1, 2});
-  expect_tensor(run_op("Pad", {x, i64({2}, {1, 0}), i64({}, {1LL << 40}), i64({1}, {-1})}), i64({1, 3}, {1LL << 40, 1, 2}));
+  expect_tensor(run_op("Pad", {x, i64({2}, {1, 0}), i64({}, {1LL << 40}), i64({1}, {-1})}),
+                i64({1, 3}, {1LL << 40, 1, 2}));
   expect_tensor(run_op("Pad", {x, i64({4}, {0, 0, 1, 0})}), i64({2, 2}, {1, 2, 0, 0}));
 }
 

@@ -51,7 +51,8 @@ TEST(Random, BernoulliAndMultinomial) {
   moments(run_op("Bernoulli", {p}, {{"seed", 1.0}}), &mean, &deviation);
   EXPECT_NEAR(mean, 0.25, 0.02);
   expect_tensor(run_op("Bernoulli", {f32({2}, {0, 1})}, {{"dtype", std::string("bool")}}), boolean({2}, {0, 1}));
-  const HostTensor m = run_op("Multinomial", {f32({2, 3}, {0, 0, -1e30, -1e30, 50, -1e30})}, {{"sample_size", int64_t{2000}}, {"seed", 1.0}});
+  const HostTensor m = run_op("Multinomial", {f32({2, 3}, {0, 0, -1e30, -1e30, 50, -1e30})},
+                              {{"sample_size", int64_t{2000}}, {"seed", 1.0}});
   ASSERT_EQ(m.dims().to_string(), "[2x2000]");
   int64_t ones = 0;
   for (int64_t i = 0; i < 2000; ++i) {

@@ -8,8 +8,9 @@ AttrMap by(const char* reduction, int64_t axis = 0) { return {{"reduction", std:
 
 TEST(Scatter, Elements) {
   const HostTensor zero = f32({3, 3}, {0, 0, 0, 0, 0, 0, 0, 0, 0});
-  expect_tensor(run_op("ScatterElements", {zero, i64({2, 3}, {1, 0, 2, 0, 2, 1}), f32({2, 3}, {1, 1.5, 2, 2.5, 3, 3.5})}),
-                f32({3, 3}, {2.5, 1.5, 0, 1, 0, 3.5, 0, 3, 2}));
+  expect_tensor(
+      run_op("ScatterElements", {zero, i64({2, 3}, {1, 0, 2, 0, 2, 1}), f32({2, 3}, {1, 1.5, 2, 2.5, 3, 3.5})}),
+      f32({3, 3}, {2.5, 1.5, 0, 1, 0, 3.5, 0, 3, 2}));
   const HostTensor row = f32({1, 5}, {1, 2, 3, 4, 5});
   expect_tensor(run_op("ScatterElements", {row, i32({1, 2}, {1, -2}), f32({1, 2}, {7, 8})}, by("none", 1)),
                 f32({1, 5}, {1, 7, 3, 8, 5}));

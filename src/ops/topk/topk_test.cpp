@@ -22,10 +22,12 @@ TEST(TopK, ValuesIndicesAndTies) {
 }
 
 TEST(TopK, UnsignedAndNan) {
-  expect_tensor(run_op("TopK", {make(DType::kU8, {3}, {3, 200, 100})}, {{"k", int64_t{2}}}, 0, 2), make(DType::kU8, {2}, {200, 100}));
+  expect_tensor(run_op("TopK", {make(DType::kU8, {3}, {3, 200, 100})}, {{"k", int64_t{2}}}, 0, 2),
+                make(DType::kU8, {2}, {200, 100}));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   expect_tensor(run_op("TopK", {f32({4}, {1, nan, 3, nan})}, {{"k", int64_t{3}}}, 1, 2), i64({3}, {1, 3, 2}));
-  expect_tensor(run_op("TopK", {f32({3}, {nan, 2, 1})}, {{"k", int64_t{2}}, {"largest", int64_t{0}}}, 0, 2), f32({2}, {1, 2}));
+  expect_tensor(run_op("TopK", {f32({3}, {nan, 2, 1})}, {{"k", int64_t{2}}, {"largest", int64_t{0}}}, 0, 2),
+                f32({2}, {1, 2}));
 }
 
 TEST(TopK, BoundsOfK) {

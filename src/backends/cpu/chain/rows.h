@@ -1,5 +1,5 @@
-// A chain by bands of rows: for a band of the result's rows, the rows of the middle tensor that it reads, and the rows of
-// the input that those read. Pure arithmetic on extents.
+// A chain by bands of rows: for a band of the result's rows, the rows of the middle tensor that it reads, and the rows
+// of the input that those read. Pure arithmetic on extents.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct RowSpan {
   bool operator==(const RowSpan&) const = default;
 };
 struct Band {
-  RowSpan x, middle;  // padding: of the first problem around x's rows, of the second around the middle's
+  RowSpan x, middle;             // padding: of the first problem around x's rows, of the second around the middle's
   int64_t first = 0, count = 0;  // rows of the result
   // Bands of one shape share their kernels.
   bool same_shape(const Band& o) const {

@@ -94,26 +94,17 @@ void StridedCopy::inner_strided(const char* in, char* out, int64_t, int64_t n) c
   const Dim& d = dims_[static_cast<size_t>(count_ - 1)];
   if (d.in == 0 && d.out == 1) {
     switch (bytes_) {
-      case 1:
-        std::memset(out, *in, static_cast<size_t>(n));
-        return;
-      case 2:
-        return fill<uint16_t>(in, out, n);
-      case 4:
-        return fill<uint32_t>(in, out, n);
-      default:
-        return fill<uint64_t>(in, out, n);
+      case 1: std::memset(out, *in, static_cast<size_t>(n)); return;
+      case 2: return fill<uint16_t>(in, out, n);
+      case 4: return fill<uint32_t>(in, out, n);
+      default: return fill<uint64_t>(in, out, n);
     }
   }
   switch (bytes_) {
-    case 1:
-      return strided<uint8_t>(in, out, d.in, d.out, n);
-    case 2:
-      return strided<uint16_t>(in, out, d.in, d.out, n);
-    case 4:
-      return strided<uint32_t>(in, out, d.in, d.out, n);
-    default:
-      return strided<uint64_t>(in, out, d.in, d.out, n);
+    case 1: return strided<uint8_t>(in, out, d.in, d.out, n);
+    case 2: return strided<uint16_t>(in, out, d.in, d.out, n);
+    case 4: return strided<uint32_t>(in, out, d.in, d.out, n);
+    default: return strided<uint64_t>(in, out, d.in, d.out, n);
   }
 }
 
@@ -140,15 +131,9 @@ void StridedCopy::run_units(const char* in, char* out, int64_t begin, int64_t en
     const char* a = in + (from + first * divided.in) * bytes_;
     char* b = out + (to + first * divided.out) * bytes_;
     switch (inner_) {
-      case Inner::kRows:
-        inner_rows(a, b, first, n);
-        break;
-      case Inner::kTranspose:
-        inner_transpose(a, b, first, n);
-        break;
-      case Inner::kStrided:
-        inner_strided(a, b, first, n);
-        break;
+      case Inner::kRows: inner_rows(a, b, first, n); break;
+      case Inner::kTranspose: inner_transpose(a, b, first, n); break;
+      case Inner::kStrided: inner_strided(a, b, first, n); break;
     }
     if (++unit < split_) continue;
     unit = 0;

@@ -108,14 +108,10 @@ void plane(const char* in, int64_t is, char* out, int64_t os, int64_t rows, int6
 
 void transpose_plane(const char* in, int64_t is, char* out, int64_t os, int64_t rows, int64_t columns, int bytes) {
   switch (bytes) {
-    case 1:
-      return plane<uint8_t>(in, is, out, os, rows, columns);
-    case 2:
-      return plane<uint16_t>(in, is, out, os, rows, columns);
-    case 4:
-      return plane<uint32_t>(in, is, out, os, rows, columns);
-    default:
-      return plane<uint64_t>(in, is, out, os, rows, columns);
+    case 1: return plane<uint8_t>(in, is, out, os, rows, columns);
+    case 2: return plane<uint16_t>(in, is, out, os, rows, columns);
+    case 4: return plane<uint32_t>(in, is, out, os, rows, columns);
+    default: return plane<uint64_t>(in, is, out, os, rows, columns);
   }
 }
 

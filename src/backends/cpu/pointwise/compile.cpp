@@ -18,14 +18,10 @@ void copy_elements(const OpArgs& p) {
 }
 OpFn find_copy(int bytes) {
   switch (bytes) {
-    case 1:
-      return copy_elements<1>;
-    case 2:
-      return copy_elements<2>;
-    case 4:
-      return copy_elements<4>;
-    default:
-      return copy_elements<8>;
+    case 1: return copy_elements<1>;
+    case 2: return copy_elements<2>;
+    case 4: return copy_elements<4>;
+    default: return copy_elements<8>;
   }
 }
 
@@ -46,21 +42,16 @@ double weight_of(PwOp op) {
     case PwOp::kSoftplus:
     case PwOp::kElu:
     case PwOp::kCelu:
-    case PwOp::kSelu:
-      return 6;
-    default:
-      return 1;
+    case PwOp::kSelu: return 6;
+    default: return 1;
   }
 }
 
 double largest_finite(DType type) {
   switch (type) {
-    case DType::kF16:
-      return 65504;
-    case DType::kBF16:
-      return bf16_to_f32(0x7f7f);
-    default:
-      return std::numeric_limits<float>::infinity();  // the narrow formats saturate by themselves
+    case DType::kF16: return 65504;
+    case DType::kBF16: return bf16_to_f32(0x7f7f);
+    default: return std::numeric_limits<float>::infinity();  // the narrow formats saturate by themselves
   }
 }
 
@@ -231,16 +222,11 @@ class Compiler {
         }
         return store_raw(i, raw);
       }
-      case PwOp::kConst:
-        out = constant(reg, in.imm0);
-        return store(i);
+      case PwOp::kConst: out = constant(reg, in.imm0); return store(i);
       case PwOp::kCast:
-      case PwOp::kCastSaturate:
-        return cast(i);
-      case PwOp::kQuantize:
-        return quantize(i);
-      default:
-        break;
+      case PwOp::kCastSaturate: return cast(i);
+      case PwOp::kQuantize: return quantize(i);
+      default: break;
     }
     const DType from = reg_of(in.a);
     if (in.op == PwOp::kPow && reg == DType::kF32 && power(i)) return store(i);

@@ -72,29 +72,18 @@ void to_bool(const OpArgs& p) {
 template <class Fn>
 OpFn with_type(DType type, Fn f) {
   switch (type) {
-    case DType::kF32:
-      return f(float());
-    case DType::kF64:
-      return f(double());
-    case DType::kI8:
-      return f(int8_t());
+    case DType::kF32: return f(float());
+    case DType::kF64: return f(double());
+    case DType::kI8: return f(int8_t());
     case DType::kU8:
-    case DType::kBool:
-      return f(uint8_t());
-    case DType::kI16:
-      return f(int16_t());
-    case DType::kU16:
-      return f(uint16_t());
-    case DType::kI32:
-      return f(int32_t());
-    case DType::kU32:
-      return f(uint32_t());
-    case DType::kI64:
-      return f(int64_t());
-    case DType::kU64:
-      return f(uint64_t());
-    default:
-      return nullptr;
+    case DType::kBool: return f(uint8_t());
+    case DType::kI16: return f(int16_t());
+    case DType::kU16: return f(uint16_t());
+    case DType::kI32: return f(int32_t());
+    case DType::kU32: return f(uint32_t());
+    case DType::kI64: return f(int64_t());
+    case DType::kU64: return f(uint64_t());
+    default: return nullptr;
   }
 }
 
@@ -158,18 +147,12 @@ OpFn find_convert(Isa isa, DType from, DType to, bool saturate) {
 OpFn find_widen(Isa isa, DType stored) {
   if (const OpFn fn = find_vector_widen(isa, stored)) return fn;
   switch (stored) {
-    case DType::kF8E4M3:
-      return widen<DType::kF8E4M3>;
-    case DType::kF8E4M3Fnuz:
-      return widen<DType::kF8E4M3Fnuz>;
-    case DType::kF8E5M2:
-      return widen<DType::kF8E5M2>;
-    case DType::kF8E5M2Fnuz:
-      return widen<DType::kF8E5M2Fnuz>;
-    case DType::kF8E8M0:
-      return widen<DType::kF8E8M0>;
-    default:
-      return nullptr;
+    case DType::kF8E4M3: return widen<DType::kF8E4M3>;
+    case DType::kF8E4M3Fnuz: return widen<DType::kF8E4M3Fnuz>;
+    case DType::kF8E5M2: return widen<DType::kF8E5M2>;
+    case DType::kF8E5M2Fnuz: return widen<DType::kF8E5M2Fnuz>;
+    case DType::kF8E8M0: return widen<DType::kF8E8M0>;
+    default: return nullptr;
   }
 }
 
@@ -180,18 +163,12 @@ OpFn find_store(Isa isa, DType stored) {
 OpFn find_narrow(Isa isa, DType stored, bool saturate) {
   if (const OpFn fn = find_vector_narrow(isa, stored)) return fn;
   switch (stored) {
-    case DType::kF8E4M3:
-      return saturate ? narrow<DType::kF8E4M3, true> : narrow<DType::kF8E4M3, false>;
-    case DType::kF8E4M3Fnuz:
-      return saturate ? narrow<DType::kF8E4M3Fnuz, true> : narrow<DType::kF8E4M3Fnuz, false>;
-    case DType::kF8E5M2:
-      return saturate ? narrow<DType::kF8E5M2, true> : narrow<DType::kF8E5M2, false>;
-    case DType::kF8E5M2Fnuz:
-      return saturate ? narrow<DType::kF8E5M2Fnuz, true> : narrow<DType::kF8E5M2Fnuz, false>;
-    case DType::kF8E8M0:
-      return saturate ? narrow<DType::kF8E8M0, true> : narrow<DType::kF8E8M0, false>;
-    default:
-      return nullptr;
+    case DType::kF8E4M3: return saturate ? narrow<DType::kF8E4M3, true> : narrow<DType::kF8E4M3, false>;
+    case DType::kF8E4M3Fnuz: return saturate ? narrow<DType::kF8E4M3Fnuz, true> : narrow<DType::kF8E4M3Fnuz, false>;
+    case DType::kF8E5M2: return saturate ? narrow<DType::kF8E5M2, true> : narrow<DType::kF8E5M2, false>;
+    case DType::kF8E5M2Fnuz: return saturate ? narrow<DType::kF8E5M2Fnuz, true> : narrow<DType::kF8E5M2Fnuz, false>;
+    case DType::kF8E8M0: return saturate ? narrow<DType::kF8E8M0, true> : narrow<DType::kF8E8M0, false>;
+    default: return nullptr;
   }
 }
 

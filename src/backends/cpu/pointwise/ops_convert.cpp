@@ -37,14 +37,10 @@ OpFn vector_convert(DType from, DType to, bool saturate) {
   if (to != DType::kF32) return nullptr;
   switch (from) {
     case DType::kU8:
-    case DType::kBool:
-      return convert<uint8_t, float>;
-    case DType::kI8:
-      return convert<int8_t, float>;
-    case DType::kI32:
-      return convert<int32_t, float>;
-    default:
-      return nullptr;
+    case DType::kBool: return convert<uint8_t, float>;
+    case DType::kI8: return convert<int8_t, float>;
+    case DType::kI32: return convert<int32_t, float>;
+    default: return nullptr;
   }
 }
 OpFn vector_widen(DType stored) {

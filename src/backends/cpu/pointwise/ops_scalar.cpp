@@ -290,9 +290,10 @@ OpFn find_float(PwOp op) {
     CASE(kSub, binary)
     CASE(kMul, binary)
     CASE(kDiv, binary)
-    CASE(kMin, binary) CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary)
-        CASE(kNeg, unary) CASE(kAbs, unary) CASE(kSign, unary) CASE(kSqrt, unary) CASE(kReciprocal, unary)
-            CASE(kExp, unary) CASE(kLog, unary) CASE(kSin, unary) CASE(kCos, unary) CASE(kTan, unary) CASE(kAsin, unary)
+    CASE(kMin, binary)
+    CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kNeg, unary)
+        CASE(kAbs, unary) CASE(kSign, unary) CASE(kSqrt, unary) CASE(kReciprocal, unary) CASE(kExp, unary)
+            CASE(kLog, unary) CASE(kSin, unary) CASE(kCos, unary) CASE(kTan, unary) CASE(kAsin, unary)
                 CASE(kAcos, unary) CASE(kAtan, unary) CASE(kSinh, unary) CASE(kCosh, unary) CASE(kAsinh, unary)
                     CASE(kAcosh, unary) CASE(kAtanh, unary) CASE(kErf, unary) CASE(kCeil, unary) CASE(kFloor, unary)
                         CASE(kRound, unary) CASE(kRelu, unary) CASE(kLeakyRelu, unary) CASE(kClip, unary)
@@ -310,10 +311,11 @@ OpFn find_int(PwOp op) {
     CASE(kSub, binary)
     CASE(kMul, binary)
     CASE(kDiv, binary)
-    CASE(kMin, binary) CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary)
-        CASE(kAnd, binary) CASE(kOr, binary) CASE(kXor, binary) CASE(kShiftLeft, binary) CASE(kShiftRight, binary)
-            CASE(kNeg, unary) CASE(kAbs, unary) CASE(kNot, unary) CASE(kSign, unary) CASE(kRelu, unary)
-                CASE(kClip, unary) default : return nullptr;
+    CASE(kMin, binary)
+    CASE(kMax, binary) CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kAnd, binary)
+        CASE(kOr, binary) CASE(kXor, binary) CASE(kShiftLeft, binary) CASE(kShiftRight, binary) CASE(kNeg, unary)
+            CASE(kAbs, unary) CASE(kNot, unary) CASE(kSign, unary) CASE(kRelu, unary) CASE(kClip, unary) default
+        : return nullptr;
   }
 }
 OpFn find_bool(PwOp op) {

@@ -56,8 +56,7 @@ float min_keep(float a, float x) { return std::isnan(a) || a < x ? a : x; }
 float reduce(RowOp op, const float* x, int64_t n, float shift) {
   const V zero = hn::Zero(F()), s = splat(shift);
   switch (op) {
-    case RowOp::kSum:
-      return sum_lanes(fold(x, n, zero, ADD, ADD));
+    case RowOp::kSum: return sum_lanes(fold(x, n, zero, ADD, ADD));
     case RowOp::kMax:
       return over_lanes(fold(
                             x, n, splat(-kInf), [](V a, V b) HWY_ATTR { return keep_nan_max(a, b); },
@@ -106,18 +105,12 @@ float sum_centered(const float* x, int64_t n, float mean) {
 
 void accumulate(RowOp op, float* acc, const float* x, const float* shift, int64_t n) {
   switch (op) {
-    case RowOp::kSum:
-      return map2(acc, x, acc, n, ADD);
-    case RowOp::kMax:
-      return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return keep_nan_max(a, b); });
-    case RowOp::kMin:
-      return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return keep_nan_min(a, b); });
-    case RowOp::kProd:
-      return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::Mul(a, b); });
-    case RowOp::kSumAbs:
-      return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::Add(a, hn::Abs(b)); });
-    case RowOp::kSumSquares:
-      return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::MulAdd(b, b, a); });
+    case RowOp::kSum: return map2(acc, x, acc, n, ADD);
+    case RowOp::kMax: return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return keep_nan_max(a, b); });
+    case RowOp::kMin: return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return keep_nan_min(a, b); });
+    case RowOp::kProd: return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::Mul(a, b); });
+    case RowOp::kSumAbs: return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::Add(a, hn::Abs(b)); });
+    case RowOp::kSumSquares: return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::MulAdd(b, b, a); });
     case RowOp::kSumExp:
       return map3(acc, x, shift, acc, n, [](V a, V b, V s) HWY_ATTR { return hn::Add(a, vexp(hn::Sub(b, s))); });
   }
