@@ -45,17 +45,19 @@ Result<CudnnDescriptor> engine_of(const CudnnDescriptor& config, const CudnnLibr
   return engine;
 }
 
-// Engines that compile a kernel for the graph.
-Result<bool> compiles_kernel(const CudnnDescriptor& config, const CudnnLibrary& library) {
-  constexpr int kKernelConfiguration = 24;  // CUDNN_KNOB_TYPE_KERNEL_CFG
+using Knobs = std::map<int64_t, int64_t>;
+
+// Values of an engine's knobs by our numbers for these, in order.
+Result<Knobs> knobs_of(const CudnnDescriptor& config) {
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> chosen,
                          config.get_all(Attribute::kConfigKnobs, Kind::kKnobChoice, kMostKnobs));
+  Knobs knobs;
   for (const CudnnDescriptor& choice : chosen) {
     int type = 0;
     WOOTZ_RETURN_IF_ERROR(choice.get(Attribute::kKnobType, ValueType::kKnobType, 1, &type).status());
-    if (type == kKernelConfiguration) return true;
+    WOOTZ_ASSIGN_OR_RETURN(knobs[number_of_knob(type)], choice.get_number(Attribute::kKnobValue));
   }
-  return false;
+  return knobs;
 }
 
 Result<bool> is_wanted(const CudnnDescriptor& config, const CudnnGraph& g, const CudnnLibrary& library) {
@@ -67,8 +69,9 @@ Result<bool> is_wanted(const CudnnDescriptor& config, const CudnnGraph& g, const
   // In TF32 they were seen to compute wrong numbers within networks, others in each run (cuDNN 9.19, H200: a strided
   // convolution from 160 to 400 channels of 7 by 7 pixels, with an image added), though they stand the check alone.
   if (g.tf32) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool compiled, compiles_kernel(config, library));
-    if (compiled) return false;
+    constexpr int64_t kKernelConfiguration = 12;  // what such engines have (cudnn_knobs.def)
+    WOOTZ_ASSIGN_OR_RETURN(const Knobs knobs, knobs_of(config));
+    if (knobs.count(kKernelConfiguration) != 0) return false;
   }
   return std::none_of(notes, notes + std::min<int64_t>(count, kMostNotes), [&](Note note) {
     return note == Note::kNondeterministic || note == Note::kNarrowSums ||
@@ -127,14 +130,7 @@ Result<std::vector<CudnnDescriptor>> propose_engines(const CudnnOperations& ops,
 Result<std::string> engine_text(const CudnnDescriptor& config, const CudnnLibrary& library) {
   WOOTZ_ASSIGN_OR_RETURN(const CudnnDescriptor engine, engine_of(config, library));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t index, engine.get_number(Attribute::kEngineIndex));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> chosen,
-                         config.get_all(Attribute::kConfigKnobs, Kind::kKnobChoice, kMostKnobs));
-  std::map<int64_t, int64_t> knobs;  // in the order of their numbers
-  for (const CudnnDescriptor& choice : chosen) {
-    int type = 0;
-    WOOTZ_RETURN_IF_ERROR(choice.get(Attribute::kKnobType, ValueType::kKnobType, 1, &type).status());
-    WOOTZ_ASSIGN_OR_RETURN(knobs[number_of_knob(type)], choice.get_number(Attribute::kKnobValue));
-  }
+  WOOTZ_ASSIGN_OR_RETURN(const Knobs knobs, knobs_of(config));
   std::string text = fmt::format("{}:", index);
   for (const auto& [knob, value] : knobs) text += fmt::format("{}={},", knob, value);
   return text;
