@@ -3,10 +3,12 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -83,6 +85,31 @@ void cache_size(int name, size_t* out) {
   if (value > 0) *out = static_cast<size_t>(value);
 }
 
+// The system's own table, of the processor that this thread is on.
+void caches_listed(CpuInfo* info) {
+  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(std::max(0, sched_getcpu())) + "/cache";
+  for (int index = 0; index < 8; ++index) {
+    const std::string at = folder + "/index" + std::to_string(index);
+    std::string type;
+    int level = 0;
+    size_t kib = 0;
+    if (!(std::ifstream(at + "/type") >> type) || !(std::ifstream(at + "/level") >> level)) return;
+    if (!(std::ifstream(at + "/size") >> kib) || kib == 0 || type == "Instruction") continue;
+    size_t* const sizes[] = {&info->l1d, &info->l2, &info->l3};
+    if (level >= 1 && level <= 3) *sizes[level - 1] = kib * 1024;  // sizes are written as 32768K
+  }
+}
+
+void detect_caches(CpuInfo* info) {
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  // On AMD's processors glibc gives the third-level cache of all clusters together.
+  cache_size(_SC_LEVEL1_DCACHE_SIZE, &info->l1d);
+  cache_size(_SC_LEVEL2_CACHE_SIZE, &info->l2);
+  cache_size(_SC_LEVEL3_CACHE_SIZE, &info->l3);
+#endif
+  caches_listed(info);
+}
+
 int cpus_in_mask() {
   // Machines with more processors than a cpu_set_t holds need a larger mask.
   for (int count = CPU_SETSIZE; count <= (1 << 20); count *= 4) {
@@ -100,11 +127,7 @@ CpuInfo detect() {
   CpuInfo info;
   info.name = brand();
   detect_features(&info);
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-  cache_size(_SC_LEVEL1_DCACHE_SIZE, &info.l1d);
-  cache_size(_SC_LEVEL2_CACHE_SIZE, &info.l2);
-  cache_size(_SC_LEVEL3_CACHE_SIZE, &info.l3);
-#endif
+  detect_caches(&info);
   info.cpus = cpus_in_mask();
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (pages > 0 && page > 0) info.memory = static_cast<size_t>(pages) * static_cast<size_t>(page);

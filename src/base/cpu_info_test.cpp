@@ -50,6 +50,14 @@ TEST(CpuInfo, HasWhatTheKernelLists) {
   if (info.amx_tile) EXPECT_EQ(info.amx_bf16, flags.count("amx_bf16") != 0);
 }
 
+// The third level is that of a cluster of cores, which sysconf() multiplies by the clusters of some processors.
+TEST(CpuInfo, HasTheCachesThatTheKernelLists) {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  size_t kib = 0;
+  if (!(file >> kib) || kib == 0) GTEST_SKIP() << "the system does not list caches";
+  EXPECT_EQ(cpu_info().l3, kib * 1024);
+}
+
 TEST(CpuInfo, CapLowersWhatIsUsable) {
   CapGuard guard;
   set_isa_cap(Isa::kAvx512);

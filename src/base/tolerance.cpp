@@ -47,7 +47,13 @@ double tolerance_for(DType dtype, int64_t reduction_length) {
   return once == 0 ? 0 : once + accumulation(dtype, reduction_length);
 }
 
-Difference compare(const HostTensor& actual, const HostTensor& expected) {
+double cancellation_noise(DType accumulator, double term, int64_t n) {
+  if (!is_float(accumulator) || !std::isfinite(term)) return 0;
+  const double unit = accumulator == DType::kF64 ? 0x1p-52 : accumulator == DType::kF16 ? 0x1p-10 : 0x1p-23;
+  return 4 * unit * term * std::sqrt(static_cast<double>(std::max<int64_t>(n, 1)));
+}
+
+Difference compare(const HostTensor& actual, const HostTensor& expected, double noise) {
   Difference d;
   if (!actual.valid() || !expected.valid() || actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
     d.shape_mismatch = true;
@@ -64,7 +70,7 @@ Difference compare(const HostTensor& actual, const HostTensor& expected) {
       d.non_finite_mismatch = true;
       continue;
     }
-    const double distance = integral ? integer_distance(actual, expected, i) : std::fabs(a - b);
+    const double distance = integral ? integer_distance(actual, expected, i) : std::max(std::fabs(a - b) - noise, 0.0);
     if (distance > d.max_abs || (d.worst_index < 0 && distance > 0)) {
       d.max_abs = distance;
       if (!d.non_finite_mismatch) d.worst_index = i;
@@ -117,14 +123,14 @@ std::vector<double> place_scales(const HostTensor& tensor) {
   return scales;
 }
 
-Difference compare_by_place(const HostTensor& actual, const HostTensor& expected) {
-  Difference d = compare(actual, expected);
+Difference compare_by_place(const HostTensor& actual, const HostTensor& expected, double noise) {
+  Difference d = compare(actual, expected, noise);
   if (d.shape_mismatch || !is_float(expected.dtype()) || d.scale == 0) return d;
   const std::vector<double> scales = place_scales(expected);
   for (int64_t i = 0; i < expected.volume(); ++i) {
     const double a = actual.get_f64(i), b = expected.get_f64(i);
     if (!std::isfinite(a) || !std::isfinite(b)) continue;
-    const double relative = std::fabs(a - b) / scales[static_cast<size_t>(i)];
+    const double relative = std::max(std::fabs(a - b) - noise, 0.0) / scales[static_cast<size_t>(i)];
     if (relative <= d.relative) continue;
     d.relative = relative;
     if (!d.non_finite_mismatch) d.worst_index = i;

@@ -25,6 +25,20 @@ TEST(Tolerance, GrowsWithTheReduction) {
   EXPECT_LT(tolerance_for(DType::kF16, 4608), 5e-3);
 }
 
+// The mean of what was normalized: nothing but rounding is left, and no scale of the result's can say how much is right.
+TEST(Tolerance, TermsThatCancelLeaveTheirRounding) {
+  const HostTensor want = floats({1.5e-8f, -1.5e-8f}), got = floats({0, -3e-8f}), wrong = floats({1e-5f, 0});
+  const double noise = cancellation_noise(DType::kF32, 1, 1);
+  EXPECT_FALSE(within(compare(got, want), 1e-4));
+  EXPECT_TRUE(within(compare(got, want, noise), 1e-4));
+  EXPECT_TRUE(within(compare_by_place(got, want, noise), 1e-4));
+  EXPECT_FALSE(within(compare(wrong, want, noise), 1e-4));
+  EXPECT_FALSE(within(compare_by_place(wrong, want, noise), 1e-4));
+  EXPECT_GT(cancellation_noise(DType::kF32, 1, 100), noise);
+  EXPECT_EQ(cancellation_noise(DType::kI32, 1, 100), 0);
+  EXPECT_EQ(cancellation_noise(DType::kF32, HUGE_VAL, 100), 0);
+}
+
 TEST(Tolerance, IntegersAreExact) {
   for (const DType dtype : {DType::kI8, DType::kU64, DType::kI4, DType::kBool})
     EXPECT_EQ(tolerance_for(dtype, 1000), 0);

@@ -26,6 +26,10 @@ struct CheckCase {
 // Length of the longest sum of one element, from the extents: an upper estimate.
 int64_t longest_sum(const Problem& problem);
 
+// How far right sums of these operands may lie apart although the result is small: terms that cancel, as the mean of
+// what was normalized. 0 where the family sums nothing.
+double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs);
+
 // A case that costs at most about `work` multiplications of the reference. `full`: inputs of the problem's own extents,
 // whose constants are used as they are. Nothing when the reference can do none.
 std::optional<CheckCase> small_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,

@@ -160,5 +160,22 @@ TEST(Prove, AFewJumpsAreNoVerdict) {
   EXPECT_NE(disagreement(p, expected, {actual}, &error, 0, 1e-3), "");  // seven
 }
 
+// The mean of what was normalized is rounding and nothing else; other numbers are still wrong.
+TEST(Prove, TermsThatCancelAreNoVerdict) {
+  Problem p;
+  p.set_family(Family::kPool);
+  p.as<PoolParams>().kind = PoolKind::kAvg;
+  p.inputs = {{DType::kF32, Layout::kLinear, Dims{1, 1, 2, 2}, Dims{1, 1, 2, 2}, false}};
+  p.outputs = {{DType::kF32, Layout::kLinear, Dims{1, 1, 1, 1}, Dims{1, 1, 1, 1}, false}};
+  p.num_main = 1;
+  const auto tensor = [](std::vector<float> values, Dims dims) { return HostTensor::from<float>(values, dims); };
+  CheckCase expected;
+  expected.inputs = {tensor({1.25f, -1.25f, 0.75f, -0.75f}, Dims{1, 1, 2, 2})};
+  expected.expected = {tensor({1.5e-8f}, Dims{1, 1, 1, 1})};
+  double error = 0;
+  EXPECT_EQ(disagreement(p, expected, {tensor({-3e-8f}, Dims{1, 1, 1, 1})}, &error), "");
+  EXPECT_NE(disagreement(p, expected, {tensor({1e-3f}, Dims{1, 1, 1, 1})}, &error), "");
+}
+
 }  // namespace
 }  // namespace wootz
