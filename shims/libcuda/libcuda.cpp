@@ -1,6 +1,6 @@
-// A driver that drives nothing: what cuDNN asks of libcuda while it builds plans for a described GPU on a machine that
+// A stub of libcuda: what cuDNN asks of libcuda while it builds plans for a described GPU on a machine that
 // has none. Its runtime-compiled engines load what they compiled to see that it can be, and ask nothing more. Opened by
-// src/backends/cuda/null_driver.cpp where no real driver is, under the real one's name; every other call fails.
+// src/backends/cuda/device/libcuda_stub.cpp where no real driver is, under the real one's name; every other call fails.
 #include "backends/cuda/api/driver.h"
 
 #define WOOTZ_EXPORT extern "C" __attribute__((visibility("default")))
@@ -28,8 +28,8 @@ WOOTZ_EXPORT CUresult cuLibraryUnload(void*) { return CUDA_SUCCESS; }
 
 // Looked up when cuDNN opens the driver, and not called.
 #define WOOTZ_NONE(name) \
-  __asm__(".globl " #name "\n.type " #name ", @function\n.set " #name ", wootz_null_driver_refuses");
-extern "C" __attribute__((visibility("default"), used)) CUresult wootz_null_driver_refuses() {
+  __asm__(".globl " #name "\n.type " #name ", @function\n.set " #name ", wootz_libcuda_stub_refuses");
+extern "C" __attribute__((visibility("default"), used)) CUresult wootz_libcuda_stub_refuses() {
   return CUDA_ERROR_STUB_LIBRARY;
 }
 WOOTZ_NONE(cuCtxGetCurrent)

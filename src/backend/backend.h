@@ -12,7 +12,7 @@ struct Capabilities {
   // Some provider computes two steps as one (family `chain`): nodes are put together for it, out of the sight of what
   // comes later.
   bool chains = false;
-  bool by_default = false;  // taken by builds that nobody tells, where it is ready()
+  bool by_default = false;  // taken by builds without a device setting, where it is ready()
   bool one_isa = false;     // a plan runs only on devices of the ISA that it was built for
 };
 

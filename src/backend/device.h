@@ -24,11 +24,11 @@ struct DeviceDescription {
   static Result<DeviceDescription> from_json(std::string_view text);
 };
 
-// Work that whoever queues it keeps, until the stream has called one of these, once.
+// Work that its owner keeps until the stream has called one of these, once.
 class StreamWork {
  public:
   virtual Status run() = 0;
-  virtual void drop() = 0;  // in place of run(): earlier work failed, and nobody has synchronized since
+  virtual void drop() = 0;  // in place of run(): earlier work failed, and the stream was not synchronized since
 
  protected:
   ~StreamWork() = default;
@@ -38,7 +38,7 @@ class StreamWork {
 class Event {
  public:
   virtual ~Event() = default;
-  // The host waits until what was marked is done.
+  // The host waits until the work before the point is done.
   virtual Status wait() { return unsupported("the host cannot wait for this event"); }
   // Between two events that were created to tell time and are done: from `earlier` to this one.
   virtual Result<double> ms_since(const Event& earlier) const {
@@ -58,14 +58,15 @@ class Stream {
     return enqueue([work] { return work->run(); });
   }
   virtual Status synchronize() = 0;
-  // Somebody else records what is put here now: it is not run, and nothing may be waited for.
+  // The application captures what is put here now: it is not run, and nothing may be waited for.
   virtual bool capturing() const { return false; }
-  // Marks the work put here so far; whatever is put here from now on waits for what was marked. The host goes on. A
-  // stream that waits for a mark of one that is recorded is recorded with it. Only where create_event() gives events.
-  virtual Status mark(Event& event) {
+  // The event stands for the end of the work put here so far. Only where create_event() gives events.
+  virtual Status record(Event& event) {
     (void)event;
     return unsupported("this stream has no events");
   }
+  // What is put here from now on waits for the event; the host goes on. A stream that waits for an event of one that is
+  // being captured is captured with it.
   virtual Status wait_for(Event& event) {
     (void)event;
     return unsupported("this stream has no events");
@@ -95,7 +96,7 @@ class Device {
   // Which of its backend's devices it is.
   virtual int number() const { return 0; }
   // Makes it the calling thread's current device, where its library knows such a thing. True: it was not, and leave()
-  // brings back what was. By DeviceScope. Whoever runs calls, or asks streams and events, is in one; the functions
+  // brings back what was. By DeviceScope. Code that runs calls, or asks streams and events, is in one; the functions
   // below see to it themselves.
   virtual bool enter() const { return false; }
   virtual void leave() const {}

@@ -23,7 +23,7 @@ struct DeviceDescription;  // device.h
 
 // Names one way to compute a problem. Plain data: timing cache and plan store it, and it creates the same kernel again.
 struct Tactic {
-  std::string provider;  // "own", "onednn", "reference", ...
+  std::string provider;  // "native", "onednn", "reference", ...
   std::string kernel;    // "<family>_<types>_<variant>_<isa>"
   std::string config;    // private to the kernel, may be empty
   bool operator==(const Tactic&) const = default;

@@ -24,8 +24,8 @@ enum class TensorKind : uint8_t {
   kConstant,      // bytes in the weights section
   kIntermediate,  // lives in the arena
   kView,          // bytes of another tensor (`view_of`) under another shape: all of them, or from `offset` on
-  kShape,  // a small integer tensor whose elements are expressions (`values`), written when the shape is resolved
-  kPart,   // one of the `parts` of `view_of`: a step that writes it writes there
+  kShape,    // a small integer tensor whose elements are expressions (`values`), written when the shape is resolved
+  kSubview,  // one of the `subviews` of `view_of`: a step that writes it writes there
 };
 
 struct PlanTensor {
@@ -33,10 +33,11 @@ struct PlanTensor {
   DType dtype = DType::kInvalid;
   Layout layout = Layout::kLinear;
   TensorKind kind = TensorKind::kIntermediate;
-  std::vector<int32_t> dims;    // expression per axis
-  int32_t view_of = -1;         // kView, kPart
-  int32_t offset = -1;          // kView: expression, the element of view_of it begins at; -1: it is all of view_of
-  std::vector<int32_t> parts;   // kIntermediate, kOutput, kPart: made of these, one after the other. No step writes it
+  std::vector<int32_t> dims;  // expression per axis
+  int32_t view_of = -1;       // kView, kSubview
+  int32_t offset = -1;        // kView: expression, the element of view_of it begins at; -1: it is all of view_of
+  std::vector<int32_t>
+      subviews;  // kIntermediate, kOutput, kSubview: made of these, one after the other. No step writes it
   std::vector<int32_t> values;  // kShape
   int32_t constant = -1;        // kConstant: index into Program::constants
 };

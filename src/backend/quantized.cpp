@@ -32,12 +32,12 @@ bool has_bias(const Problem& p) {
 
 bool has_scales(const Problem& p) { return !grids_of(p).x_scale->empty(); }
 
-Result<ProductScales> read_product_scales(const Problem& p, int64_t columns) {
+Result<GemmScales> read_gemm_scales(const Problem& p, int64_t columns) {
   const Grids grids = grids_of(p);
   const Floats &x_scale = *grids.x_scale, &x_zero = *grids.x_zero, &w_zero = *grids.w_zero;
   if (x_scale.size() > 1 || x_zero.size() > 1)
     return unsupported("{} scales and {} zero points of the data: one each", x_scale.size(), x_zero.size());
-  ProductScales s;
+  GemmScales s;
   s.given = !x_scale.empty();
   if (s.given) s.x = x_scale[0];
   s.w = *grids.w_scale;

@@ -6,8 +6,6 @@
 
 namespace wootz {
 
-inline bool is_byte(DType type) { return type == DType::kI8 || type == DType::kU8; }
-
 // The grids of a convolution, a product or an average; of other problems, and where there are none, empty lists.
 struct Grids {
   const Floats *x_scale, *x_zero, *w_scale, *w_zero;
@@ -20,7 +18,7 @@ bool has_bias(const Problem& problem);
 // Whether the family reads its data as values of a grid.
 bool has_scales(const Problem& problem);
 
-struct ProductScales {
+struct GemmScales {
   bool given = false;  // the data have a scale, and not merely 1 for want of one
   double x = 1;
   std::vector<double> w;  // one, or one a column of the result
@@ -29,6 +27,6 @@ struct ProductScales {
 };
 // Errors: several scales or zero points of the data, zero points that their types do not hold or that differ from
 // column to column, scales for another number of columns.
-Result<ProductScales> read_product_scales(const Problem& problem, int64_t columns);
+Result<GemmScales> read_gemm_scales(const Problem& problem, int64_t columns);
 
 }  // namespace wootz

@@ -1,4 +1,4 @@
-// Whether addresses that somebody gave are memory that a device, or the host, can use.
+// Whether addresses that the application gave are memory that a device, or the host, can use.
 #pragma once
 
 #include "backend/device.h"

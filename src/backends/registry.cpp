@@ -15,7 +15,7 @@ namespace wootz {
 
 namespace {
 
-// Looked up without a lock, whoever adds meanwhile.
+// Looked up without a lock, also while one is added.
 struct Known {
   static constexpr size_t kMost = 32;
   std::array<const Backend*, kMost> backends{};

@@ -16,7 +16,7 @@ std::span<const Backend* const> all_backends();
 // Look-ups never fail silently: an unknown name lists the known ones.
 Result<const Backend*> find_backend(std::string_view name);
 
-// Of a build that nobody tells: the first backend that is by_default and ready(), otherwise the first of all.
+// Of a build without a device setting: the first backend that is by_default and ready(), otherwise the first of all.
 struct DefaultBackend {
   const Backend* backend = nullptr;
   std::string missing;  // why it is not another; empty: nothing is missing
@@ -36,7 +36,7 @@ class CurrentDevices {
 // A device that some backend knows by this name. The error lists the names.
 Result<DeviceDescription> find_known_device(std::string_view name);
 
-// The backend's own providers, then the reference: every op has somebody who computes it.
+// The backend's own providers, then the reference: every op has a provider that computes it.
 std::vector<const Provider*> backend_providers(const Backend& backend);
 
 }  // namespace wootz

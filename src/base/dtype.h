@@ -9,11 +9,29 @@ namespace wootz {
 
 enum class DType : uint8_t {
   kInvalid,
-  kF32, kF16, kBF16, kF64,
-  kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64,
+  kF32,
+  kF16,
+  kBF16,
+  kF64,
+  kI8,
+  kU8,
+  kI16,
+  kU16,
+  kI32,
+  kU32,
+  kI64,
+  kU64,
   kBool,
-  kF8E4M3, kF8E4M3Fnuz, kF8E5M2, kF8E5M2Fnuz, kF8E8M0,
-  kF4E2M1, kI4, kU4, kI2, kU2,
+  kF8E4M3,
+  kF8E4M3Fnuz,
+  kF8E5M2,
+  kF8E5M2Fnuz,
+  kF8E8M0,
+  kF4E2M1,
+  kI4,
+  kU4,
+  kI2,
+  kU2,
   kString,  // no storage in tensors yet: importers refuse it by name
 };
 inline constexpr int kDTypeCount = static_cast<int>(DType::kString) + 1;
@@ -22,9 +40,9 @@ struct DTypeInfo {
   DType dtype;
   const char* name;  // as in text form and messages: "f32", "i64", "bool"
   int bits;
-  bool is_float;     // any floating-point format
+  bool is_float;  // any floating-point format
   bool is_signed;
-  bool is_integer;   // bool is not an integer here
+  bool is_integer;  // bool is not an integer here
 };
 
 const DTypeInfo& dtype_info(DType dtype);
@@ -33,23 +51,41 @@ inline const char* dtype_name(DType dtype) { return dtype_info(dtype).name; }
 DType dtype_from_name(std::string_view name);
 inline bool is_float(DType dtype) { return dtype_info(dtype).is_float; }
 inline bool is_integer(DType dtype) { return dtype_info(dtype).is_integer; }
+inline bool is_int8(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 inline int dtype_bits(DType dtype) { return dtype_info(dtype).bits; }
 // Bytes that `count` packed elements take; sub-byte types are packed low nibble (pair, ...) first.
 inline size_t dtype_bytes(DType dtype, int64_t count) {
   return (static_cast<size_t>(count) * static_cast<size_t>(dtype_bits(dtype)) + 7) / 8;
 }
 
-template <typename T> struct DTypeOf;  // C++ type -> DType for the plain types
-template <> struct DTypeOf<float> { static constexpr DType value = DType::kF32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::kF64; };
-template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::kI8; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::kU8; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::kI16; };
-template <> struct DTypeOf<uint16_t> { static constexpr DType value = DType::kU16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::kI32; };
-template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::kU32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::kI64; };
-template <> struct DTypeOf<uint64_t> { static constexpr DType value = DType::kU64; };
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::kBool; };
+// C++ type -> DType for the plain types.
+template <DType kValue>
+struct DTypeConstant {
+  static constexpr DType value = kValue;
+};
+template <typename T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> : DTypeConstant<DType::kF32> {};
+template <>
+struct DTypeOf<double> : DTypeConstant<DType::kF64> {};
+template <>
+struct DTypeOf<int8_t> : DTypeConstant<DType::kI8> {};
+template <>
+struct DTypeOf<uint8_t> : DTypeConstant<DType::kU8> {};
+template <>
+struct DTypeOf<int16_t> : DTypeConstant<DType::kI16> {};
+template <>
+struct DTypeOf<uint16_t> : DTypeConstant<DType::kU16> {};
+template <>
+struct DTypeOf<int32_t> : DTypeConstant<DType::kI32> {};
+template <>
+struct DTypeOf<uint32_t> : DTypeConstant<DType::kU32> {};
+template <>
+struct DTypeOf<int64_t> : DTypeConstant<DType::kI64> {};
+template <>
+struct DTypeOf<uint64_t> : DTypeConstant<DType::kU64> {};
+template <>
+struct DTypeOf<bool> : DTypeConstant<DType::kBool> {};
 
 }  // namespace wootz

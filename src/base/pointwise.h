@@ -41,16 +41,18 @@ struct PointwiseExpr {
   bool empty() const { return code.empty(); }
   bool operator==(const PointwiseExpr&) const = default;
 
-  uint16_t input(uint16_t index, DType type);            // adds (or finds) the load of an operand
+  uint16_t input(uint16_t index, DType type);  // adds (or finds) the load of an operand
   uint16_t constant(double value, DType type);
   uint16_t push(PwOp op, DType type, uint16_t a = 0, uint16_t b = 0, uint16_t c = 0, double imm0 = 0, double imm1 = 0);
   DType output_type(size_t i = 0) const { return code[outputs[i]].type; }
-  DType input_type(uint16_t index) const;                // kInvalid when that operand is not read
+  DType input_type(uint16_t index) const;  // kInvalid when that operand is not read
 
-  // One line, e.g. "v0=input.f32(0); v1=relu.f32(v0); out v1". Exact (immediates as hexadecimal floats); parse() reads it back.
+  // One line, e.g. "v0=input.f32(0); v1=relu.f32(v0); out v1". Exact (immediates as hexadecimal floats); parse() reads
+  // it back.
   std::string to_string() const;
   static Result<PointwiseExpr> parse(std::string_view text);
-  // Every operand defined before use, arities, operand numbers, types and limits. Everything read from outside passes here.
+  // Every operand defined before use, arities, operand numbers, types and limits. Everything read from outside passes
+  // here.
   Status verify() const;
 };
 

@@ -14,14 +14,14 @@ namespace wootz {
 
 enum class Code : unsigned char {
   kOk,
-  kInvalidArgument,  // the caller's input is wrong: shape, type, name, flag
-  kUnsupported,      // valid, but this build or backend cannot do it
-  kInvalidState,     // right call, wrong moment
-  kResourceExhausted,// memory or a stated limit
-  kCorrupt,          // bytes from outside do not hold together
-  kIo,               // the operating system refused
-  kCancelled,        // the caller asked to stop
-  kInternal,         // a defect of ours
+  kInvalidArgument,    // the caller's input is wrong: shape, type, name, flag
+  kUnsupported,        // valid, but this build or backend cannot do it
+  kInvalidState,       // right call, wrong moment
+  kResourceExhausted,  // memory or a stated limit
+  kCorrupt,            // bytes from outside do not hold together
+  kIo,                 // the operating system refused
+  kCancelled,          // the caller asked to stop
+  kInternal,           // a defect of ours
 };
 
 const char* code_name(Code code);
@@ -45,7 +45,7 @@ class [[nodiscard]] Status {
   const std::string& message() const;
   // The same failure seen from further out: "<prefix>: <message>".
   Status with_prefix(std::string_view prefix) const;
-  // The same failure at a place: "layer 'conv1' (own:conv): <message>" for a detail of "(own:conv)". Places nest.
+  // The same failure at a place: "layer 'conv1' (native:conv): <message>" for a detail of "(native:conv)". Places nest.
   Status at(PlaceKind kind, std::string_view name, std::string_view detail = {}) const;
   // The innermost place of a kind; null: none is known.
   const StatusPlace* place(PlaceKind kind) const;
@@ -85,8 +85,8 @@ Status internal_error(fmt::format_string<Args...> format, Args&&... args) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                // NOLINT: implicit by design
-  Result(Status status) : status_(std::move(status)) {         // NOLINT
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {  // NOLINT
     if (status_.ok()) status_ = Status(Code::kInternal, "Result made from an ok Status");
   }
   bool ok() const { return value_.has_value(); }
@@ -109,11 +109,11 @@ class [[nodiscard]] Result {
 
 #define WOOTZ_CONCAT_(a, b) a##b
 #define WOOTZ_CONCAT(a, b) WOOTZ_CONCAT_(a, b)
-#define WOOTZ_RETURN_IF_ERROR(expr)                         \
-  do {                                                      \
-    ::wootz::Status wootz_status_ = (expr);                 \
-    if (!wootz_status_.ok()) [[unlikely]]                   \
-      return wootz_status_;                                 \
+#define WOOTZ_RETURN_IF_ERROR(expr)         \
+  do {                                      \
+    ::wootz::Status wootz_status_ = (expr); \
+    if (!wootz_status_.ok()) [[unlikely]]   \
+      return wootz_status_;                 \
   } while (false)
 #define WOOTZ_ASSIGN_OR_RETURN(decl, expr) WOOTZ_ASSIGN_OR_RETURN_(WOOTZ_CONCAT(wootz_result_, __LINE__), decl, expr)
 #define WOOTZ_ASSIGN_OR_RETURN_(tmp, decl, expr) \

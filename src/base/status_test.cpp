@@ -33,10 +33,10 @@ TEST(Status, OkAndFailure) {
 }
 
 TEST(Status, PlacesAreDataAndText) {
-  const Status s = unsupported("no").at(PlaceKind::kLayer, "inner").at(PlaceKind::kLayer, "outer", "(own:loop)");
-  EXPECT_EQ(s.message(), "layer 'outer' (own:loop): layer 'inner': no");
+  const Status s = unsupported("no").at(PlaceKind::kLayer, "inner").at(PlaceKind::kLayer, "outer", "(native:loop)");
+  EXPECT_EQ(s.message(), "layer 'outer' (native:loop): layer 'inner': no");
   const Status further = s.with_prefix("run").at(PlaceKind::kNetwork, "net");
-  EXPECT_EQ(further.message(), "network 'net': run: layer 'outer' (own:loop): layer 'inner': no");
+  EXPECT_EQ(further.message(), "network 'net': run: layer 'outer' (native:loop): layer 'inner': no");
   EXPECT_EQ(further.code(), Code::kUnsupported);
   ASSERT_NE(further.place(PlaceKind::kLayer), nullptr);
   EXPECT_EQ(further.place(PlaceKind::kLayer)->name, "inner") << "the innermost";

@@ -15,7 +15,7 @@ static_assert(static_cast<int>(SymbolSource::kInputDim) == 0 && static_cast<int>
 static_assert(static_cast<int>(TensorKind::kInput) == 0 && static_cast<int>(TensorKind::kOutput) == 1 &&
               static_cast<int>(TensorKind::kConstant) == 2 && static_cast<int>(TensorKind::kIntermediate) == 3 &&
               static_cast<int>(TensorKind::kView) == 4 && static_cast<int>(TensorKind::kShape) == 5 &&
-              static_cast<int>(TensorKind::kPart) == 6);
+              static_cast<int>(TensorKind::kSubview) == 6);
 
 inline constexpr int kPwOpCount = 0
 #define PW(enumerator, text, arity) +1

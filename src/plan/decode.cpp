@@ -159,7 +159,7 @@ class Decoder {
     to->constant = from.constant();
     to->offset = from.offset();
     WOOTZ_RETURN_IF_ERROR(list(from.dims(), &to->dims));
-    WOOTZ_RETURN_IF_ERROR(list(from.parts(), &to->parts));
+    WOOTZ_RETURN_IF_ERROR(list(from.subviews(), &to->subviews));
     return list(from.values(), &to->values);
   }
   Status inside(const char* what, const std::string& name, uint64_t offset, uint64_t bytes) const {

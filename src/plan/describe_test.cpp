@@ -31,7 +31,7 @@ Program two_layers() {
   p.steps[0].provenance = {"soft", "more"};
   p.steps[0].problem.set_family(Family::kSoftmax);
   p.steps[0].problem.as<SoftmaxParams>().axis = 1;
-  p.steps[0].tactic = {"own", "softmax_f32_avx2", ""};
+  p.steps[0].tactic = {"native", "softmax_f32_avx2", ""};
   p.steps[0].inputs = {0};
   p.steps[0].outputs = {1};
   p.steps[0].measured_us = 12.25f;
@@ -56,7 +56,7 @@ TEST(Describe, JsonHasTheShapeThatToolsRead) {
   EXPECT_EQ(layer["Inputs"][0]["Format/Datatype"], "Row major linear FP32");
   EXPECT_EQ(layer["Outputs"][0]["Format/Datatype"], "Channels last FP32");
   EXPECT_EQ(layer["Parameters"]["axis"], 1);
-  EXPECT_EQ(layer["TacticName"], "own:softmax_f32_avx2");
+  EXPECT_EQ(layer["TacticName"], "native:softmax_f32_avx2");
   EXPECT_EQ(layer["TacticTimeUs"], 12.25);
   EXPECT_EQ(layer["Metadata"], "[ONNX Layer: soft]\x1e[ONNX Layer: more]");
   EXPECT_EQ(json["Layers"][1]["Inputs"].size(), 1u);
@@ -67,13 +67,13 @@ TEST(Describe, JsonHasTheShapeThatToolsRead) {
 TEST(Describe, LinesAndShapesOfACall) {
   const Program p = two_layers();
   EXPECT_EQ(describe_step_line(p, 0),
-            "soft + more [SoftMax] x f32[?x3] -> h f32[?x3]@channels_last, own:softmax_f32_avx2, 12.2 us");
+            "soft + more [SoftMax] x f32[?x3] -> h f32[?x3]@channels_last, native:softmax_f32_avx2, 12.2 us");
   ShapeValues shapes;
   ASSERT_TRUE(evaluate_shapes(p, std::vector<int64_t>{5}, &shapes).ok());
   DescribeOptions options;
   options.shapes = &shapes;
   EXPECT_EQ(describe_step_line(p, 1, options),
-            "last [Op] h f32[5x3]@channels_last, - -> y f32[5x3], own:softmax_f32_avx2");
+            "last [Op] h f32[5x3]@channels_last, - -> y f32[5x3], native:softmax_f32_avx2");
   options.names_only = true;
   EXPECT_EQ(describe_program(p, options)["Layers"][1], "last");
 }

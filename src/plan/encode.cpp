@@ -186,9 +186,9 @@ class Encoder {
   }
   Offset<fb::Tensor> encode(const PlanTensor& t) {
     const auto name = text(t.name);
-    const auto dims = list(t.dims), values = list(t.values), parts = list(t.parts);
+    const auto dims = list(t.dims), values = list(t.values), subviews = list(t.subviews);
     return fb::CreateTensor(b_, name, code(t.dtype), code(t.layout), code(t.kind), dims, t.view_of, values, t.constant,
-                            t.offset, parts);
+                            t.offset, subviews);
   }
   Offset<fb::TensorDesc> encode(const TensorDesc& t) {
     const auto dims = extents(t.dims), max_dims = extents(t.max_dims);

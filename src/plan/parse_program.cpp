@@ -219,7 +219,7 @@ class ProgramReader {
     t->kind = static_cast<TensorKind>(kind);
     if (line.accept("of ") && !line.number(&t->view_of)) return false;
     if (line.accept("from element") && !line.number(&t->offset)) return false;
-    if (line.accept("parts") && !line.bracketed(&t->parts)) return false;
+    if (line.accept("subviews") && !line.bracketed(&t->subviews)) return false;
     if (line.accept("values") && !line.bracketed(&t->values)) return false;
     line.number(&t->constant);
     return line.bracketed(&t->dims) && line.at_end();

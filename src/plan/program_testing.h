@@ -137,7 +137,7 @@ class RandomProgram {
     Step step;
     step.name = word("layer", i);
     step.provenance = {word("node", i), word("node", i + 100)};
-    step.tactic = {"own", word("kernel", pick(0, 5)), pick(0, 1) ? "config" : ""};
+    step.tactic = {"native", word("kernel", pick(0, 5)), pick(0, 1) ? "config" : ""};
     step.workspace = static_cast<size_t>(pick(0, 1000));
     step.stream = static_cast<uint8_t>(pick(0, kMostStreams - 1));
     step.measured_us = pick(0, 1) ? -1.0f : 0.5f * static_cast<float>(pick(0, 99));
@@ -172,7 +172,7 @@ class RandomProgram {
     out.constant = -1;
     out.view_of = -1;
     out.offset = -1;
-    out.parts.clear();
+    out.subviews.clear();
     out.values.clear();
     Problem& problem = step.problem;
     problem.acc_dtype = source.dtype;
@@ -247,13 +247,13 @@ class RandomProgram {
     again.outputs = {next()};
     whole.name += ".both";
     whole.dims[0] = constant_expr(2 * extent(other, 0));
-    whole.parts = {index, next()};
+    whole.subviews = {index, next()};
     other.name += ".again";
     p_.tensors.push_back(std::move(other));
     const int32_t both = next();
     p_.tensors.push_back(std::move(whole));
     for (const int32_t part : {index, both - 1}) {
-      p_.tensors[static_cast<size_t>(part)].kind = TensorKind::kPart;
+      p_.tensors[static_cast<size_t>(part)].kind = TensorKind::kSubview;
       p_.tensors[static_cast<size_t>(part)].view_of = both;
     }
     p_.steps.push_back(std::move(again));
@@ -339,7 +339,7 @@ inline std::string dump(const Program& p) {
     s += fmt::format("tensor {} {} {} {} {} {} {} ", t.name, dtype_name(t.dtype), layout_name(t.layout),
                      static_cast<int>(t.kind), t.view_of, t.offset, t.constant);
     list(t.dims);
-    list(t.parts);
+    list(t.subviews);
     list(t.values);
   }
   for (const PlanConstant& c : p.constants) {

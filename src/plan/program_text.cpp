@@ -81,7 +81,7 @@ class Printer {
     std::string more;
     if (t.view_of >= 0) more += fmt::format(" of {}", t.view_of);
     if (t.offset >= 0) more += fmt::format(" from element {}", t.offset);
-    if (!t.parts.empty()) more += fmt::format(" parts [{}]", numbers(t.parts));
+    if (!t.subviews.empty()) more += fmt::format(" subviews [{}]", numbers(t.subviews));
     if (!t.values.empty()) more += fmt::format(" values [{}]", numbers(t.values));
     if (t.constant >= 0) more += fmt::format(" {}", t.constant);
     line("tensor {} {} {} {} {}{} [{}]", number, quoted(t.name), dtype_name(t.dtype), layout_name(t.layout),

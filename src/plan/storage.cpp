@@ -38,11 +38,11 @@ class StorageFinder {
   Status place_parts(size_t t) {
     const PlanTensor& tensor = program_.tensors[t];
     size_t end = 0;
-    for (const int32_t p : tensor.parts) {
+    for (const int32_t p : tensor.subviews) {
       place_[static_cast<size_t>(p)] = end;
       end += bytes(static_cast<size_t>(p));
     }
-    if (exact_ && !tensor.parts.empty() && end != storage_.extent[t])
+    if (exact_ && !tensor.subviews.empty() && end != storage_.extent[t])
       return invalid_argument("'{}' of shape {} has {} bytes, what it is put together from has {}", tensor.name,
                               dims_[t].to_string(), storage_.extent[t], end);
     storage_.extent[t] = std::max(storage_.extent[t], end);
@@ -75,7 +75,7 @@ class StorageFinder {
     size_t at = t;
     while (storage_.root[at] < 0) {
       const TensorKind kind = program_.tensors[at].kind;
-      if (kind != TensorKind::kView && kind != TensorKind::kPart) {
+      if (kind != TensorKind::kView && kind != TensorKind::kSubview) {
         storage_.root[at] = static_cast<int32_t>(at);
         break;
       }
@@ -114,7 +114,7 @@ std::vector<int> completing_steps(const Program& program) {
       int32_t at = t;
       while (at >= 0) {  // steps come in order: the last to write a part leaves its number
         complete[static_cast<size_t>(at)] = static_cast<int>(s);
-        at = program.tensors[static_cast<size_t>(at)].kind == TensorKind::kPart
+        at = program.tensors[static_cast<size_t>(at)].kind == TensorKind::kSubview
                  ? program.tensors[static_cast<size_t>(at)].view_of
                  : -1;
       }

@@ -17,13 +17,13 @@ struct Storage {
 };
 
 // `dims` and `known` by tensor. `program` has passed verify_program, which leaves what depends on extents to this:
-// parts make up their whole, and views lie within what they view. Where not `exact` (sizes at the far end of every
+// subviews make up their whole, and views lie within what they view. Where not `exact` (sizes at the far end of every
 // range at once, which may be no shape at all) they need not, and buffers are large enough for both.
 Result<Storage> find_storage(const Program& program, const ShapeValues& shapes, const std::vector<Dims>& dims,
                              const std::vector<uint8_t>& known, bool exact);
 
 // By tensor: the step after which its bytes are all there, -1 where no step makes them. A view is there with what it
-// views, what is put together from parts with the last of them.
+// views, what is put together from subviews with the last of them.
 std::vector<int> completing_steps(const Program& program);
 
 }  // namespace wootz

@@ -48,8 +48,8 @@ class Written {
 
 // A step wrote the tensor, or all that it is put together from.
 inline bool is_made(const Program& p, const std::vector<uint8_t>& stepped, size_t t) {
-  const std::vector<int32_t>& parts = p.tensors[t].parts;
-  return stepped[t] != 0 || (!parts.empty() && std::all_of(parts.begin(), parts.end(), [&](int32_t part) {
+  const std::vector<int32_t>& subviews = p.tensors[t].subviews;
+  return stepped[t] != 0 || (!subviews.empty() && std::all_of(subviews.begin(), subviews.end(), [&](int32_t part) {
            return is_made(p, stepped, static_cast<size_t>(part));
          }));
 }

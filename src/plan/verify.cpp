@@ -48,7 +48,7 @@ class Verifier {
   bool has_expr(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.exprs.size(); }
   // Written by steps: as a whole, or part by part.
   static bool is_made(const PlanTensor& t) {
-    return t.kind == TensorKind::kIntermediate || t.kind == TensorKind::kOutput || t.kind == TensorKind::kPart;
+    return t.kind == TensorKind::kIntermediate || t.kind == TensorKind::kOutput || t.kind == TensorKind::kSubview;
   }
   static std::string place(const Step& step) { return fmt::format("layer '{}'", shown(step.name)); }
   static std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
@@ -155,7 +155,7 @@ Status Verifier::check_constants() const {
 Status Verifier::check_tensor(const PlanTensor& t) const {
   if (dtype_bits(t.dtype) == 0) return corrupt("no element type has the number {}", static_cast<int>(t.dtype));
   if (t.layout > Layout::kOpaque) return corrupt("layout number {}", static_cast<int>(t.layout));
-  if (t.kind > TensorKind::kPart) return corrupt("tensor kind number {}", static_cast<int>(t.kind));
+  if (t.kind > TensorKind::kSubview) return corrupt("tensor kind number {}", static_cast<int>(t.kind));
   if (t.layout == Layout::kOpaque && t.kind != TensorKind::kConstant)
     return corrupt("only constants can be packed by a kernel");
   if (t.dims.size() > static_cast<size_t>(limits::kMaxRank))
@@ -270,7 +270,7 @@ Status Verifier::find_writers() {
     }
     for (const int32_t t : step.outputs) {
       if (t < 0) continue;
-      if (!is_made(tensor(t)) || !tensor(t).parts.empty())
+      if (!is_made(tensor(t)) || !tensor(t).subviews.empty())
         return corrupt("{} writes {}, which no layer may write", place(step), place(tensor(t)));
       int& writer = writer_[static_cast<size_t>(t)];
       if (writer != kNever)
@@ -283,12 +283,12 @@ Status Verifier::find_writers() {
   return {};
 }
 
-// What is put together from parts is there when the last of them is. verify_places() has bounded the depth.
+// What is put together from subviews is there when the last of them is. verify_places() has bounded the depth.
 int Verifier::find_last_writer(size_t t) {
-  const std::vector<int32_t>& parts = p_.tensors[t].parts;
-  if (parts.empty() || writer_[t] != kNever) return writer_[t];
+  const std::vector<int32_t>& subviews = p_.tensors[t].subviews;
+  if (subviews.empty() || writer_[t] != kNever) return writer_[t];
   int last = kAlways;
-  for (const int32_t p : parts) last = std::max(last, find_last_writer(static_cast<size_t>(p)));
+  for (const int32_t p : subviews) last = std::max(last, find_last_writer(static_cast<size_t>(p)));
   return writer_[t] = last;
 }
 
@@ -321,13 +321,13 @@ Status Verifier::check_times() const {
       return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
   // Where a tensor is in another one is decided before the first step.
   for (const PlanTensor& t : p_.tensors) {
-    const bool ranged = t.kind == TensorKind::kPart || t.offset >= 0;
+    const bool ranged = t.kind == TensorKind::kSubview || t.offset >= 0;
     if (!ranged) continue;
     const int time = std::max(time_of(t.dims), t.offset >= 0 ? time_of({&t.offset, 1}) : kAlways);
     for (int32_t at = t.view_of; time == kAlways; at = tensor(at).view_of) {
       if (time_of(tensor(at).dims) != kAlways)
         return corrupt("{} is in {}, whose shape depends on a layer's result", place(t), place(tensor(at)));
-      if (tensor(at).kind != TensorKind::kView && tensor(at).kind != TensorKind::kPart) break;
+      if (tensor(at).kind != TensorKind::kView && tensor(at).kind != TensorKind::kSubview) break;
     }
     if (time != kAlways) return corrupt("{}: its place depends on a layer's result", place(t));
   }

@@ -9,7 +9,7 @@ namespace wootz {
 namespace {
 
 std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
-bool refers(const PlanTensor& t) { return t.kind == TensorKind::kView || t.kind == TensorKind::kPart; }
+bool refers(const PlanTensor& t) { return t.kind == TensorKind::kView || t.kind == TensorKind::kSubview; }
 
 class Places {
  public:
@@ -18,12 +18,12 @@ class Places {
   Status run(std::vector<int32_t>* root) {
     for (const PlanTensor& t : p_.tensors) {
       if (refers(t) && !has(t.view_of))
-        return corrupt("{} {} tensor {} of {}", place(t), t.kind == TensorKind::kView ? "views" : "is a part of",
+        return corrupt("{} {} tensor {} of {}", place(t), t.kind == TensorKind::kView ? "views" : "is a subview of",
                        t.view_of, p_.tensors.size());
       if (t.offset != -1) WOOTZ_RETURN_IF_ERROR(check_offset(t));
       if (t.kind == TensorKind::kView) WOOTZ_RETURN_IF_ERROR(check_view(t));
     }
-    WOOTZ_RETURN_IF_ERROR(check_parts());
+    WOOTZ_RETURN_IF_ERROR(check_subviews());
     WOOTZ_RETURN_IF_ERROR(check_depth());
     root->resize(p_.tensors.size());
     for (size_t t = 0; t < p_.tensors.size(); ++t) {
@@ -72,39 +72,39 @@ class Places {
     return {};
   }
 
-  Status check_parts() const {
+  Status check_subviews() const {
     std::vector<uint8_t> listed(p_.tensors.size(), 0);
     for (size_t t = 0; t < p_.tensors.size(); ++t) {
       const PlanTensor& whole = p_.tensors[t];
-      if (whole.parts.empty()) continue;
+      if (whole.subviews.empty()) continue;
       const bool may = whole.kind == TensorKind::kIntermediate || whole.kind == TensorKind::kOutput ||
-                       whole.kind == TensorKind::kPart;
-      if (!may || dtype_bits(whole.dtype) < 8) return corrupt("{} cannot be put together from parts", place(whole));
+                       whole.kind == TensorKind::kSubview;
+      if (!may || dtype_bits(whole.dtype) < 8) return corrupt("{} cannot be put together from subviews", place(whole));
       size_t total = 0;
       bool known = true;
-      for (const int32_t p : whole.parts) {
-        if (!has(p)) return corrupt("{}: part {} of {}", place(whole), p, p_.tensors.size());
-        const PlanTensor& part = tensor(p);
-        if (part.kind != TensorKind::kPart || part.view_of != static_cast<int32_t>(t))
-          return corrupt("{} lists {}, which is no part of it", place(whole), place(part));
+      for (const int32_t p : whole.subviews) {
+        if (!has(p)) return corrupt("{}: subview {} of {}", place(whole), p, p_.tensors.size());
+        const PlanTensor& subview = tensor(p);
+        if (subview.kind != TensorKind::kSubview || subview.view_of != static_cast<int32_t>(t))
+          return corrupt("{} lists {}, which is no subview of it", place(whole), place(subview));
         if (std::exchange(listed[static_cast<size_t>(p)], 1))
-          return corrupt("{} lists {} twice", place(whole), place(part));
-        if (part.dtype != whole.dtype || part.layout != whole.layout || part.layout == Layout::kOpaque)
-          return corrupt("{} ({} {}) cannot be a part of {} ({} {})", place(part), dtype_name(part.dtype),
-                         layout_name(part.layout), place(whole), dtype_name(whole.dtype), layout_name(whole.layout));
-        const std::optional<Dims> dims = tensor_dims(part, shapes_);
+          return corrupt("{} lists {} twice", place(whole), place(subview));
+        if (subview.dtype != whole.dtype || subview.layout != whole.layout || subview.layout == Layout::kOpaque)
+          return corrupt("{} ({} {}) cannot be a subview of {} ({} {})", place(subview), dtype_name(subview.dtype),
+                         layout_name(subview.layout), place(whole), dtype_name(whole.dtype), layout_name(whole.layout));
+        const std::optional<Dims> dims = tensor_dims(subview, shapes_);
         known = known && dims;
-        if (dims && __builtin_add_overflow(total, layout_bytes(part.layout, part.dtype, *dims), &total))
-          return corrupt("{}: the size of its parts overflows", place(whole));
+        if (dims && __builtin_add_overflow(total, layout_bytes(subview.layout, subview.dtype, *dims), &total))
+          return corrupt("{}: the size of its subviews overflows", place(whole));
       }
       const std::optional<Dims> dims = tensor_dims(whole, shapes_);
       if (known && dims && total != layout_bytes(whole.layout, whole.dtype, *dims))
-        return corrupt("{} of shape {} has {} bytes, its parts have {}", place(whole), dims->to_string(),
+        return corrupt("{} of shape {} has {} bytes, its subviews have {}", place(whole), dims->to_string(),
                        layout_bytes(whole.layout, whole.dtype, *dims), total);
     }
     for (size_t t = 0; t < p_.tensors.size(); ++t)
-      if (p_.tensors[t].kind == TensorKind::kPart && !listed[t])
-        return corrupt("{} does not list its part {}", place(tensor(p_.tensors[t].view_of)), place(p_.tensors[t]));
+      if (p_.tensors[t].kind == TensorKind::kSubview && !listed[t])
+        return corrupt("{} does not list its subview {}", place(tensor(p_.tensors[t].view_of)), place(p_.tensors[t]));
     return {};
   }
 

@@ -34,7 +34,7 @@ void add_step(Program* p, const char* name, std::vector<int32_t> inputs, int32_t
   };
   Step s;
   s.name = name;
-  s.tactic = {"own", "k", ""};
+  s.tactic = {"native", "k", ""};
   s.problem.set_family(Family::kMove);
   s.problem.num_main = static_cast<int>(inputs.size());
   for (const int32_t t : inputs) s.problem.inputs.push_back(describe(t));
@@ -57,10 +57,10 @@ Program sample() {
   add(&p, "x", TensorKind::kInput, {1, 0});
   add(&p, "range", TensorKind::kView, {3, 0}, kX);
   p.tensors[kRange].offset = 0;  // element N: row 1
-  add(&p, "a", TensorKind::kPart, {0, 2}, kBoth);
-  add(&p, "b", TensorKind::kPart, {3, 2}, kBoth);
+  add(&p, "a", TensorKind::kSubview, {0, 2}, kBoth);
+  add(&p, "b", TensorKind::kSubview, {3, 2}, kBoth);
   add(&p, "both", TensorKind::kIntermediate, {4, 2});
-  p.tensors[kBoth].parts = {kA, kB};
+  p.tensors[kBoth].subviews = {kA, kB};
   add(&p, "y", TensorKind::kOutput, {4, 2});
   add(&p, "found", TensorKind::kIntermediate, {5});
   p.inputs = {{kX, false}};
@@ -85,7 +85,7 @@ Result<Storage> storage_at(const Program& p, int64_t n) {
   return find_storage(p, shapes, dims, known, true);
 }
 
-TEST(VerifyPlaces, PartsAndRangesAreProven) {
+TEST(VerifyPlaces, SubviewsAndRangesAreProven) {
   const Program p = sample();
   ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
   const Result<Storage> storage = storage_at(p, 5);
@@ -106,9 +106,9 @@ TEST(VerifyPlaces, SurviveTheFile) {
   ASSERT_TRUE(file.ok()) << file.status().to_string();
   const auto read = read_plan(*file);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
-  EXPECT_EQ((*read)->tensors[kBoth].parts, (std::vector<int32_t>{kA, kB}));
+  EXPECT_EQ((*read)->tensors[kBoth].subviews, (std::vector<int32_t>{kA, kB}));
   EXPECT_EQ((*read)->tensors[kRange].offset, 0);
-  EXPECT_EQ((*read)->tensors[kA].kind, TensorKind::kPart);
+  EXPECT_EQ((*read)->tensors[kA].kind, TensorKind::kSubview);
 }
 
 TEST(VerifyPlaces, WhatExtentsDecideIsCheckedWithThem) {
@@ -134,26 +134,28 @@ TEST(VerifyPlaces, LiesAreRefused) {
     const char* message;
   };
   const Lie kLies[] = {
-      {"part of nothing", [](Program& p) { p.tensors[kA].view_of = 70; }, "is a part of tensor 70"},
-      {"part of another", [](Program& p) { p.tensors[kA].view_of = kY; }, "lists tensor 'a', which is no part of it"},
-      {"part not listed", [](Program& p) { p.tensors[kBoth].parts = {kB}; }, "does not list its part tensor 'a'"},
-      {"part listed twice",
+      {"subview of nothing", [](Program& p) { p.tensors[kA].view_of = 70; }, "is a subview of tensor 70"},
+      {"subview of another", [](Program& p) { p.tensors[kA].view_of = kY; },
+       "lists tensor 'a', which is no subview of it"},
+      {"subview not listed", [](Program& p) { p.tensors[kBoth].subviews = {kB}; },
+       "does not list its subview tensor 'a'"},
+      {"subview listed twice",
        [](Program& p) {
-         p.tensors[kBoth].parts = {kA, kB, kA};
+         p.tensors[kBoth].subviews = {kA, kB, kA};
        },
        "twice"},
-      {"part that is none",
+      {"subview that is none",
        [](Program& p) {
-         p.tensors[kBoth].parts = {kA, kB, kY};
+         p.tensors[kBoth].subviews = {kA, kB, kY};
        },
-       "'y', which is no part"},
-      {"part number", [](Program& p) { p.tensors[kBoth].parts.push_back(-1); }, "part -1 of"},
-      {"part type", [](Program& p) { p.tensors[kA].dtype = DType::kF64; }, "cannot be a part of"},
-      {"part layout", [](Program& p) { p.tensors[kA].layout = Layout::kBlocked8; }, "cannot be a part of"},
-      {"input of parts",
+       "'y', which is no subview"},
+      {"subview number", [](Program& p) { p.tensors[kBoth].subviews.push_back(-1); }, "subview -1 of"},
+      {"subview type", [](Program& p) { p.tensors[kA].dtype = DType::kF64; }, "cannot be a subview of"},
+      {"subview layout", [](Program& p) { p.tensors[kA].layout = Layout::kBlocked8; }, "cannot be a subview of"},
+      {"input of subviews",
        [](Program& p) {
-         p.tensors[kX].parts = {kA};
-         p.tensors[kBoth].parts = {kB};
+         p.tensors[kX].subviews = {kA};
+         p.tensors[kBoth].subviews = {kB};
          p.tensors[kA].view_of = kX;
        },
        "cannot be put together"},
@@ -162,23 +164,23 @@ TEST(VerifyPlaces, LiesAreRefused) {
          p.tensors[kA].dims = {3, 2};
          p.tensors[kBoth].dims = {2, 2};
        },
-       "has 256 bytes, its parts have 128"},
+       "has 256 bytes, its subviews have 128"},
       {"written as a whole", [](Program& p) { p.steps[2].outputs = {kBoth}; }, "no layer may write"},
-      {"part that no step writes",
+      {"subview that no step writes",
        [](Program& p) {
          p.steps[1].outputs = {6};
          p.steps[2].outputs = {-1};
        },
        "which nothing writes"},
       {"read before complete", [](Program& p) { std::swap(p.steps[1], p.steps[3]); }, "is made only later"},
-      {"parts in a circle",
+      {"subviews in a circle",
        [](Program& p) {
-         p.tensors[kBoth].kind = TensorKind::kPart;
+         p.tensors[kBoth].kind = TensorKind::kSubview;
          p.tensors[kBoth].view_of = kA;
-         p.tensors[kA].parts = {kBoth};
+         p.tensors[kA].subviews = {kBoth};
        },
        "cycle"},
-      {"part of data-dependent size",
+      {"subview of data-dependent size",
        [](Program& p) {
          p.tensors[kA].dims = {5, 2};
        },

@@ -67,7 +67,7 @@ Program sample() {
   const auto step = [&](const char* name, Family family, std::vector<int32_t> in, int32_t out) -> Problem& {
     Step s;
     s.name = name;
-    s.tactic = {"own", "k", ""};
+    s.tactic = {"native", "k", ""};
     s.problem.set_family(family);
     for (const int32_t t : in) s.problem.inputs.push_back(describe(p, t));
     s.problem.outputs = {describe(p, out)};
@@ -344,8 +344,8 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
       case 21: set(&p.inputs[0].tensor); break;
       case 22: std::swap(p.steps[0], *s); break;
       case 23: set(&t->offset); break;
-      case 24: set(any(t->parts)); break;
-      case 25: t->parts.push_back(static_cast<int32_t>(number())); break;
+      case 24: set(any(t->subviews)); break;
+      case 25: t->subviews.push_back(static_cast<int32_t>(number())); break;
       default:
         if (auto* r = any(p.profiles[0].symbols)) set(&r->max);
         break;

@@ -20,7 +20,7 @@ Json layer(const char* name, std::vector<std::string> nodes, const char* tactic,
 }
 
 Json report() {
-  return {{"layers", {layer("a + b", {"a", "b"}, "own:k", 10), layer("c", {"c"}, "own:m", 20)}},
+  return {{"layers", {layer("a + b", {"a", "b"}, "native:k", 10), layer("c", {"c"}, "native:m", 20)}},
           {"nodes",
            {{{"Name", "a"}}, {{"Name", "b"}}, {{"Name", "c"}}, {{"Name", "gone"}, {"RemovedBy", "fold_constants"}}}},
           {"optimization", {{"steps", 2}, {"reformats", 0}}},
@@ -50,7 +50,7 @@ TEST(Compare, TacticTypeLayoutAndShape) {
   EXPECT_FALSE(c["same"]);
   ASSERT_EQ(c["steps"].size(), 1u);
   const Json& changes = c["steps"][0]["changes"];
-  EXPECT_EQ(changes["tactic"], Json({"own:m", "onednn:n"}));
+  EXPECT_EQ(changes["tactic"], Json({"native:m", "onednn:n"}));
   EXPECT_EQ(changes["precision"], Json({"FP32 -> FP32", "FP32 -> Int8"}));
   EXPECT_EQ(changes["layout"], Json({"Row major linear -> Channels last", "Row major linear -> Row major linear"}));
   EXPECT_EQ(changes["shape"], Json({"1x3 -> 1x4", "1x3 -> 2x4"}));
@@ -59,8 +59,8 @@ TEST(Compare, TacticTypeLayoutAndShape) {
 
 TEST(Compare, FusionFatesAndNodesOfOneSide) {
   Json b = report();
-  b["layers"] = {layer("a", {"a"}, "own:k", 1), layer("b + c", {"b", "c"}, "own:k", 1),
-                 layer("gone", {"gone"}, "own:g", 1), layer("new", {"new"}, "own:g", 1)};
+  b["layers"] = {layer("a", {"a"}, "native:k", 1), layer("b + c", {"b", "c"}, "native:k", 1),
+                 layer("gone", {"gone"}, "native:g", 1), layer("new", {"new"}, "native:g", 1)};
   b["nodes"] = {{{"Name", "a"}}, {{"Name", "b"}}, {{"Name", "c"}}, {{"Name", "gone"}}, {{"Name", "new"}}};
   const Json c = compare_reports(report(), b);
   EXPECT_FALSE(c["same"]);

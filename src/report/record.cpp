@@ -95,7 +95,7 @@ Json build_report(const BuildReport& record, const Program& program) {
   for (const MemoryReport& memory : record.estimated_memory)
     json["estimated_memory"].push_back(memory_json(memory, false));
   json["in_place"] = {{"steps", record.placed.steps},
-                      {"parts", record.placed.parts},
+                      {"subviews", record.placed.subviews},
                       {"copies", record.placed.copies},
                       {"ranges", record.placed.ranges}};
   json["tuning"] = {{"timed", record.measured.timed},           {"from_cache", record.measured.from_cache},

@@ -25,7 +25,7 @@ std::string group_key(const Node& node) {
 bool exists(const Program& program, const std::vector<uint8_t>& written, int32_t tensor) {
   for (const int32_t t : written_tensors(program, tensor)) {
     const TensorKind kind = program.tensors[static_cast<size_t>(t)].kind;
-    const bool by_step = kind == TensorKind::kIntermediate || kind == TensorKind::kPart;
+    const bool by_step = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview;
     if (by_step && !written[static_cast<size_t>(t)]) return false;
   }
   return true;

@@ -25,7 +25,7 @@ Status AuxStreams::begin(const StreamOrder& order, Stream& main, std::span<Strea
   order_ = &order;
   main_ = &main;
   given_ = given;
-  return main.mark(*events_[StreamOrder::kBegin]);
+  return main.record(*events_[StreamOrder::kBegin]);
 }
 
 Result<Stream*> AuxStreams::before(size_t step) {
@@ -37,7 +37,7 @@ Result<Stream*> AuxStreams::before(size_t step) {
 
 Status AuxStreams::after(size_t step) {
   const int32_t event = order_->record[step];
-  return event < 0 ? Status() : stream(order_->stream[step]).mark(*events_[static_cast<size_t>(event)]);
+  return event < 0 ? Status() : stream(order_->stream[step]).record(*events_[static_cast<size_t>(event)]);
 }
 
 Status AuxStreams::end() {

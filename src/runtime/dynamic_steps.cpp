@@ -72,7 +72,7 @@ void* DynamicSteps::place(int32_t t, const Dims& dims, const Run& run) {
   if (const std::optional<Dims> planned = this->dims(t); planned && !(*planned == dims)) return nullptr;
   const Location& where = plan_->locations[static_cast<size_t>(t)];
   const size_t bytes = tensor_bytes(tensor(t), dims);
-  if (where.place == Place::kOutput && tensor(t).kind != TensorKind::kPart) {
+  if (where.place == Place::kOutput && tensor(t).kind != TensorKind::kSubview) {
     const auto o = static_cast<size_t>(where.index);
     OutputSink* const sink = run.bindings.output_sink(o);
     const bool asked = plan_->known[static_cast<size_t>(t)] != 0;  // before the first step

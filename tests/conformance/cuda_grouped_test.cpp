@@ -1,6 +1,6 @@
 // Every kernel that is offered for the convolutions of RegNets and ResNeXts, each run and held against sums in double:
 // grouped ones, and the others of such networks. Says of each by name how far off it is and in which way, since some
-// are chosen without being measured. On the GPU where there is one, otherwise on the stand-in, where only our own are.
+// are chosen without being measured. On the GPU where there is one, otherwise on the emulator, where only our own are.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -166,7 +166,7 @@ class GroupedSlow : public OnCuda {
       }
     }
     EXPECT_FALSE(offers.empty());
-    if (stand_in_) return;
+    if (emulator_) return;
     make_others(mode, limits);
     for (const Offer& o : offers) tell(mode, s, *o.provider, o.candidate, " made anew", c, limits);
   }
@@ -194,7 +194,7 @@ class GroupedSlow : public OnCuda {
     const bool wrong = v.channels > 0 || !v.finite;
     ++run_;
     if (wrong || v.worst > worst_[mode.name].first) worst_[mode.name] = {v.worst, name};
-    if (wrong || !stand_in_)
+    if (wrong || !emulator_)
       std::printf("%-110s %s: %.2e of the largest, root mean square %.2e, gain %+.2e%s\n", name.c_str(),
                   s.to_string().c_str(), v.worst, v.mean, v.gain,
                   wrong ? fmt::format(" WRONG in {} of {} channels", v.channels, s.to).c_str() : "");
@@ -235,7 +235,7 @@ TEST_F(GroupedSlow, EveryKernelForRegNetsShapesAgrees) {
                             {1, 256, 256, 16, 3, 28, 2}, {1, 72, 72, 3, 3, 56, 1},   {1, 216, 216, 9, 3, 28, 1},
                             {4, 104, 104, 13, 3, 28, 1}, {1, 3, 32, 1, 3, 112, 2},   {1, 104, 208, 1, 1, 28, 2},
                             {1, 208, 208, 1, 1, 14, 1}};
-  if (stand_in_) shapes = {{1, 16, 16, 2, 3, 9, 1}, {2, 48, 48, 3, 3, 8, 2}, {1, 24, 48, 3, 3, 7, 1}};
+  if (emulator_) shapes = {{1, 16, 16, 2, 3, 9, 1}, {2, 48, 48, 3, 3, 8, 2}, {1, 24, 48, 3, 3, 7, 1}};
   const auto start = std::chrono::steady_clock::now();
   for (const Mode& mode : kModes)
     for (const Shape& s : shapes) {

@@ -1,12 +1,12 @@
 // Every kernel that the backend cuda offers for a step, not only the one that would be chosen, against the reference:
-// on the GPU where there is one, otherwise on the stand-in.
+// on the GPU where there is one, otherwise on the emulator.
 #include <gtest/gtest.h>
 
 #include <random>
 #include <set>
 
 #include "backend/device.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/emulator/emulator.h"
 #include "build/build.h"
 #include "conformance/on_cuda.h"
 #include "ops/cases.h"
@@ -56,7 +56,7 @@ class KernelsSlow : public OnCuda {
         EXPECT_EQ(c.refusal, "") << step.step << ": " << c.candidate.tactic.to_string();
         if (c.measured) seen_.insert(c.candidate.tactic.kernel);
       }
-    EXPECT_EQ(cuda::stand_in_faults(), "");
+    EXPECT_EQ(cuda::emulator_faults(), "");
   }
   void expect_seen(std::initializer_list<const char*> names) {
     for (const char* name : names) EXPECT_TRUE(seen_.count(name) != 0) << name << " was never compared";
@@ -93,7 +93,7 @@ TEST_F(KernelsSlow, DepthwiseConvolutions) {
 
 // Small sums, so that every tile is about as good as the others and is offered.
 TEST_F(KernelsSlow, ConvolutionsOfBytes) {
-  for (int round = 0; round < (stand_in_ ? 3 : 16); ++round) {
+  for (int round = 0; round < (emulator_ ? 3 : 16); ++round) {
     const bool is_signed = rng_() % 2 != 0, to_bytes = rng_() % 2 != 0, residual = rng_() % 2 != 0;
     const char* type = is_signed ? "i8" : "u8";
     const int64_t zero = is_signed ? pick({0, 0, -128, 5}) : pick({0, 3, 128}), c = pick({16, 32, 48, 64, 3, 20}),
@@ -130,7 +130,7 @@ TEST_F(KernelsSlow, ConvolutionsOfBytes) {
 }
 
 TEST_F(KernelsSlow, ProductsOfBytes) {
-  for (int round = 0; round < (stand_in_ ? 3 : 12); ++round) {
+  for (int round = 0; round < (emulator_ ? 3 : 12); ++round) {
     const bool is_signed = rng_() % 2 != 0, two = round % 3 == 0, turned = two || rng_() % 2 != 0;
     const char* type = is_signed || two ? "i8" : "u8";
     const int64_t zero = two         ? 0

@@ -1,11 +1,11 @@
 // Networks whose extents are symbols, or are found by running: what folds away or has one shape in the ops' own cases.
-// On the GPU where there is one, otherwise on the stand-in; all steps must be computed there.
+// On the GPU where there is one, otherwise on the emulator; all steps must be computed there.
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "backend/device.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/emulator/emulator.h"
 #include "base/tolerance.h"
 #include "conformance/on_cuda.h"
 #include "ops/cases.h"
@@ -49,8 +49,8 @@ class CudaLateSlow : public OnCuda {
       given = inputs();
       ASSERT_TRUE(prepared->feed(given).ok());
     }
-    if (stand_in_) {
-      EXPECT_EQ(cuda::stand_in_faults(), "");
+    if (emulator_) {
+      EXPECT_EQ(cuda::emulator_faults(), "");
     }
   }
 
@@ -93,7 +93,7 @@ TEST_F(CudaLateSlow, BranchesOfDifferentExtents) {
 
 // As exporters of detectors write it: which boxes stay, and then those.
 TEST_F(CudaLateSlow, BoxesThatStayAreGathered) {
-  const long before = stand_in_ ? cuda::stand_in_counts().modules : 0;
+  const long before = emulator_ ? cuda::emulator_counts().modules : 0;
   check(R"(graph "g" {
     %x: f32[1,60,4] = input; %s: f32[1,3,60] = input;
     %most: i64[] = const [7]; %iou: f32[] = const [0.3]; %least: f32[] = const [0.4];
@@ -112,8 +112,8 @@ TEST_F(CudaLateSlow, BoxesThatStayAreGathered) {
   })",
         6);
   // Six counts, but the sources differ in numbers only: few kernels behind the first inference.
-  if (stand_in_) {
-    EXPECT_LE(cuda::stand_in_counts().modules - before, 30);
+  if (emulator_) {
+    EXPECT_LE(cuda::emulator_counts().modules - before, 30);
   }
 }
 
@@ -137,7 +137,7 @@ TEST_F(CudaLateSlow, ManyElementsAreCountedByManyBlocks) {
 }
 
 TEST_F(CudaLateSlow, DifferentValuesAndSlices) {
-  const long before = stand_in_ ? cuda::stand_in_counts().modules : 0;
+  const long before = emulator_ ? cuda::emulator_counts().modules : 0;
   check(R"(graph "g" {
     %x: f32[70] = input; %r = Round(%x);
     %y, %first, %way, %count = Unique(%r); %back = Gather(%y, %way) {axis = 0};
@@ -146,8 +146,8 @@ TEST_F(CudaLateSlow, DifferentValuesAndSlices) {
   })",
         5);
   // One machine code sorts runs of every length.
-  if (stand_in_) {
-    EXPECT_LE(cuda::stand_in_counts().modules - before, 30);
+  if (emulator_) {
+    EXPECT_LE(cuda::emulator_counts().modules - before, 30);
   }
   check(R"(graph "g" {
     %x: f32[3,50,1] = input; %r = Round(%x); %y, %first, %way, %count = Unique(%r) {axis = 1, sorted = 0};

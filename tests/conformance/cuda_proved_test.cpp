@@ -1,5 +1,5 @@
 // What is chosen for the backend cuda without being measured is run against the reference while building: on every op's
-// cases no right kernel is refused, whatever its operands are. On the stand-in a few of each module (WOOTZ_TEST_EACH).
+// cases no right kernel is refused, whatever its operands are. On the emulator a few of each module (WOOTZ_TEST_EACH).
 #if defined(WOOTZ_HAVE_CUDA)
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ TEST_F(ProvedSlow, NoRightKernelIsRefused) {
   for (OpCase& c : all_cases(seed_))
     if (c.name.rfind("random/", 0) != 0) modules[c.name.substr(0, c.name.find('/'))].push_back(std::move(c));
   const char* const each = std::getenv("WOOTZ_TEST_EACH");
-  const size_t most = each != nullptr ? std::strtoul(each, nullptr, 10) : stand_in_ ? 2 : 1000;
+  const size_t most = each != nullptr ? std::strtoul(each, nullptr, 10) : emulator_ ? 2 : 1000;
   size_t built = 0, proved = 0, compared = 0;
   for (auto& [module, cases] : modules) {
     const size_t count = std::min(cases.size(), most);

@@ -1,5 +1,5 @@
 // Steps on several streams of the device: whatever stream each is on, results are those of one stream, bit for bit. The
-// stand-in replays a recording in a random order among those that its waits allow.
+// emulator replays a recording in a random order among those that its waits allow.
 #include <gtest/gtest.h>
 
 #include <cstring>

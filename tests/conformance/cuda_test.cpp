@@ -1,11 +1,11 @@
-// The backend cuda on every op's cases: on the GPU where there is one, and otherwise on the stand-in, which runs the
+// The backend cuda on every op's cases: on the GPU where there is one, and otherwise on the emulator, which runs the
 // generated kernels on the processor.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "backend/device.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/emulator/emulator.h"
 #include "base/testing.h"
 #include "base/tolerance.h"
 #include "conformance/fallbacks.h"
@@ -68,17 +68,17 @@ class Suite {
       }
     }
     pending_.clear();
-    if (stand_in) {
-      EXPECT_EQ(cuda::stand_in_faults(), "");
+    if (emulator) {
+      EXPECT_EQ(cuda::emulator_faults(), "");
     }
   }
 
   void report(bool all) const {
-    std::printf("cuda%s: %zu cases, %zu steps, %zu of them on the host\n", stand_in ? " (stand-in)" : "", cases_,
+    std::printf("cuda%s: %zu cases, %zu steps, %zu of them on the host\n", emulator ? " (emulator)" : "", cases_,
                 steps_, host_);
     expect_as_listed(fallbacks_, all);
   }
-  bool stand_in = false;
+  bool emulator = false;
 
  private:
   std::vector<Pending> pending_;
@@ -104,9 +104,9 @@ std::vector<OpCase> wanted_cases(uint64_t seed) {
 
 TEST(CudaConformance, EveryCaseAgreesWithTheInterpreter) {
   Suite suite;
-  const Result<bool> stand_in = open_cuda();
-  ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
-  suite.stand_in = *stand_in;
+  const Result<bool> emulator = open_cuda();
+  ASSERT_TRUE(emulator.ok()) << emulator.status().to_string();
+  suite.emulator = *emulator;
   for (const OpCase& c : wanted_cases(test_seed())) suite.add(c);
   suite.flush();
   suite.report(std::getenv("WOOTZ_TEST_CASE") == nullptr && std::getenv("WOOTZ_TEST_EACH") == nullptr);

@@ -1,4 +1,4 @@
-// What tests of graphs on the device share: the GPU where there is one, otherwise the stand-in, and a seed.
+// What tests of graphs on the device share: the GPU where there is one, otherwise the emulator, and a seed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ namespace wootz::conformance {
 class OnCuda : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Result<bool> stand_in = open_cuda();
-    ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
-    stand_in_ = *stand_in;
+    const Result<bool> emulator = open_cuda();
+    ASSERT_TRUE(emulator.ok()) << emulator.status().to_string();
+    emulator_ = *emulator;
   }
 
   const uint64_t seed_ = test_seed();
-  bool stand_in_ = false;
+  bool emulator_ = false;
 };
 
 }  // namespace wootz::conformance

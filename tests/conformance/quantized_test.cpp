@@ -8,7 +8,7 @@
 #include <random>
 
 #include "backend/device.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/emulator/emulator.h"
 #include "base/testing.h"
 #include "base/tolerance.h"
 #include "conformance/run_graph_on.h"
@@ -326,8 +326,8 @@ TEST(Quantized, RandomNetworksAgreeHoweverTheyRun) {
 // The same networks on the GPU, or on what stands in for one: every product of those that tensor cores take is computed
 // from bytes, and nothing is left to the host.
 TEST(Quantized, RandomNetworksAgreeOnCudaSlow) {
-  const Result<bool> stand_in = open_cuda();
-  ASSERT_TRUE(stand_in.ok()) << stand_in.status().to_string();
+  const Result<bool> emulator = open_cuda();
+  ASSERT_TRUE(emulator.ok()) << emulator.status().to_string();
   const uint64_t first = test_seed();
   struct Made {
     std::string name;
@@ -360,7 +360,7 @@ TEST(Quantized, RandomNetworksAgreeOnCudaSlow) {
     in_bytes += actual->byte_steps;
     products += made.network->products;
   }
-  EXPECT_EQ(cuda::stand_in_faults(), "");
+  EXPECT_EQ(cuda::emulator_faults(), "");
   std::printf("%d products, %zu of them in bytes\n", products, in_bytes);
   EXPECT_GT(in_bytes * 10, static_cast<size_t>(products) * 9);
 }

@@ -1,7 +1,7 @@
 #include "conformance/run_graph_on.h"
 
 #include "backend/quantized.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/emulator/emulator.h"
 #include "backends/registry.h"
 #include "ir/text.h"
 #include "lower/lower.h"
@@ -112,7 +112,7 @@ Result<bool> open_cuda() {
   const Result<std::shared_ptr<Device>> device = backend->open();
   if (device.ok()) return false;
   std::printf("no GPU: %s\n", device.status().to_string().c_str());
-  WOOTZ_RETURN_IF_ERROR(cuda::use_stand_in());
+  WOOTZ_RETURN_IF_ERROR(cuda::use_emulator());
   stands_in = true;
   return true;
 }

@@ -80,30 +80,30 @@ TEST(CudaAddresses, EveryKindOfMemoryThatTheGpuReachesPasses) {
   wootz_device_free_host(net.engine.get(), pinned);
   if (real_gpu()) return;
   std::vector<float> host(kBytes / sizeof(float));
-  for (const auto kind : {cuda::StandInMemory::kManaged, cuda::StandInMemory::kHost}) {
-    cuda::stand_in_tell({host.data(), kBytes, kind});
+  for (const auto kind : {cuda::EmulatorMemory::kManaged, cuda::EmulatorMemory::kHost}) {
+    cuda::emulator_register({host.data(), kBytes, kind});
     EXPECT_TRUE(context->setTensorAddress("y", host.data() + 16)) << net.bench.logger.errors();
     EXPECT_TRUE(context->setTensorAddress("y", nullptr));
   }
-  cuda::stand_in_tell({host.data(), kBytes, cuda::StandInMemory::kOtherDevice});
+  cuda::emulator_register({host.data(), kBytes, cuda::EmulatorMemory::kOtherDevice});
   EXPECT_FALSE(context->setTensorAddress("y", host.data()));
   EXPECT_TRUE(told(net.bench, {"output 'y'", "lies on GPU 1", "on GPU 0"}));
-  cuda::stand_in_forget(host.data());
+  cuda::emulator_unregister(host.data());
 }
 
 TEST(CudaAddresses, OneLookAtAnAddressAndNoneInAnInference) {
-  if (real_gpu()) GTEST_SKIP() << "counted on the stand-in";
+  if (real_gpu()) GTEST_SKIP() << "counted on the emulator";
   SmallNet net;
   ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
   Owned<IExecutionContext> context(net.engine->createExecutionContext());
   Batch a(*net.engine, 4), b(*net.engine, 4);
   ASSERT_TRUE(a.enqueue(*context, nullptr)) << net.bench.logger.errors();
-  const long first = cuda::stand_in_counts().pointers;
+  const long first = cuda::emulator_counts().pointers;
   EXPECT_GT(first, 0);
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(a.enqueue(*context, nullptr));
-  EXPECT_EQ(cuda::stand_in_counts().pointers, first) << "the addresses are the same";
+  EXPECT_EQ(cuda::emulator_counts().pointers, first) << "the addresses are the same";
   ASSERT_TRUE(b.enqueue(*context, nullptr));
-  EXPECT_GT(cuda::stand_in_counts().pointers, first);
+  EXPECT_GT(cuda::emulator_counts().pointers, first);
 }
 
 // Gives memory of the host until it is told otherwise.

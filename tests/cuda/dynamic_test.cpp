@@ -1,6 +1,6 @@
 // One plan for batch 1 to 32, its batch sizes visited in random order: what the first, the second and later visits of
 // each cost, and whether they give the same. On a GPU the networks are those of WOOTZ_DYNAMIC_MODELS (ONNX files whose
-// inputs have an open first axis, separated by blanks); otherwise a small one runs on the stand-in.
+// inputs have an open first axis, separated by blanks); otherwise a small one runs on the emulator.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "backends/cuda/counts.h"
+#include "backends/cuda/device/counts.h"
 #include "base/testing.h"
 #include "cuda/on_device.h"
 

@@ -12,7 +12,7 @@
 
 #define WOOTZ_NO_DEPRECATION
 #include "NvInfer.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/device/driver.h"
 #include "wootz/extensions.h"
 
 namespace wootz {

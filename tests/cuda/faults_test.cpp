@@ -40,7 +40,7 @@ class Allocator final : public IGpuAsyncAllocator {
 
 struct Restore {
   ~Restore() {
-    if (!real_gpu()) cuda::stand_in_fail({});
+    if (!real_gpu()) cuda::emulator_fail({});
   }
 };
 
@@ -52,11 +52,11 @@ TEST(CudaFaults, AnAllocatorIsAskedForEveryByteAndGetsItBack) {
     ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
     const int weights = allocator.granted;
     EXPECT_GT(weights, 0);
-    const long before = real_gpu() ? 0 : cuda::stand_in_counts().allocations - allocator.granted;
+    const long before = real_gpu() ? 0 : cuda::emulator_counts().allocations - allocator.granted;
     Owned<IExecutionContext> context(net.engine->createExecutionContext());
     ASSERT_NE(context, nullptr) << net.bench.logger.errors();
     EXPECT_GT(allocator.granted, weights) << "activations came from elsewhere";
-    if (!real_gpu()) EXPECT_EQ(cuda::stand_in_counts().allocations - allocator.granted, before);
+    if (!real_gpu()) EXPECT_EQ(cuda::emulator_counts().allocations - allocator.granted, before);
   }
   EXPECT_EQ(allocator.returned, allocator.granted);
 }
@@ -97,7 +97,7 @@ TEST(CudaFaults, OutOfMemoryIsAnErrorAndTheProcessGoesOn) {
     net.bench.logger.take_errors();
     recorder.clear();
   } else {
-    cuda::stand_in_fail({cuda::StandInCall::kAllocate, 0, CUDA_ERROR_OUT_OF_MEMORY});
+    cuda::emulator_fail({cuda::EmulatorCall::kAllocate, 0, CUDA_ERROR_OUT_OF_MEMORY});
   }
   EXPECT_EQ(net.engine->createExecutionContext(), nullptr);
   for (void* memory : hoard) wootz_device_free(net.engine.get(), memory);
@@ -111,19 +111,19 @@ TEST(CudaFaults, OutOfMemoryIsAnErrorAndTheProcessGoesOn) {
 }
 
 TEST(CudaFaults, MachineCodeThatDoesNotLoadAndLaunchesThatFailNameTheLayer) {
-  if (real_gpu()) GTEST_SKIP() << "provoked on the stand-in";
+  if (real_gpu()) GTEST_SKIP() << "provoked on the emulator";
   const Restore restore;
   SmallNet net;
   ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
   Owned<IExecutionContext> context(net.engine->createExecutionContext());
   Batch b(*net.engine, 7);
-  for (const cuda::StandInCall call : {cuda::StandInCall::kLoadModule, cuda::StandInCall::kLaunch}) {
-    cuda::stand_in_fail(
-        {call, 0, call == cuda::StandInCall::kLaunch ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_ERROR_OUT_OF_MEMORY});
+  for (const cuda::EmulatorCall call : {cuda::EmulatorCall::kLoadModule, cuda::EmulatorCall::kLaunch}) {
+    cuda::emulator_fail(
+        {call, 0, call == cuda::EmulatorCall::kLaunch ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_ERROR_OUT_OF_MEMORY});
     EXPECT_FALSE(b.enqueue(*context, nullptr));
     const std::string errors = net.bench.logger.take_errors();
     EXPECT_NE(errors.find("layer 'the_conv"), std::string::npos) << errors;
-    cuda::stand_in_fail({});
+    cuda::emulator_fail({});
   }
   EXPECT_TRUE(b.enqueue(*context, nullptr)) << net.bench.logger.errors();
 }
@@ -144,7 +144,7 @@ void provoke(bool wait_for_steps, std::string* told, std::string* told_again) {
     EXPECT_TRUE(context->setTensorAddress("y", gone));
     wootz_device_free(net.engine.get(), gone);
   } else {
-    cuda::stand_in_fail({cuda::StandInCall::kRunKernel, 1, CUDA_ERROR_ILLEGAL_ADDRESS});
+    cuda::emulator_fail({cuda::EmulatorCall::kRunKernel, 1, CUDA_ERROR_ILLEGAL_ADDRESS});
   }
   // The error of work that nobody waited for is that of a later call.
   for (int i = 0; i < 3 && told->empty(); ++i) {

@@ -130,7 +130,7 @@ class FoundOutputs : public testing::TestWithParam<const char*> {
   }
   void TearDown() override {
     context_.reset();
-    if (std::string(GetParam()) == "cuda" && !real_gpu()) EXPECT_EQ(cuda::stand_in_faults(), "");
+    if (std::string(GetParam()) == "cuda" && !real_gpu()) EXPECT_EQ(cuda::emulator_faults(), "");
   }
 
   const std::vector<int64_t> counts_{0, 0, 3, 0, 20, 7, 0, 0, kMost, 12, 1, 0, 1};

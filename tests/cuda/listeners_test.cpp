@@ -150,7 +150,7 @@ class CudaListeners : public testing::Test {
  protected:
   void SetUp() override { std::printf("seed %u\n", seed_); }
   void TearDown() override {
-    if (!real_gpu()) EXPECT_EQ(cuda::stand_in_faults(), "");
+    if (!real_gpu()) EXPECT_EQ(cuda::emulator_faults(), "");
   }
   const unsigned seed_ = std::random_device{}();
 };
@@ -334,9 +334,9 @@ TEST_F(CudaListeners, ACapturedStreamShowsNothingAndSaysSo) {
   }
 }
 
-// The stand-in is no better than a GPU: memory is the device's or the host's.
-TEST_F(CudaListeners, TheHostFaultsAtMemoryOfTheStandIn) {
-  if (real_gpu()) GTEST_SKIP() << "about the stand-in";
+// The emulator is no better than a GPU: memory is the device's or the host's.
+TEST_F(CudaListeners, TheHostFaultsAtMemoryOfTheEmulator) {
+  if (real_gpu()) GTEST_SKIP() << "about the emulator";
   SmallNet net;
   ASSERT_NE(net.engine, nullptr);
   void* const memory = wootz_device_allocate(net.engine.get(), 64);
@@ -345,8 +345,8 @@ TEST_F(CudaListeners, TheHostFaultsAtMemoryOfTheStandIn) {
   wootz_device_free(net.engine.get(), memory);
 }
 
-TEST_F(CudaListeners, KernelsOfTheStandInFailAtMemoryOfTheHost) {
-  if (real_gpu()) GTEST_SKIP() << "about the stand-in";
+TEST_F(CudaListeners, KernelsOfTheEmulatorFailAtMemoryOfTheHost) {
+  if (real_gpu()) GTEST_SKIP() << "about the emulator";
   SmallNet net;
   ASSERT_NE(net.engine, nullptr);
   Owned<IExecutionContext> context(net.engine->createExecutionContext());
@@ -355,7 +355,7 @@ TEST_F(CudaListeners, KernelsOfTheStandInFailAtMemoryOfTheHost) {
   ASSERT_TRUE(b.set(*context));
   EXPECT_FALSE(context->setTensorAddress("y", host.data()) && context->enqueueV3(nullptr) &&
                driver().cuStreamSynchronize(nullptr) == CUDA_SUCCESS);
-  cuda::stand_in_fail({});
+  cuda::emulator_fail({});
 }
 
 }  // namespace

@@ -1,22 +1,22 @@
-// A network on the cuda backend through the public API: on the GPU where there is one, otherwise on the stand-in.
+// A network on the cuda backend through the public API: on the GPU where there is one, otherwise on the emulator.
 #pragma once
 
 #include <random>
 
 #include "api/harness.h"
-#include "backends/cuda/gpu.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/device/gpu.h"
+#include "backends/cuda/emulator/emulator.h"
 
 namespace wootz_test {
 
 namespace cuda = wootz::cuda;
 using namespace wootz::cuda;  // NOLINT: the driver's names
 
-// True: a real GPU. The stand-in takes its place for the rest of the process otherwise.
+// True: a real GPU. The emulator takes its place for the rest of the process otherwise.
 inline bool real_gpu() {
   static const bool real = [] {
-    if (!cuda::stand_in_in_use() && cuda::gpu().ok()) return true;
-    const wootz::Status status = cuda::use_stand_in();
+    if (!cuda::emulator_in_use() && cuda::gpu().ok()) return true;
+    const wootz::Status status = cuda::use_emulator();
     EXPECT_TRUE(status.ok()) << status.to_string();
     return false;
   }();

@@ -12,7 +12,7 @@ namespace {
 using namespace nvinfer1;
 
 TEST(CudaReplay, AShapeSeenBeforeTakesNoMemoryNoLockAndNoWait) {
-  if (real_gpu()) GTEST_SKIP() << "counted on the stand-in";
+  if (real_gpu()) GTEST_SKIP() << "counted on the emulator";
   SmallNet net;
   ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
   Owned<IExecutionContext> context(net.engine->createExecutionContext());
@@ -20,7 +20,7 @@ TEST(CudaReplay, AShapeSeenBeforeTakesNoMemoryNoLockAndNoWait) {
   Stream stream;
   for (int i = 0; i < 2; ++i)
     for (Batch* b : {&one, &three}) ASSERT_TRUE(b->enqueue(*context, stream.handle)) << net.bench.logger.errors();
-  const cuda::StandInCounts before = cuda::stand_in_counts();
+  const cuda::EmulatorCounts before = cuda::emulator_counts();
   if (!kSanitized) count_allocations();
   count_locks();
   bool good = true;
@@ -28,11 +28,11 @@ TEST(CudaReplay, AShapeSeenBeforeTakesNoMemoryNoLockAndNoWait) {
     for (Batch* b : {&one, &three}) good = b->enqueue(*context, stream.handle) && good;
   const long locks = locks_counted();
   const long allocations = kSanitized ? 0 : allocations_counted();
-  const cuda::StandInCounts after = cuda::stand_in_counts();
+  const cuda::EmulatorCounts after = cuda::emulator_counts();
   EXPECT_TRUE(good) << net.bench.logger.errors();
   EXPECT_EQ(allocations, 0);
   EXPECT_EQ(locks, after.kernels - before.kernels + after.pointers - before.pointers + after.replays - before.replays)
-      << "beside the stand-in's own, one a kernel, one a replay and one a question about an address";
+      << "beside the emulator's own, one a kernel, one a replay and one a question about an address";
   EXPECT_EQ(after.replays - before.replays, 100);
   EXPECT_EQ(after.waits, before.waits);
   EXPECT_EQ(after.allocations, before.allocations);
@@ -42,16 +42,16 @@ TEST(CudaReplay, AShapeSeenBeforeTakesNoMemoryNoLockAndNoWait) {
 }
 
 TEST(CudaReplay, OtherAddressesUpdateTheRecordingOfTheShape) {
-  if (real_gpu()) GTEST_SKIP() << "counted on the stand-in";
+  if (real_gpu()) GTEST_SKIP() << "counted on the emulator";
   SmallNet net;
   ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
   Owned<IExecutionContext> context(net.engine->createExecutionContext());
   Batch a(*net.engine, 2), b(*net.engine, 2);
   ASSERT_TRUE(a.enqueue(*context, nullptr)) << net.bench.logger.errors();
   const std::vector<float> want = a.results();
-  const cuda::StandInCounts before = cuda::stand_in_counts();
+  const cuda::EmulatorCounts before = cuda::emulator_counts();
   ASSERT_TRUE(b.enqueue(*context, nullptr)) << net.bench.logger.errors();
-  const cuda::StandInCounts after = cuda::stand_in_counts();
+  const cuda::EmulatorCounts after = cuda::emulator_counts();
   EXPECT_EQ(after.instantiations, before.instantiations);
   EXPECT_EQ(after.updates, before.updates + 1);
   EXPECT_EQ(b.results(), want);
@@ -63,19 +63,19 @@ TEST(CudaReplay, EveryBatchSizeKeepsItsRecording) {
   Owned<IExecutionContext> context(net.engine->createExecutionContext());
   std::vector<std::unique_ptr<Batch>> batches;
   std::vector<std::vector<float>> first;
-  const int most = real_gpu() ? 32 : 10;  // the stand-in runs the C++ compiler for each
+  const int most = real_gpu() ? 32 : 10;  // the emulator runs the C++ compiler for each
   for (int n = 1; n <= most; ++n) batches.push_back(std::make_unique<Batch>(*net.engine, n));
   for (auto& b : batches) {
     ASSERT_TRUE(b->enqueue(*context, nullptr)) << net.bench.logger.errors();
     first.push_back(b->results());
     b->clear();
   }
-  const cuda::StandInCounts before = cuda::stand_in_counts();
+  const cuda::EmulatorCounts before = cuda::emulator_counts();
   for (size_t i = 0; i < batches.size(); ++i) {
     ASSERT_TRUE(batches[i]->enqueue(*context, nullptr));
     EXPECT_EQ(batches[i]->results(), first[i]) << "batch " << i + 1;
   }
-  const cuda::StandInCounts after = cuda::stand_in_counts();
+  const cuda::EmulatorCounts after = cuda::emulator_counts();
   EXPECT_EQ(after.instantiations, before.instantiations);
   EXPECT_EQ(after.modules, before.modules) << "something was compiled again";
 }

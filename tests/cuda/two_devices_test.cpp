@@ -1,4 +1,4 @@
-// Engines on two GPUs from one process: real ones where there are two, otherwise those of the stand-in.
+// Engines on two GPUs from one process: real ones where there are two, otherwise those of the emulator.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class CudaTwoDevices : public testing::Test {
  protected:
   void SetUp() override {
     if (!real_gpu()) {
-      ASSERT_TRUE(cuda::use_stand_in(2).ok());
+      ASSERT_TRUE(cuda::use_emulator(2).ok());
       return;
     }
     const auto all = cuda::list_gpus();
@@ -101,7 +101,7 @@ TEST_F(CudaTwoDevices, OnePlanRunsOnBothInTurns) {
       EXPECT_EQ(a, second.results(b)) << "round " << round;
       EXPECT_GT(a[0], 0);
     }
-  if (!real_gpu()) EXPECT_EQ(cuda::stand_in_faults(), "");
+  if (!real_gpu()) EXPECT_EQ(cuda::emulator_faults(), "");
 }
 
 TEST_F(CudaTwoDevices, OnePlanRunsOnBothFromTwoThreads) {
@@ -166,17 +166,17 @@ TEST_F(CudaTwoDevices, StreamsAndAddressesOfTheOtherAreRefusedByName) {
 }
 
 TEST_F(CudaTwoDevices, MemoryIsOfTheDeviceThatTheEngineIsOn) {
-  if (real_gpu()) GTEST_SKIP() << "counted on the stand-in";
+  if (real_gpu()) GTEST_SKIP() << "counted on the emulator";
   SmallNet net;
   ASSERT_NE(net.plan, nullptr);
-  const size_t on_first = cuda::stand_in_bytes(0), on_second = cuda::stand_in_bytes(1);
+  const size_t on_first = cuda::emulator_bytes(0), on_second = cuda::emulator_bytes(1);
   {
     const OnDevice second(net, 1);
-    EXPECT_EQ(cuda::stand_in_bytes(0), on_first);
-    EXPECT_GT(cuda::stand_in_bytes(1), on_second);
+    EXPECT_EQ(cuda::emulator_bytes(0), on_first);
+    EXPECT_GT(cuda::emulator_bytes(1), on_second);
   }
-  EXPECT_EQ(cuda::stand_in_bytes(0), on_first);
-  EXPECT_EQ(cuda::stand_in_bytes(1), on_second);
+  EXPECT_EQ(cuda::emulator_bytes(0), on_first);
+  EXPECT_EQ(cuda::emulator_bytes(1), on_second);
 }
 
 TEST_F(CudaTwoDevices, ABuilderStaysWithTheDeviceThatWasCurrent) {

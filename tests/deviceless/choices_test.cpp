@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/compiler.h"
 #include "backends/cuda/cudnn/plans.h"
-#include "backends/cuda/devices.h"
+#include "backends/cuda/jit/compiler.h"
+#include "backends/cuda/targets/devices.h"
 
 namespace wootz::cuda {
 namespace {

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "backends/cuda/compiler.h"
-#include "backends/cuda/cubin.h"
 #include "backends/cuda/cudnn/plans.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/device/driver.h"
+#include "backends/cuda/jit/compiler.h"
+#include "backends/cuda/jit/cubin.h"
 #include "plan/read.h"
 #include "steady/real_models.h"
 #include "tuner/cache/tactic_text.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/emulator/emulator.h"
 #include "backends/registry.h"
 #include "base/testing.h"
 #include "conformance/run_graph_on.h"
@@ -101,7 +101,7 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
     }
     prepared_.clear();
     if (!device_->host_memory()) {
-      EXPECT_EQ(cuda::stand_in_faults(), "");
+      EXPECT_EQ(cuda::emulator_faults(), "");
     }
   }
 

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "backends/cpu/kernel_entry.h"
-#include "backends/cpu/own_provider.h"
+#include "backends/cpu/native_provider.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/providers.h"
 #include "backends/registry.h"
@@ -33,7 +33,7 @@ void add_cpu(std::vector<KernelLine>* lines) {
   };
   for (const auto& [name, entry] : table)
     for (const Isa isa : {Isa::kAvx2, Isa::kAvx512})
-      lines->push_back({"cpu", &cpu::own_provider(), fmt::format("{}_{}", name, isa_name(isa)), entry->family, isa,
+      lines->push_back({"cpu", &cpu::native_provider(), fmt::format("{}_{}", name, isa_name(isa)), entry->family, isa,
                         layouts_of(entry->schemes)});
 }
 

@@ -20,7 +20,7 @@ HostTensor random(const Dims& dims, unsigned seed) {
 }
 
 struct Moves {
-  size_t parts = 0, copies = 0, ranges = 0;  // expected
+  size_t subviews = 0, copies = 0, ranges = 0;  // expected
   size_t concats = 0, splits = 0, slices = 0;
 };
 
@@ -31,7 +31,7 @@ void expect_moves(const char* text, const Moves& expected, const std::vector<std
   ASSERT_TRUE(graph.ok()) << graph.status().to_string();
   const Result<Built> built = build(**graph, options);
   ASSERT_TRUE(built.ok()) << built.status().to_string();
-  EXPECT_EQ(built->report.placed.parts, expected.parts);
+  EXPECT_EQ(built->report.placed.subviews, expected.subviews);
   EXPECT_EQ(built->report.placed.copies, expected.copies);
   EXPECT_EQ(built->report.placed.ranges, expected.ranges);
   EXPECT_EQ(built->moves(MoveKind::kConcat), expected.concats);
@@ -62,7 +62,7 @@ TEST(InPlace, ResultsAreWrittenIntoAConcatenation) {
     %c = Concat(%a, %b) {axis = 1}; %d = Softmax(%c) {axis = 2};
     return %d;
   })",
-               {.parts = 2}, {{{1, 3, 8, 8}, {1, 5, 8, 8}}});
+               {.subviews = 2}, {{{1, 3, 8, 8}, {1, 5, 8, 8}}});
 }
 
 TEST(InPlace, OneThatIsANetworkOutput) {
@@ -72,7 +72,7 @@ TEST(InPlace, OneThatIsANetworkOutput) {
     %c = Concat(%a, %b) {axis = 0};
     return %c;
   })",
-               {.parts = 2}, {{{4, 6}, {3, 6}}});
+               {.subviews = 2}, {{{4, 6}, {3, 6}}});
 }
 
 TEST(InPlace, AConcatenationInAConcatenation) {
@@ -83,7 +83,7 @@ TEST(InPlace, AConcatenationInAConcatenation) {
     %e = Concat(%d, %c) {axis = 0}; %f = Softmax(%e) {axis = 1};
     return %f;
   })",
-               {.parts = 4}, {{{4, 6}}});
+               {.subviews = 4}, {{{4, 6}}});
 }
 
 TEST(InPlace, WhatMustBeElsewhereTooIsCopied) {
@@ -96,7 +96,7 @@ TEST(InPlace, WhatMustBeElsewhereTooIsCopied) {
     %f = Concat(%a, %s) {axis = 0}; %g = Softmax(%f) {axis = 1};
     return %e, %g;
   })",
-               {.parts = 3, .copies = 1, .concats = 1}, {{{2, 6000}}});
+               {.subviews = 3, .copies = 1, .concats = 1}, {{{2, 6000}}});
 }
 
 TEST(InPlace, OneValueTwiceIsInOnePlaceOnly) {
@@ -106,7 +106,7 @@ TEST(InPlace, OneValueTwiceIsInOnePlaceOnly) {
     %c = Concat(%a, %a) {axis = 0}; %d = Softmax(%c) {axis = 0};
     return %d;
   })",
-               {.parts = 1, .copies = 1}, {{{2, 6000}}});
+               {.subviews = 1, .copies = 1}, {{{2, 6000}}});
 }
 
 TEST(InPlace, InnerAxesAreCopied) {
@@ -164,7 +164,7 @@ TEST(InPlace, PlacesThatShapesDecide) {
     %u = Softmax(%s) {axis = 3}; %v = Softmax(%t) {axis = 3};
     return %u, %v;
   })",
-               {.parts = 2, .ranges = 2}, {{{1, 4, 3, 6}}, {{1, 4, 9, 6}}, {{1, 4, 1, 6}}, {{1, 4, 3, 6}}},
+               {.subviews = 2, .ranges = 2}, {{{1, 4, 3, 6}}, {{1, 4, 9, 6}}, {{1, 4, 1, 6}}, {{1, 4, 3, 6}}},
                range_of({1, 4, 1, 6}, {1, 4, 5, 6}, {1, 4, 9, 6}));
 }
 
@@ -189,7 +189,7 @@ TEST(InPlace, ThroughReshapes) {
     %e = Softmax(%a) {axis = 0};
     return %d, %e;
   })",
-               {.parts = 2}, {{{4, 6}}});
+               {.subviews = 2}, {{{4, 6}}});
 }
 
 TEST(InPlace, TensorsWithoutAStepOfTheirOwnCanBeTapped) {
@@ -205,7 +205,7 @@ TEST(InPlace, TensorsWithoutAStepOfTheirOwnCanBeTapped) {
   auto untouched = parse(print_graph(**graph));
   const Result<Built> built = build(**graph);
   ASSERT_TRUE(built.ok()) << built.status().to_string();
-  ASSERT_EQ(built->report.placed.parts, 2u);
+  ASSERT_EQ(built->report.placed.subviews, 2u);
   ASSERT_EQ(built->report.placed.ranges, 2u);
   std::vector<int32_t> all;
   for (size_t t = 0; t < built->program->tensors.size(); ++t) all.push_back(static_cast<int32_t>(t));

@@ -1,5 +1,5 @@
 """Python and the command line on an engine's device. Run by test_device.py in a process of its own, with the backends to try in
-WOOTZ_CASES ("cpu reference cuda"), on a GPU or on the stand-in for one."""
+WOOTZ_CASES ("cpu reference cuda"), on a GPU or on the emulator."""
 import gc
 import json
 import os

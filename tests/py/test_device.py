@@ -1,4 +1,4 @@
-"""device_cases.py and two_device_cases.py in processes of their own: on the CPU, on the stand-in for a GPU, and on a GPU where there is one."""
+"""device_cases.py and two_device_cases.py in processes of their own: on the CPU, on the emulator, and on a GPU where there is one."""
 import os
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ from conftest import FIGURES
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 CASES = [pathlib.Path(__file__).with_name(name) for name in ("device_cases.py", "two_device_cases.py")]
-STAND_IN = BUILD / "stand_in"
+EMULATOR = BUILD / "emulator"
 
 import wootz  # noqa: F401
 import onnx  # noqa: F401
@@ -35,10 +35,10 @@ def test_on_the_processor():
     run("cpu reference")
 
 
-def test_on_the_stand_in():
-    if not STAND_IN.is_dir():
+def test_on_the_emulator():
+    if not EMULATOR.is_dir():
         pytest.skip("this build has no cuda backend")
-    run("cpu cuda", LD_LIBRARY_PATH=str(STAND_IN), WOOTZ_CUDA_CACHE="", WOOTZ_STAND_IN_DEVICES="2")
+    run("cpu cuda", LD_LIBRARY_PATH=str(EMULATOR), WOOTZ_CUDA_CACHE="", WOOTZ_EMULATOR_DEVICES="2")
 
 
 def test_on_a_gpu():

@@ -1,4 +1,4 @@
-// `wootz exec` with each of its flags: on the processor, and on the stand-in for a GPU (or on a GPU).
+// `wootz exec` with each of its flags: on the processor, and on the emulator (or on a GPU).
 #include "cli/exec.h"
 
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include <regex>
 
 #include "NvInfer.h"
-#include "backends/cuda/gpu.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "backends/cuda/device/gpu.h"
+#include "backends/cuda/emulator/emulator.h"
 #include "cli/commands.h"
 #include "onnx/model_for_test.h"
 
@@ -210,7 +210,7 @@ TEST(ExecRun, BuildOnlyInfersNothing) {
 // Nothing chooses a backend while this lives.
 struct NoWish {
   NoWish() {
-    if (!wootz::cuda::gpu().ok()) EXPECT_TRUE(wootz::cuda::use_stand_in().ok());
+    if (!wootz::cuda::gpu().ok()) EXPECT_TRUE(wootz::cuda::use_emulator().ok());
     ::unsetenv("WOOTZ_BACKEND");
   }
   ~NoWish() { ::setenv("WOOTZ_BACKEND", "cpu", 1); }

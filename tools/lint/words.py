@@ -9,7 +9,8 @@ SUFFIXES = {".cpp", ".h", ".cu", ".cuh", ".def", ".inc", ".py", ".sh", ".test"}
 GRAPH = ("src/base", "src/ir", "src/ops", "src/onnx", "src/passes")
 ALL = (*GRAPH, "python", "tools")
 PLAN = ("src/tuner", "src/plan", "src/runtime", "src/lower", "src/build", "src/report")
-REST = (*PLAN, "src/api", "src/backends/cpu")
+CUDA = tuple(f"src/backends/cuda/{part}" for part in ("api", "cublaslt", "cudnn", "device", "emulator", "jit", "support", "targets"))
+REST = (*PLAN, "src/api", "src/backend", "src/backends/cpu", "src/backends/reference", *CUDA)
 
 
 @dataclasses.dataclass
@@ -24,17 +25,18 @@ WORDS = (
     Word("nobody|somebody|anybody|everybody|whoever", "what it is: a pass, a kernel, a thread, the caller", (*ALL, *REST)),
     Word("behind", "after", (*ALL, *REST)),
     Word("only (?:the run|running(?: the node| a node)?) tells", "data-dependent", (*ALL, *REST)),
-    Word("few_bits|nibbles", "sub-byte", (*GRAPH, "src/backend", *REST)),
+    Word("few_bits|nibbles", "sub-byte", (*GRAPH, *REST)),
     Word("turned", "transposed, permuted or rotated", ("src/passes", "src/ops")),
     Word("settled?|settles|settling", "canonicalize", ("src/passes",)),
     Word("counted_values?", "index-valued floats", ("src/passes",)),
-    Word("favou?rites?", "greedy choice", (*ALL, "src/backend", *REST)),
-    Word("believes?|doubts?|doubted", "noise-discounted cost", (*GRAPH, "src/backend", *REST)),
+    Word("favou?rites?", "greedy choice", (*ALL, *REST)),
+    Word("believes?|doubts?|doubted", "noise-discounted cost", (*GRAPH, *REST)),
     Word("trials?", "benchmark run", PLAN),
     Word("told", "reported, logged, or given", REST),
-    Word("place_moves|placed_moves", "copy elision", (*ALL, "src/backend", *REST)),
-    Word("kept_blocks?", "block cache", (*ALL, "src/backend", *REST)),
-    Word("soften(?:ed|s)?", "online-softmax update", (*ALL, "src/backend", *REST)),
+    Word("place_moves|placed_moves", "copy elision", (*ALL, *REST)),
+    Word("kept_blocks?", "block cache", (*ALL, *REST)),
+    Word("stand_?ins?|null_?driver", "emulator, libcuda stub", (*ALL, *REST, "tests")),
+    Word("soften(?:ed|s)?", "online-softmax update", (*ALL, *REST)),
 )
 
 

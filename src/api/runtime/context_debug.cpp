@@ -124,7 +124,7 @@ Status ContextImpl::tap(const char* name, bool on) {
   WOOTZ_ASSIGN_OR_RETURN(tap.tensor, ValueMap(program).find(name));
   for (const int32_t t : written_tensors(program, tap.tensor)) {
     const TensorKind kind = program.tensors[static_cast<size_t>(t)].kind;
-    tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kPart || kind == TensorKind::kOutput;
+    tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview || kind == TensorKind::kOutput;
   }
   if (tap.written && completing_steps(program)[static_cast<size_t>(tap.tensor)] < 0)
     return make_error(Code::kCorrupt, "the plan says that '{}' is in '{}', which no step writes", name,

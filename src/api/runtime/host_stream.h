@@ -1,5 +1,5 @@
 // What a cudaStream_t means to a CPU engine: null (finish before returning), a host stream of ours, or a stream of
-// the CUDA runtime library of the process, real or stand-in, which takes host functions.
+// the CUDA runtime library of the process, real or a test's, which takes host functions.
 #pragma once
 
 #include "api/runtime/public.h"

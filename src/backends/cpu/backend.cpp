@@ -5,9 +5,9 @@
 
 #include "backends/cpu/chain/provider.h"
 #include "backends/cpu/host_stream.h"
+#include "backends/cpu/native_provider.h"
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/onednn/threads.h"
-#include "backends/cpu/own_provider.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
 
@@ -56,7 +56,7 @@ class CpuBackend final : public Backend {
     return std::shared_ptr<Device>(std::make_shared<CpuDevice>(std::move(d)));
   }
   std::vector<const Provider*> providers() const override {
-    return {&own_provider(), &onednn_provider(), &chain_provider()};
+    return {&native_provider(), &onednn_provider(), &chain_provider()};
   }
 };
 

@@ -1,14 +1,14 @@
 #include "backends/cuda/backend.h"
 
-#include "backends/cuda/code_store.h"
-#include "backends/cuda/compiler.h"
-#include "backends/cuda/counts.h"
-#include "backends/cuda/devices.h"
-#include "backends/cuda/gpu.h"
-#include "backends/cuda/libraries.h"
-#include "backends/cuda/pointers.h"
+#include "backends/cuda/device/counts.h"
+#include "backends/cuda/device/gpu.h"
+#include "backends/cuda/device/libraries.h"
+#include "backends/cuda/device/pointers.h"
+#include "backends/cuda/device/ranges.h"
+#include "backends/cuda/jit/code_store.h"
+#include "backends/cuda/jit/compiler.h"
 #include "backends/cuda/providers.h"
-#include "backends/cuda/ranges.h"
+#include "backends/cuda/targets/devices.h"
 
 namespace wootz {
 namespace cuda {
@@ -56,7 +56,7 @@ class CudaStream final : public Stream {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return gpu_.api->cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
   }
-  Status mark(Event& event) override {
+  Status record(Event& event) override {
     return check(gpu_.api->cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), "cuEventRecord");
   }
   Status wait_for(Event& event) override {

@@ -43,7 +43,7 @@ class ReferenceCall final : public Call {
                               dtype_name(problem_.outputs[o].dtype));
       if (results[o].bytes() == 0) continue;
       if (to == nullptr) {
-        if (args.allocator == nullptr) continue;  // an output nobody wants
+        if (args.allocator == nullptr) continue;  // an output that no step reads
         return make_error(Code::kResourceExhausted, "no memory for output {} of {} bytes", o, results[o].bytes());
       }
       std::memcpy(to, results[o].data(), results[o].bytes());

@@ -55,7 +55,7 @@ Status infer_conv_shape(InferContext& ctx, DType type) {
 Status infer_conv(InferContext& ctx) {
   const bool known = ctx.rank(1) > 0 && ctx.shape(1)[0].is_const();
   WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(ctx.node(), known ? ctx.shape(1)[0].value() : -1));
-  if (quant ? !is_byte(ctx.dtype(0)) || !is_byte(ctx.dtype(1))
+  if (quant ? !is_int8(ctx.dtype(0)) || !is_int8(ctx.dtype(1))
             : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
     return ctx.fail("input of type {} with weights of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   WOOTZ_RETURN_IF_ERROR(infer_conv_shape(ctx, quant ? DType::kF32 : ctx.dtype(0)));
@@ -115,7 +115,7 @@ Status infer_conv_transpose(InferContext& ctx) {
   const int64_t groups = ctx.node().attr_int("groups", 1);
   const bool known = ctx.rank(1) > 1 && ctx.shape(1)[1].is_const() && groups > 0 && groups < (int64_t{1} << 31);
   WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(ctx.node(), known ? ctx.shape(1)[1].value() * groups : -1));
-  if (quant ? !is_byte(ctx.dtype(0)) || !is_byte(ctx.dtype(1))
+  if (quant ? !is_int8(ctx.dtype(0)) || !is_int8(ctx.dtype(1))
             : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
     return ctx.fail("input of type {} with weights of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   if (quant && std::any_of(quant->w_zero.begin(), quant->w_zero.end(), [](double z) { return z != 0; }))
@@ -157,7 +157,7 @@ Status reference_conv_transpose(EvalContext& ctx) {
 // Inputs x, w, [x_zero], [w_zero]: zero points of x's and w's type, a scalar or (w) one per output channel.
 Status infer_conv_integer(InferContext& ctx) {
   for (int i = 0; i < ctx.num_inputs(); ++i)
-    if (ctx.has(i) && !is_byte(ctx.dtype(i))) return ctx.fail("input {} of type {}", i, dtype_name(ctx.dtype(i)));
+    if (ctx.has(i) && !is_int8(ctx.dtype(i))) return ctx.fail("input {} of type {}", i, dtype_name(ctx.dtype(i)));
   WOOTZ_RETURN_IF_ERROR(infer_conv_shape(ctx, DType::kI32));
   const auto single = [](const Shape& s) { return s.empty() || (s.size() == 1 && s[0] == Dim(1)); };
   if (ctx.has(2) && !single(ctx.shape(2))) return ctx.fail("zero point {} of the input", shape_to_string(ctx.shape(2)));

@@ -52,7 +52,7 @@ Status infer_matmul(InferContext& ctx) {
   WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(node, shape->n.is_const() ? shape->n.value() : -1));
   const DType a = ctx.dtype(0), b = ctx.dtype(1);
   const bool number = is_float(a) || (is_integer(a) && dtype_bits(a) >= 32);
-  if (quant ? !is_byte(a) || !is_byte(b) : a != b || !number)
+  if (quant ? !is_int8(a) || !is_int8(b) : a != b || !number)
     return ctx.fail("operands of type {} and {}", dtype_name(a), dtype_name(b));
   if (!is_float(a) && !quant && node.attr_float("alpha", 1) != 1) return ctx.fail("alpha with integer operands");
   Shape y = result_shape(*shape);
@@ -207,7 +207,7 @@ Status reference_matmul(EvalContext& ctx) {
 // Inputs a, b, [a_zero], [b_zero]. Zero points: a scalar, one per row of a, or one per column of b (also with batches).
 Status infer_matmul_integer(InferContext& ctx) {
   for (int i = 0; i < ctx.num_inputs(); ++i)
-    if (ctx.has(i) && !is_byte(ctx.dtype(i))) return ctx.fail("input {} of type {}", i, dtype_name(ctx.dtype(i)));
+    if (ctx.has(i) && !is_int8(ctx.dtype(i))) return ctx.fail("input {} of type {}", i, dtype_name(ctx.dtype(i)));
   Result<MatmulShape> shape = matmul_shape(ctx.shape(0), ctx.shape(1), false, false);
   if (!shape.ok()) return ctx.fail("{}", shape.status().message());
   for (int i = 2; i < ctx.num_inputs(); ++i) {

@@ -9,8 +9,6 @@
 
 namespace wootz {
 
-inline bool is_byte(DType type) { return type == DType::kI8 || type == DType::kU8; }
-
 struct QuantAttrs {
   double x_scale = 1, x_zero = 0;
   std::vector<double> w_scale, w_zero;  // one value, or one per output channel (column)

@@ -1,23 +1,19 @@
 // A pointwise expression after a convolution, GEMM, normalization, reduction, pooling or softmax becomes its
 // epilogue: the result is finished while it is still in registers or cache.
-#include <unordered_map>
-
 #include "ops/infer.h"
 #include "passes/pass.h"
+#include "passes/support/places.h"
 #include "passes/support/rewrite.h"
 #include "passes/support/simplify_expr.h"
 
 namespace wootz {
 namespace {
 
-// Places in the graph's order: of several producers the last one takes the expression, for its other operands exist by
-// then. What a fusion makes has the place of what it replaces.
-using Places = std::unordered_map<const Node*, int>;
-
 bool is_heavy(const Node& node) {
   return node.op().lowering == Lowering::kConv || node.op().lowering == Lowering::kGemm;
 }
 
+// Of several producers the last one takes the expression, for its other operands exist by then.
 Node* producer_to_fuse(const Node& pointwise, const Places& places) {
   Node* best = nullptr;
   for (const Value* operand : pointwise.inputs()) {
@@ -112,9 +108,7 @@ Result<bool> fuse(Graph& graph, Node* pointwise, Places* places) {
 
 Result<bool> fuse_epilogue(Graph& graph) {
   bool changed = false;
-  Places places;
-  for (const Node* node = graph.first(); node != nullptr; node = node->next())
-    places.emplace(node, static_cast<int>(places.size()));
+  Places places = places_of(graph);
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
     if (!node->is("Pointwise")) continue;

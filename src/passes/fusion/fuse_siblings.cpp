@@ -1,11 +1,11 @@
 // Pointwise steps over the same elements become one step with several results: each operand is read once. Both what
 // reads a common operand side by side and what reads a result that others read too.
 #include <algorithm>
-#include <unordered_map>
 
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
+#include "passes/support/places.h"
 #include "passes/support/rewrite.h"
 #include "passes/support/simplify_expr.h"
 
@@ -16,8 +16,6 @@ constexpr size_t kMaxInstructions = 48;
 constexpr size_t kMaxOperands = 12;
 constexpr int kMaxResults = 4;
 constexpr size_t kMaxReaders = 16;  // of a common operand that are looked at
-
-using Places = std::unordered_map<const Node*, int>;
 
 bool is_candidate(const Node& node) {
   if (!node.is("Pointwise") || node.num_outputs() > kMaxResults || node.num_inputs() == 0) return false;
@@ -145,9 +143,7 @@ std::vector<Node*> partners(const Node& node, const Places& places) {
 
 Result<bool> fuse_siblings(Graph& graph) {
   bool changed = false;
-  Places places;
-  for (const Node* node = graph.first(); node != nullptr; node = node->next())
-    places.emplace(node, static_cast<int>(places.size()));
+  Places places = places_of(graph);
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
     if (!is_candidate(*node)) continue;

@@ -28,7 +28,7 @@ bool expression_fits(const PointwiseExpr& expr, DType type) {
 }
 
 bool touches_bytes(const PointwiseExpr& expr) {
-  return std::any_of(expr.code.begin(), expr.code.end(), [](const PwInstr& in) { return is_byte(in.type); });
+  return std::any_of(expr.code.begin(), expr.code.end(), [](const PwInstr& in) { return is_int8(in.type); });
 }
 
 // The expression with operands widened to f32 where they are read and results rounded where they are stored; `narrow`:

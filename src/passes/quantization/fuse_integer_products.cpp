@@ -37,7 +37,7 @@ std::optional<Product> read(const Node& node) {
     return std::nullopt;
   const Value *w = node.input(1), *x_zero = node.input(2), *w_zero = node.input(3);
   if (!w->is_constant() || node.input(0)->is_constant() || node.input(0)->rank() < 2) return std::nullopt;
-  if (!is_byte(w->dtype()) || !is_byte(node.input(0)->dtype()) || (!p.conv && w->rank() != 2)) return std::nullopt;
+  if (!is_int8(w->dtype()) || !is_int8(node.input(0)->dtype()) || (!p.conv && w->rank() != 2)) return std::nullopt;
   p.channels = w->constant().dims()[p.conv ? 0 : 1];
   if (p.channels < 1) return std::nullopt;
   p.reduction = w->constant().volume() / p.channels;

@@ -16,7 +16,7 @@ std::optional<QuantGrid> read_grid(const Node& node, std::string* why) {
     return no("it is no Quantize or Dequantize");
   const bool quantize = node.is("Quantize");
   const Value *real = quantize ? node.input(0) : node.output(), *byte = quantize ? node.output() : node.input(0);
-  if (!is_byte(byte->dtype())) return no(fmt::format("{} is no 8-bit integer type", dtype_name(byte->dtype())));
+  if (!is_int8(byte->dtype())) return no(fmt::format("{} is no 8-bit integer type", dtype_name(byte->dtype())));
   if (real->dtype() != DType::kF32) return no(fmt::format("its other side is {}, not f32", dtype_name(real->dtype())));
   QuantGrid grid;
   grid.type = byte->dtype();

@@ -33,8 +33,8 @@ std::vector<int32_t> written_tensors(const Program& program, int32_t tensor) {
     const PlanTensor& here = program.tensors[static_cast<size_t>(t)];
     if (here.kind == TensorKind::kView)
       work.push_back(here.view_of);
-    else if (!here.parts.empty())
-      work.insert(work.end(), here.parts.begin(), here.parts.end());
+    else if (!here.subviews.empty())
+      work.insert(work.end(), here.subviews.begin(), here.subviews.end());
     else
       found.push_back(t);
   }

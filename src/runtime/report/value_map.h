@@ -43,7 +43,7 @@ class ValueMap {
 };
 
 // The tensors that steps write (or the application hands in) in whose memory a tensor's elements are: itself, what it
-// is a view of, the parts it is made of.
+// is a view of, the subviews it is made of.
 std::vector<int32_t> written_tensors(const Program& program, int32_t tensor);
 
 // Names of the tensors that a list of steps reads from outside and leaves to others: the boundary of a fused region.

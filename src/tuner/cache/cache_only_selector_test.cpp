@@ -34,15 +34,15 @@ TEST(TacticText, ComesBack) {
   Problem p = problem();
   p.inputs[0].layout = Layout::kChannelsLast;
   p.outputs[0].layout = Layout::kBlocked16;
-  const Tactic tactic{"own", "kernel_f32", "a@b>c?d"};
+  const Tactic tactic{"native", "kernel_f32", "a@b>c?d"};
   const std::string text = tactic_text(p, tactic);
-  const std::optional<Candidate> back = tactic_from_text(problem(), "own", text);
+  const std::optional<Candidate> back = tactic_from_text(problem(), "native", text);
   ASSERT_TRUE(back.has_value()) << text;
   EXPECT_EQ(back->tactic, tactic);
   EXPECT_EQ(back->input_layouts, (std::vector<Layout>{Layout::kChannelsLast, Layout::kLinear}));
   EXPECT_EQ(back->output_layouts, std::vector<Layout>{Layout::kBlocked16});
   for (const char* bad : {"", "kernel", "kernel@NCHW,NCHW", "kernel>NCHW", "kernel@NCHW>NCHW", "kernel@x,y>z"})
-    EXPECT_FALSE(tactic_from_text(problem(), "own", bad).has_value()) << bad;
+    EXPECT_FALSE(tactic_from_text(problem(), "native", bad).has_value()) << bad;
 }
 
 TEST(CacheOnlySelector, OffersWhatTheCacheKnowsAndRefusesTheRest) {

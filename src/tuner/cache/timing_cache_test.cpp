@@ -17,7 +17,7 @@ namespace {
 const DeviceDescription kDevice{"cpu", "A CPU", "avx2", 4, 0};
 
 TimingKey key(const std::string& problem, const std::string& tactic, int threads = 1) {
-  return {problem, "own", "1", tactic, "avx2", threads};
+  return {problem, "native", "1", tactic, "avx2", threads};
 }
 
 Timing timing(double us) {

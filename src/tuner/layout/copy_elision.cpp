@@ -98,7 +98,7 @@ class Placer {
     while (t >= 0 && tensor(t).kind == TensorKind::kView && tensor(t).offset < 0) t = tensor(t).view_of;
     if (t < 0) return -1;
     const PlanTensor& source = tensor(t);
-    const bool made = writer_[static_cast<size_t>(t)] >= 0 || !source.parts.empty();
+    const bool made = writer_[static_cast<size_t>(t)] >= 0 || !source.subviews.empty();
     if (source.kind != TensorKind::kIntermediate || !made || data_dependent(source)) return -1;
     if (source.dtype != whole.dtype || source.layout != whole.layout) return -1;
     return nesting_[static_cast<size_t>(t)] < kMaxNesting ? t : -1;
@@ -109,50 +109,50 @@ class Placer {
     const int32_t out = step.outputs[0];
     if (out < 0 || step.inputs.size() < 2) return false;
     const auto axis = static_cast<size_t>(step.problem.as<MoveParams>().axis);
-    if (!outermost(tensor(out), axis) || !tensor(out).parts.empty()) return false;
+    if (!outermost(tensor(out), axis) || !tensor(out).subviews.empty()) return false;
     const TensorKind kind = tensor(out).kind;
     if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) return false;
-    std::vector<int32_t> parts;
+    std::vector<int32_t> subviews;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const int32_t in = step.inputs[i];
       if (in < 0 || tensor(in).dims.size() != tensor(out).dims.size() || data_dependent(tensor(in))) return false;
       const bool last = i + 1 == step.inputs.size();
       int32_t part = movable(in, tensor(out));
-      if (part >= 0 && std::find(parts.begin(), parts.end(), part) != parts.end()) part = -1;
+      if (part >= 0 && std::find(subviews.begin(), subviews.end(), part) != subviews.end()) part = -1;
       if (!fills_blocks(tensor(in), axis, last)) return false;
       if (part < 0 && (tensor(in).layout != tensor(out).layout || !offers_.copy(step.problem.inputs[i]))) return false;
-      parts.push_back(part);
+      subviews.push_back(part);
     }
-    if (!pays(step, parts)) return false;
+    if (!pays(step, subviews)) return false;
     int nesting = 0;
     int last_writer = -1;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i] < 0) {
-        parts[i] = add_copy(step, i, copies);
+    for (size_t i = 0; i < subviews.size(); ++i) {
+      if (subviews[i] < 0) {
+        subviews[i] = add_copy(step, i, copies);
         ++done_.copies;
       } else {
-        ++done_.parts;
-        last_writer = std::max(last_writer, writer_[static_cast<size_t>(parts[i])]);
+        ++done_.subviews;
+        last_writer = std::max(last_writer, writer_[static_cast<size_t>(subviews[i])]);
       }
-      tensor(parts[i]).kind = TensorKind::kPart;
-      tensor(parts[i]).view_of = out;
-      nesting = std::max(nesting, nesting_[static_cast<size_t>(parts[i])]);
+      tensor(subviews[i]).kind = TensorKind::kSubview;
+      tensor(subviews[i]).view_of = out;
+      nesting = std::max(nesting, nesting_[static_cast<size_t>(subviews[i])]);
     }
     nesting_[static_cast<size_t>(out)] = nesting + 1;
     writer_[static_cast<size_t>(out)] = last_writer;
-    tensor(out).parts = parts;
+    tensor(out).subviews = subviews;
     if (copies->empty() && last_writer >= 0) inherit(step, last_writer);
     return true;
   }
 
   // One concatenation against the copies of the operands that must be elsewhere too.
-  static bool pays(const Step& concat, const std::vector<int32_t>& parts) {
+  static bool pays(const Step& concat, const std::vector<int32_t>& subviews) {
     double copies = 0, all = kStepUs;
-    for (size_t i = 0; i < parts.size(); ++i) {
+    for (size_t i = 0; i < subviews.size(); ++i) {
       const TensorDesc& desc = concat.problem.inputs[i];
       const double us = 2.0 * static_cast<double>(layout_bytes(desc.layout, desc.dtype, desc.dims)) / kBytesPerUs;
       all += us;
-      if (parts[i] < 0) copies += kStepUs + us;
+      if (subviews[i] < 0) copies += kStepUs + us;
     }
     return copies < all;
   }
@@ -170,7 +170,7 @@ class Placer {
     part.name = fmt::format("{} in {}", part.name, tensor(concat.outputs[0]).name);
     part.view_of = part.offset = part.constant = -1;
     part.values.clear();
-    part.parts.clear();
+    part.subviews.clear();
     const auto index = static_cast<int32_t>(p_.tensors.size());
     p_.tensors.push_back(std::move(part));
     writer_.push_back(-1);
@@ -190,7 +190,8 @@ class Placer {
   }
 
   bool may_be_range(int32_t from, int32_t to) {
-    if (from < 0 || to < 0 || tensor(to).kind != TensorKind::kIntermediate || !tensor(to).parts.empty()) return false;
+    if (from < 0 || to < 0 || tensor(to).kind != TensorKind::kIntermediate || !tensor(to).subviews.empty())
+      return false;
     const TensorKind kind = tensor(from).kind;
     return kind != TensorKind::kConstant && kind != TensorKind::kShape && tensor(from).dtype == tensor(to).dtype &&
            tensor(from).layout == tensor(to).layout && tensor(from).dims.size() == tensor(to).dims.size() &&

@@ -10,7 +10,7 @@ namespace wootz {
 
 struct ElidedCopies {
   std::vector<std::string> steps;  // gone: by name, in their order
-  size_t parts = 0;                // results that are written to their place in a concatenation
+  size_t subviews = 0;             // results that are written to their place in a concatenation
   size_t copies = 0;  // operands of concatenations that are copied there, because they must be elsewhere too
   size_t ranges = 0;  // results of splits and slices that are ranges of their operand
 };

@@ -44,7 +44,7 @@ Dims follow(const Dims& operand, const Dims& whole, const Dims& small) {
 }
 
 // What a reduced axis of the result may become is not known before the reference has run: there, 1 fits everything.
-Dims stand_in(Shorten way, const Dims& operand, const Dims& whole) {
+Dims shortened_operand(Shorten way, const Dims& operand, const Dims& whole) {
   Dims d = operand;
   if (operand.size() > whole.size()) return d;
   const size_t shift = whole.size() - operand.size();
@@ -78,7 +78,7 @@ class CaseMaker {
       Dims result = small;
       if (!pointwise && extras()) {
         for (size_t i = main(); i < p_.inputs.size(); ++i)
-          if (shrinks(i)) extents[i] = stand_in(way, p_.inputs[i].dims, whole);
+          if (shrinks(i)) extents[i] = shortened_operand(way, p_.inputs[i].dims, whole);
         const std::optional<CheckCase> probe = run(extents);
         if (!probe) return std::nullopt;
         result = probe->expected[0].dims();

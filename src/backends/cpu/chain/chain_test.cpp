@@ -230,13 +230,14 @@ TEST(Chain, WhatComesFromOutsideIsChecked) {
   EXPECT_TRUE(refused([&](ChainParams& p) {
     p.second = with(p.second, [](FamilyParams& f) { std::get<PoolParams>(f).kernel = {int64_t{1} << 40, 1}; });
   }));
-  for (const char* config : {"", "whole", "rows=0|linear|own:a|own:b", "rows=-3|linear|own:a|own:b",
-                             "whole|nowhere|own:a|own:b", "whole|linear|own|own:b", "whole|linear|own:a|own:b|"})
+  for (const char* config :
+       {"", "whole", "rows=0|linear|native:a|native:b", "rows=-3|linear|native:a|native:b",
+        "whole|nowhere|native:a|native:b", "whole|linear|native|native:b", "whole|linear|native:a|native:b|"})
     EXPECT_FALSE(ChainPlan::parse(config).ok()) << config;
   Problem filled = good;
   const Candidate offer = offers_for(good, "").at(0);
   fill_layouts(offer, &filled);
-  for (const char* config : {"whole|linear|other:a|own:b", "rows=4|blocked8|onednn:a|own:b"}) {
+  for (const char* config : {"whole|linear|other:a|native:b", "rows=4|blocked8|onednn:a|native:b"}) {
     Tactic t = offer.tactic;
     t.config = config;
     EXPECT_FALSE(chain_provider().create(t, filled, {}).ok()) << config;

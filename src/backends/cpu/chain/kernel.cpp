@@ -6,8 +6,8 @@
 
 #include "backends/cpu/chain/rows.h"
 #include "backends/cpu/function_kernel.h"
+#include "backends/cpu/native_provider.h"
 #include "backends/cpu/onednn/provider.h"
-#include "backends/cpu/own_provider.h"
 #include "base/thread_pool.h"
 
 namespace wootz::cpu {
@@ -302,7 +302,7 @@ Result<Tactic> parse_tactic(std::string_view text) {
 
 }  // namespace
 
-std::vector<const Provider*> part_providers() { return {&own_provider(), &onednn_provider()}; }
+std::vector<const Provider*> part_providers() { return {&native_provider(), &onednn_provider()}; }
 
 void fill_layouts(const Candidate& candidate, Problem* problem) {
   for (size_t i = 0; i < problem->inputs.size(); ++i) problem->inputs[i].layout = candidate.input_layouts[i];

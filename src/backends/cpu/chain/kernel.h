@@ -7,7 +7,7 @@
 
 namespace wootz::cpu {
 
-// How a chain is computed: a tactic's configuration, "rows=8|channels_last|onednn:conv_...|own:pool_...".
+// How a chain is computed: a tactic's configuration, "rows=8|channels_last|onednn:conv_...|native:pool_...".
 struct ChainPlan {
   int64_t rows = 0;  // of the result in a band; 0: whole
   Layout middle = Layout::kLinear;

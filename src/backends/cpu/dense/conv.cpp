@@ -99,7 +99,7 @@ class ConvKernel final : public Kernel {
     const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
     const auto index = [s](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
     if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
+    WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
@@ -114,7 +114,7 @@ class ConvKernel final : public Kernel {
     if (!quantized())
       return make_dense_call(problem_, options_, epilogue_, s,
                              std::make_unique<ImageRows<float>>(params_, x, w, y, 0.0f), args);
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
+    WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     const auto zero = static_cast<uint8_t>(scales.x_zero);  // for i8 the same bits
     return make_int8_call(problem_, options_, epilogue_, s, scales,
                           std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);

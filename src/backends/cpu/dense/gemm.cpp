@@ -83,7 +83,7 @@ class GemmKernel final : public Kernel {
       return trans_b ? column * s.depth + e : e * s.columns + column;
     };
     if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
+    WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
@@ -93,7 +93,7 @@ class GemmKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, args.inputs, args.outputs[0]));
     if (!quantized())
       return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<float>>(s.depth), args);
-    WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, dense_int8_scales(problem_, s));
+    WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     return make_int8_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
                           args);
   }

@@ -13,12 +13,12 @@ constexpr int64_t kMostProducts = 33000;  // of two values within 255: their sum
 int64_t even(int64_t n) { return (n + 1) / 2 * 2; }
 size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 
-class ByteCall final : public UnitsCall {
+class Int8Call final : public UnitsCall {
  public:
   static Result<std::unique_ptr<Call>> make(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
-                                            const DenseShape& shape, const ProductScales& scales,
+                                            const DenseShape& shape, const GemmScales& scales,
                                             std::unique_ptr<DenseRows<uint8_t>> rows, const BindArgs& args) {
-    auto call = std::make_unique<ByteCall>();
+    auto call = std::make_unique<Int8Call>();
     call->ops_ = &int8_ops(options.isa);
     WOOTZ_RETURN_IF_ERROR(call->set_up(p, options, shape, *call->ops_, packed_int8_weights(shape, *call->ops_), args));
     call->rows_ = std::move(rows);
@@ -67,7 +67,7 @@ class ByteCall final : public UnitsCall {
     auto* values = reinterpret_cast<int16_t*>(scratch + table_bytes());
     auto* sums = reinterpret_cast<int32_t*>(scratch + table_bytes() + values_bytes());
     rows_->find(static_cast<const uint8_t*>(args.inputs[0]), u.row, u.rows, table);
-    ByteTile t;
+    Int8Tile t;
     t.values = values;
     t.value_stride = part_depth();
     t.stride = ceil_div(u.columns, ops_->panel) * ops_->panel;
@@ -97,15 +97,15 @@ class ByteCall final : public UnitsCall {
 
 }  // namespace
 
-Result<ProductScales> dense_int8_scales(const Problem& p, const DenseShape& s) {
+Result<GemmScales> dense_int8_scales(const Problem& p, const DenseShape& s) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
-  if (!is_byte(p.inputs[0].dtype) || p.inputs[1].dtype != DType::kI8)
+  if (!is_int8(p.inputs[0].dtype) || p.inputs[1].dtype != DType::kI8)
     return unsupported("{} of {} and {}", family_name(p.family()), dtype_name(p.inputs[0].dtype),
                        dtype_name(p.inputs[1].dtype));
   if (p.acc_dtype != DType::kF32) return unsupported("sums in {}", dtype_name(p.acc_dtype));
   if (s.taps * s.depth > kMostProducts)
     return unsupported("sums of {} products: an int32 holds those of {}", s.taps * s.depth, kMostProducts);
-  return read_product_scales(p, s.columns);
+  return read_gemm_scales(p, s.columns);
 }
 
 size_t packed_int8_weights(const DenseShape& s, const Int8Ops& ops) {
@@ -113,9 +113,9 @@ size_t packed_int8_weights(const DenseShape& s, const Int8Ops& ops) {
 }
 
 Result<std::unique_ptr<Call>> make_int8_call(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
-                                             const DenseShape& shape, const ProductScales& scales,
+                                             const DenseShape& shape, const GemmScales& scales,
                                              std::unique_ptr<DenseRows<uint8_t>> rows, const BindArgs& args) {
-  return ByteCall::make(p, options, epilogue, shape, scales, std::move(rows), args);
+  return Int8Call::make(p, options, epilogue, shape, scales, std::move(rows), args);
 }
 
 double int8_cost_us(const Problem& p, const DenseShape& s, const KernelOptions& options) {

@@ -9,7 +9,7 @@
 namespace wootz::cpu {
 
 // Errors: types, scales or zero points that these kernels do not have, sums that an int32 might not hold.
-Result<ProductScales> dense_int8_scales(const Problem& problem, const DenseShape& shape);
+Result<GemmScales> dense_int8_scales(const Problem& problem, const DenseShape& shape);
 
 // `index(column, tap, element)` says where in the source, of i8, a weight lies.
 size_t packed_int8_weights(const DenseShape& shape, const Int8Ops& ops);
@@ -33,7 +33,7 @@ PackedForm pack_int8_panels(const DenseShape& s, const Int8Ops& ops, int32_t zer
 
 Result<std::unique_ptr<Call>> make_int8_call(const Problem& problem, const KernelOptions& options,
                                              const Epilogue& epilogue, const DenseShape& shape,
-                                             const ProductScales& scales, std::unique_ptr<DenseRows<uint8_t>> rows,
+                                             const GemmScales& scales, std::unique_ptr<DenseRows<uint8_t>> rows,
                                              const BindArgs& args);
 double int8_cost_us(const Problem& problem, const DenseShape& shape, const KernelOptions& options);
 

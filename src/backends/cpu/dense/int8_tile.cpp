@@ -27,7 +27,7 @@ constexpr auto kLanes = static_cast<int64_t>(HWY_LANES(float));
 constexpr int64_t kPanel = kVectors * kLanes;
 
 template <int kM>
-HWY_INLINE void block(const ByteTile& t, int64_t row) {
+HWY_INLINE void block(const Int8Tile& t, int64_t row) {
   hn::Vec<I> acc[kM][kVectors], unused = hn::Zero(I());
   int32_t* sums = t.sums + row * t.stride;
   const int16_t* a[kM];
@@ -58,7 +58,7 @@ HWY_INLINE void block(const ByteTile& t, int64_t row) {
     for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[i][v], I(), sums + i * t.stride + v * kLanes);
 }
 
-void tile(const ByteTile& t, int64_t rows) {
+void tile(const Int8Tile& t, int64_t rows) {
   int64_t i = 0;
   for (; i + kRows <= rows; i += kRows) block<kRows>(t, i);
   for (; i + 4 <= rows; i += 4) block<4>(t, i);

@@ -6,7 +6,7 @@
 
 namespace wootz::cpu {
 
-struct ByteTile {
+struct Int8Tile {
   const int16_t* values = nullptr;  // row i at values + i * value_stride, an even number of them
   int64_t value_stride = 0, pairs = 0;
   const int16_t* weights = nullptr;  // [pair][column of the panel][2]
@@ -18,7 +18,7 @@ struct ByteTile {
 struct Int8Ops : DenseGrain {
   // to[i] = from[i] - zero; from: u8, or i8 if `is_signed`.
   void (*widen)(const uint8_t* from, bool is_signed, int32_t zero, int64_t n, int16_t* to);
-  void (*tile)(const ByteTile& tile, int64_t rows);
+  void (*tile)(const Int8Tile& tile, int64_t rows);
   // The first n of `sums` become the floats sums[i] * scale[i] + bias[i]; all but `bias`, which may be null, reach to
   // the end of the last vector.
   void (*scale)(int32_t* sums, int64_t n, const float* scale, const float* bias);

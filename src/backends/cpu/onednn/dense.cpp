@@ -99,8 +99,8 @@ Status check_dense(const Problem& p, int data_inputs) {
 
 Status read_quantization(const Problem& p, int64_t channels, DenseTraits* traits) {
   const DType x = p.inputs[0].dtype, w = p.inputs[1].dtype;
-  const bool integers = is_byte(x) && w == DType::kI8;
-  if (is_byte(x) || x == DType::kI32 || is_byte(w) || w == DType::kI32) {
+  const bool integers = is_int8(x) && w == DType::kI8;
+  if (is_int8(x) || x == DType::kI32 || is_int8(w) || w == DType::kI32) {
     if (!integers)
       return unsupported("oneDNN: {} with weights {}: u8 or i8 with i8 only", dtype_name(x), dtype_name(w));
     if (!exact_int8())
@@ -115,7 +115,7 @@ Status read_quantization(const Problem& p, int64_t channels, DenseTraits* traits
       return invalid_argument("{}: scales for {} operands", family_name(p.family()), dtype_name(x));
     return Status();
   }
-  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, read_product_scales(p, channels));
+  WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, read_gemm_scales(p, channels));
   if (scales.w_zero != 0 && p.family() != Family::kGemm)
     return unsupported("oneDNN: filters with zero point {}", scales.w_zero);
   traits->weights_zero = scales.w_zero;

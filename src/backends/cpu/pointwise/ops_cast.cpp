@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/cpu/pointwise/ops.h"
+#include "backends/cpu/pointwise/register_types.h"
 #include "base/half.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -67,24 +68,6 @@ void convert(const OpArgs& p) {
 template <class From>
 void to_bool(const OpArgs& p) {
   for (int64_t i = 0; i < p.n; ++i) static_cast<uint8_t*>(p.dst)[i] = static_cast<const From*>(p.a)[i] != 0;
-}
-
-template <class Fn>
-OpFn with_type(DType type, Fn f) {
-  switch (type) {
-    case DType::kF32: return f(float());
-    case DType::kF64: return f(double());
-    case DType::kI8: return f(int8_t());
-    case DType::kU8:
-    case DType::kBool: return f(uint8_t());
-    case DType::kI16: return f(int16_t());
-    case DType::kU16: return f(uint16_t());
-    case DType::kI32: return f(int32_t());
-    case DType::kU32: return f(uint32_t());
-    case DType::kI64: return f(int64_t());
-    case DType::kU64: return f(uint64_t());
-    default: return nullptr;
-  }
 }
 
 template <DType kType>

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "backends/cpu/pointwise/ops.h"
+#include "backends/cpu/pointwise/register_types.h"
 #include "base/half.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -353,24 +354,6 @@ OpFn find_compare(PwOp op) {
 
 }  // namespace
 
-// Calls f with a value of the C++ type of a register type.
-template <class Fn>
-OpFn with_type(DType type, Fn f) {
-  switch (type) {
-    case DType::kF32: return f(float());
-    case DType::kF64: return f(double());
-    case DType::kI8: return f(int8_t());
-    case DType::kU8: return f(uint8_t());
-    case DType::kI16: return f(int16_t());
-    case DType::kU16: return f(uint16_t());
-    case DType::kI32: return f(int32_t());
-    case DType::kU32: return f(uint32_t());
-    case DType::kI64: return f(int64_t());
-    case DType::kU64: return f(uint64_t());
-    default: return nullptr;
-  }
-}
-
 DType register_type(DType type) {
   switch (type) {
     case DType::kF16:
@@ -404,9 +387,7 @@ OpFn find_op(Isa isa, PwOp op, DType type, DType from) {
                                                     : op >= PwOp::kEqual && op <= PwOp::kGreaterEqual);
   if (from == DType::kF32 && (compares || type == DType::kF32))
     if (const OpFn fn = find_vector_op(isa, op)) return fn;
-  if (compares) {
-    return with_type(from == DType::kBool ? DType::kU8 : from, [op](auto t) { return find_compare<decltype(t)>(op); });
-  }
+  if (compares) return with_type(from, [op](auto t) { return find_compare<decltype(t)>(op); });
   if (type == DType::kBool) return find_bool(op);
   return with_type(type, [op](auto t) -> OpFn {
     using T = decltype(t);

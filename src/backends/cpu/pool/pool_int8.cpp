@@ -143,7 +143,7 @@ Status applies(const Problem& p) {
 
 }  // namespace
 
-const KernelEntry pool_bytes_average{Family::kPool, kSchemeLinear | kSchemeChannelsLast, applies,
-                                     make_function_kernel<bind>};
+const KernelEntry pool_int8_average{Family::kPool, kSchemeLinear | kSchemeChannelsLast, applies,
+                                    make_function_kernel<bind>};
 
 }  // namespace wootz::cpu

@@ -1,7 +1,7 @@
 // Runs a kernel whose results are as many as it finds.
 #pragma once
 
-#include "backends/cpu/own_provider.h"
+#include "backends/cpu/native_provider.h"
 #include "backends/cpu/testing/kernel_runner.h"
 #include "base/cpu_info.h"
 #include "base/tolerance.h"
@@ -29,10 +29,10 @@ inline Result<HostTensor> run_found_in(Isa width, const Problem& problem, const 
   limits.isa_cap = isa_name(width);
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
-  own_provider().tactics(problem, limits, &offers, &refusals);
+  native_provider().tactics(problem, limits, &offers, &refusals);
   if (offers.size() != 1) return unsupported("{} offers", offers.size());
   WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                         own_provider().create(offers[0].tactic, problem, limits));
+                         native_provider().create(offers[0].tactic, problem, limits));
   std::vector<Dims> in, out{problem.outputs[0].dims};
   std::vector<const void*> data;
   for (const HostTensor& t : inputs) {

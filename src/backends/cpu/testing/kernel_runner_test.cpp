@@ -1,7 +1,7 @@
 #include "backends/cpu/testing/kernel_runner.h"
 
 #include "backends/cpu/chain/provider.h"
-#include "backends/cpu/own_provider.h"
+#include "backends/cpu/native_provider.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
 #include "base/tolerance.h"
@@ -114,7 +114,7 @@ HostTensor from_layout(const void* data, Layout layout, DType dtype, const Dims&
 }
 
 const Provider& provider_of(const Problem& problem) {
-  return problem.family() == Family::kChain ? chain_provider() : own_provider();
+  return problem.family() == Family::kChain ? chain_provider() : native_provider();
 }
 
 Result<std::vector<HostTensor>> run_candidate(const Problem& problem, const Candidate& offer,

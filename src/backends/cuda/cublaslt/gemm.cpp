@@ -1,7 +1,7 @@
 #include "backends/cuda/cublaslt/gemm.h"
 
-#include "backends/cuda/tail.h"
-#include "backends/cuda/workspace.h"
+#include "backends/cuda/support/epilogue_stages.h"
+#include "backends/cuda/support/workspace.h"
 
 namespace wootz::cuda {
 namespace {
@@ -81,11 +81,11 @@ using AddOperand = Status (*)(const Problem& p, int input, std::span<const Dims>
 
 // Addition of operands, then at most one activation.
 Status add_epilogue(const Problem& p, std::span<const Dims> in, const Dims& y, AddOperand add, Product* g) {
-  const std::optional<std::vector<Stage>> stages = chain_of(p);
+  const std::optional<std::vector<Stage>> stages = epilogue_stages(p);
   if (!stages) return unsupported("this epilogue");
   PwOp act = PwOp::kInput;
   for (const Stage& s : *stages) {
-    if (act != PwOp::kInput) return unsupported("more behind the activation");
+    if (act != PwOp::kInput) return unsupported("more after the activation");
     if (s.op == PwOp::kAdd)
       WOOTZ_RETURN_IF_ERROR(add(p, s.input, in, y, g));
     else

@@ -2,8 +2,8 @@
 
 #include <mutex>
 
-#include "backends/cuda/dynamic_library.h"
-#include "backends/cuda/gpu.h"
+#include "backends/cuda/device/dynamic_library.h"
+#include "backends/cuda/device/gpu.h"
 
 namespace wootz::cuda {
 namespace {

@@ -3,11 +3,11 @@
 
 #include "backend/device.h"
 #include "backends/cuda/cublaslt/gemm.h"
-#include "backends/cuda/gpu.h"
-#include "backends/cuda/packed.h"
+#include "backends/cuda/device/gpu.h"
 #include "backends/cuda/providers.h"
-#include "backends/cuda/tf32.h"
-#include "backends/cuda/workspace.h"
+#include "backends/cuda/support/packed.h"
+#include "backends/cuda/support/tf32.h"
+#include "backends/cuda/support/workspace.h"
 
 namespace wootz::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // Attention: one operation where the library has it and nothing changes the scores, otherwise the operations that its
-// fused engines know by their pattern, down to a logarithm that nobody reads.
+// fused engines know by their pattern, down to a logarithm that is not read.
 #include "backends/cuda/cudnn/lowering.h"
 
 namespace wootz::cuda {

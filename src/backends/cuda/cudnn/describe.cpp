@@ -1,6 +1,6 @@
 #include "backends/cuda/cudnn/describe.h"
 
-#include "backends/cuda/heads.h"
+#include "backends/cuda/support/heads.h"
 
 namespace wootz::cuda {
 namespace {
@@ -22,8 +22,8 @@ CudnnTensor tensor(const TensorDesc& t, bool output, int index, const Dims& dims
 }
 
 Status add_stages(const Problem& p, std::span<const Dims> in, const Dims& y, CudnnGraph* g) {
-  const std::optional<std::vector<Stage>> stages = chain_of(p);
-  if (!stages) return unsupported("this epilogue is no chain");
+  const std::optional<std::vector<Stage>> stages = epilogue_stages(p);
+  if (!stages) return unsupported("this epilogue is no sequence of stages");
   for (const Stage& s : *stages) {
     CudnnStage made{s.op, -1, s.imm0, s.imm1, -1};
     if (s.input >= 0) {

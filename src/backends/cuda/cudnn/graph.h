@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "backends/cuda/gpu.h"
-#include "backends/cuda/tail.h"
+#include "backends/cuda/device/gpu.h"
+#include "backends/cuda/support/epilogue_stages.h"
 
 namespace wootz::cuda {
 
@@ -37,7 +37,7 @@ struct CudnnGraph {
   bool causal = false;
   int mask = -1;  // operand added to the scores, -1: none
   bool tf32 = false;
-  bool bytes() const { return x.dtype == DType::kI8; }
+  bool int8() const { return x.dtype == DType::kI8; }
   std::string key() const;  // equal graphs have equal keys
 };
 

@@ -1,10 +1,10 @@
 #include "backends/cuda/cudnn/library.h"
 
-#include "backends/cuda/compiler.h"
 #include "backends/cuda/cublaslt/library.h"
-#include "backends/cuda/dynamic_library.h"
-#include "backends/cuda/gpu.h"
-#include "backends/cuda/null_driver.h"
+#include "backends/cuda/device/dynamic_library.h"
+#include "backends/cuda/device/gpu.h"
+#include "backends/cuda/device/libcuda_stub.h"
+#include "backends/cuda/jit/compiler.h"
 
 namespace wootz::cuda {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kOldest = 90800;  // describes devices that are not there
 
 Status open(CudnnLibrary* library) {
-  open_null_driver();  // without a driver and without this, engines that compile at run time are not offered
+  open_libcuda_stub();  // without a driver and without this, engines that compile at run time are not offered
   // cuDNN asks for these by name: what is open already is found by that, wherever it lies.
   (void)compiler_version();
   (void)cublaslt(nullptr);

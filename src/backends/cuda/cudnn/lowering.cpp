@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "backends/cuda/devices.h"
+#include "backends/cuda/targets/devices.h"
 
 namespace wootz::cuda {
 
@@ -51,7 +51,7 @@ Status add_convolution(const CudnnGraph& g, CudnnValue x, CudnnValue w, const st
   if (weights > std::numeric_limits<int32_t>::max()) return unsupported("a convolution with {} weights", weights);
   CudnnValue value = y;
   if (!g.stages.empty())
-    value = ops->between(g.y.dims, channels_last(g.y.dims), g.bytes() ? DataType::kI32 : DataType::kF32);
+    value = ops->between(g.y.dims, channels_last(g.y.dims), g.int8() ? DataType::kI32 : DataType::kF32);
   ops->convolution(g, x, w, value);
   for (size_t i = 0; i < g.stages.size(); ++i) {
     const CudnnStage& s = g.stages[i];

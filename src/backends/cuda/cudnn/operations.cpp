@@ -59,7 +59,7 @@ void CudnnOperations::operation(CudnnDescriptor made, const char* what) {
 void CudnnOperations::convolution(const CudnnGraph& g, CudnnValue x, CudnnValue w, CudnnValue y) {
   const int mode = cudnn::kCrossCorrelation;
   CudnnDescriptor how(library_, Kind::kConvolution);
-  how.set(Attribute::kConvolutionType, g.bytes() ? DataType::kI32 : DataType::kF32)
+  how.set(Attribute::kConvolutionType, g.int8() ? DataType::kI32 : DataType::kF32)
       .set(Attribute::kConvolutionMode, ValueType::kConvolutionMode, 1, &mode)
       .set(Attribute::kSpatialAxes, static_cast<int64_t>(g.pre_pads.size()))
       .set(Attribute::kPrePaddings, g.pre_pads)

@@ -6,11 +6,11 @@
 #include <mutex>
 
 #include "backend/device.h"
-#include "backends/cuda/code_store.h"
 #include "backends/cuda/cudnn/engines.h"
 #include "backends/cuda/cudnn/lowering.h"
-#include "backends/cuda/devices.h"
-#include "backends/cuda/workspace.h"
+#include "backends/cuda/jit/code_store.h"
+#include "backends/cuda/support/workspace.h"
+#include "backends/cuda/targets/devices.h"
 
 namespace wootz::cuda {
 namespace {
@@ -71,7 +71,7 @@ class Plan final : public CudnnPlan {
   CudnnBuilt built_;
 };
 
-// What was found for a graph, and the plans of the last graph asked about: whoever asked is about to time them. Of one
+// What was found for a graph, and the plans of the last graph asked about: the caller is about to time them. Of one
 // GPU, or of all devices that are only described.
 struct Memory {
   std::mutex mutex;

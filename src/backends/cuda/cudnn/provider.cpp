@@ -4,16 +4,16 @@
 #include "backend/quantized.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/cudnn/plans.h"
-#include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
-#include "backends/cuda/tf32.h"
+#include "backends/cuda/support/packed.h"
+#include "backends/cuda/support/tf32.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr int kProposals = 8;  // twice as many found nothing faster, and took twice as long to build
 // Layers of 8 bits that differ in their scales alone are problems of their own: every proposal costs.
-constexpr int kByteProposals = 3;
+constexpr int kInt8Proposals = 3;
 constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {
@@ -24,7 +24,7 @@ std::string kernel_name(const Problem& p, bool tf32) {
 Result<CudnnGraph> describe(const Problem& p, std::span<const Dims> in, std::span<const Dims> out, bool tf32) {
   if (out.size() != 1) return invalid_argument("{} outputs", out.size());
   if (has_scales(p) && (p.family() == Family::kConv || p.family() == Family::kGemm))
-    return describe_bytes(p, in, out[0]);
+    return describe_int8(p, in, out[0]);
   if (p.family() == Family::kConv) return describe_conv(p, in, out[0], tf32);
   if (p.family() == Family::kAttention) return describe_attention(p, in, out[0]);
   return invalid_argument("cudnn is not asked for family {}", family_name(p.family()));
@@ -49,7 +49,7 @@ double estimate_us(const Problem& p, const CudnnGraph& g) {
   double bytes = 0;
   for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
   if (g.attention) return 4 + flops_of(p, g) / 2e8 + bytes / 3e6;
-  if (g.bytes()) return 3 + flops_of(p, g) / 2e8 + bytes / 3e6;
+  if (g.int8()) return 3 + flops_of(p, g) / 2e8 + bytes / 3e6;
   return 3 + flops_of(p, g) / 1e8 + bytes / 3e6 + (p.outputs[0].layout == Layout::kLinear ? 2 : 0);
 }
 
@@ -86,7 +86,7 @@ class CudnnKernel final : public Kernel {
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     if (has_scales(problem_)) {
       if (input != 1) return std::optional<PackedForm>{};
-      WOOTZ_ASSIGN_OR_RETURN(PackedForm packed, pack_bytes_for_cudnn(problem_, source));
+      WOOTZ_ASSIGN_OR_RETURN(PackedForm packed, pack_int8_for_cudnn(problem_, source));
       return std::optional(std::move(packed));
     }
     const bool images = problem_.family() == Family::kConv && problem_.inputs[0].layout == Layout::kChannelsLast;
@@ -111,7 +111,7 @@ class CudnnKernel final : public Kernel {
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));
     WOOTZ_ASSIGN_OR_RETURN(const CudnnGraph graph, describe(problem_, args.inputs, args.outputs, tf32_));
-    if (graph.bytes() && args.constant_bytes.size() > 1 && args.constant_bytes[1] < packed_bytes(graph))
+    if (graph.int8() && args.constant_bytes.size() > 1 && args.constant_bytes[1] < packed_bytes(graph))
       return invalid_argument("{} bytes of packed weights, {} are read", args.constant_bytes[1], packed_bytes(graph));
     WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, gpu_);
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan, cudnn_plan(*gpu, graph, choice_));
@@ -166,7 +166,7 @@ class CudnnProvider final : public Provider {
         continue;
       }
       // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
-      const int most = target.described != nullptr ? 1 : graph->bytes() ? kByteProposals : kProposals;
+      const int most = target.described != nullptr ? 1 : graph->int8() ? kInt8Proposals : kProposals;
       const Result<std::vector<std::string>> choices = cudnn_choices(*graph, target, most);
       if (!choices.ok()) {
         refuse(layout, choices.status());

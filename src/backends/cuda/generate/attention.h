@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cuda/generate/kernel_source.h"
-#include "backends/cuda/heads.h"
+#include "backends/cuda/support/heads.h"
 
 namespace wootz::cuda {
 

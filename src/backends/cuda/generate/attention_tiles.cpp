@@ -1,7 +1,7 @@
 // Family attention in tiles: 16 query rows of a head by a block, over 64 keys at a time.
 #include "backends/cuda/generate/attention.h"
 #include "backends/cuda/generate/families.h"
-#include "backends/cuda/heads.h"
+#include "backends/cuda/support/heads.h"
 
 namespace wootz::cuda {
 namespace {

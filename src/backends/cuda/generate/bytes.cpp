@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "backend/quantized.h"
-#include "backends/cuda/byte_weights.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/window.h"
+#include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
 namespace {
@@ -120,13 +120,13 @@ Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
   if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("product of {} operands", p.num_main);
   const DType x = p.inputs[0].dtype;
-  if (!is_byte(x) || p.inputs[1].dtype != DType::kI8)
+  if (!is_int8(x) || p.inputs[1].dtype != DType::kI8)
     return unsupported("{} by {}", dtype_name(x), dtype_name(p.inputs[1].dtype));
   if (bias && p.inputs[2].dtype != DType::kF32) return unsupported("a bias of {}", dtype_name(p.inputs[2].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, DType::kF32));
   WOOTZ_ASSIGN_OR_RETURN(BytesProduct b,
                          p.family() == Family::kConv ? describe_convolution(p, args) : describe_matrices(p, args));
-  WOOTZ_ASSIGN_OR_RETURN(const ProductScales s, byte_scales(p, b.columns));
+  WOOTZ_ASSIGN_OR_RETURN(const GemmScales s, int8_scales(p, b.columns));
   constexpr int64_t kMost = int64_t{1} << 31;
   if (b.depth() < 1 || b.depth() > 65536) return unsupported("sums of {} products", b.depth());
   if (b.rows * b.batch >= kMost || b.pitch() * b.columns >= kMost || args.inputs[0].volume() >= kMost ||
@@ -150,8 +150,8 @@ namespace {
 
 // Columns with their taps outermost, padded with zeros; then a scale and a correction for each column, and the
 // epilogue's constants.
-Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostTensor& source, const ProductScales& s) {
-  ByteColumns packed = byte_columns(p, source, kPitchStep);
+Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostTensor& source, const GemmScales& s) {
+  Int8Columns packed = int8_columns(p, source, kPitchStep);
   std::vector<float> scales, constants;
   std::vector<int32_t> corrections;
   for (int64_t n = 0; n < packed.columns; ++n) {
@@ -175,7 +175,7 @@ Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostT
 Result<std::optional<PackedForm>> pack_bytes(const Problem& p, int input, const HostTensor& source) {
   if (input != 1) return std::optional<PackedForm>{};
   const int64_t columns = columns_of(p, source.dims());
-  WOOTZ_ASSIGN_OR_RETURN(const ProductScales s, byte_scales(p, columns));
+  WOOTZ_ASSIGN_OR_RETURN(const GemmScales s, int8_scales(p, columns));
   const int64_t depth = columns == 0 ? 0 : source.volume() / columns;
   std::vector<float> constants;
   with_constants_as_operands(p.epilogue, &constants);

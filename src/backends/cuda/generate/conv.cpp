@@ -2,9 +2,9 @@
 // transposed, other types) and for small cases.
 #include <algorithm>
 
-#include "backends/cuda/byte_weights.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/window.h"
+#include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
 namespace {
@@ -18,7 +18,7 @@ Status check_operands(const Problem& p, const BindArgs& args) {
   const Dims &x = args.inputs[0], &f = args.inputs[1];
   const DType type = p.inputs[0].dtype;
   const bool scaled = has_scales(p), bias = p.as<ConvParams>().has_bias;
-  if (scaled ? !is_byte(type) || p.inputs[1].dtype != DType::kI8 || !p.inputs[1].constant
+  if (scaled ? !is_int8(type) || p.inputs[1].dtype != DType::kI8 || !p.inputs[1].constant
              : !is_float(type) || p.inputs[1].dtype != type)
     return unsupported("convolution of {} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   if (p.num_main != (bias ? 3 : 2)) return invalid_argument("convolution of {} operands", p.num_main);
@@ -100,7 +100,7 @@ void add_strides(const Problem& p, const BindArgs& args, KernelSource* source) {
 Result<std::optional<PackedForm>> pack_direct(const Problem& p, int input, const HostTensor& source) {
   if (input != 1 || !has_scales(p)) return std::optional<PackedForm>{};
   const int64_t channels = p.outputs[0].dims[1];
-  WOOTZ_ASSIGN_OR_RETURN(const ProductScales scales, byte_scales(p, channels));
+  WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, int8_scales(p, channels));
   const auto pack = [source, channels, scales]() -> Result<std::vector<std::byte>> {
     const auto* from = static_cast<const std::byte*>(source.data());
     std::vector<std::byte> out(from, from + source.bytes());

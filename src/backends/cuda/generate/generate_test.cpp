@@ -10,10 +10,10 @@
 #include <set>
 
 #include "backend/op_kernels.h"
-#include "backends/cuda/compiler.h"
-#include "backends/cuda/cubin.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/special/select.h"
+#include "backends/cuda/jit/compiler.h"
+#include "backends/cuda/jit/cubin.h"
 #include "backends/cuda/providers.h"
 #include "base/testing.h"
 #include "lower/lower.h"

@@ -6,8 +6,8 @@
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/nibbles.h"
-#include "backends/cuda/packed.h"
 #include "backends/cuda/providers.h"
+#include "backends/cuda/support/packed.h"
 
 namespace wootz::cuda {
 namespace {

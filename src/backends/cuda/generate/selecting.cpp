@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "backend/device.h"
+#include "backends/cuda/device/gpu.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/special/select.h"
-#include "backends/cuda/gpu.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {

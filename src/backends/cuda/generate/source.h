@@ -8,7 +8,7 @@
 
 #include "backend/kernel.h"
 #include "backends/cuda/generate/kernel_files.h"
-#include "backends/cuda/module.h"
+#include "backends/cuda/jit/module.h"
 
 namespace wootz::cuda {
 

@@ -2,8 +2,8 @@
 // threads make neighbours in the output's memory.
 #include "backends/cuda/generate/window.h"
 
-#include "backends/cuda/byte_weights.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
 namespace {
@@ -165,7 +165,7 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   const DType type = p.inputs[0].dtype;
   if (p.num_main != 1 || x[1] != y[1]) return invalid_argument("pool of {} to {}", x.to_string(), y.to_string());
   const bool scaled = has_scales(p);
-  if (scaled && (kind != PoolKind::kAvg || !is_byte(type) || p.as<PoolParams>().x_scale.size() != 1))
+  if (scaled && (kind != PoolKind::kAvg || !is_int8(type) || p.as<PoolParams>().x_scale.size() != 1))
     return unsupported("pool {} of scaled {}", name_of(kind), dtype_name(type));
   if (!is_float(type) && kind != PoolKind::kMax && !scaled)
     return unsupported("pool {} of {}", name_of(kind), dtype_name(type));

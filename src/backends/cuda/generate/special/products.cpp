@@ -170,14 +170,14 @@ Status generate_einsum(const Problem& p, const BindArgs& args, std::vector<Launc
 Status generate_integer_product(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
-  if (a.rank() < 2 || b.rank() < 2 || y.rank() < 2 || !is_byte(p.inputs[0].dtype) || !is_byte(p.inputs[1].dtype) ||
+  if (a.rank() < 2 || b.rank() < 2 || y.rank() < 2 || !is_int8(p.inputs[0].dtype) || !is_int8(p.inputs[1].dtype) ||
       p.outputs[0].dtype != DType::kI32)
     return unsupported("product of {} and {}", a.to_string(), b.to_string());
   const int64_t m = a[a.size() - 2], k = a.back(), n = b.back();
   if (b[b.size() - 2] != k || y[y.size() - 2] != m || y.back() != n)
     return invalid_argument("product of {} and {} gives {}", a.to_string(), b.to_string(), y.to_string());
   for (size_t z = 2; z < 4; ++z)
-    if (has_operand(p, z) && (!is_byte(p.inputs[z].dtype) || args.inputs[z].volume() < 1))
+    if (has_operand(p, z) && (!is_int8(p.inputs[z].dtype) || args.inputs[z].volume() < 1))
       return unsupported("zero points {}", args.inputs[z].to_string());
   if (y.volume() == 0) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> as, batch_strides(a, y));
@@ -199,8 +199,8 @@ Status generate_integer_product(const Problem& p, const BindArgs& args, std::vec
 Status generate_integer_conv(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_operands(p, 2));
   const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
-  if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || y.rank() != x.rank() || !is_byte(p.inputs[0].dtype) ||
-      !is_byte(p.inputs[1].dtype) || p.outputs[0].dtype != DType::kI32)
+  if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || y.rank() != x.rank() || !is_int8(p.inputs[0].dtype) ||
+      !is_int8(p.inputs[1].dtype) || p.outputs[0].dtype != DType::kI32)
     return unsupported("convolution of {} by {}", x.to_string(), f.to_string());
   const auto& op = *op_params<ConvIntegerOpParams>(p);
   WOOTZ_ASSIGN_OR_RETURN(const Windows windows, settle_padding(op, x, {f.begin() + 2, f.end()}));
@@ -208,9 +208,9 @@ Status generate_integer_conv(const Problem& p, const BindArgs& args, std::vector
   const int64_t groups = op.groups;
   if (groups < 1 || x[1] % groups != 0 || y[1] % groups != 0 || f[0] != y[1] || f[1] != x[1] / groups || y[0] != x[0])
     return invalid_argument("{} by {} in {} groups gives {}", x.to_string(), f.to_string(), groups, y.to_string());
-  if ((has_operand(p, 2) && (args.inputs[2].volume() != 1 || !is_byte(p.inputs[2].dtype))) ||
+  if ((has_operand(p, 2) && (args.inputs[2].volume() != 1 || !is_int8(p.inputs[2].dtype))) ||
       (has_operand(p, 3) &&
-       ((args.inputs[3].volume() != 1 && args.inputs[3].volume() != y[1]) || !is_byte(p.inputs[3].dtype))))
+       ((args.inputs[3].volume() != 1 && args.inputs[3].volume() != y[1]) || !is_int8(p.inputs[3].dtype))))
     return invalid_argument("zero points of {}", x.to_string());
   if (y.volume() == 0) return Status();
   const Dims xs = x.strides(), fs = f.strides();

@@ -1,0 +1,13 @@
+// The provider "native": our kernels, from the modules' kernels.inc.
+#pragma once
+
+#include "backend/kernel.h"
+
+namespace wootz::cpu {
+
+const Provider& native_provider();
+
+// Fills in the layouts of one scheme (kernel_entry.h). False: the scheme does not fit the problem's ranks.
+bool apply_scheme(unsigned scheme, Problem* problem);
+
+}  // namespace wootz::cpu

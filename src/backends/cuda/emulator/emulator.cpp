@@ -1,0 +1,530 @@
+// Why so long: the state of one pretended driver, and its table of functions, each a few lines.
+#include "backends/cuda/emulator/emulator.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "backends/cuda/device/driver.h"
+#include "backends/cuda/emulator/fibers.h"
+#include "backends/cuda/emulator/memory.h"
+#include "backends/cuda/emulator/streams.h"
+#include "backends/cuda/generate/source.h"
+#include "base/half.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr size_t kKernelsPerUnit = 64;
+
+struct Kernel {
+  std::string body;  // the source after the prelude
+  int number = 0;
+  bool meets = false;          // its threads wait for each other
+  std::vector<bool> pointers;  // by parameter
+  void (*run)(void**) = nullptr;
+};
+
+// A module of one GPU; its kernel is compiled once for all.
+struct Loaded {
+  Kernel* kernel = nullptr;
+  int device = 0;
+};
+
+struct State {
+  std::recursive_mutex mutex;
+  std::map<uintptr_t, EmulatorRange> registered;           // memory of other kinds
+  std::map<std::string, std::unique_ptr<Kernel>> kernels;  // by their source
+  std::vector<std::unique_ptr<Loaded>> loaded;
+  std::vector<Kernel*> pending;
+  std::string folder, error;
+  int units = 0;
+  EmulatorCounts counts;
+  std::atomic<CUresult> lost{CUDA_SUCCESS};  // what broke the contexts, for good
+  EmulatorFault fault;
+  std::atomic<EmulatorCall> awaited{EmulatorCall::kNone};  // fault.call
+};
+State& state() {
+  static auto* s = new State;
+  return *s;
+}
+
+constexpr const char* kHead = R"(
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#define WOOTZ_ON_HOST 1
+#define W_FN static inline
+#define W_M inline
+#define __global__ static
+#define __launch_bounds__(...)
+#define __shared__ static
+#define __restrict__
+struct W3 { unsigned x, y, z; };
+struct WHost { float (*h2f)(unsigned short); unsigned short (*f2h)(float); void (*meet)(); void* slots; W3 thread, block; };
+extern "C" WHost* w_host; WHost* w_host = nullptr;
+#define threadIdx (w_host->thread)
+#define blockIdx (w_host->block)
+#define __syncthreads() w_host->meet()
+static inline float w_h2f(unsigned short h) { return w_host->h2f(h); }
+static inline unsigned short w_f2h(float f) { return w_host->f2h(f); }
+static inline float w_bits2f(unsigned b) { float f; __builtin_memcpy(&f, &b, 4); return f; }
+static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 4); return b; }
+static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
+template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
+  T* s = (T*)w_host->slots; const unsigned t = w_host->thread.x;
+  s[t] = v; w_host->meet(); const T r = s[t ^ (unsigned)m]; w_host->meet(); return r;
+}
+template <class X> static inline void w_mma(int (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+  const unsigned t = w_host->thread.x, warp = t & ~31u, own[6] = {a0, a1, a2, a3, b0, b1};
+  unsigned* s = (unsigned*)w_host->slots;
+  for (int i = 0; i < 6; ++i) s[t * 6 + i] = own[i];
+  w_host->meet();
+  for (unsigned e = 0; e < 4; ++e) {
+    const unsigned* a = s + (warp + t % 32 / 4 * 4) * 6 + e / 2;
+    const unsigned* b = s + (warp + (t % 4 * 2 + e % 2) * 4) * 6 + 4;
+    for (int j = 0; j < 4; ++j, a += 6, b += 6)
+      for (int half = 0; half < 2; ++half)
+        for (int k = 0; k < 32; k += 8)
+          d[e] = (int)((unsigned)d[e] + (unsigned)((X)(a[half * 2] >> k) * (signed char)(b[half] >> k)));
+  }
+  w_host->meet();
+}
+static inline void w_copy16(void* to, const void* from, bool in) {
+  if (in) __builtin_memcpy(to, from, 16); else __builtin_memset(to, 0, 16);
+}
+static inline void w_commit() {}
+template <int N> static inline void w_wait() {}
+#define W_SHARED(name, bytes) alignas(16) static unsigned char name[bytes]
+#define W_TABLE(type, name, count) static const type name[count]
+#define W_INF __builtin_inff()
+#define W_NAN __builtin_nanf("")
+using std::fabs;
+template <class... A, size_t... I> static void w_spread(void (*f)(A...), void** a, std::index_sequence<I...>) { f(*(A*)a[I]...); }
+template <class... A> static void w_invoke(void (*f)(A...), void** a) { w_spread(f, a, std::index_sequence_for<A...>()); }
+)";
+
+struct Host {
+  float (*h2f)(uint16_t);
+  uint16_t (*f2h)(float);
+  void (*meet)();
+  void* slots;
+  struct Three {
+    unsigned x, y, z;
+  } thread, block;
+};
+std::vector<double> g_slots(1024);
+Host g_host{f16_to_f32, f32_to_f16, meet_fibers, nullptr, {}, {}};
+
+void set_thread(unsigned t) { g_host.thread = {t, 0, 0}; }
+
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+Status compile_unit(const std::vector<Kernel*>& kernels, int unit, std::string* command) {
+  State& s = state();
+  const std::string path = fmt::format("{}/unit{}", s.folder, unit);
+  std::ofstream out(path + ".cpp");
+  out << kHead << prelude();
+  for (const Kernel* k : kernels) {
+    const std::string name = fmt::format("wootz_kernel_{}", k->number);
+    std::string body = replace_all(k->body, "extern \"C\" ", "");
+    body = replace_all(body, "wootz_kernel(", name + "(");
+    out << "namespace n" << k->number << " {\n" << body << "}\n";
+    out << "extern \"C\" void run_" << k->number << "(void** a) { w_invoke(&n" << k->number << "::" << name
+        << ", a); }\n";
+  }
+  out.close();
+  if (!out) return make_error(Code::kIo, "cannot write {}.cpp", path);
+  const char* compiler = std::getenv("CXX");
+  *command =
+      fmt::format("{} -std=c++17 -O1 -w -fPIC -shared -fno-strict-aliasing -ffp-contract=off -o {}.so {}.cpp 2>{}.log",
+                  compiler == nullptr || *compiler == '\0' ? "c++" : compiler, path, path, path);
+  return Status();
+}
+
+Status open_unit(const std::vector<Kernel*>& kernels, int unit) {
+  const std::string path = fmt::format("{}/unit{}", state().folder, unit);
+  void* library = dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::ifstream log(path + ".log");
+    const std::string text((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
+    return internal_error("the C++ compiler refused generated kernels ({}.cpp):\n{}", path, text.substr(0, 3000));
+  }
+  *static_cast<Host**>(dlsym(library, "w_host")) = &g_host;
+  for (Kernel* k : kernels)
+    k->run = reinterpret_cast<void (*)(void**)>(dlsym(library, fmt::format("run_{}", k->number).c_str()));
+  return Status();
+}
+
+CUresult fail(const Status& status) {
+  state().error = status.to_string();
+  return CUDA_ERROR_INVALID_SOURCE;
+}
+
+// ---- the table
+
+// Without a lock, as the next: tests count the locks of an inference.
+void count(long EmulatorCounts::*which) { std::atomic_ref<long>(state().counts.*which).fetch_add(1); }
+
+// Success, or what the test wants to happen at this call.
+CUresult next_result(EmulatorCall call) {
+  if (state().awaited != call) return CUDA_SUCCESS;
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  EmulatorFault& fault = state().fault;
+  if (fault.call != call || fault.after < 0 || fault.after-- > 0) return CUDA_SUCCESS;
+  return static_cast<CUresult>(fault.result);
+}
+
+CUresult init(unsigned) { return CUDA_SUCCESS; }
+CUresult driver_version(int* v) { return *v = 13000, CUDA_SUCCESS; }
+CUresult error_name(CUresult result, const char** text) {
+  *text = result == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : result == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                               : "emulator error";
+  return CUDA_SUCCESS;
+}
+CUresult error_string(CUresult, const char** text) { return *text = state().error.c_str(), CUDA_SUCCESS; }
+CUresult device_name(char* name, int length, CUdevice) {
+  std::strncpy(name, "emulator", static_cast<size_t>(length) - 1);
+  return CUDA_SUCCESS;
+}
+CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice) {
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? 132
+                                                                 : 0;
+  return CUDA_SUCCESS;
+}
+CUresult total_memory(size_t* bytes, CUdevice) { return *bytes = size_t{1} << 34, CUDA_SUCCESS; }
+CUresult allocate(CUdeviceptr* out, size_t bytes) {
+  if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult failed = next_result(EmulatorCall::kAllocate); failed != CUDA_SUCCESS) return failed;
+  count(&EmulatorCounts::allocations);
+  return emulator_allocate(out, bytes, current_emulated());
+}
+CUresult free_memory(CUdeviceptr memory) {
+  if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  count(&EmulatorCounts::frees);
+  return emulator_free(memory);
+}
+CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  count(&EmulatorCounts::waits);
+  if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
+  std::memmove(host_address(to), host_address(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  static const char kCopy = 0;
+  return put_work(stream, {&kCopy, [to = host_address(to), from = host_address(from), bytes] {
+                             std::memmove(to, from, bytes);
+                             return CUDA_SUCCESS;
+                           }});
+}
+CUresult fill_async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
+  static const char kFill = 0;
+  if (!is_device_address(reinterpret_cast<const void*>(to))) return CUDA_ERROR_INVALID_VALUE;
+  return put_work(stream, {&kFill, [to = host_address(to), value, count] {
+                             std::memset(to, value, count);
+                             return CUDA_SUCCESS;
+                           }});
+}
+CUresult allocate_host(void** out, size_t bytes, unsigned) {
+  *out = std::malloc(bytes);
+  if (*out == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  emulator_register({*out, bytes, EmulatorMemory::kHost});
+  return CUDA_SUCCESS;
+}
+CUresult free_host(void* memory) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  if (state().registered.erase(reinterpret_cast<uintptr_t>(memory)) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+// What host memory was registered as; null: nothing.
+const EmulatorRange* registered_at(uintptr_t address) {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  const auto next = s.registered.upper_bound(address);
+  if (next == s.registered.begin()) return nullptr;
+  const EmulatorRange& range = std::prev(next)->second;
+  const size_t offset = address - reinterpret_cast<uintptr_t>(range.begin);
+  return offset < std::max<size_t>(range.bytes, 1) ? &range : nullptr;
+}
+// Whether a kernel on a GPU may use it.
+bool reaches(const void* address, int device) {
+  if (is_device_address(address)) {
+    const int owner = device_of_memory(reinterpret_cast<CUdeviceptr>(address));
+    return owner == kNoDevice || owner == device;
+  }
+  const EmulatorRange* const range = registered_at(reinterpret_cast<uintptr_t>(address));
+  return range != nullptr && range->memory != EmulatorMemory::kOtherDevice;
+}
+CUresult pointer_attribute(void* out, CUpointer_attribute which, CUdeviceptr pointer) {
+  count(&EmulatorCounts::pointers);
+  EmulatorMemory kind = EmulatorMemory::kDevice;
+  int device = device_of_memory(pointer);
+  if (device == kNoDevice) {
+    const EmulatorRange* const range = registered_at(pointer);
+    if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    kind = range->memory;
+    device = kind == EmulatorMemory::kOtherDevice ? 1 : 0;
+  }
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return *static_cast<unsigned*>(out) = kind == EmulatorMemory::kHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+             CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return *static_cast<unsigned*>(out) = kind == EmulatorMemory::kManaged, CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return *static_cast<int*>(out) = device, CUDA_SUCCESS;
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+CUresult stream_wait(CUstream stream) {
+  count(&EmulatorCounts::waits);
+  if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
+  return refuse_in_capture(stream);
+}
+CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
+  count(&EmulatorCounts::instantiations);
+  return emulator_instantiate(exec, graph, flags);
+}
+CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+  count(&EmulatorCounts::updates);
+  return emulator_update(exec, graph, info);
+}
+CUresult graph_launch(CUgraphExec exec, CUstream stream) {
+  count(&EmulatorCounts::replays);
+  if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
+  return emulator_graph_launch(exec, stream);
+}
+CUresult function_attribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+
+std::vector<bool> find_pointers(const std::string& body);
+
+CUresult load_module(CUmodule* module, const void* image) {
+  State& s = state();
+  if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult failed = next_result(EmulatorCall::kLoadModule); failed != CUDA_SUCCESS) return failed;
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  count(&EmulatorCounts::modules);
+  const std::string source = static_cast<const char*>(image);
+  std::unique_ptr<Kernel>& kernel = s.kernels[source];
+  if (kernel == nullptr) {
+    kernel = std::make_unique<Kernel>();
+    kernel->body = source.substr(0, prelude().size()) == prelude() ? source.substr(prelude().size()) : source;
+    kernel->number = static_cast<int>(s.kernels.size());
+    kernel->meets =
+        kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
+    kernel->pointers = find_pointers(kernel->body);
+    s.pending.push_back(kernel.get());
+  }
+  s.loaded.push_back(std::make_unique<Loaded>(Loaded{kernel.get(), current_emulated()}));
+  *module = reinterpret_cast<CUmodule>(s.loaded.back().get());
+  return CUDA_SUCCESS;
+}
+CUresult unload_module(CUmodule) { return CUDA_SUCCESS; }  // numbers stay: others of its unit are in use
+CUresult get_function(CUfunction* function, CUmodule module, const char*) {
+  return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
+}
+
+// A kernel's parameters, and which of them are pointers: the driver's interface does not say it with a launch.
+std::vector<bool> find_pointers(const std::string& body) {
+  const size_t open = body.find("wootz_kernel("), close = body.find(')', open);
+  if (open == std::string::npos || close == std::string::npos) return {};
+  const std::string list = body.substr(open + 13, close - open - 13);
+  if (list.find_first_not_of(' ') == std::string::npos) return {};
+  std::vector<bool> pointers{false};
+  int depth = 0;  // of a type's own parameters, as in Pack<float, 4>
+  for (const char c : list) {
+    depth += (c == '<') - (c == '>');
+    if (c == ',' && depth == 0) pointers.push_back(false);
+    if (c == '*') pointers.back() = true;
+  }
+  return pointers;
+}
+
+CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsigned block, void** arguments) {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  count(&EmulatorCounts::kernels);
+  if (s.lost != CUDA_SUCCESS) return s.lost;
+  if (const CUresult failed = next_result(EmulatorCall::kRunKernel); failed != CUDA_SUCCESS)
+    return s.lost = failed, failed;
+  if (kernel->run == nullptr)
+    if (const Status status = compile_pending(); !status.ok()) return fail(status);
+  if (kernel->run == nullptr) return CUDA_ERROR_NOT_FOUND;
+  g_host.slots = g_slots.data();
+  for (unsigned z = 0; z < gz; ++z)
+    for (unsigned y = 0; y < gy; ++y)
+      for (unsigned x = 0; x < gx; ++x) {
+        g_host.block = {x, y, z};
+        if (kernel->meets) {
+          run_fibers(block, set_thread, [&] { kernel->run(arguments); });
+          continue;
+        }
+        for (unsigned t = 0; t < block; ++t) {
+          set_thread(t);
+          kernel->run(arguments);
+        }
+      }
+  return CUDA_SUCCESS;
+}
+
+CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned,
+                unsigned, CUstream stream, void** arguments, void**) {
+  count(&EmulatorCounts::launches);
+  if (const CUresult failed = next_result(EmulatorCall::kLaunch); failed != CUDA_SUCCESS) return failed;
+  const auto [kernel, device] = *reinterpret_cast<const Loaded*>(function);
+  struct Arguments {
+    std::vector<void*> values, addresses;
+    bool foreign = false;  // an address of the host's is among them
+  };
+  const auto kept = std::make_shared<Arguments>();  // so that a replay takes no memory
+  for (size_t i = 0; i < kernel->pointers.size(); ++i) {
+    void* const value = *static_cast<void**>(arguments[i]);
+    kept->foreign = kept->foreign || (kernel->pointers[i] && value != nullptr && !reaches(value, device));
+    kept->values.push_back(kernel->pointers[i] ? host_address(value) : value);
+  }
+  for (void*& value : kept->values) kept->addresses.push_back(&value);
+  const auto run = [=, kernel = kernel] {
+    if (kept->foreign && state().lost == CUDA_SUCCESS) state().lost = CUDA_ERROR_ILLEGAL_ADDRESS;
+    return run_kernel(kernel, gx, gy, gz, block, kept->addresses.data());
+  };
+  return put_work(stream, {kernel, run, device});
+}
+
+CUresult launch_config(const CUlaunchConfig* c, CUfunction function, void** arguments, void**) {
+  return launch(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, 1, 1, c->sharedMemBytes, c->hStream,
+                arguments, nullptr);
+}
+
+Driver make_table() {
+  Driver t;
+  t.cuInit = init;
+  t.cuDriverGetVersion = driver_version;
+  t.cuGetErrorName = error_name;
+  t.cuGetErrorString = error_string;
+  t.cuDeviceGet = emulator_device_get;
+  t.cuDeviceGetCount = emulator_device_count;
+  t.cuDeviceGetName = device_name;
+  t.cuDeviceGetAttribute = device_attribute;
+  t.cuDeviceTotalMem_v2 = total_memory;
+  t.cuDevicePrimaryCtxRetain = emulator_retain;
+  t.cuCtxGetCurrent = emulator_get_current;
+  t.cuCtxPushCurrent_v2 = emulator_push;
+  t.cuCtxPopCurrent_v2 = emulator_pop;
+  t.cuCtxGetDevice = emulator_get_device;
+  t.cuMemAlloc_v2 = allocate;
+  t.cuMemFree_v2 = free_memory;
+  t.cuMemcpy = copy;
+  t.cuMemcpyAsync = copy_async;
+  t.cuMemsetD8Async = fill_async;
+  t.cuStreamCreate = emulator_stream_create;
+  t.cuStreamDestroy_v2 = emulator_stream_destroy;
+  t.cuStreamSynchronize = stream_wait;
+  t.cuStreamGetCtx = emulator_stream_context;
+  t.cuStreamIsCapturing = emulator_is_capturing;
+  t.cuStreamWaitEvent = emulator_wait_event;
+  t.cuStreamBeginCapture_v2 = emulator_begin_capture;
+  t.cuStreamEndCapture = emulator_end_capture;
+  t.cuEventCreate = emulator_event_create;
+  t.cuEventDestroy_v2 = emulator_event_destroy;
+  t.cuEventRecord = emulator_event_record;
+  t.cuEventSynchronize = emulator_event_synchronize;
+  t.cuEventElapsedTime = emulator_event_elapsed;
+  t.cuGraphInstantiateWithFlags = instantiate;
+  t.cuGraphExecUpdate_v2 = update;
+  t.cuGraphLaunch = graph_launch;
+  t.cuGraphDestroy = emulator_graph_destroy;
+  t.cuGraphExecDestroy = emulator_exec_destroy;
+  t.cuModuleLoadData = load_module;
+  t.cuModuleUnload = unload_module;
+  t.cuModuleGetFunction = get_function;
+  t.cuFuncSetAttribute = function_attribute;
+  t.cuLaunchKernel = launch;
+  t.cuLaunchKernelEx = launch_config;
+  t.cuPointerGetAttribute = pointer_attribute;
+  t.cuMemHostAlloc = allocate_host;
+  t.cuMemFreeHost = free_host;
+  t.machine_code = t.libraries = false;
+  return t;
+}
+
+}  // namespace
+
+Status compile_pending() {
+  State& s = state();
+  const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+  const std::vector<Kernel*> all = std::exchange(s.pending, {});
+  std::vector<std::vector<Kernel*>> units;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i % kKernelsPerUnit == 0) units.emplace_back();
+    units.back().push_back(all[i]);
+  }
+  const int first = s.units;
+  s.units += static_cast<int>(units.size());
+  for (size_t u = 0; u < units.size(); u += 2) {  // two compilers at a time
+    std::string both;
+    for (size_t k = u; k < std::min(u + 2, units.size()); ++k) {
+      std::string command;
+      WOOTZ_RETURN_IF_ERROR(compile_unit(units[k], first + static_cast<int>(k), &command));
+      both += command + " & ";
+    }
+    if (std::system((both + "wait").c_str()) == -1) return make_error(Code::kIo, "no shell to run the compiler");
+  }
+  for (size_t u = 0; u < units.size(); ++u) WOOTZ_RETURN_IF_ERROR(open_unit(units[u], first + static_cast<int>(u)));
+  return Status();
+}
+
+void emulator_register(const EmulatorRange& range) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  state().registered[reinterpret_cast<uintptr_t>(range.begin)] = range;
+}
+
+void emulator_unregister(const void* begin) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  state().registered.erase(reinterpret_cast<uintptr_t>(begin));
+}
+
+EmulatorCounts emulator_counts() { return state().counts; }
+size_t emulator_bytes(int device) { return allocated_bytes(device); }
+
+void emulator_fail(const EmulatorFault& fault) {
+  state().fault = fault;
+  state().awaited = fault.call;
+  state().lost = CUDA_SUCCESS;
+}
+
+std::string emulator_faults() { return broken_fences(); }
+
+bool emulator_in_use() { return !state().folder.empty(); }
+
+Status use_emulator(int devices) {
+  set_emulator_devices(std::max(devices, emulator_devices()));
+  if (emulator_in_use()) return Status();
+  const char* temporary = std::getenv("TMPDIR");
+  std::string folder = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wootz_emulator_XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return make_error(Code::kIo, "cannot make a folder {}", folder);
+  state().folder = folder;
+  std::atexit([] {
+    if (std::getenv("WOOTZ_EMULATOR_KEEP") == nullptr && std::system(("rm -rf " + state().folder).c_str()) != 0) return;
+  });
+  static const Driver table = make_table();
+  set_driver(&table);
+  return Status();
+}
+
+}  // namespace wootz::cuda

@@ -1,0 +1,42 @@
+// A generated kernel ready to launch. Equal sources are loaded once on a GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/device.h"
+#include "backends/cuda/device/gpu.h"
+
+namespace wootz::cuda {
+
+struct LaunchSize {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block = 256;
+  unsigned shared = 0;  // dynamic shared memory, bytes
+};
+
+class Module {
+ public:
+  // `source` defines extern "C" __global__ void `kernel`. Thread-safe; may take tens of milliseconds.
+  static Result<std::shared_ptr<const Module>> get(const Gpu& gpu, const std::string& source,
+                                                   const char* kernel = "wootz_kernel");
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // To be called before a launch with more than 48 KiB of shared memory.
+  Status allow_shared(unsigned bytes) const;
+  // With the GPU's context current.
+  Status launch(const LaunchSize& size, void** arguments, CUstream stream) const;
+
+ private:
+  explicit Module(const Gpu& gpu) : gpu_(gpu) {}
+  const Gpu& gpu_;
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+};
+
+// The machine code that Module::get() will need for `source` on such a device, made here.
+Result<NativeCode> native_module(const std::string& source, const DeviceDescription& device);
+
+}  // namespace wootz::cuda

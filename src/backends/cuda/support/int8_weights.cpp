@@ -1,0 +1,52 @@
+#include "backends/cuda/support/int8_weights.h"
+
+namespace wootz::cuda {
+
+Result<GemmScales> int8_scales(const Problem& p, int64_t columns) {
+  WOOTZ_ASSIGN_OR_RETURN(GemmScales s, read_gemm_scales(p, columns));
+  if (!s.given) return unsupported("no 8-bit operands of one scale");
+  if (s.w_zero != 0) return unsupported("weights with a zero point");
+  if (p.family() == Family::kGemm) s.x *= p.as<GemmParams>().alpha;
+  return s;
+}
+
+namespace {
+
+struct Axes {
+  bool conv, turned;
+  size_t first;  // of the two that are columns and channels
+  Axes(const Problem& p, const Dims& d)
+      : conv(p.is(Family::kConv)), turned(conv || p.as<GemmParams>().trans_b), first(conv ? 0 : d.size() - 2) {}
+};
+
+}  // namespace
+
+int64_t columns_of(const Problem& p, const Dims& d) {
+  const Axes axes(p, d);
+  return d[axes.turned ? axes.first : axes.first + 1];
+}
+
+Int8Columns int8_columns(const Problem& p, const HostTensor& weights, int64_t step) {
+  const Dims& d = weights.dims();
+  const auto [conv, turned, first] = Axes(p, d);
+  Int8Columns c;
+  c.columns = columns_of(p, d);
+  c.channels = d[turned ? first + 1 : first];
+  c.taps = c.columns * c.channels == 0 ? 0 : conv ? weights.volume() / (c.columns * c.channels) : 1;
+  const int64_t pitch = (c.taps * c.channels + step - 1) / step * step;
+  c.bytes.resize(static_cast<size_t>(c.columns * pitch));
+  const auto* from = static_cast<const std::byte*>(weights.data());
+  for (int64_t n = 0; n < c.columns; ++n) {
+    int64_t sum = 0;
+    for (int64_t tap = 0; tap < c.taps; ++tap)
+      for (int64_t k = 0; k < c.channels; ++k) {
+        const std::byte value = from[turned ? (n * c.channels + k) * c.taps + tap : k * c.columns + n];
+        c.bytes[static_cast<size_t>(n * pitch + tap * c.channels + k)] = value;
+        sum += static_cast<int8_t>(value);
+      }
+    c.sums.push_back(sum);
+  }
+  return c;
+}
+
+}  // namespace wootz::cuda

@@ -1,0 +1,21 @@
+// Weights of 8-bit products and convolutions as the kernels for them want them.
+#pragma once
+
+#include "backend/quantized.h"
+#include "base/tensor.h"
+
+namespace wootz::cuda {
+
+// With a product's alpha in it. Errors: as read_gemm_scales; data without a scale, weights with a zero point.
+Result<GemmScales> int8_scales(const Problem& problem, int64_t columns);
+
+// A column of weights after the other, taps outermost in each, padded with zeros to whole steps.
+struct Int8Columns {
+  int64_t columns = 0, channels = 0, taps = 0;
+  std::vector<std::byte> bytes;
+  std::vector<int64_t> sums;  // of each column
+};
+int64_t columns_of(const Problem& problem, const Dims& weights);
+Int8Columns int8_columns(const Problem& problem, const HostTensor& weights, int64_t step);
+
+}  // namespace wootz::cuda
