@@ -3,6 +3,7 @@
 #include "backends/cuda/generate/window.h"
 
 #include "backends/cuda/byte_weights.h"
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
