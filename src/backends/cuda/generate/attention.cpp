@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 
 namespace wootz::cuda {
@@ -77,20 +78,20 @@ Result<std::vector<std::string>> epilogue_offsets(const Problem& p, const BindAr
 
 // masked(): the mask on the score of a key.
 Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& a, KernelSource* source) {
-  Writer& code = source->code();
-  code.line("W_FN float masked(const Operands& p, const Constants& c, float s, int b, int h, int row, int j) {{");
+  std::string masked = "  return s;\n";
   if (p.as<AttentionParams>().has_mask) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> ms,
                            strides_over(Layout::kLinear, args.inputs[3], Dims{a.batch, a.heads, a.rows, a.keys}));
     const char* const names[] = {"mask_batch", "mask_head", "mask_row", "mask_key"};
     for (size_t i = 0; i < 4; ++i) source->number(names[i], ms[i]);
-    code.line("  const auto m = w_get(p.mask[(s64)b * c.mask_batch + (s64)h * c.mask_head + (s64)row * c.mask_row +");
-    code.line("                             (s64)j * c.mask_key]);");
-    code.raw(p.inputs[3].dtype == DType::kBool ? "  return m ? s : -W_INF;\n}\n"
-                                               : "  return (float)m == -W_INF ? -W_INF : s + (float)m;\n}\n");
-  } else {
-    code.line("  return s;\n}}");
+    masked =
+        "  const auto m = w_get(p.mask[(s64)b * c.mask_batch + (s64)h * c.mask_head + (s64)row * c.mask_row +\n"
+        "                             (s64)j * c.mask_key]);\n";
+    masked += p.inputs[3].dtype == DType::kBool ? "  return m ? s : -W_INF;\n"
+                                                : "  return (float)m == -W_INF ? -W_INF : s + (float)m;\n";
   }
+  source->code("W_FN float masked(const Operands& p, const Constants& c, float s, int b, int h, int row, int j) {\n" +
+               masked + "}\n");
   return Status();
 }
 

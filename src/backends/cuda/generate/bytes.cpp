@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backend/quantized.h"
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/window.h"
 #include "backends/cuda/support/int8_weights.h"
@@ -187,10 +188,7 @@ Result<std::optional<PackedForm>> pack_bytes(const Problem& p, int input, const 
 Status generate_bytes(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const BytesProduct b, describe_bytes(p, args));
   if (b.rows * b.batch * b.columns == 0) return Status();
-  Launch launch;
-  WOOTZ_RETURN_IF_ERROR(write_bytes(p, args, b, kBytesTiles[tile], &launch));
-  launches->push_back(std::move(launch));
-  return Status();
+  return write_bytes(p, args, b, kBytesTiles[tile], launches);
 }
 
 // 0: other tiles are clearly better at these extents, and need not be compiled to know it.

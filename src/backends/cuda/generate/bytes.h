@@ -43,7 +43,7 @@ inline constexpr BytesTile kBytesTiles[] = {
 };
 
 Status write_bytes(const Problem& problem, const BindArgs& args, const BytesProduct& product, const BytesTile& tile,
-                   Launch* launch);
+                   std::vector<Launch>* launches);
 
 // The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one
 // kernel; `constants` gets their values.

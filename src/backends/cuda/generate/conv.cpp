@@ -66,10 +66,10 @@ void add_types(const Problem& p, KernelSource* source) {
   source->epilogue_operands(p);
   if (bias) source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   // A sum of floats starts with the bias; one of integers has a factor first.
-  source->code().line("W_FN A start(const Operands& p, int channel) {{ return {}; }}",
-                      bias && !scaled ? "(A)w_get(p.b[channel])" : "0");
-  source->code().line("W_FN R plus_bias(const Operands& p, R f, int channel) {{ return f{}; }}",
-                      bias && scaled ? " + (float)w_get(p.b[channel])" : "");
+  source->code(fmt::format("W_FN A start(const Operands& p, int channel) {{ return {}; }}\n",
+                           bias && !scaled ? "(A)w_get(p.b[channel])" : "0"));
+  source->code(fmt::format("W_FN R plus_bias(const Operands& p, R f, int channel) {{ return f{}; }}\n",
+                           bias && scaled ? " + (float)w_get(p.b[channel])" : ""));
 }
 
 // Strides, the channels of a group first.

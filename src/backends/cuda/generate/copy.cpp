@@ -41,8 +41,7 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, bool arguments, s
   source.operand("T* __restrict__", "y", {true, 0});
   source.operand("const T* __restrict__", "x", {false, 0});
   source.number("count", y.volume());
-  Writer& code = source.code();
-  code.line("template <class Mode>\nW_FN s64 source(const Constants& c, s64 i, bool* inside) {{\n  s64 from = 0;");
+  std::string steps;
   const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : p.outputs[0].layout, y.rank());
   for (size_t k = order.size(); k-- > 0;) {
     const auto a = static_cast<size_t>(order[k]);
@@ -50,9 +49,11 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, bool arguments, s
     source.number(fmt::format("x{}", a), x[a]);
     source.number(fmt::format("pad{}", a), params.pads[a]);
     source.number(fmt::format("stride{}", a), xs[a]);
-    code.line("  from += Mode::at(i % c.y{0} - c.pad{0}, c.x{0}, inside) * c.stride{0};\n  i /= c.y{0};", a);
+    steps += fmt::format(
+        "  from += Mode::at(i % c.y{0} - c.pad{0}, c.x{0}, inside) * c.stride{0};\n  i /= c.y{0};\n", a);
   }
-  code.line("  return from;\n}}");
+  source.code("template <class Mode>\nW_FN s64 source(const Constants& c, s64 i, bool* inside) {\n  s64 from = 0;\n" +
+              steps + "  return from;\n}\n");
   return source.finish(kBlock, blocks_for(y.volume(), kBlock), launches);
 }
 

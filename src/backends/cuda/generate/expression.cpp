@@ -1,4 +1,5 @@
-// Pointwise expressions as source.
+#include "backends/cuda/generate/expression.h"
+
 #include <cmath>
 
 #include "backends/cuda/generate/source.h"
@@ -82,25 +83,6 @@ constexpr Form kForms[] = {
     {PwOp::kShrink, "w_shrink<T>(a, x, y)"},
 };
 
-// Replaces the single letters that stand by themselves.
-std::string fill(const char* format, const char* type, const std::string& a, const std::string& b, const std::string& c,
-                 const std::string& x, const std::string& y) {
-  const auto word = [](char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; };
-  std::string out;
-  for (const char* p = format; *p != '\0'; ++p) {
-    const bool alone = (p == format || !word(p[-1])) && !word(p[1]);
-    if (alone && *p == 'T')
-      out += type;
-    else if (alone && (*p == 'a' || *p == 'b' || *p == 'c'))
-      out += *p == 'a' ? a : *p == 'b' ? b : c;
-    else if (alone && (*p == 'x' || *p == 'y'))
-      out += *p == 'x' ? x : y;
-    else
-      out += *p;
-  }
-  return out;
-}
-
 bool narrow_float(DType type) { return is_float(type) && dtype_bits(type) <= 16; }
 
 bool is_small(DType type) { return is_float(type) && dtype_bits(type) <= 8; }
@@ -127,107 +109,115 @@ std::string in_few_bits(const PwInstr& in, const std::string& value) {
   }
 }
 
+// An operation of an expression, with the values before it.
+struct Operation {
+  const PointwiseExpr& expr;
+  const PwInstr& in;
+  const char* type;  // of its register
+  const std::vector<std::string>& values;
+  const std::vector<std::string>& inputs;
+
+  std::string operand(int k) const {
+    const uint16_t v = k == 0 ? in.a : k == 1 ? in.b : in.c;
+    if (k >= pw_op_arity(in.op)) return "";
+    return v < values.size() ? values[v] : "0";
+  }
+  DType from() const { return pw_op_arity(in.op) > 0 ? expr.code[in.a].type : in.type; }
+  std::string immediate(double v) const {
+    return is_float(in.type) ? fmt::format("({}){}", type, number(v)) : fmt::format("w_sat<{}>({})", type, number(v));
+  }
+};
+
+std::string cast(const Operation& o) {
+  const DType to = o.in.type;
+  const std::string a = o.operand(0);
+  if (is_small(to)) return fmt::format("w_small<{}>((float){}, false).value()", small_type(to), a);
+  return narrow_float(to) ? fmt::format("w_round_to<{}>((float){})", storage_type(to), a)
+                          : fmt::format("w_cast<{}>({})", o.type, a);
+}
+
+std::string cast_saturated(const Operation& o) {
+  const DType to = o.in.type;
+  const std::string a = o.operand(0);
+  if (!is_float(to)) return fmt::format("w_sat<{}>({})", o.type, a);
+  if (is_small(to)) return fmt::format("w_small<{}>((float){}, true).value()", small_type(to), a);
+  if (to == DType::kF16) return fmt::format("w_round_to<f16>(w_clip<float>((float){}, -65504.0f, 65504.0f))", a);
+  if (to == DType::kBF16)
+    return fmt::format("w_round_to<bf16>(w_clip<float>((float){0}, -{1:.9g}f, {1:.9g}f))", a, 0x1.fep127);
+  if (to == DType::kF32 && o.from() == DType::kF64)
+    return fmt::format("(float)w_clip<double>({}, -0x1.fffffep127, 0x1.fffffep127)", a);
+  return fmt::format("({}){}", o.type, a);
+}
+
+Result<std::string> quantized(const Operation& o) {
+  const DType to = o.in.type;
+  if (dtype_bits(o.from()) > 32 || (is_float(to) && !is_small(to)))
+    return unsupported("quantize of {} to {}", dtype_name(o.from()), dtype_name(to));
+  const std::string a = o.operand(0), b = o.operand(1), c = o.operand(2);
+  if (is_small(to))
+    return fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(to), a, b, c);
+  return fmt::format("w_quantize<{}>({}, {}, (float){})", o.type, a, b, c);
+}
+
+// By kForms. Replaces the single letters that stand by themselves.
+Result<std::string> in_form(const Operation& o) {
+  const Form* form = nullptr;
+  for (const Form& f : kForms)
+    if (f.op == o.in.op) form = &f;
+  if (form == nullptr) return unsupported("operation {}", pw_op_name(o.in.op));
+  const auto word = [](char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; };
+  std::string out;
+  for (const char* p = form->format; *p != '\0'; ++p) {
+    const bool alone = (p == form->format || !word(p[-1])) && !word(p[1]);
+    if (alone && *p == 'T')
+      out += o.type;
+    else if (alone && *p >= 'a' && *p <= 'c')
+      out += o.operand(*p - 'a');
+    else if (alone && (*p == 'x' || *p == 'y'))
+      out += o.immediate(*p == 'x' ? o.in.imm0 : o.in.imm1);
+    else
+      out += *p;
+  }
+  return out;
+}
+
+Result<std::string> value_of(const Operation& o) {
+  const PwInstr& in = o.in;
+  switch (in.op) {
+    case PwOp::kInput:
+      if (in.a < o.inputs.size()) return o.inputs[in.a];
+      return invalid_argument("the expression reads operand {} of {}", in.a, o.inputs.size());
+    case PwOp::kConst:
+      return is_float(in.type) ? o.immediate(in.imm0) : fmt::format("w_cast<{}>({})", o.type, number(in.imm0));
+    case PwOp::kCast: return cast(o);
+    case PwOp::kCastSaturate: return cast_saturated(o);
+    case PwOp::kQuantize: return quantized(o);
+    case PwOp::kIsInf: return fmt::format("w_isinf({}, {}, {})", o.operand(0), in.imm0 != 0, in.imm1 != 0);
+    case PwOp::kClip:
+      return fmt::format("w_clip<{}>({}, {}, {})", o.type, o.operand(0), o.immediate(in.imm0), o.immediate(in.imm1));
+    default: return in_form(o);
+  }
+}
+
 }  // namespace
 
-Status write_expression(const PointwiseExpr& expr, const std::vector<std::string>& inputs, const std::string& prefix,
-                        Writer* to, std::vector<std::string>* results) {
+Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs) {
+  ExpressionText text;
+  if (expr.empty() && !inputs.empty()) text.results.push_back(inputs[0]);
   std::vector<std::string> values;
-  for (size_t i = 0; i < expr.code.size(); ++i) {
-    const PwInstr& in = expr.code[i];
+  for (const PwInstr& in : expr.code) {
     const char* type = register_type(in.type);
     if (type == nullptr) return unsupported("type {}", dtype_name(in.type));
-    const int arity = pw_op_arity(in.op);
-    const auto operand = [&](uint16_t v) { return v < values.size() ? values[v] : std::string("0"); };
-    const std::string a = arity > 0 ? operand(in.a) : "", b = arity > 1 ? operand(in.b) : "",
-                      c = arity > 2 ? operand(in.c) : "";
-    const DType from = arity > 0 ? expr.code[in.a].type : in.type;
-    const auto immediate = [&](double v) {
-      if (is_float(in.type)) return fmt::format("({}){}", type, number(v));
-      const char* sat = "w_sat";
-      return fmt::format("{}<{}>({})", sat, type, number(v));
-    };
-    std::string value;
-    switch (in.op) {
-      case PwOp::kInput:
-        if (in.a >= inputs.size())
-          return invalid_argument("the expression reads operand {} of {}", in.a, inputs.size());
-        value = inputs[in.a];
-        break;
-      case PwOp::kConst:
-        value = is_float(in.type) ? immediate(in.imm0) : fmt::format("w_cast<{}>({})", type, number(in.imm0));
-        break;
-      case PwOp::kCast:
-        if (is_small(in.type))
-          value = fmt::format("w_small<{}>((float){}, false).value()", small_type(in.type), a);
-        else
-          value = narrow_float(in.type) ? fmt::format("w_round_to<{}>((float){})", storage_type(in.type), a)
-                                        : fmt::format("w_cast<{}>({})", type, a);
-        break;
-      case PwOp::kCastSaturate: {
-        if (!is_float(in.type)) {
-          value = fmt::format("w_sat<{}>({})", type, a);
-          break;
-        }
-        if (is_small(in.type)) {
-          value = fmt::format("w_small<{}>((float){}, true).value()", small_type(in.type), a);
-          break;
-        }
-        const double limit = in.type == DType::kF16 ? 65504 : in.type == DType::kBF16 ? 0x1.fep127 : 0;
-        if (limit != 0)
-          value = fmt::format("w_round_to<{}>(w_clip<float>((float){}, {}f, {}f))", storage_type(in.type), a,
-                              fmt::format("{:.9g}", -limit) + (limit == 65504 ? ".0" : ""),
-                              fmt::format("{:.9g}", limit) + (limit == 65504 ? ".0" : ""));
-        else if (in.type == DType::kF32 && from == DType::kF64)
-          value = fmt::format("(float)w_clip<double>({}, -0x1.fffffep127, 0x1.fffffep127)", a);
-        else
-          value = fmt::format("({}){}", type, a);
-        break;
-      }
-      case PwOp::kQuantize:
-        if (dtype_bits(from) > 32 || (is_float(in.type) && !is_small(in.type)))
-          return unsupported("quantize of {} to {}", dtype_name(from), dtype_name(in.type));
-        if (is_small(in.type)) {
-          value = fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(in.type),
-                              a, b, c);
-          break;
-        }
-        value = fmt::format("w_quantize<{}>({}, {}, (float){})", type, a, b, c);
-        break;
-      case PwOp::kIsInf: value = fmt::format("w_isinf({}, {}, {})", a, in.imm0 != 0, in.imm1 != 0); break;
-      case PwOp::kClip:
-        value = fmt::format("w_clip<{}>({}, {}, {})", type, a, immediate(in.imm0), immediate(in.imm1));
-        break;
-      default: {
-        const Form* form = nullptr;
-        for (const Form& f : kForms)
-          if (f.op == in.op) form = &f;
-        if (form == nullptr) return unsupported("operation {}", pw_op_name(in.op));
-        value = fill(form->format, type, a, b, c, immediate(in.imm0), immediate(in.imm1));
-      }
-    }
+    WOOTZ_ASSIGN_OR_RETURN(std::string value, value_of({expr, in, type, values, inputs}));
     if (is_integer(in.type) && dtype_bits(in.type) < 8) {
       value = in_few_bits(in, value);
       if (value.empty()) return unsupported("operation {} on {}", pw_op_name(in.op), dtype_name(in.type));
     }
-    const std::string name = fmt::format("{}{}", prefix, i);
-    to->line("  const {} {} = {};", type, name, value);
-    values.push_back(name);
+    values.push_back(fmt::format("t{}", values.size()));
+    text.lines += fmt::format("  const {} {} = {};\n", type, values.back(), value);
   }
-  for (const uint16_t out : expr.outputs) results->push_back(values[out]);
-  return Status();
-}
-
-std::string epilogue_parameters(const Problem& p) {
-  std::string text;
-  for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i)
-    text += fmt::format("const {}* __restrict__ e{}, ", storage_type(p.inputs[i].dtype),
-                        i - static_cast<size_t>(p.num_main) + 1);
+  for (const uint16_t out : expr.outputs) text.results.push_back(values[out]);
   return text;
-}
-
-void add_epilogue_pointers(const Problem& p, std::vector<Pointer>* pointers) {
-  for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i)
-    pointers->push_back({false, static_cast<int>(i)});
 }
 
 Status check_epilogue(const Problem& p, DType type) {
@@ -245,23 +235,7 @@ Status check_epilogue(const Problem& p, DType type) {
   const DType read = p.epilogue.input_type(0);
   if (read != DType::kInvalid && std::string_view(register_type(read)) != register_type(type))
     return unsupported("the epilogue reads {}, the kernel gives {}", dtype_name(read), dtype_name(type));
-  Writer scratch;
-  std::vector<std::string> inputs(p.epilogue.num_inputs, "0"), results;
-  return write_expression(p.epilogue, inputs, "t", &scratch, &results);
-}
-
-Status write_epilogue(const Problem& p, DType type, const std::string& main, const std::vector<std::string>& names,
-                      const std::string& at, Writer* to) {
-  (void)type;
-  std::string value = main;
-  if (!p.epilogue.empty()) {
-    std::vector<std::string> inputs{main}, results;
-    for (size_t k = 0; k < names.size(); ++k) inputs.push_back(fmt::format("w_get(e{}[{}])", k + 1, names[k]));
-    WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", to, &results));
-    value = results[0];
-  }
-  to->line("  y[{}] = Put<{}>::to({});", at, storage_type(p.outputs[0].dtype), value);
-  return Status();
+  return expression_text(p.epilogue, std::vector<std::string>(p.epilogue.num_inputs, "0")).status();
 }
 
 }  // namespace wootz::cuda

@@ -1,4 +1,5 @@
 // Family gemm, one thread a result: for what no library takes, and for integers.
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/window.h"
 
@@ -76,8 +77,8 @@ Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.epilogue_operands(p);
   if (bias) source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "bias", {false, 2});
   WOOTZ_RETURN_IF_ERROR(add_operands(p, args, size, &source));
-  source.code().line("W_FN A plus_bias(const Operands& p, A s, const Place& at) {{ return s{}; }}",
-                     bias ? " + (A)w_get(p.bias[at.bias])" : "");
+  source.code(fmt::format("W_FN A plus_bias(const Operands& p, A s, const Place& at) {{ return s{}; }}\n",
+                          bias ? " + (A)w_get(p.bias[at.bias])" : ""));
   WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "const Place& at", place_offsets(p)));
   return source.finish(kBlock, blocks_for(args.outputs[0].volume(), kBlock), launches);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/kernel_files.h"
 #include "backends/cuda/generate/launches.h"
 
@@ -51,7 +52,7 @@ void KernelSource::pick(std::string_view declaration, const std::vector<std::str
   std::string text = values.empty() ? "0" : "";
   for (size_t k = 0; k < values.size(); ++k)
     text += k + 1 < values.size() ? fmt::format("k == {} ? {} : ", k, values[k]) : values[k];
-  code_.line("W_FN {} {{\n  return {};\n}}", declaration, text);
+  code(fmt::format("W_FN {} {{\n  return {};\n}}\n", declaration, text));
 }
 
 void KernelSource::list(std::string_view name, const std::vector<int64_t>& values) {
@@ -81,34 +82,58 @@ void KernelSource::epilogue_operands(const Problem& p) {
 void KernelSource::walk(std::string_view type, std::string_view function, const std::vector<Axis>& axes,
                         const std::vector<std::string>& names) {
   const bool wide = walks_wide(axes, names.size());
-  const char* integer = wide ? "s64" : "int";
+  const char *integer = wide ? "s64" : "int", *whole = wide ? "u64" : "u32";
   const auto number = [&](const std::string& name, int64_t value) {
     this->number(fmt::format("{}_{}", function, name), value, integer);
     return fmt::format("c.{}_{}", function, name);
   };
-  Writer body;
-  body.offsets(axes, "i", names, number);
-  std::string members;
-  for (const std::string& name : names) members += (members.empty() ? "" : ", ") + name;
-  code_.line("struct {} {{\n  {} {};\n}};", type, integer, members);
-  code_.line("W_FN {} {}(const Constants& c, s64 i) {{", type, function);
-  code_.raw(body.text());
-  code_.line("  return {{{}}};\n}}", members);
+  std::string lines, rest = "i", members, values;
+  std::vector<std::string> sums(names.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    std::string coordinate = rest;
+    if (i > 0) {
+      const size_t k = axes.size() - 1 - i;
+      const std::string extent = number(fmt::format("extent{}", i), axes[i].extent);
+      lines += fmt::format("  const {0} r{1} = ({0})({2}) / ({0}){3};\n", whole, k, rest, extent);
+      lines += fmt::format("  const {0} c{1} = ({0})({2}) - ({0})r{1} * {3};\n", integer, k, rest, extent);
+      coordinate = fmt::format("c{}", k);
+      rest = fmt::format("r{}", k);
+    }
+    for (size_t k = 0; k < names.size(); ++k) {
+      const int64_t stride = axes[i].strides[k];
+      if (stride == 0) continue;
+      sums[k] += fmt::format("{}({})({})", sums[k].empty() ? "" : " + ", integer, coordinate);
+      if (stride != 1) sums[k] += fmt::format(" * ({})", number(fmt::format("stride{}_{}", i, names[k]), stride));
+    }
+  }
+  for (size_t k = 0; k < names.size(); ++k) {
+    members += fmt::format("{}{}", k == 0 ? fmt::format("  {} ", integer) : ", ", names[k]);
+    values += fmt::format("{}{}", k == 0 ? "" : ",\n          ", sums[k].empty() ? "0" : sums[k]);
+  }
+  code(fmt::format("struct {} {{\n{}}};\n", type, names.empty() ? "" : members + ";\n"));
+  code(fmt::format("W_FN {} {}(const Constants& c, s64 i) {{\n{}  return {{{}}};\n}}\n", type, function, lines, values));
 }
 
 Status KernelSource::epilogue(const Problem& p, DType type, std::string_view parameters,
                               const std::vector<std::string>& offsets) {
+  std::vector<std::string> inputs{"f"};
+  for (size_t k = 0; k < offsets.size(); ++k) inputs.push_back(fmt::format("w_get(p.e{}[{}])", k + 1, offsets[k]));
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(p.epilogue, inputs));
   const char* stored = storage_type(p.outputs[0].dtype);
-  code_.line("W_FN {} epilogue(const Operands& p, const Constants& c, {} f{}{}) {{", stored, register_type(type),
-             parameters.empty() ? "" : ", ", parameters);
-  std::string value = "f";
-  if (!p.epilogue.empty()) {
-    std::vector<std::string> inputs{"f"}, results;
-    for (size_t k = 0; k < offsets.size(); ++k) inputs.push_back(fmt::format("w_get(p.e{}[{}])", k + 1, offsets[k]));
-    WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", &code_, &results));
-    value = results[0];
-  }
-  code_.line("  return Put<{}>::to({});\n}}", stored, value);
+  code(fmt::format("W_FN {} epilogue(const Operands& p, const Constants& c, {} f{}{}) {{\n", stored,
+                   register_type(type), parameters.empty() ? "" : ", ", parameters));
+  code(fmt::format("{}  return Put<{}>::to({});\n}}\n", text.lines, stored, text.results[0]));
+  return Status();
+}
+
+Status KernelSource::results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
+                             const std::vector<std::string>& inputs) {
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs));
+  code(fmt::format("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, {}) {{\n{}", parameters,
+                   reads));
+  code(fmt::format("  Pack<Y, kVector> z;\n#pragma unroll\n  for (int k = 0; k < kVector; ++k) {{\n{}"
+                   "  z.v[k] = Put<Y>::to({});\n  }}\n  return z;\n}}\n",
+                   text.lines, text.results[0]));
   return Status();
 }
 
@@ -117,7 +142,7 @@ bool KernelSource::Number::is_argument(bool arguments) const {
   return always || (arguments && value != 0 && value != 1);
 }
 
-std::string KernelSource::text(bool arguments, int threads) const {
+std::string KernelSource::text(bool arguments, unsigned threads) const {
   std::string members, pointers, parameters, given, numbers;
   for (const Operand& o : operands_) {
     const std::string_view pointer = std::string_view(o.type).substr(0, o.type.rfind('*') + 1);
@@ -138,13 +163,19 @@ std::string KernelSource::text(bool arguments, int threads) const {
       "{}\n// The problem.\n{}struct Operands {{\n{}}};\nstruct Constants {{\n{}}};\n{}\n{}\n"
       "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{\n"
       "  kernel(Operands{{{}}}, Constants{{{}}});\n}}\n",
-      prelude(), types_, pointers, members, code_.text(), kernel_text(file_), threads, parameters, given, numbers);
+      prelude(), types_, pointers, members, code_, kernel_text(file_), threads, parameters, given, numbers);
 }
 
 Status KernelSource::finish(int threads, int64_t blocks, std::vector<Launch>* launches, size_t workspace) {
   if (blocks >= kIntEnd) return unsupported("{} blocks", blocks);
+  LaunchSize size;
+  size.block = static_cast<unsigned>(threads);
+  size.grid_x = static_cast<unsigned>(std::max<int64_t>(1, blocks));
+  return finish(size, launches, workspace);
+}
+
+Status KernelSource::finish(const LaunchSize& size, std::vector<Launch>* launches, size_t workspace) {
   Launch launch;
-  launch.from_file = true;
   const auto passed = [&](bool arguments) {
     std::vector<int64_t> values;
     for (const Number& n : numbers_)
@@ -154,9 +185,8 @@ Status KernelSource::finish(int threads, int64_t blocks, std::vector<Launch>* la
   launch.numbers = passed(arguments_);
   const bool fits = pointers_.size() + launch.numbers.size() <= kMostArguments;
   if (!fits) launch.numbers = passed(false);
-  launch.source = text(arguments_ && fits, threads);
-  launch.size.block = static_cast<unsigned>(threads);
-  launch.size.grid_x = static_cast<unsigned>(std::max<int64_t>(1, blocks));
+  launch.source = text(arguments_ && fits, size.block);
+  launch.size = size;
   launch.pointers = pointers_;
   launch.workspace = workspace;
   launches->push_back(std::move(launch));

@@ -48,11 +48,16 @@ class KernelSource {
   // `offsets`: of the operands, in terms of the parameters.
   Status epilogue(const Problem& problem, DType type, std::string_view parameters,
                   const std::vector<std::string>& offsets);
-  // Declarations that depend on more than numbers; behind all of the above that were given before.
-  Writer& code() { return code_; }
+  // Pack<Y, kVector> results(p, c, `parameters`): an expression on kVector neighbours, as they are stored. `reads`:
+  // lines before the loop over them; `inputs`: the expression's operands at neighbour k.
+  Status results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
+                 const std::vector<std::string>& inputs);
+  // Declarations that depend on more than numbers, after all of the above that were given before.
+  void code(std::string_view declarations) { code_ += declarations; }
 
   // The launch of so many blocks. Errors: too many of them.
   Status finish(int threads, int64_t blocks, std::vector<Launch>* launches, size_t workspace = 0);
+  Status finish(const LaunchSize& size, std::vector<Launch>* launches, size_t workspace = 0);
 
  private:
   struct Number {
@@ -64,15 +69,14 @@ class KernelSource {
   struct Operand {
     std::string type, name;
   };
-  std::string text(bool arguments, int threads) const;
+  std::string text(bool arguments, unsigned threads) const;
 
   std::string file_;
   bool arguments_;
   std::vector<Number> numbers_;
   std::vector<Operand> operands_;
   std::vector<Pointer> pointers_;
-  std::string types_;
-  Writer code_;
+  std::string types_, code_;
 };
 
 }  // namespace wootz::cuda

@@ -2,21 +2,13 @@
 
 #include <algorithm>
 
-#include "backends/cuda/generate/lift.h"
-
 namespace wootz::cuda {
 
-Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool arguments) {
+Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches) {
   std::vector<LoadedLaunch> all;
   for (Launch& l : launches) {
     LoadedLaunch loaded;
     loaded.numbers = std::move(l.numbers);
-    if (arguments && !l.from_file) {
-      Lifted lifted =
-          lift_numbers(l.source, kMostArguments - std::min(kMostArguments, l.pointers.size() + loaded.numbers.size()));
-      l.source = std::move(lifted.source);
-      loaded.numbers.insert(loaded.numbers.end(), lifted.numbers.begin(), lifted.numbers.end());
-    }
     WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(gpu, l.source));
     WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
     loaded.size = l.size;

@@ -16,8 +16,7 @@ struct LoadedLaunch {
   std::vector<int64_t> numbers;  // that the kernel takes behind the pointers
 };
 
-// `arguments`: numbers of the source become arguments, so that other extents find the same machine code (lift.h).
-Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches, bool arguments);
+Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches);
 
 struct LaunchMemory {
   const void* const* inputs;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
@@ -116,29 +117,29 @@ Parts parts_of_elements(const Problem& p, int64_t count, KernelSource* source) {
   return parts;
 }
 
-Status write_parts(const Problem& p, const Parts& parts, bool vectors, Writer* code) {
-  if (vectors) {
-    code->raw("struct Inputs {\n" + parts.in_members + "};\n");
-    code->raw("W_FN Inputs read(const Operands& p, const At& at) {\n  Inputs in;\n" + parts.reads +
-              "  return in;\n}\n");
-  }
-  code->raw("struct Outputs {\n" + parts.out_members + "};\n");
-  code->raw(vectors ? "W_FN void compute(const Inputs& in, int k, Outputs* out) {\n"
-                    : "W_FN void compute(const Operands& p, const At& at, int k, Outputs* out) {\n");
-  std::vector<std::string> values;
-  WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, parts.inputs, "t", code, &values));
+Status write_parts(const Problem& p, const Parts& parts, bool vectors, KernelSource* source) {
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(p.epilogue, parts.inputs));
+  std::string values;
   for (size_t o = 0; o < p.outputs.size(); ++o) {
     const DType type = p.outputs[o].dtype;
+    const std::string& value = text.results[o];
     if (few_bits(type))
-      code->line("  out->y{} |= {} << (k * {});", o, encoded(type, values[o]), dtype_bits(type));
+      values += fmt::format("  out->y{} |= {} << (k * {});\n", o, encoded(type, value), dtype_bits(type));
     else
-      code->line("  {} = Put<{}>::to({});",
-                 vectors ? fmt::format("out->y{}.v[k]", o) : fmt::format("p.y{0}[at.y{0}]", o), storage_type(type),
-                 values[o]);
+      values += fmt::format("  {} = Put<{}>::to({});\n",
+                            vectors ? fmt::format("out->y{}.v[k]", o) : fmt::format("p.y{0}[at.y{0}]", o),
+                            storage_type(type), value);
   }
-  code->raw(vectors ? "}\nW_FN void write(const Operands& p, const At& at, const Outputs& out) {\n"
-                    : "}\nW_FN void write(const Operands& p, const Constants& c, s64 g, const Outputs& out) {\n");
-  code->raw(parts.writes + "}\n");
+  if (vectors) {
+    source->code("struct Inputs {\n" + parts.in_members + "};\n");
+    source->code("W_FN Inputs read(const Operands& p, const At& at) {\n  Inputs in;\n" + parts.reads +
+                 "  return in;\n}\n");
+  }
+  source->code("struct Outputs {\n" + parts.out_members + "};\n");
+  source->code(fmt::format("W_FN void compute({}, int k, Outputs* out) {{\n{}{}}}\n",
+                           vectors ? "const Inputs& in" : "const Operands& p, const At& at", text.lines, values));
+  source->code(fmt::format("W_FN void write(const Operands& p, {}, const Outputs& out) {{\n{}}}\n",
+                           vectors ? "const At& at" : "const Constants& c, s64 g", parts.writes));
   return Status();
 }
 
@@ -172,7 +173,7 @@ Status add_pointwise_of_few_bits(const Problem& p, bool arguments, std::vector<A
   }
   source.walk("At", "at", axes, names);
   const Parts parts = vectors ? parts_of_vectors(p, shared) : parts_of_elements(p, count, &source);
-  WOOTZ_RETURN_IF_ERROR(write_parts(p, parts, vectors, &source.code()));
+  WOOTZ_RETURN_IF_ERROR(write_parts(p, parts, vectors, &source));
   return source.finish(kBlock, blocks_for(groups, kBlock), launches);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/nibbles.h"
 
@@ -62,9 +63,9 @@ Result<Walk> plan_walk(const Problem& p, const BindArgs& args) {
 
 // Inputs, read(), compute(), Outputs and write() of pointwise/vectors.cuh. `shared[i]`: a vector has one element of
 // operand i.
-Status write_expression_parts(const Problem& p, const std::vector<bool>& shared, Writer* code) {
-  std::string members, reads, inputs_members;
-  std::vector<std::string> inputs, results;
+Status write_expression_parts(const Problem& p, const std::vector<bool>& shared, KernelSource* source) {
+  std::string members, reads;
+  std::vector<std::string> inputs;
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     const char *stored = storage_type(p.inputs[i].dtype), *type = register_type(p.inputs[i].dtype);
     members += shared[i] ? fmt::format("  {} x{};\n", type, i) : fmt::format("  Pack<{}, kVector> x{};\n", stored, i);
@@ -72,20 +73,19 @@ Status write_expression_parts(const Problem& p, const std::vector<bool>& shared,
                        : fmt::format("  in.x{0} = *(const Pack<{1}, kVector>*)(p.x{0} + at.x{0});\n", i, stored);
     inputs.push_back(shared[i] ? fmt::format("in.x{}", i) : fmt::format("w_get(in.x{}.v[k])", i));
   }
-  code->raw("struct Inputs {\n" + members + "};\n");
-  code->raw("W_FN Inputs read(const Operands& p, const At& at) {\n  Inputs in;\n" + reads + "  return in;\n}\n");
-  std::string writes;
-  code->line("struct Outputs {{");
+  source->code("struct Inputs {\n" + members + "};\n");
+  source->code("W_FN Inputs read(const Operands& p, const At& at) {\n  Inputs in;\n" + reads + "  return in;\n}\n");
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(p.epilogue, inputs));
+  std::string packs, values, writes;
   for (size_t o = 0; o < p.outputs.size(); ++o) {
     const char* stored = storage_type(p.outputs[o].dtype);
-    code->line("  Pack<{}, kVector> y{};", stored, o);
+    packs += fmt::format("  Pack<{}, kVector> y{};\n", stored, o);
+    values += fmt::format("  out->y{}.v[k] = Put<{}>::to({});\n", o, stored, text.results[o]);
     writes += fmt::format("  *(Pack<{1}, kVector>*)(p.y{0} + at.y{0}) = out.y{0};\n", o, stored);
   }
-  code->line("}};\nW_FN void compute(const Inputs& in, int k, Outputs* out) {{");
-  WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", code, &results));
-  for (size_t o = 0; o < p.outputs.size(); ++o)
-    code->line("  out->y{}.v[k] = Put<{}>::to({});", o, storage_type(p.outputs[o].dtype), results[o]);
-  code->raw("}\nW_FN void write(const Operands& p, const At& at, const Outputs& out) {\n" + writes + "}\n");
+  source->code("struct Outputs {\n" + packs + "};\n");
+  source->code("W_FN void compute(const Inputs& in, int k, Outputs* out) {\n" + text.lines + values + "}\n");
+  source->code("W_FN void write(const Operands& p, const At& at, const Outputs& out) {\n" + writes + "}\n");
   return Status();
 }
 
@@ -115,7 +115,7 @@ Status write_vectors(const Problem& p, bool arguments, std::vector<Axis> axes, i
                    {false, static_cast<int>(i)});
   }
   source.walk("At", "at", axes, names);
-  WOOTZ_RETURN_IF_ERROR(write_expression_parts(p, shared, &source.code()));
+  WOOTZ_RETURN_IF_ERROR(write_expression_parts(p, shared, &source));
   return source.finish(kBlock, blocks_for(count / n, kBlock), launches);
 }
 

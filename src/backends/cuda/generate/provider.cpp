@@ -97,7 +97,7 @@ class GeneratedKernel final : public Kernel {
     auto call = std::make_unique<GeneratedCall>();
     call->bytes = workspace_of(launches);
     WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, gpu_);
-    WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(*gpu, std::move(launches), transient(problem_, args)));
+    WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(*gpu, std::move(launches)));
     return std::unique_ptr<Call>(std::move(call));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/columns.h"
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
 

@@ -87,9 +87,8 @@ class SelectingKernel final : public Kernel {
     call->results = std::move(selection.results);
     for (const TensorDesc& t : problem_.outputs) call->wanted.push_back(t.dtype != DType::kInvalid);
     call->most = selection.most;
-    const bool come_and_go = transient(problem_, args);
-    WOOTZ_ASSIGN_OR_RETURN(call->find, load_launches(*call->gpu, std::move(selection.find), come_and_go));
-    WOOTZ_ASSIGN_OR_RETURN(call->write, load_launches(*call->gpu, std::move(selection.write), come_and_go));
+    WOOTZ_ASSIGN_OR_RETURN(call->find, load_launches(*call->gpu, std::move(selection.find)));
+    WOOTZ_ASSIGN_OR_RETURN(call->write, load_launches(*call->gpu, std::move(selection.write)));
     return std::unique_ptr<Call>(std::move(call));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,

@@ -135,40 +135,6 @@ bool walks_wide(const std::vector<Axis>& axes, size_t operands) {
   return largest >= (int64_t{1} << 31);
 }
 
-void Writer::offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names,
-                     const NumberText& number) {
-  const bool wide = walks_wide(axes, names.size());
-  const char *type = wide ? "s64" : "int", *whole = wide ? "u64" : "u32";
-  const auto text = [&](const std::string& name, int64_t value) {
-    return number ? number(name, value) : fmt::format("{}", value);
-  };
-  std::vector<std::string> sums(names.size());
-  std::string rest = index;
-  for (size_t i = axes.size(); i-- > 0;) {
-    std::string coordinate = rest;
-    if (i > 0) {
-      const std::string c = fmt::format("c{}", temporaries_), r = fmt::format("r{}", temporaries_);
-      ++temporaries_;
-      const std::string extent = text(fmt::format("extent{}", i), axes[i].extent);
-      const std::string divisor = number ? fmt::format("({}){}", whole, extent) : extent + "u";
-      line("  const {0} {1} = ({0})({2}) / {3}; const {6} {4} = ({6})({5}) - ({6}){1} * {7};", whole, r, rest, divisor,
-           c, rest, type, extent);
-      coordinate = c;
-      rest = r;
-    }
-    for (size_t k = 0; k < names.size(); ++k) {
-      const int64_t stride = axes[i].strides[k];
-      if (stride == 0) continue;
-      const std::string term = stride == 1 ? fmt::format("({})({})", type, coordinate)
-                                           : fmt::format("({})({}) * ({})", type, coordinate,
-                                                         text(fmt::format("stride{}_{}", i, names[k]), stride));
-      sums[k] += sums[k].empty() ? term : " + " + term;
-    }
-  }
-  for (size_t k = 0; k < names.size(); ++k)
-    line("  const {} {} = {};", type, names[k], sums[k].empty() ? "0" : sums[k]);
-}
-
 unsigned blocks_for(int64_t count, int64_t per_block) {
   return static_cast<unsigned>(std::max<int64_t>(1, (count + per_block - 1) / per_block));
 }

@@ -1,7 +1,6 @@
-// Pieces of generated CUDA C++: element types, addresses of strided operands, and pointwise expressions.
+// What generated kernels are made of: element types, launches, and the axes along which they walk operands.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,7 +32,6 @@ struct Launch {
   std::vector<Pointer> pointers;
   std::vector<int64_t> numbers;  // that it takes behind them, each an s64
   size_t workspace = 0;          // bytes of scratch memory that it writes or reads
-  bool from_file = false;        // its numbers are arguments already where they should be
 };
 
 // A dimension of a loop: its extent and the stride of each operand along it, in elements.
@@ -56,43 +54,6 @@ bool is_plain(Layout layout);
 
 // Whether offsets of `operands` along the axes, or their count, need s64.
 bool walks_wide(const std::vector<Axis>& axes, size_t operands);
-// How source writes a number of which `name` says what it is: "extent1", "stride1_x".
-using NumberText = std::function<std::string(const std::string& name, int64_t value)>;
-
-// Writes source line by line.
-class Writer {
- public:
-  template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void raw(const std::string& text) { text_ += text; }
-  // "const int o0 = ..., o1 = ...;": offsets of operands [0, names.size()) at element `index` of the axes.
-  void offsets(const std::vector<Axis>& axes, const std::string& index, const std::vector<std::string>& names,
-               const NumberText& number = {});
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-  int temporaries_ = 0;
-};
-
-// Lines that compute an expression. `inputs[k]`: source of operand k in its register type. Appends the name of each
-// result, of its register type. `prefix` keeps the names of several expressions apart. Errors: a type or operation that
-// has no form here.
-Status write_expression(const PointwiseExpr& expr, const std::vector<std::string>& inputs, const std::string& prefix,
-                        Writer* to, std::vector<std::string>* results);
-
-// The end of a kernel that is not pointwise itself: from a result in a register to the stored output. `main`: source of
-// the result, of the register type of `type`. Operand k > 0 is read at offset `names[k - 1]` from pointer "e<k>". The
-// output is pointer "y" at offset `at`.
-Status write_epilogue(const Problem& problem, DType type, const std::string& main,
-                      const std::vector<std::string>& names, const std::string& at, Writer* to);
-// Declarations of "const T* e1", ... for a kernel's parameter list, and the pointers behind them.
-std::string epilogue_parameters(const Problem& problem);
-void add_epilogue_pointers(const Problem& problem, std::vector<Pointer>* pointers);
-Status check_epilogue(const Problem& problem, DType type);
 
 unsigned blocks_for(int64_t count, int64_t per_block);
 Status check_count(int64_t count);  // of threads or elements that one launch may have

@@ -64,7 +64,7 @@ KernelSource strip_source(std::string_view file, const Problem& p, const BindArg
 Status write_results(const Problem& p, const BindArgs& args, const Strip& s, KernelSource* source) {
   std::string reads;
   // Bytes, of which only the largest is sought, are compared as floats.
-  std::vector<std::string> inputs{is_float(p.inputs[0].dtype) ? "a[k]" : "(X)a[k]"}, results;
+  std::vector<std::string> inputs{is_float(p.inputs[0].dtype) ? "a[k]" : "(X)a[k]"};
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     const size_t k = i - static_cast<size_t>(p.num_main) + 1;
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> over,
@@ -81,17 +81,7 @@ Status write_results(const Problem& p, const BindArgs& args, const Strip& s, Ker
                            : fmt::format("w_get(p.e{0}[{1} + k * c.e{0}_stride1])", k, at));
   }
   source->epilogue_operands(p);
-  Writer& code = source->code();
-  code.line("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, const float (&a)[kVector], int n,");
-  code.line("                              int channel, int oy, int ox) {{");
-  code.raw(reads + "  Pack<Y, kVector> z;\n#pragma unroll\n  for (int k = 0; k < kVector; ++k) {\n");
-  std::string value = inputs[0];
-  if (!p.epilogue.empty()) {
-    WOOTZ_RETURN_IF_ERROR(write_expression(p.epilogue, inputs, "t", &code, &results));
-    value = results[0];
-  }
-  code.line("  z.v[k] = Put<Y>::to({});\n  }}\n  return z;\n}}", value);
-  return Status();
+  return source->results(p.epilogue, "const float (&a)[kVector], int n, int channel, int oy, int ox", reads, inputs);
 }
 
 Status finish(const Problem& p, const BindArgs& args, const Strip& s, KernelSource* source,
@@ -125,8 +115,8 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
   KernelSource source = strip_source("conv/depthwise.cuh", p, args, s);
   source.operand("const X* __restrict__", "f", {false, 1});
   if (bias) source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
-  source.code().line("W_FN float bias(const Operands& p, int channel) {{ return {}; }}",
-                     bias ? "(float)w_get(p.b[channel])" : "0");
+  source.code(fmt::format("W_FN float bias(const Operands& p, int channel) {{ return {}; }}\n",
+                          bias ? "(float)w_get(p.b[channel])" : "0"));
   return finish(p, args, s, &source, launches);
 }
 

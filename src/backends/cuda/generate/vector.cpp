@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/quantized.h"
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
 
@@ -112,9 +113,9 @@ Status add_product(const Problem& p, bool arguments, const VectorProduct& v, std
     source.number(name + "_column", strides[1]);
     return fmt::format("r * c.{0}_row + m * c.{0}_column", name);
   };
-  source.code().line(
-      "W_FN float plus_bias(const Operands& p, const Constants& c, float s, int r, int m) {{ return s{}; }}",
-      bias ? fmt::format(" + (float)w_get(p.b[{}])", offset("b", v.bias)) : "");
+  source.code(fmt::format(
+      "W_FN float plus_bias(const Operands& p, const Constants& c, float s, int r, int m) {{ return s{}; }}\n",
+      bias ? fmt::format(" + (float)w_get(p.b[{}])", offset("b", v.bias)) : ""));
   std::vector<std::string> offsets;
   for (const std::vector<int64_t>& strides : v.operands)
     offsets.push_back(offset(fmt::format("e{}", offsets.size() + 1), strides));

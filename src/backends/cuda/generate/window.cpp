@@ -2,6 +2,7 @@
 // threads make neighbours in the output's memory.
 #include "backends/cuda/generate/window.h"
 
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/support/int8_weights.h"
 

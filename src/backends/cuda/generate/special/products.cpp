@@ -144,12 +144,11 @@ void add_labels(const Labels& labels, const Ints& result, KernelSource* source) 
   source->fixed("kSummed", static_cast<int64_t>(summed.size()));
   source->list("extent", extents);
   source->walk("Begin", "begin_of", merge_axes(std::move(kept)), names);
-  Writer& code = source->code();
-  code.line("struct At {{\n  s64 {};\n}};", members);
-  code.line("W_FN At at(const Constants& c, s64 i) {{\n  const Begin begin = begin_of(c, i);\n  return {{{}}};\n}}",
-            starts);
-  code.line("W_FN At moved(const Constants& c, const At& at, int k, s64 l) {{\n  return {{{}}};\n}}", moves);
-  code.line("W_FN A product(const Operands& p, const At& at) {{\n  return {};\n}}", product);
+  source->code("struct At {\n  s64 " + members + ";\n};\n");
+  source->code("W_FN At at(const Constants& c, s64 i) {\n  const Begin begin = begin_of(c, i);\n  return {" + starts +
+               "};\n}\n");
+  source->code("W_FN At moved(const Constants& c, const At& at, int k, s64 l) {\n  return {" + moves + "};\n}\n");
+  source->code("W_FN A product(const Operands& p, const At& at) {\n  return " + product + ";\n}\n");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ Status generate_filled(const Problem& p, const BindArgs& args, std::vector<Launc
       real ? fmt::format("(double){:.17g}", op.real) : fmt::format("(s64)0x{:x}ull", static_cast<uint64_t>(op.whole));
   if (const double v = op.real; real && !(v - v == 0)) value = v != v ? "W_NAN" : v > 0 ? "W_INF" : "-W_INF";
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/fill.cuh", p, args, y.volume()));
-  source.code().line("W_FN {0} value() {{\n  return ({0})({1});\n}}", register_type(type), value);
+  source.code(fmt::format("W_FN {0} value() {{\n  return ({0})({1});\n}}\n", register_type(type), value));
   return finish_each(y.volume(), &source, launches);
 }
 

@@ -59,22 +59,6 @@ Status check_operands(const Problem& p, size_t inputs) {
   return Status();
 }
 
-Result<SpecialOperands> special_operands(const Problem& p) {
-  SpecialOperands o;
-  const auto add = [&](const TensorDesc& t, bool output, size_t index) -> Status {
-    if (t.dtype == DType::kInvalid) return Status();
-    WOOTZ_RETURN_IF_ERROR(check_type(t.dtype));
-    if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
-    o.parameters += fmt::format("{}{}{}* __restrict__ {}{}", o.parameters.empty() ? "" : ", ", output ? "" : "const ",
-                                storage_type(t.dtype), output ? "y" : "x", index);
-    o.pointers.push_back({output, static_cast<int>(index)});
-    return Status();
-  };
-  for (size_t i = 0; i < p.outputs.size(); ++i) WOOTZ_RETURN_IF_ERROR(add(p.outputs[i], true, i));
-  for (size_t i = 0; i < p.inputs.size(); ++i) WOOTZ_RETURN_IF_ERROR(add(p.inputs[i], false, i));
-  return o;
-}
-
 Status add_operands(const Problem& p, KernelSource* source) {
   const auto add = [&](const TensorDesc& t, bool output, size_t index) -> Status {
     if (t.dtype == DType::kInvalid) return Status();

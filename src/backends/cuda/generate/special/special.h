@@ -9,12 +9,6 @@ namespace wootz::cuda {
 
 constexpr int kSpecialBlock = 256;
 
-// Parameters "y0", ... and "x0", ... of a kernel, omitted ones left out.
-struct SpecialOperands {
-  std::string parameters;
-  std::vector<Pointer> pointers;
-};
-Result<SpecialOperands> special_operands(const Problem& problem);
 bool has_operand(const Problem& problem, size_t input);
 // At least so many inputs, the first of them given, and one result.
 Status check_operands(const Problem& problem, size_t inputs);

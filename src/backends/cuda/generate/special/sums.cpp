@@ -30,7 +30,7 @@ void add_targets(const Problem& p, const BindArgs& args, KernelSource* source) {
   const auto& op = *op_params<NllLossOpParams>(p);
   source->fixed("kWeighted", has_operand(p, 2));
   source->fixed("kIgnores", op.ignore_index.has_value());
-  source->code().line("constexpr s64 kIgnored = {}ll;", op.ignore_index.value_or(0));
+  source->code(fmt::format("constexpr s64 kIgnored = {}ll;\n", op.ignore_index.value_or(0)));
   source->number("classes", x[1]);
   source->number("inner", volume_of(x, 2, x.size()));
 }

@@ -1,0 +1,23 @@
+// Pointwise expressions as lines of CUDA C++.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/kernel.h"
+
+namespace wootz::cuda {
+
+struct ExpressionText {
+  std::string lines;                 // a constant for each value: t0, t1, ...
+  std::vector<std::string> results;  // in their register types
+};
+// `inputs[k]`: source of operand k in its register type. Of an empty expression, the first is the result. Errors: a
+// type or operation that has no form here.
+Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs);
+
+// Of a kernel that is not pointwise itself and whose results are of the register type of `type`. Errors: what
+// expression_text() or the kernel cannot read, compute or store.
+Status check_epilogue(const Problem& problem, DType type);
+
+}  // namespace wootz::cuda
