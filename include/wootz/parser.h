@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "wootz/builder_config.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/parser_error.h"
 #include "wootz/subgraph.h"
@@ -99,16 +102,18 @@ class IParser {
   /// Plugin libraries that the plan must carry to be loadable elsewhere; paths owned by the parser. None here.
   virtual const char* const* getUsedVCPluginLibraries(int64_t& nbPluginLibs) const noexcept = 0;
 
-  /// Which nodes could be added: sub_graph_collection receives runs of them, each with whether it is supported. True
-  /// when the whole model is.
+  WOOTZ_UNTIL_10
+  /// Which nodes could be added: sub_graph_collection receives runs of them, each with whether it is supported.
+  /// True when the whole model is.
   TRT_DEPRECATED virtual bool supportsModel(const void* serialized_onnx_model, size_t serialized_onnx_model_size,
-                                            SubGraphCollection_t& sub_graph_collection,
+                                            std::vector<std::pair<std::vector<size_t>, bool>>& sub_graph_collection,
                                             const char* model_path = nullptr) noexcept = 0;
 
   /// As parse, for models that keep their weights elsewhere.
   TRT_DEPRECATED virtual bool parseWithWeightDescriptors(const void* serialized_onnx_model,
                                                          size_t serialized_onnx_model_size) noexcept = 0;
 
+ public:
   virtual ~IParser() noexcept = default;
 };
 

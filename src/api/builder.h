@@ -16,7 +16,7 @@ namespace wootz::api {
 
 class BuilderImpl final : public nvinfer1::IBuilder {
  public:
-  explicit BuilderImpl(nvinfer1::ILogger& logger);
+  explicit BuilderImpl(AppLogger logger);
 
   nvinfer1::INetworkDefinition* createNetworkV2(nvinfer1::NetworkDefinitionCreationFlags flags) noexcept override;
   nvinfer1::IBuilderConfig* createBuilderConfig() noexcept override;

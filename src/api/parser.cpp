@@ -45,7 +45,7 @@ Result<std::span<const std::byte>> bytes_of(const void* data, size_t size) {
 ParserErrorImpl::ParserErrorImpl(ImportProblem problem)
     : problem_(std::move(problem)), code_(code_of(problem_)), text_(problem_.reason) {}
 
-ParserImpl::ParserImpl(NetworkImpl& network, nvinfer1::ILogger& logger) : network_(network), reporter_(&logger) {}
+ParserImpl::ParserImpl(NetworkImpl& network, AppLogger logger) : network_(network), reporter_(logger) {}
 
 ImportOptions ParserImpl::options_for(const char* model_path) const {
   ImportOptions options;

@@ -34,7 +34,7 @@ class ParserErrorImpl final : public nvonnxparser::IParserError {
 
 class ParserImpl final : public nvonnxparser::IParser {
  public:
-  ParserImpl(NetworkImpl& network, nvinfer1::ILogger& logger);
+  ParserImpl(NetworkImpl& network, AppLogger logger);
 
   bool parse(const void* serialized_onnx_model, size_t serialized_onnx_model_size,
              const char* model_path) noexcept override;

@@ -56,7 +56,7 @@ Json values_report(const Program& program) {
 // The object's own: the process's logger may be gone.
 template <typename T>
 Reporter reporter_of(const T* ours) {
-  return ours != nullptr ? Reporter(ours->reporter()) : Reporter(getLogger());
+  return ours != nullptr ? Reporter(ours->reporter()) : Reporter(process_logger());
 }
 
 using Made = Result<nvinfer1::IHostMemory*>;
@@ -73,7 +73,7 @@ const char* wootz_build_report(void* builder) noexcept {
   auto* ours = dynamic_cast<BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
   const char* text = "";
   if (ours != nullptr)
-    attempt(Reporter(getLogger()), "wootz_build_report",
+    attempt(Reporter(process_logger()), "wootz_build_report",
             [&] { return text = ours->report().c_str(), wootz::Status(); });
   return text;
 }
@@ -100,7 +100,7 @@ void* wootz_engine_report(void* engine, const char* format) noexcept {
 }
 
 void* wootz_compare_reports(const char* a, const char* b, const char* format) noexcept {
-  return attempt_or<nvinfer1::IHostMemory*>(Reporter(nullptr), "wootz_compare_reports", nullptr, [&]() -> Made {
+  return attempt_or<nvinfer1::IHostMemory*>(Reporter(wootz::api::AppLogger{}), "wootz_compare_reports", nullptr, [&]() -> Made {
     if (a == nullptr || b == nullptr || format == nullptr)
       return wootz::invalid_argument("a report or the format is null");
     const std::string_view form(format);
