@@ -55,7 +55,8 @@ class IParser {
   virtual const IParserError* getError(int index) const noexcept = 0;
   virtual void clearErrors() noexcept = 0;
 
-  /// Replaces all flags.
+  /// Replaces all flags. Those that do nothing here are named in a warning; unknown bits are refused, and the flags
+  /// stay.
   virtual void setFlags(OnnxParserFlags onnxParserFlags) noexcept = 0;
   virtual OnnxParserFlags getFlags() const noexcept = 0;
 

@@ -64,7 +64,7 @@ class ITensor : public INoCopy {
   virtual TensorLocation getLocation() const noexcept = 0;
 
   /// Only for network inputs and outputs; the location follows from the tensor's use, and setting another one is
-  /// ignored.
+  /// ignored, with a warning.
   TRT_DEPRECATED virtual void setLocation(TensorLocation location) noexcept = 0;
 
   WOOTZ_UNTIL_10

@@ -237,6 +237,7 @@ bool on_gpu() noexcept {
 }
 }  // namespace
 
+bool BuilderImpl::platformHasTf32() const noexcept { return on_gpu(); }
 bool BuilderImpl::platformHasFastFp16() const noexcept { return on_gpu() || cpu_info().avx512_fp16; }
 bool BuilderImpl::platformHasFastInt8() const noexcept {
   return on_gpu() || cpu_info().avx512_vnni || cpu_info().avx_vnni;

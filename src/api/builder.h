@@ -41,7 +41,7 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   void reset() noexcept override;
   bool platformHasFastFp16() const noexcept override;
   bool platformHasFastInt8() const noexcept override;
-  bool platformHasTf32() const noexcept override { return false; }
+  bool platformHasTf32() const noexcept override;
   int32_t getMaxDLABatchSize() const noexcept override { return 0; }
   int32_t getNbDLACores() const noexcept override { return 0; }
 

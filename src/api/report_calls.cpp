@@ -100,21 +100,22 @@ void* wootz_engine_report(void* engine, const char* format) noexcept {
 }
 
 void* wootz_compare_reports(const char* a, const char* b, const char* format) noexcept {
-  return attempt_or<nvinfer1::IHostMemory*>(Reporter(wootz::api::AppLogger{}), "wootz_compare_reports", nullptr, [&]() -> Made {
-    if (a == nullptr || b == nullptr || format == nullptr)
-      return wootz::invalid_argument("a report or the format is null");
-    const std::string_view form(format);
-    if (form != "json" && form != "text")
-      return wootz::invalid_argument("comparisons are written as json or text, not '{}'", form);
-    Json reports[2];
-    for (int i = 0; i < 2; ++i) {
-      reports[i] = Json::parse(i == 0 ? a : b, nullptr, /*allow_exceptions=*/false);
-      if (!reports[i].is_object() || !reports[i].contains("layers"))
-        return wootz::invalid_argument("report {} is none: JSON with \"layers\" is wanted", i == 0 ? "a" : "b");
-    }
-    const Json comparison = compare_reports(reports[0], reports[1]);
-    return to_memory(form == "json" ? dump_report(comparison) : comparison_text(comparison, "A", "B"));
-  });
+  return attempt_or<nvinfer1::IHostMemory*>(
+      Reporter(wootz::api::AppLogger{}), "wootz_compare_reports", nullptr, [&]() -> Made {
+        if (a == nullptr || b == nullptr || format == nullptr)
+          return wootz::invalid_argument("a report or the format is null");
+        const std::string_view form(format);
+        if (form != "json" && form != "text")
+          return wootz::invalid_argument("comparisons are written as json or text, not '{}'", form);
+        Json reports[2];
+        for (int i = 0; i < 2; ++i) {
+          reports[i] = Json::parse(i == 0 ? a : b, nullptr, /*allow_exceptions=*/false);
+          if (!reports[i].is_object() || !reports[i].contains("layers"))
+            return wootz::invalid_argument("report {} is none: JSON with \"layers\" is wanted", i == 0 ? "a" : "b");
+        }
+        const Json comparison = compare_reports(reports[0], reports[1]);
+        return to_memory(form == "json" ? dump_report(comparison) : comparison_text(comparison, "A", "B"));
+      });
 }
 
 }  // extern "C"

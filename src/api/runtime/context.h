@@ -62,7 +62,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   size_t updateDeviceMemorySizeForShapes() noexcept override;
   bool setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept override;
   nvinfer1::IGpuAllocator* getTemporaryStorageAllocator() const noexcept override { return temporary_allocator_; }
-  void setPersistentCacheLimit(size_t size) noexcept override { persistent_cache_ = size; }
+  void setPersistentCacheLimit(size_t size) noexcept override;
   size_t getPersistentCacheLimit() const noexcept override { return persistent_cache_; }
   void setProfiler(nvinfer1::IProfiler* profiler) noexcept override { profiler_ = {profiler, reporter_.level()}; }
   nvinfer1::IProfiler* getProfiler() const noexcept override { return profiler_.object; }
