@@ -53,7 +53,7 @@ endif()
 if(WOOTZ_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
-add_compile_definitions(WOOTZ_TENSORRT_API=${WOOTZ_TENSORRT_API})
+add_compile_definitions(WOOTZ_TENSORRT_API=10)  # include/wootz/level.h: the library serves 11 as well
 if(NOT WOOTZ_CUDA)
   add_compile_definitions(WOOTZ_NO_CUDA)
 endif()

@@ -30,15 +30,21 @@ if(NOT WOOTZ_FUZZ)
   wootz_shared(wootz_runtime wootz_api_runtime)
 endif()
 
-# TensorRT's library names.
+# TensorRT's names: links to the libraries, and to the command line, which answers to trtexec as well.
+set(WOOTZ_COMPAT_LIBRARIES nvinfer:wootz nvinfer_plugin:wootz nvonnxparser:wootz nvinfer_lean:wootz_runtime
+                           nvinfer_dispatch:wootz_runtime)
 if(TARGET libwootz)
   set(compat ${CMAKE_BINARY_DIR}/lib/compat)
   file(MAKE_DIRECTORY ${compat})
-  foreach(name nvinfer nvonnxparser nvinfer_plugin)
-    foreach(suffix so so.${WOOTZ_TENSORRT_API})
-      file(CREATE_LINK ../libwootz.so ${compat}/lib${name}.${suffix} SYMBOLIC)
+  foreach(pair ${WOOTZ_COMPAT_LIBRARIES})
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 name)
+    list(GET pair 1 target)
+    foreach(suffix so so.10 so.11)
+      file(CREATE_LINK ../lib${target}.so ${compat}/lib${name}.${suffix} SYMBOLIC)
     endforeach()
   endforeach()
+  file(CREATE_LINK ../../bin/wootz ${compat}/trtexec SYMBOLIC)
 endif()
 
 # The stub of libcuda that cuDNN finds in place of a driver while plans are built where none is: src/backends/cuda/device/libcuda_stub.h.

@@ -1,5 +1,6 @@
 // Everything: networks, builds and runs.
-#pragma once
+#ifndef NV_INFER_H
+#define NV_INFER_H
 
 #include "NvInferLegacyDims.h"
 #include "NvInferRuntime.h"
@@ -16,3 +17,5 @@
 #include "wootz/progress_monitor.h"
 #include "wootz/tensor.h"
 #include "wootz/timing_cache.h"
+
+#endif  // NV_INFER_H

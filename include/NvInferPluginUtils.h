@@ -1,4 +1,7 @@
 // Parameters of detection plugins, as plain data.
-#pragma once
+#ifndef NV_INFER_PLUGIN_UTILS_H
+#define NV_INFER_PLUGIN_UTILS_H
 
 #include "wootz/plugin_params.h"
+
+#endif  // NV_INFER_PLUGIN_UTILS_H

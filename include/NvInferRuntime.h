@@ -1,6 +1,8 @@
 // Everything a program needs to load and run engines.
-#pragma once
+#ifndef NV_INFER_RUNTIME_H
+#define NV_INFER_RUNTIME_H
 
+#include "NvInferLegacyDims.h"
 #include "NvInferPluginBase.h"
 #include "NvInferRuntimeCommon.h"
 #include "wootz/allocator.h"
@@ -30,3 +32,5 @@
 #include "wootz/tensor_format.h"
 #include "wootz/weights.h"
 #include "wootz/weights_role.h"
+
+#endif  // NV_INFER_RUNTIME_H

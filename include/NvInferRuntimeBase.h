@@ -1,5 +1,6 @@
 // Types that everything else rests on: data types, dims, versions, error codes, the logger.
-#pragma once
+#ifndef NV_INFER_RUNTIME_BASE_H
+#define NV_INFER_RUNTIME_BASE_H
 
 #include "NvInferVersion.h"
 #include "wootz/char_types.h"
@@ -13,3 +14,5 @@
 #include "wootz/runtime_factory.h"
 #include "wootz/tensor_enums.h"
 #include "wootz/versioned_interface.h"
+
+#endif  // NV_INFER_RUNTIME_BASE_H

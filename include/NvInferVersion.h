@@ -1,6 +1,7 @@
 // Version numbers of the API level these headers offer. Build scripts of client projects parse this file as text, so
 // the four lines right below must stay plain `#define NAME number` lines and must come first.
-#pragma once
+#ifndef NV_INFER_VERSION_H
+#define NV_INFER_VERSION_H
 
 #define TRT_MAJOR_ENTERPRISE 10
 #define TRT_MINOR_ENTERPRISE 16
@@ -25,3 +26,5 @@
 #define NV_TENSORRT_RELEASE_TYPE_RELEASE_CANDIDATE 1
 #define NV_TENSORRT_RELEASE_TYPE_GENERAL_AVAILABILITY 2
 #define NV_TENSORRT_RELEASE_TYPE NV_TENSORRT_RELEASE_TYPE_GENERAL_AVAILABILITY
+
+#endif  // NV_INFER_VERSION_H

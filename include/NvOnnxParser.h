@@ -1,5 +1,6 @@
 // The ONNX parser.
-#pragma once
+#ifndef NV_ONNX_PARSER_H
+#define NV_ONNX_PARSER_H
 
 #include "NvInfer.h"
 #include "wootz/parser.h"
@@ -7,3 +8,5 @@
 #include "wootz/parser_factory.h"
 #include "wootz/parser_refitter.h"
 #include "wootz/subgraph.h"
+
+#endif  // NV_ONNX_PARSER_H

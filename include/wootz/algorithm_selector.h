@@ -9,11 +9,19 @@
 
 #include "wootz/dims.h"
 #include "wootz/dtype.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
 #include "wootz/profile.h"
 #include "wootz/versioned_interface.h"
 
+#if NV_TENSORRT_MAJOR >= 11
+namespace nvinfer1 {
+namespace v_1_0 {
+class IAlgorithmSelector;  // behind a private function of IBuilderConfig
+}  // namespace v_1_0
+}  // namespace nvinfer1
+#else
 namespace nvinfer1 {
 
 /// Type and layout of one input or output of an algorithm. This and the three classes below are valid during the
@@ -29,6 +37,9 @@ class TRT_DEPRECATED IAlgorithmIOInfo : public INoCopy {
   /// The dimension that is vectorised, -1 for none, and how many elements make a vector.
   virtual int64_t getVectorizedDim() const noexcept = 0;
   virtual int64_t getComponentsPerElement() const noexcept = 0;
+
+ protected:
+  ~IAlgorithmIOInfo() noexcept override = default;
 };
 
 /// Names an algorithm: the same pair means the same one in every build of this version.
@@ -37,6 +48,9 @@ class TRT_DEPRECATED IAlgorithmVariant : public INoCopy {
   /// Family of kernels, and which one of it.
   virtual int64_t getImplementation() const noexcept = 0;
   virtual int64_t getTactic() const noexcept = 0;
+
+ protected:
+  ~IAlgorithmVariant() noexcept override = default;
 };
 
 /// The layer that an algorithm is for.
@@ -51,6 +65,9 @@ class TRT_DEPRECATED IAlgorithmContext : public INoCopy {
   /// How many inputs and outputs the layer has.
   virtual int32_t getNbInputs() const noexcept = 0;
   virtual int32_t getNbOutputs() const noexcept = 0;
+
+ protected:
+  ~IAlgorithmContext() noexcept override = default;
 };
 
 /// A tactic with its layouts.
@@ -67,6 +84,9 @@ class TRT_DEPRECATED IAlgorithm : public INoCopy {
 
   /// Input or output `index`, inputs first; null when out of range.
   virtual const IAlgorithmIOInfo* getAlgorithmIOInfoByIndex(int32_t index) const noexcept = 0;
+
+ protected:
+  ~IAlgorithm() noexcept override = default;
 };
 
 namespace v_1_0 {
@@ -93,3 +113,4 @@ class TRT_DEPRECATED IAlgorithmSelector : public IVersionedInterface {
 using IAlgorithmSelector = v_1_0::IAlgorithmSelector;
 
 }  // namespace nvinfer1
+#endif

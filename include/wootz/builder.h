@@ -7,6 +7,7 @@
 #include "wootz/builder_config.h"
 #include "wootz/error_recorder.h"
 #include "wootz/host_memory.h"
+#include "wootz/level.h"
 #include "wootz/logger.h"
 #include "wootz/macros.h"
 #include "wootz/network.h"
@@ -71,6 +72,7 @@ class IBuilder : public INoCopy {
   /// Back to how it was made; the error recorder and allocator are forgotten.
   virtual void reset() noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Whether the device computes faster in a type than in kFLOAT: here kHALF, and kINT8.
   TRT_DEPRECATED virtual bool platformHasFastFp16() const noexcept = 0;
   TRT_DEPRECATED virtual bool platformHasFastInt8() const noexcept = 0;
@@ -78,6 +80,7 @@ class IBuilder : public INoCopy {
   /// Whether the device has TF32.
   TRT_DEPRECATED virtual bool platformHasTf32() const noexcept = 0;
 
+ public:
   /// No DLA here: 0.
   virtual int32_t getMaxDLABatchSize() const noexcept = 0;
   virtual int32_t getNbDLACores() const noexcept = 0;

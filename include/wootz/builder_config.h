@@ -13,6 +13,7 @@
 #include "wootz/cuda_types.h"
 #include "wootz/device.h"
 #include "wootz/layer.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
 #include "wootz/profile.h"
@@ -22,6 +23,8 @@
 #include "wootz/timing_cache.h"
 
 namespace nvinfer1 {
+
+enum class QuantizationFlag : int32_t;
 
 /// Options of a build. Made by IBuilder::createBuilderConfig, owned by the caller, and good for any number of builds.
 /// Objects that are set here stay the caller's and must live until the build is done. Use it from one thread at a time.
@@ -36,10 +39,12 @@ class IBuilderConfig : public INoCopy {
   virtual void setEngineCapability(EngineCapability capability) noexcept = 0;
   virtual EngineCapability getEngineCapability() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Source of inputs to find ranges for implicit INT8 quantization; null for none.
   TRT_DEPRECATED virtual void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept = 0;
   TRT_DEPRECATED virtual IInt8Calibrator* getInt8Calibrator() const noexcept = 0;
 
+ public:
   /// Replaces all flags.
   virtual void setFlags(BuilderFlags builderFlags) noexcept = 0;
   virtual BuilderFlags getFlags() const noexcept = 0;
@@ -82,21 +87,23 @@ class IBuilderConfig : public INoCopy {
   virtual void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
   virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Chooser of tactics; null, the default, for the builder itself.
-  TRT_DEPRECATED virtual void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept = 0;
-  TRT_DEPRECATED virtual IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
+  TRT_DEPRECATED virtual void setAlgorithmSelector(v_1_0::IAlgorithmSelector* selector) noexcept = 0;
+  TRT_DEPRECATED virtual v_1_0::IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
 
   /// Profile whose opt shapes calibration runs with; the first one by default. False when it is not valid.
   TRT_DEPRECATED virtual bool setCalibrationProfile(const IOptimizationProfile* profile) noexcept = 0;
   TRT_DEPRECATED virtual const IOptimizationProfile* getCalibrationProfile() noexcept = 0;
 
   /// See QuantizationFlag.
-  TRT_DEPRECATED virtual void setQuantizationFlags(QuantizationFlags flags) noexcept = 0;
-  TRT_DEPRECATED virtual QuantizationFlags getQuantizationFlags() const noexcept = 0;
+  TRT_DEPRECATED virtual void setQuantizationFlags(uint32_t flags) noexcept = 0;
+  TRT_DEPRECATED virtual uint32_t getQuantizationFlags() const noexcept = 0;
   TRT_DEPRECATED virtual void clearQuantizationFlag(QuantizationFlag flag) noexcept = 0;
   TRT_DEPRECATED virtual void setQuantizationFlag(QuantizationFlag flag) noexcept = 0;
   TRT_DEPRECATED virtual bool getQuantizationFlag(QuantizationFlag flag) const noexcept = 0;
 
+ public:
   /// Where tactics may come from, as bits 1U << TacticSource. False for unknown ones.
   virtual bool setTacticSources(TacticSources tacticSources) noexcept = 0;
   virtual TacticSources getTacticSources() const noexcept = 0;
@@ -139,9 +146,16 @@ class IBuilderConfig : public INoCopy {
 
   /// Most streams an inference may use besides the enqueue's. Default -1: the builder decides, by measuring whole
   /// inferences; 0 forbids. At most 7 are used, and only on devices with queues of their own.
-  virtual void setMaxAuxStreams(int32_t nbStreams) noexcept = 0;
   virtual int32_t getMaxAuxStreams() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
+  virtual void WOOTZ_OVERLOAD_UNTIL_10(setMaxAuxStreams)(int32_t nbStreams) noexcept = 0;
+
+  WOOTZ_SINCE_11
+  /// False for a number that is refused.
+  virtual bool WOOTZ_OVERLOAD_SINCE_11(setMaxAuxStreams)(int32_t nbStreams) noexcept = 0;
+
+ public:
   /// Told how far a build has come, and asked whether to go on; null, the default, for none.
   virtual void setProgressMonitor(IProgressMonitor* monitor) noexcept = 0;
   virtual IProgressMonitor* getProgressMonitor() const noexcept = 0;
@@ -165,6 +179,15 @@ class IBuilderConfig : public INoCopy {
   /// Where to time tactics instead of here, as text; copied. False when not supported.
   virtual bool setRemoteAutoTuningConfig(const char* config) noexcept = 0;
   virtual const char* getRemoteAutoTuningConfig() const noexcept = 0;
+
+  WOOTZ_SINCE_11
+  /// A recipe for the compiler's choices, in words of its own; copied. This library has one way of its own only,
+  /// the empty text: false for any other.
+  virtual bool setBuildRoute(const char* buildRoute) noexcept = 0;
+  virtual const char* getBuildRoute() const noexcept = 0;
+
+  /// All that setBuildRoute takes, as a JSON list of texts.
+  virtual const char* getAllBuildRoutes() const noexcept = 0;
 };
 
 }  // namespace nvinfer1

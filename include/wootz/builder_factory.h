@@ -5,11 +5,11 @@
 
 #include "wootz/char_types.h"
 #include "wootz/device.h"
+#include "wootz/logger_forward.h"
 #include "wootz/macros.h"
 
 namespace nvinfer1 {
 class IBuilder;
-class ILogger;
 class IPluginRegistry;
 namespace safe {
 class IPluginRegistry;

@@ -8,9 +8,15 @@
 #include <cstdint>
 
 #include "wootz/enum_max.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/versioned_interface.h"
 
+#if NV_TENSORRT_MAJOR >= 11
+namespace nvinfer1 {
+class IInt8Calibrator;  // behind a private function of IBuilderConfig
+}  // namespace nvinfer1
+#else
 namespace nvinfer1 {
 
 /// How scales are found from the values seen.
@@ -100,3 +106,4 @@ using IInt8MinMaxCalibrator = v_1_0::IInt8MinMaxCalibrator;
 using IInt8LegacyCalibrator = v_1_0::IInt8LegacyCalibrator;
 
 }  // namespace nvinfer1
+#endif

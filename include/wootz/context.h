@@ -9,6 +9,7 @@
 #include "wootz/debug_listener.h"
 #include "wootz/dims.h"
 #include "wootz/error_recorder.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
 #include "wootz/output_allocator.h"
@@ -51,9 +52,11 @@ class IExecutionContext : public INoCopy {
   /// True when every open input has a shape.
   virtual bool allInputDimensionsSpecified() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// True when every open input has a shape, and every shape tensor input has values.
   TRT_DEPRECATED virtual bool allInputShapesSpecified() const noexcept = 0;
 
+ public:
   /// Works out everything that input shapes decide. Returns 0 when all is known; otherwise how many inputs lack a shape
   /// or values, with up to `nbMaxNames` of their names in `tensorNames`; -1 on error. Enqueue does this by itself.
   virtual int32_t inferShapes(int32_t nbMaxNames, const char** tensorNames) noexcept = 0;

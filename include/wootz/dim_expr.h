@@ -39,6 +39,9 @@ class IDimensionExpr : public INoCopy {
 
   /// True when the plugin computes the value during inference: see IExprBuilder::declareSizeTensor.
   virtual bool isSizeTensor() const noexcept = 0;
+
+ protected:
+  ~IDimensionExpr() noexcept override = default;
 };
 
 /// Makes expressions. Valid during the call it is passed to, as are its expressions.
@@ -54,7 +57,10 @@ class IExprBuilder : public INoCopy {
   /// An extent that only enqueue knows, written to output `outputIndex`, an int32 or int64 scalar. `opt` is what to
   /// tune for, and `upper` bounds it, for the memory plan.
   virtual const IDimensionExpr* declareSizeTensor(int32_t outputIndex, const IDimensionExpr& opt,
-                                                  const IDimensionExpr& upper) noexcept = 0;
+                                                  const IDimensionExpr& upper) = 0;
+
+ protected:
+  ~IExprBuilder() noexcept override = default;
 };
 
 }  // namespace nvinfer1

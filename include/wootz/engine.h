@@ -10,6 +10,7 @@
 #include "wootz/enum_max.h"
 #include "wootz/error_recorder.h"
 #include "wootz/host_memory.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
 #include "wootz/profile.h"
@@ -105,10 +106,12 @@ class ICudaEngine : public INoCopy {
   virtual const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
                                                   OptProfileSelector select) const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// As getProfileTensorValuesV2, for values set as 32-bit ones.
   TRT_DEPRECATED virtual const int32_t* getProfileTensorValues(const char* tensorName, int32_t profileIndex,
                                                                OptProfileSelector select) const noexcept = 0;
 
+ public:
   /// A context for inference, with profile 0 chosen if it is free; owned by the caller. Null on failure.
   virtual IExecutionContext* createExecutionContext(
       ExecutionContextAllocationStrategy strategy = ExecutionContextAllocationStrategy::kSTATIC) noexcept = 0;
@@ -116,9 +119,11 @@ class ICudaEngine : public INoCopy {
   /// A context with the options in `runtimeConfig`, which is read now.
   virtual IExecutionContext* createExecutionContext(IRuntimeConfig* runtimeConfig) noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// A context with ExecutionContextAllocationStrategy::kUSER_MANAGED.
   TRT_DEPRECATED virtual IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept = 0;
 
+ public:
   /// Options to fill in for the above; owned by the caller.
   virtual IRuntimeConfig* createRuntimeConfig() noexcept = 0;
 
@@ -126,10 +131,12 @@ class ICudaEngine : public INoCopy {
   virtual int64_t getDeviceMemorySizeV2() const noexcept = 0;
   virtual int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// The same as size_t.
   TRT_DEPRECATED virtual size_t getDeviceMemorySize() const noexcept = 0;
   TRT_DEPRECATED virtual size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept = 0;
 
+ public:
   /// How many more streams than the enqueue's an inference uses; see IExecutionContext::setAuxStreams.
   virtual int32_t getNbAuxStreams() const noexcept = 0;
 
@@ -161,11 +168,13 @@ class ICudaEngine : public INoCopy {
   /// Bytes of device memory for weights on their way, on top of the budget.
   virtual int64_t getWeightStreamingScratchMemorySize() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// V1 forms of the weight streaming budget: see setWeightStreamingBudgetV2. 0 meant automatic, -1 no streaming.
   TRT_DEPRECATED virtual bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept = 0;
   TRT_DEPRECATED virtual int64_t getWeightStreamingBudget() const noexcept = 0;
   TRT_DEPRECATED virtual int64_t getMinimumWeightStreamingBudget() const noexcept = 0;
 
+ public:
   /// Tells what the engine consists of; owned by the caller.
   virtual IEngineInspector* createEngineInspector() const noexcept = 0;
 
@@ -193,9 +202,11 @@ class ICudaEngine : public INoCopy {
   /// How much it tells about itself, as chosen when building.
   virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Always false.
   TRT_DEPRECATED virtual bool hasImplicitBatchDimension() const noexcept = 0;
 
+ public:
   /// Where errors of this engine and of contexts created from now on are recorded; null for none. Starts with the
   /// runtime's. Counts references to it.
   virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;

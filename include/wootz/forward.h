@@ -4,6 +4,9 @@
 
 #include <cstdint>
 
+#include "wootz/level.h"
+#include "wootz/logger_forward.h"
+
 namespace nvinfer1 {
 
 class IActivationLayer;
@@ -44,12 +47,10 @@ class IIfConditional;
 class IIfConditionalBoundaryLayer;
 class IIfConditionalInputLayer;
 class IIfConditionalOutputLayer;
-class IInt8Calibrator;
 class IIteratorLayer;
 class IKVCacheUpdateLayer;
 class ILRNLayer;
 class ILayer;
-class ILogger;
 class ILoop;
 class ILoopBoundaryLayer;
 class ILoopOutputLayer;
@@ -98,14 +99,9 @@ class IUnaryLayer;
 class IUnsqueezeLayer;
 
 namespace v_1_0 {
-class IAlgorithmSelector;
 class IDebugListener;
 class IGpuAllocator;
 class IGpuAsyncAllocator;
-class IInt8EntropyCalibrator;
-class IInt8EntropyCalibrator2;
-class IInt8LegacyCalibrator;
-class IInt8MinMaxCalibrator;
 class IOutputAllocator;
 class IPluginCapability;
 class IPluginCreator;
@@ -122,14 +118,9 @@ class TimingCacheKey;
 class TimingCacheValue;
 }  // namespace v_1_0
 
-using IAlgorithmSelector = v_1_0::IAlgorithmSelector;
 using IDebugListener = v_1_0::IDebugListener;
 using IGpuAllocator = v_1_0::IGpuAllocator;
 using IGpuAsyncAllocator = v_1_0::IGpuAsyncAllocator;
-using IInt8EntropyCalibrator = v_1_0::IInt8EntropyCalibrator;
-using IInt8EntropyCalibrator2 = v_1_0::IInt8EntropyCalibrator2;
-using IInt8LegacyCalibrator = v_1_0::IInt8LegacyCalibrator;
-using IInt8MinMaxCalibrator = v_1_0::IInt8MinMaxCalibrator;
 using IOutputAllocator = v_1_0::IOutputAllocator;
 using IPluginCapability = v_1_0::IPluginCapability;
 using IPluginCreator = v_1_0::IPluginCreator;
@@ -145,9 +136,25 @@ using IStreamWriter = v_1_0::IStreamWriter;
 using TimingCacheKey = v_1_0::TimingCacheKey;
 using TimingCacheValue = v_1_0::TimingCacheValue;
 
+#if NV_TENSORRT_MAJOR < 11
+class IInt8Calibrator;
+namespace v_1_0 {
+class IAlgorithmSelector;
+class IInt8EntropyCalibrator;
+class IInt8EntropyCalibrator2;
+class IInt8LegacyCalibrator;
+class IInt8MinMaxCalibrator;
+}  // namespace v_1_0
+using IAlgorithmSelector = v_1_0::IAlgorithmSelector;
+using IInt8EntropyCalibrator = v_1_0::IInt8EntropyCalibrator;
+using IInt8EntropyCalibrator2 = v_1_0::IInt8EntropyCalibrator2;
+using IInt8LegacyCalibrator = v_1_0::IInt8LegacyCalibrator;
+using IInt8MinMaxCalibrator = v_1_0::IInt8MinMaxCalibrator;
+using QuantizationFlags = uint32_t;
+#endif
+
 using BuilderFlags = uint32_t;
 using NetworkDefinitionCreationFlags = uint32_t;
-using QuantizationFlags = uint32_t;
 using SerializationFlags = uint32_t;
 using TacticSources = uint32_t;
 using TempfileControlFlags = uint32_t;

@@ -5,6 +5,7 @@
 
 #include "wootz/dtype.h"
 #include "wootz/enum_max.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
 
@@ -102,6 +103,7 @@ class ILayer : public INoCopy {
   /// means, the class of the layer says. Shapes and types that followed from the old tensor are inferred again.
   virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Type to compute in, where the network is not strongly typed: a wish that
   /// BuilderFlag::kPREFER_PRECISION_CONSTRAINTS or kOBEY_PRECISION_CONSTRAINTS gives weight to. Unset, the tuner
   /// chooses. This version keeps the value, and a build names the layer in a warning. Refused where the network is
@@ -114,10 +116,15 @@ class ILayer : public INoCopy {
   /// Type of output `index`, where the network is not strongly typed; weighed as for setPrecision. Unset, it is
   /// inferred.
   TRT_DEPRECATED virtual void setOutputType(int32_t index, DataType dataType) noexcept = 0;
+
+ public:
   virtual DataType getOutputType(int32_t index) const noexcept = 0;
+
+  WOOTZ_UNTIL_10
   TRT_DEPRECATED virtual bool outputTypeIsSet(int32_t index) const noexcept = 0;
   TRT_DEPRECATED virtual void resetOutputType(int32_t index) noexcept = 0;
 
+ public:
   /// Any text, copied, that the inspector shows with the layer; empty by default.
   virtual void setMetadata(const char* metadata) noexcept = 0;
   virtual const char* getMetadata() const noexcept = 0;
@@ -125,6 +132,9 @@ class ILayer : public INoCopy {
   /// How many devices a distributed layer spans; 1 by default. False when the layer cannot.
   virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
   virtual int32_t getNbRanks() const noexcept = 0;
+
+ protected:
+  ~ILayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

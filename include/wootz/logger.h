@@ -5,13 +5,26 @@
 
 #include "wootz/char_types.h"
 #include "wootz/enum_max.h"
+#include "wootz/level.h"
+#include "wootz/versioned_interface.h"
 
 namespace nvinfer1 {
 
+#if NV_TENSORRT_MAJOR >= 11
+namespace v_1_0 {
+#endif
+
 /// Receives messages, implemented by the application. One logger given to a factory serves every object created from
 /// it, so it must outlive them all. log() may be called from several threads at once.
+#if NV_TENSORRT_MAJOR >= 11
+class ILogger : public IVersionedInterface {
+ public:
+  InterfaceInfo getInterfaceInfo() const noexcept override { return InterfaceInfo{"ILogger", 1, 0}; }
+
+#else
 class ILogger {
  public:
+#endif
   /// How bad it is; smaller is worse.
   enum class Severity : int32_t {
     /// A fault of the library.
@@ -38,18 +51,33 @@ class ILogger {
   ILogger& operator=(ILogger&&) & = default;
 };
 
-template <>
-struct impl::EnumMaxImpl<ILogger::Severity> {
-  static constexpr int32_t kVALUE = 5;
-};
-
 /// Handed to a plugin library's setLoggerFinder, so that the library can log where its host logs.
+#if NV_TENSORRT_MAJOR >= 11
+class ILoggerFinder : public IVersionedInterface {
+ public:
+  InterfaceInfo getInterfaceInfo() const noexcept override { return InterfaceInfo{"ILoggerFinder", 1, 0}; }
+
+#else
 class ILoggerFinder {
  public:
+#endif
   /// The logger of the builder or runtime that is calling into the plugin on this thread.
   virtual ILogger* findLogger() = 0;
 
+ protected:
   virtual ~ILoggerFinder() = default;
+};
+
+#if NV_TENSORRT_MAJOR >= 11
+}  // namespace v_1_0
+
+using ILogger = v_1_0::ILogger;
+using ILoggerFinder = v_1_0::ILoggerFinder;
+#endif
+
+template <>
+struct impl::EnumMaxImpl<ILogger::Severity> {
+  static constexpr int32_t kVALUE = 5;
 };
 
 }  // namespace nvinfer1

@@ -6,6 +6,7 @@
 
 #include "wootz/error_recorder.h"
 #include "wootz/layers.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/network_flags.h"
 #include "wootz/tensor.h"
@@ -174,7 +175,11 @@ class INetworkDefinition : public INoCopy {
   virtual IConstantLayer* addConstant(const Dims& dimensions, Weights weights) noexcept = 0;
 
   /// A tensor filled by rule. Without a type it is kFLOAT.
-  TRT_DEPRECATED virtual IFillLayer* addFill(const Dims& dimensions, FillOperation op) noexcept = 0;
+  WOOTZ_UNTIL_10
+  TRT_DEPRECATED virtual IFillLayer* WOOTZ_OVERLOAD_UNTIL_10(addFill)(const Dims& dimensions,
+                                                                      FillOperation op) noexcept = 0;
+
+ public:
   virtual IFillLayer* addFill(const Dims& dimensions, FillOperation op, DataType outputType) noexcept = 0;
 
   /// Each element as another type.
@@ -188,9 +193,18 @@ class INetworkDefinition : public INoCopy {
 
   /// To or from a quantized type, with a scale per tensor, axis or block. Without a type: kINT8 for quantization,
   /// kFLOAT for dequantization, or what is set on the layer.
-  TRT_DEPRECATED virtual IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept = 0;
+  WOOTZ_UNTIL_10
+  TRT_DEPRECATED virtual IQuantizeLayer* WOOTZ_OVERLOAD_UNTIL_10(addQuantize)(ITensor& input,
+                                                                              ITensor& scale) noexcept = 0;
+
+ public:
   virtual IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale, DataType outputType) noexcept = 0;
-  TRT_DEPRECATED virtual IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept = 0;
+
+  WOOTZ_UNTIL_10
+  TRT_DEPRECATED virtual IDequantizeLayer* WOOTZ_OVERLOAD_UNTIL_10(addDequantize)(ITensor& input,
+                                                                                  ITensor& scale) noexcept = 0;
+
+ public:
   virtual IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale, DataType outputType) noexcept = 0;
 
   /// Quantization with scales found from the values of each block; the older form has blocks along one axis.
@@ -213,9 +227,15 @@ class INetworkDefinition : public INoCopy {
                             DataType indicesType) noexcept = 0;
 
   /// Attention, from queries, keys and values, computed as one where possible.
-  virtual IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp normOp,
-                                   bool causal) noexcept = 0;
+  WOOTZ_DEPRECATED_SINCE_11 virtual IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
+                                                             AttentionNormalizationOp normOp, bool causal) noexcept = 0;
 
+  WOOTZ_SINCE_11
+  /// The same, with a mask of a kind.
+  virtual IAttention* addAttentionV2(ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp normOp,
+                                     CausalMaskKind causalKind) noexcept = 0;
+
+ public:
   /// Rotation of pairs of elements by position; rotaryEmbeddingDim 0 is the whole width.
   virtual IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
                                                     bool interleaved, int32_t rotaryEmbeddingDim) noexcept = 0;

@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "wootz/builder_config.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/parser_error.h"
 #include "wootz/subgraph.h"
@@ -52,7 +55,8 @@ class IParser {
   virtual const IParserError* getError(int index) const noexcept = 0;
   virtual void clearErrors() noexcept = 0;
 
-  /// Replaces all flags.
+  /// Replaces all flags. Those that do nothing here are named in a warning; unknown bits are refused, and the flags
+  /// stay.
   virtual void setFlags(OnnxParserFlags onnxParserFlags) noexcept = 0;
   virtual OnnxParserFlags getFlags() const noexcept = 0;
 
@@ -99,16 +103,18 @@ class IParser {
   /// Plugin libraries that the plan must carry to be loadable elsewhere; paths owned by the parser. None here.
   virtual const char* const* getUsedVCPluginLibraries(int64_t& nbPluginLibs) const noexcept = 0;
 
-  /// Which nodes could be added: sub_graph_collection receives runs of them, each with whether it is supported. True
-  /// when the whole model is.
+  WOOTZ_UNTIL_10
+  /// Which nodes could be added: sub_graph_collection receives runs of them, each with whether it is supported.
+  /// True when the whole model is.
   TRT_DEPRECATED virtual bool supportsModel(const void* serialized_onnx_model, size_t serialized_onnx_model_size,
-                                            SubGraphCollection_t& sub_graph_collection,
+                                            std::vector<std::pair<std::vector<size_t>, bool>>& sub_graph_collection,
                                             const char* model_path = nullptr) noexcept = 0;
 
   /// As parse, for models that keep their weights elsewhere.
   TRT_DEPRECATED virtual bool parseWithWeightDescriptors(const void* serialized_onnx_model,
                                                          size_t serialized_onnx_model_size) noexcept = 0;
 
+ public:
   virtual ~IParser() noexcept = default;
 };
 

@@ -42,23 +42,24 @@ constexpr int32_t EnumMax<ErrorCode>() noexcept {
 class IParserError {
  public:
   /// Code, and the reason in words.
-  virtual ErrorCode code() const noexcept = 0;
-  virtual const char* desc() const noexcept = 0;
+  virtual ErrorCode code() const = 0;
+  virtual const char* desc() const = 0;
 
   /// Source file, line and function of this library that noticed.
-  virtual const char* file() const noexcept = 0;
-  virtual int line() const noexcept = 0;
-  virtual const char* func() const noexcept = 0;
+  virtual const char* file() const = 0;
+  virtual int line() const = 0;
+  virtual const char* func() const = 0;
 
   /// Index of the ONNX node in its graph, -1 when no node is to blame; its name and operator.
-  virtual int node() const noexcept = 0;
-  virtual const char* nodeName() const noexcept = 0;
-  virtual const char* nodeOperator() const noexcept = 0;
+  virtual int node() const = 0;
+  virtual const char* nodeName() const = 0;
+  virtual const char* nodeOperator() const = 0;
 
   /// Names of the model's functions that the node is inside of, outermost first, and how many.
-  virtual const char* const* localFunctionStack() const noexcept = 0;
-  virtual int32_t localFunctionStackSize() const noexcept = 0;
+  virtual const char* const* localFunctionStack() const = 0;
+  virtual int32_t localFunctionStackSize() const = 0;
 
+ protected:
   virtual ~IParserError() noexcept = default;
 };
 

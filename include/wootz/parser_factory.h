@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "wootz/logger_forward.h"
 #include "wootz/macros.h"
 
 /// Version of the parser's API, as major, minor, patch; NV_ONNX_PARSER_VERSION is all three in one number.
@@ -12,7 +13,6 @@
 #define NV_ONNX_PARSER_VERSION ((NV_ONNX_PARSER_MAJOR * 10000) + (NV_ONNX_PARSER_MINOR * 100) + NV_ONNX_PARSER_PATCH)
 
 namespace nvinfer1 {
-class ILogger;
 class INetworkDefinition;
 class IRefitter;
 }  // namespace nvinfer1

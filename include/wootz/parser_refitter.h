@@ -22,7 +22,7 @@ class IParserRefitter {
   /// Errors so far, and one of them, by index; null when out of range.
   virtual int32_t getNbErrors() const noexcept = 0;
   virtual const IParserError* getError(int32_t index) const noexcept = 0;
-  virtual void clearErrors() noexcept = 0;
+  virtual void clearErrors() = 0;
 
   /// Three steps that do the same with weights held by the caller; as for IParser.
   virtual bool loadModelProto(const void* serializedOnnxModel, size_t serializedOnnxModelSize,

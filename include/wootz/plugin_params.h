@@ -51,6 +51,7 @@ struct GridAnchorParameters {
   float variance[4];
 };
 
+#if NV_TENSORRT_MAJOR < 11
 /// How boxes are written.
 enum class CodeTypeSSD : int32_t {
   CORNER TRT_DEPRECATED_ENUM = 0,
@@ -75,6 +76,7 @@ struct TRT_DEPRECATED DetectionOutputParameters {
   bool isNormalized;
   bool isBatchAgnostic{true};
 };
+#endif
 
 /// Classes as a tree, with a softmax over each group of siblings.
 struct softmaxTree {
@@ -97,6 +99,7 @@ struct RegionParameters {
   softmaxTree* smTree;
 };
 
+#if NV_TENSORRT_MAJOR < 11
 /// Suppression of boxes; superseded by INMSLayer.
 struct TRT_DEPRECATED NMSParameters {
   bool shareLocation;
@@ -108,6 +111,7 @@ struct TRT_DEPRECATED NMSParameters {
   float iouThreshold;
   bool isNormalized;
 };
+#endif
 
 }  // namespace plugin
 }  // namespace nvinfer1

@@ -8,6 +8,7 @@
 
 #include "wootz/char_types.h"
 #include "wootz/error_recorder.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/plugin_base.h"
 #include "wootz/plugin_v2.h"
@@ -40,8 +41,8 @@ class IPluginRegistry {
   virtual IPluginCreatorInterface* const* getAllCreatorsRecursive(int32_t* numCreators) noexcept = 0;
 
   /// Whether getCreator and acquirePluginResource go on to the parent; true by default.
-  virtual bool isParentSearchEnabled() const noexcept = 0;
-  virtual void setParentSearchEnabled(const bool enabled) noexcept = 0;
+  virtual bool isParentSearchEnabled() const = 0;
+  virtual void setParentSearchEnabled(const bool enabled) = 0;
 
   /// Opens a shared library, and registers all creators that it exports through `getCreators` or `getPluginCreators`.
   /// Plugin libraries run native code: open only trusted ones. Null on failure.
@@ -61,11 +62,13 @@ class IPluginRegistry {
   virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Adds a V2 creator. False when its name, version and namespace are taken.
-  TRT_DEPRECATED virtual bool registerCreator(IPluginCreator& creator, const AsciiChar* pluginNamespace) noexcept = 0;
+  TRT_DEPRECATED virtual bool WOOTZ_OVERLOAD_UNTIL_10(registerCreator)(IPluginCreator& creator,
+                                                                       const AsciiChar* pluginNamespace) noexcept = 0;
 
   /// Removes a V2 creator. False when it was not registered.
-  TRT_DEPRECATED virtual bool deregisterCreator(const IPluginCreator& creator) noexcept = 0;
+  TRT_DEPRECATED virtual bool WOOTZ_OVERLOAD_UNTIL_10(deregisterCreator)(const IPluginCreator& creator) noexcept = 0;
 
   /// The V2 creator under a name, or null.
   TRT_DEPRECATED virtual IPluginCreator* getPluginCreator(const AsciiChar* pluginName, const AsciiChar* pluginVersion,
@@ -74,6 +77,10 @@ class IPluginRegistry {
   /// The V2 creators; the array is valid until the registry changes.
   TRT_DEPRECATED virtual IPluginCreator* const* getPluginCreatorList(int32_t* numCreators) const noexcept = 0;
 
+ public:
+  IPluginRegistry() = default;
+
+ protected:
   virtual ~IPluginRegistry() noexcept = default;
 };
 

@@ -93,10 +93,19 @@ class TRT_DEPRECATED IPluginV2Ext : public IPluginV2 {
   virtual nvinfer1::DataType getOutputDataType(int32_t index, const nvinfer1::DataType* inputTypes,
                                                int32_t nbInputs) const noexcept = 0;
 
+#if NV_TENSORRT_MAJOR >= 11
+ private:
+  // Leftovers of level 10, which keep their places.
+  virtual bool isOutputBroadcastAcrossBatch(int32_t, const bool*, int32_t) const noexcept { return false; }
+  virtual bool canBroadcastInputAcrossBatch(int32_t) const noexcept { return true; }
+
+ public:
+#else
   /// Leftovers of the implicit batch; never asked.
   TRT_DEPRECATED virtual bool isOutputBroadcastAcrossBatch(int32_t outputIndex, const bool* inputIsBroadcasted,
                                                            int32_t nbInputs) const noexcept = 0;
   TRT_DEPRECATED virtual bool canBroadcastInputAcrossBatch(int32_t inputIndex) const noexcept = 0;
+#endif
 
   virtual void configurePlugin(const Dims* inputDims, int32_t nbInputs, const Dims* outputDims, int32_t nbOutputs,
                                const DataType* inputTypes, const DataType* outputTypes, const bool* inputIsBroadcast,

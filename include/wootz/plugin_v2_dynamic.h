@@ -39,9 +39,9 @@ class TRT_DEPRECATED IPluginV2DynamicExt : public nvinfer1::IPluginV2Ext {
                           cudaStream_t stream) noexcept = 0;
 
   IPluginV2DynamicExt() = default;
-  ~IPluginV2DynamicExt() noexcept override = default;
 
  protected:
+  ~IPluginV2DynamicExt() noexcept override = default;
   IPluginV2DynamicExt(const IPluginV2DynamicExt&) = default;
   IPluginV2DynamicExt(IPluginV2DynamicExt&&) = default;
   IPluginV2DynamicExt& operator=(const IPluginV2DynamicExt&) & = default;

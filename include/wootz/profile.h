@@ -5,6 +5,7 @@
 
 #include "wootz/dims.h"
 #include "wootz/enum_max.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
 
@@ -49,6 +50,7 @@ class IOptimizationProfile : public INoCopy {
   /// How many values are set for a shape tensor; -1 when none are.
   virtual int32_t getNbShapeValues(const char* inputName) const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// As setShapeValuesV2, with 32-bit values.
   TRT_DEPRECATED virtual bool setShapeValues(const char* inputName, OptProfileSelector select, const int32_t* values,
                                              int32_t nbValues) noexcept = 0;
@@ -57,6 +59,7 @@ class IOptimizationProfile : public INoCopy {
   TRT_DEPRECATED virtual const int32_t* getShapeValues(const char* inputName,
                                                        OptProfileSelector select) const noexcept = 0;
 
+ public:
   /// True when every input that has something set has min, opt and max, and they are in order. A valid profile can
   /// still be refused by a network that it does not fit.
   virtual bool isValid() const noexcept = 0;
@@ -64,6 +67,9 @@ class IOptimizationProfile : public INoCopy {
   /// Leftover of a removed feature: keeps 0 to 1, and a build says that it has no effect.
   virtual bool setExtraMemoryTarget(float target) noexcept = 0;
   virtual float getExtraMemoryTarget() const noexcept = 0;
+
+ protected:
+  ~IOptimizationProfile() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -5,6 +5,7 @@
 
 #include "wootz/cuda_types.h"
 #include "wootz/error_recorder.h"
+#include "wootz/level.h"
 #include "wootz/logger.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
@@ -68,6 +69,7 @@ class IRefitter : public INoCopy {
   virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
   virtual int32_t getMaxThreads() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// A tensor's new dynamic range, for engines with implicit quantization. False when it cannot be refitted.
   TRT_DEPRECATED virtual bool setDynamicRange(const char* tensorName, float min, float max) noexcept = 0;
 
@@ -78,6 +80,7 @@ class IRefitter : public INoCopy {
   /// Names of the tensors with a refittable dynamic range; counts as getMissingWeights does.
   TRT_DEPRECATED virtual int32_t getTensorsWithDynamicRange(int32_t size, const char** tensorNames) const noexcept = 0;
 
+ public:
   /// The logger the refitter was created with.
   virtual ILogger* getLogger() const noexcept = 0;
 

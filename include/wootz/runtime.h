@@ -7,6 +7,7 @@
 #include "wootz/allocator.h"
 #include "wootz/enum_max.h"
 #include "wootz/error_recorder.h"
+#include "wootz/level.h"
 #include "wootz/logger.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
@@ -58,9 +59,12 @@ class IRuntime : public INoCopy {
   /// Null when they are no plan, or not one for this version and device; the logger is told why.
   virtual ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// The same from a stream.
-  TRT_DEPRECATED virtual ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) noexcept = 0;
-  virtual ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader) noexcept = 0;
+  TRT_DEPRECATED virtual ICudaEngine* WOOTZ_OVERLOAD_UNTIL_10(deserializeCudaEngine)(IStreamReader& streamReader) = 0;
+
+ public:
+  virtual ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader) = 0;
 
   /// The logger the runtime was created with.
   virtual ILogger* getLogger() const noexcept = 0;

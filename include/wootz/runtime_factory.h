@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "wootz/logger_forward.h"
 #include "wootz/macros.h"
 
 namespace nvinfer1 {
@@ -10,7 +11,6 @@ class IRuntime;
 class IRefitter;
 class ICudaEngine;
 class IPluginRegistry;
-class ILogger;
 }  // namespace nvinfer1
 
 /// The factories that programs link against. `version` is the caller's NV_TENSORRT_VERSION: a library of another major

@@ -5,6 +5,7 @@
 
 #include "wootz/dims.h"
 #include "wootz/dtype.h"
+#include "wootz/level.h"
 #include "wootz/macros.h"
 #include "wootz/no_copy.h"
 #include "wootz/tensor_enums.h"
@@ -21,9 +22,12 @@ class ITensor : public INoCopy {
   virtual void setName(const char* name) noexcept = 0;
   virtual const char* getName() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Type of a network input or, in a network that is not strongly typed, of an output. For tensors in between use
   /// ILayer::setOutputType or a cast.
   TRT_DEPRECATED virtual void setType(DataType type) noexcept = 0;
+
+ public:
   virtual DataType getType() const noexcept = 0;
 
   /// Extents of a network input, -1 where open until run time. For other tensors they follow from the layers, and
@@ -60,20 +64,25 @@ class ITensor : public INoCopy {
   virtual TensorLocation getLocation() const noexcept = 0;
 
   /// Only for network inputs and outputs; the location follows from the tensor's use, and setting another one is
-  /// ignored.
+  /// ignored, with a warning.
   TRT_DEPRECATED virtual void setLocation(TensorLocation location) noexcept = 0;
 
-  /// Range of the values, for implicit INT8 quantization: scale is max(|min|, |max|) / 127. False unless min <= max and
-  /// both are finite. Unset, the bounds read as NaN.
+  WOOTZ_UNTIL_10
+  /// Range of the values, for implicit INT8 quantization: scale is max(|min|, |max|) / 127. False unless min <= max
+  /// and both are finite. Unset, the bounds read as NaN.
   TRT_DEPRECATED virtual bool setDynamicRange(float min, float max) noexcept = 0;
   TRT_DEPRECATED virtual bool dynamicRangeIsSet() const noexcept = 0;
   virtual void resetDynamicRange() noexcept = 0;
   virtual float getDynamicRangeMin() const noexcept = 0;
   virtual float getDynamicRangeMax() const noexcept = 0;
 
+ public:
   /// Leftovers of the implicit batch: setting does nothing, and the answer is false.
   TRT_DEPRECATED virtual void setBroadcastAcrossBatch(bool broadcastAcrossBatch) noexcept = 0;
   TRT_DEPRECATED virtual bool getBroadcastAcrossBatch() const noexcept = 0;
+
+ protected:
+  ~ITensor() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -15,9 +15,12 @@ class TimingCacheKey {
 /// The tactic chosen for a problem, and its median time.
 class TimingCacheValue {
  public:
-  /// 0 when there is none.
+  /// The hash that stands for "no tactic".
+  static constexpr uint64_t kINVALID_TACTIC_HASH = 0;
+
+  /// kINVALID_TACTIC_HASH when there is none.
   uint64_t tacticHash;
-  /// Milliseconds; not meaningful when tacticHash is 0.
+  /// Milliseconds; not meaningful without a tactic.
   float timingMSec;
 };
 

@@ -56,20 +56,25 @@ void forget_weights(Program* program) {
   for (Program& body : program->bodies) forget_weights(&body);
 }
 
+// Level 11 has no other networks.
+uint32_t implied_flags(ApiLevel level) {
+  return level == ApiLevel::k11 ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0;
+}
+
 }  // namespace
 
-BuilderImpl::BuilderImpl(ILogger& logger)
-    : reporter_(&logger),
+BuilderImpl::BuilderImpl(AppLogger logger)
+    : reporter_(logger),
       registry_(std::make_unique<PluginRegistry>(&PluginRegistry::process())),
       max_threads_(ThreadPool::process().size()) {}
 
 INetworkDefinition* BuilderImpl::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
-  return attempt_or<INetworkDefinition*>(reporter_, "IBuilder::createNetworkV2", nullptr,
-                                         [&]() -> Result<INetworkDefinition*> {
-                                           if (flags >> EnumMax<NetworkDefinitionCreationFlag>() != 0)
-                                             return invalid_argument("unknown bits in the flags {:#x}", flags);
-                                           return new NetworkImpl(*this, reporter_, flags);
-                                         });
+  return attempt_or<INetworkDefinition*>(
+      reporter_, "IBuilder::createNetworkV2", nullptr, [&]() -> Result<INetworkDefinition*> {
+        const std::optional<uint32_t> known = mask_from_caller<NetworkDefinitionCreationFlag>(reporter_.level(), flags);
+        if (!known) return invalid_argument("unknown bits in the flags {:#x}", flags);
+        return new NetworkImpl(*this, reporter_, *known | implied_flags(reporter_.level()));
+      });
 }
 
 IBuilderConfig* BuilderImpl::createBuilderConfig() noexcept {
@@ -232,6 +237,7 @@ bool on_gpu() noexcept {
 }
 }  // namespace
 
+bool BuilderImpl::platformHasTf32() const noexcept { return on_gpu(); }
 bool BuilderImpl::platformHasFastFp16() const noexcept { return on_gpu() || cpu_info().avx512_fp16; }
 bool BuilderImpl::platformHasFastInt8() const noexcept {
   return on_gpu() || cpu_info().avx512_vnni || cpu_info().avx_vnni;

@@ -16,7 +16,7 @@ namespace wootz::api {
 
 class BuilderImpl final : public nvinfer1::IBuilder {
  public:
-  explicit BuilderImpl(nvinfer1::ILogger& logger);
+  explicit BuilderImpl(AppLogger logger);
 
   nvinfer1::INetworkDefinition* createNetworkV2(nvinfer1::NetworkDefinitionCreationFlags flags) noexcept override;
   nvinfer1::IBuilderConfig* createBuilderConfig() noexcept override;
@@ -41,7 +41,7 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   void reset() noexcept override;
   bool platformHasFastFp16() const noexcept override;
   bool platformHasFastInt8() const noexcept override;
-  bool platformHasTf32() const noexcept override { return false; }
+  bool platformHasTf32() const noexcept override;
   int32_t getMaxDLABatchSize() const noexcept override { return 0; }
   int32_t getNbDLACores() const noexcept override { return 0; }
 

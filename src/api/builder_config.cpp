@@ -52,23 +52,27 @@ void BuilderConfigImpl::setInt8Calibrator(IInt8Calibrator* calibrator) noexcept 
 
 void BuilderConfigImpl::setFlags(BuilderFlags builderFlags) noexcept {
   attempt(reporter_, "IBuilderConfig::setFlags", [&]() -> Status {
-    if (builderFlags >> EnumMax<BuilderFlag>() != 0) return invalid_argument("unknown bits in {:#x}", builderFlags);
-    v_.flags = builderFlags;
+    const std::optional<uint32_t> flags = mask_from_caller<BuilderFlag>(reporter_.level(), builderFlags);
+    if (!flags) return invalid_argument("unknown bits in {:#x}", builderFlags);
+    v_.flags = *flags;
     return Status();
   });
 }
 void BuilderConfigImpl::clearFlag(BuilderFlag builderFlag) noexcept {
-  if (known(builderFlag)) v_.flags &= ~(1U << static_cast<uint32_t>(builderFlag));
+  if (const std::optional<BuilderFlag> flag = from_caller(reporter_.level(), builderFlag))
+    v_.flags &= ~(1U << static_cast<uint32_t>(*flag));
 }
 void BuilderConfigImpl::setFlag(BuilderFlag builderFlag) noexcept {
   attempt(reporter_, "IBuilderConfig::setFlag", [&]() -> Status {
-    if (!known(builderFlag)) return invalid_argument("there is no flag {}", static_cast<int32_t>(builderFlag));
-    v_.flags |= 1U << static_cast<uint32_t>(builderFlag);
+    const std::optional<BuilderFlag> flag = from_caller(reporter_.level(), builderFlag);
+    if (!flag) return invalid_argument("there is no flag {}", static_cast<int32_t>(builderFlag));
+    v_.flags |= 1U << static_cast<uint32_t>(*flag);
     return Status();
   });
 }
 bool BuilderConfigImpl::getFlag(BuilderFlag builderFlag) const noexcept {
-  return known(builderFlag) && (v_.flags >> static_cast<uint32_t>(builderFlag) & 1U) != 0;
+  const std::optional<BuilderFlag> flag = from_caller(reporter_.level(), builderFlag);
+  return flag && has(*flag);
 }
 
 void BuilderConfigImpl::setDeviceType(const ILayer* layer, DeviceType deviceType) noexcept {
@@ -128,9 +132,9 @@ bool BuilderConfigImpl::setCalibrationProfile(const IOptimizationProfile* profil
 }
 
 bool BuilderConfigImpl::setTacticSources(TacticSources tacticSources) noexcept {
-  if (tacticSources >> EnumMax<TacticSource>() != 0) return false;
-  v_.sources = tacticSources;
-  return true;
+  const std::optional<uint32_t> sources = mask_from_caller<TacticSource>(reporter_.level(), tacticSources);
+  if (sources) v_.sources = *sources;
+  return sources.has_value();
 }
 
 ITimingCache* BuilderConfigImpl::createTimingCache(const void* blob, std::size_t size) const noexcept {
@@ -181,12 +185,14 @@ std::size_t BuilderConfigImpl::getMemoryPoolLimit(MemoryPoolType pool) const noe
 }
 
 void BuilderConfigImpl::setPreviewFeature(PreviewFeature feature, bool enable) noexcept {
-  if (!known(feature)) return;
-  const uint32_t bit = 1U << static_cast<uint32_t>(feature);
+  const std::optional<PreviewFeature> known = from_caller(reporter_.level(), feature);
+  if (!known) return;
+  const uint32_t bit = 1U << static_cast<uint32_t>(*known);
   v_.preview = enable ? v_.preview | bit : v_.preview & ~bit;
 }
 bool BuilderConfigImpl::getPreviewFeature(PreviewFeature feature) const noexcept {
-  return known(feature) && (v_.preview >> static_cast<uint32_t>(feature) & 1U) != 0;
+  const std::optional<PreviewFeature> known = from_caller(reporter_.level(), feature);
+  return known && (v_.preview >> static_cast<uint32_t>(*known) & 1U) != 0;
 }
 
 void BuilderConfigImpl::setBuilderOptimizationLevel(int32_t level) noexcept {
@@ -212,8 +218,9 @@ const char* BuilderConfigImpl::getPluginToSerialize(int32_t index) const noexcep
   return index >= 0 && static_cast<size_t>(index) < v_.plugins.size() ? v_.plugins[static_cast<size_t>(index)].c_str()
                                                                       : nullptr;
 }
-void BuilderConfigImpl::setMaxAuxStreams(int32_t nbStreams) noexcept {
-  keep_number(reporter_, "IBuilderConfig::setMaxAuxStreams", nbStreams, -1, 1024, &v_.aux_streams);
+void BuilderConfigImpl::setMaxAuxStreams(int32_t nbStreams) noexcept { setMaxAuxStreams_11(nbStreams); }
+bool BuilderConfigImpl::setMaxAuxStreams_11(int32_t nbStreams) noexcept {
+  return keep_number(reporter_, "IBuilderConfig::setMaxAuxStreams", nbStreams, -1, 1024, &v_.aux_streams);
 }
 void BuilderConfigImpl::setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept {
   keep_enum(reporter_, "IBuilderConfig::setRuntimePlatform", runtimePlatform, &v_.platform);
@@ -233,6 +240,13 @@ bool BuilderConfigImpl::setRemoteAutoTuningConfig(const char* config) noexcept {
   return attempt(reporter_, "IBuilderConfig::setRemoteAutoTuningConfig", [&]() -> Status {
     if (config != nullptr && *config != '\0') return unsupported("tactics are timed on this machine only");
     v_.remote.clear();
+    return Status();
+  });
+}
+bool BuilderConfigImpl::setBuildRoute(const char* buildRoute) noexcept {
+  return attempt(reporter_, "IBuilderConfig::setBuildRoute", [&]() -> Status {
+    if (buildRoute == nullptr) return invalid_argument("the build route is null");
+    if (*buildRoute != '\0') return unsupported("there is one build route, the empty text");
     return Status();
   });
 }

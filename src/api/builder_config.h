@@ -26,7 +26,9 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   void setInt8Calibrator(nvinfer1::IInt8Calibrator* calibrator) noexcept override;
   nvinfer1::IInt8Calibrator* getInt8Calibrator() const noexcept override { return v_.calibrator; }
   void setFlags(nvinfer1::BuilderFlags builderFlags) noexcept override;
-  nvinfer1::BuilderFlags getFlags() const noexcept override { return v_.flags; }
+  nvinfer1::BuilderFlags getFlags() const noexcept override {
+    return mask_to_caller<nvinfer1::BuilderFlag>(reporter_.level(), v_.flags);
+  }
   void clearFlag(nvinfer1::BuilderFlag builderFlag) noexcept override;
   void setFlag(nvinfer1::BuilderFlag builderFlag) noexcept override;
   bool getFlag(nvinfer1::BuilderFlag builderFlag) const noexcept override;
@@ -56,7 +58,9 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   void setQuantizationFlag(nvinfer1::QuantizationFlag) noexcept override { v_.quantization = 1; }
   bool getQuantizationFlag(nvinfer1::QuantizationFlag) const noexcept override { return v_.quantization != 0; }
   bool setTacticSources(nvinfer1::TacticSources tacticSources) noexcept override;
-  nvinfer1::TacticSources getTacticSources() const noexcept override { return v_.sources; }
+  nvinfer1::TacticSources getTacticSources() const noexcept override {
+    return mask_to_caller<nvinfer1::TacticSource>(reporter_.level(), v_.sources);
+  }
   nvinfer1::ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept override;
   bool setTimingCache(const nvinfer1::ITimingCache& cache, bool ignoreMismatch) noexcept override;
   const nvinfer1::ITimingCache* getTimingCache() const noexcept override;
@@ -74,6 +78,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   const char* getPluginToSerialize(int32_t index) const noexcept override;
   int32_t getNbPluginsToSerialize() const noexcept override { return static_cast<int32_t>(v_.plugins.size()); }
   void setMaxAuxStreams(int32_t nbStreams) noexcept override;
+  bool setMaxAuxStreams_11(int32_t nbStreams) noexcept override;
   int32_t getMaxAuxStreams() const noexcept override { return v_.aux_streams; }
   void setProgressMonitor(nvinfer1::IProgressMonitor* monitor) noexcept override { v_.monitor = monitor; }
   nvinfer1::IProgressMonitor* getProgressMonitor() const noexcept override { return v_.monitor; }
@@ -88,6 +93,10 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   bool setRemoteAutoTuningConfig(const char* config) noexcept override;
   const char* getRemoteAutoTuningConfig() const noexcept override { return v_.remote.c_str(); }
 
+  bool setBuildRoute(const char* buildRoute) noexcept override;
+  const char* getBuildRoute() const noexcept override { return ""; }
+  const char* getAllBuildRoutes() const noexcept override { return R"([""])"; }
+
   // Options beyond the API (wootz/extensions.h), as text. Null: an unknown key.
   Status set_option(std::string_view key, const char* value);
   const char* option(std::string_view key) const;
@@ -100,6 +109,8 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   Status check_strong_typing() const;
 
  private:
+  // Of the library's own flags, whatever the caller's level.
+  bool has(nvinfer1::BuilderFlag flag) const { return (v_.flags >> static_cast<uint32_t>(flag) & 1U) != 0; }
   // Errors: what is set cannot be built.
   Status check_buildable() const;
   // What the public API wants to read from the engine again.

@@ -125,7 +125,7 @@ Status BuilderConfigImpl::check_buildable() const {
   if (v_.capability != EngineCapability::kSTANDARD) return unsupported("only EngineCapability::kSTANDARD can be built");
   if (v_.platform != RuntimePlatform::kSAME_AS_BUILD)
     return unsupported("plans are built for the platform they are built on");
-  const bool fallback = getFlag(BuilderFlag::kGPU_FALLBACK);
+  const bool fallback = has(BuilderFlag::kGPU_FALLBACK);
   bool dla = v_.default_device == DeviceType::kDLA;
   for (const auto& [layer, device] : v_.devices) dla = dla || device == DeviceType::kDLA;
   if (dla && !fallback) return unsupported("layers are asked onto a DLA, and there is none here");
@@ -151,9 +151,9 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
   options.verify_passes = std::string_view(option("verify_passes")) == "1";
   options.measure = std::string_view(option("timing")) != "0";
   options.host_steps = std::string_view(option("host_steps")) == "1";
-  options.tf32 = getFlag(BuilderFlag::kTF32);
-  options.fp16 = getFlag(BuilderFlag::kFP16);
-  options.bf16 = getFlag(BuilderFlag::kBF16);
+  options.tf32 = has(BuilderFlag::kTF32);
+  options.fp16 = has(BuilderFlag::kFP16);
+  options.bf16 = has(BuilderFlag::kBF16);
   if (const std::string_view keep = option("native_code"); !keep.empty())
     options.native = keep == "all" ? KeepNative::kAll : keep == "1" ? KeepNative::kReproducible : KeepNative::kNone;
   WOOTZ_ASSIGN_OR_RETURN(options.forced, forced_tactics(option("tactic")));
@@ -181,7 +181,7 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
   options.timing_iterations = v_.avg_timing;
   options.max_tactics = v_.max_tactics;
   options.aux_streams = v_.aux_streams;
-  options.error_on_cache_miss = getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  options.error_on_cache_miss = has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
 
   keep_properties(&options);
   options.keep_record = v_.verbosity == ProfilingVerbosity::kDETAILED;
@@ -213,8 +213,8 @@ Result<std::unique_ptr<TimingCache>> BuilderConfigImpl::empty_cache() const {
 }
 
 Result<TimingCache*> BuilderConfigImpl::cache_for_build() const {
-  if (v_.cache != nullptr && !getFlag(BuilderFlag::kDISABLE_TIMING_CACHE)) return &v_.cache->cache();
-  if (own_cache_ == nullptr || getFlag(BuilderFlag::kDISABLE_TIMING_CACHE)) {
+  if (v_.cache != nullptr && !has(BuilderFlag::kDISABLE_TIMING_CACHE)) return &v_.cache->cache();
+  if (own_cache_ == nullptr || has(BuilderFlag::kDISABLE_TIMING_CACHE)) {
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<TimingCache> cache, empty_cache());
     own_cache_ = std::make_unique<TimingCacheImpl>(reporter_, std::move(cache));
   }

@@ -8,39 +8,43 @@
 #include "report/libraries.h"
 #include "wootz/extensions.h"
 
+using wootz::api::AppLogger;
 using wootz::api::attempt;
 using wootz::api::attempt_or;
+using wootz::api::process_logger;
 using wootz::api::Reporter;
 
 extern "C" {
 
 TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept {
-  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
-  if (sink == nullptr || !wootz::api::version_fits(sink, version)) return nullptr;
-  wootz::api::note_logger(sink);
+  const std::optional<wootz::api::AppLogger> app = wootz::api::admit(logger, version);
+  if (!app) return nullptr;
   return attempt_or<nvinfer1::IBuilder*>(
-      Reporter(sink), "createInferBuilder", nullptr,
-      [&]() -> wootz::Result<nvinfer1::IBuilder*> { return new wootz::api::BuilderImpl(*sink); });
+      Reporter(*app), "createInferBuilder", nullptr,
+      [&]() -> wootz::Result<nvinfer1::IBuilder*> { return new wootz::api::BuilderImpl(*app); });
 }
 
+// The parser's version says nothing of the level: the network knows it.
 TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int version) noexcept {
-  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
-  if (sink == nullptr) return nullptr;
+  if (logger == nullptr) return nullptr;
+  auto* ours = network == nullptr
+                   ? nullptr
+                   : dynamic_cast<wootz::api::NetworkImpl*>(static_cast<nvinfer1::INetworkDefinition*>(network));
+  const AppLogger app{static_cast<nvinfer1::ILogger*>(logger),
+                      ours == nullptr ? process_logger().level : ours->reporter().level()};
   return attempt_or<nvonnxparser::IParser*>(
-      Reporter(sink), "createNvOnnxParser", nullptr, [&]() -> wootz::Result<nvonnxparser::IParser*> {
+      Reporter(app), "createNvOnnxParser", nullptr, [&]() -> wootz::Result<nvonnxparser::IParser*> {
         if (version / 10000 != NV_ONNX_PARSER_MAJOR)
           return wootz::invalid_argument("the program was compiled for version {} of the parser's API", version);
-        auto* ours = dynamic_cast<wootz::api::NetworkImpl*>(static_cast<nvinfer1::INetworkDefinition*>(network));
         if (ours == nullptr) return wootz::invalid_argument("the network is null or not a builder's");
-        return new wootz::api::ParserImpl(*ours, *sink);
+        return new wootz::api::ParserImpl(*ours, app);
       });
 }
 
 TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
-  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
-  if (sink == nullptr) return nullptr;
-  attempt(Reporter(sink), "createNvOnnxParserRefitter",
-          [] { return wootz::unsupported("engines of this build cannot be refitted"); });
+  if (logger == nullptr) return nullptr;
+  attempt(Reporter(AppLogger{static_cast<nvinfer1::ILogger*>(logger), process_logger().level}),
+          "createNvOnnxParserRefitter", [] { return wootz::unsupported("engines of this build cannot be refitted"); });
   return nullptr;
 }
 
@@ -60,7 +64,7 @@ TENSORRTAPI bool setInternalLibraryPath(const nvinfer1::AsciiChar* path) noexcep
 
 int wootz_config_set_option(void* config, const char* key, const char* value) noexcept {
   auto* ours = dynamic_cast<wootz::api::BuilderConfigImpl*>(static_cast<nvinfer1::IBuilderConfig*>(config));
-  return attempt(Reporter(getLogger()), "wootz_config_set_option",
+  return attempt(Reporter(process_logger()), "wootz_config_set_option",
                  [&]() -> wootz::Status {
                    if (ours == nullptr || key == nullptr) return wootz::invalid_argument("config or key is null");
                    return ours->set_option(key, value);
@@ -71,7 +75,7 @@ int wootz_config_set_option(void* config, const char* key, const char* value) no
 
 int wootz_build_file(void* builder, void* network, void* config, const char* path) noexcept {
   auto* ours = dynamic_cast<wootz::api::BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
-  return attempt(ours == nullptr ? Reporter(getLogger()) : Reporter(ours->reporter()), "wootz_build_file",
+  return attempt(ours == nullptr ? Reporter(process_logger()) : Reporter(ours->reporter()), "wootz_build_file",
                  [&]() -> wootz::Status {
                    if (ours == nullptr || network == nullptr || config == nullptr || path == nullptr)
                      return wootz::invalid_argument("builder, network, config or path is null");
@@ -101,7 +105,7 @@ const char* wootz_device_description(const char* name) noexcept {
         text += (text.empty() ? "" : " ") + device.alias;
     return wootz::Status();
   };
-  return attempt(Reporter(getLogger()), "wootz_device_description", answer) ? text.c_str() : nullptr;
+  return attempt(Reporter(process_logger()), "wootz_device_description", answer) ? text.c_str() : nullptr;
 }
 
 const char* wootz_backend_libraries(const char* backend) noexcept {
@@ -111,12 +115,12 @@ const char* wootz_backend_libraries(const char* backend) noexcept {
     text = wootz::libraries_json(found->libraries(false));
     return wootz::Status();
   };
-  return attempt(Reporter(getLogger()), "wootz_backend_libraries", answer) ? text.c_str() : nullptr;
+  return attempt(Reporter(process_logger()), "wootz_backend_libraries", answer) ? text.c_str() : nullptr;
 }
 
 int wootz_parser_set_option(void* parser, const char* key, const char* value) noexcept {
   auto* ours = dynamic_cast<wootz::api::ParserImpl*>(static_cast<nvonnxparser::IParser*>(parser));
-  return attempt(Reporter(getLogger()), "wootz_parser_set_option",
+  return attempt(Reporter(process_logger()), "wootz_parser_set_option",
                  [&]() -> wootz::Status {
                    if (ours == nullptr || key == nullptr) return wootz::invalid_argument("parser or key is null");
                    return ours->set_option(key, value);

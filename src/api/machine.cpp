@@ -48,7 +48,7 @@ Json backend_json(const std::string& name) {
 Json machine_json() {
   Json json = {{"version", WOOTZ_VERSION},
                {"api_version", fmt::format("{}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
-               {"default_backend", BuilderConfigImpl(Reporter(getLogger())).option("backend")},
+               {"default_backend", BuilderConfigImpl(Reporter(process_logger())).option("backend")},
                {"backends", Json::array()},
                {"known_devices", Json::array()}};
   // GPUs first, which this build need not have; the reference is no device.
@@ -70,9 +70,10 @@ Json machine_json() {
 
 extern "C" const char* wootz_machine(void) noexcept {
   thread_local std::string text;
-  const bool made = wootz::api::attempt(wootz::api::Reporter(getLogger()), "wootz_machine", []() -> wootz::Status {
-    text = wootz::api::machine_json().dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    return wootz::Status();
-  });
+  const bool made =
+      wootz::api::attempt(wootz::api::Reporter(wootz::api::process_logger()), "wootz_machine", []() -> wootz::Status {
+        text = wootz::api::machine_json().dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        return wootz::Status();
+      });
   return made ? text.c_str() : nullptr;
 }

@@ -29,6 +29,17 @@ ErrorCode code_of(const ImportProblem& problem) {
   return ErrorCode::kINTERNAL_ERROR;
 }
 
+// What becomes of each flag when it is not as it is at first, in the order of their numbers.
+constexpr const char* kFlagNotes[] = {
+    "OnnxParserFlag::kNATIVE_INSTANCENORM: instance normalization is computed by a layer with or without this flag",
+    "OnnxParserFlag::kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA: there is no DLA here",
+    "OnnxParserFlag::kREPORT_CAPABILITY_DLA: there is no DLA here",
+    "OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE: operators keep their meaning; plugins are not offered",
+    "OnnxParserFlag::kADJUST_FOR_DLA: there is no DLA here",
+};
+static_assert(std::size(kFlagNotes) == nvonnxparser::EnumMax<OnnxParserFlag>());
+constexpr uint32_t kFlagsAtFirst = 1;
+
 bool known(OnnxParserFlag flag) {
   const auto number = static_cast<int32_t>(flag);
   return number >= 0 && number < nvonnxparser::EnumMax<OnnxParserFlag>();
@@ -45,7 +56,7 @@ Result<std::span<const std::byte>> bytes_of(const void* data, size_t size) {
 ParserErrorImpl::ParserErrorImpl(ImportProblem problem)
     : problem_(std::move(problem)), code_(code_of(problem_)), text_(problem_.reason) {}
 
-ParserImpl::ParserImpl(NetworkImpl& network, nvinfer1::ILogger& logger) : network_(network), reporter_(&logger) {}
+ParserImpl::ParserImpl(NetworkImpl& network, AppLogger logger) : network_(network), reporter_(logger) {}
 
 ImportOptions ParserImpl::options_for(const char* model_path) const {
   ImportOptions options;
@@ -107,14 +118,25 @@ const nvonnxparser::IParserError* ParserImpl::getError(int index) const noexcept
                                                                    : nullptr;
 }
 
+void ParserImpl::take_flags(nvonnxparser::OnnxParserFlags flags) noexcept {
+  for (size_t bit = 0; bit < std::size(kFlagNotes); ++bit)
+    if (((flags ^ flags_) >> bit & 1U) != 0 && ((flags ^ kFlagsAtFirst) >> bit & 1U) != 0)
+      reporter_.warning(kFlagNotes[bit]);
+  flags_ = flags;
+}
 void ParserImpl::setFlags(nvonnxparser::OnnxParserFlags onnxParserFlags) noexcept {
-  flags_ = onnxParserFlags & ((1U << nvonnxparser::EnumMax<OnnxParserFlag>()) - 1);
+  attempt(reporter_, "IParser::setFlags", [&]() -> Status {
+    if (onnxParserFlags >> std::size(kFlagNotes) != 0)
+      return invalid_argument("unknown bits in {:#x}", onnxParserFlags);
+    take_flags(onnxParserFlags);
+    return Status();
+  });
 }
 void ParserImpl::clearFlag(OnnxParserFlag onnxParserFlag) noexcept {
-  if (known(onnxParserFlag)) flags_ &= ~(1U << static_cast<uint32_t>(onnxParserFlag));
+  if (known(onnxParserFlag)) take_flags(flags_ & ~(1U << static_cast<uint32_t>(onnxParserFlag)));
 }
 void ParserImpl::setFlag(OnnxParserFlag onnxParserFlag) noexcept {
-  if (known(onnxParserFlag)) flags_ |= 1U << static_cast<uint32_t>(onnxParserFlag);
+  if (known(onnxParserFlag)) take_flags(flags_ | 1U << static_cast<uint32_t>(onnxParserFlag));
 }
 bool ParserImpl::getFlag(OnnxParserFlag onnxParserFlag) const noexcept {
   return known(onnxParserFlag) && (flags_ >> static_cast<uint32_t>(onnxParserFlag) & 1U) != 0;

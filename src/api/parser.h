@@ -34,7 +34,7 @@ class ParserErrorImpl final : public nvonnxparser::IParserError {
 
 class ParserImpl final : public nvonnxparser::IParser {
  public:
-  ParserImpl(NetworkImpl& network, nvinfer1::ILogger& logger);
+  ParserImpl(NetworkImpl& network, AppLogger logger);
 
   bool parse(const void* serialized_onnx_model, size_t serialized_onnx_model_size,
              const char* model_path) noexcept override;
@@ -76,11 +76,13 @@ class ParserImpl final : public nvonnxparser::IParser {
   // Adds the imported graph, or notes every problem.
   Status finish(Result<std::shared_ptr<Graph>> graph, std::vector<ImportProblem> problems);
   void note(ImportProblem problem);
+  // Keeps them, and names in a warning each that is new and has no effect.
+  void take_flags(nvonnxparser::OnnxParserFlags flags) noexcept;
 
   NetworkImpl& network_;
   Reporter reporter_;
   std::vector<std::unique_ptr<ParserErrorImpl>> errors_;
-  nvonnxparser::OnnxParserFlags flags_ = 1;
+  nvonnxparser::OnnxParserFlags flags_ = 1;  // kNATIVE_INSTANCENORM
   std::vector<Subgraph> subgraphs_;
   std::vector<std::byte> loaded_;
   std::string loaded_path_;

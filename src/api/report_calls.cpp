@@ -56,7 +56,7 @@ Json values_report(const Program& program) {
 // The object's own: the process's logger may be gone.
 template <typename T>
 Reporter reporter_of(const T* ours) {
-  return ours != nullptr ? Reporter(ours->reporter()) : Reporter(getLogger());
+  return ours != nullptr ? Reporter(ours->reporter()) : Reporter(process_logger());
 }
 
 using Made = Result<nvinfer1::IHostMemory*>;
@@ -73,7 +73,7 @@ const char* wootz_build_report(void* builder) noexcept {
   auto* ours = dynamic_cast<BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
   const char* text = "";
   if (ours != nullptr)
-    attempt(Reporter(getLogger()), "wootz_build_report",
+    attempt(Reporter(process_logger()), "wootz_build_report",
             [&] { return text = ours->report().c_str(), wootz::Status(); });
   return text;
 }
@@ -100,21 +100,22 @@ void* wootz_engine_report(void* engine, const char* format) noexcept {
 }
 
 void* wootz_compare_reports(const char* a, const char* b, const char* format) noexcept {
-  return attempt_or<nvinfer1::IHostMemory*>(Reporter(nullptr), "wootz_compare_reports", nullptr, [&]() -> Made {
-    if (a == nullptr || b == nullptr || format == nullptr)
-      return wootz::invalid_argument("a report or the format is null");
-    const std::string_view form(format);
-    if (form != "json" && form != "text")
-      return wootz::invalid_argument("comparisons are written as json or text, not '{}'", form);
-    Json reports[2];
-    for (int i = 0; i < 2; ++i) {
-      reports[i] = Json::parse(i == 0 ? a : b, nullptr, /*allow_exceptions=*/false);
-      if (!reports[i].is_object() || !reports[i].contains("layers"))
-        return wootz::invalid_argument("report {} is none: JSON with \"layers\" is wanted", i == 0 ? "a" : "b");
-    }
-    const Json comparison = compare_reports(reports[0], reports[1]);
-    return to_memory(form == "json" ? dump_report(comparison) : comparison_text(comparison, "A", "B"));
-  });
+  return attempt_or<nvinfer1::IHostMemory*>(
+      Reporter(wootz::api::AppLogger{}), "wootz_compare_reports", nullptr, [&]() -> Made {
+        if (a == nullptr || b == nullptr || format == nullptr)
+          return wootz::invalid_argument("a report or the format is null");
+        const std::string_view form(format);
+        if (form != "json" && form != "text")
+          return wootz::invalid_argument("comparisons are written as json or text, not '{}'", form);
+        Json reports[2];
+        for (int i = 0; i < 2; ++i) {
+          reports[i] = Json::parse(i == 0 ? a : b, nullptr, /*allow_exceptions=*/false);
+          if (!reports[i].is_object() || !reports[i].contains("layers"))
+            return wootz::invalid_argument("report {} is none: JSON with \"layers\" is wanted", i == 0 ? "a" : "b");
+        }
+        const Json comparison = compare_reports(reports[0], reports[1]);
+        return to_memory(form == "json" ? dump_report(comparison) : comparison_text(comparison, "A", "B"));
+      });
 }
 
 }  // extern "C"

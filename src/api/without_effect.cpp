@@ -100,7 +100,7 @@ class Named {
 
 Status BuilderConfigImpl::check_strong_typing() const {
   for (const PrecisionFlag& p : kPrecisionFlags)
-    if (getFlag(p.flag))
+    if (has(p.flag))
       return invalid_argument(
           "BuilderFlag::{} is set for a strongly typed network (NetworkDefinitionCreationFlag::kSTRONGLY_TYPED), whose "
           "types are those that it states: clear the flag, or create the network without strong typing",
@@ -114,7 +114,7 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
     return type != DType::kInvalid && backend.ok() && (*backend)->computes_fast_in(type);
   };
   for (const FlagNote& note : kFlags)
-    if (getFlag(note.flag) && !fast(note.acts_in))
+    if (has(note.flag) && !fast(note.acts_in))
       reporter_.warning(fmt::format("BuilderFlag::{}: {}", note.name, note.text));
 
   const Values usual;

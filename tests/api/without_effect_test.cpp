@@ -75,6 +75,57 @@ TEST(WithoutEffect, EveryFlagActsOrIsNamed) {
             static_cast<size_t>(EnumMax<BuilderFlag>()));
 }
 
+// Not at the next build but at once: there is none.
+TEST(WithoutEffect, SettingsOfParserTensorAndContextAreNamed) {
+  Dense b;
+  const auto expect = [&](const std::string& name) {
+    EXPECT_NE(b.logger.warnings().find(name + ": "), std::string::npos) << b.logger.warnings();
+  };
+  const Owned<nvonnxparser::IParser> parser(nvonnxparser::createParser(*b.network, b.logger));
+  using nvonnxparser::OnnxParserFlag;
+  parser->setFlag(OnnxParserFlag::kNATIVE_INSTANCENORM);
+  EXPECT_EQ(b.logger.warnings(), "");
+  parser->clearFlag(OnnxParserFlag::kNATIVE_INSTANCENORM);
+  expect("OnnxParserFlag::kNATIVE_INSTANCENORM");
+  parser->setFlags(1U << static_cast<uint32_t>(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE));
+  expect("OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE");
+  const uint32_t flags = parser->getFlags();
+  parser->setFlags(1U << 9);
+  EXPECT_NE(b.logger.take_errors().find("IParser::setFlags"), std::string::npos);
+  EXPECT_EQ(parser->getFlags(), flags);
+  b.network->getInput(0)->setLocation(TensorLocation::kHOST);
+  expect("ITensor::setLocation");
+  const Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  context->setPersistentCacheLimit(1 << 20);
+  expect("IExecutionContext::setPersistentCacheLimit");
+  struct Allocator final : IGpuAllocator {
+    void* allocate(uint64_t, uint64_t, AllocatorFlags) noexcept override { return nullptr; }
+    bool deallocate(void*) noexcept override { return false; }
+  } allocator;
+  EXPECT_TRUE(context->setTemporaryStorageAllocator(&allocator));
+  expect("IExecutionContext::setTemporaryStorageAllocator");
+  EXPECT_TRUE(context->setTemporaryStorageAllocator(nullptr));
+}
+
+TEST(WithoutEffect, NvtxRangesAreNotMade) {
+  Dense b;
+  b.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  const Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  EXPECT_TRUE(context->setNvtxVerbosity(ProfilingVerbosity::kDETAILED));
+  EXPECT_EQ(b.logger.warnings(), "");
+  EXPECT_TRUE(context->setNvtxVerbosity(ProfilingVerbosity::kLAYER_NAMES_ONLY));
+  EXPECT_NE(b.logger.warnings().find("IExecutionContext::setNvtxVerbosity: "), std::string::npos);
+}
+
+TEST(WithoutEffect, TheProcessorHasNoTf32) {
+  Dense b;
+  EXPECT_FALSE(b.builder->platformHasTf32());
+}
+
 TEST(WithoutEffect, DefaultsSayNothing) {
   Dense b;
   ASSERT_NE(b.engine(), nullptr) << b.logger.errors();

@@ -54,10 +54,16 @@ class IActivationLayer : public ILayer {
   virtual void setBeta(float beta) noexcept = 0;
   virtual float getAlpha() const noexcept = 0;
   virtual float getBeta() const noexcept = 0;
+
+ protected:
+  ~IActivationLayer() noexcept override = default;
 };
 
 /// x for x >= 0, slope * x below. Input 1, the slope, broadcasts to input 0.
-class IParametricReLULayer : public ILayer {};
+class IParametricReLULayer : public ILayer {
+ protected:
+  ~IParametricReLULayer() noexcept override = default;
+};
 
 /// exp(x - max) / sum, along one axis, without overflow.
 class ISoftMaxLayer : public ILayer {
@@ -65,10 +71,16 @@ class ISoftMaxLayer : public ILayer {
   /// The axis as a bit 1U << axis; exactly one bit. By default axis max(0, rank - 3), the channel of an image.
   virtual void setAxes(uint32_t axes) noexcept = 0;
   virtual uint32_t getAxes() const noexcept = 0;
+
+ protected:
+  ~ISoftMaxLayer() noexcept override = default;
 };
 
 /// Softmax along the last axis of input 0, [Z, S], over the first bounds[z] elements of each row; 0 after them. Input 1
 /// holds the bounds, int32, [Z, 1].
-class IRaggedSoftMaxLayer : public ILayer {};
+class IRaggedSoftMaxLayer : public ILayer {
+ protected:
+  ~IRaggedSoftMaxLayer() noexcept override = default;
+};
 
 }  // namespace nvinfer1

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wootz/layer.h"
+#include "wootz/level.h"
 
 namespace nvinfer1 {
 
@@ -20,18 +21,60 @@ struct impl::EnumMaxImpl<AttentionNormalizationOp> {
   static constexpr int32_t kVALUE = 2;
 };
 
+#if NV_TENSORRT_MAJOR >= 11
+/// Which keys a query may see.
+enum class CausalMaskKind : int32_t {
+  /// All.
+  kNONE = 0,
+  /// Query i sees keys 0 to i.
+  kUPPER_LEFT = 1,
+  /// The last query sees all keys, the one before it all but the last, and so on.
+  kLOWER_RIGHT = 2,
+};
+
+template <>
+struct impl::EnumMaxImpl<CausalMaskKind> {
+  static constexpr int32_t kVALUE = 3;
+};
+
+/// How sequences of different lengths lie in one tensor.
+enum class AttentionIOForm : int32_t {
+  /// [batch, heads, length, width], short ones padded.
+  kPADDED_BHND = 0,
+  /// [total length, heads, width], one sequence after the other.
+  kPACKED_NHD = 1,
+};
+
+template <>
+struct impl::EnumMaxImpl<AttentionIOForm> {
+  static constexpr int32_t kVALUE = 2;
+};
+#else
+enum class CausalMaskKind : int32_t;
+enum class AttentionIOForm : int32_t;
+#endif
+
 /// A layer through which values enter or leave an attention.
 class IAttentionBoundaryLayer : public ILayer {
  public:
   /// The attention it belongs to.
   virtual IAttention* getAttention() const noexcept = 0;
+
+ protected:
+  ~IAttentionBoundaryLayer() noexcept override = default;
 };
 
 /// Takes in queries, keys and values.
-class IAttentionInputLayer : public IAttentionBoundaryLayer {};
+class IAttentionInputLayer : public IAttentionBoundaryLayer {
+ protected:
+  ~IAttentionInputLayer() noexcept override = default;
+};
 
 /// Gives out the result.
-class IAttentionOutputLayer : public IAttentionBoundaryLayer {};
+class IAttentionOutputLayer : public IAttentionBoundaryLayer {
+ protected:
+  ~IAttentionOutputLayer() noexcept override = default;
+};
 
 /// normalize(Q * K^T + mask) * V, computed as one where possible. Q is [batch, heads, queries, width], K and V are
 /// [batch, key heads, keys, width], where heads is a multiple of key heads. Scaling Q is up to the caller. Owned by the
@@ -48,8 +91,8 @@ class IAttention : public INoCopy {
   virtual ITensor* getMask() noexcept = 0;
 
   /// Whether a query sees earlier keys only; not together with a mask.
-  virtual bool setCausal(bool isCausal) noexcept = 0;
-  virtual bool getCausal() const noexcept = 0;
+  WOOTZ_DEPRECATED_SINCE_11 virtual bool setCausal(bool isCausal) noexcept = 0;
+  WOOTZ_DEPRECATED_SINCE_11 virtual bool getCausal() const noexcept = 0;
 
   /// Whether separate matrix products may be used where no fused kernel fits; false by default, which fails the build
   /// there.
@@ -82,6 +125,27 @@ class IAttention : public INoCopy {
   /// How many devices it spans; 1 by default.
   virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
   virtual int32_t getNbRanks() const noexcept = 0;
+
+  WOOTZ_SINCE_11
+  /// Which keys a query sees. False, with a reason in the log, for kinds that this version cannot build.
+  virtual bool setCausalKind(CausalMaskKind kind) noexcept = 0;
+  virtual CausalMaskKind getCausalKind() const noexcept = 0;
+
+  /// Form of the queries, and of keys and values. This version builds kPADDED_BHND, the default, only: false for
+  /// others.
+  virtual bool setQueryForm(AttentionIOForm form) noexcept = 0;
+  virtual AttentionIOForm getQueryForm() const noexcept = 0;
+  virtual bool setKeyValueForm(AttentionIOForm form) noexcept = 0;
+  virtual AttentionIOForm getKeyValueForm() const noexcept = 0;
+
+  /// Lengths of the sequences of a batch; null, the default: all have the whole length. Others this version refuses.
+  virtual bool setQueryLengths(ITensor* lengths) noexcept = 0;
+  virtual ITensor* getQueryLengths() const noexcept = 0;
+  virtual bool setKeyValueLengths(ITensor* lengths) noexcept = 0;
+  virtual ITensor* getKeyValueLengths() const noexcept = 0;
+
+ protected:
+  ~IAttention() noexcept override = default;
 };
 
 /// Rotates pairs of elements by position. Inputs: 0 [batch, heads, sequence, width], 1 cosines and 2 sines by position,
@@ -95,6 +159,9 @@ class IRotaryEmbeddingLayer : public ILayer {
   /// How much of the width is rotated; 0: all. False when odd or negative.
   virtual bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept = 0;
   virtual int32_t getRotaryEmbeddingDim() const noexcept = 0;
+
+ protected:
+  ~IRotaryEmbeddingLayer() noexcept override = default;
 };
 
 enum class KVCacheMode : int32_t {
@@ -115,6 +182,18 @@ class IKVCacheUpdateLayer : public ILayer {
   /// False when not supported.
   virtual bool setCacheMode(KVCacheMode cacheMode) noexcept = 0;
   virtual KVCacheMode getCacheMode() const noexcept = 0;
+
+  WOOTZ_SINCE_11
+  /// Form of the new elements. This version builds kPADDED_BHND, the default, only: false for others.
+  virtual bool setUpdateForm(AttentionIOForm form) noexcept = 0;
+  virtual AttentionIOForm getUpdateForm() const noexcept = 0;
+
+  /// How many new elements each sequence of a batch has; null, the default: all of them. Others this version refuses.
+  virtual bool setUpdateLengths(ITensor* lengths) noexcept = 0;
+  virtual ITensor* getUpdateLengths() const noexcept = 0;
+
+ protected:
+  ~IKVCacheUpdateLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -17,6 +17,9 @@ class IConstantLayer : public ILayer {
   /// The output's extents.
   virtual void setDimensions(const Dims& dimensions) noexcept = 0;
   virtual Dims getDimensions() const noexcept = 0;
+
+ protected:
+  ~IConstantLayer() noexcept override = default;
 };
 
 enum class FillOperation : int32_t {
@@ -63,6 +66,9 @@ class IFillLayer : public ILayer {
   /// Type of the output.
   virtual void setToType(DataType toType) noexcept = 0;
   virtual DataType getToType() const noexcept = 0;
+
+ protected:
+  ~IFillLayer() noexcept override = default;
 };
 
 /// Each element as another type: floats to integers towards zero, anything to bool as "not zero".
@@ -71,10 +77,16 @@ class ICastLayer : public ILayer {
   /// Type of the output.
   virtual void setToType(DataType toType) noexcept = 0;
   virtual DataType getToType() const noexcept = 0;
+
+ protected:
+  ~ICastLayer() noexcept override = default;
 };
 
 /// The input unchanged; with a differing output type set, a cast.
-class IIdentityLayer : public ILayer {};
+class IIdentityLayer : public ILayer {
+ protected:
+  ~IIdentityLayer() noexcept override = default;
+};
 
 /// Fails the build, or the inference, unless all elements of the input, a kBOOL shape tensor, are true.
 class IAssertionLayer : public ILayer {
@@ -82,6 +94,9 @@ class IAssertionLayer : public ILayer {
   /// What the error says; copied.
   virtual void setMessage(const char* message) noexcept = 0;
   virtual const char* getMessage() const noexcept = 0;
+
+ protected:
+  ~IAssertionLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -47,6 +47,9 @@ class IConvolutionLayer : public ILayer {
   virtual Dims getPaddingNd() const noexcept = 0;
   virtual void setDilationNd(const Dims& dilation) noexcept = 0;
   virtual Dims getDilationNd() const noexcept = 0;
+
+ protected:
+  ~IConvolutionLayer() noexcept override = default;
 };
 
 /// Transposed convolution: the gradient of IConvolutionLayer. Output extent is (I - 1) * stride + W - P0 - P1. Kernel
@@ -86,6 +89,9 @@ class IDeconvolutionLayer : public ILayer {
   virtual Dims getPaddingNd() const noexcept = 0;
   virtual void setDilationNd(const Dims& dilation) noexcept = 0;
   virtual Dims getDilationNd() const noexcept = 0;
+
+ protected:
+  ~IDeconvolutionLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -34,6 +34,9 @@ class INMSLayer : public ILayer {
   /// kINT32, the default, or kINT64. False for others.
   virtual bool setIndicesType(DataType type) noexcept = 0;
   virtual DataType getIndicesType() const noexcept = 0;
+
+ protected:
+  ~INMSLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

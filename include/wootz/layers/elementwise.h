@@ -42,6 +42,9 @@ class IElementWiseLayer : public ILayer {
   /// Which function.
   virtual void setOperation(ElementWiseOperation op) noexcept = 0;
   virtual ElementWiseOperation getOperation() const noexcept = 0;
+
+ protected:
+  ~IElementWiseLayer() noexcept override = default;
 };
 
 /// Functions of one element.
@@ -88,10 +91,16 @@ class IUnaryLayer : public ILayer {
   /// Which function.
   virtual void setOperation(UnaryOperation op) noexcept = 0;
   virtual UnaryOperation getOperation() const noexcept = 0;
+
+ protected:
+  ~IUnaryLayer() noexcept override = default;
 };
 
 /// condition ? then : else, by element. Inputs: 0 the condition, kBOOL, 1 and 2 the choices, of one type. Extents of 1
 /// are stretched.
-class ISelectLayer : public ILayer {};
+class ISelectLayer : public ILayer {
+ protected:
+  ~ISelectLayer() noexcept override = default;
+};
 
 }  // namespace nvinfer1

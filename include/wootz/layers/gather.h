@@ -34,6 +34,9 @@ class IGatherLayer : public ILayer {
   /// What an index means.
   virtual void setMode(GatherMode mode) noexcept = 0;
   virtual GatherMode getMode() const noexcept = 0;
+
+ protected:
+  ~IGatherLayer() noexcept override = default;
 };
 
 enum class ScatterMode : int32_t {
@@ -59,6 +62,9 @@ class IScatterLayer : public ILayer {
   /// The axis of kELEMENT; 0 by default.
   virtual void setAxis(int32_t axis) noexcept = 0;
   virtual int32_t getAxis() const noexcept = 0;
+
+ protected:
+  ~IScatterLayer() noexcept override = default;
 };
 
 /// Positions of elements that are not zero: output [rank, count], in row-major order. The count depends on data.
@@ -67,6 +73,9 @@ class INonZeroLayer : public ILayer {
   /// kINT32, the default, or kINT64. False for others.
   virtual bool setIndicesType(DataType type) noexcept = 0;
   virtual DataType getIndicesType() const noexcept = 0;
+
+ protected:
+  ~INonZeroLayer() noexcept override = default;
 };
 
 /// A new axis of extent `depth` with the value "on" where the index is, "off" elsewhere. Inputs: 0 indices, 1 the two
@@ -76,6 +85,9 @@ class IOneHotLayer : public ILayer {
   /// Where the new axis goes; negative counts from the end.
   virtual void setAxis(int32_t axis) noexcept = 0;
   virtual int32_t getAxis() const noexcept = 0;
+
+ protected:
+  ~IOneHotLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

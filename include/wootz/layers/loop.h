@@ -40,11 +40,17 @@ class ILoopBoundaryLayer : public ILayer {
  public:
   /// The loop it belongs to.
   virtual ILoop* getLoop() const noexcept = 0;
+
+ protected:
+  ~ILoopBoundaryLayer() noexcept override = default;
 };
 
 /// A value carried from one iteration to the next. Input 0: the first value, from outside; input 1, given by setInput:
 /// the next value, from inside.
-class IRecurrenceLayer : public ILoopBoundaryLayer {};
+class IRecurrenceLayer : public ILoopBoundaryLayer {
+ protected:
+  ~IRecurrenceLayer() noexcept override = default;
+};
 
 /// A value leaving the loop. Input 0 from inside; for stacked outputs input 1 is the length of the new axis, from
 /// outside.
@@ -56,6 +62,9 @@ class ILoopOutputLayer : public ILoopBoundaryLayer {
   /// Where the new axis of a stacked output goes; 0 by default.
   virtual void setAxis(int32_t axis) noexcept = 0;
   virtual int32_t getAxis() const noexcept = 0;
+
+ protected:
+  ~ILoopOutputLayer() noexcept override = default;
 };
 
 /// Ends the loop, which needs at least one of these, and may have one of each kind.
@@ -63,6 +72,9 @@ class ITripLimitLayer : public ILoopBoundaryLayer {
  public:
   /// What ends the loop; fixed when it is added.
   virtual TripLimit getTripLimit() const noexcept = 0;
+
+ protected:
+  ~ITripLimitLayer() noexcept override = default;
 };
 
 /// Slices of a tensor from outside, one each iteration.
@@ -75,6 +87,9 @@ class IIteratorLayer : public ILoopBoundaryLayer {
   /// Whether the last slice comes first; false by default.
   virtual void setReverse(bool reverse) noexcept = 0;
   virtual bool getReverse() const noexcept = 0;
+
+ protected:
+  ~IIteratorLayer() noexcept override = default;
 };
 
 /// A part of the network that is repeated: all layers between its boundary layers. Owned by the network.
@@ -89,6 +104,9 @@ class ILoop : public INoCopy {
   /// Name for messages; copied.
   virtual void setName(const char* name) noexcept = 0;
   virtual const char* getName() const noexcept = 0;
+
+ protected:
+  ~ILoop() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -27,6 +27,9 @@ class IMatrixMultiplyLayer : public ILayer {
   /// How operand `index`, 0 or 1, is read.
   virtual void setOperation(int32_t index, MatrixOperation op) noexcept = 0;
   virtual MatrixOperation getOperation(int32_t index) const noexcept = 0;
+
+ protected:
+  ~IMatrixMultiplyLayer() noexcept override = default;
 };
 
 /// Sum of products in index notation.
@@ -35,6 +38,9 @@ class IEinsumLayer : public ILayer {
   /// As "ij,jk->ik": a lower-case letter a dimension, inputs apart by commas. Copied. False when it cannot be read.
   virtual bool setEquation(const char* equation) noexcept = 0;
   virtual const char* getEquation() const noexcept = 0;
+
+ protected:
+  ~IEinsumLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

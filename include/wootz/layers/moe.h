@@ -57,6 +57,9 @@ class IMoELayer : public ILayer {
 
   /// Replaces input `index`; see the class.
   void setInput(int32_t index, ITensor& tensor) noexcept override = 0;
+
+ protected:
+  ~IMoELayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

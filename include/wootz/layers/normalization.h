@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wootz/layer.h"
+#include "wootz/level.h"
 #include "wootz/weights.h"
 
 namespace nvinfer1 {
@@ -39,6 +40,9 @@ class IScaleLayer : public ILayer {
   /// Axis of the channels; 1 by default.
   virtual int32_t getChannelAxis() const noexcept = 0;
   virtual void setChannelAxis(int32_t channelAxis) noexcept = 0;
+
+ protected:
+  ~IScaleLayer() noexcept override = default;
 };
 
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias, over the axes of setAxes and, with groups, over each group of
@@ -58,12 +62,17 @@ class INormalizationLayer : public ILayer {
   virtual void setNbGroups(int64_t nbGroups) noexcept = 0;
   virtual int64_t getNbGroups() const noexcept = 0;
 
+  WOOTZ_UNTIL_10
   /// Type of the sums, kFLOAT by default or kHALF.
   TRT_DEPRECATED virtual void setComputePrecision(DataType type) noexcept = 0;
   TRT_DEPRECATED virtual DataType getComputePrecision() const noexcept = 0;
 
+ public:
   /// True when made by addNormalizationV2.
   virtual bool isV2() const noexcept = 0;
+
+ protected:
+  ~INormalizationLayer() noexcept override = default;
 };
 
 /// Local response normalization across channels: x / (k + alpha / window * sum of squares) ^ beta, over `window`
@@ -81,6 +90,9 @@ class ILRNLayer : public ILayer {
   virtual float getBeta() const noexcept = 0;
   virtual void setK(float k) noexcept = 0;
   virtual float getK() const noexcept = 0;
+
+ protected:
+  ~ILRNLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -15,6 +15,9 @@ class TRT_DEPRECATED IPluginV2Layer : public ILayer {
  public:
   /// The network's own clone of the plugin.
   virtual IPluginV2& getPlugin() noexcept = 0;
+
+ protected:
+  ~IPluginV2Layer() noexcept override = default;
 };
 
 /// A custom layer by a V3 plugin.
@@ -22,6 +25,9 @@ class IPluginV3Layer : public ILayer {
  public:
   /// The network's own clone of the plugin.
   virtual IPluginV3& getPlugin() noexcept = 0;
+
+ protected:
+  ~IPluginV3Layer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -54,6 +54,9 @@ class IPoolingLayer : public ILayer {
   virtual Dims getStrideNd() const noexcept = 0;
   virtual void setPaddingNd(const Dims& padding) noexcept = 0;
   virtual Dims getPaddingNd() const noexcept = 0;
+
+ protected:
+  ~IPoolingLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

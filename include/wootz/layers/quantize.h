@@ -22,6 +22,9 @@ class IQuantizeLayer : public ILayer {
   /// Type of the output.
   virtual void setToType(DataType toType) noexcept = 0;
   virtual DataType getToType() const noexcept = 0;
+
+ protected:
+  ~IQuantizeLayer() noexcept override = default;
 };
 
 /// (x - zero point) * scale. Inputs and scale as for IQuantizeLayer, with x the quantized tensor.
@@ -38,6 +41,9 @@ class IDequantizeLayer : public ILayer {
   /// Type of the output: kFLOAT, kHALF or kBF16.
   virtual void setToType(DataType toType) noexcept = 0;
   virtual DataType getToType() const noexcept = 0;
+
+ protected:
+  ~IDequantizeLayer() noexcept override = default;
 };
 
 /// Quantizes with scales found from the values of each block, during inference: output 0 the quantized tensor, output 1
@@ -61,6 +67,9 @@ class IDynamicQuantizeLayer : public ILayer {
   /// Extents of a block, one for each axis.
   virtual void setBlockShape(const Dims& blockShape) noexcept = 0;
   virtual Dims getBlockShape() const noexcept = 0;
+
+ protected:
+  ~IDynamicQuantizeLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

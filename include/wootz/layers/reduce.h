@@ -35,6 +35,9 @@ class IReduceLayer : public ILayer {
   /// Whether reduced axes stay, with extent 1.
   virtual void setKeepDimensions(bool keepDimensions) noexcept = 0;
   virtual bool getKeepDimensions() const noexcept = 0;
+
+ protected:
+  ~IReduceLayer() noexcept override = default;
 };
 
 enum class TopKOperation : int32_t {
@@ -68,6 +71,9 @@ class ITopKLayer : public ILayer {
   /// kINT32, the default, or kINT64. False for others.
   virtual bool setIndicesType(DataType type) noexcept = 0;
   virtual DataType getIndicesType() const noexcept = 0;
+
+ protected:
+  ~ITopKLayer() noexcept override = default;
 };
 
 enum class CumulativeOperation : int32_t {
@@ -93,6 +99,9 @@ class ICumulativeLayer : public ILayer {
   /// Whether to start from the far end.
   virtual void setReverse(bool reverse) noexcept = 0;
   virtual bool getReverse() const noexcept = 0;
+
+ protected:
+  ~ICumulativeLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

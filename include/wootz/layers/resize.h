@@ -100,6 +100,9 @@ class IResizeLayer : public ILayer {
   /// Whether kCUBIC leaves out elements beyond the border, and makes the other weights sum to 1; false by default.
   virtual void setExcludeOutside(bool excludeFlag) noexcept = 0;
   virtual bool getExcludeOutside() const noexcept = 0;
+
+ protected:
+  ~IResizeLayer() noexcept override = default;
 };
 
 /// Input 0, [N, C, H, W], sampled at the positions in input 1, the grid [N, H', W', 2], whose x, y in [-1, 1] span the
@@ -117,6 +120,9 @@ class IGridSampleLayer : public ILayer {
   /// What lies outside: kFILL with 0, the default, kCLAMP or kREFLECT. False for others.
   virtual bool setSampleMode(SampleMode mode) noexcept = 0;
   virtual SampleMode getSampleMode() const noexcept = 0;
+
+ protected:
+  ~IGridSampleLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -30,6 +30,9 @@ class IShuffleLayer : public ILayer {
   /// Whether an extent of 0 copies the input's; true by default. Otherwise it means an empty tensor.
   virtual void setZeroIsPlaceholder(bool zeroIsPlaceholder) noexcept = 0;
   virtual bool getZeroIsPlaceholder() const noexcept = 0;
+
+ protected:
+  ~IShuffleLayer() noexcept override = default;
 };
 
 /// What lies outside a tensor.
@@ -70,6 +73,9 @@ class ISliceLayer : public ILayer {
   /// The axes that start, size and stride speak of; all of them, in order, when none are set.
   virtual void setAxes(const Dims& axes) noexcept = 0;
   virtual Dims getAxes() const noexcept = 0;
+
+ protected:
+  ~ISliceLayer() noexcept override = default;
 };
 
 /// Inputs one after the other along an axis; all other extents must be equal.
@@ -78,6 +84,9 @@ class IConcatenationLayer : public ILayer {
   /// The axis; by default max(0, rank - 3), the channel.
   virtual void setAxis(int32_t axis) noexcept = 0;
   virtual int32_t getAxis() const noexcept = 0;
+
+ protected:
+  ~IConcatenationLayer() noexcept override = default;
 };
 
 /// Zeros around the last two dimensions; negative numbers cut off.
@@ -88,16 +97,28 @@ class IPaddingLayer : public ILayer {
   virtual Dims getPrePaddingNd() const noexcept = 0;
   virtual void setPostPaddingNd(const Dims& padding) noexcept = 0;
   virtual Dims getPostPaddingNd() const noexcept = 0;
+
+ protected:
+  ~IPaddingLayer() noexcept override = default;
 };
 
 /// The input's extents, as a one-dimensional kINT64 shape tensor.
-class IShapeLayer : public ILayer {};
+class IShapeLayer : public ILayer {
+ protected:
+  ~IShapeLayer() noexcept override = default;
+};
 
 /// Removes axes of extent 1: those in input 1, a constant shape tensor.
-class ISqueezeLayer : public ILayer {};
+class ISqueezeLayer : public ILayer {
+ protected:
+  ~ISqueezeLayer() noexcept override = default;
+};
 
 /// Adds axes of extent 1: input 1, a constant shape tensor, holds their places in the output.
-class IUnsqueezeLayer : public ILayer {};
+class IUnsqueezeLayer : public ILayer {
+ protected:
+  ~IUnsqueezeLayer() noexcept override = default;
+};
 
 /// Reverses the first lengths[b] elements of each sequence; input 1 holds the lengths, one per batch.
 class IReverseSequenceLayer : public ILayer {
@@ -107,6 +128,9 @@ class IReverseSequenceLayer : public ILayer {
   virtual int32_t getBatchAxis() const noexcept = 0;
   virtual void setSequenceAxis(int32_t sequenceAxis) noexcept = 0;
   virtual int32_t getSequenceAxis() const noexcept = 0;
+
+ protected:
+  ~IReverseSequenceLayer() noexcept override = default;
 };
 
 }  // namespace nvinfer1

@@ -35,6 +35,22 @@ class AttentionImpl final : public nvinfer1::IAttention {
   const char* getMetadata() const noexcept override;
   bool setNbRanks(int32_t nbRanks) noexcept override { return nbRanks == 1; }
   int32_t getNbRanks() const noexcept override { return 1; }
+  bool setCausalKind(nvinfer1::CausalMaskKind kind) noexcept override;
+  nvinfer1::CausalMaskKind getCausalKind() const noexcept override;
+  bool setQueryForm(nvinfer1::AttentionIOForm form) noexcept override;
+  nvinfer1::AttentionIOForm getQueryForm() const noexcept override { return kPadded; }
+  bool setKeyValueForm(nvinfer1::AttentionIOForm form) noexcept override;
+  nvinfer1::AttentionIOForm getKeyValueForm() const noexcept override { return kPadded; }
+  bool setQueryLengths(nvinfer1::ITensor* lengths) noexcept override;
+  nvinfer1::ITensor* getQueryLengths() const noexcept override { return nullptr; }
+  bool setKeyValueLengths(nvinfer1::ITensor* lengths) noexcept override;
+  nvinfer1::ITensor* getKeyValueLengths() const noexcept override { return nullptr; }
+
+  // Enumerators of level 11.
+  static constexpr nvinfer1::AttentionIOForm kPadded{0};
+  static constexpr nvinfer1::CausalMaskKind kNoMask{0}, kUpperLeft{1}, kLowerRight{2};
+  // Whether the mask is causal. Errors: a kind that is not built.
+  static Result<bool> is_causal(nvinfer1::CausalMaskKind kind);
 
  private:
   NetworkImpl& network_;

@@ -57,6 +57,49 @@ bool AttentionImpl::setCausal(bool isCausal) noexcept {
   return true;
 }
 bool AttentionImpl::getCausal() const noexcept { return layer_->causal; }
+Result<bool> AttentionImpl::is_causal(CausalMaskKind kind) {
+  if (kind == kLowerRight) return unsupported("causal masks that end at the lower right corner are not offered");
+  if (kind != kNoMask && kind != kUpperLeft)
+    return invalid_argument("there is no causal mask {}", static_cast<int32_t>(kind));
+  return kind == kUpperLeft;
+}
+bool AttentionImpl::setCausalKind(CausalMaskKind kind) noexcept {
+  return attempt(network_.reporter(), "IAttention::setCausalKind", [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const bool causal, is_causal(kind));
+    setCausal(causal);
+    return Status();
+  });
+}
+CausalMaskKind AttentionImpl::getCausalKind() const noexcept { return layer_->causal ? kUpperLeft : kNoMask; }
+
+namespace {
+
+bool take_form(const Reporter& reporter, const char* call, AttentionIOForm form) noexcept {
+  return attempt(reporter, call, [&] {
+    return form == AttentionImpl::kPadded ? Status() : unsupported("packed sequences are not offered");
+  });
+}
+bool take_lengths(const Reporter& reporter, const char* call, const ITensor* lengths) noexcept {
+  return attempt(reporter, call, [&] {
+    return lengths == nullptr ? Status()
+                              : unsupported("lengths of the sequences of a batch are not offered; use a mask");
+  });
+}
+
+}  // namespace
+
+bool AttentionImpl::setQueryForm(AttentionIOForm form) noexcept {
+  return take_form(network_.reporter(), "IAttention::setQueryForm", form);
+}
+bool AttentionImpl::setKeyValueForm(AttentionIOForm form) noexcept {
+  return take_form(network_.reporter(), "IAttention::setKeyValueForm", form);
+}
+bool AttentionImpl::setQueryLengths(ITensor* lengths) noexcept {
+  return take_lengths(network_.reporter(), "IAttention::setQueryLengths", lengths);
+}
+bool AttentionImpl::setKeyValueLengths(ITensor* lengths) noexcept {
+  return take_lengths(network_.reporter(), "IAttention::setKeyValueLengths", lengths);
+}
 bool AttentionImpl::setDecomposable(bool decomposable) noexcept {
   decomposable_ = decomposable;
   return true;
@@ -159,6 +202,14 @@ class KVCacheUpdateLayer final : public LayerBase<IKVCacheUpdateLayer> {
     return take_enum(*this, "IKVCacheUpdateLayer::setCacheMode", "cache mode", cacheMode, &mode_);
   }
   KVCacheMode getCacheMode() const noexcept override { return mode_; }
+  bool setUpdateForm(AttentionIOForm form) noexcept override {
+    return take_form(network().reporter(), "IKVCacheUpdateLayer::setUpdateForm", form);
+  }
+  AttentionIOForm getUpdateForm() const noexcept override { return AttentionImpl::kPadded; }
+  bool setUpdateLengths(ITensor* lengths) noexcept override {
+    return take_lengths(network().reporter(), "IKVCacheUpdateLayer::setUpdateLengths", lengths);
+  }
+  ITensor* getUpdateLengths() const noexcept override { return nullptr; }
   Status emit(Emit& e) override {
     e.out(0, e.op("TensorScatter", {e.in(0), e.in(1), e.cast(e.in(2), DType::kI64)},
                   {{"axis", int64_t{2}}, {"mode", std::string("linear")}}));
@@ -173,9 +224,14 @@ class KVCacheUpdateLayer final : public LayerBase<IKVCacheUpdateLayer> {
 
 IAttention* NetworkImpl::addAttention(ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp normOp,
                                       bool causal) noexcept {
+  return addAttentionV2(query, key, value, normOp, causal ? AttentionImpl::kUpperLeft : AttentionImpl::kNoMask);
+}
+IAttention* NetworkImpl::addAttentionV2(ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp normOp,
+                                        CausalMaskKind causalKind) noexcept {
   return add_or_null<IAttention>(*this, "INetworkDefinition::addAttention", [&]() -> Result<IAttention*> {
     WOOTZ_ASSIGN_OR_RETURN(std::vector<TensorImpl*> inputs, own({&query, &key, &value}));
     WOOTZ_RETURN_IF_ERROR(check_enum(normOp, "normalization"));
+    WOOTZ_ASSIGN_OR_RETURN(const bool causal, AttentionImpl::is_causal(causalKind));
     AttentionImpl* attention = attentions.emplace_back(std::make_unique<AttentionImpl>(*this)).get();
     attention->attach(add_layer<AttentionLayer>(std::move(inputs), 1, attention, normOp, causal));
     return attention;

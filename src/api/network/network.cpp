@@ -11,10 +11,18 @@ namespace {
 constexpr size_t kMostNameBytes = 4096;
 }
 
-bool NetworkImpl::getFlag(NetworkDefinitionCreationFlag flag) const noexcept {
-  return flag == NetworkDefinitionCreationFlag::kEXPLICIT_BATCH || (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+nvinfer1::NetworkDefinitionCreationFlags NetworkImpl::getFlags() const noexcept {
+  return mask_to_caller<NetworkDefinitionCreationFlag>(reporter_.level(), flags_);
 }
-bool NetworkImpl::strongly_typed() const { return getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED); }
+bool NetworkImpl::getFlag(NetworkDefinitionCreationFlag flag) const noexcept {
+  const std::optional<NetworkDefinitionCreationFlag> known = from_caller(reporter_.level(), flag);
+  if (!known) return false;
+  return *known == NetworkDefinitionCreationFlag::kEXPLICIT_BATCH ||
+         (flags_ >> static_cast<uint32_t>(*known) & 1U) != 0;
+}
+bool NetworkImpl::strongly_typed() const {
+  return (flags_ >> static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) & 1U) != 0;
+}
 
 Result<TensorImpl*> NetworkImpl::own(const ITensor* tensor, const char* what) const {
   if (tensor == nullptr) return invalid_argument("{} is null", what);

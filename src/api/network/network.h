@@ -76,7 +76,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
   nvinfer1::ILayer* getLayer(int32_t index) const noexcept override;
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
-  nvinfer1::NetworkDefinitionCreationFlags getFlags() const noexcept override { return flags_; }
+  nvinfer1::NetworkDefinitionCreationFlags getFlags() const noexcept override;
   bool getFlag(nvinfer1::NetworkDefinitionCreationFlag flag) const noexcept override;
   bool hasImplicitBatchDimension() const noexcept override { return false; }
   nvinfer1::IBuilder& getBuilder() const noexcept override { return builder_; }

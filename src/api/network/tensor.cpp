@@ -115,6 +115,12 @@ nvinfer1::TensorLocation TensorImpl::getLocation() const noexcept {
   return isShapeTensor() ? nvinfer1::TensorLocation::kHOST : nvinfer1::TensorLocation::kDEVICE;
 }
 
+void TensorImpl::setLocation(nvinfer1::TensorLocation location) noexcept {
+  if (location != getLocation())
+    network_.reporter().warning("ITensor::setLocation: tensor '" + name_ +
+                                "': the location follows from the tensor's use");
+}
+
 bool TensorImpl::setDynamicRange(float min, float max) noexcept {
   return attempt(network_.reporter(), "ITensor::setDynamicRange", [&]() -> Status {
     if (!std::isfinite(min) || !std::isfinite(max) || min > max)

@@ -57,7 +57,7 @@ class TensorImpl final : public nvinfer1::ITensor {
   void setAllowedFormats(nvinfer1::TensorFormats formats) noexcept override;
   nvinfer1::TensorFormats getAllowedFormats() const noexcept override { return formats_; }
   nvinfer1::TensorLocation getLocation() const noexcept override;
-  void setLocation(nvinfer1::TensorLocation) noexcept override {}  // follows from the tensor's use
+  void setLocation(nvinfer1::TensorLocation location) noexcept override;
   bool setDynamicRange(float min, float max) noexcept override;
   bool dynamicRangeIsSet() const noexcept override { return range_set_; }
   void resetDynamicRange() noexcept override { range_set_ = false; }

@@ -70,7 +70,7 @@ void ContextImpl::fill_job(cudaStream_t stream, Job* job) const {
       job->named.push_back(tap);
     }
   }
-  job->profile_steps = profiler_ != nullptr;
+  job->profile_steps = profiler_.object != nullptr;
   job->wait_for_steps = debug_sync_;
   job->stream = stream;
   job->settings = settings_;
@@ -131,9 +131,9 @@ Status ContextImpl::run_in_turn(const Job& job, Bindings& bindings) {
 
 void ContextImpl::report_times() const {
   times_pending_ = false;
-  if (profiler_ == nullptr) return;
+  if (profiler_.object == nullptr) return;
   const std::vector<Step>& steps = info_->program().steps;
-  for (size_t s = 0; s < steps.size(); ++s) profiler_->reportLayerTime(steps[s].name.c_str(), step_ms_[s]);
+  for (size_t s = 0; s < steps.size(); ++s) profiler_.report(steps[s].name.c_str(), step_ms_[s]);
 }
 
 ContextImpl::Queued* ContextImpl::take_queued() {
@@ -256,10 +256,10 @@ void ContextImpl::Sink::notify(const Dims& dims) const { allocator_->notifyShape
 
 bool ContextImpl::reportToProfiler() const noexcept {
   const std::lock_guard<std::mutex> lock(run_mutex_);
-  if (profiler_ == nullptr || !times_pending_) {
+  if (profiler_.object == nullptr || !times_pending_) {
     attempt(reporter_, "IExecutionContext::reportToProfiler", [&] {
       return make_error(Code::kInvalidState, "{}",
-                        profiler_ == nullptr ? "no profiler is set" : "no inference is waiting to be reported");
+                        profiler_.object == nullptr ? "no profiler is set" : "no inference is waiting to be reported");
     });
     return false;
   }

@@ -62,10 +62,10 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   size_t updateDeviceMemorySizeForShapes() noexcept override;
   bool setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept override;
   nvinfer1::IGpuAllocator* getTemporaryStorageAllocator() const noexcept override { return temporary_allocator_; }
-  void setPersistentCacheLimit(size_t size) noexcept override { persistent_cache_ = size; }
+  void setPersistentCacheLimit(size_t size) noexcept override;
   size_t getPersistentCacheLimit() const noexcept override { return persistent_cache_; }
-  void setProfiler(nvinfer1::IProfiler* profiler) noexcept override { profiler_ = profiler; }
-  nvinfer1::IProfiler* getProfiler() const noexcept override { return profiler_; }
+  void setProfiler(nvinfer1::IProfiler* profiler) noexcept override { profiler_ = {profiler, reporter_.level()}; }
+  nvinfer1::IProfiler* getProfiler() const noexcept override { return profiler_.object; }
   void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept override { emits_profile_ = enqueueEmitsProfile; }
   bool getEnqueueEmitsProfile() const noexcept override { return emits_profile_; }
   bool reportToProfiler() const noexcept override;
@@ -190,7 +190,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   cudaEvent_t consumed_event_ = nullptr;
   nvinfer1::IGpuAllocator* temporary_allocator_ = nullptr;
   size_t persistent_cache_ = 0;
-  nvinfer1::IProfiler* profiler_ = nullptr;
+  AppProfiler profiler_;
   bool emits_profile_ = true;
   nvinfer1::ProfilingVerbosity nvtx_verbosity_;
   bool debug_sync_ = false;

@@ -238,8 +238,19 @@ size_t ContextImpl::updateDeviceMemorySizeForShapes() noexcept {
 }
 
 bool ContextImpl::setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept {
+  if (allocator != nullptr)
+    reporter_.warning(
+        "IExecutionContext::setTemporaryStorageAllocator: the allocator is not asked; what kernels need for a while is "
+        "part "
+        "of the context's memory");
   temporary_allocator_ = allocator;
   return true;
+}
+
+void ContextImpl::setPersistentCacheLimit(size_t size) noexcept {
+  if (size != 0)
+    reporter_.warning("IExecutionContext::setPersistentCacheLimit: no part of the device's cache is set aside");
+  persistent_cache_ = size;
 }
 
 bool ContextImpl::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexcept {
@@ -252,6 +263,8 @@ bool ContextImpl::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexc
     if (rank(verbosity) > rank(built))
       return invalid_argument("verbosity {} is more than the engine was built with ({})", static_cast<int>(verbosity),
                               static_cast<int>(built));
+    if (verbosity != nvtx_verbosity_ && rank(verbosity) > 0)
+      reporter_.warning("IExecutionContext::setNvtxVerbosity: no NVTX ranges are made");
     nvtx_verbosity_ = verbosity;
     return Status();
   });

@@ -14,7 +14,7 @@ Device* device_of(void* engine) {
 }
 
 int device_call(void* engine, const char* call, FunctionRef<Status(Device&)> work) {
-  const bool ok = attempt(Reporter(getLogger()), call, [&]() -> Status {
+  const bool ok = attempt(Reporter(process_logger()), call, [&]() -> Status {
     Device* device = device_of(engine);
     if (device == nullptr) return invalid_argument("not an engine of this library");
     const DeviceScope current(*device);

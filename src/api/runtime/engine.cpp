@@ -254,7 +254,8 @@ HardwareCompatibilityLevel EngineImpl::getHardwareCompatibilityLevel() const noe
   return static_cast<HardwareCompatibilityLevel>(info_->property_int(property::kCompatibility, 0));
 }
 TacticSources EngineImpl::getTacticSources() const noexcept {
-  return static_cast<TacticSources>(info_->property_int(property::kTacticSources, 0));
+  return mask_to_caller<TacticSource>(reporter_.level(),
+                                      static_cast<uint32_t>(info_->property_int(property::kTacticSources, 0)));
 }
 ProfilingVerbosity EngineImpl::getProfilingVerbosity() const noexcept {
   const int32_t v = info_->property_int(property::kVerbosity, 0);

@@ -10,16 +10,21 @@
 
 namespace wootz::api {
 
-bool version_fits(nvinfer1::ILogger* logger, int32_t version) noexcept {
-  const bool fits = version / 10000 == NV_TENSORRT_MAJOR;
-  const Reporter reporter(logger);
-  if (!fits)
-    attempt(reporter, "version check", [&] {
-      return invalid_argument("the program was compiled for version {}.{}.{} of the API, the library offers {}.{}.{}",
-                              version / 10000, version / 100 % 100, version % 100, NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR,
-                              NV_TENSORRT_PATCH);
-    });
-  return fits;
+std::optional<AppLogger> admit(void* logger, int32_t version) noexcept {
+  if (logger == nullptr) return std::nullopt;
+  AppLogger app{static_cast<nvinfer1::ILogger*>(logger), level_of(version)};
+  if (app.level != ApiLevel::kUnknown) {
+    note_logger(app);
+    return app;
+  }
+  // Loggers have a version of their own since 11.
+  app.level = version / 10000 > NV_TENSORRT_MAJOR ? ApiLevel::k11 : ApiLevel::k10;
+  attempt(Reporter(app), "version check", [&] {
+    const auto text = [](int32_t v) { return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100); };
+    return invalid_argument("the program was compiled for version {} of the API, the library offers {} and {}",
+                            text(version), text(version_at(ApiLevel::k10)), text(version_at(ApiLevel::k11)));
+  });
+  return std::nullopt;
 }
 
 }  // namespace wootz::api
@@ -28,49 +33,50 @@ using wootz::api::attempt;
 using wootz::api::attempt_or;
 using wootz::api::device_call;
 using wootz::api::device_of;
+using wootz::api::process_logger;
 using wootz::api::Reporter;
 
 extern "C" {
 
 TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept {
-  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
-  if (sink == nullptr || !wootz::api::version_fits(sink, version)) return nullptr;
-  wootz::api::note_logger(sink);
+  const std::optional<wootz::api::AppLogger> app = wootz::api::admit(logger, version);
+  if (!app) return nullptr;
   return attempt_or<nvinfer1::IRuntime*>(
-      Reporter(sink), "createInferRuntime", nullptr,
-      [&]() -> wootz::Result<nvinfer1::IRuntime*> { return new wootz::api::RuntimeImpl(*sink); });
+      Reporter(*app), "createInferRuntime", nullptr,
+      [&]() -> wootz::Result<nvinfer1::IRuntime*> { return new wootz::api::RuntimeImpl(*app); });
 }
 
 TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger, int32_t version) noexcept {
-  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
-  if (sink == nullptr || !wootz::api::version_fits(sink, version)) return nullptr;
-  attempt(Reporter(sink), "createInferRefitter", [&]() -> wootz::Status {
+  const std::optional<wootz::api::AppLogger> app = wootz::api::admit(logger, version);
+  if (!app) return nullptr;
+  attempt(Reporter(*app), "createInferRefitter", [&]() -> wootz::Status {
     if (engine == nullptr) return wootz::invalid_argument("the engine is null");
     return wootz::unsupported("the engine was not built refittable");
   });
   return nullptr;
 }
 
-TENSORRTAPI int32_t getInferLibVersion() noexcept { return NV_TENSORRT_VERSION; }
-TENSORRTAPI int32_t getInferLibMajorVersion() noexcept { return NV_TENSORRT_MAJOR; }
-TENSORRTAPI int32_t getInferLibMinorVersion() noexcept { return NV_TENSORRT_MINOR; }
-TENSORRTAPI int32_t getInferLibPatchVersion() noexcept { return NV_TENSORRT_PATCH; }
+// The level that the process has shown to speak, 10 before its first factory.
+TENSORRTAPI int32_t getInferLibVersion() noexcept { return wootz::api::version_at(wootz::api::process_logger().level); }
+TENSORRTAPI int32_t getInferLibMajorVersion() noexcept { return getInferLibVersion() / 10000; }
+TENSORRTAPI int32_t getInferLibMinorVersion() noexcept { return getInferLibVersion() / 100 % 100; }
+TENSORRTAPI int32_t getInferLibPatchVersion() noexcept { return getInferLibVersion() % 100; }
 TENSORRTAPI int32_t getInferLibBuildVersion() noexcept { return NV_TENSORRT_BUILD; }
 
 void* wootz_stream_create(void) noexcept {
-  return attempt_or<cudaStream_t>(Reporter(getLogger()), "wootz_stream_create", nullptr,
+  return attempt_or<cudaStream_t>(Reporter(process_logger()), "wootz_stream_create", nullptr,
                                   [] { return wootz::api::create_host_stream(); });
 }
 
 int wootz_stream_destroy(void* stream) noexcept {
-  return attempt(Reporter(getLogger()), "wootz_stream_destroy",
+  return attempt(Reporter(process_logger()), "wootz_stream_destroy",
                  [&] { return wootz::api::destroy_host_stream(static_cast<cudaStream_t>(stream)); })
              ? 0
              : 1;
 }
 
 int wootz_stream_synchronize(void* stream) noexcept {
-  return attempt(Reporter(getLogger()), "wootz_stream_synchronize",
+  return attempt(Reporter(process_logger()), "wootz_stream_synchronize",
                  [&] { return wootz::api::synchronize_host_stream(static_cast<cudaStream_t>(stream)); })
              ? 0
              : 1;
@@ -134,7 +140,7 @@ void* wootz_runtime_load_memory(void* runtime, void* plan) noexcept {
 
 int wootz_runtime_set_device(void* runtime, int number) noexcept {
   auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
-  return attempt(Reporter(getLogger()), "wootz_runtime_set_device",
+  return attempt(Reporter(process_logger()), "wootz_runtime_set_device",
                  [&]() -> wootz::Status {
                    if (ours == nullptr) return wootz::invalid_argument("not a runtime of this library");
                    if (number < wootz::kCurrentDevice) return wootz::invalid_argument("device {}", number);
@@ -152,7 +158,7 @@ int wootz_engine_device(void* engine) noexcept {
 
 int wootz_context_tap(void* context, const char* name, int on) noexcept {
   auto* ours = dynamic_cast<wootz::api::ContextImpl*>(static_cast<nvinfer1::IExecutionContext*>(context));
-  return attempt(ours != nullptr ? ours->reporter() : Reporter(getLogger()), "wootz_context_tap",
+  return attempt(ours != nullptr ? ours->reporter() : Reporter(process_logger()), "wootz_context_tap",
                  [&]() -> wootz::Status {
                    if (ours == nullptr) return wootz::invalid_argument("the context is null");
                    return ours->tap(name, on != 0);
@@ -162,7 +168,7 @@ int wootz_context_tap(void* context, const char* name, int on) noexcept {
 }
 
 int wootz_set_thread_pool(int threads, int spin_us, const int* affinity, int affinity_count) noexcept {
-  return attempt(Reporter(getLogger()), "wootz_set_thread_pool",
+  return attempt(Reporter(process_logger()), "wootz_set_thread_pool",
                  [&]() -> wootz::Status {
                    if (threads < 0 || affinity_count < 0 || (affinity == nullptr && affinity_count > 0))
                      return wootz::invalid_argument("{} threads, {} CPU numbers", threads, affinity_count);

@@ -250,6 +250,8 @@ extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
 
 extern "C" TENSORRTAPI bool initLibNvInferPlugins(void* logger, const char*) {
   // No plugins of our own: what others ship as plugins are layers here.
-  if (logger != nullptr) wootz::api::note_logger(static_cast<nvinfer1::ILogger*>(logger));
+  // Nothing tells the caller's level, so that its logger cannot be called yet.
+  if (logger != nullptr && wootz::api::process_logger().object == nullptr)
+    wootz::api::note_logger({static_cast<nvinfer1::ILogger*>(logger), wootz::api::ApiLevel::kUnknown});
   return true;
 }

@@ -14,7 +14,7 @@ namespace wootz::api {
 
 class PluginRegistry final : public nvinfer1::IPluginRegistry {
  public:
-  explicit PluginRegistry(PluginRegistry* parent) : parent_(parent), reporter_(nullptr) {}
+  explicit PluginRegistry(PluginRegistry* parent) : parent_(parent), reporter_(AppLogger{}) {}
   ~PluginRegistry() noexcept override;
 
   // The one of the process. Never ends: plugin libraries deregister in their own static destructors.

@@ -1,6 +1,6 @@
 #include "api/runtime/reporter.h"
 
-#include <atomic>
+#include <mutex>
 #include <stdexcept>
 
 #include "api/runtime/convert.h"
@@ -8,13 +8,14 @@
 namespace wootz::api {
 namespace {
 
-std::atomic<nvinfer1::ILogger*> process_logger{nullptr};
+std::mutex last_logger_mutex;
+AppLogger last_logger;
 // Made while there is memory.
 const Status kOutOfMemory(Code::kResourceExhausted, "out of memory");
 
 }  // namespace
 
-Reporter::Reporter(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder) noexcept : logger_(logger) {
+Reporter::Reporter(AppLogger logger, nvinfer1::IErrorRecorder* recorder) noexcept : logger_(logger) {
   set_recorder(recorder);
 }
 
@@ -28,11 +29,11 @@ void Reporter::set_recorder(nvinfer1::IErrorRecorder* recorder) noexcept {
 }
 
 void Reporter::log(Severity severity, std::string_view text) const noexcept {
-  if (logger_ == nullptr) return;
+  if (logger_.object == nullptr) return;
   try {
-    logger_->log(severity, std::string(text).c_str());
+    logger_.log(severity, std::string(text).c_str());
   } catch (...) {
-    logger_->log(severity, "out of memory while writing a message");
+    logger_.log(severity, "out of memory while writing a message");
   }
 }
 
@@ -51,12 +52,12 @@ void Reporter::error(const char* call, const Status& status) const noexcept {
     const std::string text = fmt::format("{}: {} (error code {}: {})", call, status.message(), static_cast<int>(code),
                                          code_name(status.code()));
     const bool ours = code == ErrorCode::kINTERNAL_ERROR;
-    if (logger_ != nullptr) logger_->log(ours ? Severity::kINTERNAL_ERROR : Severity::kERROR, text.c_str());
+    logger_.log(ours ? Severity::kINTERNAL_ERROR : Severity::kERROR, text.c_str());
     if (recorder_ == nullptr) return;
     constexpr size_t kMost = nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH;
     recorder_->reportError(code, (std::string(call) + ": " + status.message()).substr(0, kMost).c_str());
   } catch (...) {
-    if (logger_ != nullptr) logger_->log(Severity::kERROR, "out of memory");
+    logger_.log(Severity::kERROR, "out of memory");
     if (recorder_ != nullptr) recorder_->reportError(ErrorCode::kFAILED_ALLOCATION, "out of memory");
   }
 }
@@ -79,8 +80,16 @@ Status current_exception_status() noexcept {
   }
 }
 
-void note_logger(nvinfer1::ILogger* logger) noexcept { process_logger.store(logger); }
+void note_logger(AppLogger logger) noexcept {
+  const std::lock_guard<std::mutex> lock(last_logger_mutex);
+  last_logger = logger;
+}
+
+AppLogger process_logger() noexcept {
+  const std::lock_guard<std::mutex> lock(last_logger_mutex);
+  return last_logger;
+}
 
 }  // namespace wootz::api
 
-extern "C" TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept { return wootz::api::process_logger.load(); }
+extern "C" TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept { return wootz::api::process_logger().object; }

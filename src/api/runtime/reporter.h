@@ -6,6 +6,7 @@
 #include <new>
 #include <string_view>
 
+#include "api/runtime/level.h"
 #include "api/runtime/public.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -16,12 +17,14 @@ class Reporter final : public Log {
  public:
   using Severity = nvinfer1::ILogger::Severity;
 
-  explicit Reporter(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr) noexcept;
+  explicit Reporter(AppLogger logger, nvinfer1::IErrorRecorder* recorder = nullptr) noexcept;
   Reporter(const Reporter& o) noexcept : Reporter(o.logger_, o.recorder_) {}
   Reporter& operator=(const Reporter&) = delete;
   ~Reporter() override;
 
-  nvinfer1::ILogger* logger() const noexcept { return logger_; }
+  nvinfer1::ILogger* logger() const noexcept { return logger_.object; }
+  // Of the program that the object belongs to.
+  ApiLevel level() const noexcept { return logger_.level; }
   nvinfer1::IErrorRecorder* recorder() const noexcept { return recorder_; }
   void set_recorder(nvinfer1::IErrorRecorder* recorder) noexcept;  // counts references
 
@@ -33,7 +36,7 @@ class Reporter final : public Log {
   void verbose(std::string_view text) const noexcept { log(Severity::kVERBOSE, text); }
 
  private:
-  nvinfer1::ILogger* logger_;
+  AppLogger logger_;
   nvinfer1::IErrorRecorder* recorder_ = nullptr;
 };
 
@@ -66,7 +69,8 @@ T attempt_or(const Reporter& reporter, const char* call, T fallback, F&& f) noex
   return fallback;
 }
 
-// The process's logger for getLogger(), set by every factory.
-void note_logger(nvinfer1::ILogger* logger) noexcept;
+// The logger of the process, for what belongs to no object: that of the last factory.
+void note_logger(AppLogger logger) noexcept;
+AppLogger process_logger() noexcept;
 
 }  // namespace wootz::api

@@ -57,8 +57,8 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   return std::make_unique<EngineImpl>(std::move(info), reporter);
 }
 
-RuntimeImpl::RuntimeImpl(nvinfer1::ILogger& logger)
-    : reporter_(&logger), registry_(std::make_unique<PluginRegistry>(&PluginRegistry::process())) {}
+RuntimeImpl::RuntimeImpl(AppLogger logger)
+    : reporter_(logger), registry_(std::make_unique<PluginRegistry>(&PluginRegistry::process())) {}
 
 Result<ICudaEngine*> RuntimeImpl::load(std::shared_ptr<const Program> program) {
   WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,

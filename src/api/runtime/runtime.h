@@ -21,7 +21,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
 
 class RuntimeImpl final : public nvinfer1::IRuntime {
  public:
-  explicit RuntimeImpl(nvinfer1::ILogger& logger);
+  explicit RuntimeImpl(AppLogger logger);
   // The file is mapped: its weights are shared by all who load it.
   nvinfer1::ICudaEngine* load_file(const char* path) noexcept;
   // A plan of this library in memory, which the engine shares.
