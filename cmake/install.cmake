@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 set(lib ${CMAKE_INSTALL_LIBDIR})
 
-install(TARGETS libwootz_runtime wootz_omp wootz_nulldriver LIBRARY DESTINATION ${lib} COMPONENT runtime)
+install(TARGETS libwootz_runtime wootz_omp wootz_libcuda_stub LIBRARY DESTINATION ${lib} COMPONENT runtime)
 install(FILES ${dnnl_copy} DESTINATION ${lib} COMPONENT runtime)
 install(TARGETS libwootz LIBRARY DESTINATION ${lib} COMPONENT compiler)
 install(TARGETS wootz_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
