@@ -116,7 +116,7 @@ int wootz_device_event_record(void* engine, void* event, void* stream) noexcept 
   return device_call(engine, "wootz_device_event_record", [&](Device& device) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(Event* const mark, wootz::api::event_of(event));
     WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> queue, device.adopt_stream(stream));
-    return queue->mark(*mark);
+    return queue->record(*mark);
   });
 }
 
