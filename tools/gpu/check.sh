@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance replay devices dynamic faults programs io deviceless streams models
+#   tools/gpu/check.sh [PART...]       parts: conformance kernels replay devices dynamic faults programs io deviceless streams models
 #                                      sanitizer peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
@@ -20,7 +20,7 @@ MODES=${MODES:-tf32 fp16 bf16}
 export WOOTZ_SOURCE_DIR=${WOOTZ_SOURCE_DIR:-$here/../..}  # where tests find their data
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance replay devices dynamic faults programs io deviceless streams models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance kernels replay devices dynamic faults programs io deviceless streams models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -32,8 +32,14 @@ row() {
 }
 
 conformance() {
-  timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*:Kernels*:Quantized*Cuda*' >"$OUT/conformance.log" 2>&1 || failed=1
+  timeout 300 "$BIN/conformance_e2e" --gtest_filter='Cuda*:Quantized*Cuda*' >"$OUT/conformance.log" 2>&1 || failed=1
   grep -E 'cuda:|PASSED|FAILED  ' "$OUT/conformance.log" | head -8
+}
+
+# Each line of the table of kernels on the problems of its family.
+kernels() {
+  timeout 500 "$BIN/kernels_e2e" --gtest_filter='CudaSlow*' >"$OUT/kernels.log" 2>&1 || failed=1
+  grep -E 'PASSED|FAILED  ' "$OUT/kernels.log" | head -8
 }
 
 # Recording and replay, a capture by the application, batch sizes visited again; then errors, each provoked.
@@ -225,18 +231,22 @@ sanitizer() {
   command -v compute-sanitizer >/dev/null || { echo "sanitizer: none here"; return; }
   for tool in memcheck racecheck; do
     # Of races only our kernels' count: cuDNN's attention, which waits by asynchronous barriers, reports some of its own.
-    # Every candidate of the tiles for bytes under it takes more minutes than are good.
-    ours=() tests=CudaConformance*:CudaLateSlow*:CudaStreams*:Quantized*Cuda*
-    [ $tool = memcheck ] && tests+=:KernelsSlow*OfBytes || ours=(--kernel-name kns=wootz_kernel)
+    ours=()
+    [ $tool = memcheck ] || ours=(--kernel-name kns=wootz_kernel)
     start=$SECONDS
     WOOTZ_TEST_CASE=${CASES:-} WOOTZ_TEST_EACH=${EACH:-3} timeout 300 compute-sanitizer --tool $tool "${ours[@]}" \
-      --error-exitcode 9 "$BIN/conformance_e2e" --gtest_filter="$tests" >"$OUT/sanitizer.$tool.log" 2>&1
+      --error-exitcode 9 "$BIN/conformance_e2e" --gtest_filter='CudaConformance*:CudaLateSlow*:CudaStreams*:Quantized*Cuda*' \
+      >"$OUT/sanitizer.$tool.log" 2>&1
     code=$?
     row "$(printf 'sanitizer %-10s %3d s, %s; %s' $tool $((SECONDS - start)) \
       "$(grep -oE '[0-9]+ cases, [0-9]+ steps' "$OUT/sanitizer.$tool.log" | head -1)" \
       "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$OUT/sanitizer.$tool.log" | tail -1 | sed 's/=* *//')")"
     [ $code = 0 ] || failed=1
   done
+  # The tiles for 8-bit elements; of races that takes more minutes than are good.
+  timeout 300 compute-sanitizer --tool memcheck --error-exitcode 9 "$BIN/kernels_e2e" \
+    --gtest_filter='CudaSlow*AgreesWithTheReference*_bytes_*' >"$OUT/sanitizer.tiles.log" 2>&1 || failed=1
+  row "sanitizer tiles: $(grep 'ERROR SUMMARY' "$OUT/sanitizer.tiles.log" | tail -1 | sed 's/=* *//')"
 }
 
 peers() { (cd "$here" && "$python" torch_peers.py "$OUT/torch.json" $MODELS) 2>"$OUT/torch.log" || failed=1; }

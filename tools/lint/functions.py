@@ -11,13 +11,6 @@ SUFFIXES = {".cpp", ".h", ".cu", ".cuh", ".py"}
 TEST_NAME = re.compile(r"(_test|_testing|_cases|_bench|_fuzz)\.(cpp|h|py)$|(^|/)test_[^/]*\.py$|/testing/")
 REASON = "Why so long:"
 
-# Files that have this many functions above the limit since before there was one. Nothing is added here; a line whose file has fewer
-# by now is an error, so that the table shrinks with the work.
-PENDING = {
-    "src/backends/cuda/generate/bytes_tile.cpp": 1,
-    "src/backends/cuda/generate/expression.cpp": 1,
-}
-
 # What hides braces and quotes: raw strings, comments, strings, characters (a digit separator is none), preprocessor lines.
 _OPAQUE = re.compile(
     r'R"(?P<d>[^()\\\s]{0,16})\(.*?\)(?P=d)"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', re.S
@@ -100,27 +93,19 @@ def long_functions(path: str, text: str) -> tuple[list[str], list[str]]:
     return found, excused
 
 
-def check(root: pathlib.Path, pending: dict[str, int] | None = None) -> tuple[list[str], list[str]]:
-    if pending is None:
-        pending = PENDING if root.resolve() == pathlib.Path(__file__).resolve().parents[2] else {}
-    here = "tools/lint/functions.py:1: function:"
-    errors, excused, late = [], [], dict.fromkeys(pending, 0)
+def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
+    errors, excused = [], []
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
             path = file.relative_to(root).as_posix()
             if file.suffix not in SUFFIXES or TEST_NAME.search(path):
                 continue
             found, reasons = long_functions(path, file.read_text(errors="replace"))
+            errors += found
             excused += reasons
-            if path in late and len(found) <= pending[path]:
-                late[path] = len(found)
-            else:
-                late.pop(path, None)
-                errors += found
-    for path, count in late.items():
-        if count < pending[path]:
-            errors.append(f"{here} {path} has {count} long functions by now: say so in PENDING, or delete the line")
     if len(excused) > EXCUSED:
         places = ", ".join(e.split(": ")[0] for e in excused)
-        errors.append(f"{here} {len(excused)} long functions have a reason, at most {EXCUSED} may: {places}")
+        errors.append(
+            f"tools/lint/functions.py:1: function: {len(excused)} long functions have a reason, at most {EXCUSED} may: {places}"
+        )
     return errors, []

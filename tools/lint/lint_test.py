@@ -173,16 +173,6 @@ def test_a_reason_excuses_a_few_functions(tmp_path):
     assert len(errors) == 1 and "13 long functions have a reason" in errors[0]
 
 
-def test_pending_functions(tmp_path):
-    long = "void f() {\n" + LINES + "}\n"
-    root = tree(tmp_path, {"src/ir/graph.cpp": long * 2})
-    assert functions.check(root, {"src/ir/graph.cpp": 2}) == ([], [])
-    assert len(functions.check(root, {"src/ir/graph.cpp": 1})[0]) == 2, "one more than there were"
-    for stale in ({"src/ir/graph.cpp": 3}, {"src/ir/graph.cpp": 2, "src/ir/gone.cpp": 1}):
-        (error,) = functions.check(root, stale)[0]
-        assert "PENDING" in error
-
-
 def test_words_end_where_words_end(tmp_path):
     text = "// A classroom, mushrooms.\nint headroom, roomy;\n"
     assert lint.run(tree(tmp_path, {"src/ir/graph.cpp": text})) == ([], [])

@@ -149,11 +149,10 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
       const auto stacks = stack_of_functions(*code);
       ASSERT_TRUE(stacks.ok() && stacks->count("wootz_kernel") == 1) << s.name << ": " << stacks.status().to_string();
       const uint32_t used = stacks->at("wootz_kernel");
-      // Range reduction of the trigonometric functions keeps its table on the stack, and so do f64's power and tangent;
-      // a sample of a grid keeps the taps that lie inside there, as many as it finds. A register or two is let pass:
-      // ptxas puts one there in attention with a mask of booleans.
+      // Range reduction of the trigonometric functions keeps its table on the stack, and so do f64's power and tangent.
+      // A register or two is let pass: ptxas puts one there in attention with a mask of booleans.
       const bool allowed =
-          used <= 16 || s.source.find("w_tap<") != std::string::npos || s.source.find("w_sin(") != std::string::npos ||
+          used <= 16 || s.source.find("w_sin(") != std::string::npos ||
           s.source.find("= w_cos(") != std::string::npos || s.source.find("= w_tan(") != std::string::npos;
       local += used != 0;
       if (used != 0) std::printf("  %s: %u bytes of stack\n", s.name.c_str(), used);

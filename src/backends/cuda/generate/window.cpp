@@ -2,6 +2,8 @@
 // threads make neighbours in the output's memory.
 #include "backends/cuda/generate/window.h"
 
+#include <algorithm>
+
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/support/int8_weights.h"
@@ -25,6 +27,24 @@ const char* pool_kind(PoolKind kind, bool scaled) {
   if (kind == PoolKind::kMax) return "PoolMax";
   if (kind == PoolKind::kAvg) return scaled ? "PoolScaledMean" : "PoolMean";
   return kind == PoolKind::kLp ? "PoolPower" : nullptr;
+}
+
+// What a step along each spatial axis adds to the number of an element in its image.
+std::vector<int64_t> index_steps(const Dims& x, bool first_fastest) {
+  std::vector<int64_t> steps;
+  for (size_t a = 2; a < x.size(); ++a)
+    steps.push_back(first_fastest ? volume_of(x, 2, a) : volume_of(x, a + 1, x.size()));
+  return steps;
+}
+
+// Whether an int holds the offset and the number of any tap of a window, padding included.
+bool offsets_fit(const Window& w, const Dims& x, const Dims& strides, const std::vector<int64_t>& steps) {
+  double largest = static_cast<double>(x.volume());
+  for (size_t k = 0; k < w.kernel.size(); ++k) {
+    const int64_t reach = x[k + 2] + 2 * (w.pads[k] + w.pads[k + w.kernel.size()]) + w.kernel[k] * w.dilations[k];
+    largest += static_cast<double>(reach) * static_cast<double>(std::max(strides[k + 2], steps[k]));
+  }
+  return largest < 0x1p31;
 }
 
 // What pool/windows.cuh and pool/places.cuh ask for.
@@ -52,19 +72,16 @@ Status add_pool(const Problem& p, const BindArgs& args, const Window& window, bo
   const Dims xs = layout_strides(p.inputs[0].layout, x);
   source.number("x_image", xs[0]);
   source.number("x_channel", xs[1]);
-  source.number("channels", x[1]);
-  int64_t plane = 1, after = volume_of(x, 2, x.size());
+  const std::vector<int64_t> steps = index_steps(x, params.storage_order != 0);
+  source.type("Offset", offsets_fit(window, x, xs, steps) ? "int" : "s64");
   for (size_t k = 0; k < 3; ++k) {
     const bool there = k + 2 < x.size();
     const int64_t extent = there ? x[k + 2] : 1;
-    after /= std::max<int64_t>(1, extent);
     source.number(fmt::format("x_stride{}", k), there ? xs[k + 2] : 0);
     source.number(fmt::format("end{}", k), extent + (there ? window.pads[k + x.size() - 2] : 0));
-    // The first spatial axis runs fastest, or the last.
-    source.number(fmt::format("index{}", k), params.storage_order != 0 ? plane : after);
-    plane *= extent;
+    source.number(fmt::format("index{}", k), there ? steps[k] : 1);
   }
-  source.number("plane", plane);
+  source.number("plane", volume_of(x, 2, x.size()));
   WOOTZ_RETURN_IF_ERROR(add_window(p, args, window, &source));
   WOOTZ_RETURN_IF_ERROR(source.epilogue(p, scaled ? DType::kF32 : type, "const Place& at", place_offsets(p)));
   return source.finish(kBlock, blocks_for(y.volume(), kBlock), launches);
@@ -146,7 +163,9 @@ Status add_window(const Problem& p, const BindArgs& args, const Window& window, 
     source->number(fmt::format("dilation{}", k), there ? window.dilations[k] : 1);
     source->number(fmt::format("pad{}", k), there ? window.pads[k] : 0);
     source->number(fmt::format("in{}", k), there ? x[k + 2] : 1);
+    source->number(fmt::format("out{}", k), there ? y[k + 2] : 1);
   }
+  source->number("channels", y[1]);
   const std::vector<std::string> names{"n", "channel", "d0", "d1", "d2", "y"};
   std::vector<std::vector<int64_t>> strides(names.size(), std::vector<int64_t>(y.size(), 0));
   for (size_t a = 0; a < y.size(); ++a) strides[a][a] = 1;

@@ -22,7 +22,7 @@ W_FN bool read_at(int d, int t, int stride, int pad, int dilation, int extent, i
 W_FN void kernel(const Operands& p, const Constants& c) {
   u32 i;
   if (!this_result(c, &i)) return;
-  const Place at = place(c, i);
+  const Place at = place_of(c, i);
   A a = start(p, at.channel);
   const int g = at.channel / c.per_out, m = at.channel % c.per_out;
   const s64 base = (s64)at.n * c.x_image + (s64)g * c.x_group;

@@ -5,7 +5,7 @@
 W_FN void kernel(const Operands& p, const Constants& c) {
   u32 i;
   if (!this_result(c, &i)) return;
-  const Place at = place(c, i);
+  const Place at = place_of(c, i);
   A a = Kind::start();
   int inside = 0;
   const int padded = each_tap(p, c, at, [&](A v, int, int, int) {

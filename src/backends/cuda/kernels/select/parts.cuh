@@ -9,7 +9,7 @@ struct Part {
 };
 
 W_FN Part this_part(const Constants& c) {
-  const s64 first = ((s64)blockIdx.x * kThreads + threadIdx.x) * kEach;
+  const s64 first = (s64)blockIdx.x * (kThreads * kEach) + (int)threadIdx.x * kEach;
   return {first, first + kEach > c.count ? c.count : first + kEach};
 }
 

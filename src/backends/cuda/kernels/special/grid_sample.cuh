@@ -11,9 +11,10 @@ W_FN void add_taps(const X0* x, const Constants& c, const Taps* taps, s64 at, do
   if constexpr (AXIS == kAxes) {
     *sum += weight * (double)w_get(x[at]);
   } else {
-#pragma unroll(AXIS + 1 < kAxes ? 1 : 4)
-    for (int k = 0; k < taps[AXIS].count; ++k)
-      add_taps<AXIS + 1>(x, c, taps, at + taps[AXIS].at[k] * stride(c, AXIS), weight * taps[AXIS].weight[k], sum);
+#pragma unroll
+    for (int k = 0; k < kTaps; ++k)
+      if (taps[AXIS].weight[k] != 0)
+        add_taps<AXIS + 1>(x, c, taps, at + taps[AXIS].at[k] * stride(c, AXIS), weight * taps[AXIS].weight[k], sum);
   }
 }
 
@@ -24,8 +25,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   Taps taps[kAxes];
 #pragma unroll
   for (int a = 0; a < kAxes; ++a)
-    taps[a] = w_taps<kMode, kPadding, kAlign>((double)w_get(p.x1[(n * c.points + point) * kAxes + kAxes - 1 - a]),
-                                              extent(c, a));
+    taps[a] = w_taps((double)w_get(p.x1[(n * c.points + point) * kAxes + kAxes - 1 - a]), extent(c, a));
   double sum = 0;
   add_taps<0>(p.x0, c, taps, plane * c.plane, 1.0, &sum);
   p.y0[i] = Put<Y0>::to((Reg<Y0>::t)sum);

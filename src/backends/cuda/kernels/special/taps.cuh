@@ -5,10 +5,11 @@
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
+constexpr int kTaps = kMode == 0 ? 1 : kMode == 1 ? 2 : 4;
+
 struct Taps {
-  int count;
-  s64 at[4];
-  double weight[4];
+  s64 at[kTaps];
+  double weight[kTaps];  // 0: there is no such tap
 };
 
 W_FN double w_reflect(double x, double low, double high) {
@@ -19,46 +20,43 @@ W_FN double w_reflect(double x, double low, double high) {
   return (x < low) == (fmod(times, 2.0) == 0) ? low + rest : high - rest;
 }
 
-template <int PADDING, bool ALIGN>
-W_FN void w_tap(Taps* t, s64 i, s64 n, double w) {
-  if (w == 0) return;
-  if (i < 0 || i >= n) {
-    if (PADDING == 0) return;
-    if (PADDING == 2) i = (s64)w_reflect((double)i, ALIGN ? 0.0 : -0.5, ALIGN ? n - 1.0 : n - 0.5);
+// Tap k: element i with weight w.
+W_FN void w_tap(Taps* t, int k, s64 i, s64 n, double w) {
+  const bool outside = i < 0 || i >= n;
+  t->weight[k] = kPadding == 0 && outside ? 0 : w;
+  if (outside) {
+    if (kPadding == 2 && w != 0) i = (s64)w_reflect((double)i, kAlign ? 0.0 : -0.5, kAlign ? n - 1.0 : n - 0.5);
     i = i < 0 ? 0 : i >= n ? n - 1 : i;
   }
-  t->at[t->count] = i;
-  t->weight[t->count++] = w;
+  t->at[k] = i;
 }
 
 // The weights of the outer and the inner two of four neighbours, at distance d.
 W_FN double w_outer(double d) { return ((-0.75 * d - 5 * -0.75) * d + 8 * -0.75) * d - 4 * -0.75; }
 W_FN double w_inner(double d) { return ((-0.75 + 2) * d - (-0.75 + 3)) * d * d + 1; }
 
-template <int MODE, int PADDING, bool ALIGN>
 W_FN Taps w_taps(double v, s64 extent) {
-  Taps t;
-  t.count = 0;
+  Taps t = {};
   const double n = (double)extent;
-  double x = ALIGN ? (v + 1) / 2 * (n - 1) : ((v + 1) * n - 1) / 2;
-  if (MODE == 0) x = rint(x);
-  const double low = ALIGN ? 0 : -0.5, high = ALIGN ? n - 1 : n - 0.5;
+  double x = kAlign ? (v + 1) / 2 * (n - 1) : ((v + 1) * n - 1) / 2;
+  if (kMode == 0) x = rint(x);
+  const double low = kAlign ? 0 : -0.5, high = kAlign ? n - 1 : n - 0.5;
   if (!(fabs(x) < 1e300)) return t;
-  if (PADDING == 1 && (x < low || x > high)) x = x < 0 ? 0 : x > n - 1 ? n - 1 : x;
-  if (PADDING == 2) x = w_reflect(x, low, high);
+  if (kPadding == 1 && (x < low || x > high)) x = x < 0 ? 0 : x > n - 1 ? n - 1 : x;
+  if (kPadding == 2) x = w_reflect(x, low, high);
   if (!(fabs(x) < 1e15)) return t;
   const double base = floor(x), f = x - base;
   const s64 b = (s64)base;
-  if (MODE == 0) {
-    w_tap<PADDING, ALIGN>(&t, (s64)rint(x), extent, 1);
-  } else if (MODE == 1) {
-    w_tap<PADDING, ALIGN>(&t, b, extent, 1 - f);
-    w_tap<PADDING, ALIGN>(&t, b + 1, extent, f);
+  if constexpr (kMode == 0) {
+    w_tap(&t, 0, (s64)rint(x), extent, 1);
+  } else if constexpr (kMode == 1) {
+    w_tap(&t, 0, b, extent, 1 - f);
+    w_tap(&t, 1, b + 1, extent, f);
   } else {
-    w_tap<PADDING, ALIGN>(&t, b - 1, extent, w_outer(f + 1));
-    w_tap<PADDING, ALIGN>(&t, b, extent, w_inner(f));
-    w_tap<PADDING, ALIGN>(&t, b + 1, extent, w_inner(1 - f));
-    w_tap<PADDING, ALIGN>(&t, b + 2, extent, w_outer(2 - f));
+    w_tap(&t, 0, b - 1, extent, w_outer(f + 1));
+    w_tap(&t, 1, b, extent, w_inner(f));
+    w_tap(&t, 2, b + 1, extent, w_inner(1 - f));
+    w_tap(&t, 3, b + 2, extent, w_outer(2 - f));
   }
   return t;
 }
