@@ -73,6 +73,14 @@ function(wootz_embed_kernels out)
   set(${out} ${made} PARENT_SCOPE)
 endfunction()
 
+# The CPU's kernels: the kernels.inc of every module, one after the other, as "backends/cpu/kernels.inc".
+file(GLOB tables RELATIVE ${CMAKE_SOURCE_DIR}/src CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cpu/*/kernels.inc)
+list(SORT tables)
+list(TRANSFORM tables REPLACE "(.+)" "#include \"\\1\"\n")
+string(JOIN "" tables ${tables})
+file(CONFIGURE OUTPUT ${WOOTZ_GEN_DIR}/backends/cpu/kernels.inc @ONLY CONTENT
+     "// Made by cmake/layers.cmake. KERNEL(name): the entry `name`, offered as \"<name>_avx2\" or \"<name>_avx512\".\n${tables}")
+
 function(wootz_add_layer layer)
   string(REPLACE / _ name ${layer})
   set(target wootz_${name})

@@ -20,9 +20,6 @@ using namespace nvinfer1;  // NOLINT: speaks of that interface's enumerators thr
 
 namespace {
 
-constexpr std::string_view kKeys[] = {"backend", "threads", "isa",        "disable_passes", "verify_passes", "tactic",
-                                      "device",  "timing",  "host_steps", "native_code",    "dump_stages"};
-
 Result<int> number(std::string_view key, const std::string& text, int low, int high) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -89,12 +86,100 @@ std::string profile_values_json(const std::vector<BuildProfile>& profiles) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+Status check_device(const std::string& text) {
+  return text.empty() || numbered_device(text) ? Status() : read_device(text).status();
+}
+Status use_device(const std::string& text, BuildSettings* settings) {
+  if (const std::optional<NumberedDevice> device = numbered_device(text)) {
+    settings->device_number = device->number;
+    if (device->backend.empty()) return Status();
+    settings->backend = device->backend;
+  } else if (text.empty()) {
+    return Status();
+  } else {
+    WOOTZ_ASSIGN_OR_RETURN(settings->device, read_device(text));
+    settings->backend = settings->device->backend;
+  }
+  settings->backend_reason = "option 'device' says so";
+  return Status();
+}
+
+Status check_native_code(const std::string& text) {
+  if (text == "" || text == "0" || text == "1" || text == "all") return Status();
+  return invalid_argument("option 'native_code': '{}' is none of 0, 1, all", text);
+}
+Status use_native_code(const std::string& text, BuildSettings* settings) {
+  if (!text.empty())
+    settings->native = text == "all" ? KeepNative::kAll : text == "1" ? KeepNative::kReproducible : KeepNative::kNone;
+  return Status();
+}
+
+template <auto kMember>
+Status use_text(const std::string& text, BuildSettings* settings) {
+  settings->*kMember = text;
+  return Status();
+}
+// On by "1", where it is off by default.
+template <auto kMember>
+Status use_on(const std::string& text, BuildSettings* settings) {
+  settings->*kMember = text == "1";
+  return Status();
+}
+// Off by "0", where it is on by default.
+template <auto kMember>
+Status use_off(const std::string& text, BuildSettings* settings) {
+  settings->*kMember = text != "0";
+  return Status();
+}
+
+// Every option, which set_option(), option(), Python and `wootz build --option` know by this. What is said of it stands
+// in include/wootz/extensions.h and docs/python.md.
+struct Option {
+  std::string_view key;
+  const char* fallback;                                       // what it is when it was not set
+  Status (*check)(const std::string& text);                   // null: any text will do
+  Status (*use)(const std::string& text, BuildSettings* to);  // in this order; null: by to_settings()
+};
+constexpr Option kOptions[] = {
+    {"backend", nullptr, [](const std::string& text) { return find_backend(text).status(); }, nullptr},
+    {"threads", "0", [](const std::string& text) { return number("threads", text, 0, 4096).status(); },
+     [](const std::string& text, BuildSettings* to) -> Status {
+       WOOTZ_ASSIGN_OR_RETURN(to->threads, number("threads", text, 0, 4096));
+       return Status();
+     }},
+    {"isa", "", [](const std::string& text) { return text.empty() ? Status() : isa_from_name(text).status(); },
+     use_text<&BuildSettings::isa_cap>},
+    {"disable_passes", "", nullptr,
+     [](const std::string& text, BuildSettings* to) {
+       for (std::string& pass : split(text, ',')) to->disabled_passes.insert(std::move(pass));
+       return Status();
+     }},
+    {"verify_passes", "0", nullptr, use_on<&BuildSettings::verify_passes>},
+    {"tactic", "", [](const std::string& text) { return forced_tactics(text).status(); },
+     [](const std::string& text, BuildSettings* to) -> Status {
+       WOOTZ_ASSIGN_OR_RETURN(to->forced, forced_tactics(text));
+       return Status();
+     }},
+    {"device", "", check_device, use_device},
+    {"timing", "1", nullptr, use_off<&BuildSettings::measure>},
+    {"host_steps", "0", nullptr, use_on<&BuildSettings::host_steps>},
+    {"native_code", "", check_native_code, use_native_code},
+    {"dump_stages", "", nullptr, use_text<&BuildSettings::dump_stages>},
+};
+
+const Option* find_option(std::string_view key) {
+  const auto* const found =
+      std::find_if(std::begin(kOptions), std::end(kOptions), [&](const Option& o) { return o.key == key; });
+  return found == std::end(kOptions) ? nullptr : found;
+}
+
 }  // namespace
 
 Status BuilderConfigImpl::set_option(std::string_view key, const char* value) {
-  if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
+  const Option* const option = find_option(key);
+  if (option == nullptr) {
     std::string known;
-    for (const std::string_view k : kKeys) known += (known.empty() ? "" : ", ") + std::string(k);
+    for (const Option& o : kOptions) known += (known.empty() ? "" : ", ") + std::string(o.key);
     return invalid_argument("there is no option '{}'; the options are: {}", key, known);
   }
   if (value == nullptr) {
@@ -102,23 +187,16 @@ Status BuilderConfigImpl::set_option(std::string_view key, const char* value) {
     return Status();
   }
   const std::string text(value);
-  if (key == "threads") WOOTZ_RETURN_IF_ERROR(number(key, text, 0, 4096).status());
-  if (key == "backend") WOOTZ_RETURN_IF_ERROR(find_backend(text).status());
-  if (key == "isa" && !text.empty()) WOOTZ_RETURN_IF_ERROR(isa_from_name(text).status());
-  if (key == "native_code" && text != "" && text != "0" && text != "1" && text != "all")
-    return invalid_argument("option 'native_code': '{}' is none of 0, 1, all", text);
-  if (key == "device" && !text.empty() && !numbered_device(text)) WOOTZ_RETURN_IF_ERROR(read_device(text).status());
-  if (key == "tactic") WOOTZ_RETURN_IF_ERROR(forced_tactics(text).status());
+  if (option->check != nullptr) WOOTZ_RETURN_IF_ERROR(option->check(text));
   v_.options.insert_or_assign(std::string(key), text);
   return Status();
 }
 
 const char* BuilderConfigImpl::option(std::string_view key) const {
   if (const auto found = v_.options.find(key); found != v_.options.end()) return found->second.c_str();
-  if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) return nullptr;
-  if (key != "backend")
-    return key == "threads" || key == "verify_passes" || key == "host_steps" ? "0" : key == "timing" ? "1" : "";
-  return backend_by_default().name;
+  if (key == "backend") return backend_by_default().name;
+  const Option* const option = find_option(key);
+  return option == nullptr ? nullptr : option->fallback;
 }
 
 Status BuilderConfigImpl::check_buildable() const {
@@ -144,31 +222,11 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
     options.backend = choice.name;
     options.backend_reason = choice.reason + "; option 'backend' or the environment variable WOOTZ_BACKEND changes it";
   }
-  WOOTZ_ASSIGN_OR_RETURN(options.threads, number("threads", option("threads"), 0, 4096));
-  options.isa_cap = option("isa");
-  options.dump_stages = option("dump_stages");
-  for (std::string& pass : split(option("disable_passes"), ',')) options.disabled_passes.insert(std::move(pass));
-  options.verify_passes = std::string_view(option("verify_passes")) == "1";
-  options.measure = std::string_view(option("timing")) != "0";
-  options.host_steps = std::string_view(option("host_steps")) == "1";
+  for (const Option& each : kOptions)
+    if (each.use != nullptr) WOOTZ_RETURN_IF_ERROR(each.use(option(each.key), &options));
   options.tf32 = has(BuilderFlag::kTF32);
   options.fp16 = has(BuilderFlag::kFP16);
   options.bf16 = has(BuilderFlag::kBF16);
-  if (const std::string_view keep = option("native_code"); !keep.empty())
-    options.native = keep == "all" ? KeepNative::kAll : keep == "1" ? KeepNative::kReproducible : KeepNative::kNone;
-  WOOTZ_ASSIGN_OR_RETURN(options.forced, forced_tactics(option("tactic")));
-  const std::string path = option("device");
-  if (const std::optional<NumberedDevice> device = numbered_device(path)) {
-    options.device_number = device->number;
-    if (!device->backend.empty()) {
-      options.backend = device->backend;
-      options.backend_reason = "option 'device' says so";
-    }
-  } else if (!path.empty()) {
-    WOOTZ_ASSIGN_OR_RETURN(options.device, read_device(path));
-    options.backend = options.device->backend;
-    options.backend_reason = "option 'device' says so";
-  }
   if (const auto found = v_.pools.find(MemoryPoolType::kWORKSPACE); found != v_.pools.end())
     options.workspace = found->second;
   for (const ProfileImpl* profile : v_.profiles) {

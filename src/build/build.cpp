@@ -14,7 +14,7 @@ using enum StageResult;
 constexpr BuildStage kStages[] = {
     {"target", "opens the backend and the device that is built for", open_target, kNothing},
     {"infer", "types and extents of every value, under the profiles", infer_network, kGraph},
-    {"passes", "rewrites the graph: passes/pipeline.cpp has their order", optimize_network, kGraph},
+    {"passes", "rewrites the graph: passes/passes.def has their order", optimize_network, kGraph},
     {"precision", "keeps FP32 values in 16 bits, where that is allowed", narrow_values, kGraph},
     {"lower", "nodes become steps of kernel families", lower_network, kProgram},
     {"name", "steps are named after the model's nodes", name_network_steps, kProgram},

@@ -18,7 +18,6 @@ using PassFunction = Result<bool> (*)(Graph&);  // true: changed something
 
 #define PASS(function, why) Result<bool> function(Graph& graph);
 #include "passes/passes.def"
-#undef PASS
 
 struct PassInfo {
   const char* name;

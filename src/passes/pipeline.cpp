@@ -8,52 +8,20 @@
 namespace wootz {
 namespace {
 
-// Order is policy: read top to bottom. A name may stand more than once.
-constexpr const char* kPipeline[] = {
-    "inline_control",
-    "expand_compositions",
-    "fold_constants",
-    "canonicalize",
-    "eliminate_identities",
-    "eliminate_common",
-    // Structure: what only moves elements, and ops that are spelled out.
-    "simplify_gathers",
-    "recognize_norms",
-    "fuse_rotary",
-    "fuse_reductions",
-    "fuse_attention",
-    "join_slices",
-    "cancel_splits",
-    "push_transposes",
-    "fuse_softmax",
-    "fuse_padding",
-    // Eight bits: after what moves transposes down, which would bring them after Dequantize again.
-    "propagate_qdq",
-    "fold_constants",
-    "fuse_qdq",
-    "fuse_qdq_pool",
-    "fuse_integer_products",
-    "fold_dequantize",
-    // Weights.
-    "fold_batch_norm",
-    "fold_scale",
-    "fold_constants",
-    "eliminate_identities",
-    "eliminate_common",
-    "merge_convolutions",
-    "merge_siblings",
-    "propagate_qdq",  // each pointwise reader its own Dequantize: eliminate_common made them one again
-    // Expressions, and where they hang.
-    "fuse_pointwise",
-    "hoist_pointwise",
-    "fuse_pointwise",
-    "eliminate_identities",
-    "fuse_epilogue",
-    "fuse_siblings",
-    "eliminate_dead",
+struct Turn {
+  const char* name;
+  PassFunction run;
+};
+// Order is policy: the lines RUN of passes.def, from top to bottom.
+constexpr Turn kPipeline[] = {
+#define RUN(function) {#function, function},
+#include "passes/passes.def"
 };
 // Once, when nothing of the above changes anything any more.
-constexpr const char* kLast[] = {"fuse_chains", "eliminate_dead"};
+constexpr Turn kLast[] = {
+#define RUN_LAST(function) {#function, function},
+#include "passes/passes.def"
+};
 
 constexpr int kMostRounds = 4;
 
@@ -74,7 +42,6 @@ const std::vector<PassInfo>& all_passes() {
   static const std::vector<PassInfo> kPasses = {
 #define PASS(function, why) {#function, function, why},
 #include "passes/passes.def"
-#undef PASS
   };
   return kPasses;
 }
@@ -95,15 +62,14 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
     return invalid_argument("there is no pass '{}' to disable; the passes are: {}", name, known);
   }
   std::vector<PassReport> reports;
-  const auto run = [&](const char* name, bool report_idle) -> Result<bool> {
-    const PassInfo* pass = find_pass(name);
-    if (pass == nullptr) return internal_error("pipeline names an unknown pass '{}'", name);
+  const auto run = [&](const Turn& turn, bool report_idle) -> Result<bool> {
+    const char* const name = turn.name;
     if (!required(name) && (disabled.count("all") || disabled.count(name))) return false;
     PassReport report;
     report.name = name;
     report.nodes_before = graph.num_nodes();
     const auto start = std::chrono::steady_clock::now();
-    Result<bool> changed = pass->run(graph);
+    Result<bool> changed = turn.run(graph);
     if (!changed.ok()) return changed.status().with_prefix(fmt::format("pass {}", name));
     report.changed = *changed;
     report.nodes_after = graph.num_nodes();
@@ -121,12 +87,12 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
   bool any = true;
   for (int round = 0; any && round < kMostRounds; ++round) {
     any = false;
-    for (const char* name : kPipeline) {
-      WOOTZ_ASSIGN_OR_RETURN(const bool changed, run(name, round == 0));
+    for (const Turn& turn : kPipeline) {
+      WOOTZ_ASSIGN_OR_RETURN(const bool changed, run(turn, round == 0));
       any = any || changed;
     }
   }
-  for (const char* name : kLast) WOOTZ_RETURN_IF_ERROR(run(name, true).status());
+  for (const Turn& turn : kLast) WOOTZ_RETURN_IF_ERROR(run(turn, true).status());
   return reports;
 }
 

@@ -437,6 +437,13 @@ def slices():
     return n.model(n.Mul(low, n.Sigmoid(high)))
 
 
+@row("", "Gather of one position, MatMul", "slice_gathers", [SOFTMAX, GEMM])
+def gather_of_one():
+    n = Net()
+    token = n.Gather(n.Softmax(n.input(1, 197, 768)), n.const(0, np.int64), axis=1)
+    return n.model(n.MatMul(token, n.weights(768, 100)))
+
+
 @row("Constant folding", "ops of constants only", "fold_constants eliminate_dead", [POINTWISE])
 def constants():
     n = Net()

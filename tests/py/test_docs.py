@@ -58,6 +58,19 @@ def test_command_line_options_exist(command):
         assert known - named <= {"-h", "--help", "-o", "--output", "--verbose"}, f"not described: {known - named}"
 
 
+def test_every_option_of_a_build_is_described_and_reached_from_the_command_line(model, tmp_path):
+    command = ["build", model, "-o", tmp_path / "plan", "--shapes", "x:2x3", "--device", "cpu"]
+    refused = call(WOOTZ, *command, "--option", "no_such=1")
+    keys = set(re.search(r"the options are: ([\w, ]+)", refused.stderr)[1].split(", "))
+    assert refused.returncode != 0 and len(keys) > 10
+    told = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/python.md").read_text(), re.M))
+    assert keys <= told, f"docs/python.md lacks {keys - told}"
+    header = set(re.findall(r"^///   (\w+)  ", (ROOT / "include/wootz/extensions.h").read_text(), re.M))
+    assert keys <= header, f"include/wootz/extensions.h lacks {keys - header}"
+    assert call(WOOTZ, *command, "--option", "timing=0", "--option", "threads=1").returncode == 0
+    assert call(WOOTZ, *command, "--option", "timing").returncode == 2
+
+
 @pytest.fixture
 def model(tmp_path):
     """y = relu(x * w), with x of n x 3."""

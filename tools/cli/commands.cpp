@@ -55,6 +55,9 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--disable-passes", o.disable, "Optimizing passes to leave out, comma separated, or all");
   command.add_option("--dump-stages", o.dump_stages, "Folder to write the graph and the program after each stage to");
   command.add_option("--max-aux-streams", o.request.aux_streams, "Most streams beside the caller's, -1: as is fastest");
+  command.add_option("--option", o.pairs, "KEY=VALUE: an option of the build by its key (docs/python.md); repeatable")
+      ->expected(1)
+      ->allow_extra_args(false);
   command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
   command.add_flag("--fp16", o.fp16, "Allow FP16");
   command.add_flag("--bf16", o.bf16, "Allow BF16");
@@ -76,6 +79,11 @@ void finish(BuildOptions& o, Logger& logger) {
   if (!o.disable.empty()) o.request.options["disable_passes"] = o.disable;
   if (!o.dump_stages.empty()) o.request.options["dump_stages"] = o.dump_stages;
   if (o.no_timing) o.request.options["timing"] = "0";
+  for (const std::string& pair : o.pairs) {
+    const size_t at = pair.find('=');
+    if (at == std::string::npos || at == 0) throw Usage("--option: '" + pair + "' is not KEY=VALUE");
+    o.request.options[pair.substr(0, at)] = pair.substr(at + 1);
+  }
   if (o.workspace_mib > 0) o.request.pools[nvinfer1::MemoryPoolType::kWORKSPACE] = o.workspace_mib << 20;
   using nvinfer1::BuilderFlag;
 #pragma GCC diagnostic push

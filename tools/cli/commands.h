@@ -11,6 +11,7 @@ namespace wootz_cli {
 // The options of `build`, which other commands take too where a model may stand for a plan.
 struct BuildOptions {
   BuildRequest request;
+  std::vector<std::string> pairs;  // options by their keys
   std::string shapes, min, opt, max, device, native_code, isa, disable, dump_stages;
   int threads = 0;
   size_t workspace_mib = 0;

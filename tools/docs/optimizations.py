@@ -3,8 +3,8 @@
     PYTHONPATH=build/release/python .venv/bin/python tools/docs/optimizations.py [--only NAME,...]
 
 Each graph is built twice, once without the passes of its row, and both plans run in turn on one thread, whose CPU time
-counts. Convolutions work channels-last in both, so that it is the fusion that differs; kernels are chosen by timing. --only prints the rows and writes
-nothing.
+counts. Convolutions work channels-last in both, so that it is the fusion that differs; kernels are chosen by timing. With --only,
+the other rows and the date stay as they are.
 """
 import argparse
 import datetime
@@ -41,31 +41,34 @@ def measure(row):
 
 def line(row, kernels, pieces, gain):
     kernels = ", ".join(f"`{k}`" for k in dict.fromkeys(re.sub(r"_(avx512|avx2)\w*$", "", k) for k in kernels))
-    wording = row.wording or "(ours)"
-    return (f"| {wording} | {row.pattern} | {kernels} | {pieces} to {len(row.steps)} | "
+    return (f"{heading(row)} {kernels} | {pieces} to {len(row.steps)} | "
             f"{'always on' if gain is None else f'{gain:.2f}'} | {', '.join(f'`{p}`' for p in row.passes)} |")
+
+
+def heading(row):
+    return f"| {row.wording or '(ours)'} | {row.pattern} |"
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    only = set(filter(None, options.only.split(",")))
+    parser.add_argument("--only", default="", help="names of rows, which are functions of tests/fusions, separated by commas")
+    only = set(filter(None, parser.parse_args().only.split(",")))
+    if unknown := only - {row.name for row in rows.ROWS}:
+        parser.error(f"no such rows: {', '.join(sorted(unknown))}")
+    before, rest = PAGE.read_text().split(MARKS[0])
+    old, after = rest.split(MARKS[1])
     table = ["| fusion | pattern | becomes | steps | gain | passes |", "| --- | --- | --- | --- | --- | --- |"]
-    notes = []
     for row in rows.ROWS:
         if only and row.name not in only:
+            table += [kept for kept in old.splitlines() if kept.startswith(heading(row))]
             continue
         table.append(line(row, *measure(row)))
         print(table[-1], flush=True)
-        if row.note:
-            notes.append(f"{row.wording or row.pattern}: {row.note}")
-    if only:
-        return
+    notes = [f"{row.wording or row.pattern}: {row.note}" for row in rows.ROWS if row.note]
     when = f"Measured {datetime.date.today()} by `tools/docs/optimizations.py` on one thread of {cpu_name()}."
-    text = PAGE.read_text()
-    before, rest = text.split(MARKS[0])
-    PAGE.write_text("\n".join([before + MARKS[0], "", *table, "", when, "", *notes, "", MARKS[1]]) + rest.split(MARKS[1])[1])
+    if only:
+        when = next(kept for kept in old.splitlines() if kept.startswith("Measured "))
+    PAGE.write_text("\n".join([before + MARKS[0], "", *table, "", when, "", *notes, "", MARKS[1]]) + after)
 
 
 if __name__ == "__main__":

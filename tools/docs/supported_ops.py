@@ -70,7 +70,8 @@ def page(root: pathlib.Path) -> str:
     left = missing(set(ops))
     if left:
         text += ("\n## Not supported\n\nOperators of `ai.onnx` without an import. A model that has one is refused, with the names of all "
-                 "such nodes.\n\n" + ", ".join(left) + ".\n")
+                 "such nodes.\n\n" + ", ".join(left) + ".\n\nOf other domains (`com.microsoft` is ONNX Runtime's) only the operators "
+                 "of the table are supported.\n")
     return text
 
 

@@ -21,7 +21,7 @@ GOOD = {
     "src/ops/matmul/matmul_test.cpp": "TEST\n",
     "src/ops/top_k/top_k.cpp": "op.reference = f;\n",
     "src/ops/top_k/top_k_test.cpp": "TEST\n",
-    "src/passes/passes.def": "WOOTZ_PASS(fold_constants)\n",
+    "src/passes/passes.def": "PASS(fold_constants)\nRUN(fold_constants)\n",
     "src/passes/canonicalize/fold_constants.cpp": "\n",
     "src/passes/canonicalize/fold_constants.test": "\n",
     "src/backends/cpu/gemm/kernels.inc": "WOOTZ_KERNEL(gemm_f32_tiled_avx2)\n",
@@ -79,6 +79,7 @@ BAD = {
     "family without benchmark": ({"tests/kernels/problems/gemm.problems": "=== small\n"}, "no problem marked [bench]"),
     "pass without file": ({"src/passes/canonicalize/fold_constants.cpp": None}, "has no fold_constants.cpp"),
     "pass without test": ({"src/passes/canonicalize/fold_constants.test": None}, "has neither fold_constants.test"),
+    "pass without turn": ({"src/passes/passes.def": "PASS(fold_constants)\n"}, "never runs"),
     "test without pass": ({"src/passes/other.test": "\n"}, "no pass of passes.def"),
 }
 

@@ -112,14 +112,18 @@ def check_problems(root: pathlib.Path, families: dict[str, str]) -> list[str]:
 
 
 def check_passes(root: pathlib.Path) -> tuple[list[str], list[str]]:
-    """Every line of passes.def has <name>.cpp and <name>.test (or <name>_test.cpp); every .test has its line."""
+    """Every PASS of passes.def has <name>.cpp, <name>.test (or <name>_test.cpp) and its turn; every .test has its line."""
     folder = root / "src/passes"
     table = folder / "passes.def"
     if not table.is_file():
         return [], []
     errors = []
     names = set()
-    for number, _, name in entries(table):
+    lines = entries(table)
+    turns = {name for _, macro, name in lines if macro in ("RUN", "RUN_LAST")}
+    for number, macro, name in lines:
+        if macro != "PASS":
+            continue
         stem = snake(name)
         names.add(stem)
         here = f"src/passes/passes.def:{number}: passes:"
@@ -127,6 +131,8 @@ def check_passes(root: pathlib.Path) -> tuple[list[str], list[str]]:
             errors.append(f"{here} {name} has no {stem}.cpp")
         if not list(folder.rglob(f"{stem}.test")) and not list(folder.rglob(f"{stem}_test.cpp")):
             errors.append(f"{here} {name} has neither {stem}.test nor {stem}_test.cpp")
+        if name not in turns:
+            errors.append(f"{here} {name} never runs: give it a line RUN({name}) further down, where its turn is")
     for test in sorted(folder.rglob("*.test")):
         if test.stem not in names:
             errors.append(f"{test.relative_to(root).as_posix()}:1: passes: no pass of passes.def has this name")

@@ -1,5 +1,6 @@
 #include "ops/module_table.h"
 #include "ops/registry.h"
+#include "ops/support/compose.h"
 #include "ops/support/module_util.h"
 
 namespace wootz::ops {
@@ -25,6 +26,21 @@ Status import_selu_1(ImportContext& ctx) {
                    {{"alpha", ctx.attr_float("alpha", 1.6732f)}, {"gamma", ctx.attr_float("gamma", 1.0507f)}});
 }
 
+// The rest are ops of ONNX Runtime's domain, as its optimizer and exporters write them.
+Status import_quick_gelu(ImportContext& ctx) {
+  return import_as(ctx, "Swish", {ctx.input(0)}, {{"alpha", ctx.attr_float("alpha", 1.702f)}});
+}
+
+// Gelu of x, or of x + bias.
+Status import_biased_gelu(ImportContext& ctx, const char* approximate) {
+  Composer c(ctx);
+  Value* x = ctx.has_input(1) ? c.add(ctx.input(0), ctx.input(1)) : ctx.input(0);
+  return c.output(0, c.op("Gelu", {x}, {{"approximate", std::string(approximate)}}));
+}
+
+Status import_exact_gelu(ImportContext& ctx) { return import_biased_gelu(ctx, "none"); }
+Status import_fast_gelu(ImportContext& ctx) { return import_biased_gelu(ctx, "tanh"); }
+
 constexpr OnnxImport kImports[] = {
     {"Celu", 12, import_activation},
     {"Elu", 1, import_activation},
@@ -43,6 +59,10 @@ constexpr OnnxImport kImports[] = {
     {"Swish", 24, import_activation},
     {"Tanh", 1, import_activation},
     {"ThresholdedRelu", 1, import_activation},
+    {"BiasGelu", 1, import_exact_gelu, "com.microsoft"},
+    {"FastGelu", 1, import_fast_gelu, "com.microsoft"},
+    {"Gelu", 1, import_exact_gelu, "com.microsoft"},
+    {"QuickGelu", 1, import_quick_gelu, "com.microsoft"},
 };
 
 }  // namespace

@@ -48,6 +48,23 @@ Status import_rms_norm(ImportContext& ctx) {
                           {{"axis", ctx.attr_int("axis", -1)}, {"epsilon", ctx.attr_float("epsilon", kEpsilon)}}));
 }
 
+// ONNX Runtime's norm of a sum, which it gives as well: input, skip, scale, [bias of the norm,] [bias of the sum].
+Status import_skip_norm(ImportContext& ctx, const char* op, bool norm_bias) {
+  if (ctx.wants_output(1) || ctx.wants_output(2)) return ctx.fail("mean and deviation exist only in training");
+  const int sum_bias = norm_bias ? 4 : 3;
+  Composer c(ctx);
+  Value* sum = c.add(ctx.input(0), ctx.input(1));
+  if (ctx.has_input(sum_bias)) sum = c.add(sum, ctx.input(sum_bias));
+  std::vector<Value*> inputs{sum, ctx.input(2)};
+  if (norm_bias && ctx.has_input(3)) inputs.push_back(ctx.input(3));
+  const double epsilon = ctx.attr_float("epsilon", 1e-12F);
+  WOOTZ_RETURN_IF_ERROR(c.output(0, c.op(op, std::move(inputs), {{"axis", int64_t{-1}}, {"epsilon", epsilon}})));
+  return c.output(3, sum);
+}
+
+Status import_skip_layer_norm(ImportContext& ctx) { return import_skip_norm(ctx, "LayerNorm", true); }
+Status import_skip_rms_norm(ImportContext& ctx) { return import_skip_norm(ctx, "RMSNorm", false); }
+
 Status import_instance_norm(ImportContext& ctx) {
   Composer c(ctx);
   return c.output(0, c.op("InstanceNorm", all_inputs(ctx), {{"epsilon", ctx.attr_float("epsilon", kEpsilon)}}));
@@ -166,10 +183,16 @@ Status import_mean_variance(ImportContext& ctx) {
 
 std::span<const OnnxImport> norm_onnx() {
   static constexpr OnnxImport kImports[] = {
-      {"BatchNormalization", 1, import_batch_norm},       {"GroupNormalization", 18, import_group_norm},
-      {"InstanceNormalization", 1, import_instance_norm}, {"LayerNormalization", 1, import_layer_norm},
-      {"LpNormalization", 1, import_lp_normalization},    {"MeanVarianceNormalization", 9, import_mean_variance},
+      {"BatchNormalization", 1, import_batch_norm},
+      {"GroupNormalization", 18, import_group_norm},
+      {"InstanceNormalization", 1, import_instance_norm},
+      {"LayerNormalization", 1, import_layer_norm},
+      {"LpNormalization", 1, import_lp_normalization},
+      {"MeanVarianceNormalization", 9, import_mean_variance},
       {"RMSNormalization", 23, import_rms_norm},
+      {"SimplifiedLayerNormalization", 1, import_rms_norm},  // ONNX Runtime's name of it, in ONNX's domain
+      {"SkipLayerNormalization", 1, import_skip_layer_norm, "com.microsoft"},
+      {"SkipSimplifiedLayerNormalization", 1, import_skip_rms_norm, "com.microsoft"},
   };
   return kImports;
 }

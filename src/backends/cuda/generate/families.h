@@ -6,6 +6,17 @@
 
 namespace wootz::cuda {
 
+// A kernel's file, below kernels/, as a template argument: variants that take the same constants are lines of
+// kernels.inc, each with its file.
+struct KernelPath {
+  char text[48] = {};
+  template <size_t kLength>
+  consteval KernelPath(const char (&path)[kLength]) {  // NOLINT: a literal is one
+    static_assert(kLength <= sizeof text);
+    for (size_t i = 0; i < kLength; ++i) text[i] = path[i];
+  }
+};
+
 using Generate = Status (*)(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 // Of a problem at its optimum, in us; 0: not worth offering, another kernel of the family suits it better.
@@ -26,7 +37,14 @@ Status generate_at_optimum(const Problem& problem, std::vector<Launch>* launches
 
 Status generate_pointwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_reduce(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
-Status generate_softmax(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+// Softmax of rows, by a file of softmax/; `rows`: which of them it is for.
+enum class RowLengths { kAny, kBeyondRegisters };
+Status generate_softmax(const Problem& problem, const BindArgs& args, std::string_view file, RowLengths rows,
+                        std::vector<Launch>* launches);
+template <KernelPath kFile = "softmax/rows.cuh", RowLengths kRows = RowLengths::kAny>
+Status generate_softmax(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_softmax(problem, args, kFile.text, kRows, launches);
+}
 Status generate_norm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 // Depthwise convolution: `results` neighbours along a row by each thread.
 Status generate_depthwise(const Problem& problem, const BindArgs& args, int results, std::vector<Launch>* launches);

@@ -114,6 +114,7 @@ TEST(Generated, DISABLED_WriteSources) {
 
 // A file that no case leads to is compiled by no test.
 TEST(Generated, EveryKernelFileIsUsed) {
+  if (std::getenv("WOOTZ_TEST_CASE") != nullptr) GTEST_SKIP() << "WOOTZ_TEST_CASE: only some cases are looked at";
   std::set<std::string> unused;
   for (const KernelFile& file : kernel_files()) unused.insert(std::string(file.text.substr(0, file.text.find('\n'))));
   EXPECT_EQ(unused.size(), kernel_files().size()) << "two files begin with the same line";
@@ -122,7 +123,8 @@ TEST(Generated, EveryKernelFileIsUsed) {
   for (const Sample& sample : samples)
     std::erase_if(unused, [&](const std::string& line) { return sample.source.find(line) != std::string::npos; });
   std::erase_if(unused, [](const std::string& line) { return prelude().find(line) != std::string::npos; });
-  for (const std::string& line : unused) ADD_FAILURE() << "no case leads to the kernel file that begins: " << line;
+  for (const std::string& line : unused)
+    ADD_FAILURE() << "no case of src/ops leads to the kernel file that begins: " << line;
 }
 
 TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {

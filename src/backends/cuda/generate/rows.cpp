@@ -218,7 +218,8 @@ Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launc
   return finish(rows, &source, launches);
 }
 
-Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+Status generate_softmax(const Problem& p, const BindArgs& args, std::string_view file, RowLengths lengths,
+                        std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_images(p));
   if (!is_float(p.inputs[0].dtype)) return unsupported("softmax of {}", dtype_name(p.inputs[0].dtype));
   const Dims& x = args.inputs[0];
@@ -234,9 +235,11 @@ Status generate_softmax(const Problem& p, const BindArgs& args, std::vector<Laun
     (a == softmax_axis ? rows.reduced : rows.kept).push_back(std::move(axis));
   }
   choose_shape(&rows);
+  if (lengths == RowLengths::kBeyondRegisters && rows.kept_elements() > 0)
+    return unsupported("rows of {}, which registers hold", rows.length);
   if (rows.count * rows.length == 0) return Status();
   const std::vector<std::string> names = operand_names(p);
-  KernelSource source = rows_source("softmax/rows.cuh", p, args, rows, names, true);
+  KernelSource source = rows_source(file, p, args, rows, names, true);
   source.fixed("kLog", p.as<SoftmaxParams>().log);
   return finish_elements(rows, p, names, &source, launches);
 }
