@@ -1,6 +1,7 @@
 """The public headers offer what TensorRT's offer, at both levels."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/api"))
+import slots  # noqa: E402
 import surface  # noqa: E402
 
 WANTED = surface.read_list((ROOT / "tests/api_headers/surface_10.16.txt").read_text())
@@ -45,3 +47,31 @@ def test_what_differs_is_named(change, tmp_path):
     file.write_text(text.replace(old, new, 1))
     found = surface.read_headers(["NvOnnxParser.h", "NvInferPlugin.h"], 10, include)
     assert any(line.startswith(message) for line in surface.differences(WANTED, found))
+
+
+def test_objects_have_one_table_of_functions_at_both_levels():
+    ten, eleven = (slots.tables(level, ROOT / "include") for level in (10, 11))
+    assert len(ten.keys() & eleven.keys()) > 120
+    for name in sorted(ten.keys() & eleven.keys()):
+        assert ten[name] == eleven[name], name
+    # What is one level's alone is no class of the library's own.
+    only = {name for name in ten.keys() ^ eleven.keys() if not re.search(r"IInt8|IAlgorithm", name)}
+    assert only == set()
+
+
+BRINGS = [("NvInferPlugin.h", "nvinfer1::plugin::PriorBoxParameters"), ("NvInferRuntime.h", "nvinfer1::Dims3"),
+          ("NvInferRuntimeBase.h", "cudaStream_t"), ("NvOnnxParser.h", "nvinfer1::IBuilder*")]
+GUARDS = ["NV_INFER_H", "NV_INFER_IMPL_H", "NV_INFER_LEGACY_DIMS_H", "NV_INFER_PLUGIN_BASE_H", "NV_INFER_RUNTIME_BASE_H",
+          "NV_INFER_RUNTIME_COMMON_H", "NV_INFER_RUNTIME_H", "NV_INFER_RUNTIME_PLUGIN_H", "NV_INFER_VERSION_H", "NV_ONNX_PARSER_H"]
+
+
+@pytest.mark.parametrize("level", ["10", "11"])
+def test_headers_bring_what_programs_take_for_granted(level, tmp_path):
+    sources = [f"#include <{header}>\n{name} v{{}};\n" for header, name in BRINGS]
+    sources.append("#include <NvOnnxParser.h>\n#include <NvInferImpl.h>\n" +
+                   "".join(f"#ifndef {guard}\n#error {guard}\n#endif\n" for guard in GUARDS))
+    for source in sources:
+        (tmp_path / "one.cpp").write_text(source)
+        done = subprocess.run(["clang-14", "-std=c++14", "-fsyntax-only", f"-I{ROOT}/include", f"-DWOOTZ_TENSORRT_API={level}",
+                               "-DWOOTZ_NO_CUDA_HEADERS", tmp_path / "one.cpp"], capture_output=True, text=True)
+        assert done.returncode == 0, source + done.stderr
