@@ -119,8 +119,9 @@ class Monitor final : public IProgressMonitor {
 };
 
 TEST(Network, OneMixinServesEveryLayerClass) {
-  const std::unique_ptr<ILayer> layer = std::make_unique<SoftMax>();
-  EXPECT_EQ(layer->getNbInputs(), 1);
+  const SoftMax softmax;
+  const ILayer& layer = softmax;
+  EXPECT_EQ(layer.getNbInputs(), 1);
   EXPECT_STREQ(Recurrence().getName(), "layer");
 }
 
