@@ -67,8 +67,8 @@ void add_product(const BytesProduct& b, const BytesTile& tile, KernelSource* sou
   source->fixed("kOutside", b.padded ? b.zero & 255 : 0);
   source->fixed_real("kScale", b.packed ? 1 : b.scale);
   const int64_t step = kPitchStep * tile.shares;
-  const std::pair<const char*, int64_t> sums[] = {{"rows", b.rows},       {"columns", b.columns},
-                                                  {"depth", b.depth()},   {"pitch", b.pitch()},
+  const std::pair<const char*, int64_t> sums[] = {{"rows", b.rows},         {"columns", b.columns},
+                                                  {"depth", b.depth()},     {"pitch", b.pitch()},
                                                   {"channels", b.channels}, {"stages", (b.pitch() + step - 1) / step}};
   for (const auto& [name, value] : sums) source->number(name, value);
   const std::pair<const char*, int64_t> window[] = {{"image", b.in_h * b.in_w * b.channels},

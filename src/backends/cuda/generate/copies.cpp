@@ -106,9 +106,8 @@ Status add_parts(std::span<const Plan> parts, bool arguments, std::vector<Launch
     source.number(fmt::format("blocks{}", i), own);
     pick += fmt::format("  if (block < (u32)c.blocks{0}) return {1}  block -= (u32)c.blocks{0};\n", i, copy);
   }
-  source.code(
-      "template <class Copy>\nW_FN void pick(const Operands& p, const Constants& c, u32 block, Copy copy) {\n" + pick +
-      "}\n");
+  source.code("template <class Copy>\nW_FN void pick(const Operands& p, const Constants& c, u32 block, Copy copy) {\n" +
+              pick + "}\n");
   return source.finish(kBlock, blocks, launches);
 }
 

@@ -49,8 +49,8 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, bool arguments, s
     source.number(fmt::format("x{}", a), x[a]);
     source.number(fmt::format("pad{}", a), params.pads[a]);
     source.number(fmt::format("stride{}", a), xs[a]);
-    steps += fmt::format(
-        "  from += Mode::at(i % c.y{0} - c.pad{0}, c.x{0}, inside) * c.stride{0};\n  i /= c.y{0};\n", a);
+    steps +=
+        fmt::format("  from += Mode::at(i % c.y{0} - c.pad{0}, c.x{0}, inside) * c.stride{0};\n  i /= c.y{0};\n", a);
   }
   source.code("template <class Mode>\nW_FN s64 source(const Constants& c, s64 i, bool* inside) {\n  s64 from = 0;\n" +
               steps + "  return from;\n}\n");

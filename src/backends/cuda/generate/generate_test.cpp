@@ -153,9 +153,9 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
       const uint32_t used = stacks->at("wootz_kernel");
       // Range reduction of the trigonometric functions keeps its table on the stack, and so do f64's power and tangent.
       // A register or two is let pass: ptxas puts one there in attention with a mask of booleans.
-      const bool allowed =
-          used <= 16 || s.source.find("w_sin(") != std::string::npos ||
-          s.source.find("= w_cos(") != std::string::npos || s.source.find("= w_tan(") != std::string::npos;
+      const bool allowed = used <= 16 || s.source.find("w_sin(") != std::string::npos ||
+                           s.source.find("= w_cos(") != std::string::npos ||
+                           s.source.find("= w_tan(") != std::string::npos;
       local += used != 0;
       if (used != 0) std::printf("  %s: %u bytes of stack\n", s.name.c_str(), used);
       EXPECT_TRUE(used == 0 || allowed) << s.name << ": " << used << " bytes of stack";

@@ -111,7 +111,8 @@ void KernelSource::walk(std::string_view type, std::string_view function, const 
     values += fmt::format("{}{}", k == 0 ? "" : ",\n          ", sums[k].empty() ? "0" : sums[k]);
   }
   code(fmt::format("struct {} {{\n{}}};\n", type, names.empty() ? "" : members + ";\n"));
-  code(fmt::format("W_FN {} {}(const Constants& c, s64 i) {{\n{}  return {{{}}};\n}}\n", type, function, lines, values));
+  code(
+      fmt::format("W_FN {} {}(const Constants& c, s64 i) {{\n{}  return {{{}}};\n}}\n", type, function, lines, values));
 }
 
 Status KernelSource::epilogue(const Problem& p, DType type, std::string_view parameters,
@@ -131,9 +132,10 @@ Status KernelSource::results(const PointwiseExpr& expr, std::string_view paramet
   WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs));
   code(fmt::format("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, {}) {{\n{}", parameters,
                    reads));
-  code(fmt::format("  Pack<Y, kVector> z;\n#pragma unroll\n  for (int k = 0; k < kVector; ++k) {{\n{}"
-                   "  z.v[k] = Put<Y>::to({});\n  }}\n  return z;\n}}\n",
-                   text.lines, text.results[0]));
+  code(
+      fmt::format("  Pack<Y, kVector> z;\n#pragma unroll\n  for (int k = 0; k < kVector; ++k) {{\n{}"
+                  "  z.v[k] = Put<Y>::to({});\n  }}\n  return z;\n}}\n",
+                  text.lines, text.results[0]));
   return Status();
 }
 

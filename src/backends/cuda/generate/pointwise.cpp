@@ -2,8 +2,8 @@
 // operand allows wide loads.
 #include <algorithm>
 
-#include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/expression.h"
+#include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/nibbles.h"
 

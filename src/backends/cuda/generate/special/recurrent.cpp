@@ -10,10 +10,9 @@ constexpr int kWarp = 32, kInputBlock = 256, kStepBlock = 1024;
 constexpr size_t kActivations = 3;  // of a direction, in rnn/steps.cuh
 
 // By RnnFunction and RnnKind: structs of rnn/functions.cuh and rnn/steps.cuh.
-constexpr const char* kFunctions[] = {"RnnRelu",        "RnnTanh",       "RnnSigmoid",
-                                      "RnnAffine",      "RnnLeakyRelu",  "RnnThresholdedRelu",
-                                      "RnnScaledTanh",  "RnnHardSigmoid", "RnnElu",
-                                      "RnnSoftsign",    "RnnSoftplus"};
+constexpr const char* kFunctions[] = {
+    "RnnRelu",       "RnnTanh",        "RnnSigmoid", "RnnAffine",   "RnnLeakyRelu", "RnnThresholdedRelu",
+    "RnnScaledTanh", "RnnHardSigmoid", "RnnElu",     "RnnSoftsign", "RnnSoftplus"};
 static_assert(std::size(kFunctions) == kRnnFunctions);
 constexpr const char* kCells[] = {"RnnCell", "GruCell", "LstmCell"};
 
@@ -71,7 +70,8 @@ void add_operands_of_steps(const Problem& p, KernelSource* source) {
   for (size_t o = 0; o < kRnnOutputs; ++o) {
     const bool wanted = rnn_wants(p, o);
     source->fixed(outputs[o].second, wanted);
-    source->operand("X* __restrict__", outputs[o].first, wanted ? Pointer{true, static_cast<int>(o)} : kWorkspacePointer);
+    source->operand("X* __restrict__", outputs[o].first,
+                    wanted ? Pointer{true, static_cast<int>(o)} : kWorkspacePointer);
   }
   source->operand("const float* __restrict__", "part", kWorkspacePointer);
 }
@@ -96,13 +96,10 @@ Status generate_recurrent(const Problem& p, const BindArgs& args, std::vector<La
   KernelSource source("rnn/steps.cuh", transient(p, args));
   source.type("X", storage_type(p.inputs[kRnnX].dtype));
   source.choice("Cell", kCells[static_cast<size_t>(r.kind)]);
-  const std::pair<const char*, int64_t> fixed[] = {{"kThreads", kStepBlock},
-                                                   {"kHidden", r.hidden},
-                                                   {"kGates", r.width()},
-                                                   {"kBatchFirst", r.batch_first},
-                                                   {"kReverse", r.reverse},
-                                                   {"kLinearBeforeReset", r.linear_before_reset},
-                                                   {"kInputForget", r.input_forget}};
+  const std::pair<const char*, int64_t> fixed[] = {
+      {"kThreads", kStepBlock},        {"kHidden", r.hidden},   {"kGates", r.width()},
+      {"kBatchFirst", r.batch_first},  {"kReverse", r.reverse}, {"kLinearBeforeReset", r.linear_before_reset},
+      {"kInputForget", r.input_forget}};
   for (const auto& [name, value] : fixed) source.fixed(name, value);
   source.fixed_real("kClip", r.clip);
   add_activations(r, &source);

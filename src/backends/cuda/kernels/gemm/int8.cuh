@@ -1,12 +1,12 @@
 // Products and convolutions of 8-bit elements on tensor cores: tiles in shared memory, filled by asynchronous copies
-// some stages ahead. Which bytes of a stage a thread multiplies at once does not matter to a sum of integers, as long as
-// x and w agree: a thread takes 16 bytes that lie together, and eight neighbours read 128 bytes without a bank conflict.
-// The problem: X, Y; kThreads; kRows, kColumns: of a block's results, computed by kWarpsM x kWarpsN warps and kShares
-// times as many that divide the sum; kStages; kVector: neighbours that a thread stores; kWindow: x is an image and the
-// sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of one tap; kPacked: w
-// is followed by a scale and a correction for each column (kCorrected: not all zeros) and by kExtras floats; otherwise
-// kScale; Constants {rows, columns; depth: of the sum; pitch: of w; stages: of the sum; channels; image, in_h, in_w,
-// out_h, out_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, taps_w: of the window};
+// some stages ahead. Which bytes of a stage a thread multiplies at once does not matter to a sum of integers, as long
+// as x and w agree: a thread takes 16 bytes that lie together, and eight neighbours read 128 bytes without a bank
+// conflict. The problem: X, Y; kThreads; kRows, kColumns: of a block's results, computed by kWarpsM x kWarpsN warps and
+// kShares times as many that divide the sum; kStages; kVector: neighbours that a thread stores; kWindow: x is an image
+// and the sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of one tap;
+// kPacked: w is followed by a scale and a correction for each column (kCorrected: not all zeros) and by kExtras floats;
+// otherwise kScale; Constants {rows, columns; depth: of the sum; pitch: of w; stages: of the sum; channels; image,
+// in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, taps_w: of the window};
 //   Matrices matrices(c, i)   offsets of x and w in matrix i of the batch
 //   At at(c, row)             offsets of further operands at a row of the result
 //   Pack<Y, kVector> results(p, c, a, at, n, extras)   what is stored for the sums a, from column n on
@@ -108,8 +108,7 @@ W_FN Pack<int, kVector> gather(const int* sums, int row, int column) {
 }
 
 // The sums of x's and w's real values from column n on. `scales`: the columns' scales, then their corrections.
-W_FN void rescale(const Constants& c, const Pack<int, kVector>& sum, const float* scales, int n,
-                  float (&a)[kVector]) {
+W_FN void rescale(const Constants& c, const Pack<int, kVector>& sum, const float* scales, int n, float (&a)[kVector]) {
   Pack<float, kVector> scale;
   Pack<int, kVector> less;
   if constexpr (kPacked) scale = *(const Pack<float, kVector>*)(scales + n);

@@ -1,7 +1,7 @@
 // What pooling kernels with a thread a result share.
-// The problem: that of common/window.cuh; R: type of the result; Offset: int, or s64 where x is too large; Kind: one of the below; kWithPadding: it counts;
-// kPower, kZero, kScale: where the kind has them; Constants {x_image, x_channel; for k = 0..2: x_stride<k>, end<k>: of
-// the input with its padding};
+// The problem: that of common/window.cuh; R: type of the result; Offset: int, or s64 where x is too large; Kind: one of
+// the below; kWithPadding: it counts; kPower, kZero, kScale: where the kind has them; Constants {x_image, x_channel;
+// for k = 0..2: x_stride<k>, end<k>: of the input with its padding};
 //   epilogue(p, c, f, at)    the expression behind it
 #pragma once
 #include "backends/cuda/kernels/common/window.cuh"
@@ -62,9 +62,8 @@ W_FN Corner corner_of(const Constants& c, const Place& at) {
 template <class Visit>
 W_FN int each_tap(const Operands& p, const Constants& c, const Place& at, Visit visit) {
   const Corner corner = corner_of(c, at);
-  const Offset first = (Offset)at.n * c.x_image + (Offset)at.channel * c.x_channel +
-                       (Offset)corner.q0 * c.x_stride0 + (Offset)corner.q1 * c.x_stride1 +
-                       (Offset)corner.q2 * c.x_stride2;
+  const Offset first = (Offset)at.n * c.x_image + (Offset)at.channel * c.x_channel + (Offset)corner.q0 * c.x_stride0 +
+                       (Offset)corner.q1 * c.x_stride1 + (Offset)corner.q2 * c.x_stride2;
   int padded = 0;
   for (int t0 = 0; t0 < c.kernel0; ++t0) {
     const int s0 = t0 * c.dilation0, q0 = corner.q0 + s0;

@@ -1,8 +1,8 @@
 // LSTM, GRU and RNN after rnn/inputs.cuh: a block for each sequence and direction walks the steps, with its state in
 // shared memory; a warp multiplies by a row of the recurrent weights.
 // The problem: X; Cell: LstmCell, GruCell or RnnCell; Act0 to Act5: the activations of rnn/functions.cuh, those of the
-// second direction last, with kAlpha0, kBeta0 and on; kOneSet: both directions have the same; kThreads; kHidden, kGates:
-// rows of r in a direction; kBatchFirst; kReverse; kClip: 0 for none; kLinearBeforeReset; kInputForget; kBias,
+// second direction last, with kAlpha0, kBeta0 and on; kOneSet: both directions have the same; kThreads; kHidden,
+// kGates: rows of r in a direction; kBatchFirst; kReverse; kClip: 0 for none; kLinearBeforeReset; kInputForget; kBias,
 // kLengths, kInitialH, kInitialC, kPeepholes, kY, kYH, kYC: which operands are there, the others are not to be touched;
 // Constants {batch, steps, directions}.
 #pragma once
@@ -59,7 +59,8 @@ W_FN void each_hidden(Visit visit) {
   for (int j = threadIdx.x; j < kHidden; j += kThreads) visit(j);
 }
 
-// A cell's step: state.from and, with it, h and c. `part`: what the inputs give to each gate. keep(j) where h[j] is new.
+// A cell's step: state.from and, with it, h and c. `part`: what the inputs give to each gate. keep(j) where h[j] is
+// new.
 struct RnnCell {
   template <class Keep>
   static W_M void step(const Operands& p, s64 d, const float* part, const State& s, Keep keep) {
@@ -149,7 +150,8 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const s64 length = length_of(p, c, n);
   for (s64 s = 0; s < c.steps; ++s) {
     const s64 t = s < length && (kReverse || d == 1) ? length - 1 - s : s;
-    X* const y = p.y + (kBatchFirst ? (n * c.steps + t) * c.directions + d : (t * c.directions + d) * c.batch + n) * kHidden;
+    X* const y =
+        p.y + (kBatchFirst ? (n * c.steps + t) * c.directions + d : (t * c.directions + d) * c.batch + n) * kHidden;
     if (s >= length) {
       if constexpr (kY) each_hidden([&](int j) { y[j] = Put<X>::to(0); });
       continue;
