@@ -162,7 +162,7 @@ TEST(CudaFaults, ALostContextIsToldOnceAndWithTheLayerWhereStepsAreWaitedFor) {
     provoke(true, &told, &again);
     const char* layer = real_gpu() ? "layer 'the_softmax" : "layer '";
     const bool good = told.find(layer) != std::string::npos && told.find("ILLEGAL_ADDRESS") != std::string::npos &&
-                      again.find("told before") != std::string::npos;
+                      again.find("reported before") != std::string::npos;
     std::fprintf(stderr, "first: %s\nthen: %s\n%s", told.c_str(), again.c_str(),
                  good ? "as it should be\n" : "WRONG\n");
     std::_Exit(good && !testing::Test::HasFailure() ? 0 : 1);
@@ -178,7 +178,7 @@ TEST(CudaFaults, ALostContextIsToldByTheNextCallOtherwise) {
     provoke(false, &told, &again);
     const bool good = told.find("ILLEGAL_ADDRESS") != std::string::npos &&
                       told.find("setDebugSync") != std::string::npos && told.find("network '") != std::string::npos &&
-                      again.find("told before") != std::string::npos;
+                      again.find("reported before") != std::string::npos;
     std::fprintf(stderr, "first: %s\nthen: %s\n%s", told.c_str(), again.c_str(),
                  good ? "as it should be\n" : "WRONG\n");
     std::_Exit(good && !testing::Test::HasFailure() ? 0 : 1);
