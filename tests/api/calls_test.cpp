@@ -247,7 +247,7 @@ TEST(BadCalls, ErrorRecorderIsToldAndCounted) {
 TEST(BadCalls, VersionsAreChecked) {
   Logger logger;
   EXPECT_EQ(createInferBuilder_INTERNAL(&logger, 80601), nullptr);
-  EXPECT_EQ(createInferRuntime_INTERNAL(&logger, 110000 + 100), nullptr);
+  EXPECT_EQ(createInferRuntime_INTERNAL(&logger, 120000), nullptr);
   EXPECT_NE(logger.errors().find("8.6.1"), std::string::npos) << logger.errors();
   EXPECT_EQ(createInferBuilder_INTERNAL(nullptr, NV_TENSORRT_VERSION), nullptr);
   EXPECT_EQ(getInferLibVersion(), NV_TENSORRT_VERSION);
