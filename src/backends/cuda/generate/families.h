@@ -25,7 +25,7 @@ using Estimate = double (*)(const Problem& problem);
 // The form in which a kernel wants a constant; nullopt: as it is.
 using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& problem, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
-Result<std::optional<PackedForm>> pack_bytes(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
 
@@ -52,16 +52,16 @@ template <int kResults>
 Status generate_depthwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
   return generate_depthwise(problem, args, kResults, launches);
 }
-// Products and convolutions of 8 bits; `tile` is one of kBytesTiles (bytes.h).
-Status generate_bytes(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+// Products and convolutions of 8 bits; `tile` is one of kInt8Tiles (bytes.h).
+Status generate_int8(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
 template <size_t kTile>
-Status generate_bytes(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
-  return generate_bytes(problem, args, kTile, launches);
+Status generate_int8(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_int8(problem, args, kTile, launches);
 }
-double estimate_bytes(const Problem& problem, size_t tile);
+double estimate_int8(const Problem& problem, size_t tile);
 template <size_t kTile>
-double estimate_bytes(const Problem& problem) {
-  return estimate_bytes(problem, kTile);
+double estimate_int8(const Problem& problem) {
+  return estimate_int8(problem, kTile);
 }
 Status generate_vector_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool_strip(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

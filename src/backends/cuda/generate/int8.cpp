@@ -1,5 +1,5 @@
 // Families gemm and conv of 8-bit operands: which of them, what their constants look like, and which tile suits.
-#include "backends/cuda/generate/bytes.h"
+#include "backends/cuda/generate/int8.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 int64_t from_end(const Dims& d, size_t i) { return d[d.size() - i]; }
 
-Result<BytesProduct> describe_convolution(const Problem& p, const BindArgs& args) {
+Result<Int8Gemm> describe_convolution(const Problem& p, const BindArgs& args) {
   const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
   const auto n = x.size() - 2;
   if (x.rank() < 3 || x.rank() > 4 || f.rank() != x.rank() || y.rank() != x.rank() || x[0] != y[0])
@@ -33,7 +33,7 @@ Result<BytesProduct> describe_convolution(const Problem& p, const BindArgs& args
   if (f[0] != y[1] || f[1] != x[1]) return invalid_argument("weights {} for {}", f.to_string(), x.to_string());
   if (p.num_main == 3 && args.inputs[2].volume() != y[1])
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), y[1]);
-  BytesProduct b;
+  Int8Gemm b;
   b.rows = y.volume() / std::max<int64_t>(1, y[1]);
   b.columns = y[1];
   b.channels = x[1];
@@ -58,7 +58,7 @@ Result<BytesProduct> describe_convolution(const Problem& p, const BindArgs& args
   return b;
 }
 
-Result<BytesProduct> describe_matrices(const Problem& p, const BindArgs& args) {
+Result<Int8Gemm> describe_matrices(const Problem& p, const BindArgs& args) {
   const Dims &a = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
   if (a.rank() < 2 || w.rank() < 2 || y.rank() < 2 || p.as<GemmParams>().trans_a)
     return unsupported("{} by {}", a.to_string(), w.to_string());
@@ -66,7 +66,7 @@ Result<BytesProduct> describe_matrices(const Problem& p, const BindArgs& args) {
     if (!t.constant && t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
   const bool turned = p.as<GemmParams>().trans_b;
-  BytesProduct b;
+  Int8Gemm b;
   b.channels = from_end(a, 1);
   b.columns = from_end(w, turned ? 2 : 1);
   b.packed = p.inputs[1].constant;
@@ -91,7 +91,7 @@ Result<BytesProduct> describe_matrices(const Problem& p, const BindArgs& args) {
 }
 
 // A kernel's start, what its multiprocessors compute one behind the other, and bytes; on an H200.
-double tile_us(const Problem& p, const BytesProduct& b, const BytesTile& t) {
+double tile_us(const Problem& p, const Int8Gemm& b, const Int8Tile& t) {
   constexpr double kProcessors = 132, kMacsPerUs = 2500.0 * 1755, kIterationUs = 0.15;
   const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
   const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * static_cast<double>(b.batch);
@@ -116,7 +116,7 @@ PointwiseExpr with_constants_as_operands(const PointwiseExpr& epilogue, std::vec
   return e;
 }
 
-Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
+Result<Int8Gemm> describe_int8(const Problem& p, const BindArgs& args) {
   const bool bias = has_bias(p);
   if (p.num_main != (bias ? 3 : 2) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("product of {} operands", p.num_main);
@@ -125,7 +125,7 @@ Result<BytesProduct> describe_bytes(const Problem& p, const BindArgs& args) {
     return unsupported("{} by {}", dtype_name(x), dtype_name(p.inputs[1].dtype));
   if (bias && p.inputs[2].dtype != DType::kF32) return unsupported("a bias of {}", dtype_name(p.inputs[2].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, DType::kF32));
-  WOOTZ_ASSIGN_OR_RETURN(BytesProduct b,
+  WOOTZ_ASSIGN_OR_RETURN(Int8Gemm b,
                          p.family() == Family::kConv ? describe_convolution(p, args) : describe_matrices(p, args));
   WOOTZ_ASSIGN_OR_RETURN(const GemmScales s, int8_scales(p, b.columns));
   constexpr int64_t kMost = int64_t{1} << 31;
@@ -173,7 +173,7 @@ Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostT
 
 }  // namespace
 
-Result<std::optional<PackedForm>> pack_bytes(const Problem& p, int input, const HostTensor& source) {
+Result<std::optional<PackedForm>> pack_int8(const Problem& p, int input, const HostTensor& source) {
   if (input != 1) return std::optional<PackedForm>{};
   const int64_t columns = columns_of(p, source.dims());
   WOOTZ_ASSIGN_OR_RETURN(const GemmScales s, int8_scales(p, columns));
@@ -185,22 +185,22 @@ Result<std::optional<PackedForm>> pack_bytes(const Problem& p, int input, const 
   return std::optional(packed_by(weights + tables, [&p, source, s] { return columns_with_tables(p, source, s); }));
 }
 
-Status generate_bytes(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const BytesProduct b, describe_bytes(p, args));
+Status generate_int8(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Int8Gemm b, describe_int8(p, args));
   if (b.rows * b.batch * b.columns == 0) return Status();
-  return write_bytes(p, args, b, kBytesTiles[tile], launches);
+  return write_int8(p, args, b, kInt8Tiles[tile], launches);
 }
 
 // 0: other tiles are clearly better at these extents, and need not be compiled to know it.
-double estimate_bytes(const Problem& p, size_t tile) {
+double estimate_int8(const Problem& p, size_t tile) {
   std::vector<Dims> in, out;
   for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
   for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
-  const Result<BytesProduct> b = describe_bytes(p, {in, out, {}});
+  const Result<Int8Gemm> b = describe_int8(p, {in, out, {}});
   if (!b.ok()) return 0;
   double best = INFINITY;
-  for (const BytesTile& t : kBytesTiles) best = std::min(best, tile_us(p, *b, t));
-  const double own = tile_us(p, *b, kBytesTiles[tile]);
+  for (const Int8Tile& t : kInt8Tiles) best = std::min(best, tile_us(p, *b, t));
+  const double own = tile_us(p, *b, kInt8Tiles[tile]);
   return own <= 1.4 * best ? own : 0;
 }
 

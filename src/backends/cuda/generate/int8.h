@@ -9,7 +9,7 @@ namespace wootz::cuda {
 // of a window and, within a tap, the channels. A product is a convolution by a single pixel.
 constexpr int64_t kPitchStep = 64;  // of packed columns, in bytes
 
-struct BytesProduct {
+struct Int8Gemm {
   int64_t rows = 0, columns = 0, batch = 1;
   int64_t taps_h = 1, taps_w = 1, channels = 0;
   bool window = false;  // rows are pixels of an image, not what lies one behind the other
@@ -27,23 +27,23 @@ struct BytesProduct {
 };
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
-Result<BytesProduct> describe_bytes(const Problem& problem, const BindArgs& args);
+Result<Int8Gemm> describe_int8(const Problem& problem, const BindArgs& args);
 
 // How a block computes its part of the result: `rows` x `columns` of it by warps_m x warps_n warps, and `shares` times
 // as many warps that divide the sum among them.
-struct BytesTile {
+struct Int8Tile {
   int rows, columns, warps_m, warps_n, shares, stages;
   int threads() const { return 32 * warps_m * warps_n * shares; }
   int bytes() const { return stages * shares * (rows + columns) * 64; }  // of shared memory
 };
 // As many stages as keep several copies on their way and leave room for two blocks on a multiprocessor.
-inline constexpr BytesTile kBytesTiles[] = {
+inline constexpr Int8Tile kInt8Tiles[] = {
     {128, 128, 2, 4, 1, 5}, {128, 64, 4, 2, 1, 5}, {64, 64, 2, 2, 1, 6},
     {64, 64, 2, 2, 2, 5},   {32, 64, 1, 2, 4, 4},  {32, 32, 1, 1, 4, 6},
 };
 
-Status write_bytes(const Problem& problem, const BindArgs& args, const BytesProduct& product, const BytesTile& tile,
-                   std::vector<Launch>* launches);
+Status write_int8(const Problem& problem, const BindArgs& args, const Int8Gemm& product, const Int8Tile& tile,
+                  std::vector<Launch>* launches);
 
 // The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one
 // kernel; `constants` gets their values.

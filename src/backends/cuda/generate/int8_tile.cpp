@@ -1,7 +1,7 @@
 // The kernel of 8-bit products, gemm/int8.cuh, for a problem.
 #include <algorithm>
 
-#include "backends/cuda/generate/bytes.h"
+#include "backends/cuda/generate/int8.h"
 #include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
@@ -52,14 +52,14 @@ Result<Operands> read_operands(const Problem& p, const BindArgs& args, int64_t c
   return o;
 }
 
-void add_tile(const BytesTile& tile, KernelSource* source) {
+void add_tile(const Int8Tile& tile, KernelSource* source) {
   const std::pair<const char*, int64_t> fixed[] = {
       {"kThreads", tile.threads()}, {"kRows", tile.rows},     {"kColumns", tile.columns}, {"kWarpsM", tile.warps_m},
       {"kWarpsN", tile.warps_n},    {"kShares", tile.shares}, {"kStages", tile.stages}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
 }
 
-void add_product(const BytesProduct& b, const BytesTile& tile, KernelSource* source) {
+void add_product(const Int8Gemm& b, const Int8Tile& tile, KernelSource* source) {
   source->fixed("kWindow", b.window);
   source->fixed("kBySixteen", b.by_sixteen());
   source->fixed("kPacked", b.packed);
@@ -113,8 +113,8 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
 
 }  // namespace
 
-Status write_bytes(const Problem& p, const BindArgs& args, const BytesProduct& b, const BytesTile& tile,
-                   std::vector<Launch>* launches) {
+Status write_int8(const Problem& p, const BindArgs& args, const Int8Gemm& b, const Int8Tile& tile,
+                  std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b.columns));
   std::vector<float> extras;
   const PointwiseExpr epilogue = b.packed ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
