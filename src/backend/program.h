@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/indices.h"
 #include "backend/kernel.h"
 #include "backend/problem.h"
 #include "backend/shape_program.h"
@@ -34,12 +35,12 @@ struct PlanTensor {
   Layout layout = Layout::kLinear;
   TensorKind kind = TensorKind::kIntermediate;
   std::vector<int32_t> dims;  // expression per axis
-  int32_t view_of = -1;       // kView, kSubview
+  TensorIndex view_of;        // kView, kSubview
   int32_t offset = -1;        // kView: expression, the element of view_of it begins at; -1: it is all of view_of
-  std::vector<int32_t>
+  std::vector<TensorIndex>
       subviews;  // kIntermediate, kOutput, kSubview: made of these, one after the other. No step writes it
   std::vector<int32_t> values;  // kShape
-  int32_t constant = -1;        // kConstant: index into Program::constants
+  ConstantIndex constant;       // kConstant
 };
 
 // A weight as a kernel wants it. Plain row-major, or packed by the tactic of the one step that uses it (kOpaque).
@@ -66,8 +67,8 @@ struct Step {
   std::vector<std::string> provenance;  // names of the model's nodes
   Problem problem;                      // layouts filled in by the tuner
   Tactic tactic;                        // empty until chosen
-  std::vector<int32_t> inputs;          // tensors; -1: omitted
-  std::vector<int32_t> outputs;
+  std::vector<TensorIndex> inputs;      // none: omitted
+  std::vector<TensorIndex> outputs;
   size_t workspace = 0;    // at the largest profile, for reports
   float measured_us = -1;  // by the tuner, -1: not timed
   uint8_t stream = 0;      // of a device with queues: 0 the caller's, the others auxiliary, to run beside it
@@ -77,7 +78,7 @@ struct Step {
 inline constexpr uint8_t kMostStreams = 8;
 
 struct IoTensor {
-  int32_t tensor = -1;
+  TensorIndex tensor;
   bool is_shape_tensor = false;  // input whose values decide shapes
 };
 
@@ -101,8 +102,8 @@ struct Program {
   std::string device;   // DeviceDescription as JSON: what the tactics were chosen for
   std::vector<ShapeExpr> exprs;
   std::vector<PlanSymbol> symbols;
-  std::vector<PlanTensor> tensors;
-  std::vector<PlanConstant> constants;
+  IndexedVector<TensorIndex, PlanTensor> tensors;
+  IndexedVector<ConstantIndex, PlanConstant> constants;
   std::vector<Step> steps;  // in execution order
   std::vector<IoTensor> inputs, outputs;
   std::vector<PlanProfile> profiles;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/indices.h"
 #include "base/status.h"
 
 namespace wootz {
@@ -27,7 +28,7 @@ enum class SymbolSource : uint8_t {
 struct PlanSymbol {
   std::string name;
   SymbolSource source = SymbolSource::kInputDim;
-  int32_t tensor = -1;
+  TensorIndex tensor;
   int32_t axis = 0;
 };
 

@@ -20,28 +20,26 @@ constexpr LowerFunction kLower[] = {
 // copied.
 Status lower_outputs(LowerContext& ctx, const Graph& graph) {
   Program& program = ctx.program();
-  std::vector<uint8_t> read(program.tensors.size(), 0), written(program.tensors.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> written(program.tensors.size(), 0);
   for (const Step& step : program.steps) {
-    for (int32_t t : step.outputs)
-      if (t >= 0) written[static_cast<size_t>(t)] = 1;
+    for (const TensorIndex t : step.outputs)
+      if (t.exists()) written[t] = 1;
   }
   for (const Value* value : graph.outputs()) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, ctx.tensor(value));
-    const bool by_step = static_cast<size_t>(t) < written.size() && written[static_cast<size_t>(t)] &&
-                         program.tensors[static_cast<size_t>(t)].kind == TensorKind::kIntermediate;
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex t, ctx.tensor(value));
+    const bool by_step = written.has(t) && written[t] && program.tensors[t].kind == TensorKind::kIntermediate;
     if (by_step) {
-      program.tensors[static_cast<size_t>(t)].kind = TensorKind::kOutput;
+      program.tensors[t].kind = TensorKind::kOutput;
       program.outputs.push_back({t, false});
       continue;
     }
     Status status;
-    const int32_t copy = ctx.add_intermediate(value->name(), value->dtype(), value->shape(), &status);
+    const TensorIndex copy = ctx.add_intermediate(value->name(), value->dtype(), value->shape(), &status);
     WOOTZ_RETURN_IF_ERROR(status);
-    program.tensors[static_cast<size_t>(copy)].kind = TensorKind::kOutput;
+    program.tensors[copy].kind = TensorKind::kOutput;
     // One name, one tensor: the inner one steps aside.
-    program.tensors[static_cast<size_t>(t)].name += "'";
-    if (program.tensors[static_cast<size_t>(t)].kind == TensorKind::kInput)
-      program.tensors[static_cast<size_t>(t)].name.pop_back();
+    program.tensors[t].name += "'";
+    if (program.tensors[t].kind == TensorKind::kInput) program.tensors[t].name.pop_back();
     WOOTZ_RETURN_IF_ERROR(ctx.copy_step("copy of " + value->name(), t, copy));
     program.outputs.push_back({copy, false});
   }
@@ -88,7 +86,7 @@ Status LowerContext::lower(const Node& node) {
 Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
   LowerContext ctx(graph, options);
   for (const Value* input : graph.inputs()) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, ctx.tensor(input));
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex t, ctx.tensor(input));
     ctx.program().inputs.push_back({t, false});
   }
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {

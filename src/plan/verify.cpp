@@ -43,8 +43,8 @@ class Verifier {
   }
 
  private:
-  const PlanTensor& tensor(int32_t index) const { return p_.tensors[static_cast<size_t>(index)]; }
-  bool has_tensor(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.tensors.size(); }
+  const PlanTensor& tensor(TensorIndex index) const { return p_.tensors[index]; }
+  bool has_tensor(TensorIndex index) const { return p_.tensors.has(index); }
   bool has_expr(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.exprs.size(); }
   // Written by steps: as a whole, or part by part.
   static bool is_made(const PlanTensor& t) {
@@ -62,7 +62,7 @@ class Verifier {
   Status check_io();
   Status check_symbols() const;
   Status find_writers();
-  int find_last_writer(size_t t);
+  int find_last_writer(TensorIndex t);
   void find_times();
   int time_of(std::span<const int32_t> exprs) const;
   Status check_times() const;
@@ -72,11 +72,11 @@ class Verifier {
   Status check_memory() const;
 
   const Program& p_;
-  const int depth_;             // of bodies around it
-  ShapeValues shapes_;          // what is known without inputs
-  std::vector<int32_t> root_;   // by tensor: the tensor whose bytes it is
-  std::vector<int> writer_;     // by tensor: the step that writes it
-  std::vector<int> expr_time_;  // by expression: the step after which its value is known
+  const int depth_;                               // of bodies around it
+  ShapeValues shapes_;                            // what is known without inputs
+  IndexedVector<TensorIndex, TensorIndex> root_;  // the tensor whose bytes it is
+  IndexedVector<TensorIndex, int> writer_;        // the step that writes it
+  std::vector<int> expr_time_;                    // by expression: the step after which its value is known
 };
 
 Status Verifier::check_texts() const {
@@ -184,9 +184,8 @@ Status Verifier::check_tensor(const PlanTensor& t) const {
       return corrupt("{} values for a shape tensor of shape {}", t.values.size(), dims ? dims->to_string() : "unknown");
   }
   if (t.kind == TensorKind::kConstant) {
-    if (t.constant < 0 || static_cast<size_t>(t.constant) >= p_.constants.size())
-      return corrupt("constant {} of {}", t.constant, p_.constants.size());
-    const PlanConstant& c = p_.constants[static_cast<size_t>(t.constant)];
+    if (!p_.constants.has(t.constant)) return corrupt("constant {} of {}", t.constant, p_.constants.size());
+    const PlanConstant& c = p_.constants[t.constant];
     if (t.dtype != c.dtype || t.layout != c.layout || !dims || !(*dims == c.dims))
       return corrupt("is {} {} {}, its constant '{}' is {} {} {}", dtype_name(t.dtype),
                      dims ? dims->to_string() : "of unknown shape", layout_name(t.layout), shown(c.name),
@@ -206,7 +205,7 @@ Status Verifier::check_tensors() const {
 
 // Every tensor the user binds is in the lists exactly once, and the lists hold nothing else.
 Status Verifier::check_io() {
-  std::vector<uint8_t> listed(p_.tensors.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> listed(p_.tensors.size(), 0);
   const auto check = [&](const std::vector<IoTensor>& list, TensorKind kind, const char* what) -> Status {
     WOOTZ_RETURN_IF_ERROR(too_many("network inputs or outputs", list.size(), p_.tensors.size()));
     for (size_t i = 0; i < list.size(); ++i) {
@@ -214,14 +213,14 @@ Status Verifier::check_io() {
         return corrupt("network {} {} is tensor {} of {}", what, i, list[i].tensor, p_.tensors.size());
       const PlanTensor& t = tensor(list[i].tensor);
       if (t.kind != kind) return corrupt("network {} {}: {} is none", what, i, place(t));
-      if (std::exchange(listed[static_cast<size_t>(list[i].tensor)], 1))
+      if (std::exchange(listed[list[i].tensor], 1))
         return corrupt("network {} {}: {} is listed twice", what, i, place(t));
     }
     return {};
   };
   WOOTZ_RETURN_IF_ERROR(check(p_.inputs, TensorKind::kInput, "input"));
   WOOTZ_RETURN_IF_ERROR(check(p_.outputs, TensorKind::kOutput, "output"));
-  for (size_t t = 0; t < p_.tensors.size(); ++t) {
+  for (const TensorIndex t : p_.tensors.indices()) {
     const TensorKind kind = p_.tensors[t].kind;
     if ((kind == TensorKind::kInput || kind == TensorKind::kOutput) && !listed[t])
       return corrupt("{} is an input or output of the network, but not listed", place(p_.tensors[t]));
@@ -230,9 +229,9 @@ Status Verifier::check_io() {
 }
 
 Status Verifier::check_symbols() const {
-  std::vector<uint8_t> holds_values(p_.tensors.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> holds_values(p_.tensors.size(), 0);
   for (const IoTensor& io : p_.inputs)
-    if (io.is_shape_tensor) holds_values[static_cast<size_t>(io.tensor)] = 1;
+    if (io.is_shape_tensor) holds_values[io.tensor] = 1;
   for (const PlanSymbol& symbol : p_.symbols) {
     WOOTZ_RETURN_IF_ERROR(check_name("symbol name", symbol.name, limits::kMaxNameBytes));
     const std::string where = fmt::format("symbol '{}'", shown(symbol.name));
@@ -248,7 +247,7 @@ Status Verifier::check_symbols() const {
                      bound);
     if (symbol.source != SymbolSource::kDataDependent && t.kind != TensorKind::kInput)
       return corrupt("{} comes from {}, which is no network input", where, place(t));
-    if (value && (!holds_values[static_cast<size_t>(symbol.tensor)] || !is_integer(t.dtype)))
+    if (value && (!holds_values[symbol.tensor] || !is_integer(t.dtype)))
       return corrupt("{} is a value of {}, which is no integer input shape tensor", where, place(t));
   }
   return {};
@@ -264,31 +263,31 @@ Status Verifier::find_writers() {
       if (list->size() > static_cast<size_t>(limits::kMaxInputsPerNode))
         return make_error(Code::kResourceExhausted, "{}: {} operands, the limit is {}", place(step), list->size(),
                           limits::kMaxInputsPerNode);
-      for (const int32_t t : *list)
-        if (t != -1 && !has_tensor(t))
+      for (const TensorIndex t : *list)
+        if (t != TensorIndex() && !has_tensor(t))
           return corrupt("{}: operand is tensor {} of {}", place(step), t, p_.tensors.size());
     }
-    for (const int32_t t : step.outputs) {
-      if (t < 0) continue;
+    for (const TensorIndex t : step.outputs) {
+      if (!t.exists()) continue;
       if (!is_made(tensor(t)) || !tensor(t).subviews.empty())
         return corrupt("{} writes {}, which no layer may write", place(step), place(tensor(t)));
-      int& writer = writer_[static_cast<size_t>(t)];
+      int& writer = writer_[t];
       if (writer != kNever)
         return corrupt("{} writes {}, which {} has written", place(step), place(tensor(t)),
                        place(p_.steps[static_cast<size_t>(writer)]));
       writer = static_cast<int>(s);
     }
   }
-  for (size_t t = 0; t < p_.tensors.size(); ++t) find_last_writer(t);
+  for (const TensorIndex t : p_.tensors.indices()) find_last_writer(t);
   return {};
 }
 
 // What is put together from subviews is there when the last of them is. verify_places() has bounded the depth.
-int Verifier::find_last_writer(size_t t) {
-  const std::vector<int32_t>& subviews = p_.tensors[t].subviews;
+int Verifier::find_last_writer(TensorIndex t) {
+  const std::vector<TensorIndex>& subviews = p_.tensors[t].subviews;
   if (subviews.empty() || writer_[t] != kNever) return writer_[t];
   int last = kAlways;
-  for (const int32_t p : subviews) last = std::max(last, find_last_writer(static_cast<size_t>(p)));
+  for (const TensorIndex p : subviews) last = std::max(last, find_last_writer(p));
   return writer_[t] = last;
 }
 
@@ -298,7 +297,7 @@ void Verifier::find_times() {
     const ShapeExpr& e = p_.exprs[i];
     if (e.op == ShapeOp::kSymbol) {
       const PlanSymbol& symbol = p_.symbols[static_cast<size_t>(e.value)];
-      if (symbol.source == SymbolSource::kDataDependent) expr_time_[i] = writer_[static_cast<size_t>(symbol.tensor)];
+      if (symbol.source == SymbolSource::kDataDependent) expr_time_[i] = writer_[symbol.tensor];
     }
     for (const int32_t operand : e.operands)
       expr_time_[i] = std::max(expr_time_[i], expr_time_[static_cast<size_t>(operand)]);
@@ -317,14 +316,13 @@ Status Verifier::check_times() const {
     if (time_of(tensor(io.tensor).dims) != kAlways)
       return corrupt("{}: the shape of an input depends on a layer's result", place(tensor(io.tensor)));
   for (const IoTensor& io : p_.outputs)
-    if (writer_[static_cast<size_t>(io.tensor)] == kNever)
-      return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
+    if (writer_[io.tensor] == kNever) return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
   // Where a tensor is in another one is decided before the first step.
   for (const PlanTensor& t : p_.tensors) {
     const bool ranged = t.kind == TensorKind::kSubview || t.offset >= 0;
     if (!ranged) continue;
     const int time = std::max(time_of(t.dims), t.offset >= 0 ? time_of({&t.offset, 1}) : kAlways);
-    for (int32_t at = t.view_of; time == kAlways; at = tensor(at).view_of) {
+    for (TensorIndex at = t.view_of; time == kAlways; at = tensor(at).view_of) {
       if (time_of(tensor(at).dims) != kAlways)
         return corrupt("{} is in {}, whose shape depends on a layer's result", place(t), place(tensor(at)));
       if (tensor(at).kind != TensorKind::kView && tensor(at).kind != TensorKind::kSubview) break;
@@ -334,9 +332,9 @@ Status Verifier::check_times() const {
   for (size_t s = 0; s < p_.steps.size(); ++s) {
     const Step& step = p_.steps[s];
     const int now = static_cast<int>(s);
-    for (const int32_t t : step.inputs) {
-      if (t < 0) continue;
-      const auto root = static_cast<size_t>(root_[static_cast<size_t>(t)]);
+    for (const TensorIndex t : step.inputs) {
+      if (!t.exists()) continue;
+      const TensorIndex root = root_[t];
       const PlanTensor& bytes = p_.tensors[root];
       const int time = is_made(bytes)                     ? writer_[root]
                        : bytes.kind == TensorKind::kShape ? time_of(bytes.values)
@@ -347,8 +345,8 @@ Status Verifier::check_times() const {
       if (time_of(tensor(t).dims) >= now || time_of(bytes.dims) >= now)
         return corrupt("{} reads {}, whose shape is known only later", place(step), place(tensor(t)));
     }
-    for (const int32_t t : step.outputs)
-      if (t >= 0 && time_of(tensor(t).dims) > now)
+    for (const TensorIndex t : step.outputs)
+      if (t.exists() && time_of(tensor(t).dims) > now)
         return corrupt("{} writes {}, whose shape is known only later", place(step), place(tensor(t)));
   }
   return {};

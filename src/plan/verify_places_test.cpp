@@ -10,22 +10,21 @@
 namespace wootz {
 namespace {
 
-int32_t add(Program* p, const char* name, TensorKind kind, std::vector<int32_t> dims, int32_t view_of = -1) {
+TensorIndex add(Program* p, const char* name, TensorKind kind, std::vector<int32_t> dims, TensorIndex view_of = {}) {
   PlanTensor t;
   t.name = name;
   t.dtype = DType::kF32;
   t.kind = kind;
   t.dims = std::move(dims);
   t.view_of = view_of;
-  p->tensors.push_back(std::move(t));
-  return static_cast<int32_t>(p->tensors.size() - 1);
+  return p->tensors.add(std::move(t));
 }
 
-void add_step(Program* p, const char* name, std::vector<int32_t> inputs, int32_t output) {
-  const auto describe = [&](int32_t t) {
+void add_step(Program* p, const char* name, std::vector<TensorIndex> inputs, TensorIndex output) {
+  const auto describe = [&](TensorIndex t) {
     TensorDesc d;
     d.dtype = DType::kF32;
-    for (const int32_t e : p->tensors[static_cast<size_t>(t)].dims) {
+    for (const int32_t e : p->tensors[t].dims) {
       const ShapeExpr& x = p->exprs[static_cast<size_t>(e)];
       d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 4);
     }
@@ -37,21 +36,21 @@ void add_step(Program* p, const char* name, std::vector<int32_t> inputs, int32_t
   s.tactic = {"native", "k", ""};
   s.problem.set_family(Family::kMove);
   s.problem.num_main = static_cast<int>(inputs.size());
-  for (const int32_t t : inputs) s.problem.inputs.push_back(describe(t));
+  for (const TensorIndex t : inputs) s.problem.inputs.push_back(describe(t));
   s.problem.outputs = {describe(output)};
   s.inputs = std::move(inputs);
   s.outputs = {output};
   p->steps.push_back(std::move(s));
 }
 
-enum : int32_t { kX, kRange, kA, kB, kBoth, kY };
+constexpr TensorIndex kX(0), kRange(1), kA(2), kB(3), kBoth(4), kY(5), kFound(6);
 
 // range = rows 1..2 of x [4, N]; both [N + 2, 8] = a [N, 8] above b [2, 8]; y = f(both).
 // Expressions: 0 N, 1 4, 2 8, 3 2, 4 N + 2, 5 data-dependent.
 Program sample() {
   Program p;
   p.backend = "cpu";
-  p.symbols = {{"N", SymbolSource::kInputDim, kX, 1}, {"F", SymbolSource::kDataDependent, 6, 0}};
+  p.symbols = {{"N", SymbolSource::kInputDim, kX, 1}, {"F", SymbolSource::kDataDependent, kFound, 0}};
   p.exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 4, {}},   {ShapeOp::kConst, 8, {}},
              {ShapeOp::kConst, 2, {}},  {ShapeOp::kAdd, 0, {0, 3}}, {ShapeOp::kSymbol, 1, {}}};
   add(&p, "x", TensorKind::kInput, {1, 0});
@@ -68,7 +67,7 @@ Program sample() {
   p.profiles = {{{{1, 2, 8}, {}}}};
   add_step(&p, "first", {kRange}, kA);
   add_step(&p, "second", {kA, kX}, kB);
-  add_step(&p, "find", {kX}, 6);
+  add_step(&p, "find", {kX}, kFound);
   add_step(&p, "last", {kBoth}, kY);
   return p;
 }
@@ -76,8 +75,8 @@ Program sample() {
 Result<Storage> storage_at(const Program& p, int64_t n) {
   ShapeValues shapes;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(p, std::vector<int64_t>{n, -1}, &shapes));
-  std::vector<Dims> dims;
-  std::vector<uint8_t> known;
+  IndexedVector<TensorIndex, Dims> dims;
+  IndexedVector<TensorIndex, uint8_t> known;
   for (const PlanTensor& t : p.tensors) {
     dims.push_back(tensor_dims(t, shapes).value_or(Dims{}));
     known.push_back(tensor_dims(t, shapes).has_value());
@@ -95,7 +94,7 @@ TEST(VerifyPlaces, SubviewsAndRangesAreProven) {
   EXPECT_EQ(storage->root[kRange], kX);
   EXPECT_EQ(storage->offset[kRange], 5u * 4);
   EXPECT_EQ(storage->extent[kBoth], 7u * 8 * 4);
-  const std::vector<int> complete = completing_steps(p);
+  const IndexedVector<TensorIndex, int> complete = completing_steps(p);
   EXPECT_EQ(complete[kA], 0);
   EXPECT_EQ(complete[kBoth], 1);
   EXPECT_EQ(complete[kRange], -1);
@@ -106,7 +105,7 @@ TEST(VerifyPlaces, SurviveTheFile) {
   ASSERT_TRUE(file.ok()) << file.status().to_string();
   const auto read = read_plan(*file);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
-  EXPECT_EQ((*read)->tensors[kBoth].subviews, (std::vector<int32_t>{kA, kB}));
+  EXPECT_EQ((*read)->tensors[kBoth].subviews, (std::vector<TensorIndex>{kA, kB}));
   EXPECT_EQ((*read)->tensors[kRange].offset, 0);
   EXPECT_EQ((*read)->tensors[kA].kind, TensorKind::kSubview);
 }
@@ -134,7 +133,7 @@ TEST(VerifyPlaces, LiesAreRefused) {
     const char* message;
   };
   const Lie kLies[] = {
-      {"subview of nothing", [](Program& p) { p.tensors[kA].view_of = 70; }, "is a subview of tensor 70"},
+      {"subview of nothing", [](Program& p) { p.tensors[kA].view_of = TensorIndex(70); }, "is a subview of tensor 70"},
       {"subview of another", [](Program& p) { p.tensors[kA].view_of = kY; },
        "lists tensor 'a', which is no subview of it"},
       {"subview not listed", [](Program& p) { p.tensors[kBoth].subviews = {kB}; },
@@ -149,7 +148,7 @@ TEST(VerifyPlaces, LiesAreRefused) {
          p.tensors[kBoth].subviews = {kA, kB, kY};
        },
        "'y', which is no subview"},
-      {"subview number", [](Program& p) { p.tensors[kBoth].subviews.push_back(-1); }, "subview -1 of"},
+      {"subview number", [](Program& p) { p.tensors[kBoth].subviews.push_back(TensorIndex()); }, "subview -1 of"},
       {"subview type", [](Program& p) { p.tensors[kA].dtype = DType::kF64; }, "cannot be a subview of"},
       {"subview layout", [](Program& p) { p.tensors[kA].layout = Layout::kBlocked8; }, "cannot be a subview of"},
       {"input of subviews",
@@ -168,8 +167,8 @@ TEST(VerifyPlaces, LiesAreRefused) {
       {"written as a whole", [](Program& p) { p.steps[2].outputs = {kBoth}; }, "no layer may write"},
       {"subview that no step writes",
        [](Program& p) {
-         p.steps[1].outputs = {6};
-         p.steps[2].outputs = {-1};
+         p.steps[1].outputs = {kFound};
+         p.steps[2].outputs = {TensorIndex()};
        },
        "which nothing writes"},
       {"read before complete", [](Program& p) { std::swap(p.steps[1], p.steps[3]); }, "is made only later"},

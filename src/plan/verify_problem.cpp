@@ -16,14 +16,14 @@ bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
   return tensor.dims.size() < 3 || (plain(desc.layout) && plain(tensor.layout));
 }
 
-Status check_operand(const Program& program, const TensorDesc& desc, int32_t index, const ShapeValues& shapes) {
+Status check_operand(const Program& program, const TensorDesc& desc, TensorIndex index, const ShapeValues& shapes) {
   if (desc.layout > Layout::kOpaque) return corrupt("layout number {}", static_cast<int>(desc.layout));
-  if (index < 0) {
+  if (!index.exists()) {
     if (desc.dtype != DType::kInvalid || desc.constant || !desc.dims.empty() || !desc.max_dims.empty())
       return corrupt("is omitted but described");
     return {};
   }
-  const PlanTensor& tensor = program.tensors[static_cast<size_t>(index)];
+  const PlanTensor& tensor = program.tensors[index];
   const std::string name = shown(tensor.name);
   if (desc.dtype != tensor.dtype)
     return corrupt("is described as {}, but tensor '{}' is {}", dtype_name(desc.dtype), name, dtype_name(tensor.dtype));

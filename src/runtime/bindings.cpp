@@ -62,7 +62,7 @@ void Bindings::copy_from(const Bindings& other) {
 
 const PlanTensor& Bindings::input_tensor(size_t input) const {
   const Program& program = engine_->program();
-  return program.tensors[static_cast<size_t>(program.inputs[input].tensor)];
+  return program.tensors[program.inputs[input].tensor];
 }
 
 Status Bindings::set_profile(size_t profile) {
@@ -165,8 +165,8 @@ Status Bindings::check_ranges() const {
     if (range == nullptr || (symbols_[s] < 0 && symbol.source == SymbolSource::kDataDependent)) continue;
     if (symbols_[s] < range->min || symbols_[s] > range->max)
       return invalid_argument("input '{}': {} = {} is outside profile {}, which allows [{}, {}]",
-                              program.tensors[static_cast<size_t>(symbol.tensor)].name, symbol.name, symbols_[s],
-                              profile_, range->min, range->max);
+                              program.tensors[symbol.tensor].name, symbol.name, symbols_[s], profile_, range->min,
+                              range->max);
   }
   return Status();
 }
@@ -175,7 +175,7 @@ Status Bindings::check_ranges() const {
 Status Bindings::check_agreement(const ShapePlan& plan) const {
   const Program& program = engine_->program();
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const auto t = static_cast<size_t>(program.inputs[i].tensor);
+    const TensorIndex t = program.inputs[i].tensor;
     if (plan.known[t] && !(plan.dims[t] == inputs_[i].dims))
       return invalid_argument("input '{}' has shape {}, but the other inputs make it {}", program.tensors[t].name,
                               inputs_[i].dims.to_string(), plan.dims[t].to_string());
@@ -223,7 +223,7 @@ Status Bindings::check_addresses() const {
       return make_error(Code::kInvalidState, "the address of input '{}' is not set", input_tensor(i).name);
   for (size_t o = 0; o < outputs_.size(); ++o) {
     if (outputs_[o].address != nullptr || outputs_[o].sink != nullptr) continue;
-    const auto t = static_cast<size_t>(program.outputs[o].tensor);
+    const TensorIndex t = program.outputs[o].tensor;
     if (plan_->known[t] && plan_->dims[t].volume() == 0) continue;
     return make_error(Code::kInvalidState, "output '{}' has neither an address nor an allocator",
                       program.tensors[t].name);

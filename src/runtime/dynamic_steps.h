@@ -29,7 +29,7 @@ class DynamicSteps {
   // Runs one step: its operands' extents are known by now, those of its results when it has run.
   Status run(size_t step, const Run& run);
   // Extents of a tensor, as far as steps of this run found them.
-  std::optional<Dims> dims(int32_t tensor) const;
+  std::optional<Dims> dims(TensorIndex tensor) const;
 
  private:
   // A kernel bound to extents.
@@ -55,11 +55,11 @@ class DynamicSteps {
   class Allocator;
 
   const Program& program() const { return engine_->program(); }
-  const PlanTensor& tensor(int32_t t) const { return program().tensors[static_cast<size_t>(t)]; }
+  const PlanTensor& tensor(TensorIndex t) const { return program().tensors[t]; }
   Status gather_operands(const Step& step, const Run& run);
   Status place_results(const Step& step, const Run& run);
-  void* place(int32_t tensor, const Dims& dims, const Run& run);
-  Status check_view(int32_t tensor, const Dims& dims) const;
+  void* place(TensorIndex tensor, const Dims& dims, const Run& run);
+  Status check_view(TensorIndex tensor, const Dims& dims) const;
   Result<const Call*> bind(size_t step);
   Status learn(size_t step, const Run& run);
   Status evaluate_open();

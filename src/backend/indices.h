@@ -1,0 +1,11 @@
+// What a program's parts are called by: indices into its lists (backend/program.h).
+#pragma once
+
+#include "base/index.h"
+
+namespace wootz {
+
+using TensorIndex = Index<struct TensorTag>;      // of Program::tensors
+using ConstantIndex = Index<struct ConstantTag>;  // of Program::constants
+
+}  // namespace wootz
