@@ -5,7 +5,9 @@
 
 namespace wootz {
 
-using TensorIndex = Index<struct TensorTag>;      // of Program::tensors
-using ConstantIndex = Index<struct ConstantTag>;  // of Program::constants
+using TensorIndex = Index<struct TensorTag>;          // of Program::tensors
+using ConstantIndex = Index<struct ConstantTag>;      // of Program::constants
+using ExpressionIndex = Index<struct ExpressionTag>;  // of Program::exprs
+using SymbolIndex = Index<struct SymbolTag>;          // of Program::symbols
 
 }  // namespace wootz

@@ -34,13 +34,13 @@ struct PlanTensor {
   DType dtype = DType::kInvalid;
   Layout layout = Layout::kLinear;
   TensorKind kind = TensorKind::kIntermediate;
-  std::vector<int32_t> dims;  // expression per axis
-  TensorIndex view_of;        // kView, kSubview
-  int32_t offset = -1;        // kView: expression, the element of view_of it begins at; -1: it is all of view_of
+  std::vector<ExpressionIndex> dims;  // one per axis
+  TensorIndex view_of;                // kView, kSubview
+  ExpressionIndex offset;             // kView: the element of view_of it begins at; none: it is all of view_of
   std::vector<TensorIndex>
       subviews;  // kIntermediate, kOutput, kSubview: made of these, one after the other. No step writes it
-  std::vector<int32_t> values;  // kShape
-  ConstantIndex constant;       // kConstant
+  std::vector<ExpressionIndex> values;  // kShape
+  ConstantIndex constant;               // kConstant
 };
 
 // A weight as a kernel wants it. Plain row-major, or packed by the tactic of the one step that uses it (kOpaque).
@@ -87,12 +87,12 @@ struct SymbolRange {
   int64_t min = -1, opt = -1, max = -1;
 };
 struct PlanProfile {
-  std::vector<SymbolRange> symbols;
+  IndexedVector<SymbolIndex, SymbolRange> symbols;
 };
 
 // What must hold of the shapes of a call: an expression that is not 0, and what is wrong where it is.
 struct ShapeCheck {
-  int32_t expr = -1;
+  ExpressionIndex expr;
   std::string message;
 };
 
@@ -100,8 +100,8 @@ struct Program {
   std::string name;
   std::string backend;  // "cpu", "reference", "cuda"
   std::string device;   // DeviceDescription as JSON: what the tactics were chosen for
-  std::vector<ShapeExpr> exprs;
-  std::vector<PlanSymbol> symbols;
+  IndexedVector<ExpressionIndex, ShapeExpr> exprs;
+  IndexedVector<SymbolIndex, PlanSymbol> symbols;
   IndexedVector<TensorIndex, PlanTensor> tensors;
   IndexedVector<ConstantIndex, PlanConstant> constants;
   std::vector<Step> steps;  // in execution order

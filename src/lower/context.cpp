@@ -81,7 +81,7 @@ Dims LowerContext::extents(const Shape& shape, bool max) const {
   return dims;
 }
 
-Result<int32_t> LowerContext::symbol(SymbolId id) {
+Result<SymbolIndex> LowerContext::symbol(SymbolId id) {
   if (const auto it = symbols_.find(id); it != symbols_.end()) return it->second;
   if (id < 0 || static_cast<size_t>(id) >= graph_.symbols().size())
     return internal_error("symbol s{} does not exist", id);
@@ -94,16 +94,15 @@ Result<int32_t> LowerContext::symbol(SymbolId id) {
   made.source = symbol.kind == SymbolKind::kInputDim     ? SymbolSource::kInputDim
                 : symbol.kind == SymbolKind::kInputValue ? SymbolSource::kInputValue
                                                          : SymbolSource::kDataDependent;
-  const auto index = static_cast<int32_t>(program().symbols.size());
+  const SymbolIndex index = program().symbols.add(std::move(made));
   symbols_[id] = index;
-  program().symbols.push_back(std::move(made));
   graph_symbols_.push_back(id);
   WOOTZ_ASSIGN_OR_RETURN(const TensorIndex owner, tensor(value));
-  program().symbols[static_cast<size_t>(index)].tensor = owner;
+  program().symbols[index].tensor = owner;
   return index;
 }
 
-Result<int32_t> LowerContext::expression(const Dim& dim) {
+Result<ExpressionIndex> LowerContext::expression(const Dim& dim) {
   const std::string key = dim.to_string();
   if (const auto it = expressions_.find(key); it != expressions_.end()) return it->second;
   ShapeExpr e;
@@ -112,18 +111,18 @@ Result<int32_t> LowerContext::expression(const Dim& dim) {
     e.value = dim.value();
   } else if (dim.is_symbol(&id)) {
     e.op = ShapeOp::kSymbol;
-    WOOTZ_ASSIGN_OR_RETURN(e.value, symbol(id));
+    WOOTZ_ASSIGN_OR_RETURN(const SymbolIndex symbol, this->symbol(id));
+    e.value = symbol.number();
     // The symbol's tensor may have asked for the same expression meanwhile.
     if (const auto it = expressions_.find(key); it != expressions_.end()) return it->second;
   } else {
     e.op = shape_op(dim.op());
     for (const Dim& operand : dim.operands()) {
-      WOOTZ_ASSIGN_OR_RETURN(const int32_t index, expression(operand));
+      WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex index, expression(operand));
       e.operands.push_back(index);
     }
   }
-  const auto index = static_cast<int32_t>(program().exprs.size());
-  program().exprs.push_back(std::move(e));
+  const ExpressionIndex index = program().exprs.add(std::move(e));
   expressions_[key] = index;
   return index;
 }
@@ -149,12 +148,12 @@ Result<TensorIndex> LowerContext::make_tensor(const Value* value) {
   }
   program().tensors[index] = made;
   for (const Dim& d : value->shape()) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t e, expression(d));
+    WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex e, expression(d));
     made.dims.push_back(e);
   }
   if (made.kind == TensorKind::kShape) {
     for (const Dim& d : *value->shape_values()) {
-      WOOTZ_ASSIGN_OR_RETURN(const int32_t e, expression(d));
+      WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex e, expression(d));
       made.values.push_back(e);
     }
   }
@@ -175,7 +174,7 @@ TensorIndex LowerContext::add_constant(const std::string& name, const HostTensor
   made.kind = TensorKind::kConstant;
   made.constant = program().constants.next();
   for (int64_t d : data.dims())
-    if (Result<int32_t> e = expression(Dim(d)); e.ok()) made.dims.push_back(*e);
+    if (const Result<ExpressionIndex> e = expression(Dim(d)); e.ok()) made.dims.push_back(*e);
   const auto keep = std::make_shared<HostTensor>(data);
   program().constants.push_back({name, data.dtype(), data.dims(), Layout::kLinear, data.bytes(), keep, keep->data()});
   const TensorIndex index = program().tensors.add(std::move(made));
@@ -188,7 +187,7 @@ TensorIndex LowerContext::add_intermediate(const std::string& name, DType dtype,
   made.name = name;
   made.dtype = dtype;
   for (const Dim& d : shape) {
-    Result<int32_t> e = expression(d);
+    const Result<ExpressionIndex> e = expression(d);
     if (!e.ok())
       *status = e.status();
     else

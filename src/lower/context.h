@@ -28,7 +28,7 @@ class LowerContext {
   Status make_view(const Value* value, const Value* source);
   // Another graph's value that is `value` there.
   Status stand_for(const Value* inner, const Value* value);
-  Result<int32_t> expression(const Dim& dim);
+  Result<ExpressionIndex> expression(const Dim& dim);
 
   // A step for the node over its inputs [0, num_inputs), with the epilogue's operands after and all its outputs.
   // num_main and the epilogue are taken from the node.
@@ -66,19 +66,19 @@ class LowerContext {
   Status append(const Node* node, Step step);
   int64_t extent(const Dim& dim, bool max) const;
   void guess_sizes();
-  Result<int32_t> symbol(SymbolId id);
+  Result<SymbolIndex> symbol(SymbolId id);
   Result<TensorIndex> make_tensor(const Value* value);
 
   const Graph& graph_;
   const LowerOptions& options_;
   Lowered lowered_;
-  std::unordered_map<std::string, int32_t> expressions_;
-  std::unordered_map<SymbolId, int32_t> symbols_;
+  std::unordered_map<std::string, ExpressionIndex> expressions_;
+  std::unordered_map<SymbolId, SymbolIndex> symbols_;
   std::unordered_map<std::string, bool> offered_;             // by Problem::key()
   std::unordered_map<TensorIndex, Shape> shapes_;             // by plan tensor
   std::unordered_map<std::string, TensorIndex> dequantized_;  // by tensor and grid
-  std::vector<SymbolId> graph_symbols_;                       // by plan symbol
-  std::vector<int64_t> guesses_[2];                           // by symbol of the graph; at the optimum, at most
+  IndexedVector<SymbolIndex, SymbolId> graph_symbols_;
+  std::vector<int64_t> guesses_[2];  // by symbol of the graph; at the optimum, at most
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 };
 

@@ -47,7 +47,7 @@ std::vector<Part> parts_of(const Node& node) {
 // For the choice of kernels only: a body runs on whatever comes.
 void widen_profiles(Program* program) {
   for (PlanProfile& profile : program->profiles)
-    for (size_t s = 0; s < profile.symbols.size(); ++s) {
+    for (const SymbolIndex s : profile.symbols.indices()) {
       SymbolRange& range = profile.symbols[s];
       if (program->symbols[s].source == SymbolSource::kDataDependent) continue;
       range = {0, range.opt, limits::kMaxElements};

@@ -65,7 +65,8 @@ Status LowerContext::lower_require(const Node& node) {
   const auto& condition = node.input(0)->shape_values();
   if (!condition || condition->size() != 1) return reference_step(node);
   const bool expected = node.attr_int("expected") != 0;
-  WOOTZ_ASSIGN_OR_RETURN(const int32_t holds, expression(expected ? (*condition)[0] : Dim(1) - (*condition)[0]));
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex holds,
+                         expression(expected ? (*condition)[0] : Dim(1) - (*condition)[0]));
   program().checks.push_back({holds, node.attr_string("message")});
   return node.output()->shape_values() ? Status() : make_view(node.output(), node.input(1));
 }
@@ -101,7 +102,7 @@ Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
   const size_t count = std::max<size_t>(1, options.profiles.size());
   for (size_t p = 0; p < count; ++p) {
     PlanProfile profile;
-    for (size_t s = 0; s < ctx.program().symbols.size(); ++s) {
+    for (const SymbolIndex s : ctx.program().symbols.indices()) {
       SymbolRange range{-1, -1, -1};
       if (ctx.program().symbols[s].source != SymbolSource::kDataDependent) {
         const auto id = static_cast<size_t>(ctx.graph_symbols_[s]);

@@ -169,7 +169,7 @@ class Decoder {
     fixed(from.kind(), &to->kind);
     to->view_of = TensorIndex(from.view_of());
     to->constant = ConstantIndex(from.constant());
-    to->offset = from.offset();
+    to->offset = ExpressionIndex(from.offset());
     WOOTZ_RETURN_IF_ERROR(list(from.dims(), &to->dims));
     WOOTZ_RETURN_IF_ERROR(list(from.subviews(), &to->subviews));
     return list(from.values(), &to->values);
@@ -268,7 +268,7 @@ class Decoder {
     return {};
   }
   Status decode(const fb::Check& from, ShapeCheck* to) {
-    to->expr = from.expr();
+    to->expr = ExpressionIndex(from.expr());
     return text(from.message(), &to->message);
   }
   Status properties(const fb::Plan& from, Program* p) {

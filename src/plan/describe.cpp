@@ -184,10 +184,7 @@ class Describer {
 
   std::vector<int64_t> extents(const PlanTensor& tensor) const {
     std::vector<int64_t> list;
-    for (const int32_t e : tensor.dims) {
-      const auto i = static_cast<size_t>(e);
-      list.push_back(known_ && shapes_->known[i] ? shapes_->values[i] : -1);
-    }
+    for (const ExpressionIndex e : tensor.dims) list.push_back(known_ && shapes_->known[e] ? shapes_->values[e] : -1);
     return list;
   }
 

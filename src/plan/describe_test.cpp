@@ -22,7 +22,7 @@ Program two_layers() {
     p.tensors[t].name = names[t.position()];
     p.tensors[t].dtype = DType::kF32;
     p.tensors[t].kind = kinds[t.position()];
-    p.tensors[t].dims = {0, 1};
+    p.tensors[t].dims = {0_expr, 1_expr};
   }
   p.tensors[1_tensor].layout = Layout::kChannelsLast;
   p.inputs = {{0_tensor, false}};

@@ -199,7 +199,7 @@ class Encoder {
     const auto name = text(t.name);
     const auto dims = list(t.dims), values = list(t.values), subviews = list(t.subviews);
     return fb::CreateTensor(b_, name, code(t.dtype), code(t.layout), code(t.kind), dims, t.view_of.number(), values,
-                            t.constant.number(), t.offset, subviews);
+                            t.constant.number(), t.offset.number(), subviews);
   }
   Offset<fb::TensorDesc> encode(const TensorDesc& t) {
     const auto dims = extents(t.dims), max_dims = extents(t.max_dims);
@@ -272,7 +272,7 @@ class Encoder {
     std::vector<Offset<fb::Check>> made;
     for (const ShapeCheck& check : p.checks) {
       const auto message = text(check.message);
-      made.push_back(fb::CreateCheck(b_, check.expr, message));
+      made.push_back(fb::CreateCheck(b_, check.expr.number(), message));
     }
     return b_.CreateVector(made);
   }

@@ -39,7 +39,7 @@ class RandomProgram {
       p_.native.push_back({word("code", i), *bytes, bytes});
     }
     for (int i = 0, n = pick(0, 2); i < n; ++i)
-      p_.checks.push_back({pick(0, static_cast<int>(p_.exprs.size()) - 1), word("check", i)});
+      p_.checks.push_back({ExpressionIndex(pick(0, static_cast<int>(p_.exprs.size()) - 1)), word("check", i)});
     for (int i = 0, n = pick(0, 3); i < n; ++i) p_.properties[word("property", i)] = word("value", pick(0, 99));
     return p_;
   }
@@ -47,16 +47,13 @@ class RandomProgram {
  private:
   int pick(int low, int high) { return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1)); }
   static std::string word(const char* base, int i) { return base + std::to_string(i); }
-  int32_t constant_expr(int64_t value) {
-    for (size_t i = 0; i < p_.exprs.size(); ++i)
-      if (p_.exprs[i].op == ShapeOp::kConst && p_.exprs[i].value == value) return static_cast<int32_t>(i);
+  ExpressionIndex constant_expr(int64_t value) {
+    for (const ExpressionIndex i : p_.exprs.indices())
+      if (p_.exprs[i].op == ShapeOp::kConst && p_.exprs[i].value == value) return i;
     return expr({ShapeOp::kConst, value, {}});
   }
-  int32_t expr(ShapeExpr e) {
-    p_.exprs.push_back(std::move(e));
-    return static_cast<int32_t>(p_.exprs.size() - 1);
-  }
-  int32_t symbol(SymbolSource source, TensorIndex tensor, int32_t axis) {
+  ExpressionIndex expr(ShapeExpr e) { return p_.exprs.add(std::move(e)); }
+  ExpressionIndex symbol(SymbolSource source, TensorIndex tensor, int32_t axis) {
     p_.symbols.push_back({word("s", static_cast<int>(p_.symbols.size())), source, tensor, axis});
     return expr({ShapeOp::kSymbol, static_cast<int64_t>(p_.symbols.size() - 1), {}});
   }
@@ -115,7 +112,7 @@ class RandomProgram {
     t.kind = TensorKind::kShape;
     const int count = pick(0, 5);
     t.dims = {constant_expr(count)};
-    for (int i = 0; i < count; ++i) t.values.push_back(pick(0, static_cast<int>(p_.exprs.size()) - 1));
+    for (int i = 0; i < count; ++i) t.values.push_back(ExpressionIndex(pick(0, static_cast<int>(p_.exprs.size()) - 1)));
     ready_.push_back(next());
     p_.tensors.push_back(std::move(t));
   }
@@ -125,8 +122,8 @@ class RandomProgram {
     TensorDesc d;
     d.dtype = t.dtype;
     d.layout = t.layout;
-    for (const int32_t e : t.dims) {
-      const ShapeExpr& x = p_.exprs[static_cast<size_t>(e)];
+    for (const ExpressionIndex e : t.dims) {
+      const ShapeExpr& x = p_.exprs[e];
       d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 4);
       d.max_dims.push_back(x.op == ShapeOp::kConst ? x.value : 16);
     }
@@ -172,7 +169,7 @@ class RandomProgram {
     out.layout = source.layout == Layout::kOpaque ? Layout::kLinear : source.layout;
     out.constant = {};
     out.view_of = {};
-    out.offset = -1;
+    out.offset = {};
     out.subviews.clear();
     out.values.clear();
     Problem& problem = step.problem;
@@ -217,11 +214,11 @@ class RandomProgram {
 
   bool divides(const PlanTensor& t) const {
     if (t.layout != Layout::kLinear || t.dims.empty() || dtype_bits(t.dtype) < 8) return false;
-    for (const int32_t e : t.dims)
-      if (p_.exprs[static_cast<size_t>(e)].op != ShapeOp::kConst) return false;
+    for (const ExpressionIndex e : t.dims)
+      if (p_.exprs[e].op != ShapeOp::kConst) return false;
     return true;
   }
-  int64_t extent(const PlanTensor& t, size_t axis) const { return p_.exprs[static_cast<size_t>(t.dims[axis])].value; }
+  int64_t extent(const PlanTensor& t, size_t axis) const { return p_.exprs[t.dims[axis]].value; }
 
   // A view of some rows.
   void add_range(TensorIndex index) {

@@ -15,16 +15,10 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string number(int32_t n) { return n < 0 ? "-" : std::to_string(n); }
-template <typename Tag>
-std::string number(Index<Tag> index) {
-  return number(index.number());
-}
-
 template <typename I>
 std::string numbers(const std::vector<I>& list) {
   std::string text;
-  for (const I n : list) text += (text.empty() ? "" : " ") + number(n);
+  for (const I n : list) text += (text.empty() ? "" : " ") + (n.exists() ? std::to_string(n.number()) : "-");
   return text;
 }
 
@@ -62,7 +56,7 @@ class Printer {
   }
 
   void shapes(const Program& p) {
-    for (size_t e = 0; e < p.exprs.size(); ++e) {
+    for (const ExpressionIndex e : p.exprs.indices()) {
       const ShapeExpr& expr = p.exprs[e];
       if (expr.op == ShapeOp::kConst)
         line("expr {} = {}", e, expr.value);
@@ -71,7 +65,7 @@ class Printer {
       else
         line("expr {} = {} {}", e, kShapeOps[static_cast<size_t>(expr.op)], numbers(expr.operands));
     }
-    for (size_t s = 0; s < p.symbols.size(); ++s) {
+    for (const SymbolIndex s : p.symbols.indices()) {
       const PlanSymbol& symbol = p.symbols[s];
       line("symbol {} {} = {} tensor {} axis {}", s, quoted(symbol.name), kSources[static_cast<size_t>(symbol.source)],
            symbol.tensor, symbol.axis);
@@ -87,7 +81,7 @@ class Printer {
   void tensor(TensorIndex number, const PlanTensor& t) {
     std::string more;
     if (t.view_of.exists()) more += fmt::format(" of {}", t.view_of);
-    if (t.offset >= 0) more += fmt::format(" from element {}", t.offset);
+    if (t.offset.exists()) more += fmt::format(" from element {}", t.offset);
     if (!t.subviews.empty()) more += fmt::format(" subviews [{}]", numbers(t.subviews));
     if (!t.values.empty()) more += fmt::format(" values [{}]", numbers(t.values));
     if (t.constant.exists()) more += fmt::format(" {}", t.constant);

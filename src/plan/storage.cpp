@@ -53,13 +53,13 @@ class StorageFinder {
     const PlanTensor& tensor = program_.tensors[t];
     const TensorIndex source = tensor.view_of;
     const PlanTensor& from = program_.tensors[source];
-    if (tensor.offset < 0) {
+    if (!tensor.offset.exists()) {
       if (!exact_ || !known_[source] || dims_[source].volume() == dims_[t].volume()) return Status();
       return invalid_argument("'{}' of shape {} cannot be seen as '{}' of shape {}: {} against {} elements", from.name,
                               dims_[source].to_string(), tensor.name, dims_[t].to_string(), dims_[source].volume(),
                               dims_[t].volume());
     }
-    const int64_t first = shapes_.values[static_cast<size_t>(tensor.offset)];
+    const int64_t first = shapes_.values[tensor.offset];
     const size_t have = bytes(source), need = bytes(t);
     const bool countable = first >= 0 && first <= limits::kMaxElements;
     place_[t] = countable ? dtype_bytes(tensor.dtype, first) : 0;

@@ -45,7 +45,7 @@ class Verifier {
  private:
   const PlanTensor& tensor(TensorIndex index) const { return p_.tensors[index]; }
   bool has_tensor(TensorIndex index) const { return p_.tensors.has(index); }
-  bool has_expr(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.exprs.size(); }
+  bool has_expr(ExpressionIndex index) const { return p_.exprs.has(index); }
   // Written by steps: as a whole, or part by part.
   static bool is_made(const PlanTensor& t) {
     return t.kind == TensorKind::kIntermediate || t.kind == TensorKind::kOutput || t.kind == TensorKind::kSubview;
@@ -64,7 +64,7 @@ class Verifier {
   Status find_writers();
   int find_last_writer(TensorIndex t);
   void find_times();
-  int time_of(std::span<const int32_t> exprs) const;
+  int time_of(std::span<const ExpressionIndex> exprs) const;
   Status check_times() const;
   Status check_steps() const;
   Status check_profiles() const;
@@ -72,11 +72,11 @@ class Verifier {
   Status check_memory() const;
 
   const Program& p_;
-  const int depth_;                               // of bodies around it
-  ShapeValues shapes_;                            // what is known without inputs
-  IndexedVector<TensorIndex, TensorIndex> root_;  // the tensor whose bytes it is
-  IndexedVector<TensorIndex, int> writer_;        // the step that writes it
-  std::vector<int> expr_time_;                    // by expression: the step after which its value is known
+  const int depth_;                                // of bodies around it
+  ShapeValues shapes_;                             // what is known without inputs
+  IndexedVector<TensorIndex, TensorIndex> root_;   // the tensor whose bytes it is
+  IndexedVector<TensorIndex, int> writer_;         // the step that writes it
+  IndexedVector<ExpressionIndex, int> expr_time_;  // the step after which its value is known
 };
 
 Status Verifier::check_texts() const {
@@ -112,7 +112,7 @@ Status Verifier::check_bodies() const {
 Status Verifier::check_exprs() {
   WOOTZ_RETURN_IF_ERROR(too_many("shape expressions", p_.exprs.size(), plan_limits::kMaxExprs));
   WOOTZ_RETURN_IF_ERROR(too_many("symbols", p_.symbols.size(), plan_limits::kMaxSymbols));
-  for (size_t i = 0; i < p_.exprs.size(); ++i) {
+  for (const ExpressionIndex i : p_.exprs.indices()) {
     const ShapeExpr& e = p_.exprs[i];
     if (e.op > ShapeOp::kMax) return corrupt("shape expression {}: operation number {}", i, static_cast<int>(e.op));
     if (e.op == ShapeOp::kSymbol && (e.value < 0 || static_cast<size_t>(e.value) >= p_.symbols.size()))
@@ -122,8 +122,8 @@ Status Verifier::check_exprs() {
     const bool chain = e.op == ShapeOp::kAdd || e.op == ShapeOp::kMul || e.op == ShapeOp::kMin || e.op == ShapeOp::kMax;
     if (leaf ? !e.operands.empty() : chain ? e.operands.size() < 2 : e.operands.size() != 2)
       return corrupt("shape expression {} has {} operands", i, e.operands.size());
-    for (const int32_t operand : e.operands)
-      if (operand < 0 || static_cast<size_t>(operand) >= i)
+    for (const ExpressionIndex operand : e.operands)
+      if (!operand.exists() || operand >= i)
         return corrupt("shape expression {} uses expression {}, which is not defined before it", i, operand);
   }
   const std::vector<int64_t> none(p_.symbols.size(), -1);
@@ -160,10 +160,9 @@ Status Verifier::check_tensor(const PlanTensor& t) const {
     return corrupt("only constants can be packed by a kernel");
   if (t.dims.size() > static_cast<size_t>(limits::kMaxRank))
     return make_error(Code::kResourceExhausted, "rank {}, the limit is {}", t.dims.size(), limits::kMaxRank);
-  for (const int32_t e : t.dims) {
+  for (const ExpressionIndex e : t.dims) {
     if (!has_expr(e)) return corrupt("shape expression {} of {}", e, p_.exprs.size());
-    const auto i = static_cast<size_t>(e);
-    if (shapes_.known[i] && shapes_.values[i] < 0) return corrupt("extent {} is negative", shapes_.values[i]);
+    if (shapes_.known[e] && shapes_.values[e] < 0) return corrupt("extent {} is negative", shapes_.values[e]);
   }
   if (t.kind != TensorKind::kShape && !t.values.empty())
     return corrupt("{} values of no shape tensor", t.values.size());
@@ -178,7 +177,7 @@ Status Verifier::check_tensor(const PlanTensor& t) const {
     if (t.layout != Layout::kLinear) return corrupt("a shape tensor in layout {}", layout_name(t.layout));
     WOOTZ_RETURN_IF_ERROR(
         too_many("values of a shape tensor", t.values.size(), static_cast<size_t>(limits::kMaxShapeValues)));
-    for (const int32_t e : t.values)
+    for (const ExpressionIndex e : t.values)
       if (!has_expr(e)) return corrupt("shape expression {} of {}", e, p_.exprs.size());
     if (!dims || static_cast<size_t>(dims->volume()) != t.values.size())
       return corrupt("{} values for a shape tensor of shape {}", t.values.size(), dims ? dims->to_string() : "unknown");
@@ -293,20 +292,19 @@ int Verifier::find_last_writer(TensorIndex t) {
 
 void Verifier::find_times() {
   expr_time_.assign(p_.exprs.size(), kAlways);
-  for (size_t i = 0; i < p_.exprs.size(); ++i) {
+  for (const ExpressionIndex i : p_.exprs.indices()) {
     const ShapeExpr& e = p_.exprs[i];
     if (e.op == ShapeOp::kSymbol) {
-      const PlanSymbol& symbol = p_.symbols[static_cast<size_t>(e.value)];
+      const PlanSymbol& symbol = p_.symbols[e.symbol()];
       if (symbol.source == SymbolSource::kDataDependent) expr_time_[i] = writer_[symbol.tensor];
     }
-    for (const int32_t operand : e.operands)
-      expr_time_[i] = std::max(expr_time_[i], expr_time_[static_cast<size_t>(operand)]);
+    for (const ExpressionIndex operand : e.operands) expr_time_[i] = std::max(expr_time_[i], expr_time_[operand]);
   }
 }
 
-int Verifier::time_of(std::span<const int32_t> exprs) const {
+int Verifier::time_of(std::span<const ExpressionIndex> exprs) const {
   int time = kAlways;
-  for (const int32_t e : exprs) time = std::max(time, expr_time_[static_cast<size_t>(e)]);
+  for (const ExpressionIndex e : exprs) time = std::max(time, expr_time_[e]);
   return time;
 }
 
@@ -319,9 +317,9 @@ Status Verifier::check_times() const {
     if (writer_[io.tensor] == kNever) return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
   // Where a tensor is in another one is decided before the first step.
   for (const PlanTensor& t : p_.tensors) {
-    const bool ranged = t.kind == TensorKind::kSubview || t.offset >= 0;
+    const bool ranged = t.kind == TensorKind::kSubview || t.offset.exists();
     if (!ranged) continue;
-    const int time = std::max(time_of(t.dims), t.offset >= 0 ? time_of({&t.offset, 1}) : kAlways);
+    const int time = std::max(time_of(t.dims), t.offset.exists() ? time_of({&t.offset, 1}) : kAlways);
     for (TensorIndex at = t.view_of; time == kAlways; at = tensor(at).view_of) {
       if (time_of(tensor(at).dims) != kAlways)
         return corrupt("{} is in {}, whose shape depends on a layer's result", place(t), place(tensor(at)));
@@ -378,10 +376,10 @@ Status Verifier::check_profiles() const {
       too_many("optimization profiles", p_.profiles.size(), static_cast<size_t>(limits::kMaxProfiles)));
   if (p_.profiles.empty()) return corrupt("no optimization profile");
   for (size_t k = 0; k < p_.profiles.size(); ++k) {
-    const std::vector<SymbolRange>& ranges = p_.profiles[k].symbols;
+    const IndexedVector<SymbolIndex, SymbolRange>& ranges = p_.profiles[k].symbols;
     if (ranges.size() != p_.symbols.size())
       return corrupt("profile {} has {} ranges for {} symbols", k, ranges.size(), p_.symbols.size());
-    for (size_t s = 0; s < ranges.size(); ++s) {
+    for (const SymbolIndex s : ranges.indices()) {
       const SymbolRange& r = ranges[s];
       const SymbolSource source = p_.symbols[s].source;
       const bool extent = source == SymbolSource::kInputDim;

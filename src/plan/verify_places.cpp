@@ -20,7 +20,7 @@ class Places {
       if (refers(t) && !has(t.view_of))
         return corrupt("{} {} tensor {} of {}", place(t), t.kind == TensorKind::kView ? "views" : "is a subview of",
                        t.view_of, p_.tensors.size());
-      if (t.offset != -1) WOOTZ_RETURN_IF_ERROR(check_offset(t));
+      if (t.offset != ExpressionIndex()) WOOTZ_RETURN_IF_ERROR(check_offset(t));
       if (t.kind == TensorKind::kView) WOOTZ_RETURN_IF_ERROR(check_view(t));
     }
     WOOTZ_RETURN_IF_ERROR(check_subviews());
@@ -40,7 +40,7 @@ class Places {
 
   Status check_offset(const PlanTensor& t) const {
     if (t.kind != TensorKind::kView) return corrupt("{} has an offset, but views nothing", place(t));
-    if (t.offset < 0 || static_cast<size_t>(t.offset) >= p_.exprs.size())
+    if (!p_.exprs.has(t.offset))
       return corrupt("{} begins at shape expression {} of {}", place(t), t.offset, p_.exprs.size());
     if (dtype_bits(t.dtype) < 8) return corrupt("{}: a range of {}", place(t), dtype_name(t.dtype));
     return {};
@@ -48,7 +48,7 @@ class Places {
 
   Status check_view(const PlanTensor& view) const {
     const PlanTensor& source = tensor(view.view_of);
-    const bool whole = view.offset < 0;
+    const bool whole = !view.offset.exists();
     const bool ordered = whole ? view.layout == Layout::kLinear && source.layout == Layout::kLinear
                                : view.layout == source.layout && view.layout != Layout::kOpaque;
     if (view.dtype != source.dtype || !ordered)
@@ -61,9 +61,8 @@ class Places {
       return corrupt("{} of shape {} cannot view {} of shape {}", place(view), to->to_string(), place(source),
                      from->to_string());
     }
-    const auto offset = static_cast<size_t>(view.offset);
-    if (!shapes_.known[offset]) return {};
-    const int64_t first = shapes_.values[offset];
+    if (!shapes_.known[view.offset]) return {};
+    const int64_t first = shapes_.values[view.offset];
     const size_t need = layout_bytes(view.layout, view.dtype, *to),
                  have = layout_bytes(source.layout, source.dtype, *from);
     if (first < 0 || first > limits::kMaxElements || need > have || dtype_bytes(view.dtype, first) > have - need)

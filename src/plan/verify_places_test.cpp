@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/index_literals.h"
 #include "plan/read.h"
 #include "plan/storage.h"
 #include "plan/verify.h"
@@ -10,7 +11,8 @@
 namespace wootz {
 namespace {
 
-TensorIndex add(Program* p, const char* name, TensorKind kind, std::vector<int32_t> dims, TensorIndex view_of = {}) {
+TensorIndex add(Program* p, const char* name, TensorKind kind, std::vector<ExpressionIndex> dims,
+                TensorIndex view_of = {}) {
   PlanTensor t;
   t.name = name;
   t.dtype = DType::kF32;
@@ -24,8 +26,8 @@ void add_step(Program* p, const char* name, std::vector<TensorIndex> inputs, Ten
   const auto describe = [&](TensorIndex t) {
     TensorDesc d;
     d.dtype = DType::kF32;
-    for (const int32_t e : p->tensors[t].dims) {
-      const ShapeExpr& x = p->exprs[static_cast<size_t>(e)];
+    for (const ExpressionIndex e : p->tensors[t].dims) {
+      const ShapeExpr& x = p->exprs[e];
       d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 4);
     }
     d.max_dims = d.dims;
@@ -51,17 +53,21 @@ Program sample() {
   Program p;
   p.backend = "cpu";
   p.symbols = {{"N", SymbolSource::kInputDim, kX, 1}, {"F", SymbolSource::kDataDependent, kFound, 0}};
-  p.exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 4, {}},   {ShapeOp::kConst, 8, {}},
-             {ShapeOp::kConst, 2, {}},  {ShapeOp::kAdd, 0, {0, 3}}, {ShapeOp::kSymbol, 1, {}}};
-  add(&p, "x", TensorKind::kInput, {1, 0});
-  add(&p, "range", TensorKind::kView, {3, 0}, kX);
-  p.tensors[kRange].offset = 0;  // element N: row 1
-  add(&p, "a", TensorKind::kSubview, {0, 2}, kBoth);
-  add(&p, "b", TensorKind::kSubview, {3, 2}, kBoth);
-  add(&p, "both", TensorKind::kIntermediate, {4, 2});
+  p.exprs = {{ShapeOp::kSymbol, 0, {}},
+             {ShapeOp::kConst, 4, {}},
+             {ShapeOp::kConst, 8, {}},
+             {ShapeOp::kConst, 2, {}},
+             {ShapeOp::kAdd, 0, {0_expr, 3_expr}},
+             {ShapeOp::kSymbol, 1, {}}};
+  add(&p, "x", TensorKind::kInput, {1_expr, 0_expr});
+  add(&p, "range", TensorKind::kView, {3_expr, 0_expr}, kX);
+  p.tensors[kRange].offset = 0_expr;  // element N: row 1
+  add(&p, "a", TensorKind::kSubview, {0_expr, 2_expr}, kBoth);
+  add(&p, "b", TensorKind::kSubview, {3_expr, 2_expr}, kBoth);
+  add(&p, "both", TensorKind::kIntermediate, {4_expr, 2_expr});
   p.tensors[kBoth].subviews = {kA, kB};
-  add(&p, "y", TensorKind::kOutput, {4, 2});
-  add(&p, "found", TensorKind::kIntermediate, {5});
+  add(&p, "y", TensorKind::kOutput, {4_expr, 2_expr});
+  add(&p, "found", TensorKind::kIntermediate, {5_expr});
   p.inputs = {{kX, false}};
   p.outputs = {{kY, false}};
   p.profiles = {{{{1, 2, 8}, {}}}};
@@ -106,19 +112,19 @@ TEST(VerifyPlaces, SurviveTheFile) {
   const auto read = read_plan(*file);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ((*read)->tensors[kBoth].subviews, (std::vector<TensorIndex>{kA, kB}));
-  EXPECT_EQ((*read)->tensors[kRange].offset, 0);
+  EXPECT_EQ((*read)->tensors[kRange].offset, 0_expr);
   EXPECT_EQ((*read)->tensors[kA].kind, TensorKind::kSubview);
 }
 
 TEST(VerifyPlaces, WhatExtentsDecideIsCheckedWithThem) {
   Program p = sample();
-  p.tensors[kRange].offset = 4;  // element N + 2: two rows of N fit after it only from N = 2 on
+  p.tensors[kRange].offset = 4_expr;  // element N + 2: two rows of N fit after it only from N = 2 on
   ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
   EXPECT_TRUE(storage_at(p, 2).ok());
   EXPECT_NE(storage_at(p, 1).status().message().find("'range' of shape [2x1] would be elements 3"), std::string::npos)
       << storage_at(p, 1).status().message();
   p = sample();
-  p.tensors[kBoth].dims = p.tensors[kY].dims = {2, 2};  // [8, 8]: only right where N is 6
+  p.tensors[kBoth].dims = p.tensors[kY].dims = {2_expr, 2_expr};  // [8, 8]: only right where N is 6
   p.steps[3].problem.inputs[0].dims = p.steps[3].problem.outputs[0].dims = Dims{8, 8};
   p.steps[3].problem.inputs[0].max_dims = p.steps[3].problem.outputs[0].max_dims = Dims{8, 8};
   ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
@@ -160,8 +166,8 @@ TEST(VerifyPlaces, LiesAreRefused) {
        "cannot be put together"},
       {"sizes",
        [](Program& p) {
-         p.tensors[kA].dims = {3, 2};
-         p.tensors[kBoth].dims = {2, 2};
+         p.tensors[kA].dims = {3_expr, 2_expr};
+         p.tensors[kBoth].dims = {2_expr, 2_expr};
        },
        "has 256 bytes, its subviews have 128"},
       {"written as a whole", [](Program& p) { p.steps[2].outputs = {kBoth}; }, "no layer may write"},
@@ -181,23 +187,23 @@ TEST(VerifyPlaces, LiesAreRefused) {
        "cycle"},
       {"subview of data-dependent size",
        [](Program& p) {
-         p.tensors[kA].dims = {5, 2};
+         p.tensors[kA].dims = {5_expr, 2_expr};
        },
        "its place depends on a layer's result"},
       {"whole of data-dependent size",
        [](Program& p) {
-         p.tensors[kBoth].dims = {5, 2};
+         p.tensors[kBoth].dims = {5_expr, 2_expr};
        },
        "is in tensor 'both', whose shape depends"},
-      {"offset number", [](Program& p) { p.tensors[kRange].offset = 40; }, "begins at shape expression 40"},
-      {"offset of no view", [](Program& p) { p.tensors[kY].offset = 0; }, "views nothing"},
-      {"data-dependent offset", [](Program& p) { p.tensors[kRange].offset = 5; }, "its place depends"},
+      {"offset number", [](Program& p) { p.tensors[kRange].offset = 40_expr; }, "begins at shape expression 40"},
+      {"offset of no view", [](Program& p) { p.tensors[kY].offset = 0_expr; }, "views nothing"},
+      {"data-dependent offset", [](Program& p) { p.tensors[kRange].offset = 5_expr; }, "its place depends"},
       {"range beyond",
        [](Program& p) {
-         p.tensors[kX].dims = p.tensors[kRange].dims = {1, 3};
-         p.tensors[kRange].offset = 3;
-         p.exprs[0] = {ShapeOp::kConst, 1, {}};
-         p.symbols[0].axis = 0;
+         p.tensors[kX].dims = p.tensors[kRange].dims = {1_expr, 3_expr};
+         p.tensors[kRange].offset = 3_expr;
+         p.exprs[0_expr] = {ShapeOp::kConst, 1, {}};
+         p.symbols[0_symbol].axis = 0;
        },
        "begins at element 2"},
       {"range of another layout", [](Program& p) { p.tensors[kRange].layout = Layout::kChannelsLast; }, "cannot view"},

@@ -40,7 +40,7 @@ Status check_operand(const Program& program, const TensorDesc& desc, TensorIndex
     if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok())
       return volume.status().with_prefix(fmt::format("tensor '{}'", name));
     for (size_t a = 0; a < dims->size(); ++a) {
-      const auto e = static_cast<size_t>(tensor.dims[a]);
+      const ExpressionIndex e = tensor.dims[a];
       if (shapes.known[e] && shapes.values[e] != (*dims)[a])
         return corrupt("is described with shape {}, but dimension {} of tensor '{}' is {}", dims->to_string(), a, name,
                        shapes.values[e]);

@@ -29,8 +29,7 @@ Result<Dims> BodyRun::dims_of_none(size_t output) {
   const PlanTensor& tensor = program().tensors[program().outputs[output].tensor];
   const ShapeValues& shapes = bindings_.plan()->shapes;
   Dims dims;
-  for (const int32_t e : tensor.dims)
-    dims.push_back(shapes.known[static_cast<size_t>(e)] ? shapes.values[static_cast<size_t>(e)] : 0);
+  for (const ExpressionIndex e : tensor.dims) dims.push_back(shapes.known[e] ? shapes.values[e] : 0);
   return dims;
 }
 

@@ -41,14 +41,14 @@ class DynamicSteps::Allocator final : public OutputAllocator {
 
 DynamicSteps::DynamicSteps(std::shared_ptr<const EngineCore> engine)
     : engine_(std::move(engine)), finds_(program().steps.size()), bound_(program().steps.size()) {
-  IndexedVector<TensorIndex, std::vector<int32_t>> symbols_of(program().tensors.size());
-  for (size_t k = 0; k < program().symbols.size(); ++k)
+  IndexedVector<TensorIndex, std::vector<SymbolIndex>> symbols_of(program().tensors.size());
+  for (const SymbolIndex k : program().symbols.indices())
     if (program().symbols[k].source == SymbolSource::kDataDependent)
-      symbols_of[program().symbols[k].tensor].push_back(static_cast<int32_t>(k));
+      symbols_of[program().symbols[k].tensor].push_back(k);
   for (size_t s = 0; s < finds_.size(); ++s)
     for (const TensorIndex t : program().steps[s].outputs) {
       if (!t.exists()) continue;
-      const std::vector<int32_t>& found = symbols_of[t];
+      const std::vector<SymbolIndex>& found = symbols_of[t];
       finds_[s].insert(finds_[s].end(), found.begin(), found.end());
     }
 }
@@ -155,9 +155,8 @@ Result<const Call*> DynamicSteps::bind(size_t s) {
 // Evaluates the expressions that the symbols known now determine.
 Status DynamicSteps::evaluate_open() {
   size_t left = 0;
-  for (const int32_t e : open_) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool known,
-                           evaluate_shape(program().exprs, static_cast<size_t>(e), symbols_, &shapes_));
+  for (const ExpressionIndex e : open_) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool known, evaluate_shape(program().exprs, e, symbols_, &shapes_));
     if (!known) open_[left++] = e;
   }
   open_.resize(left);
@@ -171,10 +170,10 @@ Status DynamicSteps::learn(size_t s, const Run& run) {
   for (size_t o = 0; o < step.outputs.size(); ++o) {
     if (!results_.is_made[o]) continue;
     const Dims& made = results_.made[o];
-    for (const int32_t k : finds_[s]) {
-      const PlanSymbol& symbol = program().symbols[static_cast<size_t>(k)];
+    for (const SymbolIndex k : finds_[s]) {
+      const PlanSymbol& symbol = program().symbols[k];
       if (symbol.tensor != step.outputs[o] || symbol.axis < 0 || symbol.axis >= made.rank()) continue;
-      symbols_[static_cast<size_t>(k)] = made[static_cast<size_t>(symbol.axis)];
+      symbols_[k.position()] = made[static_cast<size_t>(symbol.axis)];
       learned = true;
     }
   }

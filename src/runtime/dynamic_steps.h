@@ -66,14 +66,14 @@ class DynamicSteps {
   Status check_results(const Step& step) const;
 
   std::shared_ptr<const EngineCore> engine_;
-  std::vector<std::vector<int32_t>> finds_;  // by step: the data-dependent symbols whose values it finds
-  std::vector<std::list<Bound>> bound_;      // by step: what it was bound to, most recent first
+  std::vector<std::vector<SymbolIndex>> finds_;  // by step: the data-dependent symbols whose values it finds
+  std::vector<std::list<Bound>> bound_;          // by step: what it was bound to, most recent first
 
   // Of the run at hand.
   std::shared_ptr<const ShapePlan> plan_;
   std::vector<int64_t> symbols_;
   ShapeValues shapes_;
-  std::vector<int32_t> open_;  // expressions that are not known yet
+  std::vector<ExpressionIndex> open_;  // expressions that are not known yet
   Operands operands_;
   Results results_;
 };

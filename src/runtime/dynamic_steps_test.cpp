@@ -62,9 +62,9 @@ std::shared_ptr<Program> sample() {
     p->tensors[t].name = names[t.position()];
     p->tensors[t].kind = kinds[t.position()];
     p->tensors[t].dtype = DType::kI32;
-    p->tensors[t].dims = {2};
+    p->tensors[t].dims = {2_expr};
   }
-  p->tensors[1_tensor].dims = {0, 1};
+  p->tensors[1_tensor].dims = {0_expr, 1_expr};
   p->tensors[2_tensor].view_of = 1_tensor;
   p->inputs = {{0_tensor, false}};
   p->outputs = {{3_tensor, false}};
@@ -81,7 +81,7 @@ std::shared_ptr<Program> sample() {
     const auto describe = [&](TensorIndex t) {
       TensorDesc d;
       d.dtype = DType::kI32;
-      for (const int32_t e : p->tensors[t].dims) d.dims.push_back(e == 0 ? 16 : e == 1 ? 2 : 4);
+      for (const ExpressionIndex e : p->tensors[t].dims) d.dims.push_back(e == 0_expr ? 16 : e == 1_expr ? 2 : 4);
       d.max_dims = d.dims;
       return d;
     };

@@ -103,7 +103,7 @@ inline std::shared_ptr<Program> chain(size_t steps, const std::string& kernel) {
     tensor.name = t == 0 ? "x" : t == steps ? "y" : "t" + std::to_string(t);
     tensor.kind = t == 0 ? TensorKind::kInput : t == steps ? TensorKind::kOutput : TensorKind::kIntermediate;
     tensor.dtype = DType::kI32;
-    tensor.dims = {0};
+    tensor.dims = {0_expr};
     program->tensors.push_back(std::move(tensor));
     if (t == 0) continue;
     Step step;

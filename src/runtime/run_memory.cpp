@@ -61,8 +61,7 @@ void RunMemory::fill_shape_tensor(TensorIndex t, const ShapeValues& shapes) {
   HostTensor view = HostTensor::wrap(to.dtype, Dims{static_cast<int64_t>(to.values.size())},
                                      shape_memory_.data() + plan_->locations[t].offset, nullptr);
   for (size_t e = 0; e < to.values.size(); ++e)
-    if (shapes.known[static_cast<size_t>(to.values[e])])
-      view.set_i64(static_cast<int64_t>(e), shapes.values[static_cast<size_t>(to.values[e])]);
+    if (shapes.known[to.values[e]]) view.set_i64(static_cast<int64_t>(e), shapes.values[to.values[e]]);
 }
 
 Status RunMemory::upload_shape_tensors(Stream* stream) {

@@ -35,12 +35,12 @@ Status resolve_dims(const Program& program, ShapePlan* plan) {
 }
 
 void find_open(const Program& program, ShapePlan* plan) {
-  const std::vector<uint8_t>& known = plan->shapes.known;
-  for (size_t e = 0; e < known.size(); ++e)
-    if (!known[e]) plan->open_exprs.push_back(static_cast<int32_t>(e));
+  const IndexedVector<ExpressionIndex, uint8_t>& known = plan->shapes.known;
+  for (const ExpressionIndex e : known.indices())
+    if (!known[e]) plan->open_exprs.push_back(e);
   for (const TensorIndex t : program.tensors.indices()) {
-    const std::vector<int32_t>& values = program.tensors[t].values;
-    if (std::any_of(values.begin(), values.end(), [&](int32_t e) { return !known[static_cast<size_t>(e)]; }))
+    const std::vector<ExpressionIndex>& values = program.tensors[t].values;
+    if (std::any_of(values.begin(), values.end(), [&](ExpressionIndex e) { return !known[e]; }))
       plan->open_shape_tensors.push_back(t);
   }
 }

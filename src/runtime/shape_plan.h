@@ -45,7 +45,7 @@ struct ShapePlan {
   size_t workspace_bytes = 0;         // of each stream the largest of any step; lies after the arena
   size_t shape_bytes = 0;             // all kShape tensors
   // What is known only while running: expressions in their order, and shape tensors with such a value.
-  std::vector<int32_t> open_exprs;
+  std::vector<ExpressionIndex> open_exprs;
   std::vector<TensorIndex> open_shape_tensors;
 
   // Where a step's workspace begins, from the beginning of the arena on.

@@ -40,13 +40,13 @@ Program chain_of(int steps, Dims dims = {1, 8, 16, 16}, bool open = false) {
   Program p;
   for (const int64_t d : dims) p.exprs.push_back({ShapeOp::kConst, d, {}});
   if (open) {
-    p.exprs[0] = {ShapeOp::kSymbol, 0, {}};
+    p.exprs[0_expr] = {ShapeOp::kSymbol, 0, {}};
     p.symbols.push_back({"N", SymbolSource::kInputDim, 0_tensor, 0});
   }
   p.tensors.resize(static_cast<size_t>(steps) + 1);
   for (PlanTensor& t : p.tensors) {
     t.dtype = DType::kF32;
-    t.dims = {0, 1, 2, 3};
+    t.dims = {0_expr, 1_expr, 2_expr, 3_expr};
   }
   p.tensors.front().kind = TensorKind::kInput;
   p.tensors.back().kind = TensorKind::kOutput;
@@ -141,7 +141,7 @@ TEST(Choose, OneChannelOrOnePointLiesAlikeWhateverTheBatch) {
   }
   // An extent that is 1 in the profile at hand only is not 1.
   Program p = chain_of(3, {1, 8, 1, 1});
-  p.exprs[2] = {ShapeOp::kSymbol, 0, {}};
+  p.exprs[2_expr] = {ShapeOp::kSymbol, 0, {}};
   p.symbols.push_back({"H", SymbolSource::kInputDim, 0_tensor, 2});
   EXPECT_EQ(choose(&p, {{100, 500, 0}, {100, 20, 0}, {100, 500, 0}}, 5).reformats, 2u);
 }

@@ -21,10 +21,7 @@ int64_t end_of(const SymbolRange& range, ProfileEnd end) {
 
 Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes) {
   Dims dims;
-  for (const int32_t e : tensor.dims) {
-    const auto i = static_cast<size_t>(e);
-    dims.push_back(shapes.known[i] ? shapes.values[i] : -1);
-  }
+  for (const ExpressionIndex e : tensor.dims) dims.push_back(shapes.known[e] ? shapes.values[e] : -1);
   return dims;
 }
 
@@ -108,10 +105,10 @@ void EngineInfo::collect_profile_values() {
               if (list[i].is_number_integer()) values[i] = list[i].get<int64_t>();
           }
         }
-        const std::vector<PlanSymbol>& symbols = program().symbols;
-        for (size_t s = 0; s < symbols.size(); ++s) {
+        const IndexedVector<SymbolIndex, PlanSymbol>& symbols = program().symbols;
+        for (const SymbolIndex s : symbols.indices()) {
           if (symbols[s].source != SymbolSource::kInputValue || symbols[s].tensor != io.tensor) continue;
-          if (symbols[s].axis < 0 || symbols[s].axis >= count || s >= program().profiles[p].symbols.size()) continue;
+          if (symbols[s].axis < 0 || symbols[s].axis >= count || !program().profiles[p].symbols.has(s)) continue;
           values[static_cast<size_t>(symbols[s].axis)] =
               end_of(program().profiles[p].symbols[s], static_cast<ProfileEnd>(end));
         }

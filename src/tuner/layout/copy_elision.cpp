@@ -16,7 +16,7 @@ class Placer {
   Placer(Program* program, const std::vector<const Provider*>& providers, const Limits& limits)
       : p_(*program), offers_(providers, limits) {
     data_dependent_.resize(p_.exprs.size());
-    for (size_t e = 0; e < p_.exprs.size(); ++e) data_dependent_[e] = depends_on_results(p_.exprs[e]);
+    for (const ExpressionIndex e : p_.exprs.indices()) data_dependent_[e] = depends_on_results(p_.exprs[e]);
     writer_.assign(p_.tensors.size(), -1);
     for (size_t s = 0; s < p_.steps.size(); ++s)
       for (const TensorIndex t : p_.steps[s].outputs)
@@ -50,19 +50,16 @@ class Placer {
 
  private:
   PlanTensor& tensor(TensorIndex index) { return p_.tensors[index]; }
-  const ShapeExpr& expr(int32_t index) const { return p_.exprs[static_cast<size_t>(index)]; }
-  bool is_const(int32_t e) const { return expr(e).op == ShapeOp::kConst; }
-  bool is_one(int32_t e) const { return is_const(e) && expr(e).value == 1; }
+  const ShapeExpr& expr(ExpressionIndex index) const { return p_.exprs[index]; }
+  bool is_const(ExpressionIndex e) const { return expr(e).op == ShapeOp::kConst; }
+  bool is_one(ExpressionIndex e) const { return is_const(e) && expr(e).value == 1; }
 
   uint8_t depends_on_results(const ShapeExpr& e) const {
-    if (e.op == ShapeOp::kSymbol)
-      return p_.symbols[static_cast<size_t>(e.value)].source == SymbolSource::kDataDependent;
-    return std::any_of(e.operands.begin(), e.operands.end(),
-                       [&](int32_t o) { return data_dependent_[static_cast<size_t>(o)]; });
+    if (e.op == ShapeOp::kSymbol) return p_.symbols[e.symbol()].source == SymbolSource::kDataDependent;
+    return std::any_of(e.operands.begin(), e.operands.end(), [&](ExpressionIndex o) { return data_dependent_[o]; });
   }
   bool data_dependent(const PlanTensor& t) const {
-    return std::any_of(t.dims.begin(), t.dims.end(),
-                       [&](int32_t e) { return data_dependent_[static_cast<size_t>(e)]; });
+    return std::any_of(t.dims.begin(), t.dims.end(), [&](ExpressionIndex e) { return data_dependent_[e]; });
   }
 
   // The axes in the order of memory, outermost first.
@@ -95,7 +92,7 @@ class Placer {
   // What an operand is the whole of, when steps write that and it may be moved: otherwise none.
   TensorIndex movable(TensorIndex operand, const PlanTensor& whole) {
     TensorIndex t = operand;
-    while (t.exists() && tensor(t).kind == TensorKind::kView && tensor(t).offset < 0) t = tensor(t).view_of;
+    while (t.exists() && tensor(t).kind == TensorKind::kView && !tensor(t).offset.exists()) t = tensor(t).view_of;
     if (!t.exists()) return {};
     const PlanTensor& source = tensor(t);
     const bool made = writer_[t] >= 0 || !source.subviews.empty();
@@ -170,7 +167,7 @@ class Placer {
     PlanTensor part = tensor(from);
     part.name = fmt::format("{} in {}", part.name, tensor(concat.outputs[0]).name);
     part.view_of = {};
-    part.offset = -1;
+    part.offset = {};
     part.constant = {};
     part.values.clear();
     part.subviews.clear();
@@ -200,7 +197,7 @@ class Placer {
            !data_dependent(tensor(to));
   }
 
-  void make_range(TensorIndex from, TensorIndex to, int32_t offset) {
+  void make_range(TensorIndex from, TensorIndex to, ExpressionIndex offset) {
     PlanTensor& view = tensor(to);
     view.kind = TensorKind::kView;
     view.view_of = from;
@@ -217,7 +214,7 @@ class Placer {
       if (!may_be_range(in, step.outputs[o]) ||
           !fills_blocks(tensor(step.outputs[o]), axis, o + 1 == step.outputs.size()))
         return false;
-    int32_t before = constant(0);
+    ExpressionIndex before = constant(0);
     for (const TensorIndex out : step.outputs) {
       make_range(in, out, elements(tensor(in), axis, before));
       before = binary(ShapeOp::kAdd, before, tensor(out).dims[axis]);
@@ -246,8 +243,8 @@ class Placer {
   }
 
   // `rows` along the axis, in elements.
-  int32_t elements(const PlanTensor& t, size_t axis, int32_t rows) {
-    int32_t count = rows;
+  ExpressionIndex elements(const PlanTensor& t, size_t axis, ExpressionIndex rows) {
+    ExpressionIndex count = rows;
     bool inside = false;
     for (const size_t a : memory_order(t)) {
       if (inside) count = binary(ShapeOp::kMul, count, t.dims[a]);
@@ -256,12 +253,12 @@ class Placer {
     return count;
   }
 
-  int32_t constant(int64_t value) {
-    const auto [it, fresh] = constants_.try_emplace(value, static_cast<int32_t>(p_.exprs.size()));
+  ExpressionIndex constant(int64_t value) {
+    const auto [it, fresh] = constants_.try_emplace(value, p_.exprs.next());
     if (fresh) add_expr({ShapeOp::kConst, value, {}});
     return it->second;
   }
-  int32_t binary(ShapeOp op, int32_t a, int32_t b) {
+  ExpressionIndex binary(ShapeOp op, ExpressionIndex a, ExpressionIndex b) {
     if (is_const(a) && is_const(b)) {
       int64_t value = 0;
       const int64_t x = expr(a).value, y = expr(b).value;
@@ -274,18 +271,17 @@ class Placer {
     if (op == ShapeOp::kMul && is_one(b)) return a;
     return add_expr({op, 0, {a, b}});
   }
-  int32_t add_expr(ShapeExpr e) {
-    p_.exprs.push_back(std::move(e));
+  ExpressionIndex add_expr(ShapeExpr e) {
     data_dependent_.push_back(0);
-    return static_cast<int32_t>(p_.exprs.size() - 1);
+    return p_.exprs.add(std::move(e));
   }
 
   Program& p_;
   ReformatOffers offers_;
-  std::vector<uint8_t> data_dependent_;      // by expression
+  IndexedVector<ExpressionIndex, uint8_t> data_dependent_;
   IndexedVector<TensorIndex, int> writer_;   // the step
   IndexedVector<TensorIndex, int> nesting_;  // how deep the concatenations in it go
-  std::map<int64_t, int32_t> constants_;
+  std::map<int64_t, ExpressionIndex> constants_;
   ElidedCopies done_;
 };
 

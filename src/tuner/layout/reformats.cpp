@@ -39,9 +39,9 @@ bool same_memory(const Program& program, TensorIndex index, const TensorDesc& de
   const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
   if (!plain(a) || !plain(b)) return false;
   // The problem knows the extents of one profile; that an extent is always 1, the program says.
-  const std::vector<int32_t>& dims = program.tensors[index].dims;
+  const std::vector<ExpressionIndex>& dims = program.tensors[index].dims;
   const auto is_one = [&](size_t axis) {
-    const ShapeExpr& e = program.exprs[static_cast<size_t>(dims[axis])];
+    const ShapeExpr& e = program.exprs[dims[axis]];
     return e.op == ShapeOp::kConst && e.value == 1;
   };
   if (is_one(1)) return true;

@@ -209,10 +209,10 @@ inline Program network_of(const Problem& problem) {
              {ShapeOp::kConst, 64, {}},
              {ShapeOp::kConst, 1000, {}}};
   p.tensors.resize(3);
-  for (PlanTensor& t : p.tensors) t.dtype = DType::kF32, t.dims = {0, 1};
+  for (PlanTensor& t : p.tensors) t.dtype = DType::kF32, t.dims = {0_expr, 1_expr};
   p.tensors[0_tensor].kind = TensorKind::kInput;
   p.tensors[1_tensor].kind = TensorKind::kConstant;
-  p.tensors[1_tensor].dims = {2, 3};
+  p.tensors[1_tensor].dims = {2_expr, 3_expr};
   p.tensors[1_tensor].constant = 0_constant;
   p.tensors[2_tensor].kind = TensorKind::kOutput;
   Step step;
