@@ -38,7 +38,7 @@ Json values_report(const Program& program) {
   Json list = Json::array();
   for (const ValueMap::Entry& value : ValueMap(program).entries()) {
     Json entry = {{"name", value.name}};
-    if (value.tensor >= 0)
+    if (value.tensor.exists())
       entry["state"] = "tensor";
     else if (!value.steps.empty())
       entry["state"] = "inside";

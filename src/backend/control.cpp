@@ -9,8 +9,8 @@ bool all_within(const std::vector<int64_t>& list, int64_t low, int64_t high) {
   return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v >= low && v < high; });
 }
 
-const PlanTensor* tensor_at(const Program& program, int32_t index) {
-  return index < 0 ? nullptr : &program.tensors[static_cast<size_t>(index)];
+const PlanTensor* tensor_at(const Program& program, TensorIndex index) {
+  return !index.exists() ? nullptr : &program.tensors[index];
 }
 
 Status check_pair(const char* what, size_t i, const PlanTensor* outside, const PlanTensor& inside, int more_axes) {
@@ -46,8 +46,8 @@ class Check {
       for (size_t i = 0; i < body.operands.size(); ++i) WOOTZ_RETURN_IF_ERROR(check_input(inner, body.operands[i], i));
       for (size_t o = 0; o < step_.outputs.size(); ++o) WOOTZ_RETURN_IF_ERROR(check_result(inner, o));
       if (form_.op == ControlForm::Op::kLoop)
-        WOOTZ_RETURN_IF_ERROR(check_scalar(inner.tensors[static_cast<size_t>(inner.outputs[0].tensor)], DType::kBool,
-                                           "condition that a body gives"));
+        WOOTZ_RETURN_IF_ERROR(
+            check_scalar(inner.tensors[inner.outputs[0].tensor], DType::kBool, "condition that a body gives"));
     }
     const PlanTensor* const first = tensor_at(program_, step_.inputs[0]);
     if (form_.op == ControlForm::Op::kIf) {
@@ -64,7 +64,7 @@ class Check {
   size_t first_state() const { return form_.op == ControlForm::Op::kLoop ? 2 : 0; }
 
   Status check_input(const Program& inner, int32_t operand, size_t i) const {
-    const PlanTensor& inside = inner.tensors[static_cast<size_t>(inner.inputs[i].tensor)];
+    const PlanTensor& inside = inner.tensors[inner.inputs[i].tensor];
     const auto at = static_cast<size_t>(operand);
     if (operand < 0 || at >= step_.inputs.size()) return corrupt("a body reads operand {}", operand);
     const bool scanned = form_.op == ControlForm::Op::kScan && at >= form_.states && at < form_.states + form_.scans;
@@ -79,7 +79,7 @@ class Check {
 
   Status check_result(const Program& inner, size_t o) const {
     const size_t result = o + form_.first_result();
-    const PlanTensor& inside = inner.tensors[static_cast<size_t>(inner.outputs[result].tensor)];
+    const PlanTensor& inside = inner.tensors[inner.outputs[result].tensor];
     const bool stacked = form_.op != ControlForm::Op::kIf && o >= form_.states;
     const PlanTensor* const outside = tensor_at(program_, step_.outputs[o]);
     if (outside != nullptr) WOOTZ_RETURN_IF_ERROR(check_pair("result", o, outside, inside, stacked ? 1 : 0));

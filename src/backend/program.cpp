@@ -7,24 +7,23 @@ namespace wootz {
 Status evaluate_shapes(const Program& program, std::span<const int64_t> symbol_values, ShapeValues* out) {
   out->values.assign(program.exprs.size(), 0);
   out->known.assign(program.exprs.size(), 0);
-  for (size_t i = 0; i < program.exprs.size(); ++i)
+  for (const ExpressionIndex i : program.exprs.indices())
     WOOTZ_RETURN_IF_ERROR(evaluate_shape(program.exprs, i, symbol_values, out).status());
   return Status();
 }
 
 Status check_shapes(const Program& program, const ShapeValues& shapes) {
   for (const ShapeCheck& check : program.checks) {
-    const auto e = static_cast<size_t>(check.expr);
-    if (shapes.known[e] && shapes.values[e] == 0) return invalid_argument("{}", check.message);
+    if (shapes.known[check.expr] && shapes.values[check.expr] == 0) return invalid_argument("{}", check.message);
   }
   return Status();
 }
 
 std::optional<Dims> tensor_dims(const PlanTensor& tensor, const ShapeValues& shapes) {
   Dims dims;
-  for (int32_t e : tensor.dims) {
-    if (!shapes.known[static_cast<size_t>(e)]) return std::nullopt;
-    dims.push_back(shapes.values[static_cast<size_t>(e)]);
+  for (const ExpressionIndex e : tensor.dims) {
+    if (!shapes.known[e]) return std::nullopt;
+    dims.push_back(shapes.values[e]);
   }
   return dims;
 }

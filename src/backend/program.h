@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/indices.h"
 #include "backend/kernel.h"
 #include "backend/problem.h"
 #include "backend/shape_program.h"
@@ -33,13 +34,13 @@ struct PlanTensor {
   DType dtype = DType::kInvalid;
   Layout layout = Layout::kLinear;
   TensorKind kind = TensorKind::kIntermediate;
-  std::vector<int32_t> dims;  // expression per axis
-  int32_t view_of = -1;       // kView, kSubview
-  int32_t offset = -1;        // kView: expression, the element of view_of it begins at; -1: it is all of view_of
-  std::vector<int32_t>
+  std::vector<ExpressionIndex> dims;  // one per axis
+  TensorIndex view_of;                // kView, kSubview
+  ExpressionIndex offset;             // kView: the element of view_of it begins at; none: it is all of view_of
+  std::vector<TensorIndex>
       subviews;  // kIntermediate, kOutput, kSubview: made of these, one after the other. No step writes it
-  std::vector<int32_t> values;  // kShape
-  int32_t constant = -1;        // kConstant: index into Program::constants
+  std::vector<ExpressionIndex> values;  // kShape
+  ConstantIndex constant;               // kConstant
 };
 
 // A weight as a kernel wants it. Plain row-major, or packed by the tactic of the one step that uses it (kOpaque).
@@ -66,8 +67,8 @@ struct Step {
   std::vector<std::string> provenance;  // names of the model's nodes
   Problem problem;                      // layouts filled in by the tuner
   Tactic tactic;                        // empty until chosen
-  std::vector<int32_t> inputs;          // tensors; -1: omitted
-  std::vector<int32_t> outputs;
+  std::vector<TensorIndex> inputs;      // none: omitted
+  std::vector<TensorIndex> outputs;
   size_t workspace = 0;    // at the largest profile, for reports
   float measured_us = -1;  // by the tuner, -1: not timed
   uint8_t stream = 0;      // of a device with queues: 0 the caller's, the others auxiliary, to run beside it
@@ -77,7 +78,7 @@ struct Step {
 inline constexpr uint8_t kMostStreams = 8;
 
 struct IoTensor {
-  int32_t tensor = -1;
+  TensorIndex tensor;
   bool is_shape_tensor = false;  // input whose values decide shapes
 };
 
@@ -86,12 +87,12 @@ struct SymbolRange {
   int64_t min = -1, opt = -1, max = -1;
 };
 struct PlanProfile {
-  std::vector<SymbolRange> symbols;
+  IndexedVector<SymbolIndex, SymbolRange> symbols;
 };
 
 // What must hold of the shapes of a call: an expression that is not 0, and what is wrong where it is.
 struct ShapeCheck {
-  int32_t expr = -1;
+  ExpressionIndex expr;
   std::string message;
 };
 
@@ -99,10 +100,10 @@ struct Program {
   std::string name;
   std::string backend;  // "cpu", "reference", "cuda"
   std::string device;   // DeviceDescription as JSON: what the tactics were chosen for
-  std::vector<ShapeExpr> exprs;
-  std::vector<PlanSymbol> symbols;
-  std::vector<PlanTensor> tensors;
-  std::vector<PlanConstant> constants;
+  IndexedVector<ExpressionIndex, ShapeExpr> exprs;
+  IndexedVector<SymbolIndex, PlanSymbol> symbols;
+  IndexedVector<TensorIndex, PlanTensor> tensors;
+  IndexedVector<ConstantIndex, PlanConstant> constants;
   std::vector<Step> steps;  // in execution order
   std::vector<IoTensor> inputs, outputs;
   std::vector<PlanProfile> profiles;

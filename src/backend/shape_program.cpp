@@ -27,22 +27,22 @@ bool fold(ShapeOp op, int64_t a, int64_t b, int64_t* out) {
 
 }  // namespace
 
-Result<bool> evaluate_shape(std::span<const ShapeExpr> exprs, size_t i, std::span<const int64_t> symbol_values,
-                            ShapeValues* out) {
+Result<bool> evaluate_shape(const IndexedVector<ExpressionIndex, ShapeExpr>& exprs, ExpressionIndex i,
+                            std::span<const int64_t> symbol_values, ShapeValues* out) {
   const ShapeExpr& e = exprs[i];
   if (e.op == ShapeOp::kConst) {
     out->values[i] = e.value;
   } else if (e.op == ShapeOp::kSymbol) {
-    const auto s = static_cast<size_t>(e.value);
+    const size_t s = e.symbol().position();
     if (s >= symbol_values.size() || symbol_values[s] < 0) return false;
     out->values[i] = symbol_values[s];
   } else {
     if (e.operands.empty()) return false;
-    for (const int32_t operand : e.operands)
-      if (!out->known[static_cast<size_t>(operand)]) return false;
-    int64_t value = out->values[static_cast<size_t>(e.operands[0])];
+    for (const ExpressionIndex operand : e.operands)
+      if (!out->known[operand]) return false;
+    int64_t value = out->values[e.operands[0]];
     for (size_t k = 1; k < e.operands.size(); ++k)
-      if (!fold(e.op, value, out->values[static_cast<size_t>(e.operands[k])], &value))
+      if (!fold(e.op, value, out->values[e.operands[k]], &value))
         return invalid_argument("shape expression {} overflows or divides by zero for the given input shapes", i);
     out->values[i] = value;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/indices.h"
 #include "base/status.h"
 
 namespace wootz {
@@ -15,8 +16,9 @@ namespace wootz {
 enum class ShapeOp : uint8_t { kConst, kSymbol, kAdd, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax };
 struct ShapeExpr {
   ShapeOp op = ShapeOp::kConst;
-  int64_t value = 0;              // kConst: the value; kSymbol: index into the symbols
-  std::vector<int32_t> operands;  // otherwise: 2 or more (kAdd, kMul, kMin, kMax) or exactly 2
+  int64_t value = 0;                      // kConst: the value; kSymbol: index into the symbols
+  std::vector<ExpressionIndex> operands;  // otherwise: 2 or more (kAdd, kMul, kMin, kMax) or exactly 2
+  SymbolIndex symbol() const { return SymbolIndex(value); }  // only of kSymbol
 };
 
 enum class SymbolSource : uint8_t {
@@ -27,18 +29,18 @@ enum class SymbolSource : uint8_t {
 struct PlanSymbol {
   std::string name;
   SymbolSource source = SymbolSource::kInputDim;
-  int32_t tensor = -1;
+  TensorIndex tensor;
   int32_t axis = 0;
 };
 
 // Values of all expressions under a binding of symbols; unknown[i] where a symbol used has none (value < 0).
 struct ShapeValues {
-  std::vector<int64_t> values;
-  std::vector<uint8_t> known;
+  IndexedVector<ExpressionIndex, int64_t> values;
+  IndexedVector<ExpressionIndex, uint8_t> known;
 };
 // Works out expression `index`, if what it needs is known: true. `out` has room for all of them. Errors: overflow,
 // division by zero.
-Result<bool> evaluate_shape(std::span<const ShapeExpr> exprs, size_t index, std::span<const int64_t> symbol_values,
-                            ShapeValues* out);
+Result<bool> evaluate_shape(const IndexedVector<ExpressionIndex, ShapeExpr>& exprs, ExpressionIndex index,
+                            std::span<const int64_t> symbol_values, ShapeValues* out);
 
 }  // namespace wootz

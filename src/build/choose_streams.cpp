@@ -63,7 +63,7 @@ class Bench {
     WOOTZ_ASSIGN_OR_RETURN(stream_, device_.create_stream());
     uint64_t seed = 1;
     for (const IoTensor& io : program.inputs) {
-      const PlanTensor& tensor = program.tensors[static_cast<size_t>(io.tensor)];
+      const PlanTensor& tensor = program.tensors[io.tensor];
       WOOTZ_ASSIGN_OR_RETURN(const HostTensor values,
                              random_tensor(tensor.dtype, *tensor_dims(tensor, shapes), seed++));
       WOOTZ_ASSIGN_OR_RETURN(void* const memory, room(values.bytes()));
@@ -72,7 +72,7 @@ class Bench {
       inputs_.push_back(memory);
     }
     for (const IoTensor& io : program.outputs) {
-      const PlanTensor& tensor = program.tensors[static_cast<size_t>(io.tensor)];
+      const PlanTensor& tensor = program.tensors[io.tensor];
       bytes_.push_back(tensor_bytes(tensor, *tensor_dims(tensor, shapes)));
       WOOTZ_ASSIGN_OR_RETURN(void* const memory, room(bytes_.back()));
       outputs_.push_back(memory);
@@ -251,10 +251,11 @@ std::vector<uint8_t> propose_streams(std::span<const std::vector<int32_t>> needs
 Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptions& options) {
   ShapeValues shapes;
   if (options.most == 0 || program->steps.size() < 3 || !extents_known(*program, &shapes)) return Status();
-  std::vector<Dims> dims;
+  IndexedVector<TensorIndex, Dims> dims;
   for (const PlanTensor& tensor : program->tensors) dims.push_back(*tensor_dims(tensor, shapes));
-  WOOTZ_ASSIGN_OR_RETURN(const Storage storage,
-                         find_storage(*program, shapes, dims, std::vector<uint8_t>(dims.size(), 1), true));
+  WOOTZ_ASSIGN_OR_RETURN(
+      const Storage storage,
+      find_storage(*program, shapes, dims, IndexedVector<TensorIndex, uint8_t>(dims.size(), 1), true));
   const std::vector<std::vector<int32_t>> needs = step_needs(*program, storage);
   const int aux = std::min<int>(options.most < 0 ? kUsualAux : options.most, kMostStreams - 1);
   std::vector<StreamAssignment> assignments = {{std::vector<uint8_t>(program->steps.size(), 0), "", -1}};

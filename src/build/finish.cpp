@@ -65,7 +65,7 @@ Status demote_debug_tensors(BuildSession& session) {
   if (session.settings.debug_tensors.empty()) return Status();
   Program& program = *session.program;
   for (size_t o = session.num_outputs; o < program.outputs.size(); ++o)
-    program.tensors[static_cast<size_t>(program.outputs[o].tensor)].kind = TensorKind::kIntermediate;
+    program.tensors[program.outputs[o].tensor].kind = TensorKind::kIntermediate;
   program.outputs.resize(std::min(session.num_outputs, program.outputs.size()));
   program.properties[property::kDebugTensors] = dump_report(Json(session.settings.debug_tensors));
   return Status();

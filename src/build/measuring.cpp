@@ -11,11 +11,11 @@ ConstantFunction constants_of(const Program& program) {
   return [&program](size_t step, size_t input) -> Result<HostTensor> {
     if (step >= program.steps.size() || input >= program.steps[step].inputs.size())
       return internal_error("no input {} of step {}", input, step);
-    const int32_t t = program.steps[step].inputs[input];
-    const PlanTensor* tensor = t < 0 ? nullptr : &program.tensors[static_cast<size_t>(t)];
+    const TensorIndex t = program.steps[step].inputs[input];
+    const PlanTensor* tensor = !t.exists() ? nullptr : &program.tensors[t];
     if (tensor == nullptr || tensor->kind != TensorKind::kConstant)
       return internal_error("input {} of step {} is no constant", input, step);
-    const PlanConstant& constant = program.constants[static_cast<size_t>(tensor->constant)];
+    const PlanConstant& constant = program.constants[tensor->constant];
     return HostTensor::wrap(constant.dtype, constant.dims, constant.data, constant.owner);
   };
 }
@@ -23,11 +23,11 @@ ConstantFunction constants_of(const Program& program) {
 namespace {
 
 bool same_operands(const Program& program, const Step& step, const Node& node) {
-  const auto same = [&](const std::vector<int32_t>& tensors, const std::vector<Value*>& values) {
+  const auto same = [&](const std::vector<TensorIndex>& tensors, const std::vector<Value*>& values) {
     if (tensors.size() != values.size()) return false;
     for (size_t i = 0; i < tensors.size(); ++i) {
-      if ((tensors[i] < 0) != (values[i] == nullptr)) return false;
-      if (tensors[i] >= 0 && program.tensors[static_cast<size_t>(tensors[i])].name != values[i]->name()) return false;
+      if (tensors[i].exists() == (values[i] == nullptr)) return false;
+      if (tensors[i].exists() && program.tensors[tensors[i]].name != values[i]->name()) return false;
     }
     return true;
   };

@@ -8,11 +8,11 @@ namespace {
 using CodeByKey = std::map<std::string, NativeCode>;  // equal steps have the same
 
 // Nothing where an extent is known only while running.
-std::optional<std::vector<Dims>> extents_of(const Program& program, const std::vector<int32_t>& tensors,
+std::optional<std::vector<Dims>> extents_of(const Program& program, const std::vector<TensorIndex>& tensors,
                                             const ShapeValues& shapes) {
   std::vector<Dims> all;
-  for (const int32_t t : tensors) {
-    const auto dims = t < 0 ? Dims{} : tensor_dims(program.tensors[static_cast<size_t>(t)], shapes);
+  for (const TensorIndex t : tensors) {
+    const auto dims = !t.exists() ? Dims{} : tensor_dims(program.tensors[t], shapes);
     if (!dims) return std::nullopt;
     all.push_back(*dims);
   }

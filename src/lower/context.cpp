@@ -81,7 +81,7 @@ Dims LowerContext::extents(const Shape& shape, bool max) const {
   return dims;
 }
 
-Result<int32_t> LowerContext::symbol(SymbolId id) {
+Result<SymbolIndex> LowerContext::symbol(SymbolId id) {
   if (const auto it = symbols_.find(id); it != symbols_.end()) return it->second;
   if (id < 0 || static_cast<size_t>(id) >= graph_.symbols().size())
     return internal_error("symbol s{} does not exist", id);
@@ -94,16 +94,15 @@ Result<int32_t> LowerContext::symbol(SymbolId id) {
   made.source = symbol.kind == SymbolKind::kInputDim     ? SymbolSource::kInputDim
                 : symbol.kind == SymbolKind::kInputValue ? SymbolSource::kInputValue
                                                          : SymbolSource::kDataDependent;
-  const auto index = static_cast<int32_t>(program().symbols.size());
+  const SymbolIndex index = program().symbols.add(std::move(made));
   symbols_[id] = index;
-  program().symbols.push_back(std::move(made));
   graph_symbols_.push_back(id);
-  WOOTZ_ASSIGN_OR_RETURN(const int32_t owner, tensor(value));
-  program().symbols[static_cast<size_t>(index)].tensor = owner;
+  WOOTZ_ASSIGN_OR_RETURN(const TensorIndex owner, tensor(value));
+  program().symbols[index].tensor = owner;
   return index;
 }
 
-Result<int32_t> LowerContext::expression(const Dim& dim) {
+Result<ExpressionIndex> LowerContext::expression(const Dim& dim) {
   const std::string key = dim.to_string();
   if (const auto it = expressions_.find(key); it != expressions_.end()) return it->second;
   ShapeExpr e;
@@ -112,24 +111,24 @@ Result<int32_t> LowerContext::expression(const Dim& dim) {
     e.value = dim.value();
   } else if (dim.is_symbol(&id)) {
     e.op = ShapeOp::kSymbol;
-    WOOTZ_ASSIGN_OR_RETURN(e.value, symbol(id));
+    WOOTZ_ASSIGN_OR_RETURN(const SymbolIndex symbol, this->symbol(id));
+    e.value = symbol.number();
     // The symbol's tensor may have asked for the same expression meanwhile.
     if (const auto it = expressions_.find(key); it != expressions_.end()) return it->second;
   } else {
     e.op = shape_op(dim.op());
     for (const Dim& operand : dim.operands()) {
-      WOOTZ_ASSIGN_OR_RETURN(const int32_t index, expression(operand));
+      WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex index, expression(operand));
       e.operands.push_back(index);
     }
   }
-  const auto index = static_cast<int32_t>(program().exprs.size());
-  program().exprs.push_back(std::move(e));
+  const ExpressionIndex index = program().exprs.add(std::move(e));
   expressions_[key] = index;
   return index;
 }
 
-Result<int32_t> LowerContext::make_tensor(const Value* value) {
-  const auto index = static_cast<int32_t>(program().tensors.size());
+Result<TensorIndex> LowerContext::make_tensor(const Value* value) {
+  const TensorIndex index = program().tensors.next();
   lowered_.tensors[value] = index;
   shapes_[index] = value->shape();
   program().tensors.emplace_back();
@@ -138,7 +137,7 @@ Result<int32_t> LowerContext::make_tensor(const Value* value) {
   made.dtype = value->dtype();
   if (value->kind() == ValueKind::kConstant) {
     made.kind = TensorKind::kConstant;
-    made.constant = static_cast<int32_t>(program().constants.size());
+    made.constant = program().constants.next();
     const auto keep = std::make_shared<HostTensor>(value->constant());
     program().constants.push_back(
         {value->name(), made.dtype, keep->dims(), Layout::kLinear, keep->bytes(), keep, keep->data()});
@@ -147,71 +146,69 @@ Result<int32_t> LowerContext::make_tensor(const Value* value) {
   } else if (value->shape_values() && !options_.reference_only) {
     made.kind = TensorKind::kShape;
   }
-  program().tensors[static_cast<size_t>(index)] = made;
+  program().tensors[index] = made;
   for (const Dim& d : value->shape()) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t e, expression(d));
+    WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex e, expression(d));
     made.dims.push_back(e);
   }
   if (made.kind == TensorKind::kShape) {
     for (const Dim& d : *value->shape_values()) {
-      WOOTZ_ASSIGN_OR_RETURN(const int32_t e, expression(d));
+      WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex e, expression(d));
       made.values.push_back(e);
     }
   }
-  program().tensors[static_cast<size_t>(index)] = std::move(made);
+  program().tensors[index] = std::move(made);
   return index;
 }
 
-Result<int32_t> LowerContext::tensor(const Value* value) {
-  if (value == nullptr) return int32_t{-1};
+Result<TensorIndex> LowerContext::tensor(const Value* value) {
+  if (value == nullptr) return TensorIndex();
   if (const auto it = lowered_.tensors.find(value); it != lowered_.tensors.end()) return it->second;
   return make_tensor(value);
 }
 
-int32_t LowerContext::add_constant(const std::string& name, const HostTensor& data) {
-  const auto index = static_cast<int32_t>(program().tensors.size());
+TensorIndex LowerContext::add_constant(const std::string& name, const HostTensor& data) {
   PlanTensor made;
   made.name = name;
   made.dtype = data.dtype();
   made.kind = TensorKind::kConstant;
-  made.constant = static_cast<int32_t>(program().constants.size());
+  made.constant = program().constants.next();
   for (int64_t d : data.dims())
-    if (Result<int32_t> e = expression(Dim(d)); e.ok()) made.dims.push_back(*e);
+    if (const Result<ExpressionIndex> e = expression(Dim(d)); e.ok()) made.dims.push_back(*e);
   const auto keep = std::make_shared<HostTensor>(data);
   program().constants.push_back({name, data.dtype(), data.dims(), Layout::kLinear, data.bytes(), keep, keep->data()});
-  program().tensors.push_back(std::move(made));
+  const TensorIndex index = program().tensors.add(std::move(made));
   shapes_[index] = to_shape(data.dims());
   return index;
 }
 
-int32_t LowerContext::add_intermediate(const std::string& name, DType dtype, const Shape& shape, Status* status) {
+TensorIndex LowerContext::add_intermediate(const std::string& name, DType dtype, const Shape& shape, Status* status) {
   PlanTensor made;
   made.name = name;
   made.dtype = dtype;
   for (const Dim& d : shape) {
-    Result<int32_t> e = expression(d);
+    const Result<ExpressionIndex> e = expression(d);
     if (!e.ok())
       *status = e.status();
     else
       made.dims.push_back(*e);
   }
-  const auto index = static_cast<int32_t>(program().tensors.size());
-  program().tensors.push_back(std::move(made));
+  const TensorIndex index = program().tensors.add(std::move(made));
   shapes_[index] = shape;
   return index;
 }
 
 Status LowerContext::make_view(const Value* value, const Value* source) {
-  WOOTZ_ASSIGN_OR_RETURN(const int32_t from, tensor(source));
-  WOOTZ_ASSIGN_OR_RETURN(const int32_t to, tensor(value));
-  PlanTensor& view = program().tensors[static_cast<size_t>(to)];
+  WOOTZ_ASSIGN_OR_RETURN(const TensorIndex from, tensor(source));
+  WOOTZ_ASSIGN_OR_RETURN(const TensorIndex to, tensor(value));
+  PlanTensor& view = program().tensors[to];
   view.kind = TensorKind::kView;
   view.view_of = from;
   return Status();
 }
 
 Status LowerContext::stand_for(const Value* inner, const Value* value) {
-  WOOTZ_ASSIGN_OR_RETURN(const int32_t index, tensor(value));
+  WOOTZ_ASSIGN_OR_RETURN(const TensorIndex index, tensor(value));
   lowered_.tensors[inner] = index;
   return {};
 }
@@ -230,7 +227,7 @@ Result<Step> LowerContext::start_step(const Node& node, Family family, int num_i
   if (step.provenance.empty()) step.provenance.push_back(node.name());
   step.problem.set_family(family);
   for (int i = 0; i < num_inputs; ++i) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, tensor(node.input(i)));
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex t, tensor(node.input(i)));
     step.inputs.push_back(t);
   }
   step.problem.num_main = num_inputs;
@@ -239,23 +236,23 @@ Result<Step> LowerContext::start_step(const Node& node, Family family, int num_i
     const DType acc = epilogue->input_type(0);
     step.problem.acc_dtype = acc == DType::kInvalid ? DType::kF32 : acc;
     for (int i = main_inputs(node); i < node.num_inputs(); ++i) {
-      WOOTZ_ASSIGN_OR_RETURN(const int32_t t, tensor(node.input(i)));
+      WOOTZ_ASSIGN_OR_RETURN(const TensorIndex t, tensor(node.input(i)));
       step.inputs.push_back(t);
     }
   } else if (node.num_outputs() > 0 && node.output(0) != nullptr) {
     step.problem.acc_dtype = node.output(0)->dtype();
   }
   for (const Value* out : node.outputs()) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, tensor(out));
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex t, tensor(out));
     step.outputs.push_back(t);
   }
   return step;
 }
 
-TensorDesc LowerContext::describe(int32_t index) const {
+TensorDesc LowerContext::describe(TensorIndex index) const {
   TensorDesc desc;
-  if (index < 0) return desc;
-  const PlanTensor& t = lowered_.program.tensors[static_cast<size_t>(index)];
+  if (!index.exists()) return desc;
+  const PlanTensor& t = lowered_.program.tensors[index];
   const Shape& shape = shapes_.at(index);
   desc.dtype = t.dtype;
   desc.dims = extents(shape, false);
@@ -273,9 +270,9 @@ Status LowerContext::append(const Node* node, Step step) {
 void LowerContext::describe_operands(Step* step) const {
   step->problem.inputs.clear();
   step->problem.outputs.clear();
-  for (int32_t t : step->inputs) step->problem.inputs.push_back(describe(t));
-  for (int32_t t : step->outputs) step->problem.outputs.push_back(describe(t));
-  const auto passes = [this](int32_t t) { return found_by_running(t); };
+  for (const TensorIndex t : step->inputs) step->problem.inputs.push_back(describe(t));
+  for (const TensorIndex t : step->outputs) step->problem.outputs.push_back(describe(t));
+  const auto passes = [this](TensorIndex t) { return found_by_running(t); };
   if (std::any_of(step->inputs.begin(), step->inputs.end(), passes) ||
       std::any_of(step->outputs.begin(), step->outputs.end(), passes))
     step->problem.passing = true;
@@ -294,10 +291,10 @@ void LowerContext::describe_channels(Step* step) const {
 }
 
 // Data-dependent extents.
-bool LowerContext::found_by_running(int32_t tensor) const {
+bool LowerContext::found_by_running(TensorIndex tensor) const {
   const std::vector<Symbol>& symbols = graph_.symbols();
   const auto data_dependent = [](const Symbol& s) { return s.kind == SymbolKind::kDataDependent; };
-  if (tensor < 0 || std::none_of(symbols.begin(), symbols.end(), data_dependent)) return false;
+  if (!tensor.exists() || std::none_of(symbols.begin(), symbols.end(), data_dependent)) return false;
   return found_by_running(shapes_.at(tensor));
 }
 
@@ -319,7 +316,7 @@ Status LowerContext::finish_step(const Node* node, Step step) {
   if (!step.problem.epilogue.empty() && step.problem.family() != Family::kPointwise) {
     Step main = step, tail;
     Status status;
-    const int32_t result =
+    const TensorIndex result =
         add_intermediate(step.name + ".main", step.problem.acc_dtype, shapes_.at(step.outputs[0]), &status);
     WOOTZ_RETURN_IF_ERROR(status);
     const auto num_main = static_cast<size_t>(step.problem.num_main);
@@ -370,12 +367,12 @@ Status LowerContext::reference_step(const Node& node) {
   return finish_step(&node, std::move(step));
 }
 
-Status LowerContext::copy_step(const std::string& name, int32_t from, int32_t to) {
+Status LowerContext::copy_step(const std::string& name, TensorIndex from, TensorIndex to) {
   Step step;
   step.name = name;
   step.problem.set_family(Family::kReformat);
   step.problem.num_main = 1;
-  step.problem.acc_dtype = program().tensors[static_cast<size_t>(from)].dtype;
+  step.problem.acc_dtype = program().tensors[from].dtype;
   step.inputs = {from};
   step.outputs = {to};
   describe_operands(&step);

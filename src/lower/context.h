@@ -19,16 +19,16 @@ class LowerContext {
   Program& program() { return lowered_.program; }
   Lowered take() { return std::move(lowered_); }
 
-  // The plan tensor of a value; made at first use. -1 for null.
-  Result<int32_t> tensor(const Value* value);
+  // The plan tensor of a value; made at first use. None for null.
+  Result<TensorIndex> tensor(const Value* value);
   // A constant made by lowering (a transformed weight, say).
-  int32_t add_constant(const std::string& name, const HostTensor& data);
-  int32_t add_intermediate(const std::string& name, DType dtype, const Shape& shape, Status* status);
+  TensorIndex add_constant(const std::string& name, const HostTensor& data);
+  TensorIndex add_intermediate(const std::string& name, DType dtype, const Shape& shape, Status* status);
   // Makes the tensor of `value` a view of the tensor of `source`.
   Status make_view(const Value* value, const Value* source);
   // Another graph's value that is `value` there.
   Status stand_for(const Value* inner, const Value* value);
-  Result<int32_t> expression(const Dim& dim);
+  Result<ExpressionIndex> expression(const Dim& dim);
 
   // A step for the node over its inputs [0, num_inputs), with the epilogue's operands after and all its outputs.
   // num_main and the epilogue are taken from the node.
@@ -44,7 +44,7 @@ class LowerContext {
   // One step in the place of the last `count`. What only they wrote is a tensor that no step uses any more.
   void replace_last(size_t count, const Node& node, Step step);
   // A plain copy between two tensors of one type and shape.
-  Status copy_step(const std::string& name, int32_t from, int32_t to);
+  Status copy_step(const std::string& name, TensorIndex from, TensorIndex to);
   bool offered(const Step& step);  // asked once for each distinct problem
   // A quantized convolution or product that no kernel computes in 8 bits, in float: its operands are dequantized,
   // constants here and the others by a step of their own.
@@ -57,28 +57,28 @@ class LowerContext {
   Dims extents(const Shape& shape, bool max) const;
 
  private:
-  Result<int32_t> dequantized(int32_t tensor, double scale, double zero);
-  TensorDesc describe(int32_t tensor) const;
+  Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
+  TensorDesc describe(TensorIndex tensor) const;
   void describe_operands(Step* step) const;
   void describe_channels(Step* step) const;
-  bool found_by_running(int32_t tensor) const;
+  bool found_by_running(TensorIndex tensor) const;
   bool found_by_running(const Shape& shape) const;
   Status append(const Node* node, Step step);
   int64_t extent(const Dim& dim, bool max) const;
   void guess_sizes();
-  Result<int32_t> symbol(SymbolId id);
-  Result<int32_t> make_tensor(const Value* value);
+  Result<SymbolIndex> symbol(SymbolId id);
+  Result<TensorIndex> make_tensor(const Value* value);
 
   const Graph& graph_;
   const LowerOptions& options_;
   Lowered lowered_;
-  std::unordered_map<std::string, int32_t> expressions_;
-  std::unordered_map<SymbolId, int32_t> symbols_;
-  std::unordered_map<std::string, bool> offered_;         // by Problem::key()
-  std::unordered_map<int32_t, Shape> shapes_;             // by plan tensor
-  std::unordered_map<std::string, int32_t> dequantized_;  // by tensor and grid
-  std::vector<SymbolId> graph_symbols_;                   // by plan symbol
-  std::vector<int64_t> guesses_[2];                       // by symbol of the graph; at the optimum, at most
+  std::unordered_map<std::string, ExpressionIndex> expressions_;
+  std::unordered_map<SymbolId, SymbolIndex> symbols_;
+  std::unordered_map<std::string, bool> offered_;             // by Problem::key()
+  std::unordered_map<TensorIndex, Shape> shapes_;             // by plan tensor
+  std::unordered_map<std::string, TensorIndex> dequantized_;  // by tensor and grid
+  IndexedVector<SymbolIndex, SymbolId> graph_symbols_;
+  std::vector<int64_t> guesses_[2];  // by symbol of the graph; at the optimum, at most
   friend Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 };
 

@@ -47,7 +47,7 @@ std::vector<Part> parts_of(const Node& node) {
 // For the choice of kernels only: a body runs on whatever comes.
 void widen_profiles(Program* program) {
   for (PlanProfile& profile : program->profiles)
-    for (size_t s = 0; s < profile.symbols.size(); ++s) {
+    for (const SymbolIndex s : profile.symbols.indices()) {
       SymbolRange& range = profile.symbols[s];
       if (program->symbols[s].source == SymbolSource::kDataDependent) continue;
       range = {0, range.opt, limits::kMaxElements};
@@ -91,7 +91,7 @@ Result<bool> lower_control(LowerContext& ctx, const Node& node) {
   }
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kControl, node.num_inputs()));
   for (size_t i = 0; i < read.size(); ++i)
-    if (!read[i]) step.inputs[i] = -1;
+    if (!read[i]) step.inputs[i] = {};
   write_control(form, &step.problem);
   WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
   return true;

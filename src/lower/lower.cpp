@@ -20,28 +20,26 @@ constexpr LowerFunction kLower[] = {
 // copied.
 Status lower_outputs(LowerContext& ctx, const Graph& graph) {
   Program& program = ctx.program();
-  std::vector<uint8_t> read(program.tensors.size(), 0), written(program.tensors.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> written(program.tensors.size(), 0);
   for (const Step& step : program.steps) {
-    for (int32_t t : step.outputs)
-      if (t >= 0) written[static_cast<size_t>(t)] = 1;
+    for (const TensorIndex t : step.outputs)
+      if (t.exists()) written[t] = 1;
   }
   for (const Value* value : graph.outputs()) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, ctx.tensor(value));
-    const bool by_step = static_cast<size_t>(t) < written.size() && written[static_cast<size_t>(t)] &&
-                         program.tensors[static_cast<size_t>(t)].kind == TensorKind::kIntermediate;
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex t, ctx.tensor(value));
+    const bool by_step = written.has(t) && written[t] && program.tensors[t].kind == TensorKind::kIntermediate;
     if (by_step) {
-      program.tensors[static_cast<size_t>(t)].kind = TensorKind::kOutput;
+      program.tensors[t].kind = TensorKind::kOutput;
       program.outputs.push_back({t, false});
       continue;
     }
     Status status;
-    const int32_t copy = ctx.add_intermediate(value->name(), value->dtype(), value->shape(), &status);
+    const TensorIndex copy = ctx.add_intermediate(value->name(), value->dtype(), value->shape(), &status);
     WOOTZ_RETURN_IF_ERROR(status);
-    program.tensors[static_cast<size_t>(copy)].kind = TensorKind::kOutput;
+    program.tensors[copy].kind = TensorKind::kOutput;
     // One name, one tensor: the inner one steps aside.
-    program.tensors[static_cast<size_t>(t)].name += "'";
-    if (program.tensors[static_cast<size_t>(t)].kind == TensorKind::kInput)
-      program.tensors[static_cast<size_t>(t)].name.pop_back();
+    program.tensors[t].name += "'";
+    if (program.tensors[t].kind == TensorKind::kInput) program.tensors[t].name.pop_back();
     WOOTZ_RETURN_IF_ERROR(ctx.copy_step("copy of " + value->name(), t, copy));
     program.outputs.push_back({copy, false});
   }
@@ -67,7 +65,8 @@ Status LowerContext::lower_require(const Node& node) {
   const auto& condition = node.input(0)->shape_values();
   if (!condition || condition->size() != 1) return reference_step(node);
   const bool expected = node.attr_int("expected") != 0;
-  WOOTZ_ASSIGN_OR_RETURN(const int32_t holds, expression(expected ? (*condition)[0] : Dim(1) - (*condition)[0]));
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex holds,
+                         expression(expected ? (*condition)[0] : Dim(1) - (*condition)[0]));
   program().checks.push_back({holds, node.attr_string("message")});
   return node.output()->shape_values() ? Status() : make_view(node.output(), node.input(1));
 }
@@ -88,7 +87,7 @@ Status LowerContext::lower(const Node& node) {
 Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
   LowerContext ctx(graph, options);
   for (const Value* input : graph.inputs()) {
-    WOOTZ_ASSIGN_OR_RETURN(const int32_t t, ctx.tensor(input));
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex t, ctx.tensor(input));
     ctx.program().inputs.push_back({t, false});
   }
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
@@ -103,7 +102,7 @@ Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options) {
   const size_t count = std::max<size_t>(1, options.profiles.size());
   for (size_t p = 0; p < count; ++p) {
     PlanProfile profile;
-    for (size_t s = 0; s < ctx.program().symbols.size(); ++s) {
+    for (const SymbolIndex s : ctx.program().symbols.indices()) {
       SymbolRange range{-1, -1, -1};
       if (ctx.program().symbols[s].source != SymbolSource::kDataDependent) {
         const auto id = static_cast<size_t>(ctx.graph_symbols_[s]);

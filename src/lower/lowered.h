@@ -29,7 +29,7 @@ struct LowerOptions {
 struct Lowered {
   Program program;
   std::vector<const Node*> nodes;
-  std::unordered_map<const Value*, int32_t> tensors;
+  std::unordered_map<const Value*, TensorIndex> tensors;
   std::vector<Lowered> bodies;   // of program.bodies
   std::shared_ptr<Graph> graph;  // of a body: what `nodes` are in
 };

@@ -30,12 +30,12 @@ double at(const std::vector<double>& values, int64_t i, double fallback) {
 
 }  // namespace
 
-Result<int32_t> LowerContext::dequantized(int32_t tensor, double scale, double zero) {
+Result<TensorIndex> LowerContext::dequantized(TensorIndex tensor, double scale, double zero) {
   const std::string key = fmt::format("{} {:a} {:a}", tensor, scale, zero);
   if (const auto it = dequantized_.find(key); it != dequantized_.end()) return it->second;
-  const PlanTensor from = program().tensors[static_cast<size_t>(tensor)];
+  const PlanTensor from = program().tensors[tensor];
   Status status;
-  const int32_t to = add_intermediate(from.name + ".f32", DType::kF32, shapes_.at(tensor), &status);
+  const TensorIndex to = add_intermediate(from.name + ".f32", DType::kF32, shapes_.at(tensor), &status);
   WOOTZ_RETURN_IF_ERROR(status);
   PointwiseExpr e;
   uint16_t v = e.push(PwOp::kCast, DType::kF32, e.input(0, from.dtype));
@@ -64,9 +64,9 @@ Status LowerContext::float_form(const Node* node, Step step) {
     drop_grids(&step.problem);
     return finish_step(node, std::move(step));
   }
-  const PlanTensor weights = program().tensors[static_cast<size_t>(step.inputs[1])];
+  const PlanTensor weights = program().tensors[step.inputs[1]];
   if (weights.kind == TensorKind::kConstant) {
-    const PlanConstant source = program().constants[static_cast<size_t>(weights.constant)];
+    const PlanConstant source = program().constants[weights.constant];
     const HostTensor bytes = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
     WOOTZ_ASSIGN_OR_RETURN(HostTensor plain, HostTensor::allocate(DType::kF32, source.dims));
     const ChannelWalk channel = channels_of(step.problem, source.dims);

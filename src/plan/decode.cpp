@@ -115,6 +115,14 @@ class Decoder {
     to->assign(from->begin(), from->end());
     return {};
   }
+  template <typename Tag>
+  Status list(const Vector<int32_t>* from, std::vector<Index<Tag>>* to) {
+    std::vector<int32_t> numbers;
+    WOOTZ_RETURN_IF_ERROR(list(from, &numbers));
+    to->reserve(numbers.size());
+    for (const int32_t number : numbers) to->emplace_back(number);
+    return {};
+  }
   Status extents(const Vector<int64_t>* from, Dims* to) {
     if (from == nullptr) return {};
     WOOTZ_RETURN_IF_ERROR(aligned(from));
@@ -133,6 +141,10 @@ class Decoder {
     for (uint32_t i = 0; i < from->size(); ++i) WOOTZ_RETURN_IF_ERROR(decode(*from->Get(i), &(*to)[i]));
     return {};
   }
+  template <typename F, typename I, typename T>
+  Status each(const char* what, const Vector<flatbuffers::Offset<F>>* from, size_t limit, IndexedVector<I, T>* to) {
+    return each(what, from, limit, &to->items());
+  }
   // Fixed enumerations: verify_program checks the number.
   template <typename E>
   static void fixed(uint8_t code, E* out) {
@@ -146,7 +158,7 @@ class Decoder {
   }
   Status decode(const fb::Symbol& from, PlanSymbol* to) {
     fixed(from.source(), &to->source);
-    to->tensor = from.tensor();
+    to->tensor = TensorIndex(from.tensor());
     to->axis = from.axis();
     return text(from.name(), &to->name);
   }
@@ -155,9 +167,9 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(dtypes_.get(from.dtype(), &to->dtype));
     WOOTZ_RETURN_IF_ERROR(layouts_.get(from.layout(), &to->layout));
     fixed(from.kind(), &to->kind);
-    to->view_of = from.view_of();
-    to->constant = from.constant();
-    to->offset = from.offset();
+    to->view_of = TensorIndex(from.view_of());
+    to->constant = ConstantIndex(from.constant());
+    to->offset = ExpressionIndex(from.offset());
     WOOTZ_RETURN_IF_ERROR(list(from.dims(), &to->dims));
     WOOTZ_RETURN_IF_ERROR(list(from.subviews(), &to->subviews));
     return list(from.values(), &to->values);
@@ -244,7 +256,7 @@ class Decoder {
     return {};
   }
   Status decode(const fb::Io& from, IoTensor* to) {
-    to->tensor = from.tensor();
+    to->tensor = TensorIndex(from.tensor());
     to->is_shape_tensor = from.is_shape_tensor();
     return {};
   }
@@ -256,7 +268,7 @@ class Decoder {
     return {};
   }
   Status decode(const fb::Check& from, ShapeCheck* to) {
-    to->expr = from.expr();
+    to->expr = ExpressionIndex(from.expr());
     return text(from.message(), &to->message);
   }
   Status properties(const fb::Plan& from, Program* p) {

@@ -184,38 +184,34 @@ class Describer {
 
   std::vector<int64_t> extents(const PlanTensor& tensor) const {
     std::vector<int64_t> list;
-    for (const int32_t e : tensor.dims) {
-      const auto i = static_cast<size_t>(e);
-      list.push_back(known_ && shapes_->known[i] ? shapes_->values[i] : -1);
-    }
+    for (const ExpressionIndex e : tensor.dims) list.push_back(known_ && shapes_->known[e] ? shapes_->values[e] : -1);
     return list;
   }
 
-  Json tensors(const std::vector<int32_t>& list) const {
+  Json tensors(const std::vector<TensorIndex>& list) const {
     Json json = Json::array();
-    for (const int32_t t : list) {
-      if (t < 0) continue;  // omitted
-      const PlanTensor& tensor = p_.tensors[static_cast<size_t>(t)];
+    for (const TensorIndex t : list) {
+      if (!t.exists()) continue;  // omitted
+      const PlanTensor& tensor = p_.tensors[t];
       json.push_back({{"Name", tensor.name},
                       {"Location", tensor.kind == TensorKind::kShape ? "Host" : "Device"},
                       {"Dimensions", extents(tensor)},
                       {"Format/Datatype",
                        fmt::format("{} {}", kFormats[static_cast<size_t>(tensor.layout)], type_name(tensor.dtype))}});
-      if (tensor.kind == TensorKind::kConstant)
-        json.back()["WeightBytes"] = p_.constants[static_cast<size_t>(tensor.constant)].bytes;
+      if (tensor.kind == TensorKind::kConstant) json.back()["WeightBytes"] = p_.constants[tensor.constant].bytes;
     }
     return json;
   }
 
-  std::string brief(const std::vector<int32_t>& list) const {
+  std::string brief(const std::vector<TensorIndex>& list) const {
     std::string s;
     for (size_t i = 0; i < list.size(); ++i) {
       if (i != 0) s += ", ";
-      if (list[i] < 0) {
+      if (!list[i].exists()) {
         s += "-";
         continue;
       }
-      const PlanTensor& tensor = p_.tensors[static_cast<size_t>(list[i])];
+      const PlanTensor& tensor = p_.tensors[list[i]];
       s += fmt::format("{} {}[", tensor.name, dtype_name(tensor.dtype));
       const std::vector<int64_t> dims = extents(tensor);
       for (size_t a = 0; a < dims.size(); ++a) {
@@ -242,7 +238,7 @@ Json describe_program(const Program& program, const DescribeOptions& options) {
   Json json = {{"Layers", Json::array()}, {"Bindings", Json::array()}};
   for (size_t s = 0; s < program.steps.size(); ++s) json["Layers"].push_back(describer.step(s));
   for (const auto* list : {&program.inputs, &program.outputs})
-    for (const IoTensor& io : *list) json["Bindings"].push_back(program.tensors[static_cast<size_t>(io.tensor)].name);
+    for (const IoTensor& io : *list) json["Bindings"].push_back(program.tensors[io.tensor].name);
   return json;
 }
 

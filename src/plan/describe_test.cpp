@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backend/index_literals.h"
 #include "plan/program_testing.h"
 
 namespace wootz {
@@ -12,34 +13,34 @@ namespace {
 // x [N, 3] -> softmax -> y, and a second layer that reads an omitted operand.
 Program two_layers() {
   Program p;
-  p.symbols = {{"N", SymbolSource::kInputDim, 0, 0}};
+  p.symbols = {{"N", SymbolSource::kInputDim, 0_tensor, 0}};
   p.exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 3, {}}};
   p.tensors.resize(3);
   const TensorKind kinds[] = {TensorKind::kInput, TensorKind::kIntermediate, TensorKind::kOutput};
   const char* names[] = {"x", "h", "y"};
-  for (size_t t = 0; t < 3; ++t) {
-    p.tensors[t].name = names[t];
+  for (const TensorIndex t : p.tensors.indices()) {
+    p.tensors[t].name = names[t.position()];
     p.tensors[t].dtype = DType::kF32;
-    p.tensors[t].kind = kinds[t];
-    p.tensors[t].dims = {0, 1};
+    p.tensors[t].kind = kinds[t.position()];
+    p.tensors[t].dims = {0_expr, 1_expr};
   }
-  p.tensors[1].layout = Layout::kChannelsLast;
-  p.inputs = {{0, false}};
-  p.outputs = {{2, false}};
+  p.tensors[1_tensor].layout = Layout::kChannelsLast;
+  p.inputs = {{0_tensor, false}};
+  p.outputs = {{2_tensor, false}};
   p.steps.resize(2);
   p.steps[0].name = "soft + more";
   p.steps[0].provenance = {"soft", "more"};
   p.steps[0].problem.set_family(Family::kSoftmax);
   p.steps[0].problem.as<SoftmaxParams>().axis = 1;
   p.steps[0].tactic = {"native", "softmax_f32_avx2", ""};
-  p.steps[0].inputs = {0};
-  p.steps[0].outputs = {1};
+  p.steps[0].inputs = {0_tensor};
+  p.steps[0].outputs = {1_tensor};
   p.steps[0].measured_us = 12.25f;
   p.steps[1] = p.steps[0];
   p.steps[1].name = "last";
   p.steps[1].problem.set_family(Family::kOp);
-  p.steps[1].inputs = {1, -1};
-  p.steps[1].outputs = {2};
+  p.steps[1].inputs = {1_tensor, TensorIndex()};
+  p.steps[1].outputs = {2_tensor};
   p.steps[1].measured_us = -1;
   return p;
 }

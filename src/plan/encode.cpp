@@ -165,6 +165,12 @@ class Encoder {
   Offset<Vector<T>> list(const std::vector<T>& v) {
     return b_.CreateVector(v.data(), v.size());
   }
+  template <typename Tag>
+  Offset<Vector<int32_t>> list(const std::vector<Index<Tag>>& v) {
+    std::vector<int32_t> numbers;
+    for (const Index<Tag> index : v) numbers.push_back(index.number());
+    return list(numbers);
+  }
   Offset<Vector<int64_t>> extents(const Dims& dims) { return b_.CreateVector(dims.begin(), dims.size()); }
   template <typename E>
   Offset<Vector<Offset<flatbuffers::String>>> names(int count, const char* (*name)(E)) {
@@ -180,15 +186,20 @@ class Encoder {
     return b_.CreateVector(made);
   }
 
+  template <typename F, typename I, typename T>
+  Offset<Vector<Offset<F>>> each(const IndexedVector<I, T>& things) {
+    return each<F>(things.items());
+  }
+
   Offset<fb::Expr> encode(const ShapeExpr& e) { return fb::CreateExpr(b_, code(e.op), e.value, list(e.operands)); }
   Offset<fb::Symbol> encode(const PlanSymbol& s) {
-    return fb::CreateSymbol(b_, text(s.name), code(s.source), s.tensor, s.axis);
+    return fb::CreateSymbol(b_, text(s.name), code(s.source), s.tensor.number(), s.axis);
   }
   Offset<fb::Tensor> encode(const PlanTensor& t) {
     const auto name = text(t.name);
     const auto dims = list(t.dims), values = list(t.values), subviews = list(t.subviews);
-    return fb::CreateTensor(b_, name, code(t.dtype), code(t.layout), code(t.kind), dims, t.view_of, values, t.constant,
-                            t.offset, subviews);
+    return fb::CreateTensor(b_, name, code(t.dtype), code(t.layout), code(t.kind), dims, t.view_of.number(), values,
+                            t.constant.number(), t.offset.number(), subviews);
   }
   Offset<fb::TensorDesc> encode(const TensorDesc& t) {
     const auto dims = extents(t.dims), max_dims = extents(t.max_dims);
@@ -220,7 +231,7 @@ class Encoder {
     return fb::CreateStep(b_, name, provenance_list, problem, provider, kernel, config, inputs, outputs, s.workspace,
                           s.measured_us, s.stream);
   }
-  Offset<fb::Io> encode(const IoTensor& io) { return fb::CreateIo(b_, io.tensor, io.is_shape_tensor); }
+  Offset<fb::Io> encode(const IoTensor& io) { return fb::CreateIo(b_, io.tensor.number(), io.is_shape_tensor); }
   Offset<fb::Profile> encode(const PlanProfile& profile) {
     std::vector<fb::Range> ranges;
     for (const SymbolRange& r : profile.symbols) ranges.emplace_back(r.min, r.opt, r.max);
@@ -229,7 +240,7 @@ class Encoder {
   Offset<Vector<Offset<fb::Constant>>> constants(const Program& p, const WeightsMap& map) {
     std::vector<Offset<fb::Constant>> made;
     for (size_t i = 0; i < p.constants.size(); ++i) {
-      const PlanConstant& c = p.constants[i];
+      const PlanConstant& c = p.constants.items()[i];
       const auto name = text(c.name);
       made.push_back(
           fb::CreateConstant(b_, name, code(c.dtype), code(c.layout), extents(c.dims), map.offsets[i], c.bytes));
@@ -261,7 +272,7 @@ class Encoder {
     std::vector<Offset<fb::Check>> made;
     for (const ShapeCheck& check : p.checks) {
       const auto message = text(check.message);
-      made.push_back(fb::CreateCheck(b_, check.expr, message));
+      made.push_back(fb::CreateCheck(b_, check.expr.number(), message));
     }
     return b_.CreateVector(made);
   }

@@ -43,19 +43,29 @@ class Line {
     skip();
     return true;
   }
+  template <typename Tag>
+  bool number(Index<Tag>* value) {
+    int32_t read = -1;
+    const bool good = number(&read);
+    if (good) *value = Index<Tag>(read);
+    return good;
+  }
   // A number, or '-' for none.
-  bool index(int32_t* value) {
+  template <typename I>
+  bool index(I* value) {
     if (text_.starts_with('-') && (text_.size() == 1 || text_[1] < '0' || text_[1] > '9')) {
-      *value = -1;
+      *value = I(-1);
       return accept("-");
     }
     return number(value);
   }
   // As long as there are some.
-  void indices(std::vector<int32_t>* list) {
-    for (int32_t value = 0; index(&value);) list->push_back(value);
+  template <typename I>
+  void indices(std::vector<I>* list) {
+    for (I value = I(0); index(&value);) list->push_back(value);
   }
-  bool bracketed(std::vector<int32_t>* list) {
+  template <typename I>
+  bool bracketed(std::vector<I>* list) {
     if (!accept("[")) return false;
     indices(list);
     return accept("]");
@@ -161,8 +171,8 @@ class ProgramReader {
     if (result.ok()) *value = std::move(result).value();
     return result.ok();
   }
-  template <typename T>
-  T* numbered(Line& line, std::vector<T>* list) {
+  template <typename List>
+  auto* numbered(Line& line, List* list) {
     size_t number = 0;
     return line.number(&number) && number == list->size() ? &list->emplace_back() : nullptr;
   }

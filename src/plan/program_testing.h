@@ -26,10 +26,11 @@ class RandomProgram {
     for (int i = 0, n = pick(1, scale); i < n; ++i) add_step(i);
     if (depth_ < 2 && pick(0, 2) == 0) add_branches();
     int outputs = 0;
-    for (size_t t = p_.tensors.size(); t-- > 0 && outputs < 2;) {
-      if (p_.tensors[t].kind != TensorKind::kIntermediate || !written(static_cast<int32_t>(t))) continue;
+    for (size_t number = p_.tensors.size(); number-- > 0 && outputs < 2;) {
+      const TensorIndex t(number);
+      if (p_.tensors[t].kind != TensorKind::kIntermediate || !written(t)) continue;
       p_.tensors[t].kind = TensorKind::kOutput;
-      p_.outputs.push_back({static_cast<int32_t>(t), false});
+      p_.outputs.push_back({t, false});
       ++outputs;
     }
     for (int k = 0, n = pick(1, 3); k < n; ++k) add_profile();
@@ -38,7 +39,7 @@ class RandomProgram {
       p_.native.push_back({word("code", i), *bytes, bytes});
     }
     for (int i = 0, n = pick(0, 2); i < n; ++i)
-      p_.checks.push_back({pick(0, static_cast<int>(p_.exprs.size()) - 1), word("check", i)});
+      p_.checks.push_back({ExpressionIndex(pick(0, static_cast<int>(p_.exprs.size()) - 1)), word("check", i)});
     for (int i = 0, n = pick(0, 3); i < n; ++i) p_.properties[word("property", i)] = word("value", pick(0, 99));
     return p_;
   }
@@ -46,23 +47,20 @@ class RandomProgram {
  private:
   int pick(int low, int high) { return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1)); }
   static std::string word(const char* base, int i) { return base + std::to_string(i); }
-  int32_t constant_expr(int64_t value) {
-    for (size_t i = 0; i < p_.exprs.size(); ++i)
-      if (p_.exprs[i].op == ShapeOp::kConst && p_.exprs[i].value == value) return static_cast<int32_t>(i);
+  ExpressionIndex constant_expr(int64_t value) {
+    for (const ExpressionIndex i : p_.exprs.indices())
+      if (p_.exprs[i].op == ShapeOp::kConst && p_.exprs[i].value == value) return i;
     return expr({ShapeOp::kConst, value, {}});
   }
-  int32_t expr(ShapeExpr e) {
-    p_.exprs.push_back(std::move(e));
-    return static_cast<int32_t>(p_.exprs.size() - 1);
-  }
-  int32_t symbol(SymbolSource source, int32_t tensor, int32_t axis) {
+  ExpressionIndex expr(ShapeExpr e) { return p_.exprs.add(std::move(e)); }
+  ExpressionIndex symbol(SymbolSource source, TensorIndex tensor, int32_t axis) {
     p_.symbols.push_back({word("s", static_cast<int>(p_.symbols.size())), source, tensor, axis});
     return expr({ShapeOp::kSymbol, static_cast<int64_t>(p_.symbols.size() - 1), {}});
   }
-  int32_t next() const { return static_cast<int32_t>(p_.tensors.size()); }
-  bool written(int32_t tensor) const {
+  TensorIndex next() const { return p_.tensors.next(); }
+  bool written(TensorIndex tensor) const {
     for (const Step& step : p_.steps)
-      for (const int32_t t : step.outputs)
+      for (const TensorIndex t : step.outputs)
         if (t == tensor) return true;
     return false;
   }
@@ -72,7 +70,7 @@ class RandomProgram {
     t.name = word("in", i);
     t.dtype = i == 0 ? DType::kF32 : DType::kI64;
     t.kind = TensorKind::kInput;
-    const int32_t index = next();
+    const TensorIndex index = next();
     for (int a = 0, rank = pick(0, 4); a < rank; ++a)
       t.dims.push_back(pick(0, 1) ? constant_expr(pick(1, 9)) : symbol(SymbolSource::kInputDim, index, a));
     p_.tensors.push_back(std::move(t));
@@ -100,7 +98,7 @@ class RandomProgram {
     t.dtype = c.dtype;
     t.layout = c.layout;
     t.kind = TensorKind::kConstant;
-    t.constant = static_cast<int32_t>(p_.constants.size());
+    t.constant = p_.constants.next();
     for (const int64_t d : c.dims) t.dims.push_back(constant_expr(d));
     p_.constants.push_back(std::move(c));
     ready_.push_back(next());
@@ -114,18 +112,18 @@ class RandomProgram {
     t.kind = TensorKind::kShape;
     const int count = pick(0, 5);
     t.dims = {constant_expr(count)};
-    for (int i = 0; i < count; ++i) t.values.push_back(pick(0, static_cast<int>(p_.exprs.size()) - 1));
+    for (int i = 0; i < count; ++i) t.values.push_back(ExpressionIndex(pick(0, static_cast<int>(p_.exprs.size()) - 1)));
     ready_.push_back(next());
     p_.tensors.push_back(std::move(t));
   }
 
-  TensorDesc describe(int32_t index) const {
-    const PlanTensor& t = p_.tensors[static_cast<size_t>(index)];
+  TensorDesc describe(TensorIndex index) const {
+    const PlanTensor& t = p_.tensors[index];
     TensorDesc d;
     d.dtype = t.dtype;
     d.layout = t.layout;
-    for (const int32_t e : t.dims) {
-      const ShapeExpr& x = p_.exprs[static_cast<size_t>(e)];
+    for (const ExpressionIndex e : t.dims) {
+      const ShapeExpr& x = p_.exprs[e];
       d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 4);
       d.max_dims.push_back(x.op == ShapeOp::kConst ? x.value : 16);
     }
@@ -151,7 +149,7 @@ class RandomProgram {
 
   // An op whose result's size is data-dependent.
   void add_data_dependent(Step step) {
-    step.inputs = {ready_[static_cast<size_t>(pick(0, static_cast<int>(ready_.size()) - 1))], -1};
+    step.inputs = {ready_[static_cast<size_t>(pick(0, static_cast<int>(ready_.size()) - 1))], {}};
     PlanTensor out;
     out.name = step.name + ".found";
     out.dtype = DType::kI64;
@@ -162,16 +160,16 @@ class RandomProgram {
   }
 
   void add_static(Step step, int form) {
-    const int32_t in = ready_[static_cast<size_t>(pick(0, static_cast<int>(ready_.size()) - 1))];
-    const PlanTensor source = p_.tensors[static_cast<size_t>(in)];
+    const TensorIndex in = ready_[static_cast<size_t>(pick(0, static_cast<int>(ready_.size()) - 1))];
+    const PlanTensor source = p_.tensors[in];
     step.inputs = {in};
     PlanTensor out = source;
     out.kind = TensorKind::kIntermediate;
     out.name = step.name + ".out";
     out.layout = source.layout == Layout::kOpaque ? Layout::kLinear : source.layout;
-    out.constant = -1;
-    out.view_of = -1;
-    out.offset = -1;
+    out.constant = {};
+    out.view_of = {};
+    out.offset = {};
     out.subviews.clear();
     out.values.clear();
     Problem& problem = step.problem;
@@ -195,10 +193,10 @@ class RandomProgram {
   }
 
   void finish(Step step, PlanTensor out) {
-    const int32_t index = next();
+    const TensorIndex index = next();
     step.outputs = {index};
     p_.tensors.push_back(std::move(out));
-    for (const int32_t t : step.inputs) step.problem.inputs.push_back(t < 0 ? TensorDesc{} : describe(t));
+    for (const TensorIndex t : step.inputs) step.problem.inputs.push_back(!t.exists() ? TensorDesc{} : describe(t));
     step.problem.outputs = {describe(index)};
     p_.steps.push_back(std::move(step));
     ready_.push_back(index);
@@ -216,15 +214,15 @@ class RandomProgram {
 
   bool divides(const PlanTensor& t) const {
     if (t.layout != Layout::kLinear || t.dims.empty() || dtype_bits(t.dtype) < 8) return false;
-    for (const int32_t e : t.dims)
-      if (p_.exprs[static_cast<size_t>(e)].op != ShapeOp::kConst) return false;
+    for (const ExpressionIndex e : t.dims)
+      if (p_.exprs[e].op != ShapeOp::kConst) return false;
     return true;
   }
-  int64_t extent(const PlanTensor& t, size_t axis) const { return p_.exprs[static_cast<size_t>(t.dims[axis])].value; }
+  int64_t extent(const PlanTensor& t, size_t axis) const { return p_.exprs[t.dims[axis]].value; }
 
   // A view of some rows.
-  void add_range(int32_t index) {
-    PlanTensor view = p_.tensors[static_cast<size_t>(index)];
+  void add_range(TensorIndex index) {
+    PlanTensor view = p_.tensors[index];
     if (!divides(view)) return;
     const int64_t rows = extent(view, 0), first = pick(0, static_cast<int>(rows));
     int64_t row = 1;
@@ -239,22 +237,23 @@ class RandomProgram {
   }
 
   // The last result and another one like it become two halves of one tensor.
-  void join(int32_t index) {
-    if (!divides(p_.tensors[static_cast<size_t>(index)]) || p_.steps.back().outputs[0] != index) return;
+  void join(TensorIndex index) {
+    if (!divides(p_.tensors[index]) || p_.steps.back().outputs[0] != index) return;
     Step again = p_.steps.back();
     again.name += ".again";
-    PlanTensor other = p_.tensors[static_cast<size_t>(index)], whole = other;
-    again.outputs = {next()};
+    PlanTensor other = p_.tensors[index], whole = other;
+    const TensorIndex second = next();
+    again.outputs = {second};
     whole.name += ".both";
     whole.dims[0] = constant_expr(2 * extent(other, 0));
-    whole.subviews = {index, next()};
+    whole.subviews = {index, second};
     other.name += ".again";
     p_.tensors.push_back(std::move(other));
-    const int32_t both = next();
+    const TensorIndex both = next();
     p_.tensors.push_back(std::move(whole));
-    for (const int32_t part : {index, both - 1}) {
-      p_.tensors[static_cast<size_t>(part)].kind = TensorKind::kSubview;
-      p_.tensors[static_cast<size_t>(part)].view_of = both;
+    for (const TensorIndex part : {index, second}) {
+      p_.tensors[part].kind = TensorKind::kSubview;
+      p_.tensors[part].view_of = both;
     }
     p_.steps.push_back(std::move(again));
     ready_.push_back(both);
@@ -265,17 +264,15 @@ class RandomProgram {
     Program body = RandomProgram(static_cast<unsigned>(rng_()), depth_ + 1).make(4);
     body.native.clear();
     body.properties.clear();
-    const auto linear = [&](const IoTensor& io) {
-      return body.tensors[static_cast<size_t>(io.tensor)].layout == Layout::kLinear;
-    };
+    const auto linear = [&](const IoTensor& io) { return body.tensors[io.tensor].layout == Layout::kLinear; };
     if (!std::all_of(body.outputs.begin(), body.outputs.end(), linear)) return;
     const auto like = [&](const IoTensor& io, TensorKind kind) {
       PlanTensor t;
-      t.name = fmt::format("around {}", body.tensors[static_cast<size_t>(io.tensor)].name);
-      t.dtype = body.tensors[static_cast<size_t>(io.tensor)].dtype;
+      t.name = fmt::format("around {}", body.tensors[io.tensor].name);
+      t.dtype = body.tensors[io.tensor].dtype;
       t.kind = kind;
-      t.dims.assign(body.tensors[static_cast<size_t>(io.tensor)].dims.size(), constant_expr(4));
-      const int32_t index = next();
+      t.dims.assign(body.tensors[io.tensor].dims.size(), constant_expr(4));
+      const TensorIndex index = next();
       p_.tensors.push_back(std::move(t));
       if (kind == TensorKind::kInput) p_.inputs.push_back({index, false});
       return index;
@@ -300,8 +297,8 @@ class RandomProgram {
     form.bodies = {one, one};
     write_control(form, &step.problem);
     step.problem.num_main = static_cast<int>(step.inputs.size());
-    for (const int32_t t : step.inputs) step.problem.inputs.push_back(describe(t));
-    for (const int32_t t : step.outputs) step.problem.outputs.push_back(describe(t));
+    for (const TensorIndex t : step.inputs) step.problem.inputs.push_back(describe(t));
+    for (const TensorIndex t : step.outputs) step.problem.outputs.push_back(describe(t));
     p_.bodies.push_back(std::move(body));
     p_.steps.push_back(std::move(step));
   }
@@ -319,7 +316,7 @@ class RandomProgram {
   std::mt19937 rng_;
   int depth_;
   Program p_;
-  std::vector<int32_t> ready_;
+  std::vector<TensorIndex> ready_;
 };
 
 // Everything in a program, weights included: equal texts, equal programs. Independent of the plan's encoding.

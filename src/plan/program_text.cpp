@@ -15,9 +15,10 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string numbers(const std::vector<int32_t>& list) {
+template <typename I>
+std::string numbers(const std::vector<I>& list) {
   std::string text;
-  for (const int32_t n : list) text += (text.empty() ? "" : " ") + (n < 0 ? std::string("-") : std::to_string(n));
+  for (const I n : list) text += (text.empty() ? "" : " ") + (n.exists() ? std::to_string(n.number()) : "-");
   return text;
 }
 
@@ -31,8 +32,8 @@ class Printer {
     if (!p.device.empty()) line("device {}", quoted(p.device));
     for (const auto& [name, value] : p.properties) line("property {} = {}", name, quoted(value));
     shapes(p);
-    for (size_t t = 0; t < p.tensors.size(); ++t) tensor(t, p.tensors[t]);
-    for (size_t c = 0; c < p.constants.size(); ++c) constant(c, p.constants[c]);
+    for (const TensorIndex t : p.tensors.indices()) tensor(t, p.tensors[t]);
+    for (const ConstantIndex c : p.constants.indices()) constant(c, p.constants[c]);
     for (const IoTensor& io : p.inputs) line("input {}{}", io.tensor, io.is_shape_tensor ? " decides shapes" : "");
     for (const IoTensor& io : p.outputs) line("output {}", io.tensor);
     for (size_t s = 0; s < p.steps.size(); ++s) step(s, p.steps[s]);
@@ -55,7 +56,7 @@ class Printer {
   }
 
   void shapes(const Program& p) {
-    for (size_t e = 0; e < p.exprs.size(); ++e) {
+    for (const ExpressionIndex e : p.exprs.indices()) {
       const ShapeExpr& expr = p.exprs[e];
       if (expr.op == ShapeOp::kConst)
         line("expr {} = {}", e, expr.value);
@@ -64,7 +65,7 @@ class Printer {
       else
         line("expr {} = {} {}", e, kShapeOps[static_cast<size_t>(expr.op)], numbers(expr.operands));
     }
-    for (size_t s = 0; s < p.symbols.size(); ++s) {
+    for (const SymbolIndex s : p.symbols.indices()) {
       const PlanSymbol& symbol = p.symbols[s];
       line("symbol {} {} = {} tensor {} axis {}", s, quoted(symbol.name), kSources[static_cast<size_t>(symbol.source)],
            symbol.tensor, symbol.axis);
@@ -77,18 +78,18 @@ class Printer {
     for (const ShapeCheck& check : p.checks) line("check {} {}", check.expr, quoted(check.message));
   }
 
-  void tensor(size_t number, const PlanTensor& t) {
+  void tensor(TensorIndex number, const PlanTensor& t) {
     std::string more;
-    if (t.view_of >= 0) more += fmt::format(" of {}", t.view_of);
-    if (t.offset >= 0) more += fmt::format(" from element {}", t.offset);
+    if (t.view_of.exists()) more += fmt::format(" of {}", t.view_of);
+    if (t.offset.exists()) more += fmt::format(" from element {}", t.offset);
     if (!t.subviews.empty()) more += fmt::format(" subviews [{}]", numbers(t.subviews));
     if (!t.values.empty()) more += fmt::format(" values [{}]", numbers(t.values));
-    if (t.constant >= 0) more += fmt::format(" {}", t.constant);
+    if (t.constant.exists()) more += fmt::format(" {}", t.constant);
     line("tensor {} {} {} {} {}{} [{}]", number, quoted(t.name), dtype_name(t.dtype), layout_name(t.layout),
          kKinds[static_cast<size_t>(t.kind)], more, numbers(t.dims));
   }
 
-  void constant(size_t number, const PlanConstant& c) {
+  void constant(ConstantIndex number, const PlanConstant& c) {
     line("constant {} {} {}{} {} {} bytes{}", number, quoted(c.name), dtype_name(c.dtype), c.dims.to_string(),
          layout_name(c.layout), c.bytes, digest_ && c.has_bytes() ? " " + digest_(c) : "");
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "backend/index_literals.h"
 #include "base/testing.h"
 #include "plan/parse_program.h"
 #include "plan/program_testing.h"
@@ -46,9 +47,9 @@ TEST(ProgramText, WhatChangesShows) {
   };
   EXPECT_TRUE(differs([](Program* q) { q->steps[0].stream = 3; }));
   EXPECT_TRUE(differs([](Program* q) { q->steps[0].workspace += 64; }));
-  EXPECT_TRUE(differs([](Program* q) { q->steps[0].inputs.push_back(-1); }));
+  EXPECT_TRUE(differs([](Program* q) { q->steps[0].inputs.push_back(TensorIndex()); }));
   EXPECT_TRUE(differs([](Program* q) { q->steps[0].tactic.kernel += "x"; }));
-  EXPECT_TRUE(differs([](Program* q) { q->tensors[0].layout = Layout::kBlocked16; }));
+  EXPECT_TRUE(differs([](Program* q) { q->tensors[0_tensor].layout = Layout::kBlocked16; }));
   EXPECT_TRUE(differs([](Program* q) { q->properties["one"] = "more"; }));
 }
 

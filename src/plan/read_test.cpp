@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backend/index_literals.h"
 #include "base/testing.h"
 #include "plan/format.h"
 #include "plan/plan_generated.h"
@@ -72,7 +73,7 @@ TEST(ReadPlan, KeepsWeightsInPlaceForAnOwnerAndCopiesThemOtherwise) {
   while (p.constants.empty()) p = random.make();
   auto bytes = std::make_shared<RawBytes>(write_plan(p).value());
   const auto inside = [&](const Program& q) {
-    const auto* data = static_cast<const std::byte*>(q.constants[0].data);
+    const auto* data = static_cast<const std::byte*>(q.constants[0_constant].data);
     return data >= bytes->data() && data <= bytes->data() + bytes->size();
   };
   // An owner's bytes at an odd address are copied as well: kernels count on 64-byte alignment.
@@ -82,7 +83,7 @@ TEST(ReadPlan, KeepsWeightsInPlaceForAnOwnerAndCopiesThemOtherwise) {
     std::copy(bytes->begin(), bytes->end(), room->begin() + static_cast<ptrdiff_t>(start));
     const auto read = read_plan(std::span(*room).subspan(start, bytes->size()), room);
     ASSERT_TRUE(read.ok()) << read.status().to_string();
-    const auto* data = static_cast<const std::byte*>((*read)->constants[0].data);
+    const auto* data = static_cast<const std::byte*>((*read)->constants[0_constant].data);
     EXPECT_EQ(data >= room->data() && data < room->data() + room->size(), shift == 0);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
     EXPECT_EQ(dump(p), dump(**read));

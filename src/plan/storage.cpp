@@ -13,34 +13,34 @@ namespace {
 
 class StorageFinder {
  public:
-  StorageFinder(const Program& program, const ShapeValues& shapes, const std::vector<Dims>& dims,
-                const std::vector<uint8_t>& known, bool exact)
+  StorageFinder(const Program& program, const ShapeValues& shapes, const IndexedVector<TensorIndex, Dims>& dims,
+                const IndexedVector<TensorIndex, uint8_t>& known, bool exact)
       : program_(program), shapes_(shapes), dims_(dims), known_(known), exact_(exact) {}
 
   Result<Storage> run() {
     const size_t n = program_.tensors.size();
-    storage_.root.assign(n, -1);
+    storage_.root.assign(n, {});
     storage_.offset.assign(n, 0);
     storage_.extent.assign(n, 0);
-    for (size_t t = 0; t < n; ++t) {
+    for (const TensorIndex t : program_.tensors.indices()) {
       storage_.extent[t] = bytes(t);
       if (!known_[t]) continue;
-      WOOTZ_RETURN_IF_ERROR(place_parts(t));
+      WOOTZ_RETURN_IF_ERROR(place_subviews(t));
       if (program_.tensors[t].kind == TensorKind::kView) WOOTZ_RETURN_IF_ERROR(place_view(t));
     }
-    for (size_t t = 0; t < n; ++t) find_root(t);
+    for (const TensorIndex t : program_.tensors.indices()) find_root(t);
     return std::move(storage_);
   }
 
  private:
-  size_t bytes(size_t t) const { return known_[t] ? tensor_bytes(program_.tensors[t], dims_[t]) : 0; }
+  size_t bytes(TensorIndex t) const { return known_[t] ? tensor_bytes(program_.tensors[t], dims_[t]) : 0; }
 
-  Status place_parts(size_t t) {
+  Status place_subviews(TensorIndex t) {
     const PlanTensor& tensor = program_.tensors[t];
     size_t end = 0;
-    for (const int32_t p : tensor.subviews) {
-      place_[static_cast<size_t>(p)] = end;
-      end += bytes(static_cast<size_t>(p));
+    for (const TensorIndex p : tensor.subviews) {
+      place_[p] = end;
+      end += bytes(p);
     }
     if (exact_ && !tensor.subviews.empty() && end != storage_.extent[t])
       return invalid_argument("'{}' of shape {} has {} bytes, what it is put together from has {}", tensor.name,
@@ -49,17 +49,17 @@ class StorageFinder {
     return Status();
   }
 
-  Status place_view(size_t t) {
+  Status place_view(TensorIndex t) {
     const PlanTensor& tensor = program_.tensors[t];
-    const auto source = static_cast<size_t>(tensor.view_of);
+    const TensorIndex source = tensor.view_of;
     const PlanTensor& from = program_.tensors[source];
-    if (tensor.offset < 0) {
+    if (!tensor.offset.exists()) {
       if (!exact_ || !known_[source] || dims_[source].volume() == dims_[t].volume()) return Status();
       return invalid_argument("'{}' of shape {} cannot be seen as '{}' of shape {}: {} against {} elements", from.name,
                               dims_[source].to_string(), tensor.name, dims_[t].to_string(), dims_[source].volume(),
                               dims_[t].volume());
     }
-    const int64_t first = shapes_.values[static_cast<size_t>(tensor.offset)];
+    const int64_t first = shapes_.values[tensor.offset];
     const size_t have = bytes(source), need = bytes(t);
     const bool countable = first >= 0 && first <= limits::kMaxElements;
     place_[t] = countable ? dtype_bytes(tensor.dtype, first) : 0;
@@ -70,21 +70,21 @@ class StorageFinder {
   }
 
   // Who has memory of its own, and the place in it: by way of all that lie between.
-  void find_root(size_t t) {
+  void find_root(TensorIndex t) {
     between_.clear();
-    size_t at = t;
-    while (storage_.root[at] < 0) {
+    TensorIndex at = t;
+    while (!storage_.root[at].exists()) {
       const TensorKind kind = program_.tensors[at].kind;
       if (kind != TensorKind::kView && kind != TensorKind::kSubview) {
-        storage_.root[at] = static_cast<int32_t>(at);
+        storage_.root[at] = at;
         break;
       }
       between_.push_back(at);
-      at = static_cast<size_t>(program_.tensors[at].view_of);
+      at = program_.tensors[at].view_of;
     }
     for (size_t k = between_.size(); k-- > 0;) {
-      const size_t inner = between_[k];
-      const auto outer = static_cast<size_t>(program_.tensors[inner].view_of);
+      const TensorIndex inner = between_[k];
+      const TensorIndex outer = program_.tensors[inner].view_of;
       storage_.root[inner] = storage_.root[outer];
       place_[inner] += place_[outer];
     }
@@ -92,37 +92,36 @@ class StorageFinder {
 
   const Program& program_;
   const ShapeValues& shapes_;
-  const std::vector<Dims>& dims_;
-  const std::vector<uint8_t>& known_;
+  const IndexedVector<TensorIndex, Dims>& dims_;
+  const IndexedVector<TensorIndex, uint8_t>& known_;
   const bool exact_;
   Storage storage_;
-  std::vector<size_t>& place_ = storage_.offset;  // first within view_of, then within the root
-  std::vector<size_t> between_;
+  IndexedVector<TensorIndex, size_t>& place_ = storage_.offset;  // first within view_of, then within the root
+  std::vector<TensorIndex> between_;
 };
 
 }  // namespace
 
-Result<Storage> find_storage(const Program& program, const ShapeValues& shapes, const std::vector<Dims>& dims,
-                             const std::vector<uint8_t>& known, bool exact) {
+Result<Storage> find_storage(const Program& program, const ShapeValues& shapes,
+                             const IndexedVector<TensorIndex, Dims>& dims,
+                             const IndexedVector<TensorIndex, uint8_t>& known, bool exact) {
   return StorageFinder(program, shapes, dims, known, exact).run();
 }
 
-std::vector<int> completing_steps(const Program& program) {
-  std::vector<int> complete(program.tensors.size(), -1);
+IndexedVector<TensorIndex, int> completing_steps(const Program& program) {
+  IndexedVector<TensorIndex, int> complete(program.tensors.size(), -1);
   for (size_t s = 0; s < program.steps.size(); ++s) {
-    for (const int32_t t : program.steps[s].outputs) {
-      int32_t at = t;
-      while (at >= 0) {  // steps come in order: the last to write a part leaves its number
-        complete[static_cast<size_t>(at)] = static_cast<int>(s);
-        at = program.tensors[static_cast<size_t>(at)].kind == TensorKind::kSubview
-                 ? program.tensors[static_cast<size_t>(at)].view_of
-                 : -1;
+    for (const TensorIndex t : program.steps[s].outputs) {
+      TensorIndex at = t;
+      while (at.exists()) {  // steps come in order: the last to write a subview leaves its number
+        complete[at] = static_cast<int>(s);
+        at = program.tensors[at].kind == TensorKind::kSubview ? program.tensors[at].view_of : TensorIndex();
       }
     }
   }
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    size_t at = t;
-    while (program.tensors[at].kind == TensorKind::kView) at = static_cast<size_t>(program.tensors[at].view_of);
+  for (const TensorIndex t : program.tensors.indices()) {
+    TensorIndex at = t;
+    while (program.tensors[at].kind == TensorKind::kView) at = program.tensors[at].view_of;
     complete[t] = complete[at];
   }
   return complete;

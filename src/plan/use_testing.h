@@ -20,10 +20,10 @@ inline void require(bool good, const char* what) {
   std::abort();
 }
 
-inline int32_t bytes_of(const Program& p, int32_t tensor) {
-  for (size_t hops = 0; p.tensors.at(static_cast<size_t>(tensor)).kind == TensorKind::kView; ++hops) {
+inline TensorIndex bytes_of(const Program& p, TensorIndex tensor) {
+  for (size_t hops = 0; p.tensors.at(tensor).kind == TensorKind::kView; ++hops) {
     require(hops < p.tensors.size(), "views in a circle");
-    tensor = p.tensors[static_cast<size_t>(tensor)].view_of;
+    tensor = p.tensors[tensor].view_of;
   }
   return tensor;
 }
@@ -31,26 +31,26 @@ inline int32_t bytes_of(const Program& p, int32_t tensor) {
 // Which bytes of each buffer have been written.
 class Written {
  public:
-  void write(int32_t root, size_t begin, size_t end) {
+  void write(TensorIndex root, size_t begin, size_t end) {
     if (begin == end) return;
     for (const auto& [from, to] : ranges_[root]) require(end <= from || to <= begin, "two steps write one byte");
     ranges_[root].insert({begin, end});
   }
-  bool holds(int32_t root, size_t begin, size_t end) {
+  bool holds(TensorIndex root, size_t begin, size_t end) {
     for (const auto& [from, to] : ranges_[root])
       if (from <= begin) begin = std::max(begin, to);
     return begin >= end;
   }
 
  private:
-  std::map<int32_t, std::set<std::pair<size_t, size_t>>> ranges_;
+  std::map<TensorIndex, std::set<std::pair<size_t, size_t>>> ranges_;
 };
 
 // A step wrote the tensor, or all that it is put together from.
-inline bool is_made(const Program& p, const std::vector<uint8_t>& stepped, size_t t) {
-  const std::vector<int32_t>& subviews = p.tensors[t].subviews;
-  return stepped[t] != 0 || (!subviews.empty() && std::all_of(subviews.begin(), subviews.end(), [&](int32_t part) {
-           return is_made(p, stepped, static_cast<size_t>(part));
+inline bool is_made(const Program& p, const IndexedVector<TensorIndex, uint8_t>& stepped, TensorIndex t) {
+  const std::vector<TensorIndex>& subviews = p.tensors[t].subviews;
+  return stepped[t] != 0 || (!subviews.empty() && std::all_of(subviews.begin(), subviews.end(), [&](TensorIndex part) {
+           return is_made(p, stepped, part);
          }));
 }
 
@@ -58,9 +58,9 @@ inline bool is_made(const Program& p, const std::vector<uint8_t>& stepped, size_
 inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
   ShapeValues shapes;
   if (!evaluate_shapes(p, symbols, &shapes).ok()) return;
-  std::vector<Dims> all(p.tensors.size());
-  std::vector<uint8_t> known(p.tensors.size(), 0);
-  for (size_t t = 0; t < p.tensors.size(); ++t) {
+  IndexedVector<TensorIndex, Dims> all(p.tensors.size());
+  IndexedVector<TensorIndex, uint8_t> known(p.tensors.size(), 0);
+  for (const TensorIndex t : p.tensors.indices()) {
     const std::optional<Dims> dims = tensor_dims(p.tensors[t], shapes);
     if (!dims) continue;
     if (!checked_volume(dims->span()).ok()) return;
@@ -69,55 +69,52 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
     const size_t bytes = layout_bytes(p.tensors[t].layout, p.tensors[t].dtype, *dims);
     require(bytes != SIZE_MAX, "the size of a tensor within limits overflows");
     if (p.tensors[t].kind == TensorKind::kConstant)
-      require(p.tensors[t].layout == Layout::kOpaque ||
-                  p.constants.at(static_cast<size_t>(p.tensors[t].constant)).bytes >= bytes,
+      require(p.tensors[t].layout == Layout::kOpaque || p.constants.at(p.tensors[t].constant).bytes >= bytes,
               "a constant is shorter than its tensor");
   }
-  for (size_t t = 0; t < p.tensors.size(); ++t)  // what views something of unknown extents has no place yet
-    if (known[t] && !known[static_cast<size_t>(bytes_of(p, static_cast<int32_t>(t)))]) known[t] = 0;
+  for (const TensorIndex t : p.tensors.indices())  // what views something of unknown extents has no place yet
+    if (known[t] && !known[bytes_of(p, t)]) known[t] = 0;
   require(find_storage(p, shapes, all, known, false).ok(), "sizes alone are refused");
   Result<Storage> found = find_storage(p, shapes, all, known, true);
   if (!found.ok()) return;
   const Storage& storage = *found;
-  const auto bytes = [&](int32_t t) {
-    return tensor_bytes(p.tensors[static_cast<size_t>(t)], all[static_cast<size_t>(t)]);
-  };
-  std::vector<BufferLife> lifetimes(p.tensors.size());
-  std::vector<uint8_t> stepped(p.tensors.size(), 0);
+  const auto bytes = [&](TensorIndex t) { return tensor_bytes(p.tensors[t], all[t]); };
+  IndexedVector<TensorIndex, BufferLife> lives(p.tensors.size());
+  IndexedVector<TensorIndex, uint8_t> stepped(p.tensors.size(), 0);
   Written written;
   for (size_t s = 0; s < p.steps.size(); ++s) {
     const Step& step = p.steps[s];
     require(step.inputs.size() == step.problem.inputs.size(), "operands without description");
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const int32_t t = step.inputs[i];
-      if (t < 0) continue;
-      const auto maker = static_cast<size_t>(bytes_of(p, t));
-      const int32_t root = storage.root.at(static_cast<size_t>(t));
-      const TensorKind kind = p.tensors.at(static_cast<size_t>(root)).kind;
+      const TensorIndex t = step.inputs[i];
+      if (!t.exists()) continue;
+      const TensorIndex maker = bytes_of(p, t);
+      const TensorIndex root = storage.root.at(t);
+      const TensorKind kind = p.tensors.at(root).kind;
       require(step.problem.inputs[i].dtype == p.tensors[maker].dtype, "a step reads another type than there is");
-      lifetimes[static_cast<size_t>(root)].last = static_cast<int>(s);
+      lives[root].last = static_cast<int>(s);
       if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) continue;
-      if (!known[static_cast<size_t>(t)]) {
+      if (!known[t]) {
         require(is_made(p, stepped, maker), "a step reads what no step has written");
         continue;
       }
-      const size_t begin = storage.offset[static_cast<size_t>(t)];
-      require(begin + bytes(t) <= storage.extent[static_cast<size_t>(root)], "a tensor beyond its buffer");
+      const size_t begin = storage.offset[t];
+      require(begin + bytes(t) <= storage.extent[root], "a tensor beyond its buffer");
       require(written.holds(root, begin, begin + bytes(t)), "a step reads bytes that no step has written");
     }
-    for (const int32_t t : step.outputs) {
-      if (t < 0) continue;
-      const auto out = static_cast<size_t>(t);
-      const auto root = static_cast<size_t>(storage.root[out]);
+    for (const TensorIndex t : step.outputs) {
+      if (!t.exists()) continue;
+      const TensorIndex out = t, root = storage.root[out];
       require(p.tensors[root].kind == TensorKind::kIntermediate || p.tensors[root].kind == TensorKind::kOutput,
               "a step writes what it must not");
       require(!std::exchange(stepped[out], 1), "two steps write one tensor");
-      if (known[out]) written.write(static_cast<int32_t>(root), storage.offset[out], storage.offset[out] + bytes(t));
-      if (lifetimes[root].bytes == 0) lifetimes[root].first = static_cast<int>(s);
-      lifetimes[root].bytes = storage.extent[root];
-      lifetimes[root].last = static_cast<int>(s);
+      if (known[out]) written.write(root, storage.offset[out], storage.offset[out] + bytes(t));
+      if (lives[root].bytes == 0) lives[root].first = static_cast<int>(s);
+      lives[root].bytes = storage.extent[root];
+      lives[root].last = static_cast<int>(s);
     }
   }
+  std::vector<BufferLife>& lifetimes = lives.items();
   for (BufferLife& life : lifetimes) life.last = std::max(life.first, life.last);
   const MemoryPlan memory = plan_memory(lifetimes);
   for (size_t a = 0; a < lifetimes.size(); ++a)
@@ -143,8 +140,7 @@ inline void use_program(const Program& p) {
       require(symbols.size() == p.symbols.size(), "a profile that misses symbols");
       use_at(p, symbols);
     }
-  for (const PlanSymbol& symbol : p.symbols)
-    require(static_cast<size_t>(symbol.tensor) < p.tensors.size(), "a symbol of no tensor");
+  for (const PlanSymbol& symbol : p.symbols) require(p.tensors.has(symbol.tensor), "a symbol of no tensor");
   uint64_t sum = 0;  // every byte of the weights can be read
   for (const PlanConstant& c : p.constants)
     for (size_t i = 0; i < c.bytes; i += 64) sum += static_cast<uint8_t>(static_cast<const std::byte*>(c.data)[i]);

@@ -43,9 +43,9 @@ class Verifier {
   }
 
  private:
-  const PlanTensor& tensor(int32_t index) const { return p_.tensors[static_cast<size_t>(index)]; }
-  bool has_tensor(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.tensors.size(); }
-  bool has_expr(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.exprs.size(); }
+  const PlanTensor& tensor(TensorIndex index) const { return p_.tensors[index]; }
+  bool has_tensor(TensorIndex index) const { return p_.tensors.has(index); }
+  bool has_expr(ExpressionIndex index) const { return p_.exprs.has(index); }
   // Written by steps: as a whole, or part by part.
   static bool is_made(const PlanTensor& t) {
     return t.kind == TensorKind::kIntermediate || t.kind == TensorKind::kOutput || t.kind == TensorKind::kSubview;
@@ -62,9 +62,9 @@ class Verifier {
   Status check_io();
   Status check_symbols() const;
   Status find_writers();
-  int find_last_writer(size_t t);
+  int find_last_writer(TensorIndex t);
   void find_times();
-  int time_of(std::span<const int32_t> exprs) const;
+  int time_of(std::span<const ExpressionIndex> exprs) const;
   Status check_times() const;
   Status check_steps() const;
   Status check_profiles() const;
@@ -72,11 +72,11 @@ class Verifier {
   Status check_memory() const;
 
   const Program& p_;
-  const int depth_;             // of bodies around it
-  ShapeValues shapes_;          // what is known without inputs
-  std::vector<int32_t> root_;   // by tensor: the tensor whose bytes it is
-  std::vector<int> writer_;     // by tensor: the step that writes it
-  std::vector<int> expr_time_;  // by expression: the step after which its value is known
+  const int depth_;                                // of bodies around it
+  ShapeValues shapes_;                             // what is known without inputs
+  IndexedVector<TensorIndex, TensorIndex> root_;   // the tensor whose bytes it is
+  IndexedVector<TensorIndex, int> writer_;         // the step that writes it
+  IndexedVector<ExpressionIndex, int> expr_time_;  // the step after which its value is known
 };
 
 Status Verifier::check_texts() const {
@@ -112,7 +112,7 @@ Status Verifier::check_bodies() const {
 Status Verifier::check_exprs() {
   WOOTZ_RETURN_IF_ERROR(too_many("shape expressions", p_.exprs.size(), plan_limits::kMaxExprs));
   WOOTZ_RETURN_IF_ERROR(too_many("symbols", p_.symbols.size(), plan_limits::kMaxSymbols));
-  for (size_t i = 0; i < p_.exprs.size(); ++i) {
+  for (const ExpressionIndex i : p_.exprs.indices()) {
     const ShapeExpr& e = p_.exprs[i];
     if (e.op > ShapeOp::kMax) return corrupt("shape expression {}: operation number {}", i, static_cast<int>(e.op));
     if (e.op == ShapeOp::kSymbol && (e.value < 0 || static_cast<size_t>(e.value) >= p_.symbols.size()))
@@ -122,8 +122,8 @@ Status Verifier::check_exprs() {
     const bool chain = e.op == ShapeOp::kAdd || e.op == ShapeOp::kMul || e.op == ShapeOp::kMin || e.op == ShapeOp::kMax;
     if (leaf ? !e.operands.empty() : chain ? e.operands.size() < 2 : e.operands.size() != 2)
       return corrupt("shape expression {} has {} operands", i, e.operands.size());
-    for (const int32_t operand : e.operands)
-      if (operand < 0 || static_cast<size_t>(operand) >= i)
+    for (const ExpressionIndex operand : e.operands)
+      if (!operand.exists() || operand >= i)
         return corrupt("shape expression {} uses expression {}, which is not defined before it", i, operand);
   }
   const std::vector<int64_t> none(p_.symbols.size(), -1);
@@ -160,10 +160,9 @@ Status Verifier::check_tensor(const PlanTensor& t) const {
     return corrupt("only constants can be packed by a kernel");
   if (t.dims.size() > static_cast<size_t>(limits::kMaxRank))
     return make_error(Code::kResourceExhausted, "rank {}, the limit is {}", t.dims.size(), limits::kMaxRank);
-  for (const int32_t e : t.dims) {
+  for (const ExpressionIndex e : t.dims) {
     if (!has_expr(e)) return corrupt("shape expression {} of {}", e, p_.exprs.size());
-    const auto i = static_cast<size_t>(e);
-    if (shapes_.known[i] && shapes_.values[i] < 0) return corrupt("extent {} is negative", shapes_.values[i]);
+    if (shapes_.known[e] && shapes_.values[e] < 0) return corrupt("extent {} is negative", shapes_.values[e]);
   }
   if (t.kind != TensorKind::kShape && !t.values.empty())
     return corrupt("{} values of no shape tensor", t.values.size());
@@ -178,15 +177,14 @@ Status Verifier::check_tensor(const PlanTensor& t) const {
     if (t.layout != Layout::kLinear) return corrupt("a shape tensor in layout {}", layout_name(t.layout));
     WOOTZ_RETURN_IF_ERROR(
         too_many("values of a shape tensor", t.values.size(), static_cast<size_t>(limits::kMaxShapeValues)));
-    for (const int32_t e : t.values)
+    for (const ExpressionIndex e : t.values)
       if (!has_expr(e)) return corrupt("shape expression {} of {}", e, p_.exprs.size());
     if (!dims || static_cast<size_t>(dims->volume()) != t.values.size())
       return corrupt("{} values for a shape tensor of shape {}", t.values.size(), dims ? dims->to_string() : "unknown");
   }
   if (t.kind == TensorKind::kConstant) {
-    if (t.constant < 0 || static_cast<size_t>(t.constant) >= p_.constants.size())
-      return corrupt("constant {} of {}", t.constant, p_.constants.size());
-    const PlanConstant& c = p_.constants[static_cast<size_t>(t.constant)];
+    if (!p_.constants.has(t.constant)) return corrupt("constant {} of {}", t.constant, p_.constants.size());
+    const PlanConstant& c = p_.constants[t.constant];
     if (t.dtype != c.dtype || t.layout != c.layout || !dims || !(*dims == c.dims))
       return corrupt("is {} {} {}, its constant '{}' is {} {} {}", dtype_name(t.dtype),
                      dims ? dims->to_string() : "of unknown shape", layout_name(t.layout), shown(c.name),
@@ -206,7 +204,7 @@ Status Verifier::check_tensors() const {
 
 // Every tensor the user binds is in the lists exactly once, and the lists hold nothing else.
 Status Verifier::check_io() {
-  std::vector<uint8_t> listed(p_.tensors.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> listed(p_.tensors.size(), 0);
   const auto check = [&](const std::vector<IoTensor>& list, TensorKind kind, const char* what) -> Status {
     WOOTZ_RETURN_IF_ERROR(too_many("network inputs or outputs", list.size(), p_.tensors.size()));
     for (size_t i = 0; i < list.size(); ++i) {
@@ -214,14 +212,14 @@ Status Verifier::check_io() {
         return corrupt("network {} {} is tensor {} of {}", what, i, list[i].tensor, p_.tensors.size());
       const PlanTensor& t = tensor(list[i].tensor);
       if (t.kind != kind) return corrupt("network {} {}: {} is none", what, i, place(t));
-      if (std::exchange(listed[static_cast<size_t>(list[i].tensor)], 1))
+      if (std::exchange(listed[list[i].tensor], 1))
         return corrupt("network {} {}: {} is listed twice", what, i, place(t));
     }
     return {};
   };
   WOOTZ_RETURN_IF_ERROR(check(p_.inputs, TensorKind::kInput, "input"));
   WOOTZ_RETURN_IF_ERROR(check(p_.outputs, TensorKind::kOutput, "output"));
-  for (size_t t = 0; t < p_.tensors.size(); ++t) {
+  for (const TensorIndex t : p_.tensors.indices()) {
     const TensorKind kind = p_.tensors[t].kind;
     if ((kind == TensorKind::kInput || kind == TensorKind::kOutput) && !listed[t])
       return corrupt("{} is an input or output of the network, but not listed", place(p_.tensors[t]));
@@ -230,9 +228,9 @@ Status Verifier::check_io() {
 }
 
 Status Verifier::check_symbols() const {
-  std::vector<uint8_t> holds_values(p_.tensors.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> holds_values(p_.tensors.size(), 0);
   for (const IoTensor& io : p_.inputs)
-    if (io.is_shape_tensor) holds_values[static_cast<size_t>(io.tensor)] = 1;
+    if (io.is_shape_tensor) holds_values[io.tensor] = 1;
   for (const PlanSymbol& symbol : p_.symbols) {
     WOOTZ_RETURN_IF_ERROR(check_name("symbol name", symbol.name, limits::kMaxNameBytes));
     const std::string where = fmt::format("symbol '{}'", shown(symbol.name));
@@ -248,7 +246,7 @@ Status Verifier::check_symbols() const {
                      bound);
     if (symbol.source != SymbolSource::kDataDependent && t.kind != TensorKind::kInput)
       return corrupt("{} comes from {}, which is no network input", where, place(t));
-    if (value && (!holds_values[static_cast<size_t>(symbol.tensor)] || !is_integer(t.dtype)))
+    if (value && (!holds_values[symbol.tensor] || !is_integer(t.dtype)))
       return corrupt("{} is a value of {}, which is no integer input shape tensor", where, place(t));
   }
   return {};
@@ -264,50 +262,49 @@ Status Verifier::find_writers() {
       if (list->size() > static_cast<size_t>(limits::kMaxInputsPerNode))
         return make_error(Code::kResourceExhausted, "{}: {} operands, the limit is {}", place(step), list->size(),
                           limits::kMaxInputsPerNode);
-      for (const int32_t t : *list)
-        if (t != -1 && !has_tensor(t))
+      for (const TensorIndex t : *list)
+        if (t != TensorIndex() && !has_tensor(t))
           return corrupt("{}: operand is tensor {} of {}", place(step), t, p_.tensors.size());
     }
-    for (const int32_t t : step.outputs) {
-      if (t < 0) continue;
+    for (const TensorIndex t : step.outputs) {
+      if (!t.exists()) continue;
       if (!is_made(tensor(t)) || !tensor(t).subviews.empty())
         return corrupt("{} writes {}, which no layer may write", place(step), place(tensor(t)));
-      int& writer = writer_[static_cast<size_t>(t)];
+      int& writer = writer_[t];
       if (writer != kNever)
         return corrupt("{} writes {}, which {} has written", place(step), place(tensor(t)),
                        place(p_.steps[static_cast<size_t>(writer)]));
       writer = static_cast<int>(s);
     }
   }
-  for (size_t t = 0; t < p_.tensors.size(); ++t) find_last_writer(t);
+  for (const TensorIndex t : p_.tensors.indices()) find_last_writer(t);
   return {};
 }
 
 // What is put together from subviews is there when the last of them is. verify_places() has bounded the depth.
-int Verifier::find_last_writer(size_t t) {
-  const std::vector<int32_t>& subviews = p_.tensors[t].subviews;
+int Verifier::find_last_writer(TensorIndex t) {
+  const std::vector<TensorIndex>& subviews = p_.tensors[t].subviews;
   if (subviews.empty() || writer_[t] != kNever) return writer_[t];
   int last = kAlways;
-  for (const int32_t p : subviews) last = std::max(last, find_last_writer(static_cast<size_t>(p)));
+  for (const TensorIndex p : subviews) last = std::max(last, find_last_writer(p));
   return writer_[t] = last;
 }
 
 void Verifier::find_times() {
   expr_time_.assign(p_.exprs.size(), kAlways);
-  for (size_t i = 0; i < p_.exprs.size(); ++i) {
+  for (const ExpressionIndex i : p_.exprs.indices()) {
     const ShapeExpr& e = p_.exprs[i];
     if (e.op == ShapeOp::kSymbol) {
-      const PlanSymbol& symbol = p_.symbols[static_cast<size_t>(e.value)];
-      if (symbol.source == SymbolSource::kDataDependent) expr_time_[i] = writer_[static_cast<size_t>(symbol.tensor)];
+      const PlanSymbol& symbol = p_.symbols[e.symbol()];
+      if (symbol.source == SymbolSource::kDataDependent) expr_time_[i] = writer_[symbol.tensor];
     }
-    for (const int32_t operand : e.operands)
-      expr_time_[i] = std::max(expr_time_[i], expr_time_[static_cast<size_t>(operand)]);
+    for (const ExpressionIndex operand : e.operands) expr_time_[i] = std::max(expr_time_[i], expr_time_[operand]);
   }
 }
 
-int Verifier::time_of(std::span<const int32_t> exprs) const {
+int Verifier::time_of(std::span<const ExpressionIndex> exprs) const {
   int time = kAlways;
-  for (const int32_t e : exprs) time = std::max(time, expr_time_[static_cast<size_t>(e)]);
+  for (const ExpressionIndex e : exprs) time = std::max(time, expr_time_[e]);
   return time;
 }
 
@@ -317,14 +314,13 @@ Status Verifier::check_times() const {
     if (time_of(tensor(io.tensor).dims) != kAlways)
       return corrupt("{}: the shape of an input depends on a layer's result", place(tensor(io.tensor)));
   for (const IoTensor& io : p_.outputs)
-    if (writer_[static_cast<size_t>(io.tensor)] == kNever)
-      return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
+    if (writer_[io.tensor] == kNever) return corrupt("{} is an output that no layer writes", place(tensor(io.tensor)));
   // Where a tensor is in another one is decided before the first step.
   for (const PlanTensor& t : p_.tensors) {
-    const bool ranged = t.kind == TensorKind::kSubview || t.offset >= 0;
+    const bool ranged = t.kind == TensorKind::kSubview || t.offset.exists();
     if (!ranged) continue;
-    const int time = std::max(time_of(t.dims), t.offset >= 0 ? time_of({&t.offset, 1}) : kAlways);
-    for (int32_t at = t.view_of; time == kAlways; at = tensor(at).view_of) {
+    const int time = std::max(time_of(t.dims), t.offset.exists() ? time_of({&t.offset, 1}) : kAlways);
+    for (TensorIndex at = t.view_of; time == kAlways; at = tensor(at).view_of) {
       if (time_of(tensor(at).dims) != kAlways)
         return corrupt("{} is in {}, whose shape depends on a layer's result", place(t), place(tensor(at)));
       if (tensor(at).kind != TensorKind::kView && tensor(at).kind != TensorKind::kSubview) break;
@@ -334,9 +330,9 @@ Status Verifier::check_times() const {
   for (size_t s = 0; s < p_.steps.size(); ++s) {
     const Step& step = p_.steps[s];
     const int now = static_cast<int>(s);
-    for (const int32_t t : step.inputs) {
-      if (t < 0) continue;
-      const auto root = static_cast<size_t>(root_[static_cast<size_t>(t)]);
+    for (const TensorIndex t : step.inputs) {
+      if (!t.exists()) continue;
+      const TensorIndex root = root_[t];
       const PlanTensor& bytes = p_.tensors[root];
       const int time = is_made(bytes)                     ? writer_[root]
                        : bytes.kind == TensorKind::kShape ? time_of(bytes.values)
@@ -347,8 +343,8 @@ Status Verifier::check_times() const {
       if (time_of(tensor(t).dims) >= now || time_of(bytes.dims) >= now)
         return corrupt("{} reads {}, whose shape is known only later", place(step), place(tensor(t)));
     }
-    for (const int32_t t : step.outputs)
-      if (t >= 0 && time_of(tensor(t).dims) > now)
+    for (const TensorIndex t : step.outputs)
+      if (t.exists() && time_of(tensor(t).dims) > now)
         return corrupt("{} writes {}, whose shape is known only later", place(step), place(tensor(t)));
   }
   return {};
@@ -380,10 +376,10 @@ Status Verifier::check_profiles() const {
       too_many("optimization profiles", p_.profiles.size(), static_cast<size_t>(limits::kMaxProfiles)));
   if (p_.profiles.empty()) return corrupt("no optimization profile");
   for (size_t k = 0; k < p_.profiles.size(); ++k) {
-    const std::vector<SymbolRange>& ranges = p_.profiles[k].symbols;
+    const IndexedVector<SymbolIndex, SymbolRange>& ranges = p_.profiles[k].symbols;
     if (ranges.size() != p_.symbols.size())
       return corrupt("profile {} has {} ranges for {} symbols", k, ranges.size(), p_.symbols.size());
-    for (size_t s = 0; s < ranges.size(); ++s) {
+    for (const SymbolIndex s : ranges.indices()) {
       const SymbolRange& r = ranges[s];
       const SymbolSource source = p_.symbols[s].source;
       const bool extent = source == SymbolSource::kInputDim;

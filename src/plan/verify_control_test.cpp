@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "backend/index_literals.h"
 #include "plan/plan_limits.h"
 #include "plan/program_testing.h"
 #include "plan/read.h"
@@ -52,14 +53,14 @@ TEST(VerifyControl, StepsThatDoNotFitTheirBodies) {
   expect_refused("parameter 'op'", [](Program*, Step* s) { params(s).op = static_cast<ControlOp>(3); });
   expect_refused("control by the tactic", [](Program*, Step* s) { s->tactic.kernel = "other"; });
   expect_refused("operand that is not there", [](Program*, Step* s) {
-    s->inputs[1] = -1;
+    s->inputs[1] = TensorIndex(-1);
     s->problem.inputs[1] = {};
   });
   expect_refused("condition is", [](Program* p, Step* s) {
-    p->tensors[static_cast<size_t>(s->inputs[0])].dtype = s->problem.inputs[0].dtype = DType::kI32;
+    p->tensors[s->inputs[0]].dtype = s->problem.inputs[0].dtype = DType::kI32;
   });
   expect_refused("of a body is", [](Program* p, Step* s) {
-    p->tensors[static_cast<size_t>(s->inputs[1])].dtype = s->problem.inputs[1].dtype = DType::kBF16;
+    p->tensors[s->inputs[1]].dtype = s->problem.inputs[1].dtype = DType::kBF16;
   });
   expect_refused("Loop with", [](Program*, Step* s) {
     params(s).op = ControlOp::kLoop;
@@ -78,7 +79,7 @@ TEST(VerifyControl, StepsThatDoNotFitTheirBodies) {
 }
 
 TEST(VerifyControl, BodiesAreProvenToo) {
-  expect_refused("body 0", [](Program* p, Step*) { p->bodies[0].steps[0].inputs[0] = 999; });
+  expect_refused("body 0", [](Program* p, Step*) { p->bodies[0].steps[0].inputs[0] = 999_tensor; });
   expect_refused("machine code or properties", [](Program* p, Step*) { p->bodies[0].properties["a"] = "b"; });
   expect_refused("no optimization profile", [](Program* p, Step*) { p->bodies[0].profiles.clear(); });
 }

@@ -15,19 +15,19 @@ class Places {
  public:
   Places(const Program& program, const ShapeValues& shapes) : p_(program), shapes_(shapes) {}
 
-  Status run(std::vector<int32_t>* root) {
+  Status run(IndexedVector<TensorIndex, TensorIndex>* root) {
     for (const PlanTensor& t : p_.tensors) {
       if (refers(t) && !has(t.view_of))
         return corrupt("{} {} tensor {} of {}", place(t), t.kind == TensorKind::kView ? "views" : "is a subview of",
                        t.view_of, p_.tensors.size());
-      if (t.offset != -1) WOOTZ_RETURN_IF_ERROR(check_offset(t));
+      if (t.offset != ExpressionIndex()) WOOTZ_RETURN_IF_ERROR(check_offset(t));
       if (t.kind == TensorKind::kView) WOOTZ_RETURN_IF_ERROR(check_view(t));
     }
     WOOTZ_RETURN_IF_ERROR(check_subviews());
     WOOTZ_RETURN_IF_ERROR(check_depth());
     root->resize(p_.tensors.size());
-    for (size_t t = 0; t < p_.tensors.size(); ++t) {
-      auto at = static_cast<int32_t>(t);
+    for (const TensorIndex t : p_.tensors.indices()) {
+      TensorIndex at = t;
       while (tensor(at).kind == TensorKind::kView) at = tensor(at).view_of;
       (*root)[t] = at;
     }
@@ -35,12 +35,12 @@ class Places {
   }
 
  private:
-  const PlanTensor& tensor(int32_t index) const { return p_.tensors[static_cast<size_t>(index)]; }
-  bool has(int32_t index) const { return index >= 0 && static_cast<size_t>(index) < p_.tensors.size(); }
+  const PlanTensor& tensor(TensorIndex index) const { return p_.tensors[index]; }
+  bool has(TensorIndex index) const { return p_.tensors.has(index); }
 
   Status check_offset(const PlanTensor& t) const {
     if (t.kind != TensorKind::kView) return corrupt("{} has an offset, but views nothing", place(t));
-    if (t.offset < 0 || static_cast<size_t>(t.offset) >= p_.exprs.size())
+    if (!p_.exprs.has(t.offset))
       return corrupt("{} begins at shape expression {} of {}", place(t), t.offset, p_.exprs.size());
     if (dtype_bits(t.dtype) < 8) return corrupt("{}: a range of {}", place(t), dtype_name(t.dtype));
     return {};
@@ -48,7 +48,7 @@ class Places {
 
   Status check_view(const PlanTensor& view) const {
     const PlanTensor& source = tensor(view.view_of);
-    const bool whole = view.offset < 0;
+    const bool whole = !view.offset.exists();
     const bool ordered = whole ? view.layout == Layout::kLinear && source.layout == Layout::kLinear
                                : view.layout == source.layout && view.layout != Layout::kOpaque;
     if (view.dtype != source.dtype || !ordered)
@@ -61,9 +61,8 @@ class Places {
       return corrupt("{} of shape {} cannot view {} of shape {}", place(view), to->to_string(), place(source),
                      from->to_string());
     }
-    const auto offset = static_cast<size_t>(view.offset);
-    if (!shapes_.known[offset]) return {};
-    const int64_t first = shapes_.values[offset];
+    if (!shapes_.known[view.offset]) return {};
+    const int64_t first = shapes_.values[view.offset];
     const size_t need = layout_bytes(view.layout, view.dtype, *to),
                  have = layout_bytes(source.layout, source.dtype, *from);
     if (first < 0 || first > limits::kMaxElements || need > have || dtype_bytes(view.dtype, first) > have - need)
@@ -73,8 +72,8 @@ class Places {
   }
 
   Status check_subviews() const {
-    std::vector<uint8_t> listed(p_.tensors.size(), 0);
-    for (size_t t = 0; t < p_.tensors.size(); ++t) {
+    IndexedVector<TensorIndex, uint8_t> listed(p_.tensors.size(), 0);
+    for (const TensorIndex t : p_.tensors.indices()) {
       const PlanTensor& whole = p_.tensors[t];
       if (whole.subviews.empty()) continue;
       const bool may = whole.kind == TensorKind::kIntermediate || whole.kind == TensorKind::kOutput ||
@@ -82,13 +81,12 @@ class Places {
       if (!may || dtype_bits(whole.dtype) < 8) return corrupt("{} cannot be put together from subviews", place(whole));
       size_t total = 0;
       bool known = true;
-      for (const int32_t p : whole.subviews) {
+      for (const TensorIndex p : whole.subviews) {
         if (!has(p)) return corrupt("{}: subview {} of {}", place(whole), p, p_.tensors.size());
         const PlanTensor& subview = tensor(p);
-        if (subview.kind != TensorKind::kSubview || subview.view_of != static_cast<int32_t>(t))
+        if (subview.kind != TensorKind::kSubview || subview.view_of != t)
           return corrupt("{} lists {}, which is no subview of it", place(whole), place(subview));
-        if (std::exchange(listed[static_cast<size_t>(p)], 1))
-          return corrupt("{} lists {} twice", place(whole), place(subview));
+        if (std::exchange(listed[p], 1)) return corrupt("{} lists {} twice", place(whole), place(subview));
         if (subview.dtype != whole.dtype || subview.layout != whole.layout || subview.layout == Layout::kOpaque)
           return corrupt("{} ({} {}) cannot be a subview of {} ({} {})", place(subview), dtype_name(subview.dtype),
                          layout_name(subview.layout), place(whole), dtype_name(whole.dtype), layout_name(whole.layout));
@@ -102,29 +100,28 @@ class Places {
         return corrupt("{} of shape {} has {} bytes, its subviews have {}", place(whole), dims->to_string(),
                        layout_bytes(whole.layout, whole.dtype, *dims), total);
     }
-    for (size_t t = 0; t < p_.tensors.size(); ++t)
+    for (const TensorIndex t : p_.tensors.indices())
       if (p_.tensors[t].kind == TensorKind::kSubview && !listed[t])
         return corrupt("{} does not list its subview {}", place(tensor(p_.tensors[t].view_of)), place(p_.tensors[t]));
     return {};
   }
 
   Status check_depth() const {
-    std::vector<uint16_t> depth(p_.tensors.size(), 0);  // 0: not known yet, otherwise one more
-    std::vector<size_t> chain;
-    for (size_t t = 0; t < p_.tensors.size(); ++t) {
+    IndexedVector<TensorIndex, uint16_t> depth(p_.tensors.size(), 0);  // 0: not known yet, otherwise one more
+    std::vector<TensorIndex> chain;
+    for (const TensorIndex t : p_.tensors.indices()) {
       chain.clear();
-      size_t at = t;
+      TensorIndex at = t;
       while (depth[at] == 0 && refers(p_.tensors[at]) && chain.size() <= plan_limits::kMaxViewDepth) {
         chain.push_back(at);
-        at = static_cast<size_t>(p_.tensors[at].view_of);
+        at = p_.tensors[at].view_of;
       }
       if (depth[at] == 0) depth[at] = 1;
       if (depth[at] - 1 + chain.size() > plan_limits::kMaxViewDepth)
         return corrupt("{}: a cycle of views, or more than {} of them", place(p_.tensors[t]),
                        plan_limits::kMaxViewDepth);
       for (size_t k = chain.size(); k-- > 0;)
-        depth[chain[k]] =
-            static_cast<uint16_t>(depth[static_cast<size_t>(tensor(static_cast<int32_t>(chain[k])).view_of)] + 1);
+        depth[chain[k]] = static_cast<uint16_t>(depth[tensor(chain[k]).view_of] + 1);
     }
     return {};
   }
@@ -135,7 +132,7 @@ class Places {
 
 }  // namespace
 
-Status verify_places(const Program& program, const ShapeValues& shapes, std::vector<int32_t>* root) {
+Status verify_places(const Program& program, const ShapeValues& shapes, IndexedVector<TensorIndex, TensorIndex>* root) {
   return Places(program, shapes).run(root);
 }
 

@@ -12,6 +12,6 @@ namespace wootz {
 // - subviews are listed by exactly the tensor that they name, once, have its type and layout, and together its bytes.
 // What depends on extents that are not known yet is left to find_storage (plan/storage.h).
 // root[t]: the tensor whose bytes t has (itself, unless it is a view).
-Status verify_places(const Program& program, const ShapeValues& shapes, std::vector<int32_t>* root);
+Status verify_places(const Program& program, const ShapeValues& shapes, IndexedVector<TensorIndex, TensorIndex>* root);
 
 }  // namespace wootz

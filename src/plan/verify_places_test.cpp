@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/index_literals.h"
 #include "plan/read.h"
 #include "plan/storage.h"
 #include "plan/verify.h"
@@ -10,23 +11,23 @@
 namespace wootz {
 namespace {
 
-int32_t add(Program* p, const char* name, TensorKind kind, std::vector<int32_t> dims, int32_t view_of = -1) {
+TensorIndex add(Program* p, const char* name, TensorKind kind, std::vector<ExpressionIndex> dims,
+                TensorIndex view_of = {}) {
   PlanTensor t;
   t.name = name;
   t.dtype = DType::kF32;
   t.kind = kind;
   t.dims = std::move(dims);
   t.view_of = view_of;
-  p->tensors.push_back(std::move(t));
-  return static_cast<int32_t>(p->tensors.size() - 1);
+  return p->tensors.add(std::move(t));
 }
 
-void add_step(Program* p, const char* name, std::vector<int32_t> inputs, int32_t output) {
-  const auto describe = [&](int32_t t) {
+void add_step(Program* p, const char* name, std::vector<TensorIndex> inputs, TensorIndex output) {
+  const auto describe = [&](TensorIndex t) {
     TensorDesc d;
     d.dtype = DType::kF32;
-    for (const int32_t e : p->tensors[static_cast<size_t>(t)].dims) {
-      const ShapeExpr& x = p->exprs[static_cast<size_t>(e)];
+    for (const ExpressionIndex e : p->tensors[t].dims) {
+      const ShapeExpr& x = p->exprs[e];
       d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 4);
     }
     d.max_dims = d.dims;
@@ -37,38 +38,42 @@ void add_step(Program* p, const char* name, std::vector<int32_t> inputs, int32_t
   s.tactic = {"native", "k", ""};
   s.problem.set_family(Family::kMove);
   s.problem.num_main = static_cast<int>(inputs.size());
-  for (const int32_t t : inputs) s.problem.inputs.push_back(describe(t));
+  for (const TensorIndex t : inputs) s.problem.inputs.push_back(describe(t));
   s.problem.outputs = {describe(output)};
   s.inputs = std::move(inputs);
   s.outputs = {output};
   p->steps.push_back(std::move(s));
 }
 
-enum : int32_t { kX, kRange, kA, kB, kBoth, kY };
+constexpr TensorIndex kX(0), kRange(1), kA(2), kB(3), kBoth(4), kY(5), kFound(6);
 
 // range = rows 1..2 of x [4, N]; both [N + 2, 8] = a [N, 8] above b [2, 8]; y = f(both).
 // Expressions: 0 N, 1 4, 2 8, 3 2, 4 N + 2, 5 data-dependent.
 Program sample() {
   Program p;
   p.backend = "cpu";
-  p.symbols = {{"N", SymbolSource::kInputDim, kX, 1}, {"F", SymbolSource::kDataDependent, 6, 0}};
-  p.exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 4, {}},   {ShapeOp::kConst, 8, {}},
-             {ShapeOp::kConst, 2, {}},  {ShapeOp::kAdd, 0, {0, 3}}, {ShapeOp::kSymbol, 1, {}}};
-  add(&p, "x", TensorKind::kInput, {1, 0});
-  add(&p, "range", TensorKind::kView, {3, 0}, kX);
-  p.tensors[kRange].offset = 0;  // element N: row 1
-  add(&p, "a", TensorKind::kSubview, {0, 2}, kBoth);
-  add(&p, "b", TensorKind::kSubview, {3, 2}, kBoth);
-  add(&p, "both", TensorKind::kIntermediate, {4, 2});
+  p.symbols = {{"N", SymbolSource::kInputDim, kX, 1}, {"F", SymbolSource::kDataDependent, kFound, 0}};
+  p.exprs = {{ShapeOp::kSymbol, 0, {}},
+             {ShapeOp::kConst, 4, {}},
+             {ShapeOp::kConst, 8, {}},
+             {ShapeOp::kConst, 2, {}},
+             {ShapeOp::kAdd, 0, {0_expr, 3_expr}},
+             {ShapeOp::kSymbol, 1, {}}};
+  add(&p, "x", TensorKind::kInput, {1_expr, 0_expr});
+  add(&p, "range", TensorKind::kView, {3_expr, 0_expr}, kX);
+  p.tensors[kRange].offset = 0_expr;  // element N: row 1
+  add(&p, "a", TensorKind::kSubview, {0_expr, 2_expr}, kBoth);
+  add(&p, "b", TensorKind::kSubview, {3_expr, 2_expr}, kBoth);
+  add(&p, "both", TensorKind::kIntermediate, {4_expr, 2_expr});
   p.tensors[kBoth].subviews = {kA, kB};
-  add(&p, "y", TensorKind::kOutput, {4, 2});
-  add(&p, "found", TensorKind::kIntermediate, {5});
+  add(&p, "y", TensorKind::kOutput, {4_expr, 2_expr});
+  add(&p, "found", TensorKind::kIntermediate, {5_expr});
   p.inputs = {{kX, false}};
   p.outputs = {{kY, false}};
   p.profiles = {{{{1, 2, 8}, {}}}};
   add_step(&p, "first", {kRange}, kA);
   add_step(&p, "second", {kA, kX}, kB);
-  add_step(&p, "find", {kX}, 6);
+  add_step(&p, "find", {kX}, kFound);
   add_step(&p, "last", {kBoth}, kY);
   return p;
 }
@@ -76,8 +81,8 @@ Program sample() {
 Result<Storage> storage_at(const Program& p, int64_t n) {
   ShapeValues shapes;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(p, std::vector<int64_t>{n, -1}, &shapes));
-  std::vector<Dims> dims;
-  std::vector<uint8_t> known;
+  IndexedVector<TensorIndex, Dims> dims;
+  IndexedVector<TensorIndex, uint8_t> known;
   for (const PlanTensor& t : p.tensors) {
     dims.push_back(tensor_dims(t, shapes).value_or(Dims{}));
     known.push_back(tensor_dims(t, shapes).has_value());
@@ -95,7 +100,7 @@ TEST(VerifyPlaces, SubviewsAndRangesAreProven) {
   EXPECT_EQ(storage->root[kRange], kX);
   EXPECT_EQ(storage->offset[kRange], 5u * 4);
   EXPECT_EQ(storage->extent[kBoth], 7u * 8 * 4);
-  const std::vector<int> complete = completing_steps(p);
+  const IndexedVector<TensorIndex, int> complete = completing_steps(p);
   EXPECT_EQ(complete[kA], 0);
   EXPECT_EQ(complete[kBoth], 1);
   EXPECT_EQ(complete[kRange], -1);
@@ -106,20 +111,20 @@ TEST(VerifyPlaces, SurviveTheFile) {
   ASSERT_TRUE(file.ok()) << file.status().to_string();
   const auto read = read_plan(*file);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
-  EXPECT_EQ((*read)->tensors[kBoth].subviews, (std::vector<int32_t>{kA, kB}));
-  EXPECT_EQ((*read)->tensors[kRange].offset, 0);
+  EXPECT_EQ((*read)->tensors[kBoth].subviews, (std::vector<TensorIndex>{kA, kB}));
+  EXPECT_EQ((*read)->tensors[kRange].offset, 0_expr);
   EXPECT_EQ((*read)->tensors[kA].kind, TensorKind::kSubview);
 }
 
 TEST(VerifyPlaces, WhatExtentsDecideIsCheckedWithThem) {
   Program p = sample();
-  p.tensors[kRange].offset = 4;  // element N + 2: two rows of N fit after it only from N = 2 on
+  p.tensors[kRange].offset = 4_expr;  // element N + 2: two rows of N fit after it only from N = 2 on
   ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
   EXPECT_TRUE(storage_at(p, 2).ok());
   EXPECT_NE(storage_at(p, 1).status().message().find("'range' of shape [2x1] would be elements 3"), std::string::npos)
       << storage_at(p, 1).status().message();
   p = sample();
-  p.tensors[kBoth].dims = p.tensors[kY].dims = {2, 2};  // [8, 8]: only right where N is 6
+  p.tensors[kBoth].dims = p.tensors[kY].dims = {2_expr, 2_expr};  // [8, 8]: only right where N is 6
   p.steps[3].problem.inputs[0].dims = p.steps[3].problem.outputs[0].dims = Dims{8, 8};
   p.steps[3].problem.inputs[0].max_dims = p.steps[3].problem.outputs[0].max_dims = Dims{8, 8};
   ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
@@ -134,7 +139,7 @@ TEST(VerifyPlaces, LiesAreRefused) {
     const char* message;
   };
   const Lie kLies[] = {
-      {"subview of nothing", [](Program& p) { p.tensors[kA].view_of = 70; }, "is a subview of tensor 70"},
+      {"subview of nothing", [](Program& p) { p.tensors[kA].view_of = TensorIndex(70); }, "is a subview of tensor 70"},
       {"subview of another", [](Program& p) { p.tensors[kA].view_of = kY; },
        "lists tensor 'a', which is no subview of it"},
       {"subview not listed", [](Program& p) { p.tensors[kBoth].subviews = {kB}; },
@@ -149,7 +154,7 @@ TEST(VerifyPlaces, LiesAreRefused) {
          p.tensors[kBoth].subviews = {kA, kB, kY};
        },
        "'y', which is no subview"},
-      {"subview number", [](Program& p) { p.tensors[kBoth].subviews.push_back(-1); }, "subview -1 of"},
+      {"subview number", [](Program& p) { p.tensors[kBoth].subviews.push_back(TensorIndex()); }, "subview -1 of"},
       {"subview type", [](Program& p) { p.tensors[kA].dtype = DType::kF64; }, "cannot be a subview of"},
       {"subview layout", [](Program& p) { p.tensors[kA].layout = Layout::kBlocked8; }, "cannot be a subview of"},
       {"input of subviews",
@@ -161,15 +166,15 @@ TEST(VerifyPlaces, LiesAreRefused) {
        "cannot be put together"},
       {"sizes",
        [](Program& p) {
-         p.tensors[kA].dims = {3, 2};
-         p.tensors[kBoth].dims = {2, 2};
+         p.tensors[kA].dims = {3_expr, 2_expr};
+         p.tensors[kBoth].dims = {2_expr, 2_expr};
        },
        "has 256 bytes, its subviews have 128"},
       {"written as a whole", [](Program& p) { p.steps[2].outputs = {kBoth}; }, "no layer may write"},
       {"subview that no step writes",
        [](Program& p) {
-         p.steps[1].outputs = {6};
-         p.steps[2].outputs = {-1};
+         p.steps[1].outputs = {kFound};
+         p.steps[2].outputs = {TensorIndex()};
        },
        "which nothing writes"},
       {"read before complete", [](Program& p) { std::swap(p.steps[1], p.steps[3]); }, "is made only later"},
@@ -182,23 +187,23 @@ TEST(VerifyPlaces, LiesAreRefused) {
        "cycle"},
       {"subview of data-dependent size",
        [](Program& p) {
-         p.tensors[kA].dims = {5, 2};
+         p.tensors[kA].dims = {5_expr, 2_expr};
        },
        "its place depends on a layer's result"},
       {"whole of data-dependent size",
        [](Program& p) {
-         p.tensors[kBoth].dims = {5, 2};
+         p.tensors[kBoth].dims = {5_expr, 2_expr};
        },
        "is in tensor 'both', whose shape depends"},
-      {"offset number", [](Program& p) { p.tensors[kRange].offset = 40; }, "begins at shape expression 40"},
-      {"offset of no view", [](Program& p) { p.tensors[kY].offset = 0; }, "views nothing"},
-      {"data-dependent offset", [](Program& p) { p.tensors[kRange].offset = 5; }, "its place depends"},
+      {"offset number", [](Program& p) { p.tensors[kRange].offset = 40_expr; }, "begins at shape expression 40"},
+      {"offset of no view", [](Program& p) { p.tensors[kY].offset = 0_expr; }, "views nothing"},
+      {"data-dependent offset", [](Program& p) { p.tensors[kRange].offset = 5_expr; }, "its place depends"},
       {"range beyond",
        [](Program& p) {
-         p.tensors[kX].dims = p.tensors[kRange].dims = {1, 3};
-         p.tensors[kRange].offset = 3;
-         p.exprs[0] = {ShapeOp::kConst, 1, {}};
-         p.symbols[0].axis = 0;
+         p.tensors[kX].dims = p.tensors[kRange].dims = {1_expr, 3_expr};
+         p.tensors[kRange].offset = 3_expr;
+         p.exprs[0_expr] = {ShapeOp::kConst, 1, {}};
+         p.symbols[0_symbol].axis = 0;
        },
        "begins at element 2"},
       {"range of another layout", [](Program& p) { p.tensors[kRange].layout = Layout::kChannelsLast; }, "cannot view"},

@@ -16,14 +16,14 @@ bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
   return tensor.dims.size() < 3 || (plain(desc.layout) && plain(tensor.layout));
 }
 
-Status check_operand(const Program& program, const TensorDesc& desc, int32_t index, const ShapeValues& shapes) {
+Status check_operand(const Program& program, const TensorDesc& desc, TensorIndex index, const ShapeValues& shapes) {
   if (desc.layout > Layout::kOpaque) return corrupt("layout number {}", static_cast<int>(desc.layout));
-  if (index < 0) {
+  if (!index.exists()) {
     if (desc.dtype != DType::kInvalid || desc.constant || !desc.dims.empty() || !desc.max_dims.empty())
       return corrupt("is omitted but described");
     return {};
   }
-  const PlanTensor& tensor = program.tensors[static_cast<size_t>(index)];
+  const PlanTensor& tensor = program.tensors[index];
   const std::string name = shown(tensor.name);
   if (desc.dtype != tensor.dtype)
     return corrupt("is described as {}, but tensor '{}' is {}", dtype_name(desc.dtype), name, dtype_name(tensor.dtype));
@@ -40,7 +40,7 @@ Status check_operand(const Program& program, const TensorDesc& desc, int32_t ind
     if (Result<int64_t> volume = checked_volume(dims->span()); !volume.ok())
       return volume.status().with_prefix(fmt::format("tensor '{}'", name));
     for (size_t a = 0; a < dims->size(); ++a) {
-      const auto e = static_cast<size_t>(tensor.dims[a]);
+      const ExpressionIndex e = tensor.dims[a];
       if (shapes.known[e] && shapes.values[e] != (*dims)[a])
         return corrupt("is described with shape {}, but dimension {} of tensor '{}' is {}", dims->to_string(), a, name,
                        shapes.values[e]);

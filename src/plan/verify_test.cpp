@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "backend/index_literals.h"
 #include "base/testing.h"
 #include "plan/plan_limits.h"
 #include "plan/program_testing.h"
@@ -12,13 +13,13 @@
 namespace wootz {
 namespace {
 
-TensorDesc describe(const Program& p, int32_t index) {
-  const PlanTensor& t = p.tensors[static_cast<size_t>(index)];
+TensorDesc describe(const Program& p, TensorIndex index) {
+  const PlanTensor& t = p.tensors[index];
   TensorDesc d;
   d.dtype = t.dtype;
   d.layout = t.layout;
-  for (const int32_t e : t.dims) {
-    const ShapeExpr& x = p.exprs[static_cast<size_t>(e)];
+  for (const ExpressionIndex e : t.dims) {
+    const ShapeExpr& x = p.exprs[e];
     d.dims.push_back(x.op == ShapeOp::kConst ? x.value : 2);
     d.max_dims.push_back(x.op == ShapeOp::kConst ? x.value : 8);
   }
@@ -26,14 +27,14 @@ TensorDesc describe(const Program& p, int32_t index) {
   return d;
 }
 
-int32_t add(Program* p, const char* name, TensorKind kind, std::vector<int32_t> dims, DType dtype = DType::kF32) {
+TensorIndex add(Program* p, const char* name, TensorKind kind, std::vector<ExpressionIndex> dims,
+                DType dtype = DType::kF32) {
   PlanTensor t;
   t.name = name;
   t.dtype = dtype;
   t.kind = kind;
   t.dims = std::move(dims);
-  p->tensors.push_back(std::move(t));
-  return static_cast<int32_t>(p->tensors.size() - 1);
+  return p->tensors.add(std::move(t));
 }
 
 // Tensors: 0 x [N,8], 1 w [8,8], 2 h [N,8], 3 view of h [8,N], 4 shape [2], 5 found [F] (size known after layer 1),
@@ -43,33 +44,33 @@ Program sample() {
   Program p;
   p.name = "sample";
   p.backend = "cpu";
-  p.symbols = {{"N", SymbolSource::kInputDim, 0, 0}, {"F", SymbolSource::kDataDependent, 5, 0}};
+  p.symbols = {{"N", SymbolSource::kInputDim, 0_tensor, 0}, {"F", SymbolSource::kDataDependent, 5_tensor, 0}};
   p.exprs = {{ShapeOp::kSymbol, 0, {}},
              {ShapeOp::kConst, 8, {}},
              {ShapeOp::kSymbol, 1, {}},
-             {ShapeOp::kMul, 0, {0, 1}},
+             {ShapeOp::kMul, 0, {0_expr, 1_expr}},
              {ShapeOp::kConst, 2, {}}};
   static const std::vector<float> kWeights(64, 1.0f);
   p.constants = {{"w", DType::kF32, Dims{8, 8}, Layout::kLinear, 256, nullptr, kWeights.data()}};
-  add(&p, "x", TensorKind::kInput, {0, 1});
-  add(&p, "w", TensorKind::kConstant, {1, 1});
-  p.tensors[1].constant = 0;
-  add(&p, "h", TensorKind::kIntermediate, {0, 1});
-  add(&p, "hv", TensorKind::kView, {1, 0});
-  p.tensors[3].view_of = 2;
-  add(&p, "shape", TensorKind::kShape, {4}, DType::kI64);
-  p.tensors[4].values = {3, 0};
-  add(&p, "found", TensorKind::kIntermediate, {2}, DType::kI64);
-  add(&p, "y", TensorKind::kOutput, {2}, DType::kI64);
-  p.inputs = {{0, false}};
-  p.outputs = {{6, false}};
+  add(&p, "x", TensorKind::kInput, {0_expr, 1_expr});
+  add(&p, "w", TensorKind::kConstant, {1_expr, 1_expr});
+  p.tensors[1_tensor].constant = 0_constant;
+  add(&p, "h", TensorKind::kIntermediate, {0_expr, 1_expr});
+  add(&p, "hv", TensorKind::kView, {1_expr, 0_expr});
+  p.tensors[3_tensor].view_of = 2_tensor;
+  add(&p, "shape", TensorKind::kShape, {4_expr}, DType::kI64);
+  p.tensors[4_tensor].values = {3_expr, 0_expr};
+  add(&p, "found", TensorKind::kIntermediate, {2_expr}, DType::kI64);
+  add(&p, "y", TensorKind::kOutput, {2_expr}, DType::kI64);
+  p.inputs = {{0_tensor, false}};
+  p.outputs = {{6_tensor, false}};
   p.profiles = {{{{1, 2, 8}, {}}}};
-  const auto step = [&](const char* name, Family family, std::vector<int32_t> in, int32_t out) -> Problem& {
+  const auto step = [&](const char* name, Family family, std::vector<TensorIndex> in, TensorIndex out) -> Problem& {
     Step s;
     s.name = name;
     s.tactic = {"native", "k", ""};
     s.problem.set_family(family);
-    for (const int32_t t : in) s.problem.inputs.push_back(describe(p, t));
+    for (const TensorIndex t : in) s.problem.inputs.push_back(describe(p, t));
     s.problem.outputs = {describe(p, out)};
     s.problem.num_main = static_cast<int>(in.size());
     s.inputs = std::move(in);
@@ -77,13 +78,13 @@ Program sample() {
     p.steps.push_back(std::move(s));
     return p.steps.back().problem;
   };
-  Problem& gemm = step("gemm", Family::kGemm, {0, 1, 0}, 2);
+  Problem& gemm = step("gemm", Family::kGemm, {0_tensor, 1_tensor, 0_tensor}, 2_tensor);
   gemm.num_main = 2;
   gemm.as<GemmParams>().alpha = 1.0;
   PointwiseExpr& e = gemm.epilogue;
   e.outputs = {e.push(PwOp::kAdd, DType::kF32, e.input(0, DType::kF32), e.input(1, DType::kF32))};
-  step("find", Family::kOp, {3, 4}, 5);
-  Problem& copy = step("copy", Family::kPointwise, {5}, 6);
+  step("find", Family::kOp, {3_tensor, 4_tensor}, 5_tensor);
+  Problem& copy = step("copy", Family::kPointwise, {5_tensor}, 6_tensor);
   copy.num_main = 0;
   copy.acc_dtype = DType::kI64;
   copy.epilogue.outputs = {copy.epilogue.input(0, DType::kI64)};
@@ -97,79 +98,83 @@ struct Mutation {
 };
 
 const Mutation kMutations[] = {
-    {"expression number", [](Program& p) { p.tensors[2].dims[0] = 99; }, "tensor 'h': shape expression 99 of 5"},
-    {"expression forward", [](Program& p) { p.exprs[3].operands[0] = 3; }, "not defined before"},
-    {"expression arity", [](Program& p) { p.exprs[3].operands.pop_back(); }, "1 operands"},
+    {"expression number", [](Program& p) { p.tensors[2_tensor].dims[0] = 99_expr; },
+     "tensor 'h': shape expression 99 of 5"},
+    {"expression forward", [](Program& p) { p.exprs[3_expr].operands[0] = 3_expr; }, "not defined before"},
+    {"expression arity", [](Program& p) { p.exprs[3_expr].operands.pop_back(); }, "1 operands"},
     {"division arity",
      [](Program& p) {
-       p.exprs[3] = {ShapeOp::kMod, 0, {0, 1, 1}};
+       p.exprs[3_expr] = {ShapeOp::kMod, 0, {0_expr, 1_expr, 1_expr}};
      },
      "3 operands"},
-    {"leaf with operands", [](Program& p) { p.exprs[4].operands = {0}; }, "1 operands"},
-    {"expression operation", [](Program& p) { p.exprs[3].op = static_cast<ShapeOp>(9); }, "operation number 9"},
-    {"symbol number", [](Program& p) { p.exprs[0].value = 2; }, "uses symbol 2 of 2"},
-    {"symbol source", [](Program& p) { p.symbols[0].source = static_cast<SymbolSource>(3); }, "source number 3"},
-    {"symbol tensor", [](Program& p) { p.symbols[0].tensor = -1; }, "belongs to tensor -1"},
-    {"symbol axis", [](Program& p) { p.symbols[0].axis = 2; }, "dimension 2 of tensor 'x'"},
-    {"symbol of no input", [](Program& p) { p.symbols[0].tensor = 2; }, "no network input"},
-    {"value of no shape tensor", [](Program& p) { p.symbols[0].source = SymbolSource::kInputValue; },
+    {"leaf with operands", [](Program& p) { p.exprs[4_expr].operands = {0_expr}; }, "1 operands"},
+    {"expression operation", [](Program& p) { p.exprs[3_expr].op = static_cast<ShapeOp>(9); }, "operation number 9"},
+    {"symbol number", [](Program& p) { p.exprs[0_expr].value = 2; }, "uses symbol 2 of 2"},
+    {"symbol source", [](Program& p) { p.symbols[0_symbol].source = static_cast<SymbolSource>(3); }, "source number 3"},
+    {"symbol tensor", [](Program& p) { p.symbols[0_symbol].tensor = TensorIndex(-1); }, "belongs to tensor -1"},
+    {"symbol axis", [](Program& p) { p.symbols[0_symbol].axis = 2; }, "dimension 2 of tensor 'x'"},
+    {"symbol of no input", [](Program& p) { p.symbols[0_symbol].tensor = 2_tensor; }, "no network input"},
+    {"value of no shape tensor", [](Program& p) { p.symbols[0_symbol].source = SymbolSource::kInputValue; },
      "no integer input"},
-    {"symbol that no step makes", [](Program& p) { p.symbols[1].tensor = 3; }, "whose shape is known only later"},
+    {"symbol that no step makes", [](Program& p) { p.symbols[1_symbol].tensor = 3_tensor; },
+     "whose shape is known only later"},
     {"static overflow",
      [](Program& p) {
-       p.exprs[4] = {ShapeOp::kMul, 0, {1, 1}}, p.exprs[1].value = INT64_MAX / 2;
+       p.exprs[4_expr] = {ShapeOp::kMul, 0, {1_expr, 1_expr}}, p.exprs[1_expr].value = INT64_MAX / 2;
      },
      "overflow"},
     {"division by zero",
      [](Program& p) {
-       p.exprs[1].value = 0, p.exprs[4] = {ShapeOp::kFloorDiv, 0, {1, 1}};
+       p.exprs[1_expr].value = 0, p.exprs[4_expr] = {ShapeOp::kFloorDiv, 0, {1_expr, 1_expr}};
      },
      "zero"},
-    {"negative extent", [](Program& p) { p.exprs[1].value = -8; }, "negative"},
-    {"element type", [](Program& p) { p.tensors[2].dtype = DType::kInvalid; }, "element type"},
-    {"string tensor", [](Program& p) { p.tensors[2].dtype = DType::kString; }, "element type"},
-    {"type beyond the table", [](Program& p) { p.tensors[2].dtype = static_cast<DType>(200); }, "element type"},
-    {"layout", [](Program& p) { p.tensors[2].layout = static_cast<Layout>(7); }, "layout number 7"},
-    {"kind", [](Program& p) { p.tensors[2].kind = static_cast<TensorKind>(7); }, "kind number 7"},
-    {"opaque intermediate", [](Program& p) { p.tensors[2].layout = Layout::kOpaque; }, "only constants"},
-    {"rank", [](Program& p) { p.tensors[2].dims.assign(9, 1); }, "rank 9, the limit is 8"},
-    {"values of no shape tensor", [](Program& p) { p.tensors[2].values = {0}; }, "1 values"},
-    {"shape values", [](Program& p) { p.tensors[4].values.pop_back(); }, "1 values for a shape tensor of shape [2]"},
-    {"shape of unknown size", [](Program& p) { p.tensors[4].dims[0] = 0; }, "shape unknown"},
-    {"constant number", [](Program& p) { p.tensors[1].constant = 1; }, "constant 1 of 1"},
-    {"constant bytes", [](Program& p) { p.constants[0].bytes = 255; }, "255 bytes"},
-    {"constant data", [](Program& p) { p.constants[0].data = nullptr; }, "no data"},
+    {"negative extent", [](Program& p) { p.exprs[1_expr].value = -8; }, "negative"},
+    {"element type", [](Program& p) { p.tensors[2_tensor].dtype = DType::kInvalid; }, "element type"},
+    {"string tensor", [](Program& p) { p.tensors[2_tensor].dtype = DType::kString; }, "element type"},
+    {"type beyond the table", [](Program& p) { p.tensors[2_tensor].dtype = static_cast<DType>(200); }, "element type"},
+    {"layout", [](Program& p) { p.tensors[2_tensor].layout = static_cast<Layout>(7); }, "layout number 7"},
+    {"kind", [](Program& p) { p.tensors[2_tensor].kind = static_cast<TensorKind>(7); }, "kind number 7"},
+    {"opaque intermediate", [](Program& p) { p.tensors[2_tensor].layout = Layout::kOpaque; }, "only constants"},
+    {"rank", [](Program& p) { p.tensors[2_tensor].dims.assign(9, 1_expr); }, "rank 9, the limit is 8"},
+    {"values of no shape tensor", [](Program& p) { p.tensors[2_tensor].values = {0_expr}; }, "1 values"},
+    {"shape values", [](Program& p) { p.tensors[4_tensor].values.pop_back(); },
+     "1 values for a shape tensor of shape [2]"},
+    {"shape of unknown size", [](Program& p) { p.tensors[4_tensor].dims[0] = 0_expr; }, "shape unknown"},
+    {"constant number", [](Program& p) { p.tensors[1_tensor].constant = 1_constant; }, "constant 1 of 1"},
+    {"constant bytes", [](Program& p) { p.constants[0_constant].bytes = 255; }, "255 bytes"},
+    {"constant data", [](Program& p) { p.constants[0_constant].data = nullptr; }, "no data"},
     {"constant shape",
      [](Program& p) {
-       p.constants[0].dims = Dims{4, 16};
+       p.constants[0_constant].dims = Dims{4, 16};
      },
      "its constant 'w'"},
-    {"constant type", [](Program& p) { p.constants[0].dtype = DType::kI32; }, "its constant 'w'"},
-    {"view of itself", [](Program& p) { p.tensors[3].view_of = 3; }, "cycle"},
-    {"view of nothing", [](Program& p) { p.tensors[3].view_of = 70; }, "views tensor 70"},
-    {"view of another type", [](Program& p) { p.tensors[3].dtype = DType::kI64; }, "cannot view"},
-    {"view of another layout", [](Program& p) { p.tensors[2].layout = Layout::kBlocked8; }, "cannot view"},
+    {"constant type", [](Program& p) { p.constants[0_constant].dtype = DType::kI32; }, "its constant 'w'"},
+    {"view of itself", [](Program& p) { p.tensors[3_tensor].view_of = 3_tensor; }, "cycle"},
+    {"view of nothing", [](Program& p) { p.tensors[3_tensor].view_of = 70_tensor; }, "views tensor 70"},
+    {"view of another type", [](Program& p) { p.tensors[3_tensor].dtype = DType::kI64; }, "cannot view"},
+    {"view of another layout", [](Program& p) { p.tensors[2_tensor].layout = Layout::kBlocked8; }, "cannot view"},
     {"larger view",
      [](Program& p) {
-       p.tensors[2].dims = {1, 1}, p.tensors[3].dims = {1, 1, 1};
+       p.tensors[2_tensor].dims = {1_expr, 1_expr}, p.tensors[3_tensor].dims = {1_expr, 1_expr, 1_expr};
      },
      "cannot view"},
     {"unlisted input", [](Program& p) { p.inputs.clear(); }, "not listed"},
     {"unlisted output", [](Program& p) { p.outputs.clear(); }, "not listed"},
     {"input twice", [](Program& p) { p.inputs.push_back(p.inputs[0]); }, "listed twice"},
-    {"input that is none", [](Program& p) { p.inputs[0].tensor = 2; }, "tensor 'h' is none"},
-    {"input number", [](Program& p) { p.inputs[0].tensor = -1; }, "tensor -1"},
-    {"operand number", [](Program& p) { p.steps[0].inputs[0] = 7; }, "layer 'gemm': operand is tensor 7"},
-    {"operand below omitted", [](Program& p) { p.steps[0].inputs[2] = -2; }, "tensor -2"},
-    {"writes a constant", [](Program& p) { p.steps[0].outputs[0] = 1; }, "writes tensor 'w'"},
-    {"writes a view", [](Program& p) { p.steps[1].outputs[0] = 3; }, "writes tensor 'hv'"},
-    {"written twice", [](Program& p) { p.steps[1].outputs[0] = 2; }, "which layer 'gemm' has written"},
+    {"input that is none", [](Program& p) { p.inputs[0].tensor = 2_tensor; }, "tensor 'h' is none"},
+    {"input number", [](Program& p) { p.inputs[0].tensor = TensorIndex(-1); }, "tensor -1"},
+    {"operand number", [](Program& p) { p.steps[0].inputs[0] = 7_tensor; }, "layer 'gemm': operand is tensor 7"},
+    {"operand below omitted", [](Program& p) { p.steps[0].inputs[2] = TensorIndex(-2); }, "tensor -2"},
+    {"writes a constant", [](Program& p) { p.steps[0].outputs[0] = 1_tensor; }, "writes tensor 'w'"},
+    {"writes a view", [](Program& p) { p.steps[1].outputs[0] = 3_tensor; }, "writes tensor 'hv'"},
+    {"written twice", [](Program& p) { p.steps[1].outputs[0] = 2_tensor; }, "which layer 'gemm' has written"},
     {"read before written", [](Program& p) { std::swap(p.steps[1], p.steps[2]); }, "only later"},
     {"read through a view before written", [](Program& p) { std::swap(p.steps[0], p.steps[1]); }, "only later"},
     {"never written", [](Program& p) { p.steps.erase(p.steps.begin()); }, "nothing writes"},
     {"output never written", [](Program& p) { p.steps.pop_back(); }, "no layer writes"},
-    {"shape value too early", [](Program& p) { p.tensors[4].values[0] = 2; }, "only later"},
-    {"input of dependent shape", [](Program& p) { p.tensors[0].dims[1] = 2; }, "depends on a layer's result"},
+    {"shape value too early", [](Program& p) { p.tensors[4_tensor].values[0] = 2_expr; }, "only later"},
+    {"input of dependent shape", [](Program& p) { p.tensors[0_tensor].dims[1] = 2_expr; },
+     "depends on a layer's result"},
     {"no tactic", [](Program& p) { p.steps[0].tactic = {}; }, "has no tactic"},
     {"workspace", [](Program& p) { p.steps[0].workspace = SIZE_MAX; }, "workspace"},
     {"stream", [](Program& p) { p.steps[0].stream = kMostStreams; }, "stream"},
@@ -187,7 +192,7 @@ const Mutation kMutations[] = {
     {"described constant", [](Program& p) { p.steps[0].problem.inputs[0].constant = true; }, "described as a constant"},
     {"not described constant", [](Program& p) { p.steps[0].problem.inputs[1].constant = false; }, "not described"},
     {"described opaque", [](Program& p) { p.steps[0].problem.inputs[0].layout = Layout::kOpaque; }, "lies in linear"},
-    {"omitted and described", [](Program& p) { p.steps[0].inputs[0] = -1; }, "omitted but described"},
+    {"omitted and described", [](Program& p) { p.steps[0].inputs[0] = TensorIndex(-1); }, "omitted but described"},
     {"epilogue operand", [](Program& p) { p.steps[0].problem.epilogue.input(2, DType::kF32); }, "3 operands of 2"},
     {"epilogue type", [](Program& p) { p.steps[0].problem.acc_dtype = DType::kF16; }, "reads operand 0 as f32"},
     {"epilogue itself", [](Program& p) { p.steps[0].problem.epilogue.code[2].b = 2; }, "not defined before it"},
@@ -203,18 +208,18 @@ const Mutation kMutations[] = {
     {"profile too short", [](Program& p) { p.profiles[0].symbols.pop_back(); }, "1 ranges for 2 symbols"},
     {"profile order",
      [](Program& p) {
-       p.profiles[0].symbols[0] = {3, 2, 8};
+       p.profiles[0].symbols[0_symbol] = {3, 2, 8};
      },
      "3 <= 2 <= 8"},
     {"profile below zero",
      [](Program& p) {
-       p.profiles[0].symbols[0] = {-1, 2, 8};
+       p.profiles[0].symbols[0_symbol] = {-1, 2, 8};
      },
      "-1 <= 2"},
-    {"profile beyond the limit", [](Program& p) { p.profiles[0].symbols[0].max = INT64_MAX; }, "range"},
+    {"profile beyond the limit", [](Program& p) { p.profiles[0].symbols[0_symbol].max = INT64_MAX; }, "range"},
     {"profile of a result",
      [](Program& p) {
-       p.profiles[0].symbols[1] = {1, 1, 1};
+       p.profiles[0].symbols[1_symbol] = {1, 1, 1};
      },
      "range"},
     {"too many profiles", [](Program& p) { p.profiles.resize(257, p.profiles[0]); }, "limit is 256"},
@@ -229,15 +234,15 @@ const Mutation kMutations[] = {
      "pool: parameter 'kind' is ; allowed: one of max, avg, lp"},
     {"check of no expression",
      [](Program& p) {
-       p.checks = {{7, "why"}};
+       p.checks = {{7_expr, "why"}};
      },
      "a check of shapes is of expression 7 of 5"},
     {"check of a negative one",
      [](Program& p) {
-       p.checks = {{-1, "why"}};
+       p.checks = {{ExpressionIndex(-1), "why"}};
      },
      "a check of shapes is of expression -1"},
-    {"too many elements", [](Program& p) { p.exprs[1].value = int64_t{1} << 39; }, "'w'"},
+    {"too many elements", [](Program& p) { p.exprs[1_expr].value = int64_t{1} << 39; }, "'w'"},
 };
 
 TEST(VerifyProgram, AcceptsTheSample) {
@@ -260,13 +265,13 @@ TEST(VerifyProgram, RefusesEachMutationAndSaysWhere) {
 
 TEST(VerifyProgram, AcceptsWhatIsHarmless) {
   Program p = sample();
-  p.checks = {{1, "never said"}};
-  add(&p, "untouched", TensorKind::kIntermediate, {2});  // left over by packing
+  p.checks = {{1_expr, "never said"}};
+  add(&p, "untouched", TensorKind::kIntermediate, {2_expr});  // left over by packing
   p.tensors.back().layout = Layout::kBlocked16;
-  add(&p, "unused view", TensorKind::kView, {2}, DType::kI64);
-  p.tensors.back().view_of = 5;
-  add(&p, "early shape", TensorKind::kShape, {4}, DType::kI32);  // never read
-  p.tensors.back().values = {2, 2};
+  add(&p, "unused view", TensorKind::kView, {2_expr}, DType::kI64);
+  p.tensors.back().view_of = 5_tensor;
+  add(&p, "early shape", TensorKind::kShape, {4_expr}, DType::kI32);  // never read
+  p.tensors.back().values = {2_expr, 2_expr};
   p.steps[0].problem.inputs[1].layout = Layout::kOpaque;         // offered to pack, took it as it is
   p.steps[0].problem.outputs[0].layout = Layout::kChannelsLast;  // rank 2: all orders are one
   const Status status = verify_program(p);
@@ -276,8 +281,8 @@ TEST(VerifyProgram, AcceptsWhatIsHarmless) {
 TEST(VerifyProgram, ViewsNestOnlySoDeep) {
   Program p = sample();
   for (size_t i = 0; i < plan_limits::kMaxViewDepth + 1; ++i) {
-    add(&p, "v", TensorKind::kView, {0, 1});
-    p.tensors.back().view_of = i == 0 ? 2 : static_cast<int32_t>(p.tensors.size() - 2);
+    add(&p, "v", TensorKind::kView, {0_expr, 1_expr});
+    p.tensors.back().view_of = i == 0 ? 2_tensor : TensorIndex(p.tensors.size() - 2);
   }
   EXPECT_FALSE(verify_program(p).ok());
   p.tensors.pop_back();
@@ -294,8 +299,8 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
         -1, 0, 1, 2, 3, 7, 8, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int64_t{1} << 41};
     return rng() % 2 ? kOdd[rng() % std::size(kOdd)] : static_cast<int64_t>(rng() % 40);
   };
-  const auto any = [&](auto& list) -> decltype(&list[0]) {
-    return list.empty() ? nullptr : &list[rng() % list.size()];
+  const auto any = [&](auto& list) -> decltype(&list.front()) {
+    return list.empty() ? nullptr : &*(list.begin() + static_cast<ptrdiff_t>(rng() % list.size()));
   };
   const auto set = [&](auto* to) {
     if (to != nullptr) *to = static_cast<std::remove_pointer_t<decltype(to)>>(number());
@@ -312,7 +317,7 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
     switch (rng() % 27) {
       case 0: set(&e->value); break;
       case 1: e->op = static_cast<ShapeOp>(rng() % 12); break;
-      case 2: e->operands.push_back(static_cast<int32_t>(number())); break;
+      case 2: e->operands.push_back(ExpressionIndex(number())); break;
       case 3:
         if (y != nullptr) set(&y->tensor);
         break;
@@ -323,7 +328,7 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
         if (y != nullptr) y->source = static_cast<SymbolSource>(rng() % 5);
         break;
       case 6: set(any(t->dims)); break;
-      case 7: t->dims.push_back(static_cast<int32_t>(number())); break;
+      case 7: t->dims.push_back(ExpressionIndex(number())); break;
       case 8: set(&t->view_of); break;
       case 9: set(&t->constant); break;
       case 10: t->kind = static_cast<TensorKind>(rng() % 9); break;
@@ -345,7 +350,7 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
       case 22: std::swap(p.steps[0], *s); break;
       case 23: set(&t->offset); break;
       case 24: set(any(t->subviews)); break;
-      case 25: t->subviews.push_back(static_cast<int32_t>(number())); break;
+      case 25: t->subviews.push_back(TensorIndex(number())); break;
       default:
         if (auto* r = any(p.profiles[0].symbols)) set(&r->max);
         break;

@@ -37,7 +37,7 @@ struct Draft {
 
 void add_blobs(const Program& program, const WeightsMap& map, std::vector<Blob>* blobs) {
   for (size_t i = 0; i < program.constants.size(); ++i) {
-    const PlanConstant& c = program.constants[i];
+    const PlanConstant& c = program.constants.items()[i];
     if (c.bytes != 0) blobs->push_back({map.offsets[i], c.bytes, &c, {}});
   }
   for (size_t i = 0; i < program.native.size(); ++i) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backend/index_literals.h"
 #include "base/testing.h"
 #include "plan/program_testing.h"
 #include "plan/read.h"
@@ -89,7 +90,7 @@ TEST(WritePlan, KeepsTheSignOfZeroAndNaN) {
 TEST(WritePlan, RefusesWhatCouldNotBeRead) {
   RandomProgram random(5);
   Program p = random.make();
-  p.steps[0].inputs[0] = 12345678;
+  p.steps[0].inputs[0] = 12345678_tensor;
   EXPECT_FALSE(write_plan(p).ok());
 }
 

@@ -47,34 +47,31 @@ bool dynamic_shapes(const Program& program) {
 // steps + o.
 Json edges(const Program& program) {
   Json list = Json::array();
-  std::vector<int> producer(program.tensors.size(), INT32_MIN);
-  std::vector<double> bytes(program.tensors.size(), 0);
-  for (size_t i = 0; i < program.inputs.size(); ++i)
-    producer[static_cast<size_t>(program.inputs[i].tensor)] = -1 - static_cast<int>(i);
-  const auto note = [&](const std::vector<int32_t>& tensors, const std::vector<TensorDesc>& descs) {
+  IndexedVector<TensorIndex, int> producer(program.tensors.size(), INT32_MIN);
+  IndexedVector<TensorIndex, double> bytes(program.tensors.size(), 0);
+  for (size_t i = 0; i < program.inputs.size(); ++i) producer[program.inputs[i].tensor] = -1 - static_cast<int>(i);
+  const auto note = [&](const std::vector<TensorIndex>& tensors, const std::vector<TensorDesc>& descs) {
     for (size_t k = 0; k < tensors.size() && k < descs.size(); ++k)
-      if (tensors[k] >= 0 && descs[k].dtype != DType::kInvalid)
-        bytes[static_cast<size_t>(tensors[k])] =
-            static_cast<double>(dtype_bytes(descs[k].dtype, descs[k].dims.volume()));
+      if (tensors[k].exists() && descs[k].dtype != DType::kInvalid)
+        bytes[tensors[k]] = static_cast<double>(dtype_bytes(descs[k].dtype, descs[k].dims.volume()));
   };
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     note(step.inputs, step.problem.inputs);
     note(step.outputs, step.problem.outputs);
-    for (const int32_t t : step.outputs)
-      if (t >= 0) producer[static_cast<size_t>(t)] = static_cast<int>(s);
+    for (const TensorIndex t : step.outputs)
+      if (t.exists()) producer[t] = static_cast<int>(s);
   }
-  const auto add = [&](int32_t tensor, int to) {
+  const auto add = [&](TensorIndex tensor, int to) {
     std::set<int> from;
-    for (const int32_t t : written_tensors(program, tensor))
-      if (producer[static_cast<size_t>(t)] != INT32_MIN) from.insert(producer[static_cast<size_t>(t)]);
-    for (const int f : from)
-      list.push_back({f, to, program.tensors[static_cast<size_t>(tensor)].name, bytes[static_cast<size_t>(tensor)]});
+    for (const TensorIndex t : written_tensors(program, tensor))
+      if (producer[t] != INT32_MIN) from.insert(producer[t]);
+    for (const int f : from) list.push_back({f, to, program.tensors[tensor].name, bytes[tensor]});
   };
   for (size_t s = 0; s < program.steps.size(); ++s) {
-    std::set<int32_t> seen;
-    for (const int32_t t : program.steps[s].inputs)
-      if (t >= 0 && seen.insert(t).second) add(t, static_cast<int>(s));
+    std::set<TensorIndex> seen;
+    for (const TensorIndex t : program.steps[s].inputs)
+      if (t.exists() && seen.insert(t).second) add(t, static_cast<int>(s));
   }
   for (size_t o = 0; o < program.outputs.size(); ++o)
     add(program.outputs[o].tensor, static_cast<int>(program.steps.size() + o));
@@ -85,7 +82,7 @@ Json bindings(const Program& program) {
   Json list = Json::array();
   for (const auto* ios : {&program.inputs, &program.outputs})
     for (const IoTensor& io : *ios) {
-      const PlanTensor& t = program.tensors[static_cast<size_t>(io.tensor)];
+      const PlanTensor& t = program.tensors[io.tensor];
       list.push_back(
           {{"Name", t.name}, {"Kind", ios == &program.inputs ? "input" : "output"}, {"Type", dtype_name(t.dtype)}});
     }

@@ -22,11 +22,11 @@ std::string group_key(const Node& node) {
 }
 
 // Whether running the program puts the tensor's elements somewhere.
-bool exists(const Program& program, const std::vector<uint8_t>& written, int32_t tensor) {
-  for (const int32_t t : written_tensors(program, tensor)) {
-    const TensorKind kind = program.tensors[static_cast<size_t>(t)].kind;
+bool exists(const Program& program, const IndexedVector<TensorIndex, uint8_t>& written, TensorIndex tensor) {
+  for (const TensorIndex t : written_tensors(program, tensor)) {
+    const TensorKind kind = program.tensors[t].kind;
     const bool by_step = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview;
-    if (by_step && !written[static_cast<size_t>(t)]) return false;
+    if (by_step && !written[t]) return false;
   }
   return true;
 }
@@ -87,19 +87,19 @@ void ModelTrace::note_placed(const std::vector<Step>& before, const std::vector<
 }
 
 void ModelTrace::locate_values(const Lowered& lowered, const Program& program) {
-  std::vector<uint8_t> written(program.tensors.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> written(program.tensors.size(), 0);
   std::unordered_map<std::string, std::vector<int32_t>> steps;  // by the name of the model's node
   for (size_t s = 0; s < program.steps.size(); ++s) {
-    for (const int32_t t : program.steps[s].outputs)
-      if (t >= 0) written[static_cast<size_t>(t)] = 1;
+    for (const TensorIndex t : program.steps[s].outputs)
+      if (t.exists()) written[t] = 1;
     for (const std::string& name : program.steps[s].provenance) steps[name].push_back(static_cast<int32_t>(s));
   }
-  std::unordered_map<std::string, int32_t> tensors;
+  std::unordered_map<std::string, TensorIndex> tensors;
   std::unordered_set<std::string> constants;
-  std::vector<std::pair<const Value*, int32_t>> lowered_values(lowered.tensors.begin(), lowered.tensors.end());
+  std::vector<std::pair<const Value*, TensorIndex>> lowered_values(lowered.tensors.begin(), lowered.tensors.end());
   std::sort(lowered_values.begin(), lowered_values.end(),
             [](const auto& a, const auto& b) { return a.first->id() < b.first->id(); });
-  const auto add = [&](const std::string& name, const Value& value, int32_t tensor) {
+  const auto add = [&](const std::string& name, const Value& value, TensorIndex tensor) {
     if (value.is_constant()) constants.insert(name);
     if (exists(program, written, tensor)) tensors.emplace(name, tensor);
   };
@@ -129,8 +129,8 @@ void ModelTrace::locate_values(const Lowered& lowered, const Program& program) {
 std::string ModelTrace::values_json() const {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [name, located] : values_) {
-    if (located.tensor >= 0)
-      json[name] = located.tensor;
+    if (located.tensor.exists())
+      json[name] = located.tensor.number();
     else if (!located.steps.empty())
       json[name] = located.steps;
     else

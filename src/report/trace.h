@@ -49,7 +49,7 @@ class ModelTrace {
   std::vector<Fusion> fusions_;
   std::unordered_map<std::string, size_t> groups_;  // node groups before the pass, as text
   struct Located {
-    int32_t tensor = -1;
+    TensorIndex tensor;
     std::vector<int32_t> steps;
     std::string why;
   };

@@ -1,5 +1,6 @@
 // Where values are, as a plan says it: which may be anything.
 #include "runtime/report/value_map.h"
+#include "backend/index_literals.h"
 
 #include <gtest/gtest.h>
 
@@ -13,22 +14,22 @@ namespace {
 Program two_steps(const char* values) {
   Program p;
   p.tensors.resize(3);
-  p.tensors[0].name = "x";
-  p.tensors[0].kind = TensorKind::kInput;
-  p.tensors[1].name = "m@channels_last";
-  p.tensors[1].layout = Layout::kChannelsLast;
-  p.tensors[2].name = "y";
-  p.tensors[2].kind = TensorKind::kOutput;
+  p.tensors[0_tensor].name = "x";
+  p.tensors[0_tensor].kind = TensorKind::kInput;
+  p.tensors[1_tensor].name = "m@channels_last";
+  p.tensors[1_tensor].layout = Layout::kChannelsLast;
+  p.tensors[2_tensor].name = "y";
+  p.tensors[2_tensor].kind = TensorKind::kOutput;
   for (PlanTensor& t : p.tensors) t.dtype = DType::kF32;
   p.steps.resize(2);
   p.steps[0].name = "a + b";
-  p.steps[0].inputs = {0};
-  p.steps[0].outputs = {1};
+  p.steps[0].inputs = {0_tensor};
+  p.steps[0].outputs = {1_tensor};
   p.steps[1].name = "c";
-  p.steps[1].inputs = {1};
-  p.steps[1].outputs = {2};
-  p.inputs = {{0, false}};
-  p.outputs = {{2, false}};
+  p.steps[1].inputs = {1_tensor};
+  p.steps[1].outputs = {2_tensor};
+  p.inputs = {{0_tensor, false}};
+  p.outputs = {{2_tensor, false}};
   p.properties[property::kValues] = values;
   return p;
 }
@@ -36,14 +37,14 @@ Program two_steps(const char* values) {
 TEST(ValueMap, FindsAndExplains) {
   const Program p = two_steps(R"({"m":1,"a":[0],"k":"constant","s":"shape","d":"pass:eliminate_dead"})");
   const ValueMap map(p);
-  for (const auto& [name, tensor] :
-       {std::pair("x", 0), std::pair("y", 2), std::pair("m", 1), std::pair("m@channels_last", 1)}) {
-    const Result<int32_t> found = map.find(name);
+  for (const auto& [name, tensor] : {std::pair("x", 0_tensor), std::pair("y", 2_tensor), std::pair("m", 1_tensor),
+                                     std::pair("m@channels_last", 1_tensor)}) {
+    const Result<TensorIndex> found = map.find(name);
     ASSERT_TRUE(found.ok()) << name << found.status().to_string();
     EXPECT_EQ(*found, tensor);
   }
   const auto says = [&](const char* name, std::vector<const char*> words) {
-    const Result<int32_t> found = map.find(name);
+    const Result<TensorIndex> found = map.find(name);
     ASSERT_FALSE(found.ok()) << name;
     for (const char* word : words)
       EXPECT_NE(found.status().message().find(word), std::string::npos) << word << " in: " << found.status().message();
@@ -62,7 +63,7 @@ TEST(ValueMap, WhatDoesNotFitIsAbsent) {
     const ValueMap map(p);
     for (const char* name : {"a", "b", "c", "d", "e", "f", "g", ""}) EXPECT_FALSE(map.find(name).ok()) << odd << name;
     EXPECT_TRUE(map.find("x").ok());
-    for (const ValueMap::Entry& entry : map.entries()) EXPECT_LT(entry.tensor, 3);
+    for (const ValueMap::Entry& entry : map.entries()) EXPECT_LT(entry.tensor.number(), 3);
   }
 }
 

@@ -12,7 +12,7 @@ uint64_t next_version() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-const SymbolRange* range_of(const Program& program, size_t profile, size_t symbol) {
+const SymbolRange* range_of(const Program& program, size_t profile, SymbolIndex symbol) {
   return profile < program.profiles.size() ? &program.profiles[profile].symbols[symbol] : nullptr;
 }
 
@@ -62,7 +62,7 @@ void Bindings::copy_from(const Bindings& other) {
 
 const PlanTensor& Bindings::input_tensor(size_t input) const {
   const Program& program = engine_->program();
-  return program.tensors[static_cast<size_t>(program.inputs[input].tensor)];
+  return program.tensors[program.inputs[input].tensor];
 }
 
 Status Bindings::set_profile(size_t profile) {
@@ -82,12 +82,12 @@ Status Bindings::set_input_dims(size_t input, const Dims& dims) {
     return invalid_argument("input '{}' has rank {}, shape {} given", tensor.name, tensor.dims.size(),
                             dims.to_string());
   for (size_t a = 0; a < dims.size(); ++a) {
-    const ShapeExpr& e = program.exprs[static_cast<size_t>(tensor.dims[a])];
+    const ShapeExpr& e = program.exprs[tensor.dims[a]];
     if (e.op == ShapeOp::kConst && e.value != dims[a])
       return invalid_argument("input '{}': dimension {} is {}, shape {} given", tensor.name, a, e.value,
                               dims.to_string());
     if (e.op != ShapeOp::kSymbol) continue;
-    const SymbolRange* const range = range_of(program, profile_, static_cast<size_t>(e.value));
+    const SymbolRange* const range = range_of(program, profile_, e.symbol());
     if (range != nullptr && (dims[a] < range->min || dims[a] > range->max))
       return invalid_argument("input '{}': shape {} is outside profile {}: dimension {} must be in [{}, {}]",
                               tensor.name, dims.to_string(), profile_, a, range->min, range->max);
@@ -137,13 +137,13 @@ Status Bindings::read_symbols() {
     if (!inputs_[i].dims_known)
       return make_error(Code::kInvalidState, "the shape of input '{}' is not set", input_tensor(i).name);
   symbols_.assign(program.symbols.size(), -1);
-  for (size_t s = 0; s < program.symbols.size(); ++s) {
+  for (const SymbolIndex s : program.symbols.indices()) {
     const PlanSymbol& symbol = program.symbols[s];
     if (symbol.source == SymbolSource::kDataDependent) continue;
     const auto i = static_cast<size_t>(input_of_symbol_[s]);
     const Input& input = inputs_[i];
     if (symbol.source == SymbolSource::kInputDim) {
-      symbols_[s] = input.dims[static_cast<size_t>(symbol.axis)];
+      symbols_[s.position()] = input.dims[static_cast<size_t>(symbol.axis)];
       continue;
     }
     const PlanTensor& tensor = input_tensor(i);
@@ -152,21 +152,21 @@ Status Bindings::read_symbols() {
                               input.dims.volume(), symbol.axis);
     if (input.address == nullptr)
       return make_error(Code::kInvalidState, "the address of input shape tensor '{}' is not set", tensor.name);
-    symbols_[s] = HostTensor::wrap(tensor.dtype, input.dims, input.address, nullptr).get_i64(symbol.axis);
+    symbols_[s.position()] = HostTensor::wrap(tensor.dtype, input.dims, input.address, nullptr).get_i64(symbol.axis);
   }
   return check_ranges();
 }
 
 Status Bindings::check_ranges() const {
   const Program& program = engine_->program();
-  for (size_t s = 0; s < program.symbols.size(); ++s) {
+  for (const SymbolIndex s : program.symbols.indices()) {
     const PlanSymbol& symbol = program.symbols[s];
     const SymbolRange* const range = range_of(program, profile_, s);
-    if (range == nullptr || (symbols_[s] < 0 && symbol.source == SymbolSource::kDataDependent)) continue;
-    if (symbols_[s] < range->min || symbols_[s] > range->max)
+    if (range == nullptr || (symbols_[s.position()] < 0 && symbol.source == SymbolSource::kDataDependent)) continue;
+    if (symbols_[s.position()] < range->min || symbols_[s.position()] > range->max)
       return invalid_argument("input '{}': {} = {} is outside profile {}, which allows [{}, {}]",
-                              program.tensors[static_cast<size_t>(symbol.tensor)].name, symbol.name, symbols_[s],
-                              profile_, range->min, range->max);
+                              program.tensors[symbol.tensor].name, symbol.name, symbols_[s.position()], profile_,
+                              range->min, range->max);
   }
   return Status();
 }
@@ -175,7 +175,7 @@ Status Bindings::check_ranges() const {
 Status Bindings::check_agreement(const ShapePlan& plan) const {
   const Program& program = engine_->program();
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const auto t = static_cast<size_t>(program.inputs[i].tensor);
+    const TensorIndex t = program.inputs[i].tensor;
     if (plan.known[t] && !(plan.dims[t] == inputs_[i].dims))
       return invalid_argument("input '{}' has shape {}, but the other inputs make it {}", program.tensors[t].name,
                               inputs_[i].dims.to_string(), plan.dims[t].to_string());
@@ -223,7 +223,7 @@ Status Bindings::check_addresses() const {
       return make_error(Code::kInvalidState, "the address of input '{}' is not set", input_tensor(i).name);
   for (size_t o = 0; o < outputs_.size(); ++o) {
     if (outputs_[o].address != nullptr || outputs_[o].sink != nullptr) continue;
-    const auto t = static_cast<size_t>(program.outputs[o].tensor);
+    const TensorIndex t = program.outputs[o].tensor;
     if (plan_->known[t] && plan_->dims[t].volume() == 0) continue;
     return make_error(Code::kInvalidState, "output '{}' has neither an address nor an allocator",
                       program.tensors[t].name);

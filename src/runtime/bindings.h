@@ -88,7 +88,7 @@ class Bindings {
   const PlanTensor& input_tensor(size_t input) const;
 
   std::shared_ptr<const EngineCore> engine_;
-  std::vector<int32_t> input_of_symbol_;  // -1: a data-dependent symbol
+  IndexedVector<SymbolIndex, int32_t> input_of_symbol_;  // -1: a data-dependent symbol
   bool reads_values_ = false;
 
   size_t profile_ = 0;

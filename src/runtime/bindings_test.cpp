@@ -116,9 +116,9 @@ TEST(Executor, ReservedMemoryIsUsedByBindingsThatDidNotChange) {
   c.set(16, c.y);
   ASSERT_TRUE(c.executor.run(c.bindings).ok());
   ASSERT_TRUE(c.executor.reserve(1 << 20).ok());
-  const void* const before = c.executor.data(1);
+  const void* const before = c.executor.data(1_tensor);
   ASSERT_TRUE(c.executor.run(c.bindings).ok());
-  EXPECT_NE(c.executor.data(1), before);
+  EXPECT_NE(c.executor.data(1_tensor), before);
   EXPECT_EQ(c.device->recorded, 2) << "the recording was of memory that is gone";
 }
 
@@ -126,7 +126,7 @@ TEST(Executor, AFailureNamesItsLayerOnce) {
   Copies c;
   c.set(4, c.y);
   c.executor.set_tap({c.program->outputs[0].tensor},
-                     [](int32_t, const void*, const Dims&) { return unsupported("not this one"); });
+                     [](TensorIndex, const void*, const Dims&) { return unsupported("not this one"); });
   const Status status = c.executor.run(c.bindings);
   EXPECT_EQ(status.message(), "layer 'step2' (fake:copy): not this one");
   ASSERT_NE(status.place(PlaceKind::kLayer), nullptr);

@@ -26,11 +26,10 @@ void* BodyRun::reallocate(int output, void*, size_t bytes, const Dims& dims) {
 
 Result<Dims> BodyRun::dims_of_none(size_t output) {
   WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
-  const PlanTensor& tensor = program().tensors[static_cast<size_t>(program().outputs[output].tensor)];
+  const PlanTensor& tensor = program().tensors[program().outputs[output].tensor];
   const ShapeValues& shapes = bindings_.plan()->shapes;
   Dims dims;
-  for (const int32_t e : tensor.dims)
-    dims.push_back(shapes.known[static_cast<size_t>(e)] ? shapes.values[static_cast<size_t>(e)] : 0);
+  for (const ExpressionIndex e : tensor.dims) dims.push_back(shapes.known[e] ? shapes.values[e] : 0);
   return dims;
 }
 

@@ -25,7 +25,7 @@ class DynamicSteps::Allocator final : public OutputAllocator {
   Allocator(DynamicSteps& steps, const Step& step, const Run& run) : steps_(steps), step_(step), run_(run) {}
   void* allocate(int output, const Dims& dims) override {
     const auto o = static_cast<size_t>(output);
-    if (output < 0 || o >= step_.outputs.size() || step_.outputs[o] < 0) return nullptr;
+    if (output < 0 || o >= step_.outputs.size() || !step_.outputs[o].exists()) return nullptr;
     Results& results = steps_.results_;
     results.made[o] = dims;
     results.is_made[o] = 1;
@@ -41,14 +41,14 @@ class DynamicSteps::Allocator final : public OutputAllocator {
 
 DynamicSteps::DynamicSteps(std::shared_ptr<const EngineCore> engine)
     : engine_(std::move(engine)), finds_(program().steps.size()), bound_(program().steps.size()) {
-  std::vector<std::vector<int32_t>> symbols_of(program().tensors.size());
-  for (size_t k = 0; k < program().symbols.size(); ++k)
+  IndexedVector<TensorIndex, std::vector<SymbolIndex>> symbols_of(program().tensors.size());
+  for (const SymbolIndex k : program().symbols.indices())
     if (program().symbols[k].source == SymbolSource::kDataDependent)
-      symbols_of[static_cast<size_t>(program().symbols[k].tensor)].push_back(static_cast<int32_t>(k));
+      symbols_of[program().symbols[k].tensor].push_back(k);
   for (size_t s = 0; s < finds_.size(); ++s)
-    for (const int32_t t : program().steps[s].outputs) {
-      if (t < 0) continue;
-      const std::vector<int32_t>& found = symbols_of[static_cast<size_t>(t)];
+    for (const TensorIndex t : program().steps[s].outputs) {
+      if (!t.exists()) continue;
+      const std::vector<SymbolIndex>& found = symbols_of[t];
       finds_[s].insert(finds_[s].end(), found.begin(), found.end());
     }
 }
@@ -60,22 +60,22 @@ void DynamicSteps::start(std::shared_ptr<const ShapePlan> plan) {
   open_ = plan_->open_exprs;
 }
 
-std::optional<Dims> DynamicSteps::dims(int32_t t) const {
+std::optional<Dims> DynamicSteps::dims(TensorIndex t) const {
   if (plan_ == nullptr) return std::nullopt;
-  if (plan_->known[static_cast<size_t>(t)]) return plan_->dims[static_cast<size_t>(t)];
+  if (plan_->known[t]) return plan_->dims[t];
   return tensor_dims(tensor(t), shapes_);
 }
 
 // Where a result of these extents goes: the caller's sink or address for outputs, a growing buffer otherwise.
-void* DynamicSteps::place(int32_t t, const Dims& dims, const Run& run) {
+void* DynamicSteps::place(TensorIndex t, const Dims& dims, const Run& run) {
   // Memory for other extents than the plan's would be read as if it had the plan's.
   if (const std::optional<Dims> planned = this->dims(t); planned && !(*planned == dims)) return nullptr;
-  const Location& where = plan_->locations[static_cast<size_t>(t)];
+  const Location& where = plan_->locations[t];
   const size_t bytes = tensor_bytes(tensor(t), dims);
   if (where.place == Place::kOutput && tensor(t).kind != TensorKind::kSubview) {
     const auto o = static_cast<size_t>(where.index);
     OutputSink* const sink = run.bindings.output_sink(o);
-    const bool asked = plan_->known[static_cast<size_t>(t)] != 0;  // before the first step
+    const bool asked = plan_->known[t] != 0;  // before the first step
     if (sink != nullptr && !asked)
       run.memory.set_output(o, sink->reallocate(where.index, run.bindings.output_address(o), bytes, dims));
     return run.memory.output(o);  // where later steps read it; null may be the answer for an empty one
@@ -85,9 +85,9 @@ void* DynamicSteps::place(int32_t t, const Dims& dims, const Run& run) {
 }
 
 // A view was checked when the shapes were resolved, unless what it views had no extents then.
-Status DynamicSteps::check_view(int32_t t, const Dims& dims) const {
-  if (plan_->known[static_cast<size_t>(t)]) return Status();
-  int32_t root = t;
+Status DynamicSteps::check_view(TensorIndex t, const Dims& dims) const {
+  if (plan_->known[t]) return Status();
+  TensorIndex root = t;
   while (tensor(root).kind == TensorKind::kView) root = tensor(root).view_of;
   const std::optional<Dims> source = root == t ? dims : this->dims(root);
   if (source && checked_volume(dims.span()).ok() && source->volume() == dims.volume()) return Status();
@@ -97,19 +97,18 @@ Status DynamicSteps::check_view(int32_t t, const Dims& dims) const {
 
 Status DynamicSteps::gather_operands(const Step& step, const Run& run) {
   operands_.clear();
-  for (const int32_t t : step.inputs) {
+  for (const TensorIndex t : step.inputs) {
     const PlanConstant* constant = nullptr;
-    if (t >= 0) {
+    if (t.exists()) {
       const std::optional<Dims> dims = this->dims(t);
       if (!dims) return internal_error("extents of '{}' are unknown", tensor(t).name);
       WOOTZ_RETURN_IF_ERROR(check_view(t, *dims));
-      if (tensor(t).kind == TensorKind::kConstant)
-        constant = &program().constants[static_cast<size_t>(tensor(t).constant)];
+      if (tensor(t).kind == TensorKind::kConstant) constant = &program().constants[tensor(t).constant];
       operands_.in.push_back(*dims);
     } else {
       operands_.in.emplace_back();
     }
-    operands_.inputs.push_back(t < 0 ? nullptr : run.memory.address(t));
+    operands_.inputs.push_back(!t.exists() ? nullptr : run.memory.address(t));
     operands_.constants.push_back(constant != nullptr ? constant->data : nullptr);  // binding reads them on the host
     operands_.constant_bytes.push_back(constant != nullptr ? constant->bytes : 0);
   }
@@ -121,8 +120,8 @@ Status DynamicSteps::place_results(const Step& step, const Run& run) {
   results_.clear();
   results_.made.resize(step.outputs.size());
   results_.is_made.assign(step.outputs.size(), 0);
-  for (const int32_t t : step.outputs) {
-    const std::optional<Dims> dims = t < 0 ? std::nullopt : this->dims(t);
+  for (const TensorIndex t : step.outputs) {
+    const std::optional<Dims> dims = !t.exists() ? std::nullopt : this->dims(t);
     void* memory = nullptr;
     if (dims) {
       WOOTZ_RETURN_IF_ERROR(checked_volume(dims->span()).status());
@@ -156,9 +155,8 @@ Result<const Call*> DynamicSteps::bind(size_t s) {
 // Evaluates the expressions that the symbols known now determine.
 Status DynamicSteps::evaluate_open() {
   size_t left = 0;
-  for (const int32_t e : open_) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool known,
-                           evaluate_shape(program().exprs, static_cast<size_t>(e), symbols_, &shapes_));
+  for (const ExpressionIndex e : open_) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool known, evaluate_shape(program().exprs, e, symbols_, &shapes_));
     if (!known) open_[left++] = e;
   }
   open_.resize(left);
@@ -172,17 +170,17 @@ Status DynamicSteps::learn(size_t s, const Run& run) {
   for (size_t o = 0; o < step.outputs.size(); ++o) {
     if (!results_.is_made[o]) continue;
     const Dims& made = results_.made[o];
-    for (const int32_t k : finds_[s]) {
-      const PlanSymbol& symbol = program().symbols[static_cast<size_t>(k)];
+    for (const SymbolIndex k : finds_[s]) {
+      const PlanSymbol& symbol = program().symbols[k];
       if (symbol.tensor != step.outputs[o] || symbol.axis < 0 || symbol.axis >= made.rank()) continue;
-      symbols_[static_cast<size_t>(k)] = made[static_cast<size_t>(symbol.axis)];
+      symbols_[k.position()] = made[static_cast<size_t>(symbol.axis)];
       learned = true;
     }
   }
   if (!learned) return Status();
   WOOTZ_RETURN_IF_ERROR(evaluate_open());
   WOOTZ_RETURN_IF_ERROR(check_shapes(program(), shapes_));
-  for (const int32_t t : plan_->open_shape_tensors) run.memory.fill_shape_tensor(t, shapes_);
+  for (const TensorIndex t : plan_->open_shape_tensors) run.memory.fill_shape_tensor(t, shapes_);
   return run.memory.upload_shape_tensors(run.stream);
 }
 

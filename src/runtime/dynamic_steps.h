@@ -29,7 +29,7 @@ class DynamicSteps {
   // Runs one step: its operands' extents are known by now, those of its results when it has run.
   Status run(size_t step, const Run& run);
   // Extents of a tensor, as far as steps of this run found them.
-  std::optional<Dims> dims(int32_t tensor) const;
+  std::optional<Dims> dims(TensorIndex tensor) const;
 
  private:
   // A kernel bound to extents.
@@ -55,25 +55,25 @@ class DynamicSteps {
   class Allocator;
 
   const Program& program() const { return engine_->program(); }
-  const PlanTensor& tensor(int32_t t) const { return program().tensors[static_cast<size_t>(t)]; }
+  const PlanTensor& tensor(TensorIndex t) const { return program().tensors[t]; }
   Status gather_operands(const Step& step, const Run& run);
   Status place_results(const Step& step, const Run& run);
-  void* place(int32_t tensor, const Dims& dims, const Run& run);
-  Status check_view(int32_t tensor, const Dims& dims) const;
+  void* place(TensorIndex tensor, const Dims& dims, const Run& run);
+  Status check_view(TensorIndex tensor, const Dims& dims) const;
   Result<const Call*> bind(size_t step);
   Status learn(size_t step, const Run& run);
   Status evaluate_open();
   Status check_results(const Step& step) const;
 
   std::shared_ptr<const EngineCore> engine_;
-  std::vector<std::vector<int32_t>> finds_;  // by step: the data-dependent symbols whose values it finds
-  std::vector<std::list<Bound>> bound_;      // by step: what it was bound to, most recent first
+  std::vector<std::vector<SymbolIndex>> finds_;  // by step: the data-dependent symbols whose values it finds
+  std::vector<std::list<Bound>> bound_;          // by step: what it was bound to, most recent first
 
   // Of the run at hand.
   std::shared_ptr<const ShapePlan> plan_;
   std::vector<int64_t> symbols_;
   ShapeValues shapes_;
-  std::vector<int32_t> open_;  // expressions that are not known yet
+  std::vector<ExpressionIndex> open_;  // expressions that are not known yet
   Operands operands_;
   Results results_;
 };

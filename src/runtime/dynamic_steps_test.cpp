@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "backend/index_literals.h"
 #include "plan/verify.h"
 #include "runtime/create_engine.h"
 #include "runtime/executor.h"
@@ -53,23 +54,23 @@ class FindingProvider final : public Provider {
 std::shared_ptr<Program> sample() {
   auto p = std::make_shared<Program>();
   p->exprs = {{ShapeOp::kSymbol, 0, {}}, {ShapeOp::kConst, 2, {}}, {ShapeOp::kConst, 4, {}}};
-  p->symbols = {{"F", SymbolSource::kDataDependent, 1, 0}};
+  p->symbols = {{"F", SymbolSource::kDataDependent, 1_tensor, 0}};
   p->tensors.resize(4);
   const char* names[] = {"x", "f", "v", "y"};
   const TensorKind kinds[] = {TensorKind::kInput, TensorKind::kIntermediate, TensorKind::kView, TensorKind::kOutput};
-  for (size_t t = 0; t < 4; ++t) {
-    p->tensors[t].name = names[t];
-    p->tensors[t].kind = kinds[t];
+  for (const TensorIndex t : p->tensors.indices()) {
+    p->tensors[t].name = names[t.position()];
+    p->tensors[t].kind = kinds[t.position()];
     p->tensors[t].dtype = DType::kI32;
-    p->tensors[t].dims = {2};
+    p->tensors[t].dims = {2_expr};
   }
-  p->tensors[1].dims = {0, 1};
-  p->tensors[2].view_of = 1;
-  p->inputs = {{0, false}};
-  p->outputs = {{3, false}};
+  p->tensors[1_tensor].dims = {0_expr, 1_expr};
+  p->tensors[2_tensor].view_of = 1_tensor;
+  p->inputs = {{0_tensor, false}};
+  p->outputs = {{3_tensor, false}};
   p->profiles = {{{SymbolRange{}}}};
   p->steps.resize(2);
-  const std::vector<int32_t> in[] = {{0}, {2}}, out[] = {{1}, {3}};
+  const std::vector<TensorIndex> in[] = {{0_tensor}, {2_tensor}}, out[] = {{1_tensor}, {3_tensor}};
   for (size_t s = 0; s < 2; ++s) {
     Step& step = p->steps[s];
     step.name = s == 0 ? "find" : "copy";
@@ -77,10 +78,10 @@ std::shared_ptr<Program> sample() {
     step.inputs = in[s];
     step.outputs = out[s];
     step.problem.num_main = 1;
-    const auto describe = [&](int32_t t) {
+    const auto describe = [&](TensorIndex t) {
       TensorDesc d;
       d.dtype = DType::kI32;
-      for (const int32_t e : p->tensors[static_cast<size_t>(t)].dims) d.dims.push_back(e == 0 ? 16 : e == 1 ? 2 : 4);
+      for (const ExpressionIndex e : p->tensors[t].dims) d.dims.push_back(e == 0_expr ? 16 : e == 1_expr ? 2 : 4);
       d.max_dims = d.dims;
       return d;
     };
@@ -132,8 +133,8 @@ TEST(DynamicSteps, ALaterStepReadsTheMemoryThatAnOutputGot) {
   FindingProvider provider;
   provider.found = Dims{2, 2};
   const std::shared_ptr<Program> program = sample();
-  program->tensors[1].kind = TensorKind::kOutput;
-  program->outputs = {{1, false}, {3, false}};
+  program->tensors[1_tensor].kind = TensorKind::kOutput;
+  program->outputs = {{1_tensor, false}, {3_tensor, false}};
   ASSERT_TRUE(verify_program(*program).ok());
   const auto engine = create_engine(program, std::make_shared<fake::FakeDevice>(), {&provider}, {});
   ASSERT_TRUE(engine.ok());

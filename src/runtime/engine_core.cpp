@@ -40,7 +40,7 @@ EngineCore::~EngineCore() {
 
 Status EngineCore::upload_constants() {
   constexpr size_t kAlign = 256;
-  std::vector<size_t> offsets;
+  IndexedVector<ConstantIndex, size_t> offsets;
   size_t total = 0;
   for (const PlanConstant& c : program_->constants) {
     offsets.push_back(total);
@@ -51,7 +51,7 @@ Status EngineCore::upload_constants() {
   if (!memory.ok()) return memory.status().with_prefix("weights");
   constant_memory_ = *memory;
   RawBytes scratch;
-  for (size_t i = 0; i < offsets.size(); ++i) {
+  for (const ConstantIndex i : offsets.indices()) {
     std::byte* const to = static_cast<std::byte*>(constant_memory_) + offsets[i];
     const PlanConstant& c = program_->constants[i];
     WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(c, &scratch));

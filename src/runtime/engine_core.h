@@ -36,7 +36,7 @@ class EngineCore {
   const EngineOptions& options() const { return options_; }
   const Kernel& kernel(size_t step) const { return *kernels_[step]; }
   // Where the device finds a constant: in the plan's own bytes, or in the copy made of them at creation.
-  const void* constant_address(size_t constant) const {
+  const void* constant_address(ConstantIndex constant) const {
     return constants_.empty() ? program_->constants[constant].data : constants_[constant];
   }
 
@@ -62,7 +62,7 @@ class EngineCore {
   EngineOptions options_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;  // by step; equal steps share one
   void* constant_memory_ = nullptr;                     // one block on the device, when its memory is not the host's
-  std::vector<const void*> constants_;
+  IndexedVector<ConstantIndex, const void*> constants_;
   std::shared_ptr<const EngineCore> lender_;  // whose weights these are; null: our own
 
   mutable std::mutex mutex_;

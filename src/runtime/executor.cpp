@@ -19,20 +19,18 @@ Status Executor::reserve(size_t bytes) {
   return memory_.reserve(bytes);
 }
 
-void Executor::set_tap(std::vector<int32_t> tensors, TensorTap tap) {
-  const std::vector<int> complete = completing_steps(program());
+void Executor::set_tap(std::vector<TensorIndex> tensors, TensorTap tap) {
+  const IndexedVector<TensorIndex, int> complete = completing_steps(program());
   tapped_.assign(program().steps.size(), {});
-  for (const int32_t t : tensors)
-    if (t >= 0 && static_cast<size_t>(t) < complete.size() && complete[static_cast<size_t>(t)] >= 0)
-      tapped_[static_cast<size_t>(complete[static_cast<size_t>(t)])].push_back(t);
+  for (const TensorIndex t : tensors)
+    if (complete.has(t) && complete[t] >= 0) tapped_[static_cast<size_t>(complete[t])].push_back(t);
   tap_ = std::move(tap);
 }
 
-std::optional<Dims> Executor::dims(int32_t tensor) const {
+std::optional<Dims> Executor::dims(TensorIndex t) const {
   if (plan_ == nullptr) return std::nullopt;
-  const auto t = static_cast<size_t>(tensor);
   if (plan_->known[t]) return plan_->dims[t];
-  return plan_->any_dynamic ? dynamic_->dims(tensor) : std::nullopt;
+  return plan_->any_dynamic ? dynamic_->dims(t) : std::nullopt;
 }
 
 Result<Stream*> Executor::default_stream() {
@@ -66,7 +64,7 @@ Status Executor::ask_sinks(const Bindings& bindings) {
   bool moved = false;
   for (size_t o = 0; o < program().outputs.size(); ++o) {
     OutputSink* const sink = bindings.output_sink(o);
-    const auto t = static_cast<size_t>(program().outputs[o].tensor);
+    const TensorIndex t = program().outputs[o].tensor;
     if (sink == nullptr || !plan_->known[t]) continue;
     const Dims& dims = plan_->dims[t];
     void* const memory = sink->reallocate(static_cast<int>(o), bindings.output_address(o),

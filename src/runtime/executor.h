@@ -20,7 +20,7 @@ namespace wootz {
 using StepObserver = std::function<void(size_t step, double us)>;
 // Called for each watched tensor, after the step that completes it, with its address on the device, where the work of
 // that step is done; an error ends the run.
-using TensorTap = std::function<Status(int32_t tensor, const void* data, const Dims& dims)>;
+using TensorTap = std::function<Status(TensorIndex tensor, const void* data, const Dims& dims)>;
 
 // Not thread-safe: one thread at a time. Different executors of one engine are independent.
 class Executor {
@@ -47,13 +47,13 @@ class Executor {
   // Of the last run: its plan (null: there was none), the extents of any tensor (nullopt while unknown: data-dependent
   // and not run yet) and where its elements are; those of the arena only until a later step takes the memory.
   const ShapePlan* plan() const { return plan_.get(); }
-  std::optional<Dims> dims(int32_t tensor) const;
-  const void* data(int32_t tensor) const { return memory_.address(tensor); }
+  std::optional<Dims> dims(TensorIndex tensor) const;
+  const void* data(TensorIndex tensor) const { return memory_.address(tensor); }
 
   // Waits for each step, so that an error of the device is the error of the step that caused it.
   void set_wait_for_steps(bool wait) { wait_for_steps_ = wait; }
   void set_observer(StepObserver observer) { observer_ = std::move(observer); }
-  void set_tap(std::vector<int32_t> tensors, TensorTap tap);
+  void set_tap(std::vector<TensorIndex> tensors, TensorTap tap);
 
  private:
   const Program& program() const { return engine_->program(); }
@@ -93,7 +93,7 @@ class Executor {
   bool wait_for_steps_ = false;
   StepObserver observer_;
   TensorTap tap_;
-  std::vector<std::vector<int32_t>> tapped_;  // by step: tensors that are complete after it
+  std::vector<std::vector<TensorIndex>> tapped_;  // by step: tensors that are complete after it
 };
 
 }  // namespace wootz

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "backend/index_literals.h"
 #include "runtime/create_engine.h"
 
 namespace wootz::fake {
@@ -91,7 +92,7 @@ inline std::shared_ptr<Program> chain(size_t steps, const std::string& kernel) {
   auto program = std::make_shared<Program>();
   program->name = "chain";
   program->exprs = {{ShapeOp::kSymbol, 0, {}}};
-  program->symbols = {{"n", SymbolSource::kInputDim, 0, 0}};
+  program->symbols = {{"n", SymbolSource::kInputDim, 0_tensor, 0}};
   program->profiles = {{{SymbolRange{0, 8, 16}}}};
   TensorDesc desc;
   desc.dtype = DType::kI32;
@@ -102,21 +103,21 @@ inline std::shared_ptr<Program> chain(size_t steps, const std::string& kernel) {
     tensor.name = t == 0 ? "x" : t == steps ? "y" : "t" + std::to_string(t);
     tensor.kind = t == 0 ? TensorKind::kInput : t == steps ? TensorKind::kOutput : TensorKind::kIntermediate;
     tensor.dtype = DType::kI32;
-    tensor.dims = {0};
+    tensor.dims = {0_expr};
     program->tensors.push_back(std::move(tensor));
     if (t == 0) continue;
     Step step;
     step.name = "step" + std::to_string(t);
     step.tactic = {"fake", kernel, ""};
-    step.inputs = {static_cast<int32_t>(t - 1)};
-    step.outputs = {static_cast<int32_t>(t)};
+    step.inputs = {TensorIndex(t - 1)};
+    step.outputs = {TensorIndex(t)};
     step.problem.num_main = 1;
     step.problem.inputs = {desc};
     step.problem.outputs = {desc};
     program->steps.push_back(std::move(step));
   }
-  program->inputs = {{0, false}};
-  program->outputs = {{static_cast<int32_t>(steps), false}};
+  program->inputs = {{TensorIndex(0), false}};
+  program->outputs = {{TensorIndex(steps), false}};
   return program;
 }
 

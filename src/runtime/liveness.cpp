@@ -15,47 +15,45 @@ class Sharing {
     if (order.streams == 1) return;
     users_.resize(program.tensors.size());
     for (size_t s = 0; s < program.steps.size(); ++s)
-      for (const std::vector<int32_t>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
-        for (const int32_t t : *list)
-          if (t >= 0) users_[static_cast<size_t>(root_of(t))].push_back(s);
+      for (const std::vector<TensorIndex>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
+        for (const TensorIndex t : *list)
+          if (t.exists()) users_[root_of(t)].push_back(s);
   }
 
-  int32_t root(int32_t tensor) const { return root_of(root_of(tensor)); }
+  TensorIndex root(TensorIndex tensor) const { return root_of(root_of(tensor)); }
 
   // The step may write its result over an operand that no step reads afterwards and that is all of its buffer.
   void share(size_t s, const Kernel& kernel) {
     const Step& step = program_.steps[s];
     for (size_t o = 0; o < step.outputs.size(); ++o) {
-      const int32_t out = step.outputs[o];
-      if (out < 0 || !own_buffer(out)) continue;
+      const TensorIndex out = step.outputs[o];
+      if (!out.exists() || !own_buffer(out)) continue;
       const int i = kernel.in_place(static_cast<int>(o));
       if (i < 0 || static_cast<size_t>(i) >= step.inputs.size()) continue;
-      const int32_t in = step.inputs[static_cast<size_t>(i)];
-      if (in < 0 || !may_be_overwritten(step, in, s, extent(out))) continue;
-      const auto to = static_cast<size_t>(root(in));
-      liveness_.storage.root[static_cast<size_t>(out)] = static_cast<int32_t>(to);
-      liveness_.last[to] = std::max(liveness_.last[to], liveness_.last[static_cast<size_t>(out)]);
-      if (!users_.empty())
-        users_[to].insert(users_[to].end(), users_[static_cast<size_t>(out)].begin(),
-                          users_[static_cast<size_t>(out)].end());
+      const TensorIndex in = step.inputs[static_cast<size_t>(i)];
+      if (!in.exists() || !may_be_overwritten(step, in, s, extent(out))) continue;
+      const TensorIndex to = root(in);
+      liveness_.storage.root[out] = to;
+      liveness_.last[to] = std::max(liveness_.last[to], liveness_.last[out]);
+      if (!users_.empty()) users_[to].insert(users_[to].end(), users_[out].begin(), users_[out].end());
     }
   }
 
  private:
-  int32_t root_of(int32_t tensor) const { return liveness_.storage.root[static_cast<size_t>(tensor)]; }
-  size_t extent(int32_t tensor) const { return liveness_.storage.extent[static_cast<size_t>(tensor)]; }
-  bool own_buffer(int32_t tensor) const {
-    return program_.tensors[static_cast<size_t>(tensor)].kind == TensorKind::kIntermediate && root(tensor) == tensor;
+  TensorIndex root_of(TensorIndex tensor) const { return liveness_.storage.root[tensor]; }
+  size_t extent(TensorIndex tensor) const { return liveness_.storage.extent[tensor]; }
+  bool own_buffer(TensorIndex tensor) const {
+    return program_.tensors[tensor].kind == TensorKind::kIntermediate && root(tensor) == tensor;
   }
-  bool may_be_overwritten(const Step& step, int32_t in, size_t s, size_t bytes) const {
-    const int32_t buffer = root(in);
-    const auto b = static_cast<size_t>(buffer);
-    if (program_.tensors[b].kind != TensorKind::kIntermediate || liveness_.last[b] != static_cast<int>(s)) return false;
+  bool may_be_overwritten(const Step& step, TensorIndex in, size_t s, size_t bytes) const {
+    const TensorIndex buffer = root(in);
+    if (program_.tensors[buffer].kind != TensorKind::kIntermediate || liveness_.last[buffer] != static_cast<int>(s))
+      return false;
     if (bytes == 0 || extent(buffer) != bytes || extent(in) != bytes) return false;
-    if (!users_.empty() && !std::all_of(users_[b].begin(), users_[b].end(),
+    if (!users_.empty() && !std::all_of(users_[buffer].begin(), users_[buffer].end(),
                                         [&](size_t user) { return user == s || order_.before(user, s); }))
       return false;
-    const auto same = [&](int32_t t) { return t >= 0 && root(t) == buffer; };
+    const auto same = [&](TensorIndex t) { return t.exists() && root(t) == buffer; };
     return std::count_if(step.inputs.begin(), step.inputs.end(), same) == 1 &&
            std::none_of(step.outputs.begin(), step.outputs.end(), same);
   }
@@ -63,24 +61,25 @@ class Sharing {
   const Program& program_;
   const StreamOrder& order_;
   Liveness& liveness_;
-  std::vector<std::vector<size_t>> users_;  // by root; empty where each step follows the one before it
+  IndexedVector<TensorIndex, std::vector<size_t>> users_;  // of a root; empty where each step follows the one before it
 };
 
 }  // namespace
 
 std::vector<std::vector<int32_t>> step_needs(const Program& program, const Storage& storage) {
-  std::vector<std::vector<int32_t>> writers(program.tensors.size()), needs(program.steps.size());
+  IndexedVector<TensorIndex, std::vector<int32_t>> writers(program.tensors.size());
+  std::vector<std::vector<int32_t>> needs(program.steps.size());
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
-    for (const int32_t t : step.inputs) {
-      if (t < 0) continue;
-      const std::vector<int32_t>& made = writers[static_cast<size_t>(storage.root[static_cast<size_t>(t)])];
+    for (const TensorIndex t : step.inputs) {
+      if (!t.exists()) continue;
+      const std::vector<int32_t>& made = writers[storage.root[t]];
       needs[s].insert(needs[s].end(), made.begin(), made.end());
     }
     std::sort(needs[s].begin(), needs[s].end());
     needs[s].erase(std::unique(needs[s].begin(), needs[s].end()), needs[s].end());
-    for (const int32_t t : step.outputs)
-      if (t >= 0) writers[static_cast<size_t>(storage.root[static_cast<size_t>(t)])].push_back(static_cast<int32_t>(s));
+    for (const TensorIndex t : step.outputs)
+      if (t.exists()) writers[storage.root[t]].push_back(static_cast<int32_t>(s));
   }
   return needs;
 }
@@ -93,15 +92,14 @@ Liveness find_liveness(const Program& program, Storage storage,
   liveness.first.assign(program.tensors.size(), -1);
   liveness.last.assign(program.tensors.size(), -1);
   for (size_t s = 0; s < program.steps.size(); ++s) {
-    const auto use = [&](int32_t t) {
-      if (t >= 0)
-        liveness.last[static_cast<size_t>(liveness.storage.root[static_cast<size_t>(t)])] = static_cast<int>(s);
+    const auto use = [&](TensorIndex t) {
+      if (t.exists()) liveness.last[liveness.storage.root[t]] = static_cast<int>(s);
     };
-    for (const int32_t t : program.steps[s].inputs) use(t);
-    for (const int32_t t : program.steps[s].outputs) {
+    for (const TensorIndex t : program.steps[s].inputs) use(t);
+    for (const TensorIndex t : program.steps[s].outputs) {
       use(t);
-      if (t < 0) continue;
-      int& first = liveness.first[static_cast<size_t>(liveness.storage.root[static_cast<size_t>(t)])];
+      if (!t.exists()) continue;
+      int& first = liveness.first[liveness.storage.root[t]];
       if (first < 0) first = static_cast<int>(s);
     }
   }
@@ -109,28 +107,26 @@ Liveness find_liveness(const Program& program, Storage storage,
     Sharing sharing(program, order, &liveness);
     for (size_t s = 0; s < program.steps.size(); ++s)
       if (!dynamic[s]) sharing.share(s, *kernels[s]);
-    for (size_t t = 0; t < program.tensors.size(); ++t)
-      liveness.storage.root[t] = sharing.root(static_cast<int32_t>(t));
+    for (const TensorIndex t : program.tensors.indices()) liveness.storage.root[t] = sharing.root(t);
   }
   if (order.streams == 1) return liveness;
   for (size_t s = 0; s < program.steps.size(); ++s)
-    for (const std::vector<int32_t>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
-      for (const int32_t t : *list)
-        if (t >= 0) {
-          int& last = liveness.last[static_cast<size_t>(liveness.storage.root[static_cast<size_t>(t)])];
+    for (const std::vector<TensorIndex>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
+      for (const TensorIndex t : *list)
+        if (t.exists()) {
+          int& last = liveness.last[liveness.storage.root[t]];
           last = std::max(last, static_cast<int>(order.last_concurrent(s)));
         }
   return liveness;
 }
 
 std::vector<ArenaBuffer> arena_buffers(const Program& program, const Liveness& liveness,
-                                       const std::vector<uint8_t>& known) {
+                                       const IndexedVector<TensorIndex, uint8_t>& known) {
   std::vector<ArenaBuffer> buffers;
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    if (program.tensors[t].kind != TensorKind::kIntermediate || liveness.storage.root[t] != static_cast<int32_t>(t))
-      continue;
+  for (const TensorIndex t : program.tensors.indices()) {
+    if (program.tensors[t].kind != TensorKind::kIntermediate || liveness.storage.root[t] != t) continue;
     if (!known[t] || liveness.first[t] < 0) continue;
-    buffers.push_back({static_cast<int32_t>(t), {liveness.storage.extent[t], liveness.first[t], liveness.last[t]}});
+    buffers.push_back({t, {liveness.storage.extent[t], liveness.first[t], liveness.last[t]}});
   }
   return buffers;
 }

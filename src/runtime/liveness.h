@@ -12,8 +12,9 @@
 namespace wootz {
 
 struct Liveness {
-  Storage storage;               // after results have taken over the memory of operands
-  std::vector<int> first, last;  // by root: the step that first writes it, the last that uses it; -1: none
+  Storage storage;  // after results have taken over the memory of operands
+  IndexedVector<TensorIndex, int> first,
+      last;  // of a root: the step that first writes it, the last that uses it; -1: none
 };
 
 // By step: the steps whose results it reads, each once. Parts and views count as all of what they are in.
@@ -29,10 +30,10 @@ Liveness find_liveness(const Program& program, Storage storage,
 
 // The pieces of memory that steps of known extents write and that are not the user's: what plan_memory() places.
 struct ArenaBuffer {
-  int32_t tensor = -1;  // the root
+  TensorIndex tensor;  // the root
   BufferLife life;
 };
 std::vector<ArenaBuffer> arena_buffers(const Program& program, const Liveness& liveness,
-                                       const std::vector<uint8_t>& known);
+                                       const IndexedVector<TensorIndex, uint8_t>& known);
 
 }  // namespace wootz

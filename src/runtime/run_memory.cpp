@@ -30,7 +30,7 @@ Status RunMemory::bind_plan() {
   if (shape_memory_.size() < plan_->shape_bytes) shape_memory_.resize(plan_->shape_bytes);
   fill_shape_tensors();
   if (plan_->any_dynamic && buffers_.empty())
-    for (size_t t = 0; t < engine_->program().tensors.size(); ++t) buffers_.emplace_back(device());
+    for (const TensorIndex t : engine_->program().tensors.indices()) buffers_.emplace_back(device());
   if (!device().host_memory()) WOOTZ_RETURN_IF_ERROR(bind_mirror());
   plan_ready_ = true;
   return Status();
@@ -41,7 +41,7 @@ Status RunMemory::bind_mirror() {
   size_t bytes = plan_->shape_bytes;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!program.inputs[i].is_shape_tensor) continue;
-    const auto t = static_cast<size_t>(program.inputs[i].tensor);
+    const TensorIndex t = program.inputs[i].tensor;
     input_mirror_[i] = bytes;
     input_bytes_[i] = tensor_bytes(program.tensors[t], plan_->dims[t]);
     bytes += (input_bytes_[i] + 64) & ~size_t{63};
@@ -51,18 +51,17 @@ Status RunMemory::bind_mirror() {
 
 void RunMemory::fill_shape_tensors() {
   const Program& program = engine_->program();
-  for (size_t t = 0; plan_->shape_bytes != 0 && t < program.tensors.size(); ++t)
-    if (program.tensors[t].kind == TensorKind::kShape) fill_shape_tensor(static_cast<int32_t>(t), plan_->shapes);
+  if (plan_->shape_bytes == 0) return;
+  for (const TensorIndex t : program.tensors.indices())
+    if (program.tensors[t].kind == TensorKind::kShape) fill_shape_tensor(t, plan_->shapes);
 }
 
-void RunMemory::fill_shape_tensor(int32_t tensor, const ShapeValues& shapes) {
-  const auto t = static_cast<size_t>(tensor);
+void RunMemory::fill_shape_tensor(TensorIndex t, const ShapeValues& shapes) {
   const PlanTensor& to = engine_->program().tensors[t];
   HostTensor view = HostTensor::wrap(to.dtype, Dims{static_cast<int64_t>(to.values.size())},
                                      shape_memory_.data() + plan_->locations[t].offset, nullptr);
   for (size_t e = 0; e < to.values.size(); ++e)
-    if (shapes.known[static_cast<size_t>(to.values[e])])
-      view.set_i64(static_cast<int64_t>(e), shapes.values[static_cast<size_t>(to.values[e])]);
+    if (shapes.known[to.values[e]]) view.set_i64(static_cast<int64_t>(e), shapes.values[to.values[e]]);
 }
 
 Status RunMemory::upload_shape_tensors(Stream* stream) {
@@ -77,8 +76,8 @@ Status RunMemory::upload_shape_inputs(Stream* stream) {
   return Status();
 }
 
-void* RunMemory::address(int32_t tensor) const {
-  const Location& where = plan_->locations[static_cast<size_t>(tensor)];
+void* RunMemory::address(TensorIndex tensor) const {
+  const Location& where = plan_->locations[tensor];
   const auto index = static_cast<size_t>(where.index);
   const auto moved = [&](const void* base) -> void* {
     return base == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(base)) + where.offset;
@@ -87,7 +86,7 @@ void* RunMemory::address(int32_t tensor) const {
     case Place::kInput:
       return moved(input_mirror_[index] == kNotMirrored ? inputs_[index] : mirror_.data() + input_mirror_[index]);
     case Place::kOutput: return moved(outputs_[index]);
-    case Place::kConstant: return moved(engine_->constant_address(index));
+    case Place::kConstant: return moved(engine_->constant_address(ConstantIndex(index)));
     case Place::kArena: return arena_ + where.offset;
     case Place::kShape: return moved(mirror_.data() != nullptr ? mirror_.data() : shape_memory_.data());
     case Place::kDynamic: return buffers_.empty() ? nullptr : buffers_[index].data();
@@ -95,8 +94,8 @@ void* RunMemory::address(int32_t tensor) const {
   return nullptr;
 }
 
-void* RunMemory::grow(int32_t tensor, size_t bytes, Stream* stream) {
-  return buffers_[static_cast<size_t>(plan_->locations[static_cast<size_t>(tensor)].index)].room(bytes, stream);
+void* RunMemory::grow(TensorIndex tensor, size_t bytes, Stream* stream) {
+  return buffers_[static_cast<size_t>(plan_->locations[tensor].index)].room(bytes, stream);
 }
 
 }  // namespace wootz

@@ -22,7 +22,7 @@ class RunMemory {
   const ShapePlan& plan() const { return *plan_; }
 
   // Where a tensor's elements are; null: nowhere yet.
-  void* address(int32_t tensor) const;
+  void* address(TensorIndex tensor) const;
   // The memory of activations, and in it a step's scratch memory.
   void* activations() const { return arena_; }
   void* workspace(size_t step) const { return arena_ == nullptr ? nullptr : arena_ + plan_->workspace_of(step); }
@@ -31,14 +31,14 @@ class RunMemory {
   void set_output(size_t output, void* address) { outputs_[output] = address; }
 
   // Writes a shape tensor's elements, as far as they are known.
-  void fill_shape_tensor(int32_t tensor, const ShapeValues& shapes);
+  void fill_shape_tensor(TensorIndex tensor, const ShapeValues& shapes);
   // On a device with memory of its own: copies there what the host wrote into shape tensors, and the inputs that the
   // host reads. Otherwise nothing.
   Status upload_shape_tensors(Stream* stream);
   Status upload_shape_inputs(Stream* stream);
 
   // Room for a tensor whose extents running tells, and for scratch memory of a step of such. Null: refused.
-  void* grow(int32_t tensor, size_t bytes, Stream* stream);
+  void* grow(TensorIndex tensor, size_t bytes, Stream* stream);
   void* scratch(size_t bytes, Stream* stream) { return scratch_.room(bytes, stream); }
 
  private:

@@ -26,7 +26,7 @@ Status Executor::run_in_order(Stream* stream, size_t first, size_t end) {
 }
 
 Status Executor::show_tapped(size_t s) {
-  for (const int32_t t : tapped_[s])
+  for (const TensorIndex t : tapped_[s])
     if (const std::optional<Dims> extents = dims(t)) WOOTZ_RETURN_IF_ERROR(tap_(t, memory_.address(t), *extents));
   return Status();
 }

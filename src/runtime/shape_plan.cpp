@@ -10,9 +10,8 @@ namespace {
 constexpr size_t kAlign = 64;
 size_t align_up(size_t v) { return (v + kAlign - 1) & ~(kAlign - 1); }
 
-int32_t view_root(const Program& program, int32_t tensor) {
-  while (program.tensors[static_cast<size_t>(tensor)].kind == TensorKind::kView)
-    tensor = program.tensors[static_cast<size_t>(tensor)].view_of;
+TensorIndex view_root(const Program& program, TensorIndex tensor) {
+  while (program.tensors[tensor].kind == TensorKind::kView) tensor = program.tensors[tensor].view_of;
   return tensor;
 }
 
@@ -21,7 +20,7 @@ int32_t view_root(const Program& program, int32_t tensor) {
 Status resolve_dims(const Program& program, ShapePlan* plan) {
   plan->dims.resize(program.tensors.size());
   plan->known.assign(program.tensors.size(), 0);
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
+  for (const TensorIndex t : program.tensors.indices()) {
     const PlanTensor& tensor = program.tensors[t];
     const std::optional<Dims> dims = tensor_dims(tensor, plan->shapes);
     if (!dims) continue;
@@ -30,27 +29,25 @@ Status resolve_dims(const Program& program, ShapePlan* plan) {
     plan->dims[t] = *dims;
     plan->known[t] = 1;
   }
-  for (size_t t = 0; t < program.tensors.size(); ++t)
-    if (program.tensors[t].kind == TensorKind::kView &&
-        !plan->known[static_cast<size_t>(view_root(program, static_cast<int32_t>(t)))])
-      plan->known[t] = 0;
+  for (const TensorIndex t : program.tensors.indices())
+    if (program.tensors[t].kind == TensorKind::kView && !plan->known[view_root(program, t)]) plan->known[t] = 0;
   return Status();
 }
 
 void find_open(const Program& program, ShapePlan* plan) {
-  const std::vector<uint8_t>& known = plan->shapes.known;
-  for (size_t e = 0; e < known.size(); ++e)
-    if (!known[e]) plan->open_exprs.push_back(static_cast<int32_t>(e));
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const std::vector<int32_t>& values = program.tensors[t].values;
-    if (std::any_of(values.begin(), values.end(), [&](int32_t e) { return !known[static_cast<size_t>(e)]; }))
-      plan->open_shape_tensors.push_back(static_cast<int32_t>(t));
+  const IndexedVector<ExpressionIndex, uint8_t>& known = plan->shapes.known;
+  for (const ExpressionIndex e : known.indices())
+    if (!known[e]) plan->open_exprs.push_back(e);
+  for (const TensorIndex t : program.tensors.indices()) {
+    const std::vector<ExpressionIndex>& values = program.tensors[t].values;
+    if (std::any_of(values.begin(), values.end(), [&](ExpressionIndex e) { return !known[e]; }))
+      plan->open_shape_tensors.push_back(t);
   }
 }
 
 // Steps with an operand or result of unknown extents, and what else is known only while running.
 void find_dynamic(const Program& program, ShapePlan* plan) {
-  const auto unknown = [&](int32_t t) { return t >= 0 && !plan->known[static_cast<size_t>(t)]; };
+  const auto unknown = [&](TensorIndex t) { return t.exists() && !plan->known[t]; };
   for (const Step& step : program.steps) {
     plan->dynamic.push_back(std::any_of(step.inputs.begin(), step.inputs.end(), unknown) ||
                             std::any_of(step.outputs.begin(), step.outputs.end(), unknown));
@@ -64,16 +61,15 @@ Status bind_step(const Program& program, const Step& step, const Kernel& kernel,
   std::vector<Dims> in, out;
   std::vector<const void*> constants;
   std::vector<size_t> constant_bytes;
-  for (int32_t t : step.inputs) {
-    in.push_back(t < 0 ? Dims{} : plan.dims[static_cast<size_t>(t)]);
-    const PlanTensor* tensor = t < 0 ? nullptr : &program.tensors[static_cast<size_t>(t)];
-    const PlanConstant* constant = tensor != nullptr && tensor->kind == TensorKind::kConstant
-                                       ? &program.constants[static_cast<size_t>(tensor->constant)]
-                                       : nullptr;
+  for (const TensorIndex t : step.inputs) {
+    in.push_back(!t.exists() ? Dims{} : plan.dims[t]);
+    const PlanTensor* tensor = !t.exists() ? nullptr : &program.tensors[t];
+    const PlanConstant* constant =
+        tensor != nullptr && tensor->kind == TensorKind::kConstant ? &program.constants[tensor->constant] : nullptr;
     constants.push_back(constant != nullptr ? constant->data : nullptr);
     constant_bytes.push_back(constant != nullptr ? constant->bytes : 0);
   }
-  for (int32_t t : step.outputs) out.push_back(t < 0 ? Dims{} : plan.dims[static_cast<size_t>(t)]);
+  for (const TensorIndex t : step.outputs) out.push_back(!t.exists() ? Dims{} : plan.dims[t]);
   Result<std::unique_ptr<Call>> bound = kernel.bind({in, out, constants, constant_bytes});
   if (!bound.ok()) return bound.status().at(PlaceKind::kLayer, step.name, fmt::format("({})", step.tactic.to_string()));
   *call = std::move(bound).value();
@@ -132,18 +128,16 @@ void fill_report(const Program& program, const ShapePlan& plan, const Liveness& 
   report->arena = plan.arena_bytes;
   report->workspace = plan.workspace_bytes;
   for (const Step& step : program.steps) {
-    for (const int32_t t : step.outputs) {
-      if (t < 0 || !plan.known[static_cast<size_t>(t)]) continue;
-      const auto i = static_cast<size_t>(t);
-      const auto root = static_cast<size_t>(liveness.storage.root[i]);
-      if (program.tensors[root].kind == TensorKind::kIntermediate)
-        report->activations += tensor_bytes(program.tensors[i], plan.dims[i]);
+    for (const TensorIndex t : step.outputs) {
+      if (!t.exists() || !plan.known[t]) continue;
+      if (program.tensors[liveness.storage.root[t]].kind == TensorKind::kIntermediate)
+        report->activations += tensor_bytes(program.tensors[t], plan.dims[t]);
     }
   }
   report->alive.assign(program.steps.size(), 0);
   for (size_t b = 0; b < arena.size(); ++b) {
     const BufferLife& life = arena[b].life;
-    report->buffers.push_back({program.tensors[static_cast<size_t>(arena[b].tensor)].name, life, memory.offsets[b]});
+    report->buffers.push_back({program.tensors[arena[b].tensor].name, life, memory.offsets[b]});
     report->alive[static_cast<size_t>(life.first)] += align_up(life.bytes);
     if (const auto after = static_cast<size_t>(life.last) + 1; after < report->alive.size())
       report->alive[after] -= align_up(life.bytes);
@@ -154,26 +148,27 @@ void fill_report(const Program& program, const ShapePlan& plan, const Liveness& 
 }
 
 // By tensor its number in the list; -1: it is not there.
-std::vector<int32_t> io_numbers(const Program& program, const std::vector<IoTensor>& list) {
-  std::vector<int32_t> numbers(program.tensors.size(), -1);
-  for (size_t i = 0; i < list.size(); ++i) numbers[static_cast<size_t>(list[i].tensor)] = static_cast<int32_t>(i);
+IndexedVector<TensorIndex, int32_t> io_numbers(const Program& program, const std::vector<IoTensor>& list) {
+  IndexedVector<TensorIndex, int32_t> numbers(program.tensors.size(), -1);
+  for (size_t i = 0; i < list.size(); ++i) numbers[list[i].tensor] = static_cast<int32_t>(i);
   return numbers;
 }
 
 // Where every tensor is. `at`: by tensor that is the root of a piece of the arena, its offset there; otherwise
 // SIZE_MAX.
-void locate(const Program& program, const Storage& storage, const std::vector<size_t>& at, ShapePlan* plan) {
-  const std::vector<int32_t> inputs = io_numbers(program, program.inputs),
-                             outputs = io_numbers(program, program.outputs);
+void locate(const Program& program, const Storage& storage, const IndexedVector<TensorIndex, size_t>& at,
+            ShapePlan* plan) {
+  const IndexedVector<TensorIndex, int32_t> inputs = io_numbers(program, program.inputs),
+                                            outputs = io_numbers(program, program.outputs);
   plan->locations.resize(program.tensors.size());
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const auto root = static_cast<size_t>(storage.root[t]);
+  for (const TensorIndex t : program.tensors.indices()) {
+    const TensorIndex root = storage.root[t];
     const size_t offset = storage.offset[t];
     Location& where = plan->locations[t];
     switch (program.tensors[root].kind) {
       case TensorKind::kInput: where = {Place::kInput, inputs[root], offset}; break;
       case TensorKind::kOutput: where = {Place::kOutput, outputs[root], offset}; break;
-      case TensorKind::kConstant: where = {Place::kConstant, program.tensors[root].constant, offset}; break;
+      case TensorKind::kConstant: where = {Place::kConstant, program.tensors[root].constant.number(), offset}; break;
       case TensorKind::kShape:
         if (root == t) {
           where = {Place::kShape, -1, plan->shape_bytes};
@@ -184,11 +179,11 @@ void locate(const Program& program, const Storage& storage, const std::vector<si
         if (at[root] != SIZE_MAX)
           where = {Place::kArena, -1, at[root] + offset};
         else
-          where = {Place::kDynamic, static_cast<int32_t>(root), offset};
+          where = {Place::kDynamic, root.number(), offset};
     }
   }
-  for (size_t t = 0; t < program.tensors.size(); ++t) {  // views of shape tensors, once those have their place
-    const auto root = static_cast<size_t>(storage.root[t]);
+  for (const TensorIndex t : program.tensors.indices()) {  // views of shape tensors, once those have their place
+    const TensorIndex root = storage.root[t];
     if (root == t || program.tensors[root].kind != TensorKind::kShape) continue;
     plan->locations[t] = plan->locations[root];
     plan->locations[t].offset += storage.offset[t];
@@ -204,8 +199,8 @@ void place_tensors(const Program& program, const Liveness& liveness, ShapePlan* 
   plan->arena_bytes = memory.arena_bytes;
   plan->activation_lower_bound = memory.lower_bound;
   if (report != nullptr) fill_report(program, *plan, liveness, arena, memory, report);
-  std::vector<size_t> at(program.tensors.size(), SIZE_MAX);
-  for (size_t b = 0; b < arena.size(); ++b) at[static_cast<size_t>(arena[b].tensor)] = memory.offsets[b];
+  IndexedVector<TensorIndex, size_t> at(program.tensors.size(), SIZE_MAX);
+  for (size_t b = 0; b < arena.size(); ++b) at[arena[b].tensor] = memory.offsets[b];
   locate(program, liveness.storage, at, plan);
 }
 

@@ -31,9 +31,9 @@ struct Location {
 struct ShapePlan {
   std::vector<int64_t> symbols;  // the key
   ShapeValues shapes;
-  std::vector<Dims> dims;                    // by tensor; meaningful where known
-  std::vector<uint8_t> known;                // by tensor
-  std::vector<Location> locations;           // by tensor
+  IndexedVector<TensorIndex, Dims> dims;  // meaningful where known
+  IndexedVector<TensorIndex, uint8_t> known;
+  IndexedVector<TensorIndex, Location> locations;
   std::vector<std::unique_ptr<Call>> calls;  // by step; null for dynamic steps
   std::vector<uint8_t> dynamic;              // by step: extents known only while running
   bool any_dynamic = false;
@@ -45,7 +45,8 @@ struct ShapePlan {
   size_t workspace_bytes = 0;         // of each stream the largest of any step; lies after the arena
   size_t shape_bytes = 0;             // all kShape tensors
   // What is known only while running: expressions in their order, and shape tensors with such a value.
-  std::vector<int32_t> open_exprs, open_shape_tensors;
+  std::vector<ExpressionIndex> open_exprs;
+  std::vector<TensorIndex> open_shape_tensors;
 
   // Where a step's workspace begins, from the beginning of the arena on.
   size_t workspace_of(size_t step) const {

@@ -19,8 +19,8 @@ void StepPointers::point(const Program& program, const RunMemory& memory) {
   const void** input = now_.inputs.data();
   void** output = now_.outputs.data();
   for (const Step& step : program.steps) {
-    for (const int32_t t : step.inputs) *input++ = t < 0 ? nullptr : memory.address(t);
-    for (const int32_t t : step.outputs) *output++ = t < 0 ? nullptr : memory.address(t);
+    for (const TensorIndex t : step.inputs) *input++ = !t.exists() ? nullptr : memory.address(t);
+    for (const TensorIndex t : step.outputs) *output++ = !t.exists() ? nullptr : memory.address(t);
   }
   now_.activations = memory.activations();
   ++version_;

@@ -27,7 +27,7 @@ constexpr double kWithinNoise = 0.1;  // of a difference that may be chance: it 
 // A candidate per step, and how many readers of each tensor want it in each layout.
 struct State {
   std::vector<int> chosen;
-  std::vector<std::array<int32_t, static_cast<size_t>(Layout::kOpaque)>> wanted;  // by tensor
+  IndexedVector<TensorIndex, std::array<int32_t, static_cast<size_t>(Layout::kOpaque)>> wanted;
 };
 
 // The search's view of the program. A tensor's layout follows from its producer's candidate.
@@ -39,11 +39,11 @@ class Search {
     producer_.assign(program.tensors.size(), {-1, 0});
     viewed_.assign(program.tensors.size(), 0);
     for (const PlanTensor& t : program.tensors)
-      if (t.kind == TensorKind::kView) viewed_[static_cast<size_t>(t.view_of)] = 1;
+      if (t.kind == TensorKind::kView) viewed_[t.view_of] = 1;
     for (size_t s = 0; s < program.steps.size(); ++s) {
       const Step& step = program.steps[s];
       for (size_t o = 0; o < step.outputs.size(); ++o)
-        if (step.outputs[o] >= 0) producer_[static_cast<size_t>(step.outputs[o])] = {static_cast<int>(s), o};
+        if (step.outputs[o].exists()) producer_[step.outputs[o]] = {static_cast<int>(s), o};
     }
   }
 
@@ -99,11 +99,11 @@ class Search {
       const auto c = static_cast<size_t>(state.chosen[s]);
       us += as_discounted ? discounted_[s][c] : choice_.steps[s].evaluated[c].us;
     }
-    std::vector<uint8_t> seen(program_.tensors.size(), 0);
+    IndexedVector<TensorIndex, uint8_t> seen(program_.tensors.size(), 0);
     for (const Step& step : program_.steps) {
-      const auto add = [&](int32_t t, const TensorDesc& desc) {
-        if (t < 0 || seen[static_cast<size_t>(t)] || desc.constant) return;
-        seen[static_cast<size_t>(t)] = 1;
+      const auto add = [&](TensorIndex t, const TensorDesc& desc) {
+        if (!t.exists() || seen[t] || desc.constant) return;
+        seen[t] = 1;
         us += tensor_cost(t, desc, state);
       };
       for (size_t i = 0; i < step.inputs.size(); ++i) add(step.inputs[i], step.problem.inputs[i]);
@@ -117,7 +117,7 @@ class Search {
     for (size_t s = 0; s < state.chosen.size(); ++s) {
       const Step& step = program_.steps[s];
       for (size_t i = 0; i < step.inputs.size(); ++i) {
-        if (step.inputs[i] < 0 || step.problem.inputs[i].constant) continue;
+        if (!step.inputs[i].exists() || step.problem.inputs[i].constant) continue;
         count += !same_memory(program_, step.inputs[i], step.problem.inputs[i], layout_of(step.inputs[i], state),
                               candidate(s, state.chosen[s]).candidate.input_layouts[i]);
       }
@@ -148,8 +148,8 @@ class Search {
     return choice_.steps[s].evaluated[static_cast<size_t>(c)];
   }
 
-  Layout layout_of(int32_t tensor, const State& state) const {
-    const auto [s, o] = producer_[static_cast<size_t>(tensor)];
+  Layout layout_of(TensorIndex tensor, const State& state) const {
+    const auto [s, o] = producer_[tensor];
     if (s < 0) return Layout::kLinear;
     return candidate(static_cast<size_t>(s), state.chosen[static_cast<size_t>(s)]).candidate.output_layouts[o];
   }
@@ -157,9 +157,9 @@ class Search {
   void count_wanted(size_t s, int c, int32_t by, State* state) const {
     const Step& step = program_.steps[s];
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.inputs[i] < 0) continue;
+      if (!step.inputs[i].exists()) continue;
       const auto layout = static_cast<size_t>(candidate(s, c).candidate.input_layouts[i]);
-      auto& wanted = state->wanted[static_cast<size_t>(step.inputs[i])];
+      auto& wanted = state->wanted[step.inputs[i]];
       if (layout < wanted.size()) wanted[layout] += by;
     }
   }
@@ -171,7 +171,7 @@ class Search {
     count_wanted(s, c, 1, state);
   }
 
-  double reformat_us(int32_t tensor, const TensorDesc& desc, Layout from, Layout to) const {
+  double reformat_us(TensorIndex tensor, const TensorDesc& desc, Layout from, Layout to) const {
     if (desc.constant || same_memory(program_, tensor, desc, from, to)) return 0;
     if (!can_reformat(desc, from, to)) return kImpossible;
     return kReformatUs + moved_bytes(desc) / bytes_per_us(desc, from, to);
@@ -218,14 +218,13 @@ class Search {
   }
 
   // Distinct reformats that the readers of a tensor cause, the network's output and views included.
-  double tensor_cost(int32_t tensor, const TensorDesc& desc, const State& state) const {
-    const auto t = static_cast<size_t>(tensor);
-    const Layout layout = layout_of(tensor, state);
+  double tensor_cost(TensorIndex t, const TensorDesc& desc, const State& state) const {
+    const Layout layout = layout_of(t, state);
     const bool outside = viewed_[t] || program_.tensors[t].kind == TensorKind::kOutput;
     double us = 0;
     for (size_t l = 0; l < state.wanted[t].size(); ++l)
       if (state.wanted[t][l] > 0 || (outside && static_cast<Layout>(l) == Layout::kLinear))
-        us += reformat_us(tensor, desc, layout, static_cast<Layout>(l));
+        us += reformat_us(t, desc, layout, static_cast<Layout>(l));
     return us;
   }
 
@@ -235,9 +234,9 @@ class Search {
     const Step& step = program_.steps[s];
     double us = discounted_[s][static_cast<size_t>(c)];
     for (size_t o = 0; o < step.outputs.size(); ++o)
-      if (step.outputs[o] >= 0) us += tensor_cost(step.outputs[o], step.problem.outputs[o], *state);
+      if (step.outputs[o].exists()) us += tensor_cost(step.outputs[o], step.problem.outputs[o], *state);
     for (size_t i = 0; i < step.inputs.size(); ++i)
-      if (step.inputs[i] >= 0 && !step.problem.inputs[i].constant)
+      if (step.inputs[i].exists() && !step.problem.inputs[i].constant)
         us += tensor_cost(step.inputs[i], step.problem.inputs[i], *state);
     return us;
   }
@@ -263,8 +262,8 @@ class Search {
   const Program& program_;
   const Choice& choice_;
   const ChooseOptions& options_;
-  std::vector<std::pair<int, size_t>> producer_;
-  std::vector<uint8_t> viewed_;
+  IndexedVector<TensorIndex, std::pair<int, size_t>> producer_;
+  IndexedVector<TensorIndex, uint8_t> viewed_;
   std::vector<std::vector<double>> discounted_;  // by step and candidate
   mutable ReformatOffers reformats_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/index_literals.h"
+
 namespace wootz {
 namespace {
 
@@ -38,18 +40,18 @@ Program chain_of(int steps, Dims dims = {1, 8, 16, 16}, bool open = false) {
   Program p;
   for (const int64_t d : dims) p.exprs.push_back({ShapeOp::kConst, d, {}});
   if (open) {
-    p.exprs[0] = {ShapeOp::kSymbol, 0, {}};
-    p.symbols.push_back({"N", SymbolSource::kInputDim, 0, 0});
+    p.exprs[0_expr] = {ShapeOp::kSymbol, 0, {}};
+    p.symbols.push_back({"N", SymbolSource::kInputDim, 0_tensor, 0});
   }
   p.tensors.resize(static_cast<size_t>(steps) + 1);
   for (PlanTensor& t : p.tensors) {
     t.dtype = DType::kF32;
-    t.dims = {0, 1, 2, 3};
+    t.dims = {0_expr, 1_expr, 2_expr, 3_expr};
   }
   p.tensors.front().kind = TensorKind::kInput;
   p.tensors.back().kind = TensorKind::kOutput;
-  p.inputs = {{0, false}};
-  p.outputs = {{steps, false}};
+  p.inputs = {{0_tensor, false}};
+  p.outputs = {{TensorIndex(steps), false}};
   TensorDesc desc{DType::kF32, Layout::kLinear, dims, dims, false};
   if (open) desc.max_dims[0] = 8;
   for (int s = 0; s < steps; ++s) {
@@ -58,8 +60,8 @@ Program chain_of(int steps, Dims dims = {1, 8, 16, 16}, bool open = false) {
     step.problem.params = PoolParams{.p = s};
     step.problem.inputs = step.problem.outputs = {desc};
     step.problem.num_main = 1;
-    step.inputs = {s};
-    step.outputs = {s + 1};
+    step.inputs = {TensorIndex(s)};
+    step.outputs = {TensorIndex(s + 1)};
     step.provenance = {step.name};
     p.steps.push_back(std::move(step));
   }
@@ -139,8 +141,8 @@ TEST(Choose, OneChannelOrOnePointLiesAlikeWhateverTheBatch) {
   }
   // An extent that is 1 in the profile at hand only is not 1.
   Program p = chain_of(3, {1, 8, 1, 1});
-  p.exprs[2] = {ShapeOp::kSymbol, 0, {}};
-  p.symbols.push_back({"H", SymbolSource::kInputDim, 0, 2});
+  p.exprs[2_expr] = {ShapeOp::kSymbol, 0, {}};
+  p.symbols.push_back({"H", SymbolSource::kInputDim, 0_tensor, 2});
   EXPECT_EQ(choose(&p, {{100, 500, 0}, {100, 20, 0}, {100, 500, 0}}, 5).reformats, 2u);
 }
 

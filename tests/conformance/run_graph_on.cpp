@@ -166,7 +166,7 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
     bindings.set_input_address(i, address);
   }
   for (size_t o = 0; o < program->outputs.size(); ++o) {
-    const DType dtype = program->tensors[static_cast<size_t>(program->outputs[o].tensor)].dtype;
+    const DType dtype = program->tensors[program->outputs[o].tensor].dtype;
     state->sinks.push_back(std::make_shared<Sink>(dtype, device));
     bindings.set_output_sink(o, state->sinks.back());
   }

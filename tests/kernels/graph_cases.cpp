@@ -24,37 +24,37 @@ Result<Lowered> lowered(const Graph& graph, const char* backend) {
 }
 
 // What the program's tensors hold for these inputs; invalid where that is no value of the graph.
-Result<std::vector<HostTensor>> tensors_of(const Lowered& l, const Graph& graph,
-                                           const std::vector<HostTensor>& inputs) {
-  std::vector<HostTensor> tensors(l.program.tensors.size());
+Result<IndexedVector<TensorIndex, HostTensor>> tensors_of(const Lowered& l, const Graph& graph,
+                                                          const std::vector<HostTensor>& inputs) {
+  IndexedVector<TensorIndex, HostTensor> tensors(l.program.tensors.size());
   std::vector<int> ids;
-  std::vector<int32_t> places;
+  std::vector<TensorIndex> places;
   for (const auto& [value, tensor] : l.tensors) {
-    if (tensor < 0 || value == nullptr || value->is_constant()) continue;
+    if (!tensor.exists() || value == nullptr || value->is_constant()) continue;
     if (graph.value_by_id(value->id()) != value) continue;  // of a body's
     ids.push_back(value->id());
     places.push_back(tensor);
   }
   std::vector<HostTensor> taps;
   WOOTZ_RETURN_IF_ERROR(run_graph_taps(graph, inputs, ids, &taps).status());
-  for (size_t i = 0; i < taps.size(); ++i) tensors[static_cast<size_t>(places[i])] = taps[i];
-  for (size_t t = 0; t < tensors.size(); ++t) {
+  for (size_t i = 0; i < taps.size(); ++i) tensors[places[i]] = taps[i];
+  for (const TensorIndex t : tensors.indices()) {
     const PlanTensor& tensor = l.program.tensors[t];
     if (tensor.kind != TensorKind::kConstant) continue;
-    const PlanConstant& constant = l.program.constants[static_cast<size_t>(tensor.constant)];
+    const PlanConstant& constant = l.program.constants[tensor.constant];
     tensors[t] = HostTensor::wrap(constant.dtype, constant.dims, constant.data, constant.owner);
   }
   return tensors;
 }
 
 // False: some operand is not known, or not as the problem describes it.
-bool collect(const std::vector<HostTensor>& tensors, const std::vector<int32_t>& which,
+bool collect(const IndexedVector<TensorIndex, HostTensor>& tensors, const std::vector<TensorIndex>& which,
              const std::vector<TensorDesc>& descs, std::vector<HostTensor>* found) {
   if (which.size() != descs.size()) return false;
   for (size_t i = 0; i < which.size(); ++i) {
     found->emplace_back();
-    if (which[i] < 0 || descs[i].dtype == DType::kInvalid) continue;
-    const HostTensor& t = tensors[static_cast<size_t>(which[i])];
+    if (!which[i].exists() || descs[i].dtype == DType::kInvalid) continue;
+    const HostTensor& t = tensors[which[i]];
     if (!t.valid() || t.dtype() != descs[i].dtype || t.rank() != descs[i].dims.rank()) return false;
     found->back() = t;
   }
@@ -78,7 +78,7 @@ Status optimize(Graph& graph, const char* backend) {
 
 Result<Taken> add_steps(const GraphSource& source, const char* backend, CaseSet* cases) {
   WOOTZ_ASSIGN_OR_RETURN(const Lowered l, lowered(*source.graph, backend));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> tensors, tensors_of(l, *source.graph, source.inputs));
+  WOOTZ_ASSIGN_OR_RETURN(const auto tensors, tensors_of(l, *source.graph, source.inputs));
   Taken taken;
   for (size_t s = 0; s < l.program.steps.size(); ++s) {
     const Step& step = l.program.steps[s];

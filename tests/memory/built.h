@@ -63,11 +63,9 @@ inline Result<std::vector<HostTensor>> run(Executor& executor, Bindings& binding
   WOOTZ_RETURN_IF_ERROR(bindings.resolve_shapes());
   std::vector<HostTensor> outputs;
   for (size_t o = 0; o < program.outputs.size(); ++o) {
-    const int32_t t = program.outputs[o].tensor;
-    if (!bindings.plan()->known[static_cast<size_t>(t)])
-      return invalid_argument("output {} has no extents before the run", o);
-    WOOTZ_ASSIGN_OR_RETURN(HostTensor out, HostTensor::allocate(program.tensors[static_cast<size_t>(t)].dtype,
-                                                                bindings.plan()->dims[static_cast<size_t>(t)]));
+    const TensorIndex t = program.outputs[o].tensor;
+    if (!bindings.plan()->known[t]) return invalid_argument("output {} has no extents before the run", o);
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor out, HostTensor::allocate(program.tensors[t].dtype, bindings.plan()->dims[t]));
     outputs.push_back(std::move(out));
     bindings.set_output_address(o, outputs.back().mutable_data());
   }

@@ -207,14 +207,14 @@ TEST(InPlace, TensorsWithoutAStepOfTheirOwnCanBeTapped) {
   ASSERT_TRUE(built.ok()) << built.status().to_string();
   ASSERT_EQ(built->report.placed.subviews, 2u);
   ASSERT_EQ(built->report.placed.ranges, 2u);
-  std::vector<int32_t> all;
-  for (size_t t = 0; t < built->program->tensors.size(); ++t) all.push_back(static_cast<int32_t>(t));
+  std::vector<TensorIndex> all;
+  for (const TensorIndex t : built->program->tensors.indices()) all.push_back(t);
   std::map<std::string, std::vector<float>> seen;
   Bindings bindings(built->engine);
   Executor executor(built->engine);
-  executor.set_tap(all, [&](int32_t t, const void* data, const Dims& dims) {
+  executor.set_tap(all, [&](TensorIndex t, const void* data, const Dims& dims) {
     const auto* from = static_cast<const float*>(data);
-    seen[built->program->tensors[static_cast<size_t>(t)].name].assign(from, from + dims.volume());
+    seen[built->program->tensors[t].name].assign(from, from + dims.volume());
     return Status();
   });
   const std::vector<HostTensor> inputs{random({2, 6}, 1)};

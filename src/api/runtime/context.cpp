@@ -61,9 +61,9 @@ void ContextImpl::fill_job(cudaStream_t stream, Job* job) const {
   job->named.clear();
   if (listener_ != nullptr) {
     const Program& program = info_->program();
-    for (size_t t = 0; t < debug_on_.size(); ++t)
+    for (const TensorIndex t : debug_on_.indices())
       if (debug_on_[t] || (unfused_debug_ && program.tensors[t].kind == TensorKind::kIntermediate))
-        job->taps.push_back(static_cast<int32_t>(t));
+        job->taps.push_back(t);
     for (const auto& [name, tap] : taps_) {
       const bool watched = std::find(job->taps.begin(), job->taps.end(), tap.tensor) != job->taps.end();
       if (tap.written && !watched) job->taps.push_back(tap.tensor);

@@ -109,13 +109,13 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   // A value of the model that the listener is to see, under its own name.
   struct Tap {
     std::string name;
-    int32_t tensor = -1;
+    TensorIndex tensor;
     bool written = true;  // by a step; otherwise an input, a constant, or worked out with the shapes
   };
   // What one inference takes along beside its bindings.
   struct Job {
-    std::vector<int32_t> taps;  // tensors to watch
-    std::vector<Tap> named;     // taps of the model's values
+    std::vector<TensorIndex> taps;  // tensors to watch
+    std::vector<Tap> named;         // taps of the model's values
     bool profile_steps = false;
     bool wait_for_steps = false;
     cudaStream_t stream = nullptr;
@@ -149,7 +149,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Status finish_outputs(const Status& ran, const Bindings& bindings);
   Status adopt(cudaStream_t stream);
   void set_tap(const Job& job);
-  Status show(const char* name, int32_t tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
+  Status show(const char* name, TensorIndex tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
   Status show_unwritten(const Job& job);
   void report_times() const;
   Status enqueue(const char* call, cudaStream_t stream);
@@ -195,7 +195,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   nvinfer1::ProfilingVerbosity nvtx_verbosity_;
   bool debug_sync_ = false;
   nvinfer1::IDebugListener* listener_ = nullptr;
-  std::vector<uint8_t> debug_on_;  // by plan tensor
+  IndexedVector<TensorIndex, uint8_t> debug_on_;
   bool unfused_debug_ = false;
   std::map<std::string, Tap, std::less<>> taps_;
 };

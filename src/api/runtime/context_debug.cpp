@@ -51,9 +51,10 @@ class Shown {
 }  // namespace
 
 // Hands a tensor to the listener, row-major, at an address of the engine's device.
-Status ContextImpl::show(const char* name, int32_t t, const void* data, const Dims& dims, cudaStream_t stream) const {
+Status ContextImpl::show(const char* name, TensorIndex t, const void* data, const Dims& dims,
+                         cudaStream_t stream) const {
   if (listener_ == nullptr) return Status();
-  const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
+  const PlanTensor& tensor = info_->program().tensors[t];
   const auto hand_over = [&](const void* values) {
     bool go_on = false;
     try {
@@ -87,10 +88,9 @@ void ContextImpl::set_tap(const Job& job) {
     return;
   }
   tapped_ = true;
-  executor_.set_tap(job.taps, [this, &job](int32_t t, const void* data, const Dims& dims) -> Status {
-    const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(t)];
-    const bool marked =
-        debug_on_[static_cast<size_t>(t)] || (unfused_debug_ && tensor.kind == TensorKind::kIntermediate);
+  executor_.set_tap(job.taps, [this, &job](TensorIndex t, const void* data, const Dims& dims) -> Status {
+    const PlanTensor& tensor = info_->program().tensors[t];
+    const bool marked = debug_on_[t] || (unfused_debug_ && tensor.kind == TensorKind::kIntermediate);
     if (marked) WOOTZ_RETURN_IF_ERROR(show(tensor.name.c_str(), t, data, dims, job.stream));
     for (const Tap& tap : job.named)
       if (tap.tensor == t) WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), t, data, dims, job.stream));
@@ -122,13 +122,13 @@ Status ContextImpl::tap(const char* name, bool on) {
   Tap tap;
   tap.name = name;
   WOOTZ_ASSIGN_OR_RETURN(tap.tensor, ValueMap(program).find(name));
-  for (const int32_t t : written_tensors(program, tap.tensor)) {
-    const TensorKind kind = program.tensors[static_cast<size_t>(t)].kind;
+  for (const TensorIndex t : written_tensors(program, tap.tensor)) {
+    const TensorKind kind = program.tensors[t].kind;
     tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview || kind == TensorKind::kOutput;
   }
-  if (tap.written && completing_steps(program)[static_cast<size_t>(tap.tensor)] < 0)
+  if (tap.written && completing_steps(program)[tap.tensor] < 0)
     return make_error(Code::kCorrupt, "the plan says that '{}' is in '{}', which no step writes", name,
-                      program.tensors[static_cast<size_t>(tap.tensor)].name);
+                      program.tensors[tap.tensor].name);
   taps_.insert_or_assign(name, std::move(tap));
   return Status();
 }
@@ -143,18 +143,18 @@ bool ContextImpl::setTensorDebugState(const char* name, bool flag) noexcept {
     const auto found = info_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
     if (found == info_->debug_tensors().end())
       return invalid_argument("'{}' was not marked as a debug tensor", name == nullptr ? "" : name);
-    debug_on_[static_cast<size_t>(found->second)] = flag;
+    debug_on_[found->second] = flag;
     return Status();
   });
 }
 
 bool ContextImpl::getDebugState(const char* name) const noexcept {
   const auto found = info_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
-  return found != info_->debug_tensors().end() && debug_on_[static_cast<size_t>(found->second)];
+  return found != info_->debug_tensors().end() && debug_on_[found->second];
 }
 
 bool ContextImpl::setAllTensorsDebugState(bool flag) noexcept {
-  for (const auto& [name, tensor] : info_->debug_tensors()) debug_on_[static_cast<size_t>(tensor)] = flag;
+  for (const auto& [name, tensor] : info_->debug_tensors()) debug_on_[tensor] = flag;
   return true;
 }
 

@@ -9,7 +9,7 @@ using ApiDims = nvinfer1::Dims;
 
 namespace {
 
-Result<ApiDims> open_shape(const EngineInfo& info, int32_t tensor) {
+Result<ApiDims> open_shape(const EngineInfo& info, TensorIndex tensor) {
   WOOTZ_ASSIGN_OR_RETURN(const Dims dims, info.open_shape(tensor));
   return to_api(dims);
 }
@@ -98,9 +98,9 @@ ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
     }
     if (!allInputShapesSpecified()) return open_shape(*info_, io->tensor);
     WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
-    const PlanTensor& tensor = info_->program().tensors[static_cast<size_t>(io->tensor)];
+    const PlanTensor& tensor = info_->program().tensors[io->tensor];
     const ShapePlan& plan = *bindings_.plan();
-    if (!plan.known[static_cast<size_t>(io->tensor)]) {  // what the last inference found, while it is the last word
+    if (!plan.known[io->tensor]) {  // what the last inference found, while it is the last word
       const std::unique_lock<std::mutex> lock(run_mutex_, std::try_to_lock);
       if (lock.owns_lock() && found_for_ == settings_ && executor_.plan()->symbols == plan.symbols)
         if (const std::optional<Dims> dims = executor_.dims(io->tensor)) return to_api(*dims);
@@ -127,7 +127,7 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
     Result<Dims> extents = from_api(dims, 0);
     // What the last inference found is no bound for the next one.
     const ShapePlan* const plan = shape_plan();
-    if (!extents.ok() || (plan != nullptr && !plan->known[static_cast<size_t>(io->tensor)]))
+    if (!extents.ok() || (plan != nullptr && !plan->known[io->tensor]))
       return make_error(Code::kInvalidState, "the shape of output '{}' is not known: {}; give it an output allocator",
                         tensorName, to_string(dims));
     return static_cast<int64_t>(dtype_bytes(io->dtype, extents->volume()));

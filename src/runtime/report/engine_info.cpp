@@ -21,10 +21,7 @@ int64_t end_of(const SymbolRange& range, ProfileEnd end) {
 
 Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes) {
   Dims dims;
-  for (const int32_t e : tensor.dims) {
-    const auto i = static_cast<size_t>(e);
-    dims.push_back(shapes.known[i] ? shapes.values[i] : -1);
-  }
+  for (const ExpressionIndex e : tensor.dims) dims.push_back(shapes.known[e] ? shapes.values[e] : -1);
   return dims;
 }
 
@@ -35,7 +32,7 @@ Result<std::shared_ptr<const EngineInfo>> EngineInfo::create(std::shared_ptr<Eng
   if (program.profiles.empty()) return make_error(Code::kCorrupt, "the plan has no profile");
   const auto add = [&](const std::vector<IoTensor>& list, bool is_input) {
     for (size_t i = 0; i < list.size(); ++i) {
-      const PlanTensor& t = program.tensors[static_cast<size_t>(list[i].tensor)];
+      const PlanTensor& t = program.tensors[list[i].tensor];
       info->by_name_.emplace(t.name, info->ios_.size());
       info->ios_.push_back({t.name.c_str(), is_input, i, list[i].tensor, t.dtype, list[i].is_shape_tensor});
     }
@@ -83,10 +80,9 @@ void EngineInfo::read_properties() {
   if (!names.is_array()) return;
   for (const nlohmann::json& name : names) {
     if (!name.is_string()) continue;
-    const std::vector<PlanTensor>& tensors = program().tensors;
-    for (size_t t = 0; t < tensors.size(); ++t)
-      if (tensors[t].name == name.get_ref<const std::string&>())
-        debug_tensors_.emplace(tensors[t].name, static_cast<int32_t>(t));
+    const IndexedVector<TensorIndex, PlanTensor>& tensors = program().tensors;
+    for (const TensorIndex t : tensors.indices())
+      if (tensors[t].name == name.get_ref<const std::string&>()) debug_tensors_.emplace(tensors[t].name, t);
   }
 }
 
@@ -109,10 +105,10 @@ void EngineInfo::collect_profile_values() {
               if (list[i].is_number_integer()) values[i] = list[i].get<int64_t>();
           }
         }
-        const std::vector<PlanSymbol>& symbols = program().symbols;
-        for (size_t s = 0; s < symbols.size(); ++s) {
+        const IndexedVector<SymbolIndex, PlanSymbol>& symbols = program().symbols;
+        for (const SymbolIndex s : symbols.indices()) {
           if (symbols[s].source != SymbolSource::kInputValue || symbols[s].tensor != io.tensor) continue;
-          if (symbols[s].axis < 0 || symbols[s].axis >= count || s >= program().profiles[p].symbols.size()) continue;
+          if (symbols[s].axis < 0 || symbols[s].axis >= count || !program().profiles[p].symbols.has(s)) continue;
           values[static_cast<size_t>(symbols[s].axis)] =
               end_of(program().profiles[p].symbols[s], static_cast<ProfileEnd>(end));
         }
@@ -130,13 +126,13 @@ std::vector<int64_t> EngineInfo::profile_symbols(size_t profile, ProfileEnd end)
   return symbols;
 }
 
-Result<Dims> EngineInfo::shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const {
+Result<Dims> EngineInfo::shape_under(TensorIndex tensor, const std::vector<int64_t>& symbols) const {
   ShapeValues shapes;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program(), symbols, &shapes));
-  return dims_with_holes(program().tensors[static_cast<size_t>(tensor)], shapes);
+  return dims_with_holes(program().tensors[tensor], shapes);
 }
 
-Result<Dims> EngineInfo::open_shape(int32_t tensor) const {
+Result<Dims> EngineInfo::open_shape(TensorIndex tensor) const {
   return shape_under(tensor, std::vector<int64_t>(program().symbols.size(), -1));
 }
 

@@ -17,7 +17,7 @@ struct IoInfo {
   const char* name = "";  // of the program's tensor
   bool is_input = false;
   size_t number = 0;  // in Program::inputs or outputs
-  int32_t tensor = -1;
+  TensorIndex tensor;
   DType dtype = DType::kInvalid;
   bool shape_tensor = false;
 };
@@ -39,15 +39,15 @@ class EngineInfo {
   Result<const IoInfo*> get(const char* name) const;  // with the known names in the message
 
   int32_t property_int(std::string_view name, int32_t fallback) const;
-  const std::map<std::string, int32_t, std::less<>>& debug_tensors() const { return debug_tensors_; }
+  const std::map<std::string, TensorIndex, std::less<>>& debug_tensors() const { return debug_tensors_; }
   bool debug_unfused() const { return property_int(property::kDebugUnfused, 0) != 0; }
 
   size_t num_profiles() const { return program().profiles.size(); }
   // Symbols at one end of a profile's ranges; data-dependent ones are -1.
   std::vector<int64_t> profile_symbols(size_t profile, ProfileEnd end) const;
   // Extents under a binding of symbols (-1: unknown); -1 for what they do not tell.
-  Result<Dims> shape_under(int32_t tensor, const std::vector<int64_t>& symbols) const;
-  Result<Dims> open_shape(int32_t tensor) const;  // -1 wherever it is not a constant
+  Result<Dims> shape_under(TensorIndex tensor, const std::vector<int64_t>& symbols) const;
+  Result<Dims> open_shape(TensorIndex tensor) const;  // -1 wherever it is not a constant
 
   // Values of an input shape tensor in a profile; null when there are none.
   const std::vector<int64_t>* profile_values(const IoInfo& io, size_t profile, ProfileEnd end) const;
@@ -64,7 +64,7 @@ class EngineInfo {
   std::shared_ptr<EngineCore> core_;
   std::vector<IoInfo> ios_;
   std::map<std::string, size_t, std::less<>> by_name_;
-  std::map<std::string, int32_t, std::less<>> debug_tensors_;
+  std::map<std::string, TensorIndex, std::less<>> debug_tensors_;
   // By (input number, profile, selector).
   std::map<std::tuple<size_t, size_t, int>, std::vector<int64_t>> values_;
   std::map<std::tuple<size_t, size_t, int>, std::vector<int32_t>> values_32_;

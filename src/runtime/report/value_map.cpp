@@ -25,12 +25,12 @@ std::string model_name(const PlanTensor& tensor) {
 
 }  // namespace
 
-std::vector<int32_t> written_tensors(const Program& program, int32_t tensor) {
-  std::vector<int32_t> found, work{tensor};
+std::vector<TensorIndex> written_tensors(const Program& program, TensorIndex tensor) {
+  std::vector<TensorIndex> found, work{tensor};
   while (!work.empty()) {
-    const int32_t t = work.back();
+    const TensorIndex t = work.back();
     work.pop_back();
-    const PlanTensor& here = program.tensors[static_cast<size_t>(t)];
+    const PlanTensor& here = program.tensors[t];
     if (here.kind == TensorKind::kView)
       work.push_back(here.view_of);
     else if (!here.subviews.empty())
@@ -43,18 +43,17 @@ std::vector<int32_t> written_tensors(const Program& program, int32_t tensor) {
 
 Boundary boundary_of(const Program& program, const std::vector<size_t>& steps) {
   Boundary boundary;
-  std::set<int32_t> made;
+  std::set<TensorIndex> made;
   std::set<std::string> seen;
   for (const size_t s : steps) made.insert(program.steps[s].outputs.begin(), program.steps[s].outputs.end());
   for (const size_t s : steps) {
-    for (const int32_t t : program.steps[s].inputs) {
-      if (t < 0 || made.count(t) != 0 || program.tensors[static_cast<size_t>(t)].kind == TensorKind::kConstant)
-        continue;
-      std::string name = model_name(program.tensors[static_cast<size_t>(t)]);
+    for (const TensorIndex t : program.steps[s].inputs) {
+      if (!t.exists() || made.count(t) != 0 || program.tensors[t].kind == TensorKind::kConstant) continue;
+      std::string name = model_name(program.tensors[t]);
       if (seen.insert(name).second) boundary.inputs.push_back(std::move(name));
     }
-    for (const int32_t t : program.steps[s].outputs)
-      if (t >= 0) boundary.outputs.push_back(model_name(program.tensors[static_cast<size_t>(t)]));
+    for (const TensorIndex t : program.steps[s].outputs)
+      if (t.exists()) boundary.outputs.push_back(model_name(program.tensors[t]));
   }
   return boundary;
 }
@@ -70,7 +69,7 @@ ValueMap::Entry ValueMap::entry(std::string_view name, const nlohmann::json& jso
   made.name = name;
   if (json.is_number_integer()) {
     const auto t = json.get<int64_t>();
-    if (t >= 0 && static_cast<size_t>(t) < program_.tensors.size()) made.tensor = static_cast<int32_t>(t);
+    if (t >= 0 && t < static_cast<int64_t>(program_.tensors.size())) made.tensor = TensorIndex(t);
   } else if (json.is_array()) {
     for (const nlohmann::json& step : json)
       if (step.is_number_unsigned() && step.get<uint64_t>() < program_.steps.size())
@@ -110,23 +109,22 @@ Status ValueMap::absent(const Entry& value) const {
                     "value '{}' has no memory: it is worked out with the shapes, or nothing needs it", value.name);
 }
 
-Result<int32_t> ValueMap::find(std::string_view name) const {
+Result<TensorIndex> ValueMap::find(std::string_view name) const {
   for (const auto* list : {&program_.inputs, &program_.outputs})
     for (const IoTensor& io : *list)
-      if (program_.tensors[static_cast<size_t>(io.tensor)].name == name) return io.tensor;
+      if (program_.tensors[io.tensor].name == name) return io.tensor;
   if (json_.is_object()) {
     if (const auto found = json_.find(std::string(name)); found != json_.end()) {
       Entry value = entry(name, *found);
-      const bool packed =
-          value.tensor >= 0 && program_.tensors[static_cast<size_t>(value.tensor)].layout == Layout::kOpaque;
-      if (value.tensor >= 0 && !packed) return value.tensor;
+      const bool packed = value.tensor.exists() && program_.tensors[value.tensor].layout == Layout::kOpaque;
+      if (value.tensor.exists() && !packed) return value.tensor;
       if (packed) value.why = value_code::kConstant;
       return absent(value);
     }
   }
   for (const Step& step : program_.steps)  // names that the plan has on its own: what lowering put between two steps
-    for (const int32_t t : step.outputs)
-      if (t >= 0 && program_.tensors[static_cast<size_t>(t)].name == name) return t;
+    for (const TensorIndex t : step.outputs)
+      if (t.exists() && program_.tensors[t].name == name) return t;
   if (!json_.is_object())
     return invalid_argument("'{}' is no tensor of the plan, and the plan was built without the model's names", name);
   std::vector<std::string> near;

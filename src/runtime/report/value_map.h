@@ -25,10 +25,10 @@ class ValueMap {
   // The program's tensor that holds the value (inputs, outputs and steps' own tensors included).
   // Errors: the value is inside a step, with the step's name and the nearest values that exist; it was folded away; the
   // name is unknown, with names that resemble it.
-  Result<int32_t> find(std::string_view name) const;
+  Result<TensorIndex> find(std::string_view name) const;
   struct Entry {
     std::string name;
-    int32_t tensor = -1;        // -1: none
+    TensorIndex tensor;         // none: in no tensor
     std::vector<size_t> steps;  // that hold it inside
     std::string why;            // a value_code, where there is neither
   };
@@ -44,7 +44,7 @@ class ValueMap {
 
 // The tensors that steps write (or the application hands in) in whose memory a tensor's elements are: itself, what it
 // is a view of, the subviews it is made of.
-std::vector<int32_t> written_tensors(const Program& program, int32_t tensor);
+std::vector<TensorIndex> written_tensors(const Program& program, TensorIndex tensor);
 
 // Names of the tensors that a list of steps reads from outside and leaves to others: the boundary of a fused region.
 struct Boundary {

@@ -16,11 +16,11 @@ class Placer {
   Placer(Program* program, const std::vector<const Provider*>& providers, const Limits& limits)
       : p_(*program), offers_(providers, limits) {
     data_dependent_.resize(p_.exprs.size());
-    for (size_t e = 0; e < p_.exprs.size(); ++e) data_dependent_[e] = depends_on_results(p_.exprs[e]);
+    for (const ExpressionIndex e : p_.exprs.indices()) data_dependent_[e] = depends_on_results(p_.exprs[e]);
     writer_.assign(p_.tensors.size(), -1);
     for (size_t s = 0; s < p_.steps.size(); ++s)
-      for (const int32_t t : p_.steps[s].outputs)
-        if (t >= 0) writer_[static_cast<size_t>(t)] = static_cast<int>(s);
+      for (const TensorIndex t : p_.steps[s].outputs)
+        if (t.exists()) writer_[t] = static_cast<int>(s);
     nesting_.assign(p_.tensors.size(), 0);
   }
 
@@ -49,20 +49,17 @@ class Placer {
   }
 
  private:
-  PlanTensor& tensor(int32_t index) { return p_.tensors[static_cast<size_t>(index)]; }
-  const ShapeExpr& expr(int32_t index) const { return p_.exprs[static_cast<size_t>(index)]; }
-  bool is_const(int32_t e) const { return expr(e).op == ShapeOp::kConst; }
-  bool is_one(int32_t e) const { return is_const(e) && expr(e).value == 1; }
+  PlanTensor& tensor(TensorIndex index) { return p_.tensors[index]; }
+  const ShapeExpr& expr(ExpressionIndex index) const { return p_.exprs[index]; }
+  bool is_const(ExpressionIndex e) const { return expr(e).op == ShapeOp::kConst; }
+  bool is_one(ExpressionIndex e) const { return is_const(e) && expr(e).value == 1; }
 
   uint8_t depends_on_results(const ShapeExpr& e) const {
-    if (e.op == ShapeOp::kSymbol)
-      return p_.symbols[static_cast<size_t>(e.value)].source == SymbolSource::kDataDependent;
-    return std::any_of(e.operands.begin(), e.operands.end(),
-                       [&](int32_t o) { return data_dependent_[static_cast<size_t>(o)]; });
+    if (e.op == ShapeOp::kSymbol) return p_.symbols[e.symbol()].source == SymbolSource::kDataDependent;
+    return std::any_of(e.operands.begin(), e.operands.end(), [&](ExpressionIndex o) { return data_dependent_[o]; });
   }
   bool data_dependent(const PlanTensor& t) const {
-    return std::any_of(t.dims.begin(), t.dims.end(),
-                       [&](int32_t e) { return data_dependent_[static_cast<size_t>(e)]; });
+    return std::any_of(t.dims.begin(), t.dims.end(), [&](ExpressionIndex e) { return data_dependent_[e]; });
   }
 
   // The axes in the order of memory, outermost first.
@@ -92,67 +89,68 @@ class Placer {
     return is_const(t.dims[1]) && expr(t.dims[1]).value % block == 0;
   }
 
-  // What an operand is the whole of, when steps write that and it may be moved: otherwise -1.
-  int32_t movable(int32_t operand, const PlanTensor& whole) {
-    int32_t t = operand;
-    while (t >= 0 && tensor(t).kind == TensorKind::kView && tensor(t).offset < 0) t = tensor(t).view_of;
-    if (t < 0) return -1;
+  // What an operand is the whole of, when steps write that and it may be moved: otherwise none.
+  TensorIndex movable(TensorIndex operand, const PlanTensor& whole) {
+    TensorIndex t = operand;
+    while (t.exists() && tensor(t).kind == TensorKind::kView && !tensor(t).offset.exists()) t = tensor(t).view_of;
+    if (!t.exists()) return {};
     const PlanTensor& source = tensor(t);
-    const bool made = writer_[static_cast<size_t>(t)] >= 0 || !source.subviews.empty();
-    if (source.kind != TensorKind::kIntermediate || !made || data_dependent(source)) return -1;
-    if (source.dtype != whole.dtype || source.layout != whole.layout) return -1;
-    return nesting_[static_cast<size_t>(t)] < kMaxNesting ? t : -1;
+    const bool made = writer_[t] >= 0 || !source.subviews.empty();
+    if (source.kind != TensorKind::kIntermediate || !made || data_dependent(source)) return {};
+    if (source.dtype != whole.dtype || source.layout != whole.layout) return {};
+    return nesting_[t] < kMaxNesting ? t : TensorIndex();
   }
 
   bool place_concat(size_t s, std::vector<Step>* copies) {
     const Step& step = p_.steps[s];
-    const int32_t out = step.outputs[0];
-    if (out < 0 || step.inputs.size() < 2) return false;
+    const TensorIndex out = step.outputs[0];
+    if (!out.exists() || step.inputs.size() < 2) return false;
     const auto axis = static_cast<size_t>(step.problem.as<MoveParams>().axis);
     if (!outermost(tensor(out), axis) || !tensor(out).subviews.empty()) return false;
     const TensorKind kind = tensor(out).kind;
     if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) return false;
-    std::vector<int32_t> subviews;
+    std::vector<TensorIndex> subviews;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const int32_t in = step.inputs[i];
-      if (in < 0 || tensor(in).dims.size() != tensor(out).dims.size() || data_dependent(tensor(in))) return false;
+      const TensorIndex in = step.inputs[i];
+      if (!in.exists() || tensor(in).dims.size() != tensor(out).dims.size() || data_dependent(tensor(in))) return false;
       const bool last = i + 1 == step.inputs.size();
-      int32_t part = movable(in, tensor(out));
-      if (part >= 0 && std::find(subviews.begin(), subviews.end(), part) != subviews.end()) part = -1;
+      TensorIndex part = movable(in, tensor(out));
+      if (part.exists() && std::find(subviews.begin(), subviews.end(), part) != subviews.end()) part = {};
       if (!fills_blocks(tensor(in), axis, last)) return false;
-      if (part < 0 && (tensor(in).layout != tensor(out).layout || !offers_.copy(step.problem.inputs[i]))) return false;
+      if (!part.exists() && (tensor(in).layout != tensor(out).layout || !offers_.copy(step.problem.inputs[i])))
+        return false;
       subviews.push_back(part);
     }
     if (!pays(step, subviews)) return false;
     int nesting = 0;
     int last_writer = -1;
     for (size_t i = 0; i < subviews.size(); ++i) {
-      if (subviews[i] < 0) {
+      if (!subviews[i].exists()) {
         subviews[i] = add_copy(step, i, copies);
         ++done_.copies;
       } else {
         ++done_.subviews;
-        last_writer = std::max(last_writer, writer_[static_cast<size_t>(subviews[i])]);
+        last_writer = std::max(last_writer, writer_[subviews[i]]);
       }
       tensor(subviews[i]).kind = TensorKind::kSubview;
       tensor(subviews[i]).view_of = out;
-      nesting = std::max(nesting, nesting_[static_cast<size_t>(subviews[i])]);
+      nesting = std::max(nesting, nesting_[subviews[i]]);
     }
-    nesting_[static_cast<size_t>(out)] = nesting + 1;
-    writer_[static_cast<size_t>(out)] = last_writer;
+    nesting_[out] = nesting + 1;
+    writer_[out] = last_writer;
     tensor(out).subviews = subviews;
     if (copies->empty() && last_writer >= 0) inherit(step, last_writer);
     return true;
   }
 
   // One concatenation against the copies of the operands that must be elsewhere too.
-  static bool pays(const Step& concat, const std::vector<int32_t>& subviews) {
+  static bool pays(const Step& concat, const std::vector<TensorIndex>& subviews) {
     double copies = 0, all = kStepUs;
     for (size_t i = 0; i < subviews.size(); ++i) {
       const TensorDesc& desc = concat.problem.inputs[i];
       const double us = 2.0 * static_cast<double>(layout_bytes(desc.layout, desc.dtype, desc.dims)) / kBytesPerUs;
       all += us;
-      if (subviews[i] < 0) copies += kStepUs + us;
+      if (!subviews[i].exists()) copies += kStepUs + us;
     }
     return copies < all;
   }
@@ -164,15 +162,16 @@ class Placer {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
 
-  int32_t add_copy(const Step& concat, size_t input, std::vector<Step>* copies) {
-    const int32_t from = concat.inputs[input];
+  TensorIndex add_copy(const Step& concat, size_t input, std::vector<Step>* copies) {
+    const TensorIndex from = concat.inputs[input];
     PlanTensor part = tensor(from);
     part.name = fmt::format("{} in {}", part.name, tensor(concat.outputs[0]).name);
-    part.view_of = part.offset = part.constant = -1;
+    part.view_of = {};
+    part.offset = {};
+    part.constant = {};
     part.values.clear();
     part.subviews.clear();
-    const auto index = static_cast<int32_t>(p_.tensors.size());
-    p_.tensors.push_back(std::move(part));
+    const TensorIndex index = p_.tensors.add(std::move(part));
     writer_.push_back(-1);
     nesting_.push_back(0);
     Step step =
@@ -189,8 +188,8 @@ class Placer {
     return index;
   }
 
-  bool may_be_range(int32_t from, int32_t to) {
-    if (from < 0 || to < 0 || tensor(to).kind != TensorKind::kIntermediate || !tensor(to).subviews.empty())
+  bool may_be_range(TensorIndex from, TensorIndex to) {
+    if (!from.exists() || !to.exists() || tensor(to).kind != TensorKind::kIntermediate || !tensor(to).subviews.empty())
       return false;
     const TensorKind kind = tensor(from).kind;
     return kind != TensorKind::kConstant && kind != TensorKind::kShape && tensor(from).dtype == tensor(to).dtype &&
@@ -198,25 +197,25 @@ class Placer {
            !data_dependent(tensor(to));
   }
 
-  void make_range(int32_t from, int32_t to, int32_t offset) {
+  void make_range(TensorIndex from, TensorIndex to, ExpressionIndex offset) {
     PlanTensor& view = tensor(to);
     view.kind = TensorKind::kView;
     view.view_of = from;
     view.offset = offset;
-    writer_[static_cast<size_t>(to)] = -1;
+    writer_[to] = -1;
     ++done_.ranges;
   }
 
   bool place_split(const Step& step) {
-    const int32_t in = step.inputs[0];
+    const TensorIndex in = step.inputs[0];
     const auto axis = static_cast<size_t>(step.problem.as<MoveParams>().axis);
-    if (in < 0 || !outermost(tensor(in), axis)) return false;
+    if (!in.exists() || !outermost(tensor(in), axis)) return false;
     for (size_t o = 0; o < step.outputs.size(); ++o)
       if (!may_be_range(in, step.outputs[o]) ||
           !fills_blocks(tensor(step.outputs[o]), axis, o + 1 == step.outputs.size()))
         return false;
-    int32_t before = constant(0);
-    for (const int32_t out : step.outputs) {
+    ExpressionIndex before = constant(0);
+    for (const TensorIndex out : step.outputs) {
       make_range(in, out, elements(tensor(in), axis, before));
       before = binary(ShapeOp::kAdd, before, tensor(out).dims[axis]);
     }
@@ -224,7 +223,7 @@ class Placer {
   }
 
   bool place_slice(const Step& step) {
-    const int32_t in = step.inputs[0], out = step.outputs[0];
+    const TensorIndex in = step.inputs[0], out = step.outputs[0];
     if (step.inputs.size() != 1 || !may_be_range(in, out)) return false;
     const Ints &starts = step.problem.as<MoveParams>().starts, steps = step.problem.as<MoveParams>().steps;
     const size_t rank = tensor(in).dims.size();
@@ -244,8 +243,8 @@ class Placer {
   }
 
   // `rows` along the axis, in elements.
-  int32_t elements(const PlanTensor& t, size_t axis, int32_t rows) {
-    int32_t count = rows;
+  ExpressionIndex elements(const PlanTensor& t, size_t axis, ExpressionIndex rows) {
+    ExpressionIndex count = rows;
     bool inside = false;
     for (const size_t a : memory_order(t)) {
       if (inside) count = binary(ShapeOp::kMul, count, t.dims[a]);
@@ -254,12 +253,12 @@ class Placer {
     return count;
   }
 
-  int32_t constant(int64_t value) {
-    const auto [it, fresh] = constants_.try_emplace(value, static_cast<int32_t>(p_.exprs.size()));
+  ExpressionIndex constant(int64_t value) {
+    const auto [it, fresh] = constants_.try_emplace(value, p_.exprs.next());
     if (fresh) add_expr({ShapeOp::kConst, value, {}});
     return it->second;
   }
-  int32_t binary(ShapeOp op, int32_t a, int32_t b) {
+  ExpressionIndex binary(ShapeOp op, ExpressionIndex a, ExpressionIndex b) {
     if (is_const(a) && is_const(b)) {
       int64_t value = 0;
       const int64_t x = expr(a).value, y = expr(b).value;
@@ -272,18 +271,17 @@ class Placer {
     if (op == ShapeOp::kMul && is_one(b)) return a;
     return add_expr({op, 0, {a, b}});
   }
-  int32_t add_expr(ShapeExpr e) {
-    p_.exprs.push_back(std::move(e));
+  ExpressionIndex add_expr(ShapeExpr e) {
     data_dependent_.push_back(0);
-    return static_cast<int32_t>(p_.exprs.size() - 1);
+    return p_.exprs.add(std::move(e));
   }
 
   Program& p_;
   ReformatOffers offers_;
-  std::vector<uint8_t> data_dependent_;  // by expression
-  std::vector<int> writer_;              // by tensor
-  std::vector<int> nesting_;             // by tensor: how deep the concatenations in it go
-  std::map<int64_t, int32_t> constants_;
+  IndexedVector<ExpressionIndex, uint8_t> data_dependent_;
+  IndexedVector<TensorIndex, int> writer_;   // the step
+  IndexedVector<TensorIndex, int> nesting_;  // how deep the concatenations in it go
+  std::map<int64_t, ExpressionIndex> constants_;
   ElidedCopies done_;
 };
 

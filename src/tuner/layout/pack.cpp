@@ -10,29 +10,25 @@ namespace wootz {
 namespace {
 
 void drop_unused(Program* program) {
-  std::vector<uint8_t> used(program->constants.size(), 0);
-  std::vector<uint8_t> live(program->tensors.size(), 0);
+  IndexedVector<ConstantIndex, uint8_t> used(program->constants.size(), 0);
+  IndexedVector<TensorIndex, uint8_t> live(program->tensors.size(), 0);
   for (const Step& step : program->steps)
-    for (int32_t t : step.inputs)
-      if (t >= 0) live[static_cast<size_t>(t)] = 1;
+    for (const TensorIndex t : step.inputs)
+      if (t.exists()) live[t] = 1;
   for (const PlanTensor& t : program->tensors)
-    if (t.kind == TensorKind::kView) live[static_cast<size_t>(t.view_of)] = 1;
-  for (size_t t = 0; t < program->tensors.size(); ++t)
-    if (program->tensors[t].kind == TensorKind::kConstant && live[t])
-      used[static_cast<size_t>(program->tensors[t].constant)] = 1;
-  std::vector<PlanConstant> kept;
-  std::vector<int32_t> index(program->constants.size(), -1);
-  for (size_t c = 0; c < program->constants.size(); ++c) {
-    if (!used[c]) continue;
-    index[c] = static_cast<int32_t>(kept.size());
-    kept.push_back(std::move(program->constants[c]));
-  }
+    if (t.kind == TensorKind::kView) live[t.view_of] = 1;
+  for (const TensorIndex t : program->tensors.indices())
+    if (program->tensors[t].kind == TensorKind::kConstant && live[t]) used[program->tensors[t].constant] = 1;
+  IndexedVector<ConstantIndex, PlanConstant> kept;
+  IndexedVector<ConstantIndex, ConstantIndex> index(program->constants.size());
+  for (const ConstantIndex c : program->constants.indices())
+    if (used[c]) index[c] = kept.add(std::move(program->constants[c]));
   program->constants = std::move(kept);
   // Tensors keep their numbers. One that lost its constant becomes an intermediate of no extent that nothing touches.
   for (PlanTensor& t : program->tensors) {
     if (t.kind != TensorKind::kConstant) continue;
-    t.constant = index[static_cast<size_t>(t.constant)];
-    if (t.constant < 0) t.kind = TensorKind::kIntermediate;
+    t.constant = index[t.constant];
+    if (!t.constant.exists()) t.kind = TensorKind::kIntermediate;
   }
 }
 
@@ -68,14 +64,14 @@ Status pack_constants(Program* program, KernelCache& kernels) {
   for (Step& step : program->steps) {
     bool any = false;
     for (size_t i = 0; i < step.inputs.size(); ++i)
-      any = any || (step.inputs[i] >= 0 && step.problem.inputs[i].constant);
+      any = any || (step.inputs[i].exists() && step.problem.inputs[i].constant);
     if (!any) continue;
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, kernels.get(step));
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.inputs[i] < 0 || !step.problem.inputs[i].constant) continue;
-      const PlanTensor tensor = program->tensors[static_cast<size_t>(step.inputs[i])];
+      if (!step.inputs[i].exists() || !step.problem.inputs[i].constant) continue;
+      const PlanTensor tensor = program->tensors[step.inputs[i]];
       if (tensor.kind != TensorKind::kConstant) continue;
-      const PlanConstant source = program->constants[static_cast<size_t>(tensor.constant)];
+      const PlanConstant source = program->constants[tensor.constant];
       if (source.layout != Layout::kLinear) continue;
       const HostTensor plain = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
       const std::string where = fmt::format("layer '{}': packing '{}'", step.name, source.name);
@@ -93,10 +89,8 @@ Status pack_constants(Program* program, KernelCache& kernels) {
       }
       PlanTensor own = tensor;
       own.layout = made.layout;
-      own.constant = static_cast<int32_t>(program->constants.size());
-      program->constants.push_back(std::move(made));
-      step.inputs[i] = static_cast<int32_t>(program->tensors.size());
-      program->tensors.push_back(std::move(own));
+      own.constant = program->constants.add(std::move(made));
+      step.inputs[i] = program->tensors.add(std::move(own));
     }
   }
   drop_unused(program);

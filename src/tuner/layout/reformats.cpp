@@ -32,16 +32,16 @@ const Candidate* ReformatOffers::find(const Problem& reformat) {
   return it == known->second.end() ? nullptr : &*it;
 }
 
-bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, Layout a, Layout b) {
+bool same_memory(const Program& program, TensorIndex index, const TensorDesc& desc, Layout a, Layout b) {
   if (a == b) return true;
   if (desc.constant) return true;  // converted while building
   if (desc.dims.rank() < 3) return a != Layout::kOpaque && b != Layout::kOpaque;
   const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
   if (!plain(a) || !plain(b)) return false;
   // The problem knows the extents of one profile; that an extent is always 1, the program says.
-  const std::vector<int32_t>& dims = program.tensors[static_cast<size_t>(index)].dims;
+  const std::vector<ExpressionIndex>& dims = program.tensors[index].dims;
   const auto is_one = [&](size_t axis) {
-    const ShapeExpr& e = program.exprs[static_cast<size_t>(dims[axis])];
+    const ShapeExpr& e = program.exprs[dims[axis]];
     return e.op == ShapeOp::kConst && e.value == 1;
   };
   if (is_one(1)) return true;
@@ -58,7 +58,7 @@ class Inserter {
   Inserter(Program* program, const std::vector<const Provider*>& providers, const Limits& limits)
       : program_(*program), offers_(providers, limits), viewed_(program->tensors.size(), 0) {
     for (const PlanTensor& t : program_.tensors)
-      if (t.kind == TensorKind::kView) viewed_[static_cast<size_t>(t.view_of)] = 1;
+      if (t.kind == TensorKind::kView) viewed_[t.view_of] = 1;
   }
 
   Result<size_t> run() {
@@ -66,7 +66,7 @@ class Inserter {
       Step step = std::move(original);
       WOOTZ_RETURN_IF_ERROR(convert_inputs(&step));
       const std::vector<Relaid> relaid = redirect_outputs(&step);
-      const std::vector<int32_t> written = step.outputs;
+      const std::vector<TensorIndex> written = step.outputs;
       const std::vector<TensorDesc> descs = step.problem.outputs;
       steps_.push_back(std::move(step));
       for (const auto& [tensor, o] : relaid) WOOTZ_RETURN_IF_ERROR(add(written[o], tensor, descs[o]));
@@ -77,23 +77,22 @@ class Inserter {
 
  private:
   // A tensor that others read as plain memory, and the number of the output that is another layout of it.
-  using Relaid = std::pair<int32_t, size_t>;
+  using Relaid = std::pair<TensorIndex, size_t>;
 
-  PlanTensor& tensor(int32_t t) { return program_.tensors[static_cast<size_t>(t)]; }
+  PlanTensor& tensor(TensorIndex t) { return program_.tensors[t]; }
 
   // A tensor like `t` in another layout, of its own memory.
-  int32_t add_tensor(int32_t t, Layout layout) {
+  TensorIndex add_tensor(TensorIndex t, Layout layout) {
     PlanTensor copy = tensor(t);
     copy.name += fmt::format("@{}", layout_name(layout));
     copy.kind = TensorKind::kIntermediate;
     copy.layout = layout;
-    const auto index = static_cast<int32_t>(program_.tensors.size());
-    program_.tensors.push_back(std::move(copy));
+    const TensorIndex index = program_.tensors.add(std::move(copy));
     converted_[{t, layout}] = index;
     return index;
   }
 
-  Status add(int32_t from, int32_t to, const TensorDesc& desc) {
+  Status add(TensorIndex from, TensorIndex to, const TensorDesc& desc) {
     Step step = reformat_step(tensor(from).name, desc, tensor(from).layout, tensor(to).layout);
     step.inputs = {from};
     step.outputs = {to};
@@ -109,8 +108,8 @@ class Inserter {
 
   Status convert_inputs(Step* step) {
     for (size_t i = 0; i < step->inputs.size(); ++i) {
-      const int32_t t = step->inputs[i];
-      if (t < 0 || step->problem.inputs[i].constant) continue;
+      const TensorIndex t = step->inputs[i];
+      if (!t.exists() || step->problem.inputs[i].constant) continue;
       const Layout have = tensor(t).layout, want = step->problem.inputs[i].layout;
       if (same_memory(program_, t, step->problem.inputs[i], have, want)) continue;
       const auto found = converted_.find({t, want});
@@ -118,9 +117,9 @@ class Inserter {
         step->inputs[i] = found->second;
         continue;
       }
-      const int32_t copy = add_tensor(t, want);
-      tensor(copy).view_of = -1;
-      tensor(copy).constant = -1;
+      const TensorIndex copy = add_tensor(t, want);
+      tensor(copy).view_of = {};
+      tensor(copy).constant = {};
       tensor(copy).values.clear();
       WOOTZ_RETURN_IF_ERROR(add(t, copy, step->problem.inputs[i]));
       step->inputs[i] = copy;
@@ -132,10 +131,10 @@ class Inserter {
   std::vector<Relaid> redirect_outputs(Step* step) {
     std::vector<Relaid> relaid;
     for (size_t o = 0; o < step->outputs.size(); ++o) {
-      const int32_t t = step->outputs[o];
-      if (t < 0) continue;
+      const TensorIndex t = step->outputs[o];
+      if (!t.exists()) continue;
       const Layout made = step->problem.outputs[o].layout;
-      const bool outside = tensor(t).kind == TensorKind::kOutput || viewed_[static_cast<size_t>(t)];
+      const bool outside = tensor(t).kind == TensorKind::kOutput || viewed_[t];
       if (!outside) {
         tensor(t).layout = made;
       } else if (!same_memory(program_, t, step->problem.outputs[o], Layout::kLinear, made)) {
@@ -148,9 +147,9 @@ class Inserter {
 
   Program& program_;
   ReformatOffers offers_;
-  std::vector<uint8_t> viewed_;  // by tensor, as they were before: views read it
+  IndexedVector<TensorIndex, uint8_t> viewed_;  // as they were before: views read it
   std::vector<Step> steps_;
-  std::map<std::pair<int32_t, Layout>, int32_t> converted_;  // the tensor that is another in this layout
+  std::map<std::pair<TensorIndex, Layout>, TensorIndex> converted_;  // the tensor that is another in this layout
   size_t count_ = 0;
 };
 

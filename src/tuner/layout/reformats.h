@@ -33,7 +33,7 @@ class ReformatOffers {
 
 // True when both layouts put the elements of tensor `index` in the same order (one channel, or one point per channel),
 // whatever the profile. `desc`: as a step describes it.
-bool same_memory(const Program& program, int32_t index, const TensorDesc& desc, Layout a, Layout b);
+bool same_memory(const Program& program, TensorIndex index, const TensorDesc& desc, Layout a, Layout b);
 
 // Inserts the reformats that the layouts in the steps' problems ask for; returns how many.
 Result<size_t> insert_reformats(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "backend/index_literals.h"
 #include "tuner/measure/measure.h"
 
 namespace wootz::measure_testing {
@@ -208,20 +209,20 @@ inline Program network_of(const Problem& problem) {
              {ShapeOp::kConst, 64, {}},
              {ShapeOp::kConst, 1000, {}}};
   p.tensors.resize(3);
-  for (PlanTensor& t : p.tensors) t.dtype = DType::kF32, t.dims = {0, 1};
-  p.tensors[0].kind = TensorKind::kInput;
-  p.tensors[1].kind = TensorKind::kConstant;
-  p.tensors[1].dims = {2, 3};
-  p.tensors[1].constant = 0;
-  p.tensors[2].kind = TensorKind::kOutput;
+  for (PlanTensor& t : p.tensors) t.dtype = DType::kF32, t.dims = {0_expr, 1_expr};
+  p.tensors[0_tensor].kind = TensorKind::kInput;
+  p.tensors[1_tensor].kind = TensorKind::kConstant;
+  p.tensors[1_tensor].dims = {2_expr, 3_expr};
+  p.tensors[1_tensor].constant = 0_constant;
+  p.tensors[2_tensor].kind = TensorKind::kOutput;
   Step step;
   step.name = "layer";
   step.problem = problem;
-  step.inputs = {0, 1};
-  step.outputs = {2};
+  step.inputs = {0_tensor, 1_tensor};
+  step.outputs = {2_tensor};
   p.steps = {step};
-  p.inputs = {{0, false}};
-  p.outputs = {{2, false}};
+  p.inputs = {{0_tensor, false}};
+  p.outputs = {{2_tensor, false}};
   return p;
 }
 

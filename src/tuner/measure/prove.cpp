@@ -12,7 +12,7 @@ Proofs::Proofs(const Program& program, const ChooseOptions& options) : program_(
 // Its results' extents are known only when it has run: no benchmark can make room for them.
 bool Proofs::sized_by_running(const Step& step) const {
   return std::any_of(program_.symbols.begin(), program_.symbols.end(), [&](const PlanSymbol& s) {
-    return s.source == SymbolSource::kDataDependent && s.tensor >= 0 &&
+    return s.source == SymbolSource::kDataDependent && s.tensor.exists() &&
            std::find(step.outputs.begin(), step.outputs.end(), s.tensor) != step.outputs.end();
   });
 }
