@@ -106,9 +106,9 @@ cudaError_t check_unsafe_call() {
   cudaError_t error = cudaSuccess;
   for (const auto& capture : captures()) {
     const bool own = capture->thread == std::this_thread::get_id();
-    const bool refused = own ? capture->mode != cudaStreamCaptureModeRelaxed
-                             : capture->mode == cudaStreamCaptureModeGlobal &&
-                                   g_thread_mode == cudaStreamCaptureModeGlobal;
+    const bool refused =
+        own ? capture->mode != cudaStreamCaptureModeRelaxed
+            : capture->mode == cudaStreamCaptureModeGlobal && g_thread_mode == cudaStreamCaptureModeGlobal;
     if (refused) {
       capture->valid = false;
       error = cudaErrorStreamCaptureUnsupported;

@@ -1,5 +1,5 @@
-// The exported symbols, made of the table: each call's failure becomes the thread's last error, no exception leaves, and
-// every name is there in the version that programs for CUDA 11, 12 and 13 ask for.
+// The exported symbols, made of the table: each call's failure becomes the thread's last error, no exception leaves,
+// and every name is there in the version that programs for CUDA 11, 12 and 13 ask for.
 #include <atomic>
 #include <cstdio>
 #include <new>
@@ -42,13 +42,13 @@ bool null_is_own_stream() { return g_null_is_own > 0; }
 using wootz::hostcuda::checked;
 using wootz::hostcuda::OwnDefaultStream;
 
-#define DEFINE(symbol, name, parameters, arguments) \
-  WOOTZ_EXPORT cudaError_t symbol parameters {      \
+#define DEFINE(symbol, name, parameters, arguments)                  \
+  WOOTZ_EXPORT cudaError_t symbol parameters {                       \
     return checked([&] { return wootz::hostcuda::name arguments; }); \
   }
-#define DEFINE_OWN(symbol, name, parameters, arguments) \
-  WOOTZ_EXPORT cudaError_t symbol parameters {          \
-    const OwnDefaultStream scope;                       \
+#define DEFINE_OWN(symbol, name, parameters, arguments)              \
+  WOOTZ_EXPORT cudaError_t symbol parameters {                       \
+    const OwnDefaultStream scope;                                    \
     return checked([&] { return wootz::hostcuda::name arguments; }); \
   }
 

@@ -79,8 +79,8 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const
   return add_node(node, graph, after, count, HostCall{host->fn, host->userData});
 }
 
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                   size_t count, const cudaMemcpy3DParms* parameters) {
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                                   const cudaMemcpy3DParms* parameters) {
   Copy copy;
   if (const cudaError_t error = read_copy(parameters, &copy); error != cudaSuccess) return error;
   return add_node(node, graph, after, count, std::move(copy));
@@ -93,8 +93,8 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, c
   return add_node(node, graph, after, count, std::move(copy));
 }
 
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                   size_t count, const cudaMemsetParams* parameters) {
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                                   const cudaMemsetParams* parameters) {
   Fill fill;
   if (const cudaError_t error = read_fill(parameters, &fill); error != cudaSuccess) return error;
   return add_node(node, graph, after, count, fill);

@@ -10,8 +10,8 @@
 namespace wootz::hostcuda {
 namespace {
 
-// What the event nodes of this launch stand for: a new mark for each that records, what each other waits for. order() is
-// held. Null: what this launch itself records, earlier in its order.
+// What the event nodes of this launch stand for: a new mark for each that records, what each other waits for. order()
+// is held. Null: what this launch itself records, earlier in its order.
 std::shared_ptr<Launch> make_launch(const Executable& executable) {
   auto launch = std::make_shared<Launch>();
   launch->operations = executable.operations;
@@ -88,8 +88,8 @@ cudaError_t instantiate11(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNod
 
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* exec, cudaGraph_t graph,
                                            cudaGraphInstantiateParams* parameters) {
-  constexpr unsigned long long kKnown =
-      cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload | cudaGraphInstantiateFlagUseNodePriority;
+  constexpr unsigned long long kKnown = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload |
+                                        cudaGraphInstantiateFlagUseNodePriority;
   const auto found = Graphs::get().find(graph);
   if (exec == nullptr || found == nullptr || parameters == nullptr) return cudaErrorInvalidValue;
   parameters->result_out = cudaGraphInstantiateError;

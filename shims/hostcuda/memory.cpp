@@ -92,8 +92,7 @@ void leave_to_graph(const std::shared_ptr<Block>& block) {
   all.blocks[number(block->address)].kept = nullptr;
 }
 
-cudaError_t allocate(void** address, size_t bytes, cudaMemoryType type, unsigned flags,
-                     std::shared_ptr<Block>* block) {
+cudaError_t allocate(void** address, size_t bytes, cudaMemoryType type, unsigned flags, std::shared_ptr<Block>* block) {
   if (address == nullptr) return cudaErrorInvalidValue;
   *address = nullptr;
   if (bytes == 0) return cudaSuccess;

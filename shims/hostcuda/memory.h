@@ -24,7 +24,7 @@ struct Block {
   const size_t bytes;
   const cudaMemoryType type;
   const unsigned flags;
-  const bool owned;  // otherwise the application's own, registered
+  const bool owned;       // otherwise the application's own, registered
   bool of_graph = false;  // lives as long as the graphs that allocate it, and leaves the register by itself
   std::shared_ptr<Pool> pool;
 };

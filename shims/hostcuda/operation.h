@@ -32,8 +32,8 @@ struct Copy {
 struct Fill {
   void* at = nullptr;
   unsigned value = 0;
-  unsigned element = 1;                           // bytes: 1, 2 or 4
-  size_t width = 0, height = 1, pitch = 0;        // in elements; rows; bytes
+  unsigned element = 1;                     // bytes: 1, 2 or 4
+  size_t width = 0, height = 1, pitch = 0;  // in elements; rows; bytes
 };
 
 struct HostCall {

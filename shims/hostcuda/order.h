@@ -1,10 +1,10 @@
-// Which operation waits for which: the order within streams, of the default stream with blocking ones, and by events. All
-// of it is settled when an operation is put into a stream, under one lock, so that waiting never goes in a circle. An
-// operation that is put into a stream while it is captured becomes a node of a graph instead (capture.h).
+// Which operation waits for which: the order within streams, of the default stream with blocking ones, and by events.
+// All of it is settled when an operation is put into a stream, under one lock, so that waiting never goes in a circle.
+// An operation that is put into a stream while it is captured becomes a node of a graph instead (capture.h).
 //
 // The thread of a queue may call the API too, from what it runs (an inference may call its application's allocator).
-// What it puts on its own stream or the default stream is done at once: it stands where the running operation stands. It
-// may not wait for others, which may be waiting for it: cudaErrorNotPermitted.
+// What it puts on its own stream or the default stream is done at once: it stands where the running operation stands.
+// It may not wait for others, which may be waiting for it: cudaErrorNotPermitted.
 #pragma once
 
 #include <functional>

@@ -125,7 +125,9 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
     case cudaMemPoolReuseAllowInternalDependencies:
       *static_cast<int*>(value) = found->reuse[attribute - cudaMemPoolReuseFollowEventDependencies];
       return cudaSuccess;
-    case cudaMemPoolAttrReleaseThreshold: *static_cast<unsigned long long*>(value) = found->threshold; return cudaSuccess;
+    case cudaMemPoolAttrReleaseThreshold:
+      *static_cast<unsigned long long*>(value) = found->threshold;
+      return cudaSuccess;
     case cudaMemPoolAttrReservedMemCurrent:
     case cudaMemPoolAttrUsedMemCurrent:
       *static_cast<unsigned long long*>(value) = __atomic_load_n(&found->used, __ATOMIC_RELAXED);
@@ -146,7 +148,9 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
     case cudaMemPoolReuseAllowInternalDependencies:
       found->reuse[attribute - cudaMemPoolReuseFollowEventDependencies] = *static_cast<int*>(value);
       return cudaSuccess;
-    case cudaMemPoolAttrReleaseThreshold: found->threshold = *static_cast<unsigned long long*>(value); return cudaSuccess;
+    case cudaMemPoolAttrReleaseThreshold:
+      found->threshold = *static_cast<unsigned long long*>(value);
+      return cudaSuccess;
     case cudaMemPoolAttrReservedMemHigh:
     case cudaMemPoolAttrUsedMemHigh:  // can only be put back to 0
       if (*static_cast<unsigned long long*>(value) != 0) return cudaErrorInvalidValue;

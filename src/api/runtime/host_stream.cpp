@@ -55,9 +55,7 @@ Status not_ours(cudaStream_t stream) {
 // cudaLaunchHostFunc of whatever CUDA runtime the program has loaded, if any.
 using HostFunction = void (*)(void*);
 using LaunchHostFunction = int (*)(cudaStream_t, HostFunction, void*);
-LaunchHostFunction find_launcher() {
-  return reinterpret_cast<LaunchHostFunction>(cuda_function("cudaLaunchHostFunc"));
-}
+LaunchHostFunction find_launcher() { return reinterpret_cast<LaunchHostFunction>(cuda_function("cudaLaunchHostFunc")); }
 
 // cudaStreamLegacy and cudaStreamPerThread: fixed handles that stand for default streams.
 bool is_default_stream(cudaStream_t stream) {

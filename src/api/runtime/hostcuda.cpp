@@ -19,14 +19,15 @@ void* find_symbol(const char* name) {
   void* const library = loaded_runtime();
   if (library == nullptr) return nullptr;
   void* const found = dlsym(library, name);
-  dlclose(library);  // it stays loaded by whoever loaded it
+  dlclose(library);  // the program keeps it loaded
   return found;
 }
 
 const wootz_hostcuda_table& table() { return *g_table.load(std::memory_order_acquire); }
 
 Status refused(const char* what, int error) {
-  return error == 0 ? Status() : make_error(Code::kInvalidState, "libwootz_hostcuda refused {}: CUDA error {}", what, error);
+  return error == 0 ? Status()
+                    : make_error(Code::kInvalidState, "libwootz_hostcuda refused {}: CUDA error {}", what, error);
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ bool hostcuda_loaded() { return g_table.load(std::memory_order_acquire) != nullp
 void* cuda_function(const char* name) { return find_symbol(name); }
 
 Status run_in_hostcuda(cudaStream_t stream, StreamWork* work) {
-  const wootz_hostcuda_work once = {[](void* data) { (void)static_cast<StreamWork*>(data)->run(); }, [](void*) {}, work};
+  const wootz_hostcuda_work once = {[](void* data) { (void)static_cast<StreamWork*>(data)->run(); }, [](void*) {},
+                                    work};
   return refused("the inference", table().enqueue(stream, &once));
 }
 
@@ -56,6 +58,8 @@ Status capture_in_hostcuda(cudaStream_t stream, std::unique_ptr<ReplayedWork> wo
   return refused("to capture the inference", error);
 }
 
-Status synchronize_hostcuda(cudaStream_t stream) { return refused("to wait for the stream", table().synchronize(stream)); }
+Status synchronize_hostcuda(cudaStream_t stream) {
+  return refused("to wait for the stream", table().synchronize(stream));
+}
 
 }  // namespace wootz::api

@@ -1,5 +1,5 @@
-// libwootz_hostcuda (shims/hostcuda): CUDA's runtime API without a GPU, whose streams run the inferences of CPU engines. It
-// is recognized by a table of functions that it exports, wherever the program has loaded it.
+// libwootz_hostcuda (shims/hostcuda): CUDA's runtime API without a GPU, whose streams run the inferences of CPU
+// engines. It is recognized by a table of functions that it exports, wherever the program has loaded it.
 #pragma once
 
 #include <memory>
