@@ -74,6 +74,17 @@ cudaError_t invalidate(const std::shared_ptr<Capture>& capture, cudaError_t erro
   return error;
 }
 
+std::shared_ptr<Capture> leave_capture(const std::shared_ptr<Queue>& queue) {
+  std::shared_ptr<Capture> capture = queue->capture;
+  if (capture == nullptr) return nullptr;
+  invalidate(capture, cudaErrorStreamCaptureInvalidated);
+  if (capture->origin.lock() == queue) {
+    end(capture);
+    Graphs::get().take(capture->handle);
+  }
+  return capture;
+}
+
 cudaError_t join_capture(const std::shared_ptr<Queue>& queue, const Mark& mark) {
   const std::shared_ptr<Capture> capture = mark.capture.lock();
   if (capture == nullptr || capture->ended) return cudaErrorCapturedEvent;

@@ -27,6 +27,10 @@ cudaError_t capture_operation(Queue& queue, Operation operation);
 // The capture fails from now on. Gives `error`.
 cudaError_t invalidate(const std::shared_ptr<Capture>& capture, cudaError_t error);
 
+// A stream ends: its capture fails, and where it began there it is over, since nothing can end it any more. What is
+// given back goes when order() is free.
+std::shared_ptr<Capture> leave_capture(const std::shared_ptr<Queue>& queue);
+
 // A stream waits for an event that was recorded in a capture: it becomes part of it.
 cudaError_t join_capture(const std::shared_ptr<Queue>& queue, const Mark& mark);
 

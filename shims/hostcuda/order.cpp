@@ -17,7 +17,7 @@ std::vector<std::weak_ptr<Queue>>& all_queues() {
 struct OwnQueue {
   std::shared_ptr<Queue> queue;
   ~OwnQueue() {
-    if (queue != nullptr) queue->finish();
+    if (queue != nullptr) end_queue(queue);
   }
   const std::shared_ptr<Queue>& get() {
     if (queue == nullptr) {
@@ -67,6 +67,15 @@ void add_queue(const std::shared_ptr<Queue>& queue) {
   const std::lock_guard<std::mutex> lock(order());
   std::erase_if(all_queues(), [](const auto& other) { return other.expired(); });
   all_queues().push_back(queue);
+}
+
+void end_queue(const std::shared_ptr<Queue>& queue) {
+  {
+    std::shared_ptr<Capture> capture;  // ends after the lock does
+    const std::lock_guard<std::mutex> lock(order());
+    capture = leave_capture(queue);
+  }
+  queue->finish();
 }
 
 std::vector<std::shared_ptr<Queue>> live_queues() {

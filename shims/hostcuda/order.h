@@ -22,6 +22,8 @@ std::shared_ptr<Queue> queue_of(cudaStream_t stream);
 std::shared_ptr<Queue> legacy_queue();
 // Makes a stream known to what waits for all of them.
 void add_queue(const std::shared_ptr<Queue>& queue);
+// Its work goes on; nobody can put anything there any more.
+void end_queue(const std::shared_ptr<Queue>& queue);
 // Those that did not end. order() is held.
 std::vector<std::shared_ptr<Queue>> live_queues();
 

@@ -53,11 +53,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const auto queue = Streams::get().take(stream);
   if (queue == nullptr) return cudaErrorInvalidResourceHandle;
-  {
-    const std::lock_guard<std::mutex> lock(order());
-    if (queue->capture != nullptr) invalidate(queue->capture, cudaErrorStreamCaptureInvalidated);
-  }
-  queue->finish();
+  end_queue(queue);
   return cudaSuccess;
 }
 

@@ -279,6 +279,15 @@ TEST(Capture, MisuseIsAnError) {
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   FAILS(cudaStreamWaitEvent(stream, outside), cudaErrorStreamCaptureIsolation);
   expect_invalid(stream);
+  // The end of the stream where it began: the capture is over, and holds nobody up.
+  cudaStream_t ended = nullptr;
+  void* memory = nullptr;
+  OK(cudaStreamCreate(&ended));
+  OK(cudaStreamBeginCapture(ended, cudaStreamCaptureModeGlobal));
+  OK(cudaStreamDestroy(ended));
+  FAILS(cudaStreamEndCapture(ended, &graph), cudaErrorInvalidResourceHandle);
+  OK(cudaMalloc(&memory, 8));
+  OK(cudaFree(memory));
   // An event of a capture that is over.
   FAILS(cudaStreamWaitEvent(other, event), cudaErrorCapturedEvent);
   FAILS(cudaGraphLaunch(nullptr, stream), cudaErrorInvalidValue);
