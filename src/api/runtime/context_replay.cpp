@@ -11,7 +11,7 @@ struct ContextImpl::Replay final : ReplayedWork {
   void run() override {
     const std::lock_guard<std::mutex> lock(owner->mutex);
     ContextImpl* const context = owner->context;
-    const Reporter gone(getLogger());
+    const Reporter gone(process_logger());
     attempt(context == nullptr ? gone : context->reporter_, call, [&]() -> Status {
       if (context == nullptr)
         return make_error(Code::kInvalidState, "a graph replays an inference whose execution context is gone");
