@@ -37,3 +37,13 @@ endforeach()
 install(CODE "file(CREATE_LINK wootz
                    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/trtexec\" SYMBOLIC)"
         COMPONENT compat)
+
+# CUDA's runtime API without a GPU, in a folder to put on library and include paths: it must not meet a toolkit's by accident.
+set(hostcuda ${lib}/wootz-hostcuda)
+install(TARGETS wootz_hostcuda LIBRARY DESTINATION ${hostcuda} COMPONENT compat)
+foreach(suffix so so.11.0 so.12 so.13)
+  install(CODE "file(CREATE_LINK libwootz_hostcuda.so
+                     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${hostcuda}/libcudart.${suffix}\" SYMBOLIC)"
+          COMPONENT compat)
+endforeach()
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/compat/include DESTINATION ${hostcuda} COMPONENT compat)

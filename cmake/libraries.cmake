@@ -60,3 +60,8 @@ if(NOT WOOTZ_FUZZ)
     add_dependencies(libwootz wootz_libcuda_stub)
   endif()
 endif()
+
+# CUDA's runtime API on machines without a GPU.
+if(NOT WOOTZ_FUZZ)
+  add_subdirectory(${CMAKE_SOURCE_DIR}/shims/hostcuda)
+endif()

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "api/runtime/host_stream.h"
+#include "api/runtime/hostcuda.h"
 #include "backends/addresses.h"
 
 namespace wootz::api {
@@ -26,9 +27,15 @@ ContextImpl::ContextImpl(const nvinfer1::ICudaEngine& engine, std::shared_ptr<co
   const char* const wait = std::getenv("WOOTZ_DEBUG_SYNC");
   debug_sync_ = wait != nullptr && std::string_view(wait) == "1";
   config_.setExecutionContextAllocationStrategy(strategy);
+  find_hostcuda();
 }
 
-ContextImpl::~ContextImpl() noexcept { wait_idle(); }
+ContextImpl::~ContextImpl() noexcept {
+  wait_idle();
+  if (owner_ == nullptr) return;
+  const std::lock_guard<std::mutex> lock(owner_->mutex);
+  owner_->context = nullptr;
+}
 
 Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const nvinfer1::ICudaEngine& engine,
                                                          std::shared_ptr<const EngineInfo> info,
@@ -176,6 +183,7 @@ Status ContextImpl::enqueue_on_device(cudaStream_t stream) {
 
 Status ContextImpl::enqueue_on_host_stream(const char* call, cudaStream_t stream) {
   WOOTZ_RETURN_IF_ERROR(bindings_.validate());  // what is wrong is reported now, not when its turn comes
+  if (captured_by_hostcuda(stream)) return capture(call, stream);
   Queued* queued = take_queued();
   queued->call = call;
   fill_job(stream, &queued->job);
@@ -204,8 +212,13 @@ bool ContextImpl::executeV2(void* const* bindings) noexcept {
   return attempt(reporter_, kCall, [&]() -> Status {
     if (bindings == nullptr) return invalid_argument("the list of addresses is null");
     for (size_t i = 0; i < info_->ios().size(); ++i) WOOTZ_RETURN_IF_ERROR(set_address(info_->ios()[i], bindings[i]));
-    WOOTZ_RETURN_IF_ERROR(enqueue(kCall, nullptr));
-    return on_device_ ? adopted_->synchronize() : Status();
+    if (on_device_) {
+      WOOTZ_RETURN_IF_ERROR(enqueue(kCall, nullptr));
+      return adopted_->synchronize();
+    }
+    if (hostcuda_loaded()) WOOTZ_RETURN_IF_ERROR(synchronize_hostcuda(nullptr));
+    fill_job(nullptr, &job_);
+    return run_in_turn(job_, bindings_);
   });
 }
 

@@ -133,6 +133,13 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     void drop() override { context->done(this); }
   };
 
+  // An inference that a graph replays, with what was set when it was captured. The graph may outlive the context.
+  struct Owner {
+    std::mutex mutex;  // held while it runs
+    ContextImpl* context;
+  };
+  struct Replay;
+
   ContextImpl(const nvinfer1::ICudaEngine& engine, std::shared_ptr<const EngineInfo> info, const Reporter& reporter,
               nvinfer1::ExecutionContextAllocationStrategy strategy);
   Result<const IoInfo*> input(const char* name) const;
@@ -155,6 +162,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Status enqueue(const char* call, cudaStream_t stream);
   Status enqueue_on_device(cudaStream_t stream);
   Status enqueue_on_host_stream(const char* call, cudaStream_t stream);
+  Status capture(const char* call, cudaStream_t stream);
   void wait_idle();
   Queued* take_queued();
   void done(Queued* queued);
@@ -185,6 +193,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   std::condition_variable idle_;
   std::vector<std::unique_ptr<Queued>> queued_;  // the first pending_ of them are in streams
   size_t pending_ = 0;
+  std::shared_ptr<Owner> owner_;  // null: nothing was captured
 
   mutable RuntimeConfig config_;
   cudaEvent_t consumed_event_ = nullptr;

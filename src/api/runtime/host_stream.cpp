@@ -1,11 +1,10 @@
 #include "api/runtime/host_stream.h"
 
-#include <dlfcn.h>
-
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include "api/runtime/hostcuda.h"
 #include "backends/registry.h"
 
 namespace wootz::api {
@@ -56,9 +55,7 @@ Status not_ours(cudaStream_t stream) {
 // cudaLaunchHostFunc of whatever CUDA runtime the program has loaded, if any.
 using HostFunction = void (*)(void*);
 using LaunchHostFunction = int (*)(cudaStream_t, HostFunction, void*);
-LaunchHostFunction find_launcher() {
-  return reinterpret_cast<LaunchHostFunction>(dlsym(RTLD_DEFAULT, "cudaLaunchHostFunc"));
-}
+LaunchHostFunction find_launcher() { return reinterpret_cast<LaunchHostFunction>(cuda_function("cudaLaunchHostFunc")); }
 
 // cudaStreamLegacy and cudaStreamPerThread: fixed handles that stand for default streams.
 bool is_default_stream(cudaStream_t stream) {
@@ -82,18 +79,20 @@ Status destroy_host_stream(cudaStream_t stream) {
 
 Status synchronize_host_stream(cudaStream_t stream) {
   const std::shared_ptr<Stream> found = Streams::get().find(stream);
-  if (found == nullptr) return not_ours(stream);
-  return found->synchronize();
+  if (found != nullptr) return found->synchronize();
+  return hostcuda_loaded() ? synchronize_hostcuda(stream) : not_ours(stream);
 }
 
 bool is_host_stream(cudaStream_t stream) { return stream != nullptr && Streams::get().find(stream) != nullptr; }
 
 bool is_immediate(cudaStream_t stream) {
+  if (hostcuda_loaded()) return false;
   return stream == nullptr || (is_default_stream(stream) && find_launcher() == nullptr);
 }
 
 Status run_in_stream(cudaStream_t stream, StreamWork* work) {
   if (const std::shared_ptr<Stream> found = Streams::get().find(stream)) return found->enqueue_kept(work);
+  if (hostcuda_loaded()) return run_in_hostcuda(stream, work);
   const LaunchHostFunction launch = find_launcher();
   if (launch == nullptr) return not_ours(stream);
   if (const int error = launch(stream, run_foreign, work); error != 0)
@@ -103,7 +102,7 @@ Status run_in_stream(cudaStream_t stream, StreamWork* work) {
 
 namespace {
 using EventRecord = int (*)(cudaEvent_t, cudaStream_t);
-EventRecord find_recorder() { return reinterpret_cast<EventRecord>(dlsym(RTLD_DEFAULT, "cudaEventRecord")); }
+EventRecord find_recorder() { return reinterpret_cast<EventRecord>(cuda_function("cudaEventRecord")); }
 }  // namespace
 
 Status can_record_events() {

@@ -1,5 +1,6 @@
-// What a cudaStream_t means to a CPU engine: null (finish before returning), a host stream of ours, or a stream of
-// the CUDA runtime library of the process, real or a test's, which takes host functions.
+// What a cudaStream_t means to a CPU engine: null (finish before returning), a host stream of ours, or a stream of the
+// CUDA runtime library of the process, which takes host functions. Where that is libwootz_hostcuda (hostcuda.h), null
+// is its default stream, and streams may be captured.
 #pragma once
 
 #include "api/runtime/public.h"
