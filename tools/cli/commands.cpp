@@ -56,7 +56,6 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--dump-stages", o.dump_stages, "Folder to write the graph and the program after each stage to");
   command.add_option("--max-aux-streams", o.request.aux_streams, "Most streams beside the caller's, -1: as is fastest");
   command.add_option("--option", o.pairs, "KEY=VALUE: an option of the build by its key (docs/python.md); repeatable")
-      ->expected(1)
       ->allow_extra_args(false);
   command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
   command.add_flag("--fp16", o.fp16, "Allow FP16");
