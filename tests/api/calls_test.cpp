@@ -247,14 +247,19 @@ TEST(BadCalls, ErrorRecorderIsToldAndCounted) {
 TEST(BadCalls, VersionsAreChecked) {
   Logger logger;
   EXPECT_EQ(createInferBuilder_INTERNAL(&logger, 80601), nullptr);
-  EXPECT_EQ(createInferRuntime_INTERNAL(&logger, 120000), nullptr);
+  EXPECT_EQ(createInferRuntime_INTERNAL(&logger, 90200), nullptr);
   EXPECT_NE(logger.errors().find("8.6.1"), std::string::npos) << logger.errors();
+  EXPECT_NE(logger.errors().find("9.2.0"), std::string::npos) << logger.errors();
+  EXPECT_NE(logger.errors().find("10.16.0 and 11.1.0"), std::string::npos) << logger.errors();
   EXPECT_EQ(createInferBuilder_INTERNAL(nullptr, NV_TENSORRT_VERSION), nullptr);
+  const Owned<IBuilder> builder(createInferBuilder(logger));
+  EXPECT_EQ(getLogger(), &logger);
   EXPECT_EQ(getInferLibVersion(), NV_TENSORRT_VERSION);
   EXPECT_EQ(getInferLibMajorVersion(), 10);
   EXPECT_EQ(getNvOnnxParserVersion(), NV_ONNX_PARSER_VERSION);
   ASSERT_NE(getPluginRegistry(), nullptr);
-  EXPECT_TRUE(initLibNvInferPlugins(&logger, ""));
+  Logger other;  // the builders' logger stays
+  EXPECT_TRUE(initLibNvInferPlugins(&other, ""));
   EXPECT_EQ(getLogger(), &logger);
 }
 
