@@ -53,7 +53,7 @@ class EngineImpl final : public nvinfer1::ICudaEngine {
   nvinfer1::IHostMemory* serialize() const noexcept override;
   nvinfer1::IHostMemory* serializeWithConfig(nvinfer1::ISerializationConfig& config) const noexcept override;
   nvinfer1::ISerializationConfig* createSerializationConfig() noexcept override;
-  bool isRefittable() const noexcept override { return false; }
+  bool isRefittable() const noexcept override { return info_->program().refit != nullptr; }
   int64_t getStreamableWeightsSize() const noexcept override { return 0; }
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
   int64_t getWeightStreamingBudgetV2() const noexcept override { return 0; }
