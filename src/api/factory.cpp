@@ -49,8 +49,9 @@ TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger, int32
   if (!app) return nullptr;
   return attempt_or<nvinfer1::IRefitter*>(
       Reporter(*app), "createInferRefitter", nullptr, [&]() -> wootz::Result<nvinfer1::IRefitter*> {
-        auto* ours = engine == nullptr ? nullptr
-                                       : dynamic_cast<wootz::api::EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+        auto* ours = engine == nullptr
+                         ? nullptr
+                         : dynamic_cast<wootz::api::EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
         if (ours == nullptr) return wootz::invalid_argument("the engine is null or not of this library");
         if (!ours->isRefittable())
           return wootz::make_error(wootz::Code::kInvalidState,

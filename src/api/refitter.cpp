@@ -69,7 +69,8 @@ Status RefitterImpl::offer(size_t weight, const Weights& weights, TensorLocation
   const RefitWeight& known = names_->weights[weight];
   const RefitConstant& have = constant(weight);
   const auto volume = have.dims.volume();
-  if (weights.count != volume) return invalid_argument("{}: {} values, there are {}", shown(known), weights.count, volume);
+  if (weights.count != volume)
+    return invalid_argument("{}: {} values, there are {}", shown(known), weights.count, volume);
   const DType type = from_api(weights.type);
   if (type != have.dtype)
     return invalid_argument("{}: values of type {}, they are {}", shown(known),
@@ -163,8 +164,7 @@ Status RefitterImpl::offer_all(const Graph& model) {
     const RefitWeight& weight = names_->weights[w];
     const auto found = there.find(weight.name);
     if (found == there.end() && (weight.name.empty() || !weight.layer.empty())) continue;  // of a layer, not the model
-    if (found == there.end())
-      return invalid_argument("the model has no weights {}", shown(weight));
+    if (found == there.end()) return invalid_argument("the model has no weights {}", shown(weight));
     const HostTensor& tensor = *found->second;
     const RefitConstant& have = constant(w);
     if (tensor.dtype() != have.dtype || !(tensor.dims() == have.dims))

@@ -24,17 +24,17 @@ struct RefitConstant {
 // A weight as refitters know it. One constant may be several: two layers may share it.
 struct RefitWeight {
   static constexpr uint8_t kNoRole = 255;
-  std::string name;           // by which it is set; empty: by layer and role alone
-  std::string layer;          // of the network, where the weight is a layer's own
-  uint8_t role = kNoRole;     // nvinfer1::WeightsRole
-  int32_t constant = -1;      // index into RefitRecipe::constants
-  bool refittable = true;     // false: it was not marked, in a plan whose weights are refitted one by one
+  std::string name;        // by which it is set; empty: by layer and role alone
+  std::string layer;       // of the network, where the weight is a layer's own
+  uint8_t role = kNoRole;  // nvinfer1::WeightsRole
+  int32_t constant = -1;   // index into RefitRecipe::constants
+  bool refittable = true;  // false: it was not marked, in a plan whose weights are refitted one by one
 };
 
 struct RefitRecipe {
-  std::string graph;      // ir/text.h; constants elided by name, which is their index here
-  std::string settings;   // JSON (build/refit/recipe.h)
-  std::string choices;    // JSON (build/refit/fixed_choices.h)
+  std::string graph;     // ir/text.h; constants elided by name, which is their index here
+  std::string settings;  // JSON (build/refit/recipe.h)
+  std::string choices;   // JSON (build/refit/fixed_choices.h)
   std::vector<RefitConstant> constants;
   std::vector<RefitWeight> weights;
 };

@@ -71,7 +71,7 @@ struct BuildSettings {
   bool keep_record = false;  // stored_record() goes into the plan, and memory is looked at
   bool keep_values = true;   // where the model's values are goes into the plan, for debug taps
   std::optional<RefitRequest> refit;
-  std::string dump_stages;   // folder for the graph and the program after each stage (stage_dump.h); empty: none
+  std::string dump_stages;  // folder for the graph and the program after each stage (stage_dump.h); empty: none
 };
 
 // What a build talks to and draws on. All of it may be left out.

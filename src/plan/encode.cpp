@@ -167,8 +167,7 @@ class Encoder {
     const auto conditions = checks(p);
     const auto recipe = refit(p, map);
     return fb::CreatePlan(b_, lists.dtypes, lists.layouts, lists.ops, name, backend, device, exprs, symbols, tensors,
-                          weights, steps, inputs, outputs, profiles, props, machine_code, inner, conditions,
-                          recipe);
+                          weights, steps, inputs, outputs, profiles, props, machine_code, inner, conditions, recipe);
   }
   // No list at all where there is none, as of machine code.
   Offset<Vector<Offset<fb::Plan>>> bodies(const Program& p, const WeightsMap& map) {

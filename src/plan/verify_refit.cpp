@@ -44,8 +44,7 @@ Status verify_refit(const RefitRecipe& recipe) {
   if (recipe.constants.size() > plan_limits::kMaxConstants || recipe.weights.size() > plan_limits::kMaxConstants)
     return make_error(Code::kResourceExhausted, "refit: {} constants and {} weights, the limit is {}",
                       recipe.constants.size(), recipe.weights.size(), plan_limits::kMaxConstants);
-  for (size_t i = 0; i < recipe.constants.size(); ++i)
-    WOOTZ_RETURN_IF_ERROR(check_constant(i, recipe.constants[i]));
+  for (size_t i = 0; i < recipe.constants.size(); ++i) WOOTZ_RETURN_IF_ERROR(check_constant(i, recipe.constants[i]));
   for (const RefitWeight& w : recipe.weights) WOOTZ_RETURN_IF_ERROR(check_weight(w, recipe.constants.size()));
   return {};
 }

@@ -64,9 +64,9 @@ class EngineCore {
     return report_memory(*program_, symbols, kernels_);
   }
 
-  // Replaces weights, once no inference is at work on the host. On a device, constants keep their addresses, so that what
-  // is recorded stays right; the copies are made in the order of `stream`, or at once where it is null (the caller has
-  // waited for the device then). `kernels`: of steps that must be bound anew. Errors: of the device.
+  // Replaces weights, once no inference is at work on the host. On a device, constants keep their addresses, so that
+  // what is recorded stays right; the copies are made in the order of `stream`, or at once where it is null (the caller
+  // has waited for the device then). `kernels`: of steps that must be bound anew. Errors: of the device.
   using NewKernels = std::vector<std::pair<size_t, std::shared_ptr<const Kernel>>>;
   Status update(EngineUpdate update, NewKernels kernels, Stream* stream);
   // Held while an inference looks at weights and kernels; nothing for an engine that is not refittable.
@@ -98,11 +98,11 @@ class EngineCore {
 
   bool refittable_ = false;
   std::shared_ptr<Program> own_program_;  // of a refittable plan: what program_ is
-  mutable std::mutex update_turn_;  // held by an update that waits, so that inferences let it through
+  mutable std::mutex update_turn_;        // held by an update that waits, so that inferences let it through
   mutable std::shared_mutex weights_mutex_;
   std::atomic<uint64_t> generation_{0};
 
-  mutable std::mutex mutex_;  // also of what update() replaces
+  mutable std::mutex mutex_;                                   // also of what update() replaces
   mutable std::list<std::shared_ptr<const ShapePlan>> cache_;  // most recently used first
 };
 

@@ -212,8 +212,8 @@ void place_tensors(const Program& program, const Liveness& liveness, ShapePlan* 
 }  // namespace
 
 Result<std::shared_ptr<ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                                         bool with_calls, MemoryReport* report) {
+                                                   const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                                                   bool with_calls, MemoryReport* report) {
   auto plan = std::make_shared<ShapePlan>();
   plan->symbols = symbols;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, symbols, &plan->shapes));

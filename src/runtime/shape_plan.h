@@ -57,8 +57,8 @@ struct ShapePlan {
 
 // `with_calls` false: only sizes (memory reports), workspace as the plan states it.
 Result<std::shared_ptr<ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                                         bool with_calls, MemoryReport* report = nullptr);
+                                                   const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                                                   bool with_calls, MemoryReport* report = nullptr);
 
 // Memory at these symbols, or at a profile's maximum: which may be no shape at all, so that only sizes are looked at.
 // No `kernels`: an estimate, before tactics are chosen.

@@ -32,8 +32,8 @@ struct Cnn : Bench {
     ITensor* mean = network->addReduce(*active, ReduceOperation::kAVG, (1U << 2) | (1U << 3), false)->getOutput(0);
     IConstantLayer* right = network->addConstant(dims({16, 10}), weights(matrix));
     right->setName("right");
-    auto* product = network->addMatrixMultiply(*mean, MatrixOperation::kNONE, *right->getOutput(0),
-                                               MatrixOperation::kNONE);
+    auto* product =
+        network->addMatrixMultiply(*mean, MatrixOperation::kNONE, *right->getOutput(0), MatrixOperation::kNONE);
     output(product, "y");
     EXPECT_TRUE(network->setWeightsName(weights(matrix), "the matrix"));
     profile("x", {1, 8, 8, 8}, {2, 8, 8, 8}, {4, 8, 8, 8});
@@ -183,8 +183,8 @@ struct Simple : Bench {
     wootz_config_set_option(config.get(), "backend", "cpu");
     config->setFlag(BuilderFlag::kREFIT);
     ITensor* x = input("x", {4, 8});
-    ITensor* product = network->addElementWise(*x, *named({1, 8}, factor, "factor"), ElementWiseOperation::kPROD)
-                           ->getOutput(0);
+    ITensor* product =
+        network->addElementWise(*x, *named({1, 8}, factor, "factor"), ElementWiseOperation::kPROD)->getOutput(0);
     ITensor* soft = network->addActivation(*product, ActivationType::kTANH)->getOutput(0);
     output(network->addElementWise(*soft, *named({1, 8}, bias, "bias"), ElementWiseOperation::kSUM), "y");
   }

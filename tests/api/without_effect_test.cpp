@@ -55,9 +55,13 @@ const Flag kOthers[] = {{BuilderFlag::kDEBUG, "kDEBUG"},
                         {BuilderFlag::kEDITABLE_TIMING_CACHE, "kEDITABLE_TIMING_CACHE"},
                         {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE"}};
 // What a build goes by.
-const BuilderFlag kActing[] = {BuilderFlag::kTF32, BuilderFlag::kGPU_FALLBACK, BuilderFlag::kDISABLE_TIMING_CACHE,
-                               BuilderFlag::kERROR_ON_TIMING_CACHE_MISS, BuilderFlag::kREFIT,
-                               BuilderFlag::kREFIT_IDENTICAL, BuilderFlag::kREFIT_INDIVIDUAL};
+const BuilderFlag kActing[] = {BuilderFlag::kTF32,
+                               BuilderFlag::kGPU_FALLBACK,
+                               BuilderFlag::kDISABLE_TIMING_CACHE,
+                               BuilderFlag::kERROR_ON_TIMING_CACHE_MISS,
+                               BuilderFlag::kREFIT,
+                               BuilderFlag::kREFIT_IDENTICAL,
+                               BuilderFlag::kREFIT_INDIVIDUAL};
 
 TEST(WithoutEffect, EveryFlagActsOrIsNamed) {
   Dense b;

@@ -108,7 +108,7 @@ class Bench:
 def values_of(engine):
     shape = tuple(engine.get_tensor_shape("x"))
     x = np.random.default_rng(99).normal(0, 1, shape).astype(np.float32)
-    return wootz.infer(engine, {"x": x})["y"]
+    return wootz.infer(engine.create_execution_context(), {"x": x})["y"]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -89,7 +89,8 @@ std::unique_ptr<Session> build(const Exec& e, Logger& logger) {
   const Built built = build_plan(request, logger);
   std::printf("[I] Engine built in %g sec.\n[I] Created engine with size: %g MiB\n", built.seconds,
               static_cast<double>(built.plan_bytes) / 1048576);
-  const bool needed = !e.skip_inference || e.time_refit || !e.refit_model.empty() || e.dump_layers || !e.export_layers.empty();
+  const bool needed =
+      !e.skip_inference || e.time_refit || !e.refit_model.empty() || e.dump_layers || !e.export_layers.empty();
   if (!needed) return nullptr;
   if (built.plan == nullptr) return std::make_unique<Session>(e.save_engine, logger, /*native=*/true, device_number(e));
   return std::make_unique<Session>(*built.plan, logger, device_number(e));

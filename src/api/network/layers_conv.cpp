@@ -60,8 +60,7 @@ class ConvBase : public LayerBase<I> {
       if (kernel_.count > 0) (void)e.fail("the kernel is given both as weights and as input 1");
       return e.in(1);
     }
-    Value* w = e.weights(kernel_, Dims(std::span<const int64_t>(shape)), "kernel weights",
-                         WeightsRole::kKERNEL);
+    Value* w = e.weights(kernel_, Dims(std::span<const int64_t>(shape)), "kernel weights", WeightsRole::kKERNEL);
     return w != nullptr && is_float(w->dtype()) && is_float(e.in(0)->dtype()) ? e.cast(w, e.in(0)->dtype()) : w;
   }
   Value* bias_value(Emit& e) {

@@ -13,14 +13,10 @@ using nvinfer1::Weights;
 
 namespace {
 
-bool same(const Weights& a, const Weights& b) {
-  return a.values == b.values && a.count == b.count && a.type == b.type;
-}
+bool same(const Weights& a, const Weights& b) { return a.values == b.values && a.count == b.count && a.type == b.type; }
 
 // Of a model's constants, lists of 64-bit integers are extents, axes and indices, not weights.
-bool is_weight(const HostTensor& tensor) {
-  return tensor.dtype() != DType::kI64 && tensor.dtype() != DType::kBool;
-}
+bool is_weight(const HostTensor& tensor) { return tensor.dtype() != DType::kI64 && tensor.dtype() != DType::kBool; }
 
 }  // namespace
 

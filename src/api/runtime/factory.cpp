@@ -46,7 +46,8 @@ TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noe
       [&]() -> wootz::Result<nvinfer1::IRuntime*> { return new wootz::api::RuntimeImpl(*app); });
 }
 
-// Of libraries without a compiler, which a refit runs: the whole library's own takes this one's place (api/factory.cpp).
+// Of libraries without a compiler, which a refit runs: the whole library's own takes this one's place
+// (api/factory.cpp).
 __attribute__((weak)) TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,
                                                                      int32_t version) noexcept {
   const std::optional<wootz::api::AppLogger> app = wootz::api::admit(logger, version);

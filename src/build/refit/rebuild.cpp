@@ -1,7 +1,7 @@
 #include "build/refit/rebuild.h"
 
-#include "build/refit/same_form.h"
 #include "build/refit/recipe.h"
+#include "build/refit/same_form.h"
 #include "build/session.h"
 #include "build/stages.h"
 #include "tuner/layout/pack.h"
@@ -14,23 +14,18 @@ Status fix_choices(BuildSession& session) {
     return make_error(Code::kInvalidState, "the network has {} bodies, it had {}", session.units.size(),
                       session.choices.size());
   for (size_t u = 0; u < session.units.size(); ++u)
-    WOOTZ_RETURN_IF_ERROR(apply_choices(session.choices[u], session.providers(), session.limits,
-                                        session.units[u].program));
+    WOOTZ_RETURN_IF_ERROR(
+        apply_choices(session.choices[u], session.providers(), session.limits, session.units[u].program));
   return Status();
 }
 
 // Those of build.cpp that decide what the program is. Nothing is offered or measured; streams and machine code stay.
 constexpr BuildStage kStages[] = {
-    {"target", "", open_target, StageResult::kNothing},
-    {"infer", "", infer_network, StageResult::kNothing},
-    {"passes", "", optimize_network, StageResult::kNothing},
-    {"precision", "", narrow_values, StageResult::kNothing},
-    {"lower", "", lower_network, StageResult::kNothing},
-    {"name", "", name_network_steps, StageResult::kNothing},
-    {"choices", "", fix_choices, StageResult::kNothing},
-    {"pack", "", pack_weights, StageResult::kNothing},
-    {"place", "", place_tensors, StageResult::kNothing},
-    {"debug", "", demote_debug_tensors, StageResult::kNothing},
+    {"target", "", open_target, StageResult::kNothing},      {"infer", "", infer_network, StageResult::kNothing},
+    {"passes", "", optimize_network, StageResult::kNothing}, {"precision", "", narrow_values, StageResult::kNothing},
+    {"lower", "", lower_network, StageResult::kNothing},     {"name", "", name_network_steps, StageResult::kNothing},
+    {"choices", "", fix_choices, StageResult::kNothing},     {"pack", "", pack_weights, StageResult::kNothing},
+    {"place", "", place_tensors, StageResult::kNothing},     {"debug", "", demote_debug_tensors, StageResult::kNothing},
 };
 
 // Where the values of weights decided something, the reason is ours to tell.

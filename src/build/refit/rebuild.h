@@ -12,13 +12,13 @@ namespace wootz {
 
 // What is different in a program with other weights: all else of it, shapes and memory included, is as it was.
 struct RefitChange {
-  std::shared_ptr<const RefitRecipe> recipe;  // with the new weights
+  std::shared_ptr<const RefitRecipe> recipe;               // with the new weights
   std::vector<std::pair<size_t, PlanConstant>> constants;  // by number, with their bytes
   std::vector<std::pair<size_t, Problem>> steps;  // by number: parameters that came from weights (scales, factors)
 };
 
-// `recipe` is that of `program` with new constants. Errors: kInvalidState where the program is not of the same form with
-// these weights, because the build made use of the old ones' values; names the layer.
+// `recipe` is that of `program` with new constants. Errors: kInvalidState where the program is not of the same form
+// with these weights, because the build made use of the old ones' values; names the layer.
 Result<RefitChange> rebuild(const Program& program, std::shared_ptr<const RefitRecipe> recipe, int device_number,
                             const BuildServices& services = {});
 

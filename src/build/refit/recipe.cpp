@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/limits.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 
@@ -100,7 +101,8 @@ Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const Build
   for (const NamedWeight& weight : settings.refit->weights) {
     const auto found = by_value.find(weight.value);
     if (found == by_value.end()) continue;  // no output depends on it
-    const bool refittable = !weight.fixed && (!settings.refit->marked || settings.refit->marked->count(weight.name) != 0);
+    const bool refittable =
+        !weight.fixed && (!settings.refit->marked || settings.refit->marked->count(weight.name) != 0);
     recipe->weights.push_back({weight.name, weight.layer, weight.role, found->second, refittable});
   }
   return recipe;
@@ -117,8 +119,13 @@ Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
 }
 
 Result<BuildSettings> recipe_settings(const RefitRecipe& recipe) {
+  constexpr int kMostThreads = 4096;
   try {
-    return settings_from(Json::parse(recipe.settings));
+    BuildSettings settings = settings_from(Json::parse(recipe.settings));
+    if (settings.threads < 0 || settings.threads > kMostThreads) return corrupt("refit: {} threads", settings.threads);
+    if (settings.profiles.size() > size_t{limits::kMaxProfiles})
+      return corrupt("refit: {} profiles", settings.profiles.size());
+    return settings;
   } catch (const Json::exception& e) {
     return corrupt("refit: the settings of the build cannot be read: {}", e.what());
   }

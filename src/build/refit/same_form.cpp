@@ -12,9 +12,8 @@ bool same(const PlanSymbol& a, const PlanSymbol& b) {
   return a.source == b.source && a.tensor == b.tensor && a.axis == b.axis;
 }
 bool same(const PlanTensor& a, const PlanTensor& b) {
-  return a.dtype == b.dtype && a.layout == b.layout && a.kind == b.kind && a.dims == b.dims &&
-         a.view_of == b.view_of && a.offset == b.offset && a.subviews == b.subviews && a.values == b.values &&
-         a.constant == b.constant;
+  return a.dtype == b.dtype && a.layout == b.layout && a.kind == b.kind && a.dims == b.dims && a.view_of == b.view_of &&
+         a.offset == b.offset && a.subviews == b.subviews && a.values == b.values && a.constant == b.constant;
 }
 bool same(const PlanConstant& a, const PlanConstant& b) {
   return a.dtype == b.dtype && a.dims == b.dims && a.layout == b.layout && a.bytes == b.bytes;
