@@ -26,7 +26,7 @@ struct RefitWeight {
   static constexpr uint8_t kNoRole = 255;
   std::string name;        // by which it is set; empty: by layer and role alone
   std::string layer;       // of the network, where the weight is a layer's own
-  uint8_t role = kNoRole;  // nvinfer1::WeightsRole
+  uint8_t role = kNoRole;  // WeightsRole of the API
   int32_t constant = -1;   // index into RefitRecipe::constants
   bool refittable = true;  // false: it was not marked, in a plan whose weights are refitted one by one
 };

@@ -8,7 +8,7 @@
 namespace wootz {
 namespace {
 
-constexpr uint8_t kRoles = 6;  // of nvinfer1::WeightsRole
+constexpr uint8_t kRoles = 6;  // of WeightsRole of the API
 
 Status at_most(const char* what, size_t have, size_t limit) {
   if (have <= limit) return {};

@@ -12,7 +12,6 @@
 #include "backend/device.h"
 #include "backend/kernel.h"
 #include "backend/program.h"
-#include "backend/refit.h"
 #include "runtime/shape_plan.h"
 
 namespace wootz {
