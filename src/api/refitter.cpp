@@ -42,20 +42,20 @@ int64_t first_non_finite(const HostTensor& tensor) {
 RefitterImpl::RefitterImpl(EngineImpl& engine, AppLogger logger)
     : engine_(engine),
       reporter_(logger),
-      names_(engine.info()->program().refit),
-      offers_(names_->weights.size()),
+      weights_(engine.weights()),
+      offers_(weights_.size()),
       max_threads_(ThreadPool::process().size()) {}
 
 const RefitRecipe& RefitterImpl::recipe() const { return *engine_.info()->program().refit; }
 
 const RefitConstant& RefitterImpl::constant(size_t weight) const {
-  return recipe().constants[static_cast<size_t>(names_->weights[weight].constant)];
+  return recipe().constants[static_cast<size_t>(weights_[weight].constant)];
 }
 
 std::optional<size_t> RefitterImpl::find(const char* name) const {
   if (name == nullptr || *name == '\0') return std::nullopt;
-  for (size_t w = 0; w < names_->weights.size(); ++w)
-    if (names_->weights[w].refittable && names_->weights[w].name == name) return w;
+  for (size_t w = 0; w < weights_.size(); ++w)
+    if (weights_[w].refittable && weights_[w].name == name) return w;
   return std::nullopt;
 }
 
@@ -66,7 +66,7 @@ Result<size_t> RefitterImpl::named(const char* name) const {
 }
 
 Status RefitterImpl::offer(size_t weight, const Weights& weights, TensorLocation location) {
-  const RefitWeight& known = names_->weights[weight];
+  const RefitWeight& known = weights_[weight];
   const RefitConstant& have = constant(weight);
   const auto volume = have.dims.volume();
   if (weights.count != volume)
@@ -126,7 +126,7 @@ int32_t RefitterImpl::getMissing(int32_t, const char**, WeightsRole*) noexcept {
 
 int32_t RefitterImpl::getAllWeights(int32_t size, const char** weightsNames) noexcept {
   int32_t count = 0;
-  for (const RefitWeight& weight : names_->weights) {
+  for (const RefitWeight& weight : weights_) {
     if (!weight.refittable || weight.name.empty()) continue;
     if (weightsNames != nullptr && count < size) weightsNames[count] = weight.name.c_str();
     ++count;
@@ -136,7 +136,7 @@ int32_t RefitterImpl::getAllWeights(int32_t size, const char** weightsNames) noe
 
 int32_t RefitterImpl::getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept {
   int32_t count = 0;
-  for (const RefitWeight& weight : names_->weights) {
+  for (const RefitWeight& weight : weights_) {
     if (!weight.refittable || weight.role == RefitWeight::kNoRole) continue;
     if (count < size && layerNames != nullptr) layerNames[count] = weight.layer.c_str();
     if (count < size && roles != nullptr) roles[count] = static_cast<WeightsRole>(weight.role);
@@ -148,8 +148,8 @@ int32_t RefitterImpl::getAll(int32_t size, const char** layerNames, WeightsRole*
 bool RefitterImpl::setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept {
   return attempt(reporter_, "IRefitter::setWeights", [&]() -> Status {
     if (layerName == nullptr) return invalid_argument("the layer's name is null");
-    for (size_t w = 0; w < names_->weights.size(); ++w) {
-      const RefitWeight& weight = names_->weights[w];
+    for (size_t w = 0; w < weights_.size(); ++w) {
+      const RefitWeight& weight = weights_[w];
       if (weight.refittable && weight.layer == layerName && weight.role == static_cast<uint8_t>(role))
         return offer(w, weights, TensorLocation::kHOST);
     }
@@ -160,8 +160,8 @@ bool RefitterImpl::setWeights(const char* layerName, WeightsRole role, Weights w
 Status RefitterImpl::offer_all(const Graph& model) {
   std::map<std::string, const HostTensor*, std::less<>> there;
   for (const Value* value : model.constants()) there.emplace(value->name(), &value->constant());
-  for (size_t w = 0; w < names_->weights.size(); ++w) {
-    const RefitWeight& weight = names_->weights[w];
+  for (size_t w = 0; w < weights_.size(); ++w) {
+    const RefitWeight& weight = weights_[w];
     const auto found = there.find(weight.name);
     if (found == there.end() && (weight.name.empty() || !weight.layer.empty())) continue;  // of a layer, not the model
     if (found == there.end()) return invalid_argument("the model has no weights {}", shown(weight));
@@ -183,7 +183,7 @@ std::string RefitterImpl::offered_names() const {
   std::string names;
   size_t count = 0;
   for (size_t w = 0; w < offers_.size(); ++w)
-    if (offers_[w] && count++ < kShown) names += (names.empty() ? "" : ", ") + shown(names_->weights[w]);
+    if (offers_[w] && count++ < kShown) names += (names.empty() ? "" : ", ") + shown(weights_[w]);
   return count > kShown ? fmt::format("{} and {} more", names, count - kShown) : names;
 }
 
@@ -201,7 +201,7 @@ Result<HostTensor> RefitterImpl::offered(size_t weight) const {
   const DeviceScope current(device);
   WOOTZ_RETURN_IF_ERROR(device.copy(copy.mutable_data(), offer.weights.values, have.bytes, nullptr));
   const int64_t at = validation_ ? first_non_finite(copy) : -1;
-  if (at >= 0) return invalid_argument("{}: value {} is not finite", shown(names_->weights[weight]), at);
+  if (at >= 0) return invalid_argument("{}: value {} is not finite", shown(weights_[weight]), at);
   return copy;
 }
 
@@ -212,7 +212,7 @@ Status RefitterImpl::refit(cudaStream_t stream, bool async) {
     if (!offers_[w]) continue;
     WOOTZ_ASSIGN_OR_RETURN(const HostTensor tensor, offered(w));
     const auto owner = std::make_shared<const HostTensor>(tensor);
-    RefitConstant& c = changed->constants[static_cast<size_t>(names_->weights[w].constant)];
+    RefitConstant& c = changed->constants[static_cast<size_t>(weights_[w].constant)];
     c.owner = owner;
     c.data = owner->data();
   }

@@ -65,7 +65,7 @@ class RefitterImpl final : public nvinfer1::IRefitter {
 
   EngineImpl& engine_;
   Reporter reporter_;
-  std::shared_ptr<const RefitRecipe> names_;  // of the engine when this was made: its texts live as long as the engine
+  const std::vector<RefitWeight>& weights_;   // the engine's
   std::vector<std::optional<Offer>> offers_;  // by weight
   bool validation_ = true;
   int32_t max_threads_;
