@@ -76,6 +76,7 @@ void bind_network(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_builder(nb::module_& m);
 void bind_parser(nb::module_& m);
+void bind_refitter(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_runtime(nb::module_& m);

@@ -109,7 +109,16 @@ void bind_reading(Network& network) {
       .def("mark_output", &INetworkDefinition::markOutput, nb::arg("tensor"))
       .def("unmark_output", &INetworkDefinition::unmarkOutput, nb::arg("tensor"))
       .def("mark_debug", &INetworkDefinition::markDebug, nb::arg("tensor"))
-      .def("remove_tensor", &INetworkDefinition::removeTensor, nb::arg("tensor"));
+      .def("remove_tensor", &INetworkDefinition::removeTensor, nb::arg("tensor"))
+      .def(
+          "set_weights_name",
+          [](INetworkDefinition& n, nb::handle array, const char* name) {
+            return n.setWeightsName(to_weights(array), name);
+          },
+          nb::arg("weights"), nb::arg("name"))
+      .def("mark_weights_refittable", &INetworkDefinition::markWeightsRefittable, nb::arg("name"))
+      .def("unmark_weights_refittable", &INetworkDefinition::unmarkWeightsRefittable, nb::arg("name"))
+      .def("are_weights_marked_refittable", &INetworkDefinition::areWeightsMarkedRefittable, nb::arg("name"));
 }
 
 INetworkDefinition& with_weights(nb::handle self, std::initializer_list<nb::handle> arrays) {

@@ -114,6 +114,7 @@ void bind_engine(nb::module_& m) {
       .def_prop_ro("num_layers", &ICudaEngine::getNbLayers)
       .def_prop_ro("num_aux_streams", &ICudaEngine::getNbAuxStreams)
       .def_prop_ro("name", &ICudaEngine::getName)
+      .def_prop_ro("refittable", &ICudaEngine::isRefittable)
       .def(
           "create_execution_context",
           [](ICudaEngine& e) { return e.createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC); },

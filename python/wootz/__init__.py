@@ -17,6 +17,7 @@ __version__ = ".".join(str(n) for n in _wootz.__tensorrt_version__)
 
 # TensorRT's classes are called to be made; here a factory of the extension makes them.
 _BuilderType, _RuntimeType, _ParserType = _wootz.Builder, _wootz.Runtime, _wootz.OnnxParser
+_RefitterType, _ParserRefitterType = _wootz.Refitter, _wootz.OnnxParserRefitter
 
 
 def Builder(logger):  # noqa: N802
@@ -34,6 +35,16 @@ def OnnxParser(network, logger):  # noqa: N802
     return _ParserType._create(network, logger)
 
 
+def Refitter(engine, logger):  # noqa: N802
+    """New weights for an engine that was built with BuilderFlag.REFIT."""
+    return _RefitterType._create(engine, logger)
+
+
+def OnnxParserRefitter(refitter, logger):  # noqa: N802
+    """A parser that hands a model's weights to `refitter`."""
+    return _ParserRefitterType._create(refitter, logger)
+
+
 def devices():
     """This machine: version, default backend, each backend's device (or why it has none), devices known by name."""
     return _json.loads(_wootz._machine())
@@ -47,7 +58,7 @@ fp8, fp4, e8m0 = DataType.FP8, DataType.FP4, DataType.E8M0
 
 def _context_managers():
     # TensorRT's scripts say `with trt.Builder(logger) as builder`; the objects are freed by Python as usual.
-    names = ("Builder", "Runtime", "OnnxParser", "INetworkDefinition", "IBuilderConfig", "ICudaEngine", "IExecutionContext",
+    names = ("Builder", "Runtime", "OnnxParser", "Refitter", "OnnxParserRefitter", "INetworkDefinition", "IBuilderConfig", "ICudaEngine", "IExecutionContext",
              "IHostMemory")
     for name in names:
         cls = getattr(_wootz, name)

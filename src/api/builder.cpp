@@ -53,6 +53,7 @@ void forget_weights(Program* program) {
     constant.data = nullptr;
     constant.make = nullptr;
   }
+  program->refit = nullptr;
   for (Program& body : program->bodies) forget_weights(&body);
 }
 
@@ -106,7 +107,12 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (std::string metadata = metadata_json(*our_network); !metadata.empty())
     options.properties[property::kMetadata] = std::move(metadata);
   if (our_network->unfused_debug()) options.properties[property::kDebugUnfused] = "1";
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->build_graph());
+  RefitRequest refit;
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->build_graph(&refit.weights));
+  if (our_config->refit_kind() != RefitKind::kNone) {
+    if (our_config->refit_kind() == RefitKind::kIndividual) refit.marked = our_network->refittable();
+    options.refit = std::move(refit);
+  }
   options.absent = our_network->absent();
   MonitoredProgress progress(our_config->getProgressMonitor());
   BuildServices services;

@@ -15,6 +15,9 @@ namespace wootz::api {
 
 class ProfileImpl;
 
+// Which weights of a plan can be replaced.
+enum class RefitKind : uint8_t { kNone, kAll, kIndividual };
+
 class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
  public:
   explicit BuilderConfigImpl(const Reporter& reporter);
@@ -103,6 +106,11 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
 
   // What a build of this config goes by. Errors: combinations that cannot be built.
   Result<BuildSettings> to_settings() const;
+  RefitKind refit_kind() const {
+    using nvinfer1::BuilderFlag;
+    if (has(BuilderFlag::kREFIT_INDIVIDUAL)) return RefitKind::kIndividual;
+    return has(BuilderFlag::kREFIT) || has(BuilderFlag::kREFIT_IDENTICAL) ? RefitKind::kAll : RefitKind::kNone;
+  }
   // The cache set, or one of the config's own.
   Result<TimingCache*> cache_for_build() const;
   // A strongly typed network's types are its own: an error names the flag that would change them.

@@ -3,6 +3,9 @@
 #include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/parser.h"
+#include "api/parser_refitter.h"
+#include "api/refitter.h"
+#include "api/runtime/engine.h"
 #include "api/runtime/version.h"
 #include "backends/registry.h"
 #include "report/libraries.h"
@@ -41,11 +44,35 @@ TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int v
       });
 }
 
-TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
+TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger, int32_t version) noexcept {
+  const std::optional<wootz::api::AppLogger> app = wootz::api::admit(logger, version);
+  if (!app) return nullptr;
+  return attempt_or<nvinfer1::IRefitter*>(
+      Reporter(*app), "createInferRefitter", nullptr, [&]() -> wootz::Result<nvinfer1::IRefitter*> {
+        auto* ours = engine == nullptr
+                         ? nullptr
+                         : dynamic_cast<wootz::api::EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+        if (ours == nullptr) return wootz::invalid_argument("the engine is null or not of this library");
+        if (!ours->isRefittable())
+          return wootz::make_error(wootz::Code::kInvalidState,
+                                   "the engine was not built refittable: set BuilderFlag::kREFIT");
+        return new wootz::api::RefitterImpl(*ours, *app);
+      });
+}
+
+TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void* refitter, void* logger, int32_t version) noexcept {
   if (logger == nullptr) return nullptr;
-  attempt(Reporter(AppLogger{static_cast<nvinfer1::ILogger*>(logger), process_logger().level}),
-          "createNvOnnxParserRefitter", [] { return wootz::unsupported("engines of this build cannot be refitted"); });
-  return nullptr;
+  const AppLogger app{static_cast<nvinfer1::ILogger*>(logger), process_logger().level};
+  return attempt_or<nvonnxparser::IParserRefitter*>(
+      Reporter(app), "createNvOnnxParserRefitter", nullptr, [&]() -> wootz::Result<nvonnxparser::IParserRefitter*> {
+        if (version / 10000 != NV_ONNX_PARSER_MAJOR)
+          return wootz::invalid_argument("the program was compiled for version {} of the parser's API", version);
+        auto* ours = refitter == nullptr
+                         ? nullptr
+                         : dynamic_cast<wootz::api::RefitterImpl*>(static_cast<nvinfer1::IRefitter*>(refitter));
+        if (ours == nullptr) return wootz::invalid_argument("the refitter is null or not of this library");
+        return new wootz::api::ParserRefitterImpl(*ours, app);
+      });
 }
 
 TENSORRTAPI int getNvOnnxParserVersion() noexcept { return NV_ONNX_PARSER_VERSION; }

@@ -46,9 +46,6 @@ constexpr FlagNote kFlags[] = {
     {BuilderFlag::kFP4, "kFP4", "4-bit floats of the network are read with or without this flag; none are made"},
     {BuilderFlag::kDEBUG, "kDEBUG",
      "no step is waited for while building; IExecutionContext::setDebugSync or WOOTZ_DEBUG_SYNC=1 waits while running"},
-    {BuilderFlag::kREFIT, "kREFIT", "engines of this build cannot be refitted"},
-    {BuilderFlag::kREFIT_IDENTICAL, "kREFIT_IDENTICAL", "engines of this build cannot be refitted"},
-    {BuilderFlag::kREFIT_INDIVIDUAL, "kREFIT_INDIVIDUAL", "engines of this build cannot be refitted"},
     {BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN", "the plan keeps its weights"},
     {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING", "the engine keeps its weights in memory"},
     {BuilderFlag::kSPARSE_WEIGHTS, "kSPARSE_WEIGHTS", "weights with zeros are computed as all others are"},
@@ -178,9 +175,6 @@ void note_without_effect(const NetworkImpl& network, const Reporter& reporter) {
   say(precisions, "ILayer::setPrecision", "layer", "types are chosen without it; ILayer::setOutputType binds");
   say(ranges, "ITensor::setDynamicRange", "tensor", "nothing is quantized implicitly: add Q/DQ layers");
   say(formats, "ITensor::setAllowedFormats", "tensor", "inputs and outputs are row-major (TensorFormat::kLINEAR)");
-  Named weights;
-  for (const std::string& name : network.refittable()) weights.add(name);
-  say(weights, "INetworkDefinition::markWeightsRefittable", "name", "engines of this build cannot be refitted");
 }
 
 }  // namespace wootz::api

@@ -19,6 +19,8 @@
 
 namespace wootz {
 
+struct RefitRecipe;  // backend/refit.h
+
 enum class TensorKind : uint8_t {
   kInput,         // bound by the user
   kOutput,        // bound by the user, written by a step
@@ -115,6 +117,8 @@ struct Program {
   // of their own.
   std::vector<Program> bodies;
   std::vector<ShapeCheck> checks;
+  // Of a plan whose weights can be replaced; null: it is none. Bodies have none.
+  std::shared_ptr<const RefitRecipe> refit;
 };
 
 // Makes what is left to make, in memory of its own: for a program that is run without being written first.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "build/refit/recipe.h"
 #include "build/session.h"
 #include "build/stages.h"
 
@@ -51,7 +52,10 @@ Status dump_result(const BuildStage& stage, BuildSession& session) {
 
 std::span<const BuildStage> build_stages() { return kStages; }
 
-Result<BuildOutput> build_program(Graph& graph, const BuildSettings& settings, const BuildServices& services) {
+namespace {
+
+Result<BuildOutput> run_stages(Graph& graph, const BuildSettings& settings, const BuildServices& services,
+                               FixedChoices* choices) {
   const Stopwatch total;
   ProgressPhase phase(services.progress, kPhase, nullptr, static_cast<int>(std::size(kStages)));
   BuildSession session(graph, settings, services);  // ends first: its phases are within this one
@@ -65,7 +69,22 @@ Result<BuildOutput> build_program(Graph& graph, const BuildSettings& settings, c
   }
   session.report.total_ms = total.ms();
   WOOTZ_RETURN_IF_ERROR(session.dump.finish(session.report.stages));
+  *choices = std::move(session.choices);
   return BuildOutput{std::move(session.program), std::move(session.report)};
+}
+
+}  // namespace
+
+Result<BuildOutput> build_program(Graph& graph, const BuildSettings& settings, const BuildServices& services) {
+  FixedChoices choices;
+  if (!settings.refit) return run_stages(graph, settings, services, &choices);
+  // Of the recipe's graph, so that a refit builds of exactly the same.
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<RefitRecipe> recipe, make_recipe(graph, settings));
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> read, recipe_graph(*recipe));
+  WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, run_stages(*read, settings, services, &choices));
+  recipe->choices = choices_to_json(choices);
+  output.program->refit = recipe;
+  return output;
 }
 
 }  // namespace wootz

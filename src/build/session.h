@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "build/context.h"
+#include "build/refit/fixed_choices.h"
 #include "build/stage_dump.h"
 #include "build/tactic_selection.h"
 #include "lower/lowered.h"
@@ -44,6 +45,8 @@ struct BuildSession : BuildContext {
   Lowered lowered;
   std::shared_ptr<Program> program;
   std::vector<BuildUnit> units;  // the network first; a body comes after the bodies that it has itself
+
+  FixedChoices choices;  // where the settings ask for a refittable plan; given, where it is refitted
 
   BuildReport report;
 };

@@ -24,6 +24,21 @@ struct ForcedTactic {
   std::string step, tactic;
 };
 
+// A constant of the graph, by its value's name, as refitters know it.
+struct NamedWeight {
+  std::string value;
+  std::string name;   // empty: by layer and role alone
+  std::string layer;  // empty: by name alone
+  uint8_t role = 255;
+  bool fixed = false;  // never to be replaced: lists of extents, axes, indices
+};
+
+// That the plan's weights are to be replaceable.
+struct RefitRequest {
+  std::vector<NamedWeight> weights;
+  std::optional<std::set<std::string, std::less<>>> marked;  // the names that may be; empty: all
+};
+
 // What a build goes by: plain data.
 struct BuildSettings {
   std::string backend = "cpu";
@@ -55,7 +70,8 @@ struct BuildSettings {
   std::vector<AbsentNode> absent;                              // of the model, for reports
   bool keep_record = false;  // stored_record() goes into the plan, and memory is looked at
   bool keep_values = true;   // where the model's values are goes into the plan, for debug taps
-  std::string dump_stages;   // folder for the graph and the program after each stage (stage_dump.h); empty: none
+  std::optional<RefitRequest> refit;
+  std::string dump_stages;  // folder for the graph and the program after each stage (stage_dump.h); empty: none
 };
 
 // What a build talks to and draws on. All of it may be left out.

@@ -85,6 +85,7 @@ Status select_tactics(BuildSession& session) {
     WOOTZ_RETURN_IF_ERROR(of_unit(unit, unit.selection->choose()));
     const MeasureStats stats = unit.selection->stats();
     Choice choice = unit.selection->take_choice();
+    if (session.settings.refit) session.choices.push_back(choices_of(choice, unit.lowered->program.steps.size()));
     unit.selection.reset();
     log_choices(session, choice);
     if (unit.body) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/refit.h"
 #include "plan/codes.h"
 #include "plan/encode.h"
 #include "plan/format.h"
@@ -81,7 +82,8 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(properties(from, to));
     WOOTZ_RETURN_IF_ERROR(each("pieces of machine code", from.native(), plan_limits::kMaxNative, &to->native));
     WOOTZ_RETURN_IF_ERROR(each("bodies", from.bodies(), plan_limits::kMaxBodies, &to->bodies));
-    return each("checks of shapes", from.checks(), plan_limits::kMaxSteps, &to->checks);
+    WOOTZ_RETURN_IF_ERROR(each("checks of shapes", from.checks(), plan_limits::kMaxSteps, &to->checks));
+    return from.refit() == nullptr ? Status() : refit(*from.refit(), to);
   }
 
   // A file may let many references share one text or list, so what they unfold to is charged against the file's size:
@@ -270,6 +272,33 @@ class Decoder {
   Status decode(const fb::Check& from, ShapeCheck* to) {
     to->expr = ExpressionIndex(from.expr());
     return text(from.message(), &to->message);
+  }
+  Status decode(const fb::RefitConstant& from, RefitConstant* to) {
+    WOOTZ_RETURN_IF_ERROR(dtypes_.get(from.dtype(), &to->dtype));
+    WOOTZ_RETURN_IF_ERROR(extents(from.dims(), &to->dims));
+    WOOTZ_RETURN_IF_ERROR(inside("constant", "of the network", from.offset(), from.bytes()));
+    to->bytes = from.bytes();
+    to->data = weights_.data() + from.offset();
+    return {};
+  }
+  Status decode(const fb::RefitWeight& from, RefitWeight* to) {
+    WOOTZ_RETURN_IF_ERROR(text(from.name(), &to->name));
+    WOOTZ_RETURN_IF_ERROR(text(from.layer(), &to->layer));
+    to->role = from.role();
+    to->constant = from.constant();
+    to->refittable = from.refittable();
+    return {};
+  }
+  Status refit(const fb::Refit& from, Program* to) {
+    auto recipe = std::make_shared<RefitRecipe>();
+    WOOTZ_RETURN_IF_ERROR(text(from.graph(), &recipe->graph));
+    WOOTZ_RETURN_IF_ERROR(text(from.settings(), &recipe->settings));
+    WOOTZ_RETURN_IF_ERROR(text(from.choices(), &recipe->choices));
+    WOOTZ_RETURN_IF_ERROR(
+        each("constants of the network", from.constants(), plan_limits::kMaxConstants, &recipe->constants));
+    WOOTZ_RETURN_IF_ERROR(each("refittable weights", from.weights(), plan_limits::kMaxConstants, &recipe->weights));
+    to->refit = std::move(recipe);
+    return {};
   }
   Status properties(const fb::Plan& from, Program* p) {
     for (uint32_t i = 0; from.properties() != nullptr && i < from.properties()->size(); ++i) {

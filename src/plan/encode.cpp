@@ -1,6 +1,11 @@
 #include "plan/encode.h"
 
+#include <map>
+#include <set>
+
+#include "backend/refit.h"
 #include "plan/codes.h"
+#include "plan/digest.h"
 #include "plan/format.h"
 #include "plan/plan_generated.h"
 #include "plan/plan_limits.h"
@@ -70,6 +75,20 @@ void bound_step(const Step& s, SizeBound* b) {
   b->table();
 }
 
+void bound_refit(const RefitRecipe& recipe, SizeBound* b) {
+  b->table();
+  for (const std::string* text : {&recipe.graph, &recipe.settings, &recipe.choices}) b->text(*text);
+  for (const RefitConstant& c : recipe.constants) {
+    b->table();
+    b->list(c.dims.size(), 8);
+  }
+  for (const RefitWeight& w : recipe.weights) {
+    b->table();
+    b->text(w.name);
+    b->text(w.layer);
+  }
+}
+
 size_t bound_of(const Program& p) {
   SizeBound b;
   for (const std::string* text : {&p.name, &p.backend, &p.device}) b.text(*text);
@@ -109,6 +128,7 @@ size_t bound_of(const Program& p) {
     b.text(name);
     b.text(value);
   }
+  if (p.refit != nullptr) bound_refit(*p.refit, &b);
   return b.total() + problems;
 }
 
@@ -145,8 +165,9 @@ class Encoder {
     const auto machine_code = native(p, map);
     const auto inner = bodies(p, map);
     const auto conditions = checks(p);
+    const auto recipe = refit(p, map);
     return fb::CreatePlan(b_, lists.dtypes, lists.layouts, lists.ops, name, backend, device, exprs, symbols, tensors,
-                          weights, steps, inputs, outputs, profiles, props, machine_code, inner, conditions);
+                          weights, steps, inputs, outputs, profiles, props, machine_code, inner, conditions, recipe);
   }
   // No list at all where there is none, as of machine code.
   Offset<Vector<Offset<fb::Plan>>> bodies(const Program& p, const WeightsMap& map) {
@@ -277,6 +298,24 @@ class Encoder {
     return b_.CreateVector(made);
   }
 
+  Offset<fb::Refit> refit(const Program& p, const WeightsMap& map) {
+    if (p.refit == nullptr) return 0;
+    const auto graph = text(p.refit->graph), settings = text(p.refit->settings), choices = text(p.refit->choices);
+    std::vector<Offset<fb::RefitConstant>> constants;
+    for (size_t i = 0; i < p.refit->constants.size(); ++i) {
+      const RefitConstant& c = p.refit->constants[i];
+      constants.push_back(fb::CreateRefitConstant(b_, code(c.dtype), extents(c.dims), map.refit[i], c.bytes));
+    }
+    std::vector<Offset<fb::RefitWeight>> weights;
+    for (const RefitWeight& w : p.refit->weights) {
+      const auto name = text(w.name), layer = text(w.layer);
+      weights.push_back(fb::CreateRefitWeight(b_, name, layer, w.role, w.constant, w.refittable));
+    }
+    const auto constant_list = b_.CreateVector(constants);
+    const auto weight_list = b_.CreateVector(weights);
+    return fb::CreateRefit(b_, graph, settings, choices, constant_list, weight_list);
+  }
+
   const Program& p_;
   const WeightsMap& weights_;
   flatbuffers::FlatBufferBuilder b_;
@@ -308,11 +347,43 @@ Status place_after(const Program& program, size_t* total, WeightsMap* map) {
   return {};
 }
 
+// The plan's own constants by size and digest. Those still to be made are made for it.
+using ByContent = std::map<std::pair<size_t, Digest>, size_t>;
+Result<ByContent> find_contents(const Program& program, const WeightsMap& map) {
+  std::set<size_t> sizes;
+  for (const RefitConstant& c : program.refit->constants) sizes.insert(c.bytes);
+  ByContent found;
+  RawBytes scratch;
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    const PlanConstant& c = program.constants[i];
+    if (c.bytes == 0 || sizes.count(c.bytes) == 0) continue;
+    WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(c, &scratch));
+    found.try_emplace({c.bytes, tree_digest(bytes)}, map.offsets[i]);
+  }
+  return found;
+}
+
+Status place_refit(const Program& program, WeightsMap* map) {
+  WOOTZ_ASSIGN_OR_RETURN(ByContent found, find_contents(program, *map));
+  for (const RefitConstant& c : program.refit->constants) {
+    const Digest digest = tree_digest({static_cast<const std::byte*>(c.data), c.bytes});
+    const auto [at, fresh] = found.try_emplace({c.bytes, digest}, map->total);
+    map->refit.push_back(at->second);
+    map->refit_shared.push_back(!fresh);
+    if (!fresh) continue;
+    if (__builtin_add_overflow(map->total, c.bytes, &map->total) || map->total > plan_limits::kMaxBlobBytes)
+      return make_error(Code::kResourceExhausted, "plan: more than {} bytes of weights", plan_limits::kMaxBlobBytes);
+    map->total = plan_format::align_up(map->total, plan_format::kBlobAlignment);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<WeightsMap> place_weights(const Program& program) {
   WeightsMap map;
   WOOTZ_RETURN_IF_ERROR(place_after(program, &map.total, &map));
+  if (program.refit != nullptr) WOOTZ_RETURN_IF_ERROR(place_refit(program, &map));
   return map;
 }
 

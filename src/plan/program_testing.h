@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/control.h"
+#include "backend/refit.h"
 
 namespace wootz {
 
@@ -41,10 +42,28 @@ class RandomProgram {
     for (int i = 0, n = pick(0, 2); i < n; ++i)
       p_.checks.push_back({ExpressionIndex(pick(0, static_cast<int>(p_.exprs.size()) - 1)), word("check", i)});
     for (int i = 0, n = pick(0, 3); i < n; ++i) p_.properties[word("property", i)] = word("value", pick(0, 99));
+    if (depth_ == 0 && pick(0, 1) == 0) add_recipe();
     return p_;
   }
 
  private:
+  // Some of its constants are those of the program.
+  void add_recipe() {
+    auto recipe = std::make_shared<RefitRecipe>();
+    recipe->graph = "graph";
+    recipe->settings = "{}";
+    recipe->choices = "[]";
+    for (const PlanConstant& c : p_.constants)
+      if (c.layout == Layout::kLinear && pick(0, 1) == 0)
+        recipe->constants.push_back({c.dtype, c.dims, c.bytes, c.owner, c.data});
+    const auto floats = std::make_shared<std::vector<float>>(static_cast<size_t>(pick(1, 9)), 0.5F);
+    recipe->constants.push_back(
+        {DType::kF32, {static_cast<int64_t>(floats->size())}, floats->size() * sizeof(float), floats, floats->data()});
+    for (size_t i = 0; i < recipe->constants.size(); ++i)
+      recipe->weights.push_back({word("weight", static_cast<int>(i)), "layer", static_cast<uint8_t>(pick(0, 5)),
+                                 static_cast<int32_t>(i), pick(0, 1) == 0});
+    p_.refit = std::move(recipe);
+  }
   int pick(int low, int high) { return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1)); }
   static std::string word(const char* base, int i) { return base + std::to_string(i); }
   ExpressionIndex constant_expr(int64_t value) {
@@ -359,6 +378,14 @@ inline std::string dump(const Program& p) {
     s += fmt::format("native {} {}:", code.key, code.bytes.size());
     for (const std::byte b : code.bytes) s += fmt::format(" {}", static_cast<int>(b));
     s += "\n";
+  }
+  if (p.refit != nullptr) {
+    s += fmt::format("refit {} {} {}\n", p.refit->graph, p.refit->settings, p.refit->choices);
+    for (const RefitConstant& c : p.refit->constants)
+      s += fmt::format("constant {} {} {}\n", dtype_name(c.dtype), c.dims.to_string(),
+                       std::string_view(static_cast<const char*>(c.data), c.bytes));
+    for (const RefitWeight& w : p.refit->weights)
+      s += fmt::format("weight {} {} {} {} {}\n", w.name, w.layer, w.role, w.constant, w.refittable);
   }
   for (const ShapeCheck& check : p.checks) s += fmt::format("check {} {}\n", check.expr, check.message);
   for (const auto& [name, value] : p.properties) s += fmt::format("property {}={}\n", name, value);

@@ -10,6 +10,7 @@
 #include <new>
 #include <system_error>
 
+#include "backend/refit.h"
 #include "base/mapped.h"
 #include "plan/encode.h"
 #include "plan/format.h"
@@ -43,6 +44,10 @@ void keep_alive(const std::shared_ptr<const void>& owner, Program* program) {
   for (PlanConstant& c : program->constants) c.owner = owner;
   for (NativeCode& code : program->native) code.owner = owner;
   for (Program& body : program->bodies) keep_alive(owner, &body);
+  if (program->refit == nullptr) return;
+  auto recipe = std::make_shared<RefitRecipe>(*program->refit);
+  for (RefitConstant& c : recipe->constants) c.owner = owner;
+  program->refit = std::move(recipe);
 }
 
 Result<std::shared_ptr<const Program>> read_checked(std::span<const std::byte> bytes,

@@ -8,6 +8,7 @@
 #include "plan/plan_limits.h"
 #include "plan/verify_places.h"
 #include "plan/verify_problem.h"
+#include "plan/verify_refit.h"
 
 namespace wootz {
 namespace {
@@ -91,7 +92,8 @@ Status Verifier::check_texts() const {
     WOOTZ_RETURN_IF_ERROR(check_name("property name", name, limits::kMaxNameBytes));
     WOOTZ_RETURN_IF_ERROR(check_name("property", value, plan_limits::kMaxTextBytes));
   }
-  return {};
+  if (p_.refit == nullptr) return {};
+  return depth_ > 0 ? corrupt("a body with a recipe for refits") : verify_refit(*p_.refit);
 }
 
 // Before everything else: what a step says of a body is compared with a body that holds together.

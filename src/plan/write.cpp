@@ -13,6 +13,7 @@
 #include <new>
 #include <system_error>
 
+#include "backend/refit.h"
 #include "plan/encode.h"
 #include "plan/format.h"
 #include "plan/verify.h"
@@ -23,7 +24,7 @@ namespace {
 // A weight, or a piece of machine code, at its offset in the weights section.
 struct Blob {
   size_t offset = 0, bytes = 0;
-  const PlanConstant* constant = nullptr;  // null: machine code
+  const PlanConstant* constant = nullptr;  // null: machine code, or a constant of the recipe for refits
   std::span<const std::byte> code;
 };
 
@@ -45,6 +46,11 @@ void add_blobs(const Program& program, const WeightsMap& map, std::vector<Blob>*
     if (!code.empty()) blobs->push_back({map.native[i], code.size(), nullptr, code});
   }
   for (size_t b = 0; b < program.bodies.size(); ++b) add_blobs(program.bodies[b], map.bodies[b], blobs);
+  for (size_t i = 0; i < map.refit.size(); ++i) {
+    const RefitConstant& c = program.refit->constants[i];
+    if (map.refit_shared[i] || c.bytes == 0) continue;
+    blobs->push_back({map.refit[i], c.bytes, nullptr, {static_cast<const std::byte*>(c.data), c.bytes}});
+  }
 }
 
 Result<Draft> make_draft(const Program& program) {

@@ -58,6 +58,7 @@ void Bindings::copy_from(const Bindings& other) {
   version_ = other.version_;
   symbols_ = other.symbols_;
   plan_ = other.plan_;
+  generation_ = other.generation_;
 }
 
 const PlanTensor& Bindings::input_tensor(size_t input) const {
@@ -200,6 +201,12 @@ Status Bindings::find_plan(NewShapes shapes) {
 }
 
 Status Bindings::resolve_shapes(NewShapes shapes) {
+  if (const uint64_t now = engine_->generation(); now != generation_) {
+    generation_ = now;
+    recent_.clear();
+    plan_ = nullptr;
+    shapes_changed_ = changed_ = true;
+  }
   if (!shapes_changed_ && !reads_values_) return Status();
   const bool set = shapes_changed_;
   shapes_changed_ = true;  // until it has succeeded: symbols_ is overwritten

@@ -102,6 +102,7 @@ class Bindings {
   bool shapes_changed_ = true;  // since resolve_shapes() last succeeded
   bool changed_ = true;         // since validate() last succeeded
   uint64_t version_ = 0;
+  uint64_t generation_ = 0;       // of the engine, when shapes were resolved last
   std::vector<int64_t> symbols_;  // of the shapes resolved last
   std::shared_ptr<const ShapePlan> plan_;
   std::vector<std::shared_ptr<const ShapePlan>> recent_;  // most recent first: found without a lock

@@ -11,6 +11,10 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Pro
                                                        const EngineOptions& options) {
   std::shared_ptr<EngineCore> engine(new EngineCore());
   engine->program_ = std::move(program);
+  if (engine->program_->refit != nullptr) {
+    engine->refittable_ = true;
+    engine->program_ = engine->own_program_ = std::make_shared<Program>(*engine->program_);
+  }
   engine->device_ = std::move(device);
   engine->options_ = options;
   if (engine->options_.threads <= 0) engine->options_.threads = ThreadPool::process().size();
@@ -64,20 +68,21 @@ Status EngineCore::upload_constants() {
 }
 
 Result<std::shared_ptr<const ShapePlan>> EngineCore::shape_plan(const std::vector<int64_t>& symbols) const {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto it = cache_.begin(); it != cache_.end(); ++it) {
-      if ((*it)->symbols != symbols) continue;
-      cache_.splice(cache_.begin(), cache_, it);
-      return cache_.front();
-    }
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (auto it = cache_.begin(); it != cache_.end(); ++it) {
+    if ((*it)->symbols != symbols) continue;
+    cache_.splice(cache_.begin(), cache_, it);
+    return cache_.front();
   }
+  if (!refittable_) lock.unlock();  // otherwise an update waits until it is made, and then drops it
   const ParallelScope threads(options_.threads);
-  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const ShapePlan> plan, make_shape_plan(*program_, symbols, kernels_, true));
-  const std::lock_guard<std::mutex> lock(mutex_);
+  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<ShapePlan> plan, make_shape_plan(*program_, symbols, kernels_, true));
+  // Calls may look at their kernels, which an update replaces.
+  if (refittable_) plan->kernels = kernels_;
+  if (!lock.owns_lock()) lock.lock();
   cache_.push_front(plan);
   while (cache_.size() > std::max<size_t>(1, options_.cached_shapes)) cache_.pop_back();
-  return plan;
+  return std::shared_ptr<const ShapePlan>(std::move(plan));
 }
 
 Result<size_t> EngineCore::memory_for_profile(size_t profile) const {

@@ -1,9 +1,11 @@
 // The loaded engine: program, weights and prepared kernels. Immutable after creation; shared by any number of contexts.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <vector>
 
@@ -19,6 +21,14 @@ struct EngineOptions {
   size_t cached_shapes = 64;  // resolved shapes kept, least recently used go first
 };
 
+// New weights for an engine, and what of its steps follows from them.
+struct EngineUpdate {
+  std::shared_ptr<const RefitRecipe> recipe;
+  std::vector<std::pair<size_t, PlanConstant>> constants;  // by number, with their bytes
+  std::vector<std::pair<size_t, Problem>> steps;           // by number: their problems from now on
+};
+
+// Immutable but for the weights of a refittable plan, which update() replaces between inferences.
 class EngineCore {
  public:
   // Of a program and its kernels, by step (create_engine() makes them). Errors: no memory for the weights.
@@ -33,6 +43,7 @@ class EngineCore {
 
   const Program& program() const { return *program_; }
   Device& device() const { return *device_; }
+  const std::shared_ptr<Device>& device_ptr() const { return device_; }
   const EngineOptions& options() const { return options_; }
   const Kernel& kernel(size_t step) const { return *kernels_[step]; }
   // Where the device finds a constant: in the plan's own bytes, or in the copy made of them at creation.
@@ -52,6 +63,25 @@ class EngineCore {
     return report_memory(*program_, symbols, kernels_);
   }
 
+  // Replaces weights, once no inference is at work on the host. On a device, constants keep their addresses, so that
+  // what is recorded stays right; the copies are made in the order of `stream`, or at once where it is null (the caller
+  // has waited for the device then). `kernels`: of steps that must be bound anew. Errors: of the device.
+  using NewKernels = std::vector<std::pair<size_t, std::shared_ptr<const Kernel>>>;
+  Status update(EngineUpdate update, NewKernels kernels, Stream* stream);
+  // Held while an inference looks at weights and kernels; nothing for an engine that is not refittable.
+  class Reading {
+   public:
+    explicit Reading(const EngineCore& engine);
+    ~Reading();
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+   private:
+    std::shared_mutex* mutex_;
+  };
+  // Grows with each update after which shapes must be resolved again.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
   ~EngineCore();
 
  private:
@@ -65,7 +95,13 @@ class EngineCore {
   IndexedVector<ConstantIndex, const void*> constants_;
   std::shared_ptr<const EngineCore> lender_;  // whose weights these are; null: our own
 
-  mutable std::mutex mutex_;
+  bool refittable_ = false;
+  std::shared_ptr<Program> own_program_;  // of a refittable plan: what program_ is
+  mutable std::mutex update_turn_;        // held by an update that waits, so that inferences let it through
+  mutable std::shared_mutex weights_mutex_;
+  std::atomic<uint64_t> generation_{0};
+
+  mutable std::mutex mutex_;                                   // also of what update() replaces
   mutable std::list<std::shared_ptr<const ShapePlan>> cache_;  // most recently used first
 };
 

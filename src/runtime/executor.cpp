@@ -43,6 +43,11 @@ Result<Stream*> Executor::default_stream() {
 // Makes everything ready for what changed in the bindings.
 Status Executor::bind(const Bindings& bindings) {
   bound_version_ = 0;
+  if (engine_->generation() != generation_) {
+    generation_ = engine_->generation();
+    recordings_.clear();
+    dynamic_.reset();
+  }
   if (capturing_ && !recordings_.knows(*bindings.plan()))
     return make_error(Code::kInvalidState,
                       "these shapes are new to the context: run them once before a stream is captured");
@@ -105,6 +110,7 @@ Status Executor::replay(Stream* stream, size_t* done) {
 
 Status Executor::run(Bindings& bindings, Stream* stream) {
   const DeviceScope current(engine_->device());
+  const EngineCore::Reading reading(*engine_);
   if (on_device() && stream == nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(stream, default_stream());
   }

@@ -76,6 +76,7 @@ class Executor {
 
   std::shared_ptr<const EngineCore> engine_;
   std::shared_ptr<const ShapePlan> plan_;
+  uint64_t generation_ = 0;     // of the engine, when something was bound last
   uint64_t bound_version_ = 0;  // of the bindings that memory and pointers are for
   RunMemory memory_;
   StepPointers pointers_;

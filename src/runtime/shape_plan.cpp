@@ -206,9 +206,9 @@ void place_tensors(const Program& program, const Liveness& liveness, ShapePlan* 
 
 }  // namespace
 
-Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                                         bool with_calls, MemoryReport* report) {
+Result<std::shared_ptr<ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
+                                                   const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                                                   bool with_calls, MemoryReport* report) {
   auto plan = std::make_shared<ShapePlan>();
   plan->symbols = symbols;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, symbols, &plan->shapes));
@@ -223,7 +223,7 @@ Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program,
   place_workspaces(workspace, plan.get());
   const Liveness liveness = find_liveness(program, std::move(storage), kernels, plan->dynamic, plan->order);
   place_tensors(program, liveness, plan.get(), report);
-  return std::shared_ptr<const ShapePlan>(std::move(plan));
+  return plan;
 }
 
 Result<MemoryReport> report_memory(const Program& program, size_t profile,

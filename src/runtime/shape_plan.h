@@ -47,6 +47,7 @@ struct ShapePlan {
   // What is known only while running: expressions in their order, and shape tensors with such a value.
   std::vector<ExpressionIndex> open_exprs;
   std::vector<TensorIndex> open_shape_tensors;
+  std::vector<std::shared_ptr<const Kernel>> kernels;  // kept as long as the calls, where the engine may replace them
 
   // Where a step's workspace begins, from the beginning of the arena on.
   size_t workspace_of(size_t step) const {
@@ -56,9 +57,9 @@ struct ShapePlan {
 };
 
 // `with_calls` false: only sizes (memory reports), workspace as the plan states it.
-Result<std::shared_ptr<const ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                                         bool with_calls, MemoryReport* report = nullptr);
+Result<std::shared_ptr<ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
+                                                   const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                                                   bool with_calls, MemoryReport* report = nullptr);
 
 // Memory at these symbols, or at a profile's maximum: which may be no shape at all, so that only sizes are looked at.
 // No `kernels`: an estimate, before tactics are chosen.

@@ -41,9 +41,6 @@ const Flag kPrecision[] = {{BuilderFlag::kFP16, "kFP16"},
                            {BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, "kOBEY_PRECISION_CONSTRAINTS"},
                            {BuilderFlag::kPREFER_PRECISION_CONSTRAINTS, "kPREFER_PRECISION_CONSTRAINTS"}};
 const Flag kOthers[] = {{BuilderFlag::kDEBUG, "kDEBUG"},
-                        {BuilderFlag::kREFIT, "kREFIT"},
-                        {BuilderFlag::kREFIT_IDENTICAL, "kREFIT_IDENTICAL"},
-                        {BuilderFlag::kREFIT_INDIVIDUAL, "kREFIT_INDIVIDUAL"},
                         {BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN"},
                         {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
                         {BuilderFlag::kSPARSE_WEIGHTS, "kSPARSE_WEIGHTS"},
@@ -58,8 +55,13 @@ const Flag kOthers[] = {{BuilderFlag::kDEBUG, "kDEBUG"},
                         {BuilderFlag::kEDITABLE_TIMING_CACHE, "kEDITABLE_TIMING_CACHE"},
                         {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE"}};
 // What a build goes by.
-const BuilderFlag kActing[] = {BuilderFlag::kTF32, BuilderFlag::kGPU_FALLBACK, BuilderFlag::kDISABLE_TIMING_CACHE,
-                               BuilderFlag::kERROR_ON_TIMING_CACHE_MISS};
+const BuilderFlag kActing[] = {BuilderFlag::kTF32,
+                               BuilderFlag::kGPU_FALLBACK,
+                               BuilderFlag::kDISABLE_TIMING_CACHE,
+                               BuilderFlag::kERROR_ON_TIMING_CACHE_MISS,
+                               BuilderFlag::kREFIT,
+                               BuilderFlag::kREFIT_IDENTICAL,
+                               BuilderFlag::kREFIT_INDIVIDUAL};
 
 TEST(WithoutEffect, EveryFlagActsOrIsNamed) {
   Dense b;
@@ -176,8 +178,6 @@ TEST(WithoutEffect, SettingsOfTheConfigAreNamed) {
       {"ILayer::setPrecision", [](Dense& b) { b.network->getLayer(1)->setPrecision(DataType::kHALF); }},
       {"ITensor::setDynamicRange", [](Dense& b) { EXPECT_TRUE(b.logits->setDynamicRange(-1, 1)); }},
       {"ITensor::setAllowedFormats", [](Dense& b) { b.network->getInput(0)->setAllowedFormats(1U | 2U); }},
-      {"INetworkDefinition::markWeightsRefittable",
-       [](Dense& b) { EXPECT_TRUE(b.network->markWeightsRefittable("w")); }},
       {"IOptimizationProfile::setExtraMemoryTarget",
        [](Dense& b) {
          b.config->reset();

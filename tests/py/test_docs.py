@@ -43,7 +43,7 @@ def test_listed_operators_are_supported():
     assert not unknown, f"docs/supported-ops.md lists {unknown}: run tools/docs/supported_ops.py"
 
 
-@pytest.mark.parametrize("command", ["build", "run", "bench", "devices", "inspect", "diff"])
+@pytest.mark.parametrize("command", ["build", "run", "bench", "refit", "devices", "inspect", "diff"])
 def test_command_line_options_exist(command):
     text = (ROOT / "docs/command-line.md").read_text()
     section = re.search(rf"^## wootz {command}\b.*?(?=^## |\Z)", text, re.M | re.S)[0]

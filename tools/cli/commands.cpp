@@ -58,6 +58,7 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--option", o.pairs, "KEY=VALUE: an option of the build by its key (docs/python.md); repeatable")
       ->allow_extra_args(false);
   command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
+  command.add_flag("--refit", o.refit, "Plan whose weights can be replaced");
   command.add_flag("--fp16", o.fp16, "Allow FP16");
   command.add_flag("--bf16", o.bf16, "Allow BF16");
   command.add_flag("--int8", o.int8, "Allow INT8");
@@ -87,6 +88,7 @@ void finish(BuildOptions& o, Logger& logger) {
   using nvinfer1::BuilderFlag;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  if (o.refit) o.request.flags.push_back(BuilderFlag::kREFIT);
   if (o.fp16) o.request.flags.push_back(BuilderFlag::kFP16);
   if (o.bf16) o.request.flags.push_back(BuilderFlag::kBF16);
   if (o.int8) o.request.flags.push_back(BuilderFlag::kINT8);

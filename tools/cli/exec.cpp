@@ -3,12 +3,14 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "refit.h"
 #include "wootz/extensions.h"
 
 namespace wootz_cli {
@@ -87,7 +89,8 @@ std::unique_ptr<Session> build(const Exec& e, Logger& logger) {
   const Built built = build_plan(request, logger);
   std::printf("[I] Engine built in %g sec.\n[I] Created engine with size: %g MiB\n", built.seconds,
               static_cast<double>(built.plan_bytes) / 1048576);
-  const bool needed = !e.skip_inference || e.dump_layers || !e.export_layers.empty();
+  const bool needed =
+      !e.skip_inference || e.time_refit || !e.refit_model.empty() || e.dump_layers || !e.export_layers.empty();
   if (!needed) return nullptr;
   if (built.plan == nullptr) return std::make_unique<Session>(e.save_engine, logger, /*native=*/true, device_number(e));
   return std::make_unique<Session>(*built.plan, logger, device_number(e));
@@ -104,6 +107,16 @@ std::unique_ptr<Session> load(const Exec& e, Logger& logger) {
   return session;
 }
 
+void refit(Session& session, const Exec& e, Logger& logger) {
+  const std::string& model = e.refit_model.empty() && e.time_refit ? e.build.model : e.refit_model;
+  if (e.time_refit && model.empty()) throw Usage("--timeRefit: give --refitFromOnnx or --onnx");
+  if (model.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
+  refit_from_model(session.engine(), model, logger);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::printf("[I] Engine refitted in %g sec.\n", took.count());
+}
+
 void execute(Exec& e, Logger& logger) {
   if (e.verbose) logger.least = nvinfer1::ILogger::Severity::kVERBOSE;
   choose_device(e);
@@ -117,6 +130,7 @@ void execute(Exec& e, Logger& logger) {
   }
   if (session != nullptr) {
     std::printf("[I] Engine deserialized in %g sec.\n", session->load_ms / 1e3);
+    refit(*session, e, logger);
     show_layers(*session, e);
   }
   if (e.skip_inference) {

@@ -14,6 +14,8 @@ namespace wootz_cli {
 struct Exec {
   BuildRequest build;
   std::string load_engine, save_engine, shapes, export_times, export_layers, load_inputs;
+  std::string refit_model;  // whose weights the engine gets before it runs; empty: none
+  bool time_refit = false;
   std::string device;  // a backend, a GPU's number, or empty
   TimingOptions timing;
   int avg_runs = 10;

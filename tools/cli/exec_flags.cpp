@@ -166,6 +166,8 @@ void declare_building(CLI::App& app, Exec& e, Given& given) {
   app.add_flag("--int8", given.precision.int8, "Allow INT8");
   app.add_flag("--best", given.precision.best, "Allow all of these");
   app.add_flag("--refit", given.refit, "Engine that can be refitted");
+  app.add_option("--refitFromOnnx", e.refit_model, "Model whose weights the engine gets before it runs");
+  app.add_flag("--timeRefit", e.time_refit, "Time a refit: from --refitFromOnnx, or from --onnx again");
   app.add_flag("--stripWeights", given.strip, "Plan without weights");
   app.add_flag("--versionCompatible,--vc", given.compatible, "Plan for later versions");
   app.add_flag("--noBuilderCache", given.no_cache, "Keep no timing cache");

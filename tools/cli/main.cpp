@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   add_build(app, logger);
   add_run(app, logger);
   add_bench(app, logger);
+  add_refit(app, logger);
   add_inspect(app, logger);
   add_diff(app, logger);
   add_devices(app);

@@ -67,6 +67,14 @@ class EmissionScope {
   std::vector<Value*> captured_;
 };
 
+// A layer's weights as a constant.
+struct EmittedWeights {
+  int value_id;
+  const LayerCore* layer;
+  nvinfer1::WeightsRole role;
+  nvinfer1::Weights weights;
+};
+
 class Emission {
  public:
   Emission(const std::string& name, bool for_build);
@@ -80,6 +88,7 @@ class Emission {
   void note_failure(const LayerCore& layer, const Status& status) { failures_.emplace(&layer, status); }
   size_t num_failures() const { return failures_.size(); }
   void forget_failures() { failures_.clear(); }
+  std::vector<EmittedWeights>& weights() { return weights_; }
 
   Value* add_input(const TensorImpl& tensor);
   // An attribute's subgraph of an imported model, in this graph's symbols.
@@ -95,6 +104,7 @@ class Emission {
   std::map<std::string, Dim> named_dims_;
   std::unordered_map<SymbolId, Dim> symbols_;  // imported to ours
   std::unordered_map<const LayerCore*, Status> failures_;
+  std::vector<EmittedWeights> weights_;
 };
 
 // Whether an input is a small list of integers, which may turn out to be a shape.
@@ -126,8 +136,9 @@ class Emit : private WithSink<LayerSink>, public GraphBuilder {
   EmissionScope& scope() { return sink.scope; }
   bool has(size_t i) const { return i < sink.layer.inputs.size() && sink.layer.inputs[i] != nullptr; }
   Value* in(size_t i) const { return has(i) ? sink.scope.find(sink.layer.inputs[i]) : nullptr; }
-  // Host weights as a constant of this shape. Errors: a wrong count or type.
-  Value* weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, const char* what);
+  // Host weights as a constant of this shape, in this role of the layer for refitters. Errors: a wrong count or type.
+  Value* weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, const char* what,
+                 nvinfer1::WeightsRole role = nvinfer1::WeightsRole::kANY);
 
   void out(size_t i, Value* value);
   // Output 0 of each of several layers that are emitted together, this one among them.

@@ -27,7 +27,8 @@ Value* LayerSink::add_constant(HostTensor tensor) {
   return graph().add_constant(graph().unique_name(layer.name() + "/constant"), std::move(tensor));
 }
 
-Value* Emit::weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, const char* what) {
+Value* Emit::weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, const char* what,
+                     nvinfer1::WeightsRole role) {
   if (failed()) return nullptr;
   const DType dtype = from_api(weights.type);
   const Result<int64_t> count = checked_volume(dims.span());
@@ -43,7 +44,10 @@ Value* Emit::weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, 
   }
   if (failed()) return nullptr;
   // Not copied: the application keeps them until the network is built.
-  return constant(HostTensor::wrap(dtype, dims, weights.values, nullptr));
+  Value* const value = constant(HostTensor::wrap(dtype, dims, weights.values, nullptr));
+  if (value != nullptr && sink.scope.parent() == nullptr)
+    sink.scope.emission().weights().push_back({value->id(), &sink.layer, role, weights});
+  return value;
 }
 
 void Emit::out(size_t i, Value* value) {

@@ -40,6 +40,8 @@ class LayerCore {
     const std::vector<TensorImpl*>& list = origin ? origin->inputs : inputs;
     needs->insert(needs->end(), list.begin(), list.end());
   }
+  // The weights that it was given.
+  virtual void collect_weights(std::vector<nvinfer1::Weights>* weights) const { (void)weights; }
   // To be emitted though no output depends on it.
   virtual bool has_effects() const { return false; }
 

@@ -13,9 +13,10 @@ class ConstantLayer final : public LayerBase<IConstantLayer> {
       : LayerBase(network, LayerType::kCONSTANT, "Constant"), dims_(dims), weights_(weights) {}
   WOOTZ_SETTING(Weights, Weights, weights_)
   WOOTZ_DIMS_SETTING(Dimensions, dims_)
+  void collect_weights(std::vector<Weights>* weights) const override { weights->push_back(weights_); }
   Status emit(Emit& e) override {
     WOOTZ_ASSIGN_OR_RETURN(const Dims dims, from_api(dims_, 0));
-    e.out(0, e.weights(weights_, dims, "weights"));
+    e.out(0, e.weights(weights_, dims, "weights", WeightsRole::kCONSTANT));
     return e.status();
   }
 

@@ -35,6 +35,9 @@ class ConvBase : public LayerBase<I> {
   }
   ApiDims getDilationNd() const noexcept override { return to_api_dims(settings_.dilation); }
 
+  void collect_weights(std::vector<Weights>* weights) const override {
+    weights->insert(weights->end(), {kernel_, bias_});
+  }
   void take(Weights kernel, Weights bias) {
     kernel_ = kernel;
     bias_ = bias;
@@ -57,7 +60,7 @@ class ConvBase : public LayerBase<I> {
       if (kernel_.count > 0) (void)e.fail("the kernel is given both as weights and as input 1");
       return e.in(1);
     }
-    Value* w = e.weights(kernel_, Dims(std::span<const int64_t>(shape)), "kernel weights");
+    Value* w = e.weights(kernel_, Dims(std::span<const int64_t>(shape)), "kernel weights", WeightsRole::kKERNEL);
     return w != nullptr && is_float(w->dtype()) && is_float(e.in(0)->dtype()) ? e.cast(w, e.in(0)->dtype()) : w;
   }
   Value* bias_value(Emit& e) {
@@ -66,7 +69,7 @@ class ConvBase : public LayerBase<I> {
       return e.in(2);
     }
     if (bias_.count == 0) return nullptr;
-    Value* b = e.weights(bias_, Dims{maps_}, "bias weights");
+    Value* b = e.weights(bias_, Dims{maps_}, "bias weights", WeightsRole::kBIAS);
     return b != nullptr && is_float(b->dtype()) && is_float(e.in(0)->dtype()) ? e.cast(b, e.in(0)->dtype()) : b;
   }
   Result<int64_t> channels(Emit& e) const {

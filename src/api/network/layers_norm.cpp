@@ -76,16 +76,20 @@ class ScaleLayer final : public LayerBase<IScaleLayer> {
 
   Status emit(Emit& e) override {
     Value* y = e.in(0);
-    if (scale_.count > 0) y = e.op("Mul", {y, operand(e, scale_, "scale")});
-    if (shift_.count > 0) y = e.op("Add", {y, operand(e, shift_, "shift")});
-    if (power_.count > 0) y = e.op("Pow", {y, operand(e, power_, "power")});
+    if (scale_.count > 0) y = e.op("Mul", {y, operand(e, scale_, "scale", WeightsRole::kSCALE)});
+    if (shift_.count > 0) y = e.op("Add", {y, operand(e, shift_, "shift", WeightsRole::kSHIFT)});
+    if (power_.count > 0) y = e.op("Pow", {y, operand(e, power_, "power", WeightsRole::kANY)});
     e.out(0, y);
     return e.status();
   }
 
+  void collect_weights(std::vector<Weights>* weights) const override {
+    weights->insert(weights->end(), {shift_, scale_, power_});
+  }
+
  private:
   // The weights in a shape that broadcasts to the input.
-  Value* operand(Emit& e, const Weights& weights, const char* what) {
+  Value* operand(Emit& e, const Weights& weights, const char* what, WeightsRole role) {
     const Shape& x = e.in(0)->shape();
     const auto rank = static_cast<int32_t>(x.size());
     Dims dims;
@@ -104,7 +108,7 @@ class ScaleLayer final : public LayerBase<IScaleLayer> {
         dims.push_back(counts ? d.value() : 1);
       }
     }
-    return e.cast(e.weights(weights, dims, what), e.in(0)->dtype());
+    return e.cast(e.weights(weights, dims, what, role), e.in(0)->dtype());
   }
 
   ScaleMode mode_;

@@ -157,28 +157,6 @@ void NetworkImpl::setName(const char* name) noexcept {
   });
 }
 
-bool NetworkImpl::setWeightsName(nvinfer1::Weights, const char* name) noexcept {
-  return attempt(reporter_, "INetworkDefinition::setWeightsName", [&]() -> Status {
-    if (name == nullptr || *name == '\0') return invalid_argument("weights need a name");
-    weight_names_.insert(name);
-    return Status();
-  });
-}
-
-bool NetworkImpl::markWeightsRefittable(const char* name) noexcept {
-  return attempt(reporter_, "INetworkDefinition::markWeightsRefittable", [&]() -> Status {
-    if (name == nullptr || *name == '\0') return invalid_argument("weights need a name");
-    refittable_.insert(name);
-    return Status();
-  });
-}
-bool NetworkImpl::unmarkWeightsRefittable(const char* name) noexcept {
-  return name != nullptr && refittable_.erase(name) != 0;
-}
-bool NetworkImpl::areWeightsMarkedRefittable(const char* name) const noexcept {
-  return name != nullptr && refittable_.count(name) != 0;
-}
-
 bool NetworkImpl::markDebug(ITensor& tensor) noexcept {
   return attempt(reporter_, "INetworkDefinition::markDebug", [&]() -> Status {
     WOOTZ_ASSIGN_OR_RETURN(TensorImpl * ours, own(&tensor));

@@ -10,6 +10,7 @@
 
 #include "api/network/emission.h"
 #include "api/runtime/reporter.h"
+#include "build/settings.h"
 #include "onnx/import.h"
 
 namespace wootz::api {
@@ -51,13 +52,13 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
   const Value* query(const TensorImpl* tensor, bool elements = false) const override;
   bool decides_shapes(const TensorImpl* input) const override;
   // The whole network as a graph of its own, for a build: inputs and outputs in order, named.
-  Result<std::shared_ptr<Graph>> build_graph();
+  // `weights`, unless null: its constants as refitters know them.
+  Result<std::shared_ptr<Graph>> build_graph(std::vector<NamedWeight>* weights = nullptr);
   // Appends an imported graph; its inputs and outputs become the network's.
   Status adopt(std::shared_ptr<Graph> graph, bool exact_types);
   // Nodes of imported models that no layer stands for.
   std::vector<AbsentNode>& absent() { return absent_; }
   const std::set<std::string, std::less<>>& refittable() const { return refittable_; }
-  bool named_refittable(const char* name) const { return refittable_.count(name) != 0; }
   bool unfused_debug() const { return unfused_debug_; }
 
   // INetworkDefinition
@@ -99,6 +100,10 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
 
  private:
   void attach(std::unique_ptr<LayerCore> layer, std::vector<TensorImpl*> inputs, size_t outputs);
+  bool weights_known(const std::string& name) const;
+  std::string name_of_weights(const nvinfer1::Weights& weights) const;
+  // Constants of an emission's graph, or of a copy of it.
+  std::vector<NamedWeight> name_weights(Emission& emission, const Graph& graph) const;
   bool name_taken(const std::string& name, const TensorImpl* except) const;
   bool is_empty() const { return tensors_.empty() && layers_.empty() && unmade_ == nullptr; }
   Status make_layers();  // those that are yet unmade
@@ -112,7 +117,8 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
   std::list<TensorImpl> tensors_;  // addresses stay
   std::vector<std::unique_ptr<LayerCore>> layers_;
   std::vector<TensorImpl*> inputs_, outputs_;
-  std::set<std::string, std::less<>> refittable_, weight_names_;
+  std::set<std::string, std::less<>> refittable_;
+  std::vector<std::pair<nvinfer1::Weights, std::string>> weight_names_;  // by setWeightsName
   bool unfused_debug_ = false;
   std::vector<std::shared_ptr<Graph>> adopted_;
   std::vector<AbsentNode> absent_;

@@ -180,7 +180,7 @@ Status mark_outputs(Graph& graph, const std::vector<TensorImpl*>& tensors, const
 
 }  // namespace
 
-Result<std::shared_ptr<Graph>> NetworkImpl::build_graph() {
+Result<std::shared_ptr<Graph>> NetworkImpl::build_graph(std::vector<NamedWeight>* weights) {
   if (outputs_.empty()) return invalid_argument("the network has no output: mark one");
   std::set<std::string> names;
   for (const std::vector<TensorImpl*>* list : {&inputs_, &outputs_})
@@ -205,6 +205,7 @@ Result<std::shared_ptr<Graph>> NetworkImpl::build_graph() {
   WOOTZ_RETURN_IF_ERROR(mark_outputs(*graph, outputs_, outputs));
   if (dead > 0) reporter_.verbose(fmt::format("{} layers that no output depends on are left out", dead));
   graph->set_name(name_);
+  if (weights != nullptr) *weights = name_weights(emission, *graph);
   return graph;
 }
 

@@ -3,6 +3,7 @@
 
 #include "api/runtime/convert.h"
 #include "api/runtime/reporter.h"
+#include "backend/refit.h"
 #include "runtime/report/engine_info.h"
 
 namespace wootz::api {
@@ -10,10 +11,14 @@ namespace wootz::api {
 class EngineImpl final : public nvinfer1::ICudaEngine {
  public:
   EngineImpl(std::shared_ptr<const EngineInfo> info, const Reporter& reporter)
-      : info_(std::move(info)), reporter_(reporter) {}
+      : info_(std::move(info)), reporter_(reporter) {
+    if (isRefittable()) weights_ = info_->program().refit->weights;
+  }
 
   const std::shared_ptr<const EngineInfo>& info() const { return info_; }
   const Reporter& reporter() const { return reporter_; }
+  // As refitters know them, whose names live as long as the engine; none of one that is not refittable.
+  const std::vector<RefitWeight>& weights() const { return weights_; }
 
   int32_t getNbIOTensors() const noexcept override { return static_cast<int32_t>(info_->ios().size()); }
   const char* getIOTensorName(int32_t index) const noexcept override;
@@ -53,7 +58,7 @@ class EngineImpl final : public nvinfer1::ICudaEngine {
   nvinfer1::IHostMemory* serialize() const noexcept override;
   nvinfer1::IHostMemory* serializeWithConfig(nvinfer1::ISerializationConfig& config) const noexcept override;
   nvinfer1::ISerializationConfig* createSerializationConfig() noexcept override;
-  bool isRefittable() const noexcept override { return false; }
+  bool isRefittable() const noexcept override { return info_->program().refit != nullptr; }
   int64_t getStreamableWeightsSize() const noexcept override { return 0; }
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
   int64_t getWeightStreamingBudgetV2() const noexcept override { return 0; }
@@ -84,6 +89,7 @@ class EngineImpl final : public nvinfer1::ICudaEngine {
 
   std::shared_ptr<const EngineInfo> info_;
   Reporter reporter_;
+  std::vector<RefitWeight> weights_;
 };
 
 }  // namespace wootz::api

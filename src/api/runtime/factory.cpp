@@ -46,12 +46,15 @@ TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noe
       [&]() -> wootz::Result<nvinfer1::IRuntime*> { return new wootz::api::RuntimeImpl(*app); });
 }
 
-TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger, int32_t version) noexcept {
+// Of libraries without a compiler, which a refit runs: the whole library's own takes this one's place
+// (api/factory.cpp).
+__attribute__((weak)) TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,
+                                                                     int32_t version) noexcept {
   const std::optional<wootz::api::AppLogger> app = wootz::api::admit(logger, version);
   if (!app) return nullptr;
   attempt(Reporter(*app), "createInferRefitter", [&]() -> wootz::Status {
     if (engine == nullptr) return wootz::invalid_argument("the engine is null");
-    return wootz::unsupported("the engine was not built refittable");
+    return wootz::unsupported("the runtime alone cannot refit an engine: link the whole library (libwootz)");
   });
   return nullptr;
 }

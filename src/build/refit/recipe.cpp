@@ -1,0 +1,134 @@
+#include "build/refit/recipe.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "base/limits.h"
+#include "ir/text.h"
+#include "ops/registry.h"
+
+namespace wootz {
+namespace {
+
+using Json = nlohmann::json;
+
+RefitConstant constant_of(const HostTensor& tensor) {
+  auto owner = std::make_shared<const HostTensor>(tensor);
+  return {tensor.dtype(), tensor.dims(), tensor.bytes(), owner, owner->data()};
+}
+
+std::vector<int64_t> list_of(const Dims& dims) { return {dims.begin(), dims.end()}; }
+
+Json profile_json(const BuildProfile& profile) {
+  Json json{{"dims", Json::object()}, {"values", Json::object()}};
+  for (const auto& [name, r] : profile.dims) json["dims"][name] = {list_of(r.min), list_of(r.opt), list_of(r.max)};
+  for (const auto& [name, r] : profile.values) json["values"][name] = {r.min, r.opt, r.max};
+  return json;
+}
+
+BuildProfile profile_from(const Json& json) {
+  const auto dims = [](const Json& list) {
+    Dims made;
+    for (const int64_t d : list.get<std::vector<int64_t>>()) made.push_back(d);
+    return made;
+  };
+  BuildProfile profile;
+  for (const auto& [name, r] : json.at("dims").items())
+    profile.dims[name] = {dims(r.at(0)), dims(r.at(1)), dims(r.at(2))};
+  for (const auto& [name, r] : json.at("values").items())
+    profile.values[name] = {r.at(0).get<std::vector<int64_t>>(), r.at(1).get<std::vector<int64_t>>(),
+                            r.at(2).get<std::vector<int64_t>>()};
+  return profile;
+}
+
+// All that passes, lowering and kernels go by; what is about choosing is settled by the choices.
+std::string settings_json(const BuildSettings& s) {
+  Json json{{"backend", s.backend},
+            {"threads", s.threads},
+            {"workspace", s.workspace},
+            {"isa", s.isa_cap},
+            {"unordered", s.allow_unordered},
+            {"tf32", s.tf32},
+            {"fp16", s.fp16},
+            {"bf16", s.bf16},
+            {"host_steps", s.host_steps},
+            {"disabled_passes", s.disabled_passes},
+            {"debug_tensors", s.debug_tensors},
+            {"profiles", Json::array()}};
+  for (const BuildProfile& profile : s.profiles) json["profiles"].push_back(profile_json(profile));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+BuildSettings settings_from(const Json& json) {
+  BuildSettings s;
+  json.at("backend").get_to(s.backend);
+  json.at("threads").get_to(s.threads);
+  json.at("workspace").get_to(s.workspace);
+  json.at("isa").get_to(s.isa_cap);
+  json.at("unordered").get_to(s.allow_unordered);
+  json.at("tf32").get_to(s.tf32);
+  json.at("fp16").get_to(s.fp16);
+  json.at("bf16").get_to(s.bf16);
+  json.at("host_steps").get_to(s.host_steps);
+  for (const std::string& pass : json.at("disabled_passes").get<std::vector<std::string>>())
+    s.disabled_passes.insert(pass);
+  for (const std::string& name : json.at("debug_tensors").get<std::vector<std::string>>()) s.debug_tensors.insert(name);
+  for (const Json& profile : json.at("profiles")) s.profiles.push_back(profile_from(profile));
+  s.measure = false;
+  return s;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const BuildSettings& settings) {
+  auto recipe = std::make_shared<RefitRecipe>();
+  std::unordered_map<const HostTensor*, int32_t> number_of;
+  PrintOptions options;
+  options.elide_bytes = 0;
+  options.store = [&](const HostTensor& tensor) {
+    const auto number = static_cast<int32_t>(recipe->constants.size());
+    number_of[&tensor] = number;
+    recipe->constants.push_back(constant_of(tensor));
+    return std::to_string(number);
+  };
+  recipe->graph = print_graph(graph, options);
+  recipe->settings = settings_json(settings);
+  std::unordered_map<std::string, int32_t> by_value;
+  for (const Value* value : graph.constants())
+    if (const auto found = number_of.find(&value->constant()); found != number_of.end())
+      by_value.emplace(value->name(), found->second);
+  for (const NamedWeight& weight : settings.refit->weights) {
+    const auto found = by_value.find(weight.value);
+    if (found == by_value.end()) continue;  // no output depends on it
+    const bool refittable =
+        !weight.fixed && (!settings.refit->marked || settings.refit->marked->count(weight.name) != 0);
+    recipe->weights.push_back({weight.name, weight.layer, weight.role, found->second, refittable});
+  }
+  return recipe;
+}
+
+Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
+  return parse_graph(recipe.graph, find_op, [&](const std::string& name, DType, const Dims&) -> Result<HostTensor> {
+    size_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size() || number >= recipe.constants.size())
+      return corrupt("refit: there is no constant '{}'", name.substr(0, 64));
+    return tensor_of(recipe.constants[number]);
+  });
+}
+
+Result<BuildSettings> recipe_settings(const RefitRecipe& recipe) {
+  constexpr int kMostThreads = 4096;
+  try {
+    BuildSettings settings = settings_from(Json::parse(recipe.settings));
+    if (settings.threads < 0 || settings.threads > kMostThreads) return corrupt("refit: {} threads", settings.threads);
+    if (settings.profiles.size() > size_t{limits::kMaxProfiles})
+      return corrupt("refit: {} profiles", settings.profiles.size());
+    return settings;
+  } catch (const Json::exception& e) {
+    return corrupt("refit: the settings of the build cannot be read: {}", e.what());
+  }
+}
+
+}  // namespace wootz

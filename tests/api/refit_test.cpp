@@ -1,0 +1,276 @@
+// Engines with new weights: the same bits as an engine that was built with them.
+#include <malloc.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "api/harness.h"
+
+namespace wootz_test {
+namespace {
+
+using namespace nvinfer1;
+using Floats = std::vector<float>;
+
+// relu(scale(conv(x))) and a product, in a network whose weights come from a seed.
+struct Cnn : Bench {
+  explicit Cnn(unsigned seed, bool refittable = true, BuilderFlag flag = BuilderFlag::kREFIT) : rng(seed) {
+    wootz_config_set_option(config.get(), "timing", "0");
+    wootz_config_set_option(config.get(), "backend", "cpu");
+    if (refittable) config->setFlag(flag);
+    filter = numbers(16 * 8 * 9), bias = numbers(16), scale = numbers(16), shift = numbers(16), matrix = numbers(160);
+    ITensor* x = input("x", {-1, 8, 8, 8});
+    auto* conv = network->addConvolutionNd(*x, 16, dims({3, 3}), weights(filter), weights(bias));
+    conv->setPaddingNd(dims({1, 1}));
+    conv->setName("conv");
+    IScaleLayer* norm =
+        network->addScale(*conv->getOutput(0), ScaleMode::kCHANNEL, weights(shift), weights(scale), kNone);
+    norm->setName("norm");
+    ITensor* active = network->addActivation(*norm->getOutput(0), ActivationType::kRELU)->getOutput(0);
+    ITensor* mean = network->addReduce(*active, ReduceOperation::kAVG, (1U << 2) | (1U << 3), false)->getOutput(0);
+    IConstantLayer* right = network->addConstant(dims({16, 10}), weights(matrix));
+    right->setName("right");
+    auto* product =
+        network->addMatrixMultiply(*mean, MatrixOperation::kNONE, *right->getOutput(0), MatrixOperation::kNONE);
+    output(product, "y");
+    EXPECT_TRUE(network->setWeightsName(weights(matrix), "the matrix"));
+    profile("x", {1, 8, 8, 8}, {2, 8, 8, 8}, {4, 8, 8, 8});
+  }
+  Floats numbers(size_t count) {
+    Floats values(count);
+    for (float& v : values) v = std::uniform_real_distribution<float>(-0.5F, 0.5F)(rng);
+    return values;
+  }
+  std::mt19937 rng;
+  Floats filter, bias, scale, shift, matrix;
+};
+
+// All of `from`'s weights.
+void offer_all(IRefitter& refitter, const Cnn& from) {
+  EXPECT_TRUE(refitter.setWeights("conv", WeightsRole::kKERNEL, weights(from.filter)));
+  EXPECT_TRUE(refitter.setWeights("conv", WeightsRole::kBIAS, weights(from.bias)));
+  EXPECT_TRUE(refitter.setWeights("norm", WeightsRole::kSCALE, weights(from.scale)));
+  EXPECT_TRUE(refitter.setWeights("norm", WeightsRole::kSHIFT, weights(from.shift)));
+  EXPECT_TRUE(refitter.setNamedWeights("the matrix", weights(from.matrix)));
+}
+
+Floats infer(IExecutionContext& context, int64_t batch = 2) {
+  Floats x(static_cast<size_t>(batch) * 512);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+  EXPECT_TRUE(context.setInputShape("x", dims({batch, 8, 8, 8})));
+  return run(context, {{"x", x.data()}}, "y");
+}
+
+Floats infer(ICudaEngine& engine) {
+  const Owned<IExecutionContext> context(engine.createExecutionContext());
+  return infer(*context);
+}
+
+TEST(Refit, GivesTheBitsOfABuildWithTheseWeights) {
+  Cnn before(1), after(2), plain(2, false);
+  const auto engine = before.engine(), fresh = after.engine(), usual = plain.engine();
+  ASSERT_NE(engine, nullptr) << before.logger.errors();
+  EXPECT_TRUE(engine->isRefittable());
+  EXPECT_FALSE(usual->isRefittable());
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  const Floats old = infer(*context);
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, before.logger));
+  ASSERT_NE(refitter, nullptr) << before.logger.errors();
+  offer_all(*refitter, after);
+  ASSERT_TRUE(refitter->refitCudaEngine()) << before.logger.errors();
+  const Floats got = infer(*context);
+  EXPECT_NE(got, old);
+  EXPECT_EQ(got, infer(*fresh));
+  EXPECT_EQ(got, infer(*usual));
+  EXPECT_EQ(got, infer(*engine)) << "in a context made afterwards";
+  EXPECT_EQ(before.logger.errors(), "");
+  // What was written is the plan of a build with these weights.
+  const Owned<IHostMemory> mine(engine->serialize()), theirs(fresh->serialize());
+  ASSERT_EQ(mine->size(), theirs->size());
+  EXPECT_EQ(std::memcmp(mine->data(), theirs->data(), mine->size()), 0);
+}
+
+TEST(Refit, PartOfTheWeightsAndTheRestStays) {
+  Cnn before(3), other(4);
+  const auto engine = before.engine();
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, before.logger));
+  EXPECT_TRUE(refitter->setWeights("conv", WeightsRole::kBIAS, weights(other.bias)));
+  ASSERT_TRUE(refitter->refitCudaEngine()) << before.logger.errors();
+  EXPECT_TRUE(refitter->setWeights("norm", WeightsRole::kSCALE, weights(other.scale)));
+  ASSERT_TRUE(refitter->refitCudaEngine()) << before.logger.errors();
+  Cnn both(3);
+  std::copy(other.bias.begin(), other.bias.end(), both.bias.begin());
+  std::copy(other.scale.begin(), other.scale.end(), both.scale.begin());
+  EXPECT_EQ(infer(*engine), infer(*both.engine()));
+}
+
+TEST(Refit, TellsWhatThereIs) {
+  Cnn b(5);
+  const auto engine = b.engine();
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, b.logger));
+  EXPECT_EQ(refitter->getAllWeights(0, nullptr), 1);
+  const char* name = nullptr;
+  EXPECT_EQ(refitter->getAllWeights(1, &name), 1);
+  EXPECT_STREQ(name, "the matrix");
+  EXPECT_EQ(refitter->getAll(0, nullptr, nullptr), 5);
+  std::vector<const char*> layers(5);
+  std::vector<WeightsRole> roles(5);
+  refitter->getAll(5, layers.data(), roles.data());
+  EXPECT_EQ(refitter->getMissing(0, nullptr, nullptr), 0);
+  const Weights prototype = refitter->getWeightsPrototype("the matrix");
+  EXPECT_EQ(prototype.count, 160);
+  EXPECT_EQ(prototype.type, DataType::kFLOAT);
+  EXPECT_EQ(refitter->getWeightsPrototype("none").count, -1);
+  EXPECT_EQ(refitter->getNamedWeights("the matrix").count, 0);
+  EXPECT_TRUE(refitter->setNamedWeights("the matrix", weights(b.matrix)));
+  EXPECT_EQ(refitter->getNamedWeights("the matrix").values, b.matrix.data());
+  EXPECT_EQ(refitter->getWeightsLocation("the matrix"), TensorLocation::kHOST);
+  EXPECT_TRUE(refitter->unsetNamedWeights("the matrix"));
+  EXPECT_FALSE(refitter->unsetNamedWeights("the matrix"));
+  EXPECT_EQ(b.logger.errors(), "");
+}
+
+TEST(Refit, RefusesWhatDoesNotFit) {
+  Cnn b(6);
+  const auto engine = b.engine();
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, b.logger));
+  const auto refused = [&](bool done) { return !done && !b.logger.take_errors().empty(); };
+  const Floats one(1);
+  EXPECT_TRUE(refused(refitter->setNamedWeights("none", weights(one))));
+  EXPECT_TRUE(refused(refitter->setNamedWeights(nullptr, weights(one))));
+  EXPECT_TRUE(refused(refitter->setNamedWeights("the matrix", weights(one))));
+  EXPECT_TRUE(refused(refitter->setNamedWeights("the matrix", {DataType::kINT32, b.matrix.data(), 160})));
+  EXPECT_TRUE(refused(refitter->setWeights("conv", WeightsRole::kSHIFT, weights(b.shift))));
+  EXPECT_TRUE(refused(refitter->setWeights("nobody", WeightsRole::kBIAS, weights(b.bias))));
+  EXPECT_TRUE(refused(refitter->setMaxThreads(0)));
+  EXPECT_TRUE(refused(refitter->setDynamicRange("x", -1, 1)));
+  Floats bad = b.matrix;
+  bad[7] = INFINITY;
+  EXPECT_TRUE(refused(refitter->setNamedWeights("the matrix", weights(bad))));
+  refitter->setWeightsValidation(false);
+  EXPECT_TRUE(refitter->setNamedWeights("the matrix", weights(bad)));
+  Cnn plain(6, false);
+  const auto other = plain.engine();
+  EXPECT_EQ(createInferRefitter(*other, plain.logger), nullptr);
+  EXPECT_NE(plain.logger.errors().find("kREFIT"), std::string::npos);
+}
+
+TEST(Refit, OnlyMarkedWeights) {
+  Cnn b(7, true, BuilderFlag::kREFIT_INDIVIDUAL);
+  EXPECT_FALSE(b.network->markWeightsRefittable("none"));
+  EXPECT_TRUE(b.network->setWeightsName(weights(b.bias), "the bias"));
+  EXPECT_FALSE(b.network->setWeightsName(weights(Floats(3)), "elsewhere"));
+  EXPECT_TRUE(b.network->markWeightsRefittable("the bias"));
+  EXPECT_TRUE(b.network->areWeightsMarkedRefittable("the bias"));
+  EXPECT_FALSE(b.network->areWeightsMarkedRefittable("the matrix"));
+  b.logger.take_errors();
+  const auto engine = b.engine();
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, b.logger));
+  const char* name = nullptr;
+  ASSERT_EQ(refitter->getAllWeights(1, &name), 1);
+  EXPECT_STREQ(name, "the bias");
+  EXPECT_FALSE(refitter->setNamedWeights("the matrix", weights(b.matrix)));
+  EXPECT_TRUE(refitter->setNamedWeights("the bias", weights(b.shift)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << b.logger.errors();
+}
+
+// x * factor + bias, with values that a build makes use of.
+struct Simple : Bench {
+  Simple(float factor_value, float bias_value) : factor(8, factor_value), bias(8, bias_value) {
+    wootz_config_set_option(config.get(), "timing", "0");
+    wootz_config_set_option(config.get(), "backend", "cpu");
+    config->setFlag(BuilderFlag::kREFIT);
+    ITensor* x = input("x", {4, 8});
+    ITensor* product =
+        network->addElementWise(*x, *named({1, 8}, factor, "factor"), ElementWiseOperation::kPROD)->getOutput(0);
+    ITensor* soft = network->addActivation(*product, ActivationType::kTANH)->getOutput(0);
+    output(network->addElementWise(*soft, *named({1, 8}, bias, "bias"), ElementWiseOperation::kSUM), "y");
+  }
+  ITensor* named(std::initializer_list<int64_t> shape, const Floats& values, const char* name) {
+    ITensor* made = constant(shape, values);
+    EXPECT_TRUE(network->setWeightsName(weights(values), name));
+    return made;
+  }
+  Floats factor, bias;
+};
+
+TEST(Refit, WhatTheBuildMadeUseOfIsRightOrRefused) {
+  Floats x(32);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 0.1F * static_cast<float>(i) - 1;
+  const auto values = [&](ICudaEngine& engine) {
+    const Owned<IExecutionContext> context(engine.createExecutionContext());
+    return run(*context, {{"x", x.data()}}, "y");
+  };
+  const float kinds[] = {0, 1, 0.5F, -2};
+  for (const float from : kinds) {
+    for (const float to : kinds) {
+      Simple before(from, from), after(to, to);
+      const auto engine = before.engine(), fresh = after.engine();
+      ASSERT_NE(engine, nullptr) << before.logger.errors();
+      const Floats old = values(*engine);
+      const Owned<IRefitter> refitter(createInferRefitter(*engine, before.logger));
+      EXPECT_TRUE(refitter->setNamedWeights("factor", weights(after.factor)));
+      EXPECT_TRUE(refitter->setNamedWeights("bias", weights(after.bias)));
+      if (refitter->refitCudaEngine()) {
+        EXPECT_EQ(values(*engine), values(*fresh)) << from << " to " << to;
+        EXPECT_EQ(before.logger.errors(), "");
+      } else {
+        EXPECT_EQ(values(*engine), old) << from << " to " << to;
+        EXPECT_NE(before.logger.errors().find("'factor'"), std::string::npos) << before.logger.errors();
+      }
+    }
+  }
+}
+
+TEST(Refit, AHundredTakeNoMemory) {
+  Cnn one(8), two(9);
+  const auto engine = one.engine();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, one.logger));
+  const auto refit = [&](const Cnn& to) {
+    offer_all(*refitter, to);
+    EXPECT_TRUE(refitter->refitCudaEngine()) << one.logger.errors();
+    return infer(*context);
+  };
+  const Floats first = refit(two), second = refit(one);
+  for (int i = 0; i < 5; ++i) refit(two), refit(one);
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(refit(two), first);
+    EXPECT_EQ(refit(one), second);
+  }
+  const size_t after = mallinfo2().uordblks;
+  EXPECT_LE(after, before + (size_t{64} << 10));
+}
+
+// Every inference has either all old weights or all new ones.
+TEST(Refit, WhileContextsRun) {
+  Cnn one(10), two(11);
+  const auto engine = one.engine();
+  const Floats first = infer(*engine), second = infer(*two.engine());
+  std::atomic<bool> stop{false};
+  std::atomic<int> bad{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      const Owned<IExecutionContext> context(engine->createExecutionContext());
+      while (!stop) {
+        const Floats y = infer(*context);
+        if (y != first && y != second) ++bad;
+      }
+    });
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, one.logger));
+  for (int i = 0; i < 20; ++i) {
+    offer_all(*refitter, i % 2 == 0 ? two : one);
+    EXPECT_TRUE(refitter->refitCudaEngine()) << one.logger.errors();
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(infer(*engine), first);
+}
+
+}  // namespace
+}  // namespace wootz_test
