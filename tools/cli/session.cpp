@@ -201,7 +201,7 @@ void Session::prepare_outputs() {
 
 void Session::run() {
   enqueue();
-  if (on_device() && wootz_device_synchronize(engine_.get()) != 0) fail("the inference failed", logger_);
+  if (wootz_device_synchronize(engine_.get()) != 0) fail("the inference failed", logger_);
 }
 
 void Session::enqueue(void* stream) {
@@ -221,7 +221,7 @@ std::vector<Session::Place> Session::places() const {
 
 void Session::run_many(int count) {
   for (int i = 0; i < count; ++i) enqueue();
-  if (on_device() && wootz_device_synchronize(engine_.get()) != 0) fail("an inference failed", logger_);
+  if (wootz_device_synchronize(engine_.get()) != 0) fail("an inference failed", logger_);
 }
 
 std::map<std::string, Array> Session::outputs() const {
