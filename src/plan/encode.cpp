@@ -354,11 +354,11 @@ Result<ByContent> find_contents(const Program& program, const WeightsMap& map) {
   for (const RefitConstant& c : program.refit->constants) sizes.insert(c.bytes);
   ByContent found;
   RawBytes scratch;
-  for (size_t i = 0; i < program.constants.size(); ++i) {
+  for (const ConstantIndex i : program.constants.indices()) {
     const PlanConstant& c = program.constants[i];
     if (c.bytes == 0 || sizes.count(c.bytes) == 0) continue;
     WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(c, &scratch));
-    found.try_emplace({c.bytes, tree_digest(bytes)}, map.offsets[i]);
+    found.try_emplace({c.bytes, tree_digest(bytes)}, map.offsets[i.position()]);
   }
   return found;
 }

@@ -24,8 +24,8 @@ struct EngineOptions {
 // New weights for an engine, and what of its steps follows from them.
 struct EngineUpdate {
   std::shared_ptr<const RefitRecipe> recipe;
-  std::vector<std::pair<size_t, PlanConstant>> constants;  // by number, with their bytes
-  std::vector<std::pair<size_t, Problem>> steps;           // by number: their problems from now on
+  std::vector<std::pair<ConstantIndex, PlanConstant>> constants;  // with their bytes
+  std::vector<std::pair<size_t, Problem>> steps;                  // by number: their problems from now on
 };
 
 // Immutable but for the weights of a refittable plan, which update() replaces between inferences.

@@ -13,11 +13,11 @@ namespace {
 
 // Steps whose kernels may have looked at constants that change: kernels of the host read them when they are bound.
 std::set<size_t> steps_bound_to(const Program& program, const EngineUpdate& update, bool on_host) {
-  std::set<int32_t> changed;
-  for (const auto& [number, constant] : update.constants) changed.insert(static_cast<int32_t>(number));
-  const auto reads = [&](int32_t t) {
-    if (t < 0) return false;
-    const PlanTensor& tensor = program.tensors[static_cast<size_t>(t)];
+  std::set<ConstantIndex> changed;
+  for (const auto& [index, constant] : update.constants) changed.insert(index);
+  const auto reads = [&](TensorIndex t) {
+    if (!t.exists()) return false;
+    const PlanTensor& tensor = program.tensors[t];
     return tensor.kind == TensorKind::kConstant && changed.count(tensor.constant) != 0;
   };
   std::set<size_t> steps;

@@ -41,7 +41,8 @@ Status explain(const Status& status) {
 Result<RefitChange> rebuild(const Program& program, std::shared_ptr<const RefitRecipe> recipe, int device_number,
                             const BuildServices& services) {
   WOOTZ_ASSIGN_OR_RETURN(BuildSettings settings, recipe_settings(*recipe));
-  WOOTZ_ASSIGN_OR_RETURN(settings.device, DeviceDescription::from_json(program.device));
+  WOOTZ_ASSIGN_OR_RETURN(DeviceDescription device, DeviceDescription::from_json(program.device));
+  if (device.backend == settings.backend) settings.device = std::move(device);  // the reference has another's
   settings.device_number = device_number;
   WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> graph, recipe_graph(*recipe));
   BuildSession session(*graph, settings, services);

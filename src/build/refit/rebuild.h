@@ -12,8 +12,8 @@ namespace wootz {
 
 // What is different in a program with other weights: all else of it, shapes and memory included, is as it was.
 struct RefitChange {
-  std::shared_ptr<const RefitRecipe> recipe;               // with the new weights
-  std::vector<std::pair<size_t, PlanConstant>> constants;  // by number, with their bytes
+  std::shared_ptr<const RefitRecipe> recipe;                      // with the new weights
+  std::vector<std::pair<ConstantIndex, PlanConstant>> constants;  // with their bytes
   std::vector<std::pair<size_t, Problem>> steps;  // by number: parameters that came from weights (scales, factors)
 };
 

@@ -36,6 +36,10 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
     if (!same(a[i], b[i])) return false;
   return true;
 }
+template <typename I, typename T>
+bool same(const IndexedVector<I, T>& a, const IndexedVector<I, T>& b) {
+  return same(a.items(), b.items());
+}
 bool same(const PlanProfile& a, const PlanProfile& b) { return same(a.symbols, b.symbols); }
 
 // All of a step but what its problem's parameters and epilogue say.
@@ -74,7 +78,8 @@ Status compare_bodies(const Program& before, const Program& after) {
     std::vector<std::pair<size_t, Problem>> steps;
     WOOTZ_RETURN_IF_ERROR(compare_forms(before.bodies[b], after.bodies[b], &steps));
     bool changed = !steps.empty();
-    for (size_t c = 0; c < before.bodies[b].constants.size() && !changed; ++c) {
+    for (const ConstantIndex c : before.bodies[b].constants.indices()) {
+      if (changed) break;
       WOOTZ_ASSIGN_OR_RETURN(const bool equal, same_bytes(before.bodies[b].constants[c], after.bodies[b].constants[c],
                                                           &a_scratch, &b_scratch));
       changed = !equal;
@@ -99,10 +104,11 @@ Status compare_forms(const Program& before, const Program& after, std::vector<st
   return compare_bodies(before, after);
 }
 
-Result<std::vector<std::pair<size_t, PlanConstant>>> changed_constants(const Program& before, const Program& after) {
-  std::vector<std::pair<size_t, PlanConstant>> changed;
+Result<std::vector<std::pair<ConstantIndex, PlanConstant>>> changed_constants(const Program& before,
+                                                                              const Program& after) {
+  std::vector<std::pair<ConstantIndex, PlanConstant>> changed;
   RawBytes a_scratch, b_scratch;
-  for (size_t c = 0; c < before.constants.size(); ++c) {
+  for (const ConstantIndex c : before.constants.indices()) {
     const PlanConstant &a = before.constants[c], &b = after.constants[c];
     WOOTZ_ASSIGN_OR_RETURN(const bool equal, same_bytes(a, b, &a_scratch, &b_scratch));
     if (equal) continue;

@@ -13,6 +13,7 @@ namespace wootz {
 Status compare_forms(const Program& before, const Program& after, std::vector<std::pair<size_t, Problem>>* steps);
 
 // Constants whose bytes are others, in memory of their own.
-Result<std::vector<std::pair<size_t, PlanConstant>>> changed_constants(const Program& before, const Program& after);
+Result<std::vector<std::pair<ConstantIndex, PlanConstant>>> changed_constants(const Program& before,
+                                                                              const Program& after);
 
 }  // namespace wootz
