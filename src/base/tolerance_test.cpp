@@ -25,7 +25,8 @@ TEST(Tolerance, GrowsWithTheReduction) {
   EXPECT_LT(tolerance_for(DType::kF16, 4608), 5e-3);
 }
 
-// The mean of what was normalized: nothing but rounding is left, and no scale of the result's can say how much is right.
+// The mean of what was normalized: nothing but rounding is left, and no scale of the result's can say how much is
+// right.
 TEST(Tolerance, TermsThatCancelLeaveTheirRounding) {
   const HostTensor want = floats({1.5e-8f, -1.5e-8f}), got = floats({0, -3e-8f}), wrong = floats({1e-5f, 0});
   const double noise = cancellation_noise(DType::kF32, 1, 1);

@@ -15,8 +15,8 @@ typedef struct {
 
 typedef struct {
   size_t size; /* of this table, with what later versions append */
-  /* Puts work into a stream, after what is there. On an error `release` is not called; one of them is that the stream is being
-   * captured. Work may call CUDA's functions: what it puts on its own stream is done at once. */
+  /* Puts work into a stream, after what is there. On an error `release` is not called; one of them is that the stream
+   * is being captured. Work may call CUDA's functions: what it puts on its own stream is done at once. */
   int (*enqueue)(void* stream, const wootz_hostcuda_work* work);
   /* 1: the stream is being captured. */
   int (*capturing)(void* stream);
