@@ -71,6 +71,7 @@ TEST(ProgramText, ReadsBack) {
     SCOPED_TRACE(seed);
     Program p = RandomProgram(seed).make();
     p.native.clear();  // is not in the text
+    p.refit = nullptr;
     p.properties["text"] = "a \"quoted\" word\nand a line";
     Constants constants;
     add_constants(p, &constants);

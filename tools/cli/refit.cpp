@@ -41,7 +41,7 @@ void refit_from_model(nvinfer1::ICudaEngine& engine, const std::string& model, L
 }
 
 void add_refit(CLI::App& app, Logger& logger) {
-  CLI::App* command = app.add_subcommand("refit", "Gives a plan that was built with --refit the weights of a model");
+  CLI::App* command = app.add_subcommand("refit", "Gives a refittable plan the weights of a model");
   auto options = std::make_shared<RefitOptions>();
   command->add_option("plan", options->plan, "Plan")->required();
   command->add_option("model", options->model, "ONNX model, as the plan's was but for its weights")->required();
