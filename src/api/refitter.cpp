@@ -8,6 +8,7 @@
 
 #include "api/runtime/convert.h"
 #include "api/runtime/engine.h"
+#include "api/runtime/host_stream.h"
 #include "backends/registry.h"
 #include "base/thread_pool.h"
 #include "build/refit/rebuild.h"
@@ -35,6 +36,14 @@ int64_t first_non_finite(const HostTensor& tensor) {
   for (int64_t i = 0; i < tensor.volume(); ++i)
     if (!std::isfinite(tensor.get_f64(i))) return i;
   return -1;
+}
+
+// The order of a stream on the host: what is in it is waited for.
+Status wait_for_stream(cudaStream_t stream) {
+  if (is_immediate(stream)) return Status();
+  if (is_host_stream(stream)) return synchronize_host_stream(stream);
+  return unsupported(
+      "a CPU engine is not refitted in the order of a CUDA stream: wait for it, and call refitCudaEngine");
 }
 
 }  // namespace
@@ -221,6 +230,7 @@ Status RefitterImpl::refit(cudaStream_t stream, bool async) {
   BuildServices services;
   Result<RefitChange> change = rebuild(core.program(), std::move(changed), core.device().number(), services);
   if (!change.ok()) return change.status().with_prefix("weights " + offered_names());
+  if (async && core.device().host_memory()) WOOTZ_RETURN_IF_ERROR(wait_for_stream(stream));
   std::unique_ptr<Stream> ordered;
   if (async && !core.device().host_memory()) {
     WOOTZ_ASSIGN_OR_RETURN(ordered, core.device().adopt_stream(stream));

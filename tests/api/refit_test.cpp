@@ -245,6 +245,29 @@ TEST(Refit, AHundredTakeNoMemory) {
   EXPECT_LE(after, before + (size_t{64} << 10));
 }
 
+TEST(Refit, InTheOrderOfAStream) {
+  Cnn one(12), two(13);
+  const auto engine = one.engine();
+  const Floats first = infer(*engine), second = infer(*two.engine());
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, one.logger));
+  void* const stream = wootz_stream_create();
+  Floats x(1024), before(20), after(20);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+  const auto enqueue = [&](Floats& y) {
+    return context->setInputShape("x", dims({2, 8, 8, 8})) && context->setInputTensorAddress("x", x.data()) &&
+           context->setTensorAddress("y", y.data()) && context->enqueueV3(static_cast<cudaStream_t>(stream));
+  };
+  EXPECT_TRUE(enqueue(before));
+  offer_all(*refitter, two);
+  EXPECT_TRUE(refitter->refitCudaEngineAsync(static_cast<cudaStream_t>(stream))) << one.logger.errors();
+  EXPECT_TRUE(enqueue(after));
+  EXPECT_EQ(wootz_stream_synchronize(stream), 0);
+  EXPECT_EQ(before, first);
+  EXPECT_EQ(after, second);
+  wootz_stream_destroy(stream);
+}
+
 // Every inference has either all old weights or all new ones.
 TEST(Refit, WhileContextsRun) {
   Cnn one(10), two(11);
