@@ -35,7 +35,7 @@ void CacheOnlySelector::add_offers(const Problem& problem, std::vector<Candidate
         });
     if (offered) continue;
     const auto provider = std::find_if(providers_.begin(), providers_.end(),
-                                       [&](const Provider* p) { return key.provider == p->name(); });
+                                       [&name = key.provider](const Provider* p) { return name == p->name(); });
     Problem filled = problem;
     for (size_t i = 0; i < filled.inputs.size(); ++i) filled.inputs[i].layout = candidate->input_layouts[i];
     for (size_t o = 0; o < filled.outputs.size(); ++o) filled.outputs[o].layout = candidate->output_layouts[o];
