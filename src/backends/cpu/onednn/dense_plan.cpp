@@ -231,6 +231,12 @@ bool saturates(const memory::desc& weights, std::string_view implementation) {
          implementation.ends_with(":avx512_core");
 }
 
+// Goes on to the first implementation that does not, if there is one.
+void avoid_saturation(const memory::desc& weights, dnnl::primitive_desc_base* primitive) {
+  while (saturates(weights, primitive->impl_info_str()))
+    if (dnnl_primitive_desc_next_impl(primitive->get()) != dnnl_success) return;
+}
+
 // Without AVX-512, oneDNN 3.2 does value by value what follows a convolution by GEMM: 5 to 30 times slower than a pass
 // of ours over the result.
 bool finishes_slowly(const Problem& p, std::string_view implementation) {
@@ -271,6 +277,7 @@ Result<DensePlan> attempt_plan(const Problem& p, const DenseTraits& traits, cons
     const memory::desc dst = layout_desc(spec.dst_layout, spec.dst_dims, attempt.dst_type);
     plan.primitive = describe(spec, weights, dst, attempt.attr, *eng);
     if (!plan.primitive.get(true)) return unsupported("there is no implementation");
+    avoid_saturation(weights, &plan.primitive);
     plan.implementation = plan.primitive.impl_info_str();
     if (is_reference(plan.implementation) && !slow)
       return unsupported("only the reference implementation '{}' fits", plan.implementation);
