@@ -109,6 +109,14 @@ void bind_config(nb::module_& m) {
       .def("set_tactic_sources", &IBuilderConfig::setTacticSources)
       .def("get_tactic_sources", &IBuilderConfig::getTacticSources)
       .def("set_preview_feature", &IBuilderConfig::setPreviewFeature)
+      .def("get_preview_feature", &IBuilderConfig::getPreviewFeature)
+      .def_prop_rw("DLA_core", &IBuilderConfig::getDLACore, &IBuilderConfig::setDLACore)
+      .def_prop_rw("tiling_optimization_level", &IBuilderConfig::getTilingOptimizationLevel,
+                   &IBuilderConfig::setTilingOptimizationLevel)
+      .def_prop_rw("l2_limit_for_tiling", &IBuilderConfig::getL2LimitForTiling, &IBuilderConfig::setL2LimitForTiling)
+      .def_prop_rw(
+          "profile_stream", [](const IBuilderConfig& c) { return reinterpret_cast<uintptr_t>(c.getProfileStream()); },
+          [](IBuilderConfig& c, uintptr_t stream) { c.setProfileStream(reinterpret_cast<cudaStream_t>(stream)); })
       .def("reset", &IBuilderConfig::reset)
       .def(
           "create_timing_cache",

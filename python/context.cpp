@@ -138,7 +138,10 @@ void bind_profiling(Context& context) {
                    nb::for_setter(nb::keep_alive<1, 2>()), nb::for_getter(nb::rv_policy::reference))
       .def_prop_rw("enqueue_emits_profile", &IExecutionContext::getEnqueueEmitsProfile,
                    &IExecutionContext::setEnqueueEmitsProfile)
-      .def("report_to_profiler", &IExecutionContext::reportToProfiler);
+      .def("report_to_profiler", &IExecutionContext::reportToProfiler)
+      .def_prop_rw("persistent_cache_limit", &IExecutionContext::getPersistentCacheLimit,
+                   &IExecutionContext::setPersistentCacheLimit)
+      .def_prop_rw("nvtx_verbosity", &IExecutionContext::getNvtxVerbosity, &IExecutionContext::setNvtxVerbosity);
 }
 
 }  // namespace

@@ -81,6 +81,13 @@ void bind_layer(nb::module_& m) {
       .def("get_input", &ILayer::getInput, kInner)
       .def("get_output", &ILayer::getOutput, kInner)
       .def("set_input", &ILayer::setInput)
+      .def_prop_rw("precision", &ILayer::getPrecision, &ILayer::setPrecision)
+      .def_prop_ro("precision_is_set", &ILayer::precisionIsSet)
+      .def("reset_precision", &ILayer::resetPrecision)
+      .def("set_output_type", &ILayer::setOutputType, nb::arg("index"), nb::arg("dtype"))
+      .def("get_output_type", &ILayer::getOutputType, nb::arg("index"))
+      .def("output_type_is_set", &ILayer::outputTypeIsSet, nb::arg("index"))
+      .def("reset_output_type", &ILayer::resetOutputType, nb::arg("index"))
       .def_prop_rw("metadata", &ILayer::getMetadata, &ILayer::setMetadata)
       .def("__repr__", [](const ILayer& l) { return std::string("<ILayer '") + l.getName() + "'>"; });
 }

@@ -39,6 +39,15 @@ void bind_error(nb::module_& m) {
       .def("node", &IParserError::node)
       .def("node_name", &IParserError::nodeName)
       .def("node_operator", &IParserError::nodeOperator)
+      .def("file", &IParserError::file)
+      .def("line", &IParserError::line)
+      .def("func", &IParserError::func)
+      .def("local_function_stack",
+           [](const IParserError& e) {
+             const char* const* names = e.localFunctionStack();
+             return std::vector<std::string>(names, names + e.localFunctionStackSize());
+           })
+      .def("local_function_stack_size", &IParserError::localFunctionStackSize)
       .def("__str__", [](const IParserError& e) {
         const std::string name = e.nodeName(), op = e.nodeOperator();
         const std::string text = op.empty() ? name : "node '" + name + "' (" + op + ")";

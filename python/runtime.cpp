@@ -57,6 +57,15 @@ void bind_engine_tensors(Engine& engine) {
       .def(
           "get_tensor_format_desc", [](const ICudaEngine& e, const char* n) { return e.getTensorFormatDesc(n); },
           nb::arg("name"))
+      .def(
+          "get_tensor_vectorized_dim", [](const ICudaEngine& e, const char* n) { return e.getTensorVectorizedDim(n); },
+          nb::arg("name"))
+      .def(
+          "get_tensor_components_per_element",
+          [](const ICudaEngine& e, const char* n) { return e.getTensorComponentsPerElement(n); }, nb::arg("name"))
+      .def(
+          "get_tensor_bytes_per_component",
+          [](const ICudaEngine& e, const char* n) { return e.getTensorBytesPerComponent(n); }, nb::arg("name"))
       .def("is_shape_inference_io", &ICudaEngine::isShapeInferenceIO, nb::arg("name"))
       .def(
           "get_tensor_profile_shape",
@@ -106,6 +115,41 @@ void bind_engine_device(Engine& engine) {
       .def("get_device_memory_size_for_profile_v2", &ICudaEngine::getDeviceMemorySizeForProfileV2);
 }
 
+nb::object as_plan(IHostMemory* plan) {
+  return plan == nullptr ? nb::object(nb::none()) : nb::cast(plan, nb::rv_policy::take_ownership);
+}
+
+void bind_serialization(nb::module_& m, Engine& engine) {
+  nb::class_<ISerializationConfig>(m, "ISerializationConfig")
+      .def_prop_rw("flags", &ISerializationConfig::getFlags,
+                   [](ISerializationConfig& c, SerializationFlags flags) {
+                     if (!c.setFlags(flags)) throw nb::value_error("unknown serialization flags");
+                   })
+      .def("set_flag", &ISerializationConfig::setFlag, nb::arg("flag"))
+      .def("clear_flag", &ISerializationConfig::clearFlag, nb::arg("flag"))
+      .def("get_flag", &ISerializationConfig::getFlag, nb::arg("flag"));
+  engine.def("serialize", [](const ICudaEngine& e) { return as_plan(e.serialize()); })
+      .def("create_serialization_config", &ICudaEngine::createSerializationConfig, nb::rv_policy::take_ownership)
+      .def(
+          "serialize_with_config",
+          [](const ICudaEngine& e, ISerializationConfig& config) { return as_plan(e.serializeWithConfig(config)); },
+          nb::arg("config"));
+}
+
+void bind_weight_streaming(Engine& engine) {
+  const auto set = [](ICudaEngine& e, int64_t bytes, bool (ICudaEngine::*call)(int64_t) noexcept) {
+    if (!(e.*call)(bytes)) throw nb::value_error("the weight streaming budget was refused: see the log");
+  };
+  engine.def_prop_ro("streamable_weights_size", &ICudaEngine::getStreamableWeightsSize)
+      .def_prop_rw("weight_streaming_budget_v2", &ICudaEngine::getWeightStreamingBudgetV2,
+                   [set](ICudaEngine& e, int64_t bytes) { set(e, bytes, &ICudaEngine::setWeightStreamingBudgetV2); })
+      .def_prop_rw("weight_streaming_budget", &ICudaEngine::getWeightStreamingBudget,
+                   [set](ICudaEngine& e, int64_t bytes) { set(e, bytes, &ICudaEngine::setWeightStreamingBudget); })
+      .def_prop_ro("minimum_weight_streaming_budget", &ICudaEngine::getMinimumWeightStreamingBudget)
+      .def_prop_ro("weight_streaming_scratch_memory_size", &ICudaEngine::getWeightStreamingScratchMemorySize)
+      .def("get_weight_streaming_automatic_budget", &ICudaEngine::getWeightStreamingAutomaticBudget);
+}
+
 void bind_engine(nb::module_& m) {
   Engine engine(m, "ICudaEngine");
   bind_engine_tensors(engine);
@@ -124,10 +168,9 @@ void bind_engine(nb::module_& m) {
       .def(
           "report", [](ICudaEngine& e, const char* format) { return report_text(wootz_engine_report(&e, format)); },
           nb::arg("format") = "text", "What the plan holds, as \"text\", \"json\", \"html\", \"svg\" or \"values\".")
-      .def("serialize", [](const ICudaEngine& e) {
-        IHostMemory* plan = e.serialize();
-        return plan == nullptr ? nb::object(nb::none()) : nb::cast(plan, nb::rv_policy::take_ownership);
-      });
+      .def("get_engine_stat", &ICudaEngine::getEngineStat, nb::arg("stat") = EngineStat::kTOTAL_WEIGHTS_SIZE);
+  bind_serialization(m, engine);
+  bind_weight_streaming(engine);
 }
 
 void bind_runtime_class(nb::module_& m) {
@@ -166,6 +209,8 @@ void bind_runtime_class(nb::module_& m) {
           nb::arg("path"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
           "An engine from a plan file, mapped rather than read; None (see the log) when it is refused.")
       .def_prop_rw("max_threads", &IRuntime::getMaxThreads, &IRuntime::setMaxThreads)
+      .def_prop_rw("temporary_directory", &IRuntime::getTemporaryDirectory, &IRuntime::setTemporaryDirectory)
+      .def_prop_rw("tempfile_control_flags", &IRuntime::getTempfileControlFlags, &IRuntime::setTempfileControlFlags)
       .def_prop_rw("engine_host_code_allowed", &IRuntime::getEngineHostCodeAllowed,
                    &IRuntime::setEngineHostCodeAllowed);
 }

@@ -181,12 +181,12 @@ class IBuilderConfig : public INoCopy {
   virtual const char* getRemoteAutoTuningConfig() const noexcept = 0;
 
   WOOTZ_SINCE_11
-  /// A recipe for the compiler's choices, in words of its own; copied. This library has one way of its own only,
-  /// the empty text: false for any other.
+  /// A recipe for the compiler's choices, in words of its own; copied. Here it says which optimizing passes are left
+  /// out: "without:PASS+PASS", or the empty text for none. False for any other.
   virtual bool setBuildRoute(const char* buildRoute) noexcept = 0;
   virtual const char* getBuildRoute() const noexcept = 0;
 
-  /// All that setBuildRoute takes, as a JSON list of texts.
+  /// The routes of a single pass each, and the empty one, as a JSON list of texts; others are combinations.
   virtual const char* getAllBuildRoutes() const noexcept = 0;
 };
 

@@ -90,13 +90,14 @@ enum class BuilderFlag : int32_t {
 #endif
   /// Do not keep compiled kernels in the timing cache.
   kDISABLE_COMPILATION_CACHE = WOOTZ_BY_LEVEL(18, 17),
-  /// Leave refittable weights out of the plan; they come by a refit.
+  /// Leave refittable weights out of the plan; they come by a refit. Without another refit flag they must be those of
+  /// the build, as with kREFIT_IDENTICAL.
   kSTRIP_PLAN = WOOTZ_BY_LEVEL(19, 18),
 #if NV_TENSORRT_MAJOR < 11
   /// Older name of kSTRIP_PLAN.
   kWEIGHTLESS TRT_DEPRECATED_ENUM = 19,
 #endif
-  /// Weights can be replaced by the same values only: refit of a stripped plan, with no loss of speed.
+  /// Weights can be replaced by the same values only, others are refused: refit of a stripped plan.
   kREFIT_IDENTICAL = WOOTZ_BY_LEVEL(20, 19),
   /// Weights may stay in host memory and be brought in during inference; see ICudaEngine::setWeightStreamingBudgetV2.
   /// Strongly typed networks only.
@@ -105,7 +106,8 @@ enum class BuilderFlag : int32_t {
   /// Allow kINT4 weights.
   kINT4 TRT_DEPRECATED_ENUM = 22,
 #endif
-  /// The weights marked by INetworkDefinition::markWeightsRefittable can be replaced.
+  /// The weights marked by INetworkDefinition::markWeightsRefittable can be replaced. Not together with kREFIT or
+  /// kREFIT_IDENTICAL.
   kREFIT_INDIVIDUAL = WOOTZ_BY_LEVEL(23, 22),
   /// No rewriting that is right only in the absence of NaN.
   kSTRICT_NANS = WOOTZ_BY_LEVEL(24, 23),

@@ -68,7 +68,8 @@ class IExecutionContext : public INoCopy {
   /// Strides in elements, or in vectors when the format is vectorised, for the shapes now set.
   virtual Dims getTensorStrides(const char* tensorName) const noexcept = 0;
 
-  /// Upper bound of an output's size in bytes, for the input shapes now set; -1 on error.
+  /// Upper bound of an output's size in bytes, for the input shapes now set; -1 on error. What an inference finds (the
+  /// places that are not zero, boxes) is bounded by what it is found in; where nothing bounds it, -1.
   virtual int64_t getMaxOutputSize(const char* tensorName) const noexcept = 0;
 
   /// Address of an input or output, aligned to 256 on a GPU. Device memory, host memory for shape tensors, host memory
@@ -118,15 +119,17 @@ class IExecutionContext : public INoCopy {
   /// Bytes of activation memory for exactly the shapes now set; 0 on error. With kUSER_MANAGED, set memory afterwards.
   virtual size_t updateDeviceMemorySizeForShapes() noexcept = 0;
 
-  /// Allocator for scratch memory that some steps need during inference; null for the engine's.
+  /// Allocator for memory whose size an inference finds; null for the engine's. What was taken before is given back.
   virtual bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept = 0;
   virtual IGpuAllocator* getTemporaryStorageAllocator() const noexcept = 0;
 
-  /// Bytes of L2 cache that may be set aside for activations; 0 by default. No effect where the device has none.
+  /// Bytes of the device's cache that may be set aside for activations; 0 by default. More than the device has (none on
+  /// the processor) is refused and logged. wootz_device_persisting_cache() says how much.
   virtual void setPersistentCacheLimit(size_t size) noexcept = 0;
   virtual size_t getPersistentCacheLimit() const noexcept = 0;
 
-  /// Receiver of step times; null, the default, for none. It must outlive the context. Without
+  /// Receiver of step times; null, the default, for none. It must outlive the context. On a GPU times are part of what
+  /// is replayed, of CUDA graphs of the application's too, and steps run one after the other. Without
   /// setEnqueueEmitsProfile(false), each inference is then followed by a synchronization.
   virtual void setProfiler(IProfiler* profiler) noexcept = 0;
   virtual IProfiler* getProfiler() const noexcept = 0;
@@ -136,11 +139,12 @@ class IExecutionContext : public INoCopy {
   virtual void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept = 0;
   virtual bool getEnqueueEmitsProfile() const noexcept = 0;
 
-  /// Reports the last inference to the profiler. False when there is no profiler, no inference, or it has been
-  /// reported.
+  /// Reports the last inference to the profiler, or the last launch of a graph that one was captured into; waits for
+  /// it. False when there is no profiler, no inference, or it has been reported.
   virtual bool reportToProfiler() const noexcept = 0;
 
-  /// How much NVTX ranges tell, at most what the engine was built with. False for more.
+  /// How much NVTX ranges tell, at most what the engine was built with: nothing, the steps' names, or also their
+  /// tactics. False for more.
   virtual bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
   virtual ProfilingVerbosity getNvtxVerbosity() const noexcept = 0;
 

@@ -143,8 +143,8 @@ class ICudaEngine : public INoCopy {
   /// The engine as a plan; owned by the caller. Null on failure.
   virtual IHostMemory* serialize() const noexcept = 0;
 
-  /// As serialize, with options. The plan of an engine with stripped weights that was refitted can contain them again.
-  /// Null on failure.
+  /// As serialize, with options (SerializationFlag). The plan of an engine with stripped weights that was refitted can
+  /// contain them again. Null on failure.
   virtual IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept = 0;
 
   /// Options for serializeWithConfig; owned by the caller.

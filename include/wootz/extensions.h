@@ -35,6 +35,10 @@ WOOTZ_EXPORT void* wootz_runtime_load_file(void* runtime, const char* path) WOOT
 /// copied: the engine keeps them when `plan` is deleted, and nobody may change them.
 WOOTZ_EXPORT void* wootz_runtime_load_memory(void* runtime, void* plan) WOOTZ_NOEXCEPT;
 
+/// The version of the API (as NV_TENSORRT_VERSION, 101600) that the program which built a plan was compiled for. 0: the
+/// plan is from before versions were kept; -1: this library cannot read it, and the logger says why. (runtime)
+WOOTZ_EXPORT int wootz_plan_version(const void* plan, size_t bytes) WOOTZ_NOEXCEPT;
+
 /// The device that engines of a runtime are loaded on from now on: its number among those of the plan's backend; -1,
 /// the default: the one that is current in the calling thread when an engine is loaded (cudaSetDevice), and where none
 /// is, the one that the environment variable WOOTZ_DEVICE names, or the first. A number that is not there is refused by
@@ -47,9 +51,11 @@ WOOTZ_EXPORT int wootz_engine_device(void* engine) WOOTZ_NOEXCEPT;
 /// nvinfer1::ICudaEngine*. wootz_engine_on_device: 1 when the addresses that its contexts take are device addresses.
 /// Copies go either way and are done when the call returns, as is all earlier work of the default stream;
 /// wootz_device_synchronize only waits, and wootz_device_wait waits for a stream (a cudaStream_t; for a CPU engine a
-/// host stream; null: the default stream). 0 on success; null when there is no memory.
+/// host stream; null: the default stream). wootz_device_allocate_managed: memory that the host may touch too, at the
+/// same address. 0 on success; null when there is no memory.
 WOOTZ_EXPORT int wootz_engine_on_device(void* engine) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void* wootz_device_allocate(void* engine, size_t bytes) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void* wootz_device_allocate_managed(void* engine, size_t bytes) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void wootz_device_free(void* engine, void* memory) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_synchronize(void* engine) WOOTZ_NOEXCEPT;
@@ -59,13 +65,15 @@ WOOTZ_EXPORT int wootz_device_wait(void* engine, void* stream) WOOTZ_NOEXCEPT;
 /// library (runtime). A stream is a cudaStream_t: what enqueueV3 takes. wootz_device_event_record marks what a stream
 /// holds so far; wootz_device_stream_wait lets a stream, and wootz_device_event_wait the host, wait for a mark;
 /// wootz_device_event_ms is the time from one mark to another in milliseconds by the device's clock, negative on
-/// failure. Memory of wootz_device_allocate_host is copied to and from without a detour. Streams and events are for
+/// failure. Who waits for an event of wootz_device_event_create_blocking sleeps; for others it may spin. Memory of
+/// wootz_device_allocate_host is copied to and from without a detour. Streams and events are for
 /// engines on a GPU, and are destroyed before the engine. 0 on success; null on failure.
 WOOTZ_EXPORT void* wootz_device_stream_create(void* engine) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_stream_destroy(void* engine, void* stream) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_copy_async(void* engine, void* to, const void* from, size_t bytes,
                                          void* stream) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void* wootz_device_event_create(void* engine) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void* wootz_device_event_create_blocking(void* engine) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void wootz_device_event_destroy(void* event) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_event_record(void* engine, void* event, void* stream) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT int wootz_device_stream_wait(void* engine, void* stream, void* event) WOOTZ_NOEXCEPT;
@@ -73,6 +81,13 @@ WOOTZ_EXPORT int wootz_device_event_wait(void* engine, void* event) WOOTZ_NOEXCE
 WOOTZ_EXPORT double wootz_device_event_ms(void* engine, void* from, void* to) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void* wootz_device_allocate_host(void* engine, size_t bytes) WOOTZ_NOEXCEPT;
 WOOTZ_EXPORT void wootz_device_free_host(void* engine, void* memory) WOOTZ_NOEXCEPT;
+
+/// How much of the device's cache can be set aside for accesses that persist: what IExecutionContext's
+/// setPersistentCacheLimit may be given; 0 where there is no such cache (runtime). wootz_context_replay: whether a
+/// context records its inferences on a device and replays them, as it does by default (`on` 1), or puts its steps on
+/// the stream one by one (0); 0 on success.
+WOOTZ_EXPORT size_t wootz_device_persisting_cache(void* engine) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_context_replay(void* context, int on) WOOTZ_NOEXCEPT;
 
 /// The process's one pool of threads (runtime). `threads` counts the callers of inferences too; 0: one per CPU that the
 /// process may use. `spin_us`: how long idle workers wait by spinning while an inference runs; -1: the default.
@@ -89,6 +104,8 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   threads         threads of one inference; 0 (default): all of the pool
 ///   isa             highest instruction set to use: "avx2", "avx512"; empty (default): what the processor has
 ///   disable_passes  names of optimizing passes to leave out, separated by commas; "all"
+///   build_route     optimizing passes that are a choice to leave out, as IBuilderConfig::setBuildRoute takes them:
+///                   "without:PASS+PASS"; wootz_build_routes lists them
 ///   verify_passes   "1": check the graph after each pass
 ///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
 ///                   several, separated by ';'
@@ -104,6 +121,9 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   host_steps      "1": on a GPU, steps without a kernel there are computed by the host, with copies both ways and a
 ///                   warning; otherwise such a network is refused
 WOOTZ_EXPORT int wootz_config_set_option(void* config, const char* key, const char* value) WOOTZ_NOEXCEPT;
+
+/// What option "build_route" takes: a JSON list of texts, the empty one first. Combinations of several are routes too.
+WOOTZ_EXPORT const char* wootz_build_routes(void) WOOTZ_NOEXCEPT;
 
 /// The backend of a build whose config does not say it (see key "backend"). `reason`, unless null, is given one line
 /// that says why it is this one. Both are valid until the thread's next call.

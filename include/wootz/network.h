@@ -257,9 +257,11 @@ class INetworkDefinition : public INoCopy {
   virtual ILoop* addLoop() noexcept = 0;
   virtual IIfConditional* addIfConditional() noexcept = 0;
 
-  /// A layer run by a plugin, of which the network keeps a clone. `inputs` may hold null for optional ones.
+  /// A layer run by a plugin, of which the network keeps a clone. `inputs` may hold null for optional ones. Elements of
+  /// the `shapeInputs` decide extents only: the plugin meets them in getOutputShapes, and nowhere else.
   virtual IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
                                       int32_t nbShapeInputs, IPluginV3& plugin) noexcept = 0;
+  /// The same for a V2 plugin. Where extents are open until run time, it derives from IPluginV2DynamicExt.
   TRT_DEPRECATED virtual IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
                                                      IPluginV2& plugin) noexcept = 0;
 

@@ -1,5 +1,6 @@
-// V2 plugins, superseded by V3: IPluginV2, IPluginV2Ext, IPluginV2IOExt, IPluginCreator. The library drives
-// IPluginV2DynamicExt (plugin_v2_dynamic.h); the three here are its bases.
+// V2 plugins, superseded by V3: IPluginV2, IPluginV2Ext, IPluginV2IOExt, IPluginCreator. Networks take plugins of
+// IPluginV2DynamicExt (plugin_v2_dynamic.h), and, where all extents are fixed, of IPluginV2IOExt and IPluginV2Ext:
+// these see the batch as an extent like any other, and a batch size of 1.
 #pragma once
 #if defined(__GNUC__)
 #pragma GCC system_header  // deprecated names refer to each other
@@ -32,7 +33,7 @@ enum class PluginCreatorVersion : int32_t {
   kV1_PYTHON TRT_DEPRECATED_ENUM = 64,
 };
 
-/// A custom layer with a fixed, implicit batch; kept as a base class.
+/// A custom layer with a fixed, implicit batch; kept as a base class. A network takes none that derives from it alone.
 class TRT_DEPRECATED IPluginV2 {
  public:
   /// API level the plugin was compiled with, and its PluginVersion in the top byte. Plugins leave it alone.

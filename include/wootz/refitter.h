@@ -17,7 +17,7 @@ namespace nvinfer1 {
 
 /// Replaces weights of an engine that was built with BuilderFlag::kREFIT, kREFIT_IDENTICAL or kREFIT_INDIVIDUAL. First
 /// all new weights are set, then refitCudaEngine applies them: weights that were folded or packed together are made
-/// anew from their sources, so all sources of a touched one must be known (getMissing tells). Weights are known by
+/// anew from their sources, so all weights that the plan lacks must be set (getMissing tells). Weights are known by
 /// layer and role or, if they were named, by name. Not safe to use from several threads at once, nor during an
 /// inference of the engine.
 class IRefitter : public INoCopy {

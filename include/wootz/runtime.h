@@ -69,15 +69,16 @@ class IRuntime : public INoCopy {
   /// The logger the runtime was created with.
   virtual ILogger* getLogger() const noexcept = 0;
 
-  /// How many threads loading may use; at least 1. False for other numbers.
+  /// Most threads, the caller's included, of loading and of inferences of engines that are loaded from now on; at least
+  /// 1, and without this call as many as the process has. False for other numbers.
   virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
   virtual int32_t getMaxThreads() const noexcept = 0;
 
-  /// Folder for temporary files; null for the system's.
+  /// Folder for temporary files; null for the system's. One that is not there or cannot be written to is refused.
   virtual void setTemporaryDirectory(const char* path) noexcept = 0;
   virtual const char* getTemporaryDirectory() const noexcept = 0;
 
-  /// See TempfileControlFlag; all are allowed by default.
+  /// See TempfileControlFlag; all are allowed by default. Other bits are refused.
   virtual void setTempfileControlFlags(TempfileControlFlags flags) noexcept = 0;
   virtual TempfileControlFlags getTempfileControlFlags() const noexcept = 0;
 

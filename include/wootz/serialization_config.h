@@ -12,8 +12,11 @@ namespace nvinfer1 {
 using SerializationFlags = uint32_t;
 
 enum class SerializationFlag : int32_t {
+  /// Leave out the weights that a refit can bring; such a plan stays refittable. Refittable engines only.
   kEXCLUDE_WEIGHTS = 0,
+  /// Leave out the runtime that a version-compatible plan may hold.
   kEXCLUDE_LEAN_RUNTIME = 1,
+  /// Stay refittable; without it a plan with weights is not.
   kINCLUDE_REFIT = 2,
 };
 

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from ._wootz import DeviceMemory, TensorIOMode, TensorLocation, _OutputBuffer, _TapListener
+from ._wootz import DeviceMemory, TensorFormat, TensorIOMode, TensorLocation, _OutputBuffer, _TapListener
 from . import _device  # noqa: F401: DeviceMemory with numpy
 
 _EXTENDED = 256  # WOOTZ_EXTENDED_TYPE of include/wootz/extensions.h
@@ -85,7 +85,20 @@ def _scratch(context):
     return context._scratch
 
 
+def _check_formats(context):
+    """Once for a context."""
+    if getattr(context, "_row_major", False):
+        return
+    engine = context.engine
+    for name in engine:
+        if engine.get_tensor_format(name) != TensorFormat.LINEAR:
+            raise ValueError(f"'{name}' has the format '{engine.get_tensor_format_desc(name)}', and arrays are row-major: set "
+                             "addresses yourself (set_tensor_address)")
+    context._row_major = True
+
+
 def _set_inputs(context, feeds, inputs, keep):
+    _check_formats(context)
     engine = context.engine
     for name in inputs:
         if name not in feeds:

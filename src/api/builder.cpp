@@ -1,10 +1,14 @@
 #include "api/builder.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "api/algorithm_selector.h"
 #include "api/backend_choice.h"
 #include "api/builder_config.h"
+#include "api/io_formats.h"
 #include "api/network/network.h"
+#include "api/plugins/build_plugins.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_memory.h"
@@ -14,6 +18,7 @@
 #include "base/thread_pool.h"
 #include "ir/verify.h"
 #include "plan/read.h"
+#include "plan/strip.h"
 #include "plan/write.h"
 
 namespace wootz::api {
@@ -43,8 +48,21 @@ class MonitoredProgress final : public Progress {
 std::string metadata_json(const NetworkImpl& network) {
   nlohmann::ordered_json json;
   for (const auto& layer : network.made_layers())
-    if (!layer->metadata.empty() && !layer->origin) json[layer->name()] = layer->metadata;
+    if (const bool plugin = layer->type() == LayerType::kPLUGIN_V3; plugin || !layer->origin)
+      if (const std::string text = layer->shown_metadata(); !text.empty()) json[layer->name()] = text;
   return json.is_null() ? "" : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// What layers are asked to compute in.
+std::vector<AskedType> types_of_layers(const NetworkImpl& network) {
+  std::vector<AskedType> types;
+  for (const auto& layer : network.made_layers()) {
+    if (layer->precision == DType::kInvalid) continue;
+    const bool imported = layer->origin && !layer->origin->provenance.empty();
+    types.push_back(
+        {layer->name(), imported ? layer->origin->provenance : std::vector{layer->name()}, layer->precision});
+  }
+  return types;
 }
 
 void forget_weights(Program* program) {
@@ -66,7 +84,7 @@ uint32_t implied_flags(ApiLevel level) {
 
 BuilderImpl::BuilderImpl(AppLogger logger)
     : reporter_(logger),
-      registry_(std::make_unique<PluginRegistry>(&PluginRegistry::process())),
+      registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process())),
       max_threads_(ThreadPool::process().size()) {}
 
 INetworkDefinition* BuilderImpl::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
@@ -95,10 +113,15 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
   if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
+  if (our_config->streams_weights() && !our_network->strongly_typed())
+    return invalid_argument(
+        "BuilderFlag::kWEIGHT_STREAMING is for strongly typed networks: create the network with "
+        "NetworkDefinitionCreationFlag::kSTRONGLY_TYPED");
   WOOTZ_ASSIGN_OR_RETURN(BuildSettings options, our_config->to_settings());
   if (options.device_number == kCurrentDevice) options.device_number = current_.of(options.backend);
   device_number_ = options.device_number;
-  note_without_effect(*our_network, reporter_);
+  if (our_config->types_of_layers_bind()) options.layer_types = types_of_layers(*our_network);
+  note_without_effect(*our_network, reporter_, our_config->types_of_layers_bind());
   record_ = nullptr;
   report_.clear();
   plan_bytes_ = 0;
@@ -111,8 +134,11 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, our_network->build_graph(&refit.weights));
   if (our_config->refit_kind() != RefitKind::kNone) {
     if (our_config->refit_kind() == RefitKind::kIndividual) refit.marked = our_network->refittable();
+    refit.identical = our_config->refit_kind() == RefitKind::kIdentical;
     options.refit = std::move(refit);
   }
+  WOOTZ_ASSIGN_OR_RETURN(options.border, border_wishes(*our_network, *graph, our_config->direct_io(),
+                                                       our_config->refit_kind() != RefitKind::kNone));
   options.absent = our_network->absent();
   MonitoredProgress progress(our_config->getProgressMonitor());
   BuildServices services;
@@ -120,15 +146,26 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   services.progress = &progress;
   WOOTZ_ASSIGN_OR_RETURN(services.cache, our_config->cache_for_build());
   services.allocator = adopt_allocator(allocator_);
+  services.plugins = plugins_of(*graph);
+  if (services.plugins != nullptr) WOOTZ_RETURN_IF_ERROR(our_config->check_plugins(*graph));
+  std::optional<SelectorAdapter> selector;
+  if (our_config->getAlgorithmSelector() != nullptr)
+    services.selector = &selector.emplace(*our_config->getAlgorithmSelector(), our_config->rejects_empty_selections());
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options, services));
+  if (selector) selector->report();
+  if (std::string formats = formats_json(*our_network, *output.program); !formats.empty())
+    output.program->properties[property::kFormats] = std::move(formats);
+  WOOTZ_RETURN_IF_ERROR(our_config->add_plugin_libraries(output.program.get()));
   program_ = *output.program;
   forget_weights(&program_);
   record_ = std::make_unique<BuildReport>(std::move(output.report));
   reporter_.log(Reporter::Severity::kINFO,
                 fmt::format("network '{}': {} layers in {} steps, built in {:.2f} s", output.program->name,
                             our_network->getNbLayers(), output.program->steps.size(), record_->total_ms * 1e-3));
-  return output.program;
+  if (!our_config->strips()) return output.program;
+  WOOTZ_ASSIGN_OR_RETURN(Program stripped, strip_weights(*output.program));
+  return std::make_shared<Program>(std::move(stripped));
 }
 
 Result<RawBytes> BuilderImpl::build_plan(INetworkDefinition& network, IBuilderConfig& config) {
@@ -196,8 +233,8 @@ ICudaEngine* BuilderImpl::buildEngineWithConfig(INetworkDefinition& network, IBu
     WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, build_plan(network, config));
     const auto plan = std::make_shared<const RawBytes>(std::move(bytes));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*plan, plan));
-    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
-                           make_engine(std::move(program), reporter_, allocator_, device_number_, /*native=*/true));
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine, make_engine(std::move(program), reporter_, allocator_,
+                                                                           device_number_, registry_, /*native=*/true));
     return engine.release();
   });
 }

@@ -58,7 +58,7 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   Result<RawBytes> build_plan(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
 
   Reporter reporter_;
-  std::unique_ptr<PluginRegistry> registry_;
+  std::shared_ptr<PluginRegistry> registry_;
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
   int32_t max_threads_;
   CurrentDevices current_;              // when the builder was made: its builds are for these

@@ -29,6 +29,11 @@ bool keep_enum(const Reporter& reporter, const char* call, E value, E* member) n
   });
 }
 
+bool is_of_dla(MemoryPoolType pool) {
+  return pool == MemoryPoolType::kDLA_MANAGED_SRAM || pool == MemoryPoolType::kDLA_LOCAL_DRAM ||
+         pool == MemoryPoolType::kDLA_GLOBAL_DRAM;
+}
+
 bool keep_number(const Reporter& reporter, const char* call, int64_t value, int64_t low, int64_t high,
                  int32_t* member) noexcept {
   return attempt(reporter, call, [&]() -> Status {
@@ -39,6 +44,13 @@ bool keep_number(const Reporter& reporter, const char* call, int64_t value, int6
 }
 
 }  // namespace
+
+void BuilderConfigImpl::setDLACore(int32_t dlaCore) noexcept {
+  attempt(reporter_, "IBuilderConfig::setDLACore", [&]() -> Status {
+    if (dlaCore != -1) return invalid_argument("there is no DLA core {}: this machine has none", dlaCore);
+    return Status();
+  });
+}
 
 BuilderConfigImpl::BuilderConfigImpl(const Reporter& reporter) : reporter_(reporter) {}
 
@@ -118,13 +130,7 @@ int32_t BuilderConfigImpl::addOptimizationProfile(const IOptimizationProfile* pr
 void BuilderConfigImpl::setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept {
   keep_enum(reporter_, "IBuilderConfig::setProfilingVerbosity", verbosity, &v_.verbosity);
 }
-void BuilderConfigImpl::setAlgorithmSelector(IAlgorithmSelector* selector) noexcept {
-  v_.selector = selector;
-  if (selector != nullptr)
-    reporter_.warning(
-        "IBuilderConfig::setAlgorithmSelector: the selector is not asked; an editable timing cache, or "
-        "the option 'tactic', decides instead");
-}
+void BuilderConfigImpl::setAlgorithmSelector(IAlgorithmSelector* selector) noexcept { v_.selector = selector; }
 bool BuilderConfigImpl::setCalibrationProfile(const IOptimizationProfile* profile) noexcept {
   if (profile == nullptr || !profile->isValid()) return false;
   v_.calibration_profile = profile;
@@ -133,8 +139,11 @@ bool BuilderConfigImpl::setCalibrationProfile(const IOptimizationProfile* profil
 
 bool BuilderConfigImpl::setTacticSources(TacticSources tacticSources) noexcept {
   const std::optional<uint32_t> sources = mask_from_caller<TacticSource>(reporter_.level(), tacticSources);
-  if (sources) v_.sources = *sources;
-  return sources.has_value();
+  if (!sources) return false;
+  // Level 11 has no names for libraries: they stay as they are.
+  constexpr TacticSources kLibraries = 0x7;
+  v_.sources = reporter_.level() == ApiLevel::k11 ? *sources | (v_.sources & kLibraries) : *sources;
+  return true;
 }
 
 ITimingCache* BuilderConfigImpl::createTimingCache(const void* blob, std::size_t size) const noexcept {
@@ -170,6 +179,7 @@ const ITimingCache* BuilderConfigImpl::getTimingCache() const noexcept {
 void BuilderConfigImpl::setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept {
   attempt(reporter_, "IBuilderConfig::setMemoryPoolLimit", [&]() -> Status {
     if (!known(pool)) return invalid_argument("there is no memory pool {}", static_cast<int32_t>(pool));
+    if (is_of_dla(pool)) return unsupported("pool {} is a DLA's, and there is no DLA here", static_cast<int32_t>(pool));
     v_.pools[pool] = poolSize;
     return Status();
   });
@@ -185,10 +195,15 @@ std::size_t BuilderConfigImpl::getMemoryPoolLimit(MemoryPoolType pool) const noe
 }
 
 void BuilderConfigImpl::setPreviewFeature(PreviewFeature feature, bool enable) noexcept {
-  const std::optional<PreviewFeature> known = from_caller(reporter_.level(), feature);
-  if (!known) return;
-  const uint32_t bit = 1U << static_cast<uint32_t>(*known);
-  v_.preview = enable ? v_.preview | bit : v_.preview & ~bit;
+  attempt(reporter_, "IBuilderConfig::setPreviewFeature", [&]() -> Status {
+    const std::optional<PreviewFeature> known = from_caller(reporter_.level(), feature);
+    if (!known) return invalid_argument("there is no preview feature {}", static_cast<int32_t>(feature));
+    if (*known == PreviewFeature::kPROFILE_SHARING_0806 && !enable)
+      return unsupported("kPROFILE_SHARING_0806 is on and stays on: contexts may share a profile");
+    const uint32_t bit = 1U << static_cast<uint32_t>(*known);
+    v_.preview = enable ? v_.preview | bit : v_.preview & ~bit;
+    return Status();
+  });
 }
 bool BuilderConfigImpl::getPreviewFeature(PreviewFeature feature) const noexcept {
   const std::optional<PreviewFeature> known = from_caller(reporter_.level(), feature);
@@ -229,12 +244,19 @@ void BuilderConfigImpl::setMaxNbTactics(int32_t maxNbTactics) noexcept {
   keep_number(reporter_, "IBuilderConfig::setMaxNbTactics", maxNbTactics, -1, INT32_MAX, &v_.max_tactics);
 }
 bool BuilderConfigImpl::setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept {
-  return keep_enum(reporter_, "IBuilderConfig::setTilingOptimizationLevel", level, &v_.tiling);
+  return attempt(reporter_, "IBuilderConfig::setTilingOptimizationLevel", [&]() -> Status {
+    if (!known(level)) return invalid_argument("{} is no level of tiling", static_cast<int32_t>(level));
+    if (level != TilingOptimizationLevel::kNONE)
+      return unsupported("layers are not tiled across each other here: only TilingOptimizationLevel::kNONE");
+    return Status();
+  });
 }
 bool BuilderConfigImpl::setL2LimitForTiling(int64_t size) noexcept {
-  if (size < -1) return false;
-  v_.l2_limit = size;
-  return true;
+  return attempt(reporter_, "IBuilderConfig::setL2LimitForTiling", [&]() -> Status {
+    if (size != -1)
+      return unsupported("layers are not tiled across each other here: a limit of {} bytes binds nothing", size);
+    return Status();
+  });
 }
 bool BuilderConfigImpl::setRemoteAutoTuningConfig(const char* config) noexcept {
   return attempt(reporter_, "IBuilderConfig::setRemoteAutoTuningConfig", [&]() -> Status {
@@ -246,8 +268,7 @@ bool BuilderConfigImpl::setRemoteAutoTuningConfig(const char* config) noexcept {
 bool BuilderConfigImpl::setBuildRoute(const char* buildRoute) noexcept {
   return attempt(reporter_, "IBuilderConfig::setBuildRoute", [&]() -> Status {
     if (buildRoute == nullptr) return invalid_argument("the build route is null");
-    if (*buildRoute != '\0') return unsupported("there is one build route, the empty text");
-    return Status();
+    return set_option("build_route", buildRoute);
   });
 }
 

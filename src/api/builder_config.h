@@ -6,17 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "api/build_routes.h"
 #include "api/public.h"
 #include "api/runtime/reporter.h"
 #include "api/timing_cache.h"
+#include "backend/program.h"
 #include "build/settings.h"
+#include "ir/graph.h"
 
 namespace wootz::api {
 
 class ProfileImpl;
 
 // Which weights of a plan can be replaced.
-enum class RefitKind : uint8_t { kNone, kAll, kIndividual };
+enum class RefitKind : uint8_t { kNone, kAll, kIdentical, kIndividual };
 
 class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
  public:
@@ -40,7 +43,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   bool isDeviceTypeSet(const nvinfer1::ILayer* layer) const noexcept override;
   void resetDeviceType(const nvinfer1::ILayer* layer) noexcept override;
   bool canRunOnDLA(const nvinfer1::ILayer*) const noexcept override { return false; }
-  void setDLACore(int32_t dlaCore) noexcept override { v_.dla_core = dlaCore; }
+  void setDLACore(int32_t dlaCore) noexcept override;
   int32_t getDLACore() const noexcept override { return v_.dla_core; }
   void setDefaultDeviceType(nvinfer1::DeviceType deviceType) noexcept override;
   nvinfer1::DeviceType getDefaultDeviceType() const noexcept override { return v_.default_device; }
@@ -53,6 +56,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   nvinfer1::ProfilingVerbosity getProfilingVerbosity() const noexcept override { return v_.verbosity; }
   void setAlgorithmSelector(nvinfer1::IAlgorithmSelector* selector) noexcept override;
   nvinfer1::IAlgorithmSelector* getAlgorithmSelector() const noexcept override { return v_.selector; }
+  bool rejects_empty_selections() const { return has(nvinfer1::BuilderFlag::kREJECT_EMPTY_ALGORITHMS); }
   bool setCalibrationProfile(const nvinfer1::IOptimizationProfile* profile) noexcept override;
   const nvinfer1::IOptimizationProfile* getCalibrationProfile() noexcept override { return v_.calibration_profile; }
   void setQuantizationFlags(nvinfer1::QuantizationFlags flags) noexcept override { v_.quantization = flags & 1U; }
@@ -97,8 +101,8 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   const char* getRemoteAutoTuningConfig() const noexcept override { return v_.remote.c_str(); }
 
   bool setBuildRoute(const char* buildRoute) noexcept override;
-  const char* getBuildRoute() const noexcept override { return ""; }
-  const char* getAllBuildRoutes() const noexcept override { return R"([""])"; }
+  const char* getBuildRoute() const noexcept override { return option("build_route"); }
+  const char* getAllBuildRoutes() const noexcept override { return all_build_routes().c_str(); }
 
   // Options beyond the API (wootz/extensions.h), as text. Null: an unknown key.
   Status set_option(std::string_view key, const char* value);
@@ -109,11 +113,25 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   RefitKind refit_kind() const {
     using nvinfer1::BuilderFlag;
     if (has(BuilderFlag::kREFIT_INDIVIDUAL)) return RefitKind::kIndividual;
-    return has(BuilderFlag::kREFIT) || has(BuilderFlag::kREFIT_IDENTICAL) ? RefitKind::kAll : RefitKind::kNone;
+    if (has(BuilderFlag::kREFIT)) return RefitKind::kAll;
+    return has(BuilderFlag::kREFIT_IDENTICAL) || strips() ? RefitKind::kIdentical : RefitKind::kNone;
   }
+  // Plans without refittable weights; they come back as they were unless another flag says more.
+  bool strips() const { return has(nvinfer1::BuilderFlag::kSTRIP_PLAN); }
+  bool streams_weights() const { return has(nvinfer1::BuilderFlag::kWEIGHT_STREAMING); }
+  // By either flag. Without one, types set on layers are not looked at.
+  bool types_of_layers_bind() const {
+    return has(nvinfer1::BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) ||
+           has(nvinfer1::BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
+  }
+  bool direct_io() const { return has(nvinfer1::BuilderFlag::kDIRECT_IO); }
   // The cache set, or one of the config's own.
   Result<TimingCache*> cache_for_build() const;
   // A strongly typed network's types are its own: an error names the flag that would change them.
+  // What the network's plugins need of the config.
+  Status check_plugins(const Graph& graph) const;
+  // setPluginsToSerialize(): the libraries into the program.
+  Status add_plugin_libraries(Program* program) const;
   Status check_strong_typing() const;
 
  private:
@@ -123,10 +141,15 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   Status check_buildable() const;
   // What the public API wants to read from the engine again.
   void keep_properties(BuildSettings* settings) const;
+  // From flags, pools and tactic sources.
+  void take_flags(BuildSettings* settings) const;
+  void take_pools(BuildSettings* settings) const;
+  void take_sources(BuildSettings* settings) const;
   // An empty cache for the device that a build is for.
   Result<std::unique_ptr<TimingCache>> empty_cache() const;
   // Names in a warning each what was set and no build acts on.
   void note_without_effect(const BuildSettings& options) const;
+  void note_nothing_to_do(const BuildSettings& settings, const Backend& backend) const;
   struct Values {
     int32_t avg_timing = 1;
     nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;
@@ -141,7 +164,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
     nvinfer1::IAlgorithmSelector* selector = nullptr;
     const nvinfer1::IOptimizationProfile* calibration_profile = nullptr;
     nvinfer1::QuantizationFlags quantization = 0;
-    nvinfer1::TacticSources sources = (1U << 3) | (1U << 4);
+    nvinfer1::TacticSources sources = 0x1E;  // all but kCUBLAS, which is nothing beside kCUBLAS_LT
     const TimingCacheImpl* cache = nullptr;
     std::map<nvinfer1::MemoryPoolType, size_t> pools;
     uint32_t preview = 1;

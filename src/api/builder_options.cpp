@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "api/backend_choice.h"
+#include "api/build_routes.h"
 #include "api/builder_config.h"
 #include "api/profile.h"
 #include "backends/registry.h"
@@ -154,6 +155,12 @@ constexpr Option kOptions[] = {
        for (std::string& pass : split(text, ',')) to->disabled_passes.insert(std::move(pass));
        return Status();
      }},
+    {"build_route", "", [](const std::string& text) { return passes_left_out(text).status(); },
+     [](const std::string& text, BuildSettings* to) -> Status {
+       WOOTZ_ASSIGN_OR_RETURN(std::set<std::string> passes, passes_left_out(text));
+       to->disabled_passes.merge(passes);
+       return Status();
+     }},
     {"verify_passes", "0", nullptr, use_on<&BuildSettings::verify_passes>},
     {"tactic", "", [](const std::string& text) { return forced_tactics(text).status(); },
      [](const std::string& text, BuildSettings* to) -> Status {
@@ -203,6 +210,13 @@ Status BuilderConfigImpl::check_buildable() const {
   if (v_.capability != EngineCapability::kSTANDARD) return unsupported("only EngineCapability::kSTANDARD can be built");
   if (v_.platform != RuntimePlatform::kSAME_AS_BUILD)
     return unsupported("plans are built for the platform they are built on");
+  if (has(BuilderFlag::kREFIT_INDIVIDUAL) && (has(BuilderFlag::kREFIT) || has(BuilderFlag::kREFIT_IDENTICAL)))
+    return invalid_argument(
+        "BuilderFlag::kREFIT_INDIVIDUAL, of marked weights alone, is set together with {}, of all weights: clear one",
+        has(BuilderFlag::kREFIT) ? "kREFIT" : "kREFIT_IDENTICAL");
+  if (has(BuilderFlag::kSAFETY_SCOPE))
+    return unsupported(
+        "BuilderFlag::kSAFETY_SCOPE: there is no safety runtime here whose restrictions a network could be held to");
   const bool fallback = has(BuilderFlag::kGPU_FALLBACK);
   bool dla = v_.default_device == DeviceType::kDLA;
   for (const auto& [layer, device] : v_.devices) dla = dla || device == DeviceType::kDLA;
@@ -224,11 +238,9 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
   }
   for (const Option& each : kOptions)
     if (each.use != nullptr) WOOTZ_RETURN_IF_ERROR(each.use(option(each.key), &options));
-  options.tf32 = has(BuilderFlag::kTF32);
-  options.fp16 = has(BuilderFlag::kFP16);
-  options.bf16 = has(BuilderFlag::kBF16);
-  if (const auto found = v_.pools.find(MemoryPoolType::kWORKSPACE); found != v_.pools.end())
-    options.workspace = found->second;
+  take_flags(&options);
+  take_pools(&options);
+  take_sources(&options);
   for (const ProfileImpl* profile : v_.profiles) {
     if (!profile->isValid()) return invalid_argument("profile {} is not valid any more", options.profiles.size());
     options.profiles.push_back(profile->to_build_profile());
@@ -238,8 +250,8 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
   options.level = v_.level;
   options.timing_iterations = v_.avg_timing;
   options.max_tactics = v_.max_tactics;
-  options.aux_streams = v_.aux_streams;
-  options.error_on_cache_miss = has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  // Streamed weights come for one step after the other.
+  options.aux_streams = has(BuilderFlag::kWEIGHT_STREAMING) ? 0 : v_.aux_streams;
 
   keep_properties(&options);
   options.keep_record = v_.verbosity == ProfilingVerbosity::kDETAILED;
@@ -247,7 +259,57 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
   return options;
 }
 
+void BuilderConfigImpl::take_flags(BuildSettings* settings) const {
+  constexpr struct {
+    BuilderFlag flag;
+    bool BuildSettings::*member;
+    bool value;
+  } kMembers[] = {
+      {BuilderFlag::kTF32, &BuildSettings::tf32, true},
+      {BuilderFlag::kFP16, &BuildSettings::fp16, true},
+      {BuilderFlag::kBF16, &BuildSettings::bf16, true},
+      {BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, &BuildSettings::obey_layer_types, true},
+      {BuilderFlag::kERROR_ON_TIMING_CACHE_MISS, &BuildSettings::error_on_cache_miss, true},
+      {BuilderFlag::kEDITABLE_TIMING_CACHE, &BuildSettings::obey_pins, true},
+      {BuilderFlag::kDEBUG, &BuildSettings::wait_each, true},
+      {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, &BuildSettings::independent_places, true},
+      {BuilderFlag::kMONITOR_MEMORY, &BuildSettings::tell_memory, true},
+      {BuilderFlag::kDISABLE_COMPILATION_CACHE, &BuildSettings::keep_compiled, false},
+  };
+  for (const auto& [flag, member, value] : kMembers) settings->*member = has(flag) == value;
+  settings->timing_stream = v_.stream;
+  if (has(BuilderFlag::kDEBUG)) settings->properties[property::kDebugSync] = "1";
+  // These put forms in place of others that overflow where they do not: sums of exponentials, logarithms of quotients.
+  if (has(BuilderFlag::kSTRICT_NANS)) settings->disabled_passes.insert({"fuse_reductions", "fuse_softmax"});
+}
+
+void BuilderConfigImpl::take_pools(BuildSettings* settings) const {
+  constexpr struct {
+    MemoryPoolType pool;
+    size_t BuildSettings::*member;
+  } kMembers[] = {{MemoryPoolType::kWORKSPACE, &BuildSettings::workspace},
+                  {MemoryPoolType::kTACTIC_DRAM, &BuildSettings::operand_memory},
+                  {MemoryPoolType::kTACTIC_SHARED_MEMORY, &BuildSettings::shared_memory}};
+  for (const auto& [pool, member] : kMembers)
+    if (const auto found = v_.pools.find(pool); found != v_.pools.end()) settings->*member = found->second;
+}
+
+void BuilderConfigImpl::take_sources(BuildSettings* settings) const {
+  const auto has_any = [&](std::initializer_list<TacticSource> sources) {
+    return std::any_of(sources.begin(), sources.end(),
+                       [&](TacticSource s) { return (v_.sources >> static_cast<uint32_t>(s) & 1U) != 0; });
+  };
+  if (!has_any({TacticSource::kCUBLAS, TacticSource::kCUBLAS_LT})) settings->left_out.insert("cublaslt");
+  if (!has_any({TacticSource::kCUDNN})) settings->left_out.insert("cudnn");
+  // Libraries' kernels are for the generation that they were chosen on; sources are compiled for any.
+  settings->every_generation = v_.compatibility == HardwareCompatibilityLevel::kAMPERE_PLUS;
+  if (settings->every_generation) settings->left_out.insert({"cublaslt", "cudnn"});
+  settings->jit_convolutions = has_any({TacticSource::kJIT_CONVOLUTIONS});
+}
+
 void BuilderConfigImpl::keep_properties(BuildSettings* settings) const {
+  if (has(BuilderFlag::kWEIGHT_STREAMING)) settings->properties[property::kStreaming] = "1";
+  settings->properties[property::kApiVersion] = std::to_string(version_at(reporter_.level()));
   settings->properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
   settings->properties[property::kTacticSources] = std::to_string(v_.sources);
   settings->properties[property::kCompatibility] = std::to_string(static_cast<int>(v_.compatibility));

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "api/network/network.h"
+#include "api/plugins/onnx_plugins.h"
 
 namespace wootz::api {
 
@@ -34,7 +35,7 @@ constexpr const char* kFlagNotes[] = {
     "OnnxParserFlag::kNATIVE_INSTANCENORM: instance normalization is computed by a layer with or without this flag",
     "OnnxParserFlag::kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA: there is no DLA here",
     "OnnxParserFlag::kREPORT_CAPABILITY_DLA: there is no DLA here",
-    "OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE: operators keep their meaning; plugins are not offered",
+    nullptr,  // kENABLE_PLUGIN_OVERRIDE acts
     "OnnxParserFlag::kADJUST_FOR_DLA: there is no DLA here",
 };
 static_assert(std::size(kFlagNotes) == nvonnxparser::EnumMax<OnnxParserFlag>());
@@ -54,7 +55,15 @@ Result<std::span<const std::byte>> bytes_of(const void* data, size_t size) {
 }  // namespace
 
 ParserErrorImpl::ParserErrorImpl(ImportProblem problem)
-    : problem_(std::move(problem)), code_(code_of(problem_)), text_(problem_.reason) {}
+    : problem_(std::move(problem)), code_(code_of(problem_)), text_(problem_.reason) {
+  for (const std::string& name : problem_.functions) functions_.push_back(name.c_str());
+}
+
+// From the folder of the sources on: the rest is the machine that built the library.
+const char* ParserErrorImpl::file() const noexcept {
+  const char* const in_sources = std::strstr(problem_.source, "src/");
+  return in_sources == nullptr ? problem_.source : in_sources;
+}
 
 ParserImpl::ParserImpl(NetworkImpl& network, AppLogger logger) : network_(network), reporter_(logger) {}
 
@@ -67,7 +76,14 @@ ImportOptions ParserImpl::options_for(const char* model_path) const {
   else
     options.model_dir = std::filesystem::path(model_path).parent_path().string();
   if (options.model_dir.empty()) options.model_dir = ".";
+  take_plugins(&options);
   return options;
+}
+
+void ParserImpl::take_plugins(ImportOptions* options) const {
+  if (auto* const registry = dynamic_cast<PluginRegistry*>(&network_.getBuilder().getPluginRegistry()))
+    options->plugins = plugins_from(*registry);
+  options->plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
 }
 
 void ParserImpl::note(ImportProblem problem) {
@@ -107,6 +123,7 @@ bool ParserImpl::parseFromFile(const char* onnxModelFile, int) noexcept {
     ImportOptions options;
     options.model_dir = model_dir_;
     options.absent = &network_.absent();
+    take_plugins(&options);
     std::vector<ImportProblem> problems;
     Result<std::shared_ptr<Graph>> graph = import_file(onnxModelFile, options, &problems);
     return finish(std::move(graph), std::move(problems));
@@ -120,7 +137,7 @@ const nvonnxparser::IParserError* ParserImpl::getError(int index) const noexcept
 
 void ParserImpl::take_flags(nvonnxparser::OnnxParserFlags flags) noexcept {
   for (size_t bit = 0; bit < std::size(kFlagNotes); ++bit)
-    if (((flags ^ flags_) >> bit & 1U) != 0 && ((flags ^ kFlagsAtFirst) >> bit & 1U) != 0)
+    if (((flags ^ flags_) >> bit & 1U) != 0 && ((flags ^ kFlagsAtFirst) >> bit & 1U) != 0 && kFlagNotes[bit] != nullptr)
       reporter_.warning(kFlagNotes[bit]);
   flags_ = flags;
 }

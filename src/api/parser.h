@@ -17,19 +17,22 @@ class ParserErrorImpl final : public nvonnxparser::IParserError {
   explicit ParserErrorImpl(ImportProblem problem);
   nvonnxparser::ErrorCode code() const noexcept override { return code_; }
   const char* desc() const noexcept override { return text_.c_str(); }
-  const char* file() const noexcept override { return "src/onnx/import.cpp"; }
-  int line() const noexcept override { return 0; }
-  const char* func() const noexcept override { return "import_model"; }
+  const char* file() const noexcept override;
+  int line() const noexcept override { return problem_.line; }
+  const char* func() const noexcept override { return problem_.source_function; }
   int node() const noexcept override { return problem_.node_index; }
   const char* nodeName() const noexcept override { return problem_.node.c_str(); }
   const char* nodeOperator() const noexcept override { return problem_.op.c_str(); }
-  const char* const* localFunctionStack() const noexcept override { return nullptr; }
-  int32_t localFunctionStackSize() const noexcept override { return 0; }
+  const char* const* localFunctionStack() const noexcept override {
+    return functions_.empty() ? nullptr : functions_.data();
+  }
+  int32_t localFunctionStackSize() const noexcept override { return static_cast<int32_t>(functions_.size()); }
 
  private:
   ImportProblem problem_;
   nvonnxparser::ErrorCode code_;
   std::string text_;
+  std::vector<const char*> functions_;
 };
 
 class ParserImpl final : public nvonnxparser::IParser {
@@ -73,6 +76,7 @@ class ParserImpl final : public nvonnxparser::IParser {
     bool supported = false;
   };
   ImportOptions options_for(const char* model_path) const;
+  void take_plugins(ImportOptions* options) const;  // the registry of the network's builder
   // Adds the imported graph, or notes every problem.
   Status finish(Result<std::shared_ptr<Graph>> graph, std::vector<ImportProblem> problems);
   void note(ImportProblem problem);

@@ -5,14 +5,18 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "api/runtime/convert.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/host_stream.h"
 #include "backends/registry.h"
 #include "base/thread_pool.h"
+#include "base/tolerance.h"
+#include "build/refit/constants.h"
 #include "build/refit/rebuild.h"
 #include "build/refit/recipe.h"
+#include "plan/digest.h"
 #include "runtime/refit_engine.h"
 
 namespace wootz::api {
@@ -28,14 +32,6 @@ std::string shown(const RefitWeight& weight) {
   static constexpr const char* kRoles[] = {"kKERNEL", "kBIAS", "kSHIFT", "kSCALE", "kCONSTANT", "kANY"};
   if (!weight.name.empty()) return fmt::format("'{}'", weight.name);
   return fmt::format("{} of layer '{}'", weight.role < std::size(kRoles) ? kRoles[weight.role] : "?", weight.layer);
-}
-
-// The first that is no number; -1: none.
-int64_t first_non_finite(const HostTensor& tensor) {
-  if (!is_float(tensor.dtype())) return -1;
-  for (int64_t i = 0; i < tensor.volume(); ++i)
-    if (!std::isfinite(tensor.get_f64(i))) return i;
-  return -1;
 }
 
 // The order of a stream on the host: what is in it is waited for.
@@ -68,12 +64,6 @@ std::optional<size_t> RefitterImpl::find(const char* name) const {
   return std::nullopt;
 }
 
-Result<size_t> RefitterImpl::named(const char* name) const {
-  if (const std::optional<size_t> weight = find(name)) return *weight;
-  if (name == nullptr) return invalid_argument("the name is null");
-  return invalid_argument("the engine has no refittable weights '{}'", name);
-}
-
 Status RefitterImpl::offer(size_t weight, const Weights& weights, TensorLocation location) {
   const RefitWeight& known = weights_[weight];
   const RefitConstant& have = constant(weight);
@@ -95,14 +85,24 @@ Status RefitterImpl::offer(size_t weight, const Weights& weights, TensorLocation
   return Status();
 }
 
+// What several places of the network have is one for refitters: a constant that bodies take over, say.
+Status RefitterImpl::offer_each(FunctionRef<bool(const RefitWeight&)> meant, const Weights& weights,
+                                TensorLocation location) {
+  for (size_t w = 0; w < weights_.size(); ++w)
+    if (weights_[w].refittable && meant(weights_[w])) WOOTZ_RETURN_IF_ERROR(offer(w, weights, location));
+  return Status();
+}
+
 bool RefitterImpl::setNamedWeights(const char* name, Weights weights) noexcept {
   return setNamedWeights(name, weights, TensorLocation::kHOST);
 }
 
 bool RefitterImpl::setNamedWeights(const char* name, Weights weights, TensorLocation location) noexcept {
   return attempt(reporter_, "IRefitter::setNamedWeights", [&]() -> Status {
-    WOOTZ_ASSIGN_OR_RETURN(const size_t weight, named(name));
-    return offer(weight, weights, location);
+    if (name == nullptr) return invalid_argument("the name is null");
+    if (!find(name)) return invalid_argument("the engine has no refittable weights '{}'", name);
+    return offer_each([&](const RefitWeight& weight) { return !weight.name.empty() && weight.name == name; }, weights,
+                      location);
   });
 }
 
@@ -117,10 +117,13 @@ TensorLocation RefitterImpl::getWeightsLocation(const char* weightsName) const n
 }
 
 bool RefitterImpl::unsetNamedWeights(const char* weightsName) noexcept {
-  const std::optional<size_t> weight = find(weightsName);
-  if (!weight || !offers_[*weight]) return false;
-  offers_[*weight].reset();
-  return true;
+  bool any = false;
+  for (size_t w = 0; w < weights_.size() && weightsName != nullptr && *weightsName != '\0'; ++w) {
+    if (weights_[w].name != weightsName || !offers_[w]) continue;
+    offers_[w].reset();
+    any = true;
+  }
+  return any;
 }
 
 Weights RefitterImpl::getWeightsPrototype(const char* weightsName) const noexcept {
@@ -129,46 +132,83 @@ Weights RefitterImpl::getWeightsPrototype(const char* weightsName) const noexcep
   return {to_api(constant(*weight).dtype), nullptr, constant(*weight).dims.volume()};
 }
 
-// The plan knows all weights, and those that are not offered stay as they are.
-int32_t RefitterImpl::getMissingWeights(int32_t, const char**) noexcept { return 0; }
-int32_t RefitterImpl::getMissing(int32_t, const char**, WeightsRole*) noexcept { return 0; }
+// What a stripped plan lacks and was not offered, by whichever of its names. Weights that the plan has stay as they
+// are where they are not offered.
+std::vector<uint8_t> RefitterImpl::missing() const {
+  const std::vector<RefitConstant>& constants = recipe().constants;
+  std::vector<uint8_t> lacks(constants.size(), 0), missing(weights_.size(), 0);
+  for (size_t c = 0; c < constants.size(); ++c) lacks[c] = constants[c].stripped ? 1 : 0;
+  for (size_t w = 0; w < weights_.size(); ++w)
+    if (offers_[w]) lacks[static_cast<size_t>(weights_[w].constant)] = 0;
+  for (size_t w = 0; w < weights_.size(); ++w)
+    missing[w] = weights_[w].refittable && lacks[static_cast<size_t>(weights_[w].constant)] != 0 ? 1 : 0;
+  return missing;
+}
 
-int32_t RefitterImpl::getAllWeights(int32_t size, const char** weightsNames) noexcept {
+int32_t RefitterImpl::list_names(std::span<const uint8_t> which, int32_t size, const char** names) const {
   int32_t count = 0;
-  for (const RefitWeight& weight : weights_) {
-    if (!weight.refittable || weight.name.empty()) continue;
-    if (weightsNames != nullptr && count < size) weightsNames[count] = weight.name.c_str();
+  std::set<std::string_view> listed;
+  for (size_t w = 0; w < weights_.size(); ++w) {
+    if (which[w] == 0 || weights_[w].name.empty() || !listed.insert(weights_[w].name).second) continue;
+    if (names != nullptr && count < size) names[count] = weights_[w].name.c_str();
     ++count;
   }
   return count;
 }
 
-int32_t RefitterImpl::getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept {
+int32_t RefitterImpl::list_roles(std::span<const uint8_t> which, int32_t size, const char** layers,
+                                 WeightsRole* roles) const {
   int32_t count = 0;
-  for (const RefitWeight& weight : weights_) {
-    if (!weight.refittable || weight.role == RefitWeight::kNoRole) continue;
-    if (count < size && layerNames != nullptr) layerNames[count] = weight.layer.c_str();
-    if (count < size && roles != nullptr) roles[count] = static_cast<WeightsRole>(weight.role);
+  std::set<std::pair<std::string_view, uint8_t>> listed;
+  for (size_t w = 0; w < weights_.size(); ++w) {
+    if (which[w] == 0 || weights_[w].role == RefitWeight::kNoRole) continue;
+    if (!listed.emplace(weights_[w].layer, weights_[w].role).second) continue;
+    if (count < size && layers != nullptr) layers[count] = weights_[w].layer.c_str();
+    if (count < size && roles != nullptr) roles[count] = static_cast<WeightsRole>(weights_[w].role);
     ++count;
   }
   return count;
+}
+
+std::vector<uint8_t> RefitterImpl::all() const {
+  std::vector<uint8_t> all;
+  for (const RefitWeight& weight : weights_) all.push_back(weight.refittable ? 1 : 0);
+  return all;
+}
+
+int32_t RefitterImpl::getMissingWeights(int32_t size, const char** weightsNames) noexcept {
+  return attempt_or(reporter_, "IRefitter::getMissingWeights", 0,
+                    [&]() -> Result<int32_t> { return list_names(missing(), size, weightsNames); });
+}
+int32_t RefitterImpl::getMissing(int32_t size, const char** layerNames, WeightsRole* roles) noexcept {
+  return attempt_or(reporter_, "IRefitter::getMissing", 0,
+                    [&]() -> Result<int32_t> { return list_roles(missing(), size, layerNames, roles); });
+}
+int32_t RefitterImpl::getAllWeights(int32_t size, const char** weightsNames) noexcept {
+  return attempt_or(reporter_, "IRefitter::getAllWeights", 0,
+                    [&]() -> Result<int32_t> { return list_names(all(), size, weightsNames); });
+}
+int32_t RefitterImpl::getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept {
+  return attempt_or(reporter_, "IRefitter::getAll", 0,
+                    [&]() -> Result<int32_t> { return list_roles(all(), size, layerNames, roles); });
 }
 
 bool RefitterImpl::setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept {
   return attempt(reporter_, "IRefitter::setWeights", [&]() -> Status {
     if (layerName == nullptr) return invalid_argument("the layer's name is null");
-    for (size_t w = 0; w < weights_.size(); ++w) {
-      const RefitWeight& weight = weights_[w];
-      if (weight.refittable && weight.layer == layerName && weight.role == static_cast<uint8_t>(role))
-        return offer(w, weights, TensorLocation::kHOST);
-    }
+    const auto meant = [&](const RefitWeight& weight) {
+      return weight.layer == layerName && weight.role == static_cast<uint8_t>(role);
+    };
+    const auto is = [&](const RefitWeight& weight) { return weight.refittable && meant(weight); };
+    if (std::any_of(weights_.begin(), weights_.end(), is)) return offer_each(meant, weights, TensorLocation::kHOST);
     return invalid_argument("layer '{}' has no refittable weights of role {}", layerName, static_cast<int>(role));
   });
 }
 
 Status RefitterImpl::offer_all(const Graph& model) {
   std::map<std::string, const HostTensor*, std::less<>> there;
-  for (const Value* value : model.constants()) there.emplace(value->name(), &value->constant());
+  for (NamedConstant& constant : named_constants(model))
+    there.emplace(std::move(constant.name), &constant.value->constant());
   for (size_t w = 0; w < weights_.size(); ++w) {
     const RefitWeight& weight = weights_[w];
     const auto found = there.find(weight.name);
@@ -180,20 +220,41 @@ Status RefitterImpl::offer_all(const Graph& model) {
       return invalid_argument("{} is {} {} in the model, {} {} in the engine", shown(weight),
                               dtype_name(tensor.dtype()), tensor.dims().to_string(), dtype_name(have.dtype),
                               have.dims.to_string());
-    if (have.bytes == 0 || std::memcmp(tensor.data(), have.data, have.bytes) == 0) continue;
+    if (have.bytes == 0 || (!have.stripped && std::memcmp(tensor.data(), have.data, have.bytes) == 0)) continue;
     if (!weight.refittable) return invalid_argument("{} has other values and is not refittable", shown(weight));
     WOOTZ_RETURN_IF_ERROR(offer(w, {to_api(tensor.dtype()), tensor.data(), tensor.volume()}, TensorLocation::kHOST));
   }
   return Status();
 }
 
-std::string RefitterImpl::offered_names() const {
+// The first few, and how many more there are.
+std::string RefitterImpl::names_of(std::span<const uint8_t> which) const {
   constexpr size_t kShown = 3;
   std::string names;
   size_t count = 0;
-  for (size_t w = 0; w < offers_.size(); ++w)
-    if (offers_[w] && count++ < kShown) names += (names.empty() ? "" : ", ") + shown(weights_[w]);
+  for (size_t w = 0; w < weights_.size(); ++w)
+    if (which[w] != 0 && count++ < kShown) names += (names.empty() ? "" : ", ") + shown(weights_[w]);
   return count > kShown ? fmt::format("{} and {} more", names, count - kShown) : names;
+}
+
+std::string RefitterImpl::offered_names() const {
+  std::vector<uint8_t> offered;
+  for (const std::optional<Offer>& offer : offers_) offered.push_back(offer ? 1 : 0);
+  return names_of(offered);
+}
+
+// Of a plan whose weights come back as they were.
+Status RefitterImpl::check_identical(size_t weight, const HostTensor& tensor) const {
+  if (!recipe().identical) return Status();
+  const RefitConstant& have = constant(weight);
+  const std::span bytes(static_cast<const std::byte*>(tensor.data()), have.bytes);
+  const bool same = have.bytes == 0 || (have.stripped ? tree_digest(bytes) == have.digest
+                                                      : std::memcmp(bytes.data(), have.data, have.bytes) == 0);
+  if (same) return Status();
+  return invalid_argument(
+      "{}: its values are not those that the engine was built with, and it was built to be refitted with the same "
+      "(BuilderFlag::kREFIT_IDENTICAL, or kSTRIP_PLAN alone): build it with kREFIT for others",
+      shown(weights_[weight]));
 }
 
 // A copy: the application's memory is its own again after the refit.
@@ -216,27 +277,30 @@ Result<HostTensor> RefitterImpl::offered(size_t weight) const {
 
 Status RefitterImpl::refit(cudaStream_t stream, bool async) {
   EngineCore& core = *engine_.info()->core_ptr();
+  if (const std::vector<uint8_t> lacks = missing(); std::find(lacks.begin(), lacks.end(), 1) != lacks.end())
+    return make_error(Code::kInvalidState, "the engine's plan has no weights {}: set them too", names_of(lacks));
   auto changed = std::make_shared<RefitRecipe>(recipe());
   for (size_t w = 0; w < offers_.size(); ++w) {
     if (!offers_[w]) continue;
     WOOTZ_ASSIGN_OR_RETURN(const HostTensor tensor, offered(w));
+    WOOTZ_RETURN_IF_ERROR(check_identical(w, tensor));
     const auto owner = std::make_shared<const HostTensor>(tensor);
     RefitConstant& c = changed->constants[static_cast<size_t>(weights_[w].constant)];
     c.owner = owner;
     c.data = owner->data();
+    c.stripped = false;
   }
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(core.program().backend));
   const ParallelScope threads(max_threads_);
   BuildServices services;
-  Result<RefitChange> change = rebuild(core.program(), std::move(changed), core.device().number(), services);
-  if (!change.ok()) return change.status().with_prefix("weights " + offered_names());
+  Result<ProgramUpdate> update = rebuild(core.program(), std::move(changed), core.device().number(), services);
+  if (!update.ok()) return update.status().with_prefix("weights " + offered_names());
   if (async && core.device().host_memory()) WOOTZ_RETURN_IF_ERROR(wait_for_stream(stream));
   std::unique_ptr<Stream> ordered;
   if (async && !core.device().host_memory()) {
     WOOTZ_ASSIGN_OR_RETURN(ordered, core.device().adopt_stream(stream));
   }
-  EngineUpdate update{std::move(change->recipe), std::move(change->constants), std::move(change->steps)};
-  WOOTZ_RETURN_IF_ERROR(refit_engine(core, std::move(update), backend_providers(*backend), ordered.get()));
+  WOOTZ_RETURN_IF_ERROR(refit_engine(core, std::move(*update), backend_providers(*backend), ordered.get()));
   std::fill(offers_.begin(), offers_.end(), std::nullopt);
   return Status();
 }

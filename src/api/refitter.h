@@ -2,12 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "api/public.h"
 #include "api/runtime/reporter.h"
 #include "backend/refit.h"
+#include "base/function_ref.h"
 #include "ir/graph.h"
 
 namespace wootz::api {
@@ -57,9 +59,17 @@ class RefitterImpl final : public nvinfer1::IRefitter {
   const RefitRecipe& recipe() const;
   const RefitConstant& constant(size_t weight) const;
   std::optional<size_t> find(const char* name) const;
-  Result<size_t> named(const char* name) const;
+  Status offer_each(FunctionRef<bool(const RefitWeight&)> meant, const nvinfer1::Weights& weights,
+                    nvinfer1::TensorLocation location);
   Status offer(size_t weight, const nvinfer1::Weights& weights, nvinfer1::TensorLocation location);
+  std::vector<uint8_t> all() const;  // by weight: refittable
+  std::vector<uint8_t> missing() const;
+  int32_t list_names(std::span<const uint8_t> which, int32_t size, const char** names) const;
+  int32_t list_roles(std::span<const uint8_t> which, int32_t size, const char** layers,
+                     nvinfer1::WeightsRole* roles) const;
+  std::string names_of(std::span<const uint8_t> which) const;
   std::string offered_names() const;
+  Status check_identical(size_t weight, const HostTensor& tensor) const;
   Result<HostTensor> offered(size_t weight) const;
   Status refit(cudaStream_t stream, bool async);
 

@@ -44,37 +44,13 @@ constexpr FlagNote kFlags[] = {
     {BuilderFlag::kFP8, "kFP8", "allows 8-bit floats; this build computes in the network's own types"},
     {BuilderFlag::kINT4, "kINT4", "4-bit weights of the network are read with or without this flag; none are made"},
     {BuilderFlag::kFP4, "kFP4", "4-bit floats of the network are read with or without this flag; none are made"},
-    {BuilderFlag::kDEBUG, "kDEBUG",
-     "no step is waited for while building; IExecutionContext::setDebugSync or WOOTZ_DEBUG_SYNC=1 waits while running"},
-    {BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN", "the plan keeps its weights"},
-    {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING", "the engine keeps its weights in memory"},
-    {BuilderFlag::kSPARSE_WEIGHTS, "kSPARSE_WEIGHTS", "weights with zeros are computed as all others are"},
-    {BuilderFlag::kSAFETY_SCOPE, "kSAFETY_SCOPE", "nothing is refused for the sake of a safety runtime"},
-    {BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, "kOBEY_PRECISION_CONSTRAINTS",
-     "types given by ILayer::setPrecision are not looked at; ILayer::setOutputType binds without this flag"},
-    {BuilderFlag::kPREFER_PRECISION_CONSTRAINTS, "kPREFER_PRECISION_CONSTRAINTS",
-     "types given by ILayer::setPrecision are not looked at; ILayer::setOutputType binds without this flag"},
-    {BuilderFlag::kDIRECT_IO, "kDIRECT_IO",
-     "inputs and outputs are row-major, and layouts change inside the network where kernels want others"},
-    {BuilderFlag::kREJECT_EMPTY_ALGORITHMS, "kREJECT_EMPTY_ALGORITHMS", "no algorithm selector is asked"},
     {BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE", "later versions may refuse the plan"},
     {BuilderFlag::kEXCLUDE_LEAN_RUNTIME, "kEXCLUDE_LEAN_RUNTIME", "no plan holds a runtime, with or without this flag"},
-    {BuilderFlag::kDISABLE_COMPILATION_CACHE, "kDISABLE_COMPILATION_CACHE",
-     "timing caches hold no compiled kernels, with or without this flag; those of CUDA are kept in WOOTZ_CUDA_CACHE"},
-    {BuilderFlag::kSTRICT_NANS, "kSTRICT_NANS", "networks are rewritten as they are without this flag"},
-    {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY",
-     "the log and the report tell the engine's memory with or without this flag, and nothing of the build's"},
-    {BuilderFlag::kEDITABLE_TIMING_CACHE, "kEDITABLE_TIMING_CACHE",
-     "every timing cache takes edits and is obeyed, with or without this flag"},
-    {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE",
-     "that results do not depend on their place along outer axes is not promised"},
 };
 
-constexpr const char* kPools[] = {"kWORKSPACE",       "kDLA_MANAGED_SRAM", "kDLA_LOCAL_DRAM",
-                                  "kDLA_GLOBAL_DRAM", "kTACTIC_DRAM",      "kTACTIC_SHARED_MEMORY"};
 constexpr const char* kFeatures[] = {"kPROFILE_SHARING_0806", "kALIASED_PLUGIN_IO_10_03",
                                      "kRUNTIME_ACTIVATION_RESIZE_10_10", "kMULTIDEVICE_RUNTIME_10_16"};
-static_assert(std::size(kPools) == EnumMax<MemoryPoolType>() && std::size(kFeatures) == EnumMax<PreviewFeature>());
+static_assert(std::size(kFeatures) == static_cast<size_t>(EnumMax<PreviewFeature>()));
 
 // "3 layers ('conv1', 'conv2', ...)"
 class Named {
@@ -105,11 +81,33 @@ Status BuilderConfigImpl::check_strong_typing() const {
   return Status();
 }
 
+// What asks for something that this backend has nothing to do for: a line of the log, and no warning, as the build is
+// as asked.
+void BuilderConfigImpl::note_nothing_to_do(const BuildSettings& settings, const Backend& backend) const {
+  const bool host = !backend.can.own_memory;
+  const struct {
+    bool applies;
+    const char* text;
+  } lines[] = {
+      {has(BuilderFlag::kSPARSE_WEIGHTS),
+       "BuilderFlag::kSPARSE_WEIGHTS: no tactic gains from structured zeros: all weights are computed as dense ones"},
+      {host && v_.stream != nullptr,
+       "IBuilderConfig::setProfileStream: tactics are timed on the host's threads, which no stream orders"},
+      {host && settings.shared_memory != SIZE_MAX,
+       "MemoryPoolType::kTACTIC_SHARED_MEMORY: no tactic of the host's takes such memory"},
+      {host && v_.sources != Values().sources,
+       "IBuilderConfig::setTacticSources: none of the sources offers tactics for the host"},
+      {host && !settings.keep_compiled,
+       "BuilderFlag::kDISABLE_COMPILATION_CACHE: nothing is compiled for the host while building"},
+  };
+  for (const auto& line : lines)
+    if (line.applies) reporter_.log(Reporter::Severity::kINFO, line.text);
+}
+
 void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const {
   const Result<const Backend*> backend = find_backend(options.backend);
-  const auto fast = [&](DType type) {
-    return type != DType::kInvalid && backend.ok() && (*backend)->computes_fast_in(type);
-  };
+  if (!backend.ok()) return;  // the build says so
+  const auto fast = [&](DType type) { return type != DType::kInvalid && (*backend)->computes_fast_in(type); };
   for (const FlagNote& note : kFlags)
     if (has(note.flag) && !fast(note.acts_in))
       reporter_.warning(fmt::format("BuilderFlag::{}: {}", note.name, note.text));
@@ -125,56 +123,40 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
        "the INT8 calibrator is not asked: quantize explicitly, with Q/DQ layers"},
       {v_.calibration_profile != nullptr, "setCalibrationProfile", "nothing is calibrated"},
       {v_.quantization != usual.quantization, "setQuantizationFlags", "nothing is calibrated"},
-      {v_.dla_core != usual.dla_core, "setDLACore", "there is no DLA here"},
-      {v_.stream != nullptr, "setProfileStream", "tactics are timed on a stream of the build's own"},
-      {v_.sources != usual.sources, "setTacticSources",
-       "kernels are taken from wherever they are fastest; the engine only tells what was set"},
-      {v_.compatibility != usual.compatibility, "setHardwareCompatibilityLevel",
-       "the plan is for the device that it is built for; the engine only tells what was set"},
-      {!v_.plugins.empty(), "setPluginsToSerialize", "no library goes into the plan"},
-      {v_.tiling != usual.tiling, "setTilingOptimizationLevel", "steps are not tiled across each other"},
-      {v_.l2_limit != usual.l2_limit, "setL2LimitForTiling", "steps are not tiled across each other"},
+      {v_.compatibility != usual.compatibility && !(*backend)->can.own_memory, "setHardwareCompatibilityLevel",
+       "the levels are of GPUs; a plan for the host runs on processors with the instruction set of option 'isa'"},
   };
   for (const Setting& s : settings)
     if (s.differs) reporter_.warning(fmt::format("IBuilderConfig::{}: {}", s.name, s.text));
-  for (const auto& [pool, bytes] : v_.pools)
-    if (pool != MemoryPoolType::kWORKSPACE)
-      reporter_.warning(
-          fmt::format("IBuilderConfig::setMemoryPoolLimit(MemoryPoolType::{}): of a build's memory only "
-                      "kWORKSPACE is limited",
-                      kPools[static_cast<size_t>(pool)]));
+  // Memory follows a context's shapes with and without it.
+  constexpr uint32_t kAlways = 1U << static_cast<uint32_t>(PreviewFeature::kRUNTIME_ACTIVATION_RESIZE_10_10);
   for (size_t f = 0; f < std::size(kFeatures); ++f)
-    if (((v_.preview ^ usual.preview) >> f & 1U) != 0)
+    if (f != static_cast<size_t>(PreviewFeature::kALIASED_PLUGIN_IO_10_03) &&
+        (((v_.preview ^ usual.preview) & ~kAlways) >> f & 1U) != 0)
       reporter_.warning(
           fmt::format("IBuilderConfig::setPreviewFeature(PreviewFeature::{}): builds and engines are the "
                       "same with and without it",
                       kFeatures[f]));
-  Named profiles;
-  for (size_t p = 0; p < v_.profiles.size(); ++p)
-    if (v_.profiles[p]->getExtraMemoryTarget() != 0) profiles.add(std::to_string(p));
-  if (profiles.any())
-    reporter_.warning(
-        fmt::format("IOptimizationProfile::setExtraMemoryTarget: {}: an engine takes the memory that its "
-                    "shapes need",
-                    profiles.text("profile")));
+  note_nothing_to_do(options, **backend);
 }
 
-void note_without_effect(const NetworkImpl& network, const Reporter& reporter) {
-  constexpr TensorFormats kAll = (1U << EnumMax<TensorFormat>()) - 1, kRows = 1;
+void note_without_effect(const NetworkImpl& network, const Reporter& reporter, bool types_bind) {
   Named precisions, ranges, formats;
   for (const auto& layer : network.made_layers())
-    if (layer->precision != DType::kInvalid) precisions.add(layer->name());
+    if (layer->precision != DType::kInvalid && !types_bind) precisions.add(layer->name());
   for (const TensorImpl& tensor : network.tensors()) {
     if (tensor.dynamicRangeIsSet()) ranges.add(tensor.name());
-    const TensorFormats allowed = tensor.getAllowedFormats();
-    if (allowed != kAll && allowed != kRows) formats.add(tensor.name());
+    if (tensor.formats_are_set() && !tensor.is_input && !tensor.is_output) formats.add(tensor.name());
   }
   const auto say = [&](const Named& named, const char* call, const char* what, const char* text) {
     if (named.any()) reporter.warning(fmt::format("{}: {}: {}", call, named.text(what), text));
   };
-  say(precisions, "ILayer::setPrecision", "layer", "types are chosen without it; ILayer::setOutputType binds");
+  say(precisions, "ILayer::setPrecision", "layer",
+      "types bind with BuilderFlag::kOBEY_PRECISION_CONSTRAINTS or "
+      "kPREFER_PRECISION_CONSTRAINTS, and neither is set");
   say(ranges, "ITensor::setDynamicRange", "tensor", "nothing is quantized implicitly: add Q/DQ layers");
-  say(formats, "ITensor::setAllowedFormats", "tensor", "inputs and outputs are row-major (TensorFormat::kLINEAR)");
+  say(formats, "ITensor::setAllowedFormats", "tensor",
+      "formats are chosen for inputs and outputs of the network alone");
 }
 
 }  // namespace wootz::api

@@ -6,7 +6,7 @@ namespace wootz::api {
 class NetworkImpl;
 class Reporter;
 
-// Names each in a warning.
-void note_without_effect(const NetworkImpl& network, const Reporter& reporter);
+// Names each in a warning. `types_bind`: those that are set on layers are looked at.
+void note_without_effect(const NetworkImpl& network, const Reporter& reporter, bool types_bind);
 
 }  // namespace wootz::api

@@ -65,6 +65,14 @@ class Stream {
     (void)event;
     return unsupported("this stream has no events");
   }
+  // The event notes when the work put here so far is done; also in each replay of a recording that this is part of.
+  virtual Status mark(Event& event) { return record(event); }
+  // The device keeps what the work put here from now on reads and writes in these bytes in its cache, as far as `share`
+  // bytes of it go; 0: no more. Recordings keep it. A hint: a device without such a thing does nothing.
+  virtual Status persist(const void* memory, size_t bytes, size_t share) {
+    (void)memory, (void)bytes, (void)share;
+    return Status();
+  }
   // What is put here from now on waits for the event; the host goes on. A stream that waits for an event of one that is
   // being captured is captured with it.
   virtual Status wait_for(Event& event) {
@@ -109,10 +117,15 @@ class Device {
   virtual bool host_memory() const { return true; }
   // For streams of this device. Null: it has one queue, or work is done when it is put there. Those that tell time cost
   // the device a little more.
-  virtual Result<std::unique_ptr<Event>> create_event(bool tells_time = false) {
-    (void)tells_time;
+  // `sleeps`: who waits for one leaves the processor to others, and does not spin.
+  virtual Result<std::unique_ptr<Event>> create_event(bool tells_time = false, bool sleeps = false) {
+    (void)tells_time, (void)sleeps;
     return std::unique_ptr<Event>();
   }
+  // Memory that both the host and the device read and write at one address, given back by free().
+  virtual Result<void*> allocate_managed(size_t bytes) { return allocate(bytes, 64); }
+  // How much of its cache can be set aside for what Stream::persist() names; 0: it has no such thing.
+  virtual size_t persisting_cache() const { return 0; }
   // Host memory that the device copies to and from without a detour.
   virtual Result<void*> allocate_host(size_t bytes) { return allocate(bytes, 64); }
   virtual void free_host(void* memory) { free(memory); }
@@ -121,8 +134,10 @@ class Device {
     (void)address;
     return Status();
   }
+  // Bytes that are free now; of the host's, with the pages of files that the system would give up.
+  virtual Result<size_t> free_memory() const { return unsupported("this device does not tell its free memory"); }
   // Null: no tool listens.
-  virtual const RangeHooks* ranges() const { return nullptr; }
+  virtual const RangeHooks* ranges() const;
   // The application's own queue; null: the device's default one. It stays the application's. Errors: it is another
   // device's.
   virtual Result<std::unique_ptr<Stream>> adopt_stream(void* native) {

@@ -56,6 +56,7 @@ struct Limits {
   const DeviceDescription* device = nullptr;  // built for; null: the one at hand
   // The device at hand, on which kernels are bound and run. Null: it is elsewhere, and nothing can be bound.
   std::shared_ptr<Device> at;
+  std::vector<std::string> left_out;  // providers that are not asked, by name
 };
 
 // Data-dependent results: the kernel says how large, the executor answers where.

@@ -38,6 +38,13 @@ void release_pages(const PlanConstant& constant) {
   if (constant.data != nullptr) release_mapped({static_cast<const std::byte*>(constant.data), constant.bytes});
 }
 
+size_t constant_bytes(const Program& program) {
+  size_t bytes = 0;
+  for (const PlanConstant& c : program.constants) bytes += c.bytes;
+  for (const Program& body : program.bodies) bytes += constant_bytes(body);
+  return bytes;
+}
+
 Status make_constants(Program* program) {
   for (PlanConstant& constant : program->constants) {
     if (!constant.make) continue;

@@ -119,7 +119,12 @@ struct Program {
   std::vector<ShapeCheck> checks;
   // Of a plan whose weights can be replaced; null: it is none. Bodies have none.
   std::shared_ptr<const RefitRecipe> refit;
+  // Without the bytes of its constants, and of those of its bodies: a refit brings them all (plan/strip.h).
+  bool stripped = false;
 };
+
+// Of all constants, those of the bodies included.
+size_t constant_bytes(const Program& program);
 
 // Makes what is left to make, in memory of its own: for a program that is run without being written first.
 Status make_constants(Program* program);

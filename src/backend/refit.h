@@ -3,6 +3,7 @@
 // files: verify_program proves that it holds together; the texts are read by those who refit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,6 +20,9 @@ struct RefitConstant {
   size_t bytes = 0;
   std::shared_ptr<const void> owner;
   const void* data = nullptr;
+  // Of a stripped plan: the bytes are not in it, a refit brings them. `digest` is what they were, where that is asked.
+  bool stripped = false;
+  std::array<std::byte, 16> digest{};
 };
 
 // A weight as refitters know it. One constant may be several: two layers may share it.
@@ -37,6 +41,7 @@ struct RefitRecipe {
   std::string choices;   // JSON (build/refit/fixed_choices.h)
   std::vector<RefitConstant> constants;
   std::vector<RefitWeight> weights;
+  bool identical = false;  // weights come back as they were: others are refused
 };
 
 }  // namespace wootz

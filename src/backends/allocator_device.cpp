@@ -33,6 +33,7 @@ class AllocatorDevice final : public Device {
     }
     return memory;
   }
+  Result<size_t> free_memory() const override { return device_->free_memory(); }
   const RangeHooks* ranges() const override { return device_->ranges(); }
   void free(void* memory) override {
     const DeviceScope current(*device_);
@@ -42,7 +43,10 @@ class AllocatorDevice final : public Device {
     return device_->copy(to, from, bytes, stream);
   }
   Result<std::unique_ptr<Stream>> create_stream() override { return device_->create_stream(); }
-  Result<std::unique_ptr<Event>> create_event(bool tells_time) override { return device_->create_event(tells_time); }
+  Result<std::unique_ptr<Event>> create_event(bool tells_time, bool sleeps) override {
+    return device_->create_event(tells_time, sleeps);
+  }
+  size_t persisting_cache() const override { return device_->persisting_cache(); }
   Result<void*> allocate_host(size_t bytes) override { return device_->allocate_host(bytes); }
   void free_host(void* memory) override { device_->free_host(memory); }
   Status check_address(const void* address) const override { return device_->check_address(address); }

@@ -1,5 +1,6 @@
 #include "backends/host_steps.h"
 
+#include "backend/plugin.h"
 #include "backends/reference/reference_provider.h"
 
 namespace wootz {
@@ -113,6 +114,7 @@ class HostStepsProvider final : public Provider {
   std::string version() const override { return reference_provider()->version(); }
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
+    if (is_plugin(problem)) return;
     if (!limits.host_steps && problem.family() == Family::kOp && !is_control(problem.as<OpParams>().op)) {
       refusals->push_back({"host",
                            "the device has no kernel for this, and computing it on the host was not allowed: "

@@ -1,10 +1,13 @@
 #include "base/mapped.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -67,6 +70,57 @@ Result<MappedFile> map_file(int file, size_t size) {
   return MappedFile{{static_cast<const std::byte*>(data), size}, std::shared_ptr<void>(data, unmap)};
 }
 
+namespace {
+
+Status write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return make_error(Code::kIo, "{}", std::generic_category().message(n < 0 ? errno : ENOSPC));
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<MappedCopies> map_copies(const std::string& folder, std::span<const std::span<const std::byte>> pieces) {
+  std::string path = folder + "/wootz-weights-XXXXXX";
+  const int file = ::mkostemp(path.data(), O_CLOEXEC);
+  if (file < 0)
+    return make_error(Code::kIo, "no file can be made in '{}': {}", folder, std::generic_category().message(errno));
+  ::unlink(path.c_str());
+  const std::vector<std::byte> zeros(page_size());
+  size_t total = 0;
+  Status status;
+  for (const std::span<const std::byte> piece : pieces) {
+    const size_t padding = (zeros.size() - piece.size() % zeros.size()) % zeros.size();
+    total += piece.size() + padding;
+    if (status.ok()) status = write_all(file, piece);
+    if (status.ok()) status = write_all(file, std::span(zeros).first(padding));
+  }
+  Result<MappedFile> mapped = status.ok() ? map_file(file, total) : Result<MappedFile>(status);
+  ::close(file);
+  if (!mapped.ok()) return mapped.status().with_prefix(fmt::format("{} bytes in a file of '{}'", total, folder));
+  MappedCopies copies{{}, mapped->owner};
+  size_t at = 0;
+  for (const std::span<const std::byte> piece : pieces) {
+    copies.pieces.push_back(mapped->bytes.subspan(at, piece.size()));
+    at += (piece.size() + zeros.size() - 1) / zeros.size() * zeros.size();
+  }
+  return copies;
+}
+
+Result<MappedFile> map_zeros(size_t size) {
+  if (size == 0) return MappedFile{};
+  void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED)
+    return make_error(Code::kResourceExhausted, "no address space for {} zeros: {}", size,
+                      std::generic_category().message(errno));
+  return MappedFile{{static_cast<const std::byte*>(data), size},
+                    std::shared_ptr<void>(data, [size](void* memory) { ::munmap(memory, size); })};
+}
+
 void fetch_mapped(std::span<const std::byte> bytes) {
   const Range range(bytes);
   if (!range.in_a_file()) return;
@@ -76,6 +130,15 @@ void fetch_mapped(std::span<const std::byte> bytes) {
 #endif
   ::madvise(reinterpret_cast<void*>(begin), range.end - begin, MADV_WILLNEED);
 }
+
+void expect_mapped(std::span<const std::byte> bytes) {
+  const Range range(bytes);
+  if (!range.in_a_file()) return;
+  const uintptr_t begin = range.begin / page_size() * page_size();
+  ::madvise(reinterpret_cast<void*>(begin), range.end - begin, MADV_WILLNEED);
+}
+
+bool can_release(std::span<const std::byte> bytes) { return Range(bytes).in_a_file(); }
 
 void release_mapped(std::span<const std::byte> bytes) {
   // Of a private mapping of a file that cannot be written to: the file still has every byte.

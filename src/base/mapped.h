@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -16,10 +18,26 @@ struct MappedFile {
 };
 // The first `size` bytes of an open regular file, which may be closed afterwards. Error: kIo with the system's reason.
 Result<MappedFile> map_file(int file, size_t size);
+// Copies of these pieces, each from a page's beginning on, in a file of the folder that has no name any more: mapped,
+// so that its pages can leave memory. Error: kIo with the system's reason.
+struct MappedCopies {
+  std::vector<std::span<const std::byte>> pieces;
+  std::shared_ptr<const void> owner;
+};
+Result<MappedCopies> map_copies(const std::string& folder, std::span<const std::span<const std::byte>> pieces);
+
+// As many zeros, for reading, which take no memory. Error: kResourceExhausted.
+Result<MappedFile> map_zeros(size_t size);
 
 // Bytes of a MappedFile that will be read next come into memory, in the order of the file: what reads them in another
 // order would have the disk seek. Nothing happens to any other memory.
 void fetch_mapped(std::span<const std::byte> bytes);
+
+// The same without waiting for them.
+void expect_mapped(std::span<const std::byte> bytes);
+
+// Whether the bytes are of a MappedFile, and can leave memory.
+bool can_release(std::span<const std::byte> bytes);
 
 // Bytes of a MappedFile that will not be read soon leave the process's memory; reading them again brings them back.
 // Nothing happens to any other memory. Pages that the range covers in part stay.

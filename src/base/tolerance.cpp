@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace wootz {
 namespace {
@@ -145,6 +146,28 @@ bool within(const Difference& d, double tolerance) {
 bool within(const Difference& d, double tolerance, double slack) {
   if (within(d, tolerance)) return true;
   return slack > 0 && !d.shape_mismatch && !d.non_finite_mismatch && d.max_abs <= slack + tolerance * d.scale;
+}
+
+double largest_magnitude(const HostTensor& tensor) {
+  double most = 0;
+  for (int64_t i = 0; i < tensor.volume(); ++i) {
+    const double v = std::fabs(tensor.get_f64(i));
+    if (std::isfinite(v)) most = std::max(most, v);
+  }
+  return most;
+}
+
+int64_t first_non_finite(const HostTensor& tensor) {
+  if (!is_float(tensor.dtype())) return -1;
+  const int64_t count = tensor.volume();
+  if (tensor.dtype() == DType::kF32) {
+    const std::span<const float> values = tensor.as<float>();
+    const auto found = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    return found == values.end() ? -1 : found - values.begin();
+  }
+  for (int64_t i = 0; i < count; ++i)
+    if (!std::isfinite(tensor.get_f64(i))) return i;
+  return -1;
 }
 
 double rounding_slack(const PointwiseExpr& expr, size_t output) {

@@ -37,6 +37,11 @@ bool within(const Difference& difference, double tolerance);
 // The same, or nowhere more than `slack` apart: what rounding_slack() gives.
 bool within(const Difference& difference, double tolerance, double slack);
 
+// Of its finite elements; 0: there are none.
+double largest_magnitude(const HostTensor& tensor);
+// Number of the first element that is NaN or infinite, -1: none.
+int64_t first_non_finite(const HostTensor& tensor);
+
 // How far apart, in units of the result, two right evaluations of the expression may lie because values next to a
 // rounding boundary fell on either side of it: 1 after one quantize, more where quantized values are dequantized and
 // go on. 0 where nothing is rounded to integers.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "build/memory_monitor.h"
 #include "build/refit/recipe.h"
 #include "build/session.h"
 #include "build/stages.h"
@@ -19,15 +20,18 @@ constexpr BuildStage kStages[] = {
     {"precision", "keeps FP32 values in 16 bits, where that is allowed", narrow_values, kGraph},
     {"lower", "nodes become steps of kernel families", lower_network, kProgram},
     {"name", "steps are named after the model's nodes", name_network_steps, kProgram},
-    {"offer", "asks every provider who can compute which step", offer_tactics, kNothing},
-    {"measure", "times what is offered, or recalls its time", measure_tactics, kNothing},
-    {"choose", "one kernel a step and one layout a tensor, with reformats between them", select_tactics, kProgram},
+    {"offer", "asks every provider who can compute which step", offer_tactics, kNothing, StageRefit::kNothing},
+    {"measure", "times what is offered, or recalls its time", measure_tactics, kNothing, StageRefit::kNothing},
+    {"choose", "one kernel a step and one layout a tensor, with reformats between them", select_tactics, kProgram,
+     StageRefit::kFixed},
     {"pack", "constants in the form that the kernels want", pack_weights, kProgram},
     {"place", "results are made inside of the tensors that they become part of", place_tensors, kProgram},
-    {"streams", "steps that run concurrently", assign_streams, kProgram},
+    {"streams", "steps that run concurrently", assign_streams, kProgram, StageRefit::kNothing},
     {"debug", "debug tensors are ordinary tensors again", demote_debug_tensors, kNothing},
-    {"native", "machine code of the kernels, for the plan", keep_native_code, kNothing},
-    {"report", "memory, and what became of the model's nodes and values", account_for_all, kProgram},
+    {"native", "machine code of the kernels, for the plan", keep_native_code, kNothing, StageRefit::kNothing},
+    {"plugins", "what the plugins' creators need to make them again, for the plan", serialize_plugins, kNothing},
+    {"report", "memory, and what became of the model's nodes and values", account_for_all, kProgram,
+     StageRefit::kNothing},
 };
 
 constexpr const char* kPhase = "Build";
@@ -60,10 +64,13 @@ Result<BuildOutput> run_stages(Graph& graph, const BuildSettings& settings, cons
   ProgressPhase phase(services.progress, kPhase, nullptr, static_cast<int>(std::size(kStages)));
   BuildSession session(graph, settings, services);  // ends first: its phases are within this one
   int done = 0;
+  MemoryMonitor memory(session);
+  memory.after("start");
   for (const BuildStage& stage : kStages) {
     const Stopwatch watch;
     WOOTZ_RETURN_IF_ERROR(stage.run(session));
     session.report.stages.push_back({stage.name, watch.ms()});
+    memory.after(stage.name);
     WOOTZ_RETURN_IF_ERROR(dump_result(stage, session));
     if (!phase.step(done++)) return phase.status();
   }

@@ -25,9 +25,11 @@ struct BuildContext {
   const Log& log;
   // From stage `target`.
   BuildTarget target;
+  KeptCodeScope kept_code{settings.keep_compiled};
   std::optional<DeviceScope> current;  // its device is this thread's current one while the build goes on
   Limits limits;
-  std::optional<KernelCache> kernels;  // all that this build creates
+  std::unique_ptr<const Provider> plugin_steps;  // null: the network has none
+  std::optional<KernelCache> kernels;            // all that this build creates
 
   const std::vector<const Provider*>& providers() const { return kernels->providers(); }
 };

@@ -61,6 +61,8 @@ Status name_network_steps(BuildSession& session) {
   name_steps(session.order, &session.lowered.program);
   name_quantization(session.lowered, &session.quantization);
   session.program = std::make_shared<Program>(session.lowered.program);
+  WOOTZ_RETURN_IF_ERROR(
+      set_border_layouts(session.program.get(), session.settings.border, session.providers(), session.limits));
   add_units(session.lowered, session.program.get(), false, &session.units);
   session.report.estimated_memory = memory_reports(*session.program, {});
   for (const MemoryReport& memory : session.report.estimated_memory)

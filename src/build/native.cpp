@@ -1,4 +1,6 @@
 // Stage `native`: machine code of all steps at the extents of the profiles' optima, made without the device.
+#include <algorithm>
+
 #include "build/session.h"
 #include "build/stages.h"
 
@@ -19,15 +21,26 @@ std::optional<std::vector<Dims>> extents_of(const Program& program, const std::v
   return all;
 }
 
+// The one that is built for; of a plan for every generation of devices one of each that is known by name.
+std::vector<DeviceDescription> targets_of(const BuildSession& session) {
+  std::vector<DeviceDescription> targets{session.target.description};
+  if (!session.settings.every_generation) return targets;
+  for (DeviceDescription& known : session.target.backend->known_devices()) {
+    const auto same = [&](const DeviceDescription& d) { return d.isa == known.isa; };
+    if (std::none_of(targets.begin(), targets.end(), same)) targets.push_back(std::move(known));
+  }
+  return targets;
+}
+
 Status collect_step(BuildSession& session, const Step& step, const ShapeValues& shapes, KeepNative keep,
-                    CodeByKey* found) {
+                    const DeviceDescription& device, CodeByKey* found) {
   const auto in = extents_of(*session.program, step.inputs, shapes);
   const auto out = extents_of(*session.program, step.outputs, shapes);
   if (!in || !out) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, session.kernels->get(step));
   const std::vector<const void*> constants(in->size(), nullptr);
   std::vector<NativeCode> code;
-  const Status made = kernel->native_code({*in, *out, constants}, session.target.description, keep, &code);
+  const Status made = kernel->native_code({*in, *out, constants}, device, keep, &code);
   if (!made.ok()) {
     session.log.verbose(
         fmt::format("layer '{}': its machine code is left to who loads the plan: {}", step.name, made.message()));
@@ -44,13 +57,15 @@ Status keep_native_code(BuildSession& session) {
   const KeepNative keep = session.settings.native.value_or(elsewhere ? KeepNative::kReproducible : KeepNative::kNone);
   if (keep == KeepNative::kNone) return Status();
   CodeByKey found;
+  const std::vector<DeviceDescription> targets = targets_of(session);
   for (const PlanProfile& profile : session.program->profiles) {
     std::vector<int64_t> symbols;
     for (const SymbolRange& range : profile.symbols) symbols.push_back(range.opt);
     ShapeValues shapes;
     WOOTZ_RETURN_IF_ERROR(evaluate_shapes(*session.program, symbols, &shapes));
-    for (const Step& step : session.program->steps)
-      WOOTZ_RETURN_IF_ERROR(collect_step(session, step, shapes, keep, &found));
+    for (const DeviceDescription& device : targets)
+      for (const Step& step : session.program->steps)
+        WOOTZ_RETURN_IF_ERROR(collect_step(session, step, shapes, keep, device, &found));
   }
   for (auto& [key, code] : found) session.program->native.push_back(std::move(code));
   return Status();

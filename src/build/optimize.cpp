@@ -1,4 +1,6 @@
 // Stages on the graph: infer, passes, precision.
+#include <algorithm>
+
 #include "build/session.h"
 #include "build/stages.h"
 #include "ir/verify.h"
@@ -18,6 +20,35 @@ void mark_debug_tensors(BuildSession& session) {
       if (v != nullptr && debug.count(v->name()) != 0) graph.mark_output(v);
 }
 
+// Why a layer that asks for the type does not get it; empty: it does.
+std::string refuses_type(const BuildSession& session, DType type) {
+  const BuildSettings& settings = session.settings;
+  if (type == DType::kF32) return "";
+  const Backend& backend = *session.target.backend;
+  if (!backend.computes_fast_in(type))
+    return fmt::format("backend {} computes floats in FP32 here, not in {}", backend.name, dtype_name(type));
+  if (!(type == DType::kF16 ? settings.fp16 : settings.bf16))
+    return fmt::format("{} is not among the types that the build allows", dtype_name(type));
+  return "";
+}
+
+// Where a layer is asked to compute in a type: before the passes, which then see what it reads and gives.
+Status set_layer_types(BuildSession& session) {
+  const BuildSettings& settings = session.settings;
+  WOOTZ_ASSIGN_OR_RETURN(
+      const std::vector<TypeRefusal> refused,
+      apply_layer_types(session.graph, settings.layer_types, [&](DType type) { return refuses_type(session, type); }));
+  for (const TypeRefusal& r : refused) {
+    const auto asked = std::find_if(settings.layer_types.begin(), settings.layer_types.end(),
+                                    [&](const AskedType& t) { return t.layer == r.layer; });
+    std::string text = fmt::format("layer '{}' is asked to compute in {}: {}", r.layer, dtype_name(asked->type), r.why);
+    if (settings.obey_layer_types)
+      return unsupported("{}; the build is to obey the types of layers: ask for another, or only prefer them", text);
+    session.log.warning(text);
+  }
+  return Status();
+}
+
 }  // namespace
 
 PipelineOptions pipeline_options(const BuildContext& context) {
@@ -33,6 +64,7 @@ Status infer_network(BuildSession& session) {
   mark_debug_tensors(session);
   WOOTZ_RETURN_IF_ERROR(infer_with_profiles(session.graph, session.settings.profiles));
   WOOTZ_RETURN_IF_ERROR(verify_graph(session.graph));
+  WOOTZ_RETURN_IF_ERROR(set_layer_types(session));
   session.order = NodeOrder(session.graph, session.settings.absent);
   session.trace.emplace(session.graph, session.settings.absent, session.order);
   return Status();
@@ -65,7 +97,7 @@ Status narrow_values(BuildSession& session) {
   if (!settings.fp16 && !settings.bf16) return Status();
   const DType narrow = settings.fp16 ? DType::kF16 : DType::kBF16;
   if (!session.target.backend->computes_fast_in(narrow)) return Status();
-  WOOTZ_ASSIGN_OR_RETURN(const int nodes, assign_precision(session.graph, narrow));
+  WOOTZ_ASSIGN_OR_RETURN(const int nodes, assign_precision(session.graph, narrow, kept_in_f32(settings.layer_types)));
   session.log.verbose(fmt::format("precision: {} nodes in {}", nodes, dtype_name(narrow)));
   return Status();
 }

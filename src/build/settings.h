@@ -15,18 +15,23 @@
 #include "base/progress.h"
 #include "build/profiles.h"
 #include "ir/node_order.h"
+#include "passes/precision/layer_types.h"
 #include "tuner/cache/timing_cache.h"
+#include "tuner/layout/border.h"
 
 namespace wootz {
+
+class PluginSource;    // backend/plugin.h
+class TacticSelector;  // build/tactic_selector.h
 
 // Steps whose name contains `step` may only use tactics whose text contains `tactic`.
 struct ForcedTactic {
   std::string step, tactic;
 };
 
-// A constant of the graph, by its value's name, as refitters know it.
+// A constant of the graph as refitters know it.
 struct NamedWeight {
-  std::string value;
+  std::string value;  // its name among named_constants() (build/refit/constants.h)
   std::string name;   // empty: by layer and role alone
   std::string layer;  // empty: by name alone
   uint8_t role = 255;
@@ -37,6 +42,7 @@ struct NamedWeight {
 struct RefitRequest {
   std::vector<NamedWeight> weights;
   std::optional<std::set<std::string, std::less<>>> marked;  // the names that may be; empty: all
+  bool identical = false;                                    // by the values that they have and no others
 };
 
 // What a build goes by: plain data.
@@ -48,14 +54,21 @@ struct BuildSettings {
   std::vector<BuildProfile> profiles;
   int threads = 0;  // of one inference; 0: all of the pool
   size_t workspace = SIZE_MAX;
+  size_t operand_memory = SIZE_MAX;  // that operands, results and workspace of one tactic may take
+  size_t shared_memory = SIZE_MAX;   // of a device's processor, that a block of a kernel may take
   std::string isa_cap;
   bool allow_unordered = false;
-  bool tf32 = true;                 // FP32 products may round their operands, where the backend has it
-  bool fp16 = false, bf16 = false;  // FP32 values of the network may be kept in 16 bits, where that is faster
-  bool host_steps = false;          // a device may leave steps that it has no kernel for to the host
+  bool tf32 = true;                    // FP32 products may round their operands, where the backend has it
+  bool fp16 = false, bf16 = false;     // FP32 values of the network may be kept in 16 bits, where that is faster
+  std::vector<BorderWish> border;      // layouts of inputs and outputs; those that are not named are row-major
+  std::vector<AskedType> layer_types;  // that single layers are to compute in
+  bool obey_layer_types = false;       // one that cannot be had ends the build; otherwise it is warned of
+  bool host_steps = false;             // a device may leave steps that it has no kernel for to the host
   std::set<std::string, std::less<>> disabled_passes;
   bool verify_passes = false;
   std::vector<ForcedTactic> forced;
+  std::set<std::string, std::less<>> left_out;  // providers that offer nothing, by name
+  bool jit_convolutions = true;  // false: kernels of convolutions that are compiled here only where no other is
   // Choosing: by measuring (from the cache, or here), or by the providers' estimates.
   bool measure = true;
   int level = 3;              // 0: estimates; up to 5: longer and closer measuring
@@ -63,6 +76,13 @@ struct BuildSettings {
   int max_tactics = -1;       // most tactics measured for a step
   int aux_streams = -1;       // most that an inference may use beside the caller's; -1: as many as gain something
   bool error_on_cache_miss = false;
+  bool obey_pins = false;  // of the timing cache: an edited entry decides
+  bool wait_each = false;  // for every kernel that is timed, so that a fault is reported of the one that has it
+  bool independent_places = false;  // sums of products must not depend on where a result stands along outer axes
+  bool tell_memory = false;         // in the log, after each stage
+  bool keep_compiled = true;        // what is compiled may be kept on disk for other builds
+  void* timing_stream = nullptr;    // the application's; null: one of the build's own
+  bool every_generation = false;    // of a device: only kernels that are made of source where the plan is loaded
   // Machine code kept in the plan. Empty: what is reproducible when the device is elsewhere, otherwise none.
   std::optional<KeepNative> native;
   std::set<std::string, std::less<>> debug_tensors;            // values to keep observable, by name
@@ -78,8 +98,10 @@ struct BuildSettings {
 struct BuildServices {
   const Log* log = &silent_log();
   Progress* progress = nullptr;
-  TimingCache* cache = nullptr;          // consulted and filled
-  std::shared_ptr<Allocator> allocator;  // of the device's memory while building; null: the device
+  TimingCache* cache = nullptr;  // consulted and filled
+  TacticSelector* selector = nullptr;
+  std::shared_ptr<Allocator> allocator;         // of the device's memory while building; null: the device
+  std::shared_ptr<const PluginSource> plugins;  // of the network; null: it has none
 };
 
 }  // namespace wootz

@@ -12,17 +12,22 @@ struct BuildSession;
 // What a stage leaves that is worth looking at.
 enum class StageResult : uint8_t { kNothing, kGraph, kProgram };
 
+// What a refit does in its place: runs it again, nothing (what it made stays), or takes the choices that were made.
+enum class StageRefit : uint8_t { kAgain, kNothing, kFixed };
+
 struct BuildStage {
   const char* name;
   const char* what;
   Status (*run)(BuildSession& session);
   StageResult result;
+  StageRefit refit = StageRefit::kAgain;
 };
 
 // In the order in which they run.
 std::span<const BuildStage> build_stages();
 
-// Stages by file: target.cpp, optimize.cpp, lowering.cpp, tactics.cpp, finish.cpp, native.cpp, account.cpp.
+// Stages by file: target.cpp, optimize.cpp, lowering.cpp, tactics.cpp, finish.cpp, native.cpp, plugins.cpp,
+// account.cpp.
 Status open_target(BuildSession& session);
 Status infer_network(BuildSession& session);
 Status optimize_network(BuildSession& session);
@@ -37,6 +42,7 @@ Status place_tensors(BuildSession& session);
 Status assign_streams(BuildSession& session);
 Status demote_debug_tensors(BuildSession& session);
 Status keep_native_code(BuildSession& session);
+Status serialize_plugins(BuildSession& session);
 Status account_for_all(BuildSession& session);
 
 }  // namespace wootz

@@ -1,5 +1,7 @@
 #include "build/tactic_selection.h"
 
+#include <algorithm>
+
 #include "build/context.h"
 #include "build/measuring.h"
 #include "tuner/choose.h"
@@ -12,10 +14,12 @@ constexpr double kDeviceReformatGbPerS = 2000;  // of a device with memory of it
 
 }  // namespace
 
-TacticSelection::TacticSelection(BuildContext& context, const Lowered& lowered, Program* program, Progress* progress)
+TacticSelection::TacticSelection(BuildContext& context, const Lowered& lowered, Program* program, Progress* progress,
+                                 bool body)
     : context_(context),
       lowered_(lowered),
       program_(program),
+      body_(body),
       steps_(program->steps.size()),
       timed_(context.settings.measure && context.settings.level > 0),
       // A device's library may refuse, fail or be wrong; the host's kernels are the same everywhere and tested as they
@@ -27,11 +31,12 @@ TacticSelection::TacticSelection(BuildContext& context, const Lowered& lowered, 
 
 Status TacticSelection::make_measurer() {
   const BuildSettings& settings = context_.settings;
-  if (context_.target.device == nullptr || (!timed_ && !proved_)) return Status();
+  const bool unmeasured = !timed_ && !proved_ && !settings.independent_places;
+  if (context_.target.device == nullptr || unmeasured) return Status();
   MeasureOptions measure;
   measure.providers = context_.providers();
   if (proved_) {
-    WOOTZ_ASSIGN_OR_RETURN(timer_, DeviceTimer::create(*context_.target.device));
+    WOOTZ_ASSIGN_OR_RETURN(timer_, DeviceTimer::create(*context_.target.device, settings.timing_stream));
     measure.timer = timer_.get();
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
@@ -42,6 +47,10 @@ Status TacticSelection::make_measurer() {
   measure.device = context_.target.device;
   measure.limits = context_.limits;
   measure.cache = context_.services.cache;
+  measure.obey_pins = settings.obey_pins;
+  measure.wait_each = settings.wait_each;
+  measure.independent_places = settings.independent_places;
+  measure.shared_memory = settings.shared_memory;
   measure.error_on_miss = settings.error_on_cache_miss;
   measure.constants = constants_of(*program_);
   measure.reference = reference_of(lowered_);
@@ -65,11 +74,18 @@ void TacticSelection::apply_settings(size_t step, EvaluatedCandidate* candidate)
     candidate->refusal = fmt::format("{} tactics were measured, as many as the options allow", settings.max_tactics);
 }
 
+Status TacticSelection::at_layer(size_t step, const Status& status) const {
+  return status.ok() || status.code() == Code::kCancelled || step >= steps_
+             ? status
+             : status.with_prefix(fmt::format("layer '{}'", names_[step]));
+}
+
 Status TacticSelection::cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
   candidate->us = candidate->candidate.estimate_us;
   if (step < steps_) apply_settings(step, candidate);
   if (!candidate->refusal.empty()) return Status();
-  if (measurer_ && timed_) return measurer_->cost(problem, step, candidate);
+  if (measurer_ && timed_) return at_layer(step, measurer_->cost(problem, step, candidate));
+  if (measurer_) return measurer_->check_limits(problem, step, candidate);
   if (!cache_only_) return Status();
   WOOTZ_RETURN_IF_ERROR(cache_only_->cost(problem, candidate));
   const bool missed = !candidate->measured && candidate->refusal.empty() && candidate->rivals > 0 && step < steps_;
@@ -79,12 +95,77 @@ Status TacticSelection::cost(const Problem& problem, size_t step, EvaluatedCandi
   return Status();
 }
 
+LayerOffer TacticSelection::offer_of(size_t step, const std::vector<const Candidate*>& candidates) const {
+  LayerOffer offer{names_[step], &lowered_.program.steps[step].problem, {}, candidates};
+  std::vector<int64_t> symbols(program_->symbols.size(), -1);
+  if (!program_->profiles.empty())
+    for (size_t s = 0; s < symbols.size(); ++s) symbols[s] = program_->profiles[0].symbols[SymbolIndex(s)].min;
+  ShapeValues shapes;
+  const bool known = evaluate_shapes(*program_, symbols, &shapes).ok();
+  const auto add = [&](const std::vector<TensorIndex>& tensors, const std::vector<TensorDesc>& descs) {
+    for (size_t i = 0; i < descs.size(); ++i) {
+      const bool has = known && i < tensors.size() && tensors[i].exists();
+      const std::optional<Dims> dims = has ? tensor_dims(program_->tensors[tensors[i]], shapes) : std::nullopt;
+      offer.least.push_back(dims.value_or(descs[i].dims));
+    }
+  };
+  const Step& lowered = lowered_.program.steps[step];
+  add(lowered.inputs, offer.problem->inputs);
+  add(lowered.outputs, offer.problem->outputs);
+  return offer;
+}
+
+Status TacticSelection::ask_selector(size_t step, StepReport* report) {
+  std::vector<const Candidate*> candidates;
+  std::vector<EvaluatedCandidate*> evaluated;
+  for (EvaluatedCandidate& e : report->evaluated) {
+    if (!e.refusal.empty()) continue;
+    candidates.push_back(&e.candidate);
+    evaluated.push_back(&e);
+  }
+  if (candidates.empty()) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<size_t> selected,
+                         context_.services.selector->select(offer_of(step, candidates)));
+  for (size_t c = 0; c < evaluated.size(); ++c)
+    if (std::find(selected.begin(), selected.end(), c) == selected.end())
+      evaluated[c]->refusal = "the application's selector did not pick it";
+  return Status();
+}
+
+void TacticSelection::tell_selector() const {
+  for (size_t s = 0; s < steps_; ++s) {
+    const StepReport& report = choice_.steps[s];
+    if (report.chosen < 0) continue;
+    const EvaluatedCandidate& chosen = report.evaluated[static_cast<size_t>(report.chosen)];
+    context_.services.selector->taken(offer_of(s, {&chosen.candidate}), chosen.measured ? chosen.us : 0);
+  }
+}
+
+void TacticSelection::log_over_limits() {
+  for (size_t s = 0; s < steps_ && s < choice_.steps.size(); ++s)
+    for (const EvaluatedCandidate& e : choice_.steps[s].evaluated) {
+      if (!e.over_limit) continue;
+      std::string line =
+          fmt::format("layer '{}': tactic {} is skipped: {}", names_[s], e.candidate.tactic.to_string(), e.refusal);
+      if (over_limits_.insert(line).second) context_.log.info(line);
+    }
+}
+
 Status TacticSelection::offer() {
   WOOTZ_RETURN_IF_ERROR(make_measurer());
   const TimingCache* cache = context_.services.cache;
   if (timed_ && context_.target.device == nullptr && cache != nullptr && cache->size() > 0)
-    cache_only_.emplace(*cache, context_.providers(), context_.limits, context_.target.description.isa);
+    cache_only_.emplace(*cache, context_.providers(), context_.limits, context_.target.description.isa,
+                        context_.settings.obey_pins);
   options_.limits = context_.limits;
+  if (!body_) options_.border = &context_.settings.border;
+  options_.operand_memory = context_.settings.operand_memory;
+  if (!context_.settings.jit_convolutions)
+    options_.last_resort = [](const Problem& problem, const Candidate& candidate) {
+      return problem.is(Family::kConv) && candidate.tactic.provider == "generated";
+    };
+  if (context_.services.selector != nullptr)
+    options_.select = [this](size_t step, StepReport* report) { return ask_selector(step, report); };
   if (context_.target.backend->can.own_memory) options_.reformat_gb_per_s = kDeviceReformatGbPerS;
   if (cache_only_)
     options_.more = [this](const Problem& problem, std::vector<Candidate>* offers) {
@@ -106,10 +187,17 @@ Status TacticSelection::offer() {
   return Status();
 }
 
-Status TacticSelection::measure() { return unless_cancelled(cost_offers(*program_, options_, &choice_)); }
+Status TacticSelection::measure() {
+  const Status status = unless_cancelled(cost_offers(*program_, options_, &choice_));
+  log_over_limits();
+  return status;
+}
 
 Status TacticSelection::choose() {
-  return unless_cancelled(choose_among(program_, context_.providers(), options_, &choice_));
+  WOOTZ_RETURN_IF_ERROR(unless_cancelled(choose_among(program_, context_.providers(), options_, &choice_)));
+  log_over_limits();
+  if (context_.services.selector != nullptr) tell_selector();
+  return Status();
 }
 
 MeasureStats TacticSelection::stats() const {

@@ -3,9 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/progress.h"
 #include "build/context.h"
+#include "build/tactic_selector.h"
 #include "lower/lowered.h"
 #include "tuner/cache/cache_only_selector.h"
 #include "tuner/choice.h"
@@ -16,8 +19,8 @@ namespace wootz {
 
 class TacticSelection {
  public:
-  // Keeps references to all three.
-  TacticSelection(BuildContext& context, const Lowered& lowered, Program* program, Progress* progress);
+  // Keeps references to all three. `body`: of a control step, which no application binds anything to.
+  TacticSelection(BuildContext& context, const Lowered& lowered, Program* program, Progress* progress, bool body);
   Status offer();
   Status measure();
   Status choose();
@@ -27,6 +30,11 @@ class TacticSelection {
 
  private:
   Status make_measurer();
+  LayerOffer offer_of(size_t step, const std::vector<const Candidate*>& candidates) const;
+  Status ask_selector(size_t step, StepReport* report);
+  void tell_selector() const;
+  void log_over_limits();
+  Status at_layer(size_t step, const Status& status) const;
   void apply_settings(size_t step, EvaluatedCandidate* candidate);
   Status cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
   Status unless_cancelled(Status status) const { return phase_.status().ok() ? std::move(status) : phase_.status(); }
@@ -34,6 +42,7 @@ class TacticSelection {
   BuildContext& context_;
   const Lowered& lowered_;
   Program* program_;
+  bool body_;
   size_t steps_;
   std::vector<std::string> names_;  // by step
   bool timed_;                      // kernels compete by time, not by estimate
@@ -44,6 +53,7 @@ class TacticSelection {
   std::optional<CacheOnlySelector> cache_only_;
   ChooseOptions options_;
   Choice choice_;
+  std::set<std::string> over_limits_;  // that were logged
   size_t counted_step_ = SIZE_MAX;
   int counted_ = 0;  // candidates of that step
 };

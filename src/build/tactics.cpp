@@ -69,7 +69,7 @@ void warn_of_host_steps(const BuildSession& session) {
 Status offer_tactics(BuildSession& session) {
   for (BuildUnit& unit : session.units) {
     Progress* const progress = unit.body ? nullptr : session.services.progress;
-    unit.selection = std::make_unique<TacticSelection>(session, *unit.lowered, unit.program, progress);
+    unit.selection = std::make_unique<TacticSelection>(session, *unit.lowered, unit.program, progress, unit.body);
     WOOTZ_RETURN_IF_ERROR(of_unit(unit, unit.selection->offer()));
   }
   return Status();

@@ -1,4 +1,5 @@
 // Stage `target`.
+#include "backends/plugin_steps.h"
 #include "backends/registry.h"
 #include "base/cpu_info.h"
 #include "build/session.h"
@@ -32,6 +33,7 @@ Limits limits_of(const BuildSettings& settings, const BuildTarget& target) {
   limits.host_steps = settings.host_steps;
   limits.device = &target.description;
   limits.at = target.device;
+  limits.left_out.assign(settings.left_out.begin(), settings.left_out.end());
   return limits;
 }
 
@@ -49,9 +51,19 @@ Status open_target(BuildSession& session) {
     session.log.info(
         fmt::format("Backend: {}, {} ({}): {}", backend.name, device.name, device.isa, settings.backend_reason));
   if (!settings.isa_cap.empty()) WOOTZ_RETURN_IF_ERROR(isa_from_name(settings.isa_cap).status());
+  if (settings.independent_places && session.target.device == nullptr)
+    return unsupported(
+        "whether results depend on their place is found out by running kernels, and the device that is built for is "
+        "elsewhere: build without distributive independence, or where the device is");
   session.limits = limits_of(settings, session.target);
   if (session.target.device != nullptr) session.current.emplace(*session.target.device);
-  session.kernels.emplace(backend_providers(backend), session.limits);
+  std::vector<const Provider*> providers = backend_providers(backend);
+  std::erase_if(providers, [&](const Provider* p) { return settings.left_out.count(p->name()) != 0; });
+  if (session.services.plugins != nullptr) {
+    session.plugin_steps = plugin_steps_provider(session.services.plugins);
+    providers.push_back(session.plugin_steps.get());
+  }
+  session.kernels.emplace(std::move(providers), session.limits);
   return Status();
 }
 

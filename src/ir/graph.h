@@ -16,12 +16,13 @@
 
 namespace wootz {
 
+class CustomOp;  // custom_op.h
 class Graph;
 class Node;
 struct OpDef;
 
 using Attr = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, HostTensor,
-                          std::shared_ptr<Graph>, PointwiseExpr>;
+                          std::shared_ptr<Graph>, PointwiseExpr, std::shared_ptr<const CustomOp>>;
 using AttrMap = std::map<std::string, Attr, std::less<>>;
 
 enum class ValueKind : uint8_t { kInput, kConstant, kNodeOutput };
@@ -114,6 +115,7 @@ class Node {
   const HostTensor* attr_tensor(std::string_view name) const;
   std::shared_ptr<Graph> attr_graph(std::string_view name) const;
   const PointwiseExpr* attr_expr(std::string_view name) const;
+  std::shared_ptr<const CustomOp> attr_custom(std::string_view name) const;  // null: absent
 
   // Names of the model's nodes (ONNX node or layer names) that this node stands for.
   const std::vector<std::string>& provenance() const { return provenance_; }

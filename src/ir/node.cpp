@@ -94,6 +94,10 @@ std::shared_ptr<Graph> Node::attr_graph(std::string_view name) const {
 }
 
 const PointwiseExpr* Node::attr_expr(std::string_view name) const { return attr_of<PointwiseExpr>(attrs_, name); }
+std::shared_ptr<const CustomOp> Node::attr_custom(std::string_view name) const {
+  const auto* custom = attr_of<std::shared_ptr<const CustomOp>>(attrs_, name);
+  return custom == nullptr ? nullptr : *custom;
+}
 
 void Node::add_provenance(const Node& other) {
   if (&other == this) return;

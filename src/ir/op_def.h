@@ -77,7 +77,7 @@ struct EvalContext {
   Status allocate(size_t output, const Dims& dims);
 };
 
-enum class AttrKind : uint8_t { kInt, kFloat, kString, kInts, kFloats, kTensor, kGraph, kExpr, kDType };
+enum class AttrKind : uint8_t { kInt, kFloat, kString, kInts, kFloats, kTensor, kGraph, kExpr, kDType, kCustom };
 
 struct AttrSpec {
   const char* name;

@@ -338,6 +338,7 @@ class GraphParser {
       return Attr(std::move(s));
     }
     if (in_.accept("floats")) return list(true);
+    if (in_.accept("custom")) return in_.fail("an op of the application's own cannot be read from text");
     if (in_.peek() == '[') return list(false);
     if (in_.accept("const")) {
       Type t;

@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/custom_op.h"
 #include "ir/op_def.h"
 #include "ir/scanner.h"
 #include "ir/tensor_text.h"
@@ -252,6 +253,10 @@ class Printer {
         graph(**inner, indent);
     } else if (const auto* expr = std::get_if<PointwiseExpr>(&attr)) {
       out_ += "expr " + Scanner::quote(expr->to_string());
+    } else if (const auto* custom = std::get_if<std::shared_ptr<const CustomOp>>(&attr)) {
+      const CustomOp::Identity id = *custom == nullptr ? CustomOp::Identity() : (*custom)->identity();
+      out_ +=
+          fmt::format("custom {} {} {}", Scanner::quote(id.name), Scanner::quote(id.version), Scanner::quote(id.space));
     }
   }
 

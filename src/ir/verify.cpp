@@ -22,8 +22,8 @@ constexpr GenericAttr kGenericAttrs[] = {
 
 const char* kind_name(AttrKind kind) {
   constexpr const char* kNames[] = {
-      "an integer", "a float", "a string",      "a list of integers",         "a list of floats",
-      "a tensor",   "a graph", "an expression", "the name of an element type"};
+      "an integer", "a float", "a string",      "a list of integers",          "a list of floats",
+      "a tensor",   "a graph", "an expression", "the name of an element type", "an op of the application"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -37,6 +37,10 @@ bool has_kind(const Attr& attr, AttrKind kind) {
     case AttrKind::kTensor: return std::holds_alternative<HostTensor>(attr);
     case AttrKind::kGraph: return std::holds_alternative<std::shared_ptr<Graph>>(attr);
     case AttrKind::kExpr: return std::holds_alternative<PointwiseExpr>(attr);
+    case AttrKind::kCustom: {
+      const auto* custom = std::get_if<std::shared_ptr<const CustomOp>>(&attr);
+      return custom != nullptr && *custom != nullptr;
+    }
     case AttrKind::kDType: {
       const auto* name = std::get_if<std::string>(&attr);
       return name != nullptr && dtype_from_name(*name) != DType::kInvalid;

@@ -357,6 +357,7 @@ bool LowerContext::offered(const Step& step) {
 }
 
 Status LowerContext::reference_step(const Node& node) {
+  WOOTZ_RETURN_IF_ERROR(refuse_inner_plugins(node));
   WOOTZ_ASSIGN_OR_RETURN(Step step, start_step(node, Family::kOp, node.num_inputs()));
   // All operands are the op's: the node's text carries its epilogue.
   step.inputs.resize(static_cast<size_t>(node.num_inputs()));

@@ -55,6 +55,8 @@ class LowerContext {
   // Extents at the first profile's optimum, or with every symbol at its largest in any profile: kernels serve them all.
   // Unknown sizes count as their upper bound, as those of the input that they replace, or as a guess.
   Dims extents(const Shape& shape, bool max) const;
+  // Extents of a tensor with every symbol at its least in any profile; of data-dependent ones, 0.
+  Ints least_extents(TensorIndex tensor) const;
 
  private:
   Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
@@ -84,6 +86,8 @@ class LowerContext {
 
 // Data-dependent sizes of its own: the kernel families take their extents from outside.
 bool has_own_sizes(const Node& node);
+// Of a node whose bodies the reference is to run, which runs no plugins.
+Status refuse_inner_plugins(const Node& node);
 
 // true: lowered. false: this family does not cover the node as it stands; the reference will run it.
 using LowerFunction = Result<bool> (*)(LowerContext& ctx, const Node& node);
@@ -105,5 +109,6 @@ Result<bool> lower_attention(LowerContext& ctx, const Node& node);
 Result<bool> lower_topk(LowerContext& ctx, const Node& node);
 Result<bool> lower_rnn(LowerContext& ctx, const Node& node);
 Result<bool> lower_chain(LowerContext& ctx, const Node& node);
+Result<bool> lower_plugin(LowerContext& ctx, const Node& node);
 
 }  // namespace wootz

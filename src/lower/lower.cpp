@@ -72,7 +72,7 @@ Status LowerContext::lower_require(const Node& node) {
 }
 
 Status LowerContext::lower(const Node& node) {
-  if (options_.reference_only) return reference_step(node);
+  if (options_.reference_only && !node.is("Plugin")) return reference_step(node);
   if (node.is("Require")) return lower_require(node);
   const auto known = [](const Value* v) { return v->shape_values().has_value(); };
   if (std::all_of(node.outputs().begin(), node.outputs().end(), known)) return Status();  // shape values: no step

@@ -144,7 +144,9 @@ void Importer::call_function(FunctionInfo& info, const Place& place, Scope& scop
   ++inner.function_depth;
   std::set<std::string_view> results;
   for (const std::string& name : function.output()) results.insert(name);
+  inside_.push_back(printable(function.name()));
   import_nodes(function.node(), results, body, inner);
+  inside_.pop_back();
   if (stopped_) return;
   bind_results(function, place, body, inner, scope, frame);
   poison_outputs(place, scope, frame);  // those that are not defined by now

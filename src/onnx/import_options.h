@@ -9,6 +9,7 @@
 
 #include "base/tensor.h"
 #include "ir/node_order.h"
+#include "onnx/plugin_request.h"
 
 namespace wootz {
 
@@ -24,6 +25,9 @@ struct ImportOptions {
   std::map<std::string, HostTensor, std::less<>> constant_inputs;
   // Problems kept with their text; further ones are only counted.
   size_t max_problems = 1000;
+  // Asked for nodes of operators that are not known, or of any (onnx/plugin_request.h). Null: there are no plugins.
+  PluginFunction plugins;
+  bool plugins_first = false;                 // a plugin wins over an operator's own meaning
   std::vector<AbsentNode>* absent = nullptr;  // gets such nodes of the main graph, in the model's order
 };
 

@@ -100,6 +100,11 @@ class Importer {
   void import_node(const ::onnx::NodeProto& node, Scope& scope, const Frame& frame);
   bool resolve_inputs(const Place& place, Scope& scope, std::vector<Slot>* inputs);
   void import_op(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs);
+  // plugin_nodes.cpp: nodes whose meaning the application brings along
+  bool import_plugin(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs);
+  Result<PluginRequest> plugin_request(const Place& place, const Frame& frame);
+  static Status add_plugin(const PluginRequest& request, const std::shared_ptr<const CustomOp>& plugin,
+                           NodeContext& context);
   Status run_import(const OnnxImport& entry, NodeContext& context);
   void bind_output(const Place& place, int index, Slot slot, Scope& scope);
   void poison_outputs(const Place& place, Scope& scope, const Frame& frame);
@@ -137,8 +142,11 @@ class Importer {
   void bind_results(const ::onnx::FunctionProto& function, const Place& place, Scope& body, const Frame& inner,
                     Scope& scope, const Frame& frame);
 
-  void report(Code code, std::string reason, std::string where = "");
-  void report(const Place& place, const Status& status);
+  // The last three: where the problem is noticed.
+  void report(Code code, std::string reason, std::string where = "", const char* source = __builtin_FILE(),
+              int line = __builtin_LINE(), const char* source_function = __builtin_FUNCTION());
+  void report(const Place& place, const Status& status, const char* source = __builtin_FILE(),
+              int line = __builtin_LINE(), const char* source_function = __builtin_FUNCTION());
   // A limit of the whole import was hit: reports it and ends the walk.
   void stop(Status status);
 
@@ -156,6 +164,7 @@ class Importer {
       declared_;
   std::set<std::string> node_names_, symbol_names_;
   std::set<int> failed_nodes_;
+  std::vector<std::string> inside_;  // names of the functions whose bodies are being imported, outermost first
   int top_node_ = -1;
   int64_t node_count_ = 0;
   int64_t tracked_ = 0;

@@ -16,17 +16,23 @@ Importer::Importer(::onnx::ModelProto& model, const ImportOptions& options)
       reader_(ExternalFiles(options.model_dir, options.allow_linked_external_data)),
       graph_(std::make_shared<Graph>(printable(model.graph().name()))) {}
 
-void Importer::report(Code code, std::string reason, std::string where) {
+void Importer::report(Code code, std::string reason, std::string where, const char* source, int line,
+                      const char* source_function) {
   ImportProblem problem;
   problem.code = code;
   problem.reason = std::move(reason);
   problem.node = std::move(where);
   problem.node_index = top_node_;
+  problem.functions = inside_;
+  problem.source = source;
+  problem.line = line;
+  problem.source_function = source_function;
   if (top_node_ >= 0) failed_nodes_.insert(top_node_);
   problems_.add(std::move(problem));
 }
 
-void Importer::report(const Place& place, const Status& status) {
+void Importer::report(const Place& place, const Status& status, const char* source, int line,
+                      const char* source_function) {
   ImportProblem problem;
   problem.code = status.code();
   problem.reason = status.message();
@@ -35,6 +41,10 @@ void Importer::report(const Place& place, const Status& status) {
   problem.domain = place.domain;
   problem.opset = place.opset;
   problem.node_index = top_node_;
+  problem.functions = inside_;
+  problem.source = source;
+  problem.line = line;
+  problem.source_function = source_function;
   if (top_node_ >= 0) failed_nodes_.insert(top_node_);
   problems_.add(std::move(problem));
 }

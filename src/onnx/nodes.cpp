@@ -97,7 +97,7 @@ void Importer::import_node(const ::onnx::NodeProto& node, Scope& scope, const Fr
   std::vector<Slot> inputs;
   if (!resolve_inputs(place, scope, &inputs)) return poison_outputs(place, scope, frame);
   if (FunctionInfo* function = find_function(place)) return call_function(*function, place, scope, frame, inputs);
-  import_op(place, scope, frame, inputs);
+  if (!import_plugin(place, scope, frame, inputs)) import_op(place, scope, frame, inputs);
 }
 
 bool Importer::resolve_inputs(const Place& place, Scope& scope, std::vector<Slot>* inputs) {

@@ -1,9 +1,26 @@
 #include "ops/cases.h"
 
+#include <algorithm>
+
+#include "base/tolerance.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
 
 namespace wootz {
+
+double noise_of(const OpCase& c) {
+  if (c.reduction <= 1) return 0;
+  DType sums = DType::kF32;
+  double term = 1;
+  int operands = 0;
+  for (const HostTensor& t : c.inputs) {
+    if (!t.valid() || !is_float(t.dtype()) || operands == 2) continue;
+    ++operands;
+    if (t.dtype() == DType::kF64) sums = DType::kF64;
+    term *= std::max(1.0, largest_magnitude(t));
+  }
+  return cancellation_noise(sums, term, c.reduction);
+}
 
 HostTensor CaseList::random(DType dtype, const Dims& dims, double low, double high) {
   Result<HostTensor> made = HostTensor::allocate(dtype, dims);

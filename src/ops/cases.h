@@ -19,6 +19,10 @@ struct OpCase {
   int64_t reduction = 1;           // length of the longest sum
 };
 
+// What cancellation may leave of rounding in the case's results, where it sums: base/tolerance.h. The two first floats
+// are taken for what is multiplied.
+double noise_of(const OpCase& c);
+
 class CaseList {
  public:
   explicit CaseList(uint64_t seed) : rng_(seed) {}

@@ -1,6 +1,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/refit.h"
 #include "plan/codes.h"
@@ -59,6 +60,7 @@ class Decoder {
 
   Result<Program> run() {
     Program p;
+    stripped_ = plan_.stripped();
     WOOTZ_RETURN_IF_ERROR(decode(plan_, &p));
     return p;
   }
@@ -68,6 +70,7 @@ class Decoder {
   Status decode(const fb::Plan& from, Program* to) {
     constexpr size_t kLeast = 64;  // of any that holds together
     WOOTZ_RETURN_IF_ERROR(charge(kLeast));
+    to->stripped = from.stripped();
     WOOTZ_RETURN_IF_ERROR(text(from.name(), &to->name));
     WOOTZ_RETURN_IF_ERROR(text(from.backend(), &to->backend));
     WOOTZ_RETURN_IF_ERROR(text(from.device(), &to->device));
@@ -193,8 +196,9 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(dtypes_.get(from.dtype(), &to->dtype));
     WOOTZ_RETURN_IF_ERROR(layouts_.get(from.layout(), &to->layout));
     WOOTZ_RETURN_IF_ERROR(extents(from.dims(), &to->dims));
-    WOOTZ_RETURN_IF_ERROR(inside("constant", to->name, from.offset(), from.bytes()));
     to->bytes = from.bytes();
+    if (stripped_) return {};
+    WOOTZ_RETURN_IF_ERROR(inside("constant", to->name, from.offset(), from.bytes()));
     to->data = weights_.data() + from.offset();
     return {};
   }
@@ -276,8 +280,12 @@ class Decoder {
   Status decode(const fb::RefitConstant& from, RefitConstant* to) {
     WOOTZ_RETURN_IF_ERROR(dtypes_.get(from.dtype(), &to->dtype));
     WOOTZ_RETURN_IF_ERROR(extents(from.dims(), &to->dims));
-    WOOTZ_RETURN_IF_ERROR(inside("constant", "of the network", from.offset(), from.bytes()));
     to->bytes = from.bytes();
+    to->stripped = from.stripped();
+    if (from.digest() != nullptr && from.digest()->size() == to->digest.size())
+      std::memcpy(to->digest.data(), from.digest()->data(), to->digest.size());
+    if (to->stripped) return {};
+    WOOTZ_RETURN_IF_ERROR(inside("constant", "of the network", from.offset(), from.bytes()));
     to->data = weights_.data() + from.offset();
     return {};
   }
@@ -297,6 +305,7 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(
         each("constants of the network", from.constants(), plan_limits::kMaxConstants, &recipe->constants));
     WOOTZ_RETURN_IF_ERROR(each("refittable weights", from.weights(), plan_limits::kMaxConstants, &recipe->weights));
+    recipe->identical = from.identical();
     to->refit = std::move(recipe);
     return {};
   }
@@ -315,6 +324,7 @@ class Decoder {
   const fb::Plan& plan_;
   std::span<const std::byte> weights_;
   size_t budget_;
+  bool stripped_ = false;
   Codes dtypes_, layouts_, ops_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "backend/control.h"
 #include "backend/params_text.h"
+#include "backend/plugin.h"
 #include "backend/quantized.h"
 #include "backend/work.h"
 
@@ -72,9 +73,17 @@ struct ParamJson {
   }
 };
 
+const char* layer_type(const Problem& problem) {
+  return is_plugin(problem) ? "Plugin" : family_layer(problem.family());
+}
+
 // Those that are not as they are by default, but what kind of a thing it is always.
 void add_parameters(const Problem& problem, Json* json) {
   FamilyParams params = problem.params;
+  if (const Result<PluginParams> plugin = read_plugin(problem); plugin.ok()) {
+    (*json)["Parameters"] = {{"plugin", plugin->name}, {"version", plugin->version}, {"namespace", plugin->space}};
+    return;
+  }
   const ParamTable& table = family_table(problem.family());
   for (const ParamField& field : table.fields) {
     const ParamRef ref = field.of(params_address(params));
@@ -99,7 +108,7 @@ class Describer {
   Json step(size_t index) const {
     const Step& step = p_.steps[index];
     if (names_only_) return step.name;
-    const char* type = family_layer(step.problem.family());
+    const char* type = layer_type(step.problem);
     Json json = {{"Name", step.name}, {"LayerType", type}};
     json["Inputs"] = tensors(step.inputs);
     json["Outputs"] = tensors(step.outputs);
@@ -127,8 +136,8 @@ class Describer {
   std::string line(size_t index) const {
     const Step& step = p_.steps[index];
     if (names_only_) return step.name;
-    std::string s = fmt::format("{} [{}] {} -> {}, {}", step.name, family_layer(step.problem.family()),
-                                brief(step.inputs), brief(step.outputs), step.tactic.to_string());
+    std::string s = fmt::format("{} [{}] {} -> {}, {}", step.name, layer_type(step.problem), brief(step.inputs),
+                                brief(step.outputs), step.tactic.to_string());
     if (step.measured_us >= 0) s += fmt::format(", {:.1f} us", step.measured_us);
     size_t number = 0;
     each_body(step, [&](const Program& body) {

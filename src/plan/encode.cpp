@@ -1,12 +1,7 @@
 #include "plan/encode.h"
 
-#include <map>
-#include <set>
-
 #include "backend/refit.h"
 #include "plan/codes.h"
-#include "plan/digest.h"
-#include "plan/format.h"
 #include "plan/plan_generated.h"
 #include "plan/plan_limits.h"
 
@@ -81,6 +76,7 @@ void bound_refit(const RefitRecipe& recipe, SizeBound* b) {
   for (const RefitConstant& c : recipe.constants) {
     b->table();
     b->list(c.dims.size(), 8);
+    b->list(c.digest.size(), 1);
   }
   for (const RefitWeight& w : recipe.weights) {
     b->table();
@@ -167,7 +163,8 @@ class Encoder {
     const auto conditions = checks(p);
     const auto recipe = refit(p, map);
     return fb::CreatePlan(b_, lists.dtypes, lists.layouts, lists.ops, name, backend, device, exprs, symbols, tensors,
-                          weights, steps, inputs, outputs, profiles, props, machine_code, inner, conditions, recipe);
+                          weights, steps, inputs, outputs, profiles, props, machine_code, inner, conditions, recipe,
+                          p.stripped);
   }
   // No list at all where there is none, as of machine code.
   Offset<Vector<Offset<fb::Plan>>> bodies(const Program& p, const WeightsMap& map) {
@@ -304,7 +301,9 @@ class Encoder {
     std::vector<Offset<fb::RefitConstant>> constants;
     for (size_t i = 0; i < p.refit->constants.size(); ++i) {
       const RefitConstant& c = p.refit->constants[i];
-      constants.push_back(fb::CreateRefitConstant(b_, code(c.dtype), extents(c.dims), map.refit[i], c.bytes));
+      const auto dims = extents(c.dims);
+      const auto digest = p.refit->identical && c.stripped ? digest_of(c) : 0;
+      constants.push_back(fb::CreateRefitConstant(b_, code(c.dtype), dims, map.refit[i], c.bytes, c.stripped, digest));
     }
     std::vector<Offset<fb::RefitWeight>> weights;
     for (const RefitWeight& w : p.refit->weights) {
@@ -313,7 +312,10 @@ class Encoder {
     }
     const auto constant_list = b_.CreateVector(constants);
     const auto weight_list = b_.CreateVector(weights);
-    return fb::CreateRefit(b_, graph, settings, choices, constant_list, weight_list);
+    return fb::CreateRefit(b_, graph, settings, choices, constant_list, weight_list, p.refit->identical);
+  }
+  Offset<Vector<uint8_t>> digest_of(const RefitConstant& c) {
+    return b_.CreateVector(reinterpret_cast<const uint8_t*>(c.digest.data()), c.digest.size());
   }
 
   const Program& p_;
@@ -322,70 +324,6 @@ class Encoder {
 };
 
 }  // namespace
-
-namespace {
-
-Status place_after(const Program& program, size_t* total, WeightsMap* map) {
-  const auto place = [&](size_t bytes, const std::string& name) -> Result<size_t> {
-    const size_t at = *total;
-    if (__builtin_add_overflow(*total, bytes, total) || *total > plan_limits::kMaxBlobBytes)
-      return make_error(Code::kResourceExhausted, "plan: more than {} bytes of weights, at '{}'",
-                        plan_limits::kMaxBlobBytes, name);
-    *total = plan_format::align_up(*total, plan_format::kBlobAlignment);
-    return at;
-  };
-  for (const PlanConstant& c : program.constants) {
-    WOOTZ_ASSIGN_OR_RETURN(const size_t at, place(c.bytes, c.name));
-    map->offsets.push_back(at);
-  }
-  for (const NativeCode& code : program.native) {
-    WOOTZ_ASSIGN_OR_RETURN(const size_t at, place(code.bytes.size(), code.key));
-    map->native.push_back(at);
-  }
-  for (const Program& body : program.bodies)
-    WOOTZ_RETURN_IF_ERROR(place_after(body, total, &map->bodies.emplace_back()));
-  return {};
-}
-
-// The plan's own constants by size and digest. Those still to be made are made for it.
-using ByContent = std::map<std::pair<size_t, Digest>, size_t>;
-Result<ByContent> find_contents(const Program& program, const WeightsMap& map) {
-  std::set<size_t> sizes;
-  for (const RefitConstant& c : program.refit->constants) sizes.insert(c.bytes);
-  ByContent found;
-  RawBytes scratch;
-  for (const ConstantIndex i : program.constants.indices()) {
-    const PlanConstant& c = program.constants[i];
-    if (c.bytes == 0 || sizes.count(c.bytes) == 0) continue;
-    WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(c, &scratch));
-    found.try_emplace({c.bytes, tree_digest(bytes)}, map.offsets[i.position()]);
-  }
-  return found;
-}
-
-Status place_refit(const Program& program, WeightsMap* map) {
-  WOOTZ_ASSIGN_OR_RETURN(ByContent found, find_contents(program, *map));
-  for (const RefitConstant& c : program.refit->constants) {
-    const Digest digest = tree_digest({static_cast<const std::byte*>(c.data), c.bytes});
-    const auto [at, fresh] = found.try_emplace({c.bytes, digest}, map->total);
-    map->refit.push_back(at->second);
-    map->refit_shared.push_back(!fresh);
-    if (!fresh) continue;
-    if (__builtin_add_overflow(map->total, c.bytes, &map->total) || map->total > plan_limits::kMaxBlobBytes)
-      return make_error(Code::kResourceExhausted, "plan: more than {} bytes of weights", plan_limits::kMaxBlobBytes);
-    map->total = plan_format::align_up(map->total, plan_format::kBlobAlignment);
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<WeightsMap> place_weights(const Program& program) {
-  WeightsMap map;
-  WOOTZ_RETURN_IF_ERROR(place_after(program, &map.total, &map));
-  if (program.refit != nullptr) WOOTZ_RETURN_IF_ERROR(place_refit(program, &map));
-  return map;
-}
 
 Result<std::vector<std::byte>> encode_program(const Program& program, const WeightsMap& weights) {
   const size_t bound = bound_of(program);

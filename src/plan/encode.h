@@ -12,7 +12,8 @@ struct WeightsMap {
   std::vector<size_t> offsets;  // by constant
   std::vector<size_t> native;   // by piece of machine code
   std::vector<WeightsMap> bodies;
-  // By constant of the recipe for refits. One that has the bytes of a constant of the program is where that is.
+  // By constant of the recipe for refits. One that has the bytes of a constant of the program is where that is, and a
+  // stripped one is nowhere.
   std::vector<size_t> refit;
   std::vector<uint8_t> refit_shared;
   size_t total = 0;  // a multiple of the blob alignment

@@ -14,6 +14,7 @@
 #include "base/mapped.h"
 #include "plan/encode.h"
 #include "plan/format.h"
+#include "plan/strip.h"
 #include "plan/verify.h"
 
 namespace wootz {
@@ -72,6 +73,7 @@ Result<std::shared_ptr<const Program>> read_checked(std::span<const std::byte> b
 
   WOOTZ_ASSIGN_OR_RETURN(Program program, decode_program(copied, weights));
   keep_alive(owner, &program);
+  if (program.stripped) WOOTZ_RETURN_IF_ERROR(give_zeros(&program));
   WOOTZ_RETURN_IF_ERROR(verify_program(program));
   return std::shared_ptr<const Program>(std::make_shared<Program>(std::move(program)));
 }

@@ -144,10 +144,12 @@ inline void use_program(const Program& p) {
   for (const PlanSymbol& symbol : p.symbols) require(p.tensors.has(symbol.tensor), "a symbol of no tensor");
   uint64_t sum = 0;  // every byte of the weights can be read
   for (const PlanConstant& c : p.constants)
-    for (size_t i = 0; i < c.bytes; i += 64) sum += static_cast<uint8_t>(static_cast<const std::byte*>(c.data)[i]);
+    for (size_t i = 0; i < c.bytes && !p.stripped; i += 64)
+      sum += static_cast<uint8_t>(static_cast<const std::byte*>(c.data)[i]);
   if (p.refit != nullptr)
     for (const RefitConstant& c : p.refit->constants)
-      for (size_t i = 0; i < c.bytes; i += 64) sum += static_cast<uint8_t>(static_cast<const std::byte*>(c.data)[i]);
+      for (size_t i = 0; i < c.bytes && !c.stripped; i += 64)
+        sum += static_cast<uint8_t>(static_cast<const std::byte*>(c.data)[i]);
   [[maybe_unused]] volatile uint64_t sink = sum;
   for (const Program& body : p.bodies) use_program(body);
 }

@@ -92,8 +92,9 @@ Status Verifier::check_texts() const {
     WOOTZ_RETURN_IF_ERROR(check_name("property name", name, limits::kMaxNameBytes));
     WOOTZ_RETURN_IF_ERROR(check_name("property", value, plan_limits::kMaxTextBytes));
   }
+  if (p_.stripped && depth_ == 0 && p_.refit == nullptr) return corrupt("a plan without weights and without a recipe");
   if (p_.refit == nullptr) return {};
-  return depth_ > 0 ? corrupt("a body with a recipe for refits") : verify_refit(*p_.refit);
+  return depth_ > 0 ? corrupt("a body with a recipe for refits") : verify_refit(*p_.refit, p_.stripped);
 }
 
 // Before everything else: what a step says of a body is compared with a body that holds together.
@@ -104,6 +105,7 @@ Status Verifier::check_bodies() const {
     return make_error(Code::kResourceExhausted, "bodies are nested more than {} deep", plan_limits::kMaxBodyDepth);
   for (size_t b = 0; b < p_.bodies.size(); ++b) {
     const Program& body = p_.bodies[b];
+    if (body.stripped != p_.stripped) return corrupt("body {} has weights and the whole has none, or the reverse", b);
     if (!body.native.empty() || !body.properties.empty()) return corrupt("body {} has machine code or properties", b);
     if (Status status = Verifier(body, depth_ + 1).run(); !status.ok())
       return status.with_prefix(fmt::format("body {} '{}'", b, shown(body.name)));
@@ -149,7 +151,7 @@ Status Verifier::check_constants() const {
       return corrupt("{} has {} bytes, {} {} in layout {} takes {}", where, c.bytes, dtype_name(c.dtype),
                      c.dims.to_string(), layout_name(c.layout), want);
     }
-    if (!c.has_bytes()) return corrupt("{} has no data", where);
+    if (!c.has_bytes() && !p_.stripped) return corrupt("{} has no data", where);
   }
   return {};
 }

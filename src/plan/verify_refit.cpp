@@ -15,11 +15,12 @@ Status at_most(const char* what, size_t have, size_t limit) {
   return make_error(Code::kResourceExhausted, "refit: {} of {} bytes, the limit is {}", what, have, limit);
 }
 
-Status check_constant(size_t number, const RefitConstant& c) {
+Status check_constant(size_t number, const RefitConstant& c, bool may_miss) {
   if (dtype_bits(c.dtype) == 0)
     return corrupt("refit: constant {}: no element type has the number {}", number, static_cast<int>(c.dtype));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t volume, checked_volume(c.dims.span()));
-  if (c.bytes != dtype_bytes(c.dtype, volume) || (c.bytes != 0 && c.data == nullptr))
+  if (c.stripped && !may_miss) return corrupt("refit: constant {} is missing in a plan that has its weights", number);
+  if (c.bytes != dtype_bytes(c.dtype, volume) || (c.bytes != 0 && c.data == nullptr && !c.stripped))
     return corrupt("refit: constant {} of shape {} has {} bytes", number, c.dims.to_string(), c.bytes);
   return {};
 }
@@ -36,17 +37,29 @@ Status check_weight(const RefitWeight& w, size_t constants) {
   return {};
 }
 
+// Each constant that is missing is one that a refitter can set.
+Status check_stripped(const RefitRecipe& recipe) {
+  std::vector<uint8_t> settable(recipe.constants.size(), 0);
+  for (const RefitWeight& w : recipe.weights)
+    if (w.refittable) settable[static_cast<size_t>(w.constant)] = 1;
+  for (size_t i = 0; i < recipe.constants.size(); ++i)
+    if (recipe.constants[i].stripped && settable[i] == 0)
+      return corrupt("refit: constant {} is missing, and no weight brings it", i);
+  return {};
+}
+
 }  // namespace
 
-Status verify_refit(const RefitRecipe& recipe) {
+Status verify_refit(const RefitRecipe& recipe, bool stripped) {
   for (const std::string* text : {&recipe.graph, &recipe.settings, &recipe.choices})
     WOOTZ_RETURN_IF_ERROR(at_most("a text", text->size(), plan_limits::kMaxTextBytes));
   if (recipe.constants.size() > plan_limits::kMaxConstants || recipe.weights.size() > plan_limits::kMaxConstants)
     return make_error(Code::kResourceExhausted, "refit: {} constants and {} weights, the limit is {}",
                       recipe.constants.size(), recipe.weights.size(), plan_limits::kMaxConstants);
-  for (size_t i = 0; i < recipe.constants.size(); ++i) WOOTZ_RETURN_IF_ERROR(check_constant(i, recipe.constants[i]));
+  for (size_t i = 0; i < recipe.constants.size(); ++i)
+    WOOTZ_RETURN_IF_ERROR(check_constant(i, recipe.constants[i], stripped));
   for (const RefitWeight& w : recipe.weights) WOOTZ_RETURN_IF_ERROR(check_weight(w, recipe.constants.size()));
-  return {};
+  return check_stripped(recipe);
 }
 
 }  // namespace wootz

@@ -7,6 +7,7 @@
 namespace wootz {
 
 // Sizes, names and numbers. The texts are read, and checked by those who read them, when a refit is asked for.
-Status verify_refit(const RefitRecipe& recipe);
+// `stripped`: whether constants may be missing.
+Status verify_refit(const RefitRecipe& recipe, bool stripped);
 
 }  // namespace wootz

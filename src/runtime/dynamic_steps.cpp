@@ -208,7 +208,7 @@ Status DynamicSteps::run(size_t s, const Run& run) {
   }
   Allocator allocator(*this, step, run);
   WOOTZ_RETURN_IF_ERROR(
-      call->run({operands_.inputs.data(), results_.memory.data(), workspace, &allocator, run.stream}));
+      run_call(*call, {operands_.inputs.data(), results_.memory.data(), workspace, &allocator, run.stream}, run.state));
   WOOTZ_RETURN_IF_ERROR(learn(s, run));
   return check_results(step);
 }

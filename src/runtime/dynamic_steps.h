@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/plugin.h"
 #include "runtime/bindings.h"
 #include "runtime/run_memory.h"
 
@@ -20,6 +21,7 @@ class DynamicSteps {
     const Bindings& bindings;
     RunMemory& memory;
     Stream* stream;
+    KernelState* state = nullptr;  // of the step's kernel
   };
 
   explicit DynamicSteps(std::shared_ptr<const EngineCore> engine);

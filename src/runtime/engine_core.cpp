@@ -5,22 +5,19 @@
 #include "base/thread_pool.h"
 
 namespace wootz {
-Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Program> program,
-                                                       std::shared_ptr<Device> device,
-                                                       std::vector<std::shared_ptr<const Kernel>> kernels,
-                                                       const EngineOptions& options) {
+Result<std::shared_ptr<EngineCore>> EngineCore::create(Parts parts, const EngineOptions& options) {
   std::shared_ptr<EngineCore> engine(new EngineCore());
-  engine->program_ = std::move(program);
-  if (engine->program_->refit != nullptr) {
-    engine->refittable_ = true;
+  engine->program_ = std::move(parts.program);
+  engine->refittable_ = engine->program_->refit != nullptr;
+  if (engine->refittable_ || parts.of_refittable || options.stream_weights)
     engine->program_ = engine->own_program_ = std::make_shared<Program>(*engine->program_);
-  }
-  engine->device_ = std::move(device);
+  engine->device_ = std::move(parts.device);
   engine->options_ = options;
   if (engine->options_.threads <= 0) engine->options_.threads = ThreadPool::process().size();
-  engine->kernels_ = std::move(kernels);
+  engine->kernels_ = std::move(parts.kernels);
+  engine->bodies_ = std::move(parts.bodies);
   const DeviceScope current(*engine->device_);
-  if (!engine->device_->host_memory()) WOOTZ_RETURN_IF_ERROR(engine->upload_constants());
+  if (!options.stream_weights) WOOTZ_RETURN_IF_ERROR(engine->place_weights());
   return engine;
 }
 
@@ -38,34 +35,7 @@ std::shared_ptr<EngineCore> EngineCore::with_streams(const std::shared_ptr<const
   return other;
 }
 
-EngineCore::~EngineCore() {
-  if (constant_memory_ != nullptr) device_->free(constant_memory_);
-}
-
-Status EngineCore::upload_constants() {
-  constexpr size_t kAlign = 256;
-  IndexedVector<ConstantIndex, size_t> offsets;
-  size_t total = 0;
-  for (const PlanConstant& c : program_->constants) {
-    offsets.push_back(total);
-    total += (c.bytes + kAlign) / kAlign * kAlign;
-  }
-  if (total == 0) return Status();
-  Result<void*> memory = device_->allocate(total, kAlign);
-  if (!memory.ok()) return memory.status().with_prefix("weights");
-  constant_memory_ = *memory;
-  RawBytes scratch;
-  for (const ConstantIndex i : offsets.indices()) {
-    std::byte* const to = static_cast<std::byte*>(constant_memory_) + offsets[i];
-    const PlanConstant& c = program_->constants[i];
-    WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(c, &scratch));
-    if (!bytes.empty())
-      WOOTZ_RETURN_IF_ERROR(device_->copy(to, bytes.data(), bytes.size(), nullptr).with_prefix("weights"));
-    release_pages(c);
-    constants_.push_back(to);
-  }
-  return Status();
-}
+EngineCore::~EngineCore() { drop_weights(); }
 
 Result<std::shared_ptr<const ShapePlan>> EngineCore::shape_plan(const std::vector<int64_t>& symbols) const {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -77,8 +47,9 @@ Result<std::shared_ptr<const ShapePlan>> EngineCore::shape_plan(const std::vecto
   if (!refittable_) lock.unlock();  // otherwise an update waits until it is made, and then drops it
   const ParallelScope threads(options_.threads);
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<ShapePlan> plan, make_shape_plan(*program_, symbols, kernels_, true));
+  if (!device_->host_memory()) plan->weight_scratch = residency_.scratch;
   // Calls may look at their kernels, which an update replaces.
-  if (refittable_) plan->kernels = kernels_;
+  if (own_program_ != nullptr) plan->kernels = kernels_;
   if (!lock.owns_lock()) lock.lock();
   cache_.push_front(plan);
   while (cache_.size() > std::max<size_t>(1, options_.cached_shapes)) cache_.pop_back();

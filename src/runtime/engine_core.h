@@ -7,35 +7,37 @@
 #include <mutex>
 #include <shared_mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/device.h"
 #include "backend/kernel.h"
-#include "backend/program.h"
+#include "backend/program_update.h"
 #include "runtime/shape_plan.h"
+#include "runtime/weight_residency.h"
 
 namespace wootz {
 
 struct EngineOptions {
-  int threads = 0;            // per inference; 0: all of the process pool
-  size_t cached_shapes = 64;  // resolved shapes kept, least recently used go first
-};
-
-// New weights for an engine, and what of its steps follows from them.
-struct EngineUpdate {
-  std::shared_ptr<const RefitRecipe> recipe;
-  std::vector<std::pair<ConstantIndex, PlanConstant>> constants;  // with their bytes
-  std::vector<std::pair<size_t, Problem>> steps;                  // by number: their problems from now on
+  int threads = 0;                  // per inference; 0: all of the process pool
+  size_t cached_shapes = 64;        // resolved shapes kept, least recently used go first
+  bool stream_weights = false;      // of a plan that allows it: a budget may be set, and place_weights() is called
+  std::string temporary_directory;  // for files of weights that are streamed
 };
 
 // Immutable but for the weights of a refittable plan, which update() replaces between inferences.
 class EngineCore {
  public:
-  // Of a program and its kernels, by step (create_engine() makes them). Errors: no memory for the weights.
-  static Result<std::shared_ptr<EngineCore>> create(std::shared_ptr<const Program> program,
-                                                    std::shared_ptr<Device> device,
-                                                    std::vector<std::shared_ptr<const Kernel>> kernels,
-                                                    const EngineOptions& options);
+  // What create_engine() makes it of: kernels by step, and the engines of the program's bodies.
+  struct Parts {
+    std::shared_ptr<const Program> program;
+    std::shared_ptr<Device> device;
+    std::vector<std::shared_ptr<const Kernel>> kernels;
+    std::vector<std::shared_ptr<EngineCore>> bodies;
+    bool of_refittable = false;  // a body of a program whose weights can be replaced
+  };
+  // Errors: no memory for the weights.
+  static Result<std::shared_ptr<EngineCore>> create(Parts parts, const EngineOptions& options);
 
   // The same with steps on other streams (Step::stream, by step): weights and kernels are shared.
   static std::shared_ptr<EngineCore> with_streams(const std::shared_ptr<const EngineCore>& engine,
@@ -51,6 +53,18 @@ class EngineCore {
     return constants_.empty() ? program_->constants[constant].data : constants_[constant];
   }
 
+  // Weight streaming (runtime/weight_residency.h), of an engine with the option. At first all weights stay in memory.
+  // The weights that do not are brought in by who runs the steps (runtime/weight_stream.h).
+  const WeightResidency& residency() const { return residency_; }
+  bool streams_weights() const { return !residency_.streamed.empty(); }
+  // Bytes of streamable weights that may stay in memory from now on. No context exists. Errors: the weights are in no
+  // file that they could come back from.
+  Status set_weight_budget(size_t budget);
+  // Takes the memory for weights that stay. Before the first context; errors leave none taken.
+  Status place_weights();
+  // Where a streamed weight comes from.
+  std::span<const std::byte> streamed_bytes(size_t number) const;
+
   // The resolved form of one binding of symbols (as PlanSymbol order, -1: data-dependent), from the cache or made now.
   // Thread-safe. Not for the hot path when it has to be made.
   Result<std::shared_ptr<const ShapePlan>> shape_plan(const std::vector<int64_t>& symbols) const;
@@ -63,11 +77,17 @@ class EngineCore {
     return report_memory(*program_, symbols, kernels_);
   }
 
+  const std::vector<std::shared_ptr<EngineCore>>& bodies() const { return bodies_; }
+
+  // Kernels of steps that must be bound anew, by number, and those of the bodies.
+  struct NewKernels {
+    std::vector<std::pair<size_t, std::shared_ptr<const Kernel>>> steps;
+    std::vector<NewKernels> bodies;
+  };
   // Replaces weights, once no inference is at work on the host. On a device, constants keep their addresses, so that
   // what is recorded stays right; the copies are made in the order of `stream`, or at once where it is null (the caller
-  // has waited for the device then). `kernels`: of steps that must be bound anew. Errors: of the device.
-  using NewKernels = std::vector<std::pair<size_t, std::shared_ptr<const Kernel>>>;
-  Status update(EngineUpdate update, NewKernels kernels, Stream* stream);
+  // has waited for the device then). Errors: of the device.
+  Status update(ProgramUpdate update, NewKernels kernels, Stream* stream);
   // Held while an inference looks at weights and kernels; nothing for an engine that is not refittable.
   class Reading {
    public:
@@ -87,16 +107,26 @@ class EngineCore {
  private:
   EngineCore() = default;
   Status upload_constants();
+  Status fill_host_copies();
+  void drop_weights();
+  Status update_constant(ConstantIndex number, const PlanConstant& constant, Stream* stream);
+  Status keep_in_file(ProgramUpdate* update) const;
+  Status replace(ProgramUpdate update, NewKernels kernels, Stream* stream);
   std::shared_ptr<const Program> program_;
   std::shared_ptr<Device> device_;
   EngineOptions options_;
-  std::vector<std::shared_ptr<const Kernel>> kernels_;  // by step; equal steps share one
-  void* constant_memory_ = nullptr;                     // one block on the device, when its memory is not the host's
-  IndexedVector<ConstantIndex, const void*> constants_;
+  std::vector<std::shared_ptr<const Kernel>> kernels_;   // by step; equal steps share one
+  void* constant_memory_ = nullptr;                      // one block on the device, when its memory is not the host's
+  IndexedVector<ConstantIndex, const void*> constants_;  // null: of a streamed one
+  WeightResidency residency_;
+  std::byte* host_copies_ = nullptr;  // of streamed weights, in memory that the device copies from without a detour
+  std::vector<size_t> host_offsets_;  // by streamed weight
+  bool placed_ = false;
   std::shared_ptr<const EngineCore> lender_;  // whose weights these are; null: our own
 
-  bool refittable_ = false;
-  std::shared_ptr<Program> own_program_;  // of a refittable plan: what program_ is
+  std::vector<std::shared_ptr<EngineCore>> bodies_;
+  bool refittable_ = false;               // bodies are not: a run of their network holds its weights
+  std::shared_ptr<Program> own_program_;  // of a refittable plan, and of its bodies: what program_ is
   mutable std::mutex update_turn_;        // held by an update that waits, so that inferences let it through
   mutable std::shared_mutex weights_mutex_;
   std::atomic<uint64_t> generation_{0};

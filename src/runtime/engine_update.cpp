@@ -13,23 +13,24 @@ EngineCore::Reading::~Reading() {
   if (mutex_ != nullptr) mutex_->unlock_shared();
 }
 
-Status EngineCore::update(EngineUpdate update, NewKernels kernels, Stream* stream) {
+Status EngineCore::update(ProgramUpdate update, NewKernels kernels, Stream* stream) {
   if (!refittable_) return make_error(Code::kInvalidState, "the engine was not built refittable");
+  WOOTZ_RETURN_IF_ERROR(keep_in_file(&update));
   const DeviceScope current(*device_);
   const std::lock_guard<std::mutex> turn(update_turn_);
   const std::unique_lock<std::shared_mutex> none_reads(weights_mutex_);
+  return replace(std::move(update), std::move(kernels), stream);
+}
+
+Status EngineCore::replace(ProgramUpdate update, NewKernels kernels, Stream* stream) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Program& program = *own_program_;
-  for (const auto& [number, constant] : update.constants) {
-    if (constants_.empty()) continue;
-    void* const to = const_cast<void*>(constants_[number]);
-    WOOTZ_RETURN_IF_ERROR(device_->copy(to, constant.data, constant.bytes, stream).with_prefix("weights"));
-  }
-  const bool bound_anew = !kernels.empty() || (constants_.empty() && !update.constants.empty());
-  for (auto& [number, constant] : update.constants) program.constants[number] = std::move(constant);
-  for (auto& [number, problem] : update.steps) program.steps[number].problem = std::move(problem);
-  for (auto& [number, kernel] : kernels) kernels_[number] = std::move(kernel);
-  program.refit = std::move(update.recipe);
+  for (size_t b = 0; b < update.bodies.size(); ++b)
+    WOOTZ_RETURN_IF_ERROR(bodies_[b]->replace(update.bodies[b], std::move(kernels.bodies[b]), stream));
+  for (const auto& [number, constant] : update.constants)
+    WOOTZ_RETURN_IF_ERROR(update_constant(number, constant, stream));
+  const bool bound_anew = !kernels.steps.empty() || (constants_.empty() && !update.constants.empty());
+  apply(std::move(update), own_program_.get());
+  for (auto& [number, kernel] : kernels.steps) kernels_[number] = std::move(kernel);
   if (bound_anew) {
     cache_.clear();
     generation_.fetch_add(1, std::memory_order_release);

@@ -8,6 +8,17 @@
 
 namespace wootz {
 
+namespace {
+
+Status no_weights(const std::string& network) {
+  return make_error(Code::kInvalidState,
+                    "the engine of network '{}' has no weights: its plan was stripped of them; set them all by an "
+                    "IRefitter or an IParserRefitter (wootz refit) before the first inference",
+                    network);
+}
+
+}  // namespace
+
 Executor::Executor(std::shared_ptr<const EngineCore> engine)
     : engine_(std::move(engine)),
       memory_(engine_),
@@ -27,10 +38,46 @@ void Executor::set_tap(std::vector<TensorIndex> tensors, TensorTap tap) {
   tap_ = std::move(tap);
 }
 
+void Executor::set_timed(bool timed) {
+  if (timed != timed_) recordings_.forget();
+  timed_ = timed;
+}
+
+void Executor::set_ranges(Ranges ranges) {
+  if (ranges != range_detail_) recordings_.forget();  // ranges are made while steps are recorded
+  range_detail_ = ranges;
+  if (ranges != Ranges::kTactics || !range_names_.empty() || engine_->device().ranges() == nullptr) return;
+  for (const Step& step : program().steps) range_names_.push_back(step.name + " [" + step.tactic.to_string() + "]");
+}
+
+void Executor::set_persisting(size_t bytes) {
+  if (bytes != persisting_) recordings_.forget();
+  persisting_ = bytes;
+}
+
 std::optional<Dims> Executor::dims(TensorIndex t) const {
   if (plan_ == nullptr) return std::nullopt;
   if (plan_->known[t]) return plan_->dims[t];
   return plan_->any_dynamic ? dynamic_->dims(t) : std::nullopt;
+}
+
+Status Executor::attach(const ContextServices* services) {
+  const DeviceScope current(engine_->device());
+  services_ = services;
+  attached_ = false;
+  states_.clear();
+  const size_t count = program().steps.size();
+  std::vector<std::unique_ptr<KernelState>> states(count);
+  bool any = false;
+  for (size_t s = 0; s < count; ++s) {
+    Result<std::unique_ptr<KernelState>> made = attach_kernel(engine_->kernel(s), services);
+    if (!made.ok()) return at_step(s, made.status());
+    states[s] = std::move(made).value();
+    any = any || states[s] != nullptr;
+  }
+  if (any) states_ = std::move(states);
+  attached_ = true;
+  return Status();
 }
 
 Result<Stream*> Executor::default_stream() {
@@ -47,11 +94,18 @@ Status Executor::bind(const Bindings& bindings) {
     generation_ = engine_->generation();
     recordings_.clear();
     dynamic_.reset();
+    attached_ = attached_ && states_.empty();
   }
+  if (!attached_) WOOTZ_RETURN_IF_ERROR(attach(services_));
   if (capturing_ && !recordings_.knows(*bindings.plan()))
     return make_error(Code::kInvalidState,
                       "these shapes are new to the context: run them once before a stream is captured");
   WOOTZ_RETURN_IF_ERROR(memory_.bind(bindings));
+  if (weights_ == nullptr && engine_->streams_weights()) {
+    auto weights = std::make_unique<WeightStream>(*engine_);
+    WOOTZ_RETURN_IF_ERROR(weights->prepare());
+    weights_ = std::move(weights);
+  }
   const std::shared_ptr<const ShapePlan>& plan = bindings.plan();
   if (on_device()) {
     WOOTZ_RETURN_IF_ERROR(aux_.prepare(engine_->device(), plan->order));
@@ -111,6 +165,7 @@ Status Executor::replay(Stream* stream, size_t* done) {
 Status Executor::run(Bindings& bindings, Stream* stream) {
   const DeviceScope current(engine_->device());
   const EngineCore::Reading reading(*engine_);
+  if (program().stripped) return no_weights(program().name);
   if (on_device() && stream == nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(stream, default_stream());
   }
@@ -123,9 +178,10 @@ Status Executor::run(Bindings& bindings, Stream* stream) {
   bindings_ = &bindings;
   if (plan_->any_dynamic) dynamic_->start(plan_);
   if (on_device()) WOOTZ_RETURN_IF_ERROR(upload_shapes(bindings, changed, stream));
-  ranges_ = engine_->device().ranges();
+  if (on_device() && timed_) WOOTZ_RETURN_IF_ERROR(times_.prepare(engine_->device(), program().steps.size()));
+  ranges_ = range_detail_ == Ranges::kNone ? nullptr : engine_->device().ranges();
   const Range range(ranges_, program().name.c_str());
-  const bool whole = !watched() && !capturing_ && (ranges_ == nullptr || !ranges_->each_step);
+  const bool whole = replay_ && !watched() && !capturing_ && (ranges_ == nullptr || !ranges_->each_step);
   size_t done = 0;
   if (on_device() && whole) WOOTZ_RETURN_IF_ERROR(replay(stream, &done));
   const size_t end = program().steps.size();

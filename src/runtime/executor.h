@@ -5,14 +5,18 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "backend/plugin.h"
 #include "runtime/aux_streams.h"
 #include "runtime/bindings.h"
 #include "runtime/dynamic_steps.h"
 #include "runtime/recordings.h"
 #include "runtime/run_memory.h"
 #include "runtime/step_pointers.h"
+#include "runtime/step_times.h"
+#include "runtime/weight_stream.h"
 
 namespace wootz {
 
@@ -29,12 +33,22 @@ class Executor {
 
   const EngineCore& engine() const { return *engine_; }
 
+  // What kernels keep for this executor, made now rather than by its first run. `services`, which may be null, outlive
+  // it. Errors: of a kernel, with its step's name.
+  Status attach(const ContextServices* services);
+
   // Own memory of at least this size from now on, so that no run within it allocates.
   Status reserve(size_t bytes);
 
   // Streams of the caller's for the program's auxiliary ones, in their order, where it has any; those that are missing
   // are our own. Used where a run is not replayed from a recording. They must outlive their use.
   void set_aux_streams(std::vector<Stream*> streams) { given_streams_ = std::move(streams); }
+
+  // As RunMemory has it.
+  void set_temporary(std::shared_ptr<Device> device) {
+    bound_version_ = 0;
+    memory_.set_temporary(std::move(device));
+  }
 
   // Runs all steps on the calling thread and the process pool, after bindings.validate(). Bindings that did not change
   // cost no allocation and no lookup, except for data-dependent results that grow. `stream`: for a device with memory
@@ -53,12 +67,26 @@ class Executor {
   // Waits for each step, so that an error of the device is the error of the step that caused it.
   void set_wait_for_steps(bool wait) { wait_for_steps_ = wait; }
   void set_observer(StepObserver observer) { observer_ = std::move(observer); }
+  // On a device with memory of its own, in place of an observer: marks around each step, of which nothing is waited for
+  // before the times are read. Steps then run one after the other, in recordings too.
+  void set_timed(bool timed);
+  Status read_times(std::vector<float>* ms) const { return times_.read(ms); }
+  // False: nothing is recorded, and what is recorded is not replayed.
+  void set_replay(bool replay) { replay_ = replay; }
+  // What tools see of an inference: nothing, its steps by name, or also their tactics.
+  enum class Ranges { kNone, kNames, kTactics };
+  void set_ranges(Ranges ranges);
+  // How much of the device's cache may be set aside for activations.
+  void set_persisting(size_t bytes);
   void set_tap(std::vector<TensorIndex> tensors, TensorTap tap);
 
  private:
   const Program& program() const { return engine_->program(); }
+  KernelState* state(size_t step) const { return states_.empty() ? nullptr : states_[step].get(); }
   bool on_device() const { return !engine_->device().host_memory(); }
   bool watched() const { return observer_ || tap_ || wait_for_steps_; }
+  Status persist(Stream& stream, bool on) const;
+  Status put_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end);
   Result<Stream*> default_stream();
   Status bind(const Bindings& bindings);
   Status ask_sinks(const Bindings& bindings);
@@ -68,13 +96,19 @@ class Executor {
 
   Status run_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end);
   Status run_in_order(Stream* stream, size_t first, size_t end);
+  Status run_streaming(Stream* stream, size_t first, size_t end);
+  Status run_timed(Stream& stream, size_t first, size_t end);
   Status run_watched(Stream* stream, size_t first, size_t end);
   Status run_concurrently(Stream& stream, std::span<Stream* const> aux, size_t first, size_t end);
   Status run_step(size_t step, Stream* stream);
+  const char* range_name(size_t step) const;
   Status show_tapped(size_t step);
   Status at_step(size_t step, const Status& status) const;
 
   std::shared_ptr<const EngineCore> engine_;
+  const ContextServices* services_ = nullptr;
+  std::vector<std::unique_ptr<KernelState>> states_;  // by step; none before attach(), or where no kernel has one
+  bool attached_ = false;
   std::shared_ptr<const ShapePlan> plan_;
   uint64_t generation_ = 0;     // of the engine, when something was bound last
   uint64_t bound_version_ = 0;  // of the bindings that memory and pointers are for
@@ -83,6 +117,7 @@ class Executor {
   Recordings recordings_;
   std::unique_ptr<DynamicSteps> dynamic_;  // null: no plan so far has any
   std::unique_ptr<Stream> default_stream_;
+  std::unique_ptr<WeightStream> weights_;  // null: they are all in memory
   AuxStreams aux_;
   std::vector<Stream*> given_streams_;
 
@@ -91,7 +126,11 @@ class Executor {
   const RangeHooks* ranges_ = nullptr;
   bool capturing_ = false;
 
-  bool wait_for_steps_ = false;
+  bool wait_for_steps_ = false, timed_ = false, replay_ = true;
+  size_t persisting_ = 0;
+  Ranges range_detail_ = Ranges::kNames;
+  std::vector<std::string> range_names_;  // by step, with tactics
+  StepTimes times_;
   StepObserver observer_;
   TensorTap tap_;
   std::vector<std::vector<TensorIndex>> tapped_;  // by step: tensors that are complete after it

@@ -24,6 +24,11 @@ class GrowingBuffer {
   std::byte* room(size_t bytes, Stream* stream = nullptr);
   // The same in host memory, where the first `keep` bytes stay what they are.
   std::byte* extend(size_t bytes, size_t keep);
+  // Gives back what it has, and takes memory from another device, or from the same one by another allocator.
+  void use(Device& device) {
+    release();
+    device_ = &device;
+  }
   // Exactly so many bytes when it must grow. Error: refused.
   Status reserve(size_t bytes);
   std::byte* data() const { return memory_; }

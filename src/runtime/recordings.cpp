@@ -20,7 +20,11 @@ void Recordings::use(const std::shared_ptr<const ShapePlan>& plan) {
     return;
   }
   if (entries_.size() >= kept_) entries_.pop_back();
-  entries_.push_front({plan, {}, 0, nullptr});
+  entries_.push_front({plan, {}, 0, nullptr, false});
+}
+
+void Recordings::forget() {
+  for (Entry& entry : entries_) entry.recording.reset();
 }
 
 // Addresses are compared only when something pointed the steps anew.
@@ -35,12 +39,18 @@ bool Recordings::fits(Entry& entry, const StepPointers& pointers) {
 Result<size_t> Recordings::replay(Device& device, Stream& stream, const StepPointers& pointers,
                                   FunctionRef<Status(Stream&, size_t steps)> work) {
   Entry& entry = entries_.front();
-  const size_t steps = entry.plan->recordable_steps;
+  const ShapePlan& plan = *entry.plan;
+  size_t steps = entry.refused ? plan.surely_recordable : plan.recordable_steps;
   if (!fits(entry, pointers)) {
-    if (steps < kFewest && steps != entry.plan->calls.size()) return size_t{0};
-    WOOTZ_ASSIGN_OR_RETURN(entry.recording, device.record(
-                                                stream, [&](Stream& recorder) { return work(recorder, steps); },
-                                                std::move(entry.recording)));
+    if (steps < kFewest && steps != plan.calls.size()) return size_t{0};
+    const auto put = [&](Stream& recorder) { return work(recorder, steps); };
+    Result<std::unique_ptr<Recording>> made = device.record(stream, put, std::move(entry.recording));
+    // What a plugin does cannot be recorded, perhaps: it is run instead, which tells whether that was all.
+    if (!made.ok() && !entry.refused && plan.surely_recordable < steps) {
+      entry.refused = true;
+      return replay(device, stream, pointers, work);
+    }
+    WOOTZ_ASSIGN_OR_RETURN(entry.recording, std::move(made));
     if (entry.recording == nullptr) return size_t{0};
     entry.addresses = pointers.now();
     entry.version = pointers.version();

@@ -26,6 +26,8 @@ class Recordings {
   Result<size_t> replay(Device& device, Stream& stream, const StepPointers& pointers,
                         FunctionRef<Status(Stream&, size_t steps)> work);
   void clear() { entries_.clear(); }
+  // Makes them anew when they are next wanted: the steps are put on the stream in another way.
+  void forget();
 
  private:
   struct Entry {
@@ -33,6 +35,7 @@ class Recordings {
     StepAddresses addresses;
     uint64_t version = 0;  // of the pointers that these addresses are known to be
     std::unique_ptr<Recording> recording;
+    bool refused = false;  // a step's recording failed: only those before it are recorded
   };
   static bool fits(Entry& entry, const StepPointers& pointers);
 

@@ -12,7 +12,7 @@ namespace wootz {
 namespace {
 
 // Steps whose kernels may have looked at constants that change: kernels of the host read them when they are bound.
-std::set<size_t> steps_bound_to(const Program& program, const EngineUpdate& update, bool on_host) {
+std::set<size_t> steps_bound_to(const Program& program, const ProgramUpdate& update, bool on_host) {
   std::set<ConstantIndex> changed;
   for (const auto& [index, constant] : update.constants) changed.insert(index);
   const auto reads = [&](TensorIndex t) {
@@ -29,26 +29,10 @@ std::set<size_t> steps_bound_to(const Program& program, const EngineUpdate& upda
   return steps;
 }
 
-Program updated(const Program& program, const EngineUpdate& update) {
-  Program changed = program;
-  for (const auto& [number, constant] : update.constants) changed.constants[number] = constant;
-  for (const auto& [number, problem] : update.steps) changed.steps[number].problem = problem;
-  changed.refit = update.recipe;
-  return changed;
-}
-
-}  // namespace
-
-Status refit_engine(EngineCore& engine, EngineUpdate update, std::vector<const Provider*> providers, Stream* stream) {
-  const Program program = updated(engine.program(), update);
-  WOOTZ_RETURN_IF_ERROR(verify_program(program));
-  const ParallelScope threads(engine.options().threads);
-  const DeviceScope current(engine.device());
-  Limits limits;
-  limits.threads = engine.options().threads;
-  limits.at = engine.device_ptr();
-  KernelCache kernels(std::move(providers), limits);
-  std::set<size_t> steps = steps_bound_to(program, update, engine.device().host_memory());
+// `program`: with the update.
+Result<EngineCore::NewKernels> kernels_for(const Program& program, const ProgramUpdate& update, bool on_host,
+                                           KernelCache& cache) {
+  std::set<size_t> steps = steps_bound_to(program, update, on_host);
   for (const auto& [number, problem] : update.steps) {
     if (is_control(program.steps[number]))
       return unsupported("a control step cannot change").at(PlaceKind::kLayer, program.steps[number].name);
@@ -56,10 +40,31 @@ Status refit_engine(EngineCore& engine, EngineUpdate update, std::vector<const P
   }
   EngineCore::NewKernels made;
   for (const size_t s : steps) {
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, kernels.get(program.steps[s]));
-    made.emplace_back(s, std::move(kernel));
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, cache.get(program.steps[s]));
+    made.steps.emplace_back(s, std::move(kernel));
   }
-  return engine.update(std::move(update), std::move(made), stream);
+  for (size_t b = 0; b < update.bodies.size(); ++b) {
+    WOOTZ_ASSIGN_OR_RETURN(made.bodies.emplace_back(),
+                           kernels_for(program.bodies[b], update.bodies[b], on_host, cache));
+  }
+  return made;
+}
+
+}  // namespace
+
+Status refit_engine(EngineCore& engine, ProgramUpdate update, std::vector<const Provider*> providers, Stream* stream) {
+  Program program = engine.program();
+  apply(update, &program);
+  WOOTZ_RETURN_IF_ERROR(verify_program(program));
+  const ParallelScope threads(engine.options().threads);
+  const DeviceScope current(engine.device());
+  Limits limits;
+  limits.threads = engine.options().threads;
+  limits.at = engine.device_ptr();
+  KernelCache cache(std::move(providers), limits);
+  WOOTZ_ASSIGN_OR_RETURN(EngineCore::NewKernels kernels,
+                         kernels_for(program, update, engine.device().host_memory(), cache));
+  return engine.update(std::move(update), std::move(kernels), stream);
 }
 
 }  // namespace wootz

@@ -9,6 +9,6 @@ namespace wootz {
 
 // Makes the kernels that the update needs anew and applies it. Errors leave the engine as it was, those of the device
 // excepted. `stream`: see EngineCore::update().
-Status refit_engine(EngineCore& engine, EngineUpdate update, std::vector<const Provider*> providers, Stream* stream);
+Status refit_engine(EngineCore& engine, ProgramUpdate update, std::vector<const Provider*> providers, Stream* stream);
 
 }  // namespace wootz

@@ -14,6 +14,13 @@ RunMemory::RunMemory(std::shared_ptr<const EngineCore> engine)
 
 Status RunMemory::reserve(size_t bytes) { return own_arena_.reserve(bytes).with_prefix("activation memory"); }
 
+void RunMemory::set_temporary(std::shared_ptr<Device> device) {
+  buffers_.clear();
+  scratch_.use(device == nullptr ? this->device() : *device);
+  temporary_ = std::move(device);
+  plan_ready_ = false;
+}
+
 Status RunMemory::bind(const Bindings& bindings) {
   if (bindings.memory() == nullptr) WOOTZ_RETURN_IF_ERROR(reserve(bindings.plan()->total_bytes()));
   if (plan_ != bindings.plan()) plan_ready_ = false;
@@ -30,7 +37,7 @@ Status RunMemory::bind_plan() {
   if (shape_memory_.size() < plan_->shape_bytes) shape_memory_.resize(plan_->shape_bytes);
   fill_shape_tensors();
   if (plan_->any_dynamic && buffers_.empty())
-    for (const TensorIndex t : engine_->program().tensors.indices()) buffers_.emplace_back(device());
+    for (const TensorIndex t : engine_->program().tensors.indices()) buffers_.emplace_back(temporary());
   if (!device().host_memory()) WOOTZ_RETURN_IF_ERROR(bind_mirror());
   plan_ready_ = true;
   return Status();
@@ -86,12 +93,20 @@ void* RunMemory::address(TensorIndex tensor) const {
     case Place::kInput:
       return moved(input_mirror_[index] == kNotMirrored ? inputs_[index] : mirror_.data() + input_mirror_[index]);
     case Place::kOutput: return moved(outputs_[index]);
-    case Place::kConstant: return moved(engine_->constant_address(ConstantIndex(index)));
+    case Place::kConstant:
+      if (const void* const there = engine_->constant_address(ConstantIndex(index))) return moved(there);
+      return moved(streamed_place(ConstantIndex(index)));
     case Place::kArena: return arena_ + where.offset;
     case Place::kShape: return moved(mirror_.data() != nullptr ? mirror_.data() : shape_memory_.data());
     case Place::kDynamic: return buffers_.empty() ? nullptr : buffers_[index].data();
   }
   return nullptr;
+}
+
+const void* RunMemory::streamed_place(ConstantIndex constant) const {
+  const WeightResidency& residency = engine_->residency();
+  const int32_t way = residency.way.has(constant) ? residency.way[constant] : -1;
+  return way < 0 ? nullptr : weight_scratch() + residency.streamed[static_cast<size_t>(way)].offset;
 }
 
 void* RunMemory::grow(TensorIndex tensor, size_t bytes, Stream* stream) {

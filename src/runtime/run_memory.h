@@ -20,12 +20,18 @@ class RunMemory {
   // Memory and addresses for runs of the bindings' plan. An output that a sink decides keeps the address it had.
   Status bind(const Bindings& bindings);
   const ShapePlan& plan() const { return *plan_; }
+  // Where memory of data-dependent size comes from; null: the engine's device. What there was of it is given
+  // back: nothing may be at work in it.
+  void set_temporary(std::shared_ptr<Device> device);
 
   // Where a tensor's elements are; null: nowhere yet.
   void* address(TensorIndex tensor) const;
   // The memory of activations, and in it a step's scratch memory.
   void* activations() const { return arena_; }
   void* workspace(size_t step) const { return arena_ == nullptr ? nullptr : arena_ + plan_->workspace_of(step); }
+
+  // For weights on their way to the device.
+  std::byte* weight_scratch() const { return arena_ == nullptr ? nullptr : arena_ + plan_->weights_at(); }
 
   void* output(size_t output) const { return outputs_[output]; }
   void set_output(size_t output, void* address) { outputs_[output] = address; }
@@ -44,12 +50,15 @@ class RunMemory {
  private:
   static constexpr size_t kNotMirrored = SIZE_MAX;
   Device& device() const { return engine_->device(); }
+  const void* streamed_place(ConstantIndex constant) const;
+  Device& temporary() const { return temporary_ == nullptr ? device() : *temporary_; }
   void fill_shape_tensors();
   Status bind_plan();
   Status bind_mirror();
 
   std::shared_ptr<const EngineCore> engine_;
   std::shared_ptr<const ShapePlan> plan_;
+  std::shared_ptr<Device> temporary_;
   bool plan_ready_ = false;     // what depends on the plan alone is done
   std::byte* arena_ = nullptr;  // the caller's or our own
   GrowingBuffer own_arena_;

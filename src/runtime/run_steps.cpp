@@ -12,10 +12,16 @@ Status Executor::at_step(size_t s, const Status& status) const {
   return status.at(PlaceKind::kLayer, step.name, fmt::format("({})", step.tactic.to_string()));
 }
 
+const char* Executor::range_name(size_t s) const {
+  if (ranges_ == nullptr) return "";
+  return range_detail_ == Ranges::kTactics ? range_names_[s].c_str() : program().steps[s].name.c_str();
+}
+
 Status Executor::run_step(size_t s, Stream* stream) {
-  const Range range(ranges_, program().steps[s].name.c_str());
-  if (plan_->dynamic[s]) return dynamic_->run(s, {*bindings_, memory_, stream});
-  return plan_->calls[s]->run({pointers_.inputs(s), pointers_.outputs(s), memory_.workspace(s), nullptr, stream});
+  const Range range(ranges_, range_name(s));
+  if (plan_->dynamic[s]) return dynamic_->run(s, {*bindings_, memory_, stream, state(s)});
+  const RunArgs args{pointers_.inputs(s), pointers_.outputs(s), memory_.workspace(s), nullptr, stream};
+  return run_call(*plan_->calls[s], args, state(s));
 }
 
 Status Executor::run_in_order(Stream* stream, size_t first, size_t end) {
@@ -25,9 +31,33 @@ Status Executor::run_in_order(Stream* stream, size_t first, size_t end) {
   return Status();
 }
 
+// In their order on one stream, with the weights that each wants brought in.
+Status Executor::run_streaming(Stream* stream, size_t first, size_t end) {
+  weights_->begin(first, stream, memory_.weight_scratch());
+  for (size_t s = first; s < end; ++s) {
+    if (const Status status = weights_->before(s); !status.ok()) return at_step(s, status);
+    WOOTZ_RETURN_IF_ERROR(watched()                     ? run_watched(stream, s, s + 1)
+                          : timed_ && stream != nullptr ? run_timed(*stream, s, s + 1)
+                                                        : run_in_order(stream, s, s + 1));
+    weights_->after(s);
+  }
+  return weights_->end();
+}
+
 Status Executor::show_tapped(size_t s) {
   for (const TensorIndex t : tapped_[s])
     if (const std::optional<Dims> extents = dims(t)) WOOTZ_RETURN_IF_ERROR(tap_(t, memory_.address(t), *extents));
+  return Status();
+}
+
+// One after the other, with a mark after each.
+Status Executor::run_timed(Stream& stream, size_t first, size_t end) {
+  if (first == 0) WOOTZ_RETURN_IF_ERROR(times_.begin(stream));
+  for (size_t s = first; s < end; ++s) {
+    Status status = run_step(s, &stream);
+    if (status.ok()) status = times_.after(s, stream);
+    if (!status.ok()) return at_step(s, status);
+  }
   return Status();
 }
 
@@ -36,9 +66,11 @@ Status Executor::run_watched(Stream* stream, size_t first, size_t end) {
   using Clock = std::chrono::steady_clock;
   const bool wait = stream != nullptr && !capturing_;
   if (wait) WOOTZ_RETURN_IF_ERROR(stream->synchronize());
+  if (timed_ && stream != nullptr && first == 0) WOOTZ_RETURN_IF_ERROR(times_.begin(*stream));
   for (size_t s = first; s < end; ++s) {
     const Clock::time_point start = Clock::now();
     Status status = run_step(s, stream);
+    if (timed_ && stream != nullptr && status.ok()) status = times_.after(s, *stream);
     if (wait && status.ok()) status = stream->synchronize();
     if (status.ok() && observer_) observer_(s, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
     if (status.ok() && tap_) status = show_tapped(s);
@@ -60,12 +92,29 @@ Status Executor::run_concurrently(Stream& stream, std::span<Stream* const> aux, 
   return aux_.end();
 }
 
+// While it is on, what the work on the stream reads and writes of the activations is kept in the device's cache.
+Status Executor::persist(Stream& stream, bool on) const {
+  return stream.persist(memory_.activations(), plan_->total_bytes(), on ? persisting_ : 0);
+}
+
+Status Executor::put_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end) {
+  if (weights_ != nullptr) return run_streaming(stream, first, end);
+  if (watched()) return run_watched(stream, first, end);
+  if (timed_ && stream != nullptr) return run_timed(*stream, first, end);
+  if (stream != nullptr && aux_.ready(plan_->order)) return run_concurrently(*stream, aux, first, end);
+  return run_in_order(stream, first, end);
+}
+
 Status Executor::run_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end) {
   const ActiveScope active;
   const ParallelScope threads(engine_->options().threads);
-  if (watched()) return run_watched(stream, first, end);
-  if (stream != nullptr && aux_.ready(plan_->order)) return run_concurrently(*stream, aux, first, end);
-  return run_in_order(stream, first, end);
+  const bool persists =
+      stream != nullptr && stream->native() != nullptr && persisting_ != 0 && memory_.activations() != nullptr;
+  if (persists) WOOTZ_RETURN_IF_ERROR(persist(*stream, true));
+  Status status = put_steps(stream, aux, first, end);
+  if (persists)
+    if (Status ended = persist(*stream, false); status.ok()) status = std::move(ended);
+  return status;
 }
 
 }  // namespace wootz

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/plugin.h"
 #include "runtime/liveness.h"
 
 namespace wootz {
@@ -81,7 +82,7 @@ Status bind_steps(const Program& program, const std::vector<std::shared_ptr<cons
                   ShapePlan* plan, std::vector<size_t>* workspace) {
   const size_t steps = program.steps.size();
   plan->calls.resize(steps);
-  bool recordable = true;
+  bool recordable = true, surely = true;
   for (size_t s = 0; s < steps; ++s) {
     workspace->push_back(program.steps[s].workspace);
     if (!plan->dynamic[s] && with_calls) {
@@ -90,6 +91,9 @@ Status bind_steps(const Program& program, const std::vector<std::shared_ptr<cons
     }
     recordable = recordable && !plan->dynamic[s] && (!with_calls || plan->calls[s]->recordable());
     plan->recordable_steps += recordable ? 1 : 0;
+    surely =
+        surely && recordable && !(with_calls && dynamic_cast<const StatefulCall*>(plan->calls[s].get()) != nullptr);
+    plan->surely_recordable += surely ? 1 : 0;
   }
   return Status();
 }
@@ -112,13 +116,6 @@ void place_workspaces(const std::vector<size_t>& needed, ShapePlan* plan) {
     plan->workspace_at[k] = plan->workspace_bytes;
     plan->workspace_bytes += align_up(most[k]);
   }
-}
-
-size_t constant_bytes(const Program& program) {
-  size_t bytes = 0;
-  for (const PlanConstant& c : program.constants) bytes += c.bytes;
-  for (const Program& body : program.bodies) bytes += constant_bytes(body);
-  return bytes;
 }
 
 void fill_report(const Program& program, const ShapePlan& plan, const Liveness& liveness,

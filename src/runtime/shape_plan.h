@@ -38,6 +38,7 @@ struct ShapePlan {
   std::vector<uint8_t> dynamic;              // by step: extents known only while running
   bool any_dynamic = false;
   size_t recordable_steps = 0;        // the first ones: up to one that is dynamic, or that waits for the device
+  size_t surely_recordable = 0;       // of these, those before the first one whose recording may fail
   size_t arena_bytes = 0;             // activations
   size_t activation_lower_bound = 0;  // see MemoryPlan
   StreamOrder order;                  // one stream where steps are dynamic or cannot be recorded
@@ -53,7 +54,12 @@ struct ShapePlan {
   size_t workspace_of(size_t step) const {
     return arena_bytes + (order.streams == 1 ? 0 : workspace_at[order.stream[step]]);
   }
-  size_t total_bytes() const { return arena_bytes + workspace_bytes; }
+  // Weights on their way to their steps come last.
+  size_t weights_at() const { return (arena_bytes + workspace_bytes + 255) & ~size_t{255}; }
+  size_t weight_scratch = 0;
+  size_t total_bytes() const {
+    return weight_scratch == 0 ? arena_bytes + workspace_bytes : weights_at() + weight_scratch;
+  }
 };
 
 // `with_calls` false: only sizes (memory reports), workspace as the plan states it.

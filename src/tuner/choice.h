@@ -9,6 +9,8 @@
 
 namespace wootz {
 
+struct BorderWish;  // tuner/layout/border.h
+
 // What was considered for a step, kept as data for reports.
 struct EvaluatedCandidate {
   Candidate candidate;
@@ -16,10 +18,11 @@ struct EvaluatedCandidate {
   double us = 0;      // measured, or estimated
   double spread = 0;  // of the measurements, relative to `us`
   bool measured = false;
-  bool known = false;     // not measured now: the timing cache knew it
-  bool borrowed = false;  // measured for another problem of its class (problem_class.h)
-  double error = -1;      // relative difference from the reference, -1: not checked
-  std::string refusal;    // not empty: disqualified, and why
+  bool known = false;       // not measured now: the timing cache knew it
+  bool borrowed = false;    // measured for another problem of its class (problem_class.h)
+  double error = -1;        // relative difference from the reference, -1: not checked
+  std::string refusal;      // not empty: disqualified, and why
+  bool over_limit = false;  // the reason is a limit on memory
   // An earlier candidate of the step (tactic_text.h) that this one's benchmark showed to be wrong, and how; empty:
   // none.
   std::string disproves, disproof;
@@ -36,13 +39,20 @@ struct ChooseOptions {
   // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in EvaluatedCandidate.
   // Null: the provider's estimate. Numbers beyond the program's steps are reformats, for what they cost in the search.
   std::function<Status(const Problem& problem, size_t step, EvaluatedCandidate* candidate)> cost;
+  // Strikes out offers of a step before they are costed, by a refusal. Null: none. Each step then has offers of its
+  // own.
+  std::function<Status(size_t step, StepReport* report)> select;
+  // Offers to be taken only where there is no other. Null: none.
+  std::function<bool(const Problem& problem, const Candidate& candidate)> last_resort;
+  size_t operand_memory = SIZE_MAX;  // bytes that operands, results and scratch memory of one kernel may take
   // Adds further offers for a problem of free layouts. Null: providers alone are asked.
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
   // Runs a chosen candidate that was not measured now. What fails or is wrong gets a refusal, and the choice is made
   // again. Null: nothing is run. Errors: cancelled.
   std::function<Status(const Problem& problem, size_t step, EvaluatedCandidate* candidate)> prove;
-  bool by_class = false;                         // problems of one class are costed once, and proven each
-  std::function<void(const std::string&)> warn;  // names the layer
+  const std::vector<BorderWish>* border = nullptr;  // layouts of inputs and outputs that were set
+  bool by_class = false;                            // problems of one class are costed once, and proven each
+  std::function<void(const std::string&)> warn;     // names the layer
   // Called as steps are costed; false cancels.
   std::function<bool(size_t done, size_t total, const std::string& step)> progress;
   double reformat_gb_per_s = 8;  // read + write, for reformats that are not measured (`cost` is null or fails)

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tuner/layout/border.h"
 #include "tuner/layout/reformats.h"
 #include "tuner/measure/prove.h"
 #include "tuner/offers.h"
@@ -38,6 +39,12 @@ class Search {
       : program_(program), choice_(choice), options_(options), reformats_(providers, options.limits) {
     producer_.assign(program.tensors.size(), {-1, 0});
     viewed_.assign(program.tensors.size(), 0);
+    direct_.assign(program.tensors.size(), 0);
+    for (const TensorIndex t : program.tensors.indices())
+      if (options.border != nullptr)
+        for (const BorderWish& wish : *options.border)
+          direct_[t] =
+              direct_[t] || (wish.direct && is_border(program.tensors[t]) && program.tensors[t].name == wish.tensor);
     for (const PlanTensor& t : program.tensors)
       if (t.kind == TensorKind::kView) viewed_[t.view_of] = 1;
     for (size_t s = 0; s < program.steps.size(); ++s) {
@@ -126,6 +133,8 @@ class Search {
   }
 
  private:
+  static bool is_border(const PlanTensor& t) { return t.kind == TensorKind::kInput || t.kind == TensorKind::kOutput; }
+
   // What the search goes by. A difference counts as far as it exceeds the uncertainty of the measurements of
   // the two; otherwise a layout would be changed, and changed back, for the noise of a busy machine.
   static std::vector<double> discount(const std::vector<EvaluatedCandidate>& all) {
@@ -150,7 +159,7 @@ class Search {
 
   Layout layout_of(TensorIndex tensor, const State& state) const {
     const auto [s, o] = producer_[tensor];
-    if (s < 0) return Layout::kLinear;
+    if (s < 0) return program_.tensors[tensor].layout;
     return candidate(static_cast<size_t>(s), state.chosen[static_cast<size_t>(s)]).candidate.output_layouts[o];
   }
 
@@ -220,11 +229,13 @@ class Search {
   // Distinct reformats that the readers of a tensor cause, the network's output and views included.
   double tensor_cost(TensorIndex t, const TensorDesc& desc, const State& state) const {
     const Layout layout = layout_of(t, state);
-    const bool outside = viewed_[t] || program_.tensors[t].kind == TensorKind::kOutput;
+    const bool output = program_.tensors[t].kind == TensorKind::kOutput;
+    const Layout outside = output ? program_.tensors[t].layout : Layout::kLinear;
     double us = 0;
     for (size_t l = 0; l < state.wanted[t].size(); ++l)
-      if (state.wanted[t][l] > 0 || (outside && static_cast<Layout>(l) == Layout::kLinear))
-        us += reformat_us(t, desc, layout, static_cast<Layout>(l));
+      if (state.wanted[t][l] > 0 || ((output || viewed_[t]) && static_cast<Layout>(l) == outside))
+        us += direct_[t] && static_cast<Layout>(l) != layout ? kImpossible
+                                                             : reformat_us(t, desc, layout, static_cast<Layout>(l));
     return us;
   }
 
@@ -264,6 +275,7 @@ class Search {
   const ChooseOptions& options_;
   IndexedVector<TensorIndex, std::pair<int, size_t>> producer_;
   IndexedVector<TensorIndex, uint8_t> viewed_;
+  IndexedVector<TensorIndex, uint8_t> direct_;   // of the border, without reformats
   std::vector<std::vector<double>> discounted_;  // by step and candidate
   mutable ReformatOffers reformats_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
@@ -331,6 +343,7 @@ std::vector<int> cheapest(Search& search, Choice* choice) {
 
 Status choose_among(Program* program, const std::vector<const Provider*>& providers, const ChooseOptions& options,
                     Choice* choice) {
+  if (options.border != nullptr) settle_direct_layouts(program, *options.border, *choice);
   Search search(*program, *choice, options, providers);
   std::vector<int> best = cheapest(search, choice);
   Proofs proofs(*program, options);
@@ -350,6 +363,7 @@ Status choose_among(Program* program, const std::vector<const Provider*>& provid
   }
   const size_t given = program->steps.size();
   WOOTZ_ASSIGN_OR_RETURN(choice->reformats, insert_reformats(program, providers, options.limits));
+  if (options.border != nullptr) WOOTZ_RETURN_IF_ERROR(check_direct(*program, *options.border));
   return cost_reformats(program, options, given, choice);
 }
 

@@ -31,6 +31,45 @@ void drop_fallback(const Problem& problem, std::vector<Candidate>* offers, std::
   std::erase_if(*offers, is_fallback);
 }
 
+// What the kernel has in the device's memory when it runs at the largest extents.
+size_t memory_of(const Problem& problem, const Candidate& candidate) {
+  size_t bytes = candidate.workspace;
+  const auto add = [&](const std::vector<TensorDesc>& operands, const std::vector<Layout>& layouts) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const TensorDesc& t = operands[i];
+      if (t.dtype == DType::kInvalid) continue;
+      const Layout layout = i < layouts.size() && layouts[i] != Layout::kOpaque ? layouts[i] : Layout::kLinear;
+      const size_t more = layout_bytes(layout, t.dtype, t.max_dims);
+      bytes = more > SIZE_MAX - bytes ? SIZE_MAX : bytes + more;
+    }
+  };
+  add(problem.inputs, candidate.input_layouts);
+  add(problem.outputs, candidate.output_layouts);
+  return bytes;
+}
+
+void apply_memory_limits(const Problem& problem, const ChooseOptions& options, EvaluatedCandidate* evaluated) {
+  const Candidate& c = evaluated->candidate;
+  if (c.workspace > options.limits.workspace)
+    evaluated->refusal =
+        fmt::format("needs {} bytes of workspace, the limit is {}", c.workspace, options.limits.workspace);
+  else if (const size_t bytes = memory_of(problem, c); bytes > options.operand_memory)
+    evaluated->refusal = fmt::format("needs {} bytes for operands, results and workspace, the limit for a tactic is {}",
+                                     bytes, options.operand_memory);
+  evaluated->over_limit = !evaluated->refusal.empty();
+}
+
+void strike_last_resorts(const Problem& problem, const ChooseOptions& options, std::vector<EvaluatedCandidate>* all) {
+  if (!options.last_resort) return;
+  const auto free = [&](const EvaluatedCandidate& e) {
+    return e.refusal.empty() && !options.last_resort(problem, e.candidate);
+  };
+  if (std::none_of(all->begin(), all->end(), free)) return;
+  for (EvaluatedCandidate& e : *all)
+    if (e.refusal.empty() && options.last_resort(problem, e.candidate))
+      e.refusal = "it is of a source of tactics that is switched off";
+}
+
 StepReport offers_for(const Step& step, const std::vector<const Provider*>& providers, const ChooseOptions& options) {
   StepReport report;
   report.step = step.name;
@@ -44,11 +83,10 @@ StepReport offers_for(const Step& step, const std::vector<const Provider*>& prov
     evaluated.candidate = std::move(offer);
     evaluated.rivals = offers.size() - 1;
     evaluated.us = evaluated.candidate.estimate_us;
-    if (evaluated.candidate.workspace > options.limits.workspace)
-      evaluated.refusal = fmt::format("needs {} bytes of workspace, the limit is {}", evaluated.candidate.workspace,
-                                      options.limits.workspace);
+    if (!is_control(step)) apply_memory_limits(step.problem, options, &evaluated);
     report.evaluated.push_back(std::move(evaluated));
   }
+  strike_last_resorts(step.problem, options, &report.evaluated);
   return report;
 }
 
@@ -76,8 +114,10 @@ Choice gather_offers(const Program& program, const std::vector<const Provider*>&
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     // Of one class, the first is measured; what is then chosen for another is run once, to be proven.
-    const auto [first, fresh] =
-        first_of.try_emplace(options.by_class && options.prove ? class_key(step.problem) : step.problem.key(), s);
+    const auto [first, fresh] = first_of.try_emplace(options.select                      ? std::to_string(s)
+                                                     : options.by_class && options.prove ? class_key(step.problem)
+                                                                                         : step.problem.key(),
+                                                     s);
     choice.offered_to.push_back(first->second);
     choice.steps.push_back(fresh ? offers_for(step, providers, options) : StepReport());
     choice.steps.back().step = step.name;
@@ -94,6 +134,7 @@ Status cost_offers(const Program& program, const ChooseOptions& options, Choice*
     StepReport& report = choice->steps[s];
     const size_t first = choice->offered_to[s];
     if (first == s) {
+      if (options.select) WOOTZ_RETURN_IF_ERROR(options.select(s, &report));
       WOOTZ_RETURN_IF_ERROR(cost_step(step, s, options, &report));
       continue;
     }

@@ -25,6 +25,7 @@ class Logger final : public nvinfer1::ILogger {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (severity <= Severity::kERROR) errors_ += std::string(msg) + "\n";
     if (severity == Severity::kWARNING) warnings_ += std::string(msg) + "\n";
+    if (severity == Severity::kINFO) infos_ += std::string(msg) + "\n";
   }
   std::string errors() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -34,6 +35,10 @@ class Logger final : public nvinfer1::ILogger {
     const std::lock_guard<std::mutex> lock(mutex_);
     return warnings_;
   }
+  std::string infos() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return infos_;
+  }
   std::string take_errors() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return std::exchange(errors_, "");
@@ -41,7 +46,7 @@ class Logger final : public nvinfer1::ILogger {
 
  private:
   mutable std::mutex mutex_;
-  std::string errors_, warnings_;
+  std::string errors_, warnings_, infos_;
 };
 
 template <class T>

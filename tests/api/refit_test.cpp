@@ -3,71 +3,14 @@
 
 #include <atomic>
 #include <cstring>
-#include <random>
 #include <thread>
 
-#include "api/harness.h"
+#include "api/refit_net.h"
 
 namespace wootz_test {
 namespace {
 
 using namespace nvinfer1;
-using Floats = std::vector<float>;
-
-// relu(scale(conv(x))) and a product, in a network whose weights come from a seed.
-struct Cnn : Bench {
-  explicit Cnn(unsigned seed, bool refittable = true, BuilderFlag flag = BuilderFlag::kREFIT) : rng(seed) {
-    wootz_config_set_option(config.get(), "timing", "0");
-    wootz_config_set_option(config.get(), "backend", "cpu");
-    if (refittable) config->setFlag(flag);
-    filter = numbers(16 * 8 * 9), bias = numbers(16), scale = numbers(16), shift = numbers(16), matrix = numbers(160);
-    ITensor* x = input("x", {-1, 8, 8, 8});
-    auto* conv = network->addConvolutionNd(*x, 16, dims({3, 3}), weights(filter), weights(bias));
-    conv->setPaddingNd(dims({1, 1}));
-    conv->setName("conv");
-    IScaleLayer* norm =
-        network->addScale(*conv->getOutput(0), ScaleMode::kCHANNEL, weights(shift), weights(scale), kNone);
-    norm->setName("norm");
-    ITensor* active = network->addActivation(*norm->getOutput(0), ActivationType::kRELU)->getOutput(0);
-    ITensor* mean = network->addReduce(*active, ReduceOperation::kAVG, (1U << 2) | (1U << 3), false)->getOutput(0);
-    IConstantLayer* right = network->addConstant(dims({16, 10}), weights(matrix));
-    right->setName("right");
-    auto* product =
-        network->addMatrixMultiply(*mean, MatrixOperation::kNONE, *right->getOutput(0), MatrixOperation::kNONE);
-    output(product, "y");
-    EXPECT_TRUE(network->setWeightsName(weights(matrix), "the matrix"));
-    profile("x", {1, 8, 8, 8}, {2, 8, 8, 8}, {4, 8, 8, 8});
-  }
-  Floats numbers(size_t count) {
-    Floats values(count);
-    for (float& v : values) v = std::uniform_real_distribution<float>(-0.5F, 0.5F)(rng);
-    return values;
-  }
-  std::mt19937 rng;
-  Floats filter, bias, scale, shift, matrix;
-};
-
-// All of `from`'s weights.
-void offer_all(IRefitter& refitter, const Cnn& from) {
-  EXPECT_TRUE(refitter.setWeights("conv", WeightsRole::kKERNEL, weights(from.filter)));
-  EXPECT_TRUE(refitter.setWeights("conv", WeightsRole::kBIAS, weights(from.bias)));
-  EXPECT_TRUE(refitter.setWeights("norm", WeightsRole::kSCALE, weights(from.scale)));
-  EXPECT_TRUE(refitter.setWeights("norm", WeightsRole::kSHIFT, weights(from.shift)));
-  EXPECT_TRUE(refitter.setNamedWeights("the matrix", weights(from.matrix)));
-}
-
-Floats infer(IExecutionContext& context, int64_t batch = 2) {
-  Floats x(static_cast<size_t>(batch) * 512);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
-  EXPECT_TRUE(context.setInputShape("x", dims({batch, 8, 8, 8})));
-  return run(context, {{"x", x.data()}}, "y");
-}
-
-Floats infer(ICudaEngine& engine) {
-  const Owned<IExecutionContext> context(engine.createExecutionContext());
-  return infer(*context);
-}
-
 TEST(Refit, GivesTheBitsOfABuildWithTheseWeights) {
   Cnn before(1), after(2), plain(2, false);
   const auto engine = before.engine(), fresh = after.engine(), usual = plain.engine();
@@ -285,13 +228,21 @@ TEST(Refit, WhileContextsRun) {
       }
     });
   const Owned<IRefitter> refitter(createInferRefitter(*engine, one.logger));
-  for (int i = 0; i < 20; ++i) {
+  void* const stream = wootz_stream_create();
+  size_t before = 0;
+  for (int i = 0; i < 100; ++i) {
     offer_all(*refitter, i % 2 == 0 ? two : one);
-    EXPECT_TRUE(refitter->refitCudaEngine()) << one.logger.errors();
+    const bool done =
+        i % 4 < 2 ? refitter->refitCudaEngine() : refitter->refitCudaEngineAsync(static_cast<cudaStream_t>(stream));
+    EXPECT_TRUE(done) << one.logger.errors();
+    if (i == 20) before = mallinfo2().uordblks;
   }
+  const size_t after = mallinfo2().uordblks;
   stop = true;
   for (std::thread& thread : threads) thread.join();
+  wootz_stream_destroy(stream);
   EXPECT_EQ(bad, 0);
+  EXPECT_LE(after, before + (size_t{1} << 20)) << "each inference at work holds some";
   EXPECT_EQ(infer(*engine), first);
 }
 

@@ -45,7 +45,7 @@ TEST_P(Conformance, EveryCaseAgreesWithTheInterpreter) {
     ASSERT_EQ(actual->outputs.size(), expected->size());
     for (size_t o = 0; o < expected->size(); ++o) {
       const HostTensor& want = (*expected)[o];
-      const Difference d = compare_by_place(actual->outputs[o], want);
+      const Difference d = compare_by_place(actual->outputs[o], want, noise_of(c));
       const double tolerance = c.tolerance > 0 ? c.tolerance : tolerance_for(want.dtype(), c.reduction);
       EXPECT_TRUE(within(d, tolerance)) << "output " << o << " " << want.dims().to_string() << ": " << to_string(d);
     }

@@ -1,8 +1,7 @@
 // If, Loop and Scan whose bodies stay bodies: their steps are kernels, and they compute what the interpreter does.
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "base/testing.h"
 #include "base/tolerance.h"
 #include "conformance/parsed_graph.h"
 #include "conformance/run_graph_on.h"
@@ -17,8 +16,6 @@ namespace {
 
 class Control : public ::testing::Test {
  protected:
-  void SetUp() override { std::printf("seed %llu\n", static_cast<unsigned long long>(seed_)); }
-
   std::vector<HostTensor> inputs_of(const Graph& graph) {
     std::vector<HostTensor> made;
     for (const Value* v : graph.inputs()) {
@@ -65,7 +62,7 @@ class Control : public ::testing::Test {
     return run.ok() ? "" : run.status().to_string();
   }
 
-  const uint64_t seed_ = std::random_device{}();
+  const uint64_t seed_ = test_seed();
   CaseList random_{seed_};
 };
 

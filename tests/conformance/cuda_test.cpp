@@ -24,6 +24,7 @@ struct Pending {
   std::vector<HostTensor> expected;
   double tolerance = 0;
   int64_t reduction = 1;
+  double noise = 0;
   PreparedRun run;
 };
 
@@ -42,7 +43,8 @@ class Suite {
       ADD_FAILURE() << c.name << ": " << prepared.status().to_string();
       return;
     }
-    pending_.push_back({c.name, std::move(expected).value(), c.tolerance, c.reduction, std::move(prepared).value()});
+    pending_.push_back(
+        {c.name, std::move(expected).value(), c.tolerance, c.reduction, noise_of(c), std::move(prepared).value()});
     if (pending_.size() >= kAtOnce) flush();
   }
 
@@ -61,7 +63,7 @@ class Suite {
       ASSERT_EQ(actual->outputs.size(), p.expected.size());
       for (size_t o = 0; o < p.expected.size(); ++o) {
         const HostTensor& want = p.expected[o];
-        const Difference d = compare_by_place(actual->outputs[o], want);
+        const Difference d = compare_by_place(actual->outputs[o], want, p.noise);
         const double tolerance = p.tolerance > 0 ? p.tolerance : tolerance_for(want.dtype(), p.reduction);
         EXPECT_TRUE(within(d, tolerance))
             << p.name << " output " << o << " " << want.dims().to_string() << ": " << to_string(d);

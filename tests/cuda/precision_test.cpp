@@ -1,4 +1,6 @@
 // Which precision a network's layers get on the device.
+#include <map>
+
 #include "cuda/on_device.h"
 #include "plan/read.h"
 
@@ -45,6 +47,62 @@ TEST(CudaPrecision, NoConvolutionOfMobileBlocksStaysInFp32) {
     EXPECT_EQ(step.problem.inputs[0].dtype, wootz::DType::kF16) << step.name;
   }
   EXPECT_EQ(convolutions, 4);
+}
+
+// Three products one after the other, the middle one asked for `middle`.
+struct Products {
+  explicit Products(BuilderFlag allowed, DataType middle) {
+    real_gpu();
+    INetworkDefinition& n = *bench.network;
+    for (float& v : matrix) v = std::uniform_real_distribution<float>(-0.2F, 0.2F)(rng);
+    ITensor* y = bench.input("x", {24, 24});
+    for (const char* name : {"first", "middle", "last"}) {
+      ITensor* w = bench.constant<float>({24, 24}, matrix);
+      auto* product = n.addMatrixMultiply(*y, MatrixOperation::kNONE, *w, MatrixOperation::kNONE);
+      product->setName(name);
+      if (std::string_view(name) == "middle") product->setPrecision(middle);
+      y = n.addActivation(*product->getOutput(0), ActivationType::kTANH)->getOutput(0);
+    }
+    bench.output(y, "y");
+    EXPECT_EQ(wootz_config_set_option(bench.config.get(), "backend", "cuda"), 0);
+    EXPECT_EQ(wootz_config_set_option(bench.config.get(), "timing", "0"), 0);
+    bench.config->setFlag(allowed);
+    bench.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+  }
+  // The types that the products read, by name.
+  std::map<std::string, wootz::DType> types() {
+    std::map<std::string, wootz::DType> read;
+    const Owned<IHostMemory> plan(bench.builder->buildSerializedNetwork(*bench.network, *bench.config));
+    if (plan == nullptr) return read;
+    const auto program = wootz::read_plan({static_cast<const std::byte*>(plan->data()), plan->size()});
+    EXPECT_TRUE(program.ok()) << program.status().to_string();
+    for (const wootz::Step& step : (*program)->steps)
+      for (const char* name : {"first", "middle", "last"})
+        if (step.problem.family() == wootz::Family::kGemm && step.name.starts_with(name))
+          read[name] = step.problem.inputs[0].dtype;
+    return read;
+  }
+  Bench bench;
+  std::mt19937 rng{7};
+  std::vector<float> matrix = std::vector<float>(24 * 24);
+};
+
+TEST(CudaPrecision, ALayerStaysInFp32WhereItIsAsked) {
+  Products p(BuilderFlag::kFP16, DataType::kFLOAT);
+  using wootz::DType;
+  const std::map<std::string, DType> want{{"first", DType::kF16}, {"middle", DType::kF32}, {"last", DType::kF16}};
+  EXPECT_EQ(p.types(), want) << p.bench.logger.errors();
+}
+
+TEST(CudaPrecision, ALayerGetsItsOwnSixteenBits) {
+  Products p(BuilderFlag::kFP16, DataType::kBF16);
+  EXPECT_TRUE(p.types().empty());
+  const std::string why = p.bench.logger.take_errors();
+  EXPECT_NE(why.find("'middle' is asked to compute in bf16"), std::string::npos) << why;
+  p.bench.config->setFlag(BuilderFlag::kBF16);
+  using wootz::DType;
+  const std::map<std::string, DType> want{{"first", DType::kF16}, {"middle", DType::kBF16}, {"last", DType::kF16}};
+  EXPECT_EQ(p.types(), want) << p.bench.logger.errors();
 }
 
 }  // namespace

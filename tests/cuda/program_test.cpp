@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/testing.h"
 #include "cuda/on_device.h"
 
 namespace wootz_test {
@@ -83,9 +84,7 @@ Floats expected(const Floats& x, const Floats& w) {
 TEST(CudaProgram, OneWrittenForTensorRtRunsOnTheGpuAsItIs) {
   real_gpu();
   const NoWish no_wish;
-  const unsigned seed = std::random_device()();
-  std::printf("seed %u\n", seed);
-  std::mt19937 rng(seed);
+  std::mt19937 rng(static_cast<unsigned>(wootz::test_seed()));
   const auto numbers = [&](int64_t count) {
     Floats values(static_cast<size_t>(count));
     for (float& v : values) v = std::uniform_real_distribution<float>(-0.5F, 0.5F)(rng);

@@ -84,6 +84,25 @@ TEST(CudaRefit, TakesThePlacesOfTheOldWeights) {
   EXPECT_EQ(before.logger.errors(), "");
 }
 
+TEST(CudaRefit, BringsTheWeightsOfAStrippedPlan) {
+  Refitted stripped(5), plain(5, false);
+  stripped.config->setFlag(BuilderFlag::kSTRIP_PLAN);
+  const auto engine = stripped.engine(), usual = plain.engine();
+  ASSERT_NE(engine, nullptr) << stripped.logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  Batch batch(*engine, 2);
+  Stream stream;
+  EXPECT_FALSE(batch.enqueue(*context, stream.handle));
+  EXPECT_NE(stripped.logger.take_errors().find("has no weights"), std::string::npos);
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, stripped.logger));
+  EXPECT_EQ(refitter->getMissing(0, nullptr, nullptr), 5);
+  stripped.offer_to(*refitter);
+  ASSERT_TRUE(refitter->refitCudaEngineAsync(reinterpret_cast<cudaStream_t>(stream.handle)));
+  ASSERT_TRUE(batch.enqueue(*context, stream.handle)) << stripped.logger.errors();
+  stream.wait();
+  EXPECT_EQ(batch.results(), results_of(*usual));
+}
+
 TEST(CudaRefit, AHundredTakeNoMemoryOfTheDevice) {
   Refitted one(3), two(4);
   const auto engine = one.engine();

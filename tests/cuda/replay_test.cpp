@@ -41,6 +41,119 @@ TEST(CudaReplay, AShapeSeenBeforeTakesNoMemoryNoLockAndNoWait) {
   EXPECT_EQ(after.modules, before.modules);
 }
 
+struct Times final : IProfiler {
+  void reportLayerTime(const char* layer, float ms) noexcept override {
+    names.emplace_back(layer);
+    EXPECT_TRUE(ms >= 0) << layer;
+    total += ms;
+  }
+  std::vector<std::string> names;
+  double total = 0;
+};
+
+// Layers are timed inside of what is replayed: nothing is launched one by one for it, and results stay what they are.
+TEST(CudaReplay, AProfilerSeesEveryLayerOfAReplay) {
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  const Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  Batch b(*net.engine, 3);
+  Stream stream;
+  ASSERT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  stream.wait();
+  const std::vector<float> want = b.results();
+  Times times;
+  context->setProfiler(&times);
+  const auto layers = static_cast<size_t>(net.engine->getNbLayers());
+  ASSERT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  EXPECT_EQ(times.names.size(), layers) << "the call waits, since it reports";
+  const cuda::EmulatorCounts before = cuda::emulator_counts();
+  b.clear();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  EXPECT_EQ(b.results(), want);
+  EXPECT_EQ(times.names.size(), 6 * layers);
+  EXPECT_GT(times.total, 0);
+  if (!real_gpu()) {
+    const cuda::EmulatorCounts after = cuda::emulator_counts();
+    EXPECT_EQ(after.replays - before.replays, 5);
+    EXPECT_EQ(after.launches, before.launches);
+    EXPECT_EQ(after.instantiations, before.instantiations);
+  }
+  // Not waited for until it is asked.
+  context->setEnqueueEmitsProfile(false);
+  ASSERT_TRUE(b.enqueue(*context, stream.handle));
+  EXPECT_EQ(times.names.size(), 6 * layers);
+  EXPECT_TRUE(context->reportToProfiler());
+  EXPECT_EQ(times.names.size(), 7 * layers);
+  EXPECT_FALSE(context->reportToProfiler());
+  net.bench.logger.take_errors();
+  // And without it, it is the recording of before.
+  context->setProfiler(nullptr);
+  b.clear();
+  ASSERT_TRUE(b.enqueue(*context, stream.handle));
+  stream.wait();
+  EXPECT_EQ(b.results(), want);
+  EXPECT_EQ(times.names.size(), 7 * layers);
+}
+
+// A graph of the application's tells the times of each of its launches.
+TEST(CudaReplay, AProfilerSeesWhatAnApplicationCaptured) {
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  const Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  Times times;
+  context->setProfiler(&times);
+  context->setEnqueueEmitsProfile(false);
+  Batch b(*net.engine, 4);
+  Stream stream;
+  ASSERT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  stream.wait();
+  const std::vector<float> want = b.results();
+  ASSERT_TRUE(context->reportToProfiler());
+  const cuda::Driver& d = driver();
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(d.cuStreamBeginCapture_v2(stream.handle, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  const bool captured = b.enqueue(*context, stream.handle);
+  ASSERT_EQ(d.cuStreamEndCapture(stream.handle, &graph), CUDA_SUCCESS);
+  ASSERT_TRUE(captured) << net.bench.logger.errors();
+  ASSERT_EQ(d.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+  const auto layers = static_cast<size_t>(net.engine->getNbLayers());
+  for (size_t i = 0; i < 3; ++i) {
+    b.clear();
+    ASSERT_EQ(d.cuGraphLaunch(exec, stream.handle), CUDA_SUCCESS);
+    stream.wait();
+    EXPECT_EQ(b.results(), want);
+    EXPECT_TRUE(context->reportToProfiler()) << net.bench.logger.errors();
+    EXPECT_EQ(times.names.size(), (2 + i) * layers);
+  }
+  d.cuGraphExecDestroy(exec);
+  d.cuGraphDestroy(graph);
+}
+
+// A part of the device's cache for activations, in what is replayed too.
+TEST(CudaReplay, ActivationsMayPersistInTheCache) {
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  const Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  Batch b(*net.engine, 3);
+  Stream stream;
+  ASSERT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  stream.wait();
+  const std::vector<float> want = b.results();
+  const size_t most = wootz_device_persisting_cache(net.engine.get());
+  if (most == 0) GTEST_SKIP() << "this GPU has no such cache";
+  context->setPersistentCacheLimit(most + 1);
+  EXPECT_NE(net.bench.logger.take_errors().find(std::to_string(most)), std::string::npos);
+  EXPECT_EQ(context->getPersistentCacheLimit(), 0U);
+  const long before = cuda::emulator_counts().windows;
+  context->setPersistentCacheLimit(most / 2);
+  b.clear();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(b.enqueue(*context, stream.handle)) << net.bench.logger.errors();
+  stream.wait();
+  EXPECT_EQ(b.results(), want);
+  if (!real_gpu()) EXPECT_EQ(cuda::emulator_counts().windows - before, 1) << "once, when it was recorded";
+}
+
 TEST(CudaReplay, OtherAddressesUpdateTheRecordingOfTheShape) {
   if (real_gpu()) GTEST_SKIP() << "counted on the emulator";
   SmallNet net;

@@ -131,24 +131,6 @@ TEST(CudnnChoices, AreListedAndBuilt) {
   }
 }
 
-// In FP16 engines that compile a kernel are offered for it, in TF32 none (cudnn/engines.cpp says why).
-TEST(CudnnChoices, NoKernelIsCompiledForTf32) {
-  NEEDS(compiler_version());
-  NEEDS(cudnn_version());
-  const Result<DeviceDescription> device = h200();
-  ASSERT_TRUE(device.ok());
-  for (const bool tf32 : {false, true}) {
-    const DType type = tf32 ? DType::kF32 : DType::kF16;
-    CudnnGraph g = convolution({1, 160, 14, 400, 1, 2}, type, type, tf32);
-    add_residual(&g);
-    const Result<std::vector<std::string>> choices = cudnn_choices(g, *device, 8);
-    std::string all;  // none may be left at all
-    if (choices.ok())
-      for (const std::string& choice : *choices) all += choice + " ";
-    EXPECT_EQ(all.find(":12=") != std::string::npos || all.find(",12=") != std::string::npos, !tf32) << all;
-  }
-}
-
 // What another version of the library wrote, or nobody, gives the library's own first choice.
 TEST(CudnnChoices, OneThatIsNotTakenIsReplaced) {
   NEEDS(compiler_version());

@@ -1,25 +1,13 @@
 #include "kernels/cases.h"
 
-#include <cmath>
-
 #include "base/tolerance.h"
-#include "tuner/measure/check_case.h"
+#include "tuner/measure/agreement.h"
 
 namespace wootz::kernels {
 namespace {
 
 // Elements that rounding may have taken across a jump, as a share of all.
 constexpr double kMayStray = 0.02;
-
-bool strays(const KernelCase& c, const HostTensor& got, const HostTensor& want, double most) {
-  if (!may_jump(c.problem)) return false;
-  int64_t apart = 0;
-  for (int64_t i = 0; i < want.volume(); ++i) {
-    const double a = got.get_f64(i), b = want.get_f64(i);
-    apart += !(a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= most);
-  }
-  return static_cast<double>(apart) <= kMayStray * static_cast<double>(want.volume());
-}
 
 }  // namespace
 
@@ -46,17 +34,14 @@ std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& act
   for (size_t o = 0; o < actual.size(); ++o) {
     const HostTensor &got = actual[o], &want = c.expected[o];
     if (!want.valid() || !got.valid()) continue;
-    double tolerance = std::max(c.tolerance, tolerance_for(want.dtype(), longest));
-    if (is_float(want.dtype()) && is_float(p.acc_dtype))
-      tolerance = std::max(tolerance, tolerance_for(p.acc_dtype, longest));
-    // What lies on the border between two integers may be rounded to either.
-    double slack = p.epilogue.empty() ? 0 : rounding_slack(p.epilogue, o);
-    if (is_integer(want.dtype()) && is_float(p.acc_dtype) && !p.epilogue.empty()) slack = std::max(slack, 1.0);
+    auto [tolerance, slack] = allowance_for(p, o, want.dtype(), longest);
+    tolerance = std::max(tolerance, c.tolerance);
     Difference d = compare_by_place(got, want);
     if (!within(d, tolerance) && is_float(want.dtype()))
       d = compare_by_place(got, want, cancellation_noise(p, c.inputs));
     if (within(d, tolerance, slack)) continue;
-    if (!d.shape_mismatch && strays(c, got, want, slack + tolerance * d.scale)) continue;
+    const bool comparable = may_jump(p) && !d.shape_mismatch;
+    if (comparable && share_apart(got, want, slack + tolerance * d.scale) <= kMayStray) continue;
     std::string values;
     if (d.worst_index >= 0)
       values = fmt::format(" (element {}: {} instead of {})", d.worst_index, got.get_f64(d.worst_index),

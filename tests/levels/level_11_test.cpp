@@ -159,7 +159,13 @@ TEST_F(Level11, AuxStreamsAndRoutesSayWhetherTheyWereTaken) {
   EXPECT_FALSE(config->setBuildRoute("tile:4"));
   EXPECT_NE(logger.take().find("setBuildRoute"), std::string::npos);
   EXPECT_STREQ(config->getBuildRoute(), "");
-  EXPECT_STREQ(config->getAllBuildRoutes(), "[\"\"]");
+  EXPECT_EQ(std::string(config->getAllBuildRoutes()).rfind("[\"\", \"without:", 0), 0U);
+  EXPECT_FALSE(config->setBuildRoute("without:no_such_pass"));
+  EXPECT_NE(logger.take().find("'no_such_pass'"), std::string::npos);
+  EXPECT_TRUE(config->setBuildRoute("without:fuse_epilogue+fuse_pointwise"));
+  EXPECT_STREQ(config->getBuildRoute(), "without:fuse_epilogue+fuse_pointwise");
+  EXPECT_TRUE(config->setBuildRoute(""));
+  EXPECT_STREQ(config->getBuildRoute(), "");
 }
 
 TEST_F(Level11, AttentionRefusesWhatItCannotBuild) {

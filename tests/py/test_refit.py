@@ -91,15 +91,17 @@ class Bench:
     def __init__(self):
         self.logger = wootz.Logger(wootz.Logger.ERROR)
 
-    def engine(self, model, refit=True):
+    def engine(self, model, *flags, refit=None):
         builder = wootz.Builder(self.logger)
         network = builder.create_network(0)
         assert wootz.OnnxParser(network, self.logger).parse(model.SerializeToString())
         config = builder.create_builder_config()
         config.set_option("backend", "cpu")
         config.set_option("timing", "0")
-        if refit:
+        if not flags if refit is None else refit:
             config.set_flag(wootz.BuilderFlag.REFIT)
+        for flag in flags:
+            config.set_flag(flag)
         plan = builder.build_serialized_network(network, config)
         assert plan is not None
         return wootz.Runtime(self.logger).deserialize_cuda_engine(plan)
@@ -180,6 +182,61 @@ def test_a_mask_with_other_values_is_right_or_refused():
             assert np.array_equal(values_of(engine), before)
 
 
+def branched(seed):
+    """A conditional and a loop whose bodies have initializers of their own, two of them under one name."""
+    rng = np.random.default_rng(seed)
+    info = lambda name, dtype, shape: helper.make_tensor_value_info(name, dtype, shape)  # noqa: E731
+    branches = {}
+    for k, op in (("then", "MatMul"), ("else", "Add")):
+        own = numpy_helper.from_array(floats(rng, 16, 16) if op == "MatMul" else floats(rng, 16), "own")
+        branches[k + "_branch"] = helper.make_graph([helper.make_node(op, ["x", "own"], [k])], k, [], [info(k, TensorProto.FLOAT, [4, 16])], [own])
+    step = numpy_helper.from_array(floats(rng, 16, 16), "step")
+    body = helper.make_graph(
+        [helper.make_node("MatMul", ["v", "step"], ["p"]), helper.make_node("Tanh", ["p"], ["next"]), helper.make_node("Identity", ["c"], ["go"])],
+        "body", [info("i", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("v", TensorProto.FLOAT, [4, 16])],
+        [info("go", TensorProto.BOOL, []), info("next", TensorProto.FLOAT, [4, 16])], [step])
+    nodes = [helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0), helper.make_node("Greater", ["sum", "zero"], ["positive"]),
+             helper.make_node("If", ["positive"], ["chosen"], "choice", **branches),
+             helper.make_node("Loop", ["trips", "", "chosen"], ["y"], "rounds", body=body)]
+    return model_of(nodes, [("x", [4, 16])], [("y", [4, 16])], dict(zero=np.float32(0), trips=np.int64(3)))
+
+
+@pytest.mark.parametrize("stripped", [False, True])
+def test_weights_of_bodies(stripped):
+    bench = Bench()
+    flag = wootz.BuilderFlag
+    engine = bench.engine(branched(1), flag.REFIT, *([flag.STRIP_PLAN] if stripped else []))
+    refitter = wootz.Refitter(engine, bench.logger)
+    assert len([n for n in refitter.get_all_weights() if n.split("/")[-1] in ("own", "step")]) == 3
+    for seed in (1, 2, 1):
+        parser = wootz.OnnxParserRefitter(refitter, bench.logger)
+        assert parser.refit_from_bytes(branched(seed).SerializeToString()), parser.get_error(0).desc()
+        assert refitter.refit_cuda_engine()
+        assert np.array_equal(values_of(engine), values_of(bench.engine(branched(seed))))
+
+
+def test_a_plan_without_weights():
+    bench = Bench()
+    flag = wootz.BuilderFlag
+    for make, flags in ((cnn, (flag.STRIP_PLAN,)), (transformer, (flag.STRIP_PLAN, flag.REFIT))):
+        stripped, full = bench.engine(make(1), *flags, refit=flag.REFIT in flags), bench.engine(make(1))
+        assert stripped.get_engine_stat(wootz.EngineStat.STRIPPED_WEIGHTS_SIZE) == full.get_engine_stat()
+        assert full.get_engine_stat(wootz.EngineStat.STRIPPED_WEIGHTS_SIZE) == -1
+        config = full.create_serialization_config()
+        assert config.set_flag(wootz.SerializationFlag.EXCLUDE_WEIGHTS) and config.get_flag(wootz.SerializationFlag.EXCLUDE_WEIGHTS)
+        assert len(stripped.serialize()) <= len(full.serialize_with_config(config)) < len(full.serialize())
+        refitter = wootz.Refitter(stripped, bench.logger)
+        assert not refitter.refit_cuda_engine()
+        missing = refitter.get_missing_weights()
+        assert set(missing) <= set(refitter.get_all_weights()) and len(missing) >= 6
+        parser = wootz.OnnxParserRefitter(refitter, bench.logger)
+        if flag.REFIT not in flags:
+            assert parser.refit_from_bytes(make(2).SerializeToString()) and not refitter.refit_cuda_engine()
+        assert parser.refit_from_bytes(make(1).SerializeToString()) and refitter.get_missing_weights() == []
+        assert refitter.refit_cuda_engine()
+        assert np.array_equal(values_of(stripped), values_of(full))
+
+
 def test_command_line(tmp_path):
     old, new, plan, made = (str(tmp_path / n) for n in ("old.onnx", "new.onnx", "a.plan", "b.plan"))
     onnx.save(cnn(1), old)
@@ -194,3 +251,59 @@ def test_command_line(tmp_path):
     assert call("build", old, "-o", plan, "--no-timing", "--device", "cpu").returncode == 0
     refused = call("refit", plan, new, "-o", made)
     assert refused.returncode == 1 and "--refit" in refused.stderr
+    assert call("build", old, "-o", plan, "--strip", "--no-timing", "--device", "cpu").returncode == 0
+    refused = call("run", plan)
+    assert refused.returncode == 1 and "has no weights" in refused.stderr
+    refused = call("refit", plan, new, "-o", made)
+    assert refused.returncode == 1 and "kREFIT_IDENTICAL" in refused.stderr
+    done = call("refit", plan, old, "-o", made)
+    assert done.returncode == 0, done.stderr
+    engine = wootz.Runtime(bench.logger).load_file(made)
+    assert np.array_equal(values_of(engine), values_of(bench.engine(cnn(1))))
+    short = ("--iterations=1", "--duration=0", "--warmUp=0", "--device=cpu", "--builderOptimizationLevel=0")
+    for flags in (("--stripWeights",), ("--stripAllWeights", f"--refitFromOnnx={new}"), ("--weightless", "--refit")):
+        done = call("exec", f"--onnx={old}", f"--saveEngine={plan}", *flags, *short)
+        assert done.returncode == 0 and "Engine refitted" in done.stdout, done.stdout + done.stderr
+        assert call("run", plan).returncode == 1, "what was saved has no weights"
+
+
+def test_weights_are_streamed(tmp_path):
+    bench = Bench()
+    rng = np.random.default_rng(5)
+    constants = {f"m{k}": floats(rng, 128, 128) for k in range(4)}
+    nodes, last = [], "x"
+    for k in range(4):
+        nodes += [helper.make_node("MatMul", [last, f"m{k}"], [f"p{k}"]), helper.make_node("Tanh", [f"p{k}"], ["y" if k == 3 else f"t{k}"])]
+        last = f"t{k}"
+    model, path = model_of(nodes, [("x", [2, 128])], [("y", [2, 128])], constants), str(tmp_path / "model.onnx")
+    onnx.save(model, path)
+    builder = wootz.Builder(bench.logger)
+    network = builder.create_network(1 << int(wootz.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    assert wootz.OnnxParser(network, bench.logger).parse(model.SerializeToString())
+    config = builder.create_builder_config()
+    config.set_option("backend", "cpu")
+    config.set_option("timing", "0")
+    config.set_flag(wootz.BuilderFlag.WEIGHT_STREAMING)
+    engine = wootz.Runtime(bench.logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    assert engine.streamable_weights_size >= 4 * 128 * 128 * 4 == 4 * 65536
+    want = values_of(bench.engine(model))
+    for budget in (0, 65536, engine.streamable_weights_size):
+        engine.weight_streaming_budget_v2 = budget
+        assert engine.weight_streaming_budget_v2 == budget
+        assert np.array_equal(values_of(engine), want)
+    with pytest.raises(ValueError):
+        engine.weight_streaming_budget_v2 = -1
+    assert 0 < engine.get_weight_streaming_automatic_budget() <= engine.streamable_weights_size
+    assert engine.weight_streaming_scratch_memory_size == 0 and engine.weight_streaming_budget == -1
+    call = lambda *a: subprocess.run([str(WOOTZ), "exec", *a, "--iterations=1", "--duration=0", "--warmUp=0", "--device=cpu"],  # noqa: E731
+                                     capture_output=True, text=True)
+    plan = str(tmp_path / "a.plan")
+    assert call(f"--onnx={path}", "--allowWeightStreaming", "--skipInference").returncode == 1
+    for budget, stays in (("-2", 4), ("50%", 2), ("64K", 1), ("65536", 1), ("0", 0), ("-1", 4)):
+        done = call(f"--onnx={path}", "--stronglyTyped", "--allowWeightStreaming", f"--saveEngine={plan}", f"--weightStreamingBudget={budget}")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"Weight streaming: {stays * 65536} of {4 * 65536} bytes" in done.stdout, done.stdout
+    done = call(f"--loadEngine={plan}", "--weightStreamingBudget=25%")
+    assert done.returncode == 0 and "Weight streaming: 65536 of" in done.stdout, done.stdout + done.stderr
+    assert call(f"--loadEngine={plan}", "--weightStreamingBudget=lots").returncode == 2
+    assert call(f"--onnx={path}", "--weightStreamingBudget=0").returncode == 1, "it was not allowed"

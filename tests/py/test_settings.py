@@ -11,8 +11,10 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 WOOTZ = BUILD / "bin" / "wootz"
-ACTING = {"TF32", "GPU_FALLBACK", "DISABLE_TIMING_CACHE", "ERROR_ON_TIMING_CACHE_MISS", "REFIT", "REFIT_IDENTICAL",
-          "REFIT_INDIVIDUAL"}
+# Flags that a build neither acts on nor refuses, by name in a warning.
+NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "VERSION_COMPATIBLE", "EXCLUDE_LEAN_RUNTIME"}
+# The last: of a network that is not strongly typed.
+REFUSED = {"SAFETY_SCOPE", "WEIGHT_STREAMING"}
 PRECISION = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS"}
 
 
@@ -68,14 +70,16 @@ def test_python_names_flags_without_effect():
     import wootz
     lines = Lines(wootz)
     builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
-    names = [n for n in dir(wootz.BuilderFlag) if n.isupper() and n not in ACTING and n != "WEIGHTLESS"]
-    assert len(names) == 22, names
+    names = [n for n in dir(wootz.BuilderFlag) if n.isupper() and n != "WEIGHTLESS"]
+    assert len(names) == 29, names
     for name in names:
         lines.logger.warnings.clear()
         config.set_flag(getattr(wootz.BuilderFlag, name))
-        assert builder.build_serialized_network(network, config) is not None
-        assert [w for w in lines.logger.warnings if f"BuilderFlag::k{name}: " in w] == lines.logger.warnings != [], name
-        config.clear_flag(getattr(wootz.BuilderFlag, name))
+        assert (builder.build_serialized_network(network, config) is None) == (name in REFUSED), name
+        told = [w for w in lines.logger.warnings if f"BuilderFlag::k{name}: " in w]
+        assert told == lines.logger.warnings and (told != []) == (name in NAMED), name
+        if name != "TF32":
+            config.clear_flag(getattr(wootz.BuilderFlag, name))
     lines.logger.warnings.clear()
     assert builder.build_serialized_network(network, config) is not None
     assert lines.logger.warnings == []
@@ -92,6 +96,53 @@ def test_python_refuses_precision_flags_for_strong_types():
         assert any(f"BuilderFlag::k{name} " in e and "kSTRONGLY_TYPED" in e for e in lines.logger.errors), name
         config.clear_flag(getattr(wootz.BuilderFlag, name))
     assert builder.build_serialized_network(network, config) is not None
+
+
+def test_python_sets_types_of_layers():
+    import wootz
+    lines = Lines(wootz)
+    builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
+    layer = network[0]
+    assert not layer.precision_is_set
+    layer.precision = wootz.float16
+    assert layer.precision_is_set and layer.precision == wootz.float16
+    config.set_flag(wootz.BuilderFlag.OBEY_PRECISION_CONSTRAINTS)
+    assert builder.build_serialized_network(network, config) is None
+    assert any("asked to compute in f16" in e for e in lines.logger.errors), lines.logger.errors
+    layer.reset_precision()
+    assert not layer.precision_is_set
+    assert builder.build_serialized_network(network, config) is not None
+
+
+def test_python_sees_formats_and_leaves_them_to_addresses():
+    import wootz
+    lines = Lines(wootz)
+    builder = wootz.Builder(lines.logger)
+    network = builder.create_network(0)
+    x = network.add_input("x", wootz.float32, (2, 8, 3, 4))
+    y = network.add_activation(x, wootz.ActivationType.RELU).get_output(0)
+    y.name = "y"
+    network.mark_output(y)
+    x.allowed_formats = 1 << int(wootz.TensorFormat.HWC8)
+    config = builder.create_builder_config()
+    config.set_option("backend", "cpu")
+    config.set_option("timing", "0")
+    plan = builder.build_serialized_network(network, config)
+    assert plan is not None, lines.logger.errors
+    engine = wootz.Runtime(lines.logger).deserialize_cuda_engine(plan)
+    assert engine.get_tensor_format("x") == wootz.TensorFormat.HWC8
+    assert engine.get_tensor_vectorized_dim("x") == 1 and engine.get_tensor_components_per_element("x") == 8
+    assert engine.get_tensor_bytes_per_component("x") == 4 and engine.get_tensor_bytes_per_component("y") == -1
+    context = engine.create_execution_context()
+    image = np.random.default_rng().standard_normal((2, 8, 3, 4)).astype(np.float32)
+    with pytest.raises(ValueError, match="'x' has the format"):
+        wootz.infer(context, {"x": image})
+    moved = np.ascontiguousarray(image.transpose(0, 2, 3, 1))
+    result = np.empty_like(image)
+    context.set_tensor_address("x", moved.ctypes.data)
+    context.set_tensor_address("y", result.ctypes.data)
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(result, np.maximum(image, 0))
 
 
 @pytest.mark.parametrize("option", ["fp16", "bf16", "int8"])

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "NvOnnxParser.h"
 #include "files.h"
 #include "wootz/extensions.h"
 
@@ -54,33 +53,35 @@ class ProgressBar final : public IProgressMonitor {
   int32_t steps_ = 1;
 };
 
-void add_profile(const BuildRequest& request, IBuilder& builder, INetworkDefinition& network, IBuilderConfig& config,
-                 const Logger& logger) {
+const std::vector<int64_t>* find(const Shapes& shapes, const std::string& name) {
+  const auto it = shapes.find(name);
+  return it == shapes.end() ? nullptr : &it->second;
+}
+
+// One profile. `number`: which, where there are several.
+void add_profile(const ProfileShapes& request, const std::string& number, IBuilder& builder,
+                 INetworkDefinition& network, IBuilderConfig& config, const Logger& logger) {
   bool any = false;
   IOptimizationProfile* profile = builder.createOptimizationProfile();
   for (int32_t i = 0; i < network.getNbInputs(); ++i) {
     const ITensor& input = *network.getInput(i);
     const std::string name = input.getName();
     if (!dynamic(input.getDimensions())) continue;
-    const auto find = [&](const Shapes& shapes) -> const std::vector<int64_t>* {
-      const auto it = shapes.find(name);
-      return it == shapes.end() ? nullptr : &it->second;
-    };
-    const std::vector<int64_t>* opt = find(request.opt_shapes);
-    const std::vector<int64_t>* min = find(request.min_shapes);
-    const std::vector<int64_t>* max = find(request.max_shapes);
+    const std::vector<int64_t>* opt = find(request.opt_shapes, name);
+    const std::vector<int64_t>* min = find(request.min_shapes, name);
+    const std::vector<int64_t>* max = find(request.max_shapes, name);
     if (opt == nullptr) opt = max != nullptr ? max : min;
     if (opt == nullptr) {
       std::string shape;
       for (int64_t d : to_shape(input.getDimensions())) shape += (shape.empty() ? "" : "x") + std::to_string(d);
-      throw Failure("input '" + name + "' has dynamic dimensions (" + shape + "): give --shapes " + name +
+      throw Failure("input '" + name + "' has dynamic dimensions (" + shape + ")" + number + ": give --shapes " + name +
                     ":... or --minShapes, --optShapes, --maxShapes");
     }
     const bool ok =
         profile->setDimensions(name.c_str(), OptProfileSelector::kMIN, to_dims(min != nullptr ? *min : *opt, name)) &&
         profile->setDimensions(name.c_str(), OptProfileSelector::kOPT, to_dims(*opt, name)) &&
         profile->setDimensions(name.c_str(), OptProfileSelector::kMAX, to_dims(max != nullptr ? *max : *opt, name));
-    if (!ok) fail("the shapes of input '" + name + "' are not a range: min <= opt <= max", logger);
+    if (!ok) fail("the shapes of input '" + name + "' are not a range" + number + ": min <= opt <= max", logger);
     any = true;
   }
   for (const Shapes* shapes : {&request.min_shapes, &request.opt_shapes, &request.max_shapes})
@@ -89,10 +90,25 @@ void add_profile(const BuildRequest& request, IBuilder& builder, INetworkDefinit
       for (int32_t i = 0; i < network.getNbInputs(); ++i) known = known || name == network.getInput(i)->getName();
       if (!known) throw Failure("the model has no input '" + name + "'");
     }
-  if (any && config.addOptimizationProfile(profile) < 0) fail("the optimization profile was refused", logger);
+  if (any && config.addOptimizationProfile(profile) < 0) fail("the optimization profile was refused" + number, logger);
+}
+
+void add_profiles(const BuildRequest& request, IBuilder& builder, INetworkDefinition& network, IBuilderConfig& config,
+                  const Logger& logger) {
+  const bool several = !request.more_profiles.empty();
+  add_profile(request, several ? " in profile 0" : "", builder, network, config, logger);
+  for (size_t p = 0; p < request.more_profiles.size(); ++p)
+    add_profile(request.more_profiles[p], " in profile " + std::to_string(p + 1), builder, network, config, logger);
+}
+
+template <typename T>
+void apply(const std::vector<Setting<T>>& settings, T& to, const Logger& logger) {
+  for (const Setting<T>& s : settings)
+    if (!s.set(to)) fail(s.flag + " was refused", logger);
 }
 
 void parse_model(const BuildRequest& request, nvonnxparser::IParser& parser, const Logger& logger) {
+  apply(request.on_parser, parser, logger);
   if (parser.parseFromFile(request.model.c_str(), 0)) return;
   std::string text = request.model + " cannot be read:";
   for (int i = 0; i < parser.getNbErrors(); ++i) text += "\n  " + describe(*parser.getError(i));
@@ -111,6 +127,10 @@ void set_up(const BuildRequest& request, IBuilderConfig& config, const Logger& l
   if (request.aux_streams >= 0) config.setMaxAuxStreams(request.aux_streams);
   if (request.avg_timing > 0) config.setAvgTimingIterations(request.avg_timing);
   config.setProfilingVerbosity(request.verbosity);
+  std::vector<const char*> kept;
+  for (const std::string& path : request.plugins_in_plan) kept.push_back(path.c_str());
+  if (!kept.empty()) config.setPluginsToSerialize(kept.data(), static_cast<int32_t>(kept.size()));
+  apply(request.on_config, config, logger);
 }
 
 // The timing cache of the request, which the config uses from here on; null: none was asked for.
@@ -131,16 +151,19 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   const Clock::time_point start = Clock::now();
   const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
   if (builder == nullptr) fail("the builder could not be created", logger);
+  for (const std::string& path : request.plugins)
+    if (builder->getPluginRegistry().loadLibrary(path.c_str()) == nullptr) fail(path + " cannot be loaded", logger);
   const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(
       request.strongly_typed ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0U));
   const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
   if (network == nullptr || parser == nullptr) fail("the network could not be created", logger);
   parse_model(request, *parser, logger);
+  apply(request.on_network, *network, logger);
   const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
   set_up(request, *config, logger);
   ProgressBar bar(request.progress);
   config->setProgressMonitor(&bar);
-  add_profile(request, *builder, *network, *config, logger);
+  add_profiles(request, *builder, *network, *config, logger);
   const std::unique_ptr<ITimingCache> cache = open_timing_cache(request, *config, logger);
   Built built;
   bool made = false;

@@ -59,6 +59,8 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
       ->allow_extra_args(false);
   command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
   command.add_flag("--refit", o.refit, "Plan whose weights can be replaced");
+  command.add_flag("--strip", o.strip,
+                   "Plan without weights, which wootz refit brings back: with --refit any others too");
   command.add_flag("--fp16", o.fp16, "Allow FP16");
   command.add_flag("--bf16", o.bf16, "Allow BF16");
   command.add_flag("--int8", o.int8, "Allow INT8");
@@ -89,6 +91,7 @@ void finish(BuildOptions& o, Logger& logger) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   if (o.refit) o.request.flags.push_back(BuilderFlag::kREFIT);
+  if (o.strip) o.request.flags.push_back(BuilderFlag::kSTRIP_PLAN);
   if (o.fp16) o.request.flags.push_back(BuilderFlag::kFP16);
   if (o.bf16) o.request.flags.push_back(BuilderFlag::kBF16);
   if (o.int8) o.request.flags.push_back(BuilderFlag::kINT8);

@@ -16,7 +16,7 @@ struct BuildOptions {
   int threads = 0;
   size_t workspace_mib = 0;
   bool no_timing = false, as_json = false, verbose = false, fp16 = false, bf16 = false, int8 = false;
-  bool refit = false;
+  bool refit = false, strip = false;
 };
 void add_build_options(CLI::App& command, BuildOptions& o);
 void finish(BuildOptions& o, Logger& logger);  // the request, once the command line is read
@@ -28,6 +28,7 @@ void add_bench(CLI::App& app, Logger& logger);
 void add_inspect(CLI::App& app, Logger& logger);
 void add_diff(CLI::App& app, Logger& logger);
 void add_refit(CLI::App& app, Logger& logger);
+void add_plugin(CLI::App& app);
 void add_devices(CLI::App& app);
 // `wootz exec`, also installed as trtexec: trtexec's flags and report. Parses its own arguments.
 int run_exec(int argc, char** argv, Logger& logger);

@@ -1,9 +1,11 @@
 // What trtexec prints of the times, and writes to a file.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "exec.h"
+#include "files.h"
 
 namespace wootz_cli {
 namespace {
@@ -19,6 +21,8 @@ double total(const Trace& trace, Part part) {
 double latency_of(const Query& q) { return q.latency(); }
 double compute_of(const Query& q) { return q.compute.ms(); }
 double enqueue_of(const Query& q) { return q.enqueue.ms(); }
+double h2d_of(const Query& q) { return q.h2d.ms(); }
+double d2h_of(const Query& q) { return q.d2h.ms(); }
 
 void print_row(const char* what, const Trace& trace, Part part, const std::vector<double>& percentiles) {
   std::vector<double> sorted;
@@ -37,10 +41,61 @@ void print_averages(const Trace& trace, int runs) {
     Trace group;
     group.queries.assign(trace.queries.begin() + static_cast<ptrdiff_t>(first),
                          trace.queries.begin() + static_cast<ptrdiff_t>(first + each));
-    std::printf("[I] Average on %d runs - %s latency: %g ms - Host latency: %g ms (enqueue %g ms)\n", runs,
-                trace.on_device ? "GPU" : "Compute", total(group, compute_of) / runs, total(group, latency_of) / runs,
-                total(group, enqueue_of) / runs);
+    std::printf("[I] Average on %d runs - GPU latency: %g ms - Host latency: %g ms (enqueue %g ms)\n", runs,
+                total(group, compute_of) / runs, total(group, latency_of) / runs, total(group, enqueue_of) / runs);
   }
+}
+
+double median(const Trace& trace, Part part) {
+  std::vector<double> sorted;
+  for (const Query& q : trace.queries) sorted.push_back(part(q));
+  std::sort(sorted.begin(), sorted.end());
+  return percentile(sorted, 50);
+}
+
+// What makes the figures say less than they seem to.
+void print_warnings(const Trace& trace, const Exec& exec) {
+  const auto count = static_cast<double>(trace.queries.size());
+  const double mean = total(trace, compute_of) / count;
+  double squares = 0;
+  for (const Query& q : trace.queries) squares += (q.compute.ms() - mean) * (q.compute.ms() - mean);
+  const double variation = mean > 0 ? std::sqrt(squares / count) / mean * 100 : 0;
+  constexpr double kEnqueueBound = 0.8, kUnstable = 2.5;
+  const double compute = median(trace, compute_of);
+  if (trace.on_device && median(trace, enqueue_of) > kEnqueueBound * compute)
+    std::printf(
+        "[W] * Throughput may be bound by the host: enqueueing takes %g ms of the %g ms that an inference takes. "
+        "--infStreams and larger shapes help\n",
+        median(trace, enqueue_of), compute);
+  if (trace.on_device && exec.timing.transfers && (median(trace, h2d_of) > compute || median(trace, d2h_of) > compute))
+    std::printf(
+        "[W] * Throughput may be bound by transfers: copying takes longer than computing. --noDataTransfers leaves "
+        "them "
+        "out\n");
+  if (variation > kUnstable)
+    std::printf(
+        "[W] * GPU compute time is unstable, with coefficient of variance = %g%%. Fix the clocks, or close what else "
+        "runs "
+        "here\n",
+        variation);
+}
+
+void print_explanations(const Trace& trace) {
+  std::printf("[I] === Explanations of the performance metrics ===\n");
+  static constexpr const char* kLines[] = {
+      "Total Host Walltime: from the start of the first query after warming up to the end of the last.",
+      "GPU Compute Time: from the first kernel of a query to the last, by the device's clock.",
+      "Total GPU Compute Time: the sum over all queries. Where it is much less than Total Host Walltime, the device "
+      "waited: for the host, or for transfers.",
+      "Throughput: queries by Total Host Walltime.",
+      "Enqueue Time: what the host takes to enqueue a query.",
+      "H2D Latency, D2H Latency: copying the inputs to the device, and the outputs back.",
+      "Latency: H2D Latency + GPU Compute Time + D2H Latency of a query."};
+  for (const char* line : kLines) std::printf("[I] %s\n", line);
+  if (!trace.on_device)
+    std::printf(
+        "[I] Of a CPU engine: GPU Compute Time is the processor's, by the host's clock, and the same as Enqueue Time; "
+        "nothing is transferred.\n");
 }
 
 }  // namespace
@@ -52,23 +107,16 @@ void print_trace(const Trace& trace, const Exec& exec) {
   print_averages(trace, exec.avg_runs);
   std::printf("[I] === Performance summary ===\n[I] Throughput: %g qps\n",
               static_cast<double>(trace.queries.size()) * 1e3 / wall);
-  const std::vector<double>& p = exec.percentiles;
-  const char* compute = trace.on_device ? "GPU Compute Time" : "Compute Time";
-  print_row("Latency", trace, latency_of, p);
-  if (trace.on_device) {
-    print_row("Enqueue Time", trace, enqueue_of, p);
-    print_row(
-        "H2D Latency", trace, [](const Query& q) { return q.h2d.ms(); }, p);
-    print_row(compute, trace, compute_of, p);
-    print_row(
-        "D2H Latency", trace, [](const Query& q) { return q.d2h.ms(); }, p);
-    if (!exec.timing.transfers) std::printf("[I] Without data transfers: latency is GPU compute time\n");
-  } else {
-    print_row(compute, trace, compute_of, p);
-    std::printf("[I] A CPU engine works on host memory: nothing is transferred, and latency is compute time\n");
-  }
-  std::printf("[I] Total Host Walltime: %g s\n[I] Total %s: %g s\n", wall * 1e-3, compute,
+  static constexpr std::pair<const char*, Part> kRows[] = {{"Latency", latency_of},
+                                                           {"Enqueue Time", enqueue_of},
+                                                           {"H2D Latency", h2d_of},
+                                                           {"GPU Compute Time", compute_of},
+                                                           {"D2H Latency", d2h_of}};
+  for (const auto& [name, part] : kRows) print_row(name, trace, part, exec.percentiles);
+  std::printf("[I] Total Host Walltime: %g s\n[I] Total GPU Compute Time: %g s\n", wall * 1e-3,
               total(trace, compute_of) * 1e-3);
+  print_warnings(trace, exec);
+  print_explanations(trace);
 }
 
 void export_trace(const Trace& trace, const std::string& path) {

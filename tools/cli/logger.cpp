@@ -6,6 +6,7 @@
 namespace wootz_cli {
 
 void Logger::log(Severity severity, const char* message) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (severity <= Severity::kERROR) errors.emplace_back(message);
   if (severity > least || severity <= Severity::kERROR) return;  // errors are printed once, at the end
   static const char* const kTags[] = {"F", "E", "W", "I", "V"};

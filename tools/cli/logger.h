@@ -1,6 +1,7 @@
 // Errors of the command line, and the logger that collects the library's.
 #pragma once
 
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ class Logger final : public nvinfer1::ILogger {
   void log(Severity severity, const char* message) noexcept override;
   Severity least = Severity::kWARNING;
   std::vector<std::string> errors;
+
+ private:
+  std::mutex mutex_;  // inferences may fail on several threads
 };
 // Throws a Failure: what failed, then the errors that the library logged.
 [[noreturn]] void fail(const std::string& what, const Logger& logger);

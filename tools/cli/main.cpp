@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   add_refit(app, logger);
   add_inspect(app, logger);
   add_diff(app, logger);
+  add_plugin(app);
   add_devices(app);
   try {
     app.parse(argc, argv);

@@ -59,6 +59,11 @@ std::string field(const std::string& header, const std::string& key, const std::
 }  // namespace
 
 size_t element_bits(DataType dtype) { return row(dtype).bits; }
+size_t bytes_of(const Array& array) {
+  size_t volume = 1;
+  for (const int64_t d : array.shape) volume *= static_cast<size_t>(d);
+  return (volume * element_bits(array.dtype) + 7) / 8;
+}
 const char* dtype_name(DataType dtype) { return row(dtype).name; }
 bool has_npy_form(DataType dtype) { return row(dtype).descr != nullptr; }
 

@@ -21,6 +21,7 @@ Array read_npy(const std::string& path);
 void write_npy(const std::string& path, const Array& array);
 
 size_t element_bits(nvinfer1::DataType dtype);
+size_t bytes_of(const Array& array);  // what its shape and type say
 const char* dtype_name(nvinfer1::DataType dtype);
 bool has_npy_form(nvinfer1::DataType dtype);                // false for elements of less than a byte
 std::string shape_text(const std::vector<int64_t>& shape);  // "1x3x224x224"

@@ -1,9 +1,13 @@
 #include "session.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <utility>
 
 #include "wootz/extensions.h"
 
@@ -21,7 +25,10 @@ double ms_since(Clock::time_point start) {
 
 class Session::Output final : public IOutputAllocator {
  public:
-  explicit Output(void* engine) : engine_(engine), on_device_(wootz_engine_on_device(engine) != 0) {}
+  Output(void* engine, bool managed)
+      : engine_(engine),
+        on_device_(wootz_engine_on_device(engine) != 0),
+        allocate_(managed ? wootz_device_allocate_managed : wootz_device_allocate) {}
   ~Output() override { wootz_device_free(engine_, on_device_ ? memory_ : nullptr); }
   void* reallocateOutput(const char*, void*, uint64_t size, uint64_t) noexcept override {
     try {
@@ -29,7 +36,7 @@ class Session::Output final : public IOutputAllocator {
         if (memory_ != nullptr && size <= memory_bytes_) return memory_;
         wootz_device_free(engine_, memory_);
         memory_bytes_ = size;
-        return memory_ = wootz_device_allocate(engine_, size);
+        return memory_ = allocate_(engine_, size);
       }
       if (bytes.size() < size + 64) bytes.resize(size + 64);
       return bytes.data();
@@ -49,6 +56,7 @@ class Session::Output final : public IOutputAllocator {
  private:
   void* engine_;
   bool on_device_;
+  void* (*allocate_)(void*, size_t);
   void* memory_ = nullptr;
   size_t memory_bytes_ = 0;
 
@@ -66,9 +74,7 @@ class Session::Listener final : public IDebugListener {
     Array& array = values[name];
     array.dtype = type;
     array.shape = to_shape(shape);
-    int64_t volume = 1;
-    for (int64_t d : array.shape) volume *= d;
-    array.bytes.resize((static_cast<size_t>(volume) * element_bits(type) + 7) / 8);
+    array.bytes.resize(bytes_of(array));
     return array.bytes.empty() || (wootz_device_wait(engine_, stream) == 0 &&
                                    wootz_device_copy(engine_, array.bytes.data(), data, array.bytes.size()) == 0);
   }
@@ -79,36 +85,64 @@ class Session::Listener final : public IDebugListener {
 };
 
 Session::Session(const std::string& path, Logger& logger, bool native, int device) : logger_(logger) {
-  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_file(runtime_.get(), path.c_str())); }, native,
-        device);
+  LoadOptions options;
+  options.native = native;
+  options.device = device;
+  start(load_engine(path, options, logger));
 }
 
 Session::Session(IHostMemory& plan, Logger& logger, int device) : logger_(logger) {
-  start([&] { return static_cast<ICudaEngine*>(wootz_runtime_load_memory(runtime_.get(), &plan)); },
-        /*native=*/true, device);  // made just now
+  LoadOptions options;
+  options.native = true;  // made just now
+  options.device = device;
+  start(load_engine(plan, options, logger));
 }
 
-void Session::start(const std::function<ICudaEngine*()>& load, bool native, int device) {
-  Logger& logger = logger_;
+Session::Session(std::shared_ptr<Loaded> loaded, const ContextOptions& options, Logger& logger)
+    : options_(options), logger_(logger) {
+  start(std::move(loaded));
+}
+
+void Session::start(std::shared_ptr<Loaded> loaded) {
   const Clock::time_point start = Clock::now();
-  runtime_.reset(createInferRuntime(logger));
-  if (runtime_ == nullptr) fail("the runtime could not be created", logger);
-  runtime_->setEngineHostCodeAllowed(native);
-  if (wootz_runtime_set_device(runtime_.get(), device) != 0) fail("the device was refused", logger);
-  engine_.reset(load());
-  if (engine_ == nullptr) fail("the plan was refused", logger);
-  context_.reset(engine_->createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC));
-  if (context_ == nullptr) fail("the execution context could not be created", logger);
-  load_ms = ms_since(start);
+  loaded_ = std::move(loaded);
+  engine_ = loaded_->engine.get();
+  context_.reset(engine_->createExecutionContext(options_.allocation));
+  if (context_ == nullptr) fail("the execution context could not be created", logger_);
+  if (options_.profile >= engine_->getNbOptimizationProfiles())
+    throw Failure("--useProfile=" + std::to_string(options_.profile) + ": the engine has " +
+                  std::to_string(engine_->getNbOptimizationProfiles()) + " optimization profiles, from 0");
+  if (options_.profile != 0 && !context_->setOptimizationProfileAsync(options_.profile, nullptr))
+    fail("the optimization profile was refused", logger_);
+  if (!options_.replay && wootz_context_replay(context_.get(), 0) != 0) fail("the context was refused", logger_);
+  load_ms = loaded_->ms + ms_since(start);
 }
 
 Session::~Session() {
   context_.reset();
   outputs_.clear();
-  for (const auto& [name, memory] : device_memory_) wootz_device_free(engine_.get(), memory);
+  for (const auto& [name, memory] : device_memory_) wootz_device_free(engine_, memory);
+  wootz_device_free(engine_, own_memory_);
 }
 
-bool Session::on_device() const { return wootz_engine_on_device(engine_.get()) != 0; }
+// A context without memory of its own gets what the shapes at hand need.
+void Session::give_memory() {
+  if (options_.allocation != ExecutionContextAllocationStrategy::kUSER_MANAGED) return;
+  const size_t bytes = context_->updateDeviceMemorySizeForShapes();
+  wootz_device_free(engine_, std::exchange(own_memory_, nullptr));
+  host_memory_.assign(on_device() ? 0 : bytes + 64, 0);
+  void* memory = host_memory_.data();
+  if (on_device()) {
+    memory = own_memory_ = wootz_device_allocate(engine_, std::max<size_t>(1, bytes));
+    if (memory == nullptr) fail("no device memory for the context", logger_);
+  } else {
+    size_t left = host_memory_.size();
+    if (std::align(64, bytes, memory, left) == nullptr) throw Failure("no memory for the context");
+  }
+  context_->setDeviceMemoryV2(memory, static_cast<int64_t>(bytes));
+}
+
+bool Session::on_device() const { return wootz_engine_on_device(engine_) != 0; }
 
 void Session::check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const {
   const auto check = [&](const std::string& name) {
@@ -130,7 +164,7 @@ namespace {
 void fill_random(Array& input, std::mt19937& random) {
   int64_t volume = 1;
   for (int64_t d : input.shape) volume *= d;
-  input.bytes.assign((static_cast<size_t>(volume) * element_bits(input.dtype) + 7) / 8, 0);
+  input.bytes.assign(bytes_of(input), 0);
   std::normal_distribution<float> normal;
   if (input.dtype == DataType::kFLOAT)
     for (int64_t e = 0; e < volume; ++e) reinterpret_cast<float*>(input.bytes.data())[e] = normal(random);
@@ -148,30 +182,44 @@ void Session::set_input_address(const char* name, Array& input) {
   input.bytes.resize(input.bytes.size() + 64);  // never an empty address
   void* address = input.bytes.data();
   if (on_device() && engine_->getTensorLocation(name) == TensorLocation::kDEVICE) {
-    address = wootz_device_allocate(engine_.get(), input.bytes.size());
+    void*& memory = device_memory_[name];
+    wootz_device_free(engine_, std::exchange(memory, nullptr));  // of other shapes
+    address = (options_.managed ? wootz_device_allocate_managed : wootz_device_allocate)(engine_, input.bytes.size());
     if (address == nullptr) fail(std::string("no device memory for input '") + name + "'", logger_);
-    device_memory_[name] = address;
-    if (wootz_device_copy(engine_.get(), address, input.bytes.data(), input.bytes.size()) != 0)
+    memory = address;
+    if (wootz_device_copy(engine_, address, input.bytes.data(), input.bytes.size()) != 0)
       fail(std::string("input '") + name + "' could not be copied to the device", logger_);
   }
   if (!context_->setTensorAddress(name, address)) fail(std::string("input '") + name + "' takes no address", logger_);
 }
 
+// Files and random values are row-major.
+void Session::check_formats() const {
+  for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
+    const char* name = engine_->getIOTensorName(i);
+    if (engine_->getTensorFormat(name) != TensorFormat::kLINEAR)
+      fail(std::string("tensor '") + name + "' has the format '" + engine_->getTensorFormatDesc(name) +
+               "', and this program has row-major data: run the plan by the API, or build it without that format",
+           logger_);
+  }
+}
+
+std::vector<int64_t> Session::shape_of(const std::string& input, const Shapes& shapes) const {
+  if (const auto shape = shapes.find(input); shape != shapes.end()) return shape->second;
+  const Dims dims = engine_->getTensorShape(input.c_str());
+  return to_shape(dynamic(dims) ? engine_->getProfileShape(input.c_str(), options_.profile, OptProfileSelector::kOPT)
+                                : dims);
+}
+
 void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& given) {
+  check_formats();
   check_inputs(shapes, given);
   std::mt19937 random(1234);
   for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
     const char* name = engine_->getIOTensorName(i);
     if (engine_->getTensorIOMode(name) != TensorIOMode::kINPUT) continue;
     const auto array = given.find(name);
-    const auto shape = shapes.find(name);
-    Dims dims = engine_->getTensorShape(name);
-    if (array != given.end())
-      dims = to_dims(array->second.shape, name);
-    else if (shape != shapes.end())
-      dims = to_dims(shape->second, name);
-    else if (dynamic(dims))
-      dims = engine_->getProfileShape(name, 0, OptProfileSelector::kOPT);
+    const Dims dims = to_dims(array != given.end() ? array->second.shape : shape_of(name, shapes), name);
     if (!context_->setInputShape(name, dims))
       fail(std::string("input '") + name + "': shape " + shape_text(to_shape(dims)) + " is not accepted", logger_);
     Array& input = inputs_[name];
@@ -185,6 +233,7 @@ void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& 
     set_input_address(name, input);
   }
   prepare_outputs();
+  give_memory();
 }
 
 void Session::prepare_outputs() {
@@ -192,7 +241,7 @@ void Session::prepare_outputs() {
     const char* name = engine_->getIOTensorName(i);
     if (engine_->getTensorIOMode(name) != TensorIOMode::kOUTPUT) continue;
     auto& output = outputs_[name];
-    output = std::make_unique<Output>(engine_.get());
+    output = std::make_unique<Output>(engine_, options_.managed);
     output->dtype = engine_->getTensorDataType(name);
     if (!context_->setOutputAllocator(name, output.get()))
       fail(std::string("output '") + name + "' takes no allocator", logger_);
@@ -201,7 +250,7 @@ void Session::prepare_outputs() {
 
 void Session::run() {
   enqueue();
-  if (wootz_device_synchronize(engine_.get()) != 0) fail("the inference failed", logger_);
+  if (wootz_device_synchronize(engine_) != 0) fail("the inference failed", logger_);
 }
 
 void Session::enqueue(void* stream) {
@@ -221,7 +270,7 @@ std::vector<Session::Place> Session::places() const {
 
 void Session::run_many(int count) {
   for (int i = 0; i < count; ++i) enqueue();
-  if (wootz_device_synchronize(engine_.get()) != 0) fail("an inference failed", logger_);
+  if (wootz_device_synchronize(engine_) != 0) fail("an inference failed", logger_);
 }
 
 std::map<std::string, Array> Session::outputs() const {
@@ -231,9 +280,7 @@ std::map<std::string, Array> Session::outputs() const {
     Array array;
     array.dtype = output->dtype;
     array.shape = to_shape(output->dims);
-    int64_t volume = 1;
-    for (int64_t d : array.shape) volume *= d;
-    const size_t bytes = (static_cast<size_t>(volume) * element_bits(array.dtype) + 7) / 8;
+    const size_t bytes = bytes_of(array);
     array.bytes.assign(output->bytes.begin(),
                        output->bytes.begin() + static_cast<ptrdiff_t>(std::min(bytes, output->bytes.size())));
     all[name] = std::move(array);
@@ -241,12 +288,18 @@ std::map<std::string, Array> Session::outputs() const {
   return all;
 }
 
+std::map<std::string, Array> Session::inputs() const {
+  std::map<std::string, Array> all = inputs_;
+  for (auto& [name, array] : all) array.bytes.resize(bytes_of(array));  // without the padding
+  return all;
+}
+
 std::string Session::report(const char* format) const {
-  return take_text(wootz_engine_report(engine_.get(), format), "the report", logger_);
+  return take_text(wootz_engine_report(engine_, format), "the report", logger_);
 }
 
 void Session::tap(const std::vector<std::string>& names) {
-  if (listener_ == nullptr) listener_ = std::make_unique<Listener>(engine_.get());
+  if (listener_ == nullptr) listener_ = std::make_unique<Listener>(engine_);
   context_->setDebugListener(listener_.get());
   std::vector<std::string> wanted;
   for (const std::string& name : names) {
@@ -259,6 +312,22 @@ void Session::tap(const std::vector<std::string>& names) {
   }
   for (const std::string& name : wanted)
     if (wootz_context_tap(context_.get(), name.c_str(), 1) != 0) fail("'" + name + "' cannot be read", logger_);
+}
+
+void Session::watch(const std::vector<std::string>& names) {
+  if (listener_ == nullptr) listener_ = std::make_unique<Listener>(engine_);
+  context_->setDebugListener(listener_.get());
+  for (const std::string& name : names) {
+    if (name == "all") {
+      // One of the two is enough: marked tensors, or those that markUnfusedTensorsAsDebugTensors left.
+      const size_t errors = logger_.errors.size();
+      const bool unfused = context_->setUnfusedTensorsDebugState(true);
+      logger_.errors.resize(errors);
+      if (!context_->setAllTensorsDebugState(true) && !unfused) fail("no tensor can be shown", logger_);
+    } else if (!context_->setTensorDebugState(name.c_str(), true)) {
+      fail("'" + name + "' cannot be shown: build with --markDebug=" + name, logger_);
+    }
+  }
 }
 
 const std::map<std::string, Array>& Session::tapped() const {

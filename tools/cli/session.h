@@ -1,7 +1,6 @@
 // A loaded plan with buffers: loading, running, reading results.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,19 +14,50 @@
 
 namespace wootz_cli {
 
+// How an engine is loaded. `native`: machine code in the plan may be run. `device`: as wootz_runtime_set_device() takes
+// it.
+struct LoadOptions {
+  bool native = false;
+  int device = -1;
+  bool stream_reader = false;  // through IStreamReaderV2, and not mapped
+  std::string temporary_directory;
+  std::optional<uint32_t> temporary_files;
+  std::vector<std::string> plugins;  // libraries to load before
+};
+struct ContextOptions {
+  nvinfer1::ExecutionContextAllocationStrategy allocation = nvinfer1::ExecutionContextAllocationStrategy::kSTATIC;
+  int profile = 0;
+  bool managed = false;  // inputs and outputs in memory that host and device share
+  bool replay = true;    // false: no recording of a device's
+};
+
+// An engine, alone.
+struct Loaded {
+  std::unique_ptr<nvinfer1::IRuntime> runtime;
+  std::unique_ptr<nvinfer1::ICudaEngine> engine;
+  double ms = 0;
+};
+// The file is mapped, not read, unless a stream reader is asked for.
+std::shared_ptr<Loaded> load_engine(const std::string& path, const LoadOptions& options, Logger& logger);
+std::shared_ptr<Loaded> load_engine(nvinfer1::IHostMemory& plan, const LoadOptions& options, Logger& logger);
+
 // An engine with a context and buffers for one set of shapes.
 class Session {
  public:
-  // The file is mapped, not read. `native`: machine code in it may be run. `device`: as wootz_runtime_set_device()
-  // takes it.
   Session(const std::string& path, Logger& logger, bool native = false, int device = -1);
   Session(nvinfer1::IHostMemory& plan, Logger& logger, int device = -1);
+  // One of several with the same engine.
+  Session(std::shared_ptr<Loaded> loaded, const ContextOptions& options, Logger& logger);
   ~Session();
   nvinfer1::ICudaEngine& engine() { return *engine_; }
+  const std::shared_ptr<Loaded>& loaded() const { return loaded_; }
+  const ContextOptions& options() const { return options_; }
   nvinfer1::IExecutionContext& context() { return *context_; }
   // Shapes: given ones, else those of the arrays, else the profile's optimum. Inputs without an array are filled with
   // seeded random numbers (integers 0 or 1).
   void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
+  // What an input's shape is to be without an array: the one given, the engine's own or the profile's optimum.
+  std::vector<int64_t> shape_of(const std::string& input, const Shapes& shapes) const;
   void run();
   void enqueue(void* stream = nullptr);  // without waiting, where the engine is on a device
   void run_many(int count);              // one after the other, waited for at the end
@@ -40,10 +70,13 @@ class Session {
   };
   std::vector<Place> places() const;
   std::map<std::string, Array> outputs() const;
+  std::map<std::string, Array> inputs() const;
   // Values of the model to keep from the next run on, by name; "all": every one that the plan writes. Failure: the name
   // is unknown, or the value lives inside a fused region, which the message names.
   void tap(const std::vector<std::string>& names);
   const std::map<std::string, Array>& tapped() const;
+  // The same of tensors that were marked before the build; "all": all of them, and those that no fusion removed.
+  void watch(const std::vector<std::string>& names);
   // As wootz_engine_report() gives it.
   std::string report(const char* format) const;
   double load_ms = 0;
@@ -51,20 +84,25 @@ class Session {
  private:
   class Output;
   class Listener;
-  void start(const std::function<nvinfer1::ICudaEngine*()>& load, bool native, int device);
+  void start(std::shared_ptr<Loaded> loaded);
+  void give_memory();
   // Failure: a name is no input's, or an array is of another type.
   void check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const;
   // Pads the array, and copies it to the device where the engine reads it there.
   void set_input_address(const char* name, Array& input);
+  void check_formats() const;
   void prepare_outputs();
 
   std::map<std::string, void*> device_memory_;  // of inputs
   std::map<std::string, Array> inputs_;         // these three outlive the context
   std::map<std::string, std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Listener> listener_;
-  std::unique_ptr<nvinfer1::IRuntime> runtime_;
-  std::unique_ptr<nvinfer1::ICudaEngine> engine_;
+  std::shared_ptr<Loaded> loaded_;
+  nvinfer1::ICudaEngine* engine_ = nullptr;
   std::unique_ptr<nvinfer1::IExecutionContext> context_;
+  ContextOptions options_;
+  void* own_memory_ = nullptr;  // of the context, on the device
+  std::vector<char> host_memory_;
   Logger& logger_;
 };
 

@@ -1,8 +1,11 @@
 #include "timing.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <thread>
+#include <utility>
 
 #include "wootz/extensions.h"
 
@@ -14,22 +17,23 @@ using Clock = std::chrono::steady_clock;
 // Where inferences are put and come back, in order.
 class Lane {
  public:
+  explicit Lane(Clock::time_point begin) : begin_(begin) {}
   virtual ~Lane() = default;
   virtual void start() = 0;
   virtual Query finish() = 0;  // of the earliest that has not been finished
+  size_t waiting = 0;          // started and not finished
 
  protected:
   double now_ms() const { return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count(); }
-  void begin() { begin_ = Clock::now(); }
 
  private:
-  Clock::time_point begin_ = Clock::now();
+  Clock::time_point begin_;
 };
 
 // Done when it is enqueued, on memory of the host.
 class HostLane final : public Lane {
  public:
-  explicit HostLane(Session& session) : session_(session) {}
+  HostLane(Session& session, Clock::time_point begin) : Lane(begin), session_(session) {}
   void start() override {
     const double before = now_ms();
     session_.enqueue();
@@ -43,23 +47,58 @@ class HostLane final : public Lane {
   Query query_;
 };
 
+void* need(void* made, const char* what) {
+  if (made == nullptr) throw Failure(std::string("the device gives no ") + what);
+  return made;
+}
+void good(int status) {
+  if (status != 0) throw Failure("an inference could not be timed");
+}
+
+// A point that the times of all lanes are counted from.
+class Origin {
+ public:
+  explicit Origin(Session& session) : engine_(&session.engine()) {
+    if (session.on_device()) {
+      event_ = need(wootz_device_event_create(engine_), "an event");
+      good(wootz_device_event_record(engine_, event_, nullptr));
+      good(wootz_device_event_wait(engine_, event_));
+    }
+    begin_ = Clock::now();
+  }
+  ~Origin() {
+    if (event_ != nullptr) wootz_device_event_destroy(event_);
+  }
+  Origin(const Origin&) = delete;
+  Origin& operator=(const Origin&) = delete;
+  void* event() const { return event_; }
+  Clock::time_point begin() const { return begin_; }
+
+ private:
+  nvinfer1::ICudaEngine* engine_;
+  void* event_ = nullptr;
+  Clock::time_point begin_;
+};
+
 // Copies to the device, inferences and copies back on a stream each, with marks of the device's clock between them.
 class DeviceLane final : public Lane {
  public:
-  DeviceLane(Session& session, bool transfers)
-      : session_(session), engine_(&session.engine()), transfers_(transfers), places_(session.places()) {
+  DeviceLane(Session& session, const TimingOptions& options, const Origin& origin)
+      : Lane(origin.begin()),
+        session_(session),
+        engine_(&session.engine()),
+        transfers_(options.transfers),
+        places_(session.places()),
+        origin_(origin.event()) {
+    const auto create = options.sleeping_wait ? wootz_device_event_create_blocking : wootz_device_event_create;
     try {
       for (void*& stream : streams_) stream = need(wootz_device_stream_create(engine_), "a stream");
       for (Slot& slot : slots_)
-        for (void*& event : slot.events) event = need(wootz_device_event_create(engine_), "an event");
-      origin_ = need(wootz_device_event_create(engine_), "an event");
+        for (void*& event : slot.events) event = need(create(engine_), "an event");
       for (const Session::Place& place : places_) {
         host_.push_back(need(wootz_device_allocate_host(engine_, place.bytes), "host memory"));
         if (place.values != nullptr) std::memcpy(host_.back(), place.values, place.bytes);
       }
-      good(wootz_device_event_record(engine_, origin_, streams_[kCompute]));
-      good(wootz_device_event_wait(engine_, origin_));
-      begin();
     } catch (...) {
       release();
       throw;
@@ -108,13 +147,6 @@ class DeviceLane final : public Lane {
     Span enqueue;
   };
 
-  static void* need(void* made, const char* what) {
-    if (made == nullptr) throw Failure(std::string("the device gives no ") + what);
-    return made;
-  }
-  static void good(int status) {
-    if (status != 0) throw Failure("an inference could not be timed");
-  }
   void mark(Slot& slot, Mark which, Queue queue) {
     good(wootz_device_event_record(engine_, slot.events[which], streams_[queue]));
   }
@@ -138,7 +170,6 @@ class DeviceLane final : public Lane {
       if (stream != nullptr) wootz_device_stream_destroy(engine_, stream);
     for (const Slot& slot : slots_)
       for (void* event : slot.events) wootz_device_event_destroy(event);
-    wootz_device_event_destroy(origin_);
     for (void* memory : host_) wootz_device_free_host(engine_, memory);
   }
 
@@ -149,42 +180,112 @@ class DeviceLane final : public Lane {
   std::vector<void*> host_;  // by place: what is copied from, or to
   void* streams_[kQueues] = {};
   Slot slots_[kSlots];
-  void* origin_ = nullptr;
+  void* origin_;
   size_t started_ = 0, finished_ = 0;
 };
 
+// Some lanes, driven by one thread until there is enough.
+class Loop {
+ public:
+  Loop(std::vector<std::unique_ptr<Lane>> lanes, const TimingOptions& options, bool on_device)
+      : lanes_(std::move(lanes)), options_(options), ahead_(on_device && options.overlap ? 1 : 0) {}
+
+  void run() {
+    while (!enough()) {
+      for (const auto& lane : lanes_) {
+        lane->start();
+        if (++lane->waiting > ahead_) take(*lane);
+      }
+      if (options_.idle_ms > 0 && !trace_.queries.empty())
+        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.idle_ms));
+    }
+    for (const auto& lane : lanes_)
+      while (lane->waiting > 0) take(*lane);
+  }
+  const Trace& trace() const { return trace_; }
+
+ private:
+  void take(Lane& lane) {
+    const Query query = lane.finish();
+    --lane.waiting;
+    if (query.compute.start < options_.warmup_ms) {
+      ++trace_.warmups;
+      return;
+    }
+    trace_.queries.push_back(query);
+    first_ = std::min(first_, query.h2d.start);
+    last_ = std::max(last_, query.d2h.end);
+  }
+  bool enough() const {
+    const size_t least = static_cast<size_t>(std::max(1, options_.iterations)) * lanes_.size();
+    return trace_.queries.size() >= least && (options_.seconds == 0 || last_ - first_ >= options_.seconds * 1e3);
+  }
+
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  const TimingOptions& options_;
+  const size_t ahead_;  // queries of a lane that are not waited for yet
+  double first_ = 1e300, last_ = 0;
+  Trace trace_;
+};
+
+// Each loop on a thread of its own. The first exception of any is thrown when all have ended.
+void run_side_by_side(std::vector<std::unique_ptr<Loop>>& loops) {
+  std::vector<std::exception_ptr> failed(loops.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < loops.size(); ++i)
+    threads.emplace_back([&, i] {
+      try {
+        loops[i]->run();
+      } catch (...) {
+        failed[i] = std::current_exception();
+      }
+    });
+  threads.clear();
+  for (const std::exception_ptr& e : failed)
+    if (e != nullptr) std::rethrow_exception(e);
+}
+
+std::vector<std::unique_ptr<Loop>> make_loops(const std::vector<Session*>& sessions, const TimingOptions& options,
+                                              const Origin& origin, bool on_device) {
+  std::vector<std::unique_ptr<Loop>> loops;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  const auto close = [&] { loops.push_back(std::make_unique<Loop>(std::exchange(lanes, {}), options, on_device)); };
+  for (Session* const session : sessions) {
+    if (on_device)
+      lanes.push_back(std::make_unique<DeviceLane>(*session, options, origin));
+    else
+      lanes.push_back(std::make_unique<HostLane>(*session, origin.begin()));
+    if (options.threads || !on_device) close();
+  }
+  if (!lanes.empty()) close();
+  return loops;
+}
+
 }  // namespace
 
-Trace trace_inferences(Session& session, const TimingOptions& options) {
-  session.run();  // what is made at the first inference, and the outputs' memory
+double Trace::wall_ms() const {
+  double first = 1e300, last = 0;
+  for (const Query& q : queries) first = std::min(first, q.h2d.start), last = std::max(last, q.d2h.end);
+  return queries.empty() ? 0 : last - first;
+}
+
+Trace trace_inferences(const std::vector<Session*>& sessions, const TimingOptions& options) {
+  for (Session* const session : sessions) session->run();  // what is made at first, and the outputs' memory
   Trace trace;
-  trace.on_device = session.on_device();
-  std::unique_ptr<Lane> lane;
-  if (trace.on_device)
-    lane = std::make_unique<DeviceLane>(session, options.transfers);
+  trace.on_device = sessions.front()->on_device();
+  if (options.sleep_ms > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.sleep_ms));
+  const Origin origin(*sessions.front());
+  std::vector<std::unique_ptr<Loop>> loops = make_loops(sessions, options, origin, trace.on_device);
+  if (loops.size() == 1)
+    loops.front()->run();
   else
-    lane = std::make_unique<HostLane>(session);
-  const size_t ahead = trace.on_device && options.overlap ? 1 : 0;  // queries that are not waited for yet
-  size_t waiting = 0;
-  const auto take = [&] {
-    const Query query = lane->finish();
-    --waiting;
-    if (query.compute.start < options.warmup_ms)
-      ++trace.warmups;
-    else
-      trace.queries.push_back(query);
-  };
-  const auto enough = [&] {
-    const bool many = trace.queries.size() >= static_cast<size_t>(options.iterations);
-    return many && (options.seconds == 0 || trace.wall_ms() >= options.seconds * 1e3) && !trace.queries.empty();
-  };
-  while (!enough()) {
-    lane->start();
-    if (++waiting > ahead) take();
-    if (options.idle_ms > 0 && !trace.queries.empty())
-      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.idle_ms));
+    run_side_by_side(loops);
+  for (const auto& loop : loops) {
+    trace.warmups += loop->trace().warmups;
+    trace.queries.insert(trace.queries.end(), loop->trace().queries.begin(), loop->trace().queries.end());
   }
-  while (waiting > 0) take();
+  std::stable_sort(trace.queries.begin(), trace.queries.end(),
+                   [](const Query& a, const Query& b) { return a.h2d.start < b.h2d.start; });
   return trace;
 }
 

@@ -65,7 +65,7 @@ Status Adoption::make_layers() {
 Status Adoption::make_layer(const Node& node) {
   AdoptContext context{network_, node, {}};
   for (Value* v : node.inputs()) context.inputs.push_back(v == nullptr ? nullptr : tensor(v));
-  LayerCore* layer = nullptr;
+  LayerCore* layer = node.is("Plugin") ? adopt_plugin(context) : nullptr;
   for (const AdoptFunction function : kAdopters)
     if (layer == nullptr && node.num_outputs() == 1 && !node.has_attr("epilogue")) layer = function(context);
   if (layer == nullptr) {

@@ -44,6 +44,7 @@ struct AdoptContext {
 
 using AdoptFunction = LayerCore* (*)(const AdoptContext& c);
 
+LayerCore* adopt_plugin(const AdoptContext& c);  // any number of results
 LayerCore* adopt_pointwise(const AdoptContext& c);
 LayerCore* adopt_conv(const AdoptContext& c);
 LayerCore* adopt_pool(const AdoptContext& c);

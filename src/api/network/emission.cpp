@@ -29,6 +29,7 @@ Result<Value*> EmissionScope::enter(const TensorImpl* tensor) {
     Value* v = nullptr;
     if (outer->is_constant()) {
       v = graph_.add_constant(graph_.unique_name(outer->name()), outer->constant());
+      emission_.repeat_weights(*outer, *v);
     } else {
       v = graph_.add_input(graph_.unique_name(outer->name()), outer->dtype(), outer->shape());
       v->set_shape_values(outer->shape_values());
@@ -315,6 +316,17 @@ void Emission::match_symbols(const Shape& there, const Shape& here) {
     SymbolId id = 0;
     if (there[a].is_symbol(&id)) symbols_.emplace(id, here[a]);
   }
+}
+
+void Emission::repeat_weights(const Value& value, const Value& copy) {
+  const auto found = std::find_if(weights_.begin(), weights_.end(), [&](const EmittedWeights& w) {
+    return w.graph == value.graph() && w.value_id == value.id();
+  });
+  if (found == weights_.end()) return;
+  EmittedWeights repeated = *found;
+  repeated.graph = copy.graph();
+  repeated.value_id = copy.id();
+  weights_.push_back(repeated);
 }
 
 Result<std::shared_ptr<Graph>> Emission::copy_subgraph(const Graph& from, Graph& outer,

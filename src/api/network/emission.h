@@ -69,6 +69,7 @@ class EmissionScope {
 
 // A layer's weights as a constant.
 struct EmittedWeights {
+  const Graph* graph;  // of the network, or a body
   int value_id;
   const LayerCore* layer;
   nvinfer1::WeightsRole role;
@@ -89,6 +90,8 @@ class Emission {
   size_t num_failures() const { return failures_.size(); }
   void forget_failures() { failures_.clear(); }
   std::vector<EmittedWeights>& weights() { return weights_; }
+  // Where `value` is a layer's weights, so is its copy in a body.
+  void repeat_weights(const Value& value, const Value& copy);
 
   Value* add_input(const TensorImpl& tensor);
   // An attribute's subgraph of an imported model, in this graph's symbols.

@@ -45,8 +45,8 @@ Value* Emit::weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, 
   if (failed()) return nullptr;
   // Not copied: the application keeps them until the network is built.
   Value* const value = constant(HostTensor::wrap(dtype, dims, weights.values, nullptr));
-  if (value != nullptr && sink.scope.parent() == nullptr)
-    sink.scope.emission().weights().push_back({value->id(), &sink.layer, role, weights});
+  if (value == nullptr) return nullptr;
+  sink.scope.emission().weights().push_back({&sink.graph(), value->id(), &sink.layer, role, weights});
   return value;
 }
 

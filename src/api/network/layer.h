@@ -42,6 +42,8 @@ class LayerCore {
   }
   // The weights that it was given.
   virtual void collect_weights(std::vector<nvinfer1::Weights>* weights) const { (void)weights; }
+  // What reports show of the layer beside its name.
+  virtual std::string shown_metadata() const { return metadata; }
   // To be emitted though no output depends on it.
   virtual bool has_effects() const { return false; }
 

@@ -1,11 +1,12 @@
 // Names of weights: by which refitters find them, and which of them may be refitted.
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 #include "api/network/adopt.h"
 #include "api/network/emission.h"
 #include "api/network/network.h"
 #include "backend/refit.h"
+#include "build/refit/constants.h"
 
 namespace wootz::api {
 
@@ -46,8 +47,8 @@ bool NetworkImpl::weights_known(const std::string& name) const {
   for (const auto& [weights, text] : weight_names_)
     if (text == name) return true;
   for (const std::shared_ptr<Graph>& graph : adopted_)
-    for (const Value* constant : graph->constants())
-      if (constant->name() == name && is_weight(constant->constant())) return true;
+    for (const NamedConstant& constant : named_constants(*graph))
+      if (constant.name == name && is_weight(constant.value->constant())) return true;
   return false;
 }
 
@@ -67,21 +68,23 @@ bool NetworkImpl::areWeightsMarkedRefittable(const char* name) const noexcept {
 }
 
 std::vector<NamedWeight> NetworkImpl::name_weights(Emission& emission, const Graph& graph) const {
-  std::unordered_map<int, const EmittedWeights*> emitted;  // copies of graphs keep the ids
-  for (const EmittedWeights& w : emission.weights()) emitted.emplace(w.value_id, &w);
+  std::map<std::pair<const Graph*, int>, const EmittedWeights*> emitted;  // copies of the graph keep the ids
+  const Graph* const whole = emission.graph().get();
+  for (const EmittedWeights& w : emission.weights())
+    emitted.emplace(std::pair(w.graph == whole ? &graph : w.graph, w.value_id), &w);
   std::vector<NamedWeight> named;
-  for (const Value* value : graph.constants()) {
-    const auto found = emitted.find(value->id());
+  for (const NamedConstant& constant : named_constants(graph)) {
+    const auto found = emitted.find({constant.graph, constant.value->id()});
     if (found == emitted.end()) {
-      named.push_back(
-          {value->name(), value->name(), "", RefitWeight::kNoRole, /*fixed=*/!is_weight(value->constant())});
+      const bool fixed = !is_weight(constant.value->constant());
+      named.push_back({constant.name, constant.name, "", RefitWeight::kNoRole, fixed});
       continue;
     }
     const EmittedWeights& w = *found->second;
     std::string name = name_of_weights(w.weights);
     const bool any = w.role == nvinfer1::WeightsRole::kANY;
     if (any && name.empty()) continue;
-    named.push_back({value->name(), std::move(name), w.layer->name(), static_cast<uint8_t>(w.role), false});
+    named.push_back({constant.name, std::move(name), w.layer->name(), static_cast<uint8_t>(w.role), false});
   }
   return named;
 }

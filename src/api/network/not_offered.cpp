@@ -21,11 +21,5 @@ IDistCollectiveLayer* NetworkImpl::addDistCollective(ITensor&, CollectiveOperati
   return not_offered<IDistCollectiveLayer>(*this, "INetworkDefinition::addDistCollective",
                                            "layers that span devices are not offered");
 }
-IPluginV3Layer* NetworkImpl::addPluginV3(ITensor* const*, int32_t, ITensor* const*, int32_t, IPluginV3&) noexcept {
-  return not_offered<IPluginV3Layer>(*this, "INetworkDefinition::addPluginV3", "plugin layers are not offered yet");
-}
-IPluginV2Layer* NetworkImpl::addPluginV2(ITensor* const*, int32_t, IPluginV2&) noexcept {
-  return not_offered<IPluginV2Layer>(*this, "INetworkDefinition::addPluginV2", "plugin layers are not offered yet");
-}
 
 }  // namespace wootz::api

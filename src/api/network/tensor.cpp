@@ -103,10 +103,11 @@ bool TensorImpl::isExecutionTensor() const noexcept { return !isShapeTensor(); }
 
 void TensorImpl::setAllowedFormats(nvinfer1::TensorFormats formats) noexcept {
   attempt(network_.reporter(), "ITensor::setAllowedFormats", [&]() -> Status {
-    if ((formats & 1U) == 0)
-      return unsupported("tensor '{}': the network's inputs and outputs are row-major here (TensorFormat::kLINEAR)",
-                         name_);
+    constexpr nvinfer1::TensorFormats kAll = (1U << nvinfer1::EnumMax<nvinfer1::TensorFormat>()) - 1;
+    if (formats == 0 || (formats & ~kAll) != 0)
+      return invalid_argument("tensor '{}': {:#x} is no set of formats; all of them are {:#x}", name_, formats, kAll);
     formats_ = formats;
+    formats_set_ = true;
     return Status();
   });
 }

@@ -56,6 +56,7 @@ class TensorImpl final : public nvinfer1::ITensor {
   bool isExecutionTensor() const noexcept override;
   void setAllowedFormats(nvinfer1::TensorFormats formats) noexcept override;
   nvinfer1::TensorFormats getAllowedFormats() const noexcept override { return formats_; }
+  bool formats_are_set() const { return formats_set_; }
   nvinfer1::TensorLocation getLocation() const noexcept override;
   void setLocation(nvinfer1::TensorLocation location) noexcept override;
   bool setDynamicRange(float min, float max) noexcept override;
@@ -70,6 +71,7 @@ class TensorImpl final : public nvinfer1::ITensor {
   Owner& network_;
   std::string name_;
   bool named_ = false;
+  bool formats_set_ = false;
   nvinfer1::TensorFormats formats_ = (1U << nvinfer1::EnumMax<nvinfer1::TensorFormat>()) - 1;
   bool range_set_ = false;
   float range_min_ = 0, range_max_ = 0;

@@ -25,7 +25,8 @@ ContextImpl::ContextImpl(const nvinfer1::ICudaEngine& engine, std::shared_ptr<co
   step_ms_.assign(program.steps.size(), 0);
   debug_on_.assign(program.tensors.size(), 0);
   const char* const wait = std::getenv("WOOTZ_DEBUG_SYNC");
-  debug_sync_ = wait != nullptr && std::string_view(wait) == "1";
+  debug_sync_ = wait != nullptr ? std::string_view(wait) == "1" : info_->property_int(property::kDebugSync, 0) == 1;
+  executor_.set_ranges(ranges_of(nvtx_verbosity_));
   config_.setExecutionContextAllocationStrategy(strategy);
   find_hostcuda();
 }
@@ -40,19 +41,29 @@ ContextImpl::~ContextImpl() noexcept {
 Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const nvinfer1::ICudaEngine& engine,
                                                          std::shared_ptr<const EngineInfo> info,
                                                          const Reporter& reporter,
-                                                         ExecutionContextAllocationStrategy strategy) {
+                                                         ExecutionContextAllocationStrategy strategy,
+                                                         nvinfer1::IGpuAllocator* allocator) {
   const auto number = static_cast<int32_t>(strategy);
   if (number < 0 || number >= nvinfer1::EnumMax<ExecutionContextAllocationStrategy>())
     return invalid_argument("unknown allocation strategy {}", number);
   std::unique_ptr<ContextImpl> context(new ContextImpl(engine, std::move(info), reporter, strategy));
+  context->services_.allocator = allocator;
+  context->services_.recorder = context->reporter_.recorder();
+  WOOTZ_RETURN_IF_ERROR(context->executor_.attach(&context->services_));
   WOOTZ_RETURN_IF_ERROR(context->reserve_for(0));
+  const bool own = strategy != ExecutionContextAllocationStrategy::kUSER_MANAGED;
+  const bool all = strategy == ExecutionContextAllocationStrategy::kSTATIC;
+  const size_t bytes = all ? context->info_->largest_memory() : own ? context->info_->memory(0) : 0;
+  context->held_.hold(context->reporter_, "IExecutionContext creation", context->on_device_, bytes);
   return context;
 }
 
 Status ContextImpl::reserve_for(size_t profile) {
+  const size_t weights = static_cast<size_t>(engine_.getWeightStreamingScratchMemorySize());
   switch (config_.getExecutionContextAllocationStrategy()) {
-    case ExecutionContextAllocationStrategy::kSTATIC: return executor_.reserve(info_->largest_memory());
-    case ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE: return executor_.reserve(info_->memory(profile));
+    case ExecutionContextAllocationStrategy::kSTATIC: return executor_.reserve(info_->largest_memory() + weights);
+    case ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE:
+      return executor_.reserve(info_->memory(profile) + weights);
     case ExecutionContextAllocationStrategy::kUSER_MANAGED: break;
   }
   return Status();
@@ -96,6 +107,7 @@ Status ContextImpl::adopt(cudaStream_t stream) {
 void ContextImpl::observe_steps(bool on) {
   if (on == observed_) return;
   observed_ = on;
+  if (on_device_) return executor_.set_timed(on);
   executor_.set_observer(
       on ? StepObserver([this](size_t step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); })
          : StepObserver());
@@ -119,16 +131,20 @@ Status ContextImpl::finish_outputs(const Status& ran, const Bindings& bindings) 
 // An inference. Who calls it sees to it that no other is at work.
 Status ContextImpl::run_now(const Job& job, Bindings& bindings) {
   found_for_ = 0;
-  running_in_ = job.stream;
+  running_in_ = services_.stream = job.stream;
   observe_steps(job.profile_steps);
   executor_.set_wait_for_steps(job.wait_for_steps);
   set_tap(job);
   WOOTZ_RETURN_IF_ERROR(finish_outputs(executor_.run(bindings, adopted_.get()), bindings));
   WOOTZ_RETURN_IF_ERROR(show_unwritten(job));
   found_for_ = job.settings;
-  if (job.profile_steps) times_pending_ = true;
-  if (times_pending_ && emits_profile_) report_times();
-  return Status();
+  if (!job.profile_steps) return Status();
+  if (on_device_ && adopted_->capturing()) {  // nothing has run: the times are there once the graph has
+    times_captured_ = true;
+    return Status();
+  }
+  times_pending_ = true;
+  return emits_profile_ ? report_times() : Status();
 }
 
 Status ContextImpl::run_in_turn(const Job& job, Bindings& bindings) {
@@ -136,11 +152,18 @@ Status ContextImpl::run_in_turn(const Job& job, Bindings& bindings) {
   return run_now(job, bindings);
 }
 
-void ContextImpl::report_times() const {
+Status ContextImpl::report_times() const {
   times_pending_ = false;
-  if (profiler_.object == nullptr) return;
+  if (profiler_.object == nullptr) return Status();
+  if (on_device_) WOOTZ_RETURN_IF_ERROR(executor_.read_times(&step_ms_));
   const std::vector<Step>& steps = info_->program().steps;
   for (size_t s = 0; s < steps.size(); ++s) profiler_.report(steps[s].name.c_str(), step_ms_[s]);
+  return Status();
+}
+
+void ContextImpl::set_replay(bool on) {
+  const std::lock_guard<std::mutex> lock(run_mutex_);
+  executor_.set_replay(on);
 }
 
 ContextImpl::Queued* ContextImpl::take_queued() {
@@ -268,16 +291,14 @@ void* ContextImpl::Sink::reallocate(int, void* current, size_t bytes, const Dims
 void ContextImpl::Sink::notify(const Dims& dims) const { allocator_->notifyShape(name_, to_api(dims)); }
 
 bool ContextImpl::reportToProfiler() const noexcept {
-  const std::lock_guard<std::mutex> lock(run_mutex_);
-  if (profiler_.object == nullptr || !times_pending_) {
-    attempt(reporter_, "IExecutionContext::reportToProfiler", [&] {
-      return make_error(Code::kInvalidState, "{}",
-                        profiler_.object == nullptr ? "no profiler is set" : "no inference is waiting to be reported");
-    });
-    return false;
-  }
-  report_times();
-  return true;
+  return attempt(reporter_, "IExecutionContext::reportToProfiler", [&]() -> Status {
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    if (profiler_.object == nullptr) return make_error(Code::kInvalidState, "no profiler is set");
+    if (!times_pending_ && !times_captured_)
+      return make_error(Code::kInvalidState, "no inference is waiting to be reported");
+    const DeviceScope current(info_->core_ptr()->device());
+    return report_times();
+  });
 }
 
 }  // namespace wootz::api

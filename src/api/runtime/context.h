@@ -13,6 +13,8 @@
 
 #include "api/runtime/configs.h"
 #include "api/runtime/convert.h"
+#include "api/runtime/memory_log.h"
+#include "api/runtime/plugins/services.h"
 #include "api/runtime/reporter.h"
 #include "backend/device.h"
 #include "runtime/executor.h"
@@ -22,11 +24,14 @@ namespace wootz::api {
 
 class ContextImpl final : public nvinfer1::IExecutionContext {
  public:
-  // `engine`: who says that it is this context's engine.
+  // `engine`: who says that it is this context's engine. `allocator`: lent to plugins; may be null.
   static Result<std::unique_ptr<ContextImpl>> create(const nvinfer1::ICudaEngine& engine,
                                                      std::shared_ptr<const EngineInfo> info, const Reporter& reporter,
-                                                     nvinfer1::ExecutionContextAllocationStrategy strategy);
+                                                     nvinfer1::ExecutionContextAllocationStrategy strategy,
+                                                     nvinfer1::IGpuAllocator* allocator);
   ~ContextImpl() noexcept override;  // waits for its inferences
+  // What its engine knows by that it exists.
+  void keep(std::shared_ptr<const void> sign) { sign_ = std::move(sign); }
 
   // Of the shapes that were resolved last; null: none were.
   const ShapePlan* shape_plan() const { return bindings_.plan().get(); }
@@ -82,9 +87,14 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   bool getUnfusedTensorsDebugState() const noexcept override { return unfused_debug_; }
   // wootz_context_tap().
   Status tap(const char* name, bool on);
+  // wootz_context_replay().
+  void set_replay(bool on);
   nvinfer1::IRuntimeConfig* getRuntimeConfig() const noexcept override { return &config_; }
   bool setCommunicator(void* communicator) noexcept override;
-  void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override { reporter_.set_recorder(recorder); }
+  void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override {
+    reporter_.set_recorder(recorder);
+    services_.recorder = recorder;
+  }
   nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return reporter_.recorder(); }
 
  private:
@@ -122,6 +132,14 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     uint64_t settings = 0;  // settings_ when it was made
   };
 
+  // From least to most: kNONE (1), kLAYER_NAMES_ONLY (0), kDETAILED (2).
+  static Executor::Ranges ranges_of(nvinfer1::ProfilingVerbosity verbosity) {
+    using nvinfer1::ProfilingVerbosity;
+    return verbosity == ProfilingVerbosity::kNONE       ? Executor::Ranges::kNone
+           : verbosity == ProfilingVerbosity::kDETAILED ? Executor::Ranges::kTactics
+                                                        : Executor::Ranges::kNames;
+  }
+
   // An inference that waits in a stream. The context keeps those that are done for the next ones.
   struct Queued final : StreamWork {
     Queued(ContextImpl* of, std::shared_ptr<const EngineCore> engine) : context(of), bindings(std::move(engine)) {}
@@ -158,7 +176,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   void set_tap(const Job& job);
   Status show(const char* name, TensorIndex tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
   Status show_unwritten(const Job& job);
-  void report_times() const;
+  Status report_times() const;
   Status enqueue(const char* call, cudaStream_t stream);
   Status enqueue_on_device(cudaStream_t stream);
   Status enqueue_on_host_stream(const char* call, cudaStream_t stream);
@@ -169,6 +187,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
 
   const nvinfer1::ICudaEngine& engine_;
   std::shared_ptr<const EngineInfo> info_;
+  std::shared_ptr<const void> sign_;
   Reporter reporter_;
   std::string name_;
 
@@ -179,6 +198,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   uint64_t settings_ = 1;
 
   mutable std::mutex run_mutex_;  // guards what follows
+  PluginServices services_;       // outlives what the executor keeps
   Executor executor_;
   cudaStream_t running_in_ = nullptr;  // the stream of the inference at hand
   std::unique_ptr<Stream> adopted_;    // of a device with memory of its own: the application's stream, as it was last
@@ -188,6 +208,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   bool tapped_ = false, observed_ = false;
   mutable std::vector<float> step_ms_;
   mutable bool times_pending_ = false;
+  bool times_captured_ = false;  // graphs of the application's tell times when they run
 
   std::mutex pending_mutex_;
   std::condition_variable idle_;
@@ -206,6 +227,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   nvinfer1::IDebugListener* listener_ = nullptr;
   IndexedVector<TensorIndex, uint8_t> debug_on_;
   bool unfused_debug_ = false;
+  HeldMemory held_;
   std::map<std::string, Tap, std::less<>> taps_;
 };
 

@@ -1,7 +1,11 @@
 // Shapes, addresses and memory of a context.
 #include "api/runtime/context.h"
+#include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_stream.h"
+#include "api/runtime/tensor_formats.h"
 #include "backends/addresses.h"
+#include "plan/storage.h"
+#include "runtime/report/output_bound.h"
 
 namespace wootz::api {
 
@@ -110,14 +114,9 @@ ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
 }
 
 ApiDims ContextImpl::getTensorStrides(const char* tensorName) const noexcept {
-  ApiDims dims = getTensorShape(tensorName);
-  int64_t step = 1;
-  for (int32_t i = dims.nbDims - 1; i >= 0; --i) {
-    const int64_t extent = dims.d[i];
-    dims.d[i] = step;
-    step = step < 0 || extent < 0 ? -1 : step * extent;
-  }
-  return dims;
+  const ApiDims dims = getTensorShape(tensorName);
+  const IoInfo* io = info_->find(tensorName);
+  return io == nullptr ? dims : format_strides(format_of(*info_, *io), dims);
 }
 
 int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
@@ -127,10 +126,17 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
     Result<Dims> extents = from_api(dims, 0);
     // What the last inference found is no bound for the next one.
     const ShapePlan* const plan = shape_plan();
-    if (!extents.ok() || (plan != nullptr && !plan->known[io->tensor]))
-      return make_error(Code::kInvalidState, "the shape of output '{}' is not known: {}; give it an output allocator",
-                        tensorName, to_string(dims));
-    return static_cast<int64_t>(dtype_bytes(io->dtype, extents->volume()));
+    if (extents.ok() && (plan == nullptr || plan->known[io->tensor]))
+      return static_cast<int64_t>(tensor_bytes(info_->program().tensors[io->tensor], *extents));
+    const std::optional<int64_t> bound =
+        plan == nullptr ? std::nullopt : output_bound(info_->program(), io->tensor, bindings_.profile(), plan->symbols);
+    if (!bound)
+      return make_error(
+          Code::kInvalidState,
+          "the shape of output '{}' is not known, nor what bounds it: {}; set all input shapes, or give it "
+          "an output allocator",
+          tensorName, to_string(dims));
+    return *bound;
   });
 }
 
@@ -238,33 +244,42 @@ size_t ContextImpl::updateDeviceMemorySizeForShapes() noexcept {
 }
 
 bool ContextImpl::setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept {
-  if (allocator != nullptr)
-    reporter_.warning(
-        "IExecutionContext::setTemporaryStorageAllocator: the allocator is not asked; what kernels need for a while is "
-        "part "
-        "of the context's memory");
-  temporary_allocator_ = allocator;
-  return true;
+  return attempt(reporter_, "IExecutionContext::setTemporaryStorageAllocator", [&]() -> Status {
+    if (allocator == temporary_allocator_) return Status();
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    if (adopted_ != nullptr) WOOTZ_RETURN_IF_ERROR(adopted_->synchronize());  // it may be at work in what is given back
+    executor_.set_temporary(
+        allocator == nullptr ? nullptr : with_allocator(info_->core_ptr()->device_ptr(), adopt_allocator(allocator)));
+    temporary_allocator_ = allocator;
+    return Status();
+  });
 }
 
 void ContextImpl::setPersistentCacheLimit(size_t size) noexcept {
-  if (size != 0)
-    reporter_.warning("IExecutionContext::setPersistentCacheLimit: no part of the device's cache is set aside");
-  persistent_cache_ = size;
+  attempt(reporter_, "IExecutionContext::setPersistentCacheLimit", [&]() -> Status {
+    const size_t most = info_->core().device().persisting_cache();
+    if (size > most)
+      return invalid_argument("{} bytes: {}", size,
+                              most == 0 ? "this device's cache has no part for accesses that persist"
+                                        : fmt::format("of the device's cache at most {} can be set aside", most));
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    persistent_cache_ = size;
+    executor_.set_persisting(size);
+    return Status();
+  });
 }
 
 bool ContextImpl::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexcept {
   return attempt(reporter_, "IExecutionContext::setNvtxVerbosity", [&]() -> Status {
-    // From least to most: kNONE (1), kLAYER_NAMES_ONLY (0), kDETAILED (2).
-    const auto rank = [](nvinfer1::ProfilingVerbosity v) {
-      return v == nvinfer1::ProfilingVerbosity::kNONE ? 0 : v == nvinfer1::ProfilingVerbosity::kDETAILED ? 2 : 1;
-    };
+    const auto number = static_cast<int32_t>(verbosity);
+    if (number < 0 || number >= nvinfer1::EnumMax<nvinfer1::ProfilingVerbosity>())
+      return invalid_argument("unknown verbosity {}", number);
     const auto built = static_cast<nvinfer1::ProfilingVerbosity>(info_->property_int(property::kVerbosity, 0));
-    if (rank(verbosity) > rank(built))
+    if (ranges_of(verbosity) > ranges_of(built))
       return invalid_argument("verbosity {} is more than the engine was built with ({})", static_cast<int>(verbosity),
                               static_cast<int>(built));
-    if (verbosity != nvtx_verbosity_ && rank(verbosity) > 0)
-      reporter_.warning("IExecutionContext::setNvtxVerbosity: no NVTX ranges are made");
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    executor_.set_ranges(ranges_of(verbosity));
     nvtx_verbosity_ = verbosity;
     return Status();
   });

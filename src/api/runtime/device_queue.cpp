@@ -64,6 +64,17 @@ Result<Event*> event_of(void* event) {
   return static_cast<Event*>(event);
 }
 
+void* make_event(void* engine, const char* call, bool sleeps) {
+  void* made = nullptr;
+  device_call(engine, call, [&](Device& device) -> Status {
+    WOOTZ_RETURN_IF_ERROR(need_queues(device));
+    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.create_event(/*tells_time=*/true, sleeps));
+    made = event.release();
+    return Status();
+  });
+  return made;
+}
+
 }  // namespace
 }  // namespace wootz::api
 
@@ -100,14 +111,10 @@ int wootz_device_copy_async(void* engine, void* to, const void* from, size_t byt
 }
 
 void* wootz_device_event_create(void* engine) noexcept {
-  void* made = nullptr;
-  device_call(engine, "wootz_device_event_create", [&](Device& device) -> Status {
-    WOOTZ_RETURN_IF_ERROR(wootz::api::need_queues(device));
-    WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.create_event(/*tells_time=*/true));
-    made = event.release();
-    return Status();
-  });
-  return made;
+  return wootz::api::make_event(engine, "wootz_device_event_create", /*sleeps=*/false);
+}
+void* wootz_device_event_create_blocking(void* engine) noexcept {
+  return wootz::api::make_event(engine, "wootz_device_event_create_blocking", /*sleeps=*/true);
 }
 
 void wootz_device_event_destroy(void* event) noexcept { delete static_cast<Event*>(event); }

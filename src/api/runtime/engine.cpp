@@ -6,6 +6,7 @@
 #include "api/runtime/context.h"
 #include "api/runtime/host_memory.h"
 #include "api/runtime/inspector.h"
+#include "plan/strip.h"
 #include "plan/write.h"
 #include "wootz/builder_flags.h"
 
@@ -20,8 +21,29 @@ ProfileEnd end_of(OptProfileSelector select) { return static_cast<ProfileEnd>(se
 
 }  // namespace
 
+EngineImpl::EngineImpl(std::shared_ptr<const EngineInfo> info, const Reporter& reporter,
+                       nvinfer1::IGpuAllocator* allocator)
+    : info_(std::move(info)), reporter_(reporter), allocator_(allocator), stripped_(info_->program().stripped) {
+  if (info_->core().options().stream_weights) streamable_ = static_cast<int64_t>(streamable_bytes(info_->program()));
+  if (isRefittable()) weights_ = info_->program().refit->weights;
+  const size_t bytes = info_->weight_bytes();
+  reporter_.log(Reporter::Severity::kINFO, fmt::format("Loaded engine size: {} MiB", bytes >> 20));
+  held_.hold(reporter_, "engine deserialization", !info_->core().device().host_memory(), bytes);
+}
+
 const IoInfo* EngineImpl::look_up(const char* call, const char* name) const noexcept {
   return attempt_or<const IoInfo*>(reporter_, call, nullptr, [&] { return info_->get(name); });
+}
+
+const TensorFormatInfo& EngineImpl::look_up_format(const char* call, const char* name, int32_t profile) const noexcept {
+  const TensorFormatInfo* format = &format_info(TensorFormat::kLINEAR);
+  attempt(reporter_, call, [&]() -> Status {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(name));
+    WOOTZ_RETURN_IF_ERROR(check_profile(profile));
+    format = &format_of(*info_, *io);
+    return Status();
+  });
+  return *format;
 }
 
 Status EngineImpl::check_profile(int32_t profile) const {
@@ -73,7 +95,18 @@ bool EngineImpl::isShapeInferenceIO(const char* tensorName) const noexcept {
 }
 
 const char* EngineImpl::getAliasedInputTensor(const char* tensorName) const noexcept {
-  look_up("ICudaEngine::getAliasedInputTensor", tensorName);
+  const IoInfo* io = look_up("ICudaEngine::getAliasedInputTensor", tensorName);
+  if (io == nullptr || io->is_input) return nullptr;
+  const Program& program = info_->program();
+  for (const Step& step : program.steps) {
+    if (!is_plugin(step.problem)) continue;
+    const Result<PluginParams> plugin = read_plugin(step.problem);
+    for (size_t o = 0; plugin.ok() && o < plugin->aliases.size(); ++o) {
+      if (step.outputs[o] != io->tensor || plugin->aliases[o] < 0) continue;
+      const PlanTensor& input = program.tensors[step.inputs[static_cast<size_t>(plugin->aliases[o])]];
+      return input.kind == TensorKind::kInput ? input.name.c_str() : nullptr;
+    }
+  }
   return nullptr;
 }
 
@@ -81,57 +114,43 @@ TensorFormat EngineImpl::getTensorFormat(const char* tensorName) const noexcept 
   return getTensorFormat(tensorName, 0);
 }
 TensorFormat EngineImpl::getTensorFormat(const char* tensorName, int32_t profileIndex) const noexcept {
-  look_up("ICudaEngine::getTensorFormat", tensorName);
-  attempt(reporter_, "ICudaEngine::getTensorFormat", [&] { return check_profile(profileIndex); });
-  return TensorFormat::kLINEAR;
+  return look_up_format("ICudaEngine::getTensorFormat", tensorName, profileIndex).format;
 }
 
 const char* EngineImpl::getTensorFormatDesc(const char* tensorName) const noexcept {
   return getTensorFormatDesc(tensorName, 0);
 }
 const char* EngineImpl::getTensorFormatDesc(const char* tensorName, int32_t profileIndex) const noexcept {
-  const IoInfo* io = look_up("ICudaEngine::getTensorFormatDesc", tensorName);
-  const bool ok = attempt(reporter_, "ICudaEngine::getTensorFormatDesc", [&] { return check_profile(profileIndex); });
-  if (io == nullptr || !ok) return "";
-  switch (io->dtype) {
-    case DType::kF32: return "Row-major linear FP32 format";
-    case DType::kF16: return "Row-major linear FP16 format";
-    case DType::kBF16: return "Row-major linear BF16 format";
-    case DType::kI8: return "Row-major linear INT8 format";
-    case DType::kI32: return "Row-major linear INT32 format";
-    case DType::kI64: return "Row-major linear INT64 format";
-    case DType::kBool: return "Row-major linear BOOL format";
-    case DType::kU8: return "Row-major linear UINT8 format";
-    default: return "Row-major linear format";
-  }
+  return attempt_or(reporter_, "ICudaEngine::getTensorFormatDesc", "", [&]() -> Result<const char*> {
+    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
+    WOOTZ_RETURN_IF_ERROR(check_profile(profileIndex));
+    return describe_format(format_of(*info_, *io), io->dtype);
+  });
 }
 
 int32_t EngineImpl::getTensorVectorizedDim(const char* tensorName) const noexcept {
   return getTensorVectorizedDim(tensorName, 0);
 }
 int32_t EngineImpl::getTensorVectorizedDim(const char* tensorName, int32_t profileIndex) const noexcept {
-  look_up("ICudaEngine::getTensorVectorizedDim", tensorName);
-  attempt(reporter_, "ICudaEngine::getTensorVectorizedDim", [&] { return check_profile(profileIndex); });
-  return -1;
+  return look_up_format("ICudaEngine::getTensorVectorizedDim", tensorName, profileIndex).together > 1 ? 1 : -1;
 }
 
 int32_t EngineImpl::getTensorComponentsPerElement(const char* tensorName) const noexcept {
   return getTensorComponentsPerElement(tensorName, 0);
 }
 int32_t EngineImpl::getTensorComponentsPerElement(const char* tensorName, int32_t profileIndex) const noexcept {
-  const IoInfo* io = look_up("ICudaEngine::getTensorComponentsPerElement", tensorName);
-  const bool ok =
-      attempt(reporter_, "ICudaEngine::getTensorComponentsPerElement", [&] { return check_profile(profileIndex); });
-  return io != nullptr && ok ? 1 : -1;
+  const char* const call = "ICudaEngine::getTensorComponentsPerElement";
+  const TensorFormatInfo& format = look_up_format(call, tensorName, profileIndex);
+  return info_->find(tensorName) != nullptr && check_profile(profileIndex).ok() ? format.together : -1;
 }
 
 int32_t EngineImpl::getTensorBytesPerComponent(const char* tensorName) const noexcept {
   return getTensorBytesPerComponent(tensorName, 0);
 }
 int32_t EngineImpl::getTensorBytesPerComponent(const char* tensorName, int32_t profileIndex) const noexcept {
-  look_up("ICudaEngine::getTensorBytesPerComponent", tensorName);
-  attempt(reporter_, "ICudaEngine::getTensorBytesPerComponent", [&] { return check_profile(profileIndex); });
-  return -1;
+  const TensorFormatInfo& format = look_up_format("ICudaEngine::getTensorBytesPerComponent", tensorName, profileIndex);
+  const IoInfo* io = info_->find(tensorName);
+  return io != nullptr && format.together > 1 ? static_cast<int32_t>(dtype_bits(io->dtype) / 8) : -1;
 }
 
 Dims EngineImpl::getProfileShape(const char* tensorName, int32_t profileIndex,
@@ -173,8 +192,10 @@ const int32_t* EngineImpl::getProfileTensorValues(const char* tensorName, int32_
 IExecutionContext* EngineImpl::createExecutionContext(ExecutionContextAllocationStrategy strategy) noexcept {
   return attempt_or<IExecutionContext*>(
       reporter_, "ICudaEngine::createExecutionContext", nullptr, [&]() -> Result<IExecutionContext*> {
+        WOOTZ_RETURN_IF_ERROR(info_->core_ptr()->place_weights());
         WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<ContextImpl> context,
-                               ContextImpl::create(*this, info_, reporter_, strategy));
+                               ContextImpl::create(*this, info_, reporter_, strategy, allocator_));
+        context->keep(contexts_);
         return context.release();
       });
 }
@@ -193,47 +214,55 @@ IRuntimeConfig* EngineImpl::createRuntimeConfig() noexcept {
                                      [&]() -> Result<IRuntimeConfig*> { return new RuntimeConfig(); });
 }
 
-int64_t EngineImpl::getDeviceMemorySizeV2() const noexcept { return static_cast<int64_t>(info_->largest_memory()); }
+int64_t EngineImpl::getDeviceMemorySizeV2() const noexcept { return static_cast<int64_t>(getDeviceMemorySize()); }
 
 int64_t EngineImpl::getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept {
   const bool ok =
       attempt(reporter_, "ICudaEngine::getDeviceMemorySizeForProfileV2", [&] { return check_profile(profileIndex); });
-  return ok ? static_cast<int64_t>(info_->memory(static_cast<size_t>(profileIndex))) : 0;
+  return ok ? static_cast<int64_t>(info_->memory(static_cast<size_t>(profileIndex)) + weight_scratch()) : 0;
 }
 
-size_t EngineImpl::getDeviceMemorySize() const noexcept { return info_->largest_memory(); }
+size_t EngineImpl::getDeviceMemorySize() const noexcept { return info_->largest_memory() + weight_scratch(); }
 size_t EngineImpl::getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept {
   return static_cast<size_t>(getDeviceMemorySizeForProfileV2(profileIndex));
 }
 
 IHostMemory* EngineImpl::serialize() const noexcept {
   return attempt_or<IHostMemory*>(reporter_, "ICudaEngine::serialize", nullptr, [&]() -> Result<IHostMemory*> {
+    const EngineCore::Reading reading(info_->core());
     WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, write_plan(info_->program()));
     return new HostMemory(std::move(bytes));
   });
 }
 
-IHostMemory* EngineImpl::serializeWithConfig(ISerializationConfig& config) const noexcept {
+Result<RawBytes> EngineImpl::plan_with(const ISerializationConfig& config) const {
+  const EngineCore::Reading reading(info_->core());
+  const Program& program = info_->program();
   if (config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS)) {
-    attempt(reporter_, "ICudaEngine::serializeWithConfig",
-            [] { return unsupported("a plan without weights can only be made of a refittable engine"); });
-    return nullptr;
+    WOOTZ_ASSIGN_OR_RETURN(const Program stripped, strip_weights(program));
+    return write_plan(stripped);
   }
-  return serialize();
+  if (program.stripped)
+    return make_error(Code::kInvalidState,
+                      "the engine has no weights to write: refit it first, or set SerializationFlag::kEXCLUDE_WEIGHTS");
+  if (program.refit == nullptr || config.getFlag(SerializationFlag::kINCLUDE_REFIT)) return write_plan(program);
+  Program plain = program;
+  plain.refit = nullptr;
+  return write_plan(plain);
+}
+
+IHostMemory* EngineImpl::serializeWithConfig(ISerializationConfig& config) const noexcept {
+  return attempt_or<IHostMemory*>(reporter_, "ICudaEngine::serializeWithConfig", nullptr,
+                                  [&]() -> Result<IHostMemory*> {
+                                    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, plan_with(config));
+                                    return new HostMemory(std::move(bytes));
+                                  });
 }
 
 ISerializationConfig* EngineImpl::createSerializationConfig() noexcept {
   return attempt_or<ISerializationConfig*>(
       reporter_, "ICudaEngine::createSerializationConfig", nullptr,
       [&]() -> Result<ISerializationConfig*> { return new SerializationConfig(); });
-}
-
-bool EngineImpl::setWeightStreamingBudgetV2(int64_t) noexcept {
-  return attempt(reporter_, "ICudaEngine::setWeightStreamingBudgetV2",
-                 [] { return make_error(Code::kInvalidState, "the engine does not stream its weights"); });
-}
-bool EngineImpl::setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept {
-  return gpuMemoryBudget == -1 || setWeightStreamingBudgetV2(gpuMemoryBudget);
 }
 
 IEngineInspector* EngineImpl::createEngineInspector() const noexcept {
@@ -247,7 +276,14 @@ bool EngineImpl::isDebugTensor(const char* name) const noexcept {
 }
 
 int64_t EngineImpl::getEngineStat(EngineStat stat) const noexcept {
-  return stat == EngineStat::kTOTAL_WEIGHTS_SIZE ? static_cast<int64_t>(info_->weight_bytes()) : -1;
+  const auto bytes = static_cast<int64_t>(info_->weight_bytes());
+  switch (stat) {
+    case EngineStat::kTOTAL_WEIGHTS_SIZE: return bytes;
+    case EngineStat::kSTRIPPED_WEIGHTS_SIZE: return stripped_ ? bytes : -1;
+  }
+  attempt(reporter_, "ICudaEngine::getEngineStat",
+          [&] { return invalid_argument("there is no EngineStat {}", static_cast<int>(stat)); });
+  return -1;
 }
 
 HardwareCompatibilityLevel EngineImpl::getHardwareCompatibilityLevel() const noexcept {

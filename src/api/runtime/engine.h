@@ -2,7 +2,9 @@
 #pragma once
 
 #include "api/runtime/convert.h"
+#include "api/runtime/memory_log.h"
 #include "api/runtime/reporter.h"
+#include "api/runtime/tensor_formats.h"
 #include "backend/refit.h"
 #include "runtime/report/engine_info.h"
 
@@ -10,13 +12,12 @@ namespace wootz::api {
 
 class EngineImpl final : public nvinfer1::ICudaEngine {
  public:
-  EngineImpl(std::shared_ptr<const EngineInfo> info, const Reporter& reporter)
-      : info_(std::move(info)), reporter_(reporter) {
-    if (isRefittable()) weights_ = info_->program().refit->weights;
-  }
+  EngineImpl(std::shared_ptr<const EngineInfo> info, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator);
 
   const std::shared_ptr<const EngineInfo>& info() const { return info_; }
   const Reporter& reporter() const { return reporter_; }
+  // The application's, for the device's memory; may be null.
+  nvinfer1::IGpuAllocator* allocator() const { return allocator_; }
   // As refitters know them, whose names live as long as the engine; none of one that is not refittable.
   const std::vector<RefitWeight>& weights() const { return weights_; }
 
@@ -59,14 +60,14 @@ class EngineImpl final : public nvinfer1::ICudaEngine {
   nvinfer1::IHostMemory* serializeWithConfig(nvinfer1::ISerializationConfig& config) const noexcept override;
   nvinfer1::ISerializationConfig* createSerializationConfig() noexcept override;
   bool isRefittable() const noexcept override { return info_->program().refit != nullptr; }
-  int64_t getStreamableWeightsSize() const noexcept override { return 0; }
+  int64_t getStreamableWeightsSize() const noexcept override { return streamable_; }
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
-  int64_t getWeightStreamingBudgetV2() const noexcept override { return 0; }
-  int64_t getWeightStreamingAutomaticBudget() const noexcept override { return 0; }
-  int64_t getWeightStreamingScratchMemorySize() const noexcept override { return 0; }
+  int64_t getWeightStreamingBudgetV2() const noexcept override;
+  int64_t getWeightStreamingAutomaticBudget() const noexcept override;
+  int64_t getWeightStreamingScratchMemorySize() const noexcept override;
   bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept override;
-  int64_t getWeightStreamingBudget() const noexcept override { return -1; }
-  int64_t getMinimumWeightStreamingBudget() const noexcept override { return 0; }
+  int64_t getWeightStreamingBudget() const noexcept override;
+  int64_t getMinimumWeightStreamingBudget() const noexcept override;
   nvinfer1::IEngineInspector* createEngineInspector() const noexcept override;
   const char* getName() const noexcept override { return info_->program().name.c_str(); }
   int32_t getNbLayers() const noexcept override { return static_cast<int32_t>(info_->program().steps.size()); }
@@ -84,12 +85,23 @@ class EngineImpl final : public nvinfer1::ICudaEngine {
 
  private:
   // The tensor, or null after reporting.
+  const TensorFormatInfo& look_up_format(const char* call, const char* name, int32_t profile) const noexcept;
   const IoInfo* look_up(const char* call, const char* name) const noexcept;
   Status check_profile(int32_t profile) const;
+  Result<RawBytes> plan_with(const nvinfer1::ISerializationConfig& config) const;
 
   std::shared_ptr<const EngineInfo> info_;
   Reporter reporter_;
+  Status set_budget(int64_t bytes);
+  // Memory that a context has for weights on their way.
+  size_t weight_scratch() const;
+
+  nvinfer1::IGpuAllocator* allocator_;
+  bool stripped_;                                                  // its plan had no weights
+  int64_t streamable_ = 0;                                         // bytes
+  std::shared_ptr<const int> contexts_ = std::make_shared<int>();  // one more owner each
   std::vector<RefitWeight> weights_;
+  HeldMemory held_;
 };
 
 }  // namespace wootz::api

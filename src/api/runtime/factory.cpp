@@ -1,4 +1,6 @@
 // The C entry points of the deployment half.
+#include <cstdlib>
+
 #include "api/runtime/context.h"
 #include "api/runtime/device_of.h"
 #include "api/runtime/engine.h"
@@ -6,6 +8,8 @@
 #include "api/runtime/runtime.h"
 #include "api/runtime/version.h"
 #include "base/thread_pool.h"
+#include "plan/read.h"
+#include "runtime/report/properties.h"
 #include "wootz/extensions.h"
 
 namespace wootz::api {
@@ -111,6 +115,20 @@ void* wootz_device_allocate(void* engine, size_t bytes) noexcept {
   return memory;
 }
 
+void* wootz_device_allocate_managed(void* engine, size_t bytes) noexcept {
+  void* memory = nullptr;
+  device_call(engine, "wootz_device_allocate_managed", [&](wootz::Device& device) -> wootz::Status {
+    WOOTZ_ASSIGN_OR_RETURN(memory, device.allocate_managed(bytes));
+    return wootz::Status();
+  });
+  return memory;
+}
+
+size_t wootz_device_persisting_cache(void* engine) noexcept {
+  const wootz::Device* device = device_of(engine);
+  return device == nullptr ? 0 : device->persisting_cache();
+}
+
 void wootz_device_free(void* engine, void* memory) noexcept {
   if (wootz::Device* device = device_of(engine); device != nullptr && memory != nullptr) device->free(memory);
 }
@@ -141,6 +159,16 @@ void* wootz_runtime_load_memory(void* runtime, void* plan) noexcept {
   return ours == nullptr ? nullptr : ours->load_memory(static_cast<nvinfer1::IHostMemory*>(plan));
 }
 
+int wootz_plan_version(const void* plan, size_t bytes) noexcept {
+  return attempt_or<int>(Reporter(process_logger()), "wootz_plan_version", -1, [&]() -> wootz::Result<int> {
+    if (plan == nullptr) return wootz::invalid_argument("the plan is null");
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const wootz::Program> program,
+                           wootz::read_plan({static_cast<const std::byte*>(plan), bytes}));
+    const auto found = program->properties.find(wootz::property::kApiVersion);
+    return found == program->properties.end() ? 0 : std::atoi(found->second.c_str());
+  });
+}
+
 int wootz_runtime_set_device(void* runtime, int number) noexcept {
   auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
   return attempt(Reporter(process_logger()), "wootz_runtime_set_device",
@@ -157,6 +185,16 @@ int wootz_runtime_set_device(void* runtime, int number) noexcept {
 int wootz_engine_device(void* engine) noexcept {
   const wootz::Device* device = device_of(engine);
   return device == nullptr ? -1 : device->number();
+}
+
+int wootz_context_replay(void* context, int on) noexcept {
+  auto* ours = dynamic_cast<wootz::api::ContextImpl*>(static_cast<nvinfer1::IExecutionContext*>(context));
+  const bool ok = attempt(Reporter(process_logger()), "wootz_context_replay", [&]() -> wootz::Status {
+    if (ours == nullptr) return wootz::invalid_argument("the context is null");
+    ours->set_replay(on != 0);
+    return wootz::Status();
+  });
+  return ok ? 0 : 1;
 }
 
 int wootz_context_tap(void* context, const char* name, int on) noexcept {

@@ -1,6 +1,7 @@
 #include "api/runtime/plugin_registry.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -64,6 +65,9 @@ void PluginRegistry::rebuild_lists() {
 Status PluginRegistry::add(IPluginCreatorInterface& creator, const AsciiChar* pluginNamespace) {
   WOOTZ_ASSIGN_OR_RETURN(const CreatorName named, name_of(creator));
   if (named.name.empty()) return invalid_argument("a plugin creator without a name");
+  // A V2 creator hands it on to the plugins that it makes.
+  if (IPluginCreator* v2 = as_v2(&creator); v2 != nullptr && !text(pluginNamespace).empty())
+    v2->setPluginNamespace(pluginNamespace);
   const std::string space = text(pluginNamespace).empty() ? named.space : text(pluginNamespace);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!creators_.emplace(Key{named.name, named.version, space}, &creator).second)
@@ -89,6 +93,18 @@ IPluginCreatorInterface* PluginRegistry::find(const Key& key) const {
     if (const auto it = creators_.find(key); it != creators_.end()) return it->second;
   }
   return parent_ != nullptr && parent_search_ ? parent_->find(key) : nullptr;
+}
+
+std::string PluginRegistry::listed() const {
+  std::string list;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [key, creator] : creators_)
+      list += fmt::format("{}'{}' version '{}' (namespace '{}')", list.empty() ? "" : ", ", key.name, key.version,
+                          key.space);
+  }
+  const std::string more = parent_ != nullptr && parent_search_ ? parent_->listed() : "";
+  return list + (list.empty() || more.empty() ? "" : ", ") + more;
 }
 
 bool PluginRegistry::registerCreator(IPluginCreatorInterface& creator, const AsciiChar* pluginNamespace) noexcept {
@@ -151,38 +167,73 @@ IPluginCreator* const* PluginRegistry::getPluginCreatorList(int32_t* numCreators
   return v2_list_.data();
 }
 
+std::vector<IPluginCreatorInterface*> PluginRegistry::own() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return list_;
+}
+
+namespace {
+
+// The creators that a library names, by either of the functions that it may export for that.
+std::vector<IPluginCreatorInterface*> exported_creators(void* handle) {
+  using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
+  using GetV2 = IPluginCreator* const* (*)(int32_t&);
+  std::vector<IPluginCreatorInterface*> creators;
+  const auto take = [&](auto get) {
+    int32_t count = 0;
+    const auto* const all = get(count);
+    for (int32_t i = 0; all != nullptr && i < count; ++i)
+      if (all[i] != nullptr) creators.push_back(all[i]);
+  };
+  if (void* const get = dlsym(handle, "getCreators"))
+    take(reinterpret_cast<GetCreators>(get));
+  else if (void* const get_v2 = dlsym(handle, "getPluginCreators"))
+    take(reinterpret_cast<GetV2>(get_v2));
+  return creators;
+}
+
+}  // namespace
+
+Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const char* path, int file) {
+  if (path == nullptr || *path == '\0') return invalid_argument("no path");
+  // Creators that register themselves while the library is opened go to the process's registry.
+  const std::vector<IPluginCreatorInterface*> before = process().own();
+  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* why = dlerror();
+    return make_error(Code::kIo, "cannot open '{}': {}", path, why == nullptr ? "unknown reason" : why);
+  }
+  Library library{handle, {}, {}, file};
+  for (IPluginCreatorInterface* creator : process().own())
+    if (std::find(before.begin(), before.end(), creator) == before.end()) library.registered.push_back(creator);
+  for (IPluginCreatorInterface* creator : exported_creators(handle)) {
+    if (find_same(creator) != nullptr) continue;
+    if (Status status = add(*creator, ""); !status.ok()) {
+      close_library(&library, /*with_file=*/false);
+      return status.with_prefix(path);
+    }
+    library.creators.push_back(creator);
+  }
+  if (library.creators.empty() && library.registered.empty() && before.size() == process().own().size())
+    reporter_.warning(
+        fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
+                    "registers nothing itself",
+                    path));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  libraries_[handle] = std::move(library);
+  return handle;
+}
+
+void PluginRegistry::close_library(Library* library, bool with_file) {
+  for (const IPluginCreatorInterface* creator : library->creators) remove(creator);
+  for (const IPluginCreatorInterface* creator : library->registered) process().remove(creator);
+  dlclose(library->handle);
+  if (with_file && library->file >= 0) close(library->file);
+}
+
 PluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(const AsciiChar* pluginPath) noexcept {
-  return attempt_or<PluginLibraryHandle>(
-      reporter_, "IPluginRegistry::loadLibrary", nullptr, [&]() -> Result<PluginLibraryHandle> {
-        if (pluginPath == nullptr || *pluginPath == '\0') return invalid_argument("no path");
-        // Creators that register themselves while the library is opened go to the process's registry.
-        void* handle = dlopen(pluginPath, RTLD_LAZY | RTLD_LOCAL);
-        if (handle == nullptr) {
-          const char* why = dlerror();
-          return make_error(Code::kIo, "cannot open '{}': {}", pluginPath, why == nullptr ? "unknown reason" : why);
-        }
-        Library library{handle, {}};
-        int32_t count = 0;
-        using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
-        using GetV2 = IPluginCreator* const* (*)(int32_t&);
-        if (auto get = reinterpret_cast<GetCreators>(dlsym(handle, "getCreators"))) {
-          IPluginCreatorInterface* const* all = get(count);
-          for (int32_t i = 0; all != nullptr && i < count; ++i) library.creators.push_back(all[i]);
-        } else if (auto get_v2 = reinterpret_cast<GetV2>(dlsym(handle, "getPluginCreators"))) {
-          IPluginCreator* const* all = get_v2(count);
-          for (int32_t i = 0; all != nullptr && i < count; ++i) library.creators.push_back(all[i]);
-        }
-        for (IPluginCreatorInterface* creator : library.creators)
-          if (creator != nullptr && find_same(creator) == nullptr)
-            if (Status status = add(*creator, ""); !status.ok()) {
-              for (IPluginCreatorInterface* added : library.creators) remove(added);
-              dlclose(handle);
-              return status.with_prefix(pluginPath);
-            }
-        const std::lock_guard<std::mutex> lock(mutex_);
-        libraries_[handle] = std::move(library);
-        return handle;
-      });
+  return attempt_or<PluginLibraryHandle>(reporter_, "IPluginRegistry::loadLibrary", nullptr,
+                                         [&] { return open_library(pluginPath, -1); });
 }
 
 void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
@@ -195,8 +246,7 @@ void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
       library = std::move(it->second);
       libraries_.erase(it);
     }
-    for (const IPluginCreatorInterface* creator : library.creators) remove(creator);
-    dlclose(library.handle);
+    close_library(&library, /*with_file=*/true);
     return Status();
   });
 }

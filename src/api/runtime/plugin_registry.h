@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "NvInferRuntimeCommon.h"
+#include "api/runtime/public.h"
 #include "api/runtime/reporter.h"
 
 namespace wootz::api {
@@ -44,6 +44,11 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
                                              const nvinfer1::AsciiChar* pluginNamespace) noexcept override;
   nvinfer1::IPluginCreator* const* getPluginCreatorList(int32_t* numCreators) const noexcept override;
 
+  // loadLibrary(). `file`, unless -1: what the path stands for, closed with the library; the caller's where this fails.
+  Result<PluginLibraryHandle> open_library(const char* path, int file);
+  // "'Name' version '1' (namespace ''), ...", with those of the parents; empty: there are none.
+  std::string listed() const;
+
  private:
   struct Key {
     std::string name, version, space;
@@ -55,8 +60,12 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   };
   struct Library {
     void* handle = nullptr;
-    std::vector<nvinfer1::IPluginCreatorInterface*> creators;
+    std::vector<nvinfer1::IPluginCreatorInterface*> creators;    // that it exports
+    std::vector<nvinfer1::IPluginCreatorInterface*> registered;  // by itself, with the process's registry
+    int file = -1;                                               // that it was opened from, to be closed with it
   };
+  void close_library(Library* library, bool with_file);
+  std::vector<nvinfer1::IPluginCreatorInterface*> own() const;
   Status add(nvinfer1::IPluginCreatorInterface& creator, const nvinfer1::AsciiChar* pluginNamespace);
   bool remove(const nvinfer1::IPluginCreatorInterface* creator);
   nvinfer1::IPluginCreatorInterface* find(const Key& key) const;

@@ -1,15 +1,24 @@
 #include "api/runtime/runtime.h"
 
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "api/runtime/engine.h"
 #include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_memory.h"
+#include "api/runtime/plugins/carried_libraries.h"
+#include "api/runtime/plugins/loader.h"
+#include "backends/plugin_steps.h"
 #include "backends/registry.h"
 #include "base/thread_pool.h"
+#include "plan/format.h"
 #include "plan/read.h"
 #include "runtime/create_engine.h"
+#include "runtime/file_weights.h"
 
 namespace wootz::api {
 
@@ -28,11 +37,24 @@ int threads_wanted(const Program& program) {
   return found == program.properties.end() ? 0 : number(found->second.c_str());
 }
 
+// 90 of "sm_90a"; 0: no GPU.
+int generation_of(const std::string& isa) {
+  return isa.starts_with("sm_") ? static_cast<int>(std::strtol(isa.c_str() + 3, nullptr, 10)) : 0;
+}
+
+// Whether the plan was built for every generation from Ampere on, and the device is of one.
+bool for_every_generation(const Program& program, const std::string& isa) {
+  constexpr int kAmpere = 80;
+  const auto found = program.properties.find(property::kCompatibility);
+  const auto level = static_cast<int>(nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS);
+  return found != program.properties.end() && found->second == std::to_string(level) && generation_of(isa) >= kAmpere;
+}
+
 // A plan is for a kind of device, and says which; it runs on any of that kind.
 Status check_kind(const Program& program, const Backend& backend, const Device& device, const Reporter& reporter) {
   const Result<DeviceDescription> built = DeviceDescription::from_json(program.device);
   const DeviceDescription& here = device.describe();
-  if (!built.ok() || built->isa == here.isa) return Status();
+  if (!built.ok() || built->isa == here.isa || for_every_generation(program, here.isa)) return Status();
   std::string what = fmt::format("the plan was built for {} ({}), and device {} of backend {} is {} ({})", built->isa,
                                  built->name, device.number(), backend.name, here.isa, here.name);
   if (backend.can.one_isa) return invalid_argument("{}: build it for that one, or load it on the other", what);
@@ -42,27 +64,46 @@ Status check_kind(const Program& program, const Backend& backend, const Device& 
 
 }  // namespace
 
+std::string system_temporary_directory() {
+  const char* system = std::getenv("TMPDIR");
+  return system != nullptr && *system != '\0' ? system : "/tmp";
+}
+
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
-                                                nvinfer1::IGpuAllocator* allocator, int device_number, bool native) {
+                                                nvinfer1::IGpuAllocator* allocator, int device_number,
+                                                const std::shared_ptr<PluginRegistry>& registry, bool native,
+                                                const std::string& temporary_directory, int max_threads) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(program->backend));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(device_number));
   WOOTZ_RETURN_IF_ERROR(check_kind(*program, *backend, *device, reporter));
   if (native) backend->offer_native(program->native);
   device = with_allocator(std::move(device), adopt_allocator(allocator));
   EngineOptions options;
+  const auto streaming = program->properties.find(property::kStreaming);
+  options.stream_weights = streaming != program->properties.end() && streaming->second == "1";
+  options.temporary_directory = temporary_directory;
+  if (options.stream_weights && device->host_memory()) {
+    WOOTZ_ASSIGN_OR_RETURN(program, keep_weights_in_file(std::move(program), temporary_directory));
+  }
+  const std::unique_ptr<const Provider> plugins = plugin_steps_provider(plugin_loader(registry));
+  std::vector<const Provider*> providers = backend_providers(*backend);
+  providers.push_back(plugins.get());
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
+  if (max_threads > 0) options.threads = options.threads == 0 ? max_threads : std::min(options.threads, max_threads);
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core,
-                         create_engine(std::move(program), std::move(device), backend_providers(*backend), options));
+                         create_engine(std::move(program), std::move(device), std::move(providers), options));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const EngineInfo> info, EngineInfo::create(std::move(core)));
-  return std::make_unique<EngineImpl>(std::move(info), reporter);
+  return std::make_unique<EngineImpl>(std::move(info), reporter, allocator);
 }
 
 RuntimeImpl::RuntimeImpl(AppLogger logger)
-    : reporter_(logger), registry_(std::make_unique<PluginRegistry>(&PluginRegistry::process())) {}
+    : reporter_(logger), registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process())) {}
 
 Result<ICudaEngine*> RuntimeImpl::load(std::shared_ptr<const Program> program) {
+  WOOTZ_RETURN_IF_ERROR(load_plugin_libraries(*program));
   WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
-                         make_engine(std::move(program), reporter_, allocator_, device_number_, host_code_));
+                         make_engine(std::move(program), reporter_, allocator_, device_number_, registry_, host_code_,
+                                     getTemporaryDirectory(), max_threads_));
   return engine.release();
 }
 
@@ -93,19 +134,28 @@ ICudaEngine* RuntimeImpl::load_memory(nvinfer1::IHostMemory* plan) noexcept {
   });
 }
 
-// The reader tells the end by a short read, never the size.
-Result<ICudaEngine*> RuntimeImpl::load_stream(const ReadSome& read) {
-  constexpr size_t kChunk = size_t{8} << 20;
+// Reads the plan and nothing after it. How long it is, its header says; what the reader does not have is not allocated.
+// What is no plan is given back to the reader, where it can go back.
+Result<ICudaEngine*> RuntimeImpl::load_stream(const ReadSome& read, const std::function<void(int64_t)>& back) {
+  constexpr size_t kChunk = size_t{8} << 20, kHead = sizeof(plan_format::Header);
   RawBytes bytes;
-  for (;;) {
-    const size_t have = bytes.size();
-    if (bytes.capacity() < have + kChunk) bytes.reserve(std::max(have + kChunk, have * 2));
-    bytes.resize(have + kChunk);
-    const int64_t got = read(bytes.data() + have, static_cast<int64_t>(kChunk));
-    if (got < 0 || got > static_cast<int64_t>(kChunk))
-      return make_error(Code::kIo, "the stream reader answered {} when asked for {} bytes", got, kChunk);
+  size_t whole = kHead;
+  while (bytes.size() < whole) {
+    const size_t have = bytes.size(), wanted = std::min(kChunk, whole - have);
+    if (bytes.capacity() < have + wanted) bytes.reserve(std::min(whole, std::max(have + wanted, have * 2)));
+    bytes.resize(have + wanted);
+    const int64_t got = read(bytes.data() + have, static_cast<int64_t>(wanted));
+    if (got < 0 || got > static_cast<int64_t>(wanted))
+      return make_error(Code::kIo, "the stream reader answered {} when asked for {} bytes", got, wanted);
     bytes.resize(have + static_cast<size_t>(got));
-    if (got < static_cast<int64_t>(kChunk)) break;
+    if (got < static_cast<int64_t>(wanted)) break;
+    if (have == 0) {
+      plan_format::Header header;
+      std::memcpy(&header, bytes.data(), kHead);
+      const bool plan = std::memcmp(header.magic, plan_format::kMagic, sizeof(header.magic)) == 0;
+      if (plan) whole = std::max<size_t>(kHead, header.file_bytes);
+      if (!plan) back(-static_cast<int64_t>(bytes.size()));
+    }
   }
   const auto plan = std::make_shared<const RawBytes>(std::move(bytes));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*plan, plan));
@@ -114,14 +164,15 @@ Result<ICudaEngine*> RuntimeImpl::load_stream(const ReadSome& read) {
 
 ICudaEngine* RuntimeImpl::deserializeCudaEngine(nvinfer1::IStreamReader& streamReader) noexcept {
   return attempt_or<ICudaEngine*>(reporter_, "IRuntime::deserializeCudaEngine", nullptr, [&] {
-    return load_stream([&](void* destination, int64_t bytes) { return streamReader.read(destination, bytes); });
+    return load_stream([&](void* destination, int64_t bytes) { return streamReader.read(destination, bytes); },
+                       [](int64_t) {});
   });
 }
 
 ICudaEngine* RuntimeImpl::deserializeCudaEngine(nvinfer1::IStreamReaderV2& streamReader) noexcept {
   return attempt_or<ICudaEngine*>(reporter_, "IRuntime::deserializeCudaEngine", nullptr, [&] {
-    return load_stream(
-        [&](void* destination, int64_t bytes) { return streamReader.read(destination, bytes, nullptr); });
+    return load_stream([&](void* destination, int64_t bytes) { return streamReader.read(destination, bytes, nullptr); },
+                       [&](int64_t bytes) { streamReader.seek(bytes, nvinfer1::SeekPosition::kCUR); });
   });
 }
 
@@ -140,7 +191,23 @@ bool RuntimeImpl::setMaxThreads(int32_t maxThreads) noexcept {
 
 void RuntimeImpl::setTemporaryDirectory(const char* path) noexcept {
   attempt(reporter_, "IRuntime::setTemporaryDirectory", [&]() -> Status {
-    temporary_directory_ = path == nullptr ? "" : path;
+    const std::string wanted = path == nullptr ? "" : path;
+    std::error_code none;
+    if (!wanted.empty() && !std::filesystem::is_directory(wanted, none))
+      return invalid_argument("'{}' is no folder; temporary files stay in '{}'", wanted, getTemporaryDirectory());
+    if (!wanted.empty() && ::access(wanted.c_str(), W_OK | X_OK) != 0)
+      return invalid_argument("'{}' cannot be written to; temporary files stay in '{}'", wanted,
+                              getTemporaryDirectory());
+    temporary_directory_ = wanted;
+    return Status();
+  });
+}
+
+void RuntimeImpl::setTempfileControlFlags(nvinfer1::TempfileControlFlags flags) noexcept {
+  attempt(reporter_, "IRuntime::setTempfileControlFlags", [&]() -> Status {
+    constexpr uint32_t kAll = (1U << nvinfer1::EnumMax<nvinfer1::TempfileControlFlag>()) - 1;
+    if ((flags & ~kAll) != 0) return invalid_argument("flags {:#x}: there is none beyond {:#x}", flags, kAll);
+    tempfile_flags_ = flags;
     return Status();
   });
 }
@@ -151,10 +218,46 @@ const char* RuntimeImpl::getTemporaryDirectory() const noexcept {
   return system != nullptr && *system != '\0' ? system : "/tmp";
 }
 
-nvinfer1::IRuntime* RuntimeImpl::loadRuntime(const char*) noexcept {
-  attempt(reporter_, "IRuntime::loadRuntime",
-          [] { return unsupported("plans of other versions are not loaded through their runtime; rebuild them"); });
-  return nullptr;
+Status RuntimeImpl::load_plugin_libraries(const Program& program) {
+  for (const NativeCode* library : carried_libraries(program)) {
+    if (!host_code_) {
+      reporter_.warning(
+          fmt::format("the plan carries the plugin library '{}', which is not loaded: "
+                      "IRuntime::setEngineHostCodeAllowed permits it",
+                      carried_name(*library)));
+      continue;
+    }
+    if (!carried_.insert(carried_digest(*library)).second) continue;
+    const CarriedFile where{(tempfile_flags_ & 1U) != 0, (tempfile_flags_ & 2U) != 0, getTemporaryDirectory()};
+    const Status opened = open_carried(*library, where, *registry_);
+    if (opened.ok()) continue;
+    carried_.erase(carried_digest(*library));
+    return opened;
+  }
+  return Status();
+}
+
+// The library stays open: its runtime and all that it makes live in it.
+nvinfer1::IRuntime* RuntimeImpl::loadRuntime(const char* path) noexcept {
+  return attempt_or<nvinfer1::IRuntime*>(
+      reporter_, "IRuntime::loadRuntime", nullptr, [&]() -> Result<nvinfer1::IRuntime*> {
+        if (path == nullptr || *path == '\0') return invalid_argument("the path of the runtime is empty");
+        void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr) return make_error(Code::kIo, "cannot open the runtime '{}': {}", path, ::dlerror());
+        constexpr const char* kFactory = "createInferRuntime_INTERNAL";
+        using Factory = void* (*)(void* logger, int32_t version);
+        const auto create = reinterpret_cast<Factory>(::dlsym(library, kFactory));
+        if (create == nullptr) {
+          ::dlclose(library);
+          return invalid_argument("'{}' is no runtime: it has no function {}", path, kFactory);
+        }
+        auto* const runtime =
+            static_cast<nvinfer1::IRuntime*>(create(reporter_.logger(), version_at(reporter_.level())));
+        if (runtime == nullptr)
+          return unsupported("the runtime '{}' does not serve version {} of the API", path,
+                             version_at(reporter_.level()));
+        return runtime;
+      });
 }
 
 }  // namespace wootz::api

@@ -1,8 +1,10 @@
 // IRuntime: plans to engines.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "api/runtime/plugin_registry.h"
@@ -14,10 +16,18 @@ namespace wootz::api {
 
 class EngineImpl;
 
+// What the environment says, for files of this library.
+std::string system_temporary_directory();
+
 // Makes an engine of a verified program: a device (Backend::open) and providers of its backend, kernels of its steps.
-// `allocator` may be null and must outlive the engine. `native`: machine code that came with the program may be run.
+// `allocator` may be null and must outlive the engine. `registry`: where its plugins' creators are. `native`: machine
+// code that came with the program may be run. `max_threads`: most threads of an inference, the caller's included; 0: as
+// many as the plan and the process allow.
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
-                                                nvinfer1::IGpuAllocator* allocator, int device_number, bool native);
+                                                nvinfer1::IGpuAllocator* allocator, int device_number,
+                                                const std::shared_ptr<PluginRegistry>& registry, bool native,
+                                                const std::string& temporary_directory = system_temporary_directory(),
+                                                int max_threads = 0);
 
 class RuntimeImpl final : public nvinfer1::IRuntime {
  public:
@@ -40,10 +50,10 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
   nvinfer1::ICudaEngine* deserializeCudaEngine(nvinfer1::IStreamReaderV2& streamReader) noexcept override;
   nvinfer1::ILogger* getLogger() const noexcept override { return reporter_.logger(); }
   bool setMaxThreads(int32_t maxThreads) noexcept override;
-  int32_t getMaxThreads() const noexcept override { return max_threads_; }
+  int32_t getMaxThreads() const noexcept override { return std::max(1, max_threads_); }
   void setTemporaryDirectory(const char* path) noexcept override;
   const char* getTemporaryDirectory() const noexcept override;
-  void setTempfileControlFlags(nvinfer1::TempfileControlFlags flags) noexcept override { tempfile_flags_ = flags; }
+  void setTempfileControlFlags(nvinfer1::TempfileControlFlags flags) noexcept override;
   nvinfer1::TempfileControlFlags getTempfileControlFlags() const noexcept override { return tempfile_flags_; }
   nvinfer1::IPluginRegistry& getPluginRegistry() noexcept override { return *registry_; }
   nvinfer1::IRuntime* loadRuntime(const char* path) noexcept override;
@@ -53,17 +63,20 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
  private:
   using ReadSome = std::function<int64_t(void* destination, int64_t bytes)>;
   Result<nvinfer1::ICudaEngine*> load(std::shared_ptr<const Program> program);
-  Result<nvinfer1::ICudaEngine*> load_stream(const ReadSome& read);
+  Result<nvinfer1::ICudaEngine*> load_stream(const ReadSome& read, const std::function<void(int64_t)>& back);
+  // Plugin libraries that the plan carries, into our registry, where that is allowed.
+  Status load_plugin_libraries(const Program& program);
 
   Reporter reporter_;
-  std::unique_ptr<PluginRegistry> registry_;
+  std::shared_ptr<PluginRegistry> registry_;  // engines keep it, for their plugins
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
   int device_number_ = kCurrentDevice;  // of engines to come
   int32_t dla_core_ = 0;
-  int32_t max_threads_ = 1;
+  int32_t max_threads_ = 0;  // of inferences of engines to come; 0: as many as there are
   std::string temporary_directory_;
   nvinfer1::TempfileControlFlags tempfile_flags_ = 3;
   bool host_code_ = false;
+  std::set<std::string> carried_;  // digests of plugin libraries that came with plans
 };
 
 }  // namespace wootz::api

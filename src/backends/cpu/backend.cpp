@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "backends/cpu/chain/provider.h"
 #include "backends/cpu/host_stream.h"
@@ -30,6 +32,14 @@ class CpuDevice final : public Device {
     return memory;
   }
   void free(void* memory) override { std::free(memory); }
+  Result<size_t> free_memory() const override {
+    std::ifstream info("/proc/meminfo");
+    for (std::string name; info >> name;) {
+      size_t kib = 0;
+      if (name == "MemAvailable:" && info >> kib) return kib << 10;
+    }
+    return unsupported("/proc/meminfo does not tell what memory is free");
+  }
 
   Status copy(void* to, const void* from, size_t bytes, Stream* stream) override {
     const auto work = [=]() -> Status {

@@ -3,6 +3,7 @@
 namespace wootz::cpu {
 
 Result<Epilogue> Epilogue::make(const Problem& p, DType tile, Isa isa) {
+  WOOTZ_RETURN_IF_ERROR(check_channels_that_vary(p));
   Epilogue e;
   const DType out = p.outputs[0].dtype;
   PointwiseExpr expr = p.epilogue;

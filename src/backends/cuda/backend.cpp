@@ -1,10 +1,11 @@
 #include "backends/cuda/backend.h"
 
+#include <algorithm>
+
 #include "backends/cuda/device/counts.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/device/libraries.h"
 #include "backends/cuda/device/pointers.h"
-#include "backends/cuda/device/ranges.h"
 #include "backends/cuda/jit/code_store.h"
 #include "backends/cuda/jit/compiler.h"
 #include "backends/cuda/providers.h"
@@ -13,6 +14,12 @@
 namespace wootz {
 namespace cuda {
 namespace {
+
+size_t device_attribute(const Gpu& gpu, CUdevice_attribute which) {
+  int value = 0;
+  const bool known = gpu.api->cuDeviceGetAttribute(&value, which, gpu.device) == CUDA_SUCCESS;
+  return known && value > 0 ? static_cast<size_t>(value) : 0;
+}
 
 class CudaEvent final : public Event {
  public:
@@ -59,12 +66,41 @@ class CudaStream final : public Stream {
   Status record(Event& event) override {
     return check(gpu_.api->cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), "cuEventRecord");
   }
+  Status mark(Event& event) override {
+    return check(gpu_.api->cuEventRecordWithFlags(static_cast<CudaEvent&>(event).handle(), stream_,
+                                                  capturing() ? CU_EVENT_RECORD_EXTERNAL : CU_EVENT_DEFAULT),
+                 "cuEventRecordWithFlags");
+  }
+  Status persist(const void* memory, size_t bytes, size_t share) override {
+    const size_t most = device_attribute(gpu_, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE);
+    if (most == 0) return Status();
+    CUlaunchAttributeValue value{};
+    CUaccessPolicyWindow& window = value.accessPolicyWindow;
+    window.base_ptr = const_cast<void*>(memory);
+    window.num_bytes = share == 0 ? 0 : std::min(bytes, most);
+    if (window.num_bytes != 0) {
+      WOOTZ_RETURN_IF_ERROR(set_aside(share));
+      window.hitRatio = std::min(1.0F, static_cast<float>(share) / static_cast<float>(window.num_bytes));
+      window.hitProp = CU_ACCESS_PROPERTY_PERSISTING;
+      window.missProp = CU_ACCESS_PROPERTY_STREAMING;
+    }
+    return check(gpu_.api->cuStreamSetAttribute(stream_, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value),
+                 "cuStreamSetAttribute");
+  }
   Status wait_for(Event& event) override {
     return check(gpu_.api->cuStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).handle(), 0), "cuStreamWaitEvent");
   }
   void* native() const override { return stream_; }
 
  private:
+  // The device's share of its cache for all of the process: it only grows.
+  Status set_aside(size_t bytes) {
+    size_t now = 0;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuCtxGetLimit, &now, CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
+    if (now >= bytes) return Status();
+    return check(gpu_.api->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, bytes), "cuCtxSetLimit");
+  }
+
   const Gpu& gpu_;
   CUstream stream_;
   bool own_;
@@ -100,8 +136,13 @@ class CudaDevice final : public Device {
   bool enter() const override { return gpu_.enter(); }
   void leave() const override { gpu_.leave(); }
   bool host_memory() const override { return false; }
-  const RangeHooks* ranges() const override { return nvtx_ranges(); }
 
+  Result<size_t> free_memory() const override {
+    const GpuScope scope(gpu_);
+    size_t free = 0, total = 0;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuMemGetInfo_v2, &free, &total);
+    return free;
+  }
   Result<void*> allocate(size_t bytes, size_t alignment) override {
     if ((alignment & (alignment - 1)) != 0 || alignment > 256)
       return invalid_argument("cuda: alignment {}; device memory is aligned to 256 bytes", alignment);
@@ -130,11 +171,21 @@ class CudaDevice final : public Device {
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, stream, true));
   }
-  Result<std::unique_ptr<Event>> create_event(bool tells_time) override {
+  size_t persisting_cache() const override {
+    return device_attribute(gpu_, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
+  }
+  Result<void*> allocate_managed(size_t bytes) override {
+    const GpuScope scope(gpu_);
+    CUdeviceptr memory = 0;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuMemAllocManaged, &memory, bytes == 0 ? 1 : bytes, CU_MEM_ATTACH_GLOBAL);
+    return reinterpret_cast<void*>(memory);
+  }
+  Result<std::unique_ptr<Event>> create_event(bool tells_time, bool sleeps) override {
     const GpuScope scope(gpu_);
     CUevent event = nullptr;
-    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventCreate, &event,
-                               tells_time ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+    const unsigned flags = (tells_time ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING) |
+                           (sleeps ? CU_EVENT_BLOCKING_SYNC : CU_EVENT_DEFAULT);
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuEventCreate, &event, flags);
     return std::unique_ptr<Event>(std::make_unique<CudaEvent>(gpu_, event));
   }
   Result<void*> allocate_host(size_t bytes) override {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backend/plugin.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "ops/interpreter.h"
@@ -80,6 +81,10 @@ class ReferenceProvider final : public Provider {
                std::vector<Refusal>* refusals) const override {
     if (problem.family() != Family::kOp) {
       refusals->push_back({kKernelName, "only steps of family 'op'"});
+      return;
+    }
+    if (is_plugin(problem)) {
+      refusals->push_back({kKernelName, "plugins run by themselves"});
       return;
     }
     Candidate candidate;

@@ -19,15 +19,6 @@ Status fix_choices(BuildSession& session) {
   return Status();
 }
 
-// Those of build.cpp that decide what the program is. Nothing is offered or measured; streams and machine code stay.
-constexpr BuildStage kStages[] = {
-    {"target", "", open_target, StageResult::kNothing},      {"infer", "", infer_network, StageResult::kNothing},
-    {"passes", "", optimize_network, StageResult::kNothing}, {"precision", "", narrow_values, StageResult::kNothing},
-    {"lower", "", lower_network, StageResult::kNothing},     {"name", "", name_network_steps, StageResult::kNothing},
-    {"choices", "", fix_choices, StageResult::kNothing},     {"pack", "", pack_weights, StageResult::kNothing},
-    {"place", "", place_tensors, StageResult::kNothing},     {"debug", "", demote_debug_tensors, StageResult::kNothing},
-};
-
 // Where the values of weights decided something, the reason is ours to tell.
 Status explain(const Status& status) {
   return make_error(Code::kInvalidState,
@@ -38,8 +29,8 @@ Status explain(const Status& status) {
 
 }  // namespace
 
-Result<RefitChange> rebuild(const Program& program, std::shared_ptr<const RefitRecipe> recipe, int device_number,
-                            const BuildServices& services) {
+Result<ProgramUpdate> rebuild(const Program& program, std::shared_ptr<const RefitRecipe> recipe, int device_number,
+                              const BuildServices& services) {
   WOOTZ_ASSIGN_OR_RETURN(BuildSettings settings, recipe_settings(*recipe));
   WOOTZ_ASSIGN_OR_RETURN(DeviceDescription device, DeviceDescription::from_json(program.device));
   if (device.backend == settings.backend) settings.device = std::move(device);  // the reference has another's
@@ -47,23 +38,16 @@ Result<RefitChange> rebuild(const Program& program, std::shared_ptr<const RefitR
   WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> graph, recipe_graph(*recipe));
   BuildSession session(*graph, settings, services);
   WOOTZ_ASSIGN_OR_RETURN(session.choices, choices_from_json(recipe->choices));
-  for (const BuildStage& stage : kStages) {
-    const Status status = stage.run(session);
-    if (!status.ok()) return stage.run == fix_choices ? explain(status) : status;
+  for (const BuildStage& stage : build_stages()) {
+    if (stage.refit == StageRefit::kAgain) WOOTZ_RETURN_IF_ERROR(stage.run(session));
+    if (stage.refit != StageRefit::kFixed) continue;
+    if (const Status status = fix_choices(session); !status.ok()) return explain(status);
   }
-  RefitChange change;
-  if (Status status = compare_forms(program, *session.program, &change.steps); !status.ok()) return explain(status);
-  WOOTZ_ASSIGN_OR_RETURN(change.constants, changed_constants(program, *session.program));
-  change.recipe = std::move(recipe);
-  return change;
-}
-
-std::shared_ptr<Program> changed_program(const Program& program, RefitChange change) {
-  auto changed = std::make_shared<Program>(program);
-  for (auto& [number, constant] : change.constants) changed->constants[number] = std::move(constant);
-  for (auto& [number, problem] : change.steps) changed->steps[number].problem = std::move(problem);
-  changed->refit = std::move(change.recipe);
-  return changed;
+  ProgramUpdate update;
+  if (Status status = compare_forms(program, *session.program, &update); !status.ok()) return explain(status);
+  WOOTZ_RETURN_IF_ERROR(add_changed_constants(program, *session.program, &update));
+  update.recipe = std::move(recipe);
+  return update;
 }
 
 }  // namespace wootz

@@ -61,10 +61,12 @@ TEST_P(Rebuild, GivesThePlanOfANewBuild) {
   ASSERT_TRUE(program.ok()) << program.status().to_string();
   ASSERT_NE((*program)->refit, nullptr);
   ASSERT_EQ((*program)->refit->weights.size(), 2u);
-  Result<RefitChange> change = rebuild(**program, with(*with(*(*program)->refit, 0, -0.75F), 1, 2), kCurrentDevice);
-  ASSERT_TRUE(change.ok()) << change.status().to_string();
-  EXPECT_FALSE(change->constants.empty());
-  const Result<RawBytes> made = write_plan(*changed_program(**program, std::move(*change)));
+  Result<ProgramUpdate> update = rebuild(**program, with(*with(*(*program)->refit, 0, -0.75F), 1, 2), kCurrentDevice);
+  ASSERT_TRUE(update.ok()) << update.status().to_string();
+  EXPECT_FALSE(update->constants.empty());
+  Program updated = **program;
+  apply(std::move(*update), &updated);
+  const Result<RawBytes> made = write_plan(updated);
   ASSERT_TRUE(made.ok()) << made.status().to_string();
   EXPECT_TRUE(*made == *after);
 }
@@ -74,10 +76,9 @@ TEST_P(Rebuild, OfTheSameWeightsChangesNothing) {
   ASSERT_TRUE(plan.ok()) << plan.status().to_string();
   const auto program = read_plan(*plan);
   ASSERT_TRUE(program.ok());
-  const Result<RefitChange> change = rebuild(**program, (*program)->refit, kCurrentDevice);
-  ASSERT_TRUE(change.ok()) << change.status().to_string();
-  EXPECT_TRUE(change->constants.empty());
-  EXPECT_TRUE(change->steps.empty());
+  const Result<ProgramUpdate> update = rebuild(**program, (*program)->refit, kCurrentDevice);
+  ASSERT_TRUE(update.ok()) << update.status().to_string();
+  EXPECT_TRUE(update->empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Rebuild, testing::Values("cpu", "reference"));

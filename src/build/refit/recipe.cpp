@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/limits.h"
+#include "build/refit/constants.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 
@@ -42,6 +43,43 @@ BuildProfile profile_from(const Json& json) {
   return profile;
 }
 
+Json layer_types_json(const std::vector<AskedType>& types) {
+  Json json = Json::array();
+  for (const AskedType& type : types) json.push_back({type.layer, type.origins, dtype_name(type.type)});
+  return json;
+}
+
+std::vector<AskedType> layer_types_from(const Json& json) {
+  std::vector<AskedType> types;
+  for (const Json& entry : json) {
+    AskedType type{entry.at(0).get<std::string>(), entry.at(1).get<std::vector<std::string>>(), DType::kInvalid};
+    type.type = dtype_from_name(entry.at(2).get<std::string>());
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
+Json border_json(const std::vector<BorderWish>& wishes) {
+  Json json = Json::array();
+  for (const BorderWish& wish : wishes) {
+    Json layouts = Json::array();
+    for (const Layout layout : wish.allowed) layouts.push_back(layout_name(layout));
+    json.push_back({wish.tensor, layouts});
+  }
+  return json;
+}
+
+std::vector<BorderWish> border_from(const Json& json) {
+  std::vector<BorderWish> wishes;
+  for (const Json& entry : json) {
+    BorderWish wish{entry.at(0).get<std::string>(), {}, false};
+    for (const Json& name : entry.at(1))
+      if (Layout layout; layout_from_name(name.get<std::string>(), &layout)) wish.allowed.push_back(layout);
+    wishes.push_back(std::move(wish));
+  }
+  return wishes;
+}
+
 // All that passes, lowering and kernels go by; what is about choosing is settled by the choices.
 std::string settings_json(const BuildSettings& s) {
   Json json{{"backend", s.backend},
@@ -53,6 +91,9 @@ std::string settings_json(const BuildSettings& s) {
             {"fp16", s.fp16},
             {"bf16", s.bf16},
             {"host_steps", s.host_steps},
+            {"border", border_json(s.border)},
+            {"left_out", s.left_out},
+            {"layer_types", layer_types_json(s.layer_types)},
             {"disabled_passes", s.disabled_passes},
             {"debug_tensors", s.debug_tensors},
             {"profiles", Json::array()}};
@@ -71,6 +112,10 @@ BuildSettings settings_from(const Json& json) {
   json.at("fp16").get_to(s.fp16);
   json.at("bf16").get_to(s.bf16);
   json.at("host_steps").get_to(s.host_steps);
+  if (json.contains("border")) s.border = border_from(json.at("border"));
+  if (json.contains("left_out"))
+    for (const std::string& name : json.at("left_out").get<std::vector<std::string>>()) s.left_out.insert(name);
+  if (json.contains("layer_types")) s.layer_types = layer_types_from(json.at("layer_types"));
   for (const std::string& pass : json.at("disabled_passes").get<std::vector<std::string>>())
     s.disabled_passes.insert(pass);
   for (const std::string& name : json.at("debug_tensors").get<std::vector<std::string>>()) s.debug_tensors.insert(name);
@@ -94,10 +139,11 @@ Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const Build
   };
   recipe->graph = print_graph(graph, options);
   recipe->settings = settings_json(settings);
+  recipe->identical = settings.refit->identical;
   std::unordered_map<std::string, int32_t> by_value;
-  for (const Value* value : graph.constants())
-    if (const auto found = number_of.find(&value->constant()); found != number_of.end())
-      by_value.emplace(value->name(), found->second);
+  for (const NamedConstant& constant : named_constants(graph))
+    if (const auto found = number_of.find(&constant.value->constant()); found != number_of.end())
+      by_value.emplace(constant.name, found->second);
   for (const NamedWeight& weight : settings.refit->weights) {
     const auto found = by_value.find(weight.value);
     if (found == by_value.end()) continue;  // no output depends on it
@@ -114,6 +160,8 @@ Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error != std::errc() || end != name.data() + name.size() || number >= recipe.constants.size())
       return corrupt("refit: there is no constant '{}'", name.substr(0, 64));
+    if (recipe.constants[number].stripped)
+      return make_error(Code::kInvalidState, "constant {} of the network is missing", number);
     return tensor_of(recipe.constants[number]);
   });
 }

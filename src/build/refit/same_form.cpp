@@ -69,59 +69,49 @@ Result<bool> same_bytes(const PlanConstant& a, const PlanConstant& b, RawBytes* 
          std::memcmp(old_bytes.data(), new_bytes.data(), old_bytes.size()) == 0;
 }
 
-// Bodies have engines of their own, which a refit does not reach: nothing may change in them.
-Status compare_bodies(const Program& before, const Program& after) {
+Status compare_bodies(const Program& before, const Program& after, ProgramUpdate* update) {
   if (before.bodies.size() != after.bodies.size())
     return make_error(Code::kInvalidState, "another number of bodies of control steps");
-  RawBytes a_scratch, b_scratch;
-  for (size_t b = 0; b < before.bodies.size(); ++b) {
-    std::vector<std::pair<size_t, Problem>> steps;
-    WOOTZ_RETURN_IF_ERROR(compare_forms(before.bodies[b], after.bodies[b], &steps));
-    bool changed = !steps.empty();
-    for (const ConstantIndex c : before.bodies[b].constants.indices()) {
-      if (changed) break;
-      WOOTZ_ASSIGN_OR_RETURN(const bool equal, same_bytes(before.bodies[b].constants[c], after.bodies[b].constants[c],
-                                                          &a_scratch, &b_scratch));
-      changed = !equal;
-    }
-    if (changed)
-      return unsupported("weights inside of the body '{}' of a control layer cannot be replaced",
-                         before.bodies[b].name);
-  }
+  update->bodies.resize(before.bodies.size());
+  for (size_t b = 0; b < before.bodies.size(); ++b)
+    WOOTZ_RETURN_IF_ERROR(compare_forms(before.bodies[b], after.bodies[b], &update->bodies[b]));
   return Status();
 }
 
 }  // namespace
 
-Status compare_forms(const Program& before, const Program& after, std::vector<std::pair<size_t, Problem>>* steps) {
-  WOOTZ_RETURN_IF_ERROR(compare_steps(before, after, steps));
+Status compare_forms(const Program& before, const Program& after, ProgramUpdate* update) {
+  WOOTZ_RETURN_IF_ERROR(compare_steps(before, after, &update->steps));
   const auto other = [](const char* what) { return make_error(Code::kInvalidState, "{} are others", what); };
   if (!same(before.exprs, after.exprs) || !same(before.symbols, after.symbols)) return other("extents");
   if (!same(before.tensors, after.tensors)) return other("tensors");
   if (!same(before.constants, after.constants)) return other("constants");
   if (!same(before.inputs, after.inputs) || !same(before.outputs, after.outputs)) return other("inputs or outputs");
   if (!same(before.profiles, after.profiles) || !same(before.checks, after.checks)) return other("checks of shapes");
-  return compare_bodies(before, after);
+  return compare_bodies(before, after, update);
 }
 
-Result<std::vector<std::pair<ConstantIndex, PlanConstant>>> changed_constants(const Program& before,
-                                                                              const Program& after) {
-  std::vector<std::pair<ConstantIndex, PlanConstant>> changed;
+Status add_changed_constants(const Program& before, const Program& after, ProgramUpdate* update) {
   RawBytes a_scratch, b_scratch;
   for (const ConstantIndex c : before.constants.indices()) {
     const PlanConstant &a = before.constants[c], &b = after.constants[c];
-    WOOTZ_ASSIGN_OR_RETURN(const bool equal, same_bytes(a, b, &a_scratch, &b_scratch));
+    bool equal = false;
+    if (!before.stripped) {
+      WOOTZ_ASSIGN_OR_RETURN(equal, same_bytes(a, b, &a_scratch, &b_scratch));
+    }
     if (equal) continue;
     WOOTZ_ASSIGN_OR_RETURN(HostTensor copy, HostTensor::allocate(DType::kU8, Dims{static_cast<int64_t>(b.bytes)}));
     WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(b, &b_scratch));
-    std::memcpy(copy.mutable_data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(copy.mutable_data(), bytes.data(), bytes.size());
     PlanConstant made = a;
     made.make = nullptr;
     made.owner = std::make_shared<HostTensor>(copy);
     made.data = copy.data();
-    changed.emplace_back(c, std::move(made));
+    update->constants.emplace_back(c, std::move(made));
   }
-  return changed;
+  for (size_t b = 0; b < before.bodies.size(); ++b)
+    WOOTZ_RETURN_IF_ERROR(add_changed_constants(before.bodies[b], after.bodies[b], &update->bodies[b]));
+  return Status();
 }
 
 }  // namespace wootz

@@ -8,6 +8,7 @@
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "passes/precision/index_valued_floats.h"
+#include "passes/precision/layer_types.h"
 #include "passes/precision/residual_stream.h"
 #include "passes/precision/round_weights.h"
 #include "passes/quantization/qdq.h"
@@ -63,7 +64,8 @@ bool constant_fits(const HostTensor& tensor, DType type) {
 
 class Assigner {
  public:
-  Assigner(Graph& graph, DType type) : graph_(graph), type_(type), index_valued_(index_valued_floats(graph)) {
+  Assigner(Graph& graph, DType type, const KeptOrigins& kept)
+      : graph_(graph), type_(type), kept_(kept), index_valued_(index_valued_floats(graph)) {
     if (type == DType::kBF16) stream_ = find_residual_stream(graph);
   }
 
@@ -82,7 +84,7 @@ class Assigner {
 
  private:
   bool eligible(const Node& node) const {
-    if (!has_trait(node.op().lowering, kNarrows)) return false;
+    if (!has_trait(node.op().lowering, kNarrows) || is_kept(node)) return false;
     if (node.op().lowering == Lowering::kReduce) {
       const std::string kind = node.attr_string("kind");
       if (kind != "mean" && kind != "max" && kind != "min") return false;
@@ -110,6 +112,12 @@ class Assigner {
       return plain && !node.is("Pow") && !node.is("Exp");
     }
     return true;
+  }
+
+  bool is_kept(const Node& node) const {
+    const std::vector<std::string>& from = node.provenance();
+    return !kept_.empty() &&
+           std::any_of(from.begin(), from.end(), [&](const std::string& name) { return kept_.count(name) != 0; });
   }
 
   static int main_inputs(const Node& node) { return static_cast<int>(node.attr_int("main_inputs", node.num_inputs())); }
@@ -162,6 +170,9 @@ class Assigner {
   Value* narrow(Value* value, Node* before) {
     if (const auto found = narrowed_.find(value); found != narrowed_.end()) return found->second;
     Value* made = nullptr;
+    const Node* const producer = value->producer();
+    if (producer != nullptr && producer->is("Cast") && producer->input(0)->dtype() == type_)
+      return narrowed_[value] = producer->input(0);  // a layer that was asked for this type made it
     if (value->is_constant()) {
       Result<HostTensor> tensor = round_constant(*value, type_);
       if (!tensor.ok()) return value;
@@ -203,18 +214,7 @@ class Assigner {
       Value* out = node->output(o);
       if (out == nullptr || before[static_cast<size_t>(o)] != DType::kF32 || out->dtype() != type_) continue;
       // Readers that stay in FP32 read through a cast; one whose readers all change is erased in the end.
-      Node* cast = graph_.add_node(*find_op("Cast"), graph_.unique_name(out->name() + "_cast"), {out},
-                                   {{"to", std::string("f32")}}, 1, node->next());
-      WOOTZ_RETURN_IF_ERROR(infer_node(*cast));
-      cast->add_provenance(*node);
-      const bool output = graph_.is_output(out);
-      std::string name = out->name();
-      graph_.replace_all_uses(out, cast->output());
-      cast->set_input(0, out);
-      if (output) {
-        out->set_name(graph_.unique_name(name));
-        cast->output()->set_name(std::move(name));
-      }
+      WOOTZ_ASSIGN_OR_RETURN(Node * cast, cast_after(graph_, out, DType::kF32));
       narrowed_[cast->output()] = out;
       casts_.push_back(cast);
     }
@@ -223,6 +223,7 @@ class Assigner {
 
   Graph& graph_;
   DType type_;
+  const KeptOrigins& kept_;
   std::unordered_set<const Value*> index_valued_;
   ResidualStream stream_;
   std::map<const Value*, Value*> narrowed_;
@@ -231,10 +232,10 @@ class Assigner {
 
 }  // namespace
 
-Result<int> assign_precision(Graph& graph, DType type) {
+Result<int> assign_precision(Graph& graph, DType type, const KeptOrigins& kept) {
   if (type != DType::kF16 && type != DType::kBF16)
     return invalid_argument("values are kept in f16 or bf16, not in {}", dtype_name(type));
-  return Assigner(graph, type).run();
+  return Assigner(graph, type, kept).run();
 }
 
 }  // namespace wootz

@@ -76,6 +76,9 @@ int32_t EngineInfo::property_int(std::string_view name, int32_t fallback) const 
 }
 
 void EngineInfo::read_properties() {
+  if (const nlohmann::json formats = read_json(program(), property::kFormats); formats.is_object())
+    for (const auto& [name, number] : formats.items())
+      if (number.is_number_integer()) formats_.emplace(name, number.get<int32_t>());
   const nlohmann::json names = read_json(program(), property::kDebugTensors);
   if (!names.is_array()) return;
   for (const nlohmann::json& name : names) {
@@ -84,6 +87,11 @@ void EngineInfo::read_properties() {
     for (const TensorIndex t : tensors.indices())
       if (tensors[t].name == name.get_ref<const std::string&>()) debug_tensors_.emplace(tensors[t].name, t);
   }
+}
+
+int32_t EngineInfo::format_number(const IoInfo& io) const {
+  const auto found = formats_.find(io.name);
+  return found == formats_.end() ? -1 : found->second;
 }
 
 // Values that no symbol stands for (nothing reads them) are known from the properties alone.
@@ -146,10 +154,6 @@ const std::vector<int32_t>* EngineInfo::profile_values_32(const IoInfo& io, size
   return it == values_32_.end() ? nullptr : &it->second;
 }
 
-size_t EngineInfo::weight_bytes() const {
-  size_t bytes = 0;
-  for (const PlanConstant& constant : program().constants) bytes += constant.bytes;
-  return bytes;
-}
+size_t EngineInfo::weight_bytes() const { return constant_bytes(program()); }
 
 }  // namespace wootz

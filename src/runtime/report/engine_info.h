@@ -40,6 +40,8 @@ class EngineInfo {
 
   int32_t property_int(std::string_view name, int32_t fallback) const;
   const std::map<std::string, TensorIndex, std::less<>>& debug_tensors() const { return debug_tensors_; }
+  // What the build kept of the tensor's format, as the API numbers it; -1: nothing.
+  int32_t format_number(const IoInfo& io) const;
   bool debug_unfused() const { return property_int(property::kDebugUnfused, 0) != 0; }
 
   size_t num_profiles() const { return program().profiles.size(); }
@@ -65,6 +67,7 @@ class EngineInfo {
   std::vector<IoInfo> ios_;
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<std::string, TensorIndex, std::less<>> debug_tensors_;
+  std::map<std::string, int32_t, std::less<>> formats_;
   // By (input number, profile, selector).
   std::map<std::tuple<size_t, size_t, int>, std::vector<int64_t>> values_;
   std::map<std::tuple<size_t, size_t, int>, std::vector<int32_t>> values_32_;

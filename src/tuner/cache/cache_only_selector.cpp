@@ -49,7 +49,8 @@ Status CacheOnlySelector::cost(const Problem& problem, EvaluatedCandidate* candi
   const auto known = entries(problem);
   if (known.empty()) return {};
   const std::string text = tactic_text(problem, candidate->candidate.tactic);
-  const bool pins = std::any_of(known.begin(), known.end(), [](const auto& k) { return k.second.pinned; });
+  const bool pins =
+      obey_pins_ && std::any_of(known.begin(), known.end(), [](const auto& k) { return k.second.pinned; });
   for (const auto& [key, timing] : known) {
     if (key.provider != candidate->candidate.tactic.provider || key.tactic != text) continue;
     candidate->error = timing.error;

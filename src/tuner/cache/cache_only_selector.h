@@ -13,8 +13,8 @@ namespace wootz {
 class CacheOnlySelector {
  public:
   CacheOnlySelector(const TimingCache& cache, std::vector<const Provider*> providers, const Limits& limits,
-                    std::string isa)
-      : cache_(cache), providers_(std::move(providers)), limits_(limits), isa_(std::move(isa)) {}
+                    std::string isa, bool obey_pins = true)
+      : cache_(cache), providers_(std::move(providers)), limits_(limits), isa_(std::move(isa)), obey_pins_(obey_pins) {}
 
   // For ChooseOptions::more: tactics that the cache knows, the offers lack and their providers take.
   void add_offers(const Problem& problem, std::vector<Candidate>* offers);
@@ -32,6 +32,7 @@ class CacheOnlySelector {
   std::vector<const Provider*> providers_;
   Limits limits_;
   std::string isa_;
+  bool obey_pins_;
   size_t found_ = 0;
 };
 

@@ -50,6 +50,23 @@ bool same_memory(const Program& program, TensorIndex index, const TensorDesc& de
   return true;
 }
 
+TensorDesc desc_of(const Program& program, TensorIndex tensor) {
+  const PlanTensor& t = program.tensors[tensor];
+  TensorDesc desc;
+  desc.dtype = t.dtype;
+  desc.layout = t.layout;
+  const auto extents = [&](int64_t SymbolRange::*end) {
+    std::vector<int64_t> symbols(program.symbols.size(), -1);
+    if (!program.profiles.empty())
+      for (const SymbolIndex s : program.symbols.indices()) symbols[s.position()] = program.profiles[0].symbols[s].*end;
+    ShapeValues shapes;
+    return evaluate_shapes(program, symbols, &shapes).ok() ? tensor_dims(t, shapes) : std::nullopt;
+  };
+  desc.dims = extents(&SymbolRange::opt).value_or(Dims::filled(static_cast<int>(t.dims.size()), 1));
+  desc.max_dims = extents(&SymbolRange::max).value_or(desc.dims);
+  return desc;
+}
+
 namespace {
 
 // Copies the steps of a program in order and puts reformats between those that disagree on a tensor's layout.
@@ -62,6 +79,7 @@ class Inserter {
   }
 
   Result<size_t> run() {
+    WOOTZ_RETURN_IF_ERROR(relay_viewed_inputs());
     for (Step& original : program_.steps) {
       Step step = std::move(original);
       WOOTZ_RETURN_IF_ERROR(convert_inputs(&step));
@@ -106,6 +124,20 @@ class Inserter {
     return Status();
   }
 
+  // What is seen under other shapes is to be row-major: an input in another layout gets a copy that is.
+  Status relay_viewed_inputs() {
+    for (const IoTensor& input : program_.inputs) {
+      const TensorIndex t = input.tensor;
+      if (!viewed_[t] || tensor(t).layout == Layout::kLinear) continue;
+      const TensorDesc desc = desc_of(program_, t);
+      const TensorIndex copy = add_tensor(t, Layout::kLinear);
+      for (PlanTensor& view : program_.tensors)
+        if (view.kind == TensorKind::kView && view.view_of == t) view.view_of = copy;
+      WOOTZ_RETURN_IF_ERROR(add(t, copy, desc));
+    }
+    return Status();
+  }
+
   Status convert_inputs(Step* step) {
     for (size_t i = 0; i < step->inputs.size(); ++i) {
       const TensorIndex t = step->inputs[i];
@@ -135,9 +167,11 @@ class Inserter {
       if (!t.exists()) continue;
       const Layout made = step->problem.outputs[o].layout;
       const bool outside = tensor(t).kind == TensorKind::kOutput || viewed_[t];
+      // An output of the network has the layout that it was given.
+      const Layout wanted = tensor(t).kind == TensorKind::kOutput ? tensor(t).layout : Layout::kLinear;
       if (!outside) {
         tensor(t).layout = made;
-      } else if (!same_memory(program_, t, step->problem.outputs[o], Layout::kLinear, made)) {
+      } else if (!same_memory(program_, t, step->problem.outputs[o], wanted, made)) {
         step->outputs[o] = add_tensor(t, made);
         relaid.emplace_back(t, o);
       }

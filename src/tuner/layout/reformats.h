@@ -35,6 +35,9 @@ class ReformatOffers {
 // whatever the profile. `desc`: as a step describes it.
 bool same_memory(const Program& program, TensorIndex index, const TensorDesc& desc, Layout a, Layout b);
 
+// A tensor of the program as problems describe it: extents at the first profile's optimum and at its maximum.
+TensorDesc desc_of(const Program& program, TensorIndex tensor);
+
 // Inserts the reformats that the layouts in the steps' problems ask for; returns how many.
 Result<size_t> insert_reformats(Program* program, const std::vector<const Provider*>& providers, const Limits& limits);
 

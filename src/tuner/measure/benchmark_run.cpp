@@ -53,6 +53,7 @@ Result<BenchmarkRun> BenchmarkRun::prepare(const Kernel& kernel, const Problem& 
   Result<std::unique_ptr<Call>> call = kernel.bind({in, outputs, constants.data, constants.bytes});
   if (!call.ok()) return call.status().with_prefix("bind");
   benchmark.call_ = std::move(call).value();
+  WOOTZ_ASSIGN_OR_RETURN(benchmark.state_, attach_kernel(kernel, nullptr));
   if (!benchmark.call_->outputs_known()) return unsupported("the size of its outputs is known only after it has run");
 
   const auto room = [](const TensorDesc& desc, const Dims& dims) {
@@ -103,7 +104,9 @@ bool BenchmarkRun::share_in_place(const Kernel& kernel) {
   return shared;
 }
 
-Status BenchmarkRun::run() const { return call_->run({inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}); }
+Status BenchmarkRun::run() const {
+  return run_call(*call_, {inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}, state_.get());
+}
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/device.h"
+#include "backend/plugin.h"
 
 namespace wootz {
 
@@ -42,6 +43,7 @@ class BenchmarkRun {
   Device* device_ = nullptr;
   Stream* stream_ = nullptr;
   std::unique_ptr<Call> call_;
+  std::unique_ptr<KernelState> state_;
   std::vector<Memory> memory_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;

@@ -167,39 +167,6 @@ int64_t longest_sum(const Problem& problem) {
   return static_cast<int64_t>(std::min(longest, 1e12));
 }
 
-namespace {
-
-double largest_magnitude(const HostTensor& tensor) {
-  double most = 0;
-  for (int64_t i = 0; i < tensor.volume(); ++i) {
-    const double v = std::fabs(tensor.get_f64(i));
-    if (std::isfinite(v)) most = std::max(most, v);
-  }
-  return most;
-}
-
-}  // namespace
-
-double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
-  if (inputs.empty() || !inputs[0].valid()) return 0;
-  const auto noise = [&](size_t operands, int64_t terms) {
-    double term = 1;
-    for (size_t i = 0; i < operands; ++i) term *= largest_magnitude(inputs[i]);
-    return cancellation_noise(problem.acc_dtype, term, terms);
-  };
-  switch (problem.family()) {
-    case Family::kPool: return problem.as<PoolParams>().kind == PoolKind::kAvg ? noise(1, 1) : 0;
-    case Family::kReduce: {
-      const ReduceKind kind = problem.as<ReduceParams>().kind;
-      if (kind == ReduceKind::kMean) return noise(1, 1);  // the sum's divided by n
-      return kind == ReduceKind::kSum ? noise(1, longest_sum(problem)) : 0;
-    }
-    case Family::kGemm:
-    case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
-    default: return 0;
-  }
-}
-
 std::optional<CheckCase> small_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
                                     const ReferenceFunction& reference, double work, uint64_t seed) {
   const CaseMaker maker(problem, step, full, reference, seed);
@@ -215,70 +182,6 @@ std::optional<CheckCase> full_case(const Problem& problem, size_t step, const st
   std::vector<Dims> extents;
   for (const TensorDesc& desc : problem.inputs) extents.push_back(desc.dims);
   return CaseMaker(problem, step, full, reference, 0).run(extents);
-}
-
-int64_t first_non_finite(const HostTensor& tensor) {
-  if (!is_float(tensor.dtype())) return -1;
-  const int64_t count = tensor.volume();
-  if (tensor.dtype() == DType::kF32) {
-    const std::span<const float> values = tensor.as<float>();
-    const auto found = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    return found == values.end() ? -1 : found - values.begin();
-  }
-  for (int64_t i = 0; i < count; ++i)
-    if (!std::isfinite(tensor.get_f64(i))) return i;
-  return -1;
-}
-
-bool may_jump(const Problem& problem) {
-  if (has_trait(problem.family(), kMayJump)) return true;
-  static constexpr PwOp kJumps[] = {PwOp::kCast,  PwOp::kCastSaturate, PwOp::kMod,       PwOp::kFmod,
-                                    PwOp::kEqual, PwOp::kLess,         PwOp::kLessEqual, PwOp::kGreater,
-                                    PwOp::kSign,  PwOp::kGreaterEqual, PwOp::kCeil,      PwOp::kFloor,
-                                    PwOp::kRound, PwOp::kQuantize,     PwOp::kShrink,    PwOp::kThresholdedRelu};
-  return std::any_of(problem.epilogue.code.begin(), problem.epilogue.code.end(), [](const PwInstr& i) {
-    const bool cast = i.op == PwOp::kCast || i.op == PwOp::kCastSaturate;
-    return (!cast || !is_float(i.type)) && std::find(std::begin(kJumps), std::end(kJumps), i.op) != std::end(kJumps);
-  });
-}
-
-namespace {
-
-// Of elements further apart than that.
-double share_apart(const HostTensor& actual, const HostTensor& expected, double most) {
-  int64_t apart = 0;
-  for (int64_t i = 0; i < expected.volume(); ++i) {
-    const double a = actual.get_f64(i), b = expected.get_f64(i);
-    const bool same = a == b || (std::isnan(a) && std::isnan(b));
-    apart += !same && !(std::fabs(a - b) <= most);
-  }
-  return static_cast<double>(apart) / static_cast<double>(std::max<int64_t>(1, expected.volume()));
-}
-
-}  // namespace
-
-std::string disagreement(const Problem& problem, const CheckCase& expected, const std::vector<HostTensor>& actual,
-                         double* error, double allowed, double stray) {
-  for (size_t o = 0; o < expected.expected.size() && o < actual.size(); ++o) {
-    if (!expected.expected[o].valid() || !actual[o].valid()) continue;
-    const DType dtype = expected.expected[o].dtype();
-    double tolerance = tolerance_for(dtype, longest_sum(problem));
-    if (is_float(dtype) && is_float(problem.acc_dtype))
-      tolerance = std::max(tolerance, tolerance_for(problem.acc_dtype, longest_sum(problem)));
-    if (is_float(dtype)) tolerance = std::max(tolerance, allowed);
-    Difference d = compare(actual[o], expected.expected[o]);
-    if (!within(d, tolerance) && is_float(dtype))
-      d = compare(actual[o], expected.expected[o], cancellation_noise(problem, expected.inputs));
-    *error = std::max(*error, d.relative);
-    // A float that lies on the border between two integers may be rounded to either. Beyond quantize: any conversion.
-    double slack = problem.epilogue.empty() ? 0 : rounding_slack(problem.epilogue, o);
-    if (is_integer(dtype) && is_float(problem.acc_dtype) && !problem.epilogue.empty()) slack = std::max(slack, 1.0);
-    const bool strays = stray > 0 && !d.shape_mismatch &&
-                        share_apart(actual[o], expected.expected[o], slack + tolerance * d.scale) <= stray;
-    if (!within(d, tolerance, slack) && !strays)
-      return fmt::format("output {} differs from the reference: {}; allowed: {:.3g}", o, to_string(d), tolerance);
-  }
-  return {};
 }
 
 }  // namespace wootz

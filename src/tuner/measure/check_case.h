@@ -26,10 +26,6 @@ struct CheckCase {
 // Length of the longest sum of one element, from the extents: an upper estimate.
 int64_t longest_sum(const Problem& problem);
 
-// How far right sums of these operands may lie apart although the result is small: terms that cancel, as the mean of
-// what was normalized. 0 where the family sums nothing.
-double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs);
-
 // A case that costs at most about `work` multiplications of the reference. `full`: inputs of the problem's own extents,
 // whose constants are used as they are. Nothing when the reference can do none.
 std::optional<CheckCase> small_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
@@ -37,15 +33,5 @@ std::optional<CheckCase> small_case(const Problem& problem, size_t step, const s
 // The problem itself, whatever it costs.
 std::optional<CheckCase> full_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
                                    const ReferenceFunction& reference);
-
-// Empty when the results agree; otherwise where and by how much they do not. `*error`: the largest relative difference.
-// `allowed`: what is let pass at least, for arithmetic that was asked to be coarser than its types (TF32). `stray`: the
-// share of a result's elements that may be anything, where two right evaluations can differ by a jump.
-std::string disagreement(const Problem& problem, const CheckCase& expected, const std::vector<HostTensor>& actual,
-                         double* error, double allowed = 0, double stray = 0);
-// Whether rounding may move a result across a jump: floor, comparisons, the nearest of several places.
-bool may_jump(const Problem& problem);
-// Number of the first element that is NaN or infinite, -1: none.
-int64_t first_non_finite(const HostTensor& tensor);
 
 }  // namespace wootz

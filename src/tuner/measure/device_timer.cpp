@@ -5,9 +5,11 @@
 
 namespace wootz {
 
-Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(Device& device) {
+Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(Device& device, void* native) {
   std::unique_ptr<DeviceTimer> timer(new DeviceTimer(device));
-  WOOTZ_ASSIGN_OR_RETURN(timer->real_, device.create_stream());
+  Result<std::unique_ptr<Stream>> stream = native == nullptr ? device.create_stream() : device.adopt_stream(native);
+  if (!stream.ok()) return stream.status().with_prefix("the stream to time on");
+  timer->real_ = std::move(stream).value();
   timer->switch_.target = timer->real_.get();
   return timer;
 }

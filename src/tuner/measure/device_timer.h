@@ -10,7 +10,8 @@ namespace wootz {
 
 class DeviceTimer final : public RunTimer {
  public:
-  static Result<std::unique_ptr<DeviceTimer>> create(Device& device);
+  // `native`: the application's own queue to time on; null: one of its own.
+  static Result<std::unique_ptr<DeviceTimer>> create(Device& device, void* native = nullptr);
   // What the runs that are timed must put their work on.
   Stream& stream() { return switch_; }
   Result<double> batch_us(FunctionRef<Status()> run, int times) override;

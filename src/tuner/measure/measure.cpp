@@ -1,11 +1,15 @@
+// Why so long: one class, whose parts share the state of a step.
 #include "tuner/measure/measure.h"
 
 #include <algorithm>
 
+#include "backend/shared_memory.h"
 #include "base/thread_pool.h"
 #include "base/tolerance.h"
 #include "tuner/cache/tactic_text.h"
+#include "tuner/measure/agreement.h"
 #include "tuner/measure/benchmark_run.h"
+#include "tuner/measure/place_check.h"
 #include "tuner/measure/random_data.h"
 
 namespace wootz {
@@ -217,6 +221,7 @@ Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Prov
   for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
   WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, problem, constants, state_->inputs,
                                                                        outputs, *options_.device, options_.stream));
+  if (options_.wait_each) WOOTZ_RETURN_IF_ERROR(run_and_wait(benchmark, tactic));
   std::vector<HostTensor> whole;  // of a kernel that may become the one that rivals are held against
   if (is_rival || (options_.against_rivals && timing.error >= 0 && few_results(problem))) {
     WOOTZ_RETURN_IF_ERROR(benchmark.run());
@@ -266,6 +271,70 @@ void Measurer::apply(const Timing& timing, EvaluatedCandidate* candidate) {
   if (state_->best_us == 0 || timing.median_us < state_->best_us) state_->best_us = timing.median_us;
 }
 
+Status Measurer::check_shared(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+  WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel,
+                         creator().find_or_create(candidate->candidate.tactic, problem));
+  WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
+  std::vector<Dims> inputs, outputs;
+  for (const HostTensor& t : state_->inputs) inputs.push_back(t.valid() ? t.dims() : Dims{});
+  for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Call> call,
+                         kernel->bind({inputs, outputs, constants.data, constants.bytes}));
+  const auto* const user = dynamic_cast<const SharedMemoryUser*>(call.get());
+  if (user == nullptr) return {};
+  const std::optional<size_t> bytes = user->shared_memory();
+  if (bytes && *bytes <= options_.shared_memory) return {};
+  candidate->over_limit = true;
+  candidate->refusal = fmt::format("needs {} of shared memory, the limit is {} bytes",
+                                   bytes ? fmt::format("{} bytes", *bytes) : "an amount that its library does not tell",
+                                   options_.shared_memory);
+  return {};
+}
+
+Status Measurer::check_places(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+  WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel,
+                         creator().find_or_create(candidate->candidate.tactic, problem));
+  WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
+  WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, place_dependence(*kernel, problem, constants, options_.seed,
+                                                              *options_.device, options_.stream));
+  return {};
+}
+
+// Whatever its time is known to be: the limits are this build's.
+Status Measurer::check_limits(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+  const Tactic& tactic = candidate->candidate.tactic;
+  if (tactic.provider == "host" || tactic.provider == "reference") return {};
+  const bool shared = options_.shared_memory != SIZE_MAX;
+  if (!shared && !options_.independent_places) return {};
+  const ParallelScope threads(options_.limits.threads);
+  start_step(step);
+  Status status = shared ? check_shared(problem, step, candidate) : Status();
+  if (status.ok() && candidate->refusal.empty() && options_.independent_places)
+    status = check_places(problem, step, candidate);
+  if (!status.ok() && status.code() != Code::kCancelled)
+    candidate->refusal = fmt::format("failed: {}", status.to_string());
+  return status.code() == Code::kCancelled ? status : Status();
+}
+
+void Measurer::start_step(size_t step) {
+  if (state_ != nullptr && state_->step == step) return;
+  state_ = std::make_unique<StepState>();
+  state_->step = step;
+  // Decided once a step: measured and estimated times are not to be compared.
+  if (!start_us_) start_us_ = options_.timer->now_us();
+  state_->within_budget = options_.budget_us <= 0 || options_.timer->now_us() - *start_us_ < options_.budget_us;
+}
+
+// A device tells of a fault when it is next asked, of whichever kernel it was: here it is this one's.
+Status Measurer::run_and_wait(const BenchmarkRun& benchmark, const Tactic& tactic) {
+  Status status = benchmark.run();
+  if (status.ok() && options_.stream != nullptr) status = options_.stream->synchronize();
+  if (!status.ok()) fault_ = status.with_prefix(fmt::format("tactic {} fails when it is run", tactic.to_string()));
+  return status;
+}
+
 Status Measurer::run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   const Tactic& tactic = candidate->candidate.tactic;
@@ -297,10 +366,9 @@ Status Measurer::prove(const Problem& problem, size_t step, EvaluatedCandidate* 
   if (candidate->candidate.tactic.provider == "host" || candidate->candidate.tactic.provider == "reference") return {};
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
-  if (state_ == nullptr || state_->step != step) {
-    state_ = std::make_unique<StepState>();
-    state_->step = step;
-  }
+  start_step(step);
+  WOOTZ_RETURN_IF_ERROR(check_limits(problem, step, candidate));
+  if (!candidate->refusal.empty()) return {};
   const double start = options_.timer->now_us();
   const Status status = run_once(problem, step, candidate);
   stats_.proof_us += options_.timer->now_us() - start;
@@ -311,28 +379,35 @@ Status Measurer::prove(const Problem& problem, size_t step, EvaluatedCandidate* 
   return {};
 }
 
+namespace {
+
+// A plugin that does not say what tells it from others.
+bool timed_anew(const Problem& problem) {
+  if (!is_plugin(problem)) return false;
+  const Result<PluginParams> plugin = read_plugin(problem);
+  return !plugin.ok() || plugin->timing.empty();
+}
+
+}  // namespace
+
 Status Measurer::cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
   const Tactic& tactic = candidate->candidate.tactic;
   candidate->us = candidate->candidate.estimate_us;
-  if (candidate->rivals == 0) return {};
+  WOOTZ_RETURN_IF_ERROR(check_limits(problem, step, candidate));
+  if (candidate->rivals == 0 || !candidate->refusal.empty()) return {};
   const auto provider = std::find_if(options_.providers.begin(), options_.providers.end(),
                                      [&](const Provider* p) { return tactic.provider == p->name(); });
   if (provider == options_.providers.end()) return internal_error("no provider '{}' to measure", tactic.provider);
-  if (state_ == nullptr || state_->step != step) {
-    state_ = std::make_unique<StepState>();
-    state_->step = step;
-    // Decided once a step: measured and estimated times are not to be compared.
-    if (!start_us_) start_us_ = options_.timer->now_us();
-    state_->within_budget = options_.budget_us <= 0 || options_.timer->now_us() - *start_us_ < options_.budget_us;
-  }
+  start_step(step);
   const TimingKey key = key_of(problem, **provider, tactic);
-  if (options_.cache != nullptr) {
-    if (const auto pin = options_.cache->pinned(key);
+  TimingCache* const cache = timed_anew(problem) ? nullptr : options_.cache;
+  if (cache != nullptr) {
+    if (const auto pin = options_.obey_pins ? cache->pinned(key) : std::nullopt;
         pin && (pin->provider != key.provider || pin->tactic != key.tactic)) {
       candidate->refusal = fmt::format("the timing cache pins {}:{}", pin->provider, pin->tactic);
       return {};
     }
-    if (const auto known = options_.cache->query(key)) {
+    if (const auto known = cache->query(key)) {
       ++stats_.from_cache;
       apply(*known, candidate);
       candidate->known = true;
@@ -349,13 +424,14 @@ Status Measurer::cost(const Problem& problem, size_t step, EvaluatedCandidate* c
   Result<Timing> measured = measure(problem, step, **provider, tactic);
   if (!measured.ok()) {
     if (measured.status().code() == Code::kCancelled) return measured.status();
+    WOOTZ_RETURN_IF_ERROR(fault_);
     // Not remembered: it may have been this machine's memory.
     ++stats_.refused;
     candidate->refusal = fmt::format("failed: {}", measured.status().to_string());
     return {};
   }
   stats_.refused += !measured->refusal.empty();
-  if (options_.cache != nullptr) WOOTZ_RETURN_IF_ERROR(options_.cache->update(key, *measured));
+  if (cache != nullptr) WOOTZ_RETURN_IF_ERROR(cache->update(key, *measured));
   apply(*measured, candidate);
   if (!state_->proven || state_->proven->refusal.empty()) return {};
   // One that had stood the check is wrong after all.
@@ -364,7 +440,7 @@ Status Measurer::cost(const Problem& problem, size_t step, EvaluatedCandidate* c
   candidate->disproof = std::exchange(wrong.refusal, {});
   wrong.timing.refusal = candidate->disproof;
   ++stats_.refused;
-  if (options_.cache != nullptr) WOOTZ_RETURN_IF_ERROR(options_.cache->update(wrong.key, wrong.timing));
+  if (cache != nullptr) WOOTZ_RETURN_IF_ERROR(cache->update(wrong.key, wrong.timing));
   wrong.key = key;
   wrong.timing = *measured;
   if (!measured->refusal.empty()) state_->proven.reset();  // so is this one: the next is held against the reference

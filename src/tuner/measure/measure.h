@@ -23,15 +23,19 @@ struct MeasureOptions {
   std::vector<const Provider*> providers;
   std::shared_ptr<Device> device;
   Stream* stream = nullptr;
-  Limits limits;                   // as for choosing
-  KernelCache* kernels = nullptr;  // of the build: gets the fastest of each step; null: none is kept
-  TimingCache* cache = nullptr;    // consulted and filled; null: none
-  bool error_on_miss = false;      // a candidate that the cache does not know ends the build
-  RunTimer* timer = nullptr;       // null: host_timer()
-  ConstantFunction constants;      // null: random values
-  ReferenceFunction reference;     // null: nothing is checked
-  double check_work = 2e7;         // multiplications of the reference on one case
-  double budget_us = 0;            // from the first candidate on; once spent, further steps keep estimates. 0: no bound
+  Limits limits;                    // as for choosing
+  KernelCache* kernels = nullptr;   // of the build: gets the fastest of each step; null: none is kept
+  TimingCache* cache = nullptr;     // consulted and filled; null: none
+  size_t shared_memory = SIZE_MAX;  // that a block of a kernel may take; more: it is not run
+  bool obey_pins = true;            // of the cache
+  bool wait_each = false;           // for a kernel before it is timed: a fault there ends the build
+  bool independent_places = false;  // kernels whose sums of products depend on their place are refused
+  bool error_on_miss = false;       // a candidate that the cache does not know ends the build
+  RunTimer* timer = nullptr;        // null: host_timer()
+  ConstantFunction constants;       // null: random values
+  ReferenceFunction reference;      // null: nothing is checked
+  double check_work = 2e7;          // multiplications of the reference on one case
+  double budget_us = 0;  // from the first candidate on; once spent, further steps keep estimates. 0: no bound
   SamplingOptions sampling;
   // Rivals of a kernel that stood the check are held against what it makes of the whole problem: for devices whose
   // kernels are compiled, which for the small case would be as much work again.
@@ -65,6 +69,9 @@ class Measurer {
   // reference too; where that cannot be asked, it is not run on operands that were never tried. What fails or is wrong
   // gets a refusal; that the device has no memory for a benchmark is none.
   Status prove(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  // Refuses a candidate over the limits, or as options say; ok without a refusal: it may be costed. By cost() and
+  // prove(); by itself for candidates that go by their estimates.
+  Status check_limits(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
   const MeasureStats& stats() const { return stats_; }
 
  private:
@@ -80,6 +87,10 @@ class Measurer {
                double stray, Timing* timing);
   Result<std::string> compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
                                  const PackedConstants& constants, double stray, double* error) const;
+  Status check_places(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  Status run_and_wait(const BenchmarkRun& benchmark, const Tactic& tactic);
+  Status check_shared(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  void start_step(size_t step);
   Status begin_step(const Problem& problem, size_t step);
   Result<std::string> non_finite(const BenchmarkRun& benchmark) const;
   Status run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
@@ -89,6 +100,7 @@ class Measurer {
   KernelCache unkept_;  // creates where nothing is to be kept
   MeasureStats stats_;
   std::optional<double> start_us_;
+  Status fault_;  // of a kernel that was waited for
   std::unique_ptr<StepState> state_;
 };
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "backend/index_literals.h"
+#include "backend/shared_memory.h"
 #include "tuner/measure/measure.h"
 
 namespace wootz::measure_testing {
@@ -61,6 +62,8 @@ struct Behavior {
   double us;
   enum { kRight, kWrong, kNan, kFails, kWrongWhenSmall, kOnlyWhole, kWrongOnWhole, kFailsOnWhole } kind = kRight;
   Layout layout = Layout::kLinear;
+  std::optional<size_t> shared = 0;  // memory of a block; none: not known
+  bool by_place = false;             // the last row is computed otherwise
 };
 
 constexpr int64_t kRows = 4096, kColumns = 128;  // large enough that the reference gets a smaller case
@@ -90,10 +93,11 @@ class FakeProvider final : public Provider {
   mutable int created = 0;
 
  private:
-  class FakeCall final : public Call {
+  class FakeCall final : public Call, public SharedMemoryUser {
    public:
     FakeCall(Clock* clock, const Behavior& b, int64_t count, bool small)
         : clock_(clock), b_(b), count_(count), small_(small) {}
+    std::optional<size_t> shared_memory() const override { return b_.shared; }
     Status run(const RunArgs& args) const override {
       clock_->us += b_.us;
       if (b_.kind == Behavior::kFails || (b_.kind == Behavior::kFailsOnWhole && !small_))
@@ -104,6 +108,7 @@ class FakeProvider final : public Provider {
       const bool wrong = b_.kind == Behavior::kWrong || (b_.kind == Behavior::kWrongWhenSmall && small_) ||
                          (b_.kind == Behavior::kWrongOnWhole && !small_);
       for (int64_t i = 0; i < count_; ++i) y[i] = 2 * x[i] + w[0] + (wrong && i == 3 ? 0.25f : 0);
+      if (b_.by_place) y[count_ - 1] *= 1 + std::numeric_limits<float>::epsilon();
       if (b_.kind == Behavior::kNan) y[1] = std::numeric_limits<float>::quiet_NaN();
       return {};
     }

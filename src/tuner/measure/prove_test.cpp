@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tuner/choose.h"
+#include "tuner/measure/agreement.h"
 #include "tuner/measure/measure_testing.h"
 #include "tuner/measure/problem_class.h"
 
@@ -175,6 +176,24 @@ TEST(Prove, TermsThatCancelAreNoVerdict) {
   double error = 0;
   EXPECT_EQ(disagreement(p, expected, {tensor({-3e-8f}, Dims{1, 1, 1, 1})}, &error), "");
   EXPECT_NE(disagreement(p, expected, {tensor({1e-3f}, Dims{1, 1, 1, 1})}, &error), "");
+}
+
+// Rows whose mean is large against their spread: what subtracting it leaves of rounding is divided by that spread.
+TEST(Prove, TheMeanOfWhatIsNormalizedCancels) {
+  Problem p;
+  p.set_family(Family::kNorm);
+  p.as<NormParams>().axis = 1;
+  p.inputs = p.outputs = {{DType::kF32, Layout::kLinear, Dims{1, 4}, Dims{1, 4}, false}};
+  p.num_main = 1;
+  const auto row = [](std::vector<float> values) { return HostTensor::from<float>(values, Dims{1, 4}); };
+  CheckCase expected;
+  expected.inputs = {row({1000.5f, 999.5f, 1000.5f, 999.5f})};
+  expected.expected = {row({1, -1, 1, -1})};
+  double error = 0;
+  EXPECT_EQ(disagreement(p, expected, {row({1.0003f, -0.9997f, 1.0003f, -0.9997f})}, &error), "");
+  EXPECT_NE(disagreement(p, expected, {row({1.03f, -0.97f, 1.03f, -0.97f})}, &error), "");
+  p.as<NormParams>().kind = NormKind::kRms;  // subtracts nothing
+  EXPECT_NE(disagreement(p, expected, {row({1.0003f, -0.9997f, 1.0003f, -0.9997f})}, &error), "");
 }
 
 }  // namespace

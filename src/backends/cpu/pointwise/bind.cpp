@@ -83,6 +83,20 @@ size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 
+Status check_channels_that_vary(const Problem& p) {
+  const TensorDesc& out = p.outputs[0];
+  if (out.layout != Layout::kBlocked8 && out.layout != Layout::kBlocked16) return Status();
+  if (out.dims[1] == out.max_dims[1]) return Status();
+  for (auto k = static_cast<size_t>(p.num_main); k < p.inputs.size(); ++k) {
+    const TensorDesc& in = p.inputs[k];
+    const int channel = 1 - (out.dims.rank() - in.dims.rank());
+    if (in.layout == out.layout || channel < 0 || in.max_dims[static_cast<size_t>(channel)] == 1) continue;
+    return unsupported("input {} has a number of channels that varies, and is not in layout {}", k,
+                       layout_name(out.layout));
+  }
+  return Status();
+}
+
 Status BoundPointwise::read_operands(const PointwiseCode& code, std::span<const PwView> inputs, const PwView& output,
                                      int tile, const std::vector<PwAxis>& axes,
                                      std::vector<std::vector<int64_t>>* strides) {

@@ -58,6 +58,10 @@ struct PwView {
   Dims dims;
 };
 
+// Errors: an operand of the expression that is not in the output's blocks of channels would be read by such blocks, and
+// how many channels there are is only known when it runs: bind() refuses what does not fill the last block.
+Status check_channels_that_vary(const Problem& problem);
+
 // Of the loop nest over an output as it lies in memory. A blocked channel axis appears twice: blocks and lanes.
 struct PwAxis {
   int logical;  // dimension of the output

@@ -29,6 +29,7 @@ Status applies(const Problem& p) {
   WOOTZ_ASSIGN_OR_RETURN(auto code, PointwiseCode::compile(p.epilogue, Isa::kAvx2));
   std::vector<Dims> dims;
   for (const TensorDesc& t : p.inputs) dims.push_back(t.dims);
+  WOOTZ_RETURN_IF_ERROR(check_channels_that_vary(p));
   const PwView out{p.outputs[0].dtype, p.outputs[0].layout, p.outputs[0].dims};
   return BoundPointwise::bind(code, views_of(p, dims), out).status();
 }

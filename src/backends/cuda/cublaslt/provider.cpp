@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "backend/device.h"
+#include "backend/shared_memory.h"
 #include "backends/cuda/cublaslt/gemm.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/providers.h"
@@ -38,12 +39,13 @@ std::string kernel_name(const Problem& p, bool tf32) {
                      type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
 }
 
-class LtCall final : public Call {
+class LtCall final : public Call, public SharedMemoryUser {
  public:
   std::unique_ptr<ProductPlan> plan;
   cublasLtMatmulAlgo_t algo{};
   size_t bytes = 0;
   size_t workspace() const override { return workspace_room(bytes); }
+  std::optional<size_t> shared_memory() const override { return std::nullopt; }
   Status run(const RunArgs& args) const override {
     auto* const stream = static_cast<CUstream>(args.stream == nullptr ? nullptr : args.stream->native());
     return plan->run(algo, args, bytes, stream);

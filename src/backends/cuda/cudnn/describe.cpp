@@ -40,7 +40,7 @@ void append(const CudnnTensor& t, std::string* text) {
   *text += fmt::format("{}{}{}[", t.output ? "o" : "i", t.index, dtype_name(t.dtype));
   for (const int64_t d : t.dims) *text += fmt::format("{},", d);
   for (const int64_t s : t.strides) *text += fmt::format(":{}", s);
-  *text += fmt::format("+{}]", t.offset);
+  *text += fmt::format("+{}{}]", t.offset, t.made ? "m" : "");
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<CudnnTensor> cudnn_operand(const Problem& p, int input, const Dims& dims,
     if (a != 1 && d[a] != 1) return unsupported("an operand of shape {} for {}", dims.to_string(), y.to_string());
   const Layout layout = !whole && p.outputs[0].layout == Layout::kChannelsLast ? Layout::kChannelsLast : t.layout;
   if (whole && dims.rank() != y.rank()) return unsupported("an operand of lower rank");
-  return CudnnTensor{false, input, t.dtype, list(d), list(layout_strides(layout, d)), 0};
+  return CudnnTensor{false, input, t.dtype, list(d), list(layout_strides(layout, d)), 0, !t.constant};
 }
 
 void widen_to_images(CudnnGraph* g) {
@@ -117,7 +117,8 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
     if (in[2].volume() != y[1] || !type_ok(p.inputs[2].dtype)) return unsupported("a bias of {}", in[2].to_string());
     Dims d = Dims::filled(y.rank(), 1);
     d[1] = y[1];
-    g.operands.push_back({false, 2, p.inputs[2].dtype, list(d), list(layout_strides(layout, d)), 0});
+    g.operands.push_back(
+        {false, 2, p.inputs[2].dtype, list(d), list(layout_strides(layout, d)), 0, !p.inputs[2].constant});
     g.stages.push_back({PwOp::kAdd, 0, 0, 0, -1});
   }
   WOOTZ_RETURN_IF_ERROR(add_stages(p, in, y, &g));

@@ -27,9 +27,11 @@ class Tables {
   Tables(CudnnGraph* graph, int64_t weights) : graph_(graph), at_((weights + 15) / 16 * 16) {}
   int add(int64_t count, size_t rank) {
     graph_->operands.push_back(row(1, count, rank, at_));
-    at_ += (count * 4 + 15) / 16 * 16;
+    skip(count);
     return static_cast<int>(graph_->operands.size()) - 1;
   }
+  // It is there, and no stage reads it: engines that compile a kernel refuse to be given the address.
+  void skip(int64_t count) { at_ += (count * 4 + 15) / 16 * 16; }
 
  private:
   CudnnGraph* graph_;
@@ -44,8 +46,9 @@ Result<CudnnTensor> product_operand(const Problem& p, int input, const Dims& d, 
   const bool row = d.volume() == n && !d.empty() && d.back() == n, one = d.volume() == 1;
   if (!row && !one && !(d == y)) return unsupported("an operand of shape {} for {}", d.to_string(), y.to_string());
   const Dims images = one ? Dims{1, 1, 1, 1} : as_pixels(d, n);
-  const DType type = p.inputs[static_cast<size_t>(input)].dtype;
-  return CudnnTensor{false, input, type, list(images), list(layout_strides(Layout::kChannelsLast, images)), 0};
+  const TensorDesc& t = p.inputs[static_cast<size_t>(input)];
+  return CudnnTensor{false, input,      t.dtype, list(images), list(layout_strides(Layout::kChannelsLast, images)),
+                     0,     !t.constant};
 }
 
 Status place_matrices(const Problem& p, std::span<const Dims> in, const Dims& y, CudnnGraph* g) {
@@ -123,10 +126,13 @@ Result<CudnnGraph> describe_int8(const Problem& p, std::span<const Dims> in, con
   const size_t rank = g.x.dims.size();
   Tables tables(&g, in[1].volume());
   g.stages.push_back({PwOp::kMul, tables.add(channels, rank), 0, 0, -1});
-  const int shift = tables.add(channels, rank);
+  if (scales.x_zero != 0) {
+    g.stages.push_back({PwOp::kAdd, tables.add(channels, rank), 0, 0, -1});
+  } else {
+    tables.skip(channels);
+  }
   std::vector<int> factors;
   for (size_t i = 0; i < factors_of(*epilogue).size(); ++i) factors.push_back(tables.add(1, rank));
-  if (scales.x_zero != 0) g.stages.push_back({PwOp::kAdd, shift, 0, 0, -1});
   const auto add = [&](const Stage& s, int factor) -> Status {
     CudnnStage made{s.op, -1, s.imm0, s.imm1, factor};
     if (s.input >= 0) {
@@ -144,6 +150,7 @@ Result<CudnnGraph> describe_int8(const Problem& p, std::span<const Dims> in, con
       return unsupported("a bias of {}", in[2].to_string());
     g.stages.push_back({PwOp::kAdd, static_cast<int>(g.operands.size()), 0, 0, -1});
     g.operands.push_back(row(2, channels, rank, 0));
+    g.operands.back().made = !p.inputs[2].constant;
   }
   size_t next = 0;
   for (const Stage& s : epilogue->stages) WOOTZ_RETURN_IF_ERROR(add(s, s.factor != 0 ? factors[next++] : -1));

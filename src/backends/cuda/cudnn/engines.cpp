@@ -66,13 +66,6 @@ Result<bool> is_wanted(const CudnnDescriptor& config, const CudnnGraph& g, const
   WOOTZ_ASSIGN_OR_RETURN(const int64_t count,
                          engine.get(Attribute::kEngineNotes, ValueType::kNumericalNote, kMostNotes, notes));
   const bool exact = g.x.dtype == DType::kF32 && !g.tf32;
-  // In TF32 they were seen to compute wrong numbers within networks, others in each run (cuDNN 9.19, H200: a strided
-  // convolution from 160 to 400 channels of 7 by 7 pixels, with an image added), though they stand the check alone.
-  if (g.tf32) {
-    constexpr int64_t kKernelConfiguration = 12;  // what such engines have (cudnn_knobs.def)
-    WOOTZ_ASSIGN_OR_RETURN(const Knobs knobs, knobs_of(config));
-    if (knobs.count(kKernelConfiguration) != 0) return false;
-  }
   return std::none_of(notes, notes + std::min<int64_t>(count, kMostNotes), [&](Note note) {
     return note == Note::kNondeterministic || note == Note::kNarrowSums ||
            (exact && (note == Note::kTensorCore || note == Note::kNarrowInputs));

@@ -16,6 +16,7 @@ struct CudnnTensor {
   DType dtype = DType::kF32;
   std::vector<int64_t> dims, strides;
   int64_t offset = 0;  // bytes from the address of the step's operand
+  bool made = false;   // of the epilogue's operands: by another step, rather than constant
 };
 
 struct CudnnStage {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "backend/device.h"
 #include "backends/cuda/cudnn/engines.h"
@@ -84,17 +85,32 @@ Memory& memory_of(const CudnnTarget& target) {
   return target.gpu == nullptr ? *described : target.gpu->part<Memory>();
 }
 
+// Kernels that cuDNN 9.19 compiles for Hopper under this name begin while the kernel ahead of them still runs
+// (programmatic dependent launch). The warps that load images and weights wait for its end; those that end a tile load
+// the epilogue's operands before, and get what was there before where the kernel ahead makes them.
+bool loads_too_early(const CudnnGraph& g, const CudnnBuilt& built) {
+  if (std::none_of(g.operands.begin(), g.operands.end(), [](const CudnnTensor& t) { return t.made; })) return false;
+  const Result<std::vector<char>> text = save_plan(built);
+  return text.ok() && std::string_view(text->data(), text->size()).find("fort_native_sm90") != std::string_view::npos;
+}
+
+Result<CudnnBuilt> build_right(const CudnnGraph& g, const CudnnDescriptor& config, const CudnnLibrary& library) {
+  WOOTZ_ASSIGN_OR_RETURN(CudnnBuilt built, build_engine(config, library));
+  if (loads_too_early(g, built)) return unsupported("its kernel loads operands before they are there");
+  return built;
+}
+
 // The choice, or where the library takes it no longer, its own first one that can be built.
 Result<CudnnBuilt> build(const CudnnGraph& g, const CudnnOperations& ops, const std::string& choice) {
   const CudnnLibrary& library = ops.library();
   if (!choice.empty()) {
     if (const Result<CudnnDescriptor> config = engine_from_text(choice, ops); config.ok())
-      if (Result<CudnnBuilt> built = build_engine(*config, library); built.ok()) return built;
+      if (Result<CudnnBuilt> built = build_right(g, *config, library); built.ok()) return built;
   }
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> all, propose_engines(ops, g));
   Status first;
   for (const CudnnDescriptor& config : all) {
-    Result<CudnnBuilt> built = build_engine(config, library);
+    Result<CudnnBuilt> built = build_right(g, config, library);
     if (built.ok()) return built;
     if (first.ok()) first = built.status();
   }

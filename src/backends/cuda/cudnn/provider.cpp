@@ -2,6 +2,7 @@
 // proposes is a tactic of its own.
 #include "backend/device.h"
 #include "backend/quantized.h"
+#include "backend/shared_memory.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/providers.h"
@@ -53,10 +54,11 @@ double estimate_us(const Problem& p, const CudnnGraph& g) {
   return 3 + flops_of(p, g) / 1e8 + bytes / 3e6 + (p.outputs[0].layout == Layout::kLinear ? 2 : 0);
 }
 
-class CudnnCall final : public Call {
+class CudnnCall final : public Call, public SharedMemoryUser {
  public:
   explicit CudnnCall(std::shared_ptr<const CudnnPlan> plan) : plan_(std::move(plan)) {}
   size_t workspace() const override { return plan_->workspace(); }
+  std::optional<size_t> shared_memory() const override { return std::nullopt; }
   Status run(const RunArgs& args) const override { return plan_->run(args); }
 
  private:

@@ -48,6 +48,7 @@ struct State {
   std::vector<Kernel*> pending;
   std::string folder, error;
   int units = 0;
+  size_t set_aside = 0;  // of the cache
   EmulatorCounts counts;
   std::atomic<CUresult> lost{CUDA_SUCCESS};  // what broke the contexts, for good
   EmulatorFault fault;
@@ -202,21 +203,44 @@ CUresult device_name(char* name, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice) {
-  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
-           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? 132
-                                                                 : 0;
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR        ? 9
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT          ? 132
+           : which == CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE  ? 1 << 25
+           : which == CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE ? 1 << 27
+                                                                        : 0;
   return CUDA_SUCCESS;
 }
 CUresult total_memory(size_t* bytes, CUdevice) { return *bytes = size_t{1} << 34, CUDA_SUCCESS; }
+CUresult memory_info(size_t* free, size_t* total) {
+  if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  *total = size_t{1} << 34;
+  *free = *total - std::min(allocated_bytes(current_emulated()), *total);
+  return CUDA_SUCCESS;
+}
 CUresult allocate(CUdeviceptr* out, size_t bytes) {
   if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
   if (const CUresult failed = next_result(EmulatorCall::kAllocate); failed != CUDA_SUCCESS) return failed;
   count(&EmulatorCounts::allocations);
   return emulator_allocate(out, bytes, current_emulated());
 }
+const EmulatorRange* registered_at(uintptr_t address);
+CUresult allocate_managed(CUdeviceptr* out, size_t bytes, unsigned) {
+  if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  count(&EmulatorCounts::managed);
+  emulator_register({memory, bytes, EmulatorMemory::kManaged});
+  return *out = reinterpret_cast<CUdeviceptr>(memory), CUDA_SUCCESS;
+}
 CUresult free_memory(CUdeviceptr memory) {
   if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
   count(&EmulatorCounts::frees);
+  if (const EmulatorRange* const range = registered_at(memory); range != nullptr) {
+    if (range->memory != EmulatorMemory::kManaged) return CUDA_ERROR_INVALID_VALUE;
+    emulator_unregister(reinterpret_cast<void*>(memory));
+    std::free(reinterpret_cast<void*>(memory));
+    return CUDA_SUCCESS;
+  }
   return emulator_free(memory);
 }
 CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
@@ -310,7 +334,25 @@ CUresult graph_launch(CUgraphExec exec, CUstream stream) {
   if (const CUresult lost = state().lost; lost != CUDA_SUCCESS) return lost;
   return emulator_graph_launch(exec, stream);
 }
+CUresult get_limit(size_t* bytes, CUlimit) { return *bytes = state().set_aside, CUDA_SUCCESS; }
+CUresult set_limit(CUlimit, size_t bytes) {
+  if (bytes > size_t{1} << 25) return CUDA_ERROR_INVALID_VALUE;
+  return state().set_aside = bytes, CUDA_SUCCESS;
+}
+CUresult stream_attribute(CUstream, CUlaunchAttributeID which, const CUlaunchAttributeValue* value) {
+  if (which != CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW) return CUDA_ERROR_INVALID_VALUE;
+  const CUaccessPolicyWindow& window = value->accessPolicyWindow;
+  if (window.num_bytes == 0) return CUDA_SUCCESS;
+  const bool known = is_device_address(window.base_ptr) && window.num_bytes <= size_t{1} << 27;
+  if (!known || !(window.hitRatio > 0 && window.hitRatio <= 1)) return CUDA_ERROR_INVALID_VALUE;
+  return (count(&EmulatorCounts::windows), CUDA_SUCCESS);
+}
 CUresult function_attribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+// Arrays that a kernel declares as shared are its own variables here.
+CUresult query_function(int* value, CUfunction_attribute, CUfunction) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
 
 std::vector<bool> find_pointers(const std::string& body);
 
@@ -429,6 +471,11 @@ Driver make_table() {
   t.cuCtxGetDevice = emulator_get_device;
   t.cuMemAlloc_v2 = allocate;
   t.cuMemFree_v2 = free_memory;
+  t.cuMemGetInfo_v2 = memory_info;
+  t.cuMemAllocManaged = allocate_managed;
+  t.cuCtxGetLimit = get_limit;
+  t.cuCtxSetLimit = set_limit;
+  t.cuStreamSetAttribute = stream_attribute;
   t.cuMemcpy = copy;
   t.cuMemcpyAsync = copy_async;
   t.cuMemsetD8Async = fill_async;
@@ -443,6 +490,7 @@ Driver make_table() {
   t.cuEventCreate = emulator_event_create;
   t.cuEventDestroy_v2 = emulator_event_destroy;
   t.cuEventRecord = emulator_event_record;
+  t.cuEventRecordWithFlags = emulator_event_record_with_flags;
   t.cuEventSynchronize = emulator_event_synchronize;
   t.cuEventElapsedTime = emulator_event_elapsed;
   t.cuGraphInstantiateWithFlags = instantiate;
@@ -453,6 +501,7 @@ Driver make_table() {
   t.cuModuleLoadData = load_module;
   t.cuModuleUnload = unload_module;
   t.cuModuleGetFunction = get_function;
+  t.cuFuncGetAttribute = query_function;
   t.cuFuncSetAttribute = function_attribute;
   t.cuLaunchKernel = launch;
   t.cuLaunchKernelEx = launch_config;

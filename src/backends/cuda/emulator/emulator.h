@@ -25,6 +25,8 @@ struct EmulatorCounts {
   long instantiations = 0, updates = 0, replays = 0;
   long kernels = 0;   // run, whether launched or replayed
   long pointers = 0;  // questions about addresses
+  long windows = 0;   // shares of the cache that streams were given
+  long managed = 0;   // allocations that the host reads too
   long waits = 0;     // calls that wait for the device: synchronizing, and copies that are not put on a stream
 };
 EmulatorCounts emulator_counts();

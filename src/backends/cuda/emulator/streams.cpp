@@ -172,6 +172,23 @@ CUresult emulator_event_record(CUevent event, CUstream stream) {
   of(event).tails = on->tails;
   return CUDA_SUCCESS;
 }
+// External: in a capture a node of the graph, so that each replay tells the event its time.
+CUresult emulator_event_record_with_flags(CUevent event, CUstream stream, unsigned flags) {
+  static const char kMark = 0;
+  const FakeStream* const on = of(stream);
+  if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
+  if (external != (on->capture != nullptr))
+    return external ? CUDA_ERROR_INVALID_VALUE : emulator_event_record(event, stream);
+  if (!external) return emulator_event_record(event, stream);
+  if (on->device != of(event).device) return CUDA_ERROR_INVALID_HANDLE;
+  return put_work(stream, {&kMark, [event] {
+                             of(event).recorded = true;
+                             of(event).captured = false;
+                             of(event).at = FakeEvent::Clock::now();
+                             return CUDA_SUCCESS;
+                           }});
+}
 CUresult emulator_event_synchronize(CUevent) { return CUDA_SUCCESS; }
 CUresult emulator_event_elapsed(float* ms, CUevent from, CUevent to) {
   const FakeEvent &a = of(from), &b = of(to);

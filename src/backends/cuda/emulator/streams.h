@@ -29,6 +29,7 @@ CUresult emulator_end_capture(CUstream stream, CUgraph* graph);
 CUresult emulator_event_create(CUevent* event, unsigned flags);
 CUresult emulator_event_destroy(CUevent event);
 CUresult emulator_event_record(CUevent event, CUstream stream);
+CUresult emulator_event_record_with_flags(CUevent event, CUstream stream, unsigned flags);
 CUresult emulator_event_synchronize(CUevent event);
 CUresult emulator_event_elapsed(float* ms, CUevent from, CUevent to);
 CUresult emulator_wait_event(CUstream stream, CUevent event, unsigned flags);

@@ -36,6 +36,16 @@ Status run_launches(const std::vector<LoadedLaunch>& launches, const LaunchMemor
   return Status();
 }
 
+std::optional<size_t> shared_memory_of(const std::vector<LoadedLaunch>& launches) {
+  size_t bytes = 0;
+  for (const LoadedLaunch& l : launches) {
+    const Result<unsigned> own = l.module->own_shared();
+    if (!own.ok()) return std::nullopt;
+    bytes = std::max(bytes, size_t{*own} + l.size.shared);
+  }
+  return bytes;
+}
+
 size_t workspace_of(const std::vector<Launch>& launches) {
   size_t bytes = 0;
   for (const Launch& l : launches) bytes = std::max(bytes, l.workspace);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "backends/cuda/generate/source.h"
 
@@ -24,6 +25,9 @@ struct LaunchMemory {
   void* workspace;
 };
 Status run_launches(const std::vector<LoadedLaunch>& launches, const LaunchMemory& memory, CUstream stream);
+
+// Most shared memory of a block of any of them; empty: the driver does not tell.
+std::optional<size_t> shared_memory_of(const std::vector<LoadedLaunch>& launches);
 
 // Largest scratch memory of any of them: they run one after the other.
 size_t workspace_of(const std::vector<Launch>& launches);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend/device.h"
+#include "backend/shared_memory.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/launches.h"
@@ -25,11 +26,12 @@ const KernelEntry* find_entry(Family family, std::string_view name = {}) {
   return nullptr;
 }
 
-class GeneratedCall final : public Call {
+class GeneratedCall final : public Call, public SharedMemoryUser {
  public:
   std::vector<LoadedLaunch> launches;
   size_t bytes = 0;
   size_t workspace() const override { return bytes; }
+  std::optional<size_t> shared_memory() const override { return shared_memory_of(launches); }
   Status run(const RunArgs& args) const override {
     auto* const stream = static_cast<CUstream>(args.stream == nullptr ? nullptr : args.stream->native());
     return run_launches(launches, {args.inputs, args.outputs, args.workspace}, stream);
@@ -144,6 +146,8 @@ bool better_apart(const Problem& problem, const Limits& limits) {
   if (problem.epilogue.empty() || (problem.family() != Family::kGemm && problem.family() != Family::kConv))
     return false;
   const Provider& library = problem.family() == Family::kGemm ? cublaslt_provider() : cudnn_provider();
+  const auto& left_out = limits.left_out;
+  if (std::find(left_out.begin(), left_out.end(), library.name()) != left_out.end()) return false;
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
   library.tactics(problem, limits, &offers, &refusals);

@@ -74,7 +74,7 @@ std::optional<std::vector<char>> find_offered(const std::string& key) {
 }
 
 std::optional<std::vector<char>> find_kept(const std::string& key) {
-  const std::string folder = cache_folder();
+  const std::string folder = KeptCodeScope::allowed() ? cache_folder() : "";
   if (folder.empty()) return std::nullopt;
   const std::string path = path_of(folder, key);
   struct stat info {};
@@ -88,7 +88,7 @@ std::optional<std::vector<char>> find_kept(const std::string& key) {
 
 void keep(const std::string& key, const std::vector<char>& code) {
   static std::atomic<unsigned> counter{0};
-  const std::string folder = cache_folder();
+  const std::string folder = KeptCodeScope::allowed() ? cache_folder() : "";
   if (folder.empty()) return;
   ::mkdir(folder.c_str(), 0700);
   const std::string path = path_of(folder, key);

@@ -15,7 +15,7 @@ namespace wootz::cuda {
 void offer_native(const std::vector<NativeCode>& code);
 std::optional<std::vector<char>> find_offered(const std::string& key);
 
-// Files in the folder belong to who made them: others' are not read.
+// Files in the folder belong to who made them: others' are not read. Nothing within a KeptCodeScope that allows none.
 std::optional<std::vector<char>> find_kept(const std::string& key);
 void keep(const std::string& key, const std::vector<char>& code);
 

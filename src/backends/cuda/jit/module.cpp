@@ -76,6 +76,13 @@ Status Module::allow_shared(unsigned bytes) const {
       "cuFuncSetAttribute");
 }
 
+Result<unsigned> Module::own_shared() const {
+  const GpuScope scope(gpu_);
+  int bytes = 0;
+  WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuFuncGetAttribute, &bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function_);
+  return static_cast<unsigned>(bytes);
+}
+
 Status Module::launch(const LaunchSize& size, void** arguments, CUstream stream) const {
   if (gpu_.overlap) {
     CUlaunchAttribute overlap{};

@@ -26,6 +26,8 @@ class Module {
 
   // To be called before a launch with more than 48 KiB of shared memory.
   Status allow_shared(unsigned bytes) const;
+  // What it declares by itself, beside what a launch adds.
+  Result<unsigned> own_shared() const;
   // With the GPU's context current.
   Status launch(const LaunchSize& size, void** arguments, CUstream stream) const;
 

@@ -2,7 +2,7 @@
 // thread's sum is in terms of the largest element that it has met, and changes terms when it meets a larger one.
 // The problem: that of softmax/rows.cuh.
 #pragma once
-#include "backends/cuda/kernels/common/rows.cuh"
+#include "backends/cuda/kernels/softmax/store.cuh"
 
 W_FN void kernel(const Operands& p, const Constants& c) {
   __shared__ A shared[kThreads];
@@ -22,12 +22,5 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   });
   const A top = over_row(largest, shared, Max());
   const A total = over_row(sum * w_exp(largest - top), shared, Sum());
-  const A scale = kLog ? w_log(total) : (A)1 / total;
-
-  if (!t.live) return;
-  elements.each(p, c, at, t.number, [&](int r, A v) {
-    const Element in = element(c, r);
-    const A f = kLog ? (v - top) - scale : w_exp(v - top) * scale;
-    p.y[at.y + in.y] = epilogue(p, c, f, at, in);
-  });
+  store(p, c, t, at, elements, top, total);
 }

@@ -3,7 +3,7 @@
 //   Element element(c, r)              where element r of a row is in each operand, from the row's beginning
 //   epilogue(p, c, f, at, in)          the expression behind it, on the result for that element
 #pragma once
-#include "backends/cuda/kernels/common/rows.cuh"
+#include "backends/cuda/kernels/softmax/store.cuh"
 
 W_FN void kernel(const Operands& p, const Constants& c) {
   __shared__ A shared[kThreads];
@@ -18,12 +18,5 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   a = 0;
   elements.each(p, c, at, t.number, [&](int, A v) { a = a + w_exp(v - top); });
   const A total = over_row(a, shared, Sum());
-  const A scale = kLog ? w_log(total) : (A)1 / total;
-
-  if (!t.live) return;
-  elements.each(p, c, at, t.number, [&](int r, A v) {
-    const Element in = element(c, r);
-    const A f = kLog ? (v - top) - scale : w_exp(v - top) * scale;
-    p.y[at.y + in.y] = epilogue(p, c, f, at, in);
-  });
+  store(p, c, t, at, elements, top, total);
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace wootz::cuda {
+namespace wootz {
 
 struct Nvtx {
   int (*push)(const char* name) = nullptr;  // null: the tool does not listen
@@ -18,4 +18,4 @@ using NvtxTool = int (*)(const void* (*table)(uint32_t number));
 Nvtx open_nvtx();
 Nvtx attach_nvtx(NvtxTool tool);
 
-}  // namespace wootz::cuda
+}  // namespace wootz

@@ -1,11 +1,11 @@
-#include "backends/cuda/device/nvtx.h"
+#include "backend/nvtx.h"
 
 #include <dlfcn.h>
 
 #include <cstddef>
 #include <cstdlib>
 
-namespace wootz::cuda {
+namespace wootz {
 namespace {
 
 using Function = void (*)();
@@ -33,7 +33,7 @@ int table_of_module(int module, Function*** table, unsigned* count) {
 
 struct Callbacks {
   size_t size = sizeof(Callbacks);
-  int (*table_of_module)(int, Function***, unsigned*) = cuda::table_of_module;
+  int (*table_of_module)(int, Function***, unsigned*) = wootz::table_of_module;
 };
 struct Version {
   size_t size = sizeof(Version);
@@ -65,4 +65,4 @@ Nvtx open_nvtx() {
   return attach_nvtx(reinterpret_cast<NvtxTool>(dlsym(library, "InitializeInjectionNvtx2")));
 }
 
-}  // namespace wootz::cuda
+}  // namespace wootz

@@ -1,12 +1,12 @@
-#include "backends/cuda/device/ranges.h"
+#include "backend/ranges.h"
 
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 
-#include "backends/cuda/device/nvtx.h"
+#include "backend/nvtx.h"
 
-namespace wootz::cuda {
+namespace wootz {
 namespace {
 
 Nvtx g_nvtx;
@@ -35,4 +35,6 @@ const RangeHooks* nvtx_ranges() {
   return hooks ? &*hooks : nullptr;
 }
 
-}  // namespace wootz::cuda
+const RangeHooks* Device::ranges() const { return nvtx_ranges(); }
+
+}  // namespace wootz

@@ -1,11 +1,11 @@
 // A tool that listens, in place of the library that one brings.
-#include "backends/cuda/device/nvtx.h"
+#include "backend/nvtx.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace wootz::cuda {
+namespace wootz {
 namespace {
 
 std::string g_heard;
@@ -46,4 +46,4 @@ TEST(Nvtx, WithoutAToolNothingIsCalled) {
 }
 
 }  // namespace
-}  // namespace wootz::cuda
+}  // namespace wootz

@@ -1,0 +1,90 @@
+#include "api/io_formats.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/runtime/tensor_formats.h"
+
+namespace wootz::api {
+
+using nvinfer1::TensorFormat;
+
+namespace {
+
+bool allows(const TensorImpl& tensor, const TensorFormatInfo& format) {
+  return (tensor.getAllowedFormats() >> static_cast<uint32_t>(format.format) & 1U) != 0;
+}
+
+// Why a value cannot be in a format; empty: it can.
+std::string refusal(const TensorFormatInfo& format, const Shape& shape) {
+  if (format.layout == Layout::kOpaque) return "there are no kernels for it here";
+  if (format.rank != 0 && static_cast<int>(shape.size()) != format.rank)
+    return fmt::format("it is for tensors of rank {}", format.rank);
+  if (format.together == 1 || format.padded) return "";
+  const bool whole = shape[1].is_const() && shape[1].value() % format.together == 0;
+  return whole ? "" : fmt::format("it is for channels by {}", format.together);
+}
+
+Result<BorderWish> wish_of(const TensorImpl& tensor, const Value& value, bool direct, bool settled) {
+  BorderWish wish{tensor.name(), {}, direct};
+  std::string why;
+  for (const TensorFormatInfo& format : tensor_formats()) {
+    if (!allows(tensor, format)) continue;
+    const std::string refused = refusal(format, value.shape());
+    if (!refused.empty())
+      why += fmt::format("; {}: {}", format.name, refused);
+    else if (std::find(wish.allowed.begin(), wish.allowed.end(), format.layout) == wish.allowed.end())
+      wish.allowed.push_back(format.layout);
+  }
+  if (wish.allowed.empty())
+    return unsupported("tensor '{}' of shape {} has none of the formats that are allowed for it{}: allow {}",
+                       tensor.name(), shape_to_string(value.shape()), why, tensor_formats()[0].name);
+  if (settled) wish.allowed.resize(1);
+  return wish;
+}
+
+const Value* value_of(const Graph& graph, const std::string& name) {
+  for (const auto* list : {&graph.inputs(), &graph.outputs()})
+    for (const Value* value : *list)
+      if (value->name() == name) return value;
+  return nullptr;
+}
+
+}  // namespace
+
+Result<std::vector<BorderWish>> border_wishes(const NetworkImpl& network, const Graph& graph, bool direct,
+                                              bool settled) {
+  std::vector<BorderWish> wishes;
+  for (const auto* list : {&network.inputs(), &network.outputs()})
+    for (const TensorImpl* tensor : *list) {
+      const Value* value = value_of(graph, tensor->name());
+      if (value == nullptr || !tensor->formats_are_set()) continue;
+      if (allows(*tensor, tensor_formats()[0]) && !direct) continue;
+      WOOTZ_ASSIGN_OR_RETURN(BorderWish wish, wish_of(*tensor, *value, direct, settled));
+      wishes.push_back(std::move(wish));
+    }
+  return wishes;
+}
+
+std::string formats_json(const NetworkImpl& network, const Program& program) {
+  nlohmann::ordered_json json;
+  const auto add = [&](const std::vector<IoTensor>& ios, const std::vector<TensorImpl*>& tensors) {
+    for (const IoTensor& io : ios) {
+      const PlanTensor& made = program.tensors[io.tensor];
+      const auto tensor =
+          std::find_if(tensors.begin(), tensors.end(), [&](const TensorImpl* t) { return t->name() == made.name; });
+      if (made.layout == Layout::kLinear || tensor == tensors.end()) continue;
+      for (const TensorFormatInfo& format : tensor_formats()) {
+        const bool rank = format.rank == static_cast<int>(made.dims.size());
+        if (!allows(**tensor, format) || format.layout != made.layout || !rank) continue;
+        json[made.name] = static_cast<int>(format.format);
+        break;
+      }
+    }
+  };
+  add(program.inputs, network.inputs());
+  add(program.outputs, network.outputs());
+  return json.is_null() ? "" : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace wootz::api

@@ -1,0 +1,123 @@
+#include "api/plugins/onnx_plugins.h"
+
+#include <cstring>
+
+#include "api/plugins/network_plugin.h"
+#include "api/runtime/plugins/describe.h"
+#include "api/runtime/plugins/loader.h"
+
+namespace wootz::api {
+
+using namespace nvinfer1;  // NOLINT: calls that interface, line by line
+
+namespace {
+
+// Element type of a field that holds numbers; kInvalid: it holds something else.
+DType number_type(PluginFieldType type) {
+  constexpr DType kTypes[] = {DType::kF16, DType::kF32,     DType::kF64,     DType::kI8,      DType::kI16,
+                              DType::kI32, DType::kInvalid, DType::kInvalid, DType::kInvalid, DType::kBF16,
+                              DType::kI64, DType::kF8E4M3,  DType::kI4,      DType::kF4E2M1};
+  static_assert(static_cast<int32_t>(std::size(kTypes)) == EnumMax<PluginFieldType>());
+  const auto number = static_cast<size_t>(type);
+  return number < std::size(kTypes) ? kTypes[number] : DType::kInvalid;
+}
+
+// The attribute's numbers as a tensor of that type.
+Result<HostTensor> numbers_of(const OnnxAttribute& attribute, DType type) {
+  const auto make = [&](const auto& list) -> Result<HostTensor> {
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor made, HostTensor::allocate(type, wootz::Dims{static_cast<int64_t>(list.size())}));
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (is_float(type))
+        made.set_f64(static_cast<int64_t>(i), static_cast<double>(list[i]));
+      else
+        made.set_i64(static_cast<int64_t>(i), static_cast<int64_t>(list[i]));
+    }
+    return made;
+  };
+  if (const auto* ints = std::get_if<std::vector<int64_t>>(&attribute.value)) return make(*ints);
+  if (const auto* floats = std::get_if<std::vector<float>>(&attribute.value); floats != nullptr && is_float(type))
+    return make(*floats);
+  const auto* tensor = std::get_if<HostTensor>(&attribute.value);
+  if (tensor != nullptr && tensor->dtype() == type) return *tensor;
+  return invalid_argument("attribute '{}' holds no {} values, which the plugin's field takes", attribute.name,
+                          dtype_name(type));
+}
+
+Status add_dims(const OnnxAttribute& attribute, OwnedFields* fields) {
+  const auto* ints = std::get_if<std::vector<int64_t>>(&attribute.value);
+  if (ints == nullptr || ints->size() > static_cast<size_t>(nvinfer1::Dims::MAX_DIMS))
+    return invalid_argument("attribute '{}' is no list of at most {} extents", attribute.name,
+                            static_cast<int32_t>(nvinfer1::Dims::MAX_DIMS));
+  nvinfer1::Dims dims{};
+  for (const int64_t d : *ints) dims.d[dims.nbDims++] = d;
+  fields->add(attribute.name, PluginFieldType::kDIMS, 1, &dims, sizeof dims);
+  return Status();
+}
+
+// One field that the creator lists, from the attribute of its name.
+Status add_field(const PluginField& listed, const OnnxAttribute& attribute, OwnedFields* fields) {
+  if (const DType type = number_type(listed.type); type != DType::kInvalid) {
+    WOOTZ_ASSIGN_OR_RETURN(const HostTensor numbers, numbers_of(attribute, type));
+    fields->add(attribute.name, listed.type, static_cast<int32_t>(numbers.volume()), numbers.data(), numbers.bytes());
+    return Status();
+  }
+  if (listed.type == PluginFieldType::kDIMS) return add_dims(attribute, fields);
+  std::string bytes;
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value);
+      texts != nullptr && texts->size() == 1)
+    bytes = (*texts)[0];
+  else if (const auto* tensor = std::get_if<HostTensor>(&attribute.value))
+    bytes.assign(static_cast<const char*>(tensor->data()), tensor->bytes());
+  else
+    return invalid_argument("attribute '{}' is neither a text nor a tensor, which the plugin's field takes",
+                            attribute.name);
+  const auto length = static_cast<int32_t>(bytes.size());
+  // With an end, for those who read a C string.
+  bytes.push_back('\0');
+  fields->add(attribute.name, listed.type, length, bytes.data(), bytes.size());
+  return Status();
+}
+
+Result<OwnedFields> fields_for(const PluginFieldCollection* listed, const PluginRequest& request) {
+  OwnedFields fields;
+  for (int32_t i = 0; listed != nullptr && listed->fields != nullptr && i < listed->nbFields; ++i) {
+    const OnnxAttribute* const attribute = request.find(text_of(listed->fields[i].name));
+    if (attribute != nullptr) WOOTZ_RETURN_IF_ERROR(add_field(listed->fields[i], *attribute, &fields));
+  }
+  return fields;
+}
+
+Result<std::shared_ptr<const CustomOp>> make_plugin(PluginRegistry& registry, const PluginRequest& request) {
+  IPluginCreatorInterface* const creator =
+      registry.getCreator(request.name.c_str(), request.version.c_str(), request.space.c_str());
+  if (creator == nullptr) return std::shared_ptr<const CustomOp>();
+  IPluginCreator* const v2 = as_creator_v2(creator);
+  IPluginCreatorV3One* const v3 = as_creator_v3(creator);
+  WOOTZ_ASSIGN_OR_RETURN(OwnedFields fields,
+                         fields_for(v2 != nullptr ? v2->getFieldNames() : v3->getFieldNames(), request));
+  if (v2 != nullptr) {
+    OwnedV2 plugin(v2->createPlugin(request.node.c_str(), &fields.collection()));
+    if (plugin == nullptr) return make_error(Code::kInvalidState, "IPluginCreator::createPlugin gave no plugin");
+    plugin->setPluginNamespace(request.space.c_str());
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<NetworkPlugin> adopted, adopt_plugin_v2(std::move(plugin)));
+    return std::shared_ptr<const CustomOp>(adopted);
+  }
+  std::unique_ptr<IPluginV3> plugin(
+      v3->createPlugin(request.node.c_str(), &fields.collection(), TensorRTPhase::kBUILD));
+  if (plugin == nullptr) return make_error(Code::kInvalidState, "IPluginCreatorV3One::createPlugin gave no plugin");
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<NetworkPlugin> adopted, adopt_plugin_v3(std::move(plugin)));
+  return std::shared_ptr<const CustomOp>(adopted);
+}
+
+}  // namespace
+
+PluginFunction plugins_from(PluginRegistry& registry) {
+  return [&registry](const PluginRequest& request) -> Result<std::shared_ptr<const CustomOp>> {
+    Result<std::shared_ptr<const CustomOp>> made = make_plugin(registry, request);
+    if (made.ok()) return made;
+    return made.status().with_prefix(
+        fmt::format("plugin '{}' version '{}' (namespace '{}')", request.name, request.version, request.space));
+  };
+}
+
+}  // namespace wootz::api

@@ -1,0 +1,142 @@
+#include "tuner/measure/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerance.h"
+
+namespace wootz {
+
+namespace {
+
+// Elements that share a mean; they lie one after the other. 1: nothing is subtracted.
+int64_t normalized_together(const NormParams& norm, const Dims& x) {
+  const auto from = [&](int64_t axis) {
+    int64_t n = 1;
+    for (size_t a = static_cast<size_t>(axis); a < x.size(); ++a) n *= x[a];
+    return n;
+  };
+  switch (norm.kind) {
+    case NormKind::kLayer: return from(norm.axis);
+    case NormKind::kInstance: return from(2);
+    case NormKind::kGroup: return from(1) / std::max<int64_t>(1, norm.groups);
+    default: return 1;
+  }
+}
+
+// What subtracting the mean leaves of rounding is divided by the standard deviation: the largest ratio of a magnitude
+// to its group's deviation.
+double largest_over_deviation(const NormParams& norm, const HostTensor& x) {
+  const int64_t together = normalized_together(norm, x.dims());
+  double most = 0;
+  for (int64_t first = 0; together > 1 && first + together <= x.volume(); first += together) {
+    double sum = 0, squares = 0, largest = 0;
+    for (int64_t i = first; i < first + together; ++i) sum += x.get_f64(i);
+    const double mean = sum / static_cast<double>(together);
+    for (int64_t i = first; i < first + together; ++i) {
+      const double v = x.get_f64(i);
+      squares += (v - mean) * (v - mean);
+      largest = std::max(largest, std::fabs(v));
+    }
+    const double ratio = largest / std::sqrt(squares / static_cast<double>(together) + norm.epsilon);
+    if (std::isfinite(ratio)) most = std::max(most, ratio);
+  }
+  return most;
+}
+
+double norm_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  const auto& norm = problem.as<NormParams>();
+  const bool scaled = norm.has_scale && inputs.size() > 1 && inputs[1].valid();
+  const double factor = scaled ? largest_magnitude(inputs[1]) : 1;
+  return cancellation_noise(problem.acc_dtype, largest_over_deviation(norm, inputs[0]) * factor, 1);
+}
+
+// GELU is x times the half of 1 + erf(x): what the sum rounds is all that is left of it where x is far below 0.
+double pointwise_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  const bool cancels = std::any_of(problem.epilogue.code.begin(), problem.epilogue.code.end(),
+                                   [](const PwInstr& i) { return i.op == PwOp::kGeluErf || i.op == PwOp::kGeluTanh; });
+  double largest = 0;
+  for (const HostTensor& t : inputs)
+    if (cancels && t.valid() && is_float(t.dtype())) largest = std::max(largest, largest_magnitude(t));
+  // Half of the last place of 1, times x / 2 and a little.
+  return cancellation_noise(problem.acc_dtype, largest / 8, 1);
+}
+
+}  // namespace
+
+double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  if (inputs.empty() || !inputs[0].valid()) return 0;
+  const auto noise = [&](size_t operands, int64_t terms) {
+    double term = 1;
+    for (size_t i = 0; i < operands; ++i) term *= largest_magnitude(inputs[i]);
+    return cancellation_noise(problem.acc_dtype, term, terms);
+  };
+  switch (problem.family()) {
+    case Family::kPool: return problem.as<PoolParams>().kind == PoolKind::kAvg ? noise(1, 1) : 0;
+    case Family::kReduce: {
+      const ReduceKind kind = problem.as<ReduceParams>().kind;
+      if (kind == ReduceKind::kMean) return noise(1, 1);  // the sum's divided by n
+      return kind == ReduceKind::kSum ? noise(1, longest_sum(problem)) : 0;
+    }
+    case Family::kPointwise: return pointwise_noise(problem, inputs);
+    case Family::kNorm: return norm_noise(problem, inputs);
+    case Family::kGemm:
+    case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
+    default: return 0;
+  }
+}
+
+bool may_jump(const Problem& problem) {
+  if (has_trait(problem.family(), kMayJump)) return true;
+  static constexpr PwOp kJumps[] = {PwOp::kCast,  PwOp::kCastSaturate, PwOp::kMod,       PwOp::kFmod,
+                                    PwOp::kEqual, PwOp::kLess,         PwOp::kLessEqual, PwOp::kGreater,
+                                    PwOp::kSign,  PwOp::kGreaterEqual, PwOp::kCeil,      PwOp::kFloor,
+                                    PwOp::kRound, PwOp::kQuantize,     PwOp::kShrink,    PwOp::kThresholdedRelu};
+  return std::any_of(problem.epilogue.code.begin(), problem.epilogue.code.end(), [](const PwInstr& i) {
+    const bool cast = i.op == PwOp::kCast || i.op == PwOp::kCastSaturate;
+    return (!cast || !is_float(i.type)) && std::find(std::begin(kJumps), std::end(kJumps), i.op) != std::end(kJumps);
+  });
+}
+
+double share_apart(const HostTensor& actual, const HostTensor& expected, double most) {
+  int64_t apart = 0;
+  for (int64_t i = 0; i < expected.volume(); ++i) {
+    const double a = actual.get_f64(i), b = expected.get_f64(i);
+    const bool same = a == b || (std::isnan(a) && std::isnan(b));
+    apart += !same && !(std::fabs(a - b) <= most);
+  }
+  return static_cast<double>(apart) / static_cast<double>(std::max<int64_t>(1, expected.volume()));
+}
+
+Allowance allowance_for(const Problem& problem, size_t output, DType dtype, int64_t longest) {
+  Allowance a;
+  a.tolerance = tolerance_for(dtype, longest);
+  if (is_float(dtype) && is_float(problem.acc_dtype))
+    a.tolerance = std::max(a.tolerance, tolerance_for(problem.acc_dtype, longest));
+  // A float that lies on the border between two integers may be rounded to either. Beyond quantize: any conversion.
+  if (problem.epilogue.empty()) return a;
+  a.slack = rounding_slack(problem.epilogue, output);
+  if (is_integer(dtype) && is_float(problem.acc_dtype)) a.slack = std::max(a.slack, 1.0);
+  return a;
+}
+
+std::string disagreement(const Problem& problem, const CheckCase& expected, const std::vector<HostTensor>& actual,
+                         double* error, double allowed, double stray) {
+  for (size_t o = 0; o < expected.expected.size() && o < actual.size(); ++o) {
+    if (!expected.expected[o].valid() || !actual[o].valid()) continue;
+    const DType dtype = expected.expected[o].dtype();
+    auto [tolerance, slack] = allowance_for(problem, o, dtype, longest_sum(problem));
+    if (is_float(dtype)) tolerance = std::max(tolerance, allowed);
+    Difference d = compare(actual[o], expected.expected[o]);
+    if (!within(d, tolerance) && is_float(dtype))
+      d = compare(actual[o], expected.expected[o], cancellation_noise(problem, expected.inputs));
+    *error = std::max(*error, d.relative);
+    const bool strays = stray > 0 && !d.shape_mismatch &&
+                        share_apart(actual[o], expected.expected[o], slack + tolerance * d.scale) <= stray;
+    if (!within(d, tolerance, slack) && !strays)
+      return fmt::format("output {} differs from the reference: {}; allowed: {:.3g}", o, to_string(d), tolerance);
+  }
+  return {};
+}
+
+}  // namespace wootz

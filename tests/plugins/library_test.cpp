@@ -1,0 +1,100 @@
+// Plugin libraries: opened by a registry, and carried by plans.
+#include <filesystem>
+#include <fstream>
+
+#include "plugins/script_plugin.h"
+#include "wootz/serialization_config.h"
+
+namespace wootz_test {
+namespace {
+
+constexpr const char* kLibrary = WOOTZ_TEST_PLUGIN_LIBRARY;
+
+IPluginV3Layer* add_by_name(Bench& b, IPluginRegistry& registry, const char* name, ITensor* x) {
+  auto* creator = static_cast<IPluginCreatorV3One*>(registry.getCreator(name, "1", ""));
+  if (creator == nullptr) return nullptr;
+  const PluginFieldCollection none{0, nullptr};
+  Owned<IPluginV3> plugin(creator->createPlugin("p", &none, TensorRTPhase::kBUILD));
+  IPluginV3Layer* layer = b.network->addPluginV3(&x, 1, nullptr, 0, *plugin);
+  if (layer != nullptr) layer->setName("carried");
+  return layer;
+}
+
+TEST(PluginLibraries, CreatorsComeAndGoWithTheLibrary) {
+  Bench b;
+  IPluginRegistry& registry = b.builder->getPluginRegistry();
+  EXPECT_EQ(registry.getCreator("TripleIt", "1", ""), nullptr);
+  EXPECT_EQ(registry.loadLibrary("/nowhere/lib.so"), nullptr);
+  const auto handle = registry.loadLibrary(kLibrary);
+  ASSERT_NE(handle, nullptr) << b.logger.errors();
+  EXPECT_NE(registry.getCreator("TripleIt", "1", ""), nullptr);
+  EXPECT_NE(registry.getCreator("QuadIt", "1", ""), nullptr) << "it registers itself with the process";
+  registry.deregisterLibrary(handle);
+  EXPECT_EQ(registry.getCreator("TripleIt", "1", ""), nullptr);
+  EXPECT_EQ(getPluginRegistry()->getCreator("QuadIt", "1", ""), nullptr) << "its code is gone";
+}
+
+Owned<IHostMemory> build(Bench& b, const char* name, bool carry) {
+  IPluginRegistry& registry = b.builder->getPluginRegistry();
+  const auto handle = registry.loadLibrary(kLibrary);
+  EXPECT_NE(handle, nullptr);
+  IPluginV3Layer* layer = add_by_name(b, registry, name, b.input("x", {4}));
+  EXPECT_NE(layer, nullptr);
+  b.output(layer, "y");
+  if (carry) b.config->setPluginsToSerialize(&kLibrary, 1);
+  EXPECT_EQ(b.config->getNbPluginsToSerialize(), carry ? 1 : 0);
+  return Owned<IHostMemory>(b.builder->buildSerializedNetwork(*b.network, *b.config));
+}
+
+TEST(PluginLibraries, PlansCarryThem) {
+  for (const char* name : {"TripleIt", "QuadIt"}) {
+    Owned<IHostMemory> plan;
+    {
+      Bench b;
+      plan = build(b, name, true);
+      ASSERT_NE(plan, nullptr) << b.logger.errors();
+      EXPECT_EQ(b.logger.warnings(), "");
+    }
+    ASSERT_EQ(getPluginRegistry()->getCreator(name, "1", ""), nullptr) << "the builder took the library along";
+    Logger logger;
+    for (const uint32_t flags : {3U, 1U, 2U}) {  // TempfileControlFlag
+      Owned<IRuntime> runtime(createInferRuntime(logger));
+      runtime->setTempfileControlFlags(flags);
+      EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr) << "not without permission";
+      EXPECT_NE(logger.warnings().find("setEngineHostCodeAllowed"), std::string::npos) << logger.warnings();
+      EXPECT_NE(logger.take_errors().find("carried"), std::string::npos);
+      runtime->setEngineHostCodeAllowed(true);
+      Owned<ICudaEngine> engine(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+      ASSERT_NE(engine, nullptr) << logger.errors();
+      Owned<ICudaEngine> again(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+      EXPECT_NE(again, nullptr) << logger.errors();
+      runtime.reset();  // the engine keeps what it needs
+      again.reset();
+      Owned<IExecutionContext> context(engine->createExecutionContext());
+      const std::vector<float> input{1, 2, 3, 4};
+      EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), scaled(input, std::string(name) == "TripleIt" ? 3 : 4));
+    }
+    Owned<IRuntime> runtime(createInferRuntime(logger));
+    runtime->setEngineHostCodeAllowed(true);
+    runtime->setTempfileControlFlags(0);
+    EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr);
+    EXPECT_NE(logger.take_errors().find("TempfileControlFlag"), std::string::npos);
+  }
+}
+
+TEST(PluginLibraries, OnlyLibrariesGoIntoPlans) {
+  const std::string text = (std::filesystem::temp_directory_path() / "wootz_no_library.txt").string();
+  std::ofstream(text) << "no library";
+  for (const std::string& path : {text, std::string("/nowhere/lib.so")}) {
+    Bench b;
+    b.output(b.network->addActivation(*b.input("x", {4}), ActivationType::kRELU), "y");
+    const char* const list[] = {path.c_str()};
+    b.config->setPluginsToSerialize(list, 1);
+    EXPECT_EQ(b.builder->buildSerializedNetwork(*b.network, *b.config), nullptr);
+    EXPECT_NE(b.logger.errors().find(path), std::string::npos) << b.logger.errors();
+  }
+  std::filesystem::remove(text);
+}
+
+}  // namespace
+}  // namespace wootz_test
