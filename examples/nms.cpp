@@ -9,8 +9,8 @@ namespace {
 
 using namespace example;
 
-constexpr int kBoxes = 40, kClasses = 3, kMostPerClass = 5;
-constexpr float kOverlap = 0.4F, kLeastScore = 0.3F;
+constexpr int kBoxes = 40, kClasses = 3, kMostPerClass = 20;
+constexpr float kOverlap = 0.25F, kLeastScore = 0.3F;
 
 using Selected = std::vector<std::array<int32_t, 3>>;  // image, class, box
 
