@@ -120,7 +120,8 @@ struct Decoder {
     for (int i = 0; i < 2; ++i) {
       // What lies behind the last token must not be seen; as large as this, it would be.
       caches[i].upload(std::vector<float>(kCacheSize, 1e6F), stream);
-      REQUIRE(std::strcmp(engine.getAliasedInputTensor(kUpdated[i]), kCaches[i]) == 0);
+      const char* const overwritten = engine.getAliasedInputTensor(kUpdated[i]);
+      REQUIRE(overwritten != nullptr && std::strcmp(overwritten, kCaches[i]) == 0);
       REQUIRE(context->setTensorAddress(kCaches[i], caches[i].data()));
       REQUIRE(context->setTensorAddress(kUpdated[i], caches[i].data()));
     }

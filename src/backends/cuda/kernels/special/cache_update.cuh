@@ -1,7 +1,8 @@
-// TensorScatter: the cache x0 with the update x1 in it. Where the result is the cache's own memory, only the update is written, so
-// that a step costs as much as what is new; otherwise each result. A start outside a linear cache writes nothing.
-// The problem: kThreads, kCircular; kStarts: x2 says where updates begin; Constants {count; updates: elements of them; stride: threads
-// of the launch; inner: elements after the axis; extent: of the axis; length: of updates; lines: a sequence}.
+// TensorScatter: the cache x0 with the update x1 in it. Where the result is the cache's own memory, only the update is
+// written, so that a step costs as much as what is new; otherwise each result. A start outside a linear cache writes
+// nothing. The problem: kThreads, kCircular; kStarts: x2 says where updates begin; Constants {count; updates: elements
+// of them; stride: threads of the launch; inner: elements after the axis; extent: of the axis; length: of updates;
+// lines: a sequence}.
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
