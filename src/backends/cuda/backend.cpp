@@ -98,7 +98,12 @@ class CudaStream final : public Stream {
     size_t now = 0;
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuCtxGetLimit, &now, CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
     if (now >= bytes) return Status();
-    return check(gpu_.api->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, bytes), "cuCtxSetLimit");
+    // Not allowed while a stream is captured, except to a thread that knows what it does: this is no work of a stream.
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuThreadExchangeStreamCaptureMode, &mode);
+    const CUresult set = gpu_.api->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, bytes);
+    WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuThreadExchangeStreamCaptureMode, &mode);
+    return check(set, "cuCtxSetLimit");
   }
 
   const Gpu& gpu_;

@@ -18,18 +18,29 @@ namespace {
 
 using Operations = std::shared_ptr<const CudnnOperations>;
 
+// Kernels that cuDNN 9.19 compiles for Hopper under this name begin while the kernel ahead of them still runs
+// (programmatic dependent launch). The warps that load images and weights wait for its end; those that end a tile load
+// the epilogue's operands before, and get what was there before where the kernel ahead makes them.
+bool loads_too_early(const CudnnGraph& g, const CudnnBuilt& built) {
+  if (std::none_of(g.operands.begin(), g.operands.end(), [](const CudnnTensor& t) { return t.made; })) return false;
+  const Result<std::vector<char>> text = save_plan(built);
+  return text.ok() && std::string_view(text->data(), text->size()).find("fort_native_sm90") != std::string_view::npos;
+}
+
 class Plan final : public CudnnPlan {
  public:
   // `operations` may be null: of a plan that was built before.
-  Plan(const CudnnLibrary& library, const CudnnGraph& g, Operations operations, CudnnBuilt built)
-      : library_(library),
+  Plan(const Gpu& gpu, const CudnnLibrary& library, const CudnnGraph& g, Operations operations, CudnnBuilt built)
+      : gpu_(gpu),
+        library_(library),
         operations_(std::move(operations)),
         bindings_(cudnn_bindings(g, library)),
         aligned_(g.attention),
-        built_(std::move(built)) {
+        built_(std::move(built)),
+        stop_before_(loads_too_early(g, built_)) {
     for (size_t i = 0; i < bindings_.size(); ++i) ids_.push_back(static_cast<int64_t>(i) + 1);
   }
-  size_t workspace() const override { return workspace_room(built_.workspace); }
+  size_t workspace() const override { return workspace_room(built_.workspace + (stop_before_ ? 1 : 0)); }
 
   Status run(const RunArgs& args) const override {
     std::vector<void*> addresses(bindings_.size());
@@ -42,6 +53,7 @@ class Plan final : public CudnnPlan {
         .set(cudnn::Attribute::kPackIds, ids_);
     WOOTZ_RETURN_IF_ERROR(pack.finish("addresses"));
     auto* const stream = static_cast<CUstream>(args.stream == nullptr ? nullptr : args.stream->native());
+    if (stop_before_) WOOTZ_RETURN_IF_ERROR(wait_for_all_before(args.workspace, stream));
     const std::lock_guard<std::mutex> lock(library_.mutex);
     cudnn::Code code = library_.cudnnSetStream(library_.handle, stream);
     if (code != cudnn::kSuccess) return internal_error("{}", library_.error("the stream", code).message());
@@ -50,6 +62,11 @@ class Plan final : public CudnnPlan {
   }
 
  private:
+  // What is no kernel lets no kernel begin early, neither itself nor the one behind it.
+  Status wait_for_all_before(void* workspace, CUstream stream) const {
+    const auto at = reinterpret_cast<CUdeviceptr>(static_cast<char*>(aligned_workspace(workspace)) + built_.workspace);
+    return check(gpu_.api->cuMemsetD8Async(at, 0, 1, stream), "cuMemsetD8Async");
+  }
   Status bind(size_t i, const RunArgs& args, void** address) const {
     const CudnnBinding& b = bindings_[i];
     if (b.number) {
@@ -64,12 +81,14 @@ class Plan final : public CudnnPlan {
     return Status();
   }
 
+  const Gpu& gpu_;
   const CudnnLibrary& library_;
   Operations operations_;
   std::vector<CudnnBinding> bindings_;
   std::vector<int64_t> ids_;
   bool aligned_;
   CudnnBuilt built_;
+  bool stop_before_;  // the kernel must not begin before what is ahead of it has ended
 };
 
 // What was found for a graph, and the plans of the last graph asked about: the caller is about to time them. Of one
@@ -85,32 +104,17 @@ Memory& memory_of(const CudnnTarget& target) {
   return target.gpu == nullptr ? *described : target.gpu->part<Memory>();
 }
 
-// Kernels that cuDNN 9.19 compiles for Hopper under this name begin while the kernel ahead of them still runs
-// (programmatic dependent launch). The warps that load images and weights wait for its end; those that end a tile load
-// the epilogue's operands before, and get what was there before where the kernel ahead makes them.
-bool loads_too_early(const CudnnGraph& g, const CudnnBuilt& built) {
-  if (std::none_of(g.operands.begin(), g.operands.end(), [](const CudnnTensor& t) { return t.made; })) return false;
-  const Result<std::vector<char>> text = save_plan(built);
-  return text.ok() && std::string_view(text->data(), text->size()).find("fort_native_sm90") != std::string_view::npos;
-}
-
-Result<CudnnBuilt> build_right(const CudnnGraph& g, const CudnnDescriptor& config, const CudnnLibrary& library) {
-  WOOTZ_ASSIGN_OR_RETURN(CudnnBuilt built, build_engine(config, library));
-  if (loads_too_early(g, built)) return unsupported("its kernel loads operands before they are there");
-  return built;
-}
-
 // The choice, or where the library takes it no longer, its own first one that can be built.
 Result<CudnnBuilt> build(const CudnnGraph& g, const CudnnOperations& ops, const std::string& choice) {
   const CudnnLibrary& library = ops.library();
   if (!choice.empty()) {
     if (const Result<CudnnDescriptor> config = engine_from_text(choice, ops); config.ok())
-      if (Result<CudnnBuilt> built = build_right(g, *config, library); built.ok()) return built;
+      if (Result<CudnnBuilt> built = build_engine(*config, library); built.ok()) return built;
   }
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> all, propose_engines(ops, g));
   Status first;
   for (const CudnnDescriptor& config : all) {
-    Result<CudnnBuilt> built = build_right(g, config, library);
+    Result<CudnnBuilt> built = build_engine(config, library);
     if (built.ok()) return built;
     if (first.ok()) first = built.status();
   }
@@ -162,7 +166,7 @@ Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const CudnnT
       continue;
     }
     if (described == nullptr) {
-      known.recent.push_back(std::make_shared<Plan>(*library, g, ops, std::move(built).value()));
+      known.recent.push_back(std::make_shared<Plan>(*target.gpu, *library, g, ops, std::move(built).value()));
       known.plans[g.key() + *text] = known.recent.back();
     }
     choices.push_back(std::move(text).value());
@@ -188,7 +192,7 @@ Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnG
     if (!built.ok()) return built.status();
     if (const Result<std::vector<char>> code = save_plan(*built); code.ok()) keep(kept, *code);
   }
-  std::shared_ptr<const CudnnPlan> plan = std::make_shared<Plan>(*library, g, ops, std::move(built).value());
+  std::shared_ptr<const CudnnPlan> plan = std::make_shared<Plan>(gpu, *library, g, ops, std::move(built).value());
   known.plans[key] = plan;
   return plan;
 }

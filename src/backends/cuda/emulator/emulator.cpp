@@ -336,6 +336,7 @@ CUresult graph_launch(CUgraphExec exec, CUstream stream) {
 }
 CUresult get_limit(size_t* bytes, CUlimit) { return *bytes = state().set_aside, CUDA_SUCCESS; }
 CUresult set_limit(CUlimit, size_t bytes) {
+  if (!unsafe_calls_allowed()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (bytes > size_t{1} << 25) return CUDA_ERROR_INVALID_VALUE;
   return state().set_aside = bytes, CUDA_SUCCESS;
 }
@@ -486,6 +487,7 @@ Driver make_table() {
   t.cuStreamIsCapturing = emulator_is_capturing;
   t.cuStreamWaitEvent = emulator_wait_event;
   t.cuStreamBeginCapture_v2 = emulator_begin_capture;
+  t.cuThreadExchangeStreamCaptureMode = emulator_exchange_capture_mode;
   t.cuStreamEndCapture = emulator_end_capture;
   t.cuEventCreate = emulator_event_create;
   t.cuEventDestroy_v2 = emulator_event_destroy;

@@ -126,8 +126,17 @@ CUresult emulator_is_capturing(CUstream stream, CUstreamCaptureStatus* status) {
   *status = on->capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
 }
+namespace {
+thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+thread_local int t_captures = 0;  // begun here and not ended
+}  // namespace
+
+CUresult emulator_exchange_capture_mode(CUstreamCaptureMode* mode) { return std::swap(t_mode, *mode), CUDA_SUCCESS; }
+bool unsafe_calls_allowed() { return t_captures <= 0 || t_mode == CU_STREAM_CAPTURE_MODE_RELAXED; }
+
 CUresult emulator_begin_capture(CUstream stream, CUstreamCaptureMode) {
   if (stream == nullptr || of(stream)->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  ++t_captures;
   of(stream)->capture = std::make_shared<Capture>();
   of(stream)->capture->members = {of(stream)};
   return CUDA_SUCCESS;
@@ -137,6 +146,7 @@ CUresult emulator_end_capture(CUstream stream, CUgraph* graph) {
   if (on == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const std::shared_ptr<Capture> capture = on->capture;
   if (capture == nullptr || capture->members.front() != on) return CUDA_ERROR_ILLEGAL_STATE;
+  --t_captures;
   std::vector<uint8_t> joined(capture->graph.nodes.size(), 0);
   for (const size_t tail : on->tails) joined[tail] = 1;
   for (size_t n = joined.size(); n-- > 0;)

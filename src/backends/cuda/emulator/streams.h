@@ -25,6 +25,9 @@ CUresult emulator_stream_destroy(CUstream stream);
 CUresult emulator_stream_context(CUstream stream, CUcontext* context);
 CUresult emulator_is_capturing(CUstream stream, CUstreamCaptureStatus* status);
 CUresult emulator_begin_capture(CUstream stream, CUstreamCaptureMode mode);
+CUresult emulator_exchange_capture_mode(CUstreamCaptureMode* mode);
+// Whether this thread may do what is refused to one that captures.
+bool unsafe_calls_allowed();
 CUresult emulator_end_capture(CUstream stream, CUgraph* graph);
 CUresult emulator_event_create(CUevent* event, unsigned flags);
 CUresult emulator_event_destroy(CUevent event);
