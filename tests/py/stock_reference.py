@@ -150,3 +150,244 @@ def group_norm(x, scale, bias, eps=1e-5, num_groups=1):
 def layer_norm(x, gamma, beta, epsilon=1e-5, axis=-1):
     axes = tuple(range(axis % x.ndim, x.ndim))
     return [(x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon) * gamma + beta]
+
+
+def batched_nms(boxes, scores, shareLocation=1, backgroundLabelId=-1, numClasses=0, topK=100, keepTopK=20,
+                scoreThreshold=0.0, iouThreshold=0.5, isNormalized=1, clipBoxes=1, scoreBits=16, caffeSemantics=1):
+    n, count, classes = scores.shape
+    boxes = np.broadcast_to(boxes, (n, count, classes, 4)).astype(np.float64)
+    out = [np.zeros((n, 1), np.int32), np.zeros((n, keepTopK, 4)), np.zeros((n, keepTopK)), np.full((n, keepTopK), -1.0)]
+    plus = 0.0 if isNormalized else 1.0
+    for i in range(n):
+        found = []
+        for c in range(classes):
+            if c == backgroundLabelId:
+                continue
+            best = [b for b in np.argsort(-scores[i, :, c], kind="stable")[:topK] if scores[i, b, c] > scoreThreshold]
+            here = np.array([boxes[i, b, c] for b in best]).reshape(-1, 4)
+            kept = greedy(here, -np.arange(len(best), dtype=float), [0] * len(best),
+                          lambda p, q: iou(p, q, plus) > np.float32(iouThreshold), len(best))
+            found += [(scores[i, best[k], c], c, here[k]) for k in kept]
+        found = sorted(found, key=lambda f: -f[0])[:keepTopK]
+        out[0][i] = len(found)
+        for k, (score, c, box) in enumerate(found):
+            out[1][i, k], out[2][i, k], out[3][i, k] = np.clip(box, 0, 1) if clipBoxes else box, score, c
+    return out
+
+
+def detection_output(loc, conf, prior, shareLocation=1, varianceEncodedInTarget=0, numClasses=0, codeType=1,
+                     confSigmoid=0, isBatchAgnostic=1, **rest):
+    n = loc.shape[0]
+    own = 1 if shareLocation else numClasses
+    loc, conf = loc.reshape(n, -1, own, 4).astype(np.float64), conf.reshape(n, -1, numClasses).astype(np.float64)
+    prior = prior.reshape(prior.shape[0], 2, -1, 1, 4).astype(np.float64)
+    prior = np.broadcast_to(prior[:1] if isBatchAgnostic else prior, (n,) + prior.shape[1:])
+    p, variance = prior[:, 0], prior[:, 1]
+    if codeType == 3:
+        loc = loc[..., [1, 0, 3, 2]]
+    if not varianceEncodedInTarget or codeType == 3:
+        loc = loc * variance
+    size, middle = p[..., 2:] - p[..., :2], (p[..., 2:] + p[..., :2]) / 2
+    if codeType == 0:
+        boxes = p + loc
+    elif codeType == 2:
+        boxes = p + loc * np.concatenate([size, size], -1)
+    else:
+        at, reach = loc[..., :2] * size + middle, np.exp(loc[..., 2:]) * size / 2
+        boxes = np.concatenate([at - reach, at + reach], -1)
+    if confSigmoid:
+        conf = sigmoid(conf)
+    rest = {k: v for k, v in rest.items() if k != "inputOrder"}
+    names = {"confidenceThreshold": "scoreThreshold", "nmsThreshold": "iouThreshold"}
+    count, kept, scores, classes = batched_nms(boxes, conf, **{names.get(k, k): v for k, v in rest.items()})
+    image = np.broadcast_to(np.arange(n, dtype=float)[:, None], classes.shape)
+    table = np.concatenate([image[..., None], classes[..., None], scores[..., None], kept], -1)
+    return [table[:, None], count[:, :, None, None]]
+
+
+def gelu(x, bias=None, type_id=0):
+    if bias is not None:
+        x = x + np.reshape(bias, (1, 1, -1) + (1,) * (x.ndim - 3))
+    return [0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)))]
+
+
+def skip_layer_norm(x, skip, beta, gamma, bias=None, ld=0, type_id=0):
+    shape = (1, 1, -1) + (1,) * (x.ndim - 3)
+    s = x + skip + (0 if bias is None else np.reshape(bias, shape))
+    y = (s - s.mean(2, keepdims=True)) / np.sqrt(s.var(2, keepdims=True) + 1e-5)
+    return [y * np.reshape(gamma, shape) + np.reshape(beta, shape)]
+
+
+def embedding(words, segments, mask, **f):
+    width = len(f["bert_embeddings_layernorm_gamma"])
+    table = lambda name: np.reshape(f[f"bert_embeddings_{name}_embeddings"], (-1, width))
+    s = table("word")[words] + table("token_type")[segments] + table("position")[None, :words.shape[1]]
+    y = (s - s.mean(-1, keepdims=True)) / np.sqrt(s.var(-1, keepdims=True) + 1e-5)
+    y = y * f["bert_embeddings_layernorm_gamma"] + f["bert_embeddings_layernorm_beta"]
+    return [y[..., None, None], mask.sum(1, keepdims=True)]
+
+
+def disentangled(c2c, c2p, p2c, span, factor):
+    n, length, _ = c2c.shape
+    middle, y = span // 2, np.zeros(c2c.shape)
+
+    def bucket(distance):
+        place = abs(distance)
+        if place > middle:
+            start = np.float32(np.log(np.float32(middle)))
+            ratio = np.float32(middle - 1) / (np.log(np.float32(c2p.shape[2] - 1)) - start) * (1 - np.float32(1e-7))
+            place = int(np.ceil((np.log(np.float32(place)) - start) * ratio)) + middle
+        return min(max((-place if distance < 0 else place) + span, 0), 2 * span - 1)
+
+    for q in range(length):
+        for k in range(length):
+            y[:, q, k] = (c2c[:, q, k] + c2p[:, q, bucket(q - k)] + p2c[:, k, bucket(q - k)]) * factor
+    return [y]
+
+
+def deform_conv(x, offset, mask, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), group=1,
+                deformable_group=1):
+    n, channels, height, width = x.shape
+    outputs, per_group, kh, kw = weight.shape
+    _, _, oh, ow = offset.shape
+    y = np.zeros((n, outputs, oh, ow))
+
+    def at(plane, v, u):
+        total, v0, u0 = 0.0, int(np.floor(v)), int(np.floor(u))
+        for a, fa in ((v0, 1 - (v - v0)), (v0 + 1, v - v0)):
+            for b, fb in ((u0, 1 - (u - u0)), (u0 + 1, u - u0)):
+                if 0 <= a < height and 0 <= b < width:
+                    total += plane[a, b] * fa * fb
+        return total
+
+    for i in range(n):
+        for p in range(oh):
+            for q in range(ow):
+                for o in range(outputs):
+                    for c in range(per_group):
+                        channel = o // (outputs // group) * per_group + c
+                        g = channel // (channels // deformable_group)
+                        for r in range(kh):
+                            for s in range(kw):
+                                t = (g * kh + r) * kw + s
+                                v = p * stride[0] - padding[0] + r * dilation[0] + offset[i, 2 * t, p, q]
+                                u = q * stride[1] - padding[1] + s * dilation[1] + offset[i, 2 * t + 1, p, q]
+                                y[i, o, p, q] += weight[o, c, r, s] * mask[i, t, p, q] * at(x[i, channel], v, u)
+    return [y if bias is None else y + bias[None, :, None, None]]
+
+
+def deformable_attention(value, shapes, starts, places, weights):
+    n, _, heads, depth = value.shape
+    _, queries, _, levels, points, _ = places.shape
+    y = np.zeros((n, queries, heads, depth))
+    for i, q, m, level, p in np.ndindex(n, queries, heads, levels, points):
+        h, w = shapes[level]
+        image = value[i, starts[level]:starts[level] + h * w, m].reshape(h, w, depth)
+        u, v = places[i, q, m, level, p] * (w, h) - 0.5
+        for a in (int(np.floor(v)), int(np.floor(v)) + 1):
+            for b in (int(np.floor(u)), int(np.floor(u)) + 1):
+                if 0 <= a < h and 0 <= b < w:
+                    y[i, q, m] += weights[i, q, m, level, p] * image[a, b] * (1 - abs(v - a)) * (1 - abs(u - b))
+    return [y]
+
+
+def pillar_scatter(voxels, coordinates, count, dense_shape):
+    n, _, channels = voxels.shape
+    y = np.zeros((n, channels, *dense_shape))
+    for i in range(n):
+        for p in range(count[i]):
+            _, _, v, u = coordinates[i, p]
+            y[i, :, v, u] = voxels[i, p]
+    return [y]
+
+
+def voxels(points, count, max_num_points_per_voxel, max_voxels, point_cloud_range, voxel_feature_num, voxel_size):
+    n, _, given = points.shape
+    low, high, size = np.float32(point_cloud_range[:3]), np.float32(point_cloud_range[3:]), np.float32(voxel_size)
+    width = int(round(float((high[0] - low[0]) / size[0])))
+    out = np.zeros((n, max_voxels, max_num_points_per_voxel, voxel_feature_num))
+    coordinates, number = np.zeros((n, max_voxels, 4), np.int32), np.zeros(n, np.int32)
+    for i in range(n):
+        cells = {}
+        for p in points[i, :count[i]]:
+            if (p[:3] >= low).all() and (p[:3] < high).all():
+                u, v = int(np.floor((p[0] - low[0]) / size[0])), int(np.floor((p[1] - low[1]) / size[1]))
+                cells.setdefault(v * width + u, []).append(p)
+        number[i] = min(len(cells), max_voxels)
+        for k, cell in enumerate(sorted(cells)[:max_voxels]):
+            inside = np.array(cells[cell][:max_num_points_per_voxel], np.float64)
+            place = np.array([cell % width, cell // width, 0])
+            coordinates[i, k] = (0, 0, place[1], place[0])
+            xyz = inside[:, :3]
+            features = np.concatenate([inside, xyz - xyz.mean(0), xyz - (low + size / 2 + place * size)], 1)
+            out[i, k, :len(inside)] = features[:, :voxel_feature_num]
+    return [out, coordinates, number]
+
+
+def grid_anchors(maps, minSize, maxSize, aspectRatios, variance, numLayers):
+    outputs, scale = [], lambda i: minSize + (maxSize - minSize) * i / (numLayers - 1)
+    for i, (height, width) in enumerate(maps):
+        if i == 0:
+            sizes = list(zip((0.1, scale(0), scale(0)), aspectRatios[:3]))
+        else:
+            sizes = [(scale(i), r) for r in aspectRatios]
+            sizes.append((np.sqrt(scale(i) * (1.0 if i == numLayers - 1 else scale(i + 1))), 1.0))
+        boxes = [[(w + 0.5) / height - s * np.sqrt(r) / 2, (h + 0.5) / height - s / np.sqrt(r) / 2,
+                  (w + 0.5) / height + s * np.sqrt(r) / 2, (h + 0.5) / height + s / np.sqrt(r) / 2]
+                 for h in range(height) for w in range(width) for s, r in sizes]
+        flat = np.array(boxes).reshape(-1)
+        outputs.append(np.stack([flat, np.tile(variance, len(boxes))])[None, :, :, None])
+    return outputs
+
+
+def prior_boxes(feature, image, minSize, maxSize=(), aspectRatios=(), flip=1, clip=0, variance=(0.1, 0.1, 0.2, 0.2),
+                offset=0.5):
+    (height, width), (image_h, image_w) = feature.shape[2:], image.shape[2:]
+    ratios = [1.0]
+    for r in aspectRatios:
+        ratios += [r, 1 / r] if flip else [r]
+    boxes = []
+    for h in range(height):
+        for w in range(width):
+            x, y = (w + offset) * image_w / width, (h + offset) * image_h / height
+            for i, small in enumerate(minSize):
+                sides = [(small * np.sqrt(r), small / np.sqrt(r)) for r in ratios]
+                if maxSize:
+                    sides.insert(1, (np.sqrt(small * maxSize[i]),) * 2)
+                boxes += [[(x - a / 2) / image_w, (y - b / 2) / image_h, (x + a / 2) / image_w, (y + b / 2) / image_h]
+                          for a, b in sides]
+    flat = np.array(boxes).reshape(-1)
+    both = np.stack([np.clip(flat, 0, 1) if clip else flat, np.tile(variance, len(boxes))])
+    return [np.broadcast_to(both[None, :, :, None], (feature.shape[0], 2, flat.size, 1))]
+
+
+def normalize(x, weights, acrossSpatial, channelShared, eps):
+    axes = (1, 2, 3) if acrossSpatial else 1
+    scale = weights[0] if channelShared else np.reshape(weights, (1, -1, 1, 1))
+    return [x / np.sqrt((x ** 2).sum(axes, keepdims=True) + eps) * scale]
+
+
+def reorg(x, stride):
+    """Darknet's loops, as they are written."""
+    n, c, h, w = x.shape
+    small, memory, y = c // stride ** 2, x.reshape(-1), np.zeros(x.size, x.dtype)
+    for b, k, j, i in np.ndindex(n, c, h, w):
+        offset = k // small
+        u, v = i * stride + offset % stride, j * stride + offset // stride
+        y[i + w * (j + h * (k + c * b))] = memory[u + w * stride * (v + h * stride * (k % small + small * b))]
+    return [y.reshape(n, c * stride ** 2, h // stride, w // stride)]
+
+
+def region(x, num, coords, classes):
+    n, c, h, w = x.shape
+    y = x.reshape(n, num, 5 + classes, h, w).astype(np.float64)
+    e = np.exp(y[:, :, 5:] - y[:, :, 5:].max(2, keepdims=True))
+    y = np.concatenate([sigmoid(y[:, :, :2]), y[:, :, 2:4], sigmoid(y[:, :, 4:5]), e / e.sum(2, keepdims=True)], 2)
+    return [y.reshape(x.shape)]
+
+
+def coordinates(x):
+    n, _, h, w = x.shape
+    down = np.broadcast_to(np.linspace(-1, 1, h)[None, None, :, None], (n, 1, h, w))
+    right = np.broadcast_to(np.linspace(-1, 1, w)[None, None, None, :], (n, 1, h, w))
+    return [np.concatenate([x, down, right], 1)]

@@ -3,28 +3,39 @@ import os
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import stock_reference as reference
 import wootz
 
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16,
          np.dtype(np.int32): TensorProto.INT32, np.dtype(np.int64): TensorProto.INT64}
-SEED = int(os.environ.get("WOOTZ_TEST_SEED", "20"))
+SEED = int(os.environ.get("WOOTZ_TEST_SEED", int.from_bytes(os.urandom(4), "little")))
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    print("seed", SEED)
 
 
 def random(name):
     return np.random.default_rng([SEED, sum(map(ord, name))])
 
 
-def model_of(op, feeds, attributes, outputs, domain="", dynamic=False):
-    names = list(feeds)
+def model_of(op, feeds, attributes, outputs, domain="", dynamic=False, constants=(), beside=False):
+    """`constants`: feeds that the model holds. `beside`: an input that has nothing to do with the plugin, and its result."""
     value = lambda name, v: helper.make_tensor_value_info(
         name, TYPES[v.dtype], ["n" if dynamic and a == 0 else d for a, d in enumerate(v.shape)])
     results = [f"y{i}" for i in range(outputs)]
-    node = helper.make_node(op, names, results, domain=domain, **attributes)
-    graph = helper.make_graph([node], "plugin", [value(n, v) for n, v in feeds.items()],
-                              [helper.make_empty_tensor_value_info(r) for r in results])
+    nodes = [helper.make_node(op, list(feeds), results, domain=domain, **attributes)]
+    inputs = [value(n, v) for n, v in feeds.items() if n not in constants]
+    outputs = [helper.make_empty_tensor_value_info(r) for r in results]
+    if beside:
+        nodes.append(helper.make_node("Neg", ["beside"], ["negated"]))
+        inputs.append(helper.make_tensor_value_info("beside", TensorProto.FLOAT, [1]))
+        outputs.append(helper.make_empty_tensor_value_info("negated"))
+    graph = helper.make_graph(nodes, "plugin", inputs, outputs,
+                              [numpy_helper.from_array(feeds[n], n) for n in constants])
     opsets = [helper.make_opsetid("", 17)] + ([helper.make_opsetid(domain, 1)] if domain else [])
     return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 
@@ -35,7 +46,10 @@ def run(op, feeds, attributes, outputs, dynamic=False, **options):
         arguments["shapes"] = {n: [list(v.shape)] * 3 for n, v in feeds.items()}
     plan = wootz.build(model_of(op, feeds, attributes, outputs, dynamic=dynamic, **options), **arguments)
     engine = wootz.Runtime(wootz.Logger()).deserialize_cuda_engine(plan)
-    got = wootz.infer(engine.create_execution_context(), feeds)
+    given = {n: v for n, v in feeds.items() if n not in options.get("constants", ())}
+    if options.get("beside"):
+        given["beside"] = np.zeros(1, np.float32)
+    got = wootz.infer(engine.create_execution_context(), given)
     return [got[f"y{i}"] for i in range(outputs)]
 
 
@@ -183,3 +197,185 @@ def test_scatter_of_another_domain():
 def test_refusals(op, attributes, message):
     with pytest.raises(wootz.BuildError, match=message):
         wootz.build(model_of(op, detections("refused"), attributes, 1))
+
+
+BATCHED = {
+    "plain": {"topK": 40, "keepTopK": 15, "scoreThreshold": 0.3},
+    "top": {"topK": 12, "keepTopK": 12, "scoreThreshold": 0.1, "iouThreshold": 0.3, "clipBoxes": 0},
+    "background": {"topK": 30, "keepTopK": 30, "backgroundLabelId": 1, "scoreThreshold": 0.5},
+    "pixels": {"topK": 30, "keepTopK": 10, "isNormalized": 0, "clipBoxes": 0, "scoreThreshold": 0.2},
+}
+
+
+@pytest.mark.parametrize("op", ["BatchedNMS_TRT", "BatchedNMSDynamic_TRT"])
+@pytest.mark.parametrize("own", [False, True], ids=["shared", "own"])
+@pytest.mark.parametrize("name", BATCHED)
+def test_batched_nms(name, own, op):
+    attributes = {"shareLocation": int(not own), "numClasses": 3, **BATCHED[name]}
+    feeds = detections("batched" + name, own=own)
+    if not own:
+        feeds["boxes"] = feeds["boxes"][:, :, None]
+    if name == "pixels":
+        feeds["boxes"] = np.round(feeds["boxes"] * 100)
+    compare(op, feeds, attributes, reference.batched_nms(*feeds.values(), **attributes))
+
+
+def test_batched_nms_with_open_extents():
+    attributes = {"numClasses": 3, "topK": 12, "keepTopK": 9, "scoreThreshold": 0.2}
+    feeds = detections("open batched")
+    feeds["boxes"] = feeds["boxes"][:, :, None]
+    compare("BatchedNMS_TRT", feeds, attributes, reference.batched_nms(*feeds.values(), **attributes), dynamic=True)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3])
+@pytest.mark.parametrize("own, agnostic, encoded", [(False, 1, 0), (True, 0, 1)])
+def test_detection_output(code, own, agnostic, encoded):
+    r, priors, classes, images = random("ssd"), 20, 3, 2
+    at = r.uniform(0, 0.8, (images, priors, 2))
+    anchors = np.concatenate([at, at + r.uniform(0.1, 0.4, at.shape)], -1).reshape(images, -1)
+    prior = np.stack([anchors, np.tile([0.1, 0.1, 0.2, 0.2], (images, priors))], 1)[..., None]
+    scores = r.permutation(images * priors * classes) / (images * priors * classes)
+    feeds = {"loc": r.normal(0, 0.3, (images, priors * (classes if own else 1) * 4, 1, 1)),
+             "prior": prior[:1] if agnostic else prior, "conf": scores.reshape(images, -1, 1, 1)}
+    feeds = {n: v.astype(np.float32) for n, v in feeds.items()}
+    attributes = {"shareLocation": int(not own), "varianceEncodedInTarget": encoded, "backgroundLabelId": 0,
+                  "numClasses": classes, "topK": 15, "keepTopK": 10, "confidenceThreshold": 0.3, "nmsThreshold": 0.4,
+                  "inputOrder": [0, 2, 1], "codeType": code, "isBatchAgnostic": agnostic}
+    expected = reference.detection_output(feeds["loc"], feeds["conf"], feeds["prior"], **attributes)
+    compare("NMS_TRT", feeds, attributes, expected)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_gelu(bias):
+    r = random("gelu")
+    x = r.normal(size=(3, 2, 8, 1, 1)).astype(np.float32)
+    attributes = {"bias": r.normal(size=8).astype(np.float32).tolist()} if bias else {}
+    compare("CustomGeluPluginDynamic", {"x": x}, {"type_id": 0, **attributes}, reference.gelu(x, **attributes))
+
+
+@pytest.mark.parametrize("version", ["1", "2", "5", "6"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_skip_layer_norm(version, bias):
+    r = random("skip")
+    feeds = {n: r.normal(1, 2, (3, 2, 8, 1, 1)).astype(np.float32) for n in "ab"}
+    attributes = {n: r.normal(size=8).astype(np.float32).tolist() for n in ["beta", "gamma"] + ["bias"] * bias}
+    compare("CustomSkipLayerNormPluginDynamic", feeds, {"plugin_version": version, "ld": 8, **attributes},
+            reference.skip_layer_norm(*feeds.values(), **attributes))
+
+
+def test_embedding():
+    r = random("embedding")
+    sizes = {"layernorm_beta": 1, "layernorm_gamma": 1, "word_embeddings": 11, "token_type_embeddings": 2,
+             "position_embeddings": 9}
+    attributes = {f"bert_embeddings_{n}": r.normal(size=k * 6).astype(np.float32).tolist() for n, k in sizes.items()}
+    feeds = {"words": r.integers(0, 11, (2, 7)).astype(np.int32), "segments": r.integers(0, 2, (2, 7)).astype(np.int32),
+             "mask": (np.arange(7)[None] < [[5], [7]]).astype(np.int32)}
+    compare("CustomEmbLayerNormPluginDynamic", feeds, attributes, reference.embedding(*feeds.values(), **attributes))
+
+
+def test_fully_connected():
+    r = random("fc")
+    x, w = r.normal(size=(3, 2, 6, 1, 1)).astype(np.float32), r.normal(size=(6, 5)).astype(np.float32)
+    expected = np.einsum("abk,ko->abo", x[..., 0, 0], w)[..., None, None]
+    compare("CustomFCPluginDynamic", {"x": x}, {"out_dims": 5, "W": w.reshape(-1).tolist()}, [expected])
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+@pytest.mark.parametrize("length, span", [(5, 8), (23, 8), (40, 6)])
+def test_disentangled_attention(length, span, version):
+    r = random("deberta")
+    shapes = [(3, length, length), (3, length, 2 * span), (3, length, 2 * span)]
+    feeds = {f"x{i}": r.normal(size=s).astype(np.float32) for i, s in enumerate(shapes)}
+    attributes = {"span": span, "factor": 0.125}
+    compare("DisentangledAttention_TRT", feeds, {"plugin_version": version, **attributes},
+            reference.disentangled(*feeds.values(), **attributes))
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+@pytest.mark.parametrize("group, parts, bias", [(1, 1, True), (2, 2, False)])
+def test_deform_conv(group, parts, bias, version):
+    r = random("dcn")
+    feeds = {"x": r.normal(size=(2, 4, 6, 5)), "offset": r.normal(0, 1.5, (2, 2 * parts * 9, 3, 5)),
+             "mask": r.uniform(0, 1, (2, parts * 9, 3, 5)), "weight": r.normal(size=(6, 4 // group, 3, 3))}
+    if bias:
+        feeds["bias"] = r.normal(size=6)
+    feeds = {n: v.astype(np.float32) for n, v in feeds.items()}
+    attributes = {"stride": [2, 1], "padding": [1, 2], "dilation": [1, 2], "group": group, "deformable_group": parts}
+    compare("ModulatedDeformConv2d", feeds, {"plugin_version": version, **attributes},
+            reference.deform_conv(*feeds.values(), **attributes), 1e-4)
+
+
+def test_deformable_attention():
+    r = random("msda")
+    shapes = np.array([[4, 6], [2, 3]], np.int32)
+    feeds = {"value": r.normal(size=(2, 30, 2, 4)).astype(np.float32), "shapes": shapes,
+             "starts": np.array([0, 24], np.int32), "places": r.uniform(-0.1, 1.1, (2, 5, 2, 2, 3, 2)).astype(np.float32),
+             "weights": r.uniform(0, 1, (2, 5, 2, 2, 3)).astype(np.float32)}
+    compare("MultiscaleDeformableAttnPlugin_TRT", feeds, {}, reference.deformable_attention(*feeds.values()),
+            constants=["shapes", "starts"])
+
+
+def test_pillar_scatter():
+    r, (height, width), pillars = random("pillars"), (5, 7), 12
+    places = np.stack([r.permutation(height * width)[:pillars] for _ in range(2)])
+    coordinates = np.stack([places * 0, places * 0, places // width, places % width], -1).astype(np.int32)
+    feeds = {"v": r.normal(size=(2, pillars, 3)).astype(np.float32), "c": coordinates, "n": np.array([4, 12], np.int32)}
+    compare("PillarScatterPlugin", feeds, {"dense_shape": [height, width]},
+            reference.pillar_scatter(*feeds.values(), (height, width)))
+
+
+@pytest.mark.parametrize("given, most", [(4, 40), (4, 6), (5, 40)])
+def test_voxels(given, most):
+    r = random("cloud")
+    points = r.uniform(-1.2, 1.2, (2, 60, given)).astype(np.float32)
+    feeds = {"points": points, "count": np.array([60, 35], np.int32)}
+    attributes = {"max_num_points_per_voxel": 4, "max_voxels": most, "point_cloud_range": [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0],
+                  "voxel_feature_num": given + 6, "voxel_size": [0.5, 0.4, 2.0]}
+    compare("VoxelGeneratorPlugin", feeds, attributes, reference.voxels(*feeds.values(), **attributes), 1e-4)
+
+
+@pytest.mark.parametrize("op", ["GridAnchor_TRT", "GridAnchorRect_TRT"])
+def test_grid_anchors(op):
+    maps = [(4, 4), (2, 2), (1, 1)] if op == "GridAnchor_TRT" else [(4, 6), (2, 3), (1, 1)]
+    attributes = {"minSize": 0.2, "maxSize": 0.95, "aspectRatios": [1.0, 2.0, 0.5, 3.0], "variance": [0.1, 0.1, 0.2, 0.2],
+                  "numLayers": 3}
+    shapes = [m[0] for m in maps] if op == "GridAnchor_TRT" else [d for m in maps for d in m]
+    compare(op, {}, {"featureMapShapes": shapes, **attributes}, reference.grid_anchors(maps, **attributes), beside=True)
+
+
+@pytest.mark.parametrize("images, most", [(1, [21.0, 40.0]), (2, [])])
+def test_prior_boxes(images, most):
+    feeds = {"map": np.zeros((images, 3, 4, 5), np.float32), "image": np.zeros((images, 3, 60, 80), np.float32)}
+    attributes = {"minSize": [10.0, 20.0], "aspectRatios": [2.0, 3.0], "flip": 1, "clip": 1, "offset": 0.5}
+    if most:
+        attributes["maxSize"] = most
+    compare("PriorBox_TRT", feeds, attributes, reference.prior_boxes(*feeds.values(), **attributes))
+
+
+@pytest.mark.parametrize("across", [0, 1])
+@pytest.mark.parametrize("shared", [0, 1])
+def test_normalize(across, shared):
+    r = random("l2")
+    x = r.normal(size=(2, 4, 3, 5)).astype(np.float32)
+    attributes = {"weights": [2.0] if shared else [1.0, 2.0, 3.0, 4.0], "acrossSpatial": across, "channelShared": shared,
+                  "eps": 1e-3}
+    compare("Normalize_TRT", {"x": x}, attributes, reference.normalize(x, **attributes))
+
+
+def test_simple_ones():
+    r = random("simple")
+    x = r.normal(size=(2, 4, 6, 4)).astype(np.float32)
+    compare("Clip_TRT", {"x": x}, {"clipMin": -0.5, "clipMax": 0.75}, [np.clip(x, -0.5, 0.75)])
+    compare("LReLU_TRT", {"x": x}, {"negSlope": 0.3}, [np.where(x < 0, np.float32(0.3) * x, x)])
+    compare("CoordConvAC", {"x": x}, {}, reference.coordinates(x))
+    for version in ("1", "2"):
+        compare("Reorg_TRT", {"x": x}, {"stride": 2, "plugin_version": version}, reference.reorg(x, 2))
+    y = r.normal(size=(1, 3, 2, 2)).astype(np.float32)
+    compare("BatchTilePlugin_TRT", {"x": x, "y": y}, {}, [np.repeat(y, 2, 0)])
+    z = r.normal(size=(2, 5, 1, 2)).astype(np.float32)
+    joined = np.concatenate([x.reshape(2, -1), z.reshape(2, -1)], 1)[..., None, None]
+    compare("FlattenConcat_TRT", {"x": x, "z": z}, {"axis": 1, "ignoreBatch": 0}, [joined])
+    boxes = r.normal(size=(2, 3 * 9, 4, 5)).astype(np.float32)
+    compare("Region_TRT", {"x": boxes}, {"num": 3, "coords": 4, "classes": 4}, reference.region(boxes, 3, 4, 4))
+    found = r.normal(size=(2, 7, 6)).astype(np.float32)
+    compare("SpecialSlice_TRT", {"x": found}, {}, [found[..., :4]])
