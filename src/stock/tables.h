@@ -14,6 +14,8 @@ std::span<const Plugin> deformable_plugins();
 std::span<const Plugin> transformer_plugins();
 std::span<const Plugin> point_plugins();
 std::span<const Plugin> anchor_plugins();
+std::span<const Plugin> mask_rcnn_plugins();
+std::span<const Plugin> crop_plugins();
 std::span<const Plugin> simple_plugins();
 
 }  // namespace wootz::stock

@@ -130,8 +130,9 @@ TEST_F(StockPlugins, ScatterElementsByAddPluginV3) {
   const Owned<IPluginV3> plugin(
       static_cast<IPluginCreatorV3One*>(found)->createPlugin("s", &all, TensorRTPhase::kBUILD));
   ASSERT_NE(plugin, nullptr) << b.logger.errors();
-  ITensor* const inputs[] = {b.input("x", {2, 3}), b.constant<int64_t>({2, 2}, {0, 2, 1, 1}),
-                             b.constant<float>({2, 2}, {10, 20, 30, 40})};
+  const std::vector<int64_t> indices{0, 2, 1, 1};
+  const std::vector<float> updates{10, 20, 30, 40};
+  ITensor* const inputs[] = {b.input("x", {2, 3}), b.constant({2, 2}, indices), b.constant({2, 2}, updates)};
   IPluginV3Layer* const layer = b.network->addPluginV3(inputs, 3, nullptr, 0, *plugin);
   ASSERT_NE(layer, nullptr) << b.logger.errors();
   EXPECT_EQ(layer->getType(), LayerType::kPLUGIN_V3);

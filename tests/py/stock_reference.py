@@ -391,3 +391,149 @@ def coordinates(x):
     down = np.broadcast_to(np.linspace(-1, 1, h)[None, None, :, None], (n, 1, h, w))
     right = np.broadcast_to(np.linspace(-1, 1, w)[None, None, None, :], (n, 1, h, w))
     return [np.concatenate([x, down, right], 1)]
+
+
+def correct(boxes, deltas, factors, pixels=False, height=1.0, width=1.0):
+    plus = 1.0 if pixels else 0.0
+    deltas, most = deltas * np.array(factors), np.array([height, width]) - plus
+    change = np.minimum(deltas[..., 2:], np.log(1000 / 16)) if pixels else deltas[..., 2:]
+    size = boxes[..., 2:] - boxes[..., :2] + plus
+    middle, now = boxes[..., :2] + size / 2 + deltas[..., :2] * size, np.exp(change) * size
+    low = middle - now / 2
+    return np.concatenate([np.clip(low, 0, most), np.clip(low + now - plus, 0, most)], -1)
+
+
+def best_boxes(boxes, scores, first, keep, iou_threshold, wanted):
+    """Of one image: numbers of the boxes that stay."""
+    top = [i for i in np.argsort(-scores, kind="stable")[:first] if wanted(scores[i])]
+    kept = greedy(boxes[top], -np.arange(len(top), dtype=float), [0] * len(top),
+                  lambda p, q: iou(p, q) > np.float32(iou_threshold), keep)
+    return [top[k] for k in kept]
+
+
+def proposal_layer(score, delta, prenms_topk, keep_topk, iou_threshold, image_size):
+    _, height, width = image_size
+    anchors = [[(y - h / 2) / (height - 1), (x - w / 2) / (width - 1), (y + h / 2 - 1) / (height - 1), (x + w / 2 - 1) / (width - 1)]
+               for stride, scale in zip((4, 8, 16, 32, 64), (32, 64, 128, 256, 512))
+               for y in range(0, height, stride) for x in range(0, width, stride)
+               for h, w in [(scale / np.sqrt(r), scale * np.sqrt(r)) for r in (0.5, 1, 2)]]
+    out = np.zeros((len(score), keep_topk, 4))
+    for i in range(len(score)):
+        boxes = correct(np.array(anchors), delta[i, :, :, 0].astype(float), (0.1, 0.1, 0.2, 0.2))
+        kept = best_boxes(boxes, score[i, :, 1, 0], prenms_topk, keep_topk, iou_threshold, lambda s: s > 0.01)
+        out[i, :len(kept)] = boxes[kept]
+    return [out]
+
+
+def multilevel_propose(*inputs, prenms_topk, keep_topk, fg_threshold, iou_threshold, image_size):
+    _, height, width = image_size
+    n = len(inputs[0])
+    out = np.zeros((n, keep_topk, 4))
+    for i in range(n):
+        found = []
+        for level in range(5):
+            stride = 4 << level
+            anchors = [[y - 4 * stride * d, x - 4 * stride * a, y + 4 * stride * d, x + 4 * stride * a]
+                       for y in range(stride // 2, height, stride) for x in range(stride // 2, width, stride)
+                       for a, d in ((1, 1), (1.4, 0.7), (0.7, 1.4))]
+            boxes = correct(np.array(anchors), inputs[2 * level][i, :, :, 0].astype(float), (1, 1, 1, 1), True, height, width)
+            scores = inputs[2 * level + 1][i, :, 0, 0]
+            kept = best_boxes(boxes, scores, prenms_topk, keep_topk, iou_threshold, lambda s: s >= np.float32(fg_threshold))
+            found += [(scores[k], boxes[k]) for k in kept]
+        for k, (_, box) in enumerate(sorted(found, key=lambda f: -f[0])[:keep_topk]):
+            out[i, k] = box
+    return [out]
+
+
+def detection_layer(delta, score, roi, num_classes, keep_topk, score_threshold, iou_threshold, image_size=None):
+    n, count = roi.shape[:2]
+    score, delta = score.reshape(n, count, -1), delta.reshape(n, count, num_classes, 4).astype(float)
+    out = np.zeros((n, keep_topk, 6))
+    out[..., 4] = -1
+    for i in range(n):
+        first = 0 if image_size is None else 1
+        which = score[i, :, first:].argmax(1) + first
+        best = score[i, np.arange(count), which]
+        change = delta[i, np.arange(count), which]
+        options = {} if image_size is None else {"pixels": True, "height": image_size[1], "width": image_size[2]}
+        boxes = correct(roi[i].astype(float), change, (0.1, 0.1, 0.2, 0.2), **options)
+        able = [k for k in range(count) if which[k] != 0 and best[k] >= np.float32(score_threshold) and best[k] > 0.01]
+        kept = greedy(boxes[able], best[able], which[able], lambda p, q: iou(p, q) > np.float32(iou_threshold), keep_topk)
+        for place, k in enumerate(kept):
+            out[i, place] = [*boxes[able[k]], which[able[k]], best[able[k]]]
+    return [out]
+
+
+def bilinear(plane, y, x):
+    """Inside of the plane, whose last row and column end it."""
+    y, x = min(max(y, 0), plane.shape[-2] - 1), min(max(x, 0), plane.shape[-1] - 1)
+    y0, x0 = int(y), int(x)
+    y1, x1, fy, fx = min(y0 + 1, plane.shape[-2] - 1), min(x0 + 1, plane.shape[-1] - 1), y - y0, x - x0
+    return ((plane[..., y0, x0] * (1 - fx) + plane[..., y0, x1] * fx) * (1 - fy)
+            + (plane[..., y1, x0] * (1 - fx) + plane[..., y1, x1] * fx) * fy)
+
+
+def crop_and_resize(x, boxes, crop_height, crop_width):
+    n, channels, h, w = x.shape
+    boxes = boxes.reshape(n, -1, 4)
+    out = np.zeros((n, boxes.shape[1], channels, crop_height, crop_width))
+    places = lambda low, high, count, extent: [
+        (low + k * (high - low) / (count - 1) if count > 1 else (low + high) / 2) * (extent - 1) for k in range(count)]
+    for i, r in np.ndindex(n, boxes.shape[1]):
+        y1, x1, y2, x2 = boxes[i, r]
+        for p, v in enumerate(places(y1, y2, crop_height, h)):
+            for q, u in enumerate(places(x1, x2, crop_width, w)):
+                if 0 <= v <= h - 1 and 0 <= u <= w - 1:
+                    out[i, r, :, p, q] = bilinear(x[i], v, u)
+    return [out]
+
+
+def multilevel_crop(boxes, *maps, pooled_size, image_size):
+    n, count, _ = boxes.shape
+    out = np.zeros((n, count, maps[0].shape[1], pooled_size, pooled_size))
+    for i, r in np.ndindex(n, count):
+        y1, x1, y2, x2 = boxes[i, r]
+        if not (0 <= y1 < y2 <= image_size[1] and 0 <= x1 < x2 <= image_size[2]):
+            continue
+        level = sum((y2 - y1) * (x2 - x1) > 224 * 224 / 4 * 4 ** k for k in range(4))
+        scale = 4 << level
+        for p, q in np.ndindex(pooled_size, pooled_size):
+            v = (y1 + (y2 - y1) * (p + 0.5) / pooled_size) / scale
+            u = (x1 + (x2 - x1) * (q + 0.5) / pooled_size) / scale
+            out[i, r, :, p, q] = bilinear(maps[level][i], v, u)
+    return [out]
+
+
+def pyramid_roi_align(boxes, *maps, fpn_scale=224, pooled_size=7, image_size=(1024, 1024), roi_coords_absolute=1,
+                      roi_coords_swap=0, roi_coords_plusone=0, roi_coords_transform=2, sampling_ratio=0, legacy=0):
+    height, width = image_size
+    threshold = fpn_scale ** 2 / (height * width) / 4
+    if legacy:
+        roi_coords_absolute, roi_coords_swap, roi_coords_plusone, roi_coords_transform, sampling_ratio = 0, 1, 0, -1, 1
+        threshold = 224 * 224 * 2 / (1024 * 1024) / 16
+    n, count, _ = boxes.shape
+    out = np.zeros((n, count, maps[0].shape[1], pooled_size, pooled_size))
+    for i, r in np.ndindex(n, count):
+        a, b, c, d = (float(v) for v in boxes[i, r])
+        y1, x1, y2, x2 = (a, b, c, d) if roi_coords_swap else (b, a, d, c)
+        y1, y2, x1, x2 = min(y1, y2), max(y1, y2), min(x1, x2), max(x1, x2)
+        if roi_coords_absolute:
+            y1, y2, x1, x2 = (np.clip(y1, 0, height) / height, np.clip(y2, 0, height) / height,
+                              np.clip(x1, 0, width) / width, np.clip(x2, 0, width) / width)
+        y1, y2, x1, x2 = (np.clip(v, 0, 1) for v in (y1, y2, x1, x2))
+        plus = (1 / height, 1 / width) if roi_coords_plusone else (0, 0)
+        area = (y2 - y1 + plus[0]) * (x2 - x1 + plus[1])
+        plane = maps[sum(area > threshold * 4 ** k for k in range(3))][i]
+        axes = []
+        for low, high, extent in ((y1, y2, plane.shape[1]), (x1, x2, plane.shape[2])):
+            if roi_coords_transform == -1:
+                axes.append([[low * (extent - 1) + k * (high - low) * (extent - 1) / (pooled_size - 1)] for k in range(pooled_size)])
+                continue
+            before = 0.5 if roi_coords_transform == 2 else 0
+            middle = 0 if roi_coords_transform == 0 else 0.5
+            start, step = low * extent - before, (high - low) * extent / pooled_size
+            parts = sampling_ratio or max(1, int(np.ceil(np.float32(step))))
+            axes.append([[start + step * k + step * (s + middle) / parts for s in range(parts)] for k in range(pooled_size)])
+        for p, q in np.ndindex(pooled_size, pooled_size):
+            out[i, r, :, p, q] = np.mean([bilinear(plane, v, u) for v in axes[0][p] for u in axes[1][q]], 0)
+    return [out]

@@ -10,7 +10,7 @@ import wootz
 
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16,
          np.dtype(np.int32): TensorProto.INT32, np.dtype(np.int64): TensorProto.INT64}
-SEED = int(os.environ.get("WOOTZ_TEST_SEED", int.from_bytes(os.urandom(4), "little")))
+SEED = int(os.environ.get("WOOTZ_SEED", int.from_bytes(os.urandom(4), "little")))
 
 
 @pytest.fixture(autouse=True)
@@ -379,3 +379,84 @@ def test_simple_ones():
     compare("Region_TRT", {"x": boxes}, {"num": 3, "coords": 4, "classes": 4}, reference.region(boxes, 3, 4, 4))
     found = r.normal(size=(2, 7, 6)).astype(np.float32)
     compare("SpecialSlice_TRT", {"x": found}, {}, [found[..., :4]])
+
+
+def distinct(r, shape):
+    """Scores in [0, 1), of which no two are equal."""
+    return (r.permutation(int(np.prod(shape))) / np.prod(shape)).reshape(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("first, keep", [(50, 20), (4000, 30)])
+def test_proposal_layer(first, keep):
+    r, size = random("proposal"), [3, 64, 96]
+    count = sum(-(-64 // s) * -(-96 // s) * 3 for s in (4, 8, 16, 32, 64))
+    feeds = {"scores": distinct(r, (2, count, 2, 1)), "deltas": r.normal(0, 1, (2, count, 4, 1)).astype(np.float32)}
+    attributes = {"prenms_topk": first, "keep_topk": keep, "iou_threshold": 0.6, "image_size": size}
+    compare("ProposalLayer_TRT", feeds, attributes, reference.proposal_layer(*feeds.values(), **attributes), 1e-4)
+
+
+def test_multilevel_propose():
+    r, size, feeds = random("levels"), [3, 64, 96], {}
+    for level in range(5):
+        s = 4 << level
+        count = len(range(s // 2, 64, s)) * len(range(s // 2, 96, s)) * 3
+        feeds[f"d{level}"] = r.normal(0, 0.3, (2, count, 4, 1)).astype(np.float32)
+        feeds[f"s{level}"] = distinct(r, (2, count, 1, 1)) * np.float32(1 - level / 64)
+    attributes = {"prenms_topk": 40, "keep_topk": 15, "fg_threshold": 0.3, "iou_threshold": 0.6, "image_size": size}
+    compare("MultilevelProposeROI_TRT", feeds, attributes,
+            reference.multilevel_propose(*feeds.values(), **attributes), 1e-4)
+
+
+@pytest.mark.parametrize("op", ["DetectionLayer_TRT", "GenerateDetection_TRT"])
+def test_detection_layer(op):
+    r, classes, count = random("detections"), 4, 40
+    scale = 1.0 if op == "DetectionLayer_TRT" else 100.0
+    at = r.uniform(0, 0.6, (2, count, 2))
+    boxes = np.concatenate([at, at + r.uniform(0.1, 0.4, at.shape)], -1) * scale
+    feeds = {"deltas": r.normal(0, 0.5, (2, count, classes * 4, 1, 1)).astype(np.float32),
+             "scores": distinct(r, (2, count, classes, 1, 1)), "rois": boxes.astype(np.float32)}
+    attributes = {"num_classes": classes, "keep_topk": 25, "score_threshold": 0.55, "iou_threshold": 0.4}
+    if scale > 1:
+        attributes["image_size"] = [3, 90, 100]
+    compare(op, feeds, attributes, reference.detection_layer(*feeds.values(), **attributes), 1e-4)
+
+
+@pytest.mark.parametrize("op", ["CropAndResize", "CropAndResizeDynamic"])
+@pytest.mark.parametrize("height, width", [(3, 4), (1, 2), (5, 1)])
+def test_crop_and_resize(op, height, width):
+    r = random("crop")
+    boxes = r.uniform(-0.2, 1.2, (2, 5, 4, 1)).astype(np.float32)
+    feeds = {"x": r.normal(size=(2, 3, 6, 7)).astype(np.float32), "boxes": boxes}
+    attributes = {"crop_height": height, "crop_width": width}
+    compare(op, feeds, attributes, reference.crop_and_resize(*feeds.values(), **attributes), 1e-4)
+
+
+def test_multilevel_crop():
+    r, size = random("crops"), [3, 512, 640]
+    at = r.uniform(0, 200, (2, 8, 2))
+    boxes = np.concatenate([at, at + r.uniform(10, 300, at.shape)], -1)
+    boxes[0, 0] = [0, 0, 512, 640]
+    boxes[0, 1] = [10, 10, 5, 20]
+    boxes[1, 0] = [10, 10, 600, 20]
+    feeds = {"boxes": boxes.astype(np.float32)}
+    for level in range(5):
+        feeds[f"p{level}"] = r.normal(size=(2, 2, 128 >> level, 160 >> level)).astype(np.float32)
+    attributes = {"pooled_size": 3, "image_size": size}
+    compare("MultilevelCropAndResize_TRT", feeds, attributes,
+            reference.multilevel_crop(*feeds.values(), **attributes), 1e-3)
+
+
+@pytest.mark.parametrize("settings", [{}, {"roi_coords_transform": 1, "sampling_ratio": 2}, {"roi_coords_transform": 0},
+                                      {"roi_coords_swap": 1, "roi_coords_plusone": 1, "sampling_ratio": 1},
+                                      {"roi_coords_transform": 0, "roi_coords_absolute": 0, "sampling_ratio": 3},
+                                      {"legacy": 1}], ids=str)
+def test_pyramid_roi_align(settings):
+    r = random("pyramid")
+    scale = 1.0 if settings.get("legacy") or not settings.get("roi_coords_absolute", 1) else 256.0
+    at = r.uniform(0, 0.5, (2, 6, 2))
+    boxes = np.concatenate([at, at + r.uniform(0.03, 0.6, at.shape)], -1) * scale
+    feeds = {"boxes": boxes.astype(np.float32)}
+    for level in range(4):
+        feeds[f"p{level}"] = r.normal(size=(2, 2, 64 >> level, 64 >> level)).astype(np.float32)
+    attributes = {"pooled_size": 3, "image_size": [256, 256], "fpn_scale": 120, **settings}
+    compare("PyramidROIAlign_TRT", feeds, attributes, reference.pyramid_roi_align(*feeds.values(), **attributes), 1e-3)
