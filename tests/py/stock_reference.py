@@ -1,4 +1,7 @@
-"""What TensorRT's own plugins compute, written plainly in NumPy: test_stock_plugins.py compares with it."""
+"""What TensorRT's own plugins compute, written plainly in NumPy: test_stock_plugins.py compares with it.
+
+Why so long: a function for each plugin, and nothing to divide them by.
+"""
 import numpy as np
 
 

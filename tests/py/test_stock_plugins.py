@@ -1,4 +1,7 @@
-"""Plugins that TensorRT ships, as nodes of ONNX models: each against plain NumPy."""
+"""Plugins that TensorRT ships, as nodes of ONNX models: each against plain NumPy.
+
+Why so long: a test for each plugin.
+"""
 import os
 
 import numpy as np
