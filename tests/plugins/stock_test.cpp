@@ -18,7 +18,7 @@ class StockPlugins : public testing::Test {
   void SetUp() override { ASSERT_TRUE(initLibNvInferPlugins(&b.logger, "stock")); }
 
   IPluginCreator* creator(const char* name, const char* version = "1") {
-    return getPluginRegistry()->getPluginCreator(name, version, "stock");
+    return static_cast<IPluginCreator*>(getPluginRegistry()->getCreator(name, version, "stock"));
   }
   struct Destroy {
     void operator()(IPluginV2* plugin) const { plugin->destroy(); }
