@@ -10,16 +10,32 @@ Value* small_constant(GraphBuilder& b, DType type, double value) {
   return b.reshape(b.scalar(type, value), std::vector<int64_t>{1});
 }
 
-// The scores [G, B] of what is kept, and kNoScore elsewhere. G: images times classes.
+// The scores [G, C, B] of what is kept of boxes [G, B, 4], and kNoScore elsewhere.
 Value* kept_scores(GraphBuilder& b, Value* boxes, Value* scores, const NmsLimits& limits) {
-  Value* const as_class = b.unsqueeze(scores, {1});
   Value* const selected = b.op("NonMaxSuppression",
-                               {boxes, as_class, b.ints({limits.per_class}), small_constant(b, DType::kF32, limits.iou),
+                               {boxes, scores, b.ints({limits.per_class}), small_constant(b, DType::kF32, limits.iou),
                                 small_constant(b, DType::kF32, limits.score)},
                                {{"center_point_box", int64_t{0}}});
-  Value* const nothing = b.op("Expand", {b.scalar(DType::kF32, kNoScore), b.shape_of(as_class)});
-  Value* const values = b.op("GatherND", {as_class, selected}, {{"batch_dims", int64_t{0}}});
-  return b.squeeze(b.op("ScatterND", {nothing, selected, values}, {{"reduction", std::string("none")}}), {1});
+  // Made of the scores, so that no plan holds it: what is above infinity is nowhere.
+  Value* const above = b.op("Greater", {scores, b.scalar(DType::kF32, std::numeric_limits<double>::infinity())});
+  Value* const nothing = where(b, above, scores, b.scalar(DType::kF32, kNoScore));
+  Value* const values = b.op("GatherND", {scores, selected}, {{"batch_dims", int64_t{0}}});
+  return b.op("ScatterND", {nothing, selected, values}, {{"reduction", std::string("none")}});
+}
+
+// The same for all of an image, as [N, C * B].
+Value* kept_of_images(GraphBuilder& b, const Candidates& all, bool own_boxes, const NmsLimits& limits) {
+  Value *boxes = all.reach != nullptr ? all.reach : all.boxes, *scores = all.scores, *left = nullptr;
+  if (own_boxes) {
+    // Classes do not know of each other: each is an image of its own.
+    Value* const each = b.extent(scores, 2);
+    boxes = b.op("Reshape", {boxes, b.concat({b.ints({-1}), each, b.ints({4})}, 0)});
+    Value* const flat = b.op("Reshape", {scores, b.concat({b.ints({-1, 1}), each}, 0)});
+    left = kept_scores(b, boxes, flat, limits);
+  } else {
+    left = kept_scores(b, b.squeeze(boxes, {1}), scores, limits);
+  }
+  return b.op("Reshape", {left, b.concat({b.extent(scores, 0), b.ints({-1})}, 0)});
 }
 
 }  // namespace
@@ -51,17 +67,8 @@ Value* masked(GraphBuilder& b, const Kept& kept, Value* x, double fallback) {
 Kept keep_best(GraphBuilder& b, const Candidates& all, const NmsLimits& limits) {
   if (b.failed()) return {};
   const Dim &classes = all.scores->shape()[1], &boxes = all.scores->shape()[2];
-  Value* const cover = all.reach != nullptr ? all.reach : all.boxes;
-  const bool own_boxes = !(all.boxes->shape()[1] == Dim(1)) || classes == Dim(1);
-  Value* const per_class =
-      own_boxes ? cover
-                : expand_to(b, cover, {b.extent(cover, 0), b.extent(all.scores, 1), b.extent(cover, 2), b.ints({4})});
-  // Classes do not know of each other: each is an image of its own.
-  Value* const each = b.extent(all.scores, 2);
-  Value* const flat_boxes = b.op("Reshape", {per_class, b.concat({b.ints({-1}), each, b.ints({4})}, 0)});
-  Value* const flat_scores = b.op("Reshape", {all.scores, b.concat({b.ints({-1}), each}, 0)});
-  Value* left = kept_scores(b, flat_boxes, flat_scores, limits);
-  left = b.op("Reshape", {left, b.concat({b.extent(all.scores, 0), b.ints({-1})}, 0)});
+  const bool own_boxes = !(all.boxes->shape()[1] == Dim(1));
+  Value* const left = kept_of_images(b, all, own_boxes, limits);
   const bool known = classes.is_const() && boxes.is_const();
   const int64_t missing = known ? std::max<int64_t>(0, limits.most - classes.value() * boxes.value()) : limits.most;
   const auto [scores, places] = largest(b, pad_end(b, left, 1, missing, kNoScore), limits.most);
@@ -69,7 +76,7 @@ Kept keep_best(GraphBuilder& b, const Candidates& all, const NmsLimits& limits) 
   kept.scores = scores;
   kept.valid = b.op("Greater", {scores, b.scalar(DType::kF32, kNoScore / 2)});
   Value* const index = where(b, kept.valid, places, b.scalar(DType::kI64, 0));
-  Value* const length = b.as_scalar(each);
+  Value* const length = b.as_scalar(b.extent(all.scores, 2));
   kept.classes = b.div(index, length);
   kept.index = b.sub(index, b.mul(kept.classes, length));
   if (b.failed()) return kept;
