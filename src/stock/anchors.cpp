@@ -1,4 +1,5 @@
 // Anchors: constants that follow from fields and extents.
+#include <algorithm>
 #include <cmath>
 
 #include "stock/tables.h"
@@ -32,7 +33,10 @@ std::vector<double> grid_boxes(int64_t height, int64_t width, const std::vector<
 int num_layers(const Fields& fields) {
   const FieldValue* const value = fields.find("numLayers");
   const auto* number = value == nullptr ? nullptr : std::get_if<HostTensor>(value);
-  return number == nullptr || number->volume() < 1 ? 0 : static_cast<int>(number->get_i64(0));
+  constexpr int64_t kMost = 64;
+  return number == nullptr || number->volume() < 1
+             ? 0
+             : static_cast<int>(std::clamp<int64_t>(number->get_i64(0), 0, kMost));
 }
 
 Status expand_grid(Layer& l, bool rectangular) {
@@ -51,7 +55,8 @@ Status expand_grid(Layer& l, bool rectangular) {
   for (int64_t i = 0; i < layers; ++i) {
     const auto at = static_cast<size_t>(rectangular ? 2 * i : i);
     const int64_t height = maps[at], width = rectangular ? maps[at + 1] : maps[at];
-    if (height < 1 || width < 1) return l.fail("featureMapShapes has a map of {} by {}", height, width);
+    WOOTZ_RETURN_IF_ERROR(
+        l.bounded("the number of anchors", {height, width, static_cast<int64_t>(ratios.size()) + 1, 8}));
     // The first map has fewer boxes; the others have one more, between this scale and the next.
     std::vector<double> of_layer(ratios.begin(), i == 0 ? ratios.begin() + 3 : ratios.end());
     std::vector<double> scales(of_layer.size(), scale(i));
@@ -127,10 +132,13 @@ Status expand_prior(Layer& l) {
   if (variance.size() != 4) return l.fail("{} variances; 4 are needed", variance.size());
   if (l.count("maxSize") != 0 && l.count("maxSize") != l.count("minSize"))
     return l.fail("maxSize has {} values, minSize {}", l.count("maxSize"), l.count("minSize"));
+  WOOTZ_RETURN_IF_ERROR(
+      l.bounded("the number of anchors", {height, width, l.count("minSize"), 2 * l.count("aspectRatios") + 2, 8}));
+  const std::vector<std::pair<double, double>> sizes = prior_sizes(l);
   std::vector<double> boxes;
   for (int64_t h = 0; h < height; ++h)
     for (int64_t w = 0; w < width; ++w)
-      for (const auto& [box_w, box_h] : prior_sizes(l)) {
+      for (const auto& [box_w, box_h] : sizes) {
         const double x = (static_cast<double>(w) + l.number("offset")) * image.step_w;
         const double y = (static_cast<double>(h) + l.number("offset")) * image.step_h;
         for (double v : {(x - box_w / 2) / image.width, (y - box_h / 2) / image.height, (x + box_w / 2) / image.width,

@@ -14,7 +14,8 @@ struct Settings {
 };
 
 Status check(const Layer& l, const Settings& s) {
-  if (s.keep < 1) return l.fail("keepTopK is {}; it must be 1 or more", s.keep);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("keepTopK", {s.keep}));
+  if (s.top > Layer::kMostMade) return l.fail("topK is {}, the limit is {}", s.top, Layer::kMostMade);
   if (s.top > 0 && s.keep > s.top) return l.fail("keepTopK is {}, more than topK, which is {}", s.keep, s.top);
   return {};
 }
@@ -115,7 +116,7 @@ Status expand_detection_output(Layer& l) {
   for (size_t i = 0; i < 3; ++i) WOOTZ_RETURN_IF_ERROR(l.need(i, {}));
   const int64_t code = l.integer("codeType"), classes = l.integer("numClasses");
   if (code < 0 || code > 3) return l.fail("codeType is {}; 0 to 3 are known", code);
-  if (classes < 1) return l.fail("numClasses is {}", classes);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("numClasses", {classes}));
   Settings s;
   s.background = l.integer("backgroundLabelId");
   s.top = l.integer("topK");

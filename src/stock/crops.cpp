@@ -68,7 +68,7 @@ Status expand_crop_and_resize(Layer& l) {
   WOOTZ_RETURN_IF_ERROR(l.need(0, {4}));
   WOOTZ_RETURN_IF_ERROR(l.need(1, {3, 4}));
   const int64_t count[2] = {l.integer("crop_height"), l.integer("crop_width")};
-  if (count[0] < 1 || count[1] < 1) return l.fail("a crop of {} by {}", count[0], count[1]);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("crop_height times crop_width", {count[0], count[1]}));
   GraphBuilder& b = l.b;
   Value* const map = b.cast(l.in(0), DType::kF32);
   Value* boxes = l.in(1);
@@ -113,7 +113,7 @@ Status expand_multilevel_crop(Layer& l) {
   for (size_t i = 1; i < 6; ++i) WOOTZ_RETURN_IF_ERROR(l.need(i, {4}));
   WOOTZ_RETURN_IF_ERROR(l.need(0, {3}));
   const int64_t size = l.integer("pooled_size");
-  if (size < 1) return l.fail("pooled_size is {}", size);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("pooled_size", {size, size}));
   const std::vector<int64_t> image = l.integers("image_size");
   if (image.size() != 3) return l.fail("image_size is not channels, height and width");
   GraphBuilder& b = l.b;
@@ -163,7 +163,8 @@ Result<Pyramid> read_pyramid(const Layer& l) {
     p.ratio = 1;
     p.threshold = 224.0 * 224 * 2 / (1024.0 * 1024) / 16;
   }
-  if (p.size < 1 || p.ratio < 0) return l.fail("pooled_size is {} and sampling_ratio {}", p.size, p.ratio);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("pooled_size", {p.size, p.size}));
+  if (p.ratio < 0) return l.fail("sampling_ratio is {}", p.ratio);
   if (p.transform < -1 || p.transform > 2) return l.fail("roi_coords_transform is {}; -1 to 2 are known", p.transform);
   if (p.transform == -1 && p.size < 2) return l.fail("pooled_size is 1, which roi_coords_transform -1 cannot have");
   return p;

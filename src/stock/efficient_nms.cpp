@@ -115,7 +115,7 @@ Status give(Layer& l, const Wanted& w, const Kept& kept) {
 
 Status check(Layer& l, const Wanted& w) {
   WOOTZ_RETURN_IF_ERROR(check_boxes_and_scores(l));
-  if (w.most < 1) return l.fail("{} boxes are to be kept; it must be 1 or more", w.most);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("the number of boxes to be kept", {w.most}));
   if (!l.has(2)) return {};
   return l.need(2, {3});
 }
@@ -147,6 +147,7 @@ Status expand_tensorflow(Layer& l) {
   WOOTZ_RETURN_IF_ERROR(check(l, w));
   if (l.flag("pad_per_class") && w.per_class > 0) {
     WOOTZ_ASSIGN_OR_RETURN(const int64_t classes, l.fixed(1, 2));
+    WOOTZ_RETURN_IF_ERROR(l.bounded("max_output_size_per_class", {w.per_class, classes}));
     w.most = std::min(w.most, w.per_class * classes);
   }
   return give(l, w, suppressed(l, w));
@@ -163,6 +164,7 @@ Status expand_onnx(Layer& l) {
   WOOTZ_ASSIGN_OR_RETURN(const int64_t images, l.fixed(0, 0));
   GraphBuilder& b = l.b;
   const Kept kept = suppressed(l, w);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("the number of rows", {images, w.most}));
   const int64_t rows = images * w.most;
   std::vector<int64_t> numbers;
   std::vector<double> falling;

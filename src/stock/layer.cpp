@@ -85,6 +85,17 @@ Result<int64_t> Layer::fixed(size_t input, size_t axis) const {
                      axis, input, shape_to_string(shape(input)));
 }
 
+Status Layer::bounded(const char* what, std::initializer_list<int64_t> factors) const {
+  int64_t product = 1;
+  for (const int64_t factor : factors) {
+    if (factor < 1) return fail("{} is {}; it must be 1 or more", what, factor);
+    if (factor > kMostMade / product)
+      return Status(Code::kResourceExhausted, fmt::format("{}: more than {} in all", what, kMostMade));
+    product *= factor;
+  }
+  return {};
+}
+
 Value* clip(GraphBuilder& b, Value* x, double low, double high) {
   return b.op("Clip", {x}, {{"min", low}, {"max", high}});
 }
@@ -128,7 +139,8 @@ Value* floats(GraphBuilder& b, const std::vector<double>& values, const Dims& di
 Value* count_up(GraphBuilder& b, Value* x, int64_t axis) {
   if (b.failed()) return nullptr;
   const Dim& extent = x->shape()[static_cast<size_t>(axis)];
-  if (extent.is_const()) {
+  constexpr int64_t kMostListed = 4096;  // more are made where they are needed
+  if (extent.is_const() && extent.value() <= kMostListed) {
     std::vector<int64_t> all;
     for (int64_t i = 0; i < extent.value(); ++i) all.push_back(i);
     return b.ints(all);

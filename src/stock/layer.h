@@ -42,6 +42,11 @@ class Layer {
   // The extent as a number. Errors: it is open until run time.
   Result<int64_t> fixed(size_t input, size_t axis) const;
 
+  // Of numbers that are to be made while importing, which models from anywhere ask for: the product of `factors`.
+  // Errors: one is below 1, or they are more than kMostMade together.
+  static constexpr int64_t kMostMade = int64_t{1} << 24;
+  Status bounded(const char* what, std::initializer_list<int64_t> factors) const;
+
   template <typename... Args>
   Status fail(fmt::format_string<Args...> format, Args&&... args) const {
     return Status(Code::kInvalidArgument, fmt::format(format, std::forward<Args>(args)...));

@@ -61,14 +61,15 @@ Kept best_boxes(GraphBuilder& b, Value* scores, Value* boxes, int64_t first, con
 }
 
 Status check_counts(const Layer& l, int64_t first, int64_t keep) {
-  if (first < 1 || keep < 1) return l.fail("prenms_topk is {} and keep_topk {}; both must be 1 or more", first, keep);
-  return {};
+  WOOTZ_RETURN_IF_ERROR(l.bounded("prenms_topk", {first}));
+  return l.bounded("keep_topk", {keep});
 }
 
 // Height and width of the field image_size (channels, height, width).
 Result<std::pair<int64_t, int64_t>> image_of(const Layer& l) {
   const std::vector<int64_t> size = l.integers("image_size");
   if (size.size() != 3 || size[1] < 2 || size[2] < 2) return l.fail("image_size is not channels, height and width");
+  WOOTZ_RETURN_IF_ERROR(l.bounded("the number of anchors", {size[1], size[2]}));
   return std::pair(size[1], size[2]);
 }
 
@@ -151,6 +152,7 @@ Status detections(Layer& l, const Decoding& decoding, int64_t first) {
   WOOTZ_RETURN_IF_ERROR(l.need(2, {3}));
   const int64_t classes = l.integer("num_classes"), keep = l.integer("keep_topk");
   WOOTZ_RETURN_IF_ERROR(check_counts(l, 1, keep));
+  WOOTZ_RETURN_IF_ERROR(l.bounded("num_classes", {classes}));
   if (classes < 2) return l.fail("num_classes is {}; the background is one of 2 or more", classes);
   GraphBuilder& b = l.b;
   Value* const scores = flat(l, 1, classes);

@@ -47,10 +47,11 @@ double below(double threshold) {
 Value* without_class(GraphBuilder& b, Value* scores, int64_t which) {
   if (b.failed() || which < 0) return scores;
   const Dim& classes = scores->shape()[1];
-  if (!classes.is_const()) {
-    b.refuse(
-        invalid_argument("a background class needs a number of classes that is known when it is built; scores are {}",
-                         shape_to_string(scores->shape())));
+  constexpr int64_t kMostClasses = 1 << 20;
+  if (!classes.is_const() || classes.value() > kMostClasses) {
+    b.refuse(invalid_argument(
+        "a background class needs a number of classes that is known when it is built, and at most {}; scores are {}",
+        kMostClasses, shape_to_string(scores->shape())));
     return nullptr;
   }
   std::vector<double> mask(static_cast<size_t>(classes.value()), 0);

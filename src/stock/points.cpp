@@ -33,7 +33,8 @@ Status expand_pillar_scatter(Layer& l) {
   WOOTZ_RETURN_IF_ERROR(l.need(1, {3}, false));
   WOOTZ_RETURN_IF_ERROR(l.need(2, {1, 2}, false));
   const std::vector<int64_t> shape = l.integers("dense_shape");
-  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) return l.fail("dense_shape is not a height and a width");
+  if (shape.size() != 2) return l.fail("dense_shape is not a height and a width");
+  WOOTZ_RETURN_IF_ERROR(l.bounded("dense_shape", {shape[0], shape[1]}));
   const int64_t height = shape[0], width = shape[1];
   GraphBuilder& b = l.b;
   Value* const coordinates = b.cast(l.in(1), DType::kI64);
@@ -66,14 +67,16 @@ Result<Grid> read_grid(Layer& l) {
   g.high.assign(range.begin() + 3, range.end());
   for (size_t a = 0; a < 3; ++a) {
     if (!(g.size[a] > 0)) return l.fail("voxel_size has the value {}", g.size[a]);
-    g.extent[a] = std::lround((g.high[a] - g.low[a]) / g.size[a]);
-    if (g.extent[a] < 1) return l.fail("point_cloud_range holds no voxel along axis {}", a);
+    const double count = std::round((g.high[a] - g.low[a]) / g.size[a]);
+    if (!(count >= 1 && count <= static_cast<double>(Layer::kMostMade)))
+      return l.fail("point_cloud_range holds {} voxels along axis {}", count, a);
+    g.extent[a] = static_cast<int64_t>(count);
   }
   g.points = l.integer("max_num_points_per_voxel");
   g.voxels = l.integer("max_voxels");
   g.features = l.integer("voxel_feature_num");
   WOOTZ_ASSIGN_OR_RETURN(g.given, l.fixed(0, 2));
-  if (g.points < 1 || g.voxels < 1) return l.fail("{} points of {} voxels", g.points, g.voxels);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("max_num_points_per_voxel times max_voxels", {g.points, g.voxels}));
   if (g.given != 4 && g.given != 5) return l.fail("points have {} values; 4 and 5 are offered", g.given);
   if (g.features < 1 || g.features > g.given + 6)
     return l.fail("voxel_feature_num is {}; 1 to {} follow from points of {} values", g.features, g.given + 6, g.given);

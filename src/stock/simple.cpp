@@ -66,6 +66,7 @@ Status expand_coordinates(Layer& l) {
   GraphBuilder& b = l.b;
   const auto channel = [&](size_t axis) -> Result<Value*> {
     WOOTZ_ASSIGN_OR_RETURN(const int64_t extent, l.fixed(0, axis));
+    WOOTZ_RETURN_IF_ERROR(l.bounded("an extent", {extent}));
     std::vector<double> places;
     for (int64_t i = 0; i < extent; ++i)
       places.push_back(extent == 1 ? -1 : -1 + 2 * static_cast<double>(i) / static_cast<double>(extent - 1));
@@ -86,7 +87,8 @@ Status expand_reorg(Layer& l) {
   WOOTZ_ASSIGN_OR_RETURN(const int64_t channels, l.fixed(0, 1));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t height, l.fixed(0, 2));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t width, l.fixed(0, 3));
-  if (stride < 1 || channels % (stride * stride) != 0 || height % stride != 0 || width % stride != 0)
+  WOOTZ_RETURN_IF_ERROR(l.bounded("stride", {stride, stride}));
+  if (channels % (stride * stride) != 0 || height % stride != 0 || width % stride != 0)
     return l.fail("stride {} for input {}: height and width must be multiples of it, and channels of its square",
                   stride, shape_to_string(l.shape(0)));
   GraphBuilder& b = l.b;
@@ -107,7 +109,8 @@ Status expand_region(Layer& l) {
   WOOTZ_ASSIGN_OR_RETURN(const int64_t channels, l.fixed(0, 1));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t height, l.fixed(0, 2));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t width, l.fixed(0, 3));
-  if (boxes < 1 || classes < 1 || channels != boxes * (5 + classes))
+  WOOTZ_RETURN_IF_ERROR(l.bounded("num times classes", {boxes, classes}));
+  if (channels != boxes * (5 + classes))
     return l.fail("{} channels for {} boxes of 5 values and {} classes", channels, boxes, classes);
   GraphBuilder& b = l.b;
   Value* const each = b.reshape(l.in(0), std::vector<int64_t>{-1, boxes, 5 + classes, height, width});

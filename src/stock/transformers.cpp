@@ -114,7 +114,8 @@ Status expand_disentangled(Layer& l) {
   for (size_t i = 0; i < 3; ++i) WOOTZ_RETURN_IF_ERROR(l.need(i, {3}));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t length, l.fixed(0, 1));
   const int64_t span = l.integer("span");
-  if (span < 2) return l.fail("span is {}; it must be 2 or more", span);
+  if (span < 2 || span > Layer::kMostMade) return l.fail("span is {}; it must be 2 to {}", span, Layer::kMostMade);
+  WOOTZ_RETURN_IF_ERROR(l.bounded("the length of the sequence, squared", {length, length}));
   for (size_t i = 1; i < 3; ++i)
     if (l.shape(i)[2].is_const() && l.shape(i)[2].value() < 2 * span)
       return l.fail("input {} is {}, its last dimension must have {} places", i, shape_to_string(l.shape(i)), 2 * span);

@@ -463,3 +463,27 @@ def test_pyramid_roi_align(settings):
         feeds[f"p{level}"] = r.normal(size=(2, 2, 64 >> level, 64 >> level)).astype(np.float32)
     attributes = {"pooled_size": 3, "image_size": [256, 256], "fpn_scale": 120, **settings}
     compare("PyramidROIAlign_TRT", feeds, attributes, reference.pyramid_roi_align(*feeds.values(), **attributes), 1e-3)
+
+
+@pytest.mark.parametrize("op, shapes, attributes", [
+    ("GridAnchor_TRT", [], {"aspectRatios": [1.0, 2.0, 3.0], "featureMapShapes": [1 << 30, 1 << 30], "numLayers": 2,
+                            "variance": [0.1] * 4}),
+    ("GridAnchor_TRT", [], {"aspectRatios": [1.0, 2.0, 3.0], "featureMapShapes": [1], "numLayers": -(1 << 40),
+                            "variance": [0.1] * 4}),
+    ("PriorBox_TRT", [(1, 1, 1 << 20, 1 << 20)], {"minSize": [1.0], "imgH": 5, "imgW": 5}),
+    ("ProposalLayer_TRT", [(1, 9, 2, 1), (1, 9, 4, 1)], {"image_size": [3, 1 << 30, 1 << 30]}),
+    ("EfficientNMS_TRT", [(1, 9, 4), (1, 9, 2)], {"max_output_boxes": 1 << 40}),
+    ("EfficientNMS_ONNX_TRT", [(1 << 14, 9, 4), (1 << 14, 9, 2)], {"max_output_boxes_per_class": 1 << 14}),
+    ("EfficientNMS_TRT", [(1, 9, 4), (1, 9, 1 << 36)], {"background_class": 0}),
+    ("DisentangledAttention_TRT", [(1, 1 << 20, 4), (1, 4, 8), (1, 4, 8)], {"span": 4, "factor": 1.0}),
+    ("CropAndResize", [(1, 1, 4, 4), (1, 1, 4, 1)], {"crop_height": 1 << 30, "crop_width": 1 << 30}),
+    ("CoordConvAC", [(1, 1, 1 << 40, 1)], {}),
+    ("PillarScatterPlugin", [(1, 1, 1), (1, 1, 4), (1,)], {"dense_shape": [1 << 62, 4]}),
+])
+def test_models_cannot_ask_for_too_much(op, shapes, attributes):
+    inputs = [helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, s) for i, s in enumerate(shapes)]
+    node = helper.make_node(op, [i.name for i in inputs], ["y"], **attributes)
+    graph = helper.make_graph([node], "g", inputs, [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    with pytest.raises(wootz.BuildError, match="plugin '|its plugin 0"):
+        wootz.build(model.SerializeToString())
