@@ -16,8 +16,8 @@ const std::vector<const Plugin*>& plugins() {
     std::vector<const Plugin*> all;
     for (const std::span<const Plugin> table :
          {efficient_nms_plugins(), batched_nms_plugins(), region_plugins(), norm_plugins(), scatter_plugins(),
-          deformable_plugins(), transformer_plugins(), point_plugins(), anchor_plugins(), mask_rcnn_plugins(),
-          crop_plugins(), simple_plugins()})
+          deformable_plugins(), transformer_plugins(), attention_plugins(), point_plugins(), anchor_plugins(),
+          mask_rcnn_plugins(), crop_plugins(), simple_plugins()})
       for (const Plugin& plugin : table) all.push_back(&plugin);
     std::sort(all.begin(), all.end(), [](const Plugin* x, const Plugin* y) { return key(x) < key(y); });
     return all;

@@ -34,6 +34,18 @@ Status expand_group(Layer& l) {
   return b.status();
 }
 
+// Of diffusion models: 32 groups, and x * sigmoid(x) may follow.
+Status expand_group_swish(Layer& l) {
+  WOOTZ_RETURN_IF_ERROR(l.need(0, {4}));
+  for (size_t i = 1; i < 3; ++i) WOOTZ_RETURN_IF_ERROR(l.need(i, {1}));
+  GraphBuilder& b = l.b;
+  const DType type = l.in(0)->dtype();
+  Value* const y = b.op("GroupNorm", {l.in(0), b.cast(l.in(1), type), b.cast(l.in(2), type)},
+                        {{"groups", int64_t{32}}, {"epsilon", l.number("epsilon")}});
+  l.out(0, l.flag("bSwish") ? b.op("Swish", {y}) : y);
+  return b.status();
+}
+
 Status expand_layer(Layer& l) {
   for (size_t i = 0; i < 3; ++i) WOOTZ_RETURN_IF_ERROR(l.need(i, {}));
   l.out(0, l.b.op("LayerNorm", {l.in(0), l.in(1), l.in(2)},
@@ -48,6 +60,7 @@ constexpr Field kInstance[] = {{"epsilon", kFloat, "1e-5"},
                                {"relu", kInt, "0"},
                                {"alpha", kFloat, "0"}};
 constexpr Field kGroup[] = {{"eps", kFloat, "1e-5"}, {"num_groups", kInt, nullptr}};
+constexpr Field kGroupSwish[] = {{"epsilon", kFloat, "1e-5"}, {"bSwish", kInt, "0"}};
 constexpr Field kLayer[] = {{"epsilon", kFloat, "1e-5"}, {"axis", kInt, "-1"}};
 constexpr const char* kInstanceWhat =
     "instance normalization; scale and bias are fields or inputs, and a leaky ReLU may follow";
@@ -61,6 +74,8 @@ std::span<const Plugin> norm_plugins() {
       {"InstanceNormalization_TRT", "3", Interface::kV3, kInstance, 1, 3, 1, expand_instance, kInstanceWhat},
       {"GroupNormalizationPlugin", "1", Interface::kV2, kGroup, 3, 3, 1, expand_group,
        "group normalization; scale and bias are one per channel"},
+      {"GroupNorm", "1", Interface::kV2, kGroupSwish, 3, 3, 1, expand_group_swish,
+       "group normalization in 32 groups, which a swish may follow"},
       {"LayerNorm", "1", Interface::kV2, kLayer, 3, 3, 1, expand_layer, "layer normalization from an axis on"},
   };
   return kPlugins;

@@ -12,6 +12,7 @@ std::span<const Plugin> norm_plugins();
 std::span<const Plugin> scatter_plugins();
 std::span<const Plugin> deformable_plugins();
 std::span<const Plugin> transformer_plugins();
+std::span<const Plugin> attention_plugins();
 std::span<const Plugin> point_plugins();
 std::span<const Plugin> anchor_plugins();
 std::span<const Plugin> mask_rcnn_plugins();

@@ -2,6 +2,8 @@
 
 Why so long: a function for each plugin, and nothing to divide them by.
 """
+import math
+
 import numpy as np
 
 
@@ -228,6 +230,41 @@ def embedding(words, segments, mask, **f):
     y = (s - s.mean(-1, keepdims=True)) / np.sqrt(s.var(-1, keepdims=True) + 1e-5)
     y = y * f["bert_embeddings_layernorm_gamma"] + f["bert_embeddings_layernorm_beta"]
     return [y[..., None, None], mask.sum(1, keepdims=True)]
+
+
+def attention(q, k, v, tokens=None):
+    """All [images, heads, rows, size]; `tokens` of the keys of each image are there."""
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    if tokens is not None:
+        scores = np.where(np.arange(k.shape[2]) < np.reshape(tokens, (-1, 1, 1, 1)), scores, -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ v
+
+
+def bert_attention(x, tokens=None, num_heads=1, hidden_size=1, has_mask=0, type_id=0):
+    s, b = x.shape[:2]
+    q, k, v = x.reshape(s, b, num_heads, 3, -1).transpose(3, 1, 2, 0, 4)
+    return [attention(q, k, v, tokens).transpose(2, 0, 1, 3).reshape(s, b, -1, 1, 1)]
+
+
+def self_attention(x):
+    return [attention(*x.transpose(3, 0, 2, 1, 4)).transpose(0, 2, 1, 3)]
+
+
+def cross_attention(q, kv):
+    return [attention(q.transpose(0, 2, 1, 3), *kv.transpose(3, 0, 2, 1, 4)).transpose(0, 2, 1, 3)]
+
+
+def split_gelu(x, fDiv=1.4140625, fAdd=1.0, fMul=0.5):
+    left, right = np.split(x.astype(np.float64), 2, -1)
+    return [left * right * fMul * (np.vectorize(math.erf)(right / fDiv) + fAdd)]
+
+
+def group_norm_swish(x, gamma, beta, epsilon=1e-5, bSwish=0):
+    groups = x.reshape(x.shape[0], 32, -1)
+    y = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + epsilon)
+    y = y.reshape(x.shape) * gamma[:, None, None] + beta[:, None, None]
+    return [y / (1 + np.exp(-y)) if bSwish else y]
 
 
 def disentangled(c2c, c2p, p2c, span, factor):

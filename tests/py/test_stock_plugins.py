@@ -283,6 +283,42 @@ def test_fully_connected():
     compare("CustomFCPluginDynamic", {"x": x}, {"out_dims": 5, "W": w.reshape(-1).tolist()}, [expected])
 
 
+@pytest.mark.parametrize("version", ["1", "4"])
+@pytest.mark.parametrize("mask", [None, [5, 7], [[1], [4]]], ids=["all", "list", "column"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_bert_attention(mask, version, dynamic):
+    feeds = {"x": random("bert").normal(size=(7, 2, 3 * 12, 1, 1)).astype(np.float32)}
+    if mask is not None:
+        feeds["mask"] = np.array(mask, np.int32)
+    attributes = {"hidden_size": 12, "num_heads": 3, "has_mask": int(mask is not None)}
+    compare("CustomQKVToContextPluginDynamic", feeds, {"plugin_version": version, **attributes},
+            reference.bert_attention(*feeds.values(), **attributes), dynamic=dynamic and mask is None)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_attention_of_diffusion(dynamic):
+    r = random("diffusion")
+    x = r.normal(size=(2, 9, 4, 3, 8)).astype(np.float32)
+    compare("fMHA_V2", {"x": x}, {}, reference.self_attention(x), dynamic=dynamic)
+    feeds = {"q": x[..., 0, :].copy(), "kv": r.normal(size=(2, 5, 4, 2, 8)).astype(np.float32)}
+    compare("fMHCA", feeds, {}, reference.cross_attention(*feeds.values()), dynamic=dynamic)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"fDiv": 2.0, "fAdd": 0.5, "fMul": 3.0}])
+def test_split_gelu(attributes):
+    x = random("split").normal(size=(2, 5, 12)).astype(np.float32)
+    compare("SplitGeLU", {"x": x}, attributes, reference.split_gelu(x, **attributes))
+
+
+@pytest.mark.parametrize("swish", [0, 1])
+def test_group_norm_of_diffusion(swish):
+    r = random("groups of diffusion")
+    feeds = {"x": r.normal(2, 3, (2, 64, 5, 3)), "gamma": r.normal(size=64), "beta": r.normal(size=64)}
+    feeds = {n: v.astype(np.float32) for n, v in feeds.items()}
+    attributes = {"epsilon": 1e-3, "bSwish": swish}
+    compare("GroupNorm", feeds, attributes, reference.group_norm_swish(*feeds.values(), **attributes))
+
+
 @pytest.mark.parametrize("version", ["1", "2"])
 @pytest.mark.parametrize("length, span", [(5, 8), (23, 8), (40, 6)])
 def test_disentangled_attention(length, span, version):
