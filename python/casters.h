@@ -80,5 +80,6 @@ void bind_refitter(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_runtime(nb::module_& m);
+void bind_plugins(nb::module_& m);
 
 }  // namespace wootz_python

@@ -51,6 +51,8 @@ nb::object typed(ILayer* layer, nb::handle owner) {
     LAYER(kRESIZE, IResizeLayer)
     LAYER(kNORMALIZATION, INormalizationLayer)
     LAYER(kCAST, ICastLayer)
+    LAYER(kPLUGIN_V2, IPluginV2Layer)
+    LAYER(kPLUGIN_V3, IPluginV3Layer)
 #undef LAYER
     default: return wrap(layer, owner);
   }

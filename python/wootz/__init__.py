@@ -45,6 +45,10 @@ def OnnxParserRefitter(refitter, logger):  # noqa: N802
     return _ParserRefitterType._create(refitter, logger)
 
 
+class PluginFieldCollection(list):
+    """The fields of a plugin. Creators take any list of them."""
+
+
 def devices():
     """This machine: version, default backend, each backend's device (or why it has none), devices known by name."""
     return _json.loads(_wootz._machine())

@@ -105,7 +105,11 @@ class Importer {
   Result<PluginRequest> plugin_request(const Place& place, const Frame& frame);
   static Status add_plugin(const PluginRequest& request, const std::shared_ptr<const CustomOp>& plugin,
                            NodeContext& context);
+  // stock_nodes.cpp: plugins that TensorRT ships
+  bool import_stock(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs);
   Status run_import(const OnnxImport& entry, NodeContext& context);
+  // Folds what a node became, and binds its outputs.
+  void take_results(const Place& place, Scope& scope, const Frame& frame, NodeContext& context);
   void bind_output(const Place& place, int index, Slot slot, Scope& scope);
   void poison_outputs(const Place& place, Scope& scope, const Frame& frame);
   void check_subgraphs(const Place& place, Scope& scope, const Frame& frame, const NodeContext* imported);

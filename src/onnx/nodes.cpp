@@ -97,7 +97,8 @@ void Importer::import_node(const ::onnx::NodeProto& node, Scope& scope, const Fr
   std::vector<Slot> inputs;
   if (!resolve_inputs(place, scope, &inputs)) return poison_outputs(place, scope, frame);
   if (FunctionInfo* function = find_function(place)) return call_function(*function, place, scope, frame, inputs);
-  if (!import_plugin(place, scope, frame, inputs)) import_op(place, scope, frame, inputs);
+  if (!import_plugin(place, scope, frame, inputs) && !import_stock(place, scope, frame, inputs))
+    import_op(place, scope, frame, inputs);
 }
 
 bool Importer::resolve_inputs(const Place& place, Scope& scope, std::vector<Slot>* inputs) {
@@ -160,8 +161,12 @@ void Importer::import_op(const Place& place, Scope& scope, const Frame& frame, c
     }
     return;
   }
+  take_results(place, scope, frame, context);
+}
+
+void Importer::take_results(const Place& place, Scope& scope, const Frame& frame, NodeContext& context) {
   if (!context.fold(folder_) && options_.absent != nullptr && scope.graph() == graph_.get()) {
-    AbsentNode absent{place.name, op, {}};
+    AbsentNode absent{place.name, place.node.op_type(), {}};
     for (int i = 0; i < context.num_outputs(); ++i)
       if (context.wants_output(i)) absent.outputs.push_back(place.node.output(i));
     options_.absent->push_back(std::move(absent));

@@ -39,6 +39,14 @@ int device_number(const std::string& device) {
 
 }  // namespace
 
+// As trtexec's: the libraries to load, and those of them that a plan keeps.
+void add_plugin_options(CLI::App& command, std::vector<std::string>& libraries, std::vector<std::string>& kept) {
+  command.add_option("--plugins,--staticPlugins", libraries, "Library of plugins to load; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--dynamicPlugins", kept, "Library of plugins to load, which the plan keeps; repeatable")
+      ->allow_extra_args(false);
+}
+
 void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--shapes", o.shapes, "Shapes of dynamic inputs, NAME:1x3x224x224,... (min = opt = max)");
   command.add_option("--minShapes", o.min, "Smallest shapes of dynamic inputs");
@@ -57,6 +65,7 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_option("--max-aux-streams", o.request.aux_streams, "Most streams beside the caller's, -1: as is fastest");
   command.add_option("--option", o.pairs, "KEY=VALUE: an option of the build by its key (docs/python.md); repeatable")
       ->allow_extra_args(false);
+  add_plugin_options(command, o.request.plugins, o.request.plugins_in_plan);
   command.add_flag("--no-timing", o.no_timing, "Choose tactics by estimate instead of measuring");
   command.add_flag("--refit", o.refit, "Plan whose weights can be replaced");
   command.add_flag("--strip", o.strip,
@@ -96,6 +105,7 @@ void finish(BuildOptions& o, Logger& logger) {
   if (o.bf16) o.request.flags.push_back(BuilderFlag::kBF16);
   if (o.int8) o.request.flags.push_back(BuilderFlag::kINT8);
 #pragma GCC diagnostic pop
+  o.request.plugins.insert(o.request.plugins.end(), o.request.plugins_in_plan.begin(), o.request.plugins_in_plan.end());
   o.request.progress = !o.as_json;
 }
 
@@ -150,24 +160,27 @@ void add_run(CLI::App& app, Logger& logger) {
   CLI::App* command = app.add_subcommand("run", "Run a plan on .npy files");
   struct Options {
     std::string plan, folder = ".", shapes;
-    std::vector<std::string> inputs, tensors;
-    int device = -1;
-    bool as_json = false, native = false;
+    std::vector<std::string> inputs, tensors, more_plugins;
+    LoadOptions load;
+    bool as_json = false;
   };
   auto o = std::make_shared<Options>();
   command->add_option("plan", o->plan, "Plan")->required();
   command->add_option("-i,--input", o->inputs, "NAME=FILE.npy; inputs without one get random numbers");
   command->add_option("--shapes", o->shapes, "Shapes of inputs without a file, NAME:1x3x224x224,...");
-  command->add_option("--device", o->device,
+  command->add_option("--device", o->load.device,
                       "Number of the device to run on, as `wootz devices` lists those of a kind");
   command->add_option("--output-dir", o->folder, "Folder for the outputs, one .npy each");
   command->add_option("--dump-tensors", o->tensors, "Values of the model to write there too, NAME,... or all")
       ->delimiter(',');
-  command->add_flag("--allow-native", o->native, "Use machine code that the plan brings: you trust where it is from");
+  add_plugin_options(*command, o->load.plugins, o->more_plugins);
+  command->add_flag("--allow-native", o->load.native,
+                    "Use machine code and libraries that the plan brings: you trust where it is from");
   command->add_flag("--json", o->as_json, "Report as JSON on stdout");
   command->callback([o, &logger] {
     const std::map<std::string, Array> inputs = load_inputs(o->inputs);
-    Session session(o->plan, logger, o->native, o->device);
+    o->load.plugins.insert(o->load.plugins.end(), o->more_plugins.begin(), o->more_plugins.end());
+    Session session(o->plan, logger, o->load);
     session.prepare(parse_shapes(o->shapes, "--shapes"), inputs);
     if (!o->tensors.empty()) session.tap(o->tensors);
     session.run();
@@ -212,12 +225,15 @@ void add_bench(CLI::App& app, Logger& logger) {
   command->callback([o, &logger] {
     finish(o->build, logger);
     std::unique_ptr<Session> made;
-    const int device = device_number(o->build.device);
+    LoadOptions load;
+    load.native = o->native;
+    load.device = device_number(o->build.device);
+    load.plugins = o->build.request.plugins;
     if (is_onnx(o->file)) {
       o->build.request.model = o->file;
-      made = std::make_unique<Session>(*build_plan(o->build.request, logger).plan, logger, device);
+      made = std::make_unique<Session>(*build_plan(o->build.request, logger).plan, logger, load);
     } else {
-      made = std::make_unique<Session>(o->file, logger, o->native, device);
+      made = std::make_unique<Session>(o->file, logger, load);
     }
     Session& session = *made;
     session.prepare(o->build.request.opt_shapes, {});

@@ -19,6 +19,7 @@ struct BuildOptions {
   bool refit = false, strip = false;
 };
 void add_build_options(CLI::App& command, BuildOptions& o);
+void add_plugin_options(CLI::App& command, std::vector<std::string>& libraries, std::vector<std::string>& kept);
 void finish(BuildOptions& o, Logger& logger);  // the request, once the command line is read
 bool is_onnx(const std::string& path);
 

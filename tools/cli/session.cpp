@@ -84,17 +84,12 @@ class Session::Listener final : public IDebugListener {
   ICudaEngine* engine_;
 };
 
-Session::Session(const std::string& path, Logger& logger, bool native, int device) : logger_(logger) {
-  LoadOptions options;
-  options.native = native;
-  options.device = device;
+Session::Session(const std::string& path, Logger& logger, const LoadOptions& options) : logger_(logger) {
   start(load_engine(path, options, logger));
 }
 
-Session::Session(IHostMemory& plan, Logger& logger, int device) : logger_(logger) {
-  LoadOptions options;
-  options.native = true;  // made just now
-  options.device = device;
+Session::Session(IHostMemory& plan, Logger& logger, LoadOptions options) : logger_(logger) {
+  options.native = true;
   start(load_engine(plan, options, logger));
 }
 

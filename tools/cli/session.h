@@ -44,8 +44,8 @@ std::shared_ptr<Loaded> load_engine(nvinfer1::IHostMemory& plan, const LoadOptio
 // An engine with a context and buffers for one set of shapes.
 class Session {
  public:
-  Session(const std::string& path, Logger& logger, bool native = false, int device = -1);
-  Session(nvinfer1::IHostMemory& plan, Logger& logger, int device = -1);
+  Session(const std::string& path, Logger& logger, const LoadOptions& options = {});
+  Session(nvinfer1::IHostMemory& plan, Logger& logger, LoadOptions options);  // of a plan that was made just now
   // One of several with the same engine.
   Session(std::shared_ptr<Loaded> loaded, const ContextOptions& options, Logger& logger);
   ~Session();

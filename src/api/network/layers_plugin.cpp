@@ -2,6 +2,7 @@
 #include "api/network/add.h"
 #include "api/network/adopt.h"
 #include "api/plugins/network_plugin.h"
+#include "api/plugins/stock.h"
 
 namespace wootz::api {
 
@@ -25,6 +26,12 @@ class PluginLayer : public LayerBase<I> {
   Status emit(Emit& e) override {
     std::vector<Value*> inputs;
     for (size_t i = 0; i < this->inputs.size(); ++i) inputs.push_back(e.in(i));
+    if (const StockObject* const object = stock_object(plugin_.get())) {
+      WOOTZ_ASSIGN_OR_RETURN(const std::vector<Value*> made,
+                             stock::expand(*object->plugin, e, std::move(inputs), object->fields));
+      for (size_t o = 0; o < this->outputs.size(); ++o) e.out(o, made[o]);
+      return e.status();
+    }
     Node* const node = e.node("Plugin", std::move(inputs), {{"plugin", plugin_}, {"shape_inputs", shape_inputs_}},
                               static_cast<int>(this->outputs.size()));
     for (size_t o = 0; node != nullptr && o < this->outputs.size(); ++o) e.out(o, node->output(static_cast<int>(o)));

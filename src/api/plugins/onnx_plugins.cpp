@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "api/plugins/network_plugin.h"
+#include "api/plugins/stock.h"
+#include "api/plugins/stock_fields.h"
 #include "api/runtime/plugins/describe.h"
 #include "api/runtime/plugins/loader.h"
 
@@ -11,16 +13,6 @@ namespace wootz::api {
 using namespace nvinfer1;  // NOLINT: calls that interface, line by line
 
 namespace {
-
-// Element type of a field that holds numbers; kInvalid: it holds something else.
-DType number_type(PluginFieldType type) {
-  constexpr DType kTypes[] = {DType::kF16, DType::kF32,     DType::kF64,     DType::kI8,      DType::kI16,
-                              DType::kI32, DType::kInvalid, DType::kInvalid, DType::kInvalid, DType::kBF16,
-                              DType::kI64, DType::kF8E4M3,  DType::kI4,      DType::kF4E2M1};
-  static_assert(static_cast<int32_t>(std::size(kTypes)) == EnumMax<PluginFieldType>());
-  const auto number = static_cast<size_t>(type);
-  return number < std::size(kTypes) ? kTypes[number] : DType::kInvalid;
-}
 
 // The attribute's numbers as a tensor of that type.
 Result<HostTensor> numbers_of(const OnnxAttribute& attribute, DType type) {
@@ -90,7 +82,8 @@ Result<OwnedFields> fields_for(const PluginFieldCollection* listed, const Plugin
 Result<std::shared_ptr<const CustomOp>> make_plugin(PluginRegistry& registry, const PluginRequest& request) {
   IPluginCreatorInterface* const creator =
       registry.getCreator(request.name.c_str(), request.version.c_str(), request.space.c_str());
-  if (creator == nullptr) return std::shared_ptr<const CustomOp>();
+  // The importer writes TensorRT's own plugins itself.
+  if (creator == nullptr || is_stock(creator)) return std::shared_ptr<const CustomOp>();
   IPluginCreator* const v2 = as_creator_v2(creator);
   IPluginCreatorV3One* const v3 = as_creator_v3(creator);
   WOOTZ_ASSIGN_OR_RETURN(OwnedFields fields,

@@ -77,6 +77,14 @@ Status PluginRegistry::add(IPluginCreatorInterface& creator, const AsciiChar* pl
   return Status();
 }
 
+void PluginRegistry::add_missing(const std::vector<IPluginCreatorInterface*>& creators, const std::string& space) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (IPluginCreatorInterface* creator : creators)
+    if (const Result<CreatorName> named = name_of(*creator); named.ok())
+      creators_.emplace(Key{named->name, named->version, space}, creator);
+  rebuild_lists();
+}
+
 bool PluginRegistry::remove(const IPluginCreatorInterface* creator) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it =
@@ -298,10 +306,27 @@ extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
   return &wootz::api::PluginRegistry::process();
 }
 
-extern "C" TENSORRTAPI bool initLibNvInferPlugins(void* logger, const char*) {
-  // No plugins of our own: what others ship as plugins are layers here.
-  // Nothing tells the caller's level, so that its logger cannot be called yet.
-  if (logger != nullptr && wootz::api::process_logger().object == nullptr)
-    wootz::api::note_logger({static_cast<nvinfer1::ILogger*>(logger), wootz::api::ApiLevel::kUnknown});
+namespace wootz::api {
+namespace {
+StockCreators stock_creators = nullptr;
+}
+
+bool provide_stock_creators(StockCreators creators) {
+  stock_creators = creators;
   return true;
+}
+
+}  // namespace wootz::api
+
+extern "C" TENSORRTAPI bool initLibNvInferPlugins(void* logger, const char* libNamespace) {
+  using namespace wootz::api;
+  // Nothing tells the caller's level, so that its logger cannot be called yet.
+  if (logger != nullptr && process_logger().object == nullptr)
+    note_logger({static_cast<nvinfer1::ILogger*>(logger), ApiLevel::kUnknown});
+  if (stock_creators == nullptr) return true;
+  return attempt(Reporter(process_logger()), "initLibNvInferPlugins", [&]() -> wootz::Status {
+    const std::string space = text(libNamespace);
+    PluginRegistry::process().add_missing(stock_creators(space), space);
+    return wootz::Status();
+  });
 }

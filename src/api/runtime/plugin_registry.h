@@ -46,6 +46,8 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
 
   // loadLibrary(). `file`, unless -1: what the path stands for, closed with the library; the caller's where this fails.
   Result<PluginLibraryHandle> open_library(const char* path, int file);
+  // Registers those whose names are free.
+  void add_missing(const std::vector<nvinfer1::IPluginCreatorInterface*>& creators, const std::string& space);
   // "'Name' version '1' (namespace ''), ...", with those of the parents; empty: there are none.
   std::string listed() const;
 
@@ -82,5 +84,9 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   std::map<std::string, Resource> resources_;
   std::map<void*, Library> libraries_;
 };
+
+// Where the creators of TensorRT's own plugins come from, for a namespace; a library without them provides none.
+using StockCreators = std::vector<nvinfer1::IPluginCreatorInterface*> (*)(const std::string& space);
+bool provide_stock_creators(StockCreators creators);
 
 }  // namespace wootz::api
