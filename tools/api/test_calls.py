@@ -6,7 +6,7 @@ A test's evidence for a method is a number, the larger the better:
     CALLED      the test calls it, and asserts on something else
     AROUND      a helper that the test uses calls it
 For a method that applications implement, a call is the library's: the test uses a class that overrides it, and ASSERTED means that
-an assertion reads what the override leaves behind, or stands in the override itself.
+an assertion reads what the override has written, or is part of the override itself.
 """
 
 import collections
@@ -78,6 +78,7 @@ class Function:
         self.calls = {}          # Call -> whether an assertion of this function looks at it
         self.helpers = {}        # id of a function -> Calls whose results go into it
         self.classes = set()     # classes of the file that it makes or holds
+        self.returns = set()     # Calls whose results it returns
         self.asserts = False
         self.writes = set()      # fields that it touches
         self.reads = set()       # fields that its assertions look at
@@ -144,12 +145,14 @@ class Body:
         self.file, self.function = file, function
         self.variables = collections.defaultdict(set)  # variable -> Calls that gave it its value
         self.asserted = set()                          # variables that assertions look at
+        self.returned = set()
 
     def read(self, node):
         self.walk(node, False)
         for variable in self.asserted:
             for call in self.variables[variable]:
                 self.function.calls[call] = True
+        self.function.returns |= self.returned
 
     def walk(self, node, asserted):
         """Returns the calls of the API inside the node."""
@@ -157,6 +160,8 @@ class Body:
         if kind == "VarDecl":
             return self.variable(node, asserted)
         inside = set()
+        if kind in ("CallExpr", "CXXMemberCallExpr"):
+            inside |= self.helper_call(node, asserted)
         if kind == "CXXMemberCallExpr":
             inside |= self.member_call(node, asserted)
         elif kind in ("DeclRefExpr", "MemberExpr"):
@@ -169,6 +174,8 @@ class Body:
             self.into_helper(node, inside)
         if kind == "BinaryOperator" and node.get("opcode") == "=":
             self.assigned(node, inside)
+        if kind == "ReturnStmt":
+            self.returned |= inside
         return inside
 
     def variable(self, node, asserted):
@@ -184,6 +191,11 @@ class Body:
     def note(self, call, asserted):
         self.function.calls[call] = self.function.calls.get(call, False) or asserted
         return {call}
+
+    def helper_call(self, node, asserted):
+        """A call of a function of the file stands for what that function returns."""
+        id_ = callee(node)
+        return self.note(Call(None, id_, (), False), asserted) if id_ else set()
 
     def member_call(self, node, asserted):
         member = node["inner"][0]
@@ -226,12 +238,8 @@ class Body:
         return set()
 
     def into_helper(self, node, inside):
-        for child in node.get("inner", [])[:1]:
-            while child.get("kind") in ("ImplicitCastExpr", "ParenExpr"):
-                child = child["inner"][0]
-            id_ = child.get("referencedDecl", {}).get("id") or child.get("referencedMemberDecl")
-            if id_:
-                self.function.helpers.setdefault(id_, set()).update(inside)
+        if id_ := callee(node):
+            self.function.helpers.setdefault(id_, set()).update(inside)
         if node["kind"] == "CXXConstructExpr":
             self.function.helpers.setdefault("class " + plain(type_of(node)).rpartition("::")[2], set()).update(inside)
 
@@ -239,6 +247,13 @@ class Body:
         left = node["inner"][0]
         if left.get("kind") == "DeclRefExpr":
             self.variables[left["referencedDecl"]["id"]] |= inside
+
+
+def callee(node):
+    child = next(iter(node.get("inner", [])), {})
+    while child.get("kind") in ("ImplicitCastExpr", "ParenExpr"):
+        child = child["inner"][0]
+    return child.get("referencedDecl", {}).get("id") or child.get("referencedMemberDecl")
 
 
 def split_types(function_type):
@@ -283,12 +298,20 @@ def evidence(unit):
                                     if id_ in asserting or asserts_class(file, id_)), set())
             for call, asserted in function.calls.items():
                 asserted = asserted or call in through
-                if function in own:
-                    yield name, call, ASSERTED if asserted else CALLED
-                else:
-                    yield name, call, IN_HELPER if asserted else AROUND
+                strength = (ASSERTED if asserted else CALLED) if function in own else IN_HELPER if asserted else AROUND
+                for real in given(file, call):
+                    yield name, real, strength
         for class_ in classes:
             yield from overridden(file, name, file.classes[class_], read)
+
+
+def given(file, call, seen=()):
+    """The call itself, or, of a function of the file, the calls whose results that returns."""
+    if call.owner is not None:
+        yield call
+    elif call.name in file.same and call.name not in seen:
+        for inner in file.functions[file.same[call.name]].returns:
+            yield from given(file, inner, (*seen, call.name))
 
 
 def asserts_class(file, id_):
