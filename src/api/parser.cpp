@@ -149,11 +149,19 @@ void ParserImpl::setFlags(nvonnxparser::OnnxParserFlags onnxParserFlags) noexcep
     return Status();
   });
 }
+void ParserImpl::change_flag(const char* call, OnnxParserFlag flag, bool on) noexcept {
+  attempt(reporter_, call, [&]() -> Status {
+    if (!known(flag)) return invalid_argument("there is no flag {}", static_cast<int32_t>(flag));
+    const uint32_t bit = 1U << static_cast<uint32_t>(flag);
+    take_flags(on ? flags_ | bit : flags_ & ~bit);
+    return Status();
+  });
+}
 void ParserImpl::clearFlag(OnnxParserFlag onnxParserFlag) noexcept {
-  if (known(onnxParserFlag)) take_flags(flags_ & ~(1U << static_cast<uint32_t>(onnxParserFlag)));
+  change_flag("IParser::clearFlag", onnxParserFlag, false);
 }
 void ParserImpl::setFlag(OnnxParserFlag onnxParserFlag) noexcept {
-  if (known(onnxParserFlag)) take_flags(flags_ | 1U << static_cast<uint32_t>(onnxParserFlag));
+  change_flag("IParser::setFlag", onnxParserFlag, true);
 }
 bool ParserImpl::getFlag(OnnxParserFlag onnxParserFlag) const noexcept {
   return known(onnxParserFlag) && (flags_ >> static_cast<uint32_t>(onnxParserFlag) & 1U) != 0;

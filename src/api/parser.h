@@ -82,6 +82,7 @@ class ParserImpl final : public nvonnxparser::IParser {
   void note(ImportProblem problem);
   // Keeps them, and names in a warning each that is new and has no effect.
   void take_flags(nvonnxparser::OnnxParserFlags flags) noexcept;
+  void change_flag(const char* call, nvonnxparser::OnnxParserFlag flag, bool on) noexcept;
 
   NetworkImpl& network_;
   Reporter reporter_;
