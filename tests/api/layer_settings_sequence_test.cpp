@@ -93,7 +93,7 @@ TEST(SequenceSettings, AttentionIsNamedAndDescribed) {
   EXPECT_STREQ(found->getName(), "who looks where");
   EXPECT_EQ(static_cast<IAttentionOutputLayer*>(found)->getAttention(), b.layer);
   b.result();
-  b.layer->setInput(0, *b.constant<float>({1}, {0}));
+  b.layer->setInput(0, *made<float>(b, {1}, {0}));
   EXPECT_EQ(b.engine(), nullptr);
   const std::string why = b.logger.take_errors();
   EXPECT_NE(why.find("who looks where"), std::string::npos) << why;
@@ -151,8 +151,8 @@ TEST(SequenceSettings, KeyValueCacheHasOneMode) {
   Bench b;
   ITensor* cache = b.input("cache", {1, 1, 8, 4});
   ITensor* update = b.input("update", {1, 1, 2, 4});
-  IKVCacheUpdateLayer* l = b.network->addKVCacheUpdate(*cache, *update, *b.input("at", {1}, DataType::kINT32),
-                                                       KVCacheMode::kLINEAR);
+  IKVCacheUpdateLayer* l =
+      b.network->addKVCacheUpdate(*cache, *update, *b.input("at", {1}, DataType::kINT32), KVCacheMode::kLINEAR);
   ASSERT_NE(l, nullptr) << b.logger.errors();
   EXPECT_TRUE(l->setCacheMode(KVCacheMode::kLINEAR));
   EXPECT_EQ(l->getCacheMode(), KVCacheMode::kLINEAR);
@@ -170,8 +170,9 @@ struct Columns : Bench {
     columns = loop->addIterator(*input("x", {2, 3}), 1);
     static const Floats zero{0, 0};
     sum = loop->addRecurrence(*constant<float>({2}, zero));
-    sum->setInput(1, *network->addElementWise(*sum->getOutput(0), *columns->getOutput(0), ElementWiseOperation::kSUM)
-                          ->getOutput(0));
+    sum->setInput(
+        1,
+        *network->addElementWise(*sum->getOutput(0), *columns->getOutput(0), ElementWiseOperation::kSUM)->getOutput(0));
     all = loop->addLoopOutput(*sum->getInput(1), LoopOutput::kCONCATENATE, 1);
     all->setInput(1, *constant<int32_t>({}, count));
     output(all, "y");

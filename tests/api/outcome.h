@@ -1,9 +1,20 @@
-// What a small network gives: a layer with a setting is compared with the same said in another way, and with itself without it.
+// What a small network gives: a layer with a setting is compared with the same said in another way, and with itself
+// without it.
 #pragma once
+
+#include <deque>
 
 #include "api/layer_check.h"
 
 namespace wootz_test {
+
+// A constant of values that stay: a network does not copy what it is given.
+template <class T>
+ITensor* made(Bench& b, std::initializer_list<int64_t> shape, std::vector<T> values) {
+  static std::deque<std::vector<T>> kept;
+  kept.push_back(std::move(values));
+  return b.constant<T>(shape, kept.back());
+}
 
 struct Outcome {
   std::vector<int64_t> shape;

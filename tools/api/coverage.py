@@ -17,7 +17,7 @@ import sys
 
 import surface
 import test_calls
-from test_calls import AROUND, ASSERTED, CALLED, IN_HELPER
+from test_calls import ASSERTED, CALLED, IN_HELPER
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tests/api_headers/tests_of_methods.txt"
@@ -26,9 +26,22 @@ CUDA = ("tests/cuda/", "tests/deviceless/", "tests/plugins/device_test.cpp")
 RUNS = {"enqueueV3", "executeV2", "buildSerializedNetwork", "buildEngineWithConfig", "buildSerializedNetworkToStream", "parse"}
 GIVES = re.compile(r"(get|is|has|query|can|precisionIsSet|outputTypeIsSet|platform)")
 
+# Interfaces that this version does not offer: the call that would hand an object out, or take one, refuses. Their methods have
+# the test of that refusal, marked so.
+NETWORK, REGISTRY = "nvinfer1::INetworkDefinition", "nvinfer1::IPluginRegistry"
+LAYERS, QUICK = "NetworkCalls.LayersThatAreNotOfferedSaySo", "PluginRegistry.QuickPluginsAreRefusedByKind"
+REFUSED = {
+    "nvinfer1::IMoELayer": (NETWORK, "addMoE", LAYERS),
+    "nvinfer1::IDynamicQuantizeLayer": (NETWORK, "addDynamicQuantize", LAYERS),
+    "nvinfer1::v_1_0::IPluginCreatorV3Quick": (REGISTRY, "registerCreator", QUICK),
+    **{f"nvinfer1::{name}": (NETWORK, "addPluginV3", QUICK) for name in (
+        "IKernelLaunchParams", "IKernelLaunchParamsImpl", "ISymExpr", "ISymExprs", "ISymExprsImpl", "v_1_0::IPluginV3QuickCore",
+        "v_1_0::IPluginV3QuickBuild", "v_1_0::IPluginV3QuickAOTBuild", "v_1_0::IPluginV3QuickRuntime")},
+}
+
 HEAD = """\
 # Each method of the public headers, at both levels: the test that asserts on its effect, or on its documented refusal, with the
-# backend that it runs on. Of methods that applications implement: the test in which the library calls one.
+# backend that it runs on (`refused`: of an interface that is not offered, the test of the call that refuses it). Of methods that applications implement: the test in which the library calls one.
 # `coverage.py --write` adds lines (tools/api/coverage.py says what counts); a line may be changed to a better test by hand.
 """
 
@@ -164,6 +177,22 @@ def rank(method, test, strength, runs):
     return (strength >= IN_HELPER if not acts else test in runs, strength, len(common), test.name)
 
 
+def refusal(class_, known):
+    """The tests that a class's maker refuses, if it is not offered."""
+    if class_ not in REFUSED:
+        return []
+    owner, name, test = REFUSED[class_]
+    strengths = [tests for (at, key), tests in known.items() if at == owner and key.startswith(name + "(")]
+    return sorted({found._replace(backend="refused") for tests in strengths for found, strength in tests.items()
+                   if found.name == test and strength == ASSERTED})
+
+
+def holds(method, fact, test, known):
+    if test.backend == "refused":
+        return test in refusal(method[0], known)
+    return known.get(method, {}).get(test, 0) >= needed(*method, fact)
+
+
 def best(method, fact, known, runs):
     """The best test of each backend."""
     held = {test: strength for test, strength in known.get(method, {}).items() if strength >= needed(*method, fact)}
@@ -172,7 +201,7 @@ def best(method, fact, known, runs):
         there = [test for test in held if test.backend == backend]
         if there:
             chosen.append(max(there, key=lambda test: rank(method, test, held[test], runs)))
-    return chosen
+    return chosen or refusal(method[0], known)[:1]
 
 
 def empty(table, all_):
@@ -209,7 +238,7 @@ def main():
         for method, tests in table.items():
             fact = all_[method][0] if method in all_ else ""
             for test in list(tests):
-                if known.get(method, {}).get(test, 0) < needed(*method, fact):
+                if not holds(method, fact, test, known):
                     wrong.append(f"does not assert on {method[0]}::{method[1]}: {test.program} {test.name} [{test.backend}]")
                     if options.write:
                         tests.remove(test)

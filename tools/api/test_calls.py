@@ -70,6 +70,11 @@ def plain(text):
     return re.sub(r"\s*[&]+$", "", re.sub(r"^const ", "", text.strip())).removesuffix(" const").strip()
 
 
+def local(text):
+    """A class of the file by its name alone."""
+    return re.sub(r"<.*>", "", plain(text).rstrip(" *")).rpartition("::")[2]
+
+
 class Function:
     """What a function of a test file calls, of the API and of the file."""
 
@@ -80,6 +85,7 @@ class Function:
         self.classes = set()     # classes of the file that it makes or holds
         self.returns = set()     # Calls whose results it returns
         self.asserts = False
+        self.fields = collections.defaultdict(set)  # field -> Calls that gave it its value
         self.writes = set()      # fields that it touches
         self.reads = set()       # fields that its assertions look at
 
@@ -181,7 +187,7 @@ class Body:
     def variable(self, node, asserted):
         here = node.get("name", "").startswith("gtest_ar")
         self.function.asserts |= here
-        self.function.classes.add(plain(type_of(node)).rpartition("::")[2])
+        self.function.classes.add(local(type_of(node)))
         inside = set()
         for child in node.get("inner", []):
             inside |= self.walk(child, asserted or here)
@@ -212,7 +218,7 @@ class Body:
 
     def construct(self, node, asserted):
         name = plain(type_of(node))
-        self.function.classes.add(name.rpartition("::")[2])
+        self.function.classes.add(local(name))
         if not API.match(name):
             return set()
         types = tuple(plain(type_of(argument)) for argument in node.get("inner", []))
@@ -225,14 +231,14 @@ class Body:
             (self.function.reads if asserted else self.function.writes).add(name)
             self.function.helpers.setdefault(node.get("referencedMemberDecl"), set())
             for inner in node.get("inner", []):
-                self.function.classes.add(plain(type_of(inner)).rstrip(" *").rpartition("::")[2])
+                self.function.classes.add(local(type_of(inner)))
         elif declared.get("kind") in ("FunctionDecl", "CXXMethodDecl"):
             self.function.helpers.setdefault(declared["id"], set())
             types = tuple(plain(text) for text in split_types(declared["type"]["qualType"]))
             return self.note(Call("", name, types, False), asserted)
         elif declared.get("kind") in ("VarDecl", "BindingDecl", "ParmVarDecl"):
             self.function.helpers.setdefault(declared["id"], set())
-            self.function.classes.add(plain(type_of(node)).rpartition("::")[2])
+            self.function.classes.add(local(type_of(node)))
             if asserted:
                 self.asserted.add(declared["id"])
         return set()
@@ -241,12 +247,14 @@ class Body:
         if id_ := callee(node):
             self.function.helpers.setdefault(id_, set()).update(inside)
         if node["kind"] == "CXXConstructExpr":
-            self.function.helpers.setdefault("class " + plain(type_of(node)).rpartition("::")[2], set()).update(inside)
+            self.function.helpers.setdefault("class " + local(type_of(node)), set()).update(inside)
 
     def assigned(self, node, inside):
         left = node["inner"][0]
         if left.get("kind") == "DeclRefExpr":
             self.variables[left["referencedDecl"]["id"]] |= inside
+        elif left.get("kind") == "MemberExpr":
+            self.function.fields[left.get("name", "")] |= inside
 
 
 def callee(node):
@@ -268,7 +276,7 @@ def reached(file, test):
     bases = list(test.bases)
     while waiting or bases:
         while bases:
-            name = bases.pop().rpartition("::")[2]
+            name = local(bases.pop())
             if name in file.classes and name not in classes:
                 classes.add(name)
                 bases += file.classes[name].bases
@@ -296,6 +304,7 @@ def evidence(unit):
         for function in functions:
             through = set().union(*(calls for id_, calls in function.helpers.items()
                                     if id_ in asserting or asserts_class(file, id_)), set())
+            through |= set().union(*(calls for field, calls in function.fields.items() if field in read), set())
             for call, asserted in function.calls.items():
                 asserted = asserted or call in through
                 strength = (ASSERTED if asserted else CALLED) if function in own else IN_HELPER if asserted else AROUND
@@ -322,7 +331,7 @@ def overridden(file, test, class_, read):
     bases, waiting = [], list(class_.bases)
     while waiting:
         base = waiting.pop()
-        own = file.classes.get(base.rpartition("::")[2])
+        own = file.classes.get(local(base))
         bases += [] if own else [base]
         waiting += own.bases if own else []
     for (name, types, constant), function in class_.overrides.items():

@@ -196,8 +196,8 @@ class NMSLayer final : public LayerBase<INMSLayer> {
     if (boxes.is_const())
       attrs.emplace("k", int64_t{limit_});
     else
-      from.push_back(e.op("Min", {e.op("Shape", {scores}, {{"start", int64_t{2}}, {"end", int64_t{3}}}),
-                                  e.ints({int64_t{limit_}})}));
+      from.push_back(e.op(
+          "Min", {e.op("Shape", {scores}, {{"start", int64_t{2}}, {"end", int64_t{3}}}), e.ints({int64_t{limit_}})}));
     const Node* best = e.node("TopK", std::move(from), std::move(attrs), 2);
     if (best == nullptr) return nullptr;
     Value* last = e.op("Reduce", {best->output(0)},
