@@ -153,6 +153,28 @@ struct Calibrator final : IInt8EntropyCalibrator2 {
   bool asked = false;
 };
 
+struct OldCalibrator final : IInt8LegacyCalibrator {
+  int32_t getBatchSize() const noexcept override { return 1; }
+  bool getBatch(void*[], char const*[], int32_t) noexcept override { return asked = true, false; }
+  void const* readCalibrationCache(std::size_t& length) noexcept override { return length = 0, nullptr; }
+  void writeCalibrationCache(void const*, std::size_t) noexcept override { asked = true; }
+  double getQuantile() const noexcept override { return asked = true, 0.99; }
+  double getRegressionCutoff() const noexcept override { return asked = true, 0.5; }
+  void const* readHistogramCache(std::size_t& length) noexcept override { return asked = true, length = 0, nullptr; }
+  void writeHistogramCache(void const*, std::size_t) noexcept override { asked = true; }
+  mutable bool asked = false;
+};
+
+TEST(ConfigCalls, HistogramsAreNotAskedForEither) {
+  Dense b;
+  OldCalibrator calibrator;
+  b.config->setInt8Calibrator(&calibrator);
+  b.config->setFlag(BuilderFlag::kINT8);
+  EXPECT_NE(b.engine(), nullptr) << b.logger.errors();
+  EXPECT_TRUE(has(b.logger.warnings(), "IBuilderConfig::setInt8Calibrator: ")) << b.logger.warnings();
+  EXPECT_FALSE(calibrator.asked);
+}
+
 TEST(ConfigCalls, CalibratorsAreSaidNotToBeAsked) {
   Dense b;
   Calibrator calibrator;

@@ -27,6 +27,7 @@ struct OldCreator final : IPluginCreator {
 TEST(PluginRegistry, TakesListsAndForgetsCreators) {
   IPluginRegistry& registry = *getPluginRegistry();
   OldCreator creator("Old");
+  EXPECT_STREQ(static_cast<IPluginCreator&>(creator).getInterfaceInfo().kind, "PLUGIN CREATOR_V1");
   int32_t before = 0, after = 0;
   registry.getAllCreators(&before);
   ASSERT_TRUE(registry.registerCreator(static_cast<IPluginCreatorInterface&>(creator), "museum"));
@@ -183,6 +184,7 @@ TEST_F(Plugins, TheLayerKnowsItsPluginAndItsExpressions) {
   EXPECT_TRUE(open);
   EXPECT_FALSE(sizes);
   IPluginV3& own = layer->getPlugin();
+  EXPECT_EQ(&layer->getPlugin(), &own);
   auto* core = static_cast<IPluginV3OneCore*>(own.getCapabilityInterface(PluginCapabilityType::kCORE));
   ASSERT_NE(core, nullptr);
   EXPECT_STREQ(core->getPluginName(), "Script");

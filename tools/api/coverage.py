@@ -34,6 +34,8 @@ REFUSED = {
     "nvinfer1::IMoELayer": (NETWORK, "addMoE", LAYERS),
     "nvinfer1::IDynamicQuantizeLayer": (NETWORK, "addDynamicQuantize", LAYERS),
     "nvinfer1::v_1_0::IPluginCreatorV3Quick": (REGISTRY, "registerCreator", QUICK),
+    **{f"nvinfer1::{name}": (REGISTRY, "loadLibrary", "PluginLibraries.AreHandedNoLogger")
+       for name in ("ILoggerFinder", "v_1_0::ILoggerFinder")},
     **{f"nvinfer1::{name}": (NETWORK, "addPluginV3", QUICK) for name in (
         "IKernelLaunchParams", "IKernelLaunchParamsImpl", "ISymExpr", "ISymExprs", "ISymExprsImpl", "v_1_0::IPluginV3QuickCore",
         "v_1_0::IPluginV3QuickBuild", "v_1_0::IPluginV3QuickAOTBuild", "v_1_0::IPluginV3QuickRuntime")},
@@ -59,7 +61,7 @@ def methods():
         wanted = surface.read_list((surface.FACTS / list_).read_text())
         for name, members in wanted.members.items():
             for key, fact in members.items():
-                if "(" in key:
+                if "(" in key and "protected" not in fact:
                     found[name, key][0] = fact
                     found[name, key][1].append(level)
         for name, fact in wanted.functions.items():
@@ -143,7 +145,7 @@ class Matcher:
 def gather(build):
     """(class, key) -> {Test: strength}, and the tests in which something is built or run and then looked at."""
     units, matcher = list(test_calls.units(build)), Matcher()
-    known, runs = collections.defaultdict(dict), set()
+    known, runs, facts = collections.defaultdict(dict), set(), methods()
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         for unit, found in zip(units, pool.map(all_evidence, units)):
             for name, call, strength in found:
@@ -151,8 +153,17 @@ def gather(build):
                 if call.name in RUNS:
                     runs.add(test)
                 for method in matcher.match(call):
+                    if not counts(unit, call, facts[method][0]):
+                        continue
                     known[method][test] = max(strength, known[method].get(test, 0))
     return known, runs
+
+
+def counts(unit, call, fact):
+    """An override says something of interfaces that applications implement; and there it is the library that must call it."""
+    if isinstance(call.owner, tuple):
+        return bool(re.search(r"\b(pure|virtual)\b", fact)) and not unit.file.startswith("tests/api_headers/")
+    return not ("pure" in fact and unit.file.startswith("tests/api_headers/"))
 
 
 def all_evidence(unit):
@@ -217,6 +228,37 @@ def empty(table, all_):
                 yield f"no such test: {test.name}, of {method[0]}::{method[1]}"
 
 
+SET = ("BuilderFlag", "PreviewFeature", "QuantizationFlag", "SerializationFlag", "OnnxParserFlag", "MemoryPoolType",
+       "TempfileControlFlag", "EngineCapability", "RuntimePlatform", "TilingOptimizationLevel",
+       "ExecutionContextAllocationStrategy")
+
+
+def effects():
+    """What is wrong with effects.txt: an enumerator without a line, a line of nothing, a test that is not or does not set it."""
+    known = {f"{class_.rpartition('::')[2]}::{key.partition('(')[0]}" for class_, key in methods()}
+    wanted = {f"{enum.rpartition('::')[2]}::{key}" for list_ in surface.LISTS.values()
+              for enum, (_, numbers) in surface.read_list((surface.FACTS / list_).read_text()).enums.items()
+              if enum.rpartition("::")[2] in SET for key in numbers}
+    seen = set()
+    for line in (surface.FACTS / "effects.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        item, _, rest = line.partition(" = ")
+        seen.add(item)
+        if item not in wanted and item not in known:
+            yield f"effects.txt: there is no {item}"
+        for test in rest.rpartition(" : ")[2].split(", "):
+            if test not in names():
+                yield f"effects.txt: no such test: {test}, of {item}"
+            elif not re.search(rf"\b{item.rpartition('::')[2]}\b", names()[test].read_text()) and item not in BY_NUMBER:
+                yield f"effects.txt: {test} does not set {item}"
+    yield from (f"effects.txt: nothing is said of {item}" for item in sorted(wanted - seen))
+
+
+# Set as numbers, by a test that tries all of them.
+BY_NUMBER = {"TempfileControlFlag::kALLOW_IN_MEMORY_FILES", "TempfileControlFlag::kALLOW_TEMPORARY_FILES"}
+
+
 def names(cache={}):
     if not cache:
         for file in (ROOT / "tests").rglob("*_test.cpp"):
@@ -246,7 +288,7 @@ def main():
             table = {method: table.get(method) or best(method, fact, known, runs) for method, (fact, _) in all_.items()}
             TABLE.write_text(write(table))
             wrong = []
-    wrong += empty(table, all_)
+    wrong += [*empty(table, all_), *effects()]
     print("\n".join(wrong) if wrong else f"{len(all_)} methods, each with a test")
     return 1 if wrong else 0
 

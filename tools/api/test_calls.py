@@ -152,6 +152,8 @@ class Body:
         self.variables = collections.defaultdict(set)  # variable -> Calls that gave it its value
         self.asserted = set()                          # variables that assertions look at
         self.returned = set()
+        self.lambdas = set()                           # variables that are functions which assert
+        self.aliases = {}                              # names of classes that the function makes up
 
     def read(self, node):
         self.walk(node, False)
@@ -165,6 +167,8 @@ class Body:
         kind = node.get("kind", "")
         if kind == "VarDecl":
             return self.variable(node, asserted)
+        if kind in ("TypeAliasDecl", "TypedefDecl"):
+            self.aliases[node.get("name", "")] = type_of(node)
         inside = set()
         if kind in ("CallExpr", "CXXMemberCallExpr"):
             inside |= self.helper_call(node, asserted)
@@ -180,19 +184,32 @@ class Body:
             self.into_helper(node, inside)
         if kind == "BinaryOperator" and node.get("opcode") == "=":
             self.assigned(node, inside)
+        if kind == "CXXOperatorCallExpr" and self.of_lambda(node):
+            for call in inside:
+                self.note(call, True)
         if kind == "ReturnStmt":
             self.returned |= inside
         return inside
 
     def variable(self, node, asserted):
         here = node.get("name", "").startswith("gtest_ar")
-        self.function.asserts |= here
+        before, self.function.asserts = self.function.asserts, here
         self.function.classes.add(local(type_of(node)))
         inside = set()
         for child in node.get("inner", []):
             inside |= self.walk(child, asserted or here)
         self.variables[node["id"]] |= inside
+        if self.function.asserts and not here:
+            self.lambdas.add(node["id"])
+        self.function.asserts |= before
         return inside
+
+    def of_lambda(self, node):
+        """Whether what is called is a function of this function's own that asserts."""
+        called = node.get("inner", [])[1:2]
+        while called and called[0].get("kind") == "ImplicitCastExpr":
+            called = called[0]["inner"][:1]
+        return bool(called) and called[0].get("referencedDecl", {}).get("id") in self.lambdas
 
     def note(self, call, asserted):
         self.function.calls[call] = self.function.calls.get(call, False) or asserted
@@ -210,6 +227,7 @@ class Body:
         if member.get("kind") != "MemberExpr" or not member.get("inner"):
             return set()
         object_ = type_of(member["inner"][0])
+        object_ = re.sub(r"^(const )?(\w+)\b", lambda at: (at[1] or "") + self.aliases.get(at[2], at[2]), object_)
         found = API.match(object_)
         if not found:
             return set()

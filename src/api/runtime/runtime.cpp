@@ -97,7 +97,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
 }
 
 RuntimeImpl::RuntimeImpl(AppLogger logger)
-    : reporter_(logger), registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process())) {}
+    : reporter_(logger), registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process(), logger)) {}
 
 Result<ICudaEngine*> RuntimeImpl::load(std::shared_ptr<const Program> program) {
   WOOTZ_RETURN_IF_ERROR(load_plugin_libraries(*program));
