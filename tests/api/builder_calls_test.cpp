@@ -183,7 +183,7 @@ TEST(ConfigCalls, CalibratorsAreSaidNotToBeAsked) {
   EXPECT_NE(b.engine(), nullptr) << b.logger.errors();
   EXPECT_TRUE(has(b.logger.warnings(), "IBuilderConfig::setInt8Calibrator: ")) << b.logger.warnings();
   EXPECT_FALSE(calibrator.asked);
-  EXPECT_EQ(calibrator.getAlgorithm(), CalibrationAlgoType::kENTROPY_CALIBRATION_2);
+  EXPECT_EQ(static_cast<IInt8Calibrator&>(calibrator).getAlgorithm(), CalibrationAlgoType::kENTROPY_CALIBRATION_2);
 }
 
 TEST(ConfigCalls, QuantizationFlags) {

@@ -8,7 +8,7 @@ using Ints = std::vector<int64_t>;
 
 // Rows of batch, class and box of what a suppression keeps.
 struct Boxes : Bench {
-  explicit Boxes(bool centres = false) {
+  Boxes() {
     wootz_config_set_option(config.get(), "timing", "0");
     // As corners the third lies on the first; as centres with sizes the second lies on the fourth, too.
     static const Floats corners{0, 0, 2, 2, 8, 8, 9, 9, 0, 0, 2.1F, 2, 9, 9, 10, 10}, scores{0.9F, 0.6F, 0.8F, 0.7F};
@@ -17,7 +17,6 @@ struct Boxes : Bench {
     layer = network->addNMS(*constant<float>({1, 4, 4}, corners), *input("scores", {1, 4, 1}),
                             *constant<int32_t>({}, most));
     layer->setInput(3, *constant<float>({}, overlap));
-    if (centres) layer->setBoundingBoxFormat(BoundingBoxFormat::kCENTER_SIZES);
     values = scores;
   }
   Ints kept() {
@@ -60,7 +59,9 @@ TEST(DataSettings, SuppressionTakesTheBestBoxesAlone) {
 }
 
 TEST(DataSettings, SuppressionReadsBoxesAsCentres) {
-  Boxes centres(true);
+  Boxes centres;
+  EXPECT_EQ(centres.layer->getBoundingBoxFormat(), BoundingBoxFormat::kCORNER_PAIRS);
+  centres.layer->setBoundingBoxFormat(BoundingBoxFormat::kCENTER_SIZES);
   EXPECT_EQ(centres.layer->getBoundingBoxFormat(), BoundingBoxFormat::kCENTER_SIZES);
   EXPECT_EQ(centres.kept(), (Ints{0, 3}));
   Bench b;

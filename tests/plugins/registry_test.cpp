@@ -122,6 +122,62 @@ TEST(PluginRegistry, ResourcesAreSharedAndReleased) {
   EXPECT_EQ(registry.acquirePluginResource("none", nullptr), nullptr);
 }
 
+// A creator of a kind that no version of the API has.
+struct StrangeCreator final : IPluginCreatorV3One {
+  InterfaceInfo getInterfaceInfo() const noexcept override { return ++asked, InterfaceInfo{"STRANGE CREATOR", 1, 0}; }
+  IPluginV3* createPlugin(const AsciiChar*, const PluginFieldCollection*, TensorRTPhase) noexcept override {
+    return nullptr;
+  }
+  const PluginFieldCollection* getFieldNames() noexcept override { return &none; }
+  const AsciiChar* getPluginName() const noexcept override { return "Strange"; }
+  const AsciiChar* getPluginVersion() const noexcept override { return "1"; }
+  const AsciiChar* getPluginNamespace() const noexcept override { return ""; }
+  mutable int asked = 0;
+  PluginFieldCollection none{0, nullptr};
+};
+
+TEST(PluginRegistry, CreatorsAreAskedForTheirKind) {
+  Bench b;
+  StrangeCreator creator;
+  EXPECT_FALSE(b.builder->getPluginRegistry().registerCreator(creator, ""));
+  EXPECT_GT(creator.asked, 0);
+  EXPECT_TRUE(has(b.logger.take_errors(), "STRANGE CREATOR")) << "the builder's logger is told";
+}
+
+// The class that V2 began with, and that nothing runs any more.
+struct FirstPlugin final : IPluginV2 {
+  const AsciiChar* getPluginType() const noexcept override { return "First"; }
+  const AsciiChar* getPluginVersion() const noexcept override { return "1"; }
+  int32_t getNbOutputs() const noexcept override { return 1; }
+  Dims getOutputDimensions(int32_t, const Dims* in, int32_t) noexcept override { return in[0]; }
+  bool supportsFormat(DataType, PluginFormat) const noexcept override { return true; }
+  void configureWithFormat(const Dims*, int32_t, const Dims*, int32_t, DataType, PluginFormat,
+                           int32_t) noexcept override {
+    configured = true;
+  }
+  int32_t initialize() noexcept override { return 0; }
+  void terminate() noexcept override {}
+  size_t getWorkspaceSize(int32_t) const noexcept override { return 0; }
+  int32_t enqueue(int32_t, const void* const*, void* const*, void*, cudaStream_t) noexcept override { return 0; }
+  size_t getSerializationSize() const noexcept override { return 0; }
+  void serialize(void*) const noexcept override {}
+  void destroy() noexcept override {}
+  IPluginV2* clone() const noexcept override { return nullptr; }
+  void setPluginNamespace(const AsciiChar*) noexcept override {}
+  const AsciiChar* getPluginNamespace() const noexcept override { return ""; }
+  bool configured = false;
+};
+
+TEST(PluginRegistry, ThePluginsThatV2BeganWithAreRefused) {
+  Bench b;
+  FirstPlugin plugin;
+  ITensor* x = b.input("x", {3});
+  EXPECT_EQ(b.network->addPluginV2(&x, 1, plugin), nullptr);
+  EXPECT_FALSE(plugin.configured);
+  const std::string why = b.logger.take_errors();
+  EXPECT_TRUE(has(why, "IPluginV2 alone")) << why;
+}
+
 // Of a V3 plugin in the form that is not run here.
 struct QuickPlugin final : IPluginV3, IPluginV3QuickCore {
   IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
