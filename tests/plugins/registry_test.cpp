@@ -153,7 +153,7 @@ struct FirstPlugin final : IPluginV2 {
   bool supportsFormat(DataType, PluginFormat) const noexcept override { return true; }
   void configureWithFormat(const Dims*, int32_t, const Dims*, int32_t, DataType, PluginFormat,
                            int32_t) noexcept override {
-    configured = true;
+    ++configured;
   }
   int32_t initialize() noexcept override { return 0; }
   void terminate() noexcept override {}
@@ -161,11 +161,11 @@ struct FirstPlugin final : IPluginV2 {
   int32_t enqueue(int32_t, const void* const*, void* const*, void*, cudaStream_t) noexcept override { return 0; }
   size_t getSerializationSize() const noexcept override { return 0; }
   void serialize(void*) const noexcept override {}
-  void destroy() noexcept override {}
-  IPluginV2* clone() const noexcept override { return nullptr; }
+  void destroy() noexcept override { delete this; }
+  IPluginV2* clone() const noexcept override { return new FirstPlugin(*this); }
   void setPluginNamespace(const AsciiChar*) noexcept override {}
   const AsciiChar* getPluginNamespace() const noexcept override { return ""; }
-  bool configured = false;
+  static inline int configured = 0;
 };
 
 TEST(PluginRegistry, ThePluginsThatV2BeganWithAreRefused) {
@@ -173,7 +173,7 @@ TEST(PluginRegistry, ThePluginsThatV2BeganWithAreRefused) {
   FirstPlugin plugin;
   ITensor* x = b.input("x", {3});
   EXPECT_EQ(b.network->addPluginV2(&x, 1, plugin), nullptr);
-  EXPECT_FALSE(plugin.configured);
+  EXPECT_EQ(FirstPlugin::configured, 0);
   const std::string why = b.logger.take_errors();
   EXPECT_TRUE(has(why, "IPluginV2 alone")) << why;
 }
