@@ -1,4 +1,4 @@
-# bin/wootz, the end-to-end tests in tests/<name>/, and the Python package in build/<preset>/python.
+# bin/wootz, the end-to-end tests in tests/<name>/, examples/, and the Python package in build/<preset>/python.
 file(GLOB_RECURSE cli CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cli/*.cpp)
 set(cli_tests ${cli})
 list(FILTER cli EXCLUDE REGEX "_test\\.cpp$")
@@ -38,6 +38,11 @@ if(WOOTZ_TESTS)
       endif()
     endif()
   endforeach()
+endif()
+
+# What users write: examples/, at both levels of the API.
+if(WOOTZ_TESTS AND TARGET libwootz)
+  add_subdirectory(${CMAKE_SOURCE_DIR}/examples)
 endif()
 
 file(GLOB_RECURSE binding CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/*.cpp)

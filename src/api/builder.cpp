@@ -1,6 +1,5 @@
 #include "api/builder.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/algorithm_selector.h"
@@ -15,6 +14,7 @@
 #include "api/runtime/runtime.h"
 #include "api/without_effect.h"
 #include "base/cpu_info.h"
+#include "base/json.h"
 #include "base/thread_pool.h"
 #include "ir/verify.h"
 #include "plan/read.h"
@@ -46,11 +46,11 @@ class MonitoredProgress final : public Progress {
 
 // What the application wrote on layers, by their names.
 std::string metadata_json(const NetworkImpl& network) {
-  nlohmann::ordered_json json;
+  OrderedJson json;
   for (const auto& layer : network.made_layers())
     if (const bool plugin = layer->type() == LayerType::kPLUGIN_V3; plugin || !layer->origin)
       if (const std::string text = layer->shown_metadata(); !text.empty()) json[layer->name()] = text;
-  return json.is_null() ? "" : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.is_null() ? "" : json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 // What layers are asked to compute in.

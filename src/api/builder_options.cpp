@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
@@ -13,6 +12,7 @@
 #include "api/profile.h"
 #include "backends/registry.h"
 #include "base/cpu_info.h"
+#include "base/json.h"
 #include "runtime/report/engine_info.h"
 
 namespace wootz::api {
@@ -77,14 +77,14 @@ Result<DeviceDescription> read_device(const std::string& path) {
 }
 
 std::string profile_values_json(const std::vector<BuildProfile>& profiles) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  OrderedJson json = OrderedJson::object();
   for (size_t p = 0; p < profiles.size(); ++p)
     for (const auto& [name, values] : profiles[p].values) {
       auto& list = json[name];
-      while (list.size() < p) list.push_back(nlohmann::ordered_json::array());
+      while (list.size() < p) list.push_back(OrderedJson::array());
       list.push_back({values.min, values.opt, values.max});
     }
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 Status check_device(const std::string& text) {

@@ -1,9 +1,9 @@
 #include "api/io_formats.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "api/runtime/tensor_formats.h"
+#include "base/json.h"
 
 namespace wootz::api {
 
@@ -67,7 +67,7 @@ Result<std::vector<BorderWish>> border_wishes(const NetworkImpl& network, const 
 }
 
 std::string formats_json(const NetworkImpl& network, const Program& program) {
-  nlohmann::ordered_json json;
+  OrderedJson json;
   const auto add = [&](const std::vector<IoTensor>& ios, const std::vector<TensorImpl*>& tensors) {
     for (const IoTensor& io : ios) {
       const PlanTensor& made = program.tensors[io.tensor];
@@ -84,7 +84,7 @@ std::string formats_json(const NetworkImpl& network, const Program& program) {
   };
   add(program.inputs, network.inputs());
   add(program.outputs, network.outputs());
-  return json.is_null() ? "" : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.is_null() ? "" : json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace wootz::api

@@ -1,15 +1,15 @@
 // What this machine has: the backends with their devices, and devices known by name.
-#include <nlohmann/json.hpp>
 
 #include "api/builder_config.h"
 #include "backends/registry.h"
+#include "base/json.h"
 #include "report/libraries.h"
 #include "wootz/extensions.h"
 
 namespace wootz::api {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 // "sm_90": "9.0".
 void add_capability(const std::string& isa, Json* json) {
@@ -72,7 +72,7 @@ extern "C" const char* wootz_machine(void) noexcept {
   thread_local std::string text;
   const bool made =
       wootz::api::attempt(wootz::api::Reporter(wootz::api::process_logger()), "wootz_machine", []() -> wootz::Status {
-        text = wootz::api::machine_json().dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        text = wootz::api::machine_json().dump(1, ' ', false, wootz::OrderedJson::error_handler_t::replace);
         return wootz::Status();
       });
   return made ? text.c_str() : nullptr;

@@ -10,6 +10,7 @@
 #include "api/runtime/convert.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/host_stream.h"
+#include "api/runtime/hostcuda.h"
 #include "backends/registry.h"
 #include "base/thread_pool.h"
 #include "base/tolerance.h"
@@ -36,8 +37,13 @@ std::string shown(const RefitWeight& weight) {
 
 // The order of a stream on the host: what is in it is waited for.
 Status wait_for_stream(cudaStream_t stream) {
+  find_hostcuda();
   if (is_immediate(stream)) return Status();
   if (is_host_stream(stream)) return synchronize_host_stream(stream);
+  if (hostcuda_loaded()) {
+    if (captured_by_hostcuda(stream)) return unsupported("a refit of a CPU engine cannot be captured into a graph");
+    return synchronize_hostcuda(stream);
+  }
   return unsupported(
       "a CPU engine is not refitted in the order of a CUDA stream: wait for it, and call refitCudaEngine");
 }

@@ -1,22 +1,21 @@
 #include "backend/device.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace wootz {
 
 std::string DeviceDescription::to_json() const {
-  nlohmann::ordered_json json = {
-      {"backend", backend}, {"name", name}, {"isa", isa}, {"threads", threads}, {"memory", memory}};
-  if (nlohmann::ordered_json more = nlohmann::ordered_json::parse(properties, nullptr, false); more.is_object())
+  OrderedJson json = {{"backend", backend}, {"name", name}, {"isa", isa}, {"threads", threads}, {"memory", memory}};
+  if (OrderedJson more = OrderedJson::parse(properties, nullptr, false); more.is_object())
     json["properties"] = std::move(more);
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 namespace {
 
 // A member of the wanted type, when present. False: present and of another type.
 template <typename T, typename Is>
-bool take(const nlohmann::json& json, const char* name, Is is, T* out) {
+bool take(const SortedJson& json, const char* name, Is is, T* out) {
   const auto found = json.find(name);
   if (found == json.end()) return true;
   if (!((*found).*is)()) return false;
@@ -27,12 +26,12 @@ bool take(const nlohmann::json& json, const char* name, Is is, T* out) {
 }  // namespace
 
 Result<DeviceDescription> DeviceDescription::from_json(std::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const SortedJson json = SortedJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return invalid_argument("device description: not a JSON object");
   DeviceDescription d;
   int64_t threads = 1;
   uint64_t memory = 0;
-  using Json = nlohmann::json;
+  using Json = SortedJson;
   const char* wrong = !take(json, "backend", &Json::is_string, &d.backend)         ? "backend"
                       : !take(json, "name", &Json::is_string, &d.name)             ? "name"
                       : !take(json, "isa", &Json::is_string, &d.isa)               ? "isa"

@@ -150,13 +150,15 @@ void ThreadPool::Impl::wait_pending() {
 // Makes workers until there are `wanted` threads with the caller; returns how many there are.
 int ThreadPool::Impl::grow(int wanted) {
   while (static_cast<int>(workers.size()) + 1 < wanted) {
-    auto worker = std::make_unique<Worker>();
-    Worker* raw = worker.get();
-    raw->index = static_cast<int>(workers.size()) + 1;
+    Worker* raw = nullptr;
     try {
+      workers.push_back(std::make_unique<Worker>());
+      raw = workers.back().get();
+      raw->index = static_cast<int>(workers.size());
       raw->thread = std::thread([this, raw] { work(raw); });
-    } catch (const std::system_error&) {
-      break;  // the system gives no more threads: fewer then
+    } catch (const std::exception&) {  // the system gives no more threads, or no memory: fewer then
+      if (raw != nullptr) workers.pop_back();
+      break;
     }
     if (!affinity.empty()) {
       const int cpu = affinity[static_cast<size_t>(raw->index) % affinity.size()];
@@ -165,7 +167,6 @@ int ThreadPool::Impl::grow(int wanted) {
       CPU_SET(cpu, &set);
       pthread_setaffinity_np(raw->thread.native_handle(), sizeof(set), &set);  // best effort: the CPU may be gone
     }
-    workers.push_back(std::move(worker));
   }
   return static_cast<int>(workers.size()) + 1;
 }

@@ -1,5 +1,6 @@
 // The stages as a whole: their table, their times, their dumps, and how often kernels are created.
 #include "build/build.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/testing.h"
@@ -98,12 +98,12 @@ TEST(Build, DumpsReadBack) {
   ASSERT_TRUE(built.ok()) << built.status().to_string();
 
   std::ifstream stream(folder.path() / "stages.json");
-  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  const SortedJson json = SortedJson::parse(stream, nullptr, false);
   ASSERT_TRUE(json.is_object());
   ASSERT_EQ(json["stages"].size(), build_stages().size());
   std::string first, last, last_program;
   std::set<std::string> stages;
-  for (const nlohmann::json& file : json["files"]) {
+  for (const SortedJson& file : json["files"]) {
     const std::string name = file["file"];
     stages.insert(file["stage"].get<std::string>());
     ASSERT_TRUE(fs::exists(folder.path() / name)) << name;

@@ -94,9 +94,9 @@ Status StageDump::program(const std::string& stage, const Program& program) {
 
 Status StageDump::finish(const std::vector<StageTime>& stages) {
   if (!wanted()) return Status();
-  nlohmann::ordered_json json{{"stages", nlohmann::ordered_json::array()}, {"files", files_}};
+  OrderedJson json{{"stages", OrderedJson::array()}, {"files", files_}};
   for (const StageTime& stage : stages) json["stages"].push_back({{"name", stage.name}, {"ms", stage.ms}});
-  const std::string text = json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  const std::string text = json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + '\n';
   return write_file(folder_ / "stages.json", bytes_of(text));
 }
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/program.h"
+#include "base/json.h"
 #include "ir/graph.h"
 #include "report/record.h"
 
@@ -35,7 +35,7 @@ class StageDump {
   std::string last_graph_, last_program_;  // texts
   std::set<std::string> constants_;        // names of those that are written
   Status stored_;                          // the first failure
-  nlohmann::ordered_json files_ = nlohmann::ordered_json::array();
+  OrderedJson files_ = OrderedJson::array();
 };
 
 // A graph or a program that was dumped, constants included. Of a program machine code is not; it is not verified.

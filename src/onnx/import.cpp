@@ -1,6 +1,7 @@
 #include "onnx/import.h"
 
 #include <fcntl.h>
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +25,18 @@ Status check_size(uint64_t bytes) {
                     "an ONNX model of {} bytes, the limit is {}: keep the weights of a larger one as external data",
                     bytes, limits::kMaxModelBytes);
 }
+
+// A model that is freed as a whole, also when there was no memory to read it to its end: the library's messages lose
+// parts of themselves then. Strings that are taken out of it (weights) are moved, not copied.
+class OwnModel {
+ public:
+  ModelProto& operator*() { return *model_; }
+  ModelProto* get() { return model_; }
+
+ private:
+  google::protobuf::Arena arena_;
+  ModelProto* model_ = google::protobuf::Arena::CreateMessage<ModelProto>(&arena_);
+};
 
 Status parse(std::span<const std::byte> bytes, ModelProto* model) {
   WOOTZ_RETURN_IF_ERROR(check_size(bytes.size()));
@@ -76,36 +89,36 @@ Result<std::shared_ptr<Graph>> refuse(Status status, std::vector<ImportProblem>*
 Result<std::shared_ptr<Graph>> import_model(std::span<const std::byte> bytes, const ImportOptions& options,
                                             std::vector<ImportProblem>* problems) {
   if (problems != nullptr) problems->clear();
-  ModelProto model;
-  if (Status status = parse(bytes, &model); !status.ok()) return refuse(std::move(status), problems);
-  return import_message(model, options, problems);
+  OwnModel model;
+  if (Status status = parse(bytes, model.get()); !status.ok()) return refuse(std::move(status), problems);
+  return import_message(*model, options, problems);
 }
 
 Result<std::shared_ptr<Graph>> import_file(const std::string& path, const ImportOptions& options,
                                            std::vector<ImportProblem>* problems) {
   if (problems != nullptr) problems->clear();
-  ModelProto model;
-  if (Status status = parse_file(path, &model); !status.ok()) return refuse(std::move(status), problems);
+  OwnModel model;
+  if (Status status = parse_file(path, model.get()); !status.ok()) return refuse(std::move(status), problems);
   ImportOptions own = options;
   if (own.model_dir.empty()) {
     const size_t slash = path.rfind('/');
     own.model_dir = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   }
-  return import_message(model, own, problems);
+  return import_message(*model, own, problems);
 }
 
 Result<ModelSupport> query_support(std::span<const std::byte> bytes, const ImportOptions& options) {
-  ModelProto model;
-  WOOTZ_RETURN_IF_ERROR(parse(bytes, &model));
-  importer::Importer importer(model, options);
+  OwnModel model;
+  WOOTZ_RETURN_IF_ERROR(parse(bytes, model.get()));
+  importer::Importer importer(*model, options);
   (void)importer.run();
   ModelSupport support;
-  for (const auto& node : model.graph().node()) {
+  for (const auto& node : (*model).graph().node()) {
     const auto index = static_cast<int>(support.nodes.size());
     support.nodes.push_back({importer::printable(node.name()), importer::printable(node.op_type()),
                              importer::printable(node.domain()), !importer.failed_nodes().contains(index)});
   }
-  support.order = importer.topology().order(model.graph().node()).sorted;
+  support.order = importer.topology().order((*model).graph().node()).sorted;
   support.problems = std::move(importer.problems().list());
   return support;
 }

@@ -2,18 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "backend/control.h"
 #include "backend/params_text.h"
 #include "backend/plugin.h"
 #include "backend/quantized.h"
 #include "backend/work.h"
+#include "base/json.h"
 
 namespace wootz {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 // By Layout.
 constexpr const char* kFormats[] = {"Row major linear", "Channels last", "Blocks of 8 channels",

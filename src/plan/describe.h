@@ -1,10 +1,10 @@
 // A program for people and tools: what TensorRT's engine inspector prints, in its JSON form and as one line a layer.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "backend/program.h"
+#include "base/json.h"
 
 namespace wootz {
 
@@ -17,8 +17,8 @@ struct DescribeOptions {
 // "ParameterType", parameters, "TacticName", "TacticValue", "StreamId", "Metadata"}], "Bindings": [names of inputs,
 // then outputs]}; ours beside them: "TacticTimeUs", "BytesRead", "BytesWritten", "Flops". The program has passed
 // verify_program. Strings may hold any bytes: dump with error_handler_t::replace.
-nlohmann::ordered_json describe_program(const Program& program, const DescribeOptions& options = {});
-nlohmann::ordered_json describe_step(const Program& program, size_t step, const DescribeOptions& options = {});
+OrderedJson describe_program(const Program& program, const DescribeOptions& options = {});
+OrderedJson describe_step(const Program& program, size_t step, const DescribeOptions& options = {});
 
 // "conv1 + relu1 [Convolution] x f32[1x3x8x8], w f32[4x3x3x3] -> y f32[1x4x6x6]@blocked8, onednn:conv_f32, 12.5 us"
 std::string describe_step_line(const Program& program, size_t step, const DescribeOptions& options = {});

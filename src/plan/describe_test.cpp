@@ -1,8 +1,7 @@
 #include "plan/describe.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 
 #include "backend/index_literals.h"
 #include "plan/program_testing.h"
@@ -53,7 +52,7 @@ TEST(Describe, JsonHasTheShapeThatToolsRead) {
   EXPECT_EQ(layer["Name"], "soft + more");
   EXPECT_EQ(layer["LayerType"], "SoftMax");
   EXPECT_EQ(layer["Inputs"][0]["Name"], "x");
-  EXPECT_EQ(layer["Inputs"][0]["Dimensions"], nlohmann::ordered_json({-1, 3}));
+  EXPECT_EQ(layer["Inputs"][0]["Dimensions"], OrderedJson({-1, 3}));
   EXPECT_EQ(layer["Inputs"][0]["Format/Datatype"], "Row major linear FP32");
   EXPECT_EQ(layer["Outputs"][0]["Format/Datatype"], "Channels last FP32");
   EXPECT_EQ(layer["Parameters"]["axis"], 1);
@@ -62,7 +61,7 @@ TEST(Describe, JsonHasTheShapeThatToolsRead) {
   EXPECT_EQ(layer["Metadata"], "[ONNX Layer: soft]\x1e[ONNX Layer: more]");
   EXPECT_EQ(json["Layers"][1]["Inputs"].size(), 1u);
   EXPECT_FALSE(json["Layers"][1].contains("TacticTimeUs"));
-  EXPECT_EQ(json["Bindings"], nlohmann::ordered_json({"x", "y"}));
+  EXPECT_EQ(json["Bindings"], OrderedJson({"x", "y"}));
 }
 
 TEST(Describe, LinesAndShapesOfACall) {

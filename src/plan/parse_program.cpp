@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "backend/param_reader.h"
 #include "backend/problem_text.h"
+#include "base/json.h"
 #include "plan/program_words.h"
 
 namespace wootz {
@@ -75,7 +75,7 @@ class Line {
     size_t end = 1;
     while (end < text_.size() && text_[end] != '"') end += text_[end] == '\\' ? 2 : 1;
     if (end >= text_.size()) return false;
-    const auto parsed = nlohmann::json::parse(text_.substr(0, end + 1), nullptr, false);
+    const auto parsed = SortedJson::parse(text_.substr(0, end + 1), nullptr, false);
     if (!parsed.is_string()) return false;
     *text = parsed.get<std::string>();
     text_.remove_prefix(end + 1);

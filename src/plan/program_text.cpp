@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "plan/program_words.h"
 
 namespace wootz {
@@ -12,7 +11,7 @@ namespace {
 using program_words::kKinds, program_words::kShapeOps, program_words::kSources;
 
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return SortedJson(text).dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 template <typename I>

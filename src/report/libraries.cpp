@@ -1,6 +1,6 @@
 #include "report/libraries.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace wootz {
 
@@ -15,7 +15,7 @@ Status check_libraries(const char* backend, const std::vector<LibraryState>& lib
 }
 
 std::string libraries_json(const std::vector<LibraryState>& libraries) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  OrderedJson list = OrderedJson::array();
   for (const LibraryState& l : libraries) {
     list.push_back({{"name", l.name}});
     if (!l.version.empty()) {
@@ -25,7 +25,7 @@ std::string libraries_json(const std::vector<LibraryState>& libraries) {
     list.back()["missing"] = l.missing;
     if (!l.without.empty()) list.back()["without"] = l.without;
   }
-  return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return list.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace wootz

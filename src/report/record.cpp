@@ -56,7 +56,7 @@ Json stored_json(const BuildReport& record) {
   json["TotalUs"] = record.choice.total_us;
   Json& choices = json["Choices"] = Json::array();
   std::map<std::string, size_t> numbers;
-  nlohmann::json steps = nlohmann::json::object();
+  SortedJson steps = SortedJson::object();
   for (const StepReport& step : record.choice.steps) {
     Json choice = choice_json(step);
     const auto [at, fresh] = numbers.try_emplace(dump_report(choice), choices.size());

@@ -2,12 +2,12 @@
 // with their rivals, memory. What writes or draws a report starts here or from its JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "backend/libraries.h"
 #include "backend/program.h"
+#include "base/json.h"
 #include "passes/pass.h"
 #include "passes/quantization/qdq_report.h"
 #include "report/trace.h"
@@ -17,7 +17,7 @@
 
 namespace wootz {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 // A line about one node of the model that a part of the build wants said: what became of a Q/DQ pair, say.
 struct NodeNote {

@@ -1,10 +1,10 @@
 #include "report/trace.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "ir/op_def.h"
 #include "runtime/report/value_map.h"
 
@@ -127,7 +127,7 @@ void ModelTrace::locate_values(const Lowered& lowered, const Program& program) {
 }
 
 std::string ModelTrace::values_json() const {
-  nlohmann::json json = nlohmann::json::object();
+  SortedJson json = SortedJson::object();
   for (const auto& [name, located] : values_) {
     if (located.tensor.exists())
       json[name] = located.tensor.number();
@@ -136,7 +136,7 @@ std::string ModelTrace::values_json() const {
     else
       json[name] = located.why;
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 }  // namespace wootz

@@ -1,17 +1,17 @@
 // Reports on builds and plans, comparisons, and taps on values inside a network.
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "api/harness.h"
+#include "base/json.h"
 #include "base/testing.h"
 
 namespace wootz_test {
 namespace {
 
 using namespace nvinfer1;
-using nlohmann::json;
+using json = wootz::SortedJson;
 using Floats = std::vector<float>;
 
 class Infos final : public ILogger {

@@ -1,12 +1,12 @@
 // Plans for an H200 on a machine that has none. What the toolkit's libraries do for it needs those libraries: without
 // them these tests say so and are skipped.
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/device/driver.h"
 #include "backends/cuda/jit/compiler.h"
 #include "backends/cuda/jit/cubin.h"
+#include "base/json.h"
 #include "plan/read.h"
 #include "steady/real_models.h"
 #include "tuner/cache/tactic_text.h"
@@ -51,7 +51,7 @@ TEST(Deviceless, DevicesAreKnownByName) {
     ASSERT_TRUE(device.ok()) << device.status().to_string();
     EXPECT_EQ(device->backend, "cuda");
     EXPECT_EQ(device->isa.rfind("sm_", 0), 0u);
-    const auto properties = nlohmann::json::parse(device->properties);
+    const auto properties = wootz::SortedJson::parse(device->properties);
     EXPECT_EQ("sm_" + std::to_string(properties["deviceVer"].get<int>() / 10), device->isa);
     EXPECT_EQ(properties["deviceName"], device->name);
   }

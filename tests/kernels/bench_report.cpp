@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace wootz::kernels {
 
@@ -28,9 +29,9 @@ void print(const std::string& problem, std::vector<Measured> rows) {
 }
 
 std::string to_json(const std::vector<Measured>& rows) {
-  nlohmann::json all = nlohmann::json::array();
+  wootz::SortedJson all = wootz::SortedJson::array();
   for (const Measured& m : rows) {
-    nlohmann::json row = {
+    wootz::SortedJson row = {
         {"backend", m.backend}, {"problem", m.problem}, {"kernel", m.kernel}, {"layout", m.layout}, {"table", m.line}};
     if (m.failure.empty()) {
       row["us"] = m.us;

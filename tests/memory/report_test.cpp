@@ -1,8 +1,7 @@
 // How little memory networks take: their activations, the bound that no plan can beat, and what is planned.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/testing.h"
 #include "memory/built.h"
 #include "scaling/networks.h"

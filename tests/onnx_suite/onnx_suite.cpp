@@ -26,8 +26,8 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "onnx_suite/case_runner.h"
 
 namespace wootz::onnx_suite {
@@ -84,9 +84,9 @@ bool parse_options(int argc, char** argv, Options* options) {
 std::vector<Case> read_index(const std::string& path) {
   std::vector<Case> cases;
   std::ifstream in(path);
-  const nlohmann::json index = nlohmann::json::parse(in, nullptr, false);
+  const wootz::SortedJson index = wootz::SortedJson::parse(in, nullptr, false);
   if (index.is_discarded()) return cases;
-  const auto items = [](const nlohmann::json& list) {
+  const auto items = [](const wootz::SortedJson& list) {
     std::vector<Item> out;
     for (const auto& item : list) out.push_back({item["name"], item["file"], item["proto"]});
     return out;
@@ -178,7 +178,7 @@ int run(const Options& options) {
   std::map<Verdict, int> counts;
   std::map<std::string, std::vector<std::string>> reasons;
   std::map<std::string, std::pair<int, int>> ops;
-  nlohmann::json results = nlohmann::json::object();
+  wootz::SortedJson results = wootz::SortedJson::object();
   for (const Case& test : cases) {
     if (!wanted(test, options)) continue;
     const Outcome outcome = run_apart(test, root);

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
+         ROOT / "examples/README.md"]
 WOOTZ = BUILD / "bin" / "wootz"
 
 
@@ -116,3 +117,20 @@ def test_command_line_from_model_to_result(model, tmp_path):
     refused = call(WOOTZ, "inspect", plan)
     assert refused.returncode == 1 and "damaged (its digest does not match)" in refused.stderr, refused.stderr
     assert call(WOOTZ, "build", model).returncode == 2
+
+
+def test_every_example_is_built_and_described():
+    """A program of examples/ is in its CMake list, and a row of its page."""
+    folder = ROOT / "examples"
+    listed = set(re.search(r"set\(programs ([^)]*)\)", (folder / "CMakeLists.txt").read_text())[1].split())
+    sources = {file.stem for file in folder.glob("*.cpp") if "int main(" in file.read_text()}
+    rows = set(re.findall(r"^\| \[(\w+)\]\(\w+\.cpp\)", (folder / "README.md").read_text(), re.M))
+    assert sources == listed == rows
+
+
+def test_examples_know_nothing_of_ours():
+    for file in sorted((ROOT / "examples").glob("*.[ch]*")):
+        headers = re.findall(r'^#include [<"]([^>"]+)[>"]', file.read_text(), re.M)
+        own = [h for h in headers if "/" in h or h.endswith(".h") and not h.startswith(("Nv", "cuda_"))
+               and not (ROOT / "examples" / h).exists()]
+        assert not own, f"{file.name} includes {own}"

@@ -126,3 +126,14 @@ def test_a_version_that_is_not_there_is_refused(prefix, program):
                                             "find_package(TensorRT 8.6 QUIET)\nmessage(STATUS \"found: ${TensorRT_FOUND}\")\n")
     out = run(["cmake", "-S", program, "-B", program / "b", f"-DCMAKE_PREFIX_PATH={prefix}"])
     assert "found: 0" in out
+
+
+@pytest.mark.parametrize("level", [10, 11])
+def test_examples_build_by_themselves(level, prefix, tmp_path):
+    """examples/ against the installed headers and libraries, CUDA's runtime for processors among them."""
+    names = ["classifier", "refit", "plugin_v3"]
+    run(["cmake", "-S", ROOT / "examples", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTENSORRT_API={level}",
+         "-DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON"])
+    run(["cmake", "--build", tmp_path, "--parallel", "2", "--target", *names])
+    for name in names:
+        run([tmp_path / name])

@@ -1,18 +1,18 @@
 #include "commands.h"
+#include "base/json.h"
 
 #include <sys/stat.h>
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "wootz/extensions.h"
 
 namespace wootz_cli {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
+using json = wootz::SortedJson;
+using ordered_json = wootz::OrderedJson;
 
 std::map<std::string, Array> load_inputs(const std::vector<std::string>& pairs) {
   std::map<std::string, Array> inputs;

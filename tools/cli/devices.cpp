@@ -1,15 +1,15 @@
 // `wootz devices`: what this machine has, then the devices that can be built for without having them.
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "commands.h"
 #include "wootz/extensions.h"
 
 namespace wootz_cli {
 namespace {
 
-using nlohmann::ordered_json;
+using ordered_json = wootz::OrderedJson;
 
 std::string gib(const ordered_json& device) {
   const double bytes = device.value("memory", 0.0);

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "exec.h"
 #include "files.h"
 #include "refit.h"
@@ -47,9 +47,9 @@ bool say_backend(const Exec& e) {
 }
 
 void say_backend_of_plan(const Session& session) {
-  const nlohmann::json made = nlohmann::json::parse(session.report("json"))["configuration"];
+  const wootz::SortedJson made = wootz::SortedJson::parse(session.report("json"))["configuration"];
   const std::string backend = made.value("backend", "");
-  const nlohmann::json& device = made["device"];
+  const wootz::SortedJson& device = made["device"];
   std::printf("[I] Backend: %s (the plan's, made for %s)\n", backend.c_str(),
               device.is_object() ? device.value("name", "").c_str() : "another device");
 }

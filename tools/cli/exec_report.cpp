@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "exec.h"
 #include "files.h"
 
@@ -120,7 +120,7 @@ void print_trace(const Trace& trace, const Exec& exec) {
 }
 
 void export_trace(const Trace& trace, const std::string& path) {
-  nlohmann::json rows = nlohmann::json::array();
+  wootz::SortedJson rows = wootz::SortedJson::array();
   for (const Query& q : trace.queries)
     rows.push_back({{"startEnqMs", q.enqueue.start},
                     {"endEnqMs", q.enqueue.end},

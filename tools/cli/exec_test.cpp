@@ -1,13 +1,13 @@
 // `wootz exec` with each of its flags: on the processor, and on the emulator (or on a GPU).
 // Why so long: one list of flags, and runs that share a folder and a way to read what is printed.
 #include "cli/exec.h"
+#include "base/json.h"
 
 #include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -280,7 +280,7 @@ TEST(ExecRun, OnTheProcessorLatencyIsComputeTimeAndTheWallIsTheLoops) {
   EXPECT_NEAR(ran.number("Throughput: ") * wall, queries, queries * 1e-3);
   EXPECT_LE(ran.number("Total GPU Compute Time: "), wall);
   std::ifstream file(folder.at("t.json"));
-  const nlohmann::json rows = nlohmann::json::parse(file);
+  const wootz::SortedJson rows = wootz::SortedJson::parse(file);
   EXPECT_EQ(rows.size(), static_cast<size_t>(queries));
   for (const auto& row : rows) EXPECT_EQ(row["latencyMs"], row["computeMs"]);
   EXPECT_GE(rows.front()["startComputeMs"], 50) << "warming up is not part of it";
@@ -302,7 +302,7 @@ TEST(ExecRun, StreamsRunSideBySide) {
   ASSERT_EQ(ran.status, 0) << ran.out << ran.error;
   EXPECT_EQ(ran.number("Timing trace has "), 150);
   std::ifstream file(folder.at("t.json"));
-  const nlohmann::json rows = nlohmann::json::parse(file);
+  const wootz::SortedJson rows = wootz::SortedJson::parse(file);
   double last = -1;
   for (const auto& row : rows) {
     EXPECT_GE(row["startComputeMs"].get<double>(), last) << "in the order in which they began";
@@ -356,7 +356,7 @@ TEST(ExecRunOnGpu, IsTheDefaultAndTimesThePartsOfAnInference) {
   EXPECT_GE(wall, 0.5);
   EXPECT_NEAR(ran.number("Throughput: ") * wall, queries, queries * 1e-3);
   std::ifstream file(folder.at("t.json"));
-  const nlohmann::json rows = nlohmann::json::parse(file);
+  const wootz::SortedJson rows = wootz::SortedJson::parse(file);
   ASSERT_EQ(rows.size(), static_cast<size_t>(queries));
   double transfers = 0;
   for (const auto& row : rows) {

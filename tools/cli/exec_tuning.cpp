@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "exec.h"
 #include "files.h"
 #include "wootz/extensions.h"
@@ -13,7 +13,7 @@ namespace wootz_cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using nlohmann::ordered_json;
+using ordered_json = wootz::OrderedJson;
 
 struct Tried {
   std::string route;

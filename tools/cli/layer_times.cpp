@@ -1,8 +1,8 @@
 #include "layer_times.h"
+#include "base/json.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "files.h"
 
@@ -51,7 +51,7 @@ void LayerTimes::print() const {
 
 void LayerTimes::write(const std::string& path) const {
   const double all = total(), runs = static_cast<double>(std::max<size_t>(1, runs_));
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  wootz::OrderedJson rows = wootz::OrderedJson::array();
   rows.push_back({{"count", runs_}});
   for (const Layer& layer : layers_) {
     const double ms = layer.total();
@@ -61,7 +61,7 @@ void LayerTimes::write(const std::string& path) const {
                     {"medianMs", layer.median()},
                     {"percentage", all > 0 ? ms / all * 100 : 0}});
   }
-  const std::string text = rows.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string text = rows.dump(1, ' ', false, wootz::OrderedJson::error_handler_t::replace);
   write_file(path, text.data(), text.size());
 }
 

@@ -1,15 +1,15 @@
 // wootz inspect and wootz diff.
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "commands.h"
 #include "wootz/extensions.h"
 
 namespace wootz_cli {
 namespace {
 
-using nlohmann::ordered_json;
+using ordered_json = wootz::OrderedJson;
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;

@@ -1,11 +1,11 @@
 #include "session.h"
+#include "base/json.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
 
@@ -307,7 +307,7 @@ void Session::tap(const std::vector<std::string>& names) {
       wanted.push_back(name);
       continue;
     }
-    for (const nlohmann::json& value : nlohmann::json::parse(report("values")))
+    for (const wootz::SortedJson& value : wootz::SortedJson::parse(report("values")))
       if (value["state"] == "tensor") wanted.push_back(value["name"]);
   }
   for (const std::string& name : wanted)

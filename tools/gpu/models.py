@@ -39,6 +39,13 @@ def efficientnet_b4(batch):
     return torchvision.models.efficientnet_b4(weights=None), {"x": torch.randn(batch, 3, 380, 380)}
 
 
+def regnet_x_400mf(batch):
+    """Grouped convolutions of 16 channels, and additions to what a product has just made."""
+    import torchvision
+
+    return torchvision.models.regnet_x_400mf(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
+
+
 def vit_b16(batch):
     import torchvision
 

@@ -4,7 +4,7 @@ import pathlib
 
 LIMIT, WARN = 800, 400
 SUFFIXES = {".cpp", ".h", ".cu", ".cuh", ".py", ".cmake", ".fbs"}
-FOLDERS = ("src", "include", "python", "tools", "tests", "bench", "cmake", "shims")
+FOLDERS = ("src", "include", "python", "tools", "tests", "bench", "cmake", "shims", "examples")
 
 
 def generated(text: str) -> bool:

@@ -56,16 +56,7 @@ class FillLayer final : public LayerBase<IFillLayer> {
   Status emit(Emit& e) override {
     if (e.has(1) != e.has(2)) return e.fail("inputs 1 and 2 go together");
     if (operation_ == FillOperation::kLINSPACE) return linspace(e);
-    if (e.has(0) || e.has(1)) return e.fail("random numbers of extents or parameters that come as inputs");
-    WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] const Dims dims, from_api(dims_, 0));
-    const bool uniform = operation_ == FillOperation::kRANDOM_UNIFORM;
-    AttrMap attrs{{"distribution", std::string(uniform ? "uniform" : "normal")},
-                  {"shape", to_vector(dims_)},
-                  {"dtype", std::string(dtype_name(from_api(type_)))}};
-    attrs.emplace(uniform ? "low" : "mean", alpha_);
-    attrs.emplace(uniform ? "high" : "scale", beta_);
-    e.out(0, e.op("Random", {}, std::move(attrs)));
-    return e.status();
+    return random(e);
   }
 
  private:
@@ -74,6 +65,27 @@ class FillLayer final : public LayerBase<IFillLayer> {
     *member_int = as_int;
     ints_ = ints;
     changed();
+  }
+
+  // What parameters scale that come as inputs is drawn from [0, 1), or with mean 0 and deviation 1.
+  Status random(Emit& e) {
+    WOOTZ_ASSIGN_OR_RETURN([[maybe_unused]] const Dims dims, from_api(dims_, 0));
+    const bool uniform = operation_ == FillOperation::kRANDOM_UNIFORM, given = e.has(1);
+    const DType type = from_api(type_);
+    AttrMap attrs{{"distribution", std::string(uniform ? "uniform" : "normal")},
+                  {"dtype", std::string(dtype_name(type))}};
+    attrs.emplace(uniform ? "low" : "mean", given ? 0 : alpha_);
+    attrs.emplace(uniform ? "high" : "scale", given ? 1 : beta_);
+    if (!e.has(0)) attrs.emplace("shape", to_vector(dims_));
+    std::vector<Value*> like;
+    if (e.has(0)) like = {e.op("ConstantOfShape", {e.cast(e.in(0), DType::kI64)}, {})};
+    Value* drawn = e.op("Random", std::move(like), std::move(attrs));
+    if (given) {
+      Value *a = e.cast(e.in(1), type), *b = e.cast(e.in(2), type);
+      drawn = e.op("Add", {a, e.op("Mul", {drawn, uniform ? e.op("Sub", {b, a}) : b})});
+    }
+    e.out(0, drawn);
+    return e.status();
   }
 
   // alpha + the sum over axes of position * beta of the axis; computed in i64, or f32 for floats.

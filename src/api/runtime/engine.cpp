@@ -19,6 +19,27 @@ namespace {
 
 ProfileEnd end_of(OptProfileSelector select) { return static_cast<ProfileEnd>(select); }
 
+// The operand that a step updates in place, where both are at one address: what a plugin says, or the cache of a
+// TensorScatter.
+TensorIndex overwritten_operand(const Step& step, size_t output) {
+  if (is_plugin(step.problem)) {
+    const Result<PluginParams> plugin = read_plugin(step.problem);
+    const bool known = plugin.ok() && output < plugin->aliases.size() && plugin->aliases[output] >= 0;
+    return known ? step.inputs[static_cast<size_t>(plugin->aliases[output])] : TensorIndex();
+  }
+  const auto* op = std::get_if<OpParams>(&step.problem.params);
+  return op != nullptr && op->op == "TensorScatter" ? step.inputs[0] : TensorIndex();
+}
+
+// What else reads it might find it changed.
+bool used_once(const Program& program, TensorIndex tensor) {
+  size_t uses = 0;
+  for (const Step& step : program.steps)
+    uses += static_cast<size_t>(std::count(step.inputs.begin(), step.inputs.end(), tensor));
+  for (const PlanTensor& other : program.tensors) uses += other.view_of == tensor ? 1 : 0;
+  return uses == 1;
+}
+
 }  // namespace
 
 EngineImpl::EngineImpl(std::shared_ptr<const EngineInfo> info, const Reporter& reporter,
@@ -99,13 +120,11 @@ const char* EngineImpl::getAliasedInputTensor(const char* tensorName) const noex
   if (io == nullptr || io->is_input) return nullptr;
   const Program& program = info_->program();
   for (const Step& step : program.steps) {
-    if (!is_plugin(step.problem)) continue;
-    const Result<PluginParams> plugin = read_plugin(step.problem);
-    for (size_t o = 0; plugin.ok() && o < plugin->aliases.size(); ++o) {
-      if (step.outputs[o] != io->tensor || plugin->aliases[o] < 0) continue;
-      const PlanTensor& input = program.tensors[step.inputs[static_cast<size_t>(plugin->aliases[o])]];
-      return input.kind == TensorKind::kInput ? input.name.c_str() : nullptr;
-    }
+    const auto at = std::find(step.outputs.begin(), step.outputs.end(), io->tensor);
+    if (at == step.outputs.end()) continue;
+    const TensorIndex operand = overwritten_operand(step, static_cast<size_t>(at - step.outputs.begin()));
+    if (!operand.exists() || program.tensors[operand].kind != TensorKind::kInput) return nullptr;
+    return is_plugin(step.problem) || used_once(program, operand) ? program.tensors[operand].name.c_str() : nullptr;
   }
   return nullptr;
 }

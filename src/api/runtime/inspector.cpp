@@ -1,8 +1,7 @@
 #include "api/runtime/inspector.h"
 
-#include <nlohmann/json.hpp>
-
 #include "api/runtime/context.h"
+#include "base/json.h"
 #include "plan/describe.h"
 #include "runtime/report/kept_report.h"
 #include "runtime/report/memory_json.h"
@@ -10,7 +9,7 @@
 namespace wootz::api {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 using nvinfer1::LayerInformationFormat;
 using nvinfer1::ProfilingVerbosity;
 

@@ -1,13 +1,12 @@
 #include "build/refit/fixed_choices.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "tuner/layout/reformats.h"
 
 namespace wootz {
 namespace {
 
-using Json = nlohmann::json;
+using Json = SortedJson;
 
 Json layouts_json(const std::vector<Layout>& layouts) {
   Json list = Json::array();

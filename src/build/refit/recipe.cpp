@@ -1,9 +1,9 @@
 #include "build/refit/recipe.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "base/limits.h"
 #include "build/refit/constants.h"
 #include "ir/text.h"
@@ -12,7 +12,7 @@
 namespace wootz {
 namespace {
 
-using Json = nlohmann::json;
+using Json = SortedJson;
 
 RefitConstant constant_of(const HostTensor& tensor) {
   auto owner = std::make_shared<const HostTensor>(tensor);

@@ -1,16 +1,17 @@
 #include "runtime/report/engine_info.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace wootz {
 
 namespace {
 
-nlohmann::json read_json(const Program& program, const char* name) {
+SortedJson read_json(const Program& program, const char* name) {
   const auto found = program.properties.find(name);
   if (found == program.properties.end()) return {};
-  return nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  return SortedJson::parse(found->second, nullptr, /*allow_exceptions=*/false);
 }
 
 int64_t end_of(const SymbolRange& range, ProfileEnd end) {
@@ -76,12 +77,12 @@ int32_t EngineInfo::property_int(std::string_view name, int32_t fallback) const 
 }
 
 void EngineInfo::read_properties() {
-  if (const nlohmann::json formats = read_json(program(), property::kFormats); formats.is_object())
+  if (const SortedJson formats = read_json(program(), property::kFormats); formats.is_object())
     for (const auto& [name, number] : formats.items())
       if (number.is_number_integer()) formats_.emplace(name, number.get<int32_t>());
-  const nlohmann::json names = read_json(program(), property::kDebugTensors);
+  const SortedJson names = read_json(program(), property::kDebugTensors);
   if (!names.is_array()) return;
-  for (const nlohmann::json& name : names) {
+  for (const SortedJson& name : names) {
     if (!name.is_string()) continue;
     const IndexedVector<TensorIndex, PlanTensor>& tensors = program().tensors;
     for (const TensorIndex t : tensors.indices())
@@ -96,7 +97,7 @@ int32_t EngineInfo::format_number(const IoInfo& io) const {
 
 // Values that no symbol stands for (nothing reads them) are known from the properties alone.
 void EngineInfo::collect_profile_values() {
-  const nlohmann::json stored = read_json(program(), property::kProfileValues);
+  const SortedJson stored = read_json(program(), property::kProfileValues);
   for (const IoInfo& io : ios_) {
     if (!io.is_input || !io.shape_tensor) continue;
     const Result<Dims> shape = open_shape(io.tensor);
@@ -106,9 +107,9 @@ void EngineInfo::collect_profile_values() {
       for (int end = 0; end < 3; ++end) {
         std::vector<int64_t> values(static_cast<size_t>(count), 0);
         if (stored.is_object() && stored.contains(io.name)) {
-          const nlohmann::json& all = stored[io.name];
+          const SortedJson& all = stored[io.name];
           if (all.is_array() && p < all.size() && all[p].is_array() && all[p].size() == 3) {
-            const nlohmann::json& list = all[p][static_cast<size_t>(end)];
+            const SortedJson& list = all[p][static_cast<size_t>(end)];
             for (size_t i = 0; list.is_array() && i < list.size() && i < values.size(); ++i)
               if (list[i].is_number_integer()) values[i] = list[i].get<int64_t>();
           }

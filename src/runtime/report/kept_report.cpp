@@ -2,7 +2,7 @@
 
 namespace wootz {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 Json kept_json(const Program& program, const char* property) {
   const auto found = program.properties.find(property);

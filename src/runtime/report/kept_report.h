@@ -2,29 +2,29 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "backend/program.h"
+#include "base/json.h"
 
 namespace wootz {
 
 // A property as JSON; null when it is absent or none.
-nlohmann::ordered_json kept_json(const Program& program, const char* property);
+OrderedJson kept_json(const Program& program, const char* property);
 
-const nlohmann::ordered_json* member(const nlohmann::ordered_json& json, const std::string& name);
-const nlohmann::ordered_json& list_or_empty(const nlohmann::ordered_json& json, const char* name);
+const OrderedJson* member(const OrderedJson& json, const std::string& name);
+const OrderedJson& list_or_empty(const OrderedJson& json, const char* name);
 
 // The tactics considered for each step. Keeps a reference to `report`.
 class KeptChoices {
  public:
-  explicit KeptChoices(const nlohmann::ordered_json& report);
+  explicit KeptChoices(const OrderedJson& report);
   // {"Chosen", "Considered", "NotApplicable"}, or null.
-  nlohmann::ordered_json of(const std::string& step) const;
+  OrderedJson of(const std::string& step) const;
 
  private:
-  const nlohmann::ordered_json& choices_;
-  std::map<std::string, const nlohmann::ordered_json*, std::less<>> steps_;
+  const OrderedJson& choices_;
+  std::map<std::string, const OrderedJson*, std::less<>> steps_;
 };
 
 }  // namespace wootz

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "runtime/shape_plan.h"
 
 namespace wootz {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 Json memory_json(const MemoryReport& report, bool detailed) {
   Json json = {{"PersistentBytes", report.persistent},

@@ -1,16 +1,16 @@
 // Memory reports as JSON and as lines, for the inspector and build reports.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "backend/program.h"
+#include "base/json.h"
 #include "runtime/memory_report.h"
 
 namespace wootz {
 
 // `detailed`: every piece of the arena with its lifetime, and the bytes alive at each layer.
-nlohmann::ordered_json memory_json(const MemoryReport& report, bool detailed);
+OrderedJson memory_json(const MemoryReport& report, bool detailed);
 
 // Memory at the maximum of every profile; profiles whose far end is no shape are left out. `kernels` by step; none: an
 // estimate, before tactics are chosen.

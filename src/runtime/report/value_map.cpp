@@ -60,18 +60,17 @@ Boundary boundary_of(const Program& program, const std::vector<size_t>& steps) {
 
 ValueMap::ValueMap(const Program& program) : program_(program) {
   const auto found = program.properties.find(property::kValues);
-  if (found != program.properties.end())
-    json_ = nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  if (found != program.properties.end()) json_ = SortedJson::parse(found->second, nullptr, /*allow_exceptions=*/false);
 }
 
-ValueMap::Entry ValueMap::entry(std::string_view name, const nlohmann::json& json) const {
+ValueMap::Entry ValueMap::entry(std::string_view name, const SortedJson& json) const {
   Entry made;
   made.name = name;
   if (json.is_number_integer()) {
     const auto t = json.get<int64_t>();
     if (t >= 0 && t < static_cast<int64_t>(program_.tensors.size())) made.tensor = TensorIndex(t);
   } else if (json.is_array()) {
-    for (const nlohmann::json& step : json)
+    for (const SortedJson& step : json)
       if (step.is_number_unsigned() && step.get<uint64_t>() < program_.steps.size())
         made.steps.push_back(step.get<size_t>());
   } else if (json.is_string()) {

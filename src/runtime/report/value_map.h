@@ -1,11 +1,11 @@
 // Where the model's values are in a plan, for debug taps: in a tensor, inside a step, or nowhere.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "backend/program.h"
+#include "base/json.h"
 
 namespace wootz {
 
@@ -35,11 +35,11 @@ class ValueMap {
   std::vector<Entry> entries() const;  // of the model's values, by name
 
  private:
-  Entry entry(std::string_view name, const nlohmann::json& json) const;
+  Entry entry(std::string_view name, const SortedJson& json) const;
   Status absent(const Entry& entry) const;
 
   const Program& program_;
-  nlohmann::json json_;
+  SortedJson json_;
 };
 
 // The tensors that steps write (or the application hands in) in whose memory a tensor's elements are: itself, what it

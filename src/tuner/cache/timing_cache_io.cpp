@@ -3,8 +3,8 @@
 #include <xxhash.h>
 
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "tuner/cache/timing_cache.h"
 #include "tuner/timing_cache_generated.h"
 
@@ -145,7 +145,7 @@ Result<std::unique_ptr<TimingCache>> TimingCache::deserialize(std::span<const st
 }
 
 std::string TimingCache::to_json() const {
-  using Json = nlohmann::ordered_json;
+  using Json = OrderedJson;
   Json json = {{"device", {{"backend", device_.backend}, {"name", device_.name}, {"isa", device_.isa}}},
                {"timings", Json::array()}};
   for (const auto& [key, timing] : entries()) {

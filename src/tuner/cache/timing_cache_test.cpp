@@ -1,11 +1,11 @@
 #include "tuner/cache/timing_cache.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -175,7 +175,7 @@ TEST(TimingCache, NumbersForThePublicApi) {
 }
 
 TEST(TimingCache, JsonIsJson) {
-  const auto json = nlohmann::json::parse(random_cache(3, 10)->to_json(), nullptr, false);
+  const auto json = SortedJson::parse(random_cache(3, 10)->to_json(), nullptr, false);
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["device"]["isa"], "avx2");
   EXPECT_FALSE(json["timings"].empty());

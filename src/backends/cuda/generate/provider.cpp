@@ -7,6 +7,7 @@
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/nibbles.h"
+#include "backends/cuda/generate/special/special.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/support/packed.h"
 
@@ -114,7 +115,7 @@ class GeneratedKernel final : public Kernel {
     return Status();
   }
   int in_place(int output) const override {
-    if (!entry_.in_place || output != 0 || problem_.outputs.size() != 1) return -1;
+    if (output != 0 || problem_.outputs.size() != 1 || !(entry_.in_place || special_in_place(problem_))) return -1;
     const TensorDesc& y = problem_.outputs[0];
     for (size_t i = 0; i < problem_.inputs.size(); ++i) {
       const TensorDesc& x = problem_.inputs[i];

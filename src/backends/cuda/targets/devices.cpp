@@ -1,6 +1,6 @@
 #include "backends/cuda/targets/devices.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace wootz::cuda {
 namespace {
@@ -19,29 +19,29 @@ constexpr Row kRows[] = {
 
 // The keys that cuDNN's device properties have.
 std::string properties_of(const Row& r) {
-  const nlohmann::ordered_json json = {{"maxGridSize", {2147483647, 65535, 65535}},
-                                       {"maxBlockSize", {1024, 1024, 64}},
-                                       {"regsPerBlock", 65536},
-                                       {"multiProcessorCount", r.multiprocessors},
-                                       {"warpSize", 32},
-                                       {"maxSharedMemoryPerBlock", 49152},
-                                       {"maxSharedMemoryPerBlockOptin", r.shared_optin},
-                                       {"reservedSharedMemoryPerBlock", 1024},
-                                       {"maxRegistersPerSM", 65536},
-                                       {"maxCtasPerSM", r.blocks},
-                                       {"maxThreadsPerBlock", 1024},
-                                       {"maxThreadsPerSM", r.threads},
-                                       {"pciDeviceId", 0},
-                                       {"isTccDriver", 0},
-                                       {"supportCoopLaunch", 1},
-                                       {"totalGlobalMem", r.memory_mib << 20},
-                                       {"smClockRateKHz", r.clock_mhz * 1000},
-                                       {"memClockRateKHz", r.memory_clock_mhz * 1000},
-                                       {"l2CacheSize", r.l2_mib << 20},
-                                       {"cudaDeviceId", 0},
-                                       {"deviceVer", r.capability * 10},
-                                       {"driverVer", 13000},
-                                       {"deviceName", r.name}};
+  const OrderedJson json = {{"maxGridSize", {2147483647, 65535, 65535}},
+                            {"maxBlockSize", {1024, 1024, 64}},
+                            {"regsPerBlock", 65536},
+                            {"multiProcessorCount", r.multiprocessors},
+                            {"warpSize", 32},
+                            {"maxSharedMemoryPerBlock", 49152},
+                            {"maxSharedMemoryPerBlockOptin", r.shared_optin},
+                            {"reservedSharedMemoryPerBlock", 1024},
+                            {"maxRegistersPerSM", 65536},
+                            {"maxCtasPerSM", r.blocks},
+                            {"maxThreadsPerBlock", 1024},
+                            {"maxThreadsPerSM", r.threads},
+                            {"pciDeviceId", 0},
+                            {"isTccDriver", 0},
+                            {"supportCoopLaunch", 1},
+                            {"totalGlobalMem", r.memory_mib << 20},
+                            {"smClockRateKHz", r.clock_mhz * 1000},
+                            {"memClockRateKHz", r.memory_clock_mhz * 1000},
+                            {"l2CacheSize", r.l2_mib << 20},
+                            {"cudaDeviceId", 0},
+                            {"deviceVer", r.capability * 10},
+                            {"driverVer", 13000},
+                            {"deviceName", r.name}};
   return json.dump();
 }
 

@@ -98,13 +98,17 @@ Status generate_tensor_scatter(const Problem& p, const BindArgs& args, std::vect
       return invalid_argument("update {} of cache {}", u.to_string(), x.to_string());
   if (x.volume() == 0) return Status();
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("special/cache_update.cuh", p, args, x.volume()));
+  // Enough to fill a device, and no more: in its place the cache is large and the update is small.
+  const int64_t threads = std::min<int64_t>(x.volume(), int64_t{2048} * kSpecialBlock);
   source.fixed("kStarts", starts);
   source.fixed("kCircular", op.mode == CacheMode::kCircular);
+  source.number("updates", u.volume());
+  source.number("stride", int64_t{blocks_for(threads, kSpecialBlock)} * kSpecialBlock);
   source.number("inner", volume_of(x, a + 1, x.size()));
   source.number("extent", x[a]);
   source.number("length", u[a]);
   source.number("lines", volume_of(x, 1, a));
-  return finish_each(x.volume(), &source, launches);
+  return finish_each(threads, &source, launches);
 }
 
 // One thread a line.

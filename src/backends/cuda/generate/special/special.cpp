@@ -1,11 +1,14 @@
 #include "backends/cuda/generate/special/special.h"
 
+#include <algorithm>
+
 namespace wootz::cuda {
 namespace {
 
 struct Special {
   bool (*is)(const Problem& problem);
   Generate generate;
+  bool in_place = false;  // the result may be operand 0's memory
 };
 template <typename P>
 bool is_op(const Problem& p) {
@@ -32,7 +35,7 @@ constexpr Special kSpecials[] = {
     {is_op<TriluOpParams>, generate_trilu},
     {is_op<LrnOpParams>, generate_lrn},
     {is_op<ReverseSequenceOpParams>, generate_reverse_sequence},
-    {is_op<TensorScatterOpParams>, generate_tensor_scatter},
+    {is_op<TensorScatterOpParams>, generate_tensor_scatter, true},
     {is_op<HardmaxOpParams>, generate_hardmax},
     {is_op<GridSampleOpParams>, generate_grid_sample},
     {is_op<AffineGridOpParams>, generate_affine_grid},
@@ -92,6 +95,11 @@ std::optional<int64_t> special_int(const Problem& p, const MaybeInt& attribute, 
   if (attribute) return attribute;
   const Ints* const values = known_operand(p, operand);
   return values != nullptr && values->size() == 1 ? MaybeInt((*values)[0]) : std::nullopt;
+}
+
+bool special_in_place(const Problem& p) {
+  return std::any_of(std::begin(kSpecials), std::end(kSpecials),
+                     [&](const Special& s) { return s.in_place && s.is(p); });
 }
 
 Status generate_special(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

@@ -21,6 +21,9 @@ Status add_operands(const Problem& problem, KernelSource* source);
 Result<KernelSource> source_of_each(std::string_view file, const Problem& problem, const BindArgs& args, int64_t count);
 Status finish_each(int64_t count, KernelSource* source, std::vector<Launch>* launches, size_t workspace = 0);
 
+// The op's kernel may write its result over operand 0.
+bool special_in_place(const Problem& problem);
+
 // The attribute, or else a small constant operand that is one integer; nullopt: neither.
 std::optional<int64_t> special_int(const Problem& problem, const MaybeInt& attribute, size_t operand);
 
