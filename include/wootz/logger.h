@@ -51,7 +51,8 @@ class ILogger {
   ILogger& operator=(ILogger&&) & = default;
 };
 
-/// Handed to a plugin library's setLoggerFinder, so that the library can log where its host logs.
+/// For a plugin library's setLoggerFinder, by which it would learn where its host logs. Here that function is not called,
+/// of which a warning tells when the library is opened.
 #if NV_TENSORRT_MAJOR >= 11
 class ILoggerFinder : public IVersionedInterface {
  public:

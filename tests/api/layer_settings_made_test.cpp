@@ -175,14 +175,6 @@ TEST(DataSettings, Fill) {
   EXPECT_EQ(b.network->addFill(dims({4}), FillOperation::kLINSPACE)->getOutput(0)->getType(), DataType::kFLOAT);
 }
 
-TEST(DataSettings, RandomNumbersNeedKnownExtents) {
-  Bench b;
-  IFillLayer* l = b.network->addFill(dims({2}), FillOperation::kRANDOM_NORMAL, DataType::kFLOAT);
-  l->setInput(0, *b.input("extents", {1}, DataType::kINT64));
-  EXPECT_EQ(l->getOutput(0)->getDimensions().nbDims, -1);
-  EXPECT_NE(b.logger.take_errors().find("random numbers of extents"), std::string::npos);
-}
-
 TEST(DataSettings, AssertionsThatFailSayTheirMessage) {
   Bench b;
   ITensor* x = b.input("x", {2, 3});
