@@ -51,8 +51,7 @@ class ILogger {
   ILogger& operator=(ILogger&&) & = default;
 };
 
-/// For a plugin library's setLoggerFinder, by which it would learn where its host logs. Here that function is not called,
-/// of which a warning tells when the library is opened.
+/// For a plugin library's setLoggerFinder, which is not called here: a warning says so when the library is opened.
 #if NV_TENSORRT_MAJOR >= 11
 class ILoggerFinder : public IVersionedInterface {
  public:
