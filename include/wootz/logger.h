@@ -51,7 +51,7 @@ class ILogger {
   ILogger& operator=(ILogger&&) & = default;
 };
 
-/// Handed to a plugin library's setLoggerFinder, so that the library can log where its host logs.
+/// For a plugin library's setLoggerFinder, which is not called here: a warning says so when the library is opened.
 #if NV_TENSORRT_MAJOR >= 11
 class ILoggerFinder : public IVersionedInterface {
  public:

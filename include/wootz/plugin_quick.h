@@ -1,5 +1,5 @@
-// Quick plugins: capabilities of a V3 plugin in the form that decorators of a scripting language fill in. A registry
-// takes their creators; networks refuse the plugins, as they refuse all.
+// Quick plugins: capabilities of a V3 plugin in the form that decorators of a scripting language fill in. They are not
+// run: registries refuse their creators, and networks the plugins.
 #pragma once
 
 #include <cstdint>

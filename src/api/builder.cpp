@@ -84,7 +84,7 @@ uint32_t implied_flags(ApiLevel level) {
 
 BuilderImpl::BuilderImpl(AppLogger logger)
     : reporter_(logger),
-      registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process())),
+      registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process(), logger)),
       max_threads_(ThreadPool::process().size()) {}
 
 INetworkDefinition* BuilderImpl::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {

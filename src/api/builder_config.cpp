@@ -71,8 +71,12 @@ void BuilderConfigImpl::setFlags(BuilderFlags builderFlags) noexcept {
   });
 }
 void BuilderConfigImpl::clearFlag(BuilderFlag builderFlag) noexcept {
-  if (const std::optional<BuilderFlag> flag = from_caller(reporter_.level(), builderFlag))
+  attempt(reporter_, "IBuilderConfig::clearFlag", [&]() -> Status {
+    const std::optional<BuilderFlag> flag = from_caller(reporter_.level(), builderFlag);
+    if (!flag) return invalid_argument("there is no flag {}", static_cast<int32_t>(builderFlag));
     v_.flags &= ~(1U << static_cast<uint32_t>(*flag));
+    return Status();
+  });
 }
 void BuilderConfigImpl::setFlag(BuilderFlag builderFlag) noexcept {
   attempt(reporter_, "IBuilderConfig::setFlag", [&]() -> Status {
@@ -132,18 +136,31 @@ void BuilderConfigImpl::setProfilingVerbosity(ProfilingVerbosity verbosity) noex
 }
 void BuilderConfigImpl::setAlgorithmSelector(IAlgorithmSelector* selector) noexcept { v_.selector = selector; }
 bool BuilderConfigImpl::setCalibrationProfile(const IOptimizationProfile* profile) noexcept {
-  if (profile == nullptr || !profile->isValid()) return false;
-  v_.calibration_profile = profile;
-  return true;
+  return attempt(reporter_, "IBuilderConfig::setCalibrationProfile", [&]() -> Status {
+    if (profile == nullptr || !profile->isValid())
+      return invalid_argument("the profile is null or lacks shapes: every input needs kMIN, kOPT and kMAX, in order");
+    v_.calibration_profile = profile;
+    return Status();
+  });
+}
+
+void BuilderConfigImpl::setQuantizationFlags(QuantizationFlags flags) noexcept {
+  attempt(reporter_, "IBuilderConfig::setQuantizationFlags", [&]() -> Status {
+    if (flags >> EnumMax<QuantizationFlag>() != 0) return invalid_argument("unknown bits in {:#x}", flags);
+    v_.quantization = flags;
+    return Status();
+  });
 }
 
 bool BuilderConfigImpl::setTacticSources(TacticSources tacticSources) noexcept {
-  const std::optional<uint32_t> sources = mask_from_caller<TacticSource>(reporter_.level(), tacticSources);
-  if (!sources) return false;
-  // Level 11 has no names for libraries: they stay as they are.
-  constexpr TacticSources kLibraries = 0x7;
-  v_.sources = reporter_.level() == ApiLevel::k11 ? *sources | (v_.sources & kLibraries) : *sources;
-  return true;
+  return attempt(reporter_, "IBuilderConfig::setTacticSources", [&]() -> Status {
+    const std::optional<uint32_t> sources = mask_from_caller<TacticSource>(reporter_.level(), tacticSources);
+    if (!sources) return invalid_argument("unknown bits in {:#x}", tacticSources);
+    // Level 11 has no names for libraries: they stay as they are.
+    constexpr TacticSources kLibraries = 0x7;
+    v_.sources = reporter_.level() == ApiLevel::k11 ? *sources | (v_.sources & kLibraries) : *sources;
+    return Status();
+  });
 }
 
 ITimingCache* BuilderConfigImpl::createTimingCache(const void* blob, std::size_t size) const noexcept {

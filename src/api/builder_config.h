@@ -59,7 +59,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   bool rejects_empty_selections() const { return has(nvinfer1::BuilderFlag::kREJECT_EMPTY_ALGORITHMS); }
   bool setCalibrationProfile(const nvinfer1::IOptimizationProfile* profile) noexcept override;
   const nvinfer1::IOptimizationProfile* getCalibrationProfile() noexcept override { return v_.calibration_profile; }
-  void setQuantizationFlags(nvinfer1::QuantizationFlags flags) noexcept override { v_.quantization = flags & 1U; }
+  void setQuantizationFlags(nvinfer1::QuantizationFlags flags) noexcept override;
   nvinfer1::QuantizationFlags getQuantizationFlags() const noexcept override { return v_.quantization; }
   void clearQuantizationFlag(nvinfer1::QuantizationFlag) noexcept override { v_.quantization = 0; }
   void setQuantizationFlag(nvinfer1::QuantizationFlag) noexcept override { v_.quantization = 1; }

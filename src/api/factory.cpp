@@ -83,11 +83,18 @@ TENSORRTAPI nvinfer1::IPluginRegistry* getBuilderPluginRegistry(nvinfer1::Engine
 
 // The safety runtime is not offered.
 TENSORRTAPI nvinfer1::safe::IPluginRegistry* getBuilderSafePluginRegistry(nvinfer1::EngineCapability) noexcept {
+  attempt(Reporter(process_logger()), "getBuilderSafePluginRegistry",
+          [] { return wootz::unsupported("the safety runtime, whose registry this is, is not offered"); });
   return nullptr;
 }
 
 // Nothing of the library is opened at run time from a folder of its own.
-TENSORRTAPI bool setInternalLibraryPath(const nvinfer1::AsciiChar* path) noexcept { return path != nullptr; }
+TENSORRTAPI bool setInternalLibraryPath(const nvinfer1::AsciiChar* path) noexcept {
+  return attempt(Reporter(process_logger()), "setInternalLibraryPath", [&]() -> wootz::Status {
+    if (path == nullptr) return wootz::invalid_argument("the path is null");
+    return wootz::unsupported("no part of this library is opened from a folder such as '{}': it is one file", path);
+  });
+}
 
 int wootz_config_set_option(void* config, const char* key, const char* value) noexcept {
   auto* ours = dynamic_cast<wootz::api::BuilderConfigImpl*>(static_cast<nvinfer1::IBuilderConfig*>(config));

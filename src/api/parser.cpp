@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/plugins/onnx_plugins.h"
 
@@ -149,14 +150,34 @@ void ParserImpl::setFlags(nvonnxparser::OnnxParserFlags onnxParserFlags) noexcep
     return Status();
   });
 }
+void ParserImpl::change_flag(const char* call, OnnxParserFlag flag, bool on) noexcept {
+  attempt(reporter_, call, [&]() -> Status {
+    if (!known(flag)) return invalid_argument("there is no flag {}", static_cast<int32_t>(flag));
+    const uint32_t bit = 1U << static_cast<uint32_t>(flag);
+    take_flags(on ? flags_ | bit : flags_ & ~bit);
+    return Status();
+  });
+}
 void ParserImpl::clearFlag(OnnxParserFlag onnxParserFlag) noexcept {
-  if (known(onnxParserFlag)) take_flags(flags_ & ~(1U << static_cast<uint32_t>(onnxParserFlag)));
+  change_flag("IParser::clearFlag", onnxParserFlag, false);
 }
 void ParserImpl::setFlag(OnnxParserFlag onnxParserFlag) noexcept {
-  if (known(onnxParserFlag)) take_flags(flags_ | 1U << static_cast<uint32_t>(onnxParserFlag));
+  change_flag("IParser::setFlag", onnxParserFlag, true);
 }
 bool ParserImpl::getFlag(OnnxParserFlag onnxParserFlag) const noexcept {
   return known(onnxParserFlag) && (flags_ >> static_cast<uint32_t>(onnxParserFlag) & 1U) != 0;
+}
+
+// What an operator is imported as depends on no setting of a build: every backend has all of them.
+bool ParserImpl::setBuilderConfig(const nvinfer1::IBuilderConfig* config) noexcept {
+  return attempt(reporter_, "IParser::setBuilderConfig", [&]() -> Status {
+    if (config == nullptr) return Status();
+    if (dynamic_cast<const BuilderConfigImpl*>(config) == nullptr)
+      return invalid_argument("the config was not made by a builder of this library");
+    reporter_.log(Reporter::Severity::kINFO,
+                  "IParser::setBuilderConfig: operators are supported alike under every config of a build");
+    return Status();
+  });
 }
 
 const nvinfer1::ITensor* ParserImpl::getLayerOutputTensor(const char* name, int64_t i) noexcept {

@@ -50,7 +50,7 @@ class ParserImpl final : public nvonnxparser::IParser {
   void clearFlag(nvonnxparser::OnnxParserFlag onnxParserFlag) noexcept override;
   void setFlag(nvonnxparser::OnnxParserFlag onnxParserFlag) noexcept override;
   bool getFlag(nvonnxparser::OnnxParserFlag onnxParserFlag) const noexcept override;
-  bool setBuilderConfig(const nvinfer1::IBuilderConfig*) noexcept override { return true; }  // nothing depends on it
+  bool setBuilderConfig(const nvinfer1::IBuilderConfig* config) noexcept override;
   const nvinfer1::ITensor* getLayerOutputTensor(const char* name, int64_t i) noexcept override;
   bool supportsOperator(const char* op_name) const noexcept override;
   bool supportsModelV2(const void* serializedOnnxModel, size_t serializedOnnxModelSize,
@@ -82,6 +82,7 @@ class ParserImpl final : public nvonnxparser::IParser {
   void note(ImportProblem problem);
   // Keeps them, and names in a warning each that is new and has no effect.
   void take_flags(nvonnxparser::OnnxParserFlags flags) noexcept;
+  void change_flag(const char* call, nvonnxparser::OnnxParserFlag flag, bool on) noexcept;
 
   NetworkImpl& network_;
   Reporter reporter_;

@@ -1,30 +1,13 @@
 // Wrong calls: every one answers by false, null or -1 and a message, and nothing breaks.
 #include <functional>
 
-#include "api/harness.h"
+#include "api/recorder.h"
 
 namespace wootz_test {
 namespace {
 
 using namespace nvinfer1;
 using Floats = std::vector<float>;
-
-class Recorder final : public IErrorRecorder {
- public:
-  int32_t getNbErrors() const noexcept override { return static_cast<int32_t>(errors.size()); }
-  ErrorCode getErrorCode(int32_t i) const noexcept override { return errors[static_cast<size_t>(i)].first; }
-  ErrorDesc getErrorDesc(int32_t i) const noexcept override { return errors[static_cast<size_t>(i)].second.c_str(); }
-  bool hasOverflowed() const noexcept override { return false; }
-  void clear() noexcept override { errors.clear(); }
-  bool reportError(ErrorCode code, ErrorDesc desc) noexcept override {
-    errors.emplace_back(code, desc);
-    return true;
-  }
-  RefCount incRefCount() noexcept override { return ++count; }
-  RefCount decRefCount() noexcept override { return --count; }
-  std::vector<std::pair<ErrorCode, std::string>> errors;
-  int count = 0;
-};
 
 // x [2,3] -> y = relu(x).
 struct Small : Bench {

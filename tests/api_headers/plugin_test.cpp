@@ -122,12 +122,18 @@ TEST(PluginV3, CapabilitiesNameThemselves) {
   EXPECT_EQ(kind(PluginCapabilityType::kBUILD).major, 2);
   EXPECT_STREQ(kind(PluginCapabilityType::kRUNTIME).kind, "PLUGIN_V3ONE_RUNTIME");
   EXPECT_EQ(static_cast<IPluginV3OneBuildV2&>(plugin).getAliasedInput(0), -1);
+  EXPECT_STREQ(static_cast<IPluginV3OneCore&>(plugin).getInterfaceInfo().kind, "PLUGIN_V3ONE_CORE");
+  EXPECT_EQ(static_cast<IPluginV3OneBuildV2&>(plugin).getInterfaceInfo().major, 2);
+  EXPECT_EQ(static_cast<IPluginV3OneBuild&>(plugin).getInterfaceInfo().major, 2) << "as what it is";
+  EXPECT_EQ(static_cast<IPluginV3OneBuild&>(plugin).IPluginV3OneBuild::getInterfaceInfo().major, 1);
+  EXPECT_STREQ(static_cast<IPluginV3OneRuntime&>(plugin).getInterfaceInfo().kind, "PLUGIN_V3ONE_RUNTIME");
 }
 
 TEST(PluginV3, CreatorNamesItself) {
   DoubleCreator creator;
   IPluginCreatorInterface& c = creator;
   EXPECT_STREQ(c.getInterfaceInfo().kind, "PLUGIN CREATOR_V3ONE");
+  EXPECT_STREQ(static_cast<IPluginCreatorV3One&>(creator).getInterfaceInfo().kind, "PLUGIN CREATOR_V3ONE");
 }
 
 TEST(PluginV2, VersionCarriesTheClassInItsTopByte) {

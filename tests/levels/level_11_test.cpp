@@ -186,6 +186,8 @@ TEST_F(Level11, AttentionRefusesWhatItCannotBuild) {
   EXPECT_FALSE(a->setQueryLengths(q));
   EXPECT_FALSE(a->setKeyValueLengths(q));
   EXPECT_EQ(a->getQueryForm(), AttentionIOForm::kPADDED_BHND);
+  EXPECT_EQ(a->getKeyValueForm(), AttentionIOForm::kPADDED_BHND);
+  EXPECT_EQ(a->getQueryLengths(), nullptr);
   EXPECT_EQ(a->getKeyValueLengths(), nullptr);
   EXPECT_NE(logger.take(), "");
   ITensor* at = network->addInput("at", DataType::kINT32, Dims{1, {1}});
@@ -195,6 +197,12 @@ TEST_F(Level11, AttentionRefusesWhatItCannotBuild) {
   EXPECT_FALSE(kv->setUpdateLengths(at));
   EXPECT_EQ(kv->getUpdateForm(), AttentionIOForm::kPADDED_BHND);
   EXPECT_EQ(kv->getUpdateLengths(), nullptr);
+}
+
+TEST_F(Level11, LoggersAndProfilersNameThemselves) {
+  EXPECT_STREQ(static_cast<ILogger&>(logger).getInterfaceInfo().kind, "ILogger");
+  Profiler profiler;
+  EXPECT_STREQ(static_cast<IProfiler&>(profiler).getInterfaceInfo().kind, "IProfiler");
 }
 
 TEST_F(Level11, RunsWithAProfiler) {

@@ -86,6 +86,10 @@ REGISTER_TENSORRT_PLUGIN(QuadCreator);
 
 }  // namespace
 
+extern "C" __attribute__((visibility("default"))) void setLoggerFinder(ILoggerFinder* finder) {
+  if (finder->findLogger() != nullptr) finder->findLogger()->log(ILogger::Severity::kINFO, "here");
+}
+
 extern "C" __attribute__((visibility("default"))) IPluginCreatorInterface* const* getCreators(int32_t& count) {
   count = 1;
   return g_creators;

@@ -7,6 +7,10 @@ FIGURES = []
 os.environ.setdefault("WOOTZ_BACKEND", "cpu")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: minutes, which ./dev test --fast leaves out")
+
+
 def pytest_terminal_summary(terminalreporter):
     for line in FIGURES:
         terminalreporter.write_line(line)

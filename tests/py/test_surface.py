@@ -1,5 +1,6 @@
 """The public headers offer what TensorRT's offer, at both levels."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -10,6 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/api"))
+import coverage  # noqa: E402
 import slots  # noqa: E402
 import surface  # noqa: E402
 
@@ -57,6 +59,38 @@ def test_objects_have_one_table_of_functions_at_both_levels():
     # What is one level's alone is no class of the library's own.
     only = {name for name in ten.keys() ^ eleven.keys() if not re.search(r"IInt8|IAlgorithm", name)}
     assert only == set()
+
+
+def test_every_method_has_a_test_and_every_setting_an_effect():
+    table = coverage.written(coverage.TABLE.read_text())
+    assert [*coverage.empty(table, coverage.methods()), *coverage.effects()] == []
+
+
+def test_what_the_table_lacks_is_named():
+    table = coverage.written(coverage.TABLE.read_text())
+    method = ("nvinfer1::IActivationLayer", "setAlpha(float)")
+    without = {**table, method: []}
+    assert list(coverage.empty(without, coverage.methods())) == ["no test: nvinfer1::IActivationLayer::setAlpha(float)"]
+    nobody = {**table, method: [coverage.Test("api_e2e", "Nobody.Knows", "cpu")]}
+    assert any("no such test: Nobody.Knows" in line for line in coverage.empty(nobody, coverage.methods()))
+
+
+def test_the_tests_of_a_file_are_read_from_its_syntax_tree(tmp_path):
+    build = pathlib.Path(os.environ["WOOTZ_BUILD_DIR"])
+    unit = next(unit for unit in coverage.test_calls.units(build) if unit.file == "tests/api/layer_settings_window_test.cpp")
+    best = {}
+    for test, call, strength in coverage.test_calls.evidence(unit):
+        best[test, call.name] = max(strength, best.get((test, call.name), 0))
+    assert best["WindowSettings.Padding", "getPrePaddingNd"] == coverage.ASSERTED
+    assert best["WindowSettings.RefusalsNameTheLayer", "setStrideNd"] == coverage.CALLED
+    assert ("WindowSettings.Padding", "setDilationNd") not in best
+
+
+@pytest.mark.slow
+def test_each_test_of_the_table_asserts_on_its_method():
+    done = subprocess.run([sys.executable, ROOT / "tools/api/coverage.py", os.environ["WOOTZ_BUILD_DIR"]], capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 BRINGS = [("NvInferPlugin.h", "nvinfer1::plugin::PriorBoxParameters"), ("NvInferRuntime.h", "nvinfer1::Dims3"),

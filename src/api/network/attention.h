@@ -33,7 +33,7 @@ class AttentionImpl final : public nvinfer1::IAttention {
   nvinfer1::DataType getNormalizationQuantizeToType() const noexcept override { return nvinfer1::DataType::kFP8; }
   bool setMetadata(const char* metadata) noexcept override;
   const char* getMetadata() const noexcept override;
-  bool setNbRanks(int32_t nbRanks) noexcept override { return nbRanks == 1; }
+  bool setNbRanks(int32_t nbRanks) noexcept override { return take_ranks(network_, "IAttention::setNbRanks", nbRanks); }
   int32_t getNbRanks() const noexcept override { return 1; }
   bool setCausalKind(nvinfer1::CausalMaskKind kind) noexcept override;
   nvinfer1::CausalMaskKind getCausalKind() const noexcept override;

@@ -95,4 +95,9 @@ void layer_set_metadata(LayerCore& layer, const char* text) noexcept {
   });
 }
 
+bool take_ranks(const Owner& network, const char* call, int32_t ranks) noexcept {
+  return attempt(network.reporter(), call,
+                 [&] { return ranks == 1 ? Status() : unsupported("{} devices; a layer runs on one here", ranks); });
+}
+
 }  // namespace wootz::api

@@ -68,7 +68,6 @@ class LayerCore {
   std::string metadata;
   DType precision = DType::kInvalid;
   std::map<int32_t, DType> output_types;
-  int32_t ranks = 1;
 
  private:
   Owner& network_;
@@ -76,6 +75,9 @@ class LayerCore {
   const char* kind_;
   std::string name_;
 };
+
+// No layer spans devices: one is all there can be.
+bool take_ranks(const Owner& network, const char* call, int32_t ranks) noexcept;
 
 // The methods of ILayer over a LayerCore.
 template <class I>
@@ -116,8 +118,8 @@ class LayerBase : public I, public LayerCore {
   }
   void setMetadata(const char* text) noexcept override { layer_set_metadata(*this, text); }
   const char* getMetadata() const noexcept override { return metadata.c_str(); }
-  bool setNbRanks(int32_t nbRanks) noexcept override { return nbRanks == ranks; }  // nothing here spans devices
-  int32_t getNbRanks() const noexcept override { return ranks; }
+  bool setNbRanks(int32_t nbRanks) noexcept override { return take_ranks(network(), "ILayer::setNbRanks", nbRanks); }
+  int32_t getNbRanks() const noexcept override { return 1; }
 };
 
 // The parts that can fail; not in the template.

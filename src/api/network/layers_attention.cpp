@@ -29,6 +29,10 @@ class AttentionLayer final : public LayerBase<IAttentionOutputLayer> {
     if (causal && e.has(3)) return e.fail("a mask together with causal attention");
     if (normalization == AttentionNormalizationOp::kNONE) {
       if (causal || e.has(3)) return e.fail("a mask without normalization");
+      if (!attention_->getDecomposable())
+        return e.fail(
+            "no kernel computes attention without normalization as one: IAttention::setDecomposable(true) allows two "
+            "matrix products");
       Value* scores = e.op("MatMul", {q, k}, {{"trans_b", int64_t{1}}});
       e.out(0, e.op("MatMul", {scores, v}));
       return e.status();
@@ -102,6 +106,7 @@ bool AttentionImpl::setKeyValueLengths(ITensor* lengths) noexcept {
 }
 bool AttentionImpl::setDecomposable(bool decomposable) noexcept {
   decomposable_ = decomposable;
+  layer_->changed();
   return true;
 }
 bool AttentionImpl::setInput(int32_t index, ITensor& input) noexcept {

@@ -131,7 +131,18 @@ class NormalizationLayer final : public LayerBase<INormalizationLayer> {
     });
   }
   int64_t getNbGroups() const noexcept override { return groups_; }
-  WOOTZ_SETTING(DataType, ComputePrecision, compute_)
+  void setComputePrecision(DataType type) noexcept override {
+    attempt(network().reporter(), "INormalizationLayer::setComputePrecision", [&]() -> Status {
+      if (type != DataType::kFLOAT && type != DataType::kHALF)
+        return invalid_argument("{}: sums of type {}; kFLOAT and kHALF are possible", place(), static_cast<int>(type));
+      if (type == DataType::kHALF)
+        network().reporter().warning("INormalizationLayer::setComputePrecision: " + place() +
+                                     ": sums are kept in 32 bits, with which kHALF is no faster");
+      compute_ = type;
+      return Status();
+    });
+  }
+  DataType getComputePrecision() const noexcept override { return compute_; }
   bool isV2() const noexcept override { return v2_; }
 
   Status emit(Emit& e) override {

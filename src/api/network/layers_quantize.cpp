@@ -24,6 +24,10 @@ class QuantizeBase : public LayerBase<I> {
   bool setBlockShape(const ApiDims& blockShape) noexcept override {
     return attempt(this->network().reporter(), "IQuantizeLayer::setBlockShape", [&]() -> Status {
       if (Result<Dims> ok = from_api(blockShape, -1); !ok.ok()) return ok.status().with_prefix(this->place());
+      const int32_t rank = this->inputs[0]->getDimensions().nbDims;
+      if (blockShape.nbDims != rank)
+        return invalid_argument("{}: blocks {} for an input of {} dimensions", this->place(), to_string(blockShape),
+                                rank);
       block_ = blockShape;
       changed();
       return Status();
@@ -35,6 +39,7 @@ class QuantizeBase : public LayerBase<I> {
   Status emit(Emit& e) override {
     Value *x = e.in(0), *scale = e.in(1), *zero = e.has(2) ? e.in(2) : nullptr;
     const int rank = x->rank();
+    WOOTZ_RETURN_IF_ERROR(check_blocks(e, *x, *scale));
     const AttrMap to{{"to", std::string(dtype_name(from_api(to_)))}};
     const auto apply = [&](Value* v, Value* s, Value* z) {
       std::vector<Value*> values{v, s};
@@ -56,6 +61,23 @@ class QuantizeBase : public LayerBase<I> {
   }
 
  private:
+  // The scale's extents say the blocks; a block shape that was set must say the same.
+  Status check_blocks(Emit& e, const Value& x, const Value& scale) const {
+    if (block_.nbDims == 0) return Status();
+    if (scale.rank() != x.rank() || block_.nbDims != x.rank())
+      return e.fail("blocks {} need a scale with an entry for each, input {} has scale {}", to_string(block_),
+                    shape_to_string(x.shape()), shape_to_string(scale.shape()));
+    for (int a = 0; a < x.rank(); ++a) {
+      const Dim &n = x.shape()[static_cast<size_t>(a)], &s = scale.shape()[static_cast<size_t>(a)];
+      if (!n.is_const() || !s.is_const()) continue;
+      const int64_t extent = block_.d[a] == -1 ? n.value() : block_.d[a];
+      if (s.value() * extent != n.value())
+        return e.fail("blocks of {} along dimension {} of input {}, for which scale {} has {} entries", extent, a,
+                      shape_to_string(x.shape()), shape_to_string(scale.shape()), s.value());
+    }
+    return Status();
+  }
+
   // A scale of x's rank: where an axis has several elements to an entry, it is split into entries and elements.
   template <class F>
   Status blocked(Emit& e, Value* x, Value* scale, Value* zero, const F& apply) {

@@ -1,4 +1,6 @@
 // Resize, grid sample, non-maximum suppression.
+#include <limits>
+
 #include "api/network/add.h"
 
 namespace wootz::api {
@@ -147,8 +149,12 @@ class NMSLayer final : public LayerBase<INMSLayer> {
   }
   BoundingBoxFormat getBoundingBoxFormat() const noexcept override { return format_; }
   void setTopKBoxLimit(int32_t limit) noexcept override {
-    limit_ = limit;
-    changed();
+    attempt(network().reporter(), "INMSLayer::setTopKBoxLimit", [&]() -> Status {
+      if (limit < 1) return invalid_argument("{}: the best {} boxes; one is the least", place(), limit);
+      limit_ = limit;
+      changed();
+      return Status();
+    });
   }
   int32_t getTopKBoxLimit() const noexcept override { return limit_; }
   bool setIndicesType(DataType type) noexcept override {
@@ -168,10 +174,7 @@ class NMSLayer final : public LayerBase<INMSLayer> {
         return e.fail("boxes {} with coordinates of their own for each class", shape_to_string(boxes->shape()));
       boxes = e.squeeze(boxes, {2});
     }
-    if (boxes != nullptr && boxes->rank() == 3 && boxes->shape()[1].is_const() && boxes->shape()[1].value() > limit_)
-      network().reporter().verbose(fmt::format("{}: all {} boxes of a class are considered, not only the best {}",
-                                               place(), boxes->shape()[1].value(), limit_));
-    std::vector<Value*> values{boxes, e.transpose(e.in(1), {0, 2, 1}), e.cast(e.in(2), DType::kI64)};
+    std::vector<Value*> values{boxes, limited(e, e.transpose(e.in(1), {0, 2, 1})), e.cast(e.in(2), DType::kI64)};
     for (size_t i = 3; i < inputs.size(); ++i) values.push_back(e.has(i) ? e.cast(e.in(i), DType::kF32) : nullptr);
     Value* rows = e.op("NonMaxSuppression", std::move(values),
                        {{"center_point_box", int64_t{format_ == BoundingBoxFormat::kCENTER_SIZES}}});
@@ -182,6 +185,27 @@ class NMSLayer final : public LayerBase<INMSLayer> {
   }
 
  private:
+  // Scores [N, classes, boxes] of which those below the limit's are no numbers, which selects no box. What ties with
+  // the last of them stays.
+  Value* limited(Emit& e, Value* scores) const {
+    if (scores == nullptr || scores->rank() != 3) return scores;
+    const Dim& boxes = scores->shape()[2];
+    if (boxes.is_const() && boxes.value() <= limit_) return scores;
+    std::vector<Value*> from{scores};
+    AttrMap attrs{{"axis", int64_t{2}}, {"largest", int64_t{1}}, {"sorted", int64_t{0}}};
+    if (boxes.is_const())
+      attrs.emplace("k", int64_t{limit_});
+    else
+      from.push_back(e.op(
+          "Min", {e.op("Shape", {scores}, {{"start", int64_t{2}}, {"end", int64_t{3}}}), e.ints({int64_t{limit_}})}));
+    const Node* best = e.node("TopK", std::move(from), std::move(attrs), 2);
+    if (best == nullptr) return nullptr;
+    Value* last = e.op("Reduce", {best->output(0)},
+                       {{"kind", std::string("min")}, {"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{1}}});
+    return e.op("Where", {e.op("Less", {scores, last}),
+                          e.scalar(scores->dtype(), std::numeric_limits<double>::quiet_NaN()), scores});
+  }
+
   DataType indices_;
   BoundingBoxFormat format_ = BoundingBoxFormat::kCORNER_PAIRS;
   int32_t limit_ = 2000;

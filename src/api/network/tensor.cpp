@@ -140,4 +140,10 @@ float TensorImpl::getDynamicRangeMax() const noexcept {
   return range_set_ ? range_max_ : std::numeric_limits<float>::quiet_NaN();
 }
 
+void TensorImpl::setBroadcastAcrossBatch(bool broadcasts) noexcept {
+  if (broadcasts)
+    network_.reporter().warning("ITensor::setBroadcastAcrossBatch: tensor '" + name_ +
+                                "': networks have no implicit batch, and extents of 1 broadcast by themselves");
+}
+
 }  // namespace wootz::api

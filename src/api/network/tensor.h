@@ -64,7 +64,7 @@ class TensorImpl final : public nvinfer1::ITensor {
   void resetDynamicRange() noexcept override { range_set_ = false; }
   float getDynamicRangeMin() const noexcept override;
   float getDynamicRangeMax() const noexcept override;
-  void setBroadcastAcrossBatch(bool) noexcept override {}  // a leftover of the implicit batch
+  void setBroadcastAcrossBatch(bool broadcasts) noexcept override;
   bool getBroadcastAcrossBatch() const noexcept override { return false; }
 
  private:

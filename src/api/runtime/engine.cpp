@@ -281,7 +281,7 @@ IHostMemory* EngineImpl::serializeWithConfig(ISerializationConfig& config) const
 ISerializationConfig* EngineImpl::createSerializationConfig() noexcept {
   return attempt_or<ISerializationConfig*>(
       reporter_, "ICudaEngine::createSerializationConfig", nullptr,
-      [&]() -> Result<ISerializationConfig*> { return new SerializationConfig(); });
+      [&]() -> Result<ISerializationConfig*> { return new SerializationConfig(reporter_); });
 }
 
 IEngineInspector* EngineImpl::createEngineInspector() const noexcept {

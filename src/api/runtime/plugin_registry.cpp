@@ -227,6 +227,10 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
         fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
                     "registers nothing itself",
                     path));
+  // Nothing tells for which level of the API it was compiled, and finders of the two differ.
+  if (dlsym(handle, "setLoggerFinder") != nullptr)
+    reporter_.warning(fmt::format(
+        "plugin library '{}': its setLoggerFinder is not called: what it wants to say goes elsewhere", path));
   const std::lock_guard<std::mutex> lock(mutex_);
   libraries_[handle] = std::move(library);
   return handle;

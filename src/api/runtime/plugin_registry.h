@@ -14,7 +14,8 @@ namespace wootz::api {
 
 class PluginRegistry final : public nvinfer1::IPluginRegistry {
  public:
-  explicit PluginRegistry(PluginRegistry* parent) : parent_(parent), reporter_(AppLogger{}) {}
+  // The process's own belongs to no program, and tells a recorder alone.
+  explicit PluginRegistry(PluginRegistry* parent, AppLogger logger = {}) : parent_(parent), reporter_(logger) {}
   ~PluginRegistry() noexcept override;
 
   // The one of the process. Never ends: plugin libraries deregister in their own static destructors.

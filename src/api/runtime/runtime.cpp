@@ -97,7 +97,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
 }
 
 RuntimeImpl::RuntimeImpl(AppLogger logger)
-    : reporter_(logger), registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process())) {}
+    : reporter_(logger), registry_(std::make_shared<PluginRegistry>(&PluginRegistry::process(), logger)) {}
 
 Result<ICudaEngine*> RuntimeImpl::load(std::shared_ptr<const Program> program) {
   WOOTZ_RETURN_IF_ERROR(load_plugin_libraries(*program));
@@ -177,8 +177,10 @@ ICudaEngine* RuntimeImpl::deserializeCudaEngine(nvinfer1::IStreamReaderV2& strea
 }
 
 void RuntimeImpl::setDLACore(int32_t dlaCore) noexcept {
-  dla_core_ = dlaCore;
-  reporter_.verbose("IRuntime::setDLACore: there is no DLA here; the number is kept and has no effect");
+  attempt(reporter_, "IRuntime::setDLACore", [&]() -> Status {
+    if (dlaCore != dla_core_) return invalid_argument("there is no DLA core {}: this machine has none", dlaCore);
+    return Status();
+  });
 }
 
 bool RuntimeImpl::setMaxThreads(int32_t maxThreads) noexcept {

@@ -1,6 +1,7 @@
 // Trees of pointwise ops become one Pointwise node with one expression. Scalar constants move into the expression;
 // an operand read twice is one operand.
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 #include "ops/infer.h"
@@ -86,6 +87,18 @@ bool may_absorb(const Value* operand, const Node* reader) {
   return operand->shape() == reader->output()->shape();
 }
 
+// Bit by bit: a constant that is no number equals itself here, or there would be something to do for ever.
+bool same(const PointwiseExpr& a, const PointwiseExpr& b) {
+  const auto bits = [](double v) { return std::bit_cast<uint64_t>(v); };
+  const auto same_instruction = [&](PwInstr p, PwInstr q) {
+    const bool constants = bits(p.imm0) == bits(q.imm0) && bits(p.imm1) == bits(q.imm1);
+    p.imm0 = p.imm1 = q.imm0 = q.imm1 = 0;
+    return constants && p == q;
+  };
+  return a.outputs == b.outputs && a.num_inputs == b.num_inputs &&
+         std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same_instruction);
+}
+
 // The fused node, or null when there was nothing to do.
 Result<Node*> fuse_at(Graph& graph, Node* node) {
   WOOTZ_ASSIGN_OR_RETURN(const PointwiseExpr own, node_expression(*node));
@@ -113,7 +126,7 @@ Result<Node*> fuse_at(Graph& graph, Node* node) {
     k = 0;  // numbering changed
   }
   const bool already =
-      node->is("Pointwise") && absorbed.empty() && fused.expr == own && fused.operands == node->inputs();
+      node->is("Pointwise") && absorbed.empty() && same(fused.expr, own) && fused.operands == node->inputs();
   if (already) return static_cast<Node*>(nullptr);
   // Everything constant: left to constant folding. An expression that is its operand: left to identity elimination.
   if (fused.operands.empty()) return static_cast<Node*>(nullptr);

@@ -62,7 +62,7 @@ class Plan final : public CudnnPlan {
   }
 
  private:
-  // What is no kernel lets no kernel begin early, neither itself nor the one behind it.
+  // What is no kernel lets no kernel begin early, neither itself nor the one after it.
   Status wait_for_all_before(void* workspace, CUstream stream) const {
     const auto at = reinterpret_cast<CUdeviceptr>(static_cast<char*>(aligned_workspace(workspace)) + built_.workspace);
     return check(gpu_.api->cuMemsetD8Async(at, 0, 1, stream), "cuMemsetD8Async");
