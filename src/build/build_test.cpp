@@ -1,6 +1,5 @@
 // The stages as a whole: their table, their times, their dumps, and how often kernels are created.
 #include "build/build.h"
-#include "base/json.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/json.h"
 #include "base/testing.h"
 #include "build/stage_dump.h"
 #include "build/stages.h"
@@ -124,6 +124,32 @@ TEST(Build, DumpsReadBack) {
   EXPECT_TRUE(std::ranges::equal(*dumped, *plan));
   for (const char* stage : {"import", "passes.fuse_epilogue", "lower", "choose", "pack"})
     EXPECT_EQ(stages.count(stage), 1u) << stage;
+}
+
+// Every tactic of a layer is told of: the one that was chosen, and the others with their times or why they are out.
+TEST(Build, TheLogHasWhatWasNotChosenToo) {
+  struct Lines final : Log {
+    bool wants(LogLevel) const override { return true; }
+    void write(LogLevel, const std::string& line) const override { all.push_back(line); }
+    mutable std::vector<std::string> all;
+  } log;
+  const auto graph = chain_of_convolutions(1);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  BuildServices services;
+  services.log = &log;
+  const Result<BuildOutput> built = build_program(**graph, untimed(), services);
+  ASSERT_TRUE(built.ok()) << built.status().to_string();
+  const auto count = [&](const char* text) {
+    return std::ranges::count_if(log.all, [&](const std::string& l) { return l.find(text) != std::string::npos; });
+  };
+  ptrdiff_t others = 0, chosen = 0;
+  for (const StepReport& step : built->report.choice.steps) {
+    chosen += step.chosen >= 0 ? 1 : 0;
+    others += step.chosen >= 0 ? static_cast<ptrdiff_t>(step.evaluated.size()) - 1 : 0;
+  }
+  EXPECT_GT(others, 0);
+  EXPECT_EQ(count(" tactics, "), chosen);
+  EXPECT_EQ(count("': not "), others);
 }
 
 TEST(Build, ADumpThatCannotBeWrittenEndsTheBuild) {

@@ -28,14 +28,25 @@ void log_proofs(const BuildSession& session) {
                                      worst->candidate.tactic.to_string())));
 }
 
+std::string cost_of(const EvaluatedCandidate& c) {
+  return fmt::format("{:.2f} us {}", c.us, c.measured ? "measured" : "estimated");
+}
+
+// A line a layer, and one for each tactic that was not chosen: its layout and time, or why it is out of the question.
 void log_choices(const BuildSession& session, const Choice& choice) {
   if (!session.log.wants(LogLevel::kVerbose)) return;
   for (const StepReport& step : choice.steps) {
     if (step.chosen < 0) continue;
     const EvaluatedCandidate& chosen = step.evaluated[static_cast<size_t>(step.chosen)];
-    session.log.verbose(fmt::format("layer '{}': {} of {} tactics, {:.2f} us {}", step.step,
-                                    chosen.candidate.tactic.to_string(), step.evaluated.size(), chosen.us,
-                                    chosen.measured ? "measured" : "estimated"));
+    session.log.verbose(fmt::format("layer '{}': {} of {} tactics, {}", step.step, chosen.candidate.tactic.to_string(),
+                                    step.evaluated.size(), cost_of(chosen)));
+    for (const EvaluatedCandidate& other : step.evaluated) {
+      if (&other == &chosen) continue;
+      const std::vector<Layout>& made = other.candidate.output_layouts;
+      session.log.verbose(fmt::format("layer '{}': not {} ({}): {}", step.step, other.candidate.tactic.to_string(),
+                                      made.empty() ? "no result" : layout_name(made[0]),
+                                      other.refusal.empty() ? cost_of(other) : "refused: " + other.refusal));
+    }
   }
 }
 
