@@ -1,9 +1,9 @@
 #include "plan/describe.h"
-#include "base/json.h"
 
 #include <gtest/gtest.h>
 
 #include "backend/index_literals.h"
+#include "base/json.h"
 #include "plan/program_testing.h"
 
 namespace wootz {

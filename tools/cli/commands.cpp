@@ -1,11 +1,11 @@
 #include "commands.h"
-#include "base/json.h"
 
 #include <sys/stat.h>
 
 #include <cstdio>
 #include <memory>
 
+#include "base/json.h"
 #include "wootz/extensions.h"
 
 namespace wootz_cli {

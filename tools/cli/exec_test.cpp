@@ -1,7 +1,6 @@
 // `wootz exec` with each of its flags: on the processor, and on the emulator (or on a GPU).
 // Why so long: one list of flags, and runs that share a folder and a way to read what is printed.
 #include "cli/exec.h"
-#include "base/json.h"
 
 #include <gmock/gmock.h>
 
@@ -15,6 +14,7 @@
 #include "NvInfer.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/emulator/emulator.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exec_flags.h"
 #include "onnx/model_for_test.h"

@@ -1,9 +1,9 @@
 #include "layer_times.h"
-#include "base/json.h"
 
 #include <algorithm>
 #include <cstdio>
 
+#include "base/json.h"
 #include "files.h"
 
 namespace wootz_cli {

@@ -1,5 +1,4 @@
 #include "session.h"
-#include "base/json.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "base/json.h"
 #include "wootz/extensions.h"
 
 namespace wootz_cli {

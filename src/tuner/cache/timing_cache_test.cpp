@@ -1,5 +1,4 @@
 #include "tuner/cache/timing_cache.h"
-#include "base/json.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "base/json.h"
 #include "base/testing.h"
 
 namespace wootz {
