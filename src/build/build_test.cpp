@@ -126,7 +126,7 @@ TEST(Build, DumpsReadBack) {
     EXPECT_EQ(stages.count(stage), 1u) << stage;
 }
 
-// Every tactic of a layer is told of: the one that was chosen, and the others with their times or why they are out.
+// Every tactic of a layer is logged: the one that was chosen, and the others with their times or why they are out.
 TEST(Build, TheLogHasWhatWasNotChosenToo) {
   struct Lines final : Log {
     bool wants(LogLevel) const override { return true; }
