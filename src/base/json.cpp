@@ -44,7 +44,7 @@ class Reserve {
  private:
   std::mutex mutex_;
   std::bitset<kUnits> used_;
-  alignas(kUnit) std::array<std::byte, kUnits * kUnit> memory_ = {};
+  alignas(kUnit) std::array<std::byte, kUnits* kUnit> memory_ = {};
 };
 
 Reserve& reserve() {
