@@ -1,6 +1,7 @@
 // One import: the walk over the model's nodes. Internal to src/onnx.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -105,11 +106,21 @@ class Importer {
   Result<PluginRequest> plugin_request(const Place& place, const Frame& frame);
   static Status add_plugin(const PluginRequest& request, const std::shared_ptr<const CustomOp>& plugin,
                            NodeContext& context);
+  // How a plugin's node is written; none: the node is no plugin.
+  struct PluginWriter {
+    std::function<Status(NodeContext& context)> write;
+    bool operators = false;  // it becomes operators, which may turn out to be constant
+  };
+  using FindPlugin = std::function<Result<PluginWriter>(const PluginRequest& request)>;
+  // False: the node is no plugin.
+  bool import_found(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs,
+                    const FindPlugin& find);
   // stock_nodes.cpp: plugins that TensorRT ships
   bool import_stock(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs);
   Status run_import(const OnnxImport& entry, NodeContext& context);
   // Folds what a node became, and binds its outputs.
   void take_results(const Place& place, Scope& scope, const Frame& frame, NodeContext& context);
+  void bind_results(const Place& place, Scope& scope, const Frame& frame, NodeContext& context);
   void bind_output(const Place& place, int index, Slot slot, Scope& scope);
   void poison_outputs(const Place& place, Scope& scope, const Frame& frame);
   void check_subgraphs(const Place& place, Scope& scope, const Frame& frame, const NodeContext* imported);

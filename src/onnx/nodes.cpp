@@ -171,6 +171,10 @@ void Importer::take_results(const Place& place, Scope& scope, const Frame& frame
       if (context.wants_output(i)) absent.outputs.push_back(place.node.output(i));
     options_.absent->push_back(std::move(absent));
   }
+  bind_results(place, scope, frame, context);
+}
+
+void Importer::bind_results(const Place& place, Scope& scope, const Frame& frame, NodeContext& context) {
   for (int i = 0; i < context.num_outputs(); ++i) {
     if (!context.wants_output(i)) continue;
     Value* value = context.outputs()[static_cast<size_t>(i)];

@@ -81,6 +81,15 @@ Result<PluginRequest> Importer::plugin_request(const Place& place, const Frame& 
 bool Importer::import_plugin(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs) {
   const bool known = !find_imports(place.domain, place.node.op_type()).empty();
   if (!options_.plugins || (known && !options_.plugins_first)) return false;
+  return import_found(place, scope, frame, inputs, [&](const PluginRequest& request) -> Result<PluginWriter> {
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const CustomOp> plugin, options_.plugins(request));
+    if (plugin == nullptr) return PluginWriter();
+    return PluginWriter{[&request, plugin](NodeContext& context) { return add_plugin(request, plugin, context); }};
+  });
+}
+
+bool Importer::import_found(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs,
+                            const FindPlugin& find) {
   const auto fail = [&](const Status& status) {
     report(place, status);
     poison_outputs(place, scope, frame);
@@ -88,22 +97,17 @@ bool Importer::import_plugin(const Place& place, Scope& scope, const Frame& fram
   };
   const Result<PluginRequest> request = plugin_request(place, frame);
   if (!request.ok()) return fail(request.status());
-  const Result<std::shared_ptr<const CustomOp>> plugin = options_.plugins(*request);
+  const Result<PluginWriter> plugin = find(*request);
   if (!plugin.ok()) return fail(plugin.status());
-  if (*plugin == nullptr) return false;
+  if (plugin->write == nullptr) return false;
   if (std::any_of(inputs.begin(), inputs.end(), [](const Slot& slot) { return slot.poisoned; })) {
     poison_outputs(place, scope, frame);
     return true;
   }
   NodeContext context(*this, place, scope, frame, inputs);
-  const Status added = add_plugin(*request, *plugin, context);
-  if (!added.ok()) return fail(added);
-  for (int i = 0; i < context.num_outputs(); ++i) {
-    if (!context.wants_output(i)) continue;
-    Value* value = context.outputs()[static_cast<size_t>(i)];
-    bind_output(place, i, Slot::of(value), scope);
-    name_value(value, place.node.output(i), frame);
-  }
+  const Status written = plugin->write(context);
+  if (!written.ok()) return fail(written);
+  plugin->operators ? take_results(place, scope, frame, context) : bind_results(place, scope, frame, context);
   return true;
 }
 

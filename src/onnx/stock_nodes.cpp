@@ -1,6 +1,4 @@
 // Nodes that are plugins of TensorRT's own: they become our ops, whether or not the application knows of them.
-#include <algorithm>
-
 #include "onnx/import_table.h"
 #include "onnx/node_context.h"
 #include "onnx/text.h"
@@ -67,24 +65,10 @@ Status write(const stock::Plugin& plugin, const PluginRequest& request, NodeCont
 bool Importer::import_stock(const Place& place, Scope& scope, const Frame& frame, const std::vector<Slot>& inputs) {
   const std::string versions = stock::versions_of(place.node.op_type());
   if (versions.empty() || !find_imports(place.domain, place.node.op_type()).empty()) return false;
-  const auto fail = [&](const Status& status) {
-    report(place, status);
-    poison_outputs(place, scope, frame);
-    return true;
-  };
-  const Result<PluginRequest> request = plugin_request(place, frame);
-  if (!request.ok()) return fail(request.status());
-  const Result<const stock::Plugin*> plugin = plugin_of(*request, versions);
-  if (!plugin.ok()) return fail(plugin.status());
-  if (std::any_of(inputs.begin(), inputs.end(), [](const Slot& slot) { return slot.poisoned; })) {
-    poison_outputs(place, scope, frame);
-    return true;
-  }
-  NodeContext context(*this, place, scope, frame, inputs);
-  const Status written = write(**plugin, *request, context);
-  if (!written.ok()) return fail(written);
-  take_results(place, scope, frame, context);
-  return true;
+  return import_found(place, scope, frame, inputs, [&](const PluginRequest& request) -> Result<PluginWriter> {
+    WOOTZ_ASSIGN_OR_RETURN(const stock::Plugin* const plugin, plugin_of(request, versions));
+    return PluginWriter{[&request, plugin](NodeContext& context) { return write(*plugin, request, context); }, true};
+  });
 }
 
 }  // namespace wootz::importer
