@@ -85,40 +85,31 @@ struct Fields {
   PluginFieldCollection collection{};
 };
 
-// A plugin that Python owns, or a layer does.
-struct PluginV2 {
-  PluginV2(IPluginV2* given, bool own) : plugin(given), owned(own) {}
-  PluginV2(const PluginV2&) = delete;
-  PluginV2& operator=(const PluginV2&) = delete;
-  ~PluginV2() { destroy(); }
-  void destroy() {
-    if (plugin != nullptr && owned) plugin->destroy();
-    plugin = nullptr;
-  }
-  IPluginV2& get() const {
-    if (plugin == nullptr) throw std::runtime_error("the plugin was destroyed");
-    return *plugin;
-  }
-  IPluginV2* plugin;
-  bool owned;
-};
+void release(IPluginV2* plugin) {
+  if (plugin != nullptr) plugin->destroy();
+}
+void release(IPluginV3* plugin) { delete plugin; }
 
-struct PluginV3 {
-  PluginV3(IPluginV3* given, bool own) : plugin(given), owned(own) {}
-  PluginV3(const PluginV3&) = delete;
-  PluginV3& operator=(const PluginV3&) = delete;
-  ~PluginV3() { destroy(); }
+// A plugin that Python owns, or a layer does.
+template <class Plugin>
+struct Held {
+  Held(Plugin* given, bool own) : plugin(given), owned(own) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { destroy(); }
   void destroy() {
-    if (owned) delete plugin;
+    if (owned) release(plugin);
     plugin = nullptr;
   }
-  IPluginV3& get() const {
+  Plugin& get() const {
     if (plugin == nullptr) throw std::runtime_error("the plugin was destroyed");
     return *plugin;
   }
-  IPluginV3* plugin;
+  Plugin* plugin;
   bool owned;
 };
+using PluginV2 = Held<IPluginV2>;
+using PluginV3 = Held<IPluginV3>;
 
 // Python takes the wrapper over.
 template <class Wrapper, class Plugin>
