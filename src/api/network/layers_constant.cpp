@@ -77,9 +77,9 @@ class FillLayer final : public LayerBase<IFillLayer> {
     attrs.emplace(uniform ? "low" : "mean", given ? 0 : alpha_);
     attrs.emplace(uniform ? "high" : "scale", given ? 1 : beta_);
     if (!e.has(0)) attrs.emplace("shape", to_vector(dims_));
-    std::vector<Value*> like;
-    if (e.has(0)) like = {e.op("ConstantOfShape", {e.cast(e.in(0), DType::kI64)}, {})};
-    Value* drawn = e.op("Random", std::move(like), std::move(attrs));
+    std::vector<Value*> inputs{e.op("RandomState", {})};
+    if (e.has(0)) inputs.push_back(e.op("ConstantOfShape", {e.cast(e.in(0), DType::kI64)}, {}));
+    Value* drawn = e.op("Random", std::move(inputs), std::move(attrs));
     if (given) {
       Value *a = e.cast(e.in(1), type), *b = e.cast(e.in(2), type);
       drawn = e.op("Add", {a, e.op("Mul", {drawn, uniform ? e.op("Sub", {b, a}) : b})});
