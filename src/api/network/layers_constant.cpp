@@ -149,21 +149,7 @@ class AssertionLayer final : public LayerBase<IAssertionLayer> {
   Status emit(Emit& e) override {
     const Value* condition = e.in(0);
     if (condition->dtype() != DType::kBool) return e.fail("the condition is {}", dtype_name(condition->dtype()));
-    bool known = false;
-    if (condition->is_constant()) {
-      known = true;
-      for (int64_t i = 0; i < condition->constant().volume(); ++i)
-        if (condition->constant().get_i64(i) == 0) return e.fail("the assertion does not hold: {}", message_);
-    } else if (condition->shape_values()) {
-      known = true;
-      for (const Dim& d : *condition->shape_values()) {
-        if (d.is_const() && d.value() == 0) return e.fail("the assertion does not hold: {}", message_);
-        known = known && d.is_const();
-      }
-    }
-    if (!known)
-      network().reporter().warning(place() +
-                                   ": the condition is not known while building; it is not checked during inference");
+    e.op("Assert", {e.in(0)}, {{"message", fmt::format("{}: the assertion does not hold: {}", place(), message_)}});
     return e.status();
   }
 
