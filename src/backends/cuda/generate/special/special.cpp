@@ -52,6 +52,7 @@ constexpr Special kSpecials[] = {
     {is_op<RandomOpParams>, generate_random},
     {is_op<BernoulliOpParams>, generate_bernoulli},
     {is_op<MultinomialOpParams>, generate_multinomial},
+    {is_op<ExpertProductOpParams>, generate_expert_product},
 };
 
 }  // namespace

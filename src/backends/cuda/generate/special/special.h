@@ -62,6 +62,7 @@ Status generate_deform_conv(const Problem& problem, const BindArgs& args, std::v
 Status generate_random_state(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_random(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_bernoulli(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_expert_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_multinomial(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda
