@@ -1,5 +1,5 @@
-// What random numbers are drawn from: an `op` step of op `RandomState` gives a key and how often was drawn from it before,
-// and each context counts for itself. Steps that draw have it as an operand and follow from it.
+// What random numbers are drawn from: an `op` step of op `RandomState` gives a key and how often was drawn from it
+// before, and each context counts for itself. Steps that draw have it as an operand and follow from it.
 #pragma once
 
 #include "backend/problem.h"

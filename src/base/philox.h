@@ -1,5 +1,5 @@
 // Random numbers by counting: the numbers of one place follow from a key, how often was drawn before, and the place,
-// whoever computes them in whichever order. The generator is Philox 4x32 of ten rounds (Salmon, Moraes, Dror, Shaw:
+// whichever thread or device computes them. The generator is Philox 4x32 of ten rounds (Salmon, Moraes, Dror, Shaw:
 // "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 #pragma once
 

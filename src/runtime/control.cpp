@@ -30,8 +30,8 @@ int64_t volume_of(const Dims& dims, size_t begin, size_t end) {
   return volume;
 }
 
-// What one context runs the bodies in, made by the first run: what bodies keep from run to run (how often random numbers
-// were drawn, say) is the context's own.
+// What one context runs the bodies in, made by the first run: what bodies keep from run to run (how often random
+// numbers were drawn, say) is the context's own.
 struct ControlState final : KernelState {
   explicit ControlState(std::shared_ptr<Device> of) : device(std::move(of)) {}
   std::shared_ptr<Device> device;  // outlives the frame's buffers

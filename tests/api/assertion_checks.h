@@ -96,8 +96,8 @@ inline void check_assertions_of_found_sizes(const char* backend) {
   ITensor* found = b.network->addNonZero(*x, DataType::kINT64)->getOutput(0);
   const std::vector<int64_t> three{3};
   const std::vector<int32_t> one{1};
-  ITensor* count = b.network->addGather(*b.network->addShape(*found)->getOutput(0), *b.constant<int32_t>({1}, one), 0)
-                       ->getOutput(0);
+  ITensor* count =
+      b.network->addGather(*b.network->addShape(*found)->getOutput(0), *b.constant<int32_t>({1}, one), 0)->getOutput(0);
   ITensor* few =
       b.network->addElementWise(*count, *b.constant<int64_t>({1}, three), ElementWiseOperation::kLESS)->getOutput(0);
   assert_that(b, few, "few", "fewer than three are expected");

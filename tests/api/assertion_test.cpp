@@ -37,7 +37,8 @@ TEST(Assertions, OfConstants) {
     const Floats number{value}, zero{0};
     ITensor* root = b.network->addUnary(*b.constant<float>({1}, number), UnaryOperation::kSIN)->getOutput(0);
     assert_that(
-        b, b.network->addElementWise(*root, *b.constant<float>({1}, zero), ElementWiseOperation::kGREATER)->getOutput(0),
+        b,
+        b.network->addElementWise(*root, *b.constant<float>({1}, zero), ElementWiseOperation::kGREATER)->getOutput(0),
         "positive", "the constant is positive");
     b.output(b.network->addUnary(*x, UnaryOperation::kNEG), "y");
     const Owned<ICudaEngine> engine = b.engine();

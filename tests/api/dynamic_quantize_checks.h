@@ -1,5 +1,5 @@
-// Dynamic quantization on any backend: what comes back is within the type's rounding of what went in, by scales that are
-// those of the blocks.
+// Dynamic quantization on any backend: what comes back is within the type's rounding of what went in, by scales that
+// are those of the blocks.
 #pragma once
 
 #include <algorithm>

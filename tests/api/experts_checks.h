@@ -55,7 +55,8 @@ class Experts {
     layer->setSwigluParams(form.limit, form.alpha, form.beta);
     bench.output(n.addCast(*layer->getOutput(0), DataType::kFLOAT), "y");
     IOptimizationProfile* p = bench.builder->createOptimizationProfile();
-    for (const auto& [name, width] : {std::pair("x", kWidth), std::pair("experts", kChosen), std::pair("scores", kChosen)}) {
+    for (const auto& [name, width] :
+         {std::pair("x", kWidth), std::pair("experts", kChosen), std::pair("scores", kChosen)}) {
       p->setDimensions(name, OptProfileSelector::kMIN, dims({kBatch, 1, width}));
       p->setDimensions(name, OptProfileSelector::kOPT, dims({kBatch, 4, width}));
       p->setDimensions(name, OptProfileSelector::kMAX, dims({kBatch, 64, width}));
@@ -65,7 +66,8 @@ class Experts {
 
   void check(Inference& inference, int64_t tokens, double tolerance) {
     std::mt19937_64 rng(wootz::test_seed() + static_cast<uint64_t>(tokens));
-    const std::vector<float> x = numbers(rng, kBatch * tokens * kWidth, 1), scores = numbers(rng, kBatch * tokens * kChosen, 1);
+    const std::vector<float> x = numbers(rng, kBatch * tokens * kWidth, 1),
+                             scores = numbers(rng, kBatch * tokens * kChosen, 1);
     std::vector<int32_t> experts(scores.size());
     for (int32_t& e : experts) e = static_cast<int32_t>(rng() % (kExperts + 1)) - (form_.quantized ? 0 : 1);
     for (int32_t& e : experts) e = std::min<int32_t>(e, kExperts - 1);
@@ -82,7 +84,8 @@ class Experts {
     ASSERT_EQ(y.size(), x.size());
     for (size_t t = 0; t < x.size() / kWidth; ++t) {
       std::vector<double> want(kWidth);
-      for (size_t k = 0; k < kChosen; ++k) add(&x[t * kWidth], experts[t * kChosen + k], scores[t * kChosen + k], &want);
+      for (size_t k = 0; k < kChosen; ++k)
+        add(&x[t * kWidth], experts[t * kChosen + k], scores[t * kChosen + k], &want);
       for (size_t c = 0; c < kWidth; ++c)
         EXPECT_NEAR(y[t * kWidth + c], want[c], tolerance) << "token " << t << ", column " << c;
     }
@@ -105,7 +108,8 @@ class Experts {
   }
   nvinfer1::ITensor* weights(const std::vector<float>& values, std::initializer_list<int64_t> shape,
                              const char* name = nullptr) {
-    return cast(form_.variable_weights && name != nullptr ? *bench.input(name, shape) : *bench.constant<float>(shape, values));
+    return cast(form_.variable_weights && name != nullptr ? *bench.input(name, shape)
+                                                          : *bench.constant<float>(shape, values));
   }
   void add(const float* x, int64_t expert, double score, std::vector<double>* y) const {
     if (expert < 0) return;

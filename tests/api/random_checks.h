@@ -26,8 +26,8 @@ struct Drawn : BackendBench {
   explicit Drawn(const char* backend, nvinfer1::DataType type = nvinfer1::DataType::kFLOAT) : BackendBench(backend) {
     using namespace nvinfer1;  // NOLINT
     ITensor* shape = network->addShape(*input("x", {-1, 100}))->getOutput(0);
-    for (const auto& [operation, name] : {std::pair(FillOperation::kRANDOM_UNIFORM, "uniform"),
-                                          std::pair(FillOperation::kRANDOM_NORMAL, "normal")}) {
+    for (const auto& [operation, name] :
+         {std::pair(FillOperation::kRANDOM_UNIFORM, "uniform"), std::pair(FillOperation::kRANDOM_NORMAL, "normal")}) {
       IFillLayer* fill = network->addFill(dims({}), operation, type);
       fill->setInput(0, *shape);
       ITensor* drawn = fill->getOutput(0);

@@ -19,9 +19,9 @@ struct impl::EnumMaxImpl<MoEActType> {
 };
 
 /// Mixture of experts: each token goes through its selected experts, and what they give is summed, weighted by their
-/// scores. Inputs: 0 hidden states [batch, sequence, width], 1 the experts selected and 2 their scores [batch, sequence,
-/// k]; 3 to 5 the weights of gate, up and down, 6 to 8 their biases, 9 the scale of a quantized input of down. A number
-/// that is no expert's adds nothing.
+/// scores. Inputs: 0 hidden states [batch, sequence, width], 1 the experts selected and 2 their scores [batch,
+/// sequence, k]; 3 to 5 the weights of gate, up and down, 6 to 8 their biases, 9 the scale of a quantized input of
+/// down. A number that is no expert's adds nothing.
 class IMoELayer : public ILayer {
  public:
   /// Weights of gated experts, down(act(gate(x)) * up(x)), stacked by expert: gate and up [experts, width, inner], down
@@ -36,8 +36,8 @@ class IMoELayer : public ILayer {
   virtual void setActivationType(MoEActType activationType) noexcept = 0;
   virtual MoEActType getActivationType() const noexcept = 0;
 
-  /// Quantizes the input of the down product to kFP8 with a fixed scale, one for all or one for each expert. Scales found
-  /// during inference are refused.
+  /// Quantizes the input of the down product to kFP8 with a fixed scale, one for all or one for each expert. Scales
+  /// found during inference are refused.
   virtual void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept = 0;
   virtual void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType, const Dims& blockShape,
                                           DataType dynQOutputScaleType) noexcept = 0;

@@ -20,8 +20,8 @@ double largest(DataType type) { return type == DataType::kFP4 ? 6 : 448; }
 
 // How the axes fall into blocks: `split` has two axes for each that has several blocks.
 struct Blocks {
-  Shape whole, split, scales;        // of the input, of it in blocks, and an entry for each block
-  std::vector<int64_t> inner;        // axes of `split` that lie within a block
+  Shape whole, split, scales;  // of the input, of it in blocks, and an entry for each block
+  std::vector<int64_t> inner;  // axes of `split` that lie within a block
 };
 
 class DynamicQuantizeLayer final : public LayerBase<IDynamicQuantizeLayer> {
@@ -30,7 +30,9 @@ class DynamicQuantizeLayer final : public LayerBase<IDynamicQuantizeLayer> {
       : LayerBase(network, LayerType::kDYNAMIC_QUANTIZE, "DynamicQuantize"), to_(to), scale_(scale) {
     most_inputs = 2;
   }
-  void setToType(DataType type) noexcept override { take_type("IDynamicQuantizeLayer::setToType", type, scale_, type, &to_); }
+  void setToType(DataType type) noexcept override {
+    take_type("IDynamicQuantizeLayer::setToType", type, scale_, type, &to_);
+  }
   DataType getToType() const noexcept override { return to_; }
   void setScaleType(DataType type) noexcept override {
     take_type("IDynamicQuantizeLayer::setScaleType", to_, type, type, &scale_);
@@ -68,8 +70,8 @@ class DynamicQuantizeLayer final : public LayerBase<IDynamicQuantizeLayer> {
       return e.fail("input 1, the scale of the scales, goes with scales of type kFP8");
     WOOTZ_ASSIGN_OR_RETURN(const Blocks blocks, divide(e, *x));
     Value* const values = e.reshape(e.cast(x, DType::kF32), blocks.split, {x});
-    Value* const most = blocks.inner.empty() ? e.op("Abs", {values})
-                                             : e.reduce("max", e.op("Abs", {values}), blocks.inner, true);
+    Value* const most =
+        blocks.inner.empty() ? e.op("Abs", {values}) : e.reduce("max", e.op("Abs", {values}), blocks.inner, true);
     Value *stored = nullptr, *step = nullptr;
     store_scales(e, e.div(most, e.scalar(DType::kF32, largest(to_))), &stored, &step);
     // A block of zeros, or of what its scale is too coarse for, becomes zeros.

@@ -99,7 +99,8 @@ class MoELayer final : public LayerBase<IMoELayer> {
 
  private:
   static constexpr const char* kNoDynamic =
-      "scales of the down product's input that inference finds are not offered: setQuantizationStatic() takes known ones";
+      "scales of the down product's input that inference finds are not offered: setQuantizationStatic() takes known "
+      "ones";
 
   void refuse(const char* call, const char* why) const noexcept {
     attempt(network().reporter(), call, [&] { return unsupported("{}: {}", place(), why); });
@@ -146,9 +147,9 @@ class MoELayer final : public LayerBase<IMoELayer> {
     if (!e.has(kDownScale) || e.failed()) return inner;
     const DType type = inner->dtype();
     Value* scale = e.cast(e.in(kDownScale), DType::kF32);
-    if (scale->rank() > 0) scale = e.unsqueeze(e.op("Gather", {scale, experts}, {{"axis", int64_t{0}}}), {experts->rank()});
-    Value* const rounded =
-        e.op("Quantize", {inner, scale}, {{"to", std::string(dtype_name(from_api(quantized_)))}});
+    if (scale->rank() > 0)
+      scale = e.unsqueeze(e.op("Gather", {scale, experts}, {{"axis", int64_t{0}}}), {experts->rank()});
+    Value* const rounded = e.op("Quantize", {inner, scale}, {{"to", std::string(dtype_name(from_api(quantized_)))}});
     return e.op("Dequantize", {rounded, scale}, {{"to", std::string(dtype_name(type))}});
   }
 

@@ -1,5 +1,5 @@
-// Assert: ends the run with a message where an element of its condition is false. Its result, true, is for nobody: a step
-// has one.
+// Assert: ends the run with a message where an element of its condition is false. Its result, true, has no reader: a
+// step has one.
 #include "ops/control/control.h"
 #include "ops/support/module_util.h"
 

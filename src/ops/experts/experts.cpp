@@ -1,5 +1,5 @@
-// ExpertProduct: each row is multiplied by the matrix of the expert that was selected for it, the product of a mixture of
-// experts. A number that is no expert's gives zeros.
+// ExpertProduct: each row is multiplied by the matrix of the expert that was selected for it, the product of a mixture
+// of experts. A number that is no expert's gives zeros.
 #include "ops/module_table.h"
 #include "ops/support/module_util.h"
 

@@ -8,9 +8,9 @@ TEST(ExpertProduct, TakesTheMatrixOfEachExpert) {
   const HostTensor w = f32({2, 2, 1}, {1, 10, 100, 1000});
   expect_tensor(run_op("ExpertProduct", {f32({2, 2}, {1, 2, 3, 4}), i32({2, 2}, {1, 0, 0, 5}), w}),
                 f32({2, 2, 1}, {2100, 21, 43, 0}));
-  expect_tensor(run_op("ExpertProduct",
-                       {f32({1, 2, 2}, {1, 2, 3, 4}), i64({1, 2}, {1, -1}), w, f32({2, 1}, {0.5, 0.25})}),
-                f32({1, 2, 1}, {2100.25, 0}));
+  expect_tensor(
+      run_op("ExpertProduct", {f32({1, 2, 2}, {1, 2, 3, 4}), i64({1, 2}, {1, -1}), w, f32({2, 1}, {0.5, 0.25})}),
+      f32({1, 2, 1}, {2100.25, 0}));
 }
 
 TEST(ExpertProduct, Refusals) {

@@ -1,5 +1,5 @@
-// Random tensors. RandomState gives what they are drawn from, other than the last time in every inference; what is drawn
-// from a state follows from it alone (base/philox.h). The generator is ours: other runtimes give other numbers.
+// Random tensors. RandomState gives what they are drawn from, other than the last time in every inference; what is
+// drawn from a state follows from it alone (base/philox.h). The generator is ours: other runtimes give other numbers.
 #include <algorithm>
 #include <cmath>
 

@@ -28,8 +28,7 @@ void random_cases(CaseList& list) {
              {{"dtype", std::string(type)}});
   list.add("random/multinomial_i64", "Multinomial", {state(), list.random(DType::kF32, {2, 70})},
            {{"sample_size", int64_t{9}}, {"dtype", std::string("i64")}});
-  list.add("random/nothing", "Random", {state()},
-           {{"distribution", std::string("normal")}, {"shape", Ints{3, 0}}});
+  list.add("random/nothing", "Random", {state()}, {{"distribution", std::string("normal")}, {"shape", Ints{3, 0}}});
 }
 
 }  // namespace wootz::ops

@@ -61,9 +61,10 @@ TEST(Random, BernoulliAndMultinomial) {
   double mean, deviation;
   moments(run_op("Bernoulli", {state(), p}), &mean, &deviation);
   EXPECT_NEAR(mean, 0.25, 0.03);
-  expect_tensor(run_op("Bernoulli", {state(), f32({2}, {0, 1})}, {{"dtype", std::string("bool")}}), boolean({2}, {0, 1}));
-  const HostTensor m = run_op("Multinomial", {state(), f32({2, 3}, {0, 0, -1e30, -1e30, 50, -1e30})},
-                              {{"sample_size", int64_t{2000}}});
+  expect_tensor(run_op("Bernoulli", {state(), f32({2}, {0, 1})}, {{"dtype", std::string("bool")}}),
+                boolean({2}, {0, 1}));
+  const HostTensor m =
+      run_op("Multinomial", {state(), f32({2, 3}, {0, 0, -1e30, -1e30, 50, -1e30})}, {{"sample_size", int64_t{2000}}});
   ASSERT_EQ(m.dims().to_string(), "[2x2000]");
   int64_t ones = 0;
   for (int64_t i = 0; i < 2000; ++i) {

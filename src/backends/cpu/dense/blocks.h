@@ -74,8 +74,10 @@ PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, Read read) {
 // The same of f32: `index(column, tap, element)` says where in the source one lies.
 template <class Index>
 PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, const HostTensor& source, Index index) {
-  return pack_panels(s, ops, [source, from = static_cast<const float*>(source.data()), index](
-                                 int64_t column, int64_t tap, int64_t e) { return from[index(column, tap, e)]; });
+  return pack_panels(
+      s, ops, [source, from = static_cast<const float*>(source.data()), index](int64_t column, int64_t tap, int64_t e) {
+        return from[index(column, tap, e)];
+      });
 }
 
 // Where the elements of a result's row come from. T: float, or uint8_t for both types of 8 bits.

@@ -1,5 +1,5 @@
-// Op ExpertProduct with constant weights: rows are sorted by their experts, and all those of one expert are multiplied by
-// its matrix together, in the tiles of our other products. Sums are in f32.
+// Op ExpertProduct with constant weights: rows are sorted by their experts, and all those of one expert are multiplied
+// by its matrix together, in the tiles of our other products. Sums are in f32.
 #include <algorithm>
 #include <cstring>
 
@@ -11,8 +11,8 @@
 namespace wootz::cpu {
 namespace {
 
-constexpr int64_t kMostRows = 60;    // of a tile
-constexpr int64_t kMostPanel = 64;   // columns of a tile
+constexpr int64_t kMostRows = 60;       // of a tile
+constexpr int64_t kMostPanel = 64;      // columns of a tile
 constexpr int64_t kPanelsTogether = 4;  // of a unit of work
 
 struct Extents {
@@ -64,9 +64,9 @@ void write_elements(DType type, const float* from, int64_t count, void* to, int6
 // What a run keeps in its workspace.
 struct Scratch {
   float *x = nullptr, *bias = nullptr;  // of operands that are not f32
-  int64_t *first = nullptr;             // by expert: where its rows begin in `order`; one more for the end
-  int64_t *order = nullptr;             // rows of the result by expert
-  int64_t *active = nullptr;            // experts that have rows
+  int64_t* first = nullptr;             // by expert: where its rows begin in `order`; one more for the end
+  int64_t* order = nullptr;             // rows of the result by expert
+  int64_t* active = nullptr;            // experts that have rows
 };
 
 class ProductCall final : public Call {
@@ -125,8 +125,7 @@ class ProductCall final : public Call {
   }
 
   int64_t expert_of(const void* chosen, int64_t row) const {
-    return chosen_ == DType::kI64 ? static_cast<const int64_t*>(chosen)[row]
-                                  : static_cast<const int32_t*>(chosen)[row];
+    return chosen_ == DType::kI64 ? static_cast<const int64_t*>(chosen)[row] : static_cast<const int32_t*>(chosen)[row];
   }
 
   // Rows by expert, in their order; those that have none become zeros. Gives how many experts have rows.

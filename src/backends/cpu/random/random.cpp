@@ -50,9 +50,9 @@ constexpr Access access(DType type) {
   return {type, write<Type>, read<Type>};
 }
 constexpr Access kAccess[] = {
-    access<Plain<float>>(DType::kF32),   access<Plain<double>>(DType::kF64), access<F16>(DType::kF16),
-    access<Bf16>(DType::kBF16),          access<Plain<bool>>(DType::kBool),  access<Plain<uint8_t>>(DType::kU8),
-    access<Plain<int8_t>>(DType::kI8),   access<Plain<int32_t>>(DType::kI32), access<Plain<int64_t>>(DType::kI64),
+    access<Plain<float>>(DType::kF32), access<Plain<double>>(DType::kF64),  access<F16>(DType::kF16),
+    access<Bf16>(DType::kBF16),        access<Plain<bool>>(DType::kBool),   access<Plain<uint8_t>>(DType::kU8),
+    access<Plain<int8_t>>(DType::kI8), access<Plain<int32_t>>(DType::kI32), access<Plain<int64_t>>(DType::kI64),
 };
 const Access* find_access(DType type) {
   const auto* const found =
@@ -77,8 +77,7 @@ void draw_numbers(const Drawing& d, RandomState state, const void*, void* to, in
 }
 
 void draw_by_probability(const Drawing& d, RandomState state, const void* from, void* to, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i)
-    d.to->write(to, i, state.at(i).uniform < d.from->read(from, i) ? 1 : 0);
+  for (int64_t i = begin; i < end; ++i) d.to->write(to, i, state.at(i).uniform < d.from->read(from, i) ? 1 : 0);
 }
 
 // Rows of samples.
@@ -93,7 +92,8 @@ void draw_classes(const Drawing& d, RandomState state, const void* from, void* t
     for (int64_t s = 0; s < d.samples; ++s) {
       const double at = state.at(row * d.samples + s).uniform * sum;
       const auto found = std::upper_bound(up_to.begin(), up_to.end(), at);
-      d.to->write(to, row * d.samples + s, static_cast<double>(std::min<int64_t>(found - up_to.begin(), d.classes - 1)));
+      d.to->write(to, row * d.samples + s,
+                  static_cast<double>(std::min<int64_t>(found - up_to.begin(), d.classes - 1)));
     }
   }
 }
@@ -109,9 +109,8 @@ class DrawingCall final : public Call {
     const auto* const given = static_cast<const int64_t*>(args.inputs[0]);
     const RandomState state{given[0], given[1]};
     const void* const from = drawing.from == nullptr ? nullptr : args.inputs[1];
-    parallel_for(pieces, grain, [&](int64_t begin, int64_t end) {
-      draw(drawing, state, from, args.outputs[0], begin, end);
-    });
+    parallel_for(pieces, grain,
+                 [&](int64_t begin, int64_t end) { draw(drawing, state, from, args.outputs[0], begin, end); });
     return {};
   }
 };

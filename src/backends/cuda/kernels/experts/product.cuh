@@ -1,5 +1,5 @@
-// ExpertProduct: a thread a result. The problem: A: type of sums; kThreads; kOwn: each row of the result has a row of x;
-// kBiased; Constants {count: of results, slots: rows that share one of x, experts, depth, columns}.
+// ExpertProduct: a thread a result. The problem: A: type of sums; kThreads; kOwn: each row of the result has a row of
+// x; kBiased; Constants {count: of results, slots: rows that share one of x, experts, depth, columns}.
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 

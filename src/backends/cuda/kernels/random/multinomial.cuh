@@ -1,5 +1,5 @@
-// Multinomial: a thread a sample, which goes over its row's classes. The problem: kThreads; Constants {count, samples: of a
-// row, classes}.
+// Multinomial: a thread a sample, which goes over its row's classes. The problem: kThreads; Constants {count, samples:
+// of a row, classes}.
 #pragma once
 #include "backends/cuda/kernels/common/philox.cuh"
 
