@@ -11,7 +11,7 @@ namespace wootz {
 namespace {
 
 void add_memory(BuildSession& session) {
-  std::vector<std::shared_ptr<const Kernel>> kernels;
+  StepKernels kernels;
   for (const Step& step : session.program->steps) {
     Result<std::shared_ptr<const Kernel>> kernel = session.kernels->get(step);
     if (!kernel.ok()) return;  // built for another device

@@ -9,9 +9,9 @@ namespace wootz {
 namespace {
 
 // Names and provenance of the steps.
-std::vector<Step> steps_for_trace(const Program& program) {
-  std::vector<Step> steps(program.steps.size());
-  for (size_t s = 0; s < steps.size(); ++s) {
+IndexedVector<StepIndex, Step> steps_for_trace(const Program& program) {
+  IndexedVector<StepIndex, Step> steps(program.steps.size());
+  for (const StepIndex s : steps.indices()) {
     steps[s].name = program.steps[s].name;
     steps[s].provenance = program.steps[s].provenance;
   }
@@ -31,7 +31,8 @@ Status place_tensors(BuildSession& session) {
   for (const BuildUnit& unit : session.units) {
     programs.push_back(unit.program);
     if (session.target.backend->can.own_memory) continue;
-    const std::vector<Step> unplaced = unit.body ? std::vector<Step>() : steps_for_trace(*unit.program);
+    const IndexedVector<StepIndex, Step> unplaced =
+        unit.body ? IndexedVector<StepIndex, Step>() : steps_for_trace(*unit.program);
     WOOTZ_ASSIGN_OR_RETURN(ElidedCopies placed, elide_copies(unit.program, session.providers(), session.limits));
     if (unit.body) continue;
     session.trace->note_placed(unplaced, placed.steps);

@@ -109,7 +109,7 @@ void ContextImpl::observe_steps(bool on) {
   observed_ = on;
   if (on_device_) return executor_.set_timed(on);
   executor_.set_observer(
-      on ? StepObserver([this](size_t step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); })
+      on ? StepObserver([this](StepIndex step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); })
          : StepObserver());
 }
 
@@ -156,8 +156,8 @@ Status ContextImpl::report_times() const {
   times_pending_ = false;
   if (profiler_.object == nullptr) return Status();
   if (on_device_) WOOTZ_RETURN_IF_ERROR(executor_.read_times(&step_ms_));
-  const std::vector<Step>& steps = info_->program().steps;
-  for (size_t s = 0; s < steps.size(); ++s) profiler_.report(steps[s].name.c_str(), step_ms_[s]);
+  const IndexedVector<StepIndex, Step>& steps = info_->program().steps;
+  for (const StepIndex s : steps.indices()) profiler_.report(steps[s].name.c_str(), step_ms_[s]);
   return Status();
 }
 

@@ -206,7 +206,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   std::vector<std::unique_ptr<Stream>> aux_streams_;  // the application's
   uint64_t found_for_ = 0;  // the settings whose inference was the last one; 0: it failed, or there was none
   bool tapped_ = false, observed_ = false;
-  mutable std::vector<float> step_ms_;
+  mutable IndexedVector<StepIndex, float> step_ms_;
   mutable bool times_pending_ = false;
   bool times_captured_ = false;  // graphs of the application's tell times when they run
 

@@ -126,7 +126,7 @@ Status ContextImpl::tap(const char* name, bool on) {
     const TensorKind kind = program.tensors[t].kind;
     tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview || kind == TensorKind::kOutput;
   }
-  if (tap.written && completing_steps(program)[tap.tensor] < 0)
+  if (tap.written && !completing_steps(program)[tap.tensor].exists())
     return make_error(Code::kCorrupt, "the plan says that '{}' is in '{}', which no step writes", name,
                       program.tensors[tap.tensor].name);
   taps_.insert_or_assign(name, std::move(tap));

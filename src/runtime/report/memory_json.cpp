@@ -24,14 +24,13 @@ Json memory_json(const MemoryReport& report, bool detailed) {
     buffers.push_back({{"Tensor", b.tensor},
                        {"Bytes", b.life.bytes},
                        {"Offset", b.offset},
-                       {"FirstLayer", b.life.first},
-                       {"LastLayer", b.life.last}});
-  json["AliveBytes"] = report.alive;
+                       {"FirstLayer", b.life.first.number()},
+                       {"LastLayer", b.life.last.number()}});
+  json["AliveBytes"] = report.alive.items();
   return json;
 }
 
-std::vector<MemoryReport> memory_reports(const Program& program,
-                                         const std::vector<std::shared_ptr<const Kernel>>& kernels) {
+std::vector<MemoryReport> memory_reports(const Program& program, const StepKernels& kernels) {
   std::vector<MemoryReport> reports;
   for (size_t p = 0; p < program.profiles.size(); ++p)
     if (Result<MemoryReport> report = report_memory(program, p, kernels); report.ok())

@@ -14,8 +14,7 @@ OrderedJson memory_json(const MemoryReport& report, bool detailed);
 
 // Memory at the maximum of every profile; profiles whose far end is no shape are left out. `kernels` by step; none: an
 // estimate, before tactics are chosen.
-std::vector<MemoryReport> memory_reports(const Program& program,
-                                         const std::vector<std::shared_ptr<const Kernel>>& kernels);
+std::vector<MemoryReport> memory_reports(const Program& program, const StepKernels& kernels);
 
 // "97.5 MiB of weights; per context 9.8 MiB: ..."
 std::string memory_line(const MemoryReport& report);
