@@ -47,7 +47,7 @@ Json values_report(const Program& program) {
     else
       entry["state"] = value.why == value_code::kConstant ? "constant" : "shape";
     Json& steps = entry["steps"] = Json::array();
-    for (const size_t s : value.steps) steps.push_back(program.steps[s].name);
+    for (const StepIndex s : value.steps) steps.push_back(program.steps[s].name);
     list.push_back(std::move(entry));
   }
   return list;

@@ -107,7 +107,7 @@ struct Program {
   IndexedVector<SymbolIndex, PlanSymbol> symbols;
   IndexedVector<TensorIndex, PlanTensor> tensors;
   IndexedVector<ConstantIndex, PlanConstant> constants;
-  std::vector<Step> steps;  // in execution order
+  IndexedVector<StepIndex, Step> steps;  // in execution order
   std::vector<IoTensor> inputs, outputs;
   std::vector<PlanProfile> profiles;
   // What the public API keeps beside the steps, by name ("profiling_verbosity", "debug_tensors", ...): stored as it is.
@@ -123,6 +123,9 @@ struct Program {
   // Without the bytes of its constants, and of those of its bodies: a refit brings them all (plan/strip.h).
   bool stripped = false;
 };
+
+// Kernels of a program's steps; equal steps share one.
+using StepKernels = IndexedVector<StepIndex, std::shared_ptr<const Kernel>>;
 
 // The program that runs shapes of a profile, and the profile's number in it.
 struct ProfileProgram {

@@ -13,8 +13,7 @@ namespace wootz {
 namespace {
 
 void add_memory(BuildSession& session) {
-  using Kernels = std::vector<std::shared_ptr<const Kernel>>;
-  std::map<const Program*, Kernels> kernels;
+  std::map<const Program*, StepKernels> kernels;
   for (const BuildUnit& unit : session.units) {
     if (unit.kind == UnitKind::kBody) continue;
     for (const Step& step : unit.program->steps) {

@@ -9,9 +9,9 @@ namespace wootz {
 namespace {
 
 // Names and provenance of the steps.
-std::vector<Step> steps_for_trace(const Program& program) {
-  std::vector<Step> steps(program.steps.size());
-  for (size_t s = 0; s < steps.size(); ++s) {
+IndexedVector<StepIndex, Step> steps_for_trace(const Program& program) {
+  IndexedVector<StepIndex, Step> steps(program.steps.size());
+  for (const StepIndex s : steps.indices()) {
     steps[s].name = program.steps[s].name;
     steps[s].provenance = program.steps[s].provenance;
   }
@@ -32,7 +32,8 @@ Status place_tensors(BuildSession& session) {
     programs.push_back(unit.program);
     if (session.target.backend->can.own_memory) continue;
     const bool network = unit.kind == UnitKind::kNetwork;
-    const std::vector<Step> unplaced = network ? steps_for_trace(*unit.program) : std::vector<Step>();
+    const IndexedVector<StepIndex, Step> unplaced =
+        network ? steps_for_trace(*unit.program) : IndexedVector<StepIndex, Step>();
     WOOTZ_ASSIGN_OR_RETURN(ElidedCopies placed, elide_copies(unit.program, session.providers(), session.limits));
     if (!network) continue;
     session.trace->note_placed(unplaced, placed.steps);

@@ -15,7 +15,7 @@ namespace {
 // Lines speak of nodes of the graph; users know the steps that were made of them.
 void name_quantization(const Lowered& lowered, std::vector<QdqLine>* lines) {
   std::map<std::string, std::string> step_of, holder_of;
-  for (size_t s = 0; s < lowered.nodes.size(); ++s) {
+  for (const StepIndex s : lowered.nodes.indices()) {
     const Step& step = lowered.program.steps[s];
     if (lowered.nodes[s] != nullptr) step_of.emplace(lowered.nodes[s]->name(), step.name);
     for (const std::string& name : step.provenance) holder_of.emplace(name, step.name);

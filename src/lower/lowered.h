@@ -31,7 +31,7 @@ struct LowerOptions {
 // value that has one.
 struct Lowered {
   Program program;
-  std::vector<const Node*> nodes;
+  IndexedVector<StepIndex, const Node*> nodes;
   std::unordered_map<const Value*, TensorIndex> tensors;
   std::vector<Lowered> bodies;   // of program.bodies
   std::shared_ptr<Graph> graph;  // of a body: what `nodes` are in

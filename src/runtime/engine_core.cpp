@@ -23,10 +23,11 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(Parts parts, const Engine
 }
 
 std::shared_ptr<EngineCore> EngineCore::with_streams(const std::shared_ptr<const EngineCore>& engine,
-                                                     std::span<const uint8_t> streams) {
+                                                     const StepStreams& streams) {
   std::shared_ptr<EngineCore> other(new EngineCore());
   auto program = std::make_shared<Program>(*engine->program_);
-  for (size_t s = 0; s < program->steps.size() && s < streams.size(); ++s) program->steps[s].stream = streams[s];
+  for (const StepIndex s : program->steps.indices())
+    if (streams.has(s)) program->steps[s].stream = streams[s];
   other->program_ = std::move(program);
   other->device_ = engine->device_;
   other->options_ = engine->options_;

@@ -28,11 +28,11 @@ struct EngineOptions {
 // Immutable but for the weights of a refittable plan, which update() replaces between inferences.
 class EngineCore {
  public:
-  // What create_engine() makes it of: kernels by step, and the engines of the program's bodies.
+  // What create_engine() makes it of: kernels of the steps, and the engines of the program's bodies.
   struct Parts {
     std::shared_ptr<const Program> program;
     std::shared_ptr<Device> device;
-    std::vector<std::shared_ptr<const Kernel>> kernels;
+    StepKernels kernels;
     std::vector<std::shared_ptr<EngineCore>> bodies;
     bool of_refittable = false;  // a body of a program whose weights can be replaced
     // The whole program's, of a body that runs a profile of it: what is in one place of the plan is so on the device.
@@ -41,15 +41,15 @@ class EngineCore {
   // Errors: no memory for the weights.
   static Result<std::shared_ptr<EngineCore>> create(Parts parts, const EngineOptions& options);
 
-  // The same with steps on other streams (Step::stream, by step): weights and kernels are shared.
+  // The same with steps on other streams (Step::stream): weights and kernels are shared.
   static std::shared_ptr<EngineCore> with_streams(const std::shared_ptr<const EngineCore>& engine,
-                                                  std::span<const uint8_t> streams);
+                                                  const StepStreams& streams);
 
   const Program& program() const { return *program_; }
   Device& device() const { return *device_; }
   const std::shared_ptr<Device>& device_ptr() const { return device_; }
   const EngineOptions& options() const { return options_; }
-  const Kernel& kernel(size_t step) const { return *kernels_[step]; }
+  const Kernel& kernel(StepIndex step) const { return *kernels_[step]; }
   // Where the device finds a constant: in the plan's own bytes, or in the copy made of them at creation.
   const void* constant_address(ConstantIndex constant) const {
     return constants_.empty() ? program_->constants[constant].data : constants_[constant];
@@ -83,9 +83,9 @@ class EngineCore {
   // Gives it a body that runs a profile: made after the whole, and owned by it.
   void set_body(size_t number, std::shared_ptr<EngineCore> body) { bodies_[number] = std::move(body); }
 
-  // Kernels of steps that must be bound anew, by number, and those of the bodies.
+  // Kernels of steps that must be bound anew, and those of the bodies.
   struct NewKernels {
-    std::vector<std::pair<size_t, std::shared_ptr<const Kernel>>> steps;
+    std::vector<std::pair<StepIndex, std::shared_ptr<const Kernel>>> steps;
     std::vector<NewKernels> bodies;
   };
   // Replaces weights, once no inference is at work on the host. On a device, constants keep their addresses, so that
@@ -120,7 +120,7 @@ class EngineCore {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<Device> device_;
   EngineOptions options_;
-  std::vector<std::shared_ptr<const Kernel>> kernels_;   // by step; equal steps share one
+  StepKernels kernels_;
   void* constant_memory_ = nullptr;                      // one block on the device, when its memory is not the host's
   IndexedVector<ConstantIndex, const void*> constants_;  // null: of a streamed one
   WeightResidency residency_;

@@ -31,7 +31,7 @@ class RunMemory {
   void* address(TensorIndex tensor) const;
   // The memory of activations, and in it a step's scratch memory.
   void* activations() const { return arena_; }
-  void* workspace(size_t step) const { return arena_ == nullptr ? nullptr : arena_ + plan_->workspace_of(step); }
+  void* workspace(StepIndex step) const { return arena_ == nullptr ? nullptr : arena_ + plan_->workspace_of(step); }
 
   // For weights on their way to the device.
   std::byte* weight_scratch() const { return arena_ == nullptr ? nullptr : arena_ + plan_->weights_at(); }

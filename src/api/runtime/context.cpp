@@ -139,7 +139,7 @@ void ContextImpl::observe_steps(Runner& runner, bool on) const {
   if (on == runner.observed) return;
   runner.observed = on;
   if (on_device_) return runner.executor.set_timed(on);
-  runner.executor.set_observer(on ? StepObserver([ms = &runner.step_ms](size_t step, double us) {
+  runner.executor.set_observer(on ? StepObserver([ms = &runner.step_ms](StepIndex step, double us) {
     (*ms)[step] = static_cast<float>(us * 1e-3);
   })
                                   : StepObserver());
@@ -191,8 +191,8 @@ Status ContextImpl::report_times() const {
   times_pending_ = false;
   if (profiler_.object == nullptr) return Status();
   if (on_device_) WOOTZ_RETURN_IF_ERROR(timed_->executor.read_times(&timed_->step_ms));
-  const std::vector<Step>& steps = timed_->info->program().steps;
-  for (size_t s = 0; s < steps.size(); ++s) profiler_.report(steps[s].name.c_str(), timed_->step_ms[s]);
+  const IndexedVector<StepIndex, Step>& steps = timed_->info->program().steps;
+  for (const StepIndex s : steps.indices()) profiler_.report(steps[s].name.c_str(), timed_->step_ms[s]);
   return Status();
 }
 

@@ -136,7 +136,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     Bindings bindings;  // of the next inference; questions about shapes resolve them
     Executor executor;
     std::map<std::string, Tap, std::less<>> taps;
-    std::vector<float> step_ms;
+    IndexedVector<StepIndex, float> step_ms;
     bool tapped = false, observed = false;
   };
   // What one inference takes along beside its bindings.

@@ -133,7 +133,7 @@ Result<ContextImpl::Tap> ContextImpl::find_tap(const EngineInfo& whole, const En
     const TensorKind kind = program.tensors[t].kind;
     tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview || kind == TensorKind::kOutput;
   }
-  if (tap.written && completing_steps(program)[tap.tensor] < 0)
+  if (tap.written && !completing_steps(program)[tap.tensor].exists())
     return make_error(Code::kCorrupt, "the plan says that '{}' is in '{}', which no step writes", name,
                       program.tensors[tap.tensor].name);
   return tap;

@@ -26,7 +26,7 @@ class Additions {
         metadata_(kept_json(whole, property::kMetadata)) {}
   Additions(const Additions&) = delete;
   Additions& operator=(const Additions&) = delete;
-  Json add_to(Json json, size_t step) const {
+  Json add_to(Json json, StepIndex step) const {
     if (!json.is_object()) return json;
     const Step& s = program_.steps[step];
     if (Json tactics = choices_.of(s.name); tactics.is_object()) json["Tactics"] = std::move(tactics);
@@ -94,9 +94,9 @@ const nvinfer1::IExecutionContext* InspectorImpl::getExecutionContext() const no
 const char* InspectorImpl::getLayerInformation(int32_t layerIndex, LayerInformationFormat format) const noexcept {
   const bool ok = attempt(reporter_, "IEngineInspector::getLayerInformation", [&]() -> Status {
     const Program& program = this->program();
-    if (layerIndex < 0 || static_cast<size_t>(layerIndex) >= program.steps.size())
+    const StepIndex step(layerIndex);
+    if (!program.steps.has(step))
       return invalid_argument("there is no layer {}; the engine has {}", layerIndex, program.steps.size());
-    const auto step = static_cast<size_t>(layerIndex);
     const DescribeOptions options = options_of(context_, verbosity());
     const bool json = format == LayerInformationFormat::kJSON;
     if (verbosity() == ProfilingVerbosity::kNONE)
@@ -120,8 +120,11 @@ const char* InspectorImpl::getEngineInformation(LayerInformationFormat format) c
       const Additions additions(info_->program(), program);
       if (silent) json["Layers"] = Json::array();
       if (silent) json.erase("Profiles");
-      size_t step = 0;
-      for (Json& layer : json["Layers"]) layer = additions.add_to(std::move(layer), step++);
+      StepIndex step(0);
+      for (Json& layer : json["Layers"]) {
+        layer = additions.add_to(std::move(layer), step);
+        ++step;
+      }
       json["Memory"] = Json::array();
       for (const MemoryReport& report : memory())
         json["Memory"].push_back(memory_json(report, verbosity() == ProfilingVerbosity::kDETAILED));
@@ -129,13 +132,14 @@ const char* InspectorImpl::getEngineInformation(LayerInformationFormat format) c
       return Status();
     }
     text_ = "Layers:\n";
-    for (size_t s = 0; s < program.steps.size() && !silent; ++s)
-      text_ += describe_step_line(program, s, options) + "\n";
+    if (!silent)
+      for (const StepIndex s : program.steps.indices()) text_ += describe_step_line(program, s, options) + "\n";
     for (size_t p = 0; p < program.profiles.size() && !silent; ++p) {
       const Program& own = *program_of(program, p).program;
       if (&own == &program) continue;
       text_ += fmt::format("\nLayers of profile {}:\n", p);
-      for (size_t s = 0; s < own.steps.size(); ++s) text_ += describe_step_line(own, s, {nullptr, options.names_only}) + "\n";
+      for (const StepIndex s : own.steps.indices())
+        text_ += describe_step_line(own, s, {nullptr, options.names_only}) + "\n";
     }
     text_ += "\nBindings:\n";
     for (const IoInfo& io : info_->ios()) text_ += std::string(io.name) + "\n";

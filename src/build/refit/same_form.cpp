@@ -50,10 +50,10 @@ bool same(const Step& a, const Step& b) {
          a.problem.acc_dtype == b.problem.acc_dtype && a.problem.passing == b.problem.passing;
 }
 
-Status compare_steps(const Program& before, const Program& after, std::vector<std::pair<size_t, Problem>>* changed) {
+Status compare_steps(const Program& before, const Program& after, std::vector<std::pair<StepIndex, Problem>>* changed) {
   if (before.steps.size() != after.steps.size())
     return make_error(Code::kInvalidState, "{} steps, there were {}", after.steps.size(), before.steps.size());
-  for (size_t s = 0; s < before.steps.size(); ++s) {
+  for (const StepIndex s : before.steps.indices()) {
     const Step &a = before.steps[s], &b = after.steps[s];
     if (!same(a, b)) return make_error(Code::kInvalidState, "it is another step").at(PlaceKind::kLayer, a.name);
     if (a.problem.key() != b.problem.key()) changed->emplace_back(s, b.problem);

@@ -24,9 +24,9 @@ Json memory_json(const MemoryReport& report, bool detailed) {
     buffers.push_back({{"Tensor", b.tensor},
                        {"Bytes", b.life.bytes},
                        {"Offset", b.offset},
-                       {"FirstLayer", b.life.first},
-                       {"LastLayer", b.life.last}});
-  json["AliveBytes"] = report.alive;
+                       {"FirstLayer", b.life.first.number()},
+                       {"LastLayer", b.life.last.number()}});
+  json["AliveBytes"] = report.alive.items();
   return json;
 }
 
@@ -35,7 +35,7 @@ std::vector<MemoryReport> memory_reports(const Program& program, const KernelsOf
   for (size_t p = 0; p < program.profiles.size(); ++p) {
     const auto [runs, number] = program_of(program, p);
     Result<MemoryReport> report =
-        report_memory(*runs, number, kernels_of ? kernels_of(*runs) : std::vector<std::shared_ptr<const Kernel>>());
+        report_memory(*runs, number, kernels_of ? kernels_of(*runs) : StepKernels());
     if (report.ok()) reports.push_back(std::move(report).value());
   }
   return reports;

@@ -16,8 +16,8 @@ namespace wootz {
 OrderedJson memory_json(const MemoryReport& report, bool detailed);
 
 // Memory at the maximum of every profile, under the program that runs it; profiles whose far end is no shape are left
-// out. `kernels_of`: of a program by step; null: an estimate, before tactics are chosen.
-using KernelsOf = std::function<std::vector<std::shared_ptr<const Kernel>>(const Program& program)>;
+// out. `kernels_of`: of a program; null: an estimate, before tactics are chosen.
+using KernelsOf = std::function<StepKernels(const Program& program)>;
 std::vector<MemoryReport> memory_reports(const Program& program, const KernelsOf& kernels_of);
 
 // "97.5 MiB of weights; per context 9.8 MiB: ..."
