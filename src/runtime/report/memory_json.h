@@ -12,8 +12,8 @@ namespace wootz {
 // `detailed`: every piece of the arena with its lifetime, and the bytes alive at each layer.
 OrderedJson memory_json(const MemoryReport& report, bool detailed);
 
-// Memory at the maximum of every profile; profiles whose far end is no shape are left out. `kernels` by step; none: an
-// estimate, before tactics are chosen.
+// Memory at the maximum of every profile; profiles whose far end is no shape are left out. No `kernels`: an estimate,
+// before tactics are chosen.
 std::vector<MemoryReport> memory_reports(const Program& program, const StepKernels& kernels);
 
 // "97.5 MiB of weights; per context 9.8 MiB: ..."
