@@ -21,7 +21,7 @@ struct StreamCosts {
 };
 
 // A stream for every step, by list scheduling in the program's order: a step stays where the last of its operands is
-// made, unless another stream (of `most` at all) is free early enough: of each step its needs (step_needs()) and `us`.
+// made, unless another stream (of `most` at all) is free early enough. `needs` as step_needs().
 StepStreams propose_streams(const StepNeeds& needs, const IndexedVector<StepIndex, double>& us, size_t most,
                             const StreamCosts& costs);
 

@@ -43,7 +43,7 @@ class TacticSelection {
   const Lowered& lowered_;
   Program* program_;
   bool body_;
-  size_t steps_;  // how many
+  size_t steps_;  // their number
   IndexedVector<StepIndex, std::string> names_;
   bool timed_;   // kernels compete by time, not by estimate
   bool proved_;  // what is chosen unmeasured is run once
