@@ -22,11 +22,12 @@ Status generate_expert_product(const Problem& p, const BindArgs& args, std::vect
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each("experts/product.cuh", p, args, count));
   source.type("A", type == DType::kF64 ? "double" : "float");
   source.fixed("kOwn", own);
-  source.fixed("kBiased", biased);
   source.number("slots", chosen.back());
   source.number("experts", w[0]);
   source.number("depth", w[1]);
   source.number("columns", w[2]);
+  source.code(fmt::format("W_FN A bias(const Operands& p, s64 i) {{\n  return {};\n}}\n",
+                          biased ? "(A)w_get(p.x3[i])" : "(A)0"));
   return finish_each(count, &source, launches);
 }
 

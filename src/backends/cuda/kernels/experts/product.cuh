@@ -1,5 +1,6 @@
 // ExpertProduct: a thread a result. The problem: A: type of sums; kThreads; kOwn: each row of the result has a row of
-// x; kBiased; Constants {count: of results, slots: rows that share one of x, experts, depth, columns}.
+// x; Constants {count: of results, slots: rows that share one of x, experts, depth, columns};
+//   bias(p, i)   what the sum of column i of all experts' begins with
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
@@ -11,7 +12,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   if (expert >= 0 && expert < c.experts) {
     const X0* const x = p.x0 + (kOwn ? row : row / c.slots) * c.depth;
     const X2* const w = p.x2 + expert * c.depth * c.columns + column;
-    if constexpr (kBiased) sum = (A)w_get(p.x3[expert * c.columns + column]);
+    sum = bias(p, expert * c.columns + column);
 #pragma unroll 4
     for (s64 d = 0; d < c.depth; ++d) sum += (A)w_get(x[d]) * (A)w_get(w[d * c.columns]);
   }
