@@ -247,6 +247,14 @@ Json describe_program(const Program& program, const DescribeOptions& options) {
   for (const StepIndex s : program.steps.indices()) json["Layers"].push_back(describer.step(s));
   for (const auto* list : {&program.inputs, &program.outputs})
     for (const IoTensor& io : *list) json["Bindings"].push_back(program.tensors[io.tensor].name);
+  for (size_t p = 0; p < program.profiles.size(); ++p) {
+    const Program& own = *program_of(program, p).program;
+    if (&own == &program) continue;
+    Json layers = Json::array();
+    const Describer its_own(own, {nullptr, options.names_only});
+    for (const StepIndex s : own.steps.indices()) layers.push_back(its_own.step(s));
+    json["Profiles"].push_back({{"Profile", p}, {"Layers", std::move(layers)}});
+  }
   return json;
 }
 

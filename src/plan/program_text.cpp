@@ -72,6 +72,7 @@ class Printer {
     for (const PlanProfile& profile : p.profiles) {
       std::string ranges;
       for (const SymbolRange& r : profile.symbols) ranges += fmt::format(" [{},{},{}]", r.min, r.opt, r.max);
+      if (profile.body >= 0) ranges += fmt::format(" by body {}", profile.body);
       line("profile{}", ranges);
     }
     for (const ShapeCheck& check : p.checks) line("check {} {}", check.expr, quoted(check.message));

@@ -69,6 +69,7 @@ class Verifier {
   Status check_times() const;
   Status check_steps() const;
   Status check_profiles() const;
+  Status check_profile_body(const PlanProfile& profile) const;
   Status check_checks() const;
   Status check_memory() const;
 
@@ -378,6 +379,8 @@ Status Verifier::check_profiles() const {
       too_many("optimization profiles", p_.profiles.size(), static_cast<size_t>(limits::kMaxProfiles)));
   if (p_.profiles.empty()) return corrupt("no optimization profile");
   for (size_t k = 0; k < p_.profiles.size(); ++k) {
+    if (Status status = check_profile_body(p_.profiles[k]); !status.ok())
+      return status.with_prefix(fmt::format("profile {}", k));
     const IndexedVector<SymbolIndex, SymbolRange>& ranges = p_.profiles[k].symbols;
     if (ranges.size() != p_.symbols.size())
       return corrupt("profile {} has {} ranges for {} symbols", k, ranges.size(), p_.symbols.size());
@@ -395,6 +398,27 @@ Status Verifier::check_profiles() const {
     }
   }
   return {};
+}
+
+// Who binds inputs and outputs of the whole binds them to the body.
+Status Verifier::check_profile_body(const PlanProfile& profile) const {
+  if (profile.body < 0) return {};
+  if (depth_ > 0) return corrupt("a body's profile has a body of its own");
+  if (static_cast<size_t>(profile.body) >= p_.bodies.size())
+    return corrupt("body {} of {}", profile.body, p_.bodies.size());
+  const Program& body = p_.bodies[static_cast<size_t>(profile.body)];
+  if (body.profiles.size() != 1) return corrupt("body {} has {} profiles", profile.body, body.profiles.size());
+  const auto alike = [&](const IoTensor& a, const IoTensor& b) {
+    const PlanTensor &ours = p_.tensors[a.tensor], &its = body.tensors[b.tensor];
+    return ours.name == its.name && ours.dtype == its.dtype && ours.layout == its.layout &&
+           ours.dims.size() == its.dims.size() && a.is_shape_tensor == b.is_shape_tensor;
+  };
+  const auto compare = [&](const std::vector<IoTensor>& ours, const std::vector<IoTensor>& its) {
+    return std::equal(ours.begin(), ours.end(), its.begin(), its.end(), alike);
+  };
+  return compare(p_.inputs, body.inputs) && compare(p_.outputs, body.outputs)
+             ? Status()
+             : corrupt("body {} has other inputs or outputs", profile.body);
 }
 
 Status Verifier::check_checks() const {

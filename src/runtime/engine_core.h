@@ -35,6 +35,8 @@ class EngineCore {
     StepKernels kernels;
     std::vector<std::shared_ptr<EngineCore>> bodies;
     bool of_refittable = false;  // a body of a program whose weights can be replaced
+    // The whole program's, of a body that runs a profile of it: what is in one place of the plan is so on the device.
+    const EngineCore* whole = nullptr;
   };
   // Errors: no memory for the weights.
   static Result<std::shared_ptr<EngineCore>> create(Parts parts, const EngineOptions& options);
@@ -78,6 +80,8 @@ class EngineCore {
   }
 
   const std::vector<std::shared_ptr<EngineCore>>& bodies() const { return bodies_; }
+  // Gives it a body that runs a profile: made after the whole, and owned by it.
+  void set_body(size_t number, std::shared_ptr<EngineCore> body) { bodies_[number] = std::move(body); }
 
   // Kernels of steps that must be bound anew, and those of the bodies.
   struct NewKernels {
@@ -97,7 +101,7 @@ class EngineCore {
     Reading& operator=(const Reading&) = delete;
 
    private:
-    std::shared_mutex* mutex_;
+    std::shared_mutex* mutex_ = nullptr;
   };
   // Grows with each update after which shapes must be resolved again.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
@@ -106,6 +110,7 @@ class EngineCore {
 
  private:
   EngineCore() = default;
+  IndexedVector<ConstantIndex, const void*> lent_constants() const;
   Status upload_constants();
   Status fill_host_copies();
   void drop_weights();
@@ -125,7 +130,8 @@ class EngineCore {
   std::shared_ptr<const EngineCore> lender_;  // whose weights these are; null: our own
 
   std::vector<std::shared_ptr<EngineCore>> bodies_;
-  bool refittable_ = false;               // bodies are not: a run of their network holds its weights
+  const EngineCore* whole_ = nullptr;     // of a body that runs a profile
+  bool refittable_ = false;               // bodies of control steps are not: a run of their network holds its weights
   std::shared_ptr<Program> own_program_;  // of a refittable plan, and of its bodies: what program_ is
   mutable std::mutex update_turn_;        // held by an update that waits, so that inferences let it through
   mutable std::shared_mutex weights_mutex_;

@@ -19,9 +19,9 @@ Status no_weights(const std::string& network) {
 
 }  // namespace
 
-Executor::Executor(std::shared_ptr<const EngineCore> engine)
+Executor::Executor(std::shared_ptr<const EngineCore> engine, std::shared_ptr<GrowingBuffer> arena)
     : engine_(std::move(engine)),
-      memory_(engine_),
+      memory_(engine_, std::move(arena)),
       pointers_(program()),
       recordings_(std::max<size_t>(1, engine_->options().cached_shapes)) {}
 
@@ -172,7 +172,7 @@ Status Executor::run(Bindings& bindings, Stream* stream) {
   }
   capturing_ = on_device() && stream->capturing();
   WOOTZ_RETURN_IF_ERROR(bindings.validate(capturing_ ? Bindings::NewShapes::kRefused : Bindings::NewShapes::kAllowed));
-  const bool changed = bindings.version() != bound_version_;
+  const bool changed = bindings.version() != bound_version_ || memory_.moved();
   if (changed) WOOTZ_RETURN_IF_ERROR(bind(bindings));
   if (bindings.any_sink()) WOOTZ_RETURN_IF_ERROR(ask_sinks(bindings));
   if (capturing_) WOOTZ_RETURN_IF_ERROR(check_capture());

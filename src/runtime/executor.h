@@ -29,7 +29,8 @@ using TensorTap = std::function<Status(TensorIndex tensor, const void* data, con
 // Not thread-safe: one thread at a time. Different executors of one engine are independent.
 class Executor {
  public:
-  explicit Executor(std::shared_ptr<const EngineCore> engine);
+  // `arena`: as RunMemory has it, for executors of one context of which one runs at a time.
+  explicit Executor(std::shared_ptr<const EngineCore> engine, std::shared_ptr<GrowingBuffer> arena = nullptr);
 
   const EngineCore& engine() const { return *engine_; }
 

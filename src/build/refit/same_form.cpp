@@ -40,7 +40,7 @@ template <typename I, typename T>
 bool same(const IndexedVector<I, T>& a, const IndexedVector<I, T>& b) {
   return same(a.items(), b.items());
 }
-bool same(const PlanProfile& a, const PlanProfile& b) { return same(a.symbols, b.symbols); }
+bool same(const PlanProfile& a, const PlanProfile& b) { return a.body == b.body && same(a.symbols, b.symbols); }
 
 // All of a step but what its problem's parameters and epilogue say.
 bool same(const Step& a, const Step& b) {
@@ -71,7 +71,7 @@ Result<bool> same_bytes(const PlanConstant& a, const PlanConstant& b, RawBytes* 
 
 Status compare_bodies(const Program& before, const Program& after, ProgramUpdate* update) {
   if (before.bodies.size() != after.bodies.size())
-    return make_error(Code::kInvalidState, "another number of bodies of control steps");
+    return make_error(Code::kInvalidState, "another number of bodies of control steps and profiles");
   update->bodies.resize(before.bodies.size());
   for (size_t b = 0; b < before.bodies.size(); ++b)
     WOOTZ_RETURN_IF_ERROR(compare_forms(before.bodies[b], after.bodies[b], &update->bodies[b]));
