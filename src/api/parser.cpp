@@ -7,6 +7,7 @@
 #include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/plugins/onnx_plugins.h"
+#include "api/runtime/made_here.h"
 
 namespace wootz::api {
 
@@ -82,7 +83,7 @@ ImportOptions ParserImpl::options_for(const char* model_path) const {
 }
 
 void ParserImpl::take_plugins(ImportOptions* options) const {
-  if (auto* const registry = dynamic_cast<PluginRegistry*>(&network_.getBuilder().getPluginRegistry()))
+  if (auto* const registry = made_here<PluginRegistry>(&network_.getBuilder().getPluginRegistry()))
     options->plugins = plugins_from(*registry);
   options->plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
 }
@@ -172,7 +173,7 @@ bool ParserImpl::getFlag(OnnxParserFlag onnxParserFlag) const noexcept {
 bool ParserImpl::setBuilderConfig(const nvinfer1::IBuilderConfig* config) noexcept {
   return attempt(reporter_, "IParser::setBuilderConfig", [&]() -> Status {
     if (config == nullptr) return Status();
-    if (dynamic_cast<const BuilderConfigImpl*>(config) == nullptr)
+    if (made_here<BuilderConfigImpl>(config) == nullptr)
       return invalid_argument("the config was not made by a builder of this library");
     reporter_.log(Reporter::Severity::kINFO,
                   "IParser::setBuilderConfig: operators are supported alike under every config of a build");

@@ -15,6 +15,7 @@ using nvinfer1::AsciiChar;
 using nvinfer1::IPluginCreator;
 using nvinfer1::IPluginCreatorInterface;
 using nvinfer1::IPluginCreatorV3One;
+using nvinfer1::IPluginRegistry;
 using nvinfer1::IPluginResource;
 
 std::string text(const AsciiChar* s) { return s == nullptr ? std::string() : std::string(s); }
@@ -113,6 +114,18 @@ std::string PluginRegistry::listed() const {
   }
   const std::string more = parent_ != nullptr && parent_search_ ? parent_->listed() : "";
   return list + (list.empty() || more.empty() ? "" : ", ") + more;
+}
+
+void PluginRegistry::lend_creators(IPluginRegistry& other) const {
+  std::map<Key, IPluginCreatorInterface*> lent;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lent = creators_;
+  }
+  for (const auto& [key, creator] : lent)
+    if (other.getCreator(key.name.c_str(), key.version.c_str(), key.space.c_str()) == nullptr)
+      other.registerCreator(*creator, key.space.c_str());
+  if (parent_ != nullptr && parent_search_) parent_->lend_creators(other);
 }
 
 bool PluginRegistry::registerCreator(IPluginCreatorInterface& creator, const AsciiChar* pluginNamespace) noexcept {
