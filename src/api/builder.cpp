@@ -13,6 +13,7 @@
 #include "api/runtime/host_memory.h"
 #include "api/runtime/lean_runtime.h"
 #include "api/runtime/made_here.h"
+#include "api/runtime/plugins/logger_finder.h"
 #include "api/runtime/runtime.h"
 #include "api/without_effect.h"
 #include "base/cpu_info.h"
@@ -114,6 +115,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   auto* our_config = made_here<BuilderConfigImpl>(&config);
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
+  const LoggerScope logger({reporter_.logger(), reporter_.level()});
   if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
   if (our_config->streams_weights() && !our_network->strongly_typed())
     return invalid_argument(

@@ -7,6 +7,7 @@
 #include "api/plugins/stock_fields.h"
 #include "api/runtime/plugins/describe.h"
 #include "api/runtime/plugins/loader.h"
+#include "api/runtime/plugins/logger_finder.h"
 
 namespace wootz::api {
 
@@ -106,6 +107,7 @@ Result<std::shared_ptr<const CustomOp>> make_plugin(PluginRegistry& registry, co
 
 PluginFunction plugins_from(PluginRegistry& registry) {
   return [&registry](const PluginRequest& request) -> Result<std::shared_ptr<const CustomOp>> {
+    const LoggerScope scope(registry.logger());
     Result<std::shared_ptr<const CustomOp>> made = make_plugin(registry, request);
     if (made.ok()) return made;
     return made.status().with_prefix(

@@ -49,6 +49,7 @@ Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const nvinfer1::ICudaEn
   std::unique_ptr<ContextImpl> context(new ContextImpl(engine, std::move(info), reporter, strategy));
   context->services_.allocator = allocator;
   context->services_.recorder = context->reporter_.recorder();
+  context->services_.logger = {context->reporter_.logger(), context->reporter_.level()};
   WOOTZ_RETURN_IF_ERROR(context->executor_.attach(&context->services_));
   WOOTZ_RETURN_IF_ERROR(context->reserve_for(0));
   const bool own = strategy != ExecutionContextAllocationStrategy::kUSER_MANAGED;
@@ -222,7 +223,9 @@ Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
     return run_in_turn(job_, bindings_);
   }
   WOOTZ_RETURN_IF_ERROR(on_device_ ? enqueue_on_device(stream) : enqueue_on_host_stream(call, stream));
-  return consumed_event_ == nullptr ? Status() : record_event(consumed_event_, stream);
+  if (consumed_event_ == nullptr) return Status();
+  // An event of CUDA's runtime is one of the driver's.
+  return on_device_ ? adopted_->record_handle(consumed_event_) : record_event(consumed_event_, stream);
 }
 
 bool ContextImpl::enqueueV3(cudaStream_t stream) noexcept {
@@ -267,7 +270,7 @@ void ContextImpl::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noe
 
 bool ContextImpl::setInputConsumedEvent(cudaEvent_t event) noexcept {
   return attempt(reporter_, "IExecutionContext::setInputConsumedEvent", [&]() -> Status {
-    if (event != nullptr) WOOTZ_RETURN_IF_ERROR(can_record_events());
+    if (event != nullptr && !on_device_) WOOTZ_RETURN_IF_ERROR(can_record_events());
     consumed_event_ = event;
     return Status();
   });

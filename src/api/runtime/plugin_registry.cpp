@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/runtime/plugins/logger_finder.h"
 #include "wootz/plugin_creator_v3.h"
 
 namespace wootz::api {
@@ -224,6 +225,8 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
     const char* why = dlerror();
     return make_error(Code::kIo, "cannot open '{}': {}", path, why == nullptr ? "unknown reason" : why);
   }
+  const LoggerScope scope(logger());
+  if (void* const set = dlsym(handle, "setLoggerFinder")) give_logger_finder(set);
   Library library{handle, {}, {}, file};
   for (IPluginCreatorInterface* creator : process().own())
     if (std::find(before.begin(), before.end(), creator) == before.end()) library.registered.push_back(creator);
@@ -240,10 +243,6 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
         fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
                     "registers nothing itself",
                     path));
-  // Nothing tells for which level of the API it was compiled, and finders of the two differ.
-  if (dlsym(handle, "setLoggerFinder") != nullptr)
-    reporter_.warning(fmt::format(
-        "plugin library '{}': its setLoggerFinder is not called: what it wants to say goes elsewhere", path));
   const std::lock_guard<std::mutex> lock(mutex_);
   libraries_[handle] = std::move(library);
   return handle;

@@ -301,7 +301,10 @@ Result<nvinfer1::IRuntime*> RuntimeImpl::runtime_of(std::span<const std::byte> p
     return corrupt("plan: the runtime section is damaged (its digest does not match)");
   WOOTZ_ASSIGN_OR_RETURN(nvinfer1::IRuntime* const other,
                          open_carried_runtime(section, outline, temporary_files(), reporter_));
-  others_.emplace_back(other);
+  {
+    const std::lock_guard<std::mutex> lock(others_mutex_);
+    others_.emplace_back(other);
+  }
   other->setErrorRecorder(reporter_.recorder());
   other->setGpuAllocator(allocator_);
   if (!temporary_directory_.empty()) other->setTemporaryDirectory(temporary_directory_.c_str());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -88,6 +89,7 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
   nvinfer1::TempfileControlFlags tempfile_flags_ = 3;
   bool host_code_ = false, plans_runtime_ = false;
   std::set<std::string> carried_;                            // digests of plugin libraries that came with plans
+  std::mutex others_mutex_;
   std::vector<std::unique_ptr<nvinfer1::IRuntime>> others_;  // of other versions; they last as long as this one
 };
 

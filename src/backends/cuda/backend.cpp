@@ -66,6 +66,10 @@ class CudaStream final : public Stream {
   Status record(Event& event) override {
     return check(gpu_.api->cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), "cuEventRecord");
   }
+  Status record_handle(void* event) override {
+    const GpuScope scope(gpu_);
+    return check(gpu_.api->cuEventRecord(static_cast<CUevent>(event), stream_), "cuEventRecord");
+  }
   Status mark(Event& event) override {
     return check(gpu_.api->cuEventRecordWithFlags(static_cast<CudaEvent&>(event).handle(), stream_,
                                                   capturing() ? CU_EVENT_RECORD_EXTERNAL : CU_EVENT_DEFAULT),

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/runtime/plugins/describe.h"
+#include "api/runtime/plugins/logger_finder.h"
 #include "api/runtime/plugins/object_v2.h"
 #include "api/runtime/plugins/object_v3.h"
 
@@ -27,6 +28,7 @@ class PluginLoader final : public PluginSource {
 
   Result<std::shared_ptr<PluginObject>> make(const Problem&, const PluginParams& params, int32_t tactic,
                                              size_t workspace) const override {
+    const LoggerScope scope(registry_->logger());
     Result<std::shared_ptr<PluginObject>> made = create(params, tactic, workspace);
     return made.ok() ? std::move(made) : made.status().with_prefix(plugin_place(params));
   }

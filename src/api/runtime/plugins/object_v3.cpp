@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "api/runtime/plugins/describe.h"
+#include "api/runtime/plugins/logger_finder.h"
 #include "api/runtime/plugins/services.h"
 
 namespace wootz::api {
@@ -41,6 +42,7 @@ class ContextV3 final : public PluginContext {
   explicit ContextV3(const PluginServices* services) : services_(services), resources_(services) {}
 
   Status attach(IPluginV3OneRuntime& engine, int32_t tactic) {
+    const LoggerScope scope(logger_of(services_));
     plugin_.reset(engine.attachToContext(&resources_));
     if (plugin_ == nullptr)
       return make_error(Code::kInvalidState, "IPluginV3OneRuntime::attachToContext gave no plugin");
@@ -49,6 +51,7 @@ class ContextV3 final : public PluginContext {
   }
 
   Status prepare(const PluginTensors& tensors) override {
+    const LoggerScope scope(logger_of(services_));
     const PluginDescs descs(tensors);
     return answer(
         "IPluginV3OneRuntime::onShapeChange",
@@ -57,6 +60,7 @@ class ContextV3 final : public PluginContext {
 
   Status run(const PluginTensors& tensors, const void* const* inputs, void* const* outputs, void* workspace,
              Stream* stream) override {
+    const LoggerScope scope(logger_of(services_));
     const PluginDescs descs(tensors);
     const cudaStream_t native = stream_for_plugin(stream, services_);
     const int32_t code =
