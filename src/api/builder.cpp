@@ -154,7 +154,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   WOOTZ_ASSIGN_OR_RETURN(services.cache, our_config->cache_for_build());
   services.allocator = adopt_allocator(allocator_);
   services.plugins = plugins_of(*graph);
-  if (services.plugins != nullptr) WOOTZ_RETURN_IF_ERROR(our_config->check_plugins(*graph));
+  if (services.plugins != nullptr) WOOTZ_RETURN_IF_ERROR(our_config->check_plugins(*graph, options));
   std::optional<SelectorAdapter> selector;
   if (our_config->getAlgorithmSelector() != nullptr)
     services.selector = &selector.emplace(*our_config->getAlgorithmSelector(), our_config->rejects_empty_selections());

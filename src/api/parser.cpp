@@ -82,9 +82,24 @@ ImportOptions ParserImpl::options_for(const char* model_path) const {
   return options;
 }
 
+namespace {
+
+// As the network was made.
+nvinfer1::QuickPluginCreationRequest quick_request(const NetworkImpl& network) {
+  using nvinfer1::NetworkDefinitionCreationFlag;
+  using nvinfer1::QuickPluginCreationRequest;
+  if (network.has_flag(NetworkDefinitionCreationFlag::kPREFER_AOT_PYTHON_PLUGINS))
+    return QuickPluginCreationRequest::kPREFER_AOT;
+  if (network.has_flag(NetworkDefinitionCreationFlag::kPREFER_JIT_PYTHON_PLUGINS))
+    return QuickPluginCreationRequest::kPREFER_JIT;
+  return QuickPluginCreationRequest::kUNKNOWN;
+}
+
+}  // namespace
+
 void ParserImpl::take_plugins(ImportOptions* options) const {
   if (auto* const registry = made_here<PluginRegistry>(&network_.getBuilder().getPluginRegistry()))
-    options->plugins = plugins_from(*registry);
+    options->plugins = plugins_from(*registry, quick_request(network_));
   options->plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
 }
 

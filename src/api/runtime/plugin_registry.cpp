@@ -8,6 +8,7 @@
 
 #include "api/runtime/plugins/logger_finder.h"
 #include "wootz/plugin_creator_v3.h"
+#include "wootz/plugin_quick.h"
 
 namespace wootz::api {
 namespace {
@@ -36,6 +37,10 @@ Result<CreatorName> name_of(IPluginCreatorInterface& creator) {
   if (std::strcmp(kind, "PLUGIN CREATOR_V3ONE") == 0) {
     const auto& v3 = static_cast<IPluginCreatorV3One&>(creator);
     return CreatorName{text(v3.getPluginName()), text(v3.getPluginVersion()), text(v3.getPluginNamespace())};
+  }
+  if (kind != nullptr && std::strcmp(kind, "PLUGIN CREATOR_V3QUICK") == 0) {
+    const auto& quick = static_cast<nvinfer1::IPluginCreatorV3Quick&>(creator);
+    return CreatorName{text(quick.getPluginName()), text(quick.getPluginVersion()), text(quick.getPluginNamespace())};
   }
   return unsupported("plugin creators of kind '{}' are not known here", kind == nullptr ? "" : kind);
 }

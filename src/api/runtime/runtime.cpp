@@ -93,7 +93,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   if (options.stream_weights && device->host_memory()) {
     WOOTZ_ASSIGN_OR_RETURN(program, keep_weights_in_file(std::move(program), temporary_files));
   }
-  const std::unique_ptr<const Provider> plugins = plugin_steps_provider(plugin_loader(registry));
+  const std::unique_ptr<const Provider> plugins = plugin_steps_provider(plugin_loader(registry, native));
   std::vector<const Provider*> providers = backend_providers(*backend);
   providers.push_back(plugins.get());
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());

@@ -1,8 +1,8 @@
 #include "api/runtime/plugins/object_v3.h"
 
-#include <cstring>
 #include <mutex>
 
+#include "api/runtime/plugins/capability.h"
 #include "api/runtime/plugins/describe.h"
 #include "api/runtime/plugins/logger_finder.h"
 #include "api/runtime/plugins/services.h"
@@ -12,16 +12,6 @@ namespace wootz::api {
 using namespace nvinfer1;  // NOLINT: calls that interface, line by line
 
 namespace {
-
-template <class C>
-Result<C*> capability(IPluginV3& plugin, PluginCapabilityType type, const char* kind) {
-  IPluginCapability* const part = plugin.getCapabilityInterface(type);
-  if (part == nullptr) return make_error(Code::kInvalidState, "the plugin gives no capability {}", kind);
-  const InterfaceInfo info = part->getInterfaceInfo();
-  if (info.kind == nullptr || std::strcmp(info.kind, kind) != 0)
-    return unsupported("the plugin's capability is of kind '{}', here '{}' is known", text_of(info.kind), kind);
-  return static_cast<C*>(part);
-}
 
 class ResourceContext final : public IPluginResourceContext {
  public:
