@@ -252,6 +252,7 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
   options.max_tactics = v_.max_tactics;
   // Streamed weights come for one step after the other.
   options.aux_streams = has(BuilderFlag::kWEIGHT_STREAMING) ? 0 : v_.aux_streams;
+  options.one_program = has(BuilderFlag::kWEIGHT_STREAMING);
 
   keep_properties(&options);
   options.keep_record = v_.verbosity == ProfilingVerbosity::kDETAILED;

@@ -30,7 +30,7 @@ Json engine_report(const EngineInfo& info) {
   const Program& program = info.program();
   std::vector<MemoryReport> memory;
   for (size_t p = 0; p < program.profiles.size(); ++p)
-    if (Result<MemoryReport> report = info.core().memory_report(p); report.ok())
+    if (Result<MemoryReport> report = info.memory_report(p); report.ok())
       memory.push_back(std::move(report).value());
   return program_report(program, kept_json(program, property::kReport), memory);
 }
@@ -48,7 +48,7 @@ Json values_report(const Program& program) {
     else
       entry["state"] = value.why == value_code::kConstant ? "constant" : "shape";
     Json& steps = entry["steps"] = Json::array();
-    for (const size_t s : value.steps) steps.push_back(program.steps[s].name);
+    for (const StepIndex s : value.steps) steps.push_back(program.steps[s].name);
     list.push_back(std::move(entry));
   }
   return list;

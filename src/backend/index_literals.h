@@ -9,5 +9,6 @@ constexpr TensorIndex operator""_tensor(unsigned long long number) { return Tens
 constexpr ConstantIndex operator""_constant(unsigned long long number) { return ConstantIndex(number); }
 constexpr ExpressionIndex operator""_expr(unsigned long long number) { return ExpressionIndex(number); }
 constexpr SymbolIndex operator""_symbol(unsigned long long number) { return SymbolIndex(number); }
+constexpr StepIndex operator""_step(unsigned long long number) { return StepIndex(number); }
 
 }  // namespace wootz

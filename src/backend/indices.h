@@ -9,5 +9,6 @@ using TensorIndex = Index<struct TensorTag>;          // of Program::tensors
 using ConstantIndex = Index<struct ConstantTag>;      // of Program::constants
 using ExpressionIndex = Index<struct ExpressionTag>;  // of Program::exprs
 using SymbolIndex = Index<struct SymbolTag>;          // of Program::symbols
+using StepIndex = Index<struct StepTag>;              // of Program::steps
 
 }  // namespace wootz

@@ -15,22 +15,6 @@ PluginTensor described(const TensorDesc& desc, const IntLists& least, size_t num
   return t;
 }
 
-int64_t floor_quotient(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
-
-// False: overflow, or a division by zero.
-bool apply(ShapeOp op, int64_t a, int64_t b, int64_t* out) {
-  if (op == ShapeOp::kAdd) return !__builtin_add_overflow(a, b, out);
-  if (op == ShapeOp::kMul) return !__builtin_mul_overflow(a, b, out);
-  if (op == ShapeOp::kMin || op == ShapeOp::kMax) {
-    *out = (op == ShapeOp::kMin) == (a < b) ? a : b;
-    return true;
-  }
-  if (b == 0 || (b == -1 && a == INT64_MIN)) return false;
-  const int64_t floor = floor_quotient(a, b);
-  *out = op == ShapeOp::kFloorDiv ? floor : op == ShapeOp::kCeilDiv ? floor + (floor * b != a ? 1 : 0) : a - floor * b;
-  return op == ShapeOp::kFloorDiv || op == ShapeOp::kCeilDiv || op == ShapeOp::kMod;
-}
-
 int digit_of(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -203,7 +187,7 @@ Result<int64_t> evaluate_extent(std::span<const int64_t> words, std::span<const 
         if (stack.size() < 2 || value < 0 || value > static_cast<int64_t>(ShapeOp::kMax)) return nonsense();
         const int64_t b = stack.back();
         stack.pop_back();
-        if (!apply(static_cast<ShapeOp>(value), stack.back(), b, &stack.back()))
+        if (!apply_shape_op(static_cast<ShapeOp>(value), stack.back(), b, &stack.back()))
           return invalid_argument("an extent of a plugin's result overflows, or is divided by zero");
         break;
       }

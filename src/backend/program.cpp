@@ -1,5 +1,8 @@
 #include "backend/program.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/mapped.h"
 
 namespace wootz {
@@ -38,11 +41,31 @@ void release_pages(const PlanConstant& constant) {
   if (constant.data != nullptr) release_mapped({static_cast<const std::byte*>(constant.data), constant.bytes});
 }
 
-size_t constant_bytes(const Program& program) {
+ProfileProgram program_of(const Program& program, size_t profile) {
+  const int32_t body = program.profiles[profile].body;
+  return body < 0 ? ProfileProgram{&program, profile} : ProfileProgram{&program.bodies[static_cast<size_t>(body)], 0};
+}
+
+bool runs_profile(const Program& program, size_t body) {
+  return std::any_of(program.profiles.begin(), program.profiles.end(),
+                     [&](const PlanProfile& profile) { return profile.body == static_cast<int32_t>(body); });
+}
+
+namespace {
+
+size_t add_constants(const Program& program, std::set<std::pair<const void*, size_t>>* seen) {
   size_t bytes = 0;
-  for (const PlanConstant& c : program.constants) bytes += c.bytes;
-  for (const Program& body : program.bodies) bytes += constant_bytes(body);
+  for (const PlanConstant& c : program.constants)
+    if (c.data == nullptr || seen->insert({c.data, c.bytes}).second) bytes += c.bytes;
+  for (const Program& body : program.bodies) bytes += add_constants(body, seen);
   return bytes;
+}
+
+}  // namespace
+
+size_t constant_bytes(const Program& program) {
+  std::set<std::pair<const void*, size_t>> seen;
+  return add_constants(program, &seen);
 }
 
 Status make_constants(Program* program) {

@@ -90,6 +90,7 @@ struct SymbolRange {
 };
 struct PlanProfile {
   IndexedVector<SymbolIndex, SymbolRange> symbols;
+  int32_t body = -1;  // of Program::bodies: what runs shapes of this profile, whose only profile it is; -1: the program
 };
 
 // What must hold of the shapes of a call: an expression that is not 0, and what is wrong where it is.
@@ -106,15 +107,15 @@ struct Program {
   IndexedVector<SymbolIndex, PlanSymbol> symbols;
   IndexedVector<TensorIndex, PlanTensor> tensors;
   IndexedVector<ConstantIndex, PlanConstant> constants;
-  std::vector<Step> steps;  // in execution order
+  IndexedVector<StepIndex, Step> steps;  // in execution order
   std::vector<IoTensor> inputs, outputs;
   std::vector<PlanProfile> profiles;
   // What the public API keeps beside the steps, by name ("profiling_verbosity", "debug_tensors", ...): stored as it is.
   std::map<std::string, std::string, std::less<>> properties;
   // Machine code for kernels of these steps. Nothing of it is looked at before its owner's permission.
   std::vector<NativeCode> native;
-  // What steps of family `control` run (backend/control.h): programs without name, device, properties and machine code
-  // of their own.
+  // What steps of family `control` run (backend/control.h), and the same network as it was tuned for other profiles:
+  // programs without device, properties and machine code of their own.
   std::vector<Program> bodies;
   std::vector<ShapeCheck> checks;
   // Of a plan whose weights can be replaced; null: it is none. Bodies have none.
@@ -123,7 +124,19 @@ struct Program {
   bool stripped = false;
 };
 
-// Of all constants, those of the bodies included.
+// Kernels of a program's steps; equal steps share one.
+using StepKernels = IndexedVector<StepIndex, std::shared_ptr<const Kernel>>;
+
+// The program that runs shapes of a profile, and the profile's number in it.
+struct ProfileProgram {
+  const Program* program;
+  size_t profile;
+};
+ProfileProgram program_of(const Program& program, size_t profile);
+// Whether a body runs profiles; otherwise a control step runs it.
+bool runs_profile(const Program& program, size_t body);
+
+// Of all constants, those of the bodies included. Bytes that several have in one place count once.
 size_t constant_bytes(const Program& program);
 
 // Makes what is left to make, in memory of its own: for a program that is run without being written first.

@@ -14,7 +14,7 @@ namespace wootz {
 struct ProgramUpdate {
   std::shared_ptr<const RefitRecipe> recipe;                      // with the new weights; null: of a body
   std::vector<std::pair<ConstantIndex, PlanConstant>> constants;  // with their bytes
-  std::vector<std::pair<size_t, Problem>> steps;                  // by number: their problems from now on
+  std::vector<std::pair<StepIndex, Problem>> steps;               // their problems from now on
   std::vector<ProgramUpdate> bodies;                              // one for each body
 
   bool empty() const { return constants.empty() && steps.empty() && bodies_empty(); }

@@ -1,14 +1,9 @@
 #include "backend/shape_program.h"
 
 namespace wootz {
-namespace {
 
-int64_t floor_quotient(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return q - ((a % b != 0) && ((a < 0) != (b < 0)));
-}
 
-bool fold(ShapeOp op, int64_t a, int64_t b, int64_t* out) {
+bool apply_shape_op(ShapeOp op, int64_t a, int64_t b, int64_t* out) {
   switch (op) {
     case ShapeOp::kAdd: return !__builtin_add_overflow(a, b, out);
     case ShapeOp::kMul: return !__builtin_mul_overflow(a, b, out);
@@ -17,15 +12,17 @@ bool fold(ShapeOp op, int64_t a, int64_t b, int64_t* out) {
     default: break;
   }
   if (b == 0 || (a == INT64_MIN && b == -1)) return false;
+  // From the quotient towards zero and its remainder: a rounded quotient times the divisor may overflow.
+  const int64_t quotient = a / b;
+  const int64_t rest = a % b;
+  const bool below = rest != 0 && (a < 0) != (b < 0);
   switch (op) {
-    case ShapeOp::kFloorDiv: *out = floor_quotient(a, b); return true;
-    case ShapeOp::kCeilDiv: *out = -floor_quotient(-a, b); return true;
-    case ShapeOp::kMod: *out = a - floor_quotient(a, b) * b; return true;
+    case ShapeOp::kFloorDiv: *out = quotient - (below ? 1 : 0); return true;
+    case ShapeOp::kCeilDiv: *out = quotient + (rest != 0 && !below ? 1 : 0); return true;
+    case ShapeOp::kMod: *out = rest + (below ? b : 0); return true;
     default: return false;
   }
 }
-
-}  // namespace
 
 Result<bool> evaluate_shape(const IndexedVector<ExpressionIndex, ShapeExpr>& exprs, ExpressionIndex i,
                             std::span<const int64_t> symbol_values, ShapeValues* out) {
@@ -42,7 +39,7 @@ Result<bool> evaluate_shape(const IndexedVector<ExpressionIndex, ShapeExpr>& exp
       if (!out->known[operand]) return false;
     int64_t value = out->values[e.operands[0]];
     for (size_t k = 1; k < e.operands.size(); ++k)
-      if (!fold(e.op, value, out->values[e.operands[k]], &value))
+      if (!apply_shape_op(e.op, value, out->values[e.operands[k]], &value))
         return invalid_argument("shape expression {} overflows or divides by zero for the given input shapes", i);
     out->values[i] = value;
   }

@@ -21,6 +21,10 @@ struct ShapeExpr {
   SymbolIndex symbol() const { return SymbolIndex(value); }  // only of kSymbol
 };
 
+// What an operator of two values gives: quotients rounded down or up, remainders with the divisor's sign. False:
+// overflow, a division by zero, or an operator of no values.
+bool apply_shape_op(ShapeOp op, int64_t a, int64_t b, int64_t* out);
+
 enum class SymbolSource : uint8_t {
   kInputDim,       // extent `axis` of network input `tensor`
   kInputValue,     // element `axis` of the network input shape tensor `tensor`

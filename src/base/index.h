@@ -29,6 +29,7 @@ class Index {
 
   constexpr auto operator<=>(const Index&) const = default;
   constexpr Index& operator++() { return ++number_, *this; }
+  constexpr Index next() const { return Index(number_ + 1); }  // that of the item after it
 
  private:
   int32_t number_ = -1;

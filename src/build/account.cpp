@@ -1,4 +1,6 @@
 // Stage `report`: what the build tells of itself.
+#include <map>
+
 #include <fmt/ranges.h>
 
 #include "build/session.h"
@@ -11,13 +13,17 @@ namespace wootz {
 namespace {
 
 void add_memory(BuildSession& session) {
-  std::vector<std::shared_ptr<const Kernel>> kernels;
-  for (const Step& step : session.program->steps) {
-    Result<std::shared_ptr<const Kernel>> kernel = session.kernels->get(step);
-    if (!kernel.ok()) return;  // built for another device
-    kernels.push_back(std::move(kernel).value());
+  std::map<const Program*, StepKernels> kernels;
+  for (const BuildUnit& unit : session.units) {
+    if (unit.kind == UnitKind::kBody) continue;
+    for (const Step& step : unit.program->steps) {
+      Result<std::shared_ptr<const Kernel>> kernel = session.kernels->get(step);
+      if (!kernel.ok()) return;  // built for another device
+      kernels[unit.program].push_back(std::move(kernel).value());
+    }
   }
-  session.report.memory = memory_reports(*session.program, kernels);
+  const auto of = [&](const Program& program) { return kernels[&program]; };
+  session.report.memory = memory_reports(*session.program, of);
   for (const MemoryReport& memory : session.report.memory) session.log.info("Memory: " + memory_line(memory));
 }
 

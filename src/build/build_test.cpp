@@ -16,6 +16,7 @@
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "plan/read.h"
 #include "plan/write.h"
 
 namespace wootz {
@@ -85,6 +86,96 @@ TEST(Build, EqualStepsShareOneKernelThroughAllStages) {
   EXPECT_GT(created[0], 0u);
   // The first and the last may have other layouts than those between them; beside that, more steps cost no kernels.
   EXPECT_LE(created[1], created[0] + 4);
+}
+
+// One product with an open number of rows.
+Result<std::unique_ptr<Graph>> rows_times_matrix() {
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(R"(graph "rows" {
+  sym N = input_dim %x 0;
+  %x: f32[N,48] = input;
+  %w: f32[48,40] = const splat(0.25);
+  %y = MatMul(%x, %w) "product";
+  return %y;
+}
+)",
+                                                                   find_op));
+  WOOTZ_RETURN_IF_ERROR(infer_graph(*graph));
+  return graph;
+}
+
+BuildProfile rows(int64_t least, int64_t usual, int64_t most) {
+  BuildProfile profile;
+  profile.dims["x"] = {{least, 48}, {usual, 48}, {most, 48}};
+  return profile;
+}
+
+// Rows of the first step's first operand: at the optimum, and at most.
+std::pair<int64_t, int64_t> rows_of(const Program& program) {
+  const TensorDesc& x = program.steps.front().problem.inputs[0];
+  return {x.dims[0], x.max_dims[0]};
+}
+
+TEST(Build, EachProfileIsTunedByItself) {
+  const auto graph = rows_times_matrix();
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  BuildSettings settings = untimed();
+  settings.profiles = {rows(1, 1, 1), rows(2, 32, 64), rows(1, 1, 1), rows(2, 32, 64), rows(65, 100, 200)};
+  const Result<BuildOutput> built = build_program(**graph, settings);
+  ASSERT_TRUE(built.ok()) << built.status().to_string();
+  const Program& program = *built->program;
+  ASSERT_EQ(program.profiles.size(), 5U);
+  std::vector<int32_t> bodies;
+  for (const PlanProfile& profile : program.profiles) bodies.push_back(profile.body);
+  EXPECT_EQ(bodies, (std::vector<int32_t>{-1, 0, -1, 0, 1})) << "equal ranges have one program";
+  ASSERT_EQ(program.bodies.size(), 2U);
+  EXPECT_EQ(rows_of(program), std::make_pair(int64_t{1}, int64_t{1}));
+  EXPECT_EQ(rows_of(program.bodies[0]), std::make_pair(int64_t{32}, int64_t{64}));
+  EXPECT_EQ(rows_of(program.bodies[1]), std::make_pair(int64_t{100}, int64_t{200}));
+  EXPECT_EQ(program.bodies[0].name, "profile 1");
+  EXPECT_EQ(built->report.memory.size(), 5U);
+}
+
+TEST(Build, ProfilesShareTheBytesOfEqualWeights) {
+  size_t bytes[2] = {};
+  for (const bool two : {false, true}) {
+    const auto graph = rows_times_matrix();
+    ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+    BuildSettings settings = untimed();
+    settings.backend = "cpu";
+    settings.profiles = {rows(2, 32, 64)};
+    if (two) settings.profiles.push_back(rows(2, 33, 64));
+    const Result<BuildOutput> built = build_program(**graph, settings);
+    ASSERT_TRUE(built.ok()) << built.status().to_string();
+    ASSERT_EQ(built->program->bodies.size(), two ? 1U : 0U);
+    const Result<RawBytes> plan = write_plan(*built->program);
+    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+    const auto read = read_plan(*plan);
+    ASSERT_TRUE(read.ok()) << read.status().to_string();
+    bytes[two] = constant_bytes(**read);
+    if (two) {
+      const Program& program = **read;
+      ASSERT_EQ(program.steps.front().tactic, program.bodies[0].steps.front().tactic) << "the test needs one tactic";
+    }
+  }
+  EXPECT_GT(bytes[0], 0U);
+  EXPECT_EQ(bytes[0], bytes[1]);
+}
+
+TEST(Build, OneProgramServesAllProfilesWhereItMust) {
+  for (const char* why : {"reference", "streamed"}) {
+    const auto graph = rows_times_matrix();
+    ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+    BuildSettings settings = untimed();
+    settings.profiles = {rows(1, 1, 1), rows(2, 32, 64)};
+    if (why == std::string("reference"))
+      settings.backend = "reference";
+    else
+      settings.one_program = true;
+    const Result<BuildOutput> built = build_program(**graph, settings);
+    ASSERT_TRUE(built.ok()) << built.status().to_string();
+    EXPECT_TRUE(built->program->bodies.empty()) << why;
+    EXPECT_EQ(rows_of(*built->program).second, 64) << why;
+  }
 }
 
 TEST(Build, DumpsReadBack) {

@@ -17,11 +17,11 @@ constexpr int kUsualAux = 3;
 constexpr int kRounds = 21;
 
 // What every timing of the same network has in common: its steps, without their streams.
-std::string network_key(const Program& program, std::span<const std::vector<int32_t>> needs) {
+std::string network_key(const Program& program, const StepNeeds& needs) {
   std::string text;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  for (const StepIndex s : program.steps.indices()) {
     text += problem_key(program.steps[s].problem) + program.steps[s].tactic.to_string() + ':';
-    for (const int32_t need : needs[s]) text += fmt::format("{},", need);
+    for (const StepIndex need : needs[s]) text += fmt::format("{},", need);
     text += '\n';
   }
   const Digest digest = plain_digest(std::as_bytes(std::span(text)));
@@ -31,12 +31,12 @@ std::string network_key(const Program& program, std::span<const std::vector<int3
 }
 
 // "0x12 1x2 0x3": how many steps in a row are on which stream.
-std::string to_text(std::span<const uint8_t> streams) {
+std::string to_text(const StepStreams& streams) {
   std::string text;
-  for (size_t s = 0; s < streams.size();) {
-    size_t end = s;
-    while (end < streams.size() && streams[end] == streams[s]) ++end;
-    text += fmt::format("{}{}x{}", text.empty() ? "" : " ", streams[s], end - s);
+  for (StepIndex s(0); streams.has(s);) {
+    StepIndex end = s;
+    while (streams.has(end) && streams[end] == streams[s]) ++end;
+    text += fmt::format("{}{}x{}", text.empty() ? "" : " ", streams[s], end.position() - s.position());
     s = end;
   }
   return text;
@@ -124,7 +124,7 @@ class Bench {
 };
 
 struct StreamAssignment {
-  std::vector<uint8_t> streams;
+  StepStreams streams;
   std::string text;
   double us = -1;  // of an inference; below 0: not known
 };
@@ -217,24 +217,21 @@ bool extents_known(const Program& program, ShapeValues* shapes) {
 
 }  // namespace
 
-std::vector<uint8_t> propose_streams(std::span<const std::vector<int32_t>> needs, std::span<const double> us,
-                                     size_t most, const StreamCosts& costs) {
-  std::vector<uint8_t> stream(needs.size(), 0);
-  std::vector<double> end(needs.size(), 0), free(most, 0);
-  for (size_t s = 0; s < needs.size(); ++s) {
+StepStreams propose_streams(const StepNeeds& needs, const IndexedVector<StepIndex, double>& us, size_t most,
+                            const StreamCosts& costs) {
+  StepStreams stream(needs.size(), 0);
+  IndexedVector<StepIndex, double> end(needs.size(), 0);
+  std::vector<double> free(most, 0);
+  for (const StepIndex s : needs.indices()) {
     uint8_t home = 0;
     double last = -1;
-    for (const int32_t need : needs[s]) {
-      const auto n = static_cast<size_t>(need);
-      if (end[n] > last) home = stream[n];
-      last = std::max(last, end[n]);
+    for (const StepIndex need : needs[s]) {
+      if (end[need] > last) home = stream[need];
+      last = std::max(last, end[need]);
     }
     const auto begin = [&](size_t k) {
       double at = free[k];
-      for (const int32_t need : needs[s]) {
-        const auto n = static_cast<size_t>(need);
-        at = std::max(at, end[n] + (stream[n] == k ? 0 : costs.wait_us));
-      }
+      for (const StepIndex need : needs[s]) at = std::max(at, end[need] + (stream[need] == k ? 0 : costs.wait_us));
       return k != 0 && at == 0 ? costs.wait_us : at;  // it waits for the beginning
     };
     size_t best = home;
@@ -256,12 +253,12 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
   WOOTZ_ASSIGN_OR_RETURN(
       const Storage storage,
       find_storage(*program, shapes, dims, IndexedVector<TensorIndex, uint8_t>(dims.size(), 1), true));
-  const std::vector<std::vector<int32_t>> needs = step_needs(*program, storage);
+  const StepNeeds needs = step_needs(*program, storage);
   const int aux = std::min<int>(options.most < 0 ? kUsualAux : options.most, kMostStreams - 1);
-  std::vector<StreamAssignment> assignments = {{std::vector<uint8_t>(program->steps.size(), 0), "", -1}};
+  std::vector<StreamAssignment> assignments = {{StepStreams(program->steps.size(), 0), "", -1}};
   for (const StreamCosts& costs : {StreamCosts{}, StreamCosts{3, 4}, StreamCosts{5, 10}}) {
     for (const int most : {aux, 1}) {
-      std::vector<uint8_t> streams = propose_streams(needs, options.us, static_cast<size_t>(most) + 1, costs);
+      StepStreams streams = propose_streams(needs, options.us, static_cast<size_t>(most) + 1, costs);
       const bool known = std::any_of(assignments.begin(), assignments.end(),
                                      [&](const StreamAssignment& w) { return w.streams == streams; });
       if (!known) assignments.push_back({std::move(streams), "", -1});
@@ -292,7 +289,7 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
   } else if (options.most > 0) {
     best = 1;
   }
-  for (size_t s = 0; s < program->steps.size(); ++s) program->steps[s].stream = assignments[best].streams[s];
+  for (const StepIndex s : program->steps.indices()) program->steps[s].stream = assignments[best].streams[s];
   return Status();
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "backend/kernel_cache.h"
 #include "backend/program.h"
 #include "base/log.h"
+#include "runtime/stream_order.h"
 #include "tuner/cache/timing_cache.h"
 
 namespace wootz {
@@ -21,18 +21,18 @@ struct StreamCosts {
 };
 
 // A stream for every step, by list scheduling in the program's order: a step stays where the last of its operands is
-// made, unless another stream (of `most` at all) is free early enough. `needs` as step_needs(), `us` by step.
-std::vector<uint8_t> propose_streams(std::span<const std::vector<int32_t>> needs, std::span<const double> us,
-                                     size_t most, const StreamCosts& costs);
+// made, unless another stream (of `most` at all) is free early enough. `needs` as step_needs().
+StepStreams propose_streams(const StepNeeds& needs, const IndexedVector<StepIndex, double>& us, size_t most,
+                            const StreamCosts& costs);
 
 struct StreamOptions {
-  int most = -1;                   // auxiliary streams; -1: as many as gain something, at most three
-  bool measure = true;             // false: a proposal is taken untried where `most` asks for streams, else none
-  std::vector<double> us;          // by step of the program
-  std::shared_ptr<Device> device;  // to measure on; null: not here, only the cache can tell
-  KernelCache* kernels = nullptr;  // of the build
-  TimingCache* cache = nullptr;    // consulted and filled
-  std::string isa;                 // for the cache
+  int most = -1;                        // auxiliary streams; -1: as many as gain something, at most three
+  bool measure = true;                  // false: a proposal is taken untried where `most` asks for streams, else none
+  IndexedVector<StepIndex, double> us;  // of the program's steps
+  std::shared_ptr<Device> device;       // to measure on; null: not here, only the cache can tell
+  KernelCache* kernels = nullptr;       // of the build
+  TimingCache* cache = nullptr;         // consulted and filled
+  std::string isa;                      // for the cache
   const Log* log = &silent_log();
 };
 

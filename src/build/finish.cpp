@@ -9,9 +9,9 @@ namespace wootz {
 namespace {
 
 // Names and provenance of the steps.
-std::vector<Step> steps_for_trace(const Program& program) {
-  std::vector<Step> steps(program.steps.size());
-  for (size_t s = 0; s < steps.size(); ++s) {
+IndexedVector<StepIndex, Step> steps_for_trace(const Program& program) {
+  IndexedVector<StepIndex, Step> steps(program.steps.size());
+  for (const StepIndex s : steps.indices()) {
     steps[s].name = program.steps[s].name;
     steps[s].provenance = program.steps[s].provenance;
   }
@@ -31,9 +31,11 @@ Status place_tensors(BuildSession& session) {
   for (const BuildUnit& unit : session.units) {
     programs.push_back(unit.program);
     if (session.target.backend->can.own_memory) continue;
-    const std::vector<Step> unplaced = unit.body ? std::vector<Step>() : steps_for_trace(*unit.program);
+    const bool network = unit.kind == UnitKind::kNetwork;
+    const IndexedVector<StepIndex, Step> unplaced =
+        network ? steps_for_trace(*unit.program) : IndexedVector<StepIndex, Step>();
     WOOTZ_ASSIGN_OR_RETURN(ElidedCopies placed, elide_copies(unit.program, session.providers(), session.limits));
-    if (unit.body) continue;
+    if (!network) continue;
     session.trace->note_placed(unplaced, placed.steps);
     session.report.placed = std::move(placed);
   }
@@ -44,30 +46,38 @@ Status place_tensors(BuildSession& session) {
 // Devices with queues of their own run independent steps concurrently.
 Status assign_streams(BuildSession& session) {
   if (!session.target.backend->can.own_memory) return Status();
-  std::map<std::string_view, double> us;
-  for (const StepReport& step : session.report.choice.steps)
-    if (step.chosen >= 0) us[step.step] = step.evaluated[static_cast<size_t>(step.chosen)].us;
-  StreamOptions streams;
-  streams.most = session.settings.aux_streams;
-  streams.measure = session.settings.measure && session.settings.level > 0;
-  constexpr double kUnknownUs = 2;
-  for (const Step& step : session.program->steps) streams.us.push_back(us[step.name] > 0 ? us[step.name] : kUnknownUs);
-  streams.device = session.target.device;
-  streams.kernels = &*session.kernels;
-  streams.cache = session.services.cache;
-  streams.isa = session.target.description.isa;
-  streams.log = &session.log;
-  return choose_streams(session.program, streams);
+  for (const BuildUnit& unit : session.units) {
+    if (unit.kind == UnitKind::kBody) continue;
+    const bool network = unit.kind == UnitKind::kNetwork;
+    std::map<std::string_view, double> us;
+    for (const StepReport& step : (network ? session.report.choice : unit.choice).steps)
+      if (step.chosen >= 0) us[step.step] = step.evaluated[static_cast<size_t>(step.chosen)].us;
+    StreamOptions streams;
+    streams.most = session.settings.aux_streams;
+    streams.measure = session.settings.measure && session.settings.level > 0;
+    constexpr double kUnknownUs = 2;
+    for (const Step& step : unit.program->steps) streams.us.push_back(us[step.name] > 0 ? us[step.name] : kUnknownUs);
+    streams.device = session.target.device;
+    streams.kernels = &*session.kernels;
+    streams.cache = session.services.cache;
+    streams.isa = session.target.description.isa;
+    streams.log = &session.log;
+    WOOTZ_RETURN_IF_ERROR(choose_streams({session.program, unit.program}, streams));
+  }
+  return Status();
 }
 
 // Debug tensors were outputs while building, which kept them in one piece.
 Status demote_debug_tensors(BuildSession& session) {
   if (session.settings.debug_tensors.empty()) return Status();
-  Program& program = *session.program;
-  for (size_t o = session.num_outputs; o < program.outputs.size(); ++o)
-    program.tensors[program.outputs[o].tensor].kind = TensorKind::kIntermediate;
-  program.outputs.resize(std::min(session.num_outputs, program.outputs.size()));
-  program.properties[property::kDebugTensors] = dump_report(Json(session.settings.debug_tensors));
+  for (const BuildUnit& unit : session.units) {
+    if (unit.kind == UnitKind::kBody) continue;
+    Program& program = *unit.program;
+    for (size_t o = session.num_outputs; o < program.outputs.size(); ++o)
+      program.tensors[program.outputs[o].tensor].kind = TensorKind::kIntermediate;
+    program.outputs.resize(std::min(session.num_outputs, program.outputs.size()));
+  }
+  session.program->properties[property::kDebugTensors] = dump_report(Json(session.settings.debug_tensors));
   return Status();
 }
 

@@ -1,4 +1,6 @@
 // Stages from the graph to the program: lower, name.
+#include <algorithm>
+
 #include "build/session.h"
 #include "build/stages.h"
 #include "lower/lower.h"
@@ -13,7 +15,7 @@ namespace {
 // Lines speak of nodes of the graph; users know the steps that were made of them.
 void name_quantization(const Lowered& lowered, std::vector<QdqLine>* lines) {
   std::map<std::string, std::string> step_of, holder_of;
-  for (size_t s = 0; s < lowered.nodes.size(); ++s) {
+  for (const StepIndex s : lowered.nodes.indices()) {
     const Step& step = lowered.program.steps[s];
     if (lowered.nodes[s] != nullptr) step_of.emplace(lowered.nodes[s]->name(), step.name);
     for (const std::string& name : step.provenance) holder_of.emplace(name, step.name);
@@ -27,10 +29,49 @@ void name_quantization(const Lowered& lowered, std::vector<QdqLine>* lines) {
   }
 }
 
-void add_units(const Lowered& lowered, Program* program, bool body, std::vector<BuildUnit>* units) {
-  if (!body) units->push_back({program, &lowered, false, nullptr});
-  for (size_t b = 0; b < lowered.bodies.size(); ++b) add_units(lowered.bodies[b], &program->bodies[b], true, units);
-  if (body) units->push_back({program, &lowered, true, nullptr});
+void add_units(const Lowered& lowered, Program* program, UnitKind kind, std::vector<BuildUnit>* units) {
+  if (kind == UnitKind::kNetwork) units->push_back({program, &lowered, kind, nullptr, {}});
+  for (size_t b = 0; b < lowered.bodies.size(); ++b)
+    add_units(lowered.bodies[b], &program->bodies[b],
+              runs_profile(*program, b) ? UnitKind::kProfile : UnitKind::kBody, units);
+  if (kind != UnitKind::kNetwork) units->push_back({program, &lowered, kind, nullptr, {}});
+}
+
+bool same_ranges(const std::vector<SymbolRange>& a, const std::vector<SymbolRange>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SymbolRange& x, const SymbolRange& y) {
+    return x.min == y.min && x.opt == y.opt && x.max == y.max;
+  });
+}
+
+// The same network once more, for a profile whose ranges no profile before it has.
+Status lower_profile(const BuildSession& session, const LowerOptions& all, size_t p, Lowered* whole) {
+  std::vector<PlanProfile>& profiles = whole->program.profiles;
+  for (size_t q = 0; q < p; ++q) {
+    if (!same_ranges(all.profiles[q], all.profiles[p])) continue;
+    profiles[p].body = profiles[q].body;
+    return Status();
+  }
+  LowerOptions own = all;
+  own.profiles = {all.profiles[p]};
+  WOOTZ_ASSIGN_OR_RETURN(Lowered lowered, lower_graph(session.graph, own));
+  lowered.program.name = fmt::format("profile {}", p);
+  profiles[p].body = static_cast<int32_t>(whole->bodies.size());
+  whole->program.bodies.push_back(lowered.program);
+  whole->bodies.push_back(std::move(lowered));
+  return Status();
+}
+
+Status lower_profiles(const BuildSession& session, LowerOptions* options, Lowered* whole) {
+  const char* const why = why_one_program(session.settings);
+  const size_t profiles = options->profiles.size();
+  options->served = why == nullptr ? 1 : profiles;
+  WOOTZ_ASSIGN_OR_RETURN(*whole, lower_graph(session.graph, *options));
+  if (profiles < 2) return Status();
+  if (why != nullptr)
+    session.log.info(fmt::format("One set of tactics serves all {} profiles: {}", profiles, why));
+  for (size_t p = 1; p < profiles && why == nullptr; ++p)
+    WOOTZ_RETURN_IF_ERROR(lower_profile(session, *options, p, whole));
+  return Status();
 }
 
 }  // namespace
@@ -47,7 +88,7 @@ Status lower_network(BuildSession& session) {
   lower.reference_only = settings.backend == "reference";
   if (!backend.can.own_memory && !lower.reference_only)
     lower.optimize_body = [&](Graph& body) { return run_pipeline(body, pipeline_options(session)).status(); };
-  WOOTZ_ASSIGN_OR_RETURN(session.lowered, lower_graph(session.graph, lower));
+  WOOTZ_RETURN_IF_ERROR(lower_profiles(session, &lower, &session.lowered));
   Program& program = session.lowered.program;
   program.name = session.graph.name();
   program.backend = backend.name;
@@ -60,10 +101,17 @@ Status lower_network(BuildSession& session) {
 Status name_network_steps(BuildSession& session) {
   name_steps(session.order, &session.lowered.program);
   name_quantization(session.lowered, &session.quantization);
+  for (size_t b = 0; b < session.lowered.bodies.size(); ++b) {
+    if (!runs_profile(session.lowered.program, b)) continue;
+    name_steps(session.order, &session.lowered.bodies[b].program);
+    session.lowered.program.bodies[b] = session.lowered.bodies[b].program;
+  }
   session.program = std::make_shared<Program>(session.lowered.program);
-  WOOTZ_RETURN_IF_ERROR(
-      set_border_layouts(session.program.get(), session.settings.border, session.providers(), session.limits));
-  add_units(session.lowered, session.program.get(), false, &session.units);
+  add_units(session.lowered, session.program.get(), UnitKind::kNetwork, &session.units);
+  for (const BuildUnit& unit : session.units)
+    if (unit.kind != UnitKind::kBody)
+      WOOTZ_RETURN_IF_ERROR(
+          set_border_layouts(unit.program, session.settings.border, session.providers(), session.limits));
   session.report.estimated_memory = memory_reports(*session.program, {});
   for (const MemoryReport& memory : session.report.estimated_memory)
     session.log.info("Memory, before tactics are chosen: " + memory_line(memory));

@@ -8,8 +8,8 @@
 namespace wootz {
 
 ConstantFunction constants_of(const Program& program) {
-  return [&program](size_t step, size_t input) -> Result<HostTensor> {
-    if (step >= program.steps.size() || input >= program.steps[step].inputs.size())
+  return [&program](StepIndex step, size_t input) -> Result<HostTensor> {
+    if (!program.steps.has(step) || input >= program.steps[step].inputs.size())
       return internal_error("no input {} of step {}", input, step);
     const TensorIndex t = program.steps[step].inputs[input];
     const PlanTensor* tensor = !t.exists() ? nullptr : &program.tensors[t];
@@ -39,15 +39,16 @@ bool same_operands(const Program& program, const Step& step, const Node& node) {
 ReferenceFunction reference_of(const Lowered& lowered) {
   std::map<const Node*, int> steps_of;
   for (const Node* node : lowered.nodes) ++steps_of[node];
-  std::vector<const Node*> nodes(lowered.nodes.size(), nullptr);
-  for (size_t s = 0; s < nodes.size() && s < lowered.program.steps.size(); ++s) {
+  IndexedVector<StepIndex, const Node*> nodes(lowered.nodes.size(), nullptr);
+  for (const StepIndex s : nodes.indices()) {
+    if (!lowered.program.steps.has(s)) break;
     const Node* node = lowered.nodes[s];
     if (node != nullptr && steps_of[node] == 1 && same_operands(lowered.program, lowered.program.steps[s], *node))
       nodes[s] = node;
   }
-  return [nodes = std::move(nodes)](size_t step,
+  return [nodes = std::move(nodes)](StepIndex step,
                                     const std::vector<HostTensor>& inputs) -> Result<std::vector<HostTensor>> {
-    if (step >= nodes.size() || nodes[step] == nullptr) return unsupported("step {} is not a node by itself", step);
+    if (!nodes.has(step) || nodes[step] == nullptr) return unsupported("step {} is not a node by itself", step);
     std::vector<const HostTensor*> operands;
     for (const HostTensor& input : inputs) operands.push_back(input.valid() ? &input : nullptr);
     return run_node(*nodes[step], operands);

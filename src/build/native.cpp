@@ -32,10 +32,10 @@ std::vector<DeviceDescription> targets_of(const BuildSession& session) {
   return targets;
 }
 
-Status collect_step(BuildSession& session, const Step& step, const ShapeValues& shapes, KeepNative keep,
-                    const DeviceDescription& device, CodeByKey* found) {
-  const auto in = extents_of(*session.program, step.inputs, shapes);
-  const auto out = extents_of(*session.program, step.outputs, shapes);
+Status collect_step(BuildSession& session, const Program& program, const Step& step, const ShapeValues& shapes,
+                    KeepNative keep, const DeviceDescription& device, CodeByKey* found) {
+  const auto in = extents_of(program, step.inputs, shapes);
+  const auto out = extents_of(program, step.outputs, shapes);
   if (!in || !out) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, session.kernels->get(step));
   const std::vector<const void*> constants(in->size(), nullptr);
@@ -58,14 +58,15 @@ Status keep_native_code(BuildSession& session) {
   if (keep == KeepNative::kNone) return Status();
   CodeByKey found;
   const std::vector<DeviceDescription> targets = targets_of(session);
-  for (const PlanProfile& profile : session.program->profiles) {
+  for (size_t p = 0; p < session.program->profiles.size(); ++p) {
+    const auto [program, profile] = program_of(*session.program, p);
     std::vector<int64_t> symbols;
-    for (const SymbolRange& range : profile.symbols) symbols.push_back(range.opt);
+    for (const SymbolRange& range : program->profiles[profile].symbols) symbols.push_back(range.opt);
     ShapeValues shapes;
-    WOOTZ_RETURN_IF_ERROR(evaluate_shapes(*session.program, symbols, &shapes));
+    WOOTZ_RETURN_IF_ERROR(evaluate_shapes(*program, symbols, &shapes));
     for (const DeviceDescription& device : targets)
-      for (const Step& step : session.program->steps)
-        WOOTZ_RETURN_IF_ERROR(collect_step(session, step, shapes, keep, device, &found));
+      for (const Step& step : program->steps)
+        WOOTZ_RETURN_IF_ERROR(collect_step(session, *program, step, shapes, keep, device, &found));
   }
   for (auto& [key, code] : found) session.program->native.push_back(std::move(code));
   return Status();

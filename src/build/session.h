@@ -17,12 +17,17 @@
 
 namespace wootz {
 
-// A program whose kernels are chosen by themselves: the network's, or the body of a control step.
+// What a program of a build is: the network, the network as it is tuned for another profile, or the body of a control
+// step.
+enum class UnitKind : uint8_t { kNetwork, kProfile, kBody };
+
+// A program whose kernels are chosen by themselves.
 struct BuildUnit {
   Program* program;
   const Lowered* lowered;
-  bool body;
+  UnitKind kind;
   std::unique_ptr<TacticSelection> selection;  // while kernels are chosen
+  Choice choice;                               // of another profile; the network's is in the report
 };
 
 struct BuildSession : BuildContext {
@@ -44,7 +49,8 @@ struct BuildSession : BuildContext {
   std::optional<ParallelScope> threads;  // kernels are created and measured with the threads of an inference
   Lowered lowered;
   std::shared_ptr<Program> program;
-  std::vector<BuildUnit> units;  // the network first; a body comes after the bodies that it has itself
+  // The network first, then what it has as bodies; a body comes after the bodies that it has itself.
+  std::vector<BuildUnit> units;
 
   FixedChoices choices;  // where the settings ask for a refittable plan; given, where it is refitted
 

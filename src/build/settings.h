@@ -52,6 +52,7 @@ struct BuildSettings {
   std::optional<DeviceDescription> device;  // to build for; empty: this machine's
   int device_number = kCurrentDevice;       // which of this machine's
   std::vector<BuildProfile> profiles;
+  bool one_program = false;  // kernels are tuned for the first profile and serve all of them
   int threads = 0;  // of one inference; 0: all of the pool
   size_t workspace = SIZE_MAX;
   size_t operand_memory = SIZE_MAX;  // that operands, results and workspace of one tactic may take

@@ -60,7 +60,7 @@ Status TacticSelection::make_measurer() {
 }
 
 // What the settings say of a candidate before it is measured: another one is forced, or enough were measured.
-void TacticSelection::apply_settings(size_t step, EvaluatedCandidate* candidate) {
+void TacticSelection::apply_settings(StepIndex step, EvaluatedCandidate* candidate) {
   const BuildSettings& settings = context_.settings;
   const std::string text = candidate->candidate.tactic.to_string();
   for (const ForcedTactic& rule : settings.forced) {
@@ -74,28 +74,28 @@ void TacticSelection::apply_settings(size_t step, EvaluatedCandidate* candidate)
     candidate->refusal = fmt::format("{} tactics were measured, as many as the options allow", settings.max_tactics);
 }
 
-Status TacticSelection::at_layer(size_t step, const Status& status) const {
-  return status.ok() || status.code() == Code::kCancelled || step >= steps_
+Status TacticSelection::at_layer(StepIndex step, const Status& status) const {
+  return status.ok() || status.code() == Code::kCancelled || !names_.has(step)
              ? status
              : status.with_prefix(fmt::format("layer '{}'", names_[step]));
 }
 
-Status TacticSelection::cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+Status TacticSelection::cost(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   candidate->us = candidate->candidate.estimate_us;
-  if (step < steps_) apply_settings(step, candidate);
+  if (names_.has(step)) apply_settings(step, candidate);
   if (!candidate->refusal.empty()) return Status();
   if (measurer_ && timed_) return at_layer(step, measurer_->cost(problem, step, candidate));
   if (measurer_) return measurer_->check_limits(problem, step, candidate);
   if (!cache_only_) return Status();
   WOOTZ_RETURN_IF_ERROR(cache_only_->cost(problem, candidate));
-  const bool missed = !candidate->measured && candidate->refusal.empty() && candidate->rivals > 0 && step < steps_;
+  const bool missed = !candidate->measured && candidate->refusal.empty() && candidate->rivals > 0 && names_.has(step);
   if (missed && context_.settings.error_on_cache_miss)
     return make_error(Code::kInvalidState, "the timing cache does not know {}",
                       candidate->candidate.tactic.to_string());
   return Status();
 }
 
-LayerOffer TacticSelection::offer_of(size_t step, const std::vector<const Candidate*>& candidates) const {
+LayerOffer TacticSelection::offer_of(StepIndex step, const std::vector<const Candidate*>& candidates) const {
   LayerOffer offer{names_[step], &lowered_.program.steps[step].problem, {}, candidates};
   std::vector<int64_t> symbols(program_->symbols.size(), -1);
   if (!program_->profiles.empty())
@@ -115,7 +115,7 @@ LayerOffer TacticSelection::offer_of(size_t step, const std::vector<const Candid
   return offer;
 }
 
-Status TacticSelection::ask_selector(size_t step, StepReport* report) {
+Status TacticSelection::ask_selector(StepIndex step, StepReport* report) {
   std::vector<const Candidate*> candidates;
   std::vector<EvaluatedCandidate*> evaluated;
   for (EvaluatedCandidate& e : report->evaluated) {
@@ -133,7 +133,7 @@ Status TacticSelection::ask_selector(size_t step, StepReport* report) {
 }
 
 void TacticSelection::tell_selector() const {
-  for (size_t s = 0; s < steps_; ++s) {
+  for (const StepIndex s : names_.indices()) {
     const StepReport& report = choice_.steps[s];
     if (report.chosen < 0) continue;
     const EvaluatedCandidate& chosen = report.evaluated[static_cast<size_t>(report.chosen)];
@@ -142,13 +142,15 @@ void TacticSelection::tell_selector() const {
 }
 
 void TacticSelection::log_over_limits() {
-  for (size_t s = 0; s < steps_ && s < choice_.steps.size(); ++s)
+  for (const StepIndex s : names_.indices()) {
+    if (!choice_.steps.has(s)) break;
     for (const EvaluatedCandidate& e : choice_.steps[s].evaluated) {
       if (!e.over_limit) continue;
       std::string line =
           fmt::format("layer '{}': tactic {} is skipped: {}", names_[s], e.candidate.tactic.to_string(), e.refusal);
       if (over_limits_.insert(line).second) context_.log.info(line);
     }
+  }
 }
 
 Status TacticSelection::offer() {
@@ -165,19 +167,19 @@ Status TacticSelection::offer() {
       return problem.is(Family::kConv) && candidate.tactic.provider == "generated";
     };
   if (context_.services.selector != nullptr)
-    options_.select = [this](size_t step, StepReport* report) { return ask_selector(step, report); };
+    options_.select = [this](StepIndex step, StepReport* report) { return ask_selector(step, report); };
   if (context_.target.backend->can.own_memory) options_.reformat_gb_per_s = kDeviceReformatGbPerS;
   if (cache_only_)
     options_.more = [this](const Problem& problem, std::vector<Candidate>* offers) {
       cache_only_->add_offers(problem, offers);
     };
-  options_.cost = [this](const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+  options_.cost = [this](const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
     return cost(problem, step, candidate);
   };
   options_.warn = [this](const std::string& line) { context_.log.warning(line); };
   options_.by_class = proved_ && timed_;
   if (measurer_ && proved_)
-    options_.prove = [this](const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+    options_.prove = [this](const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
       return measurer_->prove(problem, step, candidate);
     };
   options_.progress = [this](size_t done, size_t, const std::string&) {

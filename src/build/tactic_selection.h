@@ -30,23 +30,23 @@ class TacticSelection {
 
  private:
   Status make_measurer();
-  LayerOffer offer_of(size_t step, const std::vector<const Candidate*>& candidates) const;
-  Status ask_selector(size_t step, StepReport* report);
+  LayerOffer offer_of(StepIndex step, const std::vector<const Candidate*>& candidates) const;
+  Status ask_selector(StepIndex step, StepReport* report);
   void tell_selector() const;
   void log_over_limits();
-  Status at_layer(size_t step, const Status& status) const;
-  void apply_settings(size_t step, EvaluatedCandidate* candidate);
-  Status cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  Status at_layer(StepIndex step, const Status& status) const;
+  void apply_settings(StepIndex step, EvaluatedCandidate* candidate);
+  Status cost(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
   Status unless_cancelled(Status status) const { return phase_.status().ok() ? std::move(status) : phase_.status(); }
 
   BuildContext& context_;
   const Lowered& lowered_;
   Program* program_;
   bool body_;
-  size_t steps_;
-  std::vector<std::string> names_;  // by step
-  bool timed_;                      // kernels compete by time, not by estimate
-  bool proved_;                     // what is chosen unmeasured is run once
+  size_t steps_;  // their number
+  IndexedVector<StepIndex, std::string> names_;
+  bool timed_;   // kernels compete by time, not by estimate
+  bool proved_;  // what is chosen unmeasured is run once
   ProgressPhase phase_;
   std::unique_ptr<DeviceTimer> timer_;
   std::optional<Measurer> measurer_;
@@ -54,7 +54,7 @@ class TacticSelection {
   ChooseOptions options_;
   Choice choice_;
   std::set<std::string> over_limits_;  // that were logged
-  size_t counted_step_ = SIZE_MAX;
+  StepIndex counted_step_;
   int counted_ = 0;  // candidates of that step
 };
 

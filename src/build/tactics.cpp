@@ -6,7 +6,8 @@ namespace wootz {
 namespace {
 
 Status of_unit(const BuildUnit& unit, Status status) {
-  return unit.body ? status.with_prefix("body of '" + unit.program->name + "'") : std::move(status);
+  if (unit.kind == UnitKind::kNetwork) return status;
+  return status.with_prefix(unit.kind == UnitKind::kBody ? "body of '" + unit.program->name + "'" : unit.program->name);
 }
 
 // What came of running choices that were not measured.
@@ -62,6 +63,22 @@ void log_quantization(const BuildSession& session) {
   }
 }
 
+// What tuning for each profile came to.
+void log_profiles(const BuildSession& session) {
+  std::map<std::string_view, const Tactic*> first;
+  for (const Step& step : session.program->steps) first[step.name] = &step.tactic;
+  for (const BuildUnit& unit : session.units) {
+    if (unit.kind != UnitKind::kProfile) continue;
+    size_t others = 0;
+    for (const Step& step : unit.program->steps) {
+      const auto found = first.find(step.name);
+      others += found == first.end() || !(*found->second == step.tactic);
+    }
+    session.log.info(fmt::format("{}: {} of {} layers are computed by other tactics than in profile 0",
+                                 unit.program->name, others, unit.program->steps.size()));
+  }
+}
+
 std::string op_name(const Problem& problem) {
   const auto* op = problem.as_if<OpParams>();
   return op == nullptr ? family_name(problem.family()) : op->op;
@@ -79,8 +96,9 @@ void warn_of_host_steps(const BuildSession& session) {
 
 Status offer_tactics(BuildSession& session) {
   for (BuildUnit& unit : session.units) {
-    Progress* const progress = unit.body ? nullptr : session.services.progress;
-    unit.selection = std::make_unique<TacticSelection>(session, *unit.lowered, unit.program, progress, unit.body);
+    const bool body = unit.kind == UnitKind::kBody;
+    Progress* const progress = body ? nullptr : session.services.progress;
+    unit.selection = std::make_unique<TacticSelection>(session, *unit.lowered, unit.program, progress, body);
     WOOTZ_RETURN_IF_ERROR(of_unit(unit, unit.selection->offer()));
   }
   return Status();
@@ -99,11 +117,13 @@ Status select_tactics(BuildSession& session) {
     if (session.settings.refit) session.choices.push_back(choices_of(choice, unit.lowered->program.steps.size()));
     unit.selection.reset();
     log_choices(session, choice);
-    if (unit.body) continue;
+    if (unit.kind == UnitKind::kProfile) unit.choice = std::move(choice);
+    if (unit.kind != UnitKind::kNetwork) continue;
     session.report.choice = std::move(choice);
     session.report.measured = stats;
     log_proofs(session);
   }
+  log_profiles(session);
   log_quantization(session);
   warn_of_host_steps(session);
   return Status();

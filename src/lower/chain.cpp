@@ -13,10 +13,10 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   for (int i = 0; i < node.num_inputs(); ++i)
     WOOTZ_RETURN_IF_ERROR(ctx.stand_for(body->inputs()[static_cast<size_t>(i)], node.input(i)));
   WOOTZ_RETURN_IF_ERROR(ctx.stand_for(body->outputs()[0], node.output()));
-  const size_t before = ctx.program().steps.size();
+  const StepIndex before = ctx.program().steps.next();
   for (const Node* n : inside) WOOTZ_RETURN_IF_ERROR(ctx.lower(*n));
-  if (ctx.program().steps.size() != before + 2) return true;
-  const Step &first = ctx.program().steps[before], &second = ctx.program().steps[before + 1];
+  if (ctx.program().steps.next() != before.next().next()) return true;
+  const Step &first = ctx.program().steps[before], &second = ctx.program().steps[before.next()];
   if (first.outputs.size() != 1 || second.outputs.size() != 1 || second.inputs.empty() ||
       second.inputs[0] != first.outputs[0])
     return true;

@@ -60,6 +60,10 @@ int LowerContext::main_inputs(const Node& node) {
   return static_cast<int>(node.attr_int("main_inputs", node.num_inputs()));
 }
 
+std::span<const std::vector<SymbolRange>> LowerContext::served_profiles() const {
+  return std::span(options_.profiles).first(std::min(options_.served, options_.profiles.size()));
+}
+
 int64_t LowerContext::extent(const Dim& dim, bool max) const {
   const auto value = dim.evaluate([&](SymbolId id) -> std::optional<int64_t> {
     const Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
@@ -68,7 +72,7 @@ int64_t LowerContext::extent(const Dim& dim, bool max) const {
     if (options_.profiles.empty() || at >= options_.profiles[0].size()) return 1;
     if (!max) return options_.profiles[0][at].opt;
     int64_t most = options_.profiles[0][at].max;
-    for (const std::vector<SymbolRange>& profile : options_.profiles)
+    for (const std::vector<SymbolRange>& profile : served_profiles())
       if (at < profile.size()) most = std::max(most, profile[at].max);
     return most;
   });

@@ -52,10 +52,10 @@ class LowerContext {
 
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);
-  // Extents at the first profile's optimum, or with every symbol at its largest in any profile: kernels serve them all.
+  // Extents at the first profile's optimum, or with every symbol at its largest in any profile that is served.
   // Unknown sizes count as their upper bound, as those of the input that they replace, or as a guess.
   Dims extents(const Shape& shape, bool max) const;
-  // Extents of a tensor with every symbol at its least in any profile; of data-dependent ones, 0.
+  // Extents of a tensor with every symbol at its least in any profile that is served; of data-dependent ones, 0.
   Ints least_extents(TensorIndex tensor) const;
 
  private:
@@ -67,6 +67,7 @@ class LowerContext {
   bool found_by_running(const Shape& shape) const;
   Status append(const Node* node, Step step);
   int64_t extent(const Dim& dim, bool max) const;
+  std::span<const std::vector<SymbolRange>> served_profiles() const;
   void guess_sizes();
   Result<SymbolIndex> symbol(SymbolId id);
   Result<TensorIndex> make_tensor(const Value* value);

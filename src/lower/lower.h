@@ -6,7 +6,8 @@
 
 namespace wootz {
 
-// `graph` is inferred and verified. Problems' extents are the first profile's optimum and the largest of any profile.
+// `graph` is inferred and verified. Problems' extents are the first profile's optimum and the largest of any
+// profile that is served.
 // Steps have no tactics yet.
 Result<Lowered> lower_graph(const Graph& graph, const LowerOptions& options);
 

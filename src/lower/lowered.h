@@ -1,6 +1,7 @@
 // What lowering is given, and what it makes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -16,6 +17,8 @@ struct LowerOptions {
   // Ranges of the graph's symbols by SymbolId, one list per profile; data-dependent symbols are ignored. Empty: the
   // graph has no dynamic input (or every symbol gets [1, 1, 1]).
   std::vector<std::vector<SymbolRange>> profiles;
+  // How many of them, from the first, the program is to run; it has the ranges of the others as well.
+  size_t served = SIZE_MAX;
   // Who may compute. A step that no provider here offers to compute becomes an `op` step, which the reference runs.
   std::vector<const Provider*> providers;
   Limits limits;
@@ -28,7 +31,7 @@ struct LowerOptions {
 // value that has one.
 struct Lowered {
   Program program;
-  std::vector<const Node*> nodes;
+  IndexedVector<StepIndex, const Node*> nodes;
   std::unordered_map<const Value*, TensorIndex> tensors;
   std::vector<Lowered> bodies;   // of program.bodies
   std::shared_ptr<Graph> graph;  // of a body: what `nodes` are in

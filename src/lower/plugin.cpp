@@ -150,7 +150,7 @@ Ints LowerContext::least_extents(TensorIndex tensor) const {
       const Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
       if (symbol.kind == SymbolKind::kDataDependent) return 0;
       int64_t low = INT64_MAX;
-      for (const std::vector<SymbolRange>& profile : options_.profiles)
+      for (const std::vector<SymbolRange>& profile : served_profiles())
         if (static_cast<size_t>(id) < profile.size()) low = std::min(low, profile[static_cast<size_t>(id)].min);
       return low == INT64_MAX ? 1 : low;
     });

@@ -267,6 +267,7 @@ class Decoder {
     return {};
   }
   Status decode(const fb::Profile& from, PlanProfile* to) {
+    to->body = from.body();
     if (from.ranges() == nullptr) return {};
     WOOTZ_RETURN_IF_ERROR(aligned(from.ranges()));
     WOOTZ_RETURN_IF_ERROR(charge(from.ranges()->size() * sizeof(fb::Range)));

@@ -104,7 +104,7 @@ class Describer {
     shapes_ = &own_;
   }
 
-  Json step(size_t index) const {
+  Json step(StepIndex index) const {
     const Step& step = p_.steps[index];
     if (names_only_) return step.name;
     const char* type = layer_type(step.problem);
@@ -132,7 +132,7 @@ class Describer {
     return json;
   }
 
-  std::string line(size_t index) const {
+  std::string line(StepIndex index) const {
     const Step& step = p_.steps[index];
     if (names_only_) return step.name;
     std::string s = fmt::format("{} [{}] {} -> {}, {}", step.name, layer_type(step.problem), brief(step.inputs),
@@ -140,7 +140,7 @@ class Describer {
     if (step.measured_us >= 0) s += fmt::format(", {:.1f} us", step.measured_us);
     size_t number = 0;
     each_body(step, [&](const Program& body) {
-      for (size_t k = 0; k < body.steps.size(); ++k)
+      for (const StepIndex k : body.steps.indices())
         s += fmt::format("\n  body {}: {}", number, indented(describe_step_line(body, k)));
       ++number;
     });
@@ -244,17 +244,25 @@ class Describer {
 Json describe_program(const Program& program, const DescribeOptions& options) {
   const Describer describer(program, options);
   Json json = {{"Layers", Json::array()}, {"Bindings", Json::array()}};
-  for (size_t s = 0; s < program.steps.size(); ++s) json["Layers"].push_back(describer.step(s));
+  for (const StepIndex s : program.steps.indices()) json["Layers"].push_back(describer.step(s));
   for (const auto* list : {&program.inputs, &program.outputs})
     for (const IoTensor& io : *list) json["Bindings"].push_back(program.tensors[io.tensor].name);
+  for (size_t p = 0; p < program.profiles.size(); ++p) {
+    const Program& own = *program_of(program, p).program;
+    if (&own == &program) continue;
+    Json layers = Json::array();
+    const Describer its_own(own, {nullptr, options.names_only});
+    for (const StepIndex s : own.steps.indices()) layers.push_back(its_own.step(s));
+    json["Profiles"].push_back({{"Profile", p}, {"Layers", std::move(layers)}});
+  }
   return json;
 }
 
-Json describe_step(const Program& program, size_t step, const DescribeOptions& options) {
+Json describe_step(const Program& program, StepIndex step, const DescribeOptions& options) {
   return Describer(program, options).step(step);
 }
 
-std::string describe_step_line(const Program& program, size_t step, const DescribeOptions& options) {
+std::string describe_step_line(const Program& program, StepIndex step, const DescribeOptions& options) {
   return Describer(program, options).line(step);
 }
 

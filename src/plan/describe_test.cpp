@@ -27,20 +27,20 @@ Program two_layers() {
   p.inputs = {{0_tensor, false}};
   p.outputs = {{2_tensor, false}};
   p.steps.resize(2);
-  p.steps[0].name = "soft + more";
-  p.steps[0].provenance = {"soft", "more"};
-  p.steps[0].problem.set_family(Family::kSoftmax);
-  p.steps[0].problem.as<SoftmaxParams>().axis = 1;
-  p.steps[0].tactic = {"native", "softmax_f32_avx2", ""};
-  p.steps[0].inputs = {0_tensor};
-  p.steps[0].outputs = {1_tensor};
-  p.steps[0].measured_us = 12.25f;
-  p.steps[1] = p.steps[0];
-  p.steps[1].name = "last";
-  p.steps[1].problem.set_family(Family::kOp);
-  p.steps[1].inputs = {1_tensor, TensorIndex()};
-  p.steps[1].outputs = {2_tensor};
-  p.steps[1].measured_us = -1;
+  p.steps[0_step].name = "soft + more";
+  p.steps[0_step].provenance = {"soft", "more"};
+  p.steps[0_step].problem.set_family(Family::kSoftmax);
+  p.steps[0_step].problem.as<SoftmaxParams>().axis = 1;
+  p.steps[0_step].tactic = {"native", "softmax_f32_avx2", ""};
+  p.steps[0_step].inputs = {0_tensor};
+  p.steps[0_step].outputs = {1_tensor};
+  p.steps[0_step].measured_us = 12.25f;
+  p.steps[1_step] = p.steps[0_step];
+  p.steps[1_step].name = "last";
+  p.steps[1_step].problem.set_family(Family::kOp);
+  p.steps[1_step].inputs = {1_tensor, TensorIndex()};
+  p.steps[1_step].outputs = {2_tensor};
+  p.steps[1_step].measured_us = -1;
   return p;
 }
 
@@ -66,13 +66,13 @@ TEST(Describe, JsonHasTheShapeThatToolsRead) {
 
 TEST(Describe, LinesAndShapesOfACall) {
   const Program p = two_layers();
-  EXPECT_EQ(describe_step_line(p, 0),
+  EXPECT_EQ(describe_step_line(p, 0_step),
             "soft + more [SoftMax] x f32[?x3] -> h f32[?x3]@channels_last, native:softmax_f32_avx2, 12.2 us");
   ShapeValues shapes;
   ASSERT_TRUE(evaluate_shapes(p, std::vector<int64_t>{5}, &shapes).ok());
   DescribeOptions options;
   options.shapes = &shapes;
-  EXPECT_EQ(describe_step_line(p, 1, options),
+  EXPECT_EQ(describe_step_line(p, 1_step, options),
             "last [Op] h f32[5x3]@channels_last, - -> y f32[5x3], native:softmax_f32_avx2");
   options.names_only = true;
   EXPECT_EQ(describe_program(p, options)["Layers"][1], "last");
@@ -83,7 +83,7 @@ TEST(Describe, AnyProgram) {
   for (int i = 0; i < 20; ++i) {
     const Program p = random.make();
     EXPECT_EQ(describe_program(p)["Layers"].size(), p.steps.size());
-    for (size_t s = 0; s < p.steps.size(); ++s) EXPECT_FALSE(describe_step_line(p, s).empty());
+    for (const StepIndex s : p.steps.indices()) EXPECT_FALSE(describe_step_line(p, s).empty());
   }
 }
 

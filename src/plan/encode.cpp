@@ -253,7 +253,7 @@ class Encoder {
   Offset<fb::Profile> encode(const PlanProfile& profile) {
     std::vector<fb::Range> ranges;
     for (const SymbolRange& r : profile.symbols) ranges.emplace_back(r.min, r.opt, r.max);
-    return fb::CreateProfile(b_, b_.CreateVectorOfStructs(ranges));
+    return fb::CreateProfile(b_, b_.CreateVectorOfStructs(ranges), profile.body);
   }
   Offset<Vector<Offset<fb::Constant>>> constants(const Program& p, const WeightsMap& map) {
     std::vector<Offset<fb::Constant>> made;

@@ -10,6 +10,7 @@ namespace wootz {
 // Where each constant, and after them each piece of machine code, lies in the weights section.
 struct WeightsMap {
   std::vector<size_t> offsets;  // by constant
+  std::vector<uint8_t> shared;  // by constant: its bytes are those of one before it. Empty: none are
   std::vector<size_t> native;   // by piece of machine code
   std::vector<WeightsMap> bodies;
   // By constant of the recipe for refits. One that has the bytes of a constant of the program is where that is, and a

@@ -16,8 +16,8 @@ constexpr size_t kPairsPerBuffer =
     24;  // bounds the work of one plan, times log n: the result must not depend on a clock
 
 struct Item {
-  size_t bytes = 0;  // aligned, not 0
-  int first = 0, last = 0;
+  size_t bytes = 0;         // aligned, not 0
+  int first = 0, last = 0;  // times: numbers of steps, backward too, or others in their order
 };
 
 struct Packing {
@@ -265,7 +265,7 @@ MemoryPlan plan_memory(std::span<const BufferLife> buffers, size_t alignment) {
   std::vector<size_t> buffer_of;
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].bytes == 0) continue;
-    items.push_back({align_up(buffers[i].bytes, alignment), buffers[i].first, buffers[i].last});
+    items.push_back({align_up(buffers[i].bytes, alignment), buffers[i].first.number(), buffers[i].last.number()});
     buffer_of.push_back(i);
   }
   if (items.empty()) return plan;

@@ -6,12 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "backend/indices.h"
+
 namespace wootz {
 
 struct BufferLife {
   size_t bytes = 0;
-  int first = 0;  // step that writes it
-  int last = 0;   // last step that reads it (inclusive)
+  StepIndex first;  // that writes it
+  StepIndex last;   // that reads it (inclusive)
 };
 
 // An arena of this size stands for one that no machine has: see plan_memory.

@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "backend/index_literals.h"
 #include "base/testing.h"
 
 namespace wootz {
@@ -27,7 +28,7 @@ void expect_sound(const std::vector<BufferLife>& buffers, const MemoryPlan& plan
 
 TEST(MemoryPlanner, ChainReusesTwoBuffers) {
   std::vector<BufferLife> chain;
-  for (int i = 0; i < 10; ++i) chain.push_back({1024, i, i + 1});
+  for (int i = 0; i < 10; ++i) chain.push_back({1024, StepIndex(i), StepIndex(i + 1)});
   const MemoryPlan plan = plan_memory(chain);
   EXPECT_EQ(plan.arena_bytes, 2048u);
   EXPECT_EQ(plan.lower_bound, 2048u);
@@ -42,7 +43,7 @@ TEST(MemoryPlanner, RandomLifetimesNeverOverlapAndStayNearTheBound) {
     std::vector<BufferLife> buffers;
     for (int i = 0; i < 200; ++i) {
       const int first = i + static_cast<int>(rng() % 3);
-      buffers.push_back({rng() % 5000, first, first + static_cast<int>(rng() % 12)});
+      buffers.push_back({rng() % 5000, StepIndex(first), StepIndex(first + static_cast<int>(rng() % 12))});
     }
     const MemoryPlan plan = plan_memory(buffers);
     expect_sound(buffers, plan);
@@ -60,7 +61,7 @@ std::vector<BufferLife> network(int steps, std::mt19937* rng) {
   std::vector<BufferLife> buffers;
   for (int i = 0; i < steps; ++i) {
     const int kept = (*rng)() % 50 == 0 ? 40 + static_cast<int>((*rng)() % 200) : 1 + static_cast<int>((*rng)() % 4);
-    buffers.push_back({size_t{64} << ((*rng)() % 10), i, std::min(steps, i + kept)});
+    buffers.push_back({size_t{64} << ((*rng)() % 10), StepIndex(i), StepIndex(std::min(steps, i + kept))});
   }
   return buffers;
 }
@@ -93,9 +94,9 @@ TEST(MemoryPlanner, TwentyThousandTensorsTakeLittleTime) {
   const std::vector<BufferLife> usual = network(20000, &rng);
   std::vector<BufferLife> all_at_once, anyhow;
   for (int i = 0; i < 20000; ++i) {
-    all_at_once.push_back({1 + rng() % 5000, 0, 20000});
+    all_at_once.push_back({1 + rng() % 5000, 0_step, 20000_step});
     const int first = static_cast<int>(rng() % 20000);
-    anyhow.push_back({1 + rng() % 5000, first, first + static_cast<int>(rng() % 20000)});
+    anyhow.push_back({1 + rng() % 5000, StepIndex(first), StepIndex(first + static_cast<int>(rng() % 20000))});
   }
   for (const std::vector<BufferLife>* buffers : {&usual, &std::as_const(all_at_once), &std::as_const(anyhow)}) {
     const std::clock_t start = std::clock();
@@ -107,15 +108,15 @@ TEST(MemoryPlanner, TwentyThousandTensorsTakeLittleTime) {
 }
 
 TEST(MemoryPlanner, WhatNoMachineHasIsNoSmallArena) {
-  const std::vector<BufferLife> huge(9, BufferLife{size_t{1} << 61, 0, 1});  // wraps around 2^64
+  const std::vector<BufferLife> huge(9, BufferLife{size_t{1} << 61, 0_step, 1_step});  // wraps around 2^64
   EXPECT_EQ(plan_memory(huge).arena_bytes, kMostArenaBytes);
-  const std::vector<BufferLife> all{{SIZE_MAX, 0, 1}, {64, 0, 1}};
+  const std::vector<BufferLife> all{{SIZE_MAX, 0_step, 1_step}, {64, 0_step, 1_step}};
   EXPECT_EQ(plan_memory(all).arena_bytes, kMostArenaBytes);
 }
 
 TEST(MemoryPlanner, EmptyAndZeroSized) {
   EXPECT_EQ(plan_memory({}).arena_bytes, 0u);
-  const std::vector<BufferLife> none{{0, 0, 5}, {0, 1, 2}};
+  const std::vector<BufferLife> none{{0, 0_step, 5_step}, {0, 1_step, 2_step}};
   EXPECT_EQ(plan_memory(none).arena_bytes, 0u);
 }
 

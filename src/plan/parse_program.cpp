@@ -206,6 +206,7 @@ class ProgramReader {
   bool profile(Line& line) {
     PlanProfile& profile = p_->profiles.emplace_back();
     while (!line.at_end()) {
+      if (line.accept("by body")) return line.number(&profile.body) && line.at_end();
       SymbolRange& r = profile.symbols.emplace_back();
       if (!line.accept("[") || !line.number(&r.min) || !line.accept(",") || !line.number(&r.opt) || !line.accept(",") ||
           !line.number(&r.max) || !line.accept("]"))

@@ -35,6 +35,7 @@ class RandomProgram {
       ++outputs;
     }
     for (int k = 0, n = pick(1, 3); k < n; ++k) add_profile();
+    if (depth_ == 0 && pick(0, 2) == 0) tune_profile(p_.profiles.size() - 1);
     for (int i = 0, n = pick(0, 3); i < n; ++i) {
       const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(pick(0, 200)), std::byte(i));
       p_.native.push_back({word("code", i), *bytes, bytes});
@@ -332,6 +333,16 @@ class RandomProgram {
     p_.profiles.push_back(std::move(profile));
   }
 
+  // The same program as the body that runs a profile.
+  void tune_profile(size_t profile) {
+    Program body = p_;
+    body.name = word("profile", static_cast<int>(profile));
+    body.device.clear();
+    body.profiles = {p_.profiles[profile]};
+    p_.profiles[profile].body = static_cast<int32_t>(p_.bodies.size());
+    p_.bodies.push_back(std::move(body));
+  }
+
   std::mt19937 rng_;
   int depth_;
   Program p_;
@@ -373,7 +384,8 @@ inline std::string dump(const Program& p) {
   for (const auto* ios : {&p.inputs, &p.outputs})
     for (const IoTensor& io : *ios) s += fmt::format("io {} {}\n", io.tensor, io.is_shape_tensor);
   for (const PlanProfile& profile : p.profiles)
-    for (const SymbolRange& r : profile.symbols) s += fmt::format("range {} {} {}\n", r.min, r.opt, r.max);
+    for (const SymbolRange& r : profile.symbols)
+      s += fmt::format("range {} {} {} by {}\n", r.min, r.opt, r.max, profile.body);
   for (const NativeCode& code : p.native) {
     s += fmt::format("native {} {}:", code.key, code.bytes.size());
     for (const std::byte b : code.bytes) s += fmt::format(" {}", static_cast<int>(b));

@@ -35,7 +35,7 @@ class Printer {
     for (const ConstantIndex c : p.constants.indices()) constant(c, p.constants[c]);
     for (const IoTensor& io : p.inputs) line("input {}{}", io.tensor, io.is_shape_tensor ? " decides shapes" : "");
     for (const IoTensor& io : p.outputs) line("output {}", io.tensor);
-    for (size_t s = 0; s < p.steps.size(); ++s) step(s, p.steps[s]);
+    for (const StepIndex s : p.steps.indices()) step(s, p.steps[s]);
     for (const NativeCode& code : p.native) line("native {} {} bytes", quoted(code.key), code.bytes.size());
     for (size_t b = 0; b < p.bodies.size(); ++b) {
       line("body {}:", b);
@@ -72,6 +72,7 @@ class Printer {
     for (const PlanProfile& profile : p.profiles) {
       std::string ranges;
       for (const SymbolRange& r : profile.symbols) ranges += fmt::format(" [{},{},{}]", r.min, r.opt, r.max);
+      if (profile.body >= 0) ranges += fmt::format(" by body {}", profile.body);
       line("profile{}", ranges);
     }
     for (const ShapeCheck& check : p.checks) line("check {} {}", check.expr, quoted(check.message));
@@ -93,7 +94,7 @@ class Printer {
          layout_name(c.layout), c.bytes, digest_ && c.has_bytes() ? " " + digest_(c) : "");
   }
 
-  void step(size_t number, const Step& s) {
+  void step(StepIndex number, const Step& s) {
     line("step {} {}", number, quoted(s.name));
     line("  computes {}", s.problem.key());
     if (!s.tactic.provider.empty()) line("  by {}", s.tactic.to_string());

@@ -14,7 +14,7 @@ namespace wootz {
 //     expr 0 = 1
 //     expr 2 = mul 0 1
 //     symbol 0 "N" = input_dim tensor 0 axis 0
-//     profile [1,4,8]                                   // min, opt, max by symbol
+//     profile [1,4,8]                                   // min, opt, max by symbol; "by body 2" after it: what runs it
 //     tensor 3 "y" f32 channels_last intermediate [0 1]      // expressions
 //     constant 0 "w" f32[64,3] opaque 768 bytes 0f3a...      // `digest`
 //     input 0

@@ -45,10 +45,10 @@ TEST(ProgramText, WhatChangesShows) {
     change(&changed);
     return print_program(changed) != before;
   };
-  EXPECT_TRUE(differs([](Program* q) { q->steps[0].stream = 3; }));
-  EXPECT_TRUE(differs([](Program* q) { q->steps[0].workspace += 64; }));
-  EXPECT_TRUE(differs([](Program* q) { q->steps[0].inputs.push_back(TensorIndex()); }));
-  EXPECT_TRUE(differs([](Program* q) { q->steps[0].tactic.kernel += "x"; }));
+  EXPECT_TRUE(differs([](Program* q) { q->steps[0_step].stream = 3; }));
+  EXPECT_TRUE(differs([](Program* q) { q->steps[0_step].workspace += 64; }));
+  EXPECT_TRUE(differs([](Program* q) { q->steps[0_step].inputs.push_back(TensorIndex()); }));
+  EXPECT_TRUE(differs([](Program* q) { q->steps[0_step].tactic.kernel += "x"; }));
   EXPECT_TRUE(differs([](Program* q) { q->tensors[0_tensor].layout = Layout::kBlocked16; }));
   EXPECT_TRUE(differs([](Program* q) { q->properties["one"] = "more"; }));
 }

@@ -108,13 +108,13 @@ Result<Storage> find_storage(const Program& program, const ShapeValues& shapes,
   return StorageFinder(program, shapes, dims, known, exact).run();
 }
 
-IndexedVector<TensorIndex, int> completing_steps(const Program& program) {
-  IndexedVector<TensorIndex, int> complete(program.tensors.size(), -1);
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+IndexedVector<TensorIndex, StepIndex> completing_steps(const Program& program) {
+  IndexedVector<TensorIndex, StepIndex> complete(program.tensors.size());
+  for (const StepIndex s : program.steps.indices()) {
     for (const TensorIndex t : program.steps[s].outputs) {
       TensorIndex at = t;
       while (at.exists()) {  // steps come in order: the last to write a subview leaves its number
-        complete[at] = static_cast<int>(s);
+        complete[at] = s;
         at = program.tensors[at].kind == TensorKind::kSubview ? program.tensors[at].view_of : TensorIndex();
       }
     }

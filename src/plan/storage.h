@@ -23,8 +23,8 @@ Result<Storage> find_storage(const Program& program, const ShapeValues& shapes,
                              const IndexedVector<TensorIndex, Dims>& dims,
                              const IndexedVector<TensorIndex, uint8_t>& known, bool exact);
 
-// By tensor: the step after which its bytes are all there, -1 where no step makes them. A view is there with what it
+// By tensor: the step after which its bytes are all there, none where no step makes them. A view is there with what it
 // views, what is put together from subviews with the last of them.
-IndexedVector<TensorIndex, int> completing_steps(const Program& program);
+IndexedVector<TensorIndex, StepIndex> completing_steps(const Program& program);
 
 }  // namespace wootz

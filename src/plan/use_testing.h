@@ -83,7 +83,7 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
   IndexedVector<TensorIndex, BufferLife> lives(p.tensors.size());
   IndexedVector<TensorIndex, uint8_t> stepped(p.tensors.size(), 0);
   Written written;
-  for (size_t s = 0; s < p.steps.size(); ++s) {
+  for (const StepIndex s : p.steps.indices()) {
     const Step& step = p.steps[s];
     require(step.inputs.size() == step.problem.inputs.size(), "operands without description");
     for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -93,7 +93,7 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
       const TensorIndex root = storage.root.at(t);
       const TensorKind kind = p.tensors.at(root).kind;
       require(step.problem.inputs[i].dtype == p.tensors[maker].dtype, "a step reads another type than there is");
-      lives[root].last = static_cast<int>(s);
+      lives[root].last = s;
       if (kind != TensorKind::kIntermediate && kind != TensorKind::kOutput) continue;
       if (!known[t]) {
         require(is_made(p, stepped, maker), "a step reads what no step has written");
@@ -110,9 +110,9 @@ inline void use_at(const Program& p, const std::vector<int64_t>& symbols) {
               "a step writes what it must not");
       require(!std::exchange(stepped[out], 1), "two steps write one tensor");
       if (known[out]) written.write(root, storage.offset[out], storage.offset[out] + bytes(t));
-      if (lives[root].bytes == 0) lives[root].first = static_cast<int>(s);
+      if (lives[root].bytes == 0) lives[root].first = s;
       lives[root].bytes = storage.extent[root];
-      lives[root].last = static_cast<int>(s);
+      lives[root].last = s;
     }
   }
   std::vector<BufferLife>& lifetimes = lives.items();

@@ -13,8 +13,8 @@
 namespace wootz {
 namespace {
 
-constexpr int kAlways = -1;      // known before the first step
-constexpr int kNever = INT_MAX;  // no step makes it
+constexpr StepIndex kAlways;          // known before the first step
+constexpr StepIndex kNever(INT_MAX);  // no step makes it
 
 Status too_many(std::string_view what, size_t count, size_t limit) {
   if (count <= limit) return {};
@@ -63,21 +63,22 @@ class Verifier {
   Status check_io();
   Status check_symbols() const;
   Status find_writers();
-  int find_last_writer(TensorIndex t);
+  StepIndex find_last_writer(TensorIndex t);
   void find_times();
-  int time_of(std::span<const ExpressionIndex> exprs) const;
+  StepIndex time_of(std::span<const ExpressionIndex> exprs) const;
   Status check_times() const;
   Status check_steps() const;
   Status check_profiles() const;
+  Status check_profile_body(const PlanProfile& profile) const;
   Status check_checks() const;
   Status check_memory() const;
 
   const Program& p_;
-  const int depth_;                                // of bodies around it
-  ShapeValues shapes_;                             // what is known without inputs
-  IndexedVector<TensorIndex, TensorIndex> root_;   // the tensor whose bytes it is
-  IndexedVector<TensorIndex, int> writer_;         // the step that writes it
-  IndexedVector<ExpressionIndex, int> expr_time_;  // the step after which its value is known
+  const int depth_;                                      // of bodies around it
+  ShapeValues shapes_;                                   // what is known without inputs
+  IndexedVector<TensorIndex, TensorIndex> root_;         // the tensor whose bytes it is
+  IndexedVector<TensorIndex, StepIndex> writer_;         // the step that writes it
+  IndexedVector<ExpressionIndex, StepIndex> expr_time_;  // the step after which its value is known
 };
 
 Status Verifier::check_texts() const {
@@ -259,7 +260,7 @@ Status Verifier::check_symbols() const {
 Status Verifier::find_writers() {
   WOOTZ_RETURN_IF_ERROR(too_many("layers", p_.steps.size(), plan_limits::kMaxSteps));
   writer_.assign(p_.tensors.size(), kNever);
-  for (size_t s = 0; s < p_.steps.size(); ++s) {
+  for (const StepIndex s : p_.steps.indices()) {
     const Step& step = p_.steps[s];
     WOOTZ_RETURN_IF_ERROR(check_name("layer name", step.name, limits::kMaxNameBytes));
     for (const auto* list : {&step.inputs, &step.outputs}) {
@@ -274,11 +275,10 @@ Status Verifier::find_writers() {
       if (!t.exists()) continue;
       if (!is_made(tensor(t)) || !tensor(t).subviews.empty())
         return corrupt("{} writes {}, which no layer may write", place(step), place(tensor(t)));
-      int& writer = writer_[t];
+      StepIndex& writer = writer_[t];
       if (writer != kNever)
-        return corrupt("{} writes {}, which {} has written", place(step), place(tensor(t)),
-                       place(p_.steps[static_cast<size_t>(writer)]));
-      writer = static_cast<int>(s);
+        return corrupt("{} writes {}, which {} has written", place(step), place(tensor(t)), place(p_.steps[writer]));
+      writer = s;
     }
   }
   for (const TensorIndex t : p_.tensors.indices()) find_last_writer(t);
@@ -286,10 +286,10 @@ Status Verifier::find_writers() {
 }
 
 // What is put together from subviews is there when the last of them is. verify_places() has bounded the depth.
-int Verifier::find_last_writer(TensorIndex t) {
+StepIndex Verifier::find_last_writer(TensorIndex t) {
   const std::vector<TensorIndex>& subviews = p_.tensors[t].subviews;
   if (subviews.empty() || writer_[t] != kNever) return writer_[t];
-  int last = kAlways;
+  StepIndex last = kAlways;
   for (const TensorIndex p : subviews) last = std::max(last, find_last_writer(p));
   return writer_[t] = last;
 }
@@ -306,8 +306,8 @@ void Verifier::find_times() {
   }
 }
 
-int Verifier::time_of(std::span<const ExpressionIndex> exprs) const {
-  int time = kAlways;
+StepIndex Verifier::time_of(std::span<const ExpressionIndex> exprs) const {
+  StepIndex time = kAlways;
   for (const ExpressionIndex e : exprs) time = std::max(time, expr_time_[e]);
   return time;
 }
@@ -323,7 +323,7 @@ Status Verifier::check_times() const {
   for (const PlanTensor& t : p_.tensors) {
     const bool ranged = t.kind == TensorKind::kSubview || t.offset.exists();
     if (!ranged) continue;
-    const int time = std::max(time_of(t.dims), t.offset.exists() ? time_of({&t.offset, 1}) : kAlways);
+    const StepIndex time = std::max(time_of(t.dims), t.offset.exists() ? time_of({&t.offset, 1}) : kAlways);
     for (TensorIndex at = t.view_of; time == kAlways; at = tensor(at).view_of) {
       if (time_of(tensor(at).dims) != kAlways)
         return corrupt("{} is in {}, whose shape depends on a layer's result", place(t), place(tensor(at)));
@@ -331,16 +331,15 @@ Status Verifier::check_times() const {
     }
     if (time != kAlways) return corrupt("{}: its place depends on a layer's result", place(t));
   }
-  for (size_t s = 0; s < p_.steps.size(); ++s) {
-    const Step& step = p_.steps[s];
-    const int now = static_cast<int>(s);
+  for (const StepIndex now : p_.steps.indices()) {
+    const Step& step = p_.steps[now];
     for (const TensorIndex t : step.inputs) {
       if (!t.exists()) continue;
       const TensorIndex root = root_[t];
       const PlanTensor& bytes = p_.tensors[root];
-      const int time = is_made(bytes)                     ? writer_[root]
-                       : bytes.kind == TensorKind::kShape ? time_of(bytes.values)
-                                                          : kAlways;
+      const StepIndex time = is_made(bytes)                     ? writer_[root]
+                             : bytes.kind == TensorKind::kShape ? time_of(bytes.values)
+                                                                : kAlways;
       if (time >= now)
         return corrupt("{} reads {}, which {}", place(step), place(tensor(t)),
                        time == kNever ? "nothing writes" : "is made only later");
@@ -380,6 +379,8 @@ Status Verifier::check_profiles() const {
       too_many("optimization profiles", p_.profiles.size(), static_cast<size_t>(limits::kMaxProfiles)));
   if (p_.profiles.empty()) return corrupt("no optimization profile");
   for (size_t k = 0; k < p_.profiles.size(); ++k) {
+    if (Status status = check_profile_body(p_.profiles[k]); !status.ok())
+      return status.with_prefix(fmt::format("profile {}", k));
     const IndexedVector<SymbolIndex, SymbolRange>& ranges = p_.profiles[k].symbols;
     if (ranges.size() != p_.symbols.size())
       return corrupt("profile {} has {} ranges for {} symbols", k, ranges.size(), p_.symbols.size());
@@ -397,6 +398,27 @@ Status Verifier::check_profiles() const {
     }
   }
   return {};
+}
+
+// Who binds inputs and outputs of the whole binds them to the body.
+Status Verifier::check_profile_body(const PlanProfile& profile) const {
+  if (profile.body < 0) return {};
+  if (depth_ > 0) return corrupt("a body's profile has a body of its own");
+  if (static_cast<size_t>(profile.body) >= p_.bodies.size())
+    return corrupt("body {} of {}", profile.body, p_.bodies.size());
+  const Program& body = p_.bodies[static_cast<size_t>(profile.body)];
+  if (body.profiles.size() != 1) return corrupt("body {} has {} profiles", profile.body, body.profiles.size());
+  const auto alike = [&](const IoTensor& a, const IoTensor& b) {
+    const PlanTensor &ours = p_.tensors[a.tensor], &its = body.tensors[b.tensor];
+    return ours.name == its.name && ours.dtype == its.dtype && ours.layout == its.layout &&
+           ours.dims.size() == its.dims.size() && a.is_shape_tensor == b.is_shape_tensor;
+  };
+  const auto compare = [&](const std::vector<IoTensor>& ours, const std::vector<IoTensor>& its) {
+    return std::equal(ours.begin(), ours.end(), its.begin(), its.end(), alike);
+  };
+  return compare(p_.inputs, body.inputs) && compare(p_.outputs, body.outputs)
+             ? Status()
+             : corrupt("body {} has other inputs or outputs", profile.body);
 }
 
 Status Verifier::check_checks() const {

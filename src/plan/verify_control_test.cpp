@@ -79,7 +79,7 @@ TEST(VerifyControl, StepsThatDoNotFitTheirBodies) {
 }
 
 TEST(VerifyControl, BodiesAreProvenToo) {
-  expect_refused("body 0", [](Program* p, Step*) { p->bodies[0].steps[0].inputs[0] = 999_tensor; });
+  expect_refused("body 0", [](Program* p, Step*) { p->bodies[0].steps[0_step].inputs[0] = 999_tensor; });
   expect_refused("machine code or properties", [](Program* p, Step*) { p->bodies[0].properties["a"] = "b"; });
   expect_refused("no optimization profile", [](Program* p, Step*) { p->bodies[0].profiles.clear(); });
 }

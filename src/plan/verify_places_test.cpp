@@ -100,10 +100,10 @@ TEST(VerifyPlaces, SubviewsAndRangesAreProven) {
   EXPECT_EQ(storage->root[kRange], kX);
   EXPECT_EQ(storage->offset[kRange], 5u * 4);
   EXPECT_EQ(storage->extent[kBoth], 7u * 8 * 4);
-  const IndexedVector<TensorIndex, int> complete = completing_steps(p);
-  EXPECT_EQ(complete[kA], 0);
-  EXPECT_EQ(complete[kBoth], 1);
-  EXPECT_EQ(complete[kRange], -1);
+  const IndexedVector<TensorIndex, StepIndex> complete = completing_steps(p);
+  EXPECT_EQ(complete[kA], 0_step);
+  EXPECT_EQ(complete[kBoth], 1_step);
+  EXPECT_FALSE(complete[kRange].exists());
 }
 
 TEST(VerifyPlaces, SurviveTheFile) {
@@ -125,8 +125,8 @@ TEST(VerifyPlaces, WhatExtentsDecideIsCheckedWithThem) {
       << storage_at(p, 1).status().message();
   p = sample();
   p.tensors[kBoth].dims = p.tensors[kY].dims = {2_expr, 2_expr};  // [8, 8]: only right where N is 6
-  p.steps[3].problem.inputs[0].dims = p.steps[3].problem.outputs[0].dims = Dims{8, 8};
-  p.steps[3].problem.inputs[0].max_dims = p.steps[3].problem.outputs[0].max_dims = Dims{8, 8};
+  p.steps[3_step].problem.inputs[0].dims = p.steps[3_step].problem.outputs[0].dims = Dims{8, 8};
+  p.steps[3_step].problem.inputs[0].max_dims = p.steps[3_step].problem.outputs[0].max_dims = Dims{8, 8};
   ASSERT_TRUE(verify_program(p).ok()) << verify_program(p).to_string();
   EXPECT_TRUE(storage_at(p, 6).ok());
   EXPECT_NE(storage_at(p, 5).status().message().find("what it is put together from has 224"), std::string::npos);
@@ -170,14 +170,14 @@ TEST(VerifyPlaces, LiesAreRefused) {
          p.tensors[kBoth].dims = {2_expr, 2_expr};
        },
        "has 256 bytes, its subviews have 128"},
-      {"written as a whole", [](Program& p) { p.steps[2].outputs = {kBoth}; }, "no layer may write"},
+      {"written as a whole", [](Program& p) { p.steps[2_step].outputs = {kBoth}; }, "no layer may write"},
       {"subview that no step writes",
        [](Program& p) {
-         p.steps[1].outputs = {kFound};
-         p.steps[2].outputs = {TensorIndex()};
+         p.steps[1_step].outputs = {kFound};
+         p.steps[2_step].outputs = {TensorIndex()};
        },
        "which nothing writes"},
-      {"read before complete", [](Program& p) { std::swap(p.steps[1], p.steps[3]); }, "is made only later"},
+      {"read before complete", [](Program& p) { std::swap(p.steps[1_step], p.steps[3_step]); }, "is made only later"},
       {"subviews in a circle",
        [](Program& p) {
          p.tensors[kBoth].kind = TensorKind::kSubview;

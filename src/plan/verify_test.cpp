@@ -163,47 +163,51 @@ const Mutation kMutations[] = {
     {"input twice", [](Program& p) { p.inputs.push_back(p.inputs[0]); }, "listed twice"},
     {"input that is none", [](Program& p) { p.inputs[0].tensor = 2_tensor; }, "tensor 'h' is none"},
     {"input number", [](Program& p) { p.inputs[0].tensor = TensorIndex(-1); }, "tensor -1"},
-    {"operand number", [](Program& p) { p.steps[0].inputs[0] = 7_tensor; }, "layer 'gemm': operand is tensor 7"},
-    {"operand below omitted", [](Program& p) { p.steps[0].inputs[2] = TensorIndex(-2); }, "tensor -2"},
-    {"writes a constant", [](Program& p) { p.steps[0].outputs[0] = 1_tensor; }, "writes tensor 'w'"},
-    {"writes a view", [](Program& p) { p.steps[1].outputs[0] = 3_tensor; }, "writes tensor 'hv'"},
-    {"written twice", [](Program& p) { p.steps[1].outputs[0] = 2_tensor; }, "which layer 'gemm' has written"},
-    {"read before written", [](Program& p) { std::swap(p.steps[1], p.steps[2]); }, "only later"},
-    {"read through a view before written", [](Program& p) { std::swap(p.steps[0], p.steps[1]); }, "only later"},
-    {"never written", [](Program& p) { p.steps.erase(p.steps.begin()); }, "nothing writes"},
+    {"operand number", [](Program& p) { p.steps[0_step].inputs[0] = 7_tensor; }, "layer 'gemm': operand is tensor 7"},
+    {"operand below omitted", [](Program& p) { p.steps[0_step].inputs[2] = TensorIndex(-2); }, "tensor -2"},
+    {"writes a constant", [](Program& p) { p.steps[0_step].outputs[0] = 1_tensor; }, "writes tensor 'w'"},
+    {"writes a view", [](Program& p) { p.steps[1_step].outputs[0] = 3_tensor; }, "writes tensor 'hv'"},
+    {"written twice", [](Program& p) { p.steps[1_step].outputs[0] = 2_tensor; }, "which layer 'gemm' has written"},
+    {"read before written", [](Program& p) { std::swap(p.steps[1_step], p.steps[2_step]); }, "only later"},
+    {"read through a view before written", [](Program& p) { std::swap(p.steps[0_step], p.steps[1_step]); },
+     "only later"},
+    {"never written", [](Program& p) { p.steps.items().erase(p.steps.begin()); }, "nothing writes"},
     {"output never written", [](Program& p) { p.steps.pop_back(); }, "no layer writes"},
     {"shape value too early", [](Program& p) { p.tensors[4_tensor].values[0] = 2_expr; }, "only later"},
     {"input of dependent shape", [](Program& p) { p.tensors[0_tensor].dims[1] = 2_expr; },
      "depends on a layer's result"},
-    {"no tactic", [](Program& p) { p.steps[0].tactic = {}; }, "has no tactic"},
-    {"workspace", [](Program& p) { p.steps[0].workspace = SIZE_MAX; }, "workspace"},
-    {"stream", [](Program& p) { p.steps[0].stream = kMostStreams; }, "stream"},
-    {"problem operands", [](Program& p) { p.steps[0].problem.inputs.pop_back(); }, "2 inputs"},
-    {"main inputs", [](Program& p) { p.steps[0].problem.num_main = 4; }, "4 main inputs of 3"},
-    {"negative main inputs", [](Program& p) { p.steps[0].problem.num_main = -1; }, "-1 main inputs"},
-    {"accumulator", [](Program& p) { p.steps[0].problem.acc_dtype = static_cast<DType>(77); }, "type number 77"},
-    {"described type", [](Program& p) { p.steps[0].problem.inputs[0].dtype = DType::kF64; },
+    {"no tactic", [](Program& p) { p.steps[0_step].tactic = {}; }, "has no tactic"},
+    {"workspace", [](Program& p) { p.steps[0_step].workspace = SIZE_MAX; }, "workspace"},
+    {"stream", [](Program& p) { p.steps[0_step].stream = kMostStreams; }, "stream"},
+    {"problem operands", [](Program& p) { p.steps[0_step].problem.inputs.pop_back(); }, "2 inputs"},
+    {"main inputs", [](Program& p) { p.steps[0_step].problem.num_main = 4; }, "4 main inputs of 3"},
+    {"negative main inputs", [](Program& p) { p.steps[0_step].problem.num_main = -1; }, "-1 main inputs"},
+    {"accumulator", [](Program& p) { p.steps[0_step].problem.acc_dtype = static_cast<DType>(77); }, "type number 77"},
+    {"described type", [](Program& p) { p.steps[0_step].problem.inputs[0].dtype = DType::kF64; },
      "input 0: is described as f64"},
-    {"described rank", [](Program& p) { p.steps[0].problem.inputs[0].dims = Dims{4}; }, "has rank 2"},
-    {"described maximum", [](Program& p) { p.steps[0].problem.outputs[0].max_dims = Dims{}; }, "output 0"},
-    {"described extent", [](Program& p) { p.steps[0].problem.inputs[0].dims[1] = 9; }, "is 8"},
-    {"described negative", [](Program& p) { p.steps[0].problem.inputs[0].dims[0] = -1; }, "tensor 'x'"},
-    {"described huge", [](Program& p) { p.steps[0].problem.inputs[0].max_dims[0] = INT64_MAX; }, "tensor 'x'"},
-    {"described constant", [](Program& p) { p.steps[0].problem.inputs[0].constant = true; }, "described as a constant"},
-    {"not described constant", [](Program& p) { p.steps[0].problem.inputs[1].constant = false; }, "not described"},
-    {"described opaque", [](Program& p) { p.steps[0].problem.inputs[0].layout = Layout::kOpaque; }, "lies in linear"},
-    {"omitted and described", [](Program& p) { p.steps[0].inputs[0] = TensorIndex(-1); }, "omitted but described"},
-    {"epilogue operand", [](Program& p) { p.steps[0].problem.epilogue.input(2, DType::kF32); }, "3 operands of 2"},
-    {"epilogue type", [](Program& p) { p.steps[0].problem.acc_dtype = DType::kF16; }, "reads operand 0 as f32"},
-    {"epilogue itself", [](Program& p) { p.steps[0].problem.epilogue.code[2].b = 2; }, "not defined before it"},
+    {"described rank", [](Program& p) { p.steps[0_step].problem.inputs[0].dims = Dims{4}; }, "has rank 2"},
+    {"described maximum", [](Program& p) { p.steps[0_step].problem.outputs[0].max_dims = Dims{}; }, "output 0"},
+    {"described extent", [](Program& p) { p.steps[0_step].problem.inputs[0].dims[1] = 9; }, "is 8"},
+    {"described negative", [](Program& p) { p.steps[0_step].problem.inputs[0].dims[0] = -1; }, "tensor 'x'"},
+    {"described huge", [](Program& p) { p.steps[0_step].problem.inputs[0].max_dims[0] = INT64_MAX; }, "tensor 'x'"},
+    {"described constant", [](Program& p) { p.steps[0_step].problem.inputs[0].constant = true; },
+     "described as a constant"},
+    {"not described constant", [](Program& p) { p.steps[0_step].problem.inputs[1].constant = false; }, "not described"},
+    {"described opaque", [](Program& p) { p.steps[0_step].problem.inputs[0].layout = Layout::kOpaque; },
+     "lies in linear"},
+    {"omitted and described", [](Program& p) { p.steps[0_step].inputs[0] = TensorIndex(-1); }, "omitted but described"},
+    {"epilogue operand", [](Program& p) { p.steps[0_step].problem.epilogue.input(2, DType::kF32); }, "3 operands of 2"},
+    {"epilogue type", [](Program& p) { p.steps[0_step].problem.acc_dtype = DType::kF16; }, "reads operand 0 as f32"},
+    {"epilogue itself", [](Program& p) { p.steps[0_step].problem.epilogue.code[2].b = 2; }, "not defined before it"},
     {"epilogue result",
      [](Program& p) {
-       p.steps[0].problem.epilogue.outputs = {0, 2};
+       p.steps[0_step].problem.epilogue.outputs = {0, 2};
      },
      "stores 2 values"},
-    {"no body", [](Program& p) { p.steps[2].problem.epilogue = {}; }, "without a body"},
-    {"body with main inputs", [](Program& p) { p.steps[2].problem.num_main = 1; }, "main inputs"},
-    {"op with expression", [](Program& p) { p.steps[1].problem.epilogue = p.steps[2].problem.epilogue; }, "carries no"},
+    {"no body", [](Program& p) { p.steps[2_step].problem.epilogue = {}; }, "without a body"},
+    {"body with main inputs", [](Program& p) { p.steps[2_step].problem.num_main = 1; }, "main inputs"},
+    {"op with expression", [](Program& p) { p.steps[1_step].problem.epilogue = p.steps[2_step].problem.epilogue; },
+     "carries no"},
     {"no profile", [](Program& p) { p.profiles.clear(); }, "no optimization profile"},
     {"profile too short", [](Program& p) { p.profiles[0].symbols.pop_back(); }, "1 ranges for 2 symbols"},
     {"profile order",
@@ -223,14 +227,14 @@ const Mutation kMutations[] = {
      },
      "range"},
     {"too many profiles", [](Program& p) { p.profiles.resize(257, p.profiles[0]); }, "limit is 256"},
-    {"name too long", [](Program& p) { p.steps[0].name.assign(70'000, 'x'); }, "70000 bytes, the limit is 65536"},
+    {"name too long", [](Program& p) { p.steps[0_step].name.assign(70'000, 'x'); }, "70000 bytes, the limit is 65536"},
     {"parameter out of range",
      [](Program& p) {
-       p.steps[0].problem.params = ConvParams{.strides = {1, 0}};
+       p.steps[0_step].problem.params = ConvParams{.strides = {1, 0}};
      },
      "conv: parameter 'strides' is [1,0]; allowed: Ints, at least 1, at most 2147483647"},
     {"parameter that is no choice",
-     [](Program& p) { p.steps[0].problem.params = PoolParams{.kind = static_cast<PoolKind>(9)}; },
+     [](Program& p) { p.steps[0_step].problem.params = PoolParams{.kind = static_cast<PoolKind>(9)}; },
      "pool: parameter 'kind' is ; allowed: one of max, avg, lp"},
     {"check of no expression",
      [](Program& p) {
@@ -272,8 +276,8 @@ TEST(VerifyProgram, AcceptsWhatIsHarmless) {
   p.tensors.back().view_of = 5_tensor;
   add(&p, "early shape", TensorKind::kShape, {4_expr}, DType::kI32);  // never read
   p.tensors.back().values = {2_expr, 2_expr};
-  p.steps[0].problem.inputs[1].layout = Layout::kOpaque;         // offered to pack, took it as it is
-  p.steps[0].problem.outputs[0].layout = Layout::kChannelsLast;  // rank 2: all orders are one
+  p.steps[0_step].problem.inputs[1].layout = Layout::kOpaque;         // offered to pack, took it as it is
+  p.steps[0_step].problem.outputs[0].layout = Layout::kChannelsLast;  // rank 2: all orders are one
   const Status status = verify_program(p);
   EXPECT_TRUE(status.ok()) << status.to_string();
 }
@@ -347,7 +351,7 @@ TEST(VerifyProgram, RandomNumbersAreRefusedOrHarmless) {
       case 19: d->dims = Dims{number()}; break;
       case 20: d->dtype = static_cast<DType>(rng() % 30); break;
       case 21: set(&p.inputs[0].tensor); break;
-      case 22: std::swap(p.steps[0], *s); break;
+      case 22: std::swap(p.steps[0_step], *s); break;
       case 23: set(&t->offset); break;
       case 24: set(any(t->subviews)); break;
       case 25: t->subviews.push_back(TensorIndex(number())); break;

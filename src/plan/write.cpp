@@ -47,7 +47,8 @@ struct Draft {
 void add_blobs(const Program& program, const WeightsMap& map, std::vector<Blob>* blobs) {
   for (size_t i = 0; i < program.constants.size(); ++i) {
     const PlanConstant& c = program.constants.items()[i];
-    if (c.bytes != 0 && !program.stripped) blobs->push_back({map.offsets[i], c.bytes, &c, {}});
+    const bool elsewhere = !map.shared.empty() && map.shared[i] != 0;
+    if (c.bytes != 0 && !program.stripped && !elsewhere) blobs->push_back({map.offsets[i], c.bytes, &c, {}});
   }
   for (size_t i = 0; i < program.native.size(); ++i) {
     const std::span<const std::byte> code = program.native[i].bytes;

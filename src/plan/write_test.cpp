@@ -75,14 +75,14 @@ TEST(WritePlan, RandomProgramsComeBackTheSame) {
 TEST(WritePlan, KeepsTheSignOfZeroAndNaN) {
   RandomProgram random(3);
   Program p = random.make();
-  p.steps[0].problem.params = ResizeParams{.cubic_a = std::nan(""), .extrapolation = -0.0};
-  p.steps[0].problem.num_main = 1;
-  p.steps[0].problem.epilogue = {};
+  p.steps[0_step].problem.params = ResizeParams{.cubic_a = std::nan(""), .extrapolation = -0.0};
+  p.steps[0_step].problem.num_main = 1;
+  p.steps[0_step].problem.epilogue = {};
   const auto bytes = write_plan(p);
   ASSERT_TRUE(bytes.ok());
   const auto back = read_plan(*bytes);
   ASSERT_TRUE(back.ok());
-  const auto& params = (*back)->steps[0].problem.as<ResizeParams>();
+  const auto& params = (*back)->steps[0_step].problem.as<ResizeParams>();
   EXPECT_TRUE(std::signbit(params.extrapolation));
   EXPECT_TRUE(std::isnan(params.cubic_a));
 }
@@ -90,7 +90,7 @@ TEST(WritePlan, KeepsTheSignOfZeroAndNaN) {
 TEST(WritePlan, RefusesWhatCouldNotBeRead) {
   RandomProgram random(5);
   Program p = random.make();
-  p.steps[0].inputs[0] = 12345678_tensor;
+  p.steps[0_step].inputs[0] = 12345678_tensor;
   EXPECT_FALSE(write_plan(p).ok());
 }
 

@@ -55,12 +55,12 @@ Json edges(const Program& program) {
       if (tensors[k].exists() && descs[k].dtype != DType::kInvalid)
         bytes[tensors[k]] = static_cast<double>(dtype_bytes(descs[k].dtype, descs[k].dims.volume()));
   };
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
     note(step.inputs, step.problem.inputs);
     note(step.outputs, step.problem.outputs);
     for (const TensorIndex t : step.outputs)
-      if (t.exists()) producer[t] = static_cast<int>(s);
+      if (t.exists()) producer[t] = s.number();
   }
   const auto add = [&](TensorIndex tensor, int to) {
     std::set<int> from;
@@ -68,10 +68,10 @@ Json edges(const Program& program) {
       if (producer[t] != INT32_MIN) from.insert(producer[t]);
     for (const int f : from) list.push_back({f, to, program.tensors[tensor].name, bytes[tensor]});
   };
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  for (const StepIndex s : program.steps.indices()) {
     std::set<TensorIndex> seen;
     for (const TensorIndex t : program.steps[s].inputs)
-      if (t.exists() && seen.insert(t).second) add(t, static_cast<int>(s));
+      if (t.exists() && seen.insert(t).second) add(t, s.number());
   }
   for (size_t o = 0; o < program.outputs.size(); ++o)
     add(program.outputs[o].tensor, static_cast<int>(program.steps.size() + o));
@@ -91,9 +91,9 @@ Json bindings(const Program& program) {
 
 // The model's nodes with the steps that hold them, or what became of them.
 Json nodes_json(const Program& program, const Json& stored) {
-  std::map<std::string, std::vector<size_t>> steps;
-  for (size_t s = 0; s < program.steps.size(); ++s)
-    for (const std::string& name : program.steps[s].provenance) steps[name].push_back(s);
+  std::map<std::string, Json> steps;
+  for (const StepIndex s : program.steps.indices())
+    for (const std::string& name : program.steps[s].provenance) steps[name].push_back(s.position());
   Json list = Json::array();
   for (const Json& node : list_or_empty(stored, "Nodes")) {
     const Json* name = member(node, "Name");
@@ -132,7 +132,7 @@ Json program_report(const Program& program, const Json& stored, const std::vecto
   Json layers = Json::array();
   size_t fused = 0, timed = 0, reformats = 0;
   double total_us = 0;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
     Json layer = describe_step(program, s);
     layer["Nodes"] = step.provenance;

@@ -78,7 +78,7 @@ void ModelTrace::after_pass(const PassReport& pass, const Graph& graph) {
     if (nodes_[n].removed_by.empty() && alive.count(n) == 0) nodes_[n].removed_by = pass.name;
 }
 
-void ModelTrace::note_placed(const std::vector<Step>& before, const std::vector<std::string>& gone) {
+void ModelTrace::note_placed(const IndexedVector<StepIndex, Step>& before, const std::vector<std::string>& gone) {
   const std::set<std::string> names(gone.begin(), gone.end());
   for (const Step& step : before)
     if (names.count(step.name) != 0)
@@ -88,11 +88,11 @@ void ModelTrace::note_placed(const std::vector<Step>& before, const std::vector<
 
 void ModelTrace::locate_values(const Lowered& lowered, const Program& program) {
   IndexedVector<TensorIndex, uint8_t> written(program.tensors.size(), 0);
-  std::unordered_map<std::string, std::vector<int32_t>> steps;  // by the name of the model's node
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  std::unordered_map<std::string, std::vector<StepIndex>> steps;  // by the name of the model's node
+  for (const StepIndex s : program.steps.indices()) {
     for (const TensorIndex t : program.steps[s].outputs)
       if (t.exists()) written[t] = 1;
-    for (const std::string& name : program.steps[s].provenance) steps[name].push_back(static_cast<int32_t>(s));
+    for (const std::string& name : program.steps[s].provenance) steps[name].push_back(s);
   }
   std::unordered_map<std::string, TensorIndex> tensors;
   std::unordered_set<std::string> constants;
@@ -129,12 +129,15 @@ void ModelTrace::locate_values(const Lowered& lowered, const Program& program) {
 std::string ModelTrace::values_json() const {
   SortedJson json = SortedJson::object();
   for (const auto& [name, located] : values_) {
-    if (located.tensor.exists())
-      json[name] = located.tensor.number();
-    else if (!located.steps.empty())
-      json[name] = located.steps;
-    else
-      json[name] = located.why;
+    SortedJson& value = json[name];
+    if (located.tensor.exists()) {
+      value = located.tensor.number();
+    } else if (located.steps.empty()) {
+      value = located.why;
+    } else {
+      value = SortedJson::array();
+      for (const StepIndex s : located.steps) value.push_back(s.number());
+    }
   }
   return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }

@@ -34,7 +34,7 @@ class ModelTrace {
   ModelTrace(const Graph& graph, const std::vector<AbsentNode>& absent_nodes, NodeOrder order);
   void after_pass(const PassReport& pass, const Graph& graph);
   // These steps were there (in `before`) and are no more: elide_copies() saw that they need not be.
-  void note_placed(const std::vector<Step>& before, const std::vector<std::string>& gone);
+  void note_placed(const IndexedVector<StepIndex, Step>& before, const std::vector<std::string>& gone);
   // Where each value of the model is. To be called when the program is complete.
   void locate_values(const Lowered& lowered, const Program& program);
 
@@ -50,7 +50,7 @@ class ModelTrace {
   std::unordered_map<std::string, size_t> groups_;  // node groups before the pass, as text
   struct Located {
     TensorIndex tensor;
-    std::vector<int32_t> steps;
+    std::vector<StepIndex> steps;
     std::string why;
   };
   std::vector<std::pair<std::string, Located>> values_;  // in the model's order

@@ -22,12 +22,12 @@ Program two_steps(const char* values) {
   p.tensors[2_tensor].kind = TensorKind::kOutput;
   for (PlanTensor& t : p.tensors) t.dtype = DType::kF32;
   p.steps.resize(2);
-  p.steps[0].name = "a + b";
-  p.steps[0].inputs = {0_tensor};
-  p.steps[0].outputs = {1_tensor};
-  p.steps[1].name = "c";
-  p.steps[1].inputs = {1_tensor};
-  p.steps[1].outputs = {2_tensor};
+  p.steps[0_step].name = "a + b";
+  p.steps[0_step].inputs = {0_tensor};
+  p.steps[0_step].outputs = {1_tensor};
+  p.steps[1_step].name = "c";
+  p.steps[1_step].inputs = {1_tensor};
+  p.steps[1_step].outputs = {2_tensor};
   p.inputs = {{0_tensor, false}};
   p.outputs = {{2_tensor, false}};
   p.properties[property::kValues] = values;

@@ -28,14 +28,14 @@ Status AuxStreams::begin(const StreamOrder& order, Stream& main, std::span<Strea
   return main.record(*events_[StreamOrder::kBegin]);
 }
 
-Result<Stream*> AuxStreams::before(size_t step) {
+Result<Stream*> AuxStreams::before(StepIndex step) {
   Stream& on = stream(order_->stream[step]);
   for (const int32_t event : order_->waits[step])
     WOOTZ_RETURN_IF_ERROR(on.wait_for(*events_[static_cast<size_t>(event)]));
   return &on;
 }
 
-Status AuxStreams::after(size_t step) {
+Status AuxStreams::after(StepIndex step) {
   const int32_t event = order_->record[step];
   return event < 0 ? Status() : stream(order_->stream[step]).record(*events_[static_cast<size_t>(event)]);
 }

@@ -23,8 +23,8 @@ class AuxStreams {
   // One run: begin, then for each step in the order of the program before() and after(), then end. `main` is the first
   // stream; `given` are others to use, the missing ones are our own. Needs ready().
   Status begin(const StreamOrder& order, Stream& main, std::span<Stream* const> given);
-  Result<Stream*> before(size_t step);  // where to put it
-  Status after(size_t step);
+  Result<Stream*> before(StepIndex step);  // where to put it
+  Status after(StepIndex step);
   Status end();
 
  private:

@@ -47,6 +47,7 @@ void Bindings::set_constant_dims() {
 
 void Bindings::copy_from(const Bindings& other) {
   profile_ = other.profile_;
+  shown_profile_ = other.shown_profile_;
   inputs_ = other.inputs_;
   outputs_ = other.outputs_;
   sinks_ = other.sinks_;
@@ -66,10 +67,11 @@ const PlanTensor& Bindings::input_tensor(size_t input) const {
   return program.tensors[program.inputs[input].tensor];
 }
 
-Status Bindings::set_profile(size_t profile) {
+Status Bindings::set_profile(size_t profile, size_t shown) {
   if (profile >= engine_->program().profiles.size())
     return invalid_argument("profile {} of {}", profile, engine_->program().profiles.size());
   profile_ = profile;
+  shown_profile_ = shown;
   set_constant_dims();
   shapes_changed_ = changed_ = true;
   return Status();
@@ -91,7 +93,7 @@ Status Bindings::set_input_dims(size_t input, const Dims& dims) {
     const SymbolRange* const range = range_of(program, profile_, e.symbol());
     if (range != nullptr && (dims[a] < range->min || dims[a] > range->max))
       return invalid_argument("input '{}': shape {} is outside profile {}: dimension {} must be in [{}, {}]",
-                              tensor.name, dims.to_string(), profile_, a, range->min, range->max);
+                              tensor.name, dims.to_string(), shown_profile_, a, range->min, range->max);
   }
   inputs_[input].dims = dims;
   inputs_[input].dims_known = true;
@@ -131,6 +133,16 @@ void Bindings::set_memory(void* memory, size_t bytes) {
   changed_ = true;
 }
 
+void Bindings::take_addresses(const Bindings& other) {
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].address = other.inputs_[i].address;
+  outputs_ = other.outputs_;
+  sinks_ = other.sinks_;
+  memory_ = other.memory_;
+  memory_bytes_ = other.memory_bytes_;
+  memory_required_ = other.memory_required_;
+  changed_ = true;
+}
+
 // What the shapes, and the values of input shape tensors, make of the program's symbols.
 Status Bindings::read_symbols() {
   const Program& program = engine_->program();
@@ -166,7 +178,7 @@ Status Bindings::check_ranges() const {
     if (range == nullptr || (symbols_[s.position()] < 0 && symbol.source == SymbolSource::kDataDependent)) continue;
     if (symbols_[s.position()] < range->min || symbols_[s.position()] > range->max)
       return invalid_argument("input '{}': {} = {} is outside profile {}, which allows [{}, {}]",
-                              program.tensors[symbol.tensor].name, symbol.name, symbols_[s.position()], profile_,
+                              program.tensors[symbol.tensor].name, symbol.name, symbols_[s.position()], shown_profile_,
                               range->min, range->max);
   }
   return Status();

@@ -27,8 +27,9 @@ class Bindings {
   void copy_from(const Bindings& other);
 
   const EngineCore& engine() const { return *engine_; }
-  // Forgets the shapes set before: they were checked against another profile.
-  Status set_profile(size_t profile);
+  // Forgets the shapes set before: they were checked against another profile. `shown`: its number in messages.
+  Status set_profile(size_t profile, size_t shown);
+  Status set_profile(size_t profile) { return set_profile(profile, profile); }
   size_t profile() const { return profile_; }
 
   // Errors: another rank, another constant extent, outside the profile.
@@ -45,6 +46,9 @@ class Bindings {
   void set_output_sink(size_t output, std::shared_ptr<OutputSink> sink);
   OutputSink* output_sink(size_t output) const { return outputs_[output].sink.get(); }
   bool any_sink() const { return sinks_ != 0; }
+
+  // Takes over addresses, sinks and memory from bindings of an engine with the same inputs and outputs.
+  void take_addresses(const Bindings& other);
 
   // Memory for activations that the caller owns; null: the executor's own.
   void set_memory(void* memory, size_t bytes);
@@ -91,7 +95,7 @@ class Bindings {
   IndexedVector<SymbolIndex, int32_t> input_of_symbol_;  // -1: a data-dependent symbol
   bool reads_values_ = false;
 
-  size_t profile_ = 0;
+  size_t profile_ = 0, shown_profile_ = 0;
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   size_t sinks_ = 0;

@@ -18,16 +18,22 @@ Result<std::shared_ptr<const Kernel>> control_kernel(const Step& step, const Eng
   return std::shared_ptr<const Kernel>(std::move(kernel).value());
 }
 
-// `of_refittable`: a body of a program whose weights can be replaced.
-Result<std::shared_ptr<EngineCore>> make_engine(std::shared_ptr<const Program> program, std::shared_ptr<Device> device,
-                                                const EngineOptions& options, KernelCache* kernels,
-                                                bool of_refittable) {
+// `of_refittable`: a body of a program whose weights can be replaced. `whole`: as EngineCore::Parts has it.
+Result<std::shared_ptr<EngineCore>> make_engine(const std::shared_ptr<const Program>& program,
+                                                const std::shared_ptr<Device>& device, const EngineOptions& options,
+                                                KernelCache* kernels, bool of_refittable, const EngineCore* whole) {
   EngineCore::Parts parts;
   parts.of_refittable = of_refittable;
-  for (const Program& body : program->bodies) {
-    const std::shared_ptr<const Program> inner(program, &body);
-    const bool refittable = of_refittable || program->refit != nullptr;
-    WOOTZ_ASSIGN_OR_RETURN(parts.bodies.emplace_back(), make_engine(inner, device, options, kernels, refittable));
+  parts.whole = whole;
+  const bool refittable = of_refittable || program->refit != nullptr;
+  const auto make_body = [&](size_t b, const EngineCore* of) {
+    const std::shared_ptr<const Program> inner(program, &program->bodies[b]);
+    return make_engine(inner, device, options, kernels, refittable, of);
+  };
+  parts.bodies.resize(program->bodies.size());
+  for (size_t b = 0; b < program->bodies.size(); ++b) {
+    if (runs_profile(*program, b)) continue;
+    WOOTZ_ASSIGN_OR_RETURN(parts.bodies[b], make_body(b, nullptr));
   }
   parts.kernels.reserve(program->steps.size());
   for (const Step& step : program->steps) {
@@ -37,9 +43,15 @@ Result<std::shared_ptr<EngineCore>> make_engine(std::shared_ptr<const Program> p
       WOOTZ_ASSIGN_OR_RETURN(parts.kernels.emplace_back(), kernels->get(step));
     }
   }
-  parts.program = std::move(program);
-  parts.device = std::move(device);
-  return EngineCore::create(std::move(parts), options);
+  parts.program = program;
+  parts.device = device;
+  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> engine, EngineCore::create(std::move(parts), options));
+  for (size_t b = 0; b < program->bodies.size(); ++b) {
+    if (!runs_profile(*program, b)) continue;
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> body, make_body(b, engine.get()));
+    engine->set_body(b, std::move(body));
+  }
+  return engine;
 }
 
 }  // namespace
@@ -56,7 +68,7 @@ Result<std::shared_ptr<EngineCore>> create_engine(std::shared_ptr<const Program>
   limits.at = device;
   const DeviceScope current(*device);
   KernelCache own(std::move(providers), limits);
-  return make_engine(std::move(program), std::move(device), options, kernels == nullptr ? &own : kernels, false);
+  return make_engine(program, device, options, kernels == nullptr ? &own : kernels, false, nullptr);
 }
 
 }  // namespace wootz

@@ -40,12 +40,13 @@ class DynamicSteps::Allocator final : public OutputAllocator {
 };
 
 DynamicSteps::DynamicSteps(std::shared_ptr<const EngineCore> engine)
-    : engine_(std::move(engine)), finds_(program().steps.size()), bound_(program().steps.size()) {
+    : engine_(std::move(engine)), finds_(program().steps.size()) {
+  bound_.resize(program().steps.size());
   IndexedVector<TensorIndex, std::vector<SymbolIndex>> symbols_of(program().tensors.size());
   for (const SymbolIndex k : program().symbols.indices())
     if (program().symbols[k].source == SymbolSource::kDataDependent)
       symbols_of[program().symbols[k].tensor].push_back(k);
-  for (size_t s = 0; s < finds_.size(); ++s)
+  for (const StepIndex s : finds_.indices())
     for (const TensorIndex t : program().steps[s].outputs) {
       if (!t.exists()) continue;
       const std::vector<SymbolIndex>& found = symbols_of[t];
@@ -136,7 +137,7 @@ Status DynamicSteps::place_results(const Step& step, const Run& run) {
   return Status();
 }
 
-Result<const Call*> DynamicSteps::bind(size_t s) {
+Result<const Call*> DynamicSteps::bind(StepIndex s) {
   std::list<Bound>& bound = bound_[s];
   const auto seen = std::find_if(bound.begin(), bound.end(),
                                  [&](const Bound& b) { return b.in == operands_.in && b.out == results_.dims; });
@@ -164,7 +165,7 @@ Status DynamicSteps::evaluate_open() {
 }
 
 // Takes over the extents that the step found.
-Status DynamicSteps::learn(size_t s, const Run& run) {
+Status DynamicSteps::learn(StepIndex s, const Run& run) {
   const Step& step = program().steps[s];
   bool learned = false;
   for (size_t o = 0; o < step.outputs.size(); ++o) {
@@ -195,7 +196,7 @@ Status DynamicSteps::check_results(const Step& step) const {
   return Status();
 }
 
-Status DynamicSteps::run(size_t s, const Run& run) {
+Status DynamicSteps::run(StepIndex s, const Run& run) {
   const Step& step = program().steps[s];
   WOOTZ_RETURN_IF_ERROR(gather_operands(step, run));
   WOOTZ_RETURN_IF_ERROR(place_results(step, run));

@@ -29,7 +29,7 @@ class DynamicSteps {
   // The beginning of a run: what the plan knows, and nothing else.
   void start(std::shared_ptr<const ShapePlan> plan);
   // Runs one step: its operands' extents are known by now, those of its results when it has run.
-  Status run(size_t step, const Run& run);
+  Status run(StepIndex step, const Run& run);
   // Extents of a tensor, as far as steps of this run found them.
   std::optional<Dims> dims(TensorIndex tensor) const;
 
@@ -62,14 +62,14 @@ class DynamicSteps {
   Status place_results(const Step& step, const Run& run);
   void* place(TensorIndex tensor, const Dims& dims, const Run& run);
   Status check_view(TensorIndex tensor, const Dims& dims) const;
-  Result<const Call*> bind(size_t step);
-  Status learn(size_t step, const Run& run);
+  Result<const Call*> bind(StepIndex step);
+  Status learn(StepIndex step, const Run& run);
   Status evaluate_open();
   Status check_results(const Step& step) const;
 
   std::shared_ptr<const EngineCore> engine_;
-  std::vector<std::vector<SymbolIndex>> finds_;  // by step: the data-dependent symbols whose values it finds
-  std::vector<std::list<Bound>> bound_;          // by step: what it was bound to, most recent first
+  IndexedVector<StepIndex, std::vector<SymbolIndex>> finds_;  // the data-dependent symbols whose values it finds
+  IndexedVector<StepIndex, std::list<Bound>> bound_;          // what it was bound to, most recent first
 
   // Of the run at hand.
   std::shared_ptr<const ShapePlan> plan_;

@@ -72,7 +72,7 @@ std::shared_ptr<Program> sample() {
   p->steps.resize(2);
   const std::vector<TensorIndex> in[] = {{0_tensor}, {2_tensor}}, out[] = {{1_tensor}, {3_tensor}};
   for (size_t s = 0; s < 2; ++s) {
-    Step& step = p->steps[s];
+    Step& step = p->steps[StepIndex(s)];
     step.name = s == 0 ? "find" : "copy";
     step.tactic = {"fake", step.name, ""};
     step.inputs = in[s];

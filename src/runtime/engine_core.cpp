@@ -8,7 +8,8 @@ namespace wootz {
 Result<std::shared_ptr<EngineCore>> EngineCore::create(Parts parts, const EngineOptions& options) {
   std::shared_ptr<EngineCore> engine(new EngineCore());
   engine->program_ = std::move(parts.program);
-  engine->refittable_ = engine->program_->refit != nullptr;
+  engine->whole_ = parts.whole;
+  engine->refittable_ = engine->program_->refit != nullptr || (parts.whole != nullptr && parts.whole->refittable_);
   if (engine->refittable_ || parts.of_refittable || options.stream_weights)
     engine->program_ = engine->own_program_ = std::make_shared<Program>(*engine->program_);
   engine->device_ = std::move(parts.device);
@@ -17,15 +18,16 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(Parts parts, const Engine
   engine->kernels_ = std::move(parts.kernels);
   engine->bodies_ = std::move(parts.bodies);
   const DeviceScope current(*engine->device_);
-  if (!options.stream_weights) WOOTZ_RETURN_IF_ERROR(engine->place_weights());
+  if (!options.stream_weights || engine->whole_ != nullptr) WOOTZ_RETURN_IF_ERROR(engine->place_weights());
   return engine;
 }
 
 std::shared_ptr<EngineCore> EngineCore::with_streams(const std::shared_ptr<const EngineCore>& engine,
-                                                     std::span<const uint8_t> streams) {
+                                                     const StepStreams& streams) {
   std::shared_ptr<EngineCore> other(new EngineCore());
   auto program = std::make_shared<Program>(*engine->program_);
-  for (size_t s = 0; s < program->steps.size() && s < streams.size(); ++s) program->steps[s].stream = streams[s];
+  for (const StepIndex s : program->steps.indices())
+    if (streams.has(s)) program->steps[s].stream = streams[s];
   other->program_ = std::move(program);
   other->device_ = engine->device_;
   other->options_ = engine->options_;

@@ -29,26 +29,28 @@ struct EngineOptions {
 // Immutable but for the weights of a refittable plan, which update() replaces between inferences.
 class EngineCore {
  public:
-  // What create_engine() makes it of: kernels by step, and the engines of the program's bodies.
+  // What create_engine() makes it of: kernels of the steps, and the engines of the program's bodies.
   struct Parts {
     std::shared_ptr<const Program> program;
     std::shared_ptr<Device> device;
-    std::vector<std::shared_ptr<const Kernel>> kernels;
+    StepKernels kernels;
     std::vector<std::shared_ptr<EngineCore>> bodies;
     bool of_refittable = false;  // a body of a program whose weights can be replaced
+    // The whole program's, of a body that runs a profile of it: what is in one place of the plan is so on the device.
+    const EngineCore* whole = nullptr;
   };
   // Errors: no memory for the weights.
   static Result<std::shared_ptr<EngineCore>> create(Parts parts, const EngineOptions& options);
 
-  // The same with steps on other streams (Step::stream, by step): weights and kernels are shared.
+  // The same with steps on other streams (Step::stream): weights and kernels are shared.
   static std::shared_ptr<EngineCore> with_streams(const std::shared_ptr<const EngineCore>& engine,
-                                                  std::span<const uint8_t> streams);
+                                                  const StepStreams& streams);
 
   const Program& program() const { return *program_; }
   Device& device() const { return *device_; }
   const std::shared_ptr<Device>& device_ptr() const { return device_; }
   const EngineOptions& options() const { return options_; }
-  const Kernel& kernel(size_t step) const { return *kernels_[step]; }
+  const Kernel& kernel(StepIndex step) const { return *kernels_[step]; }
   // Where the device finds a constant: in the plan's own bytes, or in the copy made of them at creation.
   const void* constant_address(ConstantIndex constant) const {
     return constants_.empty() ? program_->constants[constant].data : constants_[constant];
@@ -79,10 +81,12 @@ class EngineCore {
   }
 
   const std::vector<std::shared_ptr<EngineCore>>& bodies() const { return bodies_; }
+  // Gives it a body that runs a profile: made after the whole, and owned by it.
+  void set_body(size_t number, std::shared_ptr<EngineCore> body) { bodies_[number] = std::move(body); }
 
-  // Kernels of steps that must be bound anew, by number, and those of the bodies.
+  // Kernels of steps that must be bound anew, and those of the bodies.
   struct NewKernels {
-    std::vector<std::pair<size_t, std::shared_ptr<const Kernel>>> steps;
+    std::vector<std::pair<StepIndex, std::shared_ptr<const Kernel>>> steps;
     std::vector<NewKernels> bodies;
   };
   // Replaces weights, once no inference is at work on the host. On a device, constants keep their addresses, so that
@@ -98,7 +102,7 @@ class EngineCore {
     Reading& operator=(const Reading&) = delete;
 
    private:
-    std::shared_mutex* mutex_;
+    std::shared_mutex* mutex_ = nullptr;
   };
   // Grows with each update after which shapes must be resolved again.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
@@ -107,6 +111,7 @@ class EngineCore {
 
  private:
   EngineCore() = default;
+  IndexedVector<ConstantIndex, const void*> lent_constants() const;
   Status upload_constants();
   Status fill_host_copies();
   void drop_weights();
@@ -116,7 +121,7 @@ class EngineCore {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<Device> device_;
   EngineOptions options_;
-  std::vector<std::shared_ptr<const Kernel>> kernels_;   // by step; equal steps share one
+  StepKernels kernels_;
   void* constant_memory_ = nullptr;                      // one block on the device, when its memory is not the host's
   IndexedVector<ConstantIndex, const void*> constants_;  // null: of a streamed one
   WeightResidency residency_;
@@ -126,7 +131,8 @@ class EngineCore {
   std::shared_ptr<const EngineCore> lender_;  // whose weights these are; null: our own
 
   std::vector<std::shared_ptr<EngineCore>> bodies_;
-  bool refittable_ = false;               // bodies are not: a run of their network holds its weights
+  const EngineCore* whole_ = nullptr;     // of a body that runs a profile
+  bool refittable_ = false;               // bodies of control steps are not: a run of their network holds its weights
   std::shared_ptr<Program> own_program_;  // of a refittable plan, and of its bodies: what program_ is
   mutable std::mutex update_turn_;        // held by an update that waits, so that inferences let it through
   mutable std::shared_mutex weights_mutex_;

@@ -3,9 +3,11 @@
 
 namespace wootz {
 
-EngineCore::Reading::Reading(const EngineCore& engine) : mutex_(engine.refittable_ ? &engine.weights_mutex_ : nullptr) {
-  if (mutex_ == nullptr) return;
-  const std::lock_guard<std::mutex> turn(engine.update_turn_);
+EngineCore::Reading::Reading(const EngineCore& engine) {
+  if (!engine.refittable_) return;
+  const EngineCore& updated = engine.whole_ == nullptr ? engine : *engine.whole_;
+  mutex_ = &updated.weights_mutex_;
+  const std::lock_guard<std::mutex> turn(updated.update_turn_);
   mutex_->lock_shared();
 }
 

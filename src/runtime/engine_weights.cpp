@@ -1,5 +1,6 @@
 // Where an engine's weights are: on the device, on their way there, or in a file.
 #include <cstring>
+#include <map>
 
 #include "base/mapped.h"
 #include "runtime/engine_core.h"
@@ -15,8 +16,28 @@ std::span<const std::byte> span_of(const PlanConstant& c) { return {static_cast<
 
 }  // namespace
 
+// Where the whole program's constants with the same bytes are on the device; null: its own. A refit gives equal bytes
+// new values one by one, so that none are shared there.
+IndexedVector<ConstantIndex, const void*> EngineCore::lent_constants() const {
+  IndexedVector<ConstantIndex, const void*> lent(program_->constants.size(), nullptr);
+  if (whole_ == nullptr || refittable_ || options_.stream_weights) return lent;
+  std::map<std::pair<const void*, size_t>, const void*> known;
+  const Program& whole = whole_->program();
+  for (const ConstantIndex c : whole.constants.indices())
+    known[{whole.constants[c].data, whole.constants[c].bytes}] = whole_->constant_address(c);
+  for (const ConstantIndex c : lent.indices()) {
+    const PlanConstant& constant = program_->constants[c];
+    const auto found = known.find({constant.data, constant.bytes});
+    if (constant.data != nullptr && found != known.end()) lent[c] = found->second;
+  }
+  return lent;
+}
+
 Status EngineCore::upload_constants() {
-  const auto stays = [&](ConstantIndex c) { return !residency_.way.has(c) || residency_.way[c] < 0; };
+  const IndexedVector<ConstantIndex, const void*> lent = lent_constants();
+  const auto stays = [&](ConstantIndex c) {
+    return lent[c] == nullptr && (!residency_.way.has(c) || residency_.way[c] < 0);
+  };
   IndexedVector<ConstantIndex, size_t> offsets;
   size_t total = 0;
   for (const ConstantIndex i : program_->constants.indices()) {
@@ -31,7 +52,7 @@ Status EngineCore::upload_constants() {
   }
   RawBytes scratch;
   for (const ConstantIndex i : offsets.indices()) {
-    constants_.push_back(stays(i) ? static_cast<std::byte*>(constant_memory_) + offsets[i] : nullptr);
+    constants_.push_back(stays(i) ? static_cast<std::byte*>(constant_memory_) + offsets[i] : lent[i]);
     if (!stays(i)) continue;
     const PlanConstant& c = program_->constants[i];
     WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(c, &scratch));

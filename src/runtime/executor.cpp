@@ -19,9 +19,9 @@ Status no_weights(const std::string& network) {
 
 }  // namespace
 
-Executor::Executor(std::shared_ptr<const EngineCore> engine)
+Executor::Executor(std::shared_ptr<const EngineCore> engine, std::shared_ptr<GrowingBuffer> arena)
     : engine_(std::move(engine)),
-      memory_(engine_),
+      memory_(engine_, std::move(arena)),
       pointers_(program()),
       recordings_(std::max<size_t>(1, engine_->options().cached_shapes)) {}
 
@@ -31,10 +31,10 @@ Status Executor::reserve(size_t bytes) {
 }
 
 void Executor::set_tap(std::vector<TensorIndex> tensors, TensorTap tap) {
-  const IndexedVector<TensorIndex, int> complete = completing_steps(program());
+  const IndexedVector<TensorIndex, StepIndex> complete = completing_steps(program());
   tapped_.assign(program().steps.size(), {});
   for (const TensorIndex t : tensors)
-    if (complete.has(t) && complete[t] >= 0) tapped_[static_cast<size_t>(complete[t])].push_back(t);
+    if (complete.has(t) && complete[t].exists()) tapped_[complete[t]].push_back(t);
   tap_ = std::move(tap);
 }
 
@@ -66,14 +66,13 @@ Status Executor::attach(const ContextServices* services) {
   services_ = services;
   attached_ = false;
   states_.clear();
-  const size_t count = program().steps.size();
-  std::vector<std::unique_ptr<KernelState>> states(count);
+  IndexedVector<StepIndex, std::unique_ptr<KernelState>> states;
   bool any = false;
-  for (size_t s = 0; s < count; ++s) {
+  for (const StepIndex s : program().steps.indices()) {
     Result<std::unique_ptr<KernelState>> made = attach_kernel(engine_->kernel(s), services);
     if (!made.ok()) return at_step(s, made.status());
-    states[s] = std::move(made).value();
-    any = any || states[s] != nullptr;
+    states.push_back(std::move(made).value());
+    any = any || states.back() != nullptr;
   }
   if (any) states_ = std::move(states);
   attached_ = true;
@@ -139,8 +138,8 @@ Status Executor::ask_sinks(const Bindings& bindings) {
 }
 
 Status Executor::check_capture() const {
-  const size_t step = plan_->recordable_steps;
-  if (step == program().steps.size()) return Status();
+  const StepIndex step(plan_->recordable_steps);
+  if (!program().steps.has(step)) return Status();
   return make_error(Code::kInvalidState,
                     "it waits for the device (its sizes are found by running, or the host computes it): it cannot be "
                     "part of a captured stream")
@@ -154,7 +153,9 @@ Status Executor::upload_shapes(const Bindings& bindings, bool changed, Stream* s
 
 // Runs the first steps from a recording, made now where there is none at these addresses. `done`: how many.
 Status Executor::replay(Stream* stream, size_t* done) {
-  const auto record = [&](Stream& recorder, size_t steps) { return run_steps(&recorder, {}, 0, steps); };
+  const auto record = [&](Stream& recorder, size_t steps) {
+    return run_steps(&recorder, {}, StepIndex(0), StepIndex(steps));
+  };
   const Result<size_t> replayed = recordings_.replay(engine_->device(), *stream, pointers_, record);
   if (replayed.ok()) *done = *replayed;
   const Status& status = replayed.status();
@@ -171,7 +172,7 @@ Status Executor::run(Bindings& bindings, Stream* stream) {
   }
   capturing_ = on_device() && stream->capturing();
   WOOTZ_RETURN_IF_ERROR(bindings.validate(capturing_ ? Bindings::NewShapes::kRefused : Bindings::NewShapes::kAllowed));
-  const bool changed = bindings.version() != bound_version_;
+  const bool changed = bindings.version() != bound_version_ || memory_.moved();
   if (changed) WOOTZ_RETURN_IF_ERROR(bind(bindings));
   if (bindings.any_sink()) WOOTZ_RETURN_IF_ERROR(ask_sinks(bindings));
   if (capturing_) WOOTZ_RETURN_IF_ERROR(check_capture());
@@ -184,8 +185,8 @@ Status Executor::run(Bindings& bindings, Stream* stream) {
   const bool whole = replay_ && !watched() && !capturing_ && (ranges_ == nullptr || !ranges_->each_step);
   size_t done = 0;
   if (on_device() && whole) WOOTZ_RETURN_IF_ERROR(replay(stream, &done));
-  const size_t end = program().steps.size();
-  return done == end ? Status() : run_steps(stream, given_streams_, done, end);
+  const StepIndex next(done), end = program().steps.next();
+  return next == end ? Status() : run_steps(stream, given_streams_, next, end);
 }
 
 }  // namespace wootz

@@ -21,7 +21,7 @@
 namespace wootz {
 
 // Called after each step when set: step number, microseconds.
-using StepObserver = std::function<void(size_t step, double us)>;
+using StepObserver = std::function<void(StepIndex step, double us)>;
 // Called for each watched tensor, after the step that completes it, with its address on the device, where the work of
 // that step is done; an error ends the run.
 using TensorTap = std::function<Status(TensorIndex tensor, const void* data, const Dims& dims)>;
@@ -29,7 +29,8 @@ using TensorTap = std::function<Status(TensorIndex tensor, const void* data, con
 // Not thread-safe: one thread at a time. Different executors of one engine are independent.
 class Executor {
  public:
-  explicit Executor(std::shared_ptr<const EngineCore> engine);
+  // `arena`: as RunMemory has it, for executors of one context of which one runs at a time.
+  explicit Executor(std::shared_ptr<const EngineCore> engine, std::shared_ptr<GrowingBuffer> arena = nullptr);
 
   const EngineCore& engine() const { return *engine_; }
 
@@ -70,7 +71,7 @@ class Executor {
   // On a device with memory of its own, in place of an observer: marks around each step, of which nothing is waited for
   // before the times are read. Steps then run one after the other, in recordings too.
   void set_timed(bool timed);
-  Status read_times(std::vector<float>* ms) const { return times_.read(ms); }
+  Status read_times(IndexedVector<StepIndex, float>* ms) const { return times_.read(ms); }
   // False: nothing is recorded, and what is recorded is not replayed.
   void set_replay(bool replay) { replay_ = replay; }
   // What tools see of an inference: nothing, its steps by name, or also their tactics.
@@ -82,11 +83,11 @@ class Executor {
 
  private:
   const Program& program() const { return engine_->program(); }
-  KernelState* state(size_t step) const { return states_.empty() ? nullptr : states_[step].get(); }
+  KernelState* state(StepIndex step) const { return states_.empty() ? nullptr : states_[step].get(); }
   bool on_device() const { return !engine_->device().host_memory(); }
   bool watched() const { return observer_ || tap_ || wait_for_steps_; }
   Status persist(Stream& stream, bool on) const;
-  Status put_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end);
+  Status put_steps(Stream* stream, std::span<Stream* const> aux, StepIndex first, StepIndex end);
   Result<Stream*> default_stream();
   Status bind(const Bindings& bindings);
   Status ask_sinks(const Bindings& bindings);
@@ -94,20 +95,20 @@ class Executor {
   Status upload_shapes(const Bindings& bindings, bool changed, Stream* stream);
   Status replay(Stream* stream, size_t* done);
 
-  Status run_steps(Stream* stream, std::span<Stream* const> aux, size_t first, size_t end);
-  Status run_in_order(Stream* stream, size_t first, size_t end);
-  Status run_streaming(Stream* stream, size_t first, size_t end);
-  Status run_timed(Stream& stream, size_t first, size_t end);
-  Status run_watched(Stream* stream, size_t first, size_t end);
-  Status run_concurrently(Stream& stream, std::span<Stream* const> aux, size_t first, size_t end);
-  Status run_step(size_t step, Stream* stream);
-  const char* range_name(size_t step) const;
-  Status show_tapped(size_t step);
-  Status at_step(size_t step, const Status& status) const;
+  Status run_steps(Stream* stream, std::span<Stream* const> aux, StepIndex first, StepIndex end);
+  Status run_in_order(Stream* stream, StepIndex first, StepIndex end);
+  Status run_streaming(Stream* stream, StepIndex first, StepIndex end);
+  Status run_timed(Stream& stream, StepIndex first, StepIndex end);
+  Status run_watched(Stream* stream, StepIndex first, StepIndex end);
+  Status run_concurrently(Stream& stream, std::span<Stream* const> aux, StepIndex first, StepIndex end);
+  Status run_step(StepIndex step, Stream* stream);
+  const char* range_name(StepIndex step) const;
+  Status show_tapped(StepIndex step);
+  Status at_step(StepIndex step, const Status& status) const;
 
   std::shared_ptr<const EngineCore> engine_;
   const ContextServices* services_ = nullptr;
-  std::vector<std::unique_ptr<KernelState>> states_;  // by step; none before attach(), or where no kernel has one
+  IndexedVector<StepIndex, std::unique_ptr<KernelState>> states_;  // none before attach(), or where no kernel has one
   bool attached_ = false;
   std::shared_ptr<const ShapePlan> plan_;
   uint64_t generation_ = 0;     // of the engine, when something was bound last
@@ -129,11 +130,11 @@ class Executor {
   bool wait_for_steps_ = false, timed_ = false, replay_ = true;
   size_t persisting_ = 0;
   Ranges range_detail_ = Ranges::kNames;
-  std::vector<std::string> range_names_;  // by step, with tactics
+  IndexedVector<StepIndex, std::string> range_names_;  // with tactics
   StepTimes times_;
   StepObserver observer_;
   TensorTap tap_;
-  std::vector<std::vector<TensorIndex>> tapped_;  // by step: tensors that are complete after it
+  IndexedVector<StepIndex, std::vector<TensorIndex>> tapped_;  // that are complete after it
 };
 
 }  // namespace wootz

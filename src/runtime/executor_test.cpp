@@ -112,10 +112,10 @@ TEST(Executor, RangesHaveNothingNamesOrTactics) {
 TEST(Executor, TimesAreWithoutWhatAMarkTakes) {
   Chain c(/*own_memory=*/true);
   c.executor.set_timed(true);
-  std::vector<float> ms(5, -1);
+  IndexedVector<StepIndex, float> ms(5, -1);
   ASSERT_TRUE(c.executor.run(c.bindings).ok());
   ASSERT_TRUE(c.executor.read_times(&ms).ok());
-  EXPECT_EQ(ms, std::vector<float>(5, 3)) << "four between two marks, of which a mark takes one";
+  EXPECT_EQ(ms.items(), std::vector<float>(5, 3)) << "four between two marks, of which a mark takes one";
   ASSERT_TRUE(c.executor.run(c.bindings).ok());
   EXPECT_EQ(c.device->recorded, 1);
   EXPECT_EQ(c.device->replayed, 2);

@@ -14,7 +14,7 @@ class Sharing {
       : program_(program), order_(order), liveness_(*liveness) {
     if (order.streams == 1) return;
     users_.resize(program.tensors.size());
-    for (size_t s = 0; s < program.steps.size(); ++s)
+    for (const StepIndex s : program.steps.indices())
       for (const std::vector<TensorIndex>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
         for (const TensorIndex t : *list)
           if (t.exists()) users_[root_of(t)].push_back(s);
@@ -23,7 +23,7 @@ class Sharing {
   TensorIndex root(TensorIndex tensor) const { return root_of(root_of(tensor)); }
 
   // The step may write its result over an operand that no step reads afterwards and that is all of its buffer.
-  void share(size_t s, const Kernel& kernel) {
+  void share(StepIndex s, const Kernel& kernel) {
     const Step& step = program_.steps[s];
     for (size_t o = 0; o < step.outputs.size(); ++o) {
       const TensorIndex out = step.outputs[o];
@@ -45,13 +45,12 @@ class Sharing {
   bool own_buffer(TensorIndex tensor) const {
     return program_.tensors[tensor].kind == TensorKind::kIntermediate && root(tensor) == tensor;
   }
-  bool may_be_overwritten(const Step& step, TensorIndex in, size_t s, size_t bytes) const {
+  bool may_be_overwritten(const Step& step, TensorIndex in, StepIndex s, size_t bytes) const {
     const TensorIndex buffer = root(in);
-    if (program_.tensors[buffer].kind != TensorKind::kIntermediate || liveness_.last[buffer] != static_cast<int>(s))
-      return false;
+    if (program_.tensors[buffer].kind != TensorKind::kIntermediate || liveness_.last[buffer] != s) return false;
     if (bytes == 0 || extent(buffer) != bytes || extent(in) != bytes) return false;
     if (!users_.empty() && !std::all_of(users_[buffer].begin(), users_[buffer].end(),
-                                        [&](size_t user) { return user == s || order_.before(user, s); }))
+                                        [&](StepIndex user) { return user == s || order_.before(user, s); }))
       return false;
     const auto same = [&](TensorIndex t) { return t.exists() && root(t) == buffer; };
     return std::count_if(step.inputs.begin(), step.inputs.end(), same) == 1 &&
@@ -61,61 +60,61 @@ class Sharing {
   const Program& program_;
   const StreamOrder& order_;
   Liveness& liveness_;
-  IndexedVector<TensorIndex, std::vector<size_t>> users_;  // of a root; empty where each step follows the one before it
+  IndexedVector<TensorIndex, std::vector<StepIndex>>
+      users_;  // of a root; empty where each step follows the one before it
 };
 
 }  // namespace
 
-std::vector<std::vector<int32_t>> step_needs(const Program& program, const Storage& storage) {
-  IndexedVector<TensorIndex, std::vector<int32_t>> writers(program.tensors.size());
-  std::vector<std::vector<int32_t>> needs(program.steps.size());
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+StepNeeds step_needs(const Program& program, const Storage& storage) {
+  IndexedVector<TensorIndex, std::vector<StepIndex>> writers(program.tensors.size());
+  StepNeeds needs(program.steps.size());
+  for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
     for (const TensorIndex t : step.inputs) {
       if (!t.exists()) continue;
-      const std::vector<int32_t>& made = writers[storage.root[t]];
+      const std::vector<StepIndex>& made = writers[storage.root[t]];
       needs[s].insert(needs[s].end(), made.begin(), made.end());
     }
     std::sort(needs[s].begin(), needs[s].end());
     needs[s].erase(std::unique(needs[s].begin(), needs[s].end()), needs[s].end());
     for (const TensorIndex t : step.outputs)
-      if (t.exists()) writers[storage.root[t]].push_back(static_cast<int32_t>(s));
+      if (t.exists()) writers[storage.root[t]].push_back(s);
   }
   return needs;
 }
 
-Liveness find_liveness(const Program& program, Storage storage,
-                       const std::vector<std::shared_ptr<const Kernel>>& kernels, std::span<const uint8_t> dynamic,
-                       const StreamOrder& order) {
+Liveness find_liveness(const Program& program, Storage storage, const StepKernels& kernels,
+                       const IndexedVector<StepIndex, uint8_t>& dynamic, const StreamOrder& order) {
   Liveness liveness;
   liveness.storage = std::move(storage);
-  liveness.first.assign(program.tensors.size(), -1);
-  liveness.last.assign(program.tensors.size(), -1);
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  liveness.first.resize(program.tensors.size());
+  liveness.last.resize(program.tensors.size());
+  for (const StepIndex s : program.steps.indices()) {
     const auto use = [&](TensorIndex t) {
-      if (t.exists()) liveness.last[liveness.storage.root[t]] = static_cast<int>(s);
+      if (t.exists()) liveness.last[liveness.storage.root[t]] = s;
     };
     for (const TensorIndex t : program.steps[s].inputs) use(t);
     for (const TensorIndex t : program.steps[s].outputs) {
       use(t);
       if (!t.exists()) continue;
-      int& first = liveness.first[liveness.storage.root[t]];
-      if (first < 0) first = static_cast<int>(s);
+      StepIndex& first = liveness.first[liveness.storage.root[t]];
+      if (!first.exists()) first = s;
     }
   }
   if (!kernels.empty()) {
     Sharing sharing(program, order, &liveness);
-    for (size_t s = 0; s < program.steps.size(); ++s)
+    for (const StepIndex s : program.steps.indices())
       if (!dynamic[s]) sharing.share(s, *kernels[s]);
     for (const TensorIndex t : program.tensors.indices()) liveness.storage.root[t] = sharing.root(t);
   }
   if (order.streams == 1) return liveness;
-  for (size_t s = 0; s < program.steps.size(); ++s)
+  for (const StepIndex s : program.steps.indices())
     for (const std::vector<TensorIndex>* list : {&program.steps[s].inputs, &program.steps[s].outputs})
       for (const TensorIndex t : *list)
         if (t.exists()) {
-          int& last = liveness.last[liveness.storage.root[t]];
-          last = std::max(last, static_cast<int>(order.last_concurrent(s)));
+          StepIndex& last = liveness.last[liveness.storage.root[t]];
+          last = std::max(last, order.last_concurrent(s));
         }
   return liveness;
 }
@@ -125,7 +124,7 @@ std::vector<ArenaBuffer> arena_buffers(const Program& program, const Liveness& l
   std::vector<ArenaBuffer> buffers;
   for (const TensorIndex t : program.tensors.indices()) {
     if (program.tensors[t].kind != TensorKind::kIntermediate || liveness.storage.root[t] != t) continue;
-    if (!known[t] || liveness.first[t] < 0) continue;
+    if (!known[t] || !liveness.first[t].exists()) continue;
     buffers.push_back({t, {liveness.storage.extent[t], liveness.first[t], liveness.last[t]}});
   }
   return buffers;

@@ -18,11 +18,11 @@ struct MemoryReport {
 
   struct Buffer {
     std::string tensor;  // the first that lives there
-    BufferLife life;     // in steps of the program
-    size_t offset = 0;   // in the arena
+    BufferLife life;
+    size_t offset = 0;  // in the arena
   };
-  std::vector<Buffer> buffers;  // everything in the arena, in order of the steps that write it
-  std::vector<size_t> alive;    // bytes alive at each step
+  std::vector<Buffer> buffers;             // everything in the arena, in order of the steps that write it
+  IndexedVector<StepIndex, size_t> alive;  // bytes alive at each step
 
   size_t per_context() const { return arena + workspace; }
   // How much smaller the arena is than the activations: 0.62 for 62 %.

@@ -12,7 +12,7 @@ namespace wootz {
 namespace {
 
 // Steps whose kernels may have looked at constants that change: kernels of the host read them when they are bound.
-std::set<size_t> steps_bound_to(const Program& program, const ProgramUpdate& update, bool on_host) {
+std::set<StepIndex> steps_bound_to(const Program& program, const ProgramUpdate& update, bool on_host) {
   std::set<ConstantIndex> changed;
   for (const auto& [index, constant] : update.constants) changed.insert(index);
   const auto reads = [&](TensorIndex t) {
@@ -20,8 +20,8 @@ std::set<size_t> steps_bound_to(const Program& program, const ProgramUpdate& upd
     const PlanTensor& tensor = program.tensors[t];
     return tensor.kind == TensorKind::kConstant && changed.count(tensor.constant) != 0;
   };
-  std::set<size_t> steps;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  std::set<StepIndex> steps;
+  for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
     if (!on_host && step.tactic.provider != "host") continue;
     if (!is_control(step) && std::any_of(step.inputs.begin(), step.inputs.end(), reads)) steps.insert(s);
@@ -32,14 +32,14 @@ std::set<size_t> steps_bound_to(const Program& program, const ProgramUpdate& upd
 // `program`: with the update.
 Result<EngineCore::NewKernels> kernels_for(const Program& program, const ProgramUpdate& update, bool on_host,
                                            KernelCache& cache) {
-  std::set<size_t> steps = steps_bound_to(program, update, on_host);
+  std::set<StepIndex> steps = steps_bound_to(program, update, on_host);
   for (const auto& [number, problem] : update.steps) {
     if (is_control(program.steps[number]))
       return unsupported("a control step cannot change").at(PlaceKind::kLayer, program.steps[number].name);
     steps.insert(number);
   }
   EngineCore::NewKernels made;
-  for (const size_t s : steps) {
+  for (const StepIndex s : steps) {
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, cache.get(program.steps[s]));
     made.steps.emplace_back(s, std::move(kernel));
   }

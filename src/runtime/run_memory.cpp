@@ -2,9 +2,9 @@
 
 namespace wootz {
 
-RunMemory::RunMemory(std::shared_ptr<const EngineCore> engine)
+RunMemory::RunMemory(std::shared_ptr<const EngineCore> engine, std::shared_ptr<GrowingBuffer> arena)
     : engine_(std::move(engine)),
-      own_arena_(device()),
+      own_arena_(arena != nullptr ? std::move(arena) : std::make_shared<GrowingBuffer>(device())),
       inputs_(engine_->program().inputs.size(), nullptr),
       input_bytes_(inputs_.size(), 0),
       outputs_(engine_->program().outputs.size(), nullptr),
@@ -12,7 +12,7 @@ RunMemory::RunMemory(std::shared_ptr<const EngineCore> engine)
       input_mirror_(inputs_.size(), kNotMirrored),
       scratch_(device()) {}
 
-Status RunMemory::reserve(size_t bytes) { return own_arena_.reserve(bytes).with_prefix("activation memory"); }
+Status RunMemory::reserve(size_t bytes) { return own_arena_->reserve(bytes).with_prefix("activation memory"); }
 
 void RunMemory::set_temporary(std::shared_ptr<Device> device) {
   buffers_.clear();
@@ -25,7 +25,8 @@ Status RunMemory::bind(const Bindings& bindings) {
   if (bindings.memory() == nullptr) WOOTZ_RETURN_IF_ERROR(reserve(bindings.plan()->total_bytes()));
   if (plan_ != bindings.plan()) plan_ready_ = false;
   plan_ = bindings.plan();
-  arena_ = bindings.memory() != nullptr ? static_cast<std::byte*>(bindings.memory()) : own_arena_.data();
+  own_arena_bound_ = bindings.memory() == nullptr;
+  arena_ = own_arena_bound_ ? own_arena_->data() : static_cast<std::byte*>(bindings.memory());
   for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = bindings.input_address(i);
   for (size_t o = 0; o < outputs_.size(); ++o)
     if (bindings.output_sink(o) == nullptr) outputs_[o] = bindings.output_address(o);

@@ -13,13 +13,16 @@ namespace wootz {
 // grow.
 class RunMemory {
  public:
-  explicit RunMemory(std::shared_ptr<const EngineCore> engine);
+  // `arena`: for activations, shared by who does not run at the same time; null: of its own.
+  RunMemory(std::shared_ptr<const EngineCore> engine, std::shared_ptr<GrowingBuffer> arena);
 
   // Own activation memory of at least this size from now on.
   Status reserve(size_t bytes);
   // Memory and addresses for runs of the bindings' plan. An output that a sink decides keeps the address it had.
   Status bind(const Bindings& bindings);
   const ShapePlan& plan() const { return *plan_; }
+  // Whether somebody else has moved the arena since.
+  bool moved() const { return own_arena_bound_ && arena_ != own_arena_->data(); }
   // Where memory of data-dependent size comes from; null: the engine's device. What there was of it is given
   // back: nothing may be at work in it.
   void set_temporary(std::shared_ptr<Device> device);
@@ -28,7 +31,7 @@ class RunMemory {
   void* address(TensorIndex tensor) const;
   // The memory of activations, and in it a step's scratch memory.
   void* activations() const { return arena_; }
-  void* workspace(size_t step) const { return arena_ == nullptr ? nullptr : arena_ + plan_->workspace_of(step); }
+  void* workspace(StepIndex step) const { return arena_ == nullptr ? nullptr : arena_ + plan_->workspace_of(step); }
 
   // For weights on their way to the device.
   std::byte* weight_scratch() const { return arena_ == nullptr ? nullptr : arena_ + plan_->weights_at(); }
@@ -61,7 +64,8 @@ class RunMemory {
   std::shared_ptr<Device> temporary_;
   bool plan_ready_ = false;     // what depends on the plan alone is done
   std::byte* arena_ = nullptr;  // the caller's or our own
-  GrowingBuffer own_arena_;
+  bool own_arena_bound_ = false;
+  std::shared_ptr<GrowingBuffer> own_arena_;
   std::vector<const void*> inputs_;
   std::vector<size_t> input_bytes_;  // of inputs that are mirrored
   std::vector<void*> outputs_;

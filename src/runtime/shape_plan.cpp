@@ -1,6 +1,7 @@
 #include "runtime/shape_plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "backend/plugin.h"
 #include "runtime/liveness.h"
@@ -78,12 +79,11 @@ Status bind_step(const Program& program, const Step& step, const Kernel& kernel,
 }
 
 // Calls of all steps whose extents are known, and by step the scratch memory it needs.
-Status bind_steps(const Program& program, const std::vector<std::shared_ptr<const Kernel>>& kernels, bool with_calls,
-                  ShapePlan* plan, std::vector<size_t>* workspace) {
-  const size_t steps = program.steps.size();
-  plan->calls.resize(steps);
+Status bind_steps(const Program& program, const StepKernels& kernels, bool with_calls, ShapePlan* plan,
+                  IndexedVector<StepIndex, size_t>* workspace) {
+  plan->calls.resize(program.steps.size());
   bool recordable = true, surely = true;
-  for (size_t s = 0; s < steps; ++s) {
+  for (const StepIndex s : program.steps.indices()) {
     workspace->push_back(program.steps[s].workspace);
     if (!plan->dynamic[s] && with_calls) {
       WOOTZ_RETURN_IF_ERROR(bind_step(program, program.steps[s], *kernels[s], *plan, &plan->calls[s]));
@@ -98,17 +98,17 @@ Status bind_steps(const Program& program, const std::vector<std::shared_ptr<cons
   return Status();
 }
 
-std::vector<uint8_t> step_streams(const Program& program) {
-  std::vector<uint8_t> streams;
+StepStreams step_streams(const Program& program) {
+  StepStreams streams;
   for (const Step& step : program.steps) streams.push_back(step.stream);
   return streams;
 }
 
 // Scratch memory of steps that run concurrently is not shared.
-void place_workspaces(const std::vector<size_t>& needed, ShapePlan* plan) {
+void place_workspaces(const IndexedVector<StepIndex, size_t>& needed, ShapePlan* plan) {
   plan->workspace_at.assign(plan->order.streams, 0);
   std::vector<size_t> most(plan->order.streams, 0);
-  for (size_t s = 0; s < needed.size(); ++s) {
+  for (const StepIndex s : needed.indices()) {
     size_t& bytes = most[plan->order.streams == 1 ? 0 : plan->order.stream[s]];
     bytes = std::max(bytes, needed[s]);
   }
@@ -135,11 +135,11 @@ void fill_report(const Program& program, const ShapePlan& plan, const Liveness& 
   for (size_t b = 0; b < arena.size(); ++b) {
     const BufferLife& life = arena[b].life;
     report->buffers.push_back({program.tensors[arena[b].tensor].name, life, memory.offsets[b]});
-    report->alive[static_cast<size_t>(life.first)] += align_up(life.bytes);
-    if (const auto after = static_cast<size_t>(life.last) + 1; after < report->alive.size())
+    report->alive[life.first] += align_up(life.bytes);
+    if (const StepIndex after = life.last.next(); report->alive.has(after))
       report->alive[after] -= align_up(life.bytes);
   }
-  for (size_t s = 1; s < report->alive.size(); ++s) report->alive[s] += report->alive[s - 1];
+  std::partial_sum(report->alive.begin(), report->alive.end(), report->alive.begin());
   std::stable_sort(report->buffers.begin(), report->buffers.end(),
                    [](const auto& a, const auto& b) { return a.life.first < b.life.first; });
 }
@@ -204,15 +204,14 @@ void place_tensors(const Program& program, const Liveness& liveness, ShapePlan* 
 }  // namespace
 
 Result<std::shared_ptr<ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                   const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                                   bool with_calls, MemoryReport* report) {
+                                                   const StepKernels& kernels, bool with_calls, MemoryReport* report) {
   auto plan = std::make_shared<ShapePlan>();
   plan->symbols = symbols;
   WOOTZ_RETURN_IF_ERROR(evaluate_shapes(program, symbols, &plan->shapes));
   if (with_calls) WOOTZ_RETURN_IF_ERROR(check_shapes(program, plan->shapes));
   WOOTZ_RETURN_IF_ERROR(resolve_dims(program, plan.get()));
   find_dynamic(program, plan.get());
-  std::vector<size_t> workspace;
+  IndexedVector<StepIndex, size_t> workspace;
   WOOTZ_RETURN_IF_ERROR(bind_steps(program, kernels, with_calls, plan.get(), &workspace));
   WOOTZ_ASSIGN_OR_RETURN(Storage storage, find_storage(program, plan->shapes, plan->dims, plan->known, with_calls));
   if (plan->recordable_steps == program.steps.size())
@@ -223,8 +222,7 @@ Result<std::shared_ptr<ShapePlan>> make_shape_plan(const Program& program, const
   return plan;
 }
 
-Result<MemoryReport> report_memory(const Program& program, size_t profile,
-                                   const std::vector<std::shared_ptr<const Kernel>>& kernels) {
+Result<MemoryReport> report_memory(const Program& program, size_t profile, const StepKernels& kernels) {
   if (profile >= program.profiles.size()) return invalid_argument("profile {} of {}", profile, program.profiles.size());
   std::vector<int64_t> symbols;
   for (const SymbolRange& range : program.profiles[profile].symbols) symbols.push_back(range.max);
@@ -232,7 +230,7 @@ Result<MemoryReport> report_memory(const Program& program, size_t profile,
 }
 
 Result<MemoryReport> report_memory(const Program& program, const std::vector<int64_t>& symbols,
-                                   const std::vector<std::shared_ptr<const Kernel>>& kernels) {
+                                   const StepKernels& kernels) {
   MemoryReport report;
   report.estimated = kernels.empty() && !program.steps.empty();
   WOOTZ_RETURN_IF_ERROR(make_shape_plan(program, symbols, kernels, false, &report).status());

@@ -34,8 +34,8 @@ struct ShapePlan {
   IndexedVector<TensorIndex, Dims> dims;  // meaningful where known
   IndexedVector<TensorIndex, uint8_t> known;
   IndexedVector<TensorIndex, Location> locations;
-  std::vector<std::unique_ptr<Call>> calls;  // by step; null for dynamic steps
-  std::vector<uint8_t> dynamic;              // by step: extents known only while running
+  IndexedVector<StepIndex, std::unique_ptr<Call>> calls;  // null for dynamic steps
+  IndexedVector<StepIndex, uint8_t> dynamic;              // extents known only while running
   bool any_dynamic = false;
   size_t recordable_steps = 0;        // the first ones: up to one that is dynamic, or that waits for the device
   size_t surely_recordable = 0;       // of these, those before the first one whose recording may fail
@@ -48,10 +48,10 @@ struct ShapePlan {
   // What is known only while running: expressions in their order, and shape tensors with such a value.
   std::vector<ExpressionIndex> open_exprs;
   std::vector<TensorIndex> open_shape_tensors;
-  std::vector<std::shared_ptr<const Kernel>> kernels;  // kept as long as the calls, where the engine may replace them
+  StepKernels kernels;  // kept as long as the calls, where the engine may replace them
 
   // Where a step's workspace begins, from the beginning of the arena on.
-  size_t workspace_of(size_t step) const {
+  size_t workspace_of(StepIndex step) const {
     return arena_bytes + (order.streams == 1 ? 0 : workspace_at[order.stream[step]]);
   }
   // Weights on their way to their steps come last.
@@ -64,14 +64,13 @@ struct ShapePlan {
 
 // `with_calls` false: only sizes (memory reports), workspace as the plan states it.
 Result<std::shared_ptr<ShapePlan>> make_shape_plan(const Program& program, const std::vector<int64_t>& symbols,
-                                                   const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                                   bool with_calls, MemoryReport* report = nullptr);
+                                                   const StepKernels& kernels, bool with_calls,
+                                                   MemoryReport* report = nullptr);
 
 // Memory at these symbols, or at a profile's maximum: which may be no shape at all, so that only sizes are looked at.
 // No `kernels`: an estimate, before tactics are chosen.
 Result<MemoryReport> report_memory(const Program& program, const std::vector<int64_t>& symbols,
-                                   const std::vector<std::shared_ptr<const Kernel>>& kernels);
-Result<MemoryReport> report_memory(const Program& program, size_t profile,
-                                   const std::vector<std::shared_ptr<const Kernel>>& kernels);
+                                   const StepKernels& kernels);
+Result<MemoryReport> report_memory(const Program& program, size_t profile, const StepKernels& kernels);
 
 }  // namespace wootz

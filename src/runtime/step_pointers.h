@@ -24,8 +24,8 @@ class StepPointers {
   // Looks all addresses up.
   void point(const Program& program, const RunMemory& memory);
 
-  const void* const* inputs(size_t step) const { return now_.inputs.data() + first_[step].input; }
-  void* const* outputs(size_t step) const { return now_.outputs.data() + first_[step].output; }
+  const void* const* inputs(StepIndex step) const { return now_.inputs.data() + first_[step].input; }
+  void* const* outputs(StepIndex step) const { return now_.outputs.data() + first_[step].output; }
   const StepAddresses& now() const { return now_; }
   uint64_t version() const { return version_; }  // grows with each point()
 
@@ -33,7 +33,7 @@ class StepPointers {
   struct First {
     size_t input, output;
   };
-  std::vector<First> first_;  // by step
+  IndexedVector<StepIndex, First> first_;
   StepAddresses now_;
   uint64_t version_ = 0;
 };

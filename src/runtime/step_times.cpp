@@ -19,12 +19,14 @@ Status StepTimes::begin(Stream& stream) {
   return stream.mark(*marks_[1]);
 }
 
-Status StepTimes::read(std::vector<float>* ms) const {
+Status StepTimes::read(IndexedVector<StepIndex, float>* ms) const {
   if (marks_.size() < 2) return Status();
   WOOTZ_RETURN_IF_ERROR(marks_.back()->wait());
   WOOTZ_ASSIGN_OR_RETURN(const double empty, marks_[1]->ms_since(*marks_[0]));
-  for (size_t s = 0; s + 2 < marks_.size() && s < ms->size(); ++s) {
-    WOOTZ_ASSIGN_OR_RETURN(const double taken, marks_[s + 2]->ms_since(*marks_[s + 1]));
+  for (const StepIndex s : ms->indices()) {
+    const size_t mark = s.position() + 2;
+    if (mark >= marks_.size()) break;
+    WOOTZ_ASSIGN_OR_RETURN(const double taken, marks_[mark]->ms_since(*marks_[mark - 1]));
     (*ms)[s] = static_cast<float>(std::max(0.0, taken - empty));
   }
   return Status();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/device.h"
+#include "backend/indices.h"
 
 namespace wootz {
 
@@ -15,9 +16,9 @@ class StepTimes {
   // Where steps are put on a stream, begin() before the first of the program's and after() once each is there.
   Status prepare(Device& device, size_t steps);
   Status begin(Stream& stream);
-  Status after(size_t step, Stream& stream) { return stream.mark(*marks_[step + 2]); }
+  Status after(StepIndex step, Stream& stream) { return stream.mark(*marks_[step.position() + 2]); }
   // Of the last run, in milliseconds; waits for it. What a mark itself takes is not part of a step.
-  Status read(std::vector<float>* ms) const;
+  Status read(IndexedVector<StepIndex, float>* ms) const;
 
  private:
   std::vector<std::unique_ptr<Event>> marks_;  // two before the first step, one after each

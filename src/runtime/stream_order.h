@@ -6,30 +6,34 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "backend/indices.h"
+
 namespace wootz {
+
+using StepStreams = IndexedVector<StepIndex, uint8_t>;               // the stream of each step
+using StepNeeds = IndexedVector<StepIndex, std::vector<StepIndex>>;  // steps before it whose results it uses
 
 struct StreamOrder {
   static constexpr int32_t kBegin = 0;  // the event at the very beginning, of the first stream
   size_t streams = 1;                   // used; with 1 what follows is empty, and each step follows the one before it
   size_t events = 0;                    // recorded in one run
-  std::vector<int32_t> record;          // by step: the event recorded after it; -1: none
-  std::vector<std::vector<int32_t>> waits;  // by step: events its stream waits for before it
-  std::vector<int32_t> joins;               // events that the first stream waits for after the last step
-  std::vector<uint8_t> stream;              // by step
-  std::vector<int32_t> ended;               // by step and stream: see before()
-  std::vector<int32_t> concurrent;          // by step: the last step that may run while it does; itself: none after it
+  IndexedVector<StepIndex, int32_t> record;              // the event recorded after it; -1: none
+  IndexedVector<StepIndex, std::vector<int32_t>> waits;  // events its stream waits for before it
+  std::vector<int32_t> joins;                            // events that the first stream waits for after the last step
+  StepStreams stream;
+  std::vector<StepIndex> ended;                    // by step and stream: see before()
+  IndexedVector<StepIndex, StepIndex> concurrent;  // the last step that may run while it does; itself: none after it
 
   // `a` has ended when `b` begins. For steps in the order of the program: a < b.
-  bool before(size_t a, size_t b) const {
-    return streams == 1 || ended[b * streams + stream[a]] >= static_cast<int32_t>(a);
-  }
-  size_t last_concurrent(size_t step) const { return streams == 1 ? step : static_cast<size_t>(concurrent[step]); }
+  bool before(StepIndex a, StepIndex b) const { return streams == 1 || ended_before(b)[stream[a]] >= a; }
+  // Of each stream the last step that has ended when `step` begins.
+  const StepIndex* ended_before(StepIndex step) const { return ended.data() + step.position() * streams; }
+  StepIndex* ended_before(StepIndex step) { return ended.data() + step.position() * streams; }
+  StepIndex last_concurrent(StepIndex step) const { return streams == 1 ? step : concurrent[step]; }
 };
 
-// `stream` by step; `needs` by step: steps before it whose results it uses.
-StreamOrder order_streams(std::span<const uint8_t> stream, std::span<const std::vector<int32_t>> needs);
+StreamOrder order_streams(const StepStreams& stream, const StepNeeds& needs);
 
 }  // namespace wootz

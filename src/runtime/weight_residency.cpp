@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kLeast = 4096;  // bytes: of less, no page can be given back
 constexpr size_t kAlign = 256;
 
-constexpr int64_t kNobody = -1, kSeveral = -2;
+constexpr StepIndex kNobody, kSeveral(-2);
 
 ConstantIndex constant_of(const Program& program, TensorIndex tensor) {
   while (tensor.exists() && program.tensors[tensor].kind == TensorKind::kView) tensor = program.tensors[tensor].view_of;
@@ -20,26 +20,24 @@ ConstantIndex constant_of(const Program& program, TensorIndex tensor) {
 }
 
 // By constant the one step that reads it.
-IndexedVector<ConstantIndex, int64_t> readers(const Program& program) {
-  IndexedVector<ConstantIndex, int64_t> reader(program.constants.size(), kNobody);
-  for (size_t s = 0; s < program.steps.size(); ++s)
+IndexedVector<ConstantIndex, StepIndex> readers(const Program& program) {
+  IndexedVector<ConstantIndex, StepIndex> reader(program.constants.size(), kNobody);
+  for (const StepIndex s : program.steps.indices())
     for (const TensorIndex t : program.steps[s].inputs) {
       const ConstantIndex c = constant_of(program, t);
       if (!c.exists()) continue;
-      const auto step = static_cast<int64_t>(s);
-      const bool other = reader[c] != kNobody && reader[c] != step;
-      reader[c] = other || is_control(program.steps[s]) ? kSeveral : step;
+      const bool other = reader[c] != kNobody && reader[c] != s;
+      reader[c] = other || is_control(program.steps[s]) ? kSeveral : s;
     }
   return reader;
 }
 
 // In the order of their steps.
 std::vector<StreamedWeight> streamable(const Program& program) {
-  const IndexedVector<ConstantIndex, int64_t> reader = readers(program);
+  const IndexedVector<ConstantIndex, StepIndex> reader = readers(program);
   std::vector<StreamedWeight> weights;
   for (const ConstantIndex c : program.constants.indices())
-    if (reader[c] >= 0 && program.constants[c].bytes >= kLeast)
-      weights.push_back({c, static_cast<size_t>(reader[c]), 0, 0});
+    if (reader[c].exists() && program.constants[c].bytes >= kLeast) weights.push_back({c, reader[c], {}, 0});
   std::stable_sort(weights.begin(), weights.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
   return weights;
 }
@@ -68,12 +66,11 @@ std::vector<uint8_t> choose_resident(const Program& program, const std::vector<S
 // A weight has its place from when it begins to come to the end of its step.
 void place_on_the_way(const Program& program, WeightResidency* residency) {
   std::vector<BufferLife> lives;
-  size_t step = 0, before = 0;
+  StepIndex step(0), before(0);
   for (StreamedWeight& weight : residency->streamed) {
     if (weight.step != step) before = std::exchange(step, weight.step);
     weight.after = before;
-    lives.push_back(
-        {program.constants[weight.constant].bytes, static_cast<int>(weight.after), static_cast<int>(weight.step)});
+    lives.push_back({program.constants[weight.constant].bytes, weight.after, weight.step});
   }
   const MemoryPlan plan = plan_memory(lives, kAlign);
   for (size_t w = 0; w < lives.size(); ++w) residency->streamed[w].offset = plan.offsets[w];

@@ -10,8 +10,8 @@ namespace wootz {
 // A weight that is brought in for the one step that reads it.
 struct StreamedWeight {
   ConstantIndex constant;
-  size_t step = 0;
-  size_t after = 0;   // begins to come once the steps before this one are done: the step of the weight before it
+  StepIndex step;
+  StepIndex after;    // begins to come once the steps before this one are done: the step of the weight before it
   size_t offset = 0;  // in the memory for weights on their way
 };
 

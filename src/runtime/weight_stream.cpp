@@ -27,7 +27,7 @@ Status WeightStream::prepare() {
   return Status();
 }
 
-void WeightStream::begin(size_t first, Stream* stream, std::byte* scratch) {
+void WeightStream::begin(StepIndex first, Stream* stream, std::byte* scratch) {
   first_ = first;
   stream_ = stream;
   scratch_ = scratch;
@@ -56,7 +56,7 @@ Status WeightStream::bring(Group& group) {
   return ordered ? copies_->record(*group.arrived) : Status();
 }
 
-Status WeightStream::before(size_t step) {
+Status WeightStream::before(StepIndex step) {
   for (; next_come_ < groups_.size() && groups_[next_come_].after == step; ++next_come_)
     WOOTZ_RETURN_IF_ERROR(bring(groups_[next_come_]));
   if (next_use_ >= groups_.size() || groups_[next_use_].step != step) return Status();
@@ -64,7 +64,7 @@ Status WeightStream::before(size_t step) {
   return group.arrived != nullptr && group.after >= first_ ? stream_->wait_for(*group.arrived) : Status();
 }
 
-void WeightStream::after(size_t step) {
+void WeightStream::after(StepIndex step) {
   if (copies_ != nullptr || next_use_ == 0 || groups_[next_use_ - 1].step != step) return;
   for (const size_t w : groups_[next_use_ - 1].weights) release_mapped(engine_.streamed_bytes(w));
 }

@@ -19,16 +19,16 @@ class WeightStream {
 
   // A run of steps from `first` on `stream` begins; weights that began to come before it are there. `scratch`: the
   // context's memory for weights on their way.
-  void begin(size_t first, Stream* stream, std::byte* scratch);
-  Status before(size_t step);
-  void after(size_t step);
+  void begin(StepIndex first, Stream* stream, std::byte* scratch);
+  Status before(StepIndex step);
+  void after(StepIndex step);
   // No step follows in this run: the stream waits for all that was brought.
   Status end();
 
  private:
   // Weights of one step.
   struct Group {
-    size_t step = 0, after = 0;
+    StepIndex step, after;
     std::vector<size_t> weights;  // numbers in WeightResidency::streamed
     std::unique_ptr<Event> may_come, arrived;
   };
@@ -38,7 +38,7 @@ class WeightStream {
   std::vector<Group> groups_;            // by step
   std::unique_ptr<Stream> copies_;       // null: the host's own memory
   size_t next_use_ = 0, next_come_ = 0;  // groups
-  size_t first_ = 0;
+  StepIndex first_;
   Stream* stream_ = nullptr;
   std::byte* scratch_ = nullptr;
 };

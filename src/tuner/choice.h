@@ -38,10 +38,10 @@ struct ChooseOptions {
   Limits limits;
   // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in EvaluatedCandidate.
   // Null: the provider's estimate. Numbers beyond the program's steps are reformats, for what they cost in the search.
-  std::function<Status(const Problem& problem, size_t step, EvaluatedCandidate* candidate)> cost;
+  std::function<Status(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate)> cost;
   // Strikes out offers of a step before they are costed, by a refusal. Null: none. Each step then has offers of its
   // own.
-  std::function<Status(size_t step, StepReport* report)> select;
+  std::function<Status(StepIndex step, StepReport* report)> select;
   // Offers to be taken only where there is no other. Null: none.
   std::function<bool(const Problem& problem, const Candidate& candidate)> last_resort;
   size_t operand_memory = SIZE_MAX;  // bytes that operands, results and scratch memory of one kernel may take
@@ -49,7 +49,7 @@ struct ChooseOptions {
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
   // Runs a chosen candidate that was not measured now. What fails or is wrong gets a refusal, and the choice is made
   // again. Null: nothing is run. Errors: cancelled.
-  std::function<Status(const Problem& problem, size_t step, EvaluatedCandidate* candidate)> prove;
+  std::function<Status(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate)> prove;
   const std::vector<BorderWish>* border = nullptr;  // layouts of inputs and outputs that were set
   bool by_class = false;                            // problems of one class are costed once, and proven each
   std::function<void(const std::string&)> warn;     // names the layer
@@ -59,12 +59,12 @@ struct ChooseOptions {
 };
 
 struct Choice {
-  std::vector<StepReport> steps;   // of the steps given, in their order; then of the reformats inserted
-  std::vector<size_t> offered_to;  // by step given: the first one of its problem (or class), whose offers it shares
-  size_t reformats_before = 0;     // if every step were given the layouts of its greedy choice
-  size_t reformats = 0;            // inserted
-  size_t proved = 0;               // choices run because they had not been measured, equal ones once
-  size_t disproved = 0;            // of those, refused for what came of it
+  IndexedVector<StepIndex, StepReport> steps;      // of the steps given; then of the reformats inserted
+  IndexedVector<StepIndex, StepIndex> offered_to;  // the first one of its problem (or class), whose offers it shares
+  size_t reformats_before = 0;                     // if every step were given the layouts of its greedy choice
+  size_t reformats = 0;                            // inserted
+  size_t proved = 0;                               // choices run because they had not been measured, equal ones once
+  size_t disproved = 0;                            // of those, refused for what came of it
   double total_us = 0;
 };
 

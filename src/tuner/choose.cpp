@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kSweeps = 8;
 constexpr double kReformatUs = 1.5;                  // what a reformat of nothing takes
-constexpr size_t kTimedReformats = size_t{1} << 32;  // numbers for ChooseOptions::cost that no step has
+constexpr size_t kTimedReformats = size_t{1} << 30;  // numbers for ChooseOptions::cost that no step has
 constexpr double kImpossible = 1e12;                 // microseconds: worse than anything that can be done
 // A measured time is exact only within so much of it, however little it varied: the step will run among others.
 constexpr double kLeastNoise = 0.03;
@@ -27,7 +27,7 @@ constexpr double kWithinNoise = 0.1;  // of a difference that may be chance: it 
 
 // A candidate per step, and how many readers of each tensor want it in each layout.
 struct State {
-  std::vector<int> chosen;
+  IndexedVector<StepIndex, int> chosen;
   IndexedVector<TensorIndex, std::array<int32_t, static_cast<size_t>(Layout::kOpaque)>> wanted;
 };
 
@@ -37,7 +37,7 @@ class Search {
   Search(const Program& program, const Choice& choice, const ChooseOptions& options,
          const std::vector<const Provider*>& providers)
       : program_(program), choice_(choice), options_(options), reformats_(providers, options.limits) {
-    producer_.assign(program.tensors.size(), {-1, 0});
+    producer_.assign(program.tensors.size(), {StepIndex(), 0});
     viewed_.assign(program.tensors.size(), 0);
     direct_.assign(program.tensors.size(), 0);
     for (const TensorIndex t : program.tensors.indices())
@@ -47,10 +47,10 @@ class Search {
               direct_[t] || (wish.direct && is_border(program.tensors[t]) && program.tensors[t].name == wish.tensor);
     for (const PlanTensor& t : program.tensors)
       if (t.kind == TensorKind::kView) viewed_[t.view_of] = 1;
-    for (size_t s = 0; s < program.steps.size(); ++s) {
+    for (const StepIndex s : program.steps.indices()) {
       const Step& step = program.steps[s];
       for (size_t o = 0; o < step.outputs.size(); ++o)
-        if (step.outputs[o].exists()) producer_[step.outputs[o]] = {static_cast<int>(s), o};
+        if (step.outputs[o].exists()) producer_[step.outputs[o]] = {s, o};
     }
   }
 
@@ -65,7 +65,7 @@ class Search {
     State state;
     state.chosen.resize(program_.steps.size());
     state.wanted.resize(program_.tensors.size());
-    for (size_t s = 0; s < state.chosen.size(); ++s) {
+    for (const StepIndex s : state.chosen.indices()) {
       state.chosen[s] = greedy_choice(s, layout);
       count_wanted(s, state.chosen[s], 1, &state);
     }
@@ -78,7 +78,7 @@ class Search {
       bool changed = false;
       const size_t count = state->chosen.size();
       for (size_t k = 0; k < count; ++k) {
-        const size_t s = sweep % 2 ? count - 1 - k : k;
+        const StepIndex s(sweep % 2 ? count - 1 - k : k);
         const std::vector<EvaluatedCandidate>& all = choice_.steps[s].evaluated;
         if (all.size() < 2) continue;
         const int before = state->chosen[s];
@@ -102,7 +102,7 @@ class Search {
   // Of all steps and reformats: as the search discounts them, or as they were measured.
   double total(const State& state, bool as_discounted) const {
     double us = 0;
-    for (size_t s = 0; s < state.chosen.size(); ++s) {
+    for (const StepIndex s : state.chosen.indices()) {
       const auto c = static_cast<size_t>(state.chosen[s]);
       us += as_discounted ? discounted_[s][c] : choice_.steps[s].evaluated[c].us;
     }
@@ -121,7 +121,7 @@ class Search {
 
   size_t count_reformats(const State& state) const {
     size_t count = 0;
-    for (size_t s = 0; s < state.chosen.size(); ++s) {
+    for (const StepIndex s : state.chosen.indices()) {
       const Step& step = program_.steps[s];
       for (size_t i = 0; i < step.inputs.size(); ++i) {
         if (!step.inputs[i].exists() || step.problem.inputs[i].constant) continue;
@@ -153,17 +153,17 @@ class Search {
     return discounted;
   }
 
-  const EvaluatedCandidate& candidate(size_t s, int c) const {
+  const EvaluatedCandidate& candidate(StepIndex s, int c) const {
     return choice_.steps[s].evaluated[static_cast<size_t>(c)];
   }
 
   Layout layout_of(TensorIndex tensor, const State& state) const {
     const auto [s, o] = producer_[tensor];
-    if (s < 0) return program_.tensors[tensor].layout;
-    return candidate(static_cast<size_t>(s), state.chosen[static_cast<size_t>(s)]).candidate.output_layouts[o];
+    if (!s.exists()) return program_.tensors[tensor].layout;
+    return candidate(s, state.chosen[s]).candidate.output_layouts[o];
   }
 
-  void count_wanted(size_t s, int c, int32_t by, State* state) const {
+  void count_wanted(StepIndex s, int c, int32_t by, State* state) const {
     const Step& step = program_.steps[s];
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (!step.inputs[i].exists()) continue;
@@ -173,7 +173,7 @@ class Search {
     }
   }
 
-  void move_to(size_t s, int c, State* state) const {
+  void move_to(StepIndex s, int c, State* state) const {
     if (state->chosen[s] == c) return;
     count_wanted(s, state->chosen[s], -1, state);
     state->chosen[s] = c;
@@ -203,7 +203,7 @@ class Search {
     evaluated.candidate = *offer;
     evaluated.rivals = 1;
     // A number that no step has: there is nothing to compare results with. A failure leaves the estimate.
-    const Status status = options_.cost(problem, program_.steps.size() + rates_.size(), &evaluated);
+    const Status status = options_.cost(problem, StepIndex(program_.steps.size() + rates_.size()), &evaluated);
     if (status.ok() && evaluated.measured && evaluated.refusal.empty() && evaluated.us > 0)
       rate->second = moved_bytes(problem.inputs[0]) /
                      (std::max(evaluated.us - kReformatUs, 0.1 * evaluated.us) * (1 + evaluated.spread));
@@ -240,7 +240,7 @@ class Search {
   }
 
   // Cost of everything that candidate `c` of step `s` touches. Leaves the step at `c`.
-  double local_cost(size_t s, int c, State* state) const {
+  double local_cost(StepIndex s, int c, State* state) const {
     move_to(s, c, state);
     const Step& step = program_.steps[s];
     double us = discounted_[s][static_cast<size_t>(c)];
@@ -253,7 +253,7 @@ class Search {
   }
 
   // Best candidate of a step that prefers `layout` for its first output, by its own cost.
-  int greedy_choice(size_t s, int layout) const {
+  int greedy_choice(StepIndex s, int layout) const {
     int best = -1;
     double best_us = std::numeric_limits<double>::infinity();
     const std::vector<EvaluatedCandidate>& all = choice_.steps[s].evaluated;
@@ -273,10 +273,10 @@ class Search {
   const Program& program_;
   const Choice& choice_;
   const ChooseOptions& options_;
-  IndexedVector<TensorIndex, std::pair<int, size_t>> producer_;
+  IndexedVector<TensorIndex, std::pair<StepIndex, size_t>> producer_;
   IndexedVector<TensorIndex, uint8_t> viewed_;
-  IndexedVector<TensorIndex, uint8_t> direct_;   // of the border, without reformats
-  std::vector<std::vector<double>> discounted_;  // by step and candidate
+  IndexedVector<TensorIndex, uint8_t> direct_;                // of the border, without reformats
+  IndexedVector<StepIndex, std::vector<double>> discounted_;  // by candidate
   mutable ReformatOffers reformats_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, bool> possible_;
   mutable std::map<std::tuple<DType, int, Layout, Layout>, double> rates_;  // bytes in a microsecond
@@ -297,7 +297,8 @@ Status cost_reformats(Program* program, const ChooseOptions& options, size_t giv
       evaluated.us = kReformatUs;
       evaluated.rivals = 1;  // it is timed although there is no choice
       if (options.cost)
-        WOOTZ_RETURN_IF_ERROR(options.cost(step.problem, kTimedReformats + given + known.size(), &evaluated));
+        WOOTZ_RETURN_IF_ERROR(
+            options.cost(step.problem, StepIndex(kTimedReformats + given + known.size()), &evaluated));
       evaluated.refusal.clear();  // it is needed, whatever became of the measurement
       report.evaluated = {evaluated};
       report.chosen = 0;
@@ -311,7 +312,7 @@ Status cost_reformats(Program* program, const ChooseOptions& options, size_t giv
 
 // Starts: the greedy choice of every step, and one for each layout; the cheapest end wins. Totals within kSameTotal are
 // the same to us, being sums of measurements: of those, the one with the fewest reformats.
-std::vector<int> cheapest(Search& search, Choice* choice) {
+IndexedVector<StepIndex, int> cheapest(Search& search, Choice* choice) {
   struct End {
     State state;
     double us;
@@ -345,14 +346,14 @@ Status choose_among(Program* program, const std::vector<const Provider*>& provid
                     Choice* choice) {
   if (options.border != nullptr) settle_direct_layouts(program, *options.border, *choice);
   Search search(*program, *choice, options, providers);
-  std::vector<int> best = cheapest(search, choice);
+  IndexedVector<StepIndex, int> best = cheapest(search, choice);
   Proofs proofs(*program, options);
   while (options.prove) {
     WOOTZ_ASSIGN_OR_RETURN(const bool again, proofs.refuse_failing(best, choice));
     if (!again) break;
     best = cheapest(search, choice);
   }
-  for (size_t s = 0; s < best.size(); ++s) {
+  for (const StepIndex s : best.indices()) {
     choice->steps[s].chosen = best[s];
     const EvaluatedCandidate& chosen = choice->steps[s].evaluated[static_cast<size_t>(best[s])];
     Step& step = program->steps[s];

@@ -75,9 +75,10 @@ struct Times {
 Choice choose(Program* program, const std::vector<Times>& times, double reformat_us) {
   static const TwoLayouts provider;
   ChooseOptions options;
-  options.cost = [&](const Problem&, size_t step, EvaluatedCandidate* c) -> Status {
+  options.cost = [&](const Problem&, StepIndex s, EvaluatedCandidate* c) -> Status {
     c->measured = true;
     c->us = reformat_us;
+    const size_t step = s.position();
     if (step >= times.size()) return {};
     c->us = c->candidate.tactic.kernel == "linear" ? times[step].linear : times[step].last;
     c->spread = times[step].spread;
@@ -113,7 +114,7 @@ TEST(Choose, WithinDoubtTheFasterOfOneLayoutIsTaken) {
   Program p = chain_of(1);
   const Choice choice = choose(&p, {{100, 99, 0.3}}, 1000);
   EXPECT_EQ(choice.reformats, 0u);
-  EXPECT_EQ(p.steps[0].tactic.kernel, "linear");
+  EXPECT_EQ(p.steps[0_step].tactic.kernel, "linear");
   EXPECT_EQ(choice.total_us, 100);
 }
 

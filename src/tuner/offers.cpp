@@ -90,7 +90,7 @@ StepReport offers_for(const Step& step, const std::vector<const Provider*>& prov
   return report;
 }
 
-Status cost_step(const Step& step, size_t number, const ChooseOptions& options, StepReport* report) {
+Status cost_step(const Step& step, StepIndex number, const ChooseOptions& options, StepReport* report) {
   for (size_t c = 0; c < report->evaluated.size(); ++c) {
     EvaluatedCandidate& evaluated = report->evaluated[c];
     if (options.cost && evaluated.refusal.empty())
@@ -110,11 +110,11 @@ Status cost_step(const Step& step, size_t number, const ChooseOptions& options, 
 Choice gather_offers(const Program& program, const std::vector<const Provider*>& providers,
                      const ChooseOptions& options) {
   Choice choice;
-  std::unordered_map<std::string, size_t> first_of;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  std::unordered_map<std::string, StepIndex> first_of;
+  for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
     // Of one class, the first is measured; what is then chosen for another is run once, to be proven.
-    const auto [first, fresh] = first_of.try_emplace(options.select                      ? std::to_string(s)
+    const auto [first, fresh] = first_of.try_emplace(options.select                      ? std::to_string(s.number())
                                                      : options.by_class && options.prove ? class_key(step.problem)
                                                                                          : step.problem.key(),
                                                      s);
@@ -127,12 +127,12 @@ Choice gather_offers(const Program& program, const std::vector<const Provider*>&
 
 Status cost_offers(const Program& program, const ChooseOptions& options, Choice* choice) {
   const size_t count = program.steps.size();
-  for (size_t s = 0; s < count; ++s) {
+  for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
-    if (options.progress && !options.progress(s, count, step.name))
+    if (options.progress && !options.progress(s.position(), count, step.name))
       return make_error(Code::kCancelled, "cancelled while choosing tactics, at layer {} of {}", s, count);
     StepReport& report = choice->steps[s];
-    const size_t first = choice->offered_to[s];
+    const StepIndex first = choice->offered_to[s];
     if (first == s) {
       if (options.select) WOOTZ_RETURN_IF_ERROR(options.select(s, &report));
       WOOTZ_RETURN_IF_ERROR(cost_step(step, s, options, &report));

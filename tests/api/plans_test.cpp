@@ -97,9 +97,10 @@ TEST_F(Plans, WellFormedButNotForHere) {
   };
   const Case table[] = {
       {"a backend that nobody knows", [](wootz::Program& p) { p.backend = "abacus"; }, "abacus"},
-      {"a tactic source that is not here", [](wootz::Program& p) { p.steps[0].tactic.provider = "elsewhere"; },
-       "elsewhere"},
-      {"a kernel of a later version", [](wootz::Program& p) { p.steps[0].tactic.kernel += "_v9"; }, "layer '"},
+      {"a tactic source that is not here",
+       [](wootz::Program& p) { p.steps[wootz::StepIndex(0)].tactic.provider = "elsewhere"; }, "elsewhere"},
+      {"a kernel of a later version", [](wootz::Program& p) { p.steps[wootz::StepIndex(0)].tactic.kernel += "_v9"; },
+       "layer '"},
   };
   for (const Case& c : table) {
     SCOPED_TRACE(c.what);

@@ -49,7 +49,7 @@ class CudaStreams : public OnCuda {
   }
 
   Result<PreparedRun> prepared(const std::string& text, const std::vector<HostTensor>& inputs,
-                               std::function<uint8_t(size_t)> stream) {
+                               std::function<uint8_t(StepIndex)> stream) {
     RunOptions options;
     options.backend = "cuda";
     options.passes = false;
@@ -76,8 +76,8 @@ TEST_F(CudaStreams, RandomStreamsOfRandomNetworks) {
     const Result<std::vector<HostTensor>> reference = run_graph(*parsed(text), inputs);
     ASSERT_TRUE(reference.ok());
     const size_t streams = 2 + pick(3), shift = random_();
-    Result<PreparedRun> many = prepared(text, inputs, [=](size_t step) {
-      return static_cast<uint8_t>(std::hash<size_t>()(step * 2654435761U + shift) / 7 % streams);
+    Result<PreparedRun> many = prepared(text, inputs, [=](StepIndex step) {
+      return static_cast<uint8_t>(std::hash<size_t>()(step.position() * 2654435761U + shift) / 7 % streams);
     });
     ASSERT_TRUE(many.ok()) << many.status().to_string();
     for (int again = 0; again < 3; ++again) {  // recorded, then replayed

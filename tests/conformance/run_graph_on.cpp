@@ -143,7 +143,8 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   state->program = std::make_shared<Program>(std::move(lowered.program));
   Program* const program = state->program.get();
   WOOTZ_RETURN_IF_ERROR(finish(program, *backend, providers, lower.limits));
-  for (size_t s = 0; options.stream && s < program->steps.size(); ++s) program->steps[s].stream = options.stream(s);
+  if (options.stream)
+    for (const StepIndex s : program->steps.indices()) program->steps[s].stream = options.stream(s);
   WOOTZ_RETURN_IF_ERROR(verify_program(*program));
   EngineOptions engine_options;
   engine_options.threads = options.threads;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/indices.h"
 #include "ir/graph.h"
 
 namespace wootz::conformance {
@@ -14,7 +15,7 @@ struct RunOptions {
   bool passes = true;
   std::string isa_cap;
   int threads = 2;
-  std::function<uint8_t(size_t step)> stream;  // of each step, where the device has several; empty: one
+  std::function<uint8_t(StepIndex step)> stream;  // of each step, where the device has several; empty: one
 };
 
 struct RunResult {

@@ -80,7 +80,7 @@ Result<Taken> add_steps(const GraphSource& source, const char* backend, CaseSet*
   WOOTZ_ASSIGN_OR_RETURN(const Lowered l, lowered(*source.graph, backend));
   WOOTZ_ASSIGN_OR_RETURN(const auto tensors, tensors_of(l, *source.graph, source.inputs));
   Taken taken;
-  for (size_t s = 0; s < l.program.steps.size(); ++s) {
+  for (const StepIndex s : l.program.steps.indices()) {
     const Step& step = l.program.steps[s];
     if (left_out(step.problem)) continue;
     KernelCase c;

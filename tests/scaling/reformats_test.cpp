@@ -31,9 +31,9 @@ Found choose_with(double reformat_us) {
   EXPECT_TRUE(lowered.ok());
   const size_t steps = lowered->program.steps.size();
   ChooseOptions options;
-  options.cost = [&](const Problem& problem, size_t step, EvaluatedCandidate* candidate) -> Status {
+  options.cost = [&](const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) -> Status {
     candidate->measured = true;
-    if (step < steps) {
+    if (step.position() < steps) {
       const bool conv = problem.family() == Family::kConv, last = problem.outputs[0].layout == Layout::kChannelsLast;
       candidate->us = conv == last ? 10 : 20;
       return Status();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_stream.h"
 #include "api/runtime/hostcuda.h"
 #include "backends/addresses.h"
@@ -14,19 +15,14 @@ using nvinfer1::ExecutionContextAllocationStrategy;
 ContextImpl::ContextImpl(const nvinfer1::ICudaEngine& engine, std::shared_ptr<const EngineInfo> info,
                          const Reporter& reporter, ExecutionContextAllocationStrategy strategy)
     : engine_(engine),
-      info_(std::move(info)),
+      whole_(std::move(info)),
+      info_(whole_),
       reporter_(reporter),
-      on_device_(!info_->core().device().host_memory()),
-      bindings_(info_->core_ptr()),
-      executor_(info_->core_ptr()),
+      on_device_(!whole_->core().device().host_memory()),
+      arena_(std::make_shared<GrowingBuffer>(whole_->core_ptr()->device())),
       nvtx_verbosity_(engine.getProfilingVerbosity()) {
-  const Program& program = info_->program();
-  if (strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED) bindings_.require_memory();
-  step_ms_.assign(program.steps.size(), 0);
-  debug_on_.assign(program.tensors.size(), 0);
   const char* const wait = std::getenv("WOOTZ_DEBUG_SYNC");
-  debug_sync_ = wait != nullptr ? std::string_view(wait) == "1" : info_->property_int(property::kDebugSync, 0) == 1;
-  executor_.set_ranges(ranges_of(nvtx_verbosity_));
+  debug_sync_ = wait != nullptr ? std::string_view(wait) == "1" : whole_->property_int(property::kDebugSync, 0) == 1;
   config_.setExecutionContextAllocationStrategy(strategy);
   find_hostcuda();
 }
@@ -50,21 +46,51 @@ Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const nvinfer1::ICudaEn
   context->services_.allocator = allocator;
   context->services_.recorder = context->reporter_.recorder();
   context->services_.logger = {context->reporter_.logger(), context->reporter_.level()};
-  WOOTZ_RETURN_IF_ERROR(context->executor_.attach(&context->services_));
+  WOOTZ_ASSIGN_OR_RETURN(context->runner_, context->runner_of(0));
+  context->info_ = context->runner_->info;
+  if (strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED) context->runner_->bindings.require_memory();
   WOOTZ_RETURN_IF_ERROR(context->reserve_for(0));
   const bool own = strategy != ExecutionContextAllocationStrategy::kUSER_MANAGED;
   const bool all = strategy == ExecutionContextAllocationStrategy::kSTATIC;
-  const size_t bytes = all ? context->info_->largest_memory() : own ? context->info_->memory(0) : 0;
+  const size_t bytes = all ? context->whole_->largest_memory() : own ? context->whole_->memory(0) : 0;
   context->held_.hold(context->reporter_, "IExecutionContext creation", context->on_device_, bytes);
   return context;
+}
+
+Result<ContextImpl::Runner*> ContextImpl::runner_of(size_t profile) {
+  const std::shared_ptr<const EngineInfo> info = EngineInfo::of_profile(whole_, profile);
+  for (const std::unique_ptr<Runner>& runner : runners_)
+    if (runner->info == info) return runner.get();
+  auto runner = std::make_unique<Runner>(info, arena_);
+  WOOTZ_RETURN_IF_ERROR(prepare(*runner));
+  return runners_.emplace_back(std::move(runner)).get();
+}
+
+// What was set for the others holds for it as well.
+Status ContextImpl::prepare(Runner& runner) {
+  std::vector<Stream*> streams;
+  for (const std::unique_ptr<Stream>& stream : aux_streams_) streams.push_back(stream.get());
+  runner.executor.set_aux_streams(std::move(streams));
+  runner.executor.set_ranges(ranges_of(nvtx_verbosity_));
+  runner.executor.set_replay(replay_);
+  runner.executor.set_persisting(persistent_cache_);
+  if (temporary_allocator_ != nullptr)
+    runner.executor.set_temporary(
+        with_allocator(whole_->core_ptr()->device_ptr(), adopt_allocator(temporary_allocator_)));
+  if (runner_ != nullptr)
+    for (const auto& [name, tap] : runner_->taps) {
+      WOOTZ_ASSIGN_OR_RETURN(runner.taps[name], find_tap(*whole_, *runner.info, name.c_str()));
+    }
+  return runner.executor.attach(&services_);
 }
 
 Status ContextImpl::reserve_for(size_t profile) {
   const size_t weights = static_cast<size_t>(engine_.getWeightStreamingScratchMemorySize());
   switch (config_.getExecutionContextAllocationStrategy()) {
-    case ExecutionContextAllocationStrategy::kSTATIC: return executor_.reserve(info_->largest_memory() + weights);
+    case ExecutionContextAllocationStrategy::kSTATIC:
+      return runner_->executor.reserve(whole_->largest_memory() + weights);
     case ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE:
-      return executor_.reserve(info_->memory(profile) + weights);
+      return runner_->executor.reserve(whole_->memory(profile) + weights);
     case ExecutionContextAllocationStrategy::kUSER_MANAGED: break;
   }
   return Status();
@@ -76,14 +102,19 @@ void ContextImpl::wait_idle() {
 }
 
 void ContextImpl::fill_job(cudaStream_t stream, Job* job) const {
+  job->runner = runner_;
   job->taps.clear();
+  job->marked.clear();
   job->named.clear();
   if (listener_ != nullptr) {
-    const Program& program = info_->program();
-    for (const TensorIndex t : debug_on_.indices())
-      if (debug_on_[t] || (unfused_debug_ && program.tensors[t].kind == TensorKind::kIntermediate))
-        job->taps.push_back(t);
-    for (const auto& [name, tap] : taps_) {
+    const IndexedVector<TensorIndex, PlanTensor>& tensors = info_->program().tensors;
+    for (const auto& [name, tensor] : info_->debug_tensors())
+      if (debug_on_.count(name) != 0) job->marked.push_back(tensor);
+    for (const TensorIndex t : tensors.indices())
+      if (unfused_debug_ && tensors[t].kind == TensorKind::kIntermediate && debug_on_.count(tensors[t].name) == 0)
+        job->marked.push_back(t);
+    job->taps = job->marked;
+    for (const auto& [name, tap] : runner_->taps) {
       const bool watched = std::find(job->taps.begin(), job->taps.end(), tap.tensor) != job->taps.end();
       if (tap.written && !watched) job->taps.push_back(tap.tensor);
       job->named.push_back(tap);
@@ -105,18 +136,20 @@ Status ContextImpl::adopt(cudaStream_t stream) {
   return Status();
 }
 
-void ContextImpl::observe_steps(bool on) {
-  if (on == observed_) return;
-  observed_ = on;
-  if (on_device_) return executor_.set_timed(on);
-  executor_.set_observer(
-      on ? StepObserver([this](size_t step, double us) { step_ms_[step] = static_cast<float>(us * 1e-3); })
-         : StepObserver());
+void ContextImpl::observe_steps(Runner& runner, bool on) const {
+  if (on == runner.observed) return;
+  runner.observed = on;
+  if (on_device_) return runner.executor.set_timed(on);
+  runner.executor.set_observer(on ? StepObserver([ms = &runner.step_ms](StepIndex step, double us) {
+    (*ms)[step] = static_cast<float>(us * 1e-3);
+  })
+                                  : StepObserver());
 }
 
 // Tells the allocators what shapes came out.
-Status ContextImpl::finish_outputs(const Status& ran, const Bindings& bindings) {
-  const size_t outputs = bindings.any_sink() ? info_->program().outputs.size() : 0;
+Status ContextImpl::finish_outputs(const Runner& runner, const Status& ran, const Bindings& bindings) {
+  const std::vector<IoTensor>& list = runner.info->program().outputs;
+  const size_t outputs = bindings.any_sink() ? list.size() : 0;
   Status refused;
   for (size_t o = 0; o < outputs; ++o)
     if (Sink* const to = sink(bindings, o))
@@ -125,21 +158,23 @@ Status ContextImpl::finish_outputs(const Status& ran, const Bindings& bindings) 
   WOOTZ_RETURN_IF_ERROR(ran);
   for (size_t o = 0; o < outputs; ++o)
     if (const Sink* const to = sink(bindings, o))
-      if (const std::optional<Dims> dims = executor_.dims(info_->program().outputs[o].tensor)) to->notify(*dims);
+      if (const std::optional<Dims> dims = runner.executor.dims(list[o].tensor)) to->notify(*dims);
   return Status();
 }
 
 // An inference. Who calls it sees to it that no other is at work.
 Status ContextImpl::run_now(const Job& job, Bindings& bindings) {
+  Runner& runner = *job.runner;
   found_for_ = 0;
   running_in_ = services_.stream = job.stream;
-  observe_steps(job.profile_steps);
-  executor_.set_wait_for_steps(job.wait_for_steps);
+  observe_steps(runner, job.profile_steps);
+  runner.executor.set_wait_for_steps(job.wait_for_steps);
   set_tap(job);
-  WOOTZ_RETURN_IF_ERROR(finish_outputs(executor_.run(bindings, adopted_.get()), bindings));
+  WOOTZ_RETURN_IF_ERROR(finish_outputs(runner, runner.executor.run(bindings, adopted_.get()), bindings));
   WOOTZ_RETURN_IF_ERROR(show_unwritten(job));
   found_for_ = job.settings;
   if (!job.profile_steps) return Status();
+  timed_ = &runner;
   if (on_device_ && adopted_->capturing()) {  // nothing has run: the times are there once the graph has
     times_captured_ = true;
     return Status();
@@ -156,22 +191,27 @@ Status ContextImpl::run_in_turn(const Job& job, Bindings& bindings) {
 Status ContextImpl::report_times() const {
   times_pending_ = false;
   if (profiler_.object == nullptr) return Status();
-  if (on_device_) WOOTZ_RETURN_IF_ERROR(executor_.read_times(&step_ms_));
-  const std::vector<Step>& steps = info_->program().steps;
-  for (size_t s = 0; s < steps.size(); ++s) profiler_.report(steps[s].name.c_str(), step_ms_[s]);
+  if (on_device_) WOOTZ_RETURN_IF_ERROR(timed_->executor.read_times(&timed_->step_ms));
+  const IndexedVector<StepIndex, Step>& steps = timed_->info->program().steps;
+  for (const StepIndex s : steps.indices()) profiler_.report(steps[s].name.c_str(), timed_->step_ms[s]);
   return Status();
 }
 
 void ContextImpl::set_replay(bool on) {
   const std::lock_guard<std::mutex> lock(run_mutex_);
-  executor_.set_replay(on);
+  replay_ = on;
+  for (const std::unique_ptr<Runner>& runner : runners_) runner->executor.set_replay(on);
 }
 
 ContextImpl::Queued* ContextImpl::take_queued() {
   const std::lock_guard<std::mutex> lock(pending_mutex_);
-  if (pending_ == queued_.size()) {
+  const auto of_runner = [&](const auto& queued) { return &queued->bindings.engine() == &info_->core(); };
+  auto at = std::find_if(queued_.begin() + static_cast<ptrdiff_t>(pending_), queued_.end(), of_runner);
+  if (at == queued_.end()) {
     queued_.push_back(std::make_unique<Queued>(this, info_->core_ptr()));
+    at = queued_.end() - 1;
   }
+  std::swap(*at, queued_[pending_]);
   return queued_[pending_++].get();
 }
 
@@ -202,16 +242,16 @@ Status ContextImpl::enqueue_on_device(cudaStream_t stream) {
     return make_error(Code::kInvalidState,
                       "debug tensors cannot be shown while a stream is captured, since nothing is computed then: turn "
                       "them off, or end the capture");
-  return run_now(job_, bindings_);
+  return run_now(job_, runner_->bindings);
 }
 
 Status ContextImpl::enqueue_on_host_stream(const char* call, cudaStream_t stream) {
-  WOOTZ_RETURN_IF_ERROR(bindings_.validate());  // what is wrong is reported now, not when its turn comes
+  WOOTZ_RETURN_IF_ERROR(runner_->bindings.validate());  // what is wrong is reported now, not when its turn comes
   if (captured_by_hostcuda(stream)) return capture(call, stream);
   Queued* queued = take_queued();
   queued->call = call;
   fill_job(stream, &queued->job);
-  if (queued->bindings.version() != bindings_.version()) queued->bindings.copy_from(bindings_);
+  if (queued->bindings.version() != runner_->bindings.version()) queued->bindings.copy_from(runner_->bindings);
   const Status status = run_in_stream(stream, queued);
   if (!status.ok()) done(queued);
   return status;
@@ -220,7 +260,7 @@ Status ContextImpl::enqueue_on_host_stream(const char* call, cudaStream_t stream
 Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
   if (!on_device_ && is_immediate(stream)) {
     fill_job(stream, &job_);
-    return run_in_turn(job_, bindings_);
+    return run_in_turn(job_, runner_->bindings);
   }
   WOOTZ_RETURN_IF_ERROR(on_device_ ? enqueue_on_device(stream) : enqueue_on_host_stream(call, stream));
   if (consumed_event_ == nullptr) return Status();
@@ -244,7 +284,7 @@ bool ContextImpl::executeV2(void* const* bindings) noexcept {
     }
     if (hostcuda_loaded()) WOOTZ_RETURN_IF_ERROR(synchronize_hostcuda(nullptr));
     fill_job(nullptr, &job_);
-    return run_in_turn(job_, bindings_);
+    return run_in_turn(job_, runner_->bindings);
   });
 }
 
@@ -262,7 +302,7 @@ void ContextImpl::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noe
       list.push_back(stream.get());
       streams.push_back(std::move(stream));
     }
-    executor_.set_aux_streams(std::move(list));
+    for (const std::unique_ptr<Runner>& runner : runners_) runner->executor.set_aux_streams(list);
     aux_streams_ = std::move(streams);
     return Status();
   });

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   void keep(std::shared_ptr<const void> sign) { sign_ = std::move(sign); }
 
   // Of the shapes that were resolved last; null: none were.
-  const ShapePlan* shape_plan() const { return bindings_.plan().get(); }
+  const ShapePlan* shape_plan() const { return runner_->bindings.plan().get(); }
+  const EngineInfo& whole() const { return *whole_; }
+  // Of the program that runs the profile.
   const EngineInfo& info() const { return *info_; }
   const Reporter& reporter() const { return reporter_; }
 
@@ -42,7 +45,7 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
   bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept override;
-  int32_t getOptimizationProfile() const noexcept override { return static_cast<int32_t>(bindings_.profile()); }
+  int32_t getOptimizationProfile() const noexcept override { return static_cast<int32_t>(profile_); }
   bool setInputShape(const char* tensorName, const nvinfer1::Dims& dims) noexcept override;
   bool allInputDimensionsSpecified() const noexcept override;
   bool allInputShapesSpecified() const noexcept override;
@@ -122,10 +125,26 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
     TensorIndex tensor;
     bool written = true;  // by a step; otherwise an input, a constant, or worked out with the shapes
   };
+  // What the context keeps for a program: profiles that were tuned by themselves have their own.
+  struct Runner {
+    Runner(std::shared_ptr<const EngineInfo> of, const std::shared_ptr<GrowingBuffer>& arena)
+        : info(std::move(of)),
+          bindings(info->core_ptr()),
+          executor(info->core_ptr(), arena),
+          step_ms(info->program().steps.size(), 0) {}
+    std::shared_ptr<const EngineInfo> info;
+    Bindings bindings;  // of the next inference; questions about shapes resolve them
+    Executor executor;
+    std::map<std::string, Tap, std::less<>> taps;
+    IndexedVector<StepIndex, float> step_ms;
+    bool tapped = false, observed = false;
+  };
   // What one inference takes along beside its bindings.
   struct Job {
-    std::vector<TensorIndex> taps;  // tensors to watch
-    std::vector<Tap> named;         // taps of the model's values
+    Runner* runner = nullptr;
+    std::vector<TensorIndex> taps;    // tensors to watch
+    std::vector<TensorIndex> marked;  // of them, debug tensors
+    std::vector<Tap> named;           // taps of the model's values
     bool profile_steps = false;
     bool wait_for_steps = false;
     cudaStream_t stream = nullptr;
@@ -164,17 +183,22 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Result<const IoInfo*> output(const char* name) const;
   const void* address_of(const IoInfo& io) const;
   Status set_address(const IoInfo& io, const void* address);
+  // The one that runs a profile, made when it is first asked for.
+  Result<Runner*> runner_of(size_t profile);
+  Status prepare(Runner& runner);
   Status reserve_for(size_t profile);
   bool all_inputs_specified() const;
   Sink* sink(const Bindings& bindings, size_t output) const { return static_cast<Sink*>(bindings.output_sink(output)); }
   void fill_job(cudaStream_t stream, Job* job) const;
   Status run_in_turn(const Job& job, Bindings& bindings);
   Status run_now(const Job& job, Bindings& bindings);
-  void observe_steps(bool on);
-  Status finish_outputs(const Status& ran, const Bindings& bindings);
+  void observe_steps(Runner& runner, bool on) const;
+  Status finish_outputs(const Runner& runner, const Status& ran, const Bindings& bindings);
   Status adopt(cudaStream_t stream);
   void set_tap(const Job& job);
-  Status show(const char* name, TensorIndex tensor, const void* data, const Dims& dims, cudaStream_t stream) const;
+  static Result<Tap> find_tap(const EngineInfo& whole, const EngineInfo& info, const char* name);
+  Status show(const char* name, const PlanTensor& tensor, const void* data, const Dims& dims,
+              cudaStream_t stream) const;
   Status show_unwritten(const Job& job);
   Status report_times() const;
   Status enqueue(const char* call, cudaStream_t stream);
@@ -186,27 +210,28 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   void done(Queued* queued);
 
   const nvinfer1::ICudaEngine& engine_;
-  std::shared_ptr<const EngineInfo> info_;
+  std::shared_ptr<const EngineInfo> whole_, info_;  // of the engine; of the program that runs the profile
   std::shared_ptr<const void> sign_;
   Reporter reporter_;
   std::string name_;
 
-  const bool on_device_;       // of a device with memory of its own: its stream takes the work, not the host's
-  mutable Bindings bindings_;  // of the next inference; questions about shapes resolve them
-  Job job_;                    // reused by inferences that are run at once
+  const bool on_device_;  // of a device with memory of its own: its stream takes the work, not the host's
+  Job job_;               // reused by inferences that are run at once
+  size_t profile_ = 0;
   // Grows whenever something is set: extents that the last inference found say nothing about the next one then.
   uint64_t settings_ = 1;
 
   mutable std::mutex run_mutex_;  // guards what follows
   PluginServices services_;       // outlives what the executor keeps
-  Executor executor_;
+  std::shared_ptr<GrowingBuffer> arena_;
+  std::vector<std::unique_ptr<Runner>> runners_;  // of the profiles that were set so far
+  Runner* runner_ = nullptr;                      // of the profile that is set
   cudaStream_t running_in_ = nullptr;  // the stream of the inference at hand
   std::unique_ptr<Stream> adopted_;    // of a device with memory of its own: the application's stream, as it was last
   cudaStream_t adopted_handle_ = nullptr;
   std::vector<std::unique_ptr<Stream>> aux_streams_;  // the application's
   uint64_t found_for_ = 0;  // the settings whose inference was the last one; 0: it failed, or there was none
-  bool tapped_ = false, observed_ = false;
-  mutable std::vector<float> step_ms_;
+  Runner* timed_ = nullptr;  // whose times are to be reported
   mutable bool times_pending_ = false;
   bool times_captured_ = false;  // graphs of the application's tell times when they run
 
@@ -225,10 +250,10 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   nvinfer1::ProfilingVerbosity nvtx_verbosity_;
   bool debug_sync_ = false;
   nvinfer1::IDebugListener* listener_ = nullptr;
-  IndexedVector<TensorIndex, uint8_t> debug_on_;
+  std::set<std::string, std::less<>> debug_on_;
   bool unfused_debug_ = false;
   HeldMemory held_;
-  std::map<std::string, Tap, std::less<>> taps_;
+  bool replay_ = true;
 };
 
 }  // namespace wootz::api

@@ -51,10 +51,9 @@ class Shown {
 }  // namespace
 
 // Hands a tensor to the listener, row-major, at an address of the engine's device.
-Status ContextImpl::show(const char* name, TensorIndex t, const void* data, const Dims& dims,
+Status ContextImpl::show(const char* name, const PlanTensor& tensor, const void* data, const Dims& dims,
                          cudaStream_t stream) const {
   if (listener_ == nullptr) return Status();
-  const PlanTensor& tensor = info_->program().tensors[t];
   const auto hand_over = [&](const void* values) {
     bool go_on = false;
     try {
@@ -82,54 +81,77 @@ Status ContextImpl::show(const char* name, TensorIndex t, const void* data, cons
 }
 
 void ContextImpl::set_tap(const Job& job) {
+  Runner& runner = *job.runner;
   if (job.taps.empty()) {
-    if (tapped_) executor_.set_tap({}, nullptr);
-    tapped_ = false;
+    if (runner.tapped) runner.executor.set_tap({}, nullptr);
+    runner.tapped = false;
     return;
   }
-  tapped_ = true;
-  executor_.set_tap(job.taps, [this, &job](TensorIndex t, const void* data, const Dims& dims) -> Status {
-    const PlanTensor& tensor = info_->program().tensors[t];
-    const bool marked = debug_on_[t] || (unfused_debug_ && tensor.kind == TensorKind::kIntermediate);
-    if (marked) WOOTZ_RETURN_IF_ERROR(show(tensor.name.c_str(), t, data, dims, job.stream));
+  runner.tapped = true;
+  runner.executor.set_tap(job.taps, [this, &job](TensorIndex t, const void* data, const Dims& dims) -> Status {
+    const PlanTensor& tensor = job.runner->info->program().tensors[t];
+    if (std::find(job.marked.begin(), job.marked.end(), t) != job.marked.end())
+      WOOTZ_RETURN_IF_ERROR(show(tensor.name.c_str(), tensor, data, dims, job.stream));
     for (const Tap& tap : job.named)
-      if (tap.tensor == t) WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), t, data, dims, job.stream));
+      if (tap.tensor == t) WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), tensor, data, dims, job.stream));
     return Status();
   });
 }
 
 // Values that no step writes: inputs, constants, and what is worked out with the shapes.
 Status ContextImpl::show_unwritten(const Job& job) {
+  const Executor& executor = job.runner->executor;
+  const IndexedVector<TensorIndex, PlanTensor>& tensors = job.runner->info->program().tensors;
   bool waited = false;
   for (const Tap& tap : job.named) {
     if (tap.written) continue;
-    const std::optional<Dims> dims = executor_.dims(tap.tensor);
+    const std::optional<Dims> dims = executor.dims(tap.tensor);
     if (!dims) continue;
     if (adopted_ != nullptr && !waited) WOOTZ_RETURN_IF_ERROR(adopted_->synchronize());
     waited = true;
-    WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), tap.tensor, executor_.data(tap.tensor), *dims, job.stream));
+    WOOTZ_RETURN_IF_ERROR(
+        show(tap.name.c_str(), tensors[tap.tensor], executor.data(tap.tensor), *dims, job.stream));
   }
   return Status();
+}
+
+// The plan says of the whole program where the model's values are; other programs have tensors of the same names.
+Result<ContextImpl::Tap> ContextImpl::find_tap(const EngineInfo& whole, const EngineInfo& info, const char* name) {
+  Tap tap;
+  tap.name = name;
+  WOOTZ_ASSIGN_OR_RETURN(tap.tensor, ValueMap(whole.program()).find(name));
+  const Program& program = info.program();
+  if (&info != &whole) {
+    const std::string& held = whole.program().tensors[tap.tensor].name;
+    const auto same = [&](const PlanTensor& tensor) { return tensor.name == held; };
+    const auto found = std::find_if(program.tensors.begin(), program.tensors.end(), same);
+    if (found == program.tensors.end())
+      return make_error(Code::kInvalidState, "the tactics of this profile keep '{}' in no tensor", name);
+    tap.tensor = TensorIndex(found - program.tensors.begin());
+  }
+  for (const TensorIndex t : written_tensors(program, tap.tensor)) {
+    const TensorKind kind = program.tensors[t].kind;
+    tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview || kind == TensorKind::kOutput;
+  }
+  if (tap.written && !completing_steps(program)[tap.tensor].exists())
+    return make_error(Code::kCorrupt, "the plan says that '{}' is in '{}', which no step writes", name,
+                      program.tensors[tap.tensor].name);
+  return tap;
 }
 
 Status ContextImpl::tap(const char* name, bool on) {
   if (name == nullptr) return invalid_argument("the name is null");
   if (!on) {
-    if (const auto found = taps_.find(std::string_view(name)); found != taps_.end()) taps_.erase(found);
+    for (const std::unique_ptr<Runner>& runner : runners_)
+      if (const auto found = runner->taps.find(std::string_view(name)); found != runner->taps.end())
+        runner->taps.erase(found);
     return Status();
   }
-  const Program& program = info_->program();
-  Tap tap;
-  tap.name = name;
-  WOOTZ_ASSIGN_OR_RETURN(tap.tensor, ValueMap(program).find(name));
-  for (const TensorIndex t : written_tensors(program, tap.tensor)) {
-    const TensorKind kind = program.tensors[t].kind;
-    tap.written = kind == TensorKind::kIntermediate || kind == TensorKind::kSubview || kind == TensorKind::kOutput;
+  std::vector<Tap> taps;
+  for (const std::unique_ptr<Runner>& runner : runners_) {
+    WOOTZ_ASSIGN_OR_RETURN(taps.emplace_back(), find_tap(*whole_, *runner->info, name));
   }
-  if (tap.written && completing_steps(program)[tap.tensor] < 0)
-    return make_error(Code::kCorrupt, "the plan says that '{}' is in '{}', which no step writes", name,
-                      program.tensors[tap.tensor].name);
-  taps_.insert_or_assign(name, std::move(tap));
+  for (size_t r = 0; r < taps.size(); ++r) runners_[r]->taps.insert_or_assign(name, std::move(taps[r]));
   return Status();
 }
 
@@ -140,27 +162,29 @@ bool ContextImpl::setDebugListener(nvinfer1::IDebugListener* listener) noexcept 
 
 bool ContextImpl::setTensorDebugState(const char* name, bool flag) noexcept {
   return attempt(reporter_, "IExecutionContext::setTensorDebugState", [&]() -> Status {
-    const auto found = info_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
-    if (found == info_->debug_tensors().end())
+    const auto found = whole_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
+    if (found == whole_->debug_tensors().end())
       return invalid_argument("'{}' was not marked as a debug tensor", name == nullptr ? "" : name);
-    debug_on_[found->second] = flag;
+    flag ? void(debug_on_.insert(found->first)) : void(debug_on_.erase(found->first));
     return Status();
   });
 }
 
 bool ContextImpl::getDebugState(const char* name) const noexcept {
-  const auto found = info_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
-  return found != info_->debug_tensors().end() && debug_on_[found->second];
+  const auto found = whole_->debug_tensors().find(std::string_view(name == nullptr ? "" : name));
+  return found != whole_->debug_tensors().end() && debug_on_.count(found->first) != 0;
 }
 
 bool ContextImpl::setAllTensorsDebugState(bool flag) noexcept {
-  for (const auto& [name, tensor] : info_->debug_tensors()) debug_on_[tensor] = flag;
+  debug_on_.clear();
+  for (const auto& [name, tensor] : whole_->debug_tensors())
+    if (flag) debug_on_.insert(name);
   return true;
 }
 
 bool ContextImpl::setUnfusedTensorsDebugState(bool flag) noexcept {
   return attempt(reporter_, "IExecutionContext::setUnfusedTensorsDebugState", [&]() -> Status {
-    if (flag && !info_->debug_unfused())
+    if (flag && !whole_->debug_unfused())
       return make_error(Code::kInvalidState, "the network was built without markUnfusedTensorsAsDebugTensors");
     unfused_debug_ = flag;
     return Status();

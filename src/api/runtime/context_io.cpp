@@ -42,14 +42,18 @@ void ContextImpl::setName(const char* name) noexcept {
 
 bool ContextImpl::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t) noexcept {
   return attempt(reporter_, "IExecutionContext::setOptimizationProfileAsync", [&]() -> Status {
-    if (profileIndex < 0 || static_cast<size_t>(profileIndex) >= info_->num_profiles())
-      return invalid_argument("there is no profile {}; the engine has {}", profileIndex, info_->num_profiles());
-    {
-      const std::lock_guard<std::mutex> lock(run_mutex_);
-      WOOTZ_RETURN_IF_ERROR(reserve_for(static_cast<size_t>(profileIndex)));
-    }
+    if (profileIndex < 0 || static_cast<size_t>(profileIndex) >= whole_->num_profiles())
+      return invalid_argument("there is no profile {}; the engine has {}", profileIndex, whole_->num_profiles());
+    const auto profile = static_cast<size_t>(profileIndex);
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    WOOTZ_ASSIGN_OR_RETURN(Runner* const runner, runner_of(profile));
+    const Runner* const before = std::exchange(runner_, runner);
+    info_ = runner->info;
+    if (before != runner) runner->bindings.take_addresses(before->bindings);
     ++settings_;
-    return bindings_.set_profile(static_cast<size_t>(profileIndex));
+    profile_ = profile;
+    WOOTZ_RETURN_IF_ERROR(runner->bindings.set_profile(info_ == whole_ ? profile : 0, profile));
+    return reserve_for(profile);
   });
 }
 
@@ -59,19 +63,19 @@ bool ContextImpl::setInputShape(const char* tensorName, const ApiDims& dims) noe
     Result<Dims> extents = from_api(dims, 0);
     if (!extents.ok()) return extents.status().with_prefix(fmt::format("input '{}'", tensorName));
     ++settings_;
-    return bindings_.set_input_dims(io->number, *extents);
+    return runner_->bindings.set_input_dims(io->number, *extents);
   });
 }
 
 bool ContextImpl::allInputDimensionsSpecified() const noexcept {
   for (size_t i = 0; i < info_->program().inputs.size(); ++i)
-    if (!bindings_.input_dims_known(i)) return false;
+    if (!runner_->bindings.input_dims_known(i)) return false;
   return true;
 }
 
 bool ContextImpl::all_inputs_specified() const {
   for (size_t i = 0; i < info_->program().inputs.size(); ++i)
-    if (!bindings_.input_specified(i)) return false;
+    if (!runner_->bindings.input_specified(i)) return false;
   return true;
 }
 
@@ -83,12 +87,12 @@ int32_t ContextImpl::inferShapes(int32_t nbMaxNames, const char** tensorNames) n
       return invalid_argument("{} names to be written to {}", nbMaxNames, tensorNames == nullptr ? "null" : "a list");
     int32_t missing = 0;
     for (const IoInfo& io : info_->ios()) {
-      if (!io.is_input || bindings_.input_specified(io.number)) continue;
+      if (!io.is_input || runner_->bindings.input_specified(io.number)) continue;
       if (missing < nbMaxNames) tensorNames[missing] = io.name;
       ++missing;
     }
     if (missing > 0) return missing;
-    WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
+    WOOTZ_RETURN_IF_ERROR(runner_->bindings.resolve_shapes());
     return 0;
   });
 }
@@ -97,17 +101,17 @@ ApiDims ContextImpl::getTensorShape(const char* tensorName) const noexcept {
   return attempt_or(reporter_, "IExecutionContext::getTensorShape", bad_dims(), [&]() -> Result<ApiDims> {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, info_->get(tensorName));
     if (io->is_input) {
-      if (bindings_.input_dims_known(io->number)) return to_api(bindings_.input_dims(io->number));
+      if (runner_->bindings.input_dims_known(io->number)) return to_api(runner_->bindings.input_dims(io->number));
       return open_shape(*info_, io->tensor);
     }
     if (!allInputShapesSpecified()) return open_shape(*info_, io->tensor);
-    WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
+    WOOTZ_RETURN_IF_ERROR(runner_->bindings.resolve_shapes());
     const PlanTensor& tensor = info_->program().tensors[io->tensor];
-    const ShapePlan& plan = *bindings_.plan();
+    const ShapePlan& plan = *runner_->bindings.plan();
     if (!plan.known[io->tensor]) {  // what the last inference found, while it is the last word
       const std::unique_lock<std::mutex> lock(run_mutex_, std::try_to_lock);
-      if (lock.owns_lock() && found_for_ == settings_ && executor_.plan()->symbols == plan.symbols)
-        if (const std::optional<Dims> dims = executor_.dims(io->tensor)) return to_api(*dims);
+      if (lock.owns_lock() && found_for_ == settings_ && runner_->executor.plan()->symbols == plan.symbols)
+        if (const std::optional<Dims> dims = runner_->executor.dims(io->tensor)) return to_api(*dims);
     }
     return to_api(dims_with_holes(tensor, plan.shapes));
   });
@@ -129,7 +133,7 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
     if (extents.ok() && (plan == nullptr || plan->known[io->tensor]))
       return static_cast<int64_t>(tensor_bytes(info_->program().tensors[io->tensor], *extents));
     const std::optional<int64_t> bound =
-        plan == nullptr ? std::nullopt : output_bound(info_->program(), io->tensor, bindings_.profile(), plan->symbols);
+        plan == nullptr ? std::nullopt : output_bound(info_->program(), io->tensor, runner_->bindings.profile(), plan->symbols);
     if (!bound)
       return make_error(
           Code::kInvalidState,
@@ -141,7 +145,7 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
 }
 
 const void* ContextImpl::address_of(const IoInfo& io) const {
-  return io.is_input ? bindings_.input_address(io.number) : bindings_.output_address(io.number);
+  return io.is_input ? runner_->bindings.input_address(io.number) : runner_->bindings.output_address(io.number);
 }
 
 // An address is looked at when it changes, not in every inference.
@@ -153,9 +157,9 @@ Status ContextImpl::set_address(const IoInfo& io, const void* address) {
   }
   ++settings_;
   if (io.is_input)
-    bindings_.set_input_address(io.number, address);
+    runner_->bindings.set_input_address(io.number, address);
   else
-    bindings_.set_output_address(io.number, const_cast<void*>(address));
+    runner_->bindings.set_output_address(io.number, const_cast<void*>(address));
   return Status();
 }
 
@@ -191,7 +195,7 @@ bool ContextImpl::setInputTensorAddress(const char* tensorName, const void* data
 void* ContextImpl::getOutputTensorAddress(const char* tensorName) const noexcept {
   return attempt_or<void*>(reporter_, "IExecutionContext::getOutputTensorAddress", nullptr, [&]() -> Result<void*> {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
-    return bindings_.output_address(io->number);
+    return runner_->bindings.output_address(io->number);
   });
 }
 
@@ -199,9 +203,9 @@ bool ContextImpl::setOutputAllocator(const char* tensorName, nvinfer1::IOutputAl
   return attempt(reporter_, "IExecutionContext::setOutputAllocator", [&]() -> Status {
     WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
     ++settings_;
-    const Sink* const before = sink(bindings_, io->number);
+    const Sink* const before = sink(runner_->bindings, io->number);
     if (before != nullptr && before->allocator() == outputAllocator) return Status();
-    bindings_.set_output_sink(
+    runner_->bindings.set_output_sink(
         io->number, outputAllocator == nullptr ? nullptr : std::make_shared<Sink>(*this, io->name, outputAllocator));
     return Status();
   });
@@ -211,7 +215,7 @@ nvinfer1::IOutputAllocator* ContextImpl::getOutputAllocator(const char* tensorNa
   return attempt_or<nvinfer1::IOutputAllocator*>(reporter_, "IExecutionContext::getOutputAllocator", nullptr,
                                                  [&]() -> Result<nvinfer1::IOutputAllocator*> {
                                                    WOOTZ_ASSIGN_OR_RETURN(const IoInfo* io, output(tensorName));
-                                                   const Sink* const to = sink(bindings_, io->number);
+                                                   const Sink* const to = sink(runner_->bindings, io->number);
                                                    return to == nullptr ? nullptr : to->allocator();
                                                  });
 }
@@ -223,10 +227,10 @@ void ContextImpl::setDeviceMemoryV2(void* memory, int64_t size) noexcept {
     if (size < 0) return invalid_argument("size {}", size);
     if (reinterpret_cast<uintptr_t>(memory) % 64 != 0)
       return invalid_argument("the memory at {} is not aligned to 64 bytes", memory);
-    if (memory != bindings_.memory())
+    if (memory != runner_->bindings.memory())
       if (const Status usable = check_address(info_->core_ptr()->device(), memory); !usable.ok())
         return usable.with_prefix("the context's device memory");
-    bindings_.set_memory(memory, static_cast<size_t>(size));
+    runner_->bindings.set_memory(memory, static_cast<size_t>(size));
     return Status();
   });
 }
@@ -238,8 +242,8 @@ size_t ContextImpl::updateDeviceMemorySizeForShapes() noexcept {
                     [&]() -> Result<size_t> {
                       if (!allInputShapesSpecified())
                         return make_error(Code::kInvalidState, "not all input shapes are set");
-                      WOOTZ_RETURN_IF_ERROR(bindings_.resolve_shapes());
-                      return bindings_.plan()->total_bytes();
+                      WOOTZ_RETURN_IF_ERROR(runner_->bindings.resolve_shapes());
+                      return runner_->bindings.plan()->total_bytes();
                     });
 }
 
@@ -248,8 +252,10 @@ bool ContextImpl::setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocato
     if (allocator == temporary_allocator_) return Status();
     const std::lock_guard<std::mutex> lock(run_mutex_);
     if (adopted_ != nullptr) WOOTZ_RETURN_IF_ERROR(adopted_->synchronize());  // it may be at work in what is given back
-    executor_.set_temporary(
-        allocator == nullptr ? nullptr : with_allocator(info_->core_ptr()->device_ptr(), adopt_allocator(allocator)));
+    const std::shared_ptr<Device>& device = info_->core_ptr()->device_ptr();
+    for (const std::unique_ptr<Runner>& runner : runners_)
+      runner->executor.set_temporary(allocator == nullptr ? nullptr
+                                                          : with_allocator(device, adopt_allocator(allocator)));
     temporary_allocator_ = allocator;
     return Status();
   });
@@ -264,7 +270,7 @@ void ContextImpl::setPersistentCacheLimit(size_t size) noexcept {
                                         : fmt::format("of the device's cache at most {} can be set aside", most));
     const std::lock_guard<std::mutex> lock(run_mutex_);
     persistent_cache_ = size;
-    executor_.set_persisting(size);
+    for (const std::unique_ptr<Runner>& runner : runners_) runner->executor.set_persisting(size);
     return Status();
   });
 }
@@ -279,7 +285,7 @@ bool ContextImpl::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexc
       return invalid_argument("verbosity {} is more than the engine was built with ({})", static_cast<int>(verbosity),
                               static_cast<int>(built));
     const std::lock_guard<std::mutex> lock(run_mutex_);
-    executor_.set_ranges(ranges_of(verbosity));
+    for (const std::unique_ptr<Runner>& runner : runners_) runner->executor.set_ranges(ranges_of(verbosity));
     nvtx_verbosity_ = verbosity;
     return Status();
   });

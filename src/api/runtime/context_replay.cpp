@@ -32,7 +32,7 @@ Status ContextImpl::capture(const char* call, cudaStream_t stream) {
   }
   auto replay = std::make_unique<Replay>(call, owner_, info_->core_ptr());
   fill_job(stream, &replay->job);
-  replay->bindings.copy_from(bindings_);
+  replay->bindings.copy_from(runner_->bindings);
   return capture_in_hostcuda(stream, std::move(replay));
 }
 

@@ -77,7 +77,8 @@ Status EngineImpl::check_profile(int32_t profile) const {
 
 int32_t EngineImpl::getNbAuxStreams() const noexcept {
   uint8_t last = 0;
-  for (const Step& step : info_->program().steps) last = std::max(last, step.stream);
+  for (const EngineInfo* info : info_->all())
+    for (const Step& step : info->program().steps) last = std::max(last, step.stream);
   return info_->core_ptr()->device().host_memory() ? 0 : last;
 }
 

@@ -24,6 +24,7 @@ class InspectorImpl final : public nvinfer1::IEngineInspector {
 
  private:
   nvinfer1::ProfilingVerbosity verbosity() const;
+  const Program& program() const;  // of the context's profile, where there is a context
   std::vector<MemoryReport> memory() const;
 
   std::shared_ptr<const EngineInfo> info_;

@@ -46,8 +46,8 @@ Result<Candidate> candidate_from(const Json& json) {
 
 UnitChoices choices_of(const Choice& choice, size_t steps) {
   UnitChoices choices;
-  for (size_t s = 0; s < steps && s < choice.steps.size(); ++s) {
-    const StepReport& step = choice.steps[s];
+  for (const StepReport& step : choice.steps) {
+    if (choices.size() == steps) break;
     choices.push_back(step.evaluated[static_cast<size_t>(step.chosen)].candidate);
   }
   return choices;
@@ -83,7 +83,7 @@ Status apply_choices(const UnitChoices& choices, const std::vector<const Provide
   if (choices.size() != program->steps.size())
     return make_error(Code::kInvalidState, "the network becomes {} steps, it was {}", program->steps.size(),
                       choices.size());
-  for (size_t s = 0; s < choices.size(); ++s) {
+  for (const StepIndex s : choices.indices()) {
     const Candidate& c = choices[s];
     Step& step = program->steps[s];
     if (c.input_layouts.size() != step.problem.inputs.size() || c.output_layouts.size() != step.problem.outputs.size())

@@ -11,8 +11,8 @@
 
 namespace wootz {
 
-// Of one program, by step as it was lowered.
-using UnitChoices = std::vector<Candidate>;
+// Of one program, of the steps as they were lowered.
+using UnitChoices = IndexedVector<StepIndex, Candidate>;
 // The network's, then those of the bodies (BuildSession::units).
 using FixedChoices = std::vector<UnitChoices>;
 

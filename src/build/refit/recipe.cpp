@@ -96,6 +96,7 @@ std::string settings_json(const BuildSettings& s) {
             {"layer_types", layer_types_json(s.layer_types)},
             {"disabled_passes", s.disabled_passes},
             {"debug_tensors", s.debug_tensors},
+            {"tuned_profiles", why_one_program(s) == nullptr},
             {"profiles", Json::array()}};
   for (const BuildProfile& profile : s.profiles) json["profiles"].push_back(profile_json(profile));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -120,6 +121,7 @@ BuildSettings settings_from(const Json& json) {
     s.disabled_passes.insert(pass);
   for (const std::string& name : json.at("debug_tensors").get<std::vector<std::string>>()) s.debug_tensors.insert(name);
   for (const Json& profile : json.at("profiles")) s.profiles.push_back(profile_from(profile));
+  s.one_program = !json.value("tuned_profiles", false);
   s.measure = false;
   return s;
 }

@@ -40,7 +40,7 @@ template <typename I, typename T>
 bool same(const IndexedVector<I, T>& a, const IndexedVector<I, T>& b) {
   return same(a.items(), b.items());
 }
-bool same(const PlanProfile& a, const PlanProfile& b) { return same(a.symbols, b.symbols); }
+bool same(const PlanProfile& a, const PlanProfile& b) { return a.body == b.body && same(a.symbols, b.symbols); }
 
 // All of a step but what its problem's parameters and epilogue say.
 bool same(const Step& a, const Step& b) {
@@ -50,10 +50,10 @@ bool same(const Step& a, const Step& b) {
          a.problem.acc_dtype == b.problem.acc_dtype && a.problem.passing == b.problem.passing;
 }
 
-Status compare_steps(const Program& before, const Program& after, std::vector<std::pair<size_t, Problem>>* changed) {
+Status compare_steps(const Program& before, const Program& after, std::vector<std::pair<StepIndex, Problem>>* changed) {
   if (before.steps.size() != after.steps.size())
     return make_error(Code::kInvalidState, "{} steps, there were {}", after.steps.size(), before.steps.size());
-  for (size_t s = 0; s < before.steps.size(); ++s) {
+  for (const StepIndex s : before.steps.indices()) {
     const Step &a = before.steps[s], &b = after.steps[s];
     if (!same(a, b)) return make_error(Code::kInvalidState, "it is another step").at(PlaceKind::kLayer, a.name);
     if (a.problem.key() != b.problem.key()) changed->emplace_back(s, b.problem);
@@ -71,7 +71,7 @@ Result<bool> same_bytes(const PlanConstant& a, const PlanConstant& b, RawBytes* 
 
 Status compare_bodies(const Program& before, const Program& after, ProgramUpdate* update) {
   if (before.bodies.size() != after.bodies.size())
-    return make_error(Code::kInvalidState, "another number of bodies of control steps");
+    return make_error(Code::kInvalidState, "another number of bodies of control steps and profiles");
   update->bodies.resize(before.bodies.size());
   for (size_t b = 0; b < before.bodies.size(); ++b)
     WOOTZ_RETURN_IF_ERROR(compare_forms(before.bodies[b], after.bodies[b], &update->bodies[b]));

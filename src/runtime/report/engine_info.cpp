@@ -8,9 +8,11 @@ namespace wootz {
 
 namespace {
 
-SortedJson read_json(const Program& program, const char* name) {
-  const auto found = program.properties.find(name);
-  if (found == program.properties.end()) return {};
+using Properties = std::map<std::string, std::string, std::less<>>;
+
+SortedJson read_json(const Properties& properties, const char* name) {
+  const auto found = properties.find(name);
+  if (found == properties.end()) return {};
   return SortedJson::parse(found->second, nullptr, /*allow_exceptions=*/false);
 }
 
@@ -27,8 +29,14 @@ Dims dims_with_holes(const PlanTensor& tensor, const ShapeValues& shapes) {
 }
 
 Result<std::shared_ptr<const EngineInfo>> EngineInfo::create(std::shared_ptr<EngineCore> core) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<EngineInfo> info, describe(std::move(core), nullptr));
+  return std::shared_ptr<const EngineInfo>(info);
+}
+
+Result<std::shared_ptr<EngineInfo>> EngineInfo::describe(std::shared_ptr<EngineCore> core, const EngineInfo* whole) {
   std::shared_ptr<EngineInfo> info(new EngineInfo());
   info->core_ = std::move(core);
+  if (whole != nullptr) info->whole_ = whole->core_;
   const Program& program = info->program();
   if (program.profiles.empty()) return make_error(Code::kCorrupt, "the plan has no profile");
   const auto add = [&](const std::vector<IoTensor>& list, bool is_input) {
@@ -42,15 +50,53 @@ Result<std::shared_ptr<const EngineInfo>> EngineInfo::create(std::shared_ptr<Eng
   add(program.outputs, false);
   if (info->by_name_.size() != info->ios_.size())
     return make_error(Code::kCorrupt, "two inputs or outputs of the plan have one name");
-  for (size_t p = 0; p < program.profiles.size(); ++p) {
-    // The far end of every range at once may be no shape at all; memory then grows with the shapes that come.
-    const Result<size_t> bytes = info->core_->memory_for_profile(p);
-    info->memory_.push_back(bytes.ok() ? *bytes : 0);
-    info->largest_memory_ = std::max(info->largest_memory_, info->memory_.back());
-  }
+  WOOTZ_RETURN_IF_ERROR(info->add_bodies());
   info->read_properties();
   info->collect_profile_values();
-  return std::shared_ptr<const EngineInfo>(std::move(info));
+  return info;
+}
+
+// The programs that profiles have of their own, and the memory of each profile.
+Status EngineInfo::add_bodies() {
+  const std::vector<PlanProfile>& profiles = program().profiles;
+  for (size_t p = 0; p < profiles.size(); ++p) {
+    // The far end of every range at once may be no shape at all; memory then grows with the shapes that come.
+    Result<size_t> bytes = size_t{0};
+    if (const int32_t body = profiles[p].body; body >= 0) {
+      std::shared_ptr<const EngineInfo>& known = bodies_[body];
+      if (known == nullptr) {
+        const std::shared_ptr<EngineCore>& core = core_->bodies()[static_cast<size_t>(body)];
+        WOOTZ_ASSIGN_OR_RETURN(known, describe(std::shared_ptr<EngineCore>(core_, core.get()), this));
+      }
+      bytes = known->memory(0);
+    } else {
+      bytes = core_->memory_for_profile(p);
+    }
+    memory_.push_back(bytes.ok() ? *bytes : 0);
+    largest_memory_ = std::max(largest_memory_, memory_.back());
+  }
+  return Status();
+}
+
+std::shared_ptr<const EngineInfo> EngineInfo::of_profile(const std::shared_ptr<const EngineInfo>& info,
+                                                         size_t profile) {
+  const auto found = info->bodies_.find(info->program().profiles[profile].body);
+  return found == info->bodies_.end() ? info : found->second;
+}
+
+std::vector<const EngineInfo*> EngineInfo::all() const {
+  std::vector<const EngineInfo*> all{this};
+  for (const auto& [number, info] : bodies_) all.push_back(info.get());
+  return all;
+}
+
+Result<MemoryReport> EngineInfo::memory_report(size_t profile) const {
+  const auto found = bodies_.find(program().profiles[profile].body);
+  return found == bodies_.end() ? core_->memory_report(profile) : found->second->core().memory_report(0);
+}
+
+const Properties& EngineInfo::properties() const {
+  return (whole_ == nullptr ? program() : whole_->program()).properties;
 }
 
 const IoInfo* EngineInfo::find(const char* name) const {
@@ -68,8 +114,8 @@ Result<const IoInfo*> EngineInfo::get(const char* name) const {
 }
 
 int32_t EngineInfo::property_int(std::string_view name, int32_t fallback) const {
-  const auto found = program().properties.find(name);
-  if (found == program().properties.end()) return fallback;
+  const auto found = properties().find(name);
+  if (found == properties().end()) return fallback;
   const std::string& text = found->second;
   int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -77,10 +123,10 @@ int32_t EngineInfo::property_int(std::string_view name, int32_t fallback) const 
 }
 
 void EngineInfo::read_properties() {
-  if (const SortedJson formats = read_json(program(), property::kFormats); formats.is_object())
+  if (const SortedJson formats = read_json(properties(), property::kFormats); formats.is_object())
     for (const auto& [name, number] : formats.items())
       if (number.is_number_integer()) formats_.emplace(name, number.get<int32_t>());
-  const SortedJson names = read_json(program(), property::kDebugTensors);
+  const SortedJson names = read_json(properties(), property::kDebugTensors);
   if (!names.is_array()) return;
   for (const SortedJson& name : names) {
     if (!name.is_string()) continue;
@@ -97,7 +143,7 @@ int32_t EngineInfo::format_number(const IoInfo& io) const {
 
 // Values that no symbol stands for (nothing reads them) are known from the properties alone.
 void EngineInfo::collect_profile_values() {
-  const SortedJson stored = read_json(program(), property::kProfileValues);
+  const SortedJson stored = read_json(properties(), property::kProfileValues);
   for (const IoInfo& io : ios_) {
     if (!io.is_input || !io.shape_tensor) continue;
     const Result<Dims> shape = open_shape(io.tensor);

@@ -30,6 +30,12 @@ class EngineInfo {
   // `program` is verified. The properties are not: what does not fit is taken as absent.
   static Result<std::shared_ptr<const EngineInfo>> create(std::shared_ptr<EngineCore> core);
 
+  // The same of the program that runs shapes of a profile: of `info` itself, or of one of its program's bodies. There
+  // the profile has number 0.
+  static std::shared_ptr<const EngineInfo> of_profile(const std::shared_ptr<const EngineInfo>& info, size_t profile);
+  // Those of all programs, this one's first.
+  std::vector<const EngineInfo*> all() const;
+
   const EngineCore& core() const { return *core_; }
   const std::shared_ptr<EngineCore>& core_ptr() const { return core_; }
   const Program& program() const { return core_->program(); }
@@ -56,14 +62,22 @@ class EngineInfo {
   const std::vector<int32_t>* profile_values_32(const IoInfo& io, size_t profile, ProfileEnd end) const;
   size_t largest_memory() const { return largest_memory_; }
   size_t memory(size_t profile) const { return memory_[profile]; }
+  // What that memory is made of.
+  Result<MemoryReport> memory_report(size_t profile) const;
   size_t weight_bytes() const;
 
  private:
   EngineInfo() = default;
+  // `whole`: of the program that has this one as a body; null: it is the whole.
+  static Result<std::shared_ptr<EngineInfo>> describe(std::shared_ptr<EngineCore> core, const EngineInfo* whole);
+  Status add_bodies();
+  const std::map<std::string, std::string, std::less<>>& properties() const;
   void read_properties();
   void collect_profile_values();
 
   std::shared_ptr<EngineCore> core_;
+  std::shared_ptr<EngineCore> whole_;                        // whose properties count; null: its own do
+  std::map<int32_t, std::shared_ptr<const EngineInfo>> bodies_;  // that run profiles, by number
   std::vector<IoInfo> ios_;
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<std::string, TensorIndex, std::less<>> debug_tensors_;

@@ -24,18 +24,20 @@ Json memory_json(const MemoryReport& report, bool detailed) {
     buffers.push_back({{"Tensor", b.tensor},
                        {"Bytes", b.life.bytes},
                        {"Offset", b.offset},
-                       {"FirstLayer", b.life.first},
-                       {"LastLayer", b.life.last}});
-  json["AliveBytes"] = report.alive;
+                       {"FirstLayer", b.life.first.number()},
+                       {"LastLayer", b.life.last.number()}});
+  json["AliveBytes"] = report.alive.items();
   return json;
 }
 
-std::vector<MemoryReport> memory_reports(const Program& program,
-                                         const std::vector<std::shared_ptr<const Kernel>>& kernels) {
+std::vector<MemoryReport> memory_reports(const Program& program, const KernelsOf& kernels_of) {
   std::vector<MemoryReport> reports;
-  for (size_t p = 0; p < program.profiles.size(); ++p)
-    if (Result<MemoryReport> report = report_memory(program, p, kernels); report.ok())
-      reports.push_back(std::move(report).value());
+  for (size_t p = 0; p < program.profiles.size(); ++p) {
+    const auto [runs, number] = program_of(program, p);
+    Result<MemoryReport> report =
+        report_memory(*runs, number, kernels_of ? kernels_of(*runs) : StepKernels());
+    if (report.ok()) reports.push_back(std::move(report).value());
+  }
   return reports;
 }
 

@@ -41,12 +41,12 @@ std::vector<TensorIndex> written_tensors(const Program& program, TensorIndex ten
   return found;
 }
 
-Boundary boundary_of(const Program& program, const std::vector<size_t>& steps) {
+Boundary boundary_of(const Program& program, const std::vector<StepIndex>& steps) {
   Boundary boundary;
   std::set<TensorIndex> made;
   std::set<std::string> seen;
-  for (const size_t s : steps) made.insert(program.steps[s].outputs.begin(), program.steps[s].outputs.end());
-  for (const size_t s : steps) {
+  for (const StepIndex s : steps) made.insert(program.steps[s].outputs.begin(), program.steps[s].outputs.end());
+  for (const StepIndex s : steps) {
     for (const TensorIndex t : program.steps[s].inputs) {
       if (!t.exists() || made.count(t) != 0 || program.tensors[t].kind == TensorKind::kConstant) continue;
       std::string name = model_name(program.tensors[t]);
@@ -72,7 +72,7 @@ ValueMap::Entry ValueMap::entry(std::string_view name, const SortedJson& json) c
   } else if (json.is_array()) {
     for (const SortedJson& step : json)
       if (step.is_number_unsigned() && step.get<uint64_t>() < program_.steps.size())
-        made.steps.push_back(step.get<size_t>());
+        made.steps.emplace_back(step.get<uint64_t>());
   } else if (json.is_string()) {
     made.why = json.get<std::string>();
   }
@@ -89,7 +89,7 @@ std::vector<ValueMap::Entry> ValueMap::entries() const {
 Status ValueMap::absent(const Entry& value) const {
   if (!value.steps.empty()) {
     std::string names;
-    for (const size_t s : value.steps)
+    for (const StepIndex s : value.steps)
       names += fmt::format("{}'{}' ({})", names.empty() ? "" : ", ", program_.steps[s].name,
                            program_.steps[s].tactic.to_string());
     const Boundary boundary = boundary_of(program_, value.steps);

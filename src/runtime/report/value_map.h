@@ -28,9 +28,9 @@ class ValueMap {
   Result<TensorIndex> find(std::string_view name) const;
   struct Entry {
     std::string name;
-    TensorIndex tensor;         // none: in no tensor
-    std::vector<size_t> steps;  // that hold it inside
-    std::string why;            // a value_code, where there is neither
+    TensorIndex tensor;            // none: in no tensor
+    std::vector<StepIndex> steps;  // that hold it inside
+    std::string why;               // a value_code, where there is neither
   };
   std::vector<Entry> entries() const;  // of the model's values, by name
 
@@ -50,6 +50,6 @@ std::vector<TensorIndex> written_tensors(const Program& program, TensorIndex ten
 struct Boundary {
   std::vector<std::string> inputs, outputs;
 };
-Boundary boundary_of(const Program& program, const std::vector<size_t>& steps);
+Boundary boundary_of(const Program& program, const std::vector<StepIndex>& steps);
 
 }  // namespace wootz

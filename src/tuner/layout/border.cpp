@@ -46,7 +46,8 @@ bool usable(const StepReport& report, bool input, size_t operand, Layout layout)
 }
 
 bool fits_all_layers(const Program& program, const Choice& choice, TensorIndex tensor, Layout layout) {
-  for (size_t s = 0; s < program.steps.size() && s < choice.steps.size(); ++s) {
+  for (const StepIndex s : program.steps.indices()) {
+    if (!choice.steps.has(s)) break;
     const Step& step = program.steps[s];
     for (size_t i = 0; i < step.inputs.size(); ++i)
       if (step.inputs[i] == tensor && !usable(choice.steps[s], true, i, layout)) return false;

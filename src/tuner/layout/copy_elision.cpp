@@ -17,17 +17,17 @@ class Placer {
       : p_(*program), offers_(providers, limits) {
     data_dependent_.resize(p_.exprs.size());
     for (const ExpressionIndex e : p_.exprs.indices()) data_dependent_[e] = depends_on_results(p_.exprs[e]);
-    writer_.assign(p_.tensors.size(), -1);
-    for (size_t s = 0; s < p_.steps.size(); ++s)
+    writer_.resize(p_.tensors.size());
+    for (const StepIndex s : p_.steps.indices())
       for (const TensorIndex t : p_.steps[s].outputs)
-        if (t.exists()) writer_[t] = static_cast<int>(s);
+        if (t.exists()) writer_[t] = s;
     nesting_.assign(p_.tensors.size(), 0);
   }
 
   Result<ElidedCopies> run() {
-    std::vector<uint8_t> gone(p_.steps.size(), 0);
-    std::map<size_t, std::vector<Step>> copies;  // by the step they take the place of
-    for (size_t s = 0; s < p_.steps.size(); ++s) {
+    IndexedVector<StepIndex, uint8_t> gone(p_.steps.size(), 0);
+    std::map<StepIndex, std::vector<Step>> copies;  // by the step they take the place of
+    for (const StepIndex s : p_.steps.indices()) {
       if (p_.steps[s].problem.family() != Family::kMove || !p_.steps[s].problem.epilogue.empty()) continue;
       const MoveKind kind = p_.steps[s].problem.as<MoveParams>().kind;
       if (kind == MoveKind::kConcat)
@@ -38,8 +38,8 @@ class Placer {
         gone[s] = place_slice(p_.steps[s]);
       if (gone[s]) done_.steps.push_back(p_.steps[s].name);
     }
-    std::vector<Step> kept;
-    for (size_t s = 0; s < p_.steps.size(); ++s) {
+    IndexedVector<StepIndex, Step> kept;
+    for (const StepIndex s : p_.steps.indices()) {
       if (!gone[s]) kept.push_back(std::move(p_.steps[s]));
       if (gone[s])
         for (Step& copy : copies[s]) kept.push_back(std::move(copy));
@@ -95,13 +95,13 @@ class Placer {
     while (t.exists() && tensor(t).kind == TensorKind::kView && !tensor(t).offset.exists()) t = tensor(t).view_of;
     if (!t.exists()) return {};
     const PlanTensor& source = tensor(t);
-    const bool made = writer_[t] >= 0 || !source.subviews.empty();
+    const bool made = writer_[t].exists() || !source.subviews.empty();
     if (source.kind != TensorKind::kIntermediate || !made || data_dependent(source)) return {};
     if (source.dtype != whole.dtype || source.layout != whole.layout) return {};
     return nesting_[t] < kMaxNesting ? t : TensorIndex();
   }
 
-  bool place_concat(size_t s, std::vector<Step>* copies) {
+  bool place_concat(StepIndex s, std::vector<Step>* copies) {
     const Step& step = p_.steps[s];
     const TensorIndex out = step.outputs[0];
     if (!out.exists() || step.inputs.size() < 2) return false;
@@ -123,7 +123,7 @@ class Placer {
     }
     if (!pays(step, subviews)) return false;
     int nesting = 0;
-    int last_writer = -1;
+    StepIndex last_writer;
     for (size_t i = 0; i < subviews.size(); ++i) {
       if (!subviews[i].exists()) {
         subviews[i] = add_copy(step, i, copies);
@@ -139,7 +139,7 @@ class Placer {
     nesting_[out] = nesting + 1;
     writer_[out] = last_writer;
     tensor(out).subviews = subviews;
-    if (copies->empty() && last_writer >= 0) inherit(step, last_writer);
+    if (copies->empty() && last_writer.exists()) inherit(step, last_writer);
     return true;
   }
 
@@ -156,8 +156,8 @@ class Placer {
   }
 
   // A step still answers for the model's node.
-  void inherit(const Step& step, int writer) {
-    std::vector<std::string>& names = p_.steps[static_cast<size_t>(writer)].provenance;
+  void inherit(const Step& step, StepIndex writer) {
+    std::vector<std::string>& names = p_.steps[writer].provenance;
     for (const std::string& name : step.provenance)
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -172,7 +172,7 @@ class Placer {
     part.values.clear();
     part.subviews.clear();
     const TensorIndex index = p_.tensors.add(std::move(part));
-    writer_.push_back(-1);
+    writer_.push_back({});
     nesting_.push_back(0);
     Step step =
         reformat_step(tensor(from).name, concat.problem.inputs[input], tensor(from).layout, tensor(from).layout);
@@ -202,7 +202,7 @@ class Placer {
     view.kind = TensorKind::kView;
     view.view_of = from;
     view.offset = offset;
-    writer_[to] = -1;
+    writer_[to] = {};
     ++done_.ranges;
   }
 
@@ -279,8 +279,8 @@ class Placer {
   Program& p_;
   ReformatOffers offers_;
   IndexedVector<ExpressionIndex, uint8_t> data_dependent_;
-  IndexedVector<TensorIndex, int> writer_;   // the step
-  IndexedVector<TensorIndex, int> nesting_;  // how deep the concatenations in it go
+  IndexedVector<TensorIndex, StepIndex> writer_;  // the step
+  IndexedVector<TensorIndex, int> nesting_;       // how deep the concatenations in it go
   std::map<int64_t, ExpressionIndex> constants_;
   ElidedCopies done_;
 };

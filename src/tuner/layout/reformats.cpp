@@ -182,7 +182,7 @@ class Inserter {
   Program& program_;
   ReformatOffers offers_;
   IndexedVector<TensorIndex, uint8_t> viewed_;  // as they were before: views read it
-  std::vector<Step> steps_;
+  IndexedVector<StepIndex, Step> steps_;
   std::map<std::pair<TensorIndex, Layout>, TensorIndex> converted_;  // the tensor that is another in this layout
   size_t count_ = 0;
 };

@@ -61,7 +61,7 @@ double volume(const Dims& dims) {
 
 class CaseMaker {
  public:
-  CaseMaker(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
+  CaseMaker(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
             const ReferenceFunction& reference, uint64_t seed)
       : p_(problem), step_(step), full_(full), reference_(reference), seed_(seed) {}
 
@@ -135,7 +135,7 @@ class CaseMaker {
   }
 
   const Problem& p_;
-  size_t step_;
+  StepIndex step_;
   const std::vector<HostTensor>& full_;
   const ReferenceFunction& reference_;
   uint64_t seed_;
@@ -167,7 +167,7 @@ int64_t longest_sum(const Problem& problem) {
   return static_cast<int64_t>(std::min(longest, 1e12));
 }
 
-std::optional<CheckCase> small_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
+std::optional<CheckCase> small_case(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                     const ReferenceFunction& reference, double work, uint64_t seed) {
   const CaseMaker maker(problem, step, full, reference, seed);
   if (!problem.outputs.empty() && volume(problem.outputs[0].dims) * static_cast<double>(longest_sum(problem)) <= work)
@@ -177,7 +177,7 @@ std::optional<CheckCase> small_case(const Problem& problem, size_t step, const s
   return std::nullopt;
 }
 
-std::optional<CheckCase> full_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
+std::optional<CheckCase> full_case(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                    const ReferenceFunction& reference) {
   std::vector<Dims> extents;
   for (const TensorDesc& desc : problem.inputs) extents.push_back(desc.dims);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/indices.h"
 #include "backend/problem.h"
 #include "base/tensor.h"
 
@@ -13,7 +14,7 @@ namespace wootz {
 // The outputs of a step for these inputs (row-major, invalid where omitted), by the slow and trusted way. The extents
 // are the inputs', not the step's own. Errors are no verdict: the extents do not go together, say.
 using ReferenceFunction =
-    std::function<Result<std::vector<HostTensor>>(size_t step, const std::vector<HostTensor>& inputs)>;
+    std::function<Result<std::vector<HostTensor>>(StepIndex step, const std::vector<HostTensor>& inputs)>;
 
 struct CheckCase {
   std::vector<HostTensor> inputs;
@@ -28,10 +29,10 @@ int64_t longest_sum(const Problem& problem);
 
 // A case that costs at most about `work` multiplications of the reference. `full`: inputs of the problem's own extents,
 // whose constants are used as they are. Nothing when the reference can do none.
-std::optional<CheckCase> small_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
+std::optional<CheckCase> small_case(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                     const ReferenceFunction& reference, double work, uint64_t seed);
 // The problem itself, whatever it costs.
-std::optional<CheckCase> full_case(const Problem& problem, size_t step, const std::vector<HostTensor>& full,
+std::optional<CheckCase> full_case(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                    const ReferenceFunction& reference);
 
 }  // namespace wootz

@@ -107,7 +107,7 @@ TEST(MeasureLimits, LastResortsAreTakenWhereThereIsNoOther) {
   choose.last_resort = [](const Problem&, const Candidate& c) { return c.tactic.kernel == "first"; };
   Program p = network_of(f.problem);
   ASSERT_TRUE(choose_tactics(&p, {&f.provider}, choose).ok());
-  EXPECT_EQ(p.steps[0].tactic.kernel, "second");
+  EXPECT_EQ(p.steps[0_step].tactic.kernel, "second");
   choose.last_resort = [](const Problem&, const Candidate&) { return true; };
   p = network_of(f.problem);
   EXPECT_TRUE(choose_tactics(&p, {&f.provider}, choose).ok());

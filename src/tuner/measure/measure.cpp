@@ -23,7 +23,7 @@ struct Measurer::StepState {
     for (const HostTensor& input : inputs) input.release_pages();
   }
 
-  size_t step = 0;
+  StepIndex step;
   bool within_budget = true;
   double best_us = 0;
   std::vector<HostTensor> inputs;  // empty until one is measured
@@ -55,14 +55,14 @@ Measurer::Measurer(MeasureOptions options)
 }
 Measurer::~Measurer() = default;
 
-std::function<Status(const Problem&, size_t, EvaluatedCandidate*)> Measurer::as_cost() {
-  return [this](const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+std::function<Status(const Problem&, StepIndex, EvaluatedCandidate*)> Measurer::as_cost() {
+  return [this](const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
     return cost(problem, step, candidate);
   };
 }
 
 // The step's operands at its optimum, made once: every candidate computes the same.
-Status Measurer::begin_step(const Problem& problem, size_t step) {
+Status Measurer::begin_step(const Problem& problem, StepIndex step) {
   if (!state_->inputs.empty()) return {};
   int64_t bound = 8;  // indices into input 0 stay inside it along every axis
   if (!problem.inputs.empty())
@@ -100,7 +100,7 @@ double Measurer::coarseness(const Problem& problem) const {
   return options_.limits.tf32 && has_trait(problem.family(), kMultiplies) ? kTf32 : 0;
 }
 
-const CheckCase* Measurer::whole_case(const Problem& problem, size_t step) {
+const CheckCase* Measurer::whole_case(const Problem& problem, StepIndex step) {
   StepState& s = *state_;
   if (!std::exchange(s.full_made, true)) s.full = full_case(problem, step, s.inputs, options_.reference);
   return s.full ? &*s.full : nullptr;
@@ -124,7 +124,7 @@ bool few_results(const Problem& problem) {
 
 // Holds a rival's results of the whole problem against those of the kernel that stood the check. Where they differ, the
 // reference decides which of the two is wrong: on the small case, then on the whole problem, which may take a while.
-Status Measurer::check_results(const Kernel& kernel, const Problem& problem, size_t step,
+Status Measurer::check_results(const Kernel& kernel, const Problem& problem, StepIndex step,
                                const PackedConstants& constants, std::vector<HostTensor> results, Timing* timing) {
   constexpr double kMostWork = 500;  // times what one check may cost
   StepState::Proven& proven = *state_->proven;
@@ -156,7 +156,7 @@ Status Measurer::check_results(const Kernel& kernel, const Problem& problem, siz
 // Compares on a small case. What it finds wrong there is asked again on the whole problem, since a kernel made for
 // certain extents owes nothing to others; a kernel that does not bind to the small one is only asked on the whole where
 // that is cheap.
-Status Measurer::check(const Kernel& kernel, const Problem& problem, size_t step, const PackedConstants& constants,
+Status Measurer::check(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,
                        double stray, Timing* timing) {
   if (!options_.reference) return {};
   StepState& s = *state_;
@@ -206,7 +206,8 @@ Result<std::string> Measurer::non_finite(const BenchmarkRun& benchmark) const {
   return std::string();
 }
 
-Result<Timing> Measurer::measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic) {
+Result<Timing> Measurer::measure(const Problem& problem, StepIndex step, const Provider& provider,
+                                 const Tactic& tactic) {
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
@@ -271,7 +272,7 @@ void Measurer::apply(const Timing& timing, EvaluatedCandidate* candidate) {
   if (state_->best_us == 0 || timing.median_us < state_->best_us) state_->best_us = timing.median_us;
 }
 
-Status Measurer::check_shared(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+Status Measurer::check_shared(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel,
                          creator().find_or_create(candidate->candidate.tactic, problem));
@@ -292,7 +293,7 @@ Status Measurer::check_shared(const Problem& problem, size_t step, EvaluatedCand
   return {};
 }
 
-Status Measurer::check_places(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+Status Measurer::check_places(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel,
                          creator().find_or_create(candidate->candidate.tactic, problem));
@@ -303,7 +304,7 @@ Status Measurer::check_places(const Problem& problem, size_t step, EvaluatedCand
 }
 
 // Whatever its time is known to be: the limits are this build's.
-Status Measurer::check_limits(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+Status Measurer::check_limits(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   const Tactic& tactic = candidate->candidate.tactic;
   if (tactic.provider == "host" || tactic.provider == "reference") return {};
   const bool shared = options_.shared_memory != SIZE_MAX;
@@ -318,7 +319,7 @@ Status Measurer::check_limits(const Problem& problem, size_t step, EvaluatedCand
   return status.code() == Code::kCancelled ? status : Status();
 }
 
-void Measurer::start_step(size_t step) {
+void Measurer::start_step(StepIndex step) {
   if (state_ != nullptr && state_->step == step) return;
   state_ = std::make_unique<StepState>();
   state_->step = step;
@@ -335,7 +336,7 @@ Status Measurer::run_and_wait(const BenchmarkRun& benchmark, const Tactic& tacti
   return status;
 }
 
-Status Measurer::run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+Status Measurer::run_once(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   const Tactic& tactic = candidate->candidate.tactic;
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
@@ -361,7 +362,7 @@ Status Measurer::run_once(const Problem& problem, size_t step, EvaluatedCandidat
   return {};
 }
 
-Status Measurer::prove(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+Status Measurer::prove(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   // Nothing to compare: these are the reference, which may take any time for operands that make no sense (a loop).
   if (candidate->candidate.tactic.provider == "host" || candidate->candidate.tactic.provider == "reference") return {};
   const ParallelScope threads(options_.limits.threads);
@@ -390,7 +391,7 @@ bool timed_anew(const Problem& problem) {
 
 }  // namespace
 
-Status Measurer::cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate) {
+Status Measurer::cost(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   const Tactic& tactic = candidate->candidate.tactic;
   candidate->us = candidate->candidate.estimate_us;
   WOOTZ_RETURN_IF_ERROR(check_limits(problem, step, candidate));

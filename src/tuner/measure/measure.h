@@ -17,7 +17,7 @@ namespace wootz {
 class BenchmarkRun;
 
 // The value of a constant input of a step, row-major.
-using ConstantFunction = std::function<Result<HostTensor>(size_t step, size_t input)>;
+using ConstantFunction = std::function<Result<HostTensor>(StepIndex step, size_t input)>;
 
 struct MeasureOptions {
   std::vector<const Provider*> providers;
@@ -63,37 +63,37 @@ class Measurer {
 
   // For ChooseOptions::cost; the candidates of a step come one after the other. A candidate that fails or is wrong gets
   // a refusal with the numbers, which is no error. Errors: cancelled, error_on_miss.
-  Status cost(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
-  std::function<Status(const Problem&, size_t, EvaluatedCandidate*)> as_cost();
+  Status cost(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
+  std::function<Status(const Problem&, StepIndex, EvaluatedCandidate*)> as_cost();
   // For ChooseOptions::prove: runs a candidate once at the optimum. One that the cache did not know is held against the
   // reference too; where that cannot be asked, it is not run on operands that were never tried. What fails or is wrong
   // gets a refusal; that the device has no memory for a benchmark is none.
-  Status prove(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  Status prove(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
   // Refuses a candidate over the limits, or as options say; ok without a refusal: it may be costed. By cost() and
   // prove(); by itself for candidates that go by their estimates.
-  Status check_limits(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  Status check_limits(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
   const MeasureStats& stats() const { return stats_; }
 
  private:
   struct StepState;
   KernelCache& creator() { return options_.kernels != nullptr ? *options_.kernels : unkept_; }
   TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const;
-  Result<Timing> measure(const Problem& problem, size_t step, const Provider& provider, const Tactic& tactic);
-  const CheckCase* whole_case(const Problem& problem, size_t step);
+  Result<Timing> measure(const Problem& problem, StepIndex step, const Provider& provider, const Tactic& tactic);
+  const CheckCase* whole_case(const Problem& problem, StepIndex step);
   double coarseness(const Problem& problem) const;
-  Status check_results(const Kernel& kernel, const Problem& problem, size_t step,
+  Status check_results(const Kernel& kernel, const Problem& problem, StepIndex step,
                        const struct PackedConstants& constants, std::vector<HostTensor> results, Timing* timing);
-  Status check(const Kernel& kernel, const Problem& problem, size_t step, const struct PackedConstants& constants,
+  Status check(const Kernel& kernel, const Problem& problem, StepIndex step, const struct PackedConstants& constants,
                double stray, Timing* timing);
   Result<std::string> compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
                                  const PackedConstants& constants, double stray, double* error) const;
-  Status check_places(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  Status check_places(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
   Status run_and_wait(const BenchmarkRun& benchmark, const Tactic& tactic);
-  Status check_shared(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
-  void start_step(size_t step);
-  Status begin_step(const Problem& problem, size_t step);
+  Status check_shared(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
+  void start_step(StepIndex step);
+  Status begin_step(const Problem& problem, StepIndex step);
   Result<std::string> non_finite(const BenchmarkRun& benchmark) const;
-  Status run_once(const Problem& problem, size_t step, EvaluatedCandidate* candidate);
+  Status run_once(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
   void apply(const Timing& timing, EvaluatedCandidate* candidate);
 
   MeasureOptions options_;

@@ -103,7 +103,7 @@ TEST(Measure, OneThatStoodTheCheckCanBeDisproved) {
   ChooseOptions choose;
   choose.cost = measurer.as_cost();
   ASSERT_TRUE(choose_tactics(&p, {&again.provider}, choose).ok());
-  EXPECT_EQ(p.steps[0].tactic.kernel, "right");
+  EXPECT_EQ(p.steps[0_step].tactic.kernel, "right");
 }
 
 // Where the reference would take too long, who was there first is believed.
@@ -197,13 +197,13 @@ TEST(Measure, TheBudgetEndsBetweenSteps) {
 
 TEST(Measure, RealConstantsAreAskedFor) {
   Fixture f({{"a", 50}, {"b", 60}});
-  f.options.constants = [&](size_t step, size_t input) -> Result<HostTensor> {
-    EXPECT_EQ(step, 0u);
+  f.options.constants = [&](StepIndex step, size_t input) -> Result<HostTensor> {
+    EXPECT_EQ(step, 0_step);
     EXPECT_EQ(input, 1u);
     return HostTensor::allocate(DType::kF32, f.problem.inputs[1].dims);
   };
   EXPECT_EQ(f.measure()[0].refusal, "");
-  f.options.constants = [](size_t, size_t) -> Result<HostTensor> { return HostTensor::scalar(1.0f); };
+  f.options.constants = [](StepIndex, size_t) -> Result<HostTensor> { return HostTensor::scalar(1.0f); };
   f.cache.reset();
   EXPECT_NE(f.measure()[0].refusal, "");  // not of the described shape
 }
@@ -216,8 +216,8 @@ TEST(Measure, ChoosesTheFastestRightOne) {
   choose.cost = measurer.as_cost();
   const Result<Choice> choice = choose_tactics(&p, {&f.provider}, choose);
   ASSERT_TRUE(choice.ok()) << choice.status().to_string();
-  EXPECT_EQ(p.steps[0].tactic.kernel, "faster");
-  EXPECT_NEAR(p.steps[0].measured_us, 40, 1e-3);
+  EXPECT_EQ(p.steps[0_step].tactic.kernel, "faster");
+  EXPECT_NEAR(p.steps[0_step].measured_us, 40, 1e-3);
 }
 
 // What the cache recommends is run before it is relied on.
@@ -231,14 +231,16 @@ TEST(Measure, WhatTheCacheKnowsAndFailsIsReplaced) {
   choose.cost = measurer.as_cost();
   Program unproved = network_of(f.problem);
   ASSERT_TRUE(choose_tactics(&unproved, {&f.provider}, choose).ok());
-  EXPECT_EQ(unproved.steps[0].tactic.kernel, "faster");
+  EXPECT_EQ(unproved.steps[0_step].tactic.kernel, "faster");
   std::string warning;
   choose.warn = [&](const std::string& line) { warning += line; };
-  choose.prove = [&](const Problem& problem, size_t s, EvaluatedCandidate* c) { return measurer.prove(problem, s, c); };
+  choose.prove = [&](const Problem& problem, StepIndex s, EvaluatedCandidate* c) {
+    return measurer.prove(problem, s, c);
+  };
   Program p = network_of(f.problem);
   const Result<Choice> choice = choose_tactics(&p, {&f.provider}, choose);
   ASSERT_TRUE(choice.ok()) << choice.status().to_string();
-  EXPECT_EQ(p.steps[0].tactic.kernel, "right");
+  EXPECT_EQ(p.steps[0_step].tactic.kernel, "right");
   EXPECT_NE(warning.find("layer 'layer'"), std::string::npos) << warning;
   EXPECT_NE(warning.find("out of order"), std::string::npos) << warning;
 }

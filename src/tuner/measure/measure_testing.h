@@ -152,7 +152,7 @@ struct Fixture {
     options.timer = &timer;
     options.cache = &cache;
     options.check_work = 5e7;
-    options.reference = [this](size_t, const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
+    options.reference = [this](StepIndex, const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
       ++references;
       largest = std::max(largest, in[0].volume());
       WOOTZ_ASSIGN_OR_RETURN(HostTensor y, HostTensor::allocate(DType::kF32, in[0].dims()));
@@ -175,7 +175,7 @@ struct Fixture {
   std::vector<EvaluatedCandidate> measure(size_t steps = 1) {
     Measurer measurer(options);
     std::vector<EvaluatedCandidate> all;
-    for (size_t step = 0; step < steps; ++step) {
+    for (const StepIndex step : IndexRange<StepIndex>(steps)) {
       std::vector<Candidate> offers;
       provider.tactics(problem, options.limits, &offers, nullptr);
       for (const Candidate& offer : offers) {

@@ -6,7 +6,7 @@ namespace wootz {
 
 Proofs::Proofs(const Program& program, const ChooseOptions& options) : program_(program), options_(options) {
   if (!options.prove) return;
-  for (size_t s = 0; s < program.steps.size(); ++s) equal_[program.steps[s].problem.key()].push_back(s);
+  for (const StepIndex s : program.steps.indices()) equal_[program.steps[s].problem.key()].push_back(s);
 }
 
 // Its results' extents are known only when it has run: no benchmark can make room for them.
@@ -25,10 +25,10 @@ void Proofs::warn(const Step& step, const EvaluatedCandidate& refused) const {
                             refused.refusal));
 }
 
-Result<bool> Proofs::refuse_failing(const std::vector<int>& chosen, Choice* choice) {
+Result<bool> Proofs::refuse_failing(const IndexedVector<StepIndex, int>& chosen, Choice* choice) {
   bool any = false;
   for (const auto& [key, steps] : equal_) {
-    for (const size_t s : steps) {
+    for (const StepIndex s : steps) {
       const auto number = static_cast<size_t>(chosen[s]);
       EvaluatedCandidate& c = choice->steps[s].evaluated[number];
       if ((c.measured && !c.known && !c.borrowed) || !c.refusal.empty() || sized_by_running(program_.steps[s]))
@@ -37,7 +37,7 @@ Result<bool> Proofs::refuse_failing(const std::vector<int>& chosen, Choice* choi
       WOOTZ_RETURN_IF_ERROR(options_.prove(with_layouts(program_.steps[s].problem, c.candidate), s, &c));
       ++choice->proved;
       const EvaluatedCandidate proved = c;
-      for (const size_t k : steps) choice->steps[k].evaluated[number] = proved;
+      for (const StepIndex k : steps) choice->steps[k].evaluated[number] = proved;
       if (proved.refusal.empty()) continue;
       any = true;
       ++choice->disproved;

@@ -17,7 +17,7 @@ class Proofs {
   Proofs(const Program& program, const ChooseOptions& options);
   // `chosen`: a candidate of each step. True: some were refused, and the choice is to be made again. Errors: a step all
   // of whose candidates are refused, cancelled.
-  Result<bool> refuse_failing(const std::vector<int>& chosen, Choice* choice);
+  Result<bool> refuse_failing(const IndexedVector<StepIndex, int>& chosen, Choice* choice);
 
  private:
   bool sized_by_running(const Step& step) const;
@@ -25,8 +25,8 @@ class Proofs {
 
   const Program& program_;
   const ChooseOptions& options_;
-  std::map<std::string, std::vector<size_t>> equal_;  // steps by problem: they share their candidates
-  std::set<std::pair<size_t, int>> proved_;           // first step of the problem, candidate
+  std::map<std::string, std::vector<StepIndex>> equal_;  // steps by problem: they share their candidates
+  std::set<std::pair<StepIndex, int>> proved_;           // first step of the problem, candidate
 };
 
 }  // namespace wootz

@@ -19,13 +19,13 @@ using namespace measure_testing;  // NOLINT: what this file is about
 struct Estimated {
   explicit Estimated(std::vector<Behavior> behaviors, size_t layers = 1)
       : fixture(std::move(behaviors)), program(network_of(fixture.problem)) {
-    for (size_t s = 1; s < layers; ++s) program.steps.push_back(program.steps[0]);
+    for (size_t s = 1; s < layers; ++s) program.steps.push_back(program.steps[0_step]);
   }
   void choose() {
     Measurer measurer(fixture.options);
     ChooseOptions options;
     options.warn = [&](const std::string& line) { warning += line + '\n'; };
-    options.prove = [&](const Problem& problem, size_t s, EvaluatedCandidate* c) {
+    options.prove = [&](const Problem& problem, StepIndex s, EvaluatedCandidate* c) {
       return measurer.prove(problem, s, c);
     };
     Result<Choice> made = choose_tactics(&program, {&fixture.provider}, options);
@@ -45,8 +45,8 @@ TEST(Prove, AWrongEstimateIsDroppedByNameAndTheNextTaken) {
       {{"wrong", 10, Behavior::kWrong}, {"nan", 10, Behavior::kNan}, {"fails", 10, Behavior::kFails}, {"right", 50}});
   e.choose();
   ASSERT_TRUE(e.status.ok()) << e.status.to_string();
-  EXPECT_EQ(e.program.steps[0].tactic.kernel, "right");
-  EXPECT_LT(e.program.steps[0].measured_us, 0);  // run, not timed
+  EXPECT_EQ(e.program.steps[0_step].tactic.kernel, "right");
+  EXPECT_LT(e.program.steps[0_step].measured_us, 0);  // run, not timed
   for (const char* name : {"fake:wrong", "fake:nan", "fake:fails"})
     EXPECT_NE(e.warning.find(std::string("layer 'layer': ") + name), std::string::npos) << e.warning;
   EXPECT_NE(e.warning.find("differs from the reference"), std::string::npos) << e.warning;
@@ -54,7 +54,7 @@ TEST(Prove, AWrongEstimateIsDroppedByNameAndTheNextTaken) {
   EXPECT_EQ(e.warning.find("fake:right"), std::string::npos) << e.warning;
   EXPECT_EQ(e.choice.proved, 4u);
   EXPECT_EQ(e.choice.disproved, 3u);
-  EXPECT_GE(e.choice.steps[0].evaluated[3].error, 0);
+  EXPECT_GE(e.choice.steps[0_step].evaluated[3].error, 0);
   EXPECT_EQ(e.fixture.device->live, 0);
 }
 
@@ -63,7 +63,7 @@ TEST(Prove, EqualLayersAreRunOnce) {
   e.choose();
   ASSERT_TRUE(e.status.ok()) << e.status.to_string();
   EXPECT_EQ(e.choice.proved, 2u);
-  for (size_t s = 0; s < 5; ++s) {
+  for (const StepIndex s : e.program.steps.indices()) {
     EXPECT_EQ(e.program.steps[s].tactic.kernel, "right");
     EXPECT_NE(e.choice.steps[s].evaluated[0].refusal, "");
     EXPECT_GE(e.choice.steps[s].evaluated[1].error, 0);
@@ -73,20 +73,20 @@ TEST(Prove, EqualLayersAreRunOnce) {
 // Problems that differ in numbers only are timed once; each choice is proven with its own numbers.
 TEST(Prove, ProblemsOfOneClassAreTimedOnce) {
   Estimated e({{"right", 50}, {"faster", 40}}, 4);
-  for (size_t s = 0; s < 4; ++s)
-    e.program.steps[s].problem.as<NormParams>().epsilon = 0.5 + 0.125 * static_cast<double>(s);
+  for (const StepIndex s : e.program.steps.indices())
+    e.program.steps[s].problem.as<NormParams>().epsilon = 0.5 + 0.125 * s.number();
   Measurer measurer(e.fixture.options);
   ChooseOptions options;
   options.by_class = true;
   options.cost = measurer.as_cost();
-  options.prove = [&](const Problem& problem, size_t s, EvaluatedCandidate* c) {
+  options.prove = [&](const Problem& problem, StepIndex s, EvaluatedCandidate* c) {
     return measurer.prove(problem, s, c);
   };
   const Result<Choice> choice = choose_tactics(&e.program, {&e.fixture.provider}, options);
   ASSERT_TRUE(choice.ok()) << choice.status().to_string();
   EXPECT_EQ(measurer.stats().timed, 2u);
   EXPECT_EQ(choice->proved, 3u);
-  for (size_t s = 0; s < 4; ++s) EXPECT_EQ(e.program.steps[s].tactic.kernel, "faster");
+  for (const StepIndex s : e.program.steps.indices()) EXPECT_EQ(e.program.steps[s].tactic.kernel, "faster");
 }
 
 TEST(ProblemClass, KeepsWhatKernelsTreatApart) {
@@ -118,21 +118,21 @@ TEST(Prove, TheOptimumIsRunAsWell) {
   Estimated e({{"only whole", 10, Behavior::kFailsOnWhole}, {"right", 50}});
   e.choose();
   ASSERT_TRUE(e.status.ok()) << e.status.to_string();
-  EXPECT_EQ(e.program.steps[0].tactic.kernel, "right");
+  EXPECT_EQ(e.program.steps[0_step].tactic.kernel, "right");
 }
 
 TEST(Prove, WithoutReferenceOrMemoryNothingIsRefused) {
   Estimated blind({{"wrong", 10, Behavior::kWrong}, {"right", 50}});
   blind.fixture.options.reference = nullptr;
   blind.choose();
-  EXPECT_EQ(blind.program.steps[0].tactic.kernel, "wrong");
+  EXPECT_EQ(blind.program.steps[0_step].tactic.kernel, "wrong");
   EXPECT_EQ(blind.fixture.provider.created, 1);  // and nothing ran
   EXPECT_EQ(blind.fixture.clock.us, 0);
   Estimated full({{"right", 10}, {"other", 50}});
   full.fixture.device->room = 1000;
   full.choose();
   ASSERT_TRUE(full.status.ok()) << full.status.to_string();
-  EXPECT_EQ(full.program.steps[0].tactic.kernel, "right");
+  EXPECT_EQ(full.program.steps[0_step].tactic.kernel, "right");
   EXPECT_EQ(full.warning, "");
 }
 
