@@ -78,6 +78,21 @@ void forget_weights(Program* program) {
   for (Program& body : program->bodies) forget_weights(&body);
 }
 
+Status check_typing(const NetworkImpl& network, const BuilderConfigImpl& config) {
+  if (network.strongly_typed()) return config.check_strong_typing();
+  if (!config.streams_weights()) return Status();
+  return invalid_argument(
+      "BuilderFlag::kWEIGHT_STREAMING is for strongly typed networks: create the network with "
+      "NetworkDefinitionCreationFlag::kSTRONGLY_TYPED");
+}
+
+// What the plan is to carry is there: asked before the build, which may take long.
+Status check_runtime(const BuildSettings& settings) {
+  const auto found = settings.properties.find(property::kVersionCompatible);
+  const bool carries = found != settings.properties.end() && found->second == property::kWithRuntime;
+  return carries ? lean_library().status() : Status();
+}
+
 // Level 11 has no other networks.
 uint32_t implied_flags(ApiLevel level) {
   return level == ApiLevel::k11 ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0;
@@ -116,15 +131,9 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
   const LoggerScope logger({reporter_.logger(), reporter_.level()});
-  if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
-  if (our_config->streams_weights() && !our_network->strongly_typed())
-    return invalid_argument(
-        "BuilderFlag::kWEIGHT_STREAMING is for strongly typed networks: create the network with "
-        "NetworkDefinitionCreationFlag::kSTRONGLY_TYPED");
+  WOOTZ_RETURN_IF_ERROR(check_typing(*our_network, *our_config));
   WOOTZ_ASSIGN_OR_RETURN(BuildSettings options, our_config->to_settings());
-  if (const auto compatible = options.properties.find(property::kVersionCompatible);
-      compatible != options.properties.end() && compatible->second == property::kWithRuntime)
-    WOOTZ_RETURN_IF_ERROR(lean_library().status());  // before the build, which may take long
+  WOOTZ_RETURN_IF_ERROR(check_runtime(options));
   if (options.device_number == kCurrentDevice) options.device_number = current_.of(options.backend);
   device_number_ = options.device_number;
   if (our_config->types_of_layers_bind()) options.layer_types = types_of_layers(*our_network);

@@ -72,7 +72,7 @@ struct Sections {
 // Refuses before it follows any offset.
 Result<Sections> open_file(std::span<const std::byte> file, Header* header);
 
-// What can be told of a plan of any format.
+// What is known of a plan of any format.
 struct Outline {
   uint32_t format = 0, writer = 0;
   uint64_t file_bytes = 0;

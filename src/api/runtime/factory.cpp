@@ -186,7 +186,7 @@ int wootz_plan_version(const void* plan, size_t bytes) noexcept {
 
 const char* wootz_plan_header(const void* plan, size_t bytes) noexcept {
   thread_local std::string text;
-  const bool told = attempt(Reporter(process_logger()), "wootz_plan_header", [&]() -> wootz::Status {
+  const bool known = attempt(Reporter(process_logger()), "wootz_plan_header", [&]() -> wootz::Status {
     if (plan == nullptr) return wootz::invalid_argument("the plan is null");
     WOOTZ_ASSIGN_OR_RETURN(const wootz::plan_format::Outline outline,
                            wootz::plan_format::outline({static_cast<const std::byte*>(plan), bytes}));
@@ -198,7 +198,7 @@ const char* wootz_plan_header(const void* plan, size_t bytes) noexcept {
     text = json.dump();
     return wootz::Status();
   });
-  return told ? text.c_str() : nullptr;
+  return known ? text.c_str() : nullptr;
 }
 
 int wootz_library_version(void) noexcept { return static_cast<int>(wootz::library_version()); }
