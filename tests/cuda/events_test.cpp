@@ -1,5 +1,5 @@
-// IExecutionContext::setInputConsumedEvent on a GPU: events of the driver are those of CUDA's runtime, which need not be
-// there.
+// IExecutionContext::setInputConsumedEvent on a GPU: events of the driver are those of CUDA's runtime, which need not
+// be there.
 #include <memory>
 
 #include "base/testing.h"

@@ -2,7 +2,7 @@
 // only.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,10 +13,11 @@ namespace wootz_test {
 
 // What quick plugins do and what was done with them. One at a time; reset by each test.
 struct Quick {
-  bool ahead = false;                  // it gives a kernel
+  bool ahead = false;  // it gives a kernel
   std::string kernel = "wootz_kernel", code;
   TensorFormat format = TensorFormat::kLINEAR;
   std::vector<int32_t> tactics;
+  std::function<int32_t(const void* x, void* y, size_t bytes, cudaStream_t stream)> work;  // null: on the host
   std::string fails;
   int made = 0, alive = 0, enqueues = 0;
   int32_t tactic = -1;
@@ -25,6 +26,8 @@ struct Quick {
   TensorRTPhase phase = TensorRTPhase::kBUILD;
   QuickPluginCreationRequest request = QuickPluginCreationRequest::kUNKNOWN;
   std::string metadata = "quick";
+  const char* timing = nullptr;
+  int32_t alias = -1;
   bool failing(const char* callback) const { return fails == callback; }
   static Quick& now() {
     static Quick* quick = new Quick;
@@ -71,6 +74,8 @@ struct QuickPlugin final : IPluginV3, IPluginV3QuickCore, IPluginV3QuickAOTBuild
     }
     int32_t getNbTactics() noexcept override { return p->getNbTactics(); }
     const char* getMetadataString() noexcept override { return p->getMetadataString(); }
+    const char* getTimingCacheID() noexcept override { return p->getTimingCacheID(); }
+    int32_t getAliasedInput(int32_t output) noexcept override { return p->getAliasedInput(output); }
     QuickPlugin* p;
   };
 
@@ -90,6 +95,7 @@ struct QuickPlugin final : IPluginV3, IPluginV3QuickCore, IPluginV3QuickAOTBuild
     return q.ahead ? static_cast<IPluginV3QuickBuild*>(static_cast<IPluginV3QuickAOTBuild*>(this)) : &jit_;
   }
   IPluginV3* clone() noexcept override { return new QuickPlugin(*this); }
+  Jit& jit() { return jit_; }
 
   const AsciiChar* getPluginName() const noexcept override { return "Quick"; }
   const AsciiChar* getPluginVersion() const noexcept override { return "1"; }
@@ -130,6 +136,8 @@ struct QuickPlugin final : IPluginV3, IPluginV3QuickCore, IPluginV3QuickAOTBuild
   }
   int32_t getNbTactics() noexcept override { return static_cast<int32_t>(Quick::now().tactics.size()); }
   const char* getMetadataString() noexcept override { return Quick::now().metadata.c_str(); }
+  const char* getTimingCacheID() noexcept override { return Quick::now().timing; }
+  int32_t getAliasedInput(int32_t) noexcept override { return Quick::now().alias; }
 
   // One thread an element, in blocks of 32: y[i] = x[i] * rows for i < n.
   int32_t getLaunchParams(const DimsExprs* in, const DynamicPluginTensorDesc*, int32_t, int32_t,
@@ -149,8 +157,8 @@ struct QuickPlugin final : IPluginV3, IPluginV3QuickCore, IPluginV3QuickAOTBuild
                      launch->setBlockX(&block_) && launch->setBlockY(&one_) && launch->setBlockZ(&one_) &&
                      launch->setSharedMem(&none_) && !launch->setGridX(nullptr);
     const bool same = launch->getGridX() == &grid_ && launch->getGridY() == &one_ && launch->getGridZ() == &one_ &&
-                      launch->getBlockX() == &block_ && launch->getBlockY() == &one_ &&
-                      launch->getBlockZ() == &one_ && launch->getSharedMem() == &none_;
+                      launch->getBlockX() == &block_ && launch->getBlockY() == &one_ && launch->getBlockZ() == &one_ &&
+                      launch->getSharedMem() == &none_;
     const bool more = extras->setNbSymExprs(2) && extras->getNbSymExprs() == 2 && extras->setSymExpr(0, &count_) &&
                       extras->setSymExpr(1, &rows_) && extras->getSymExpr(1) == &rows_ &&
                       extras->getSymExpr(2) == nullptr && !extras->setSymExpr(2, &rows_);
@@ -172,13 +180,14 @@ struct QuickPlugin final : IPluginV3, IPluginV3QuickCore, IPluginV3QuickAOTBuild
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs, void* const* outputs,
                   const Dims* in_strides, const Dims* out_strides, int32_t nb_inputs, int32_t nb_outputs,
-                  cudaStream_t) noexcept override {
+                  cudaStream_t stream) noexcept override {
     Quick& q = Quick::now();
     ++q.enqueues;
     q.tactic = tactic_;
     q.strides = list(in_strides[0]);
     if (nb_inputs != 1 || nb_outputs != 1 || list(out_strides[0]) != q.strides) return 27;
     if (q.failing("enqueue")) return 28;
+    if (q.work) return q.work(inputs[0], outputs[0], volume(in[0].dims) * sizeof(float), stream);
     for (size_t i = 0; i < volume(in[0].dims); ++i)
       static_cast<float*>(outputs[0])[i] = factor_ * static_cast<const float*>(inputs[0])[i];
     return 0;

@@ -77,6 +77,36 @@ TEST_F(QuickPlugins, WhatFailsIsNamed) {
   EXPECT_TRUE(has(b.logger.take_errors(), "IPluginV3QuickRuntime::enqueue answered 28"));
 }
 
+TEST_F(QuickPlugins, KindsTellTheForms) {
+  EXPECT_STREQ(creator.getInterfaceInfo().kind, "PLUGIN CREATOR_V3QUICK");
+  EXPECT_STREQ(creator.getPluginName(), "Quick");
+  EXPECT_EQ(getPluginRegistry()->getCreator("Quick", "1", "tests"), &creator);
+  EXPECT_EQ(getPluginRegistry()->getCreator("Quick", "2", "tests"), nullptr);
+  QuickPlugin plugin(1);
+  EXPECT_STREQ(static_cast<IPluginV3QuickCore&>(plugin).getInterfaceInfo().kind, "PLUGIN_V3QUICK_CORE");
+  EXPECT_STREQ(static_cast<IPluginV3QuickRuntime&>(plugin).getInterfaceInfo().kind, "PLUGIN_V3QUICK_RUNTIME");
+  EXPECT_STREQ(static_cast<IPluginV3QuickAOTBuild&>(plugin).getInterfaceInfo().kind, "PLUGIN_V3QUICKAOT_BUILD");
+  IPluginV3QuickBuild& build = plugin.jit();
+  EXPECT_STREQ(build.getInterfaceInfo().kind, "PLUGIN_V3QUICK_BUILD");
+}
+
+TEST_F(QuickPlugins, OutputsOverwriteTheirInputs) {
+  quick.alias = 0;
+  Bench b;
+  b.output(add(b, b.input("x", {4}), 2), "y");
+  EXPECT_EQ(b.engine(), nullptr) << "not without the preview feature";
+  EXPECT_TRUE(has(b.logger.take_errors(), "kALIASED_PLUGIN_IO_10_03"));
+  b.config->setPreviewFeature(PreviewFeature::kALIASED_PLUGIN_IO_10_03, true);
+  Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  Owned<IExecutionContext> context(engine->createExecutionContext());
+  std::vector<float> values{1, 2, 3, 4};
+  ASSERT_TRUE(context->setTensorAddress("x", values.data()) && context->setTensorAddress("y", values.data()));
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
+  EXPECT_EQ(values, (std::vector<float>{2, 4, 6, 8}));
+  EXPECT_STREQ(engine->getAliasedInputTensor("y"), "x");
+}
+
 TEST_F(QuickPlugins, AKernelForAGpuIsRefusedOnTheProcessor) {
   quick.ahead = true;
   Bench b;
