@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 WOOTZ = BUILD / "bin" / "wootz"
 # Flags that a build neither acts on nor refuses, by name in a warning.
-NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "VERSION_COMPATIBLE", "EXCLUDE_LEAN_RUNTIME"}
+NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "EXCLUDE_LEAN_RUNTIME"}
 # The last: of a network that is not strongly typed.
 REFUSED = {"SAFETY_SCOPE", "WEIGHT_STREAMING"}
 PRECISION = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS"}
