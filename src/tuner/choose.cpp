@@ -324,6 +324,7 @@ IndexedVector<StepIndex, int> cheapest(Search& search, Choice* choice) {
   };
   search.discount_noise();
   for (int layout = -1; layout < static_cast<int>(Layout::kOpaque); ++layout) {
+    if (at_border_only(static_cast<Layout>(layout))) continue;  // no kernel makes it
     State state = search.start(layout);
     add(state);
     search.improve(&state);

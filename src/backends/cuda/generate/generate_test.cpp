@@ -102,6 +102,28 @@ std::vector<Sample> late_sources() {
   return samples;
 }
 
+// Sources of reformats between layouts that inputs and outputs have because an application wants it: no case does.
+std::vector<Sample> border_sources() {
+  std::vector<Sample> samples;
+  const auto add = [&](Layout from, Layout to) {
+    Problem p;
+    p.set_family(Family::kReformat);
+    p.inputs = {tensor(DType::kF16, {2, 19, 5, 7})};
+    p.outputs = p.inputs;
+    p.inputs[0].layout = from;
+    p.outputs[0].layout = to;
+    p.num_main = 1;
+    std::vector<Launch> launches;
+    const Status status = generate_at_optimum(p, &launches);
+    EXPECT_TRUE(status.ok()) << status.to_string();
+    for (Launch& l : launches)
+      samples.push_back({fmt::format("reformat {} {}", layout_name(from), layout_name(to)), std::move(l.source)});
+  };
+  add(Layout::kLinear, Layout::kBlocked4);
+  add(Layout::kChannelsLast8, Layout::kLinear);
+  return samples;
+}
+
 // By hand, before and after a change that must leave the sources as they are: writes them to the file $WOOTZ_TEST_OUT.
 TEST(Generated, DISABLED_WriteSources) {
   const char* path = std::getenv("WOOTZ_TEST_OUT");
