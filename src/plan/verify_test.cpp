@@ -132,7 +132,12 @@ const Mutation kMutations[] = {
     {"element type", [](Program& p) { p.tensors[2_tensor].dtype = DType::kInvalid; }, "element type"},
     {"string tensor", [](Program& p) { p.tensors[2_tensor].dtype = DType::kString; }, "element type"},
     {"type beyond the table", [](Program& p) { p.tensors[2_tensor].dtype = static_cast<DType>(200); }, "element type"},
-    {"layout", [](Program& p) { p.tensors[2_tensor].layout = static_cast<Layout>(7); }, "layout number 7"},
+    {"layout", [](Program& p) { p.tensors[2_tensor].layout = static_cast<Layout>(70); }, "layout number 70"},
+    {"layout of the border",
+     [](Program& p) {
+       p.tensors[2_tensor].layout = p.steps[0_step].problem.outputs[0].layout = Layout::kBlocked4;
+     },
+     "a step of family 'gemm' in layout blocked4"},
     {"kind", [](Program& p) { p.tensors[2_tensor].kind = static_cast<TensorKind>(7); }, "kind number 7"},
     {"opaque intermediate", [](Program& p) { p.tensors[2_tensor].layout = Layout::kOpaque; }, "only constants"},
     {"rank", [](Program& p) { p.tensors[2_tensor].dims.assign(9, 1_expr); }, "rank 9, the limit is 8"},

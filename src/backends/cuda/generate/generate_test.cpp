@@ -142,6 +142,7 @@ TEST(Generated, EveryKernelFileIsUsed) {
   EXPECT_EQ(unused.size(), kernel_files().size()) << "two files begin with the same line";
   std::vector<Sample> samples = all_sources(test_seed());
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
   for (const Sample& sample : samples)
     std::erase_if(unused, [&](const std::string& line) { return sample.source.find(line) != std::string::npos; });
   std::erase_if(unused, [](const std::string& line) { return prelude().find(line) != std::string::npos; });
@@ -155,6 +156,7 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   const uint64_t seed = test_seed();
   std::vector<Sample> samples = all_sources(seed);
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
   if (std::getenv("WOOTZ_TEST_CASE") == nullptr) {
     ASSERT_GT(samples.size(), 300u);
   }
