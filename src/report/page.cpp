@@ -21,7 +21,7 @@ constexpr const char kBody[] = R"html(
 <div class="split"><div class="canvas">{graph}</div><div class="panel" id="panel"></div></div></section>
 <section id="layers"><h2>Layers</h2><p class="lead">In order of execution. Times are of each tactic alone, taken while tuning. Click a heading to sort, a row for its rivals and why they lost.</p>
 <div class="tools"><input id="layer-filter" type="search" placeholder="Filter" aria-label="Filter layers"><span class="muted" id="layer-count"></span></div>
-<div class="scroll"><table id="layer-table"><thead></thead><tbody></tbody></table></div></section>
+<div class="scroll"><table id="layer-table"><thead></thead><tbody></tbody></table></div><div id="profile-tables"></div></section>
 <section id="memory"><h2>Memory</h2><p class="lead">At the largest shapes of the first profile. Above: bytes of activations alive at each step. Below: where each tensor lies, from its first to its last use.</p>
 <dl id="memory-facts"></dl><div class="plot" id="live"></div><div class="plot" id="map"></div></section>
 <section id="nodes"><h2>The model's nodes</h2><p class="lead">Which step computes each node, or which pass made it needless.</p>

@@ -113,6 +113,26 @@ Json nodes_json(const Program& program, const Json& stored) {
   return list;
 }
 
+// Profiles with tactics of their own: their layers, and the times of those that were measured.
+Json profiles_json(const Program& program) {
+  Json list = Json::array();
+  for (size_t p = 0; p < program.profiles.size(); ++p) {
+    const Program& own = *program_of(program, p).program;
+    if (&own == &program) continue;
+    Json layers = Json::array();
+    double total_us = 0;
+    for (const StepIndex s : own.steps.indices()) {
+      Json layer = describe_step(own, s);
+      const float us = own.steps[s].measured_us;
+      if (us >= 0) layer["TimeUs"] = us;
+      total_us += std::max(us, 0.0F);
+      layers.push_back(std::move(layer));
+    }
+    list.push_back({{"Profile", p}, {"MeasuredMs", total_us * 1e-3}, {"Layers", std::move(layers)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Json program_report(const Program& program, const Json& stored, const std::vector<MemoryReport>& memory) {
@@ -165,6 +185,7 @@ Json program_report(const Program& program, const Json& stored, const std::vecto
   for (const MemoryReport& report : memory) json["memory"].push_back(memory_json(report, true));
   json["bindings"] = bindings(program);
   json["layers"] = std::move(layers);
+  if (Json profiles = profiles_json(program); !profiles.empty()) json["profiles"] = std::move(profiles);
   json["edges"] = edges(program);
   json["nodes"] = nodes_json(program, stored);
   json["fusions"] = list_or_empty(stored, "Fusions");

@@ -68,12 +68,24 @@ void add_bodies(const Json& layer, int depth, std::string* out) {
   }
 }
 
+std::string layers_text(const Json& layers) {
+  double total = 0;
+  for (const Json& layer : layers) total += number(layer, {"TimeUs"});
+  std::string out = fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", "#", "us", "%", "type", "tactic", "layer");
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const double us = number(layers[i], {"TimeUs"}, -1);
+    out += fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", i, us < 0 ? "-" : fmt::format("{:.1f}", us),
+                       us < 0 || total <= 0 ? "" : fmt::format("{:.1f}", 100 * us / total),
+                       text_of(layers[i], "LayerType"), text_of(layers[i], "TacticName"), text_of(layers[i], "Name"));
+    add_bodies(layers[i], 1, &out);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string report_text(const Json& report) {
   const Json& layers = list_or_empty(report, "layers");
-  double total = 0;
-  for (const Json& layer : layers) total += number(layer, {"TimeUs"});
   std::string out = fmt::format(
       "{}: {:.0f} steps for {:.0f} nodes of the model, {:.0f} fused regions, {:.0f} reformats ({:.0f} avoided)\n",
       text_of(report, "network").empty() ? "network" : text_of(report, "network"),
@@ -92,14 +104,10 @@ std::string report_text(const Json& report) {
     for (const Json& library : list_or_empty(*configuration, "libraries"))
       if (!text_of(library, "Without").empty())
         out += fmt::format("\nbuilt without {}: {}", text_of(library, "Name"), text_of(library, "Without"));
-  out += fmt::format("\n\n{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", "#", "us", "%", "type", "tactic", "layer");
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const double us = number(layers[i], {"TimeUs"}, -1);
-    out += fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", i, us < 0 ? "-" : fmt::format("{:.1f}", us),
-                       us < 0 || total <= 0 ? "" : fmt::format("{:.1f}", 100 * us / total),
-                       text_of(layers[i], "LayerType"), text_of(layers[i], "TacticName"), text_of(layers[i], "Name"));
-    add_bodies(layers[i], 1, &out);
-  }
+  out += "\n\n" + layers_text(layers);
+  for (const Json& profile : list_or_empty(report, "profiles"))
+    out += fmt::format("\nprofile {:.0f}, with tactics of its own\n\n", number(profile, {"Profile"})) +
+           layers_text(list_or_empty(profile, "Layers"));
   std::map<std::string, size_t> gone;
   size_t views = 0, placed = 0;
   for (const Json& node : list_or_empty(report, "nodes")) {

@@ -168,6 +168,12 @@ TEST(Profiles, ListenersProfilersAndInspectorsFollow) {
   EXPECT_NE(whole.find("\"Profiles\""), std::string::npos) << whole;
   const std::string text = inspector->getEngineInformation(LayerInformationFormat::kONELINE);
   EXPECT_NE(text.find("Layers of profile 2:"), std::string::npos) << text;
+  const auto report = [&](const char* format) {
+    const Owned<IHostMemory> made(static_cast<IHostMemory*>(wootz_engine_report(engine.get(), format)));
+    return made == nullptr ? "" : std::string(static_cast<const char*>(made->data()), made->size());
+  };
+  EXPECT_NE(report("text").find("profile 2, with tactics of its own"), std::string::npos);
+  EXPECT_NE(report("html").find("\"profiles\""), std::string::npos);
   EXPECT_NE(net.logger.infos().find("profile 1: "), std::string::npos) << "the build says how they differ";
 }
 
