@@ -116,10 +116,12 @@ Status verify_problem(const Program& program, const Step& step, const ShapeValue
     return corrupt("element type number {}", static_cast<int>(problem.acc_dtype));
   WOOTZ_RETURN_IF_ERROR(check_params(problem.params));
   for (size_t i = 0; i < step.inputs.size(); ++i)
-    if (Status status = check_operand(program, problem.family(), problem.inputs[i], step.inputs[i], shapes); !status.ok())
+    if (Status status = check_operand(program, problem.family(), problem.inputs[i], step.inputs[i], shapes);
+        !status.ok())
       return status.with_prefix(fmt::format("input {}", i));
   for (size_t o = 0; o < step.outputs.size(); ++o)
-    if (Status status = check_operand(program, problem.family(), problem.outputs[o], step.outputs[o], shapes); !status.ok())
+    if (Status status = check_operand(program, problem.family(), problem.outputs[o], step.outputs[o], shapes);
+        !status.ok())
       return status.with_prefix(fmt::format("output {}", o));
   return check_expression(problem);
 }

@@ -134,9 +134,7 @@ const Mutation kMutations[] = {
     {"type beyond the table", [](Program& p) { p.tensors[2_tensor].dtype = static_cast<DType>(200); }, "element type"},
     {"layout", [](Program& p) { p.tensors[2_tensor].layout = static_cast<Layout>(70); }, "layout number 70"},
     {"layout of the border",
-     [](Program& p) {
-       p.tensors[2_tensor].layout = p.steps[0_step].problem.outputs[0].layout = Layout::kBlocked4;
-     },
+     [](Program& p) { p.tensors[2_tensor].layout = p.steps[0_step].problem.outputs[0].layout = Layout::kBlocked4; },
      "a step of family 'gemm' in layout blocked4"},
     {"kind", [](Program& p) { p.tensors[2_tensor].kind = static_cast<TensorKind>(7); }, "kind number 7"},
     {"opaque intermediate", [](Program& p) { p.tensors[2_tensor].layout = Layout::kOpaque; }, "only constants"},

@@ -1,5 +1,5 @@
-// Formats of inputs and outputs whose channels come in vectors: networks that have them, and how memory is to lie, worked
-// out from the formats' definition alone.
+// Formats of inputs and outputs whose channels come in vectors: networks that have them, and how memory is to lie,
+// worked out from the formats' definition alone.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct VectorFormat {
   const char* name;
   int rank;
   int64_t group;
-  bool innermost;  // channels behind each other in all of their groups; otherwise group by group
+  bool innermost;                         // channels behind each other in all of their groups; otherwise group by group
   std::vector<nvinfer1::DataType> types;  // that TensorRT has it for
 };
 inline std::vector<VectorFormat> vector_formats() {
@@ -119,11 +119,12 @@ class EngineMemory {
   void* memory_ = nullptr;
 };
 
-// For each number of channels: input x<k> in the format, its transpose a<k> row-major; input w<k> row-major, its transpose
-// b<k> in the format. Extents of -1 need a profile.
+// For each number of channels: input x<k> in the format, its transpose a<k> row-major; input w<k> row-major, its
+// transpose b<k> in the format. Extents of -1 need a profile.
 class BorderNet {
  public:
-  BorderNet(const VectorFormat& format, nvinfer1::DataType type, const std::vector<Extents>& shapes, const char* backend)
+  BorderNet(const VectorFormat& format, nvinfer1::DataType type, const std::vector<Extents>& shapes,
+            const char* backend)
       : bench(1U << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)),
         format(format),
         type(type),
@@ -210,9 +211,7 @@ class BorderNet {
     bench.output(shuffle, name(out, k).c_str());
     return {x, shuffle->getOutput(0)};
   }
-  void allow(nvinfer1::ITensor* tensor) const {
-    tensor->setAllowedFormats(1U << static_cast<uint32_t>(format.format));
-  }
+  void allow(nvinfer1::ITensor* tensor) const { tensor->setAllowedFormats(1U << static_cast<uint32_t>(format.format)); }
   // Strides count vectors: they and the number of components give the memory's size, and so does getMaxOutputSize().
   void check_sizes(nvinfer1::IExecutionContext& context, size_t k, const Extents& d, size_t bytes) const {
     const std::string b = name("b", k);
@@ -270,7 +269,9 @@ inline void check_open_format(const VectorFormat& f, nvinfer1::DataType type, co
   net.check_told(*engine);
   EXPECT_EQ(list(engine->getTensorShape("x0"))[1], -1);
   const Owned<nvinfer1::IExecutionContext> context(engine->createExecutionContext());
-  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
   for (int32_t profile = 0; profile < 2; ++profile) {
     ASSERT_TRUE(context->setOptimizationProfileAsync(profile, nullptr));
     const int64_t most = kMost[profile];

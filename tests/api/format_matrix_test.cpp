@@ -1,5 +1,5 @@
-// Formats whose channels come in vectors, on the processor: every format with every type and several numbers of channels,
-// open extents, outputs of unknown size, and plans that lie about them.
+// Formats whose channels come in vectors, on the processor: every format with every type and several numbers of
+// channels, open extents, outputs of unknown size, and plans that lie about them.
 #include "api/format_cases.h"
 #include "base/json.h"
 #include "plan/read.h"

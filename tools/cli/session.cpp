@@ -185,7 +185,8 @@ void Session::set_input_address(const char* name, Array& input) {
   if (on_device() && engine_->getTensorLocation(name) == TensorLocation::kDEVICE) {
     void*& memory = device_memory_[name];
     wootz_device_free(engine_, std::exchange(memory, nullptr));  // of other shapes
-    address = (options_.managed ? wootz_device_allocate_managed : wootz_device_allocate)(engine_, memory_of_host.size());
+    address =
+        (options_.managed ? wootz_device_allocate_managed : wootz_device_allocate)(engine_, memory_of_host.size());
     if (address == nullptr) fail(std::string("no device memory for input '") + name + "'", logger_);
     memory = address;
     if (wootz_device_copy(engine_, address, memory_of_host.data(), memory_of_host.size()) != 0)

@@ -92,8 +92,8 @@ class Session {
   void set_input_address(const char* name, Array& input);
   void prepare_outputs();
 
-  std::map<std::string, void*> device_memory_;  // of inputs
-  std::map<std::string, Array> inputs_;         // these four outlive the context
+  std::map<std::string, void*> device_memory_;       // of inputs
+  std::map<std::string, Array> inputs_;              // these four outlive the context
   std::map<std::string, std::vector<char>> packed_;  // memory of inputs that are not row-major
   std::map<std::string, std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Listener> listener_;

@@ -68,7 +68,7 @@ class CopyKernel final : public Kernel {
     for (int i = 2; i < d.rank(); ++i) positions *= d[static_cast<size_t>(i)];
     const Walk a = walk_of(from, d, positions), b = walk_of(to, d, positions);
     const int64_t channels = d[1];
-    // `count` times `lanes` channels from channel c, each `apart` behind the ones before.
+    // `count` times `lanes` channels from channel c, each `apart` after the ones before.
     const auto box = [&](int64_t c, int64_t count, int64_t apart, int64_t lanes) {
       StridedCopy copy(bytes);
       copy.offset(a.channel(c), b.channel(c));

@@ -1,4 +1,5 @@
-// Family reformat between layouts whose channels are in groups: those of inputs and outputs that an application wants so.
+// Family reformat between layouts whose channels are in groups: those of inputs and outputs that an application wants
+// so.
 #include <algorithm>
 
 #include "backends/cuda/generate/copies.h"
