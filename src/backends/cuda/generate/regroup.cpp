@@ -1,5 +1,4 @@
-// Family reformat between layouts whose channels are in groups: those of inputs and outputs that an application wants
-// so.
+// Family reformat between layouts whose channels are in groups: an application may want its inputs and outputs in them.
 #include <algorithm>
 
 #include "backends/cuda/generate/copies.h"
