@@ -14,10 +14,10 @@ struct LayoutInfo {
 };
 // By Layout.
 constexpr LayoutInfo kLayouts[] = {
-    {"linear", 1, false, false},     {"channels_last", 1, true, false}, {"blocked8", 8, false, false},
-    {"blocked16", 16, false, false}, {"blocked2", 2, false, true},      {"blocked4", 4, false, true},
-    {"blocked32", 32, false, true},  {"channels_last8", 8, true, true}, {"channels_last16", 16, true, true},
-    {"opaque", 1, false, false},
+    {"linear", 1, false, false},           {"channels_last", 1, true, false}, {"blocked8", 8, false, false},
+    {"blocked16", 16, false, false},       {"blocked2", 2, false, true},      {"blocked4", 4, false, true},
+    {"blocked16_border", 16, false, true}, {"blocked32", 32, false, true},    {"channels_last8", 8, true, true},
+    {"channels_last16", 16, true, true},   {"opaque", 1, false, false},
 };
 static_assert(std::size(kLayouts) == static_cast<size_t>(Layout::kOpaque) + 1);
 

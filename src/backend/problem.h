@@ -19,10 +19,12 @@ enum class Layout : uint8_t {
   kChannelsLast,  // dimension 1 innermost (NHWC); rank >= 3
   kBlocked8,      // NC/8 spatial 8c, channels padded with zeros to a multiple of 8; rank >= 3
   kBlocked16,     // NC/16 spatial 16c
-  kBlocked2,      // at the border only, as the four that follow
+  // At the border only, where what pads an input may be anything.
+  kBlocked2,
   kBlocked4,
+  kBlocked16Border,
   kBlocked32,
-  kChannelsLast8,  // as kChannelsLast, channels padded with zeros to a multiple of 8
+  kChannelsLast8,  // as kChannelsLast, channels padded to a multiple of 8
   kChannelsLast16,
   kOpaque,  // packed by one kernel for itself: only constant operands
 };
@@ -31,7 +33,7 @@ bool layout_from_name(std::string_view name, Layout* layout);
 // Only inputs and outputs of networks lie so, because an application wants it: the one family that reads and writes
 // such tensors is kReformat.
 bool at_border_only(Layout layout);
-// Channels come in whole numbers of this many, the last filled up with zeros; 1 where none are added.
+// Channels are padded to a multiple of this; 1: they are not.
 int64_t channel_multiple(Layout layout);
 // All layouts but kOpaque are one form, [N][groups][spatial...][lanes]: channel c (index of dimension 1) is lane c %
 // lanes of group c / lanes, and groups * lanes channels are in memory. From rank 3 on.

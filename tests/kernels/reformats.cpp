@@ -38,8 +38,8 @@ void add(DType from_type, Layout from, DType to_type, Layout to, const Dims& dim
 void add_reformats(uint64_t seed, CaseSet* cases) {
   constexpr Layout kLayouts[] = {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8, Layout::kBlocked16};
   // Of inputs and outputs alone: no cast takes them.
-  constexpr Layout kBorder[] = {Layout::kBlocked2, Layout::kBlocked4, Layout::kBlocked32, Layout::kChannelsLast8,
-                                Layout::kChannelsLast16};
+  constexpr Layout kBorder[] = {Layout::kBlocked2,  Layout::kBlocked4,      Layout::kBlocked16Border,
+                                Layout::kBlocked32, Layout::kChannelsLast8, Layout::kChannelsLast16};
   const Dims shapes[] = {{2, 16, 3, 5}, {1, 3, 9, 9}, {2, 24, 7},   {2, 40, 2, 3, 2}, {1, 64, 33, 31},
                          {0, 8, 2, 2},  {2, 8, 0, 2}, {3, 1, 4, 4}, {1, 1, 1, 1}};
   for (const Dims& dims : shapes)

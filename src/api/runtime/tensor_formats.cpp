@@ -18,7 +18,7 @@ constexpr TensorFormatInfo kFormats[] = {
     {TensorFormat::kHWC8, "kHWC8", "Channels innermost in groups of 8", Layout::kChannelsLast8, 4, 8,
      Layout::kChannelsLast},
     {TensorFormat::kCHW4, "kCHW4", "Channels in groups of 4", Layout::kBlocked4, 4, 4, kNone},
-    {TensorFormat::kCHW16, "kCHW16", "Channels in groups of 16", Layout::kBlocked16, 4, 16, kNone},
+    {TensorFormat::kCHW16, "kCHW16", "Channels in groups of 16", Layout::kBlocked16Border, 4, 16, Layout::kBlocked16},
     {TensorFormat::kCHW32, "kCHW32", "Channels in groups of 32", Layout::kBlocked32, 4, 32, kNone},
     {TensorFormat::kDHWC8, "kDHWC8", "Channels innermost in groups of 8", Layout::kChannelsLast8, 5, 8,
      Layout::kChannelsLast},
@@ -60,8 +60,10 @@ const TensorFormatInfo* format_of(const Program& program, const PlanTensor& tens
   const auto fits = [&](const TensorFormatInfo& f) { return f.rank == 0 || f.rank == rank; };
   const bool known = kept >= 0 && static_cast<size_t>(kept) < std::size(kFormats) && fits(kFormats[kept]);
   if (known && layout_of(kFormats[kept], program, tensor) == tensor.layout) return &kFormats[kept];
-  for (const TensorFormatInfo& f : kFormats)
-    if (f.layout == tensor.layout && fits(f)) return &f;
+  for (const TensorFormatInfo& f : kFormats) {
+    const bool same = f.even == tensor.layout && f.even != kNone && channel_multiple(f.even) == f.together;
+    if ((f.layout == tensor.layout || same) && fits(f)) return &f;
+  }
   return nullptr;
 }
 

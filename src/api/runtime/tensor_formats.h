@@ -16,7 +16,7 @@ struct TensorFormatInfo {
   Layout layout;      // kOpaque: none here
   int rank;           // of tensors that it is for; 0: any
   int together;       // channels that make a vector, the last filled up with zeros; 1: they do not
-  Layout even;        // the same memory where channels are always whole vectors: layers may take it
+  Layout even;        // the same memory where channels are always whole vectors, which layers may take
 };
 
 // What the format is in memory, for so many channels always; -1: the number varies.
