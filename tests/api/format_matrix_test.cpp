@@ -73,6 +73,45 @@ TEST(FormatMatrixBorder, OutputAllocatorsAreAskedForWholeGroups) {
   EXPECT_EQ(allocator.memory.back(), 0xEE);
 }
 
+// Rows of x where m is not zero: how many, running tells. What bounds their memory counts whole groups.
+TEST(FormatMatrixBorder, OutputsOfUnknownSizeHaveFormatsToo) {
+  std::mt19937 random = random_source();
+  const VectorFormat f = vector_formats()[2];  // kCHW4
+  Bench bench;
+  wootz_config_set_option(bench.config.get(), "timing", "0");
+  const Extents d = {6, 5, 2, 3};
+  ITensor* x = bench.network->addInput("x", DataType::kFLOAT, to_dims(d));
+  ITensor* m = bench.input("m", {6});
+  ITensor* where = bench.network->addNonZero(*m, DataType::kINT64)->getOutput(0);
+  IShuffleLayer* shuffle = bench.network->addShuffle(*bench.network->addGather(*x, *where, 0)->getOutput(0));
+  shuffle->setReshapeDimensions(to_dims({-1, 5, 2, 3}));
+  bench.output(bench.network->addUnary(*shuffle->getOutput(0), UnaryOperation::kNEG), "y");
+  bench.network->getOutput(0)->setAllowedFormats(1U << static_cast<uint32_t>(f.format));
+  const Owned<ICudaEngine> engine = bench.engine();
+  ASSERT_NE(engine, nullptr) << bench.logger.errors();
+  std::vector<float> rows(static_cast<size_t>(volume(d))), mask(6), kept;
+  for (float& v : rows) v = std::uniform_real_distribution<float>(-1, 1)(random);
+  for (size_t n = 0; n < 6; ++n) {
+    mask[n] = static_cast<float>(random() % 2);
+    for (size_t i = 0; mask[n] != 0 && i < 30; ++i) kept.push_back(-rows[n * 30 + i]);
+  }
+  RawBytes bytes(kept.size() * sizeof(float));
+  if (!kept.empty()) std::memcpy(bytes.data(), kept.data(), bytes.size());
+  const Extents found = {static_cast<int64_t>(kept.size() / 30), 5, 2, 3};
+  const RawBytes want = arranged(bytes, found, sizeof(float), f, 0);
+  Allocator allocator;
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  ASSERT_TRUE(context->setInputTensorAddress("x", rows.data()));
+  ASSERT_TRUE(context->setInputTensorAddress("m", mask.data()));
+  ASSERT_TRUE(context->setOutputAllocator("y", &allocator));
+  const int64_t most = context->getMaxOutputSize("y");
+  EXPECT_TRUE(most == -1 || most >= static_cast<int64_t>(6 * 8 * 6 * sizeof(float))) << most;
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << bench.logger.errors();
+  EXPECT_EQ(list(allocator.shape), found);
+  ASSERT_EQ(allocator.asked, want.size());
+  EXPECT_EQ(RawBytes(allocator.memory.begin(), allocator.memory.end() - 1), want);
+}
+
 // The format that layers may take is preferred; no kernel takes one of groups of 4.
 TEST(FormatMatrixBorder, WhatLayersTakeIsPreferredAndDirectIsRefused) {
   Bench bench;
