@@ -12,6 +12,7 @@
 #include "base/testing.h"
 #include "plan/format.h"
 #include "plan/plan_generated.h"
+#include "plan/program_dump_testing.h"
 #include "plan/program_testing.h"
 #include "plan/write.h"
 
