@@ -10,19 +10,20 @@ struct LayoutInfo {
   const char* name;
   int64_t multiple;  // of channels
   bool together;     // all channels are one group; otherwise `multiple` of them
-  bool border;       // at_border_only()
 };
 // By Layout.
 constexpr LayoutInfo kLayouts[] = {
-    {"linear", 1, false, false},           {"channels_last", 1, true, false}, {"blocked8", 8, false, false},
-    {"blocked16", 16, false, false},       {"blocked2", 2, false, true},      {"blocked4", 4, false, true},
-    {"blocked16_border", 16, false, true}, {"blocked32", 32, false, true},    {"channels_last8", 8, true, true},
-    {"channels_last16", 16, true, true},   {"opaque", 1, false, false},
+    {"linear", 1, false},          {"channels_last", 1, true},
+    {"blocked8", 8, false},        {"blocked16", 16, false},
+    {"opaque", 1, false},          {"blocked2", 2, false},
+    {"blocked4", 4, false},        {"blocked16_border", 16, false},
+    {"blocked32", 32, false},      {"channels_last8", 8, true},
+    {"channels_last16", 16, true},
 };
-static_assert(std::size(kLayouts) == static_cast<size_t>(Layout::kOpaque) + 1);
+static_assert(std::size(kLayouts) == kLayoutCount);
 
 const LayoutInfo& info_of(Layout layout) {
-  return kLayouts[std::min(static_cast<size_t>(layout), std::size(kLayouts) - 1)];
+  return kLayouts[std::min(static_cast<size_t>(layout), std::size(kLayouts) - 1)];  // of none: whatever
 }
 
 }  // namespace
@@ -40,8 +41,6 @@ bool layout_from_name(std::string_view name, Layout* layout) {
     }
   return false;
 }
-
-bool at_border_only(Layout layout) { return info_of(layout).border; }
 
 int64_t channel_multiple(Layout layout) { return info_of(layout).multiple; }
 

@@ -52,7 +52,7 @@ TEST(Layout, AllAreOneForm) {
   EXPECT_EQ(order(Layout::kChannelsLast, 5), std::pair(int64_t{1}, int64_t{5}));
   EXPECT_EQ(order(Layout::kBlocked4, 5), std::pair(int64_t{2}, int64_t{4}));
   EXPECT_EQ(order(Layout::kChannelsLast8, 9), std::pair(int64_t{1}, int64_t{16}));
-  for (int l = 0; l <= static_cast<int>(Layout::kOpaque); ++l) {
+  for (int l = 0; l < kLayoutCount; ++l) {
     const auto layout = static_cast<Layout>(l);
     Layout back;
     ASSERT_TRUE(layout_from_name(layout_name(layout), &back));

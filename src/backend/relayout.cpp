@@ -23,7 +23,7 @@ void move_element(const std::byte* from, size_t at, std::byte* to, size_t place,
 
 Status move_to_layout(const void* from, Layout from_layout, void* to, Layout to_layout, DType dtype, const Dims& dims) {
   for (const Layout layout : {from_layout, to_layout})
-    if (layout >= Layout::kOpaque) return unsupported("a tensor packed by a kernel has no order of its own");
+    if (layout == Layout::kOpaque) return unsupported("a tensor packed by a kernel has no order of its own");
   const size_t bytes = layout_bytes(to_layout, dtype, dims);
   if (bytes == 0) return {};
   if (from_layout == to_layout || dims.rank() < 3) {

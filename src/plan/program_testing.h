@@ -106,9 +106,7 @@ class RandomProgram {
     c.name = word("w", i);
     c.dtype = kTypes[pick(0, 4)];
     for (int a = 0, rank = pick(0, 4); a < rank; ++a) c.dims.push_back(pick(1, 20));
-    constexpr Layout kLayouts[] = {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8, Layout::kBlocked16,
-                                   Layout::kOpaque};
-    c.layout = kLayouts[pick(0, 4)];
+    c.layout = static_cast<Layout>(pick(0, 4));
     c.bytes =
         c.layout == Layout::kOpaque ? static_cast<size_t>(pick(0, 3000)) : layout_bytes(c.layout, c.dtype, c.dims);
     const auto bytes = std::make_shared<std::vector<uint8_t>>(c.bytes + 1);

@@ -18,7 +18,7 @@ bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
 
 Status check_operand(const Program& program, Family family, const TensorDesc& desc, TensorIndex index,
                      const ShapeValues& shapes) {
-  if (desc.layout > Layout::kOpaque) return corrupt("layout number {}", static_cast<int>(desc.layout));
+  if (static_cast<int>(desc.layout) >= kLayoutCount) return corrupt("layout number {}", static_cast<int>(desc.layout));
   if (at_border_only(desc.layout) && family != Family::kReformat)
     return corrupt("a step of family '{}' in layout {}, which is for inputs and outputs of the network",
                    family_name(family), layout_name(desc.layout));

@@ -32,7 +32,7 @@ Status check_problem(const Problem& p) {
   const auto check = [&](const TensorDesc& t, const char* what, size_t i) -> Status {
     if (t.dtype == DType::kInvalid || static_cast<int>(t.dtype) >= kDTypeCount || t.dtype == DType::kString)
       return invalid_argument("{} {} has no usable type", what, i);
-    if (t.layout > Layout::kOpaque) return invalid_argument("{} {} has an unknown layout", what, i);
+    if (static_cast<int>(t.layout) >= kLayoutCount) return invalid_argument("{} {} has an unknown layout", what, i);
     if (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3)
       return invalid_argument("{} {} of shape {} cannot have layout {}", what, i, t.dims.to_string(),
                               layout_name(t.layout));

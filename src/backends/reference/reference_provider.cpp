@@ -108,7 +108,7 @@ Status check_reformat(const Problem& p) {
   if (!(x.dims == y.dims)) return invalid_argument("reformat of {} gives {}", x.dims.to_string(), y.dims.to_string());
   if (x.dtype != y.dtype) return unsupported("{} to {}", dtype_name(x.dtype), dtype_name(y.dtype));
   if (dtype_bits(x.dtype) < 8) return unsupported("reformat of {}", dtype_name(x.dtype));
-  if (x.layout >= Layout::kOpaque || y.layout >= Layout::kOpaque) return unsupported("reformat of packed tensors");
+  if (x.layout == Layout::kOpaque || y.layout == Layout::kOpaque) return unsupported("reformat of packed tensors");
   return Status();
 }
 

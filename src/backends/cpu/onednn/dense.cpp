@@ -19,8 +19,7 @@ namespace {
 
 Status check_operand(const char* family, const TensorDesc& t, const char* what, size_t i) {
   if (!data_type(t.dtype)) return unsupported("oneDNN: {} {} of type {}", what, i, dtype_name(t.dtype));
-  if (t.layout > Layout::kOpaque || at_border_only(t.layout) ||
-      (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3))
+  if (t.layout > Layout::kOpaque || (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3))
     return invalid_argument("{}: {} {} of shape {} in layout {}", family, what, i, t.dims.to_string(),
                             layout_name(t.layout));
   if (t.layout == Layout::kOpaque && !t.constant)
