@@ -49,7 +49,10 @@ Status check_problem(const Problem& p) {
     const bool may_omit = has_trait(p.family(), kMayOmit);
     if (t.dtype == DType::kInvalid && may_omit) return Status();
     if (t.dtype == DType::kInvalid || t.dtype == DType::kString) return unsupported("an omitted operand");
-    if (t.layout >= Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
+    if (t.layout == Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
+    if (at_border_only(t.layout) && !p.is(Family::kReformat))
+      return invalid_argument("an operand in layout {}, which is for inputs and outputs of networks",
+                              layout_name(t.layout));
     WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());
     return checked_volume(t.max_dims.span()).status();
   };
