@@ -69,7 +69,8 @@ const OpDef kLogSoftmax{.name = "LogSoftmax",
 const OpDef kHardmax{.name = "Hardmax",
                      .attributes = {{"axis", AttrKind::kInt}},
                      .infer = infer_softmax,
-                     .reference = reference_lines<hardmax>};
+                     .reference = reference_lines<hardmax>,
+                     .lowering = Lowering::kHardmax};
 
 }  // namespace
 
