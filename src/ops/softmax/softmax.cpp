@@ -69,8 +69,7 @@ const OpDef kLogSoftmax{.name = "LogSoftmax",
 const OpDef kHardmax{.name = "Hardmax",
                      .attributes = {{"axis", AttrKind::kInt}},
                      .infer = infer_softmax,
-                     .reference = reference_lines<hardmax>,
-                     .lowering = Lowering::kHardmax};
+                     .reference = reference_lines<hardmax>};
 
 }  // namespace
 
