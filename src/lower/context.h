@@ -94,23 +94,8 @@ Status refuse_inner_plugins(const Node& node);
 // true: lowered. false: this family does not cover the node as it stands; the reference will run it.
 using LowerFunction = Result<bool> (*)(LowerContext& ctx, const Node& node);
 
-Result<bool> lower_pointwise(LowerContext& ctx, const Node& node);
-Result<bool> lower_control(LowerContext& ctx, const Node& node);
-Result<bool> lower_conv(LowerContext& ctx, const Node& node);
-Result<bool> lower_gemm(LowerContext& ctx, const Node& node);
-Result<bool> lower_reduce(LowerContext& ctx, const Node& node);
-Result<bool> lower_softmax(LowerContext& ctx, const Node& node);
-Result<bool> lower_norm(LowerContext& ctx, const Node& node);
-Result<bool> lower_pool(LowerContext& ctx, const Node& node);
-Result<bool> lower_move(LowerContext& ctx, const Node& node);
-Result<bool> lower_view(LowerContext& ctx, const Node& node);
-Result<bool> lower_gather(LowerContext& ctx, const Node& node);
-Result<bool> lower_scatter(LowerContext& ctx, const Node& node);
-Result<bool> lower_resize(LowerContext& ctx, const Node& node);
-Result<bool> lower_attention(LowerContext& ctx, const Node& node);
-Result<bool> lower_topk(LowerContext& ctx, const Node& node);
-Result<bool> lower_rnn(LowerContext& ctx, const Node& node);
-Result<bool> lower_chain(LowerContext& ctx, const Node& node);
-Result<bool> lower_plugin(LowerContext& ctx, const Node& node);
+#define LOWERING(Name, function, traits) Result<bool> lower_##function(LowerContext& ctx, const Node& node);
+#include "ir/lowerings.def"
+#undef LOWERING
 
 }  // namespace wootz

@@ -5,9 +5,10 @@
 #include "lower/context.h"
 
 namespace wootz {
-namespace {
 
-Result<bool> lower_reference(LowerContext&, const Node&) { return false; }
+Result<bool> lower_reference(LowerContext& /*ctx*/, const Node& /*node*/) { return false; }
+
+namespace {
 
 // By Lowering. False: the reference runs the node.
 constexpr LowerFunction kLower[] = {
