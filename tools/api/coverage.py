@@ -28,12 +28,15 @@ GIVES = re.compile(r"(get|is|has|query|can|precisionIsSet|outputTypeIsSet|platfo
 
 # Interfaces that this version does not offer: the call that would hand an object out, or take one, refuses. Their methods have
 # the test of that refusal, marked so.
-NETWORK, REGISTRY = "nvinfer1::INetworkDefinition", "nvinfer1::IPluginRegistry"
+NETWORK = "nvinfer1::INetworkDefinition"
 LAYERS = "NetworkCalls.LayersThatAreNotOfferedSaySo"
 REFUSED = {
     "nvinfer1::IMoELayer": (NETWORK, "addMoE", LAYERS),
     "nvinfer1::IDynamicQuantizeLayer": (NETWORK, "addDynamicQuantize", LAYERS),
 }
+
+# What the library implements for a class whose functions do nothing but call it: a test of those is one of these.
+IMPLEMENTATIONS = {f"nvinfer1::{name}Impl": f"nvinfer1::{name}" for name in ("IKernelLaunchParams", "ISymExprs")}
 
 HEAD = """\
 # Each method of the public headers, at both levels: the test that asserts on its effect, or on its documented refusal, with the
@@ -150,6 +153,9 @@ def gather(build):
                     if not counts(unit, call, facts[method][0]):
                         continue
                     known[method][test] = max(strength, known[method].get(test, 0))
+    for class_, key in list(facts):
+        if class_ in IMPLEMENTATIONS:
+            known[class_, key].update(known.get((IMPLEMENTATIONS[class_], key), known.get((IMPLEMENTATIONS[class_], key.removesuffix(" const")), {})))
     return known, runs
 
 
