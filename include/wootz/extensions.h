@@ -127,6 +127,9 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   verify_passes   "1": check the graph after each pass
 ///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
 ///                   several, separated by ';'
+///   leave_out       sources of kernels that are not asked, separated by commas: of the CPU "native", "onednn",
+///   "chain";
+///                   of a GPU "cudnn", "cublaslt", "generated", "selecting"
 ///   device          the device to build for. Of this machine: its number, or with the backend's name "cuda:1"; by
 ///                   default the one that was current in the thread that made the builder, and where none was, the one
 ///                   that the environment variable WOOTZ_DEVICE names, or the first. When it is not this machine's: a

@@ -34,6 +34,7 @@ class TwoProducts {
     for (const auto& [min, opt, max] : profiles) bench.profile("x", {min, kDepth}, {opt, kDepth}, {max, kDepth});
     EXPECT_EQ(wootz_config_set_option(bench.config.get(), "backend", backend), 0);
     EXPECT_EQ(wootz_config_set_option(bench.config.get(), "timing", "0"), 0);
+    bench.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
     engine = bench.engine();
     EXPECT_NE(engine, nullptr) << bench.logger.errors();
   }

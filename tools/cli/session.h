@@ -105,11 +105,11 @@ class Session {
   void check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const;
   // Pads the array, and copies it to the device where the engine reads it there.
   void set_input_address(const char* name, Array& input);
-  void check_formats() const;
   void prepare_outputs();
 
-  std::map<std::string, void*> device_memory_;  // of inputs
-  std::map<std::string, Array> inputs_;         // these three outlive the context
+  std::map<std::string, void*> device_memory_;       // of inputs
+  std::map<std::string, Array> inputs_;              // these four outlive the context
+  std::map<std::string, std::vector<char>> packed_;  // memory of inputs that are not row-major
   std::map<std::string, std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Listener> listener_;
   std::shared_ptr<Loaded> loaded_;

@@ -14,6 +14,7 @@
 #include "api/runtime/made_here.h"
 #include "api/runtime/plugins/carried_libraries.h"
 #include "api/runtime/plugins/loader.h"
+#include "api/runtime/tensor_formats.h"
 #include "backends/plugin_steps.h"
 #include "backends/registry.h"
 #include "base/thread_pool.h"
@@ -101,6 +102,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core,
                          create_engine(std::move(program), std::move(device), std::move(providers), options));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const EngineInfo> info, EngineInfo::create(std::move(core)));
+  WOOTZ_RETURN_IF_ERROR(check_formats(*info));
   return std::make_unique<EngineImpl>(std::move(info), reporter, allocator);
 }
 
