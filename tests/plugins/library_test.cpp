@@ -128,6 +128,8 @@ TEST(PluginLibraries, OneFinderServesBothLevels) {
   EXPECT_EQ(finder->findLogger(), &b.logger);
 #if NV_TENSORRT_MAJOR >= 11
   EXPECT_STREQ(finder->getInterfaceInfo().kind, "ILoggerFinder");
+  v_1_0::ILoggerFinder& versioned = *finder;
+  EXPECT_EQ(versioned.findLogger(), &b.logger);
 #endif
 }
 
