@@ -105,8 +105,8 @@ class HostKernel final : public Kernel {
   std::shared_ptr<Device> device_;
 };
 
-// What goes one way or another by a value: there is no kernel for that, and the build warns of it.
-bool is_control(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan"; }
+// What goes one way or another by a value, or no further: there is no kernel for that, and the build warns of it.
+bool is_control(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan" || op == "Assert"; }
 
 class HostStepsProvider final : public Provider {
  public:

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 WOOTZ = BUILD / "bin" / "wootz"
 # Flags that a build neither acts on nor refuses, by name in a warning.
-NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "VERSION_COMPATIBLE", "EXCLUDE_LEAN_RUNTIME"}
+NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "EXCLUDE_LEAN_RUNTIME"}
 # The last: of a network that is not strongly typed.
 REFUSED = {"SAFETY_SCOPE", "WEIGHT_STREAMING"}
 PRECISION = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS"}
@@ -196,6 +196,26 @@ def test_command_line_takes_formats(tmp_path, word):
     import wootz
     engine = wootz.Runtime(Lines(wootz).logger).load_file(str(tmp_path / "m.plan"))
     assert engine.get_tensor_format("x") == engine.get_tensor_format("y") == getattr(wootz.TensorFormat, word.upper())
+
+
+def test_sources_of_kernels_are_left_out(tmp_path):
+    import wootz
+    lines = Lines(wootz)
+    builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
+    config.profiling_verbosity = wootz.ProfilingVerbosity.DETAILED
+    for left, stays in [("onednn,chain", "native"), ("native", "onednn"), ("native,onednn,chain", "reference")]:
+        config.set_option("leave_out", left)
+        plan = builder.build_serialized_network(network, config)
+        assert plan is not None, lines.logger.errors
+        inspector = wootz.Runtime(lines.logger).deserialize_cuda_engine(plan).create_engine_inspector()
+        told = inspector.get_engine_information(wootz.LayerInformationFormat.JSON)
+        tactics = set(re.findall(r'"(native|onednn|chain|reference)\b', told))
+        assert tactics == {stays}, told
+    product(tmp_path / "model.onnx", 4)
+    command = [WOOTZ, "build", tmp_path / "model.onnx", "-o", tmp_path / "model.plan", "--device", "cpu", "--option"]
+    assert call(*command, "leave_out=native,onednn,chain").returncode == 0
+    refused = call(*command, "leave_out=reference")
+    assert refused.returncode != 0 and "'reference' is none of the providers" in refused.stderr, refused.stderr
 
 
 @pytest.mark.parametrize("option", ["fp16", "bf16", "int8"])

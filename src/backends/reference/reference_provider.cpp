@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backend/plugin.h"
+#include "backend/random_state.h"
 #include "backend/relayout.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -132,6 +133,10 @@ class ReferenceProvider final : public Provider {
       refusals->push_back({kKernelName, "plugins run by themselves"});
       return;
     }
+    if (is_random_state(problem)) {
+      refusals->push_back({kKernelName, "it keeps no state"});
+      return;
+    }
     Candidate candidate;
     candidate.tactic = {name(), kKernelName, ""};
     candidate.input_layouts.assign(problem.inputs.size(), Layout::kLinear);
@@ -146,6 +151,7 @@ class ReferenceProvider final : public Provider {
     if (tactic.kernel != kKernelName || problem.family() != Family::kOp)
       return unsupported("the reference provider has no kernel '{}' for family '{}'", tactic.kernel,
                          family_name(problem.family()));
+    if (is_random_state(problem)) return unsupported("the reference keeps no state to draw random numbers from");
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(problem.as<OpParams>().node, find_op));
     WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));
     if (graph->num_nodes() != 1) return corrupt("an op step of {} nodes, expected 1", graph->num_nodes());
