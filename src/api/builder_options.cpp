@@ -330,6 +330,9 @@ void BuilderConfigImpl::take_sources(BuildSettings* settings) const {
 
 void BuilderConfigImpl::keep_properties(BuildSettings* settings) const {
   if (has(BuilderFlag::kWEIGHT_STREAMING)) settings->properties[property::kStreaming] = "1";
+  if (has(BuilderFlag::kVERSION_COMPATIBLE))
+    settings->properties[property::kVersionCompatible] =
+        has(BuilderFlag::kEXCLUDE_LEAN_RUNTIME) ? property::kWithoutRuntime : property::kWithRuntime;
   settings->properties[property::kApiVersion] = std::to_string(version_at(reporter_.level()));
   settings->properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
   settings->properties[property::kTacticSources] = std::to_string(v_.sources);

@@ -64,8 +64,9 @@ void collect(const Graph& graph, std::vector<SymbolId>* symbols, int depth) {
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     for (const Value* out : node->outputs())
       if (out != nullptr) from_value(out);
-    // What decides a branch decides shapes.
-    if ((node->is("If") || node->is("Require")) && node->input(0) != nullptr && node->input(0)->shape_values())
+    // What decides a branch decides shapes, and what is asserted of extents is checked with them.
+    if ((node->is("If") || node->is("Require") || node->is("Assert")) && node->input(0) != nullptr &&
+        node->input(0)->shape_values())
       for (const Dim& d : *node->input(0)->shape_values()) d.collect_symbols(symbols);
     if (depth >= limits::kMaxSubgraphDepth) continue;
     for (const auto& [name, attr] : node->attrs())

@@ -53,7 +53,7 @@ struct BuildSettings {
   int device_number = kCurrentDevice;       // which of this machine's
   std::vector<BuildProfile> profiles;
   bool one_program = false;  // kernels are tuned for the first profile and serve all of them
-  int threads = 0;  // of one inference; 0: all of the pool
+  int threads = 0;           // of one inference; 0: all of the pool
   size_t workspace = SIZE_MAX;
   size_t operand_memory = SIZE_MAX;  // that operands, results and workspace of one tactic may take
   size_t shared_memory = SIZE_MAX;   // of a device's processor, that a block of a kernel may take
@@ -94,6 +94,9 @@ struct BuildSettings {
   std::optional<RefitRequest> refit;
   std::string dump_stages;  // folder for the graph and the program after each stage (stage_dump.h); empty: none
 };
+
+// Why one program with one set of tactics is to run the shapes of all profiles; null: each profile has its own.
+const char* why_one_program(const BuildSettings& settings);
 
 // What a build talks to and draws on. All of it may be left out.
 struct BuildServices {

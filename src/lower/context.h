@@ -41,6 +41,7 @@ class LowerContext {
   // The body whose first input is the node's input `first`, as one more of the program's bodies.
   Status lower_body(const Node& node, const Graph& graph, int first, ControlBody* body);
   Status lower_require(const Node& node);
+  Status lower_assert(const Node& node);
   // One step in the place of the last `count`. What only they wrote is a tensor that no step uses any more.
   void replace_last(size_t count, const Node& node, Step step);
   // A plain copy between two tensors of one type and shape.

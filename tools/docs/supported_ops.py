@@ -31,6 +31,10 @@ branches differ are then known when the shapes are, or, for a condition that is 
 differing rank go on inside of the branches until they are of one rank; a branch that its readers cannot read ends the run with a
 message if it is chosen. A network output that may have two ranks is refused, naming both.
 
+Operators that draw random numbers give other ones in every inference, and in each execution context. With a seed every context draws the
+same sequence, which goes on from inference to inference; nodes of one seed still differ. The numbers are ours: other runtimes draw others.
+(On a GPU, the bodies of `If`, `Loop` and `Scan` begin the sequence of a seed anew each time.)
+
 """
 
 
