@@ -90,6 +90,36 @@ void bind_debug(Context& context) {
           "it.");
 }
 
+// TensorRT's programs hand over a capsule, whatever its name; ctypes and other bindings of NCCL have numbers.
+void* communicator_of(nb::handle object) {
+  if (object.is_none()) return nullptr;
+  if (PyCapsule_CheckExact(object.ptr())) {
+    void* const pointer = PyCapsule_GetPointer(object.ptr(), PyCapsule_GetName(object.ptr()));
+    if (pointer == nullptr) throw nb::python_error();
+    return pointer;
+  }
+  size_t number = 0;
+  if (!nb::try_cast(object, number)) throw nb::type_error("a communicator is a capsule, a number, or None");
+  return reinterpret_cast<void*>(number);
+}
+
+void bind_communicator(Context& context) {
+  context.def(
+      "set_communicator",
+      [](nb::handle context, nb::handle communicator) {
+        void* const given = communicator_of(communicator);
+        auto& c = nb::cast<IExecutionContext&>(context);
+        bool set = false;
+        {
+          nb::gil_scoped_release release;  // it may wait for other ranks
+          set = c.setCommunicator(given);
+        }
+        if (set) keep_for(context, "communicator", communicator);
+        return set;
+      },
+      nb::arg("communicator").none(), "A capsule that holds an ncclComm_t, or its address as a number; None: none.");
+}
+
 // Inferences.
 void bind_execution(Context& context) {
   context
@@ -112,7 +142,9 @@ void bind_execution(Context& context) {
           nb::arg("aux_streams"))
       .def(
           "set_input_consumed_event",
-          [](IExecutionContext& c, size_t event) { return c.setInputConsumedEvent(reinterpret_cast<cudaEvent_t>(event)); },
+          [](IExecutionContext& c, size_t event) {
+            return c.setInputConsumedEvent(reinterpret_cast<cudaEvent_t>(event));
+          },
           nb::arg("event"))
       .def("get_input_consumed_event",
            [](IExecutionContext& c) { return reinterpret_cast<size_t>(c.getInputConsumedEvent()); })
@@ -157,6 +189,7 @@ void bind_context(nb::module_& m) {
   bind_shapes(context);
   bind_addresses(context);
   bind_debug(context);
+  bind_communicator(context);
   bind_execution(context);
   bind_profiling(context);
   context.def_prop_rw("name", &IExecutionContext::getName, [](IExecutionContext& c, const char* n) { c.setName(n); })

@@ -115,6 +115,7 @@ void bind_experts(nb::module_& m) {
 
 // Kinds that make values, and one that judges them.
 void bind_sources(nb::module_& m) {
+  nb::class_<IDistCollectiveLayer, ILayer>(m, "IDistCollectiveLayer");
   nb::class_<IFillLayer, ILayer>(m, "IFillLayer")
       .def_prop_rw("shape", &IFillLayer::getDimensions, &IFillLayer::setDimensions)
       .def_prop_rw("operation", &IFillLayer::getOperation, &IFillLayer::setOperation)

@@ -55,6 +55,7 @@ nb::object typed(ILayer* layer, nb::handle owner) {
     LAYER(kASSERTION, IAssertionLayer)
     LAYER(kDYNAMIC_QUANTIZE, IDynamicQuantizeLayer)
     LAYER(kMOE, IMoELayer)
+    LAYER(kDIST_COLLECTIVE, IDistCollectiveLayer)
     LAYER(kPLUGIN_V2, IPluginV2Layer)
     LAYER(kPLUGIN_V3, IPluginV3Layer)
 #undef LAYER
@@ -95,6 +96,13 @@ void bind_layer(nb::module_& m) {
       .def("output_type_is_set", &ILayer::outputTypeIsSet, nb::arg("index"))
       .def("reset_output_type", &ILayer::resetOutputType, nb::arg("index"))
       .def_prop_rw("metadata", &ILayer::getMetadata, &ILayer::setMetadata)
+      .def_prop_rw("num_ranks", &ILayer::getNbRanks,
+                   [](ILayer& layer, int32_t ranks) {
+                     if (!layer.setNbRanks(ranks))
+                       throw nb::value_error(("layer '" + std::string(layer.getName()) + "' cannot have " +
+                                              std::to_string(ranks) + " ranks: see the log")
+                                                 .c_str());
+                   })
       .def("__repr__", [](const ILayer& l) { return std::string("<ILayer '") + l.getName() + "'>"; });
 }
 
@@ -242,6 +250,22 @@ void bind_adding_arithmetic(Network& network) {
            nb::arg("scores_for_selected_experts"), kInner);
 }
 
+// What several devices compute together.
+void bind_adding_collectives(Network& network) {
+  network.def(
+      "add_dist_collective",
+      [](nb::handle self, ITensor& input, CollectiveOperation op, std::optional<ReduceOperation> reduce,
+         std::optional<int64_t> root, std::optional<std::vector<int64_t>> groups) {
+        const bool some = groups.has_value() && !groups->empty();
+        return wrap(nb::cast<INetworkDefinition&>(self).addDistCollective(
+                        input, op, reduce.value_or(ReduceOperation::kNONE), root.value_or(-1),
+                        some ? groups->data() : nullptr, some ? static_cast<int64_t>(groups->size()) : 0),
+                    self);
+      },
+      nb::arg("input"), nb::arg("dist_collective_op"), nb::arg("reduce_op").none() = nb::none(),
+      nb::arg("root").none() = nb::none(), nb::arg("groups").none() = nb::none());
+}
+
 // Layers that make values, and one that judges them.
 void bind_adding_sources(Network& network) {
   network
@@ -296,6 +320,7 @@ void bind_network(nb::module_& m) {
   bind_adding_arithmetic(network);
   bind_adding_moves(network);
   bind_adding_sources(network);
+  bind_adding_collectives(network);
 }
 
 }  // namespace wootz_python

@@ -170,7 +170,10 @@ class IExecutionContext : public INoCopy {
   /// Options the context was created with; owned by it.
   virtual IRuntimeConfig* getRuntimeConfig() const noexcept = 0;
 
-  /// An ncclComm_t for layers that work across devices. Must outlive the context.
+  /// An ncclComm_t, of the engine's GPU and with as many ranks as its layers that span devices were built for; null:
+  /// none, and such an engine runs no inference. It must outlive the context, or its replacement by another one. Where
+  /// layers have groups it is split, so that all ranks must make this call at the same time, each on a thread of its
+  /// own. False for an engine without such layers.
   virtual bool setCommunicator(void* communicator) noexcept = 0;
 
   /// Where errors of this context are recorded; null for none. Starts with the engine's. Counts references to it.

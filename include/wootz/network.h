@@ -248,7 +248,9 @@ class INetworkDefinition : public INoCopy {
   virtual IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
                             ITensor& scoresForSelectedExperts) noexcept = 0;
 
-  /// Work of several devices together. `root` is -1 where there is none; `groups` lists the devices, null for all.
+  /// What several devices compute together, each with its own `input`; ILayer::setNbRanks says how many there are.
+  /// `reduceOp` is kNONE for operations that do not reduce. `root`: the rank that has, or gets, all of it; -1 for
+  /// operations without one. `groups`: the ranks that take part, in their order, of which `root` is one; null: all.
   virtual IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
                                                   ReduceOperation reduceOp, int64_t root, int64_t* groups,
                                                   int64_t groupSize) noexcept = 0;

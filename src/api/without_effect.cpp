@@ -131,7 +131,8 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
   for (const Setting& s : settings)
     if (s.differs) reporter_.warning(fmt::format("IBuilderConfig::{}: {}", s.name, s.text));
   // Memory follows a context's shapes with and without it.
-  constexpr uint32_t kAlways = 1U << static_cast<uint32_t>(PreviewFeature::kRUNTIME_ACTIVATION_RESIZE_10_10);
+  constexpr uint32_t kAlways = 1U << static_cast<uint32_t>(PreviewFeature::kRUNTIME_ACTIVATION_RESIZE_10_10) |
+                               1U << static_cast<uint32_t>(PreviewFeature::kMULTIDEVICE_RUNTIME_10_16);
   for (size_t f = 0; f < std::size(kFeatures); ++f)
     if (f != static_cast<size_t>(PreviewFeature::kALIASED_PLUGIN_IO_10_03) &&
         (((v_.preview ^ usual.preview) & ~kAlways) >> f & 1U) != 0)

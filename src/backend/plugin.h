@@ -44,6 +44,8 @@ struct PluginTensors {
 class ContextServices {
  public:
   virtual ~ContextServices() = default;
+  // Of the device's communication library (an ncclComm_t), for steps that span devices; null: none.
+  void* communicator = nullptr;
 };
 
 // What each execution context has of a plugin: an object of its own. One thread at a time.
@@ -89,6 +91,8 @@ class PluginSource {
 class KernelState {
  public:
   virtual ~KernelState() = default;
+  // The services that it was made with are others now; nothing runs meanwhile.
+  virtual Status services_changed() { return Status(); }
 };
 
 // A kernel with such a state, which its calls are run with.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/collective.h"
 #include "plan/digest.h"
 #include "runtime/create_engine.h"
 #include "runtime/executor.h"
@@ -200,7 +201,8 @@ Status remember(const std::string& network, const StreamOptions& options,
   return Status();
 }
 
-// Extents at the optimum of the first profile. False: not all are known before the run, or the host decides some.
+// Extents at the optimum of the first profile. False: not all are known before the run, the host decides some, or other
+// devices take part: all ranks put what they compute together on one stream, in one order.
 bool extents_known(const Program& program, ShapeValues* shapes) {
   if (program.profiles.empty()) return false;
   std::vector<int64_t> symbols;
@@ -209,7 +211,7 @@ bool extents_known(const Program& program, ShapeValues* shapes) {
   if (std::any_of(program.inputs.begin(), program.inputs.end(), [](const IoTensor& io) { return io.is_shape_tensor; }))
     return false;
   if (std::any_of(program.steps.begin(), program.steps.end(),
-                  [](const Step& step) { return step.tactic.provider == "host"; }))
+                  [](const Step& step) { return step.tactic.provider == "host" || spans_devices(step.problem); }))
     return false;
   return std::all_of(program.tensors.begin(), program.tensors.end(),
                      [&](const PlanTensor& tensor) { return tensor_dims(tensor, *shapes).has_value(); });

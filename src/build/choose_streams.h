@@ -36,7 +36,8 @@ struct StreamOptions {
   const Log* log = &silent_log();
 };
 
-// Sets Step::stream of every step. Programs of data-dependent sizes, or with steps on the host, keep one stream.
+// Sets Step::stream of every step. Programs of data-dependent sizes, with steps on the host, or of
+// several devices, keep one stream.
 Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptions& options);
 
 }  // namespace wootz

@@ -54,6 +54,17 @@ void widen_profiles(Program* program) {
     }
 }
 
+// A body runs as often as it finds while it runs, which the other ranks need not find as well.
+Status check_ranks(const Graph& body) {
+  for (const Node* n = body.first(); n != nullptr; n = n->next()) {
+    if (!n->is("Collective")) continue;
+    const size_t groups = n->attr_ints("groups").size();
+    if ((groups == 0 ? n->attr_int("ranks", 1) : static_cast<int64_t>(groups)) != 1)
+      return at_node(*n, unsupported("a layer that spans devices cannot be in the body of a loop or conditional"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status LowerContext::lower_body(const Node& node, const Graph& graph, int first, ControlBody* body) {
@@ -73,6 +84,8 @@ Status LowerContext::lower_body(const Node& node, const Graph& graph, int first,
 }
 
 Result<bool> lower_control(LowerContext& ctx, const Node& node) {
+  for (const Part& part : parts_of(node))
+    if (part.graph != nullptr) WOOTZ_RETURN_IF_ERROR(check_ranks(*part.graph));
   if (!ctx.options().optimize_body || node.attr_int("batched") != 0) return false;
   ControlForm form;
   form.op = node.is("If") ? ControlForm::Op::kIf : node.is("Loop") ? ControlForm::Op::kLoop : ControlForm::Op::kScan;

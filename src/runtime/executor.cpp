@@ -79,6 +79,15 @@ Status Executor::attach(const ContextServices* services) {
   return Status();
 }
 
+Status Executor::services_changed() {
+  const DeviceScope current(engine_->device());
+  for (const StepIndex s : states_.indices()) {
+    const Status status = states_[s] == nullptr ? Status() : states_[s]->services_changed();
+    if (!status.ok()) return at_step(s, status);
+  }
+  return Status();
+}
+
 Result<Stream*> Executor::default_stream() {
   if (default_stream_ == nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(default_stream_, engine_->device().adopt_stream(nullptr));
@@ -141,8 +150,8 @@ Status Executor::check_capture() const {
   const StepIndex step(plan_->recordable_steps);
   if (!program().steps.has(step)) return Status();
   return make_error(Code::kInvalidState,
-                    "it waits for the device (its sizes are found by running, or the host computes it): it cannot be "
-                    "part of a captured stream")
+                    "it waits for the device (its sizes are found by running, or the host computes it), or other "
+                    "devices take part in it: it cannot be part of a captured stream")
       .at(PlaceKind::kLayer, program().steps[step].name);
 }
 

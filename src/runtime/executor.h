@@ -37,6 +37,8 @@ class Executor {
   // What kernels keep for this executor, made now rather than by its first run. `services`, which may be null, outlive
   // it. Errors: of a kernel, with its step's name.
   Status attach(const ContextServices* services);
+  // To be called when the services have changed, and no run is at work. Errors: of a kernel, with its step's name.
+  Status services_changed();
 
   // Own memory of at least this size from now on, so that no run within it allocates.
   Status reserve(size_t bytes);

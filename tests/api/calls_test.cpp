@@ -62,7 +62,7 @@ TEST(BadCalls, Table) {
       {"null equation", [&] { return !n.addEinsum(nullptr, 1, nullptr); }, "null"},
       {"devices",
        [&] { return !n.addDistCollective(x, CollectiveOperation::kALL_REDUCE, ReduceOperation::kSUM, 0, nullptr, 1); },
-       "not offered"},
+       "1 ranks in groups, which are null"},
       {"input as output", [&] { return n.markOutput(x), n.getNbOutputs() == 1; }, "is an input"},
       {"unmark no output", [&] { return n.unmarkOutput(x), true; }, "no output"},
       {"debug input", [&] { return !n.markDebug(x); }, "is an input"},

@@ -33,12 +33,18 @@ TEST(Flags, TheHostsTacticsTakeNoSharedMemory) {
   EXPECT_TRUE(has(b.logger.infos(), "MemoryPoolType::kTACTIC_SHARED_MEMORY: no tactic of the host's"));
 }
 
-TEST(Flags, WhatAPreviewWouldBringIsNotThere) {
-  Dense b;
-  b.config->setPreviewFeature(PreviewFeature::kMULTIDEVICE_RUNTIME_10_16, true);
-  EXPECT_TRUE(b.config->getPreviewFeature(PreviewFeature::kMULTIDEVICE_RUNTIME_10_16));
-  ASSERT_NE(b.engine(), nullptr) << b.logger.errors();
-  EXPECT_TRUE(has(b.logger.warnings(), "PreviewFeature::kMULTIDEVICE_RUNTIME_10_16")) << b.logger.warnings();
+// Layers that span devices are there whatever is set: here one whose only rank keeps what it has.
+TEST(Flags, LayersMaySpanDevicesAlways) {
+  for (const bool on : {false, true}) {
+    Bench b;
+    b.config->setPreviewFeature(PreviewFeature::kMULTIDEVICE_RUNTIME_10_16, on);
+    EXPECT_EQ(b.config->getPreviewFeature(PreviewFeature::kMULTIDEVICE_RUNTIME_10_16), on);
+    b.output(b.network->addDistCollective(*b.input("x", {4}), CollectiveOperation::kALL_REDUCE, ReduceOperation::kSUM,
+                                          -1, nullptr, 0),
+             "y");
+    ASSERT_NE(b.engine(), nullptr) << b.logger.errors();
+    EXPECT_EQ(b.logger.warnings(), "");
+  }
 }
 
 // The feature is on whatever is set: a context takes the memory of its shapes.

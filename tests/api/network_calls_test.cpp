@@ -125,16 +125,23 @@ TEST(NetworkCalls, QuantizedInt8ByDefault) {
   EXPECT_EQ(d->getOutput(0)->getType(), DataType::kFLOAT);
 }
 
-TEST(NetworkCalls, LayersThatAreNotOfferedSaySo) {
+// What more ranks compute is in tests/collectives.
+TEST(NetworkCalls, ALayerThatSpansDevicesComputesNothingOnOne) {
   Bench b;
-  ITensor& x = *b.input("x", {2, 4});
-  const auto refused = [&](const void* layer, const char* call) {
-    EXPECT_EQ(layer, nullptr) << call;
-    const std::string why = b.logger.take_errors();
-    EXPECT_TRUE(has(why, call) && has(why, "not offered")) << why;
-  };
-  refused(b.network->addDistCollective(x, CollectiveOperation::kALL_REDUCE, ReduceOperation::kSUM, 0, nullptr, 1),
-          "INetworkDefinition::addDistCollective");
+  ILayer* layer = b.network->addDistCollective(*b.input("x", {2, 2}), CollectiveOperation::kREDUCE,
+                                               ReduceOperation::kAVG, 0, nullptr, 0);
+  ASSERT_NE(layer, nullptr) << b.logger.errors();
+  EXPECT_EQ(layer->getType(), LayerType::kDIST_COLLECTIVE);
+  b.output(layer, "y");
+  const Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  const Floats x{1, -2, 3, 4};
+  EXPECT_EQ(run(*context, {{"x", x.data()}}, "y"), x);
+  int communicator = 0;
+  EXPECT_FALSE(context->setCommunicator(&communicator));
+  EXPECT_TRUE(has(b.logger.take_errors(), "no layer of the engine spans devices"));
+  EXPECT_TRUE(context->setCommunicator(nullptr));
 }
 
 TEST(TensorCalls, TypesOfInputsAndOutputs) {

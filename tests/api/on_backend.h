@@ -77,6 +77,11 @@ class Inference {
     EXPECT_EQ(wootz_device_copy(&engine_, values.data(), memory_.at(name)->data(), values.size() * sizeof(T)), 0);
     return values;
   }
+  std::vector<std::byte> bytes(const char* name, size_t count) {
+    std::vector<std::byte> values(count);
+    EXPECT_EQ(wootz_device_copy(&engine_, values.data(), memory_.at(name)->data(), count), 0);
+    return values;
+  }
 
  private:
   void place(const char* name, std::vector<std::byte> bytes) {

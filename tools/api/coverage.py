@@ -22,7 +22,7 @@ from test_calls import ASSERTED, CALLED, IN_HELPER
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tests/api_headers/tests_of_methods.txt"
 # Where tests run what they build; everywhere else on the processor.
-CUDA = ("tests/cuda/", "tests/deviceless/", "tests/plugins/device_test.cpp", "tests/plugins/quick_device_test.cpp")
+CUDA = ("tests/collectives/", "tests/cuda/", "tests/deviceless/", "tests/plugins/device_test.cpp", "tests/plugins/quick_device_test.cpp")
 RUNS = {"enqueueV3", "executeV2", "buildSerializedNetwork", "buildEngineWithConfig", "buildSerializedNetworkToStream", "parse"}
 GIVES = re.compile(r"(get|is|has|query|can|precisionIsSet|outputTypeIsSet|platform)")
 

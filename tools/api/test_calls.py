@@ -17,7 +17,7 @@ import shlex
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("tests/api/", "tests/api_headers/", "tests/levels/", "tests/plugins/", "tests/cuda/", "tests/memory/", "tests/steady/",
+FOLDERS = ("tests/api/", "tests/api_headers/", "tests/collectives/", "tests/levels/", "tests/plugins/", "tests/cuda/", "tests/memory/", "tests/steady/",
            "tests/outside_backend/", "tests/deviceless/")
 AROUND, CALLED, IN_HELPER, ASSERTED = 1, 2, 3, 4
 API = re.compile(r"(?:const )?((?:nvinfer1|nvonnxparser)::[\w:]+)(?: const)?[ *&]*$")

@@ -36,13 +36,6 @@ I* add_or_null(const NetworkImpl& network, const char* call, F&& f) noexcept {
   return attempt_or<I*>(network.reporter(), call, nullptr, std::forward<F>(f));
 }
 
-// A kind of layer that is not offered.
-template <class I>
-I* not_offered(const NetworkImpl& network, const char* call, const char* why) noexcept {
-  attempt(network.reporter(), call, [&] { return unsupported("{}", why); });
-  return nullptr;
-}
-
 // Axis of a mask with exactly one bit below `rank`.
 inline Result<int> single_axis(uint32_t axes, int rank) {
   if (std::popcount(axes) != 1 || std::countr_zero(axes) >= rank)

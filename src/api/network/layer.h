@@ -76,7 +76,7 @@ class LayerCore {
   std::string name_;
 };
 
-// No layer spans devices: one is all there can be.
+// Of layers that do not span devices: one is all there can be.
 bool take_ranks(const Owner& network, const char* call, int32_t ranks) noexcept;
 
 // The methods of ILayer over a LayerCore.

@@ -206,6 +206,8 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   Status enqueue_on_host_stream(const char* call, cudaStream_t stream);
   Status capture(const char* call, cudaStream_t stream);
   void wait_idle();
+  // With run_mutex_ held and nothing at work.
+  Status lend(void* communicator);
   Queued* take_queued();
   void done(Queued* queued);
 

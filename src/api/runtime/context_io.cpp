@@ -1,8 +1,11 @@
-// Shapes, addresses and memory of a context.
+// Shapes, addresses and memory of a context, and what is lent to it.
+#include <algorithm>
+
 #include "api/runtime/context.h"
 #include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_stream.h"
 #include "api/runtime/tensor_formats.h"
+#include "backend/collective.h"
 #include "backends/addresses.h"
 #include "plan/storage.h"
 #include "runtime/report/output_bound.h"
@@ -16,6 +19,11 @@ namespace {
 Result<ApiDims> open_shape(const EngineInfo& info, TensorIndex tensor) {
   WOOTZ_ASSIGN_OR_RETURN(const Dims dims, info.open_shape(tensor));
   return to_api(dims);
+}
+
+bool any_across_devices(const EngineInfo& info) {
+  const auto& steps = info.program().steps;
+  return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return spans_devices(step.problem); });
 }
 
 }  // namespace
@@ -293,9 +301,24 @@ bool ContextImpl::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexc
 }
 
 bool ContextImpl::setCommunicator(void* communicator) noexcept {
-  return communicator == nullptr || attempt(reporter_, "IExecutionContext::setCommunicator", [] {
-           return unsupported("no engine of this library works across devices");
-         });
+  return attempt(reporter_, "IExecutionContext::setCommunicator", [&]() -> Status {
+    if (communicator != nullptr && !any_across_devices(*info_))
+      return unsupported("no layer of the engine spans devices: there is nothing to use a communicator for");
+    wait_idle();
+    const std::lock_guard<std::mutex> lock(run_mutex_);
+    if (adopted_ != nullptr) WOOTZ_RETURN_IF_ERROR(adopted_->synchronize());  // it may be at work with the old one
+    // What was made of the old one goes first: another one may have its address.
+    WOOTZ_RETURN_IF_ERROR(lend(nullptr));
+    const Status status = lend(communicator);
+    if (!status.ok()) static_cast<void>(lend(nullptr));
+    return status;
+  });
+}
+
+Status ContextImpl::lend(void* communicator) {
+  services_.communicator = communicator;
+  for (const std::unique_ptr<Runner>& runner : runners_) WOOTZ_RETURN_IF_ERROR(runner->executor.services_changed());
+  return Status();
 }
 
 }  // namespace wootz::api

@@ -9,5 +9,6 @@ const Provider& generated_provider();  // kernels written for the problem at han
 const Provider& selecting_provider();  // results as many as are found: the host waits to learn the number
 const Provider& cublaslt_provider();
 const Provider& cudnn_provider();
+const Provider& nccl_provider();  // what several GPUs compute together
 
 }  // namespace wootz::cuda

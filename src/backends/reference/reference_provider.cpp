@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backend/collective.h"
 #include "backend/plugin.h"
 #include "backend/random_state.h"
 #include "backend/relayout.h"
@@ -137,6 +138,10 @@ class ReferenceProvider final : public Provider {
       refusals->push_back({kKernelName, "it keeps no state"});
       return;
     }
+    if (spans_devices(problem)) {
+      refusals->push_back({kKernelName, on_one_device(problem).message()});
+      return;
+    }
     Candidate candidate;
     candidate.tactic = {name(), kKernelName, ""};
     candidate.input_layouts.assign(problem.inputs.size(), Layout::kLinear);
@@ -152,6 +157,7 @@ class ReferenceProvider final : public Provider {
       return unsupported("the reference provider has no kernel '{}' for family '{}'", tactic.kernel,
                          family_name(problem.family()));
     if (is_random_state(problem)) return unsupported("the reference keeps no state to draw random numbers from");
+    if (spans_devices(problem)) return on_one_device(problem);
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(problem.as<OpParams>().node, find_op));
     WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));
     if (graph->num_nodes() != 1) return corrupt("an op step of {} nodes, expected 1", graph->num_nodes());

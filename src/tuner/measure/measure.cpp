@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/collective.h"
 #include "backend/shared_memory.h"
 #include "base/thread_pool.h"
 #include "base/tolerance.h"
@@ -307,7 +308,7 @@ Status Measurer::check_places(const Problem& problem, StepIndex step, EvaluatedC
 // Whatever its time is known to be: the limits are this build's.
 Status Measurer::check_limits(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   const Tactic& tactic = candidate->candidate.tactic;
-  if (tactic.provider == "host" || tactic.provider == "reference") return {};
+  if (tactic.provider == "host" || tactic.provider == "reference" || spans_devices(problem)) return {};
   const bool shared = options_.shared_memory != SIZE_MAX;
   if (!shared && !options_.independent_places) return {};
   const ParallelScope threads(options_.limits.threads);
@@ -366,6 +367,7 @@ Status Measurer::run_once(const Problem& problem, StepIndex step, EvaluatedCandi
 Status Measurer::prove(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   // Nothing to compare: these are the reference, which may take any time for operands that make no sense (a loop).
   if (candidate->candidate.tactic.provider == "host" || candidate->candidate.tactic.provider == "reference") return {};
+  if (spans_devices(problem)) return {};  // the other ranks are not here
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
   start_step(step);

@@ -4,6 +4,7 @@
 #include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/device/driver.h"
 #include "backends/cuda/jit/compiler.h"
+#include "backends/cuda/nccl/library.h"
 
 namespace wootz::cuda {
 namespace {
@@ -61,6 +62,10 @@ std::vector<LibraryState> library_states(bool elsewhere) {
       state("cuDNN", cudnn_version_text(), false,
             "convolutions and attention by our own general kernels, ResNet-50 in FP16 about 7 times slower; " +
                 remedy("nvidia-cudnn-cu13")));
+  // A build does not miss it, and an inference on one device neither.
+  all.push_back(state("NCCL", nccl_version(), false, ""));
+  if (std::string& missing = all.back().missing; !missing.empty())
+    missing += "; layers that span devices cannot run: " + remedy("nvidia-nccl-cu13");
   return all;
 }
 

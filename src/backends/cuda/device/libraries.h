@@ -5,7 +5,7 @@
 
 namespace wootz::cuda {
 
-// Driver, NVRTC, cuBLASLt and cuDNN. `elsewhere`: for building for a device that is not here.
+// Driver, NVRTC, cuBLASLt, cuDNN and NCCL. `elsewhere`: for building for a device that is not here.
 std::vector<LibraryState> library_states(bool elsewhere);
 
 }  // namespace wootz::cuda
