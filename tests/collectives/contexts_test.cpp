@@ -276,7 +276,7 @@ TEST(Layers, RefuseSettingsThatMakeNoSense) {
   layer->setName("the_parts");
   b.output(layer, "y");
   EXPECT_EQ(b.engine(), nullptr);
-  EXPECT_THAT(b.logger.take_errors(), AllOf(HasSubstr("the_parts"), HasSubstr("[5x2]"), HasSubstr("the 2 ranks")));
+  EXPECT_THAT(b.logger.take_errors(), AllOf(HasSubstr("the_parts"), HasSubstr("[5,2]"), HasSubstr("the 2 ranks")));
 }
 
 TEST(Layers, TypesThatNobodyReducesAreRefused) {

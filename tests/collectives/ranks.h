@@ -75,7 +75,9 @@ struct CudaBench : BackendBench {
     nvinfer1::ILayer* layer = network->addDistCollective(
         *x, operation, reduction, root, groups.empty() ? nullptr : groups.data(), static_cast<int64_t>(groups.size()));
     EXPECT_NE(layer, nullptr) << logger.errors();
-    if (layer != nullptr) EXPECT_TRUE(layer->setNbRanks(ranks)) << logger.errors();
+    if (layer != nullptr) {
+      EXPECT_TRUE(layer->setNbRanks(ranks)) << logger.errors();
+    }
     return layer;
   }
   Plan plan() {

@@ -12,10 +12,15 @@
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 #endif
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#define HAVE_NCCL 1
+#endif
 
 #include "backends/cuda/api/cublaslt.h"
 #include "backends/cuda/api/cudnn.h"
 #include "backends/cuda/api/driver.h"
+#include "backends/cuda/api/nccl.h"
 #include "backends/cuda/api/nvrtc.h"
 
 namespace {
@@ -153,6 +158,31 @@ static_assert(offsetof(ours::cublasLtMatmulHeuristicResult_t, state) ==
 #define FN(name, ...) static_assert(kCalledAlike<decltype(&::name), decltype(ours::CublasLtFunctions::name)>, #name);
 #include "backends/cuda/api/cublaslt_functions.def"
 FN(cublasLtGetVersion)
+#undef FN
+#endif
+
+#if defined(HAVE_NCCL)
+SAME(ncclSuccess)
+SAME(ncclInProgress)
+SAME(ncclInt8)
+SAME(ncclUint8)
+SAME(ncclInt32)
+SAME(ncclUint32)
+SAME(ncclInt64)
+SAME(ncclUint64)
+SAME(ncclFloat16)
+SAME(ncclFloat32)
+SAME(ncclFloat64)
+SAME(ncclBfloat16)
+SAME(ncclSum)
+SAME(ncclProd)
+SAME(ncclMax)
+SAME(ncclMin)
+SAME(ncclAvg)
+static_assert(ours::kNcclNoColor == NCCL_SPLIT_NOCOLOR);
+#define FN(name, ...) static_assert(kCalledAlike<decltype(&::name), decltype(ours::NcclFunctions::name)>, #name);
+#include "backends/cuda/api/nccl_functions.def"
+FN(ncclGetErrorString)
 #undef FN
 #endif
 

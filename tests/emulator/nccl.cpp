@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/half.h"
@@ -287,7 +288,7 @@ EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_
   std::vector<Post> all;
   if (const ncclResult_t met = comm->world->meet(comm->rank, std::move(post), &all); met != ncclSuccess) return met;
   *part = nullptr;
-  if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
+  if (color == kNcclNoColor) return ncclSuccess;
   int ranks = 0, before = 0;
   for (size_t r = 0; r < all.size(); ++r) {
     int other[2];

@@ -9,7 +9,7 @@ SUFFIXES = {".cpp", ".h", ".cu", ".cuh", ".def", ".inc", ".py", ".sh", ".test"}
 GRAPH = ("src/base", "src/ir", "src/ops", "src/onnx", "src/passes")
 ALL = (*GRAPH, "python", "tools")
 PLAN = ("src/tuner", "src/plan", "src/runtime", "src/lower", "src/build", "src/report")
-CUDA = tuple(f"src/backends/cuda/{part}" for part in ("api", "cublaslt", "cudnn", "device", "emulator", "jit", "support", "targets"))
+CUDA = tuple(f"src/backends/cuda/{part}" for part in ("api", "cublaslt", "cudnn", "device", "emulator", "jit", "nccl", "support", "targets"))
 REST = (*PLAN, "src/api", "src/backend", "src/backends/cpu", "src/backends/reference", *CUDA)
 
 

@@ -42,7 +42,7 @@ TEST(Collective, ExtentsThatCannotBeSharedAreRefused) {
     const Result<Shape> odd = shape_of(kind, {Dim(7), Dim(5)}, 2), scalar = shape_of(kind, {}, 2);
     const bool shares = kind.first == FirstExtent::kPart || kind.first == FirstExtent::kBlocks;
     EXPECT_EQ(odd.ok(), !shares) << kind.name;
-    if (shares) EXPECT_THAT(odd.status().message(), HasSubstr("[7x5], is no multiple of the 2 ranks")) << kind.name;
+    if (shares) EXPECT_THAT(odd.status().message(), HasSubstr("[7,5], is no multiple of the 2 ranks")) << kind.name;
     EXPECT_EQ(scalar.ok(), kind.first == FirstExtent::kSame) << kind.name;
   }
 }

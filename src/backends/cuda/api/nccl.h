@@ -23,7 +23,7 @@ enum ncclDataType_t : int {
   ncclBfloat16 = 9,
 };
 enum ncclRedOp_t : int { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3, ncclAvg = 4 };
-inline constexpr int NCCL_SPLIT_NOCOLOR = -1;
+inline constexpr int kNcclNoColor = -1;  // NCCL_SPLIT_NOCOLOR, which is a macro there
 
 using ncclComm_t = ::ncclComm*;
 struct ncclConfig_t;  // never given

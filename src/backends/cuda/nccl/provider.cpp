@@ -54,14 +54,17 @@ struct Put {
   }
 };
 
+// A communicator that does not block may say that it is not done yet, which is asked for in the end.
+bool went(ncclResult_t result) { return result == ncclSuccess || result == ncclInProgress; }
+
 // What `each` puts for every rank, as one operation.
 template <typename Each>
 ncclResult_t for_ranks(const Put& p, Each each) {
   ncclResult_t result = p.api.ncclGroupStart();
-  if (result != ncclSuccess) return result;
-  for (int rank = 0; rank < p.team.size() && result == ncclSuccess; ++rank) result = each(rank);
+  if (!went(result)) return result;
+  for (int rank = 0; rank < p.team.size() && went(result); ++rank) result = each(rank);
   const ncclResult_t ended = p.api.ncclGroupEnd();
-  return result == ncclSuccess ? ended : result;
+  return went(result) ? ended : result;
 }
 
 ncclResult_t all_reduce(const Put& p) {
@@ -85,20 +88,20 @@ ncclResult_t all_to_all(const Put& p) {
   return for_ranks(p, [&](int rank) {
     const size_t at = static_cast<size_t>(rank) * block;
     const ncclResult_t sent = p.send(at, block, rank);
-    return sent == ncclSuccess ? p.receive(at, block, rank) : sent;
+    return went(sent) ? p.receive(at, block, rank) : sent;
   });
 }
 ncclResult_t gather(const Put& p) {
   return for_ranks(p, [&](int rank) {
     const ncclResult_t sent = rank == p.what.root ? p.send(0, p.what.in, rank) : ncclSuccess;
-    if (sent != ncclSuccess || !p.at_root()) return sent;
+    if (!went(sent) || !p.at_root()) return sent;
     return p.receive(static_cast<size_t>(rank) * p.what.in, p.what.in, rank);
   });
 }
 ncclResult_t scatter(const Put& p) {
   return for_ranks(p, [&](int rank) {
     const ncclResult_t got = rank == p.what.root ? p.receive(0, p.what.out, rank) : ncclSuccess;
-    if (got != ncclSuccess || !p.at_root()) return got;
+    if (!went(got) || !p.at_root()) return got;
     return p.send(static_cast<size_t>(rank) * p.what.out, p.what.out, rank);
   });
 }
@@ -266,7 +269,7 @@ class NcclProvider final : public Provider {
     if (tactic.kernel != kKernelName) return unsupported("the provider nccl has no kernel '{}'", tactic.kernel);
     WOOTZ_ASSIGN_OR_RETURN(Collective what, read_collective(problem));
     if (problem.inputs[0].layout != Layout::kLinear || problem.outputs[0].layout != Layout::kLinear ||
-        problem.inputs[0].constant || !problem.epilogue.empty())
+        !problem.epilogue.empty())
       return unsupported("{} of elements that are not in rows", what.kind->name);
     return std::unique_ptr<Kernel>(
         std::make_unique<CollectiveKernel>(std::move(what), problem.inputs[0].dtype, gpu_of(limits)));

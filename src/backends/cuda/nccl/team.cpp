@@ -56,7 +56,7 @@ Status Team::form(const std::vector<int64_t>& groups) {
   const bool takes_part = mine != groups.end();
   const int place = static_cast<int>(mine - groups.begin());
   // Ranks of other groups split at the same time, each with the first of its group as the color.
-  const int color = takes_part ? static_cast<int>(*std::min_element(groups.begin(), groups.end())) : NCCL_SPLIT_NOCOLOR;
+  const int color = takes_part ? static_cast<int>(*std::min_element(groups.begin(), groups.end())) : kNcclNoColor;
   ncclComm_t part = nullptr;
   WOOTZ_NCCL_RETURN_IF_ERROR(api_, whole, ncclCommSplit, whole, color, takes_part ? place : 0, &part, nullptr);
   rank_ = -1;
