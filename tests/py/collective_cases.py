@@ -1,5 +1,9 @@
 """Layers that span devices, from Python. Run by test_device.py, as device_cases.py is; with two GPUs of the emulator its NCCL serves."""
 import ctypes
+import os
+import pathlib
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -115,3 +119,29 @@ def test_what_is_no_communicator(world, tmp_path):
     refused = call(WOOTZ, "run", path, "--device", "0", "--output-dir", tmp_path / "out", status=1)
     assert "the_layer" in refused.stdout + refused.stderr and "setCommunicator" in refused.stdout + refused.stderr
     assert any(line.split()[:1] == ["NCCL"] for line in call(WOOTZ, "devices").stdout.splitlines())
+
+
+WITHOUT_NCCL = """
+import sys, wootz
+context = wootz.Runtime(wootz.Logger(wootz.Logger.ERROR)).deserialize_cuda_engine(open(sys.argv[1], "rb").read()).create_execution_context()
+assert context.set_communicator(64) is False
+"""
+
+
+def test_a_library_that_is_none_is_named(world, tmp_path):
+    emulator = pathlib.Path(os.environ.get("LD_LIBRARY_PATH", ""))
+    if emulator.name != "emulator":
+        pytest.skip("a library that the system finds cannot be taken away")
+    for library in emulator.iterdir():  # cuDNN's there has no functions: one for both
+        (tmp_path / library.name).symlink_to(emulator / "libcudnn.so.9" if "nccl" in library.name else library)
+    plan, errors, _ = build("cuda", 2, all_reduce)
+    assert plan is not None, errors
+    path = tmp_path / "sum.plan"
+    path.write_bytes(plan)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_NCCL, path], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert "the_layer" in said and "NCCL: libnccl has no function" in said
+    devices = subprocess.run([WOOTZ, "devices"], env=environment, capture_output=True, text=True).stdout
+    assert "libnccl has no function" in devices and "layers that span devices cannot run" in devices

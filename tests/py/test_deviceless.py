@@ -60,7 +60,7 @@ def test_libraries_are_named():
 
     told = call(WOOTZ, "devices").stdout
     libraries = wootz.backend_libraries("cuda")
-    assert [library["name"] for library in libraries] == ["driver", "NVRTC", "cuBLASLt", "cuDNN"]
+    assert [library["name"] for library in libraries] == ["driver", "NVRTC", "cuBLASLt", "cuDNN", "NCCL"]
     for library in libraries:
         assert ("version" in library) != ("missing" in library)
         line = next(line for line in told.splitlines() if line.split()[:1] == [library["name"]])

@@ -83,12 +83,12 @@ TEST(DynamicLibrary, WhatCannotBeOpenedSaysWhy) {
   EXPECT_THAT(opened.status().message(), HasSubstr("file too short"));
 }
 
-TEST(Libraries, AllFourAreTold) {
+TEST(Libraries, AllFiveAreTold) {
   const std::vector<LibraryState> here = library_states(false), elsewhere = library_states(true);
-  ASSERT_EQ(here.size(), 4u);
-  ASSERT_EQ(elsewhere.size(), 4u);
-  const char* const names[] = {"driver", "NVRTC", "cuBLASLt", "cuDNN"};
-  for (size_t i = 0; i < 4; ++i) {
+  ASSERT_EQ(here.size(), 5u);
+  ASSERT_EQ(elsewhere.size(), 5u);
+  const char* const names[] = {"driver", "NVRTC", "cuBLASLt", "cuDNN", "NCCL"};
+  for (size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(here[i].name, names[i]);
     EXPECT_NE(here[i].version.empty(), here[i].missing.empty()) << here[i].name;
     std::printf("%s: %s%s\n", names[i], here[i].version.c_str(), here[i].missing.c_str());
@@ -97,6 +97,12 @@ TEST(Libraries, AllFourAreTold) {
   EXPECT_TRUE(here[1].required && elsewhere[1].required);
   EXPECT_THAT(here[3].without, HasSubstr("nvidia-cudnn-cu13"));
   EXPECT_THAT(here[3].without, HasSubstr("WOOTZ_CUDA_PATH"));
+  // No build without such layers is to warn of it.
+  EXPECT_TRUE(!here[4].required && here[4].without.empty());
+  if (!here[4].missing.empty()) {
+    EXPECT_THAT(here[4].missing, HasSubstr("libnccl.so.2"));
+    EXPECT_THAT(here[4].missing, HasSubstr("layers that span devices cannot run"));
+  }
 }
 
 }  // namespace
