@@ -1,10 +1,12 @@
 #include "api/builder.h"
 
+#include <cmath>
 #include <optional>
 
 #include "api/algorithm_selector.h"
 #include "api/backend_choice.h"
 #include "api/builder_config.h"
+#include "api/calibrator.h"
 #include "api/io_formats.h"
 #include "api/network/network.h"
 #include "api/plugins/build_plugins.h"
@@ -65,6 +67,21 @@ std::vector<AskedType> types_of_layers(const NetworkImpl& network) {
   return types;
 }
 
+// Of the ranges that tensors have, symmetric around 0.
+Result<TensorScales> scales_of_ranges(const NetworkImpl& network) {
+  TensorScales scales;
+  for (const TensorImpl& tensor : network.tensors()) {
+    if (!tensor.dynamicRangeIsSet()) continue;
+    const double low = tensor.getDynamicRangeMin(), high = tensor.getDynamicRangeMax();
+    const float scale = int8_scale(std::max(std::abs(low), std::abs(high)));
+    if (!std::isnormal(scale))
+      return invalid_argument("ITensor::setDynamicRange: tensor '{}': [{}, {}] leaves INT8 no step", tensor.name(), low,
+                              high);
+    scales[tensor.name()] = scale;
+  }
+  return scales;
+}
+
 void forget_weights(Program* program) {
   for (PlanConstant& constant : program->constants) {
     constant.owner = nullptr;
@@ -121,7 +138,10 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (options.device_number == kCurrentDevice) options.device_number = current_.of(options.backend);
   device_number_ = options.device_number;
   if (our_config->types_of_layers_bind()) options.layer_types = types_of_layers(*our_network);
-  note_without_effect(*our_network, reporter_, our_config->types_of_layers_bind());
+  note_without_effect(*our_network, reporter_, our_config->types_of_layers_bind(), options.int8);
+  if (options.int8) {
+    WOOTZ_ASSIGN_OR_RETURN(options.scales, scales_of_ranges(*our_network));
+  }
   record_ = nullptr;
   report_.clear();
   plan_bytes_ = 0;
@@ -151,6 +171,11 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   std::optional<SelectorAdapter> selector;
   if (our_config->getAlgorithmSelector() != nullptr)
     services.selector = &selector.emplace(*our_config->getAlgorithmSelector(), our_config->rejects_empty_selections());
+  std::optional<CalibratorAdapter> calibrator;
+  if (options.int8 && our_config->getInt8Calibrator() != nullptr) {
+    services.calibration = &calibrator.emplace(*our_config->getInt8Calibrator());
+    WOOTZ_RETURN_IF_ERROR(calibrator->check());
+  }
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options, services));
   if (selector) selector->report();

@@ -7,6 +7,6 @@ class NetworkImpl;
 class Reporter;
 
 // Names each in a warning. `types_bind`: those that are set on layers are looked at.
-void note_without_effect(const NetworkImpl& network, const Reporter& reporter, bool types_bind);
+void note_without_effect(const NetworkImpl& network, const Reporter& reporter, bool types_bind, bool int8);
 
 }  // namespace wootz::api

@@ -44,6 +44,9 @@ struct BuildSession : BuildContext {
   NodeOrder order;
   std::optional<ModelTrace> trace;
 
+  // From stage `calibrate`.
+  TensorScales scales;
+
   // From stages `passes`, `lower` and `name`.
   std::vector<QdqLine> quantization;
   std::optional<ParallelScope> threads;  // kernels are created and measured with the threads of an inference

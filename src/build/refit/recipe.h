@@ -14,6 +14,9 @@ Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const Build
 
 // The graph with the recipe's constants, and the settings that its passes and kernels go by, for the device that it was
 // built for. Errors: texts that make_recipe() does not write.
+// The scales that the build found: builds with other weights take them as they are.
+void set_recipe_scales(const TensorScales& scales, RefitRecipe* recipe);
+
 Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe);
 Result<BuildSettings> recipe_settings(const RefitRecipe& recipe);
 

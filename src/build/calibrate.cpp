@@ -1,0 +1,108 @@
+// Stage `calibrate`: scales of activations from the application's batches, its cache or the ranges that it sets, and
+// the Quantize and Dequantize that follow from them.
+#include <algorithm>
+
+#include "build/calibration_run.h"
+#include "build/session.h"
+#include "build/stages.h"
+#include "quant/calibration_cache.h"
+#include "quant/insert_qdq.h"
+
+namespace wootz {
+namespace {
+
+// "'a', 'b', 'c' and 4 more"
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  return names.size() > kShown ? fmt::format("{} and {} more", text, names.size() - kShown) : text;
+}
+
+// Of a cache that this algorithm wrote. Nullopt: the batches are to be asked for.
+Result<std::optional<TensorScales>> cached_scales(const BuildSession& session, CalibrationSource& source) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::string text, source.read_cache());
+  if (text.empty()) return std::optional<TensorScales>();
+  Result<CalibrationCache> cache = read_calibration_cache(text);
+  if (!cache.ok()) return cache.status().with_prefix("the calibration cache");
+  const RangeMethod wanted = source.rule().method;
+  if (cache->method == wanted) {
+    session.log.info(fmt::format("Calibration: {} scales from the calibrator's cache", cache->scales.size()));
+    return std::optional(std::move(cache->scales));
+  }
+  session.log.warning(fmt::format("the calibration cache is of {}, the calibrator's algorithm is {}: calibrated anew",
+                                  range_method_name(cache->method), range_method_name(wanted)));
+  return std::optional<TensorScales>();
+}
+
+Result<TensorScales> calibrated_scales(BuildSession& session) {
+  CalibrationSource* const source = session.services.calibration;
+  if (source == nullptr) return TensorScales();
+  WOOTZ_ASSIGN_OR_RETURN(std::optional<TensorScales> cached, cached_scales(session, *source));
+  if (cached) return std::move(*cached);
+  CalibrationCache cache;
+  cache.method = source->rule().method;
+  WOOTZ_ASSIGN_OR_RETURN(cache.scales, run_calibration(session, *source));
+  WOOTZ_RETURN_IF_ERROR(source->write_cache(write_calibration_cache(cache, session.settings.calibration_version)));
+  return cache.scales;
+}
+
+bool has_origin(const Node& node, const AskedType& type) {
+  return std::any_of(type.origins.begin(), type.origins.end(), [&](const std::string& origin) {
+    return std::find(node.provenance().begin(), node.provenance().end(), origin) != node.provenance().end();
+  });
+}
+
+// Layers that the application asked to compute in INT8, and that stay in float.
+Status check_asked(const BuildSession& session, const InsertedQdq& inserted) {
+  for (const AskedType& asked : session.settings.layer_types) {
+    if (asked.type != DType::kI8) continue;
+    const auto is_one = [&](const Node* node) { return has_origin(*node, asked); };
+    if (std::any_of(inserted.products.begin(), inserted.products.end(), is_one)) continue;
+    const std::string text = fmt::format(
+        "layer '{}' is asked to compute in i8: it is no convolution or product of an activation that has a scale and "
+        "constant weights",
+        asked.layer);
+    if (session.settings.obey_layer_types)
+      return unsupported("{}; the build is to obey the types of layers: ask for another, or only prefer them", text);
+    session.log.warning(text);
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status calibrate_network(BuildSession& session) {
+  const BuildSettings& settings = session.settings;
+  if (!settings.int8) return Status();
+  const bool any = session.services.calibration != nullptr || !settings.scales.empty();
+  if (has_quantization(session.graph)) {
+    if (any)
+      session.log.warning(
+          "the network has Quantize and Dequantize layers: these alone say what is computed in INT8, the calibrator "
+          "and the ranges of tensors do not");
+    return Status();
+  }
+  if (!any) {
+    session.log.warning(
+        "BuilderFlag::kINT8: there is no calibrator, no range of a tensor and no Quantize layer: nothing is computed "
+        "in INT8");
+    return Status();
+  }
+  WOOTZ_ASSIGN_OR_RETURN(session.scales, calibrated_scales(session));
+  for (const auto& [name, scale] : settings.scales) session.scales[name] = scale;
+  const auto stays_float = [&](const Node& node) {
+    return std::any_of(settings.layer_types.begin(), settings.layer_types.end(), [&](const AskedType& type) {
+      return is_float(type.type) && has_origin(node, type);
+    });
+  };
+  WOOTZ_ASSIGN_OR_RETURN(const InsertedQdq inserted, insert_qdq(session.graph, session.scales, stays_float));
+  if (!inserted.unscaled.empty())
+    session.log.warning(fmt::format("no scale is known of {}: what reads them is computed in float",
+                                    listed(inserted.unscaled)));
+  session.log.info(fmt::format("Calibration: {} convolutions and products in INT8", inserted.products.size()));
+  return check_asked(session, inserted);
+}
+
+}  // namespace wootz
