@@ -176,6 +176,8 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
     services.calibration = &calibrator.emplace(*our_config->getInt8Calibrator());
     WOOTZ_RETURN_IF_ERROR(calibrator->check());
   }
+  if (options.int8)
+    note_int8(*graph, calibrator.has_value() || !options.scales.empty(), reporter_);
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options, services));
   if (selector) selector->report();

@@ -6,6 +6,7 @@
 #include "api/network/network.h"
 #include "api/profile.h"
 #include "backends/registry.h"
+#include "quant/insert_qdq.h"
 
 namespace wootz::api {
 
@@ -155,6 +156,18 @@ void note_without_effect(const NetworkImpl& network, const Reporter& reporter, b
   say(ranges, "ITensor::setDynamicRange", "tensor", "ranges are of no use without BuilderFlag::kINT8");
   say(formats, "ITensor::setAllowedFormats", "tensor",
       "formats are chosen for inputs and outputs of the network alone");
+}
+
+void note_int8(const Graph& graph, bool any_scales, const Reporter& reporter) {
+  const bool quantized = has_quantization(graph);
+  if (quantized && any_scales)
+    reporter.warning(
+        "BuilderFlag::kINT8: the network has Quantize or Dequantize layers, and these alone say what is computed in 8 "
+        "bits: the calibrator and the ranges of tensors are not looked at");
+  if (!quantized && !any_scales)
+    reporter.warning(
+        "BuilderFlag::kINT8: there is no calibrator, no range of a tensor and no Quantize layer: nothing is computed in "
+        "8 bits");
 }
 
 }  // namespace wootz::api

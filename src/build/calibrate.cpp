@@ -73,23 +73,14 @@ Status check_asked(const BuildSession& session, const InsertedQdq& inserted) {
 
 }  // namespace
 
+bool takes_scales(const BuildSession& session) {
+  const bool given = session.services.calibration != nullptr || !session.settings.scales.empty();
+  return session.settings.int8 && given && !has_quantization(session.graph);
+}
+
 Status calibrate_network(BuildSession& session) {
   const BuildSettings& settings = session.settings;
-  if (!settings.int8) return Status();
-  const bool any = session.services.calibration != nullptr || !settings.scales.empty();
-  if (has_quantization(session.graph)) {
-    if (any)
-      session.log.warning(
-          "the network has Quantize and Dequantize layers: these alone say what is computed in INT8, the calibrator "
-          "and the ranges of tensors do not");
-    return Status();
-  }
-  if (!any) {
-    session.log.warning(
-        "BuilderFlag::kINT8: there is no calibrator, no range of a tensor and no Quantize layer: nothing is computed "
-        "in INT8");
-    return Status();
-  }
+  if (!takes_scales(session)) return Status();
   WOOTZ_ASSIGN_OR_RETURN(session.scales, calibrated_scales(session));
   for (const auto& [name, scale] : settings.scales) session.scales[name] = scale;
   const auto stays_float = [&](const Node& node) {

@@ -5,7 +5,6 @@
 #include "build/stages.h"
 #include "ir/verify.h"
 #include "passes/precision/assign_precision.h"
-#include "quant/insert_qdq.h"
 
 namespace wootz {
 namespace {
@@ -38,7 +37,7 @@ Status set_layer_types(BuildSession& session) {
   const BuildSettings& settings = session.settings;
   std::vector<AskedType> types = settings.layer_types;
   // What is to compute in INT8 gets its types by stage `calibrate`.
-  if (settings.int8 && !has_quantization(session.graph))
+  if (takes_scales(session))
     std::erase_if(types, [](const AskedType& t) { return t.type == DType::kI8; });
   WOOTZ_ASSIGN_OR_RETURN(
       const std::vector<TypeRefusal> refused,

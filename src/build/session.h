@@ -60,6 +60,9 @@ struct BuildSession : BuildContext {
   BuildReport report;
 };
 
+// Whether stage `calibrate` is to say what is computed in 8 bits: the application gives scales, and the network none.
+bool takes_scales(const BuildSession& session);
+
 // What the passes get from the settings and the backend, for the network and for bodies.
 PipelineOptions pipeline_options(const BuildContext& context);
 
