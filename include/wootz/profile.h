@@ -27,9 +27,9 @@ struct impl::EnumMaxImpl<OptProfileSelector> {
 };
 
 /// For each input with open dimensions, and each shape tensor input, the smallest, largest and usual shape or values.
-/// An engine may have several profiles, each with kernels of its own; a context uses one at a time. Made by IBuilder::createOptimizationProfile,
-/// which owns it. Inputs are known by name, and need not exist yet: everything is checked again when building. Not safe
-/// to change from several threads at once.
+/// An engine may have several profiles, each with kernels of its own; a context uses one at a time. Made by
+/// IBuilder::createOptimizationProfile, which owns it. Inputs are known by name, and need not exist yet: everything is
+/// checked again when building. Not safe to change from several threads at once.
 class IOptimizationProfile : public INoCopy {
  public:
   /// Shape of input `inputName`, with all extents given. False, and nothing changed, when it contradicts what was set:

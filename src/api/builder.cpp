@@ -68,8 +68,9 @@ std::vector<AskedType> types_of_layers(const NetworkImpl& network) {
 }
 
 // Of the ranges that tensors have, symmetric around 0.
-Result<TensorScales> scales_of_ranges(const NetworkImpl& network) {
+Result<TensorScales> scales_of_ranges(const NetworkImpl& network, bool int8) {
   TensorScales scales;
+  if (!int8) return scales;
   for (const TensorImpl& tensor : network.tensors()) {
     if (!tensor.dynamicRangeIsSet()) continue;
     const double low = tensor.getDynamicRangeMin(), high = tensor.getDynamicRangeMax();
@@ -80,6 +81,18 @@ Result<TensorScales> scales_of_ranges(const NetworkImpl& network) {
     scales[tensor.name()] = scale;
   }
   return scales;
+}
+
+Status take_calibrator(const BuilderConfigImpl& config, const Graph& graph, const BuildSettings& options,
+                       const Reporter& reporter, std::optional<CalibratorAdapter>* calibrator,
+                       BuildServices* services) {
+  if (!options.int8) return Status();
+  if (config.getInt8Calibrator() != nullptr) {
+    services->calibration = &calibrator->emplace(*config.getInt8Calibrator());
+    WOOTZ_RETURN_IF_ERROR((*calibrator)->check());
+  }
+  note_int8(graph, calibrator->has_value() || !options.scales.empty(), reporter);
+  return Status();
 }
 
 void forget_weights(Program* program) {
@@ -139,9 +152,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   device_number_ = options.device_number;
   if (our_config->types_of_layers_bind()) options.layer_types = types_of_layers(*our_network);
   note_without_effect(*our_network, reporter_, our_config->types_of_layers_bind(), options.int8);
-  if (options.int8) {
-    WOOTZ_ASSIGN_OR_RETURN(options.scales, scales_of_ranges(*our_network));
-  }
+  WOOTZ_ASSIGN_OR_RETURN(options.scales, scales_of_ranges(*our_network, options.int8));
   record_ = nullptr;
   report_.clear();
   plan_bytes_ = 0;
@@ -172,12 +183,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_config->getAlgorithmSelector() != nullptr)
     services.selector = &selector.emplace(*our_config->getAlgorithmSelector(), our_config->rejects_empty_selections());
   std::optional<CalibratorAdapter> calibrator;
-  if (options.int8 && our_config->getInt8Calibrator() != nullptr) {
-    services.calibration = &calibrator.emplace(*our_config->getInt8Calibrator());
-    WOOTZ_RETURN_IF_ERROR(calibrator->check());
-  }
-  if (options.int8)
-    note_int8(*graph, calibrator.has_value() || !options.scales.empty(), reporter_);
+  WOOTZ_RETURN_IF_ERROR(take_calibrator(*our_config, *graph, options, reporter_, &calibrator, &services));
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options, services));
   if (selector) selector->report();

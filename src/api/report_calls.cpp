@@ -29,8 +29,7 @@ Json engine_report(const EngineInfo& info) {
   const Program& program = info.program();
   std::vector<MemoryReport> memory;
   for (size_t p = 0; p < program.profiles.size(); ++p)
-    if (Result<MemoryReport> report = info.memory_report(p); report.ok())
-      memory.push_back(std::move(report).value());
+    if (Result<MemoryReport> report = info.memory_report(p); report.ok()) memory.push_back(std::move(report).value());
   return program_report(program, kept_json(program, property::kReport), memory);
 }
 

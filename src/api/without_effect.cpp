@@ -166,7 +166,8 @@ void note_int8(const Graph& graph, bool any_scales, const Reporter& reporter) {
         "bits: the calibrator and the ranges of tensors are not looked at");
   if (!quantized && !any_scales)
     reporter.warning(
-        "BuilderFlag::kINT8: there is no calibrator, no range of a tensor and no Quantize layer: nothing is computed in "
+        "BuilderFlag::kINT8: there is no calibrator, no range of a tensor and no Quantize layer: nothing is computed "
+        "in "
         "8 bits");
 }
 

@@ -2,7 +2,6 @@
 
 namespace wootz {
 
-
 bool apply_shape_op(ShapeOp op, int64_t a, int64_t b, int64_t* out) {
   switch (op) {
     case ShapeOp::kAdd: return !__builtin_add_overflow(a, b, out);

@@ -84,14 +84,13 @@ Status calibrate_network(BuildSession& session) {
   WOOTZ_ASSIGN_OR_RETURN(session.scales, calibrated_scales(session));
   for (const auto& [name, scale] : settings.scales) session.scales[name] = scale;
   const auto stays_float = [&](const Node& node) {
-    return std::any_of(settings.layer_types.begin(), settings.layer_types.end(), [&](const AskedType& type) {
-      return is_float(type.type) && has_origin(node, type);
-    });
+    return std::any_of(settings.layer_types.begin(), settings.layer_types.end(),
+                       [&](const AskedType& type) { return is_float(type.type) && has_origin(node, type); });
   };
   WOOTZ_ASSIGN_OR_RETURN(const InsertedQdq inserted, insert_qdq(session.graph, session.scales, stays_float));
   if (!inserted.unscaled.empty())
-    session.log.warning(fmt::format("no scale is known of {}: what reads them is computed in float",
-                                    listed(inserted.unscaled)));
+    session.log.warning(
+        fmt::format("no scale is known of {}: what reads them is computed in float", listed(inserted.unscaled)));
   session.log.info(fmt::format("Calibration: {} convolutions and products in INT8", inserted.products.size()));
   return check_asked(session, inserted);
 }

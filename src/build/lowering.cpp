@@ -32,8 +32,8 @@ void name_quantization(const Lowered& lowered, std::vector<QdqLine>* lines) {
 void add_units(const Lowered& lowered, Program* program, UnitKind kind, std::vector<BuildUnit>* units) {
   if (kind == UnitKind::kNetwork) units->push_back({program, &lowered, kind, nullptr, {}});
   for (size_t b = 0; b < lowered.bodies.size(); ++b)
-    add_units(lowered.bodies[b], &program->bodies[b],
-              runs_profile(*program, b) ? UnitKind::kProfile : UnitKind::kBody, units);
+    add_units(lowered.bodies[b], &program->bodies[b], runs_profile(*program, b) ? UnitKind::kProfile : UnitKind::kBody,
+              units);
   if (kind != UnitKind::kNetwork) units->push_back({program, &lowered, kind, nullptr, {}});
 }
 
@@ -67,8 +67,7 @@ Status lower_profiles(const BuildSession& session, LowerOptions* options, Lowere
   options->served = why == nullptr ? 1 : profiles;
   WOOTZ_ASSIGN_OR_RETURN(*whole, lower_graph(session.graph, *options));
   if (profiles < 2) return Status();
-  if (why != nullptr)
-    session.log.info(fmt::format("One set of tactics serves all {} profiles: {}", profiles, why));
+  if (why != nullptr) session.log.info(fmt::format("One set of tactics serves all {} profiles: {}", profiles, why));
   for (size_t p = 1; p < profiles && why == nullptr; ++p)
     WOOTZ_RETURN_IF_ERROR(lower_profile(session, *options, p, whole));
   return Status();

@@ -37,8 +37,7 @@ Status set_layer_types(BuildSession& session) {
   const BuildSettings& settings = session.settings;
   std::vector<AskedType> types = settings.layer_types;
   // What is to compute in INT8 gets its types by stage `calibrate`.
-  if (takes_scales(session))
-    std::erase_if(types, [](const AskedType& t) { return t.type == DType::kI8; });
+  if (takes_scales(session)) std::erase_if(types, [](const AskedType& t) { return t.type == DType::kI8; });
   WOOTZ_ASSIGN_OR_RETURN(
       const std::vector<TypeRefusal> refused,
       apply_layer_types(session.graph, types, [&](DType type) { return refuses_type(session, type); }));

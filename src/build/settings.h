@@ -22,8 +22,8 @@
 
 namespace wootz {
 
-class PluginSource;    // backend/plugin.h
-class TacticSelector;  // build/tactic_selector.h
+class PluginSource;       // backend/plugin.h
+class TacticSelector;     // build/tactic_selector.h
 class CalibrationSource;  // quant/calibration_source.h
 
 // Steps whose name contains `step` may only use tactics whose text contains `tactic`.
@@ -55,16 +55,16 @@ struct BuildSettings {
   int device_number = kCurrentDevice;       // which of this machine's
   std::vector<BuildProfile> profiles;
   bool one_program = false;  // kernels are tuned for the first profile and serve all of them
-  int threads = 0;  // of one inference; 0: all of the pool
+  int threads = 0;           // of one inference; 0: all of the pool
   size_t workspace = SIZE_MAX;
   size_t operand_memory = SIZE_MAX;  // that operands, results and workspace of one tactic may take
   size_t shared_memory = SIZE_MAX;   // of a device's processor, that a block of a kernel may take
   std::string isa_cap;
   bool allow_unordered = false;
-  bool tf32 = true;                    // FP32 products may round their operands, where the backend has it
-  bool fp16 = false, bf16 = false;     // FP32 values of the network may be kept in 16 bits, where that is faster
-  bool int8 = false;                   // convolutions and products may compute in 8 bits, by scales
-  TensorScales scales;                 // of single tensors, which the application says; they win over a calibration's
+  bool tf32 = true;                 // FP32 products may round their operands, where the backend has it
+  bool fp16 = false, bf16 = false;  // FP32 values of the network may be kept in 16 bits, where that is faster
+  bool int8 = false;                // convolutions and products may compute in 8 bits, by scales
+  TensorScales scales;              // of single tensors, which the application says; they win over a calibration's
   std::optional<BuildProfile> calibration_profile;  // empty: the first of `profiles`
   int calibration_version = 0;                      // that caches name
   std::vector<BorderWish> border;      // layouts of inputs and outputs; those that are not named are row-major
@@ -107,7 +107,7 @@ struct BuildServices {
   Progress* progress = nullptr;
   TimingCache* cache = nullptr;  // consulted and filled
   TacticSelector* selector = nullptr;
-  CalibrationSource* calibration = nullptr;  // asked where INT8 is allowed and the network has no Quantize
+  CalibrationSource* calibration = nullptr;     // asked where INT8 is allowed and the network has no Quantize
   std::shared_ptr<Allocator> allocator;         // of the device's memory while building; null: the device
   std::shared_ptr<const PluginSource> plugins;  // of the network; null: it has none
 };

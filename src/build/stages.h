@@ -26,8 +26,8 @@ struct BuildStage {
 // In the order in which they run.
 std::span<const BuildStage> build_stages();
 
-// Stages by file: target.cpp, calibrate.cpp, optimize.cpp, lowering.cpp, tactics.cpp, finish.cpp, native.cpp, plugins.cpp,
-// account.cpp.
+// Stages by file: target.cpp, calibrate.cpp, optimize.cpp, lowering.cpp, tactics.cpp, finish.cpp, native.cpp,
+// plugins.cpp, account.cpp.
 Status open_target(BuildSession& session);
 Status infer_network(BuildSession& session);
 Status calibrate_network(BuildSession& session);

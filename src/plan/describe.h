@@ -16,8 +16,8 @@ struct DescribeOptions {
 // {"Layers": [{"Name", "LayerType", "Inputs": [{"Name", "Location", "Dimensions", "Format/Datatype"}], "Outputs",
 // "ParameterType", parameters, "TacticName", "TacticValue", "StreamId", "Metadata"}], "Bindings": [names of inputs,
 // then outputs]}; ours beside them: "TacticTimeUs", "BytesRead", "BytesWritten", "Flops". The program has passed
-// verify_program; profiles with tactics of their own have their layers under "Profiles": [{"Profile", "Layers"}]. Strings
-// may hold any bytes: dump with error_handler_t::replace.
+// verify_program; profiles with tactics of their own have their layers under "Profiles": [{"Profile", "Layers"}].
+// Strings may hold any bytes: dump with error_handler_t::replace.
 OrderedJson describe_program(const Program& program, const DescribeOptions& options = {});
 OrderedJson describe_step(const Program& program, StepIndex step, const DescribeOptions& options = {});
 

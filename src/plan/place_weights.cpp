@@ -19,12 +19,12 @@ class Placement {
  public:
   // The network as it was tuned for several profiles has most of its weights in several of its programs.
   explicit Placement(const Program& program)
-      : share_(!program.stripped && std::any_of(program.profiles.begin(), program.profiles.end(), [](const auto& profile) {
-          return profile.body >= 0;
-        })) {}
+      : share_(!program.stripped && std::any_of(program.profiles.begin(), program.profiles.end(),
+                                                [](const auto& profile) { return profile.body >= 0; })) {}
 
   Status place(const Program& program, WeightsMap* map) {
-    for (const PlanConstant& c : program.constants) WOOTZ_RETURN_IF_ERROR(place(c, program.stripped ? 0 : c.bytes, map));
+    for (const PlanConstant& c : program.constants)
+      WOOTZ_RETURN_IF_ERROR(place(c, program.stripped ? 0 : c.bytes, map));
     for (const NativeCode& code : program.native) {
       WOOTZ_ASSIGN_OR_RETURN(const size_t at, room_for(code.bytes.size(), code.key));
       map->native.push_back(at);

@@ -20,7 +20,7 @@ class Histogram {
 
   double largest() const { return largest_; }
   uint64_t count() const { return count_; }
-  double width() const { return width_; }                     // of a bin; 0: every value was 0
+  double width() const { return width_; }                      // of a bin; 0: every value was 0
   const std::vector<uint64_t>& bins() const { return bins_; }  // empty: every value was 0
 
  private:

@@ -19,8 +19,8 @@ std::vector<Value*> values_to_observe(const Graph& graph);
 bool has_quantization(const Graph& graph);
 
 struct InsertedQdq {
-  std::set<const Node*> products;       // that read 8 bits now
-  std::vector<std::string> unscaled;    // names of values that have no scale: their readers stay in float
+  std::set<const Node*> products;     // that read 8 bits now
+  std::vector<std::string> unscaled;  // names of values that have no scale: their readers stay in float
 };
 
 // Convolutions, transposed convolutions and products of an activation and constant weights: the activation by its own

@@ -86,8 +86,8 @@ TEST(Ranges, FarOutliersAreCutOff) {
 }
 
 TEST(Ranges, OneValueIsItsRange) {
-  for (const RangeMethod method : {RangeMethod::kLegacy, RangeMethod::kEntropy, RangeMethod::kEntropy2,
-                                   RangeMethod::kMinMax}) {
+  for (const RangeMethod method :
+       {RangeMethod::kLegacy, RangeMethod::kEntropy, RangeMethod::kEntropy2, RangeMethod::kMinMax}) {
     EXPECT_EQ(find_range(histogram_of({Values(100, -3.5F)}), {method}), 3.5) << range_method_name(method);
     EXPECT_EQ(find_range(histogram_of({Values(100, 0.F)}), {method}), 1) << range_method_name(method);
     EXPECT_EQ(find_range(histogram_of({}), {method}), 1) << range_method_name(method);

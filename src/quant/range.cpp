@@ -31,8 +31,8 @@ class Divergence {
     }
   }
 
-  // Of the values from what `kLevels` steps over the first `end` bins make of them; infinity where those bins are empty,
-  // or where values are cut off onto a last bin that had none.
+  // Of the values from what `kLevels` steps over the first `end` bins make of them; infinity where those bins are
+  // empty, or where values are cut off onto a last bin that had none.
   double at(size_t end) const {
     const double inside = sum_[end], cut = sum_.back() - inside, last = bins_[end - 1];
     if (inside == 0 || (cut > 0 && last == 0)) return std::numeric_limits<double>::infinity();
@@ -66,8 +66,7 @@ double quantile_range(const Histogram& values, double quantile) {
 double uncapped_range(const Histogram& values, const RangeRule& rule) {
   switch (rule.method) {
     case RangeMethod::kMinMax: return values.largest();
-    case RangeMethod::kLegacy:
-      return std::max(quantile_range(values, rule.quantile), rule.cutoff * values.largest());
+    case RangeMethod::kLegacy: return std::max(quantile_range(values, rule.quantile), rule.cutoff * values.largest());
     case RangeMethod::kEntropy:
     case RangeMethod::kEntropy2: return static_cast<double>(least_divergent_bin(values.bins())) * values.width();
   }

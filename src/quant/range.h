@@ -22,7 +22,6 @@ struct RangeRule {
   double quantile = 1, cutoff = 1;
 };
 
-
 // A tensor that was 0 throughout gets 1: whatever comes later is not cut off at nothing.
 double find_range(const Histogram& values, const RangeRule& rule);
 

@@ -64,7 +64,8 @@ std::string int8_steps(const std::string& plan) {
   std::string names;
   for (const wootz::Step& step : (*program)->steps) {
     const bool product = step.problem.is(wootz::Family::kConv) || step.problem.is(wootz::Family::kGemm);
-    if (product && step.problem.inputs[0].dtype == wootz::DType::kI8) names += step.name.substr(0, step.name.find(' ')) + ";";
+    if (product && step.problem.inputs[0].dtype == wootz::DType::kI8)
+      names += step.name.substr(0, step.name.find(' ')) + ";";
   }
   return names;
 }
@@ -275,8 +276,8 @@ TEST(Calibration, EndsWhereTheMonitorSaysSo) {
 }
 
 TEST(Calibration, ARefitTakesTheScalesOfTheBuild) {
-  const BuilderFlags flags = (1U << static_cast<uint32_t>(BuilderFlag::kINT8)) |
-                             (1U << static_cast<uint32_t>(BuilderFlag::kREFIT));
+  const BuilderFlags flags =
+      (1U << static_cast<uint32_t>(BuilderFlag::kINT8)) | (1U << static_cast<uint32_t>(BuilderFlag::kREFIT));
   Net net(flags);
   Sampled<IInt8MinMaxCalibrator> calibrator;
   fill(&calibrator, net);

@@ -14,8 +14,9 @@ struct Rows : Bench {
     std::mt19937 rng(17);
     for (float& v : w) v = std::uniform_real_distribution<float>(-0.5F, 0.5F)(rng);
     ITensor* x = input("x", {-1, kDepth});
-    ITensor* product = network->addMatrixMultiply(*x, MatrixOperation::kNONE, *constant<float>({kDepth, kColumns}, w),
-                                                  MatrixOperation::kNONE)
+    ITensor* product = network
+                           ->addMatrixMultiply(*x, MatrixOperation::kNONE, *constant<float>({kDepth, kColumns}, w),
+                                               MatrixOperation::kNONE)
                            ->getOutput(0);
     product->setName("product");
     EXPECT_TRUE(network->markDebug(*product));
@@ -65,7 +66,8 @@ TEST(Profiles, AContextGoesFromOneToTheOtherAndBack) {
     std::vector<std::byte> memory(static_cast<size_t>(engine->getDeviceMemorySizeV2()) + 64);
     void* const aligned = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
     if (strategy == Strategy::kUSER_MANAGED) context->setDeviceMemoryV2(aligned, engine->getDeviceMemorySizeV2());
-    for (const auto& [profile, rows] : std::vector<std::pair<int32_t, int64_t>>{{0, 1}, {1, 64}, {0, 1}, {2, 3}, {1, 2}})
+    for (const auto& [profile, rows] :
+         std::vector<std::pair<int32_t, int64_t>>{{0, 1}, {1, 64}, {0, 1}, {2, 3}, {1, 2}})
       net.check(*context, profile, rows);
   }
   EXPECT_EQ(net.logger.errors(), "");
@@ -161,7 +163,8 @@ TEST(Profiles, ListenersProfilersAndInspectorsFollow) {
     EXPECT_EQ(listener.elements, static_cast<size_t>(rows * kColumns));
     EXPECT_GT(layers.layers, 0);
     const std::string shown = inspector->getEngineInformation(LayerInformationFormat::kJSON);
-    EXPECT_NE(shown.find(std::to_string(rows) + ",\n            " + std::to_string(kColumns)), std::string::npos) << shown;
+    EXPECT_NE(shown.find(std::to_string(rows) + ",\n            " + std::to_string(kColumns)), std::string::npos)
+        << shown;
   }
   ASSERT_TRUE(inspector->setExecutionContext(nullptr));
   const std::string whole = inspector->getEngineInformation(LayerInformationFormat::kJSON);

@@ -226,11 +226,11 @@ class ContextImpl final : public nvinfer1::IExecutionContext {
   std::shared_ptr<GrowingBuffer> arena_;
   std::vector<std::unique_ptr<Runner>> runners_;  // of the profiles that were set so far
   Runner* runner_ = nullptr;                      // of the profile that is set
-  cudaStream_t running_in_ = nullptr;  // the stream of the inference at hand
-  std::unique_ptr<Stream> adopted_;    // of a device with memory of its own: the application's stream, as it was last
+  cudaStream_t running_in_ = nullptr;             // the stream of the inference at hand
+  std::unique_ptr<Stream> adopted_;  // of a device with memory of its own: the application's stream, as it was last
   cudaStream_t adopted_handle_ = nullptr;
   std::vector<std::unique_ptr<Stream>> aux_streams_;  // the application's
-  uint64_t found_for_ = 0;  // the settings whose inference was the last one; 0: it failed, or there was none
+  uint64_t found_for_ = 0;   // the settings whose inference was the last one; 0: it failed, or there was none
   Runner* timed_ = nullptr;  // whose times are to be reported
   mutable bool times_pending_ = false;
   bool times_captured_ = false;  // graphs of the application's tell times when they run

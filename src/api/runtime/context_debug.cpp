@@ -109,8 +109,7 @@ Status ContextImpl::show_unwritten(const Job& job) {
     if (!dims) continue;
     if (adopted_ != nullptr && !waited) WOOTZ_RETURN_IF_ERROR(adopted_->synchronize());
     waited = true;
-    WOOTZ_RETURN_IF_ERROR(
-        show(tap.name.c_str(), tensors[tap.tensor], executor.data(tap.tensor), *dims, job.stream));
+    WOOTZ_RETURN_IF_ERROR(show(tap.name.c_str(), tensors[tap.tensor], executor.data(tap.tensor), *dims, job.stream));
   }
   return Status();
 }

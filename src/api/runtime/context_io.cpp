@@ -133,7 +133,8 @@ int64_t ContextImpl::getMaxOutputSize(const char* tensorName) const noexcept {
     if (extents.ok() && (plan == nullptr || plan->known[io->tensor]))
       return static_cast<int64_t>(tensor_bytes(info_->program().tensors[io->tensor], *extents));
     const std::optional<int64_t> bound =
-        plan == nullptr ? std::nullopt : output_bound(info_->program(), io->tensor, runner_->bindings.profile(), plan->symbols);
+        plan == nullptr ? std::nullopt
+                        : output_bound(info_->program(), io->tensor, runner_->bindings.profile(), plan->symbols);
     if (!bound)
       return make_error(
           Code::kInvalidState,

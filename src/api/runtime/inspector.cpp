@@ -61,9 +61,7 @@ ProfilingVerbosity InspectorImpl::verbosity() const {
   return static_cast<ProfilingVerbosity>(info_->property_int(property::kVerbosity, 0));
 }
 
-const Program& InspectorImpl::program() const {
-  return (context_ == nullptr ? *info_ : context_->info()).program();
-}
+const Program& InspectorImpl::program() const { return (context_ == nullptr ? *info_ : context_->info()).program(); }
 
 // For the shapes of the context, or else at the maximum of every profile.
 std::vector<MemoryReport> InspectorImpl::memory() const {

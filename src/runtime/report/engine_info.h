@@ -76,7 +76,7 @@ class EngineInfo {
   void collect_profile_values();
 
   std::shared_ptr<EngineCore> core_;
-  std::shared_ptr<EngineCore> whole_;                        // whose properties count; null: its own do
+  std::shared_ptr<EngineCore> whole_;                            // whose properties count; null: its own do
   std::map<int32_t, std::shared_ptr<const EngineInfo>> bodies_;  // that run profiles, by number
   std::vector<IoInfo> ios_;
   std::map<std::string, size_t, std::less<>> by_name_;

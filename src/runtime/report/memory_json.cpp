@@ -34,8 +34,7 @@ std::vector<MemoryReport> memory_reports(const Program& program, const KernelsOf
   std::vector<MemoryReport> reports;
   for (size_t p = 0; p < program.profiles.size(); ++p) {
     const auto [runs, number] = program_of(program, p);
-    Result<MemoryReport> report =
-        report_memory(*runs, number, kernels_of ? kernels_of(*runs) : StepKernels());
+    Result<MemoryReport> report = report_memory(*runs, number, kernels_of ? kernels_of(*runs) : StepKernels());
     if (report.ok()) reports.push_back(std::move(report).value());
   }
   return reports;

@@ -293,17 +293,17 @@ OpFn find_float(PwOp op) {
     CASE(kDiv, binary)
     CASE(kMin, binary)
     CASE(kMax, binary)
-    CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kNeg, unary) CASE(kAbs, unary)
-        CASE(kSign, unary) CASE(kSqrt, unary) CASE(kReciprocal, unary) CASE(kExp, unary) CASE(kLog, unary)
-            CASE(kSin, unary) CASE(kCos, unary) CASE(kTan, unary) CASE(kAsin, unary) CASE(kAcos, unary)
-                CASE(kAtan, unary) CASE(kSinh, unary) CASE(kCosh, unary) CASE(kAsinh, unary) CASE(kAcosh, unary)
-                    CASE(kAtanh, unary) CASE(kErf, unary) CASE(kCeil, unary) CASE(kFloor, unary) CASE(kRound, unary)
-                        CASE(kRelu, unary) CASE(kLeakyRelu, unary) CASE(kClip, unary) CASE(kSigmoid, unary)
-                            CASE(kTanh, unary) CASE(kGeluErf, unary) CASE(kGeluTanh, unary) CASE(kSilu, unary)
-                                CASE(kHardSigmoid, unary) CASE(kHardSwish, unary) CASE(kMish, unary)
-                                    CASE(kSoftplus, unary) CASE(kSoftsign, unary) CASE(kElu, unary) CASE(kCelu, unary)
-                                        CASE(kSelu, unary) CASE(kThresholdedRelu, unary) CASE(kShrink, unary) default
-        : return nullptr;
+    CASE(kPow, binary)
+    CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kSign, unary)
+        CASE(kSqrt, unary) CASE(kReciprocal, unary) CASE(kExp, unary) CASE(kLog, unary) CASE(kSin, unary)
+            CASE(kCos, unary) CASE(kTan, unary) CASE(kAsin, unary) CASE(kAcos, unary) CASE(kAtan, unary)
+                CASE(kSinh, unary) CASE(kCosh, unary) CASE(kAsinh, unary) CASE(kAcosh, unary) CASE(kAtanh, unary)
+                    CASE(kErf, unary) CASE(kCeil, unary) CASE(kFloor, unary) CASE(kRound, unary) CASE(kRelu, unary)
+                        CASE(kLeakyRelu, unary) CASE(kClip, unary) CASE(kSigmoid, unary) CASE(kTanh, unary)
+                            CASE(kGeluErf, unary) CASE(kGeluTanh, unary) CASE(kSilu, unary) CASE(kHardSigmoid, unary)
+                                CASE(kHardSwish, unary) CASE(kMish, unary) CASE(kSoftplus, unary) CASE(kSoftsign, unary)
+                                    CASE(kElu, unary) CASE(kCelu, unary) CASE(kSelu, unary)
+                                        CASE(kThresholdedRelu, unary) CASE(kShrink, unary) default : return nullptr;
   }
 }
 template <class T>
@@ -315,9 +315,10 @@ OpFn find_int(PwOp op) {
     CASE(kDiv, binary)
     CASE(kMin, binary)
     CASE(kMax, binary)
-    CASE(kPow, binary) CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kAnd, binary) CASE(kOr, binary)
-        CASE(kXor, binary) CASE(kShiftLeft, binary) CASE(kShiftRight, binary) CASE(kNeg, unary) CASE(kAbs, unary)
-            CASE(kNot, unary) CASE(kSign, unary) CASE(kRelu, unary) CASE(kClip, unary) default : return nullptr;
+    CASE(kPow, binary)
+    CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kAnd, binary) CASE(kOr, binary) CASE(kXor, binary)
+        CASE(kShiftLeft, binary) CASE(kShiftRight, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kNot, unary)
+            CASE(kSign, unary) CASE(kRelu, unary) CASE(kClip, unary) default : return nullptr;
   }
 }
 OpFn find_bool(PwOp op) {
