@@ -16,7 +16,8 @@ function(wootz_shared name whole)
     endif()
     target_link_libraries(${target} PRIVATE ${layer})
   endforeach()
-  target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,--exclude-libs,ALL -Wl,--gc-sections
+                      -Wl,-Bsymbolic-functions)  # a plan's runtime calls its own functions, not those of a program
   if(NOT WOOTZ_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()

@@ -111,6 +111,12 @@ void bind_execution(Context& context) {
           },
           nb::arg("aux_streams"))
       .def(
+          "set_input_consumed_event",
+          [](IExecutionContext& c, size_t event) { return c.setInputConsumedEvent(reinterpret_cast<cudaEvent_t>(event)); },
+          nb::arg("event"))
+      .def("get_input_consumed_event",
+           [](IExecutionContext& c) { return reinterpret_cast<size_t>(c.getInputConsumedEvent()); })
+      .def(
           "execute_v2",
           [](nb::handle context, const std::vector<nb::object>& bindings) {
             auto& c = nb::cast<IExecutionContext&>(context);

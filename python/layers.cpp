@@ -82,6 +82,51 @@ void bind_pointwise(nb::module_& m) {
       .def_prop_rw("axis", &IQuantizeLayer::getAxis, &IQuantizeLayer::setAxis);
   nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer")
       .def_prop_rw("axis", &IDequantizeLayer::getAxis, &IDequantizeLayer::setAxis);
+  nb::class_<IDynamicQuantizeLayer, ILayer>(m, "IDynamicQuantizeLayer")
+      .def_prop_rw("axis", &IDynamicQuantizeLayer::getAxis, &IDynamicQuantizeLayer::setAxis)
+      .def_prop_rw("block_size", &IDynamicQuantizeLayer::getBlockSize, &IDynamicQuantizeLayer::setBlockSize)
+      .def_prop_rw("block_shape", &IDynamicQuantizeLayer::getBlockShape, &IDynamicQuantizeLayer::setBlockShape)
+      .def_prop_rw("to_type", &IDynamicQuantizeLayer::getToType, &IDynamicQuantizeLayer::setToType)
+      .def_prop_rw("scale_type", &IDynamicQuantizeLayer::getScaleType, &IDynamicQuantizeLayer::setScaleType);
+}
+
+// A layer that is a whole part of a model.
+void bind_experts(nb::module_& m) {
+  nb::class_<IMoELayer, ILayer>(m, "IMoELayer")
+      .def("set_gated_weights", &IMoELayer::setGatedWeights, nb::arg("fc_gate_weights"), nb::arg("fc_up_weights"),
+           nb::arg("fc_down_weights"), nb::arg("activation_type"))
+      .def("set_gated_biases", &IMoELayer::setGatedBiases, nb::arg("fc_gate_biases"), nb::arg("fc_up_biases"),
+           nb::arg("fc_down_biases"))
+      .def_prop_rw("activation_type", &IMoELayer::getActivationType, &IMoELayer::setActivationType)
+      .def("set_quantization_static", &IMoELayer::setQuantizationStatic, nb::arg("fc_down_activation_scale"),
+           nb::arg("data_type"))
+      .def("set_quantization_dynamic_dbl_q", &IMoELayer::setQuantizationDynamicDblQ,
+           nb::arg("fc_down_activation_dbl_q_scale"), nb::arg("data_type"), nb::arg("block_shape"),
+           nb::arg("dyn_q_output_scale_type"))
+      .def_prop_rw("quantization_to_type", &IMoELayer::getQuantizationToType, &IMoELayer::setQuantizationToType)
+      .def_prop_rw("quantization_block_shape", &IMoELayer::getQuantizationBlockShape,
+                   &IMoELayer::setQuantizationBlockShape)
+      .def_prop_rw("dyn_q_output_scale_type", &IMoELayer::getDynQOutputScaleType, &IMoELayer::setDynQOutputScaleType)
+      .def("set_swiglu_params", &IMoELayer::setSwigluParams, nb::arg("limit"), nb::arg("alpha"), nb::arg("beta"))
+      .def_prop_rw("swiglu_param_limit", &IMoELayer::getSwigluParamLimit, &IMoELayer::setSwigluParamLimit)
+      .def_prop_rw("swiglu_param_alpha", &IMoELayer::getSwigluParamAlpha, &IMoELayer::setSwigluParamAlpha)
+      .def_prop_rw("swiglu_param_beta", &IMoELayer::getSwigluParamBeta, &IMoELayer::setSwigluParamBeta);
+}
+
+// Kinds that make values, and one that judges them.
+void bind_sources(nb::module_& m) {
+  nb::class_<IFillLayer, ILayer>(m, "IFillLayer")
+      .def_prop_rw("shape", &IFillLayer::getDimensions, &IFillLayer::setDimensions)
+      .def_prop_rw("operation", &IFillLayer::getOperation, &IFillLayer::setOperation)
+      .def_prop_rw("alpha", &IFillLayer::getAlpha, &IFillLayer::setAlpha)
+      .def_prop_rw("beta", &IFillLayer::getBeta, &IFillLayer::setBeta)
+      .def_prop_rw("to_type", &IFillLayer::getToType, &IFillLayer::setToType)
+      .def("set_alpha_int64", &IFillLayer::setAlphaInt64, nb::arg("alpha"))
+      .def("set_beta_int64", &IFillLayer::setBetaInt64, nb::arg("beta"))
+      .def("is_alpha_beta_int64", &IFillLayer::isAlphaBetaInt64);
+  nb::class_<IAssertionLayer, ILayer>(m, "IAssertionLayer")
+      .def_prop_rw("message", &IAssertionLayer::getMessage,
+                   [](IAssertionLayer& l, const char* message) { l.setMessage(message); });
 }
 
 // Kinds that combine elements along axes.
@@ -166,6 +211,8 @@ void bind_layers(nb::module_& m) {
   bind_pointwise(m);
   bind_reductions(m);
   bind_moves(m);
+  bind_sources(m);
+  bind_experts(m);
   bind_plain(m);
 }
 

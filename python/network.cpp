@@ -51,6 +51,10 @@ nb::object typed(ILayer* layer, nb::handle owner) {
     LAYER(kRESIZE, IResizeLayer)
     LAYER(kNORMALIZATION, INormalizationLayer)
     LAYER(kCAST, ICastLayer)
+    LAYER(kFILL, IFillLayer)
+    LAYER(kASSERTION, IAssertionLayer)
+    LAYER(kDYNAMIC_QUANTIZE, IDynamicQuantizeLayer)
+    LAYER(kMOE, IMoELayer)
     LAYER(kPLUGIN_V2, IPluginV2Layer)
     LAYER(kPLUGIN_V3, IPluginV3Layer)
 #undef LAYER
@@ -229,7 +233,25 @@ void bind_adding_arithmetic(Network& network) {
           [](nb::handle self, ITensor& input, ITensor& scale, DataType type) {
             return wrap(nb::cast<INetworkDefinition&>(self).addDequantize(input, scale, type), self);
           },
-          nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kFLOAT);
+          nb::arg("input"), nb::arg("scale"), nb::arg("output_type") = DataType::kFLOAT)
+      .def("add_dynamic_quantize", &INetworkDefinition::addDynamicQuantize, nb::arg("input"), nb::arg("axis"),
+           nb::arg("block_size"), nb::arg("output_type"), nb::arg("scale_type"), kInner)
+      .def("add_dynamic_quantize_v2", &INetworkDefinition::addDynamicQuantizeV2, nb::arg("input"),
+           nb::arg("block_shape"), nb::arg("output_type"), nb::arg("scale_type"), kInner)
+      .def("add_moe", &INetworkDefinition::addMoE, nb::arg("hidden_states"), nb::arg("selected_experts_for_tokens"),
+           nb::arg("scores_for_selected_experts"), kInner);
+}
+
+// Layers that make values, and one that judges them.
+void bind_adding_sources(Network& network) {
+  network
+      .def(
+          "add_fill",
+          [](nb::handle self, Dims shape, FillOperation op, DataType type) {
+            return wrap(nb::cast<INetworkDefinition&>(self).addFill(shape, op, type), self);
+          },
+          nb::arg("shape"), nb::arg("op"), nb::arg("output_type") = DataType::kFLOAT)
+      .def("add_assertion", &INetworkDefinition::addAssertion, nb::arg("condition"), nb::arg("message"), kInner);
 }
 
 void bind_adding_moves(Network& network) {
@@ -273,6 +295,7 @@ void bind_network(nb::module_& m) {
   bind_adding_lists(network);
   bind_adding_arithmetic(network);
   bind_adding_moves(network);
+  bind_adding_sources(network);
 }
 
 }  // namespace wootz_python

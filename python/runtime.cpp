@@ -208,11 +208,39 @@ void bind_runtime_class(nb::module_& m) {
           },
           nb::arg("path"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
           "An engine from a plan file, mapped rather than read; None (see the log) when it is refused.")
+      .def("load_runtime", &IRuntime::loadRuntime, nb::arg("path"), nb::rv_policy::take_ownership,
+           nb::keep_alive<0, 1>(), "A runtime of another library; None (see the log) when it is refused.")
+      .def(
+          "use_plans_runtime",
+          [](IRuntime& r, bool on) {
+            if (wootz_runtime_use_plans_runtime(&r, on ? 1 : 0) != 0) throw nb::value_error("not a runtime of Wootz");
+          },
+          nb::arg("on") = true, "Run plans by the runtime that they hold, even those of this version.")
       .def_prop_rw("max_threads", &IRuntime::getMaxThreads, &IRuntime::setMaxThreads)
       .def_prop_rw("temporary_directory", &IRuntime::getTemporaryDirectory, &IRuntime::setTemporaryDirectory)
       .def_prop_rw("tempfile_control_flags", &IRuntime::getTempfileControlFlags, &IRuntime::setTempfileControlFlags)
       .def_prop_rw("engine_host_code_allowed", &IRuntime::getEngineHostCodeAllowed,
                    &IRuntime::setEngineHostCodeAllowed);
+}
+
+void bind_versions(nb::module_& m) {
+  m.def(
+      "plan_header",
+      [](const nb::bytes& plan) -> nb::object {
+        const char* const text = wootz_plan_header(plan.c_str(), plan.size());
+        if (text == nullptr) throw nb::value_error("these bytes are no plan's");
+        return nb::module_::import_("json").attr("loads")(text);
+      },
+      nb::arg("plan"),
+      "What the first 256 bytes of a plan of any version tell: its format, and of a version-compatible one the version "
+      "of the library that wrote it and the bytes of the runtime in it.");
+  m.def(
+      "runtime_library",
+      []() -> nb::object {
+        const char* const path = wootz_runtime_library();
+        return path == nullptr ? nb::object(nb::none()) : nb::object(nb::str(path));
+      },
+      "The path of the library without a compiler, which version-compatible plans carry; None where it is not there.");
 }
 
 void bind_thread_pool(nb::module_& m) {
@@ -234,6 +262,7 @@ void bind_runtime(nb::module_& m) {
   bind_engine(m);
   bind_runtime_class(m);
   bind_thread_pool(m);
+  bind_versions(m);
 }
 
 }  // namespace wootz_python

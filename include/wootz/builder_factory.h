@@ -37,7 +37,8 @@ extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getBuilderPluginRegistry(
 extern "C" TRT_DEPRECATED_API TENSORRTAPI nvinfer1::safe::IPluginRegistry* getBuilderSafePluginRegistry(
     nvinfer1::EngineCapability capability) noexcept;
 
-/// Folder in which the library looks for parts of itself that are opened at run time. False when it cannot be used.
+/// Folder in which the library looks for parts of itself: libwootz_runtime.so, which version-compatible plans carry,
+/// with what it needs. An empty path: beside this library, as before the first call. False when it is no folder.
 extern "C" TENSORRTAPI bool setInternalLibraryPath(const AsciiChar* path) noexcept;
 
 }  // namespace nvinfer1

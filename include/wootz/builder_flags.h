@@ -74,9 +74,9 @@ enum class BuilderFlag : int32_t {
   /// Fail when an algorithm selector picks nothing.
   kREJECT_EMPTY_ALGORITHMS TRT_DEPRECATED_ENUM = 12,
 #endif
-  /// The plan can be loaded by later versions: it keeps no code that is tied to this one.
+  /// The plan runs under other versions: it holds the library of the runtime, which those run it by.
   kVERSION_COMPATIBLE = WOOTZ_BY_LEVEL(13, 12),
-  /// Leave the loader for the above out of the plan.
+  /// Leave that runtime out of the plan: IRuntime::loadRuntime opens the library where it is.
   kEXCLUDE_LEAN_RUNTIME = WOOTZ_BY_LEVEL(14, 13),
 #if NV_TENSORRT_MAJOR < 11
   /// Allow kFP8.

@@ -39,6 +39,24 @@ WOOTZ_EXPORT void* wootz_runtime_load_memory(void* runtime, void* plan) WOOTZ_NO
 /// plan is from before versions were kept; -1: this library cannot read it, and the logger says why. (runtime)
 WOOTZ_EXPORT int wootz_plan_version(const void* plan, size_t bytes) WOOTZ_NOEXCEPT;
 
+/// What the first 256 bytes of a plan of any version tell, as JSON: {"format": 2, "version_compatible": true,
+/// "library_version": "0.1.0", "runtime_bytes": 98000000}; the last two of version-compatible plans alone, and
+/// runtime_bytes 0 where the runtime is left out. The text lasts until the thread's next call; null on failure, and the
+/// logger says why. (runtime)
+WOOTZ_EXPORT const char* wootz_plan_header(const void* plan, size_t bytes) WOOTZ_NOEXCEPT;
+
+/// The version of this library, a byte a number: 0.1.0 is 0x000100. (runtime)
+WOOTZ_EXPORT int wootz_library_version(void) WOOTZ_NOEXCEPT;
+/// The path of the library that runs plans and has no compiler, libwootz_runtime.so of this version, which
+/// version-compatible plans carry: beside this library, or in the folder of setInternalLibraryPath(). The text lasts
+/// until the thread's next call; null: it is not there, and the logger says where it was looked for. (runtime)
+WOOTZ_EXPORT const char* wootz_runtime_library(void) WOOTZ_NOEXCEPT;
+
+/// Whether an nvinfer1::IRuntime* runs plans by the runtime that they hold, even those of its own version; by default
+/// only those of another one. It needs IRuntime::setEngineHostCodeAllowed, and refuses plans that hold none. 0 on
+/// success. (runtime)
+WOOTZ_EXPORT int wootz_runtime_use_plans_runtime(void* runtime, int on) WOOTZ_NOEXCEPT;
+
 /// The device that engines of a runtime are loaded on from now on: its number among those of the plan's backend; -1,
 /// the default: the one that is current in the calling thread when an engine is loaded (cudaSetDevice), and where none
 /// is, the one that the environment variable WOOTZ_DEVICE names, or the first. A number that is not there is refused by
@@ -109,6 +127,9 @@ WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affi
 ///   verify_passes   "1": check the graph after each pass
 ///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
 ///                   several, separated by ';'
+///   leave_out       sources of kernels that are not asked, separated by commas: of the CPU "native", "onednn",
+///   "chain";
+///                   of a GPU "cudnn", "cublaslt", "generated", "selecting"
 ///   device          the device to build for. Of this machine: its number, or with the backend's name "cuda:1"; by
 ///                   default the one that was current in the thread that made the builder, and where none was, the one
 ///                   that the environment variable WOOTZ_DEVICE names, or the first. When it is not this machine's: a

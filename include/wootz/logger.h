@@ -51,7 +51,8 @@ class ILogger {
   ILogger& operator=(ILogger&&) & = default;
 };
 
-/// For a plugin library's setLoggerFinder, which is not called here: a warning says so when the library is opened.
+/// What IPluginRegistry::loadLibrary hands to a library that exports `void setLoggerFinder(ILoggerFinder*)`; it lasts as
+/// long as the process.
 #if NV_TENSORRT_MAJOR >= 11
 class ILoggerFinder : public IVersionedInterface {
  public:
@@ -61,7 +62,8 @@ class ILoggerFinder : public IVersionedInterface {
 class ILoggerFinder {
  public:
 #endif
-  /// The logger of the builder or runtime that is calling into the plugin on this thread.
+  /// The logger of the builder, runtime or engine that is calling into the plugin on this thread; on a thread that none
+  /// calls on, the process's. Never null.
   virtual ILogger* findLogger() = 0;
 
  protected:

@@ -1,5 +1,5 @@
-// Quick plugins: capabilities of a V3 plugin in the form that decorators of a scripting language fill in. They are not
-// run: registries refuse their creators, and networks the plugins.
+// Quick plugins: capabilities of a V3 plugin in the form that decorators of a scripting language fill in. One that is
+// compiled while building (IPluginV3QuickAOTBuild) gives a kernel for a GPU and needs one.
 #pragma once
 
 #include <cstdint>

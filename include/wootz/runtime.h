@@ -38,7 +38,8 @@ using TempfileControlFlags = uint32_t;
 /// from several threads at once; setters are not.
 ///
 /// A plan is checked in full before anything of it is used, and a plan with data only may come from anywhere. Native
-/// code in a plan (kernels, plugin libraries) is ignored unless setEngineHostCodeAllowed permitted it.
+/// code in a plan (kernels, plugin libraries) is ignored unless setEngineHostCodeAllowed permitted it. A version-compatible
+/// plan of another version is run by the runtime that it holds: without that permission it is refused.
 class IRuntime : public INoCopy {
  public:
   /// DLA core that engines run on. There is none here: getNbDLACores() is 0, and setting has no effect.

@@ -85,20 +85,37 @@ def _scratch(context):
     return context._scratch
 
 
-def _check_formats(context):
-    """Once for a context."""
-    if getattr(context, "_row_major", False):
-        return
-    engine = context.engine
-    for name in engine:
-        if engine.get_tensor_format(name) != TensorFormat.LINEAR:
-            raise ValueError(f"'{name}' has the format '{engine.get_tensor_format_desc(name)}', and arrays are row-major: set "
-                             "addresses yourself (set_tensor_address)")
-    context._row_major = True
+def _formatted(context):
+    """Names of inputs and outputs that are not row-major in memory. Looked up once for a context."""
+    if not hasattr(context, "_not_row_major"):
+        engine = context.engine
+        context._not_row_major = {n for n in engine if engine.get_tensor_format(n) != TensorFormat.LINEAR}
+    return context._not_row_major
+
+
+def _places(context, name, shape):
+    """Where the elements of such a tensor are in its memory, and how many elements that memory has."""
+    engine, strides = context.engine, context.get_tensor_strides(name)
+    axis, together = engine.get_tensor_vectorized_dim(name), engine.get_tensor_components_per_element(name)
+    places = np.zeros((1,) * len(shape), np.int64)
+    for a, (extent, stride) in enumerate(zip(shape, strides)):
+        index = np.arange(extent, dtype=np.int64)
+        step = index // together * stride * together + index % together if a == axis else index * stride * together
+        places = places + step.reshape((-1,) + (1,) * (len(shape) - 1 - a))
+    return places, shape[0] * strides[0] * together if volume(shape) else 0
+
+
+def _arranged(context, name, array):
+    """An array as the engine wants it in memory; what fills groups of channels up is zeros."""
+    if name not in _formatted(context):
+        return array
+    places, count = _places(context, name, array.shape)
+    memory = np.zeros(count, array.dtype)
+    memory[places] = array
+    return memory
 
 
 def _set_inputs(context, feeds, inputs, keep):
-    _check_formats(context)
     engine = context.engine
     for name in inputs:
         if name not in feeds:
@@ -113,6 +130,7 @@ def _set_inputs(context, feeds, inputs, keep):
             raise ValueError(f"input '{name}': shape {shape} is not accepted; the engine has "
                              f"{engine.get_tensor_shape(name)} and the active profile allows (min, opt, max) "
                              f"{engine.get_tensor_profile_shape(name, context.active_optimization_profile)}")
+        array = _arranged(context, name, array)
         if engine.on_device and engine.get_tensor_location(name) == TensorLocation.DEVICE:
             memory = _scratch(context).memory_of(name, array.nbytes)
             memory.write(array)
@@ -130,6 +148,8 @@ def _set_output(context, name, results):
         context.set_output_allocator(name, _scratch(context).buffer(name))
         return True
     context.set_output_allocator(name, None)
+    if name in _formatted(context):
+        shape = _places(context, name, tuple(shape))[1]
     results[name] = np.empty(shape, _BY_NUMBER[number]())
     if engine.on_device:
         context.set_tensor_address(name, _scratch(context).memory_of(name, results[name].nbytes))
@@ -144,10 +164,15 @@ def _fetch(context, name, dynamic, results):
     if not dynamic:
         if context.engine.on_device:
             results[name] = _scratch(context).memory_of(name, 0).read(dtype, results[name].shape)
+        if name in _formatted(context):
+            results[name] = results[name][_places(context, name, tuple(context.get_tensor_shape(name)))[0]]
         return
     buffer = _scratch(context).buffer(name)
     shape, bits = buffer.shape, _PACKED_BITS.get(number)
-    if bits:
+    if name in _formatted(context):
+        places, count = _places(context, name, shape)
+        results[name] = np.frombuffer(buffer.read(count * dtype.itemsize), dtype)[places]
+    elif bits:
         raw = np.frombuffer(buffer.read((volume(shape) * bits + 7) // 8), np.uint8)
         results[name] = _unpack(raw, number, shape, dtype)
     else:
@@ -157,8 +182,9 @@ def _fetch(context, name, dynamic, results):
 def infer(context, feeds, stream=0):
     """Runs `context` on numpy arrays: {input name: array} -> {output name: array}.
 
-    Sets the input shapes, so a dynamic engine takes any shape inside the active profile. Arrays are copied only where they
-    are not C-contiguous, or where the engine's memory is a device's: then to there and back, in memory that is kept with the
+    Sets the input shapes, so a dynamic engine takes any shape inside the active profile. Arrays are row-major; where the
+    engine has another format (ITensor.allowed_formats), they are rearranged. Else they are copied only where they are not
+    C-contiguous, or where the engine's memory is a device's: then to there and back, in memory that is kept with the
     context for the next call. Waits for `stream`. The tensors have no address afterwards. Raises ValueError, naming the
     tensor, for a missing or unknown input, another dtype, or a shape outside the profile; RuntimeError (see the log) when the
     inference fails.

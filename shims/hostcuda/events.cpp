@@ -102,7 +102,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::shared_ptr<Mark> mark = found->last();
   if (mark == nullptr) return cudaSuccess;
   if (const cudaError_t error = check_captured(*mark); error != cudaSuccess) return error;
-  return mark->point.done() ? cudaSuccess : cudaErrorNotReady;
+  return mark->point.done() ? wait_for(mark->point) : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -15,7 +15,9 @@ struct Run {
   void operator()(const ChildNode&) const {}
   void operator()(const HostCall& call) const { call.function(call.data); }
   void operator()(const Callback& call) const { call.function(call.stream, cudaSuccess, call.data); }
-  void operator()(const SharedWork& work) const { work->work.run(work->work.data); }
+  void operator()(const SharedWork& work) const {
+    if (work->work.run(work->work.data) != 0 && Queue::current() != nullptr) Queue::current()->fail();
+  }
   void operator()(const MarkTime& at) const { at.mark->reached(); }
 
   void operator()(const Copy& copy) const {

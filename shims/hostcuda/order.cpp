@@ -108,6 +108,16 @@ cudaError_t submit(const std::shared_ptr<Queue>& queue, Operation operation) {
   return cudaSuccess;
 }
 
+namespace {
+// The first error, when all are done.
+cudaError_t wait_for_all(const std::vector<Point>& points) {
+  cudaError_t first = cudaSuccess;
+  for (const Point& point : points)
+    if (const cudaError_t error = wait_for(point); first == cudaSuccess) first = error;
+  return first;
+}
+}  // namespace
+
 cudaError_t synchronize(const std::shared_ptr<Queue>& queue, const std::function<void()>& work) {
   if (!within(queue)) {
     std::vector<Point> points;
@@ -118,8 +128,7 @@ cudaError_t synchronize(const std::shared_ptr<Queue>& queue, const std::function
       points = dependences(queue);
       points.push_back(queue->last());
     }
-    for (const Point& point : points)
-      if (const cudaError_t error = wait_for(point); error != cudaSuccess) return error;
+    if (const cudaError_t error = wait_for_all(points); error != cudaSuccess) return error;
   }
   if (work) work();
   return cudaSuccess;
@@ -131,7 +140,7 @@ cudaError_t query(const std::shared_ptr<Queue>& queue) {
   if (queue->capture != nullptr) return invalidate(queue->capture, cudaErrorStreamCaptureUnsupported);
   if (const cudaError_t error = check_default_stream(queue); error != cudaSuccess) return error;
   const bool waits = queue == legacy_queue() && !dependences(queue).empty();
-  return queue->idle() && !waits ? cudaSuccess : cudaErrorNotReady;
+  return queue->idle() && !waits ? queue->take_failure(queue->pushed()) : cudaErrorNotReady;
 }
 
 cudaError_t synchronize_all() {
@@ -140,16 +149,15 @@ cudaError_t synchronize_all() {
     const std::lock_guard<std::mutex> lock(order());
     for (const auto& queue : live_queues()) points.push_back(queue->last());
   }
-  for (const Point& point : points)
-    if (const cudaError_t error = wait_for(point); error != cudaSuccess) return error;
-  return cudaSuccess;
+  return wait_for_all(points);
 }
 
 cudaError_t wait_for(const Point& point) {
-  if (point.done()) return cudaSuccess;
-  if (Queue::current() != nullptr) return cudaErrorNotPermitted;
-  point.wait();
-  return cudaSuccess;
+  if (!point.done()) {
+    if (Queue::current() != nullptr) return cudaErrorNotPermitted;
+    point.wait();
+  }
+  return point.queue == nullptr ? cudaSuccess : point.queue->take_failure(point.number);
 }
 
 }  // namespace wootz::hostcuda

@@ -66,6 +66,17 @@ void Queue::wait(uint64_t number) {
   finished_.wait(lock, [&] { return done(number); });
 }
 
+void Queue::fail() {
+  uint64_t none = 0;
+  failed_.compare_exchange_strong(none, done_.load() + 1);
+}
+
+cudaError_t Queue::take_failure(uint64_t number) {
+  uint64_t failed = failed_.load();
+  const bool told = failed != 0 && failed <= number && failed_.compare_exchange_strong(failed, 0);
+  return told ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
 void Queue::work() {
   g_current = this;
   std::unique_lock<std::mutex> lock(mutex_);

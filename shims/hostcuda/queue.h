@@ -45,6 +45,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool idle() const { return pushed() == done_.load(std::memory_order_acquire); }
   bool done(uint64_t number) const { return done_.load(std::memory_order_acquire) >= number; }
   void wait(uint64_t number);
+  // Its thread: the operation at hand failed. take_failure() tells of it once, to who has waited for `number`.
+  void fail();
+  cudaError_t take_failure(uint64_t number);
   uint64_t pushed() const { return pushed_.load(std::memory_order_relaxed); }
   Point last() { return {shared_from_this(), pushed()}; }
 
@@ -69,7 +72,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   mutable std::mutex mutex_;
   std::condition_variable wake_, finished_;
   std::deque<Item> items_;
-  std::atomic<uint64_t> pushed_{0}, done_{0};
+  std::atomic<uint64_t> pushed_{0}, done_{0}, failed_{0};  // failed_: the first of which nobody was told; 0: none
   bool started_ = false, ending_ = false;
 };
 

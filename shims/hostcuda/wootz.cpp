@@ -56,6 +56,6 @@ int synchronize_stream(void* stream) { return cudaStreamSynchronize(static_cast<
 }  // namespace
 }  // namespace wootz::hostcuda
 
-extern "C" __attribute__((visibility("default"))) const wootz_hostcuda_table wootz_hostcuda_v1 = {
+extern "C" __attribute__((visibility("default"))) const wootz_hostcuda_table wootz_hostcuda_v2 = {
     sizeof(wootz_hostcuda_table), wootz::hostcuda::enqueue, wootz::hostcuda::capturing, wootz::hostcuda::capture,
     wootz::hostcuda::synchronize_stream};

@@ -19,15 +19,11 @@ int64_t number_of(const std::string& text) {
   return number;
 }
 
-int64_t channels_together(Layout layout) {
-  return layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1;
-}
-
 class IoInfoImpl final : public IAlgorithmIOInfo {
  public:
   IoInfoImpl(const TensorDesc& desc, Layout layout)
       : type_(desc.dtype == DType::kInvalid ? DataType::kFLOAT : to_api(desc.dtype)),
-        together_(channels_together(layout)) {
+        together_(channel_multiple(layout)) {
     const bool open = desc.dynamic() || layout == Layout::kOpaque;
     const wootz::Dims strides = open ? wootz::Dims{} : layout_strides(layout, desc.dims);
     strides_ = strides.rank() == desc.dims.rank() ? to_api(strides) : bad_dims();

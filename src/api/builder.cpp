@@ -13,6 +13,9 @@
 #include "api/runtime/engine.h"
 #include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_memory.h"
+#include "api/runtime/lean_runtime.h"
+#include "api/runtime/made_here.h"
+#include "api/runtime/plugins/logger_finder.h"
 #include "api/runtime/runtime.h"
 #include "api/without_effect.h"
 #include "base/cpu_info.h"
@@ -105,6 +108,21 @@ void forget_weights(Program* program) {
   for (Program& body : program->bodies) forget_weights(&body);
 }
 
+Status check_typing(const NetworkImpl& network, const BuilderConfigImpl& config) {
+  if (network.strongly_typed()) return config.check_strong_typing();
+  if (!config.streams_weights()) return Status();
+  return invalid_argument(
+      "BuilderFlag::kWEIGHT_STREAMING is for strongly typed networks: create the network with "
+      "NetworkDefinitionCreationFlag::kSTRONGLY_TYPED");
+}
+
+// What the plan is to carry is there: asked before the build, which may take long.
+Status check_runtime(const BuildSettings& settings) {
+  const auto found = settings.properties.find(property::kVersionCompatible);
+  const bool carries = found != settings.properties.end() && found->second == property::kWithRuntime;
+  return carries ? lean_library().status() : Status();
+}
+
 // Level 11 has no other networks.
 uint32_t implied_flags(ApiLevel level) {
   return level == ApiLevel::k11 ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0;
@@ -138,16 +156,14 @@ IOptimizationProfile* BuilderImpl::createOptimizationProfile() noexcept {
 }
 
 Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network, IBuilderConfig& config) {
-  auto* our_network = dynamic_cast<NetworkImpl*>(&network);
-  auto* our_config = dynamic_cast<BuilderConfigImpl*>(&config);
+  auto* our_network = made_here<NetworkImpl>(&network);
+  auto* our_config = made_here<BuilderConfigImpl>(&config);
   if (our_network == nullptr || our_config == nullptr)
     return invalid_argument("the network or the config was not made by a builder of this library");
-  if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());
-  if (our_config->streams_weights() && !our_network->strongly_typed())
-    return invalid_argument(
-        "BuilderFlag::kWEIGHT_STREAMING is for strongly typed networks: create the network with "
-        "NetworkDefinitionCreationFlag::kSTRONGLY_TYPED");
+  const LoggerScope logger({reporter_.logger(), reporter_.level()});
+  WOOTZ_RETURN_IF_ERROR(check_typing(*our_network, *our_config));
   WOOTZ_ASSIGN_OR_RETURN(BuildSettings options, our_config->to_settings());
+  WOOTZ_RETURN_IF_ERROR(check_runtime(options));
   if (options.device_number == kCurrentDevice) options.device_number = current_.of(options.backend);
   device_number_ = options.device_number;
   if (our_config->types_of_layers_bind()) options.layer_types = types_of_layers(*our_network);
@@ -178,7 +194,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   WOOTZ_ASSIGN_OR_RETURN(services.cache, our_config->cache_for_build());
   services.allocator = adopt_allocator(allocator_);
   services.plugins = plugins_of(*graph);
-  if (services.plugins != nullptr) WOOTZ_RETURN_IF_ERROR(our_config->check_plugins(*graph));
+  if (services.plugins != nullptr) WOOTZ_RETURN_IF_ERROR(our_config->check_plugins(*graph, options));
   std::optional<SelectorAdapter> selector;
   if (our_config->getAlgorithmSelector() != nullptr)
     services.selector = &selector.emplace(*our_config->getAlgorithmSelector(), our_config->rejects_empty_selections());
@@ -203,7 +219,8 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
 
 Result<RawBytes> BuilderImpl::build_plan(INetworkDefinition& network, IBuilderConfig& config) {
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
-  Result<RawBytes> bytes = write_plan(*program);
+  WOOTZ_ASSIGN_OR_RETURN(const Companion companion, companion_of(*program));
+  Result<RawBytes> bytes = write_plan(*program, companion);
   if (bytes.ok()) plan_bytes_ = bytes->size();
   return bytes;
 }
@@ -222,7 +239,8 @@ const std::string& BuilderImpl::report() {
 
 Status BuilderImpl::build_file(INetworkDefinition& network, IBuilderConfig& config, const char* path) {
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
-  return write_plan_file(*program, path, &plan_bytes_);
+  WOOTZ_ASSIGN_OR_RETURN(const Companion companion, companion_of(*program));
+  return write_plan_file(*program, path, &plan_bytes_, companion);
 }
 
 IHostMemory* BuilderImpl::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept {
@@ -243,9 +261,10 @@ bool BuilderImpl::buildSerializedNetworkToStream(INetworkDefinition& network, IB
                                                  IStreamWriter& writer) noexcept {
   return attempt(reporter_, "IBuilder::buildSerializedNetworkToStream", [&]() -> Status {
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> program, build(network, config));
+    WOOTZ_ASSIGN_OR_RETURN(const Companion companion, companion_of(*program));
     constexpr size_t kChunk = size_t{16} << 20;
     size_t total = 0;
-    WOOTZ_RETURN_IF_ERROR(write_plan_to(*program, [&](std::span<const std::byte> bytes) -> Status {
+    const PlanSink sink = [&](std::span<const std::byte> bytes) -> Status {
       for (; !bytes.empty(); bytes = bytes.subspan(std::min(kChunk, bytes.size()))) {
         const auto count = static_cast<int64_t>(std::min(kChunk, bytes.size()));
         const int64_t taken = writer.write(bytes.data(), count);
@@ -254,7 +273,8 @@ bool BuilderImpl::buildSerializedNetworkToStream(INetworkDefinition& network, IB
         total += static_cast<size_t>(count);
       }
       return Status();
-    }));
+    };
+    WOOTZ_RETURN_IF_ERROR(write_plan_to(*program, sink, companion));
     plan_bytes_ = total;
     return Status();
   });
@@ -263,7 +283,9 @@ bool BuilderImpl::buildSerializedNetworkToStream(INetworkDefinition& network, IB
 ICudaEngine* BuilderImpl::buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept {
   return attempt_or<ICudaEngine*>(reporter_, "IBuilder::buildEngineWithConfig", nullptr, [&]() -> Result<ICudaEngine*> {
     // By way of a plan, so that the engine needs none of the application's weights.
-    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, build_plan(network, config));
+    WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Program> built, build(network, config));
+    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, write_plan(*built));
+    plan_bytes_ = bytes.size();
     const auto plan = std::make_shared<const RawBytes>(std::move(bytes));
     WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*plan, plan));
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine, make_engine(std::move(program), reporter_, allocator_,
@@ -274,8 +296,8 @@ ICudaEngine* BuilderImpl::buildEngineWithConfig(INetworkDefinition& network, IBu
 
 bool BuilderImpl::isNetworkSupported(const INetworkDefinition& network, const IBuilderConfig& config) const noexcept {
   return attempt(reporter_, "IBuilder::isNetworkSupported", [&]() -> Status {
-    auto* our_network = dynamic_cast<NetworkImpl*>(const_cast<INetworkDefinition*>(&network));
-    const auto* our_config = dynamic_cast<const BuilderConfigImpl*>(&config);
+    auto* our_network = made_here<NetworkImpl>(const_cast<INetworkDefinition*>(&network));
+    const auto* our_config = made_here<BuilderConfigImpl>(&config);
     if (our_network == nullptr || our_config == nullptr)
       return invalid_argument("the network or the config was not made by a builder of this library");
     if (our_network->strongly_typed()) WOOTZ_RETURN_IF_ERROR(our_config->check_strong_typing());

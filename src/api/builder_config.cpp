@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "api/profile.h"
+#include "api/runtime/made_here.h"
 #include "base/cpu_info.h"
 
 namespace wootz::api {
@@ -120,7 +121,7 @@ void BuilderConfigImpl::reset() noexcept {
 
 int32_t BuilderConfigImpl::addOptimizationProfile(const IOptimizationProfile* profile) noexcept {
   return attempt_or(reporter_, "IBuilderConfig::addOptimizationProfile", -1, [&]() -> Result<int32_t> {
-    const auto* ours = dynamic_cast<const ProfileImpl*>(profile);
+    const auto* ours = made_here<ProfileImpl>(profile);
     if (ours == nullptr) return invalid_argument("the profile is null or not a builder's");
     if (!ours->isValid())
       return invalid_argument("the profile is not valid: every input needs kMIN, kOPT and kMAX, in order");
@@ -179,7 +180,7 @@ ITimingCache* BuilderConfigImpl::createTimingCache(const void* blob, std::size_t
 
 bool BuilderConfigImpl::setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept {
   return attempt(reporter_, "IBuilderConfig::setTimingCache", [&]() -> Status {
-    const auto* ours = dynamic_cast<const TimingCacheImpl*>(&cache);
+    const auto* ours = made_here<TimingCacheImpl>(&cache);
     if (ours == nullptr) return invalid_argument("the cache was not made by createTimingCache");
     WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<TimingCache> here, empty_cache());
     const std::optional<std::string> differs = TimingCache::mismatch(ours->cache().device(), here->device());

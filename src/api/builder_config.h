@@ -130,7 +130,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
   Result<TimingCache*> cache_for_build() const;
   // A strongly typed network's types are its own: an error names the flag that would change them.
   // What the network's plugins need of the config.
-  Status check_plugins(const Graph& graph) const;
+  Status check_plugins(const Graph& graph, const BuildSettings& settings) const;
   // setPluginsToSerialize(): the libraries into the program.
   Status add_plugin_libraries(Program* program) const;
   Status check_strong_typing() const;

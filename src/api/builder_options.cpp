@@ -1,4 +1,6 @@
 // From a builder config to the options of a build.
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -115,6 +117,19 @@ Status use_native_code(const std::string& text, BuildSettings* settings) {
   return Status();
 }
 
+// Providers by name, but for the last of each backend, which computes what no other does.
+Status check_leave_out(const std::string& text) {
+  std::set<std::string, std::less<>> known;
+  for (const Backend* backend : all_backends())
+    for (const Provider* provider : backend_providers(*backend)) known.emplace(provider->name());
+  for (const Backend* backend : all_backends()) known.erase(std::string(backend_providers(*backend).back()->name()));
+  for (const std::string& name : split(text, ','))
+    if (known.count(name) == 0)
+      return invalid_argument("option 'leave_out': '{}' is none of the providers that can be left out: {}", name,
+                              fmt::join(known, ", "));
+  return Status();
+}
+
 template <auto kMember>
 Status use_text(const std::string& text, BuildSettings* settings) {
   settings->*kMember = text;
@@ -165,6 +180,11 @@ constexpr Option kOptions[] = {
     {"tactic", "", [](const std::string& text) { return forced_tactics(text).status(); },
      [](const std::string& text, BuildSettings* to) -> Status {
        WOOTZ_ASSIGN_OR_RETURN(to->forced, forced_tactics(text));
+       return Status();
+     }},
+    {"leave_out", "", check_leave_out,
+     [](const std::string& text, BuildSettings* to) {
+       for (std::string& name : split(text, ',')) to->left_out.insert(std::move(name));
        return Status();
      }},
     {"device", "", check_device, use_device},
@@ -317,6 +337,9 @@ void BuilderConfigImpl::take_sources(BuildSettings* settings) const {
 
 void BuilderConfigImpl::keep_properties(BuildSettings* settings) const {
   if (has(BuilderFlag::kWEIGHT_STREAMING)) settings->properties[property::kStreaming] = "1";
+  if (has(BuilderFlag::kVERSION_COMPATIBLE))
+    settings->properties[property::kVersionCompatible] =
+        has(BuilderFlag::kEXCLUDE_LEAN_RUNTIME) ? property::kWithoutRuntime : property::kWithRuntime;
   settings->properties[property::kApiVersion] = std::to_string(version_at(reporter_.level()));
   settings->properties[property::kVerbosity] = std::to_string(static_cast<int>(v_.verbosity));
   settings->properties[property::kTacticSources] = std::to_string(v_.sources);

@@ -6,6 +6,8 @@
 #include "api/parser_refitter.h"
 #include "api/refitter.h"
 #include "api/runtime/engine.h"
+#include "api/runtime/lean_runtime.h"
+#include "api/runtime/made_here.h"
 #include "api/runtime/version.h"
 #include "backends/registry.h"
 #include "report/libraries.h"
@@ -30,9 +32,10 @@ TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noe
 // The parser's version says nothing of the level: the network knows it.
 TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int version) noexcept {
   if (logger == nullptr) return nullptr;
-  auto* ours = network == nullptr
-                   ? nullptr
-                   : dynamic_cast<wootz::api::NetworkImpl*>(static_cast<nvinfer1::INetworkDefinition*>(network));
+  auto* ours =
+      network == nullptr
+          ? nullptr
+          : wootz::api::made_here<wootz::api::NetworkImpl>(static_cast<nvinfer1::INetworkDefinition*>(network));
   const AppLogger app{static_cast<nvinfer1::ILogger*>(logger),
                       ours == nullptr ? process_logger().level : ours->reporter().level()};
   return attempt_or<nvonnxparser::IParser*>(
@@ -51,7 +54,7 @@ TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger, int32
       Reporter(*app), "createInferRefitter", nullptr, [&]() -> wootz::Result<nvinfer1::IRefitter*> {
         auto* ours = engine == nullptr
                          ? nullptr
-                         : dynamic_cast<wootz::api::EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+                         : wootz::api::made_here<wootz::api::EngineImpl>(static_cast<nvinfer1::ICudaEngine*>(engine));
         if (ours == nullptr) return wootz::invalid_argument("the engine is null or not of this library");
         if (!ours->isRefittable())
           return wootz::make_error(wootz::Code::kInvalidState,
@@ -69,7 +72,7 @@ TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void* refitter, void* logg
           return wootz::invalid_argument("the program was compiled for version {} of the parser's API", version);
         auto* ours = refitter == nullptr
                          ? nullptr
-                         : dynamic_cast<wootz::api::RefitterImpl*>(static_cast<nvinfer1::IRefitter*>(refitter));
+                         : wootz::api::made_here<wootz::api::RefitterImpl>(static_cast<nvinfer1::IRefitter*>(refitter));
         if (ours == nullptr) return wootz::invalid_argument("the refitter is null or not of this library");
         return new wootz::api::ParserRefitterImpl(*ours, app);
       });
@@ -88,16 +91,16 @@ TENSORRTAPI nvinfer1::safe::IPluginRegistry* getBuilderSafePluginRegistry(nvinfe
   return nullptr;
 }
 
-// Nothing of the library is opened at run time from a folder of its own.
+// The library of the runtime is, which version-compatible plans carry.
 TENSORRTAPI bool setInternalLibraryPath(const nvinfer1::AsciiChar* path) noexcept {
   return attempt(Reporter(process_logger()), "setInternalLibraryPath", [&]() -> wootz::Status {
     if (path == nullptr) return wootz::invalid_argument("the path is null");
-    return wootz::unsupported("no part of this library is opened from a folder such as '{}': it is one file", path);
+    return wootz::api::set_library_folder(path);
   });
 }
 
 int wootz_config_set_option(void* config, const char* key, const char* value) noexcept {
-  auto* ours = dynamic_cast<wootz::api::BuilderConfigImpl*>(static_cast<nvinfer1::IBuilderConfig*>(config));
+  auto* ours = wootz::api::made_here<wootz::api::BuilderConfigImpl>(static_cast<nvinfer1::IBuilderConfig*>(config));
   return attempt(Reporter(process_logger()), "wootz_config_set_option",
                  [&]() -> wootz::Status {
                    if (ours == nullptr || key == nullptr) return wootz::invalid_argument("config or key is null");
@@ -108,7 +111,7 @@ int wootz_config_set_option(void* config, const char* key, const char* value) no
 }
 
 int wootz_build_file(void* builder, void* network, void* config, const char* path) noexcept {
-  auto* ours = dynamic_cast<wootz::api::BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
+  auto* ours = wootz::api::made_here<wootz::api::BuilderImpl>(static_cast<nvinfer1::IBuilder*>(builder));
   return attempt(ours == nullptr ? Reporter(process_logger()) : Reporter(ours->reporter()), "wootz_build_file",
                  [&]() -> wootz::Status {
                    if (ours == nullptr || network == nullptr || config == nullptr || path == nullptr)
@@ -121,7 +124,7 @@ int wootz_build_file(void* builder, void* network, void* config, const char* pat
 }
 
 const char* wootz_config_get_option(void* config, const char* key) noexcept {
-  auto* ours = dynamic_cast<wootz::api::BuilderConfigImpl*>(static_cast<nvinfer1::IBuilderConfig*>(config));
+  auto* ours = wootz::api::made_here<wootz::api::BuilderConfigImpl>(static_cast<nvinfer1::IBuilderConfig*>(config));
   return ours == nullptr || key == nullptr ? nullptr : ours->option(key);
 }
 
@@ -153,7 +156,7 @@ const char* wootz_backend_libraries(const char* backend) noexcept {
 }
 
 int wootz_parser_set_option(void* parser, const char* key, const char* value) noexcept {
-  auto* ours = dynamic_cast<wootz::api::ParserImpl*>(static_cast<nvonnxparser::IParser*>(parser));
+  auto* ours = wootz::api::made_here<wootz::api::ParserImpl>(static_cast<nvonnxparser::IParser*>(parser));
   return attempt(Reporter(process_logger()), "wootz_parser_set_option",
                  [&]() -> wootz::Status {
                    if (ours == nullptr || key == nullptr) return wootz::invalid_argument("parser or key is null");

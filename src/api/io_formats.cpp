@@ -16,13 +16,15 @@ bool allows(const TensorImpl& tensor, const TensorFormatInfo& format) {
 }
 
 // Why a value cannot be in a format; empty: it can.
-std::string refusal(const TensorFormatInfo& format, const Shape& shape) {
+std::string refusal(const TensorFormatInfo& format, const Value& value) {
   if (format.layout == Layout::kOpaque) return "there are no kernels for it here";
-  if (format.rank != 0 && static_cast<int>(shape.size()) != format.rank)
+  if (format.rank != 0 && static_cast<int>(value.shape().size()) != format.rank)
     return fmt::format("it is for tensors of rank {}", format.rank);
-  if (format.together == 1 || format.padded) return "";
-  const bool whole = shape[1].is_const() && shape[1].value() % format.together == 0;
-  return whole ? "" : fmt::format("it is for channels by {}", format.together);
+  return format.layout != Layout::kLinear && dtype_bits(value.dtype()) < 8 ? "it is for elements of whole bytes" : "";
+}
+
+Layout layout_in(const TensorFormatInfo& format, const Shape& shape) {
+  return layout_of(format, shape.size() >= 2 && shape[1].is_const() ? shape[1].value() : -1);
 }
 
 Result<BorderWish> wish_of(const TensorImpl& tensor, const Value& value, bool direct, bool settled) {
@@ -30,15 +32,18 @@ Result<BorderWish> wish_of(const TensorImpl& tensor, const Value& value, bool di
   std::string why;
   for (const TensorFormatInfo& format : tensor_formats()) {
     if (!allows(tensor, format)) continue;
-    const std::string refused = refusal(format, value.shape());
+    const std::string refused = refusal(format, value);
+    const Layout layout = refused.empty() ? layout_in(format, value.shape()) : Layout::kOpaque;
     if (!refused.empty())
       why += fmt::format("; {}: {}", format.name, refused);
-    else if (std::find(wish.allowed.begin(), wish.allowed.end(), format.layout) == wish.allowed.end())
-      wish.allowed.push_back(format.layout);
+    else if (std::find(wish.allowed.begin(), wish.allowed.end(), layout) == wish.allowed.end())
+      wish.allowed.push_back(layout);
   }
   if (wish.allowed.empty())
     return unsupported("tensor '{}' of shape {} has none of the formats that are allowed for it{}: allow {}",
                        tensor.name(), shape_to_string(value.shape()), why, tensor_formats()[0].name);
+  // What layers may take comes first.
+  std::stable_partition(wish.allowed.begin(), wish.allowed.end(), [](Layout l) { return !at_border_only(l); });
   if (settled) wish.allowed.resize(1);
   return wish;
 }
@@ -76,7 +81,7 @@ std::string formats_json(const NetworkImpl& network, const Program& program) {
       if (made.layout == Layout::kLinear || tensor == tensors.end()) continue;
       for (const TensorFormatInfo& format : tensor_formats()) {
         const bool rank = format.rank == static_cast<int>(made.dims.size());
-        if (!allows(**tensor, format) || format.layout != made.layout || !rank) continue;
+        if (!allows(**tensor, format) || !rank || layout_of(format, program, made) != made.layout) continue;
         json[made.name] = static_cast<int>(format.format);
         break;
       }

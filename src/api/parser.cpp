@@ -7,6 +7,7 @@
 #include "api/builder_config.h"
 #include "api/network/network.h"
 #include "api/plugins/onnx_plugins.h"
+#include "api/runtime/made_here.h"
 
 namespace wootz::api {
 
@@ -81,9 +82,24 @@ ImportOptions ParserImpl::options_for(const char* model_path) const {
   return options;
 }
 
+namespace {
+
+// As the network was made.
+nvinfer1::QuickPluginCreationRequest quick_request(const NetworkImpl& network) {
+  using nvinfer1::NetworkDefinitionCreationFlag;
+  using nvinfer1::QuickPluginCreationRequest;
+  if (network.has_flag(NetworkDefinitionCreationFlag::kPREFER_AOT_PYTHON_PLUGINS))
+    return QuickPluginCreationRequest::kPREFER_AOT;
+  if (network.has_flag(NetworkDefinitionCreationFlag::kPREFER_JIT_PYTHON_PLUGINS))
+    return QuickPluginCreationRequest::kPREFER_JIT;
+  return QuickPluginCreationRequest::kUNKNOWN;
+}
+
+}  // namespace
+
 void ParserImpl::take_plugins(ImportOptions* options) const {
-  if (auto* const registry = dynamic_cast<PluginRegistry*>(&network_.getBuilder().getPluginRegistry()))
-    options->plugins = plugins_from(*registry);
+  if (auto* const registry = made_here<PluginRegistry>(&network_.getBuilder().getPluginRegistry()))
+    options->plugins = plugins_from(*registry, quick_request(network_));
   options->plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
 }
 
@@ -172,7 +188,7 @@ bool ParserImpl::getFlag(OnnxParserFlag onnxParserFlag) const noexcept {
 bool ParserImpl::setBuilderConfig(const nvinfer1::IBuilderConfig* config) noexcept {
   return attempt(reporter_, "IParser::setBuilderConfig", [&]() -> Status {
     if (config == nullptr) return Status();
-    if (dynamic_cast<const BuilderConfigImpl*>(config) == nullptr)
+    if (made_here<BuilderConfigImpl>(config) == nullptr)
       return invalid_argument("the config was not made by a builder of this library");
     reporter_.log(Reporter::Severity::kINFO,
                   "IParser::setBuilderConfig: operators are supported alike under every config of a build");

@@ -4,6 +4,7 @@
 #include "api/builder.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/host_memory.h"
+#include "api/runtime/made_here.h"
 #include "report/compare.h"
 #include "report/page.h"
 #include "runtime/report/kept_report.h"
@@ -69,7 +70,7 @@ using namespace wootz::api;  // NOLINT: these namespaces
 extern "C" {
 
 const char* wootz_build_report(void* builder) noexcept {
-  auto* ours = dynamic_cast<BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
+  auto* ours = made_here<BuilderImpl>(static_cast<nvinfer1::IBuilder*>(builder));
   const char* text = "";
   if (ours != nullptr)
     attempt(Reporter(process_logger()), "wootz_build_report",
@@ -78,7 +79,7 @@ const char* wootz_build_report(void* builder) noexcept {
 }
 
 void* wootz_build_report_as(void* builder, const char* format) noexcept {
-  auto* ours = dynamic_cast<BuilderImpl*>(static_cast<nvinfer1::IBuilder*>(builder));
+  auto* ours = made_here<BuilderImpl>(static_cast<nvinfer1::IBuilder*>(builder));
   return attempt_or<nvinfer1::IHostMemory*>(reporter_of(ours), "wootz_build_report_as", nullptr, [&]() -> Made {
     if (ours == nullptr || format == nullptr) return wootz::invalid_argument("builder or format is null");
     const Json report = ours->report_json();
@@ -89,7 +90,8 @@ void* wootz_build_report_as(void* builder, const char* format) noexcept {
 }
 
 void* wootz_engine_report(void* engine, const char* format) noexcept {
-  auto* ours = dynamic_cast<EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_engine_report, engine, format);
+  auto* ours = made_here<EngineImpl>(static_cast<nvinfer1::ICudaEngine*>(engine));
   return attempt_or<nvinfer1::IHostMemory*>(reporter_of(ours), "wootz_engine_report", nullptr, [&]() -> Made {
     if (ours == nullptr || format == nullptr) return wootz::invalid_argument("engine or format is null");
     if (std::string_view(format) == "values") return to_memory(dump_report(values_report(ours->info()->program())));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/runtime/host_memory.h"
+#include "api/runtime/made_here.h"
 
 namespace wootz::api {
 
@@ -25,7 +26,7 @@ nvinfer1::IHostMemory* TimingCacheImpl::serialize() const noexcept {
 
 bool TimingCacheImpl::combine(const nvinfer1::ITimingCache& inputCache, bool ignoreMismatch) noexcept {
   return attempt(reporter_, "ITimingCache::combine", [&]() -> Status {
-    const auto* other = dynamic_cast<const TimingCacheImpl*>(&inputCache);
+    const auto* other = made_here<TimingCacheImpl>(&inputCache);
     if (other == nullptr) return invalid_argument("the other cache was not made by this library");
     if (other == this) return Status();
     return cache_->combine(other->cache(), ignoreMismatch);

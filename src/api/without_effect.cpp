@@ -42,8 +42,6 @@ constexpr FlagNote kFlags[] = {
     {BuilderFlag::kFP8, "kFP8", "allows 8-bit floats; this build computes in the network's own types"},
     {BuilderFlag::kINT4, "kINT4", "4-bit weights of the network are read with or without this flag; none are made"},
     {BuilderFlag::kFP4, "kFP4", "4-bit floats of the network are read with or without this flag; none are made"},
-    {BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE", "later versions may refuse the plan"},
-    {BuilderFlag::kEXCLUDE_LEAN_RUNTIME, "kEXCLUDE_LEAN_RUNTIME", "no plan holds a runtime, with or without this flag"},
 };
 
 constexpr const char* kFeatures[] = {"kPROFILE_SHARING_0806", "kALIASED_PLUGIN_IO_10_03",
@@ -111,6 +109,10 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
   for (const FlagNote& note : kFlags)
     if (has(note.flag) && !fast(note.acts_in))
       reporter_.warning(fmt::format("BuilderFlag::{}: {}", note.name, note.text));
+
+  if (has(BuilderFlag::kEXCLUDE_LEAN_RUNTIME) && !has(BuilderFlag::kVERSION_COMPATIBLE))
+    reporter_.warning(
+        "BuilderFlag::kEXCLUDE_LEAN_RUNTIME: a plan holds no runtime without BuilderFlag::kVERSION_COMPATIBLE");
 
   const Values usual;
   struct Setting {

@@ -65,6 +65,11 @@ class Stream {
     (void)event;
     return unsupported("this stream has no events");
   }
+  // The same of an event that the application made by the device's own library (a cudaEvent_t).
+  virtual Status record_handle(void* event) {
+    (void)event;
+    return unsupported("this stream has no events");
+  }
   // The event notes when the work put here so far is done; also in each replay of a recording that this is part of.
   virtual Status mark(Event& event) { return record(event); }
   // The device keeps what the work put here from now on reads and writes in these bytes in its cache, as far as `share`

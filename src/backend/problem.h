@@ -20,9 +20,27 @@ enum class Layout : uint8_t {
   kBlocked8,      // NC/8 spatial 8c, channels padded with zeros to a multiple of 8; rank >= 3
   kBlocked16,     // NC/16 spatial 16c
   kOpaque,        // packed by one kernel for itself: only constant operands
+  // Inputs and outputs of networks alone lie so, where an application wants it: kReformat is the one family that reads
+  // and writes them. What pads an input may be anything.
+  kBlocked2,
+  kBlocked4,
+  kBlocked16Border,
+  kBlocked32,
+  kChannelsLast8,  // as kChannelsLast, channels padded to a multiple of 8
+  kChannelsLast16,
 };
+constexpr int kLayoutCount = static_cast<int>(Layout::kChannelsLast16) + 1;
+constexpr bool at_border_only(Layout layout) { return layout > Layout::kOpaque; }
 const char* layout_name(Layout layout);
 bool layout_from_name(std::string_view name, Layout* layout);
+// Channels are padded to a multiple of this; 1: they are not.
+int64_t channel_multiple(Layout layout);
+// All layouts but kOpaque are one form, [N][groups][spatial...][lanes]: channel c (index of dimension 1) is lane c %
+// lanes of group c / lanes, and groups * lanes channels are in memory. From rank 3 on.
+struct ChannelOrder {
+  int64_t groups, lanes;
+};
+ChannelOrder channel_order(Layout layout, int64_t channels);
 // Bytes in memory, channel padding included. Not for kOpaque.
 size_t layout_bytes(Layout layout, DType dtype, const Dims& dims);
 // Strides in elements per logical dimension for kLinear and kChannelsLast.

@@ -37,6 +37,33 @@ TEST(Layout, Bytes) {
   EXPECT_EQ(layout_bytes(Layout::kBlocked8, DType::kF32, {1, INT64_MAX, INT64_MAX}), SIZE_MAX);
   EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kF64, {INT64_MAX}), SIZE_MAX);
   EXPECT_EQ(layout_bytes(Layout::kLinear, DType::kF32, {-1}), SIZE_MAX);
+  EXPECT_EQ(layout_bytes(Layout::kBlocked2, DType::kF16, {2, 3, 4, 5}), 2u * 4 * 20 * 2);
+  EXPECT_EQ(layout_bytes(Layout::kBlocked32, DType::kI8, {2, 33, 4}), 2u * 64 * 4);
+  EXPECT_EQ(layout_bytes(Layout::kChannelsLast8, DType::kF16, {2, 3, 4, 5}), 2u * 8 * 20 * 2);
+  EXPECT_EQ(layout_bytes(Layout::kChannelsLast16, DType::kI8, {1, 0, 4, 5}), 0u);
+}
+
+TEST(Layout, AllAreOneForm) {
+  const auto order = [](Layout layout, int64_t channels) {
+    const ChannelOrder o = channel_order(layout, channels);
+    return std::pair(o.groups, o.lanes);
+  };
+  EXPECT_EQ(order(Layout::kLinear, 5), std::pair(int64_t{5}, int64_t{1}));
+  EXPECT_EQ(order(Layout::kChannelsLast, 5), std::pair(int64_t{1}, int64_t{5}));
+  EXPECT_EQ(order(Layout::kBlocked4, 5), std::pair(int64_t{2}, int64_t{4}));
+  EXPECT_EQ(order(Layout::kChannelsLast8, 9), std::pair(int64_t{1}, int64_t{16}));
+  for (int l = 0; l < kLayoutCount; ++l) {
+    const auto layout = static_cast<Layout>(l);
+    Layout back;
+    ASSERT_TRUE(layout_from_name(layout_name(layout), &back));
+    EXPECT_EQ(back, layout);
+    if (layout == Layout::kOpaque) continue;
+    const ChannelOrder o = channel_order(layout, 37);
+    EXPECT_EQ(layout_bytes(layout, DType::kU8, {2, 37, 3}), static_cast<size_t>(2 * o.groups * o.lanes * 3))
+        << layout_name(layout);
+  }
+  EXPECT_FALSE(at_border_only(Layout::kBlocked16));
+  EXPECT_TRUE(at_border_only(Layout::kChannelsLast8));
 }
 
 TEST(Layout, Strides) {

@@ -105,8 +105,8 @@ class HostKernel final : public Kernel {
   std::shared_ptr<Device> device_;
 };
 
-// What goes one way or another by a value: there is no kernel for that, and the build warns of it.
-bool is_control(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan"; }
+// What goes one way or another by a value, or no further: there is no kernel for that, and the build warns of it.
+bool is_control(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan" || op == "Assert"; }
 
 class HostStepsProvider final : public Provider {
  public:
@@ -115,7 +115,11 @@ class HostStepsProvider final : public Provider {
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
     if (is_plugin(problem)) return;
-    if (!limits.host_steps && problem.family() == Family::kOp && !is_control(problem.as<OpParams>().op)) {
+    if (!problem.is(Family::kOp)) {
+      refusals->push_back({"host", "only steps of family 'op'"});
+      return;
+    }
+    if (!limits.host_steps && !is_control(problem.as<OpParams>().op)) {
       refusals->push_back({"host",
                            "the device has no kernel for this, and computing it on the host was not allowed: "
                            "option host_steps=1 allows it"});
@@ -130,6 +134,9 @@ class HostStepsProvider final : public Provider {
   }
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
                                          const Limits& limits) const override {
+    // Operands are copied as they are in rows.
+    if (!problem.is(Family::kOp))
+      return unsupported("the host computes no step of family '{}'", family_name(problem.family()));
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, reference_provider()->create(tactic, problem, limits));
     return std::unique_ptr<Kernel>(std::make_unique<HostKernel>(std::move(kernel), problem, limits.at));
   }

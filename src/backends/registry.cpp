@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "backends/host_steps.h"
+#include "backends/random_steps.h"
 #include "backends/reference/reference_provider.h"
 
 namespace wootz {
@@ -102,6 +103,7 @@ Result<DeviceDescription> find_known_device(std::string_view name) {
 
 std::vector<const Provider*> backend_providers(const Backend& backend) {
   std::vector<const Provider*> providers = backend.providers();
+  if (!backend.can.own_memory) providers.push_back(&random_steps_provider());
   providers.push_back(backend.can.own_memory ? &host_steps_provider() : reference_provider());
   return providers;
 }

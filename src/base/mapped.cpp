@@ -1,13 +1,10 @@
 #include "base/mapped.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -70,38 +67,21 @@ Result<MappedFile> map_file(int file, size_t size) {
   return MappedFile{{static_cast<const std::byte*>(data), size}, std::shared_ptr<void>(data, unmap)};
 }
 
-namespace {
-
-Status write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return make_error(Code::kIo, "{}", std::generic_category().message(n < 0 ? errno : ENOSPC));
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<MappedCopies> map_copies(const std::string& folder, std::span<const std::span<const std::byte>> pieces) {
-  std::string path = folder + "/wootz-weights-XXXXXX";
-  const int file = ::mkostemp(path.data(), O_CLOEXEC);
-  if (file < 0)
-    return make_error(Code::kIo, "no file can be made in '{}': {}", folder, std::generic_category().message(errno));
-  ::unlink(path.c_str());
+Result<MappedCopies> map_copies(const TemporaryFiles& where, std::span<const std::span<const std::byte>> pieces) {
+  WOOTZ_ASSIGN_OR_RETURN(TemporaryFile file, TemporaryFile::make(where, "wootz-weights", FirstPlace::kDirectory));
+  file.remove_name();
   const std::vector<std::byte> zeros(page_size());
   size_t total = 0;
   Status status;
   for (const std::span<const std::byte> piece : pieces) {
     const size_t padding = (zeros.size() - piece.size() % zeros.size()) % zeros.size();
     total += piece.size() + padding;
-    if (status.ok()) status = write_all(file, piece);
-    if (status.ok()) status = write_all(file, std::span(zeros).first(padding));
+    if (status.ok()) status = file.write(piece);
+    if (status.ok()) status = file.write(std::span(zeros).first(padding));
   }
-  Result<MappedFile> mapped = status.ok() ? map_file(file, total) : Result<MappedFile>(status);
-  ::close(file);
-  if (!mapped.ok()) return mapped.status().with_prefix(fmt::format("{} bytes in a file of '{}'", total, folder));
+  const Result<MappedFile> mapped =
+      status.ok() ? map_file(file.descriptor(), total) : Result<MappedFile>(std::move(status));
+  if (!mapped.ok()) return mapped.status().with_prefix(fmt::format("{} bytes in '{}'", total, file.path()));
   MappedCopies copies{{}, mapped->owner};
   size_t at = 0;
   for (const std::span<const std::byte> piece : pieces) {

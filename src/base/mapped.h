@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "base/temporary_file.h"
 
 namespace wootz {
 
@@ -18,13 +18,13 @@ struct MappedFile {
 };
 // The first `size` bytes of an open regular file, which may be closed afterwards. Error: kIo with the system's reason.
 Result<MappedFile> map_file(int file, size_t size);
-// Copies of these pieces, each from a page's beginning on, in a file of the folder that has no name any more: mapped,
-// so that its pages can leave memory. Error: kIo with the system's reason.
+// Copies of these pieces, each from a page's beginning on, in a temporary file that has no name any more, in the
+// directory where that is allowed: mapped, so that its pages can leave memory. Errors: as TemporaryFile::make().
 struct MappedCopies {
   std::vector<std::span<const std::byte>> pieces;
   std::shared_ptr<const void> owner;
 };
-Result<MappedCopies> map_copies(const std::string& folder, std::span<const std::span<const std::byte>> pieces);
+Result<MappedCopies> map_copies(const TemporaryFiles& where, std::span<const std::span<const std::byte>> pieces);
 
 // As many zeros, for reading, which take no memory. Error: kResourceExhausted.
 Result<MappedFile> map_zeros(size_t size);

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "build/profiles.h"
-#include "build/settings.h"
 #include "ops/infer.h"
 #include "passes/canonicalize/decide_branches.h"
 
@@ -65,8 +64,9 @@ void collect(const Graph& graph, std::vector<SymbolId>* symbols, int depth) {
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     for (const Value* out : node->outputs())
       if (out != nullptr) from_value(out);
-    // What decides a branch decides shapes.
-    if ((node->is("If") || node->is("Require")) && node->input(0) != nullptr && node->input(0)->shape_values())
+    // What decides a branch decides shapes, and what is asserted of extents is checked with them.
+    if ((node->is("If") || node->is("Require") || node->is("Assert")) && node->input(0) != nullptr &&
+        node->input(0)->shape_values())
       for (const Dim& d : *node->input(0)->shape_values()) d.collect_symbols(symbols);
     if (depth >= limits::kMaxSubgraphDepth) continue;
     for (const auto& [name, attr] : node->attrs())
@@ -184,14 +184,6 @@ Result<std::vector<std::vector<SymbolRange>>> symbol_ranges(const Graph& graph,
     }
   }
   return all;
-}
-
-const char* why_one_program(const BuildSettings& settings) {
-  const auto direct = [](const BorderWish& wish) { return wish.direct; };
-  if (settings.backend == "reference") return "the reference has one kernel for everything";
-  if (std::any_of(settings.border.begin(), settings.border.end(), direct))
-    return "inputs and outputs that no reformat stands beside have one format in all of them";
-  return settings.one_program ? "its weights are brought in step by step" : nullptr;
 }
 
 }  // namespace wootz

@@ -30,8 +30,4 @@ Status infer_with_profiles(Graph& graph, const std::vector<BuildProfile>& profil
 Result<std::vector<std::vector<SymbolRange>>> symbol_ranges(const Graph& graph,
                                                             const std::vector<BuildProfile>& profiles);
 
-struct BuildSettings;
-// Why one program with one set of tactics is to run the shapes of all profiles; null: each profile has its own.
-const char* why_one_program(const BuildSettings& settings);
-
 }  // namespace wootz

@@ -101,6 +101,9 @@ struct BuildSettings {
   std::string dump_stages;  // folder for the graph and the program after each stage (stage_dump.h); empty: none
 };
 
+// Why one program with one set of tactics is to run the shapes of all profiles; null: each profile has its own.
+const char* why_one_program(const BuildSettings& settings);
+
 // What a build talks to and draws on. All of it may be left out.
 struct BuildServices {
   const Log* log = &silent_log();

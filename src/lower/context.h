@@ -41,6 +41,7 @@ class LowerContext {
   // The body whose first input is the node's input `first`, as one more of the program's bodies.
   Status lower_body(const Node& node, const Graph& graph, int first, ControlBody* body);
   Status lower_require(const Node& node);
+  Status lower_assert(const Node& node);
   // One step in the place of the last `count`. What only they wrote is a tensor that no step uses any more.
   void replace_last(size_t count, const Node& node, Step step);
   // A plain copy between two tensors of one type and shape.
@@ -93,23 +94,8 @@ Status refuse_inner_plugins(const Node& node);
 // true: lowered. false: this family does not cover the node as it stands; the reference will run it.
 using LowerFunction = Result<bool> (*)(LowerContext& ctx, const Node& node);
 
-Result<bool> lower_pointwise(LowerContext& ctx, const Node& node);
-Result<bool> lower_control(LowerContext& ctx, const Node& node);
-Result<bool> lower_conv(LowerContext& ctx, const Node& node);
-Result<bool> lower_gemm(LowerContext& ctx, const Node& node);
-Result<bool> lower_reduce(LowerContext& ctx, const Node& node);
-Result<bool> lower_softmax(LowerContext& ctx, const Node& node);
-Result<bool> lower_norm(LowerContext& ctx, const Node& node);
-Result<bool> lower_pool(LowerContext& ctx, const Node& node);
-Result<bool> lower_move(LowerContext& ctx, const Node& node);
-Result<bool> lower_view(LowerContext& ctx, const Node& node);
-Result<bool> lower_gather(LowerContext& ctx, const Node& node);
-Result<bool> lower_scatter(LowerContext& ctx, const Node& node);
-Result<bool> lower_resize(LowerContext& ctx, const Node& node);
-Result<bool> lower_attention(LowerContext& ctx, const Node& node);
-Result<bool> lower_topk(LowerContext& ctx, const Node& node);
-Result<bool> lower_rnn(LowerContext& ctx, const Node& node);
-Result<bool> lower_chain(LowerContext& ctx, const Node& node);
-Result<bool> lower_plugin(LowerContext& ctx, const Node& node);
+#define LOWERING(Name, function, traits) Result<bool> lower_##function(LowerContext& ctx, const Node& node);
+#include "ir/lowerings.def"
+#undef LOWERING
 
 }  // namespace wootz

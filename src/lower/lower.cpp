@@ -5,9 +5,10 @@
 #include "lower/context.h"
 
 namespace wootz {
-namespace {
 
-Result<bool> lower_reference(LowerContext&, const Node&) { return false; }
+Result<bool> lower_reference(LowerContext& /*ctx*/, const Node& /*node*/) { return false; }
+
+namespace {
 
 // By Lowering. False: the reference runs the node.
 constexpr LowerFunction kLower[] = {
@@ -71,9 +72,29 @@ Status LowerContext::lower_require(const Node& node) {
   return node.output()->shape_values() ? Status() : make_view(node.output(), node.input(1));
 }
 
+// The same of each element; what is known to hold needs no check, and what is known not to hold ends the build.
+Status LowerContext::lower_assert(const Node& node) {
+  const Value& condition = *node.input(0);
+  const std::string message = node.attr_string("message");
+  if (condition.is_constant()) {
+    for (int64_t i = 0; i < condition.constant().volume(); ++i)
+      if (condition.constant().get_i64(i) == 0) return invalid_argument("{}", message);
+    return Status();
+  }
+  if (!condition.shape_values()) return reference_step(node);
+  for (const Dim& element : *condition.shape_values()) {
+    if (element.is_const() && element.value() == 0) return invalid_argument("{}", message);
+    if (element.is_const()) continue;
+    WOOTZ_ASSIGN_OR_RETURN(const ExpressionIndex holds, expression(element));
+    program().checks.push_back({holds, message});
+  }
+  return Status();
+}
+
 Status LowerContext::lower(const Node& node) {
   if (options_.reference_only && !node.is("Plugin")) return reference_step(node);
   if (node.is("Require")) return lower_require(node);
+  if (node.is("Assert")) return lower_assert(node);
   const auto known = [](const Value* v) { return v->shape_values().has_value(); };
   if (std::all_of(node.outputs().begin(), node.outputs().end(), known)) return Status();  // shape values: no step
   const Lowering lowering = node.op().lowering;

@@ -55,7 +55,7 @@ class Decoder {
         weights_(weights),
         budget_(metadata_bytes),
         dtypes_("element type", plan.dtypes(), kDTypeCount, dtype_at),
-        layouts_("layout", plan.layouts(), static_cast<int>(Layout::kOpaque) + 1, layout_at),
+        layouts_("layout", plan.layouts(), kLayoutCount, layout_at),
         ops_("pointwise operation", plan.pointwise_ops(), plan_codes::kPwOpCount, op_at) {}
 
   Result<Program> run() {

@@ -15,9 +15,18 @@ namespace {
 using Json = OrderedJson;
 
 // By Layout.
-constexpr const char* kFormats[] = {"Row major linear", "Channels last", "Blocks of 8 channels",
-                                    "Blocks of 16 channels", "Packed"};
-static_assert(std::size(kFormats) == static_cast<size_t>(Layout::kOpaque) + 1);
+constexpr const char* kFormats[] = {"Row major linear",
+                                    "Channels last",
+                                    "Blocks of 8 channels",
+                                    "Blocks of 16 channels",
+                                    "Packed",
+                                    "Blocks of 2 channels",
+                                    "Blocks of 4 channels",
+                                    "Blocks of 16 channels",
+                                    "Blocks of 32 channels",
+                                    "Channels last, filled up to 8",
+                                    "Channels last, filled up to 16"};
+static_assert(std::size(kFormats) == kLayoutCount);
 
 struct TypeName {
   DType dtype;

@@ -135,7 +135,7 @@ class Encoder {
   // Parts are made one after the other in named order: the order of a call's arguments is the compiler's own.
   std::vector<std::byte> run() {
     const auto dtypes = names<DType>(kDTypeCount, dtype_name);
-    const auto layouts = names<Layout>(static_cast<int>(Layout::kOpaque) + 1, layout_name);
+    const auto layouts = names<Layout>(kLayoutCount, layout_name);
     const auto ops = names<PwOp>(plan_codes::kPwOpCount, pw_op_name);
     fb::FinishPlanBuffer(b_, encode(p_, weights_, {dtypes, layouts, ops}));
     const auto* bytes = reinterpret_cast<const std::byte*>(b_.GetBufferPointer());

@@ -9,35 +9,75 @@ Digest header_digest(const Header& header) {
   return plain_digest(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, digest)));
 }
 
-Header make_header(size_t metadata_bytes, const Digest& metadata, size_t weights_bytes, const Digest& weights) {
+Header make_header(const Extent& metadata, const Extent& weights, uint32_t writer, const Extent& runtime) {
   Header h;
   std::memset(static_cast<void*>(&h), 0, sizeof(h));
   std::memcpy(h.magic, kMagic, sizeof(kMagic));
   h.version = kVersion;
-  h.num_sections = kSections;
-  h.sections[0] = {kMetadata, 0, sizeof(Header), metadata_bytes, metadata};
-  h.sections[1] = {kWeights, 0, sizeof(Header) + metadata_bytes, weights_bytes, weights};
-  h.file_bytes = sizeof(Header) + metadata_bytes + weights_bytes;
+  h.writer = writer;
+  h.file_bytes = sizeof(Header);
+  const auto add = [&](uint32_t kind, const Extent& extent) {
+    h.sections[h.num_sections++] = {kind, 0, h.file_bytes, extent.bytes, extent.digest};
+    h.file_bytes += extent.bytes;
+  };
+  add(kMetadata, metadata);
+  add(kWeights, weights);
+  if (runtime.bytes != 0) add(kRuntime, runtime);
   h.digest = header_digest(h);
   return h;
 }
 
-Result<Sections> open_file(std::span<const std::byte> file, Header* header) {
+namespace {
+
+// What every version checks of a header.
+Result<Header> read_header(std::span<const std::byte> file) {
   if (file.size() < sizeof(kMagic) || std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0)
     return corrupt("plan: these {} bytes do not begin like a plan", file.size());
   if (file.size() < sizeof(Header))
     return corrupt("plan: {} bytes, the header alone has {}", file.size(), sizeof(Header));
-  Header& h = *header;
+  Header h;
   std::memcpy(static_cast<void*>(&h), file.data(), sizeof(h));
+  return h;
+}
+
+Status damaged_header() { return corrupt("plan: the header is damaged (its digest does not match)"); }
+
+// Nothing stands where this build knows of nothing.
+bool only_what_is_known(const Header& h) {
+  Section none;
+  std::memset(static_cast<void*>(&none), 0, sizeof(none));
+  for (size_t i = h.num_sections; i < kMaxSections; ++i)
+    if (std::memcmp(&h.sections[i], &none, sizeof(none)) != 0) return false;
+  return std::all_of(std::begin(h.reserved), std::end(h.reserved), [](uint8_t b) { return b == 0; }) &&
+         (h.num_sections < kMaxSections || h.writer != 0) && h.writer >> 24 == 0;
+}
+
+}  // namespace
+
+Result<Outline> outline(std::span<const std::byte> file) {
+  WOOTZ_ASSIGN_OR_RETURN(const Header h, read_header(file));
+  if (header_digest(h) != h.digest) return damaged_header();
+  Outline found{h.version, h.writer, h.file_bytes, {}};
+  for (size_t i = 0; i < std::min<size_t>(h.num_sections, kMaxSections); ++i)
+    if (h.sections[i].kind == kRuntime) found.runtime = h.sections[i];
+  if (found.runtime.offset > h.file_bytes || found.runtime.length > h.file_bytes - found.runtime.offset)
+    return corrupt("plan: a runtime of {} bytes at {}, beyond the plan's end", found.runtime.length,
+                   found.runtime.offset);
+  return found;
+}
+
+Result<Sections> open_file(std::span<const std::byte> file, Header* header) {
+  WOOTZ_ASSIGN_OR_RETURN(*header, read_header(file));
+  const Header& h = *header;
   if (h.version != kVersion) return unsupported("plan format {}, this build reads {}", h.version, kVersion);
-  if (header_digest(h) != h.digest) return corrupt("plan: the header is damaged (its digest does not match)");
+  if (header_digest(h) != h.digest) return damaged_header();
   if (h.file_bytes != file.size()) return corrupt("plan: {} bytes of {}", file.size(), h.file_bytes);
-  if (h.num_sections != kSections) return corrupt("plan: {} sections, expected {}", h.num_sections, kSections);
-  if (std::any_of(std::begin(h.reserved), std::end(h.reserved), [](uint8_t b) { return b != 0; }))
-    return corrupt("plan: the header holds more than this build knows");
-  const uint32_t kinds[kSections] = {kMetadata, kWeights};
+  if (h.num_sections + 1 != kMaxSections && h.num_sections != kMaxSections)
+    return corrupt("plan: {} sections, expected {} or {}", h.num_sections, kMaxSections - 1, kMaxSections);
+  if (!only_what_is_known(h)) return corrupt("plan: the header holds more than this build knows");
+  const uint32_t kinds[kMaxSections] = {kMetadata, kWeights, kRuntime};
   size_t at = sizeof(Header);
-  for (size_t i = 0; i < kSections; ++i) {
+  for (size_t i = 0; i < h.num_sections; ++i) {
     const Section& s = h.sections[i];
     if (s.reserved != 0) return corrupt("plan: section {} has flags this build does not know", i);
     if (s.kind != kinds[i] || s.offset != at || s.length > file.size() - at)
@@ -48,8 +88,8 @@ Result<Sections> open_file(std::span<const std::byte> file, Header* header) {
   if (at != file.size()) return corrupt("plan: {} bytes after the last section", file.size() - at);
   if (h.sections[1].offset % kWeightsAlignment != 0)
     return corrupt("plan: weights at offset {}, no multiple of {}", h.sections[1].offset, kWeightsAlignment);
-  return Sections{file.subspan(h.sections[0].offset, h.sections[0].length),
-                  file.subspan(h.sections[1].offset, h.sections[1].length)};
+  const auto part = [&](size_t i) { return file.subspan(h.sections[i].offset, h.sections[i].length); };
+  return Sections{part(0), part(1), h.num_sections == kMaxSections ? part(2) : std::span<const std::byte>()};
 }
 
 bool reseal(std::span<std::byte> file) {
@@ -59,7 +99,8 @@ bool reseal(std::span<std::byte> file) {
   std::memcpy(h.magic, kMagic, sizeof(kMagic));
   h.version = kVersion;
   h.file_bytes = file.size();
-  for (Section& s : h.sections) {
+  for (size_t i = 0; i < std::min<size_t>(h.num_sections, kMaxSections); ++i) {
+    Section& s = h.sections[i];
     if (s.offset > file.size()) continue;
     s.length = std::min<uint64_t>(s.length, file.size() - s.offset);
     s.digest = tree_digest(file.subspan(s.offset, s.length));

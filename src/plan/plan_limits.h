@@ -23,6 +23,8 @@ inline constexpr size_t kMaxProperties = 4096;
 inline constexpr size_t kMaxNative = size_t{1} << 18;         // pieces of machine code
 inline constexpr size_t kMaxMetadataBytes = size_t{1} << 30;  // everything but the weights
 inline constexpr size_t kMaxBlobBytes = size_t{1} << 48;      // one packed weight, one workspace
-inline constexpr size_t kMaxArenaBytes = size_t{1} << 62;     // all activations of a static program
+inline constexpr size_t kMaxRuntimeBytes = size_t{1} << 30;   // of the runtime in a version-compatible plan
+inline constexpr size_t kMaxRuntimeFiles = 16;
+inline constexpr size_t kMaxArenaBytes = size_t{1} << 62;  // all activations of a static program
 
 }  // namespace wootz::plan_limits

@@ -11,9 +11,9 @@
 #include <system_error>
 
 #include "backend/refit.h"
-#include "base/mapped.h"
 #include "plan/encode.h"
 #include "plan/format.h"
+#include "plan/runtime_files.h"
 #include "plan/strip.h"
 #include "plan/verify.h"
 
@@ -70,6 +70,11 @@ Result<std::shared_ptr<const Program>> read_checked(std::span<const std::byte> b
     owner = memory;
   }
   if (tree_digest(weights) != header.sections[1].digest) return damaged("weights");
+  if (!sections.runtime.empty()) {
+    if (tree_digest(sections.runtime) != header.sections[2].digest) return damaged("runtime");
+    WOOTZ_RETURN_IF_ERROR(unpack_runtime(sections.runtime).status());
+    release_mapped(sections.runtime);
+  }
 
   WOOTZ_ASSIGN_OR_RETURN(Program program, decode_program(copied, weights));
   keep_alive(owner, &program);
@@ -92,7 +97,7 @@ Result<std::shared_ptr<const Program>> read_plan(std::span<const std::byte> byte
   }
 }
 
-Result<std::shared_ptr<const Program>> read_plan_file(const std::string& path) {
+Result<MappedFile> map_plan_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // never waits for a pipe's writer
   if (fd < 0) return io_error(path, "open", errno);
   struct stat info;
@@ -110,10 +115,15 @@ Result<std::shared_ptr<const Program>> read_plan_file(const std::string& path) {
     ::close(fd);
     return corrupt("'{}': plan: {} bytes, the header alone has {}", path, size, sizeof(plan_format::Header));
   }
-  const Result<MappedFile> file = map_file(fd, size);
+  Result<MappedFile> file = map_file(fd, size);
   ::close(fd);
   if (!file.ok()) return file.status().with_prefix(fmt::format("plan '{}'", path));
-  Result<std::shared_ptr<const Program>> program = read_plan(file->bytes, file->owner);
+  return file;
+}
+
+Result<std::shared_ptr<const Program>> read_plan_file(const std::string& path) {
+  WOOTZ_ASSIGN_OR_RETURN(const MappedFile file, map_plan_file(path));
+  Result<std::shared_ptr<const Program>> program = read_plan(file.bytes, file.owner);
   if (!program.ok()) return program.status().with_prefix(fmt::format("'{}'", path));
   return program;
 }

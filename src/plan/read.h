@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend/program.h"
+#include "base/mapped.h"
 
 namespace wootz {
 
@@ -21,5 +22,7 @@ Result<std::shared_ptr<const Program>> read_plan(std::span<const std::byte> byte
 // write_plan_file does): one that is overwritten or cut short in place breaks every process that has mapped it. Errors:
 // also kIo.
 Result<std::shared_ptr<const Program>> read_plan_file(const std::string& path);
+// The file alone, which has at least a header's length.
+Result<MappedFile> map_plan_file(const std::string& path);
 
 }  // namespace wootz

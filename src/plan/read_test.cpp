@@ -12,6 +12,7 @@
 #include "base/testing.h"
 #include "plan/format.h"
 #include "plan/plan_generated.h"
+#include "plan/program_dump_testing.h"
 #include "plan/program_testing.h"
 #include "plan/write.h"
 
@@ -149,7 +150,7 @@ TEST(ReadPlan, ForgedMetadataIsRefusedOrSound) {
 Bytes sealed(flatbuffers::FlatBufferBuilder& b) {
   Bytes file(plan_format::align_up(sizeof(plan_format::Header) + b.GetSize(), plan_format::kWeightsAlignment));
   const size_t metadata = file.size() - sizeof(plan_format::Header);
-  const plan_format::Header header = plan_format::make_header(metadata, Digest{}, 0, Digest{});
+  const plan_format::Header header = plan_format::make_header({metadata, {}}, {});
   std::memcpy(file.data(), &header, sizeof(header));
   std::memcpy(file.data() + sizeof(header), b.GetBufferPointer(), b.GetSize());
   plan_format::reseal(file);

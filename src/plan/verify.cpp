@@ -144,7 +144,7 @@ Status Verifier::check_constants() const {
     const std::string where = fmt::format("constant '{}'", shown(c.name));
     if (dtype_bits(c.dtype) == 0)
       return corrupt("{}: no element type has the number {}", where, static_cast<int>(c.dtype));
-    if (c.layout > Layout::kOpaque) return corrupt("{}: layout number {}", where, static_cast<int>(c.layout));
+    if (static_cast<int>(c.layout) >= kLayoutCount) return corrupt("{}: layout number {}", where, static_cast<int>(c.layout));
     if (Result<int64_t> volume = checked_volume(c.dims.span()); !volume.ok()) return volume.status().with_prefix(where);
     if (c.layout == Layout::kOpaque) {
       WOOTZ_RETURN_IF_ERROR(too_many("bytes of a packed constant", c.bytes, plan_limits::kMaxBlobBytes));
@@ -159,7 +159,7 @@ Status Verifier::check_constants() const {
 
 Status Verifier::check_tensor(const PlanTensor& t) const {
   if (dtype_bits(t.dtype) == 0) return corrupt("no element type has the number {}", static_cast<int>(t.dtype));
-  if (t.layout > Layout::kOpaque) return corrupt("layout number {}", static_cast<int>(t.layout));
+  if (static_cast<int>(t.layout) >= kLayoutCount) return corrupt("layout number {}", static_cast<int>(t.layout));
   if (t.kind > TensorKind::kSubview) return corrupt("tensor kind number {}", static_cast<int>(t.kind));
   if (t.layout == Layout::kOpaque && t.kind != TensorKind::kConstant)
     return corrupt("only constants can be packed by a kernel");

@@ -5,6 +5,7 @@
 
 #include "backend/index_literals.h"
 #include "plan/plan_limits.h"
+#include "plan/program_dump_testing.h"
 #include "plan/program_testing.h"
 #include "plan/read.h"
 #include "plan/use_testing.h"

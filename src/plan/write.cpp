@@ -34,6 +34,14 @@ struct Draft {
   Digest metadata;
   std::vector<Blob> blobs;  // by offset
   size_t weights_bytes = 0;
+  Companion companion;
+  Digest runtime{};
+  std::span<const std::span<const std::byte>> runtime_pieces() const {
+    using Pieces = std::span<const std::span<const std::byte>>;
+    return companion.runtime == nullptr ? Pieces() : Pieces(companion.runtime->pieces);
+  }
+  size_t runtime_bytes() const { return companion.runtime == nullptr ? 0 : companion.runtime->bytes; }
+  size_t bytes() const { return front.size() + weights_bytes + runtime_bytes(); }
 };
 
 void add_blobs(const Program& program, const WeightsMap& map, std::vector<Blob>* blobs) {
@@ -54,10 +62,11 @@ void add_blobs(const Program& program, const WeightsMap& map, std::vector<Blob>*
   }
 }
 
-Result<Draft> make_draft(const Program& program) {
+Result<Draft> make_draft(const Program& program, const Companion& companion) {
   namespace pf = plan_format;
   WOOTZ_RETURN_IF_ERROR(verify_program(program));
   Draft draft;
+  draft.companion = companion;
   WOOTZ_ASSIGN_OR_RETURN(const WeightsMap map, place_weights(program));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::byte> metadata, encode_program(program, map));
   draft.weights_bytes = map.total;
@@ -67,12 +76,16 @@ Result<Draft> make_draft(const Program& program) {
   std::copy(metadata.begin(), metadata.end(), padded.begin());
   std::fill(padded.begin() + static_cast<ptrdiff_t>(metadata.size()), padded.end(), std::byte{0});
   draft.metadata = tree_digest(padded);
+  TreeDigest runtime;
+  for (const std::span<const std::byte> piece : draft.runtime_pieces()) runtime.add(piece);
+  draft.runtime = runtime.finish();
   return draft;
 }
 
 void put_header(const Digest& weights, Draft* draft) {
-  const plan_format::Header header = plan_format::make_header(draft->front.size() - sizeof(plan_format::Header),
-                                                              draft->metadata, draft->weights_bytes, weights);
+  const plan_format::Header header = plan_format::make_header(
+      {draft->front.size() - sizeof(plan_format::Header), draft->metadata}, {draft->weights_bytes, weights},
+      draft->companion.writer, {draft->runtime_bytes(), draft->runtime});
   std::memcpy(draft->front.data(), &header, sizeof(header));
 }
 
@@ -97,6 +110,11 @@ Status pour_weights(const Draft& draft, const PlanSink& sink) {
     at += blob.bytes;
   }
   return fill_to(draft.weights_bytes);
+}
+
+Status pour_runtime(const Draft& draft, const PlanSink& sink) {
+  for (const std::span<const std::byte> piece : draft.runtime_pieces()) WOOTZ_RETURN_IF_ERROR(sink(piece));
+  return {};
 }
 
 Status io_error(const std::string& path, const char* what, int error) {
@@ -165,6 +183,7 @@ Status put_plan(Draft* draft, Output* out) {
     return out->put(bytes);
   }));
   put_header(digest.finish(), draft);
+  WOOTZ_RETURN_IF_ERROR(pour_runtime(*draft, [&](std::span<const std::byte> bytes) { return out->put(bytes); }));
   WOOTZ_RETURN_IF_ERROR(out->go_to(0));
   return out->put(draft->front);
 }
@@ -178,7 +197,8 @@ Status stream_plan(Draft* draft, const PlanSink& sink) {
   }));
   put_header(digest.finish(), draft);
   WOOTZ_RETURN_IF_ERROR(sink(draft->front));
-  return pour_weights(*draft, sink);
+  WOOTZ_RETURN_IF_ERROR(pour_weights(*draft, sink));
+  return pour_runtime(*draft, sink);
 }
 
 Status replace_file(Draft* draft, const std::string& path) {
@@ -204,16 +224,16 @@ Status replace_file(Draft* draft, const std::string& path) {
 
 }  // namespace
 
-Result<RawBytes> write_plan(const Program& program) {
-  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program));
+Result<RawBytes> write_plan(const Program& program, const Companion& companion) {
+  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program, companion));
   const size_t start = draft.front.size();
   RawBytes file;
   try {
-    file.resize(start + draft.weights_bytes);
+    file.resize(draft.bytes());
   } catch (const std::bad_alloc&) {
-    return make_error(Code::kResourceExhausted, "plan: no memory for {} bytes", start + draft.weights_bytes);
+    return make_error(Code::kResourceExhausted, "plan: no memory for {} bytes", draft.bytes());
   }
-  const std::span<std::byte> weights = std::span(file).subspan(start);
+  const std::span<std::byte> weights = std::span(file).subspan(start, draft.weights_bytes);
   size_t end = 0;
   for (const Blob& blob : draft.blobs) {
     std::fill(weights.begin() + static_cast<ptrdiff_t>(end), weights.begin() + static_cast<ptrdiff_t>(blob.offset),
@@ -230,17 +250,19 @@ Result<RawBytes> write_plan(const Program& program) {
   std::fill(weights.begin() + static_cast<ptrdiff_t>(end), weights.end(), std::byte{0});
   put_header(tree_digest(weights), &draft);
   std::copy(draft.front.begin(), draft.front.end(), file.begin());
+  auto* at = file.data() + start + draft.weights_bytes;
+  for (const std::span<const std::byte> piece : draft.runtime_pieces()) at = std::copy(piece.begin(), piece.end(), at);
   return file;
 }
 
-Status write_plan_to(const Program& program, const PlanSink& sink) {
-  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program));
+Status write_plan_to(const Program& program, const PlanSink& sink, const Companion& companion) {
+  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program, companion));
   return stream_plan(&draft, sink);
 }
 
-Status write_plan_file(const Program& program, const std::string& path, size_t* bytes) {
-  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program));
-  if (bytes != nullptr) *bytes = draft.front.size() + draft.weights_bytes;
+Status write_plan_file(const Program& program, const std::string& path, size_t* bytes, const Companion& companion) {
+  WOOTZ_ASSIGN_OR_RETURN(Draft draft, make_draft(program, companion));
+  if (bytes != nullptr) *bytes = draft.bytes();
   struct stat info;
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) return io_error(path, "written", EISDIR);

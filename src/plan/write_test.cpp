@@ -13,6 +13,7 @@
 
 #include "backend/index_literals.h"
 #include "base/testing.h"
+#include "plan/program_dump_testing.h"
 #include "plan/program_testing.h"
 #include "plan/read.h"
 #include "plan/verify.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
 #include "runtime/control_frame.h"
 
@@ -31,34 +30,12 @@ int64_t volume_of(const Dims& dims, size_t begin, size_t end) {
   return volume;
 }
 
-// Frames that wait for the next run, of whichever context it is.
-class FramePool {
- public:
-  FramePool(const ControlForm& form, Engines engines, std::shared_ptr<Device> device, size_t results)
-      : form_(form), engines_(std::move(engines)), device_(std::move(device)), results_(results) {}
-  std::unique_ptr<ControlFrame> take() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<ControlFrame> frame = std::move(idle_.back());
-        idle_.pop_back();
-        return frame;
-      }
-    }
-    return std::make_unique<ControlFrame>(engines_, *device_, form_.states, form_.scans, results_ - form_.states);
-  }
-  void put(std::unique_ptr<ControlFrame> frame) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(std::move(frame));
-  }
-
- private:
-  const ControlForm& form_;
-  Engines engines_;
-  std::shared_ptr<Device> device_;  // outlives the frames' buffers
-  size_t results_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<ControlFrame>> idle_;
+// What one context runs the bodies in, made by the first run: what bodies keep from run to run (how often random
+// numbers were drawn, say) is the context's own.
+struct ControlState final : KernelState {
+  explicit ControlState(std::shared_ptr<Device> of) : device(std::move(of)) {}
+  std::shared_ptr<Device> device;  // outlives the frame's buffers
+  std::unique_ptr<ControlFrame> frame;
 };
 
 struct Bound {
@@ -304,31 +281,32 @@ class Course {
   int64_t exact_ = -1;  // rounds there will be, when that is certain
 };
 
-class ControlCall final : public Call {
+class ControlKernel;
+
+class ControlCall final : public StatefulCall {
  public:
-  ControlCall(const ControlForm& form, const Problem& problem, FramePool& pool, const BindArgs& args)
-      : bound_{form, problem, {args.inputs.begin(), args.inputs.end()}, {args.outputs.begin(), args.outputs.end()}},
-        pool_(pool) {}
+  ControlCall(const ControlKernel& kernel, const ControlForm& form, const Problem& problem, const BindArgs& args)
+      : kernel_(kernel),
+        bound_{form, problem, {args.inputs.begin(), args.inputs.end()}, {args.outputs.begin(), args.outputs.end()}} {}
   bool outputs_known() const override { return false; }
   bool recordable() const override { return false; }
-  Status run(const RunArgs& args) const override {
-    std::unique_ptr<ControlFrame> frame = pool_.take();
-    Status status = Course(bound_, args, *frame).run();
-    pool_.put(std::move(frame));
-    return status;
-  }
+  Status run_with(const RunArgs& args, KernelState* kept) const override;
 
  private:
+  const ControlKernel& kernel_;
   Bound bound_;
-  FramePool& pool_;
 };
 
-class ControlKernel final : public Kernel {
+class ControlKernel final : public StatefulKernel {
  public:
   ControlKernel(ControlForm form, Problem problem, Engines engines, std::shared_ptr<Device> device)
       : form_(std::move(form)),
         problem_(std::move(problem)),
-        pool_(form_, std::move(engines), std::move(device), problem_.outputs.size()) {}
+        engines_(std::move(engines)),
+        device_(std::move(device)) {}
+  Result<std::unique_ptr<KernelState>> attach(const ContextServices*) const override {
+    return std::unique_ptr<KernelState>(std::make_unique<ControlState>(device_));
+  }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != problem_.outputs.size())
       return internal_error("{} operands bound, {} expected", args.inputs.size(), problem_.inputs.size());
@@ -340,14 +318,25 @@ class ControlKernel final : public Kernel {
       for (const TensorDesc& t : *list)
         if (t.dtype != DType::kInvalid && dtype_bits(t.dtype) % 8 != 0)
           return unsupported("elements of {} in a loop", dtype_name(t.dtype));
-    return std::unique_ptr<Call>(std::make_unique<ControlCall>(form_, problem_, pool_, args));
+    return std::unique_ptr<Call>(std::make_unique<ControlCall>(*this, form_, problem_, args));
+  }
+  std::unique_ptr<ControlFrame> make_frame() const {
+    return std::make_unique<ControlFrame>(engines_, *device_, form_.states, form_.scans,
+                                          problem_.outputs.size() - form_.states);
   }
 
  private:
   ControlForm form_;
   Problem problem_;
-  mutable FramePool pool_;
+  Engines engines_;
+  std::shared_ptr<Device> device_;
 };
+
+Status ControlCall::run_with(const RunArgs& args, KernelState* kept) const {
+  std::unique_ptr<ControlFrame>& frame = static_cast<ControlState*>(kept)->frame;
+  if (frame == nullptr) frame = kernel_.make_frame();
+  return Course(bound_, args, *frame).run();
+}
 
 }  // namespace
 

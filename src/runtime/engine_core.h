@@ -13,16 +13,17 @@
 #include "backend/device.h"
 #include "backend/kernel.h"
 #include "backend/program_update.h"
+#include "base/temporary_file.h"
 #include "runtime/shape_plan.h"
 #include "runtime/weight_residency.h"
 
 namespace wootz {
 
 struct EngineOptions {
-  int threads = 0;                  // per inference; 0: all of the process pool
-  size_t cached_shapes = 64;        // resolved shapes kept, least recently used go first
-  bool stream_weights = false;      // of a plan that allows it: a budget may be set, and place_weights() is called
-  std::string temporary_directory;  // for files of weights that are streamed
+  int threads = 0;                 // per inference; 0: all of the process pool
+  size_t cached_shapes = 64;       // resolved shapes kept, least recently used go first
+  bool stream_weights = false;     // of a plan that allows it: a budget may be set, and place_weights() is called
+  TemporaryFiles temporary_files;  // of weights that are streamed
 };
 
 // Immutable but for the weights of a refittable plan, which update() replaces between inferences.

@@ -150,7 +150,7 @@ Status EngineCore::keep_in_file(ProgramUpdate* update) const {
   std::vector<std::span<const std::byte>> pieces;
   for (const auto& [number, constant] : update->constants) pieces.push_back(span_of(constant));
   if (pieces.empty()) return Status();
-  WOOTZ_ASSIGN_OR_RETURN(const MappedCopies copies, map_copies(options_.temporary_directory, pieces));
+  WOOTZ_ASSIGN_OR_RETURN(const MappedCopies copies, map_copies(options_.temporary_files, pieces));
   for (size_t i = 0; i < pieces.size(); ++i) {
     update->constants[i].second.owner = copies.owner;
     update->constants[i].second.data = copies.pieces[i].data();

@@ -95,10 +95,10 @@ Status Executor::bind(const Bindings& bindings) {
     dynamic_.reset();
     attached_ = attached_ && states_.empty();
   }
-  if (!attached_) WOOTZ_RETURN_IF_ERROR(attach(services_));
   if (capturing_ && !recordings_.knows(*bindings.plan()))
     return make_error(Code::kInvalidState,
                       "these shapes are new to the context: run them once before a stream is captured");
+  if (!attached_) WOOTZ_RETURN_IF_ERROR(attach(services_));
   WOOTZ_RETURN_IF_ERROR(memory_.bind(bindings));
   if (weights_ == nullptr && engine_->streams_weights()) {
     auto weights = std::make_unique<WeightStream>(*engine_);

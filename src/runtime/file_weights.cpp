@@ -24,7 +24,7 @@ void each_blob(Program* program, RefitRecipe* recipe, F&& f) {
 }  // namespace
 
 Result<std::shared_ptr<const Program>> keep_weights_in_file(std::shared_ptr<const Program> program,
-                                                            const std::string& folder) {
+                                                            const TemporaryFiles& where) {
   if (program->stripped) return program;  // a refit brings them
   auto moved = std::make_shared<Program>(*program);
   const auto recipe = program->refit == nullptr ? nullptr : std::make_shared<RefitRecipe>(*program->refit);
@@ -36,7 +36,7 @@ Result<std::shared_ptr<const Program>> keep_weights_in_file(std::shared_ptr<cons
     if (pieces[at->second].size() < bytes.size()) pieces[at->second] = bytes;
   });
   if (pieces.empty()) return program;
-  WOOTZ_ASSIGN_OR_RETURN(const MappedCopies copies, map_copies(folder, pieces));
+  WOOTZ_ASSIGN_OR_RETURN(const MappedCopies copies, map_copies(where, pieces));
   each_blob(moved.get(), recipe.get(), [&](auto& constant, std::span<const std::byte> bytes) {
     constant.data = copies.pieces[numbers.at(bytes.data())].data();
     constant.owner = copies.owner;

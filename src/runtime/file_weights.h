@@ -2,15 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "backend/program.h"
+#include "base/temporary_file.h"
 
 namespace wootz {
 
-// The same program with its weights in a file of the folder that has no name any more; itself where they are in a file
-// already. Error: kIo.
+// The same program with its weights in a temporary file that has no name any more; itself where they are in a file
+// already. Errors: as map_copies().
 Result<std::shared_ptr<const Program>> keep_weights_in_file(std::shared_ptr<const Program> program,
-                                                            const std::string& folder);
+                                                            const TemporaryFiles& where);
 
 }  // namespace wootz

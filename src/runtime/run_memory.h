@@ -21,7 +21,7 @@ class RunMemory {
   // Memory and addresses for runs of the bindings' plan. An output that a sink decides keeps the address it had.
   Status bind(const Bindings& bindings);
   const ShapePlan& plan() const { return *plan_; }
-  // Whether somebody else has moved the arena since.
+  // Whether another executor has moved the arena since.
   bool moved() const { return own_arena_bound_ && arena_ != own_arena_->data(); }
   // Where memory of data-dependent size comes from; null: the engine's device. What there was of it is given
   // back: nothing may be at work in it.

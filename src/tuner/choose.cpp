@@ -28,7 +28,7 @@ constexpr double kWithinNoise = 0.1;  // of a difference that may be chance: it 
 // A candidate per step, and how many readers of each tensor want it in each layout.
 struct State {
   IndexedVector<StepIndex, int> chosen;
-  IndexedVector<TensorIndex, std::array<int32_t, static_cast<size_t>(Layout::kOpaque)>> wanted;
+  IndexedVector<TensorIndex, std::array<int32_t, kLayoutCount>> wanted;
 };
 
 // The search's view of the program. A tensor's layout follows from its producer's candidate.
@@ -167,9 +167,8 @@ class Search {
     const Step& step = program_.steps[s];
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (!step.inputs[i].exists()) continue;
-      const auto layout = static_cast<size_t>(candidate(s, c).candidate.input_layouts[i]);
-      auto& wanted = state->wanted[step.inputs[i]];
-      if (layout < wanted.size()) wanted[layout] += by;
+      const Layout layout = candidate(s, c).candidate.input_layouts[i];
+      if (layout != Layout::kOpaque) state->wanted[step.inputs[i]][static_cast<size_t>(layout)] += by;
     }
   }
 

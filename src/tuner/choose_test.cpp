@@ -78,10 +78,10 @@ Choice choose(Program* program, const std::vector<Times>& times, double reformat
   options.cost = [&](const Problem&, StepIndex s, EvaluatedCandidate* c) -> Status {
     c->measured = true;
     c->us = reformat_us;
-    const size_t step = s.position();
-    if (step >= times.size()) return {};
-    c->us = c->candidate.tactic.kernel == "linear" ? times[step].linear : times[step].last;
-    c->spread = times[step].spread;
+    const size_t row = s.position();
+    if (row >= times.size()) return {};
+    c->us = c->candidate.tactic.kernel == "linear" ? times[row].linear : times[row].last;
+    c->spread = times[row].spread;
     return {};
   };
   Result<Choice> choice = choose_tactics(program, {&provider}, options);

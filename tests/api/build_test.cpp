@@ -75,6 +75,27 @@ TEST(Building, ForcedTactic) {
   ASSERT_NE(b.engine(), nullptr);
 }
 
+TEST(Building, SourcesOfKernelsAreLeftOut) {
+  Dense b;
+  b.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  const auto tactics = [&] {
+    const Owned<ICudaEngine> engine = b.engine();
+    if (engine == nullptr) return b.logger.take_errors();
+    const Owned<IEngineInspector> inspector(engine->createEngineInspector());
+    return std::string(inspector->getEngineInformation(LayerInformationFormat::kJSON));
+  };
+  for (const auto& [left, stays] : {std::pair{"native", "onednn"}, {"onednn,chain", "native"}}) {
+    ASSERT_EQ(wootz_config_set_option(b.config.get(), "leave_out", left), 0) << b.logger.errors();
+    const std::string text = tactics();
+    EXPECT_NE(text.find(std::string(stays) + ":"), std::string::npos) << text;
+    EXPECT_EQ(text.find(std::string(left).substr(0, 6) + ":"), std::string::npos) << text;
+  }
+  for (const char* kept : {"reference", "no_such_source"}) {
+    EXPECT_EQ(wootz_config_set_option(b.config.get(), "leave_out", kept), 1);
+    EXPECT_NE(b.logger.take_errors().find(kept), std::string::npos);
+  }
+}
+
 class Reader final : public IStreamReaderV2 {
  public:
   explicit Reader(const IHostMemory& plan) : plan_(plan) {}

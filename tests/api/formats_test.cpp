@@ -120,16 +120,17 @@ TEST(Formats, TheLinearOneIsTakenWhereItIsAllowed) {
 
 TEST(Formats, WhatCannotBeHadIsRefusedByName) {
   Convolved b(11);
-  b.x->setAllowedFormats(bit(TensorFormat::kCHW32) | bit(TensorFormat::kHWC8) | bit(TensorFormat::kDHWC));
+  b.x->setAllowedFormats(bit(TensorFormat::kCDHW32) | bit(TensorFormat::kDLA_HWC4) | bit(TensorFormat::kDHWC));
   EXPECT_EQ(b.engine(), nullptr);
   const std::string why = b.logger.take_errors();
-  for (const char* part : {"'x'", "kCHW32", "kHWC8", "kDHWC", "kLINEAR"})
+  for (const char* part : {"'x'", "kCDHW32", "kDLA_HWC4", "kDHWC", "kLINEAR"})
     EXPECT_NE(why.find(part), std::string::npos) << part << ": " << why;
   b.x->setAllowedFormats(0);
   EXPECT_NE(b.logger.take_errors().find("ITensor::setAllowedFormats"), std::string::npos);
   b.x->setAllowedFormats(1U << 20);
   EXPECT_NE(b.logger.take_errors().find("ITensor::setAllowedFormats"), std::string::npos);
-  EXPECT_EQ(b.x->getAllowedFormats(), bit(TensorFormat::kCHW32) | bit(TensorFormat::kHWC8) | bit(TensorFormat::kDHWC));
+  EXPECT_EQ(b.x->getAllowedFormats(),
+            bit(TensorFormat::kCDHW32) | bit(TensorFormat::kDLA_HWC4) | bit(TensorFormat::kDHWC));
 }
 
 // An input that is read under another shape, too.

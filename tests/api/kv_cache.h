@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "api/harness.h"
+#include "api/on_backend.h"
 #include "base/testing.h"
 
 namespace wootz_test {
@@ -24,33 +24,6 @@ struct CacheNet : Bench {
     return 1U << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   }
   nvinfer1::ITensor* cache = nullptr;
-};
-
-// Memory where the engine computes.
-template <class T>
-class EngineArray {
- public:
-  EngineArray(nvinfer1::ICudaEngine& engine, const std::vector<T>& values) : engine_(engine), count_(values.size()) {
-    data_ = wootz_device_allocate(&engine, values.size() * sizeof(T));
-    set(values);
-  }
-  ~EngineArray() { wootz_device_free(&engine_, data_); }
-  EngineArray(const EngineArray&) = delete;
-  EngineArray& operator=(const EngineArray&) = delete;
-  void* data() const { return data_; }
-  void set(const std::vector<T>& values) {
-    EXPECT_EQ(wootz_device_copy(&engine_, data_, values.data(), values.size() * sizeof(T)), 0);
-  }
-  std::vector<T> get() const {
-    std::vector<T> values(count_);
-    EXPECT_EQ(wootz_device_copy(&engine_, values.data(), data_, count_ * sizeof(T)), 0);
-    return values;
-  }
-
- private:
-  nvinfer1::ICudaEngine& engine_;
-  size_t count_;
-  void* data_ = nullptr;
 };
 
 template <class T>

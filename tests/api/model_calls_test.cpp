@@ -217,6 +217,7 @@ TEST(Functions, WhatThereIsNotIsSaid) {
   EXPECT_TRUE(has(b.logger.take_errors(), "'/somewhere'"));
   EXPECT_FALSE(setInternalLibraryPath(nullptr));
   EXPECT_TRUE(has(b.logger.take_errors(), "null"));
+  EXPECT_TRUE(setInternalLibraryPath(""));
 }
 
 TEST(Functions, EntryPointsLookAtWhatTheyAreGiven) {

@@ -133,11 +133,6 @@ TEST(NetworkCalls, LayersThatAreNotOfferedSaySo) {
     const std::string why = b.logger.take_errors();
     EXPECT_TRUE(has(why, call) && has(why, "not offered")) << why;
   };
-  refused(b.network->addMoE(x, x, x), "INetworkDefinition::addMoE");
-  refused(b.network->addDynamicQuantize(x, 1, 2, DataType::kFP4, DataType::kFP8),
-          "INetworkDefinition::addDynamicQuantize");
-  refused(b.network->addDynamicQuantizeV2(x, dims({1, 2}), DataType::kFP4, DataType::kFP8),
-          "INetworkDefinition::addDynamicQuantizeV2");
   refused(b.network->addDistCollective(x, CollectiveOperation::kALL_REDUCE, ReduceOperation::kSUM, 0, nullptr, 1),
           "INetworkDefinition::addDistCollective");
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "api/harness.h"
+#include "api/random_checks.h"
 
 namespace wootz_test {
 namespace {
@@ -57,6 +57,13 @@ TEST(RandomFill, ExtentsAndParametersAsInputs) {
     if (uniform) EXPECT_TRUE(m.least >= 2 && m.most <= 5) << m.least << " to " << m.most;
     EXPECT_EQ(draw(*context, 7, 0, 1).size(), 700U);
     EXPECT_EQ(b.logger.errors(), "");
+  }
+}
+
+TEST(RandomFill, EveryInferenceDrawsAnew) {
+  for (const char* backend : {"cpu", "reference"}) {
+    check_draws(backend);
+    check_narrow_draws(backend);
   }
 }
 

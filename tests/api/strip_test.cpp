@@ -151,7 +151,7 @@ TEST(Strip, ConfigOfSerialization) {
   EXPECT_TRUE(equal(*write(*engine, exclude), *stripped)) << "or it could never run";
   EXPECT_TRUE(equal(*write(*empty, exclude), *stripped));
   EXPECT_TRUE(equal(*write(*engine, keep), *full));
-  EXPECT_TRUE(equal(*write(*engine, keep | lean), *full)) << "no plan has a runtime in it";
+  EXPECT_TRUE(equal(*write(*engine, keep | lean), *full)) << "this plan has no runtime in it";
   EXPECT_TRUE(equal(*write(*engine, 0), *usual)) << "the plan of a build without kREFIT";
   EXPECT_FALSE(load(net, *write(*engine, 0))->isRefittable());
   EXPECT_TRUE(equal(*write(*fixed, keep), *usual)) << "it never was refittable";

@@ -1,4 +1,5 @@
 // Weights that are brought in by the steps: the same bits under every budget, and memory as the budget says.
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -160,6 +161,48 @@ TEST(WeightStreaming, AFolderThatCannotBeWrittenTo) {
   EXPECT_NE(net.logger.take_errors().find("/nowhere/at/all"), std::string::npos);
   EXPECT_NE(Owned<ICudaEngine>(runtime->deserializeCudaEngine(plan->data(), plan->size())), nullptr);
   EXPECT_EQ(net.logger.errors(), "");
+}
+
+// Where a mapping of streamed weights is; empty: there is none.
+std::string where_weights_are() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("wootz-weights") != std::string::npos) return line.substr(line.find('/'));
+  return "";
+}
+
+TEST(WeightStreaming, TemporaryFilesAreWhereTheyMayBe) {
+  Deep net(static_cast<unsigned>(wootz::test_seed()));
+  const Owned<IHostMemory> plan(net.builder->buildSerializedNetwork(*net.network, *net.config));
+  ASSERT_NE(plan, nullptr) << net.logger.errors();
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "wootz_streaming_e2e";
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(where_weights_are(), "");
+  Floats want;
+  const uint32_t memory = 1U << static_cast<uint32_t>(TempfileControlFlag::kALLOW_IN_MEMORY_FILES);
+  const uint32_t directory = 1U << static_cast<uint32_t>(TempfileControlFlag::kALLOW_TEMPORARY_FILES);
+  for (const uint32_t flags : {0U, memory, directory, memory | directory}) {
+    SCOPED_TRACE(flags);
+    const Owned<IRuntime> runtime(createInferRuntime(net.logger));
+    runtime->setTempfileControlFlags(flags);
+    runtime->setTemporaryDirectory(folder.c_str());
+    const Owned<ICudaEngine> engine(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    if (flags == 0) {
+      EXPECT_EQ(engine, nullptr);
+      EXPECT_NE(net.logger.take_errors().find("TempfileControlFlag"), std::string::npos);
+      continue;
+    }
+    ASSERT_NE(engine, nullptr) << net.logger.errors();
+    const std::string place = where_weights_are();
+    EXPECT_EQ(place.find((flags & directory) != 0 ? folder.string() + "/wootz-weights-" : "/memfd:wootz-weights"), 0U)
+        << place;
+    EXPECT_TRUE(std::filesystem::is_empty(folder)) << "they have no name";
+    ASSERT_TRUE(engine->setWeightStreamingBudgetV2(0));
+    const Floats got = results(*engine, 2);
+    if (want.empty()) want = got;
+    EXPECT_EQ(got, want);
+  }
+  std::filesystem::remove(folder);
 }
 
 }  // namespace

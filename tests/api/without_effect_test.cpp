@@ -37,8 +37,7 @@ const Flag kPrecision[] = {{BuilderFlag::kFP16, "kFP16"}, {BuilderFlag::kBF16, "
 // Of types set on layers, which a strongly typed network has none of.
 const Flag kConstraints[] = {{BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, "kOBEY_PRECISION_CONSTRAINTS"},
                              {BuilderFlag::kPREFER_PRECISION_CONSTRAINTS, "kPREFER_PRECISION_CONSTRAINTS"}};
-const Flag kOthers[] = {{BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE"},
-                        {BuilderFlag::kEXCLUDE_LEAN_RUNTIME, "kEXCLUDE_LEAN_RUNTIME"}};
+const Flag kOthers[] = {{BuilderFlag::kEXCLUDE_LEAN_RUNTIME, "kEXCLUDE_LEAN_RUNTIME"}};  // alone
 // What a build goes by (effects_test.cpp, layer_types_test.cpp, refit_test.cpp).
 const BuilderFlag kActing[] = {BuilderFlag::kTF32,
                                BuilderFlag::kOBEY_PRECISION_CONSTRAINTS,
@@ -50,6 +49,7 @@ const BuilderFlag kActing[] = {BuilderFlag::kTF32,
                                BuilderFlag::kSTRIP_PLAN,
                                BuilderFlag::kWEIGHT_STREAMING,
                                BuilderFlag::kREFIT_INDIVIDUAL,
+                               BuilderFlag::kVERSION_COMPATIBLE,
                                BuilderFlag::kDEBUG,
                                BuilderFlag::kSPARSE_WEIGHTS,
                                BuilderFlag::kDIRECT_IO,

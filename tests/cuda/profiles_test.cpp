@@ -1,4 +1,7 @@
-// Several profiles: what is chosen at the first one's extents serves the others too, whichever is the larger.
+// Several profiles: each has tactics that serve its extents, whichever is the larger, and weights are there once.
+#include <algorithm>
+
+#include "base/json.h"
 #include "cuda/on_device.h"
 
 namespace wootz_test {
@@ -31,6 +34,7 @@ class TwoProducts {
     for (const auto& [min, opt, max] : profiles) bench.profile("x", {min, kDepth}, {opt, kDepth}, {max, kDepth});
     EXPECT_EQ(wootz_config_set_option(bench.config.get(), "backend", backend), 0);
     EXPECT_EQ(wootz_config_set_option(bench.config.get(), "timing", "0"), 0);
+    bench.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
     engine = bench.engine();
     EXPECT_NE(engine, nullptr) << bench.logger.errors();
   }
@@ -115,6 +119,28 @@ TEST_P(CudaProfiles, NorDoesTheOrderMatter) {
   net.check(*context, 1, 1);
   net.check(*context, 2, 300);
   net.check(*context, 2, 2);
+}
+
+// Tactics of a list of layers.
+std::vector<std::string> tactics_of(const wootz::OrderedJson& layers) {
+  std::vector<std::string> names;
+  for (const wootz::OrderedJson& layer : layers) names.push_back(layer.at("TacticName"));
+  return names;
+}
+
+TEST(CudaProfileTactics, AFewRowsAndManyHaveDifferentTactics) {
+  real_gpu();
+  TwoProducts net("cuda", {{1, 1, 4}, {33, 48, 64}});
+  ASSERT_NE(net.engine, nullptr);
+  const Owned<IEngineInspector> inspector(net.engine->createEngineInspector());
+  const auto shown = wootz::OrderedJson::parse(inspector->getEngineInformation(LayerInformationFormat::kJSON));
+  const std::vector<std::string> few = tactics_of(shown.at("Layers"));
+  const std::vector<std::string> many = tactics_of(shown.at("Profiles").at(0).at("Layers"));
+  EXPECT_NE(few, many);
+  const bool vector = std::any_of(few.begin(), few.end(), [](const std::string& name) {
+    return name.find("gemm_generated_vector") != std::string::npos;
+  });
+  EXPECT_TRUE(vector) << "no kernel for few rows, which the second profile has no use for: " << shown;
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CudaProfiles, ::testing::Values("cuda", "cpu"),

@@ -104,18 +104,5 @@ TEST(CudaSettings, FormatsOfInputsAndOutputs) {
   wootz_device_free(engine.get(), to);
 }
 
-// Groups of 16 channels are for the processor: there is no kernel for them here.
-TEST(CudaSettings, FormatsWithoutKernelsAreRefused) {
-  real_gpu();
-  Bench bench;
-  ITensor* x = bench.input("x", {2, 32, 4, 5});
-  bench.output(bench.network->addActivation(*x, ActivationType::kRELU), "y");
-  x->setAllowedFormats(1U << static_cast<uint32_t>(TensorFormat::kCHW16));
-  EXPECT_EQ(wootz_config_set_option(bench.config.get(), "backend", "cuda"), 0);
-  EXPECT_EQ(wootz_config_set_option(bench.config.get(), "timing", "0"), 0);
-  EXPECT_EQ(bench.engine(), nullptr);
-  EXPECT_NE(bench.logger.take_errors().find("'x' cannot be had in any of the formats"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace wootz_test

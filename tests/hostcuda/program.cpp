@@ -390,6 +390,52 @@ void refit(ICudaEngine& engine) {
 
 }  // namespace
 
+struct NoMemory final : IOutputAllocator {
+  void* reallocateOutputAsync(const char*, void*, uint64_t, uint64_t, cudaStream_t) override { return nullptr; }
+  void notifyShape(const char*, const Dims&) noexcept override {}
+};
+
+// An inference that fails in its stream: who waits is told, once, whatever is waited for.
+void failures(ICudaEngine& engine) {
+  const std::unique_ptr<IExecutionContext> context(engine.createExecutionContext());
+  const Buffers data;
+  const cudaStream_t stream = new_stream();
+  NoMemory none;
+  data.fill(1);
+  data.upload(stream);
+  data.bind(*context);
+  const auto fail = [&] {
+    REQUIRE(context->setOutputAllocator("y", &none));
+    REQUIRE(context->enqueueV3(stream));
+    REQUIRE(context->setOutputAllocator("y", nullptr));
+  };
+  const auto told_once = [&](auto wait) {
+    REQUIRE(wait() == cudaErrorLaunchFailure);
+    REQUIRE(g_logger.errors == 1);
+    g_logger.errors = 0;
+    REQUIRE(wait() == cudaSuccess);
+    CUDA(cudaStreamSynchronize(stream));
+  };
+  fail();
+  REQUIRE(context->enqueueV3(stream));  // goes on
+  told_once([&] { return cudaStreamSynchronize(stream); });
+  fail();
+  told_once([] { return cudaDeviceSynchronize(); });
+  cudaEvent_t event = nullptr;
+  CUDA(cudaEventCreate(&event));
+  fail();
+  CUDA(cudaEventRecord(event, stream));
+  told_once([&] { return cudaEventSynchronize(event); });
+  CUDA(cudaEventDestroy(event));
+  fail();
+  told_once([&] {
+    cudaError_t state = cudaErrorNotReady;
+    while ((state = cudaStreamQuery(stream)) == cudaErrorNotReady) std::this_thread::yield();
+    return state;
+  });
+  CUDA(cudaStreamDestroy(stream));
+}
+
 int main(int count, char** arguments) {
   const std::string form = count == 2 ? arguments[1] : "";
   int devices = 0;
@@ -409,8 +455,10 @@ int main(int count, char** arguments) {
     callbacks(*runtime, *plan);
   else if (form == "refit")
     refit(*engine);
+  else if (form == "failures")
+    failures(*engine);
   else
-    REQUIRE(!"a form: plain, graph, threads, callbacks, refit");
+    REQUIRE(!"a form: plain, graph, threads, callbacks, refit, failures");
   CUDA(cudaDeviceSynchronize());
   REQUIRE(g_logger.errors == 0);
   return 0;

@@ -63,7 +63,6 @@ void collect(const char* backend, Library* library) {
   collector.add_written(read_problems(problems_folder()), seed, true);
   collector.add_written(read_pass_graphs(), seed, false);
   for (OpCase& c : all_cases(seed)) {
-    if (c.name.rfind("random/", 0) == 0) continue;  // drawn anew each time
     const Status inferred = infer_graph(*c.graph);
     if (inferred.ok())
       collector.add({c.name, c.graph, std::move(c.inputs), c.tolerance, c.reduction});

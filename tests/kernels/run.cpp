@@ -76,6 +76,7 @@ Result<KernelRun> KernelRun::prepare(const Provider& provider, const Tactic& tac
   for (const HostTensor& t : c.inputs) in.push_back(t.valid() ? t.dims() : Dims{});
   WOOTZ_ASSIGN_OR_RETURN(run.call_,
                          run.kernel_->bind({in, run.output_dims_, run.constants_.data, run.constants_.bytes}));
+  WOOTZ_ASSIGN_OR_RETURN(run.state_, attach_kernel(*run.kernel_, nullptr));
   WOOTZ_RETURN_IF_ERROR(run.place_inputs(c));
   if (!run.call_->outputs_known()) run.found_ = std::make_shared<Found>(&run);
   for (size_t o = 0; o < problem.outputs.size(); ++o) {
@@ -92,7 +93,7 @@ Result<KernelRun> KernelRun::prepare(const Provider& provider, const Tactic& tac
 Status KernelRun::run() {
   const DeviceScope current(*device_);
   if (found_ != nullptr) found_->belongs_to(this);
-  return call_->run({inputs_.data(), outputs_.data(), workspace_, found_.get(), stream_});
+  return run_call(*call_, {inputs_.data(), outputs_.data(), workspace_, found_.get(), stream_}, state_.get());
 }
 
 Result<bool> KernelRun::share_in_place() {

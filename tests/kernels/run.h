@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backend/device.h"
+#include "backend/plugin.h"
 #include "kernels/cases.h"
 #include "tuner/measure/benchmark_run.h"
 
@@ -44,6 +45,7 @@ class KernelRun {
   bool odd_ = false;
   std::shared_ptr<Kernel> kernel_;
   std::unique_ptr<Call> call_;
+  std::unique_ptr<KernelState> state_;
   PackedConstants constants_;
   std::vector<Memory> memory_;
   std::vector<const void*> inputs_;

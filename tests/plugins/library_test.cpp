@@ -83,13 +83,35 @@ TEST(PluginLibraries, PlansCarryThem) {
   }
 }
 
-TEST(PluginLibraries, AreHandedNoLogger) {
+// That of the builder or runtime that calls: no two of them are told what is the other's.
+TEST(PluginLibraries, FindTheLoggerOfWhoCallsThem) {
+  const auto said = [](const Logger& logger, const char* text) {
+    return logger.infos().find(text) != std::string::npos;
+  };
+  constexpr const char *kOpen = "the library is open", *kMade = "made for an engine", *kRun = "QuadIt: enqueue";
   Bench b;
-  IPluginRegistry& registry = b.builder->getPluginRegistry();
-  const auto handle = registry.loadLibrary(kLibrary);
-  ASSERT_NE(handle, nullptr) << b.logger.errors();
-  EXPECT_NE(b.logger.warnings().find("setLoggerFinder is not called"), std::string::npos) << b.logger.warnings();
-  registry.deregisterLibrary(handle);
+  const Owned<IHostMemory> plan = build(b, "TripleIt", false);
+  ASSERT_NE(plan, nullptr) << b.logger.errors();
+  EXPECT_TRUE(said(b.logger, kOpen));
+  EXPECT_FALSE(said(b.logger, kMade));
+  EXPECT_EQ(b.logger.warnings().find("setLoggerFinder"), std::string::npos);
+  const std::string before = b.logger.infos();
+  Logger first, second;
+  for (Logger* const logger : {&first, &second}) {
+    const Owned<IRuntime> runtime(createInferRuntime(*logger));
+    ASSERT_NE(runtime->getPluginRegistry().loadLibrary(kLibrary), nullptr) << logger->errors();
+    EXPECT_TRUE(said(*logger, kOpen));
+    const Owned<ICudaEngine> engine(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    ASSERT_NE(engine, nullptr) << logger->errors();
+    EXPECT_TRUE(said(*logger, kMade));
+    EXPECT_FALSE(said(*logger, kRun));
+    const Owned<IExecutionContext> context(engine->createExecutionContext());
+    const std::vector<float> input{1, 2, 3, 4};
+    EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), scaled(input, 3));
+    EXPECT_TRUE(said(*logger, kRun));
+    if (logger == &first) EXPECT_EQ(second.infos(), "");
+  }
+  EXPECT_EQ(b.logger.infos(), before);
 }
 
 TEST(PluginLibraries, OnlyLibrariesGoIntoPlans) {

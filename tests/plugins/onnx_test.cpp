@@ -1,4 +1,5 @@
 // Nodes of ONNX models that are plugins.
+#include "plugins/quick_plugin.h"
 #include "plugins/script_plugin.h"
 
 namespace wootz_test {
@@ -155,6 +156,30 @@ TEST_F(PluginsOfOnnx, OverrideTakesThePluginForAKnownOperator) {
   const std::string m = model("Relu", "", "");
   ASSERT_TRUE(p->parse(m.data(), m.size()));
   EXPECT_EQ(plain.network->getLayer(0)->getType(), LayerType::kACTIVATION);
+}
+
+// Of its two forms a Quick plugin is asked for the one that the network prefers.
+TEST_F(QuickPlugins, NodesBecomeTheFormThatIsPreferred) {
+  using Flag = NetworkDefinitionCreationFlag;
+  const std::pair<uint32_t, QuickPluginCreationRequest> forms[] = {
+      {0, QuickPluginCreationRequest::kUNKNOWN},
+      {1U << static_cast<uint32_t>(Flag::kPREFER_JIT_PYTHON_PLUGINS), QuickPluginCreationRequest::kPREFER_JIT},
+      {1U << static_cast<uint32_t>(Flag::kPREFER_AOT_PYTHON_PLUGINS), QuickPluginCreationRequest::kPREFER_AOT}};
+  const std::string m = model("Quick", "some.domain",
+                              text_attr("plugin_version", "1") + text_attr("plugin_namespace", "tests") +
+                                  float_attr("factor", 5));
+  for (const auto& [flags, request] : forms) {
+    Bench b(flags);
+    const Owned<nvonnxparser::IParser> parser(nvonnxparser::createParser(*b.network, b.logger));
+    ASSERT_TRUE(parser->parse(m.data(), m.size())) << b.logger.errors();
+    EXPECT_EQ(quick.request, request);
+    EXPECT_EQ(quick.phase, TensorRTPhase::kBUILD);
+    Owned<ICudaEngine> engine = b.engine();
+    ASSERT_NE(engine, nullptr) << b.logger.errors();
+    Owned<IExecutionContext> context(engine->createExecutionContext());
+    const std::vector<float> input{1, 2, 3, 4};
+    EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), scaled(input, 5));
+  }
 }
 
 }  // namespace

@@ -178,47 +178,6 @@ TEST(PluginRegistry, ThePluginsThatV2BeganWithAreRefused) {
   EXPECT_TRUE(has(why, "IPluginV2 alone")) << why;
 }
 
-// Of a V3 plugin in the form that is not run here.
-struct QuickPlugin final : IPluginV3, IPluginV3QuickCore {
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    return type == PluginCapabilityType::kCORE ? static_cast<IPluginV3QuickCore*>(this) : nullptr;
-  }
-  IPluginV3* clone() noexcept override { return new QuickPlugin(*this); }
-  const AsciiChar* getPluginName() const noexcept override { return "Quick"; }
-  const AsciiChar* getPluginVersion() const noexcept override { return "1"; }
-  const AsciiChar* getPluginNamespace() const noexcept override { return "tests"; }
-};
-struct QuickCreator final : IPluginCreatorV3Quick {
-  IPluginV3* createPlugin(const AsciiChar*, const AsciiChar*, const PluginFieldCollection*, TensorRTPhase,
-                          QuickPluginCreationRequest) noexcept override {
-    return new QuickPlugin;
-  }
-  const PluginFieldCollection* getFieldNames() noexcept override { return &none; }
-  const AsciiChar* getPluginName() const noexcept override { return "Quick"; }
-  const AsciiChar* getPluginVersion() const noexcept override { return "1"; }
-  const AsciiChar* getPluginNamespace() const noexcept override { return "tests"; }
-  PluginFieldCollection none{0, nullptr};
-};
-
-TEST(PluginRegistry, QuickPluginsAreRefusedByKind) {
-  Bench b;
-  Recorder recorder;
-  IPluginRegistry& registry = *getPluginRegistry();
-  registry.setErrorRecorder(&recorder);
-  QuickCreator creator;
-  EXPECT_STREQ(creator.getInterfaceInfo().kind, "PLUGIN CREATOR_V3QUICK");
-  EXPECT_FALSE(registry.registerCreator(creator, ""));
-  ASSERT_EQ(recorder.getNbErrors(), 1);
-  EXPECT_TRUE(has(recorder.getErrorDesc(0), "PLUGIN CREATOR_V3QUICK")) << recorder.getErrorDesc(0);
-  registry.setErrorRecorder(nullptr);
-  QuickPlugin plugin;
-  EXPECT_STREQ(static_cast<IPluginV3QuickCore&>(plugin).getInterfaceInfo().kind, "PLUGIN_V3QUICK_CORE");
-  ITensor* x = b.input("x", {3});
-  EXPECT_EQ(b.network->addPluginV3(&x, 1, nullptr, 0, plugin), nullptr);
-  const std::string why = b.logger.take_errors();
-  EXPECT_TRUE(has(why, "INetworkDefinition::addPluginV3")) << why;
-}
-
 TEST_F(Plugins, TheLayerKnowsItsPluginAndItsExpressions) {
   // What an expression is, while shapes are asked for.
   bool constant = false, open = false, sizes = true;

@@ -89,8 +89,8 @@ def detection(rng, count):
     return {"boxes": boxes[None], "scores": scores[None, None]}, {"kept": kept, "rows": rows}
 
 
-def load(model, backend, shapes=None, shape_values=None, marked=()):
-    """An engine of a model, as TensorRT's scripts make it. `marked`: debug tensors."""
+def plan_of(model, backend, shapes=None, shape_values=None, marked=(), flags=()):
+    """A plan of a model, as TensorRT's scripts make it. `marked`: debug tensors."""
     logger = wootz.Logger(wootz.Logger.ERROR)
     builder = wootz.Builder(logger)
     network = builder.create_network(0)
@@ -107,7 +107,14 @@ def load(model, backend, shapes=None, shape_values=None, marked=()):
         profile.set_shape_input(name, *ranges)
     if shapes or shape_values:
         config.add_optimization_profile(profile)
-    engine = wootz.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    for flag in flags:
+        config.set_flag(flag)
+    return builder.build_serialized_network(network, config)
+
+
+def load(model, backend, **options):
+    plan = plan_of(model, backend, **options)
+    engine = wootz.Runtime(wootz.Logger(wootz.Logger.ERROR)).deserialize_cuda_engine(plan)
     assert engine is not None and engine.on_device == (backend == "cuda")
     return engine
 

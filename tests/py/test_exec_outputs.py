@@ -184,6 +184,52 @@ def test_plans_are_read_in_every_way(tmp_path, model, x):
     assert "Throughput" not in said
 
 
+def test_plans_run_by_the_runtime_that_is_asked_for(tmp_path, model, x):
+    build = [f"--onnx={model}", "--skipInference", "--device=cpu"]
+    call(tmp_path, *build, "--saveEngine=plain.plan")
+    call(tmp_path, *build, "--saveEngine=full.plan", "--versionCompatible")
+    call(tmp_path, *build, "--saveEngine=lean.plan", "--versionCompatible", "--excludeLeanRuntime")
+    runtime = BUILD / "lib" / "libwootz_runtime.so"
+    run = ["--loadInputs=x:x.raw", "--exportOutput=o.json", *SHORT[:3]]
+    results = []
+    for plan, flags, says in [("plain", [], "Backend: cpu"), ("full", ["--versionCompatible"], "Backend: cpu"),
+                              ("plain", ["--useRuntime=lean"], "Runtime: lean"),
+                              ("full", ["--useRuntime=lean", "--asyncFileReader"], "Runtime: lean"),
+                              ("full", ["--useRuntime=dispatch"], "Runtime: the plan's own"),
+                              ("full", ["--useRuntime=dispatch", "--tempfileControls=in_memory:deny", f"--tempdir={tmp_path}"],
+                               "Runtime: the plan's own"),
+                              ("lean", ["--useRuntime=dispatch", f"--leanDLLPath={runtime}"], f"Runtime: {runtime}")]:
+        said = call(tmp_path, f"--loadEngine={plan}.plan", *run, *flags)
+        assert says in said, (flags, said)
+        results.append((tmp_path / "o.json").read_text())
+    assert len(set(results)) == 1
+    for plan, flags, why in [("plain", ["--useRuntime=dispatch"], "kVERSION_COMPATIBLE"),
+                             ("lean", ["--useRuntime=dispatch"], "loadRuntime"),
+                             ("full", ["--useRuntime=dispatch", "--tempfileControls=in_memory:deny,temporary:deny"], "TempfileControlFlag"),
+                             ("full", ["--useRuntime=lean", "--leanDLLPath=/nowhere.so"], "/nowhere.so")]:
+        assert why in call(tmp_path, f"--loadEngine={plan}.plan", *run, *flags, status=1), flags
+    for plan, words in [("plain", "format 2;"), ("full", "with its runtime ("), ("lean", "without its runtime;")]:
+        assert words in call(tmp_path, f"--loadEngine={plan}.plan", "--getPlanVersionOnly")
+        inspected = subprocess.run([WOOTZ, "inspect", tmp_path / f"{plan}.plan"], capture_output=True, text=True, timeout=300)
+        assert inspected.returncode == 0 and (words[:-1] in inspected.stdout) == (plan != "plain"), inspected.stdout
+
+
+def test_plans_of_another_version_say_so(tmp_path, model):
+    """What stands in the first bytes of a plan is read of any version."""
+    import wootz
+
+    made = subprocess.run([WOOTZ, "build", model, "-o", tmp_path / "m.plan", "--device", "cpu", "--no-timing",
+                           "--version-compatible", "--exclude-lean-runtime"], capture_output=True, text=True, timeout=300)
+    assert made.returncode == 0, made.stderr
+    plan = (tmp_path / "m.plan").read_bytes()
+    header = wootz.plan_header(plan)
+    assert header["version_compatible"] and header["runtime_bytes"] == 0 and header["library_version"] in \
+        subprocess.run([WOOTZ, "--version"], capture_output=True, text=True, timeout=60).stdout
+    with pytest.raises(ValueError):
+        wootz.plan_header(plan[1:])
+    assert pathlib.Path(wootz.runtime_library()).name == "libwootz_runtime.so"
+
+
 def test_weights_that_can_be_replaced_are_listed_and_timed(tmp_path, model):
     said = call(tmp_path, f"--onnx={model}", "--refit", "--dumpRefit", "--timeRefit", *SHORT)
     assert re.search(r"Refittable weights: 1\n\[I\]   w", said)

@@ -14,6 +14,11 @@ ROWS = [
     ("BiasGelu", [(2, 5, 24), (24,)], {}, "y"),
     ("FastGelu", [(2, 5, 24)], {}, "y"),
     ("FastGelu", [(2, 5, 24), (24,)], {}, "y"),
+    ("FusedMatMul", [(2, 5, 24), (24, 7)], {"alpha": 0.25}, "y"),
+    ("FusedMatMul", [(2, 24, 5), (2, 7, 24)], {"transA": 1, "transB": 1}, "y"),
+    ("FusedMatMul", [(5, 2, 3, 24), (2, 3, 24, 7)], {"transBatchA": 1}, "y"),
+    ("FusedMatMul", [(24, 2, 3, 5), (7, 2, 3, 24)], {"transA": 1, "transBatchA": 1, "transB": 1, "transBatchB": 1}, "y"),
+    ("FusedMatMul", [(24,), (7, 24)], {"transA": 1, "transB": 1}, "y"),
     ("Gelu", [(2, 5, 24)], {}, "y"),
     ("QuickGelu", [(2, 5, 24)], {}, "y"),
     ("QuickGelu", [(7, 33)], {"alpha": 0.5}, "y"),
@@ -22,6 +27,7 @@ ROWS = [
     ("SkipLayerNormalization", [(2, 5, 24), (1, 5, 24), (24,), None, (24,)], {}, "y"),
     ("SkipSimplifiedLayerNormalization", [(2, 5, 24), (2, 5, 24), (24,)], {"epsilon": 1e-6}, "y   s"),
     ("SkipSimplifiedLayerNormalization", [(2, 5, 24), (2, 5, 24), (24,), (24,)], {}, "y"),
+    ("TransposeMatMul", [(24, 5), (7, 24)], {"transA": 1, "transB": 1}, "y"),
 ]
 
 
@@ -53,3 +59,8 @@ def test_agrees_with_onnxruntime(op, shapes, attributes, outputs):
 def test_inputs_are_counted():
     with pytest.raises(wootz.BuildError, match="has at most 1"):
         wootz.build(model_of("QuickGelu", [(2, 3), (3,)], {}))
+
+
+def test_batch_in_front_needs_a_batch():
+    with pytest.raises(wootz.BuildError, match=r"in front of its batch; \[5,24\] has none"):
+        wootz.build(model_of("FusedMatMul", [(5, 24), (24, 7)], {"transBatchA": 1}))

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 WOOTZ = BUILD / "bin" / "wootz"
 # Flags that a build neither acts on nor refuses, by name in a warning.
-NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "VERSION_COMPATIBLE", "EXCLUDE_LEAN_RUNTIME"}
+NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "EXCLUDE_LEAN_RUNTIME"}
 # The last: of a network that is not strongly typed.
 REFUSED = {"SAFETY_SCOPE", "WEIGHT_STREAMING"}
 PRECISION = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS"}
@@ -114,7 +114,7 @@ def test_python_sets_types_of_layers():
     assert builder.build_serialized_network(network, config) is not None
 
 
-def test_python_sees_formats_and_leaves_them_to_addresses():
+def test_python_sees_formats():
     import wootz
     lines = Lines(wootz)
     builder = wootz.Builder(lines.logger)
@@ -135,14 +135,87 @@ def test_python_sees_formats_and_leaves_them_to_addresses():
     assert engine.get_tensor_bytes_per_component("x") == 4 and engine.get_tensor_bytes_per_component("y") == -1
     context = engine.create_execution_context()
     image = np.random.default_rng().standard_normal((2, 8, 3, 4)).astype(np.float32)
-    with pytest.raises(ValueError, match="'x' has the format"):
-        wootz.infer(context, {"x": image})
     moved = np.ascontiguousarray(image.transpose(0, 2, 3, 1))
     result = np.empty_like(image)
     context.set_tensor_address("x", moved.ctypes.data)
     context.set_tensor_address("y", result.ctypes.data)
     assert context.execute_async_v3(0)
     np.testing.assert_array_equal(result, np.maximum(image, 0))
+
+
+FORMATS = ["HWC", "CHW2", "CHW4", "HWC8", "CHW16", "CHW32", "HWC16", "DHWC", "DHWC8", "CDHW32"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_arrays_are_row_major_whatever_the_format(name):
+    """Both ends in the format; channels and batch are open, and one call has no elements."""
+    import wootz
+    lines = Lines(wootz)
+    builder = wootz.Builder(lines.logger)
+    network = builder.create_network(0)
+    space = (2, 3, 4) if "D" in name else (3, 4)
+    x = network.add_input("x", wootz.float32, (-1, -1, *space))
+    y = network.add_activation(x, wootz.ActivationType.RELU).get_output(0)
+    y.name = "y"
+    network.mark_output(y)
+    x.allowed_formats = y.allowed_formats = 1 << int(getattr(wootz.TensorFormat, name))
+    config = builder.create_builder_config()
+    config.set_option("backend", "cpu")
+    config.set_option("timing", "0")
+    profile = builder.create_optimization_profile()
+    profile.set_shape("x", (0, 1, *space), (2, 16, *space), (3, 40, *space))
+    config.add_optimization_profile(profile)
+    plan = builder.build_serialized_network(network, config)
+    assert plan is not None, lines.logger.errors
+    engine = wootz.Runtime(lines.logger).deserialize_cuda_engine(plan)
+    assert engine.get_tensor_format("x") == engine.get_tensor_format("y") == getattr(wootz.TensorFormat, name)
+    context = engine.create_execution_context()
+    random = np.random.default_rng()
+    for batch, channels in [(2, 19), (1, 1), (0, 5), (3, int(random.integers(2, 41)))]:
+        image = random.standard_normal((batch, channels, *space)).astype(np.float32)
+        np.testing.assert_array_equal(wootz.infer(context, {"x": image})["y"], np.maximum(image, 0))
+
+
+@pytest.mark.parametrize("word", ["chw4", "hwc8", "chw32"])
+def test_command_line_takes_formats(tmp_path, word):
+    """Formats by --inputIOFormats and --outputIOFormats; files are row-major on either side."""
+    import onnx
+    from onnx import TensorProto, helper
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "formats",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 5, 3, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5, 3, 4])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    built = call(WOOTZ, "exec", f"--onnx={tmp_path / 'm.onnx'}", f"--inputIOFormats=fp32:{word}", f"--outputIOFormats=fp32:{word}",
+                 f"--saveEngine={tmp_path / 'm.plan'}", "--device=cpu", "--iterations=2", "--duration=0", "--warmUp=0")
+    assert built.returncode == 0, built.stderr
+    image = np.random.default_rng().standard_normal((2, 5, 3, 4)).astype(np.float32)
+    np.save(tmp_path / "x.npy", image)
+    ran = call(WOOTZ, "run", tmp_path / "m.plan", "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "y.npy"), np.maximum(image, 0))
+    import wootz
+    engine = wootz.Runtime(Lines(wootz).logger).load_file(str(tmp_path / "m.plan"))
+    assert engine.get_tensor_format("x") == engine.get_tensor_format("y") == getattr(wootz.TensorFormat, word.upper())
+
+
+def test_sources_of_kernels_are_left_out(tmp_path):
+    import wootz
+    lines = Lines(wootz)
+    builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
+    config.profiling_verbosity = wootz.ProfilingVerbosity.DETAILED
+    for left, stays in [("onednn,chain", "native"), ("native", "onednn"), ("native,onednn,chain", "reference")]:
+        config.set_option("leave_out", left)
+        plan = builder.build_serialized_network(network, config)
+        assert plan is not None, lines.logger.errors
+        inspector = wootz.Runtime(lines.logger).deserialize_cuda_engine(plan).create_engine_inspector()
+        told = inspector.get_engine_information(wootz.LayerInformationFormat.JSON)
+        tactics = set(re.findall(r'"(native|onednn|chain|reference)\b', told))
+        assert tactics == {stays}, told
+    product(tmp_path / "model.onnx", 4)
+    command = [WOOTZ, "build", tmp_path / "model.onnx", "-o", tmp_path / "model.plan", "--device", "cpu", "--option"]
+    assert call(*command, "leave_out=native,onednn,chain").returncode == 0
+    refused = call(*command, "leave_out=reference")
+    assert refused.returncode != 0 and "'reference' is none of the providers" in refused.stderr, refused.stderr
 
 
 @pytest.mark.parametrize("option", ["fp16", "bf16", "int8"])

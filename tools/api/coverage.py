@@ -28,18 +28,7 @@ GIVES = re.compile(r"(get|is|has|query|can|precisionIsSet|outputTypeIsSet|platfo
 
 # Interfaces that this version does not offer: the call that would hand an object out, or take one, refuses. Their methods have
 # the test of that refusal, marked so.
-NETWORK, REGISTRY = "nvinfer1::INetworkDefinition", "nvinfer1::IPluginRegistry"
-LAYERS, QUICK = "NetworkCalls.LayersThatAreNotOfferedSaySo", "PluginRegistry.QuickPluginsAreRefusedByKind"
-REFUSED = {
-    "nvinfer1::IMoELayer": (NETWORK, "addMoE", LAYERS),
-    "nvinfer1::IDynamicQuantizeLayer": (NETWORK, "addDynamicQuantize", LAYERS),
-    "nvinfer1::v_1_0::IPluginCreatorV3Quick": (REGISTRY, "registerCreator", QUICK),
-    **{f"nvinfer1::{name}": (REGISTRY, "loadLibrary", "PluginLibraries.AreHandedNoLogger")
-       for name in ("ILoggerFinder", "v_1_0::ILoggerFinder")},
-    **{f"nvinfer1::{name}": (NETWORK, "addPluginV3", QUICK) for name in (
-        "IKernelLaunchParams", "IKernelLaunchParamsImpl", "ISymExpr", "ISymExprs", "ISymExprsImpl", "v_1_0::IPluginV3QuickCore",
-        "v_1_0::IPluginV3QuickBuild", "v_1_0::IPluginV3QuickAOTBuild", "v_1_0::IPluginV3QuickRuntime")},
-}
+REFUSED = {}
 
 HEAD = """\
 # Each method of the public headers, at both levels: the test that asserts on its effect, or on its documented refusal, with the

@@ -70,6 +70,9 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_flag("--refit", o.refit, "Plan whose weights can be replaced");
   command.add_flag("--strip", o.strip,
                    "Plan without weights, which wootz refit brings back: with --refit any others too");
+  command.add_flag("--version-compatible", o.version_compatible,
+                   "Plan that holds the runtime which runs it under other versions");
+  command.add_flag("--exclude-lean-runtime", o.exclude_runtime, "Such a plan without its runtime");
   command.add_flag("--fp16", o.fp16, "Allow FP16");
   command.add_flag("--bf16", o.bf16, "Allow BF16");
   command.add_flag("--int8", o.int8, "Allow INT8");
@@ -101,6 +104,8 @@ void finish(BuildOptions& o, Logger& logger) {
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   if (o.refit) o.request.flags.push_back(BuilderFlag::kREFIT);
   if (o.strip) o.request.flags.push_back(BuilderFlag::kSTRIP_PLAN);
+  if (o.version_compatible) o.request.flags.push_back(BuilderFlag::kVERSION_COMPATIBLE);
+  if (o.exclude_runtime) o.request.flags.push_back(BuilderFlag::kEXCLUDE_LEAN_RUNTIME);
   if (o.fp16) o.request.flags.push_back(BuilderFlag::kFP16);
   if (o.bf16) o.request.flags.push_back(BuilderFlag::kBF16);
   if (o.int8) o.request.flags.push_back(BuilderFlag::kINT8);

@@ -13,7 +13,7 @@ void execute(Exec& e, Logger& logger) {
   if (e.help_routes) return print_routes();
   choose_device(e);
   if (e.tuning.wanted && !tune_routes(e, logger)) return;
-  if (e.version_only) return print_plan_version(e.load_engine);
+  if (e.version_only) return print_plan_version(e.load_engine, logger);
   if (e.time_deserialize) return time_deserialization(e, logger);
   std::unique_ptr<Session> session = engine_of(e, logger);
   if (e.skip_inference) {

@@ -46,7 +46,9 @@ struct Exec {
   bool help_routes = false, stream_reader = false, version_only = false, time_deserialize = false;
   std::string temporary_directory;
   std::optional<uint32_t> temporary_files;  // a TempfileControlFlag each
-  std::vector<std::string> plugins;         // libraries to load
+  RuntimeKind runtime = RuntimeKind::kFull;
+  std::string lean_library;
+  std::vector<std::string> plugins;  // libraries to load
   std::vector<std::string> plugins_in_plan;
   std::string refit_model;  // whose weights the engine gets before it runs; empty: none
   bool time_refit = false, dump_refit = false;
@@ -92,7 +94,7 @@ void choose_device(Exec& e);
 // A session with the engine of the model or the plan; null: none is needed.
 std::unique_ptr<Session> engine_of(Exec& e, Logger& logger);
 void time_deserialization(const Exec& e, Logger& logger);
-void print_plan_version(const std::string& path);
+void print_plan_version(const std::string& path, Logger& logger);
 void print_profiles(nvinfer1::ICudaEngine& engine);
 void print_refittable(nvinfer1::ICudaEngine& engine, Logger& logger);
 

@@ -34,6 +34,12 @@ LoadOptions load_options(const Exec& e) {
   options.temporary_directory = e.temporary_directory;
   options.temporary_files = e.temporary_files;
   options.plugins = e.plugins;
+  options.runtime = e.runtime;
+  options.lean_library = e.lean_library;
+  // As trtexec: who asks for a plan's own runtime trusts where the plan is from.
+  const auto& flags = e.build.flags;
+  options.native = e.runtime == RuntimeKind::kDispatch ||
+                   std::find(flags.begin(), flags.end(), nvinfer1::BuilderFlag::kVERSION_COMPATIBLE) != flags.end();
   return options;
 }
 
@@ -115,7 +121,13 @@ std::unique_ptr<Session> load(const Exec& e, Logger& logger) {
   struct stat file {};
   const double size = ::stat(e.load_engine.c_str(), &file) == 0 ? static_cast<double>(file.st_size) : 0;
   std::printf("[I] Loaded engine with size: %g MiB\n", size / 1048576);
-  say_backend_of_plan(*session);
+  if (const PlanHeader header = plan_header(e.load_engine, logger);
+      e.runtime == RuntimeKind::kFull && !header.of_another())
+    say_backend_of_plan(*session);
+  else
+    std::printf("[I] Runtime: %s\n", e.lean_library.empty()
+                                         ? (e.runtime == RuntimeKind::kLean ? "lean" : "the plan's own")
+                                         : e.lean_library.c_str());
   if (!e.device.empty() && session->on_device() == (e.device == "cpu" || e.device == "reference"))
     std::printf("[W] --device=%s has no effect: the plan says what it runs on\n", e.device.c_str());
   return session;
@@ -203,14 +215,17 @@ void time_deserialization(const Exec& e, Logger& logger) {
               total, kTimes, total / kTimes);
 }
 
-// The first bytes of a plan: eight that say what it is, and the number of its format.
-void print_plan_version(const std::string& path) {
-  const std::vector<char> bytes = read_file(path);
-  if (bytes.size() < 12 || std::memcmp(bytes.data(), "WOOTZPLN", 8) != 0) throw Failure(path + ": is no plan");
-  uint32_t format = 0;
-  for (int b = 3; b >= 0; --b) format = format << 8 | static_cast<unsigned char>(bytes[static_cast<size_t>(8 + b)]);
-  std::printf("[I] Plan was created with plan format %u; this is Wootz with the interface of TensorRT %d.%d.%d\n",
-              format, getInferLibMajorVersion(), getInferLibMinorVersion(), getInferLibPatchVersion());
+void print_plan_version(const std::string& path, Logger& logger) {
+  const PlanHeader header = plan_header(path, logger);
+  std::string more;
+  if (!header.version.empty()) {
+    more = ", version-compatible, by Wootz " + header.version;
+    more += header.runtime_bytes == 0 ? " without its runtime"
+                                      : " with its runtime (" + std::to_string(header.runtime_bytes) + " bytes)";
+  }
+  std::printf("[I] Plan was created with plan format %d%s; this is Wootz with the interface of TensorRT %d.%d.%d\n",
+              header.format, more.c_str(), getInferLibMajorVersion(), getInferLibMinorVersion(),
+              getInferLibPatchVersion());
 }
 
 void print_profiles(nvinfer1::ICudaEngine& engine) {

@@ -36,7 +36,7 @@ void note_given(Exec& e, const Flag& flag) { e.given.push_back(names_of(flag).fr
 void note_loaded(Exec& e) {
   if (e.load_engine.empty()) return;
   for (const std::string& name : e.given)
-    if (flag_named(name).group == FlagGroup::kBuilding)
+    if (flag_named(name).group == FlagGroup::kBuilding && name != "--versionCompatible")
       e.warnings.push_back(name + " has no effect: --loadEngine builds nothing");
   if (e.skip_inference) e.warnings.emplace_back("--skipInference: nothing is built either");
 }
@@ -61,6 +61,10 @@ void finish(Exec& e) {
   if (e.build.model.empty() == e.load_engine.empty()) throw Usage("give either --onnx or --loadEngine");
   if (e.load_engine.empty() && (e.version_only || e.time_deserialize || (e.stream_reader && e.save_engine.empty())))
     throw Usage("--getPlanVersionOnly, --timeDeserialize and --asyncFileReader go with --loadEngine");
+  if (e.load_engine.empty() && e.runtime != RuntimeKind::kFull)
+    throw Usage("--useRuntime: lean and dispatch build nothing, and go with --loadEngine");
+  if (!e.lean_library.empty() && e.runtime == RuntimeKind::kFull)
+    throw Usage("--leanDLLPath goes with --useRuntime=lean or --useRuntime=dispatch");
   if (e.build.opt_shapes.empty()) e.build.opt_shapes = parse_shapes(e.shapes, "--shapes");
   e.build.plugins = e.plugins;
   e.build.plugins_in_plan = e.plugins_in_plan;

@@ -339,12 +339,10 @@ nvinfer1::ExecutionContextAllocationStrategy allocation_of(const std::string& te
   return parse_word(text, "--allocationStrategy", kWords);
 }
 
-void use_runtime(const std::string& text) {
-  static constexpr Word<bool> kWords[] = {{"full", true}, {"lean", false}, {"dispatch", false}};
-  if (!parse_word(text, "--useRuntime", kWords))
-    throw Failure(
-        "--useRuntime=" + text +
-        " is refused: this command is linked with the full runtime, which loads every plan that the others do");
+RuntimeKind runtime_of(const std::string& text) {
+  static constexpr Word<RuntimeKind> kWords[] = {
+      {"full", RuntimeKind::kFull}, {"lean", RuntimeKind::kLean}, {"dispatch", RuntimeKind::kDispatch}};
+  return parse_word(text, "--useRuntime", kWords);
 }
 
 Tuning::Search search_of(const std::string& text) {

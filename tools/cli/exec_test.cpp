@@ -224,7 +224,7 @@ TEST(ExecFlags, TheTableHasAllOfBothLevelsAndOnce) {
 TEST(ExecFlags, WhatIsNotHereIsRefusedWithTheReason) {
   size_t refused = 0;
   for (const Flag& flag : exec_flags()) {
-    if (flag.group != FlagGroup::kRefused || std::string(flag.names) == "--useRuntime") continue;
+    if (flag.group != FlagGroup::kRefused) continue;
     ++refused;
     try {
       parse({std::string(flag.names) + (flag.value == nullptr ? "" : "=1")});
@@ -234,9 +234,39 @@ TEST(ExecFlags, WhatIsNotHereIsRefusedWithTheReason) {
     }
   }
   EXPECT_GT(refused, 15U);
-  for (const char* flag : {"--useRuntime=lean", "--sparsity=force", "--layerDeviceTypes=a:DLA"})
+  for (const char* flag : {"--sparsity=force", "--layerDeviceTypes=a:DLA"})
     EXPECT_THROW(parse({flag}), Failure) << flag;
-  EXPECT_NO_THROW(parse({"--useRuntime=full"}));
+}
+
+TEST(ExecFlags, RuntimesAreForPlansThatAreThere) {
+  const auto of_plan = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "--loadEngine=m.plan");
+    Arguments arguments(flags);
+    return *parse_exec(arguments.count(), arguments.pointers.data());
+  };
+  EXPECT_EQ(parse({"--useRuntime=full"}).runtime, RuntimeKind::kFull);
+  EXPECT_EQ(of_plan({"--useRuntime=lean"}).runtime, RuntimeKind::kLean);
+  const Exec exec = of_plan({"--useRuntime=dispatch", "--leanDLLPath=lib.so", "--tempdir=/d",
+                             "--tempfileControls=in_memory:deny,temporary:allow"});
+  EXPECT_EQ(exec.runtime, RuntimeKind::kDispatch);
+  EXPECT_EQ(exec.lean_library, "lib.so");
+  EXPECT_EQ(exec.temporary_directory, "/d");
+  EXPECT_EQ(exec.temporary_files, 2U);
+  for (const char* flag : {"--useRuntime=lean", "--useRuntime=dispatch"}) EXPECT_THROW(parse({flag}), Usage) << flag;
+  EXPECT_THROW(of_plan({"--leanDLLPath=lib.so"}), Usage);
+  EXPECT_THROW(of_plan({"--useRuntime=other"}), Usage);
+}
+
+TEST(ExecFlags, CompiledKernelsAreNotKept) {
+  const char* const before = std::getenv("WOOTZ_CUDA_CACHE");
+  const std::string restore = before == nullptr ? "" : before;
+  const auto flags = parse({"--noCompilationCache"}).build.flags;
+  EXPECT_THAT(flags, ::testing::Contains(BuilderFlag::kDISABLE_COMPILATION_CACHE));
+  EXPECT_STREQ(std::getenv("WOOTZ_CUDA_CACHE"), "") << "nor while the plan is loaded";
+  if (before == nullptr)
+    ::unsetenv("WOOTZ_CUDA_CACHE");
+  else
+    ::setenv("WOOTZ_CUDA_CACHE", restore.c_str(), 1);
 }
 
 // Whatever is accepted either does something or is named once.

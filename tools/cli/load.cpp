@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/json.h"
 #include "session.h"
 #include "wootz/extensions.h"
 
@@ -36,12 +37,30 @@ class FileReader final : public IStreamReaderV2 {
   std::FILE* file_;
 };
 
+void make_runtime(Loaded& loaded, const LoadOptions& options, Logger& logger) {
+  loaded.runtime.reset(createInferRuntime(logger));
+  if (loaded.runtime == nullptr) fail("the runtime could not be created", logger);
+  if (options.runtime == RuntimeKind::kDispatch && options.lean_library.empty()) {
+    if (wootz_runtime_use_plans_runtime(loaded.runtime.get(), 1) != 0) fail("--useRuntime=dispatch", logger);
+    return;
+  }
+  if (options.runtime == RuntimeKind::kFull) return;
+  std::string path = options.lean_library;
+  if (path.empty()) {
+    const char* const beside = wootz_runtime_library();
+    if (beside == nullptr) fail("--useRuntime=lean", logger);
+    path = beside;
+  }
+  loaded.opener = std::move(loaded.runtime);
+  loaded.runtime.reset(loaded.opener->loadRuntime(path.c_str()));
+  if (loaded.runtime == nullptr) fail("the runtime '" + path + "' cannot be used", logger);
+}
+
 std::shared_ptr<Loaded> load(const std::function<ICudaEngine*(IRuntime&)>& load, const LoadOptions& options,
                              Logger& logger) {
   const Clock::time_point start = Clock::now();
   auto loaded = std::make_shared<Loaded>();
-  loaded->runtime.reset(createInferRuntime(logger));
-  if (loaded->runtime == nullptr) fail("the runtime could not be created", logger);
+  make_runtime(*loaded, options, logger);
   IRuntime& runtime = *loaded->runtime;
   runtime.setEngineHostCodeAllowed(options.native);
   if (!options.temporary_directory.empty()) {
@@ -74,6 +93,23 @@ std::shared_ptr<Loaded> load_engine(const std::string& path, const LoadOptions& 
 std::shared_ptr<Loaded> load_engine(IHostMemory& plan, const LoadOptions& options, Logger& logger) {
   return load([&](IRuntime& runtime) { return static_cast<ICudaEngine*>(wootz_runtime_load_memory(&runtime, &plan)); },
               options, logger);
+}
+
+bool PlanHeader::of_another() const {
+  const int here = wootz_library_version();
+  return !version.empty() && version != std::to_string(here >> 16) + "." + std::to_string(here >> 8 & 0xff) + "." +
+                                            std::to_string(here & 0xff);
+}
+
+PlanHeader plan_header(const std::string& path, Logger& logger) {
+  char head[256];
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) throw Failure(path + ": cannot be opened: " + std::strerror(errno));
+  const size_t got = std::fread(head, 1, sizeof(head), file.get());
+  const char* const text = wootz_plan_header(head, got);
+  if (text == nullptr) fail(path + ": is no plan", logger);
+  const auto json = wootz::OrderedJson::parse(text);
+  return {json["format"].get<int>(), json.value("library_version", ""), json.value("runtime_bytes", int64_t{0})};
 }
 
 }  // namespace wootz_cli

@@ -49,6 +49,14 @@ std::string report_of(const std::string& path, BuildOptions& o, Logger& logger) 
   return build_plan(o.request, logger).report;
 }
 
+std::string header_line(const PlanHeader& header) {
+  if (header.version.empty()) return "";
+  return "Version-compatible: written by Wootz " + header.version + ", " +
+         (header.runtime_bytes == 0 ? "without its runtime"
+                                    : "with its runtime (" + std::to_string(header.runtime_bytes) + " bytes)") +
+         "\n";
+}
+
 }  // namespace
 
 void add_inspect(CLI::App& app, Logger& logger) {
@@ -67,6 +75,13 @@ void add_inspect(CLI::App& app, Logger& logger) {
   command->callback([o, &logger] {
     if (!o->graph.empty() && !ends_with(o->graph, ".svg") && !ends_with(o->graph, ".html"))
       throw Usage("--graph: '" + o->graph + "' ends in neither .svg nor .html");
+    const PlanHeader header = plan_header(o->plan, logger);
+    if (header.of_another() && (o->as_json || o->values || !o->graph.empty()))
+      throw Failure(o->plan + ": Wootz " + header.version + " wrote it, and can look into it");
+    if (header.of_another()) {
+      std::printf("%s", header_line(header).c_str());
+      return;
+    }
     Session session(o->plan, logger);
     if (!o->graph.empty()) {
       const std::string text = session.report(ends_with(o->graph, ".svg") ? "svg" : "html");
@@ -78,7 +93,7 @@ void add_inspect(CLI::App& app, Logger& logger) {
     else if (o->as_json)
       std::printf("%s\n", (o->full ? session.report("json") : layer_information(session)).c_str());
     else if (o->graph.empty())
-      std::printf("%s", session.report("text").c_str());
+      std::printf("%s%s", session.report("text").c_str(), header_line(header).c_str());
   });
 }
 

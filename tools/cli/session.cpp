@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "arrangement.h"
 #include "base/json.h"
 #include "wootz/extensions.h"
 
@@ -173,30 +174,25 @@ void fill_random(Array& input, std::mt19937& random) {
 
 }  // namespace
 
+// Files and random values are row-major; the engine may want them in another format.
 void Session::set_input_address(const char* name, Array& input) {
-  input.bytes.resize(input.bytes.size() + 64);  // never an empty address
-  void* address = input.bytes.data();
+  packed_.erase(name);
+  const Arrangement arrangement(*engine_, *context_, name);
+  if (!arrangement.row_major()) packed_[name] = arrangement.pack(input.bytes);
+  std::vector<char>& memory_of_host = arrangement.row_major() ? input.bytes : packed_[name];
+  memory_of_host.resize(memory_of_host.size() + 64);  // never an empty address
+  void* address = memory_of_host.data();
   if (on_device() && engine_->getTensorLocation(name) == TensorLocation::kDEVICE) {
     void*& memory = device_memory_[name];
     wootz_device_free(engine_, std::exchange(memory, nullptr));  // of other shapes
-    address = (options_.managed ? wootz_device_allocate_managed : wootz_device_allocate)(engine_, input.bytes.size());
+    address =
+        (options_.managed ? wootz_device_allocate_managed : wootz_device_allocate)(engine_, memory_of_host.size());
     if (address == nullptr) fail(std::string("no device memory for input '") + name + "'", logger_);
     memory = address;
-    if (wootz_device_copy(engine_, address, input.bytes.data(), input.bytes.size()) != 0)
+    if (wootz_device_copy(engine_, address, memory_of_host.data(), memory_of_host.size()) != 0)
       fail(std::string("input '") + name + "' could not be copied to the device", logger_);
   }
   if (!context_->setTensorAddress(name, address)) fail(std::string("input '") + name + "' takes no address", logger_);
-}
-
-// Files and random values are row-major.
-void Session::check_formats() const {
-  for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
-    const char* name = engine_->getIOTensorName(i);
-    if (engine_->getTensorFormat(name) != TensorFormat::kLINEAR)
-      fail(std::string("tensor '") + name + "' has the format '" + engine_->getTensorFormatDesc(name) +
-               "', and this program has row-major data: run the plan by the API, or build it without that format",
-           logger_);
-  }
 }
 
 std::vector<int64_t> Session::shape_of(const std::string& input, const Shapes& shapes) const {
@@ -207,7 +203,6 @@ std::vector<int64_t> Session::shape_of(const std::string& input, const Shapes& s
 }
 
 void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& given) {
-  check_formats();
   check_inputs(shapes, given);
   std::mt19937 random(1234);
   for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
@@ -256,8 +251,9 @@ std::vector<Session::Place> Session::places() const {
   std::vector<Place> places;
   for (const auto& [name, input] : inputs_) {
     const auto device = device_memory_.find(name);
-    places.push_back(
-        {device == device_memory_.end() ? nullptr : device->second, input.bytes.data(), input.bytes.size()});
+    const auto packed = packed_.find(name);
+    const std::vector<char>& bytes = packed == packed_.end() ? input.bytes : packed->second;
+    places.push_back({device == device_memory_.end() ? nullptr : device->second, bytes.data(), bytes.size()});
   }
   for (const auto& [name, output] : outputs_) places.push_back(output->place());
   return places;
@@ -275,9 +271,13 @@ std::map<std::string, Array> Session::outputs() const {
     Array array;
     array.dtype = output->dtype;
     array.shape = to_shape(output->dims);
-    const size_t bytes = bytes_of(array);
-    array.bytes.assign(output->bytes.begin(),
-                       output->bytes.begin() + static_cast<ptrdiff_t>(std::min(bytes, output->bytes.size())));
+    if (const Arrangement arrangement(*engine_, *context_, name); !arrangement.row_major()) {
+      array.bytes = arrangement.unpack(output->bytes);
+    } else {
+      const size_t bytes = bytes_of(array);
+      array.bytes.assign(output->bytes.begin(),
+                         output->bytes.begin() + static_cast<ptrdiff_t>(std::min(bytes, output->bytes.size())));
+    }
     all[name] = std::move(array);
   }
   return all;

@@ -14,6 +14,9 @@
 
 namespace wootz_cli {
 
+// Which runtime loads and runs a plan: this command's own, that of the library without a compiler, or the plan's.
+enum class RuntimeKind { kFull, kLean, kDispatch };
+
 // How an engine is loaded. `native`: machine code in the plan may be run. `device`: as wootz_runtime_set_device() takes
 // it.
 struct LoadOptions {
@@ -23,6 +26,8 @@ struct LoadOptions {
   std::string temporary_directory;
   std::optional<uint32_t> temporary_files;
   std::vector<std::string> plugins;  // libraries to load before
+  RuntimeKind runtime = RuntimeKind::kFull;
+  std::string lean_library;  // a runtime in place of the plan's and the lean one; empty: none
 };
 struct ContextOptions {
   nvinfer1::ExecutionContextAllocationStrategy allocation = nvinfer1::ExecutionContextAllocationStrategy::kSTATIC;
@@ -33,6 +38,7 @@ struct ContextOptions {
 
 // An engine, alone.
 struct Loaded {
+  std::unique_ptr<nvinfer1::IRuntime> opener;  // of `runtime`, where that is another library's; outlives it
   std::unique_ptr<nvinfer1::IRuntime> runtime;
   std::unique_ptr<nvinfer1::ICudaEngine> engine;
   double ms = 0;
@@ -40,6 +46,15 @@ struct Loaded {
 // The file is mapped, not read, unless a stream reader is asked for.
 std::shared_ptr<Loaded> load_engine(const std::string& path, const LoadOptions& options, Logger& logger);
 std::shared_ptr<Loaded> load_engine(nvinfer1::IHostMemory& plan, const LoadOptions& options, Logger& logger);
+
+// What a plan's first bytes say. Failure: it is no plan.
+struct PlanHeader {
+  int format = 0;
+  std::string version;        // of the library that wrote it; empty: it is not version-compatible
+  int64_t runtime_bytes = 0;  // of the runtime in it
+  bool of_another() const;    // version of the library than this
+};
+PlanHeader plan_header(const std::string& path, Logger& logger);
 
 // An engine with a context and buffers for one set of shapes.
 class Session {
@@ -90,11 +105,11 @@ class Session {
   void check_inputs(const Shapes& shapes, const std::map<std::string, Array>& given) const;
   // Pads the array, and copies it to the device where the engine reads it there.
   void set_input_address(const char* name, Array& input);
-  void check_formats() const;
   void prepare_outputs();
 
-  std::map<std::string, void*> device_memory_;  // of inputs
-  std::map<std::string, Array> inputs_;         // these three outlive the context
+  std::map<std::string, void*> device_memory_;       // of inputs
+  std::map<std::string, Array> inputs_;              // these four outlive the context
+  std::map<std::string, std::vector<char>> packed_;  // memory of inputs that are not row-major
   std::map<std::string, std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Listener> listener_;
   std::shared_ptr<Loaded> loaded_;

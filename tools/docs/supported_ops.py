@@ -1,8 +1,9 @@
 """Writes docs/supported-ops.md from the import tables of src/ops.
 
-    .venv/bin/python tools/docs/supported_ops.py [--check]
+    .venv/bin/python tools/docs/supported_ops.py [--check | --missing]
 
---check writes nothing and exits 1 when the page differs. The list of ops that ONNX has and Wootz does not comes from the
+--check writes nothing and exits 1 when the page differs. --missing writes nothing and lists the operators without an import, by
+domain: ONNX's own, and those of ONNX Runtime. The list of ops that ONNX has and Wootz does not comes from the
 installed `onnx` package; without it that part is left as it is not known.
 """
 
@@ -30,6 +31,10 @@ branches differ are then known when the shapes are, or, for a condition that is 
 differing rank go on inside of the branches until they are of one rank; a branch that its readers cannot read ends the run with a
 message if it is chosen. A network output that may have two ranks is refused, naming both.
 
+Operators that draw random numbers give other ones in every inference, and in each execution context. With a seed every context draws the
+same sequence, which goes on from inference to inference; nodes of one seed still differ. The numbers are ours: other runtimes draw others.
+(On a GPU, the bodies of `If`, `Loop` and `Scan` begin the sequence of a seed anew each time.)
+
 """
 
 
@@ -56,6 +61,12 @@ def missing(served: set[tuple[str, str]]) -> list[str] | None:
     return sorted(name for name in names if ("", name) not in served)
 
 
+def missing_elsewhere(served: set[tuple[str, str]]) -> list[str]:
+    """Ops of ONNX Runtime's own domain that no table serves."""
+    names = set(re.findall(r'^SIGNATURE\("com.microsoft", "(\w+)"', (ROOT / "src/onnx/signatures.inc").read_text(), re.M))
+    return sorted(name for name in names if ("com.microsoft", name) not in served)
+
+
 def page(root: pathlib.Path) -> str:
     ops: dict[tuple[str, str], tuple[set[int], set[str]]] = {}
     for module, entries in tables(root).items():
@@ -78,7 +89,14 @@ def page(root: pathlib.Path) -> str:
 def main() -> int:
     options = argparse.ArgumentParser()
     options.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page differs")
-    check = options.parse_args().check
+    options.add_argument("--missing", action="store_true", help="write nothing; list the operators without an import")
+    chosen = options.parse_args()
+    check = chosen.check
+    if chosen.missing:
+        served = {key for entries in tables(ROOT).values() for key in entries}
+        print("ai.onnx:", ", ".join(missing(served) or []))
+        print("com.microsoft:", ", ".join(missing_elsewhere(served)))
+        return 0
     text = page(ROOT)
     if check:
         current = PAGE.read_text() if PAGE.is_file() else ""

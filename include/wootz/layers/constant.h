@@ -36,7 +36,8 @@ struct impl::EnumMaxImpl<FillOperation> {
   static constexpr int32_t kVALUE = 3;
 };
 
-/// A tensor filled by rule. Optional inputs: 0 the extents, a shape tensor, 1 a and 2 b.
+/// A tensor filled by rule. Optional inputs: 0 the extents, a shape tensor, 1 a and 2 b. Random numbers are others in
+/// every inference and in each execution context.
 class IFillLayer : public ILayer {
  public:
   /// The output's extents, when input 0 is not given.
@@ -88,7 +89,9 @@ class IIdentityLayer : public ILayer {
   ~IIdentityLayer() noexcept override = default;
 };
 
-/// Fails the build, or the inference, unless all elements of the input, a kBOOL shape tensor, are true.
+/// Fails the build, or the inference, unless all elements of the input, of type kBOOL, are true: an error says the
+/// layer's name and the message. Conditions over extents are checked before the inference begins; others are read while
+/// it runs, for which the host waits where the device has memory of its own.
 class IAssertionLayer : public ILayer {
  public:
   /// What the error says; copied.

@@ -18,22 +18,26 @@ struct impl::EnumMaxImpl<MoEActType> {
   static constexpr int32_t kVALUE = 2;
 };
 
-/// Mixture of experts: each token goes through its selected experts, weighted by their scores. Inputs: 0 hidden states
-/// [batch, sequence, width], 1 the experts selected and 2 their scores [batch, sequence, k].
+/// Mixture of experts: each token goes through its selected experts, and what they give is summed, weighted by their
+/// scores. Inputs: 0 hidden states [batch, sequence, width], 1 the experts selected and 2 their scores [batch,
+/// sequence, k]; 3 to 5 the weights of gate, up and down, 6 to 8 their biases, 9 the scale of a quantized input of
+/// down. A number that is no expert's adds nothing.
 class IMoELayer : public ILayer {
  public:
-  /// Weights of gated experts: down(act(gate(x)) * up(x)), stacked by expert.
+  /// Weights of gated experts, down(act(gate(x)) * up(x)), stacked by expert: gate and up [experts, width, inner], down
+  /// [experts, inner, width].
   virtual void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
                                MoEActType activationType) noexcept = 0;
 
-  /// Biases of the three products.
+  /// Biases of the three products: [experts, inner] twice, [experts, width].
   virtual void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases, ITensor& fcDownBiases) noexcept = 0;
 
   /// Activation of the gate.
   virtual void setActivationType(MoEActType activationType) noexcept = 0;
   virtual MoEActType getActivationType() const noexcept = 0;
 
-  /// Quantizes the input of the down product with a fixed scale, or with scales found during inference.
+  /// Quantizes the input of the down product to kFP8 with a fixed scale, one for all or one for each expert. Scales
+  /// found during inference are refused.
   virtual void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept = 0;
   virtual void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType, const Dims& blockShape,
                                           DataType dynQOutputScaleType) noexcept = 0;
@@ -46,7 +50,8 @@ class IMoELayer : public ILayer {
   virtual void setDynQOutputScaleType(DataType type) noexcept = 0;
   virtual DataType getDynQOutputScaleType() const noexcept = 0;
 
-  /// Parameters of the gated activation: values clamped to [-limit, limit], x * sigmoid(alpha * x) * (up + beta).
+  /// Parameters of the gated activation: the gate is at most the limit, up within [-limit, limit], and the product is
+  /// gate * sigmoid(alpha * gate) * (up + beta). Infinity, 1 and 0 unless set.
   virtual void setSwigluParams(float limit, float alpha, float beta) noexcept = 0;
   virtual void setSwigluParamLimit(float limit) noexcept = 0;
   virtual float getSwigluParamLimit() const noexcept = 0;

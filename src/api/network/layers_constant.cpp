@@ -77,9 +77,9 @@ class FillLayer final : public LayerBase<IFillLayer> {
     attrs.emplace(uniform ? "low" : "mean", given ? 0 : alpha_);
     attrs.emplace(uniform ? "high" : "scale", given ? 1 : beta_);
     if (!e.has(0)) attrs.emplace("shape", to_vector(dims_));
-    std::vector<Value*> like;
-    if (e.has(0)) like = {e.op("ConstantOfShape", {e.cast(e.in(0), DType::kI64)}, {})};
-    Value* drawn = e.op("Random", std::move(like), std::move(attrs));
+    std::vector<Value*> inputs{e.op("RandomState", {})};
+    if (e.has(0)) inputs.push_back(e.op("ConstantOfShape", {e.cast(e.in(0), DType::kI64)}, {}));
+    Value* drawn = e.op("Random", std::move(inputs), std::move(attrs));
     if (given) {
       Value *a = e.cast(e.in(1), type), *b = e.cast(e.in(2), type);
       drawn = e.op("Add", {a, e.op("Mul", {drawn, uniform ? e.op("Sub", {b, a}) : b})});
@@ -149,21 +149,7 @@ class AssertionLayer final : public LayerBase<IAssertionLayer> {
   Status emit(Emit& e) override {
     const Value* condition = e.in(0);
     if (condition->dtype() != DType::kBool) return e.fail("the condition is {}", dtype_name(condition->dtype()));
-    bool known = false;
-    if (condition->is_constant()) {
-      known = true;
-      for (int64_t i = 0; i < condition->constant().volume(); ++i)
-        if (condition->constant().get_i64(i) == 0) return e.fail("the assertion does not hold: {}", message_);
-    } else if (condition->shape_values()) {
-      known = true;
-      for (const Dim& d : *condition->shape_values()) {
-        if (d.is_const() && d.value() == 0) return e.fail("the assertion does not hold: {}", message_);
-        known = known && d.is_const();
-      }
-    }
-    if (!known)
-      network().reporter().warning(place() +
-                                   ": the condition is not known while building; it is not checked during inference");
+    e.op("Assert", {e.in(0)}, {{"message", fmt::format("{}: the assertion does not hold: {}", place(), message_)}});
     return e.status();
   }
 

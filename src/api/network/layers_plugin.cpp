@@ -3,6 +3,7 @@
 #include "api/network/adopt.h"
 #include "api/plugins/network_plugin.h"
 #include "api/plugins/stock.h"
+#include "api/runtime/plugins/logger_finder.h"
 
 namespace wootz::api {
 
@@ -79,6 +80,7 @@ Status take_tensors(const NetworkImpl& network, ITensor* const* tensors, int32_t
 IPluginV3Layer* NetworkImpl::addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
                                          int32_t nbShapeInputs, IPluginV3& plugin) noexcept {
   return add_or_null<IPluginV3Layer>(*this, "INetworkDefinition::addPluginV3", [&]() -> Result<IPluginV3Layer*> {
+    const LoggerScope scope({reporter().logger(), reporter().level()});
     std::vector<TensorImpl*> taken;
     WOOTZ_RETURN_IF_ERROR(take_tensors(*this, inputs, nbInputs, "inputs", true, &taken));
     WOOTZ_RETURN_IF_ERROR(take_tensors(*this, shapeInputs, nbShapeInputs, "shape inputs", false, &taken));
@@ -91,6 +93,7 @@ IPluginV3Layer* NetworkImpl::addPluginV3(ITensor* const* inputs, int32_t nbInput
 
 IPluginV2Layer* NetworkImpl::addPluginV2(ITensor* const* inputs, int32_t nbInputs, IPluginV2& plugin) noexcept {
   return add_or_null<IPluginV2Layer>(*this, "INetworkDefinition::addPluginV2", [&]() -> Result<IPluginV2Layer*> {
+    const LoggerScope scope({reporter().logger(), reporter().level()});
     std::vector<TensorImpl*> taken;
     WOOTZ_RETURN_IF_ERROR(take_tensors(*this, inputs, nbInputs, "inputs", false, &taken));
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<NetworkPlugin> adopted, adopt_plugin_v2(OwnedV2(plugin.clone())));

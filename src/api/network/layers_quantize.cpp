@@ -81,7 +81,7 @@ class QuantizeBase : public LayerBase<I> {
   // A scale of x's rank: where an axis has several elements to an entry, it is split into entries and elements.
   template <class F>
   Status blocked(Emit& e, Value* x, Value* scale, Value* zero, const F& apply) {
-    std::vector<int64_t> split, scale_dims, whole;
+    Shape split, scale_dims;
     bool any = false;
     for (int a = 0; a < x->rank(); ++a) {
       const Dim &n = x->shape()[static_cast<size_t>(a)], &s = scale->shape()[static_cast<size_t>(a)];
@@ -97,23 +97,20 @@ class QuantizeBase : public LayerBase<I> {
     }
     for (int a = 0; a < x->rank(); ++a) {
       const Dim &n = x->shape()[static_cast<size_t>(a)], &s = scale->shape()[static_cast<size_t>(a)];
-      if (!n.is_const() || !s.is_const())
-        return e.fail("blocks need known extents; input {}, scale {}", shape_to_string(x->shape()),
-                      shape_to_string(scale->shape()));
-      whole.push_back(n.value());
-      scale_dims.push_back(s.value());
-      if (n.value() == s.value() || s.value() == 1) {
-        split.push_back(n.value());
+      scale_dims.push_back(s);
+      if (n == s || s == Dim(1)) {
+        split.push_back(n);
       } else {
-        split.push_back(s.value());
-        split.push_back(n.value() / s.value());
-        scale_dims.push_back(1);
+        split.push_back(s);
+        split.emplace_back(n.value() / s.value());
+        scale_dims.emplace_back(1);
       }
     }
     if (split.size() > static_cast<size_t>(limits::kMaxRank))
-      return e.fail("blocks along {} axes of a tensor of rank {}", split.size() - whole.size(), whole.size());
-    Value* z = zero != nullptr && zero->rank() == x->rank() ? e.reshape(zero, scale_dims) : zero;
-    e.out(0, e.reshape(apply(e.reshape(x, split), e.reshape(scale, scale_dims), z), whole));
+      return e.fail("blocks along {} axes of a tensor of rank {}", split.size() - x->shape().size(), x->rank());
+    const auto in_blocks = [&](Value* entries) { return e.reshape(entries, scale_dims, {entries}); };
+    Value* z = zero != nullptr && zero->rank() == x->rank() ? in_blocks(zero) : zero;
+    e.out(0, e.reshape(apply(e.reshape(x, split, {x}), in_blocks(scale), z), x->shape(), {x}));
     return e.status();
   }
 

@@ -20,9 +20,7 @@ bool NetworkImpl::getFlag(NetworkDefinitionCreationFlag flag) const noexcept {
   return *known == NetworkDefinitionCreationFlag::kEXPLICIT_BATCH ||
          (flags_ >> static_cast<uint32_t>(*known) & 1U) != 0;
 }
-bool NetworkImpl::strongly_typed() const {
-  return (flags_ >> static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) & 1U) != 0;
-}
+bool NetworkImpl::strongly_typed() const { return has_flag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED); }
 
 Result<TensorImpl*> NetworkImpl::own(const ITensor* tensor, const char* what) const {
   if (tensor == nullptr) return invalid_argument("{} is null", what);

@@ -27,6 +27,10 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
 
   const Reporter& reporter() const override { return reporter_; }
   bool strongly_typed() const override;
+  // By the library's own numbers, whatever the caller's level.
+  bool has_flag(nvinfer1::NetworkDefinitionCreationFlag flag) const {
+    return (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  }
 
   // A layer of class L, named and numbered, with these inputs and a number of outputs.
   template <class L, class... Args>

@@ -1,4 +1,5 @@
 #include "api/network/tensor.h"
+#include "api/runtime/made_here.h"
 
 #include <cmath>
 #include <limits>
@@ -12,7 +13,7 @@ constexpr size_t kMostNameBytes = 4096;
 }
 
 TensorImpl* TensorImpl::of(const Owner& network, const nvinfer1::ITensor* tensor) {
-  const auto* ours = dynamic_cast<const TensorImpl*>(tensor);
+  const auto* ours = made_here<TensorImpl>(tensor);
   return ours != nullptr && &ours->network() == &network ? const_cast<TensorImpl*>(ours) : nullptr;
 }
 

@@ -2,13 +2,20 @@
 #include "api/builder_config.h"
 #include "api/plugins/build_plugins.h"
 #include "api/runtime/plugins/carried_libraries.h"
+#include "backends/registry.h"
 
 namespace wootz::api {
 
 using namespace nvinfer1;  // NOLINT: implements that interface, line by line
 
-Status BuilderConfigImpl::check_plugins(const Graph& graph) const {
+Status BuilderConfigImpl::check_plugins(const Graph& graph, const BuildSettings& settings) const {
   constexpr auto kAliased = static_cast<uint32_t>(PreviewFeature::kALIASED_PLUGIN_IO_10_03);
+  const std::string for_gpu = first_layer_for_gpu(graph);
+  if (const Result<const Backend*> backend = find_backend(settings.backend);
+      !for_gpu.empty() && backend.ok() && !(*backend)->can.own_memory)
+    return unsupported(
+        "layer '{}': its plugin is a kernel for a GPU (IPluginV3QuickAOTBuild), and the build is for the backend '{}'",
+        for_gpu, settings.backend);
   const std::string aliasing = first_aliasing_layer(graph);
   if (!aliasing.empty() && (v_.preview >> kAliased & 1U) == 0)
     return make_error(Code::kInvalidState,

@@ -23,16 +23,21 @@ class NetworkPlugin : public CustomOp {
   virtual Result<std::vector<int32_t>> tactics() { return std::vector<int32_t>{0}; }
   virtual Result<size_t> workspace(const PluginTensors& tensors) = 0;
   virtual std::string metadata() { return {}; }
+  // It gives a kernel for a GPU, and runs nowhere else.
+  virtual bool for_gpu() const { return false; }
   // Gives up the plugin itself, configured.
   virtual Result<std::shared_ptr<PluginObject>> release(int32_t tactic, size_t workspace) = 0;
 };
 
-// Take a plugin over. Errors: it lacks what a network needs of it, with the callback or capability that is wrong.
+// Take a plugin over; adopt_plugin_v3 a Quick one too. Errors: it lacks what a network needs of it, with the callback
+// or capability that is wrong.
 Result<std::shared_ptr<NetworkPlugin>> adopt_plugin_v3(std::unique_ptr<nvinfer1::IPluginV3> plugin);
+Result<std::shared_ptr<NetworkPlugin>> adopt_plugin_quick(std::unique_ptr<nvinfer1::IPluginV3> plugin);
 Result<std::shared_ptr<NetworkPlugin>> adopt_plugin_v2(OwnedV2 plugin);
 
 // The plugin itself, for IPluginV3Layer and IPluginV2Layer; null: it is of the other sort.
-nvinfer1::IPluginV3* plugin_v3_of(const CustomOp* op);
+nvinfer1::IPluginV3* plugin_v3_of(const CustomOp* op);  // a Quick one too
+nvinfer1::IPluginV3* plugin_quick_of(const CustomOp* op);
 nvinfer1::IPluginV2* plugin_v2_of(const CustomOp* op);
 
 }  // namespace wootz::api

@@ -7,6 +7,7 @@
 #include "api/plugins/stock_fields.h"
 #include "api/runtime/plugins/describe.h"
 #include "api/runtime/plugins/loader.h"
+#include "api/runtime/plugins/logger_finder.h"
 
 namespace wootz::api {
 
@@ -79,34 +80,48 @@ Result<OwnedFields> fields_for(const PluginFieldCollection* listed, const Plugin
   return fields;
 }
 
-Result<std::shared_ptr<const CustomOp>> make_plugin(PluginRegistry& registry, const PluginRequest& request) {
+Result<std::unique_ptr<IPluginV3>> create_v3(IPluginCreatorInterface* creator, const PluginRequest& request,
+                                             QuickPluginCreationRequest form) {
+  IPluginCreatorV3One* const v3 = as_creator_v3(creator);
+  IPluginCreatorV3Quick* const quick = as_creator_quick(creator);
+  WOOTZ_ASSIGN_OR_RETURN(OwnedFields fields,
+                         fields_for(v3 != nullptr ? v3->getFieldNames() : quick->getFieldNames(), request));
+  const AsciiChar* const node = request.node.c_str();
+  std::unique_ptr<IPluginV3> plugin(
+      v3 != nullptr
+          ? v3->createPlugin(node, &fields.collection(), TensorRTPhase::kBUILD)
+          : quick->createPlugin(node, request.space.c_str(), &fields.collection(), TensorRTPhase::kBUILD, form));
+  if (plugin == nullptr)
+    return make_error(Code::kInvalidState, "{}::createPlugin gave no plugin",
+                      v3 != nullptr ? "IPluginCreatorV3One" : "IPluginCreatorV3Quick");
+  return plugin;
+}
+
+Result<std::shared_ptr<const CustomOp>> make_plugin(PluginRegistry& registry, const PluginRequest& request,
+                                                    QuickPluginCreationRequest form) {
   IPluginCreatorInterface* const creator =
       registry.getCreator(request.name.c_str(), request.version.c_str(), request.space.c_str());
   // The importer writes TensorRT's own plugins itself.
   if (creator == nullptr || is_stock(creator)) return std::shared_ptr<const CustomOp>();
-  IPluginCreator* const v2 = as_creator_v2(creator);
-  IPluginCreatorV3One* const v3 = as_creator_v3(creator);
-  WOOTZ_ASSIGN_OR_RETURN(OwnedFields fields,
-                         fields_for(v2 != nullptr ? v2->getFieldNames() : v3->getFieldNames(), request));
-  if (v2 != nullptr) {
+  if (IPluginCreator* const v2 = as_creator_v2(creator)) {
+    WOOTZ_ASSIGN_OR_RETURN(OwnedFields fields, fields_for(v2->getFieldNames(), request));
     OwnedV2 plugin(v2->createPlugin(request.node.c_str(), &fields.collection()));
     if (plugin == nullptr) return make_error(Code::kInvalidState, "IPluginCreator::createPlugin gave no plugin");
     plugin->setPluginNamespace(request.space.c_str());
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<NetworkPlugin> adopted, adopt_plugin_v2(std::move(plugin)));
     return std::shared_ptr<const CustomOp>(adopted);
   }
-  std::unique_ptr<IPluginV3> plugin(
-      v3->createPlugin(request.node.c_str(), &fields.collection(), TensorRTPhase::kBUILD));
-  if (plugin == nullptr) return make_error(Code::kInvalidState, "IPluginCreatorV3One::createPlugin gave no plugin");
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<IPluginV3> plugin, create_v3(creator, request, form));
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<NetworkPlugin> adopted, adopt_plugin_v3(std::move(plugin)));
   return std::shared_ptr<const CustomOp>(adopted);
 }
 
 }  // namespace
 
-PluginFunction plugins_from(PluginRegistry& registry) {
-  return [&registry](const PluginRequest& request) -> Result<std::shared_ptr<const CustomOp>> {
-    Result<std::shared_ptr<const CustomOp>> made = make_plugin(registry, request);
+PluginFunction plugins_from(PluginRegistry& registry, QuickPluginCreationRequest form) {
+  return [&registry, form](const PluginRequest& request) -> Result<std::shared_ptr<const CustomOp>> {
+    const LoggerScope scope(registry.logger());
+    Result<std::shared_ptr<const CustomOp>> made = make_plugin(registry, request, form);
     if (made.ok()) return made;
     return made.status().with_prefix(
         fmt::format("plugin '{}' version '{}' (namespace '{}')", request.name, request.version, request.space));

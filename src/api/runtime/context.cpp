@@ -45,6 +45,7 @@ Result<std::unique_ptr<ContextImpl>> ContextImpl::create(const nvinfer1::ICudaEn
   std::unique_ptr<ContextImpl> context(new ContextImpl(engine, std::move(info), reporter, strategy));
   context->services_.allocator = allocator;
   context->services_.recorder = context->reporter_.recorder();
+  context->services_.logger = {context->reporter_.logger(), context->reporter_.level()};
   WOOTZ_ASSIGN_OR_RETURN(context->runner_, context->runner_of(0));
   context->info_ = context->runner_->info;
   if (strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED) context->runner_->bindings.require_memory();
@@ -262,7 +263,9 @@ Status ContextImpl::enqueue(const char* call, cudaStream_t stream) {
     return run_in_turn(job_, runner_->bindings);
   }
   WOOTZ_RETURN_IF_ERROR(on_device_ ? enqueue_on_device(stream) : enqueue_on_host_stream(call, stream));
-  return consumed_event_ == nullptr ? Status() : record_event(consumed_event_, stream);
+  if (consumed_event_ == nullptr) return Status();
+  // An event of CUDA's runtime is one of the driver's.
+  return on_device_ ? adopted_->record_handle(consumed_event_) : record_event(consumed_event_, stream);
 }
 
 bool ContextImpl::enqueueV3(cudaStream_t stream) noexcept {
@@ -307,7 +310,7 @@ void ContextImpl::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noe
 
 bool ContextImpl::setInputConsumedEvent(cudaEvent_t event) noexcept {
   return attempt(reporter_, "IExecutionContext::setInputConsumedEvent", [&]() -> Status {
-    if (event != nullptr) WOOTZ_RETURN_IF_ERROR(can_record_events());
+    if (event != nullptr && !on_device_) WOOTZ_RETURN_IF_ERROR(can_record_events());
     consumed_event_ = event;
     return Status();
   });

@@ -2,35 +2,12 @@
 #include <algorithm>
 
 #include "api/runtime/context.h"
+#include "backend/relayout.h"
 #include "plan/storage.h"
 #include "runtime/report/value_map.h"
 
 namespace wootz::api {
 namespace {
-
-// The elements of a tensor in any layout, row-major.
-Result<HostTensor> to_linear(const PlanTensor& tensor, const void* data, const Dims& dims) {
-  WOOTZ_ASSIGN_OR_RETURN(HostTensor linear, HostTensor::allocate(tensor.dtype, dims));
-  const HostTensor packed = HostTensor::wrap(
-      tensor.dtype,
-      Dims{static_cast<int64_t>(layout_bytes(tensor.layout, tensor.dtype, dims)) * 8 / dtype_bits(tensor.dtype)}, data,
-      nullptr);
-  const int64_t block = tensor.layout == Layout::kBlocked8 ? 8 : tensor.layout == Layout::kBlocked16 ? 16 : dims[1];
-  const int64_t blocks = block == 0 ? 0 : (dims[1] + block - 1) / block;
-  int64_t space = 1;
-  for (size_t a = 2; a < dims.size(); ++a) space *= dims[a];
-  int64_t at = 0;
-  for (int64_t n = 0; n < dims[0]; ++n)
-    for (int64_t c = 0; c < dims[1]; ++c)
-      for (int64_t s = 0; s < space; ++s, ++at) {
-        const int64_t from = ((n * blocks + c / block) * space + s) * block + c % block;
-        if (is_float(tensor.dtype))
-          linear.set_f64(at, packed.get_f64(from));
-        else
-          linear.set_i64(at, packed.get_i64(from));
-      }
-  return linear;
-}
 
 // Memory of a device for as long as a listener looks at it.
 class Shown {
@@ -72,7 +49,9 @@ Status ContextImpl::show(const char* name, const PlanTensor& tensor, const void*
     WOOTZ_RETURN_IF_ERROR(device.copy(packed.data(), data, packed.size(), nullptr));
     data = packed.data();
   }
-  WOOTZ_ASSIGN_OR_RETURN(const HostTensor linear, to_linear(tensor, data, dims));
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor linear, HostTensor::allocate(tensor.dtype, dims));
+  WOOTZ_RETURN_IF_ERROR(
+      move_to_layout(data, tensor.layout, linear.mutable_data(), Layout::kLinear, tensor.dtype, dims));
   if (device.host_memory()) return hand_over(linear.data());
   const Shown shown(device, linear.bytes());
   if (!shown.memory().ok()) return shown.memory().status().with_prefix(fmt::format("to show '{}'", name));

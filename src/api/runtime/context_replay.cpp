@@ -8,11 +8,11 @@ struct ContextImpl::Replay final : ReplayedWork {
   Replay(const char* of, std::shared_ptr<Owner> by, std::shared_ptr<const EngineCore> engine)
       : call(of), owner(std::move(by)), bindings(std::move(engine)) {}
 
-  void run() override {
+  bool run() override {
     const std::lock_guard<std::mutex> lock(owner->mutex);
     ContextImpl* const context = owner->context;
     const Reporter gone(process_logger());
-    attempt(context == nullptr ? gone : context->reporter_, call, [&]() -> Status {
+    return attempt(context == nullptr ? gone : context->reporter_, call, [&]() -> Status {
       if (context == nullptr)
         return make_error(Code::kInvalidState, "a graph replays an inference whose execution context is gone");
       return context->run_in_turn(job, bindings);

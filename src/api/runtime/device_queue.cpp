@@ -4,12 +4,13 @@
 
 #include "api/runtime/device_of.h"
 #include "api/runtime/engine.h"
+#include "api/runtime/made_here.h"
 #include "wootz/extensions.h"
 
 namespace wootz::api {
 
 Device* device_of(void* engine) {
-  const auto* ours = dynamic_cast<EngineImpl*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+  const auto* ours = made_here<EngineImpl>(static_cast<nvinfer1::ICudaEngine*>(engine));
   return ours == nullptr ? nullptr : &ours->info()->core_ptr()->device();
 }
 
@@ -87,6 +88,7 @@ using wootz::api::device_call;
 extern "C" {
 
 void* wootz_device_stream_create(void* engine) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_stream_create, engine);
   void* made = nullptr;
   device_call(engine, "wootz_device_stream_create", [&](Device& device) -> Status {
     WOOTZ_RETURN_IF_ERROR(wootz::api::need_queues(device));
@@ -98,11 +100,13 @@ void* wootz_device_stream_create(void* engine) noexcept {
 }
 
 int wootz_device_stream_destroy(void* engine, void* stream) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_stream_destroy, engine, stream);
   return device_call(engine, "wootz_device_stream_destroy",
                      [&](Device&) { return wootz::api::Queues::get().drop(stream); });
 }
 
 int wootz_device_copy_async(void* engine, void* to, const void* from, size_t bytes, void* stream) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_copy_async, engine, to, from, bytes, stream);
   return device_call(engine, "wootz_device_copy_async", [&](Device& device) -> Status {
     WOOTZ_RETURN_IF_ERROR(wootz::api::need_queues(device));
     WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> queue, device.adopt_stream(stream));
@@ -111,15 +115,18 @@ int wootz_device_copy_async(void* engine, void* to, const void* from, size_t byt
 }
 
 void* wootz_device_event_create(void* engine) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_event_create, engine);
   return wootz::api::make_event(engine, "wootz_device_event_create", /*sleeps=*/false);
 }
 void* wootz_device_event_create_blocking(void* engine) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_event_create_blocking, engine);
   return wootz::api::make_event(engine, "wootz_device_event_create_blocking", /*sleeps=*/true);
 }
 
 void wootz_device_event_destroy(void* event) noexcept { delete static_cast<Event*>(event); }
 
 int wootz_device_event_record(void* engine, void* event, void* stream) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_event_record, engine, event, stream);
   return device_call(engine, "wootz_device_event_record", [&](Device& device) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(Event* const mark, wootz::api::event_of(event));
     WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> queue, device.adopt_stream(stream));
@@ -128,6 +135,7 @@ int wootz_device_event_record(void* engine, void* event, void* stream) noexcept 
 }
 
 int wootz_device_stream_wait(void* engine, void* stream, void* event) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_stream_wait, engine, stream, event);
   return device_call(engine, "wootz_device_stream_wait", [&](Device& device) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(Event* const mark, wootz::api::event_of(event));
     WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> queue, device.adopt_stream(stream));
@@ -136,6 +144,7 @@ int wootz_device_stream_wait(void* engine, void* stream, void* event) noexcept {
 }
 
 int wootz_device_event_wait(void* engine, void* event) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_event_wait, engine, event);
   return device_call(engine, "wootz_device_event_wait", [&](Device&) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(Event* const mark, wootz::api::event_of(event));
     return mark->wait();
@@ -143,6 +152,7 @@ int wootz_device_event_wait(void* engine, void* event) noexcept {
 }
 
 double wootz_device_event_ms(void* engine, void* from, void* to) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_event_ms, engine, from, to);
   double ms = -1;
   device_call(engine, "wootz_device_event_ms", [&](Device&) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(Event* const earlier, wootz::api::event_of(from));
@@ -154,6 +164,7 @@ double wootz_device_event_ms(void* engine, void* from, void* to) noexcept {
 }
 
 void* wootz_device_allocate_host(void* engine, size_t bytes) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_allocate_host, engine, bytes);
   void* memory = nullptr;
   device_call(engine, "wootz_device_allocate_host", [&](Device& device) -> Status {
     WOOTZ_ASSIGN_OR_RETURN(memory, device.allocate_host(bytes));
@@ -163,6 +174,7 @@ void* wootz_device_allocate_host(void* engine, size_t bytes) noexcept {
 }
 
 void wootz_device_free_host(void* engine, void* memory) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_free_host, engine, memory);
   if (Device* device = wootz::api::device_of(engine); device != nullptr && memory != nullptr) device->free_host(memory);
 }
 

@@ -6,8 +6,10 @@
 #include "api/runtime/context.h"
 #include "api/runtime/host_memory.h"
 #include "api/runtime/inspector.h"
+#include "api/runtime/lean_runtime.h"
 #include "plan/strip.h"
 #include "plan/write.h"
+#include "runtime/report/properties.h"
 #include "wootz/builder_flags.h"
 
 namespace wootz::api {
@@ -250,25 +252,28 @@ size_t EngineImpl::getDeviceMemorySizeForProfile(int32_t profileIndex) const noe
 IHostMemory* EngineImpl::serialize() const noexcept {
   return attempt_or<IHostMemory*>(reporter_, "ICudaEngine::serialize", nullptr, [&]() -> Result<IHostMemory*> {
     const EngineCore::Reading reading(info_->core());
-    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, write_plan(info_->program()));
+    WOOTZ_ASSIGN_OR_RETURN(const Companion companion, companion_of(info_->program()));
+    WOOTZ_ASSIGN_OR_RETURN(RawBytes bytes, write_plan(info_->program(), companion));
     return new HostMemory(std::move(bytes));
   });
 }
 
 Result<RawBytes> EngineImpl::plan_with(const ISerializationConfig& config) const {
   const EngineCore::Reading reading(info_->core());
-  const Program& program = info_->program();
+  Program program = info_->program();
+  if (const auto found = program.properties.find(property::kVersionCompatible);
+      found != program.properties.end() && config.getFlag(SerializationFlag::kEXCLUDE_LEAN_RUNTIME))
+    found->second = property::kWithoutRuntime;
+  WOOTZ_ASSIGN_OR_RETURN(const Companion companion, companion_of(program));
   if (config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS)) {
     WOOTZ_ASSIGN_OR_RETURN(const Program stripped, strip_weights(program));
-    return write_plan(stripped);
+    return write_plan(stripped, companion);
   }
   if (program.stripped)
     return make_error(Code::kInvalidState,
                       "the engine has no weights to write: refit it first, or set SerializationFlag::kEXCLUDE_WEIGHTS");
-  if (program.refit == nullptr || config.getFlag(SerializationFlag::kINCLUDE_REFIT)) return write_plan(program);
-  Program plain = program;
-  plain.refit = nullptr;
-  return write_plan(plain);
+  if (!config.getFlag(SerializationFlag::kINCLUDE_REFIT)) program.refit = nullptr;
+  return write_plan(program, companion);
 }
 
 IHostMemory* EngineImpl::serializeWithConfig(ISerializationConfig& config) const noexcept {

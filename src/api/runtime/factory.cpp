@@ -5,9 +5,14 @@
 #include "api/runtime/device_of.h"
 #include "api/runtime/engine.h"
 #include "api/runtime/host_stream.h"
+#include "api/runtime/lean_runtime.h"
+#include "api/runtime/made_here.h"
 #include "api/runtime/runtime.h"
 #include "api/runtime/version.h"
+#include "base/json.h"
 #include "base/thread_pool.h"
+#include "plan/format.h"
+#include "plan/library_version.h"
 #include "plan/read.h"
 #include "runtime/report/properties.h"
 #include "wootz/extensions.h"
@@ -102,11 +107,13 @@ wootz::Status wait_for(wootz::Device& device) { return wait_for_stream(device, n
 }  // namespace
 
 int wootz_engine_on_device(void* engine) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_engine_on_device, engine);
   const wootz::Device* device = device_of(engine);
   return device != nullptr && !device->host_memory() ? 1 : 0;
 }
 
 void* wootz_device_allocate(void* engine, size_t bytes) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_allocate, engine, bytes);
   void* memory = nullptr;
   device_call(engine, "wootz_device_allocate", [&](wootz::Device& device) -> wootz::Status {
     WOOTZ_ASSIGN_OR_RETURN(memory, device.allocate(bytes, 64));
@@ -116,6 +123,7 @@ void* wootz_device_allocate(void* engine, size_t bytes) noexcept {
 }
 
 void* wootz_device_allocate_managed(void* engine, size_t bytes) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_allocate_managed, engine, bytes);
   void* memory = nullptr;
   device_call(engine, "wootz_device_allocate_managed", [&](wootz::Device& device) -> wootz::Status {
     WOOTZ_ASSIGN_OR_RETURN(memory, device.allocate_managed(bytes));
@@ -125,15 +133,18 @@ void* wootz_device_allocate_managed(void* engine, size_t bytes) noexcept {
 }
 
 size_t wootz_device_persisting_cache(void* engine) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_persisting_cache, engine);
   const wootz::Device* device = device_of(engine);
   return device == nullptr ? 0 : device->persisting_cache();
 }
 
 void wootz_device_free(void* engine, void* memory) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_free, engine, memory);
   if (wootz::Device* device = device_of(engine); device != nullptr && memory != nullptr) device->free(memory);
 }
 
 int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_copy, engine, to, from, bytes);
   return device_call(engine, "wootz_device_copy", [&](wootz::Device& device) -> wootz::Status {
     WOOTZ_RETURN_IF_ERROR(wait_for(device));
     return device.copy(to, from, bytes, nullptr);
@@ -141,21 +152,25 @@ int wootz_device_copy(void* engine, void* to, const void* from, size_t bytes) no
 }
 
 int wootz_device_synchronize(void* engine) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_synchronize, engine);
   return device_call(engine, "wootz_device_synchronize", [](wootz::Device& device) { return wait_for(device); });
 }
 
 int wootz_device_wait(void* engine, void* stream) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_device_wait, engine, stream);
   return device_call(engine, "wootz_device_wait",
                      [&](wootz::Device& device) { return wait_for_stream(device, stream); });
 }
 
 void* wootz_runtime_load_file(void* runtime, const char* path) noexcept {
-  auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
+  WOOTZ_LET_MAKER_OF_RUNTIME(runtime, wootz_runtime_load_file, runtime, path);
+  auto* ours = wootz::api::made_here<wootz::api::RuntimeImpl>(static_cast<nvinfer1::IRuntime*>(runtime));
   return ours == nullptr ? nullptr : ours->load_file(path);
 }
 
 void* wootz_runtime_load_memory(void* runtime, void* plan) noexcept {
-  auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
+  WOOTZ_LET_MAKER_OF_RUNTIME(runtime, wootz_runtime_load_memory, runtime, plan);
+  auto* ours = wootz::api::made_here<wootz::api::RuntimeImpl>(static_cast<nvinfer1::IRuntime*>(runtime));
   return ours == nullptr ? nullptr : ours->load_memory(static_cast<nvinfer1::IHostMemory*>(plan));
 }
 
@@ -169,8 +184,50 @@ int wootz_plan_version(const void* plan, size_t bytes) noexcept {
   });
 }
 
+const char* wootz_plan_header(const void* plan, size_t bytes) noexcept {
+  thread_local std::string text;
+  const bool known = attempt(Reporter(process_logger()), "wootz_plan_header", [&]() -> wootz::Status {
+    if (plan == nullptr) return wootz::invalid_argument("the plan is null");
+    WOOTZ_ASSIGN_OR_RETURN(const wootz::plan_format::Outline outline,
+                           wootz::plan_format::outline({static_cast<const std::byte*>(plan), bytes}));
+    wootz::OrderedJson json = {{"format", outline.format}, {"version_compatible", outline.writer != 0}};
+    if (outline.writer != 0) {
+      json["library_version"] = wootz::version_text(outline.writer);
+      json["runtime_bytes"] = outline.runtime.length;
+    }
+    text = json.dump();
+    return wootz::Status();
+  });
+  return known ? text.c_str() : nullptr;
+}
+
+int wootz_library_version(void) noexcept { return static_cast<int>(wootz::library_version()); }
+
+const char* wootz_runtime_library(void) noexcept {
+  thread_local std::string path;
+  const bool found = attempt(Reporter(process_logger()), "wootz_runtime_library", [&]() -> wootz::Status {
+    WOOTZ_ASSIGN_OR_RETURN(path, wootz::api::lean_library());
+    return wootz::Status();
+  });
+  return found ? path.c_str() : nullptr;
+}
+
+int wootz_runtime_use_plans_runtime(void* runtime, int on) noexcept {
+  WOOTZ_LET_MAKER_OF_RUNTIME(runtime, wootz_runtime_use_plans_runtime, runtime, on);
+  auto* ours = wootz::api::made_here<wootz::api::RuntimeImpl>(static_cast<nvinfer1::IRuntime*>(runtime));
+  return attempt(Reporter(process_logger()), "wootz_runtime_use_plans_runtime",
+                 [&]() -> wootz::Status {
+                   if (ours == nullptr) return wootz::invalid_argument("not a runtime of this library");
+                   ours->use_plans_runtime(on != 0);
+                   return wootz::Status();
+                 })
+             ? 0
+             : 1;
+}
+
 int wootz_runtime_set_device(void* runtime, int number) noexcept {
-  auto* ours = dynamic_cast<wootz::api::RuntimeImpl*>(static_cast<nvinfer1::IRuntime*>(runtime));
+  WOOTZ_LET_MAKER_OF_RUNTIME(runtime, wootz_runtime_set_device, runtime, number);
+  auto* ours = wootz::api::made_here<wootz::api::RuntimeImpl>(static_cast<nvinfer1::IRuntime*>(runtime));
   return attempt(Reporter(process_logger()), "wootz_runtime_set_device",
                  [&]() -> wootz::Status {
                    if (ours == nullptr) return wootz::invalid_argument("not a runtime of this library");
@@ -183,12 +240,14 @@ int wootz_runtime_set_device(void* runtime, int number) noexcept {
 }
 
 int wootz_engine_device(void* engine) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_engine_device, engine);
   const wootz::Device* device = device_of(engine);
   return device == nullptr ? -1 : device->number();
 }
 
 int wootz_context_replay(void* context, int on) noexcept {
-  auto* ours = dynamic_cast<wootz::api::ContextImpl*>(static_cast<nvinfer1::IExecutionContext*>(context));
+  WOOTZ_LET_MAKER_OF_CONTEXT(context, wootz_context_replay, context, on);
+  auto* ours = wootz::api::made_here<wootz::api::ContextImpl>(static_cast<nvinfer1::IExecutionContext*>(context));
   const bool ok = attempt(Reporter(process_logger()), "wootz_context_replay", [&]() -> wootz::Status {
     if (ours == nullptr) return wootz::invalid_argument("the context is null");
     ours->set_replay(on != 0);
@@ -198,7 +257,8 @@ int wootz_context_replay(void* context, int on) noexcept {
 }
 
 int wootz_context_tap(void* context, const char* name, int on) noexcept {
-  auto* ours = dynamic_cast<wootz::api::ContextImpl*>(static_cast<nvinfer1::IExecutionContext*>(context));
+  WOOTZ_LET_MAKER_OF_CONTEXT(context, wootz_context_tap, context, name, on);
+  auto* ours = wootz::api::made_here<wootz::api::ContextImpl>(static_cast<nvinfer1::IExecutionContext*>(context));
   return attempt(ours != nullptr ? ours->reporter() : Reporter(process_logger()), "wootz_context_tap",
                  [&]() -> wootz::Status {
                    if (ours == nullptr) return wootz::invalid_argument("the context is null");

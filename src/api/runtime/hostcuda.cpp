@@ -34,7 +34,7 @@ Status refused(const char* what, int error) {
 
 void find_hostcuda() {
   if (hostcuda_loaded()) return;
-  const auto* const found = static_cast<const wootz_hostcuda_table*>(find_symbol("wootz_hostcuda_v1"));
+  const auto* const found = static_cast<const wootz_hostcuda_table*>(find_symbol("wootz_hostcuda_v2"));
   if (found != nullptr && found->size >= sizeof(wootz_hostcuda_table)) g_table.store(found, std::memory_order_release);
 }
 
@@ -43,15 +43,15 @@ bool hostcuda_loaded() { return g_table.load(std::memory_order_acquire) != nullp
 void* cuda_function(const char* name) { return find_symbol(name); }
 
 Status run_in_hostcuda(cudaStream_t stream, StreamWork* work) {
-  const wootz_hostcuda_work once = {[](void* data) { (void)static_cast<StreamWork*>(data)->run(); }, [](void*) {},
-                                    work};
+  const wootz_hostcuda_work once = {[](void* data) { return static_cast<StreamWork*>(data)->run().ok() ? 0 : 1; },
+                                    [](void*) {}, work};
   return refused("the inference", table().enqueue(stream, &once));
 }
 
 bool captured_by_hostcuda(cudaStream_t stream) { return hostcuda_loaded() && table().capturing(stream) == 1; }
 
 Status capture_in_hostcuda(cudaStream_t stream, std::unique_ptr<ReplayedWork> work) {
-  const wootz_hostcuda_work replayed = {[](void* data) { static_cast<ReplayedWork*>(data)->run(); },
+  const wootz_hostcuda_work replayed = {[](void* data) { return static_cast<ReplayedWork*>(data)->run() ? 0 : 1; },
                                         [](void* data) { delete static_cast<ReplayedWork*>(data); }, work.get()};
   const int error = table().capture(stream, &replayed);
   if (error == 0) (void)work.release();

@@ -20,7 +20,7 @@ void* cuda_function(const char* name);
 class ReplayedWork {
  public:
   virtual ~ReplayedWork() = default;
-  virtual void run() = 0;
+  virtual bool run() = 0;  // false: it failed, and said so
 };
 
 // For a stream of hostcuda's, which is loaded.

@@ -1,4 +1,4 @@
-/* What libwootz_hostcuda (shims/hostcuda) offers to the runtime beyond CUDA's functions: the symbol wootz_hostcuda_v1,
+/* What libwootz_hostcuda (shims/hostcuda) offers to the runtime beyond CUDA's functions: the symbol wootz_hostcuda_v2,
  * a constant of this type, looked up at run time. Nothing links against it, and neither library needs the other.
  * Streams are CUDA's handles, null is the default stream; functions answer a CUDA error, 0 for none. */
 #pragma once
@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 typedef struct {
-  /* Does the work: each time that the stream, or a graph that it was captured into, gets there. */
-  void (*run)(void* data);
+  /* Does the work: each time that the stream, or a graph that it was captured into, gets there. Not 0: it failed, of
+   * which the next one to wait for the stream gets cudaErrorLaunchFailure, once. */
+  int (*run)(void* data);
   /* Ends it: once, after the last run, or without any. */
   void (*release)(void* data);
   void* data;

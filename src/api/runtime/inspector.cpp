@@ -1,6 +1,7 @@
 #include "api/runtime/inspector.h"
 
 #include "api/runtime/context.h"
+#include "api/runtime/made_here.h"
 #include "base/json.h"
 #include "plan/describe.h"
 #include "runtime/report/kept_report.h"
@@ -79,7 +80,7 @@ std::vector<MemoryReport> InspectorImpl::memory() const {
 
 bool InspectorImpl::setExecutionContext(const nvinfer1::IExecutionContext* context) noexcept {
   return attempt(reporter_, "IEngineInspector::setExecutionContext", [&]() -> Status {
-    const auto* ours = dynamic_cast<const ContextImpl*>(context);
+    const auto* ours = made_here<ContextImpl>(context);
     if (context != nullptr && (ours == nullptr || &ours->whole() != info_.get()))
       return invalid_argument("the context belongs to another engine");
     context_ = ours;

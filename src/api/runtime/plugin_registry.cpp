@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/runtime/plugins/logger_finder.h"
 #include "wootz/plugin_creator_v3.h"
+#include "wootz/plugin_quick.h"
 
 namespace wootz::api {
 namespace {
@@ -15,6 +17,7 @@ using nvinfer1::AsciiChar;
 using nvinfer1::IPluginCreator;
 using nvinfer1::IPluginCreatorInterface;
 using nvinfer1::IPluginCreatorV3One;
+using nvinfer1::IPluginRegistry;
 using nvinfer1::IPluginResource;
 
 std::string text(const AsciiChar* s) { return s == nullptr ? std::string() : std::string(s); }
@@ -34,6 +37,10 @@ Result<CreatorName> name_of(IPluginCreatorInterface& creator) {
   if (std::strcmp(kind, "PLUGIN CREATOR_V3ONE") == 0) {
     const auto& v3 = static_cast<IPluginCreatorV3One&>(creator);
     return CreatorName{text(v3.getPluginName()), text(v3.getPluginVersion()), text(v3.getPluginNamespace())};
+  }
+  if (kind != nullptr && std::strcmp(kind, "PLUGIN CREATOR_V3QUICK") == 0) {
+    const auto& quick = static_cast<nvinfer1::IPluginCreatorV3Quick&>(creator);
+    return CreatorName{text(quick.getPluginName()), text(quick.getPluginVersion()), text(quick.getPluginNamespace())};
   }
   return unsupported("plugin creators of kind '{}' are not known here", kind == nullptr ? "" : kind);
 }
@@ -113,6 +120,18 @@ std::string PluginRegistry::listed() const {
   }
   const std::string more = parent_ != nullptr && parent_search_ ? parent_->listed() : "";
   return list + (list.empty() || more.empty() ? "" : ", ") + more;
+}
+
+void PluginRegistry::lend_creators(IPluginRegistry& other) const {
+  std::map<Key, IPluginCreatorInterface*> lent;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lent = creators_;
+  }
+  for (const auto& [key, creator] : lent)
+    if (other.getCreator(key.name.c_str(), key.version.c_str(), key.space.c_str()) == nullptr)
+      other.registerCreator(*creator, key.space.c_str());
+  if (parent_ != nullptr && parent_search_) parent_->lend_creators(other);
 }
 
 bool PluginRegistry::registerCreator(IPluginCreatorInterface& creator, const AsciiChar* pluginNamespace) noexcept {
@@ -211,6 +230,8 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
     const char* why = dlerror();
     return make_error(Code::kIo, "cannot open '{}': {}", path, why == nullptr ? "unknown reason" : why);
   }
+  const LoggerScope scope(logger());
+  if (void* const set = dlsym(handle, "setLoggerFinder")) give_logger_finder(set);
   Library library{handle, {}, {}, file};
   for (IPluginCreatorInterface* creator : process().own())
     if (std::find(before.begin(), before.end(), creator) == before.end()) library.registered.push_back(creator);
@@ -227,10 +248,6 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
         fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
                     "registers nothing itself",
                     path));
-  // Nothing tells for which level of the API it was compiled, and finders of the two differ.
-  if (dlsym(handle, "setLoggerFinder") != nullptr)
-    reporter_.warning(fmt::format(
-        "plugin library '{}': its setLoggerFinder is not called: what it wants to say goes elsewhere", path));
   const std::lock_guard<std::mutex> lock(mutex_);
   libraries_[handle] = std::move(library);
   return handle;

@@ -49,6 +49,10 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   Result<PluginLibraryHandle> open_library(const char* path, int file);
   // Registers those whose names are free.
   void add_missing(const std::vector<nvinfer1::IPluginCreatorInterface*>& creators, const std::string& space);
+  // Registers all that this one finds with another registry, where their names are free.
+  void lend_creators(nvinfer1::IPluginRegistry& other) const;
+  // Of the builder or runtime that it belongs to; null: it is the process's own.
+  AppLogger logger() const { return {reporter_.logger(), reporter_.level()}; }
   // "'Name' version '1' (namespace ''), ...", with those of the parents; empty: there are none.
   std::string listed() const;
 

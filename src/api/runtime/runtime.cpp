@@ -10,15 +10,20 @@
 #include "api/runtime/engine.h"
 #include "api/runtime/gpu_allocator.h"
 #include "api/runtime/host_memory.h"
+#include "api/runtime/lean_runtime.h"
+#include "api/runtime/made_here.h"
 #include "api/runtime/plugins/carried_libraries.h"
 #include "api/runtime/plugins/loader.h"
+#include "api/runtime/tensor_formats.h"
 #include "backends/plugin_steps.h"
 #include "backends/registry.h"
 #include "base/thread_pool.h"
 #include "plan/format.h"
+#include "plan/library_version.h"
 #include "plan/read.h"
 #include "runtime/create_engine.h"
 #include "runtime/file_weights.h"
+#include "wootz/extensions.h"
 
 namespace wootz::api {
 
@@ -64,15 +69,19 @@ Status check_kind(const Program& program, const Backend& backend, const Device& 
 
 }  // namespace
 
-std::string system_temporary_directory() {
+namespace {
+const char* system_directory() {
   const char* system = std::getenv("TMPDIR");
   return system != nullptr && *system != '\0' ? system : "/tmp";
 }
+}  // namespace
+
+TemporaryFiles system_temporary_files() { return {true, true, system_directory()}; }
 
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
                                                 nvinfer1::IGpuAllocator* allocator, int device_number,
                                                 const std::shared_ptr<PluginRegistry>& registry, bool native,
-                                                const std::string& temporary_directory, int max_threads) {
+                                                const TemporaryFiles& temporary_files, int max_threads) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(program->backend));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, backend->open(device_number));
   WOOTZ_RETURN_IF_ERROR(check_kind(*program, *backend, *device, reporter));
@@ -81,11 +90,11 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   EngineOptions options;
   const auto streaming = program->properties.find(property::kStreaming);
   options.stream_weights = streaming != program->properties.end() && streaming->second == "1";
-  options.temporary_directory = temporary_directory;
+  options.temporary_files = temporary_files;
   if (options.stream_weights && device->host_memory()) {
-    WOOTZ_ASSIGN_OR_RETURN(program, keep_weights_in_file(std::move(program), temporary_directory));
+    WOOTZ_ASSIGN_OR_RETURN(program, keep_weights_in_file(std::move(program), temporary_files));
   }
-  const std::unique_ptr<const Provider> plugins = plugin_steps_provider(plugin_loader(registry));
+  const std::unique_ptr<const Provider> plugins = plugin_steps_provider(plugin_loader(registry, native));
   std::vector<const Provider*> providers = backend_providers(*backend);
   providers.push_back(plugins.get());
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
@@ -93,6 +102,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core,
                          create_engine(std::move(program), std::move(device), std::move(providers), options));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const EngineInfo> info, EngineInfo::create(std::move(core)));
+  WOOTZ_RETURN_IF_ERROR(check_formats(*info));
   return std::make_unique<EngineImpl>(std::move(info), reporter, allocator);
 }
 
@@ -103,34 +113,48 @@ Result<ICudaEngine*> RuntimeImpl::load(std::shared_ptr<const Program> program) {
   WOOTZ_RETURN_IF_ERROR(load_plugin_libraries(*program));
   WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<EngineImpl> engine,
                          make_engine(std::move(program), reporter_, allocator_, device_number_, registry_, host_code_,
-                                     getTemporaryDirectory(), max_threads_));
+                                     temporary_files(), max_threads_));
   return engine.release();
+}
+
+Result<ICudaEngine*> RuntimeImpl::load_plan(std::span<const std::byte> plan, const std::shared_ptr<const void>& owner,
+                                            const char* file) {
+  WOOTZ_ASSIGN_OR_RETURN(nvinfer1::IRuntime* const other, runtime_of(plan));
+  if (other == nullptr) {
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(plan, owner));
+    return load(std::move(program));
+  }
+  void* const load_file = file == nullptr ? nullptr : function_of_maker(other, "wootz_runtime_load_file");
+  ICudaEngine* const engine =
+      load_file == nullptr
+          ? other->deserializeCudaEngine(plan.data(), plan.size())
+          : static_cast<ICudaEngine*>(reinterpret_cast<decltype(&wootz_runtime_load_file)>(load_file)(other, file));
+  if (engine == nullptr) return make_error(Code::kInvalidState, "the plan's own runtime has refused it, see above");
+  return engine;
 }
 
 ICudaEngine* RuntimeImpl::deserializeCudaEngine(const void* blob, std::size_t size) noexcept {
   return attempt_or<ICudaEngine*>(reporter_, "IRuntime::deserializeCudaEngine", nullptr, [&]() -> Result<ICudaEngine*> {
     if (blob == nullptr) return invalid_argument("the plan is null");
     // Not kept: what is needed of the caller's bytes is copied.
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
-                           read_plan({static_cast<const std::byte*>(blob), size}));
-    return load(std::move(program));
+    return load_plan({static_cast<const std::byte*>(blob), size}, nullptr);
   });
 }
 
 ICudaEngine* RuntimeImpl::load_file(const char* path) noexcept {
   return attempt_or<ICudaEngine*>(reporter_, "wootz_runtime_load_file", nullptr, [&]() -> Result<ICudaEngine*> {
     if (path == nullptr) return invalid_argument("the path is null");
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan_file(path));
-    return load(std::move(program));
+    WOOTZ_ASSIGN_OR_RETURN(const MappedFile file, map_plan_file(path));
+    Result<ICudaEngine*> engine = load_plan(file.bytes, file.owner, path);
+    return engine.ok() ? engine : engine.status().with_prefix(fmt::format("'{}'", path));
   });
 }
 
 ICudaEngine* RuntimeImpl::load_memory(nvinfer1::IHostMemory* plan) noexcept {
   return attempt_or<ICudaEngine*>(reporter_, "wootz_runtime_load_memory", nullptr, [&]() -> Result<ICudaEngine*> {
-    const auto* ours = dynamic_cast<const HostMemory*>(plan);
+    const auto* ours = made_here<HostMemory>(plan);
     if (ours == nullptr) return invalid_argument("the memory was not made by this library");
-    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*ours->shared(), ours->shared()));
-    return load(std::move(program));
+    return load_plan(*ours->shared(), ours->shared());
   });
 }
 
@@ -158,8 +182,7 @@ Result<ICudaEngine*> RuntimeImpl::load_stream(const ReadSome& read, const std::f
     }
   }
   const auto plan = std::make_shared<const RawBytes>(std::move(bytes));
-  WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, read_plan(*plan, plan));
-  return load(std::move(program));
+  return load_plan(*plan, plan);
 }
 
 ICudaEngine* RuntimeImpl::deserializeCudaEngine(nvinfer1::IStreamReader& streamReader) noexcept {
@@ -215,9 +238,15 @@ void RuntimeImpl::setTempfileControlFlags(nvinfer1::TempfileControlFlags flags) 
 }
 
 const char* RuntimeImpl::getTemporaryDirectory() const noexcept {
-  if (!temporary_directory_.empty()) return temporary_directory_.c_str();
-  const char* system = std::getenv("TMPDIR");
-  return system != nullptr && *system != '\0' ? system : "/tmp";
+  return temporary_directory_.empty() ? system_directory() : temporary_directory_.c_str();
+}
+
+TemporaryFiles RuntimeImpl::temporary_files() const {
+  const auto allowed = [&](nvinfer1::TempfileControlFlag flag) {
+    return (tempfile_flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  };
+  return {allowed(nvinfer1::TempfileControlFlag::kALLOW_IN_MEMORY_FILES),
+          allowed(nvinfer1::TempfileControlFlag::kALLOW_TEMPORARY_FILES), getTemporaryDirectory()};
 }
 
 Status RuntimeImpl::load_plugin_libraries(const Program& program) {
@@ -230,13 +259,67 @@ Status RuntimeImpl::load_plugin_libraries(const Program& program) {
       continue;
     }
     if (!carried_.insert(carried_digest(*library)).second) continue;
-    const CarriedFile where{(tempfile_flags_ & 1U) != 0, (tempfile_flags_ & 2U) != 0, getTemporaryDirectory()};
-    const Status opened = open_carried(*library, where, *registry_);
+    const Status opened = open_carried(*library, temporary_files(), *registry_);
     if (opened.ok()) continue;
     carried_.erase(carried_digest(*library));
     return opened;
   }
   return Status();
+}
+
+namespace {
+
+// Why a plan's own runtime is wanted and not there.
+Status without_runtime(const plan_format::Outline& plan) {
+  if (plan.writer == 0)
+    return invalid_argument("the plan holds no runtime: it was not built with BuilderFlag::kVERSION_COMPATIBLE");
+  return unsupported(
+      "the plan was made by version {} of the library, in plan format {} (this is version {}, format {}), and holds no "
+      "runtime (BuilderFlag::kEXCLUDE_LEAN_RUNTIME): load that version's by IRuntime::loadRuntime",
+      version_text(plan.writer), plan.format, version_text(library_version()), plan_format::kVersion);
+}
+
+}  // namespace
+
+Result<nvinfer1::IRuntime*> RuntimeImpl::runtime_of(std::span<const std::byte> plan) {
+  const Result<plan_format::Outline> found = plan_format::outline(plan);
+  if (!found.ok()) return nullptr;  // reading it says why
+  const plan_format::Outline& outline = *found;
+  const bool of_another = outline.writer != 0 && outline.writer != library_version();
+  const bool readable = outline.format == plan_format::kVersion;
+  if (!plans_runtime_ && !of_another) return nullptr;
+  if (outline.runtime.length == 0) {
+    if (!plans_runtime_ && readable) return nullptr;
+    return without_runtime(outline);
+  }
+  if (!host_code_)
+    return make_error(Code::kInvalidState,
+                      "the plan was made by version {} of the library, and is run by the runtime that it holds "
+                      "({} bytes of code): IRuntime::setEngineHostCodeAllowed permits it",
+                      version_text(outline.writer), outline.runtime.length);
+  if (outline.file_bytes != plan.size()) return corrupt("plan: {} bytes of {}", plan.size(), outline.file_bytes);
+  const std::span<const std::byte> section = plan.subspan(outline.runtime.offset, outline.runtime.length);
+  if (tree_digest(section) != outline.runtime.digest)
+    return corrupt("plan: the runtime section is damaged (its digest does not match)");
+  WOOTZ_ASSIGN_OR_RETURN(nvinfer1::IRuntime* const other,
+                         open_carried_runtime(section, outline, temporary_files(), reporter_));
+  {
+    const std::lock_guard<std::mutex> lock(others_mutex_);
+    others_.emplace_back(other);
+  }
+  other->setErrorRecorder(reporter_.recorder());
+  other->setGpuAllocator(allocator_);
+  if (!temporary_directory_.empty()) other->setTemporaryDirectory(temporary_directory_.c_str());
+  other->setTempfileControlFlags(tempfile_flags_);
+  other->setEngineHostCodeAllowed(true);
+  if (max_threads_ > 0) other->setMaxThreads(max_threads_);
+  using SetDevice = decltype(&wootz_runtime_set_device);
+  if (const auto set = reinterpret_cast<SetDevice>(function_of_maker(other, "wootz_runtime_set_device")))
+    set(other, device_number_);
+  registry_->lend_creators(other->getPluginRegistry());
+  reporter_.log(Reporter::Severity::kINFO,
+                fmt::format("the plan is run by the runtime that it holds, version {}", version_text(outline.writer)));
+  return other;
 }
 
 // The library stays open: its runtime and all that it makes live in it.
@@ -246,18 +329,8 @@ nvinfer1::IRuntime* RuntimeImpl::loadRuntime(const char* path) noexcept {
         if (path == nullptr || *path == '\0') return invalid_argument("the path of the runtime is empty");
         void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) return make_error(Code::kIo, "cannot open the runtime '{}': {}", path, ::dlerror());
-        constexpr const char* kFactory = "createInferRuntime_INTERNAL";
-        using Factory = void* (*)(void* logger, int32_t version);
-        const auto create = reinterpret_cast<Factory>(::dlsym(library, kFactory));
-        if (create == nullptr) {
-          ::dlclose(library);
-          return invalid_argument("'{}' is no runtime: it has no function {}", path, kFactory);
-        }
-        auto* const runtime =
-            static_cast<nvinfer1::IRuntime*>(create(reporter_.logger(), version_at(reporter_.level())));
-        if (runtime == nullptr)
-          return unsupported("the runtime '{}' does not serve version {} of the API", path,
-                             version_at(reporter_.level()));
+        Result<nvinfer1::IRuntime*> runtime = create_runtime(library, path, reporter_);
+        if (!runtime.ok()) ::dlclose(library);
         return runtime;
       });
 }

@@ -4,20 +4,24 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "api/runtime/plugin_registry.h"
 #include "api/runtime/reporter.h"
 #include "backend/backend.h"
 #include "backend/program.h"
+#include "base/temporary_file.h"
 
 namespace wootz::api {
 
 class EngineImpl;
 
 // What the environment says, for files of this library.
-std::string system_temporary_directory();
+TemporaryFiles system_temporary_files();
 
 // Makes an engine of a verified program: a device (Backend::open) and providers of its backend, kernels of its steps.
 // `allocator` may be null and must outlive the engine. `registry`: where its plugins' creators are. `native`: machine
@@ -26,7 +30,7 @@ std::string system_temporary_directory();
 Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> program, const Reporter& reporter,
                                                 nvinfer1::IGpuAllocator* allocator, int device_number,
                                                 const std::shared_ptr<PluginRegistry>& registry, bool native,
-                                                const std::string& temporary_directory = system_temporary_directory(),
+                                                const TemporaryFiles& temporary_files = system_temporary_files(),
                                                 int max_threads = 0);
 
 class RuntimeImpl final : public nvinfer1::IRuntime {
@@ -38,6 +42,8 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
   nvinfer1::ICudaEngine* load_memory(nvinfer1::IHostMemory* plan) noexcept;
   // wootz_runtime_set_device().
   void set_device(int number) { device_number_ = number; }
+  // wootz_runtime_use_plans_runtime().
+  void use_plans_runtime(bool on) { plans_runtime_ = on; }
 
   void setDLACore(int32_t dlaCore) noexcept override;
   int32_t getDLACore() const noexcept override { return dla_core_; }
@@ -63,6 +69,12 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
  private:
   using ReadSome = std::function<int64_t(void* destination, int64_t bytes)>;
   Result<nvinfer1::ICudaEngine*> load(std::shared_ptr<const Program> program);
+  // A plan in memory that `owner`, unless it is null, keeps; of a file, unless that is null.
+  Result<nvinfer1::ICudaEngine*> load_plan(std::span<const std::byte> plan, const std::shared_ptr<const void>& owner,
+                                           const char* file = nullptr);
+  // What runs the plan in this runtime's place, with its settings; null: this one does. Errors: neither may.
+  Result<nvinfer1::IRuntime*> runtime_of(std::span<const std::byte> plan);
+  TemporaryFiles temporary_files() const;
   Result<nvinfer1::ICudaEngine*> load_stream(const ReadSome& read, const std::function<void(int64_t)>& back);
   // Plugin libraries that the plan carries, into our registry, where that is allowed.
   Status load_plugin_libraries(const Program& program);
@@ -75,8 +87,10 @@ class RuntimeImpl final : public nvinfer1::IRuntime {
   int32_t max_threads_ = 0;  // of inferences of engines to come; 0: as many as there are
   std::string temporary_directory_;
   nvinfer1::TempfileControlFlags tempfile_flags_ = 3;
-  bool host_code_ = false;
-  std::set<std::string> carried_;  // digests of plugin libraries that came with plans
+  bool host_code_ = false, plans_runtime_ = false;
+  std::set<std::string> carried_;                            // digests of plugin libraries that came with plans
+  std::mutex others_mutex_;
+  std::vector<std::unique_ptr<nvinfer1::IRuntime>> others_;  // of other versions; they last as long as this one
 };
 
 }  // namespace wootz::api

@@ -11,20 +11,24 @@ using nvinfer1::TensorFormat;
 
 namespace {
 
+constexpr Layout kNone = Layout::kOpaque;
 constexpr TensorFormatInfo kFormats[] = {
-    {TensorFormat::kLINEAR, "kLINEAR", "Row-major linear", Layout::kLinear, 0, 1, false},
-    {TensorFormat::kCHW2, "kCHW2", "Channels in groups of 2", Layout::kOpaque, 4, 2, true},
-    {TensorFormat::kHWC8, "kHWC8", "Channels innermost in groups of 8", Layout::kChannelsLast, 4, 8, false},
-    {TensorFormat::kCHW4, "kCHW4", "Channels in groups of 4", Layout::kOpaque, 4, 4, true},
-    {TensorFormat::kCHW16, "kCHW16", "Channels in groups of 16", Layout::kBlocked16, 4, 16, true},
-    {TensorFormat::kCHW32, "kCHW32", "Channels in groups of 32", Layout::kOpaque, 4, 32, true},
-    {TensorFormat::kDHWC8, "kDHWC8", "Channels innermost in groups of 8", Layout::kChannelsLast, 5, 8, false},
-    {TensorFormat::kCDHW32, "kCDHW32", "Channels in groups of 32", Layout::kOpaque, 5, 32, true},
-    {TensorFormat::kHWC, "kHWC", "Channels innermost", Layout::kChannelsLast, 4, 1, false},
-    {TensorFormat::kDLA_LINEAR, "kDLA_LINEAR", "DLA planar", Layout::kOpaque, 4, 1, false},
-    {TensorFormat::kDLA_HWC4, "kDLA_HWC4", "DLA image", Layout::kOpaque, 4, 4, true},
-    {TensorFormat::kHWC16, "kHWC16", "Channels innermost in groups of 16", Layout::kChannelsLast, 4, 16, false},
-    {TensorFormat::kDHWC, "kDHWC", "Channels innermost", Layout::kChannelsLast, 5, 1, false},
+    {TensorFormat::kLINEAR, "kLINEAR", "Row-major linear", Layout::kLinear, 0, 1, kNone},
+    {TensorFormat::kCHW2, "kCHW2", "Channels in groups of 2", Layout::kBlocked2, 4, 2, kNone},
+    {TensorFormat::kHWC8, "kHWC8", "Channels innermost in groups of 8", Layout::kChannelsLast8, 4, 8,
+     Layout::kChannelsLast},
+    {TensorFormat::kCHW4, "kCHW4", "Channels in groups of 4", Layout::kBlocked4, 4, 4, kNone},
+    {TensorFormat::kCHW16, "kCHW16", "Channels in groups of 16", Layout::kBlocked16Border, 4, 16, Layout::kBlocked16},
+    {TensorFormat::kCHW32, "kCHW32", "Channels in groups of 32", Layout::kBlocked32, 4, 32, kNone},
+    {TensorFormat::kDHWC8, "kDHWC8", "Channels innermost in groups of 8", Layout::kChannelsLast8, 5, 8,
+     Layout::kChannelsLast},
+    {TensorFormat::kCDHW32, "kCDHW32", "Channels in groups of 32", Layout::kBlocked32, 5, 32, kNone},
+    {TensorFormat::kHWC, "kHWC", "Channels innermost", Layout::kChannelsLast, 4, 1, kNone},
+    {TensorFormat::kDLA_LINEAR, "kDLA_LINEAR", "DLA planar", kNone, 4, 1, kNone},
+    {TensorFormat::kDLA_HWC4, "kDLA_HWC4", "DLA image", kNone, 4, 4, kNone},
+    {TensorFormat::kHWC16, "kHWC16", "Channels innermost in groups of 16", Layout::kChannelsLast16, 4, 16,
+     Layout::kChannelsLast},
+    {TensorFormat::kDHWC, "kDHWC", "Channels innermost", Layout::kChannelsLast, 5, 1, kNone},
 };
 static_assert(std::size(kFormats) == static_cast<size_t>(nvinfer1::EnumMax<TensorFormat>()));
 
@@ -37,18 +41,48 @@ const TensorFormatInfo& format_info(TensorFormat format) {
   return kFormats[number < std::size(kFormats) ? number : 0];
 }
 
-const TensorFormatInfo& format_of(const EngineInfo& info, const IoInfo& io) {
-  const PlanTensor& tensor = info.program().tensors[io.tensor];
+Layout layout_of(const TensorFormatInfo& format, int64_t channels) {
+  const bool even = format.even != kNone && channels >= 0 && channels % format.together == 0;
+  return even ? format.even : format.layout;
+}
+
+Layout layout_of(const TensorFormatInfo& format, const Program& program, const PlanTensor& tensor) {
+  if (tensor.dims.size() < 2) return format.layout;
+  const ShapeExpr& channels = program.exprs[tensor.dims[1]];
+  return layout_of(format, channels.op == ShapeOp::kConst ? channels.value : -1);
+}
+
+namespace {
+
+// The format of a tensor in that layout; null: none tells it. `kept`: number of the one to prefer.
+const TensorFormatInfo* format_of(const Program& program, const PlanTensor& tensor, int32_t kept) {
   const int rank = static_cast<int>(tensor.dims.size());
-  const auto fits = [&](const TensorFormatInfo& f) {
-    return f.layout == tensor.layout && (f.rank == 0 || f.rank == rank);
-  };
-  const int32_t number = info.format_number(io);
-  if (number >= 0 && static_cast<size_t>(number) < std::size(kFormats) && fits(kFormats[number]))
-    return kFormats[number];
-  for (const TensorFormatInfo& f : kFormats)
-    if (fits(f) && (f.together == 1 || f.padded)) return f;
-  return kFormats[0];
+  const auto fits = [&](const TensorFormatInfo& f) { return f.rank == 0 || f.rank == rank; };
+  const bool known = kept >= 0 && static_cast<size_t>(kept) < std::size(kFormats) && fits(kFormats[kept]);
+  if (known && layout_of(kFormats[kept], program, tensor) == tensor.layout) return &kFormats[kept];
+  for (const TensorFormatInfo& f : kFormats) {
+    const bool same = f.even == tensor.layout && f.even != kNone && channel_multiple(f.even) == f.together;
+    if ((f.layout == tensor.layout || same) && fits(f)) return &f;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const TensorFormatInfo& format_of(const EngineInfo& info, const IoInfo& io) {
+  const Program& program = info.program();
+  const TensorFormatInfo* format = format_of(program, program.tensors[io.tensor], info.format_number(io));
+  return format == nullptr ? kFormats[0] : *format;
+}
+
+Status check_formats(const EngineInfo& info) {
+  for (const IoInfo& io : info.ios()) {
+    const PlanTensor& tensor = info.program().tensors[io.tensor];
+    if (tensor.dims.size() >= 3 && format_of(info.program(), tensor, -1) == nullptr)
+      return corrupt("{} '{}' of rank {} lies in layout {}, which is no format", io.is_input ? "input" : "output",
+                     io.name, tensor.dims.size(), layout_name(tensor.layout));
+  }
+  return Status();
 }
 
 const char* describe_format(const TensorFormatInfo& format, DType type) {

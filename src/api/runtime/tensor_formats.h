@@ -15,9 +15,13 @@ struct TensorFormatInfo {
   const char* order;  // for descriptions, before the type
   Layout layout;      // kOpaque: none here
   int rank;           // of tensors that it is for; 0: any
-  int together;       // channels that make a vector; 1: they do not
-  bool padded;        // a last vector that is not full is filled up
+  int together;       // channels that make a vector, the last filled up with zeros; 1: they do not
+  Layout even;        // the same memory where channels are always whole vectors, which layers may take
 };
+
+// What the format is in memory, for so many channels always; -1: the number varies.
+Layout layout_of(const TensorFormatInfo& format, int64_t channels);
+Layout layout_of(const TensorFormatInfo& format, const Program& program, const PlanTensor& tensor);
 
 // By the enumerators' numbers.
 std::span<const TensorFormatInfo> tensor_formats();
@@ -25,6 +29,8 @@ const TensorFormatInfo& format_info(nvinfer1::TensorFormat format);
 
 // Of an input or output of an engine. What its plan says of the format counts where it is the tensor's own layout.
 const TensorFormatInfo& format_of(const EngineInfo& info, const IoInfo& io);
+// Error: an input or output lies in a way that no format tells, so that who allocates its memory would be misled.
+Status check_formats(const EngineInfo& info);
 // "Row-major linear FP32 format"
 const char* describe_format(const TensorFormatInfo& format, DType type);
 

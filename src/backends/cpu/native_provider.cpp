@@ -29,12 +29,15 @@ Layout layout_of(unsigned scheme) {
 
 // What everything below may rely on, whatever a plan file says.
 Status check_problem(const Problem& p) {
-  const auto check = [](const TensorDesc& t, const char* what, size_t i) -> Status {
+  const auto check = [&](const TensorDesc& t, const char* what, size_t i) -> Status {
     if (t.dtype == DType::kInvalid || static_cast<int>(t.dtype) >= kDTypeCount || t.dtype == DType::kString)
       return invalid_argument("{} {} has no usable type", what, i);
-    if (t.layout > Layout::kOpaque) return invalid_argument("{} {} has an unknown layout", what, i);
+    if (static_cast<int>(t.layout) >= kLayoutCount) return invalid_argument("{} {} has an unknown layout", what, i);
     if (t.layout != Layout::kLinear && t.layout != Layout::kOpaque && t.dims.rank() < 3)
       return invalid_argument("{} {} of shape {} cannot have layout {}", what, i, t.dims.to_string(),
+                              layout_name(t.layout));
+    if (at_border_only(t.layout) && !p.is(Family::kReformat))
+      return invalid_argument("{} {} has layout {}, which is for inputs and outputs of networks", what, i,
                               layout_name(t.layout));
     WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());
     return checked_volume(t.max_dims.span()).status();

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/device/counts.h"
 #include "backends/cuda/device/gpu.h"
+#include "backends/cuda/device/images.h"
 #include "backends/cuda/device/libraries.h"
 #include "backends/cuda/device/pointers.h"
 #include "backends/cuda/jit/code_store.h"
@@ -46,7 +47,7 @@ class CudaEvent final : public Event {
   CUevent event_;
 };
 
-class CudaStream final : public Stream {
+class CudaStream final : public Stream, public KernelLauncher {
  public:
   CudaStream(const Gpu& gpu, CUstream stream, bool own) : gpu_(gpu), stream_(stream), own_(own) {}
   ~CudaStream() override {
@@ -65,6 +66,10 @@ class CudaStream final : public Stream {
   }
   Status record(Event& event) override {
     return check(gpu_.api->cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), "cuEventRecord");
+  }
+  Status record_handle(void* event) override {
+    const GpuScope scope(gpu_);
+    return check(gpu_.api->cuEventRecord(static_cast<CUevent>(event), stream_), "cuEventRecord");
   }
   Status mark(Event& event) override {
     return check(gpu_.api->cuEventRecordWithFlags(static_cast<CudaEvent&>(event).handle(), stream_,
@@ -91,6 +96,9 @@ class CudaStream final : public Stream {
     return check(gpu_.api->cuStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).handle(), 0), "cuStreamWaitEvent");
   }
   void* native() const override { return stream_; }
+  Status launch(KernelImage& image, const KernelLaunch& launch) override {
+    return launch_image(gpu_, image, launch, stream_).with_prefix(fmt::format("kernel '{}'", image.name));
+  }
 
  private:
   // The device's share of its cache for all of the process: it only grows.

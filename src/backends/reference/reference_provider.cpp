@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "backend/plugin.h"
+#include "backend/random_state.h"
+#include "backend/relayout.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "ops/interpreter.h"
@@ -12,6 +14,7 @@ namespace wootz {
 namespace {
 
 constexpr const char* kKernelName = "op_any_reference";
+constexpr const char* kReformatKernel = "reformat_any_reference";
 
 // Unlike other calls this one allocates: the interpreter makes its results itself.
 class ReferenceCall final : public Call {
@@ -73,18 +76,65 @@ class ReferenceKernel final : public Kernel {
   Problem problem_;
 };
 
+// Another layout of a tensor, as inputs and outputs of networks may have it.
+class ReformatKernel final : public Kernel {
+ public:
+  explicit ReformatKernel(Problem problem) : problem_(std::move(problem)) {}
+  Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
+    if (args.inputs.size() != 1 || args.outputs.size() != 1 || !(args.inputs[0] == args.outputs[0]))
+      return invalid_argument("reformat: unequal extents to bind");
+    return std::unique_ptr<Call>(std::make_unique<ReformatCall>(problem_, args.inputs[0]));
+  }
+
+ private:
+  class ReformatCall final : public Call {
+   public:
+    ReformatCall(const Problem& problem, const Dims& dims) : problem_(problem), dims_(dims) {}
+    Status run(const RunArgs& args) const override {
+      return move_to_layout(args.inputs[0], problem_.inputs[0].layout, args.outputs[0], problem_.outputs[0].layout,
+                            problem_.inputs[0].dtype, dims_);
+    }
+
+   private:
+    const Problem& problem_;
+    Dims dims_;
+  };
+  Problem problem_;
+};
+
+Status check_reformat(const Problem& p) {
+  if (p.num_main != 1 || p.inputs.size() != 1 || p.outputs.size() != 1 || !p.epilogue.empty())
+    return invalid_argument("reformat: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
+  const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
+  if (!(x.dims == y.dims)) return invalid_argument("reformat of {} gives {}", x.dims.to_string(), y.dims.to_string());
+  if (x.dtype != y.dtype) return unsupported("{} to {}", dtype_name(x.dtype), dtype_name(y.dtype));
+  if (dtype_bits(x.dtype) < 8) return unsupported("reformat of {}", dtype_name(x.dtype));
+  if (x.layout == Layout::kOpaque || y.layout == Layout::kOpaque) return unsupported("reformat of packed tensors");
+  return Status();
+}
+
 class ReferenceProvider final : public Provider {
  public:
   const char* name() const override { return "reference"; }
   std::string version() const override { return "1"; }
   void tactics(const Problem& problem, const Limits&, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
+    if (problem.is(Family::kReformat)) {
+      if (const Status status = check_reformat(problem); !status.ok())
+        return refusals->push_back({kReformatKernel, status.message()});
+      offers->push_back({{name(), kReformatKernel, ""}, {problem.inputs[0].layout}, {problem.outputs[0].layout}});
+      return;
+    }
     if (problem.family() != Family::kOp) {
-      refusals->push_back({kKernelName, "only steps of family 'op'"});
+      refusals->push_back({kKernelName, "only steps of families 'op' and 'reformat'"});
       return;
     }
     if (is_plugin(problem)) {
       refusals->push_back({kKernelName, "plugins run by themselves"});
+      return;
+    }
+    if (is_random_state(problem)) {
+      refusals->push_back({kKernelName, "it keeps no state"});
       return;
     }
     Candidate candidate;
@@ -94,9 +144,14 @@ class ReferenceProvider final : public Provider {
     offers->push_back(std::move(candidate));
   }
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem, const Limits&) const override {
+    if (tactic.kernel == kReformatKernel && problem.is(Family::kReformat)) {
+      WOOTZ_RETURN_IF_ERROR(check_reformat(problem).with_prefix(tactic.kernel));
+      return std::unique_ptr<Kernel>(std::make_unique<ReformatKernel>(problem));
+    }
     if (tactic.kernel != kKernelName || problem.family() != Family::kOp)
       return unsupported("the reference provider has no kernel '{}' for family '{}'", tactic.kernel,
                          family_name(problem.family()));
+    if (is_random_state(problem)) return unsupported("the reference keeps no state to draw random numbers from");
     WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parse_graph(problem.as<OpParams>().node, find_op));
     WOOTZ_RETURN_IF_ERROR(verify_graph(*graph));
     if (graph->num_nodes() != 1) return corrupt("an op step of {} nodes, expected 1", graph->num_nodes());

@@ -31,5 +31,6 @@ std::string branches_differ(size_t output, const Value& then, const Value& other
 const OpDef& if_op();
 const OpDef& scan_op();
 const OpDef& require_op();
+const OpDef& assert_op();
 
 }  // namespace wootz::ops

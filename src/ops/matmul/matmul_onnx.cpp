@@ -36,6 +36,34 @@ Status import_gemm(ImportContext& ctx) {
   return c.output(0, c.op("MatMul", std::move(inputs), std::move(attrs)));
 }
 
+// An operand of FusedMatMul. `batch`: it lies as [rows, batch..., columns]. A vector is not transposed.
+Value* fused_operand(ImportContext& ctx, Composer& c, int i, bool batch, bool* transposed) {
+  Value* v = ctx.input(i);
+  if (v->rank() == 1) *transposed = false;
+  if (!batch) return v;
+  if (v->rank() < 3) {
+    c.refuse(ctx.fail("rows of operand {} lie in front of its batch; {} has none", i, shape_to_string(v->shape())));
+    return v;
+  }
+  std::vector<int64_t> perm;
+  for (int axis = 1; axis < v->rank() - 1; ++axis) perm.push_back(axis);
+  perm.push_back(0);
+  perm.push_back(v->rank() - 1);
+  return c.transpose(v, std::move(perm));
+}
+
+Status import_fused_matmul(ImportContext& ctx) {
+  Composer c(ctx);
+  bool trans_a = ctx.attr_int("transA", 0) != 0, trans_b = ctx.attr_int("transB", 0) != 0;
+  Value* a = fused_operand(ctx, c, 0, ctx.attr_int("transBatchA", 0) != 0, &trans_a);
+  Value* b = fused_operand(ctx, c, 1, ctx.attr_int("transBatchB", 0) != 0, &trans_b);
+  AttrMap attrs;
+  if (trans_a) attrs["trans_a"] = int64_t{1};
+  if (trans_b) attrs["trans_b"] = int64_t{1};
+  if (const double alpha = ctx.attr_float("alpha", 1); alpha != 1) attrs["alpha"] = alpha;
+  return c.output(0, c.op("MatMul", {a, b}, std::move(attrs)));
+}
+
 Status import_matmul_integer(ImportContext& ctx) {
   std::vector<Value*> inputs;
   for (int i = 0; i < ctx.num_inputs(); ++i) inputs.push_back(ctx.input(i));
@@ -69,10 +97,12 @@ Status import_qlinear_matmul(ImportContext& ctx) {
 
 std::span<const OnnxImport> matmul_onnx() {
   static constexpr OnnxImport kImports[] = {
+      {"FusedMatMul", 1, import_fused_matmul, "com.microsoft"},
       {"Gemm", 1, import_gemm},
       {"MatMul", 1, import_matmul},
       {"MatMulInteger", 10, import_matmul_integer},
       {"QLinearMatMul", 10, import_qlinear_matmul},
+      {"TransposeMatMul", 1, import_fused_matmul, "com.microsoft"},
   };
   return kImports;
 }

@@ -53,6 +53,7 @@ class Decider {
       if (gone) return Status();
     }
     WOOTZ_RETURN_IF_ERROR(infer_node(*node));
+    if (node->is("Assert")) return visit_assert(graph, node, depth);
     if (!node->is("Require")) return Status();
     const std::optional<bool> holds = truth(*node->input(0));
     if (!holds) return Status();
@@ -70,6 +71,20 @@ class Decider {
       operand->set_name(name);
     }
     graph.erase(node);
+    return Status();
+  }
+
+  // Goes where all of it holds at all shapes. What never holds fails the build, but inside of a branch.
+  Status visit_assert(Graph& graph, Node* node, int depth) const {
+    const Value& condition = *node->input(0);
+    if (!condition.shape_values()) return Status();
+    bool all = !from_values(condition);
+    for (const Dim& element : *condition.shape_values()) {
+      const std::optional<bool> holds = truth(element);
+      if (holds == false && depth == 0) return invalid_argument("{}", node->attr_string("message"));
+      all = all && holds == true;
+    }
+    if (all) graph.erase(node);
     return Status();
   }
 
@@ -108,7 +123,9 @@ class Decider {
     if (condition.is_constant())
       return condition.constant().volume() == 1 ? std::optional(condition.constant().get_i64(0) != 0) : std::nullopt;
     if (!condition.shape_values() || condition.shape_values()->size() != 1) return std::nullopt;
-    const Dim& value = (*condition.shape_values())[0];
+    return truth((*condition.shape_values())[0]);
+  }
+  std::optional<bool> truth(const Dim& value) const {
     if (value.is_const()) return value.value() != 0;
     std::optional<bool> all;
     for (const ProfileRanges& profile : profiles_) {

@@ -113,6 +113,30 @@ TEST(DecideBranches, WhatHoldsIsNotAskedAgain) {
   EXPECT_NE(refused.status().message().find("one row is too few"), std::string::npos);
 }
 
+constexpr const char* kAssert = R"(graph "g" {
+  sym N = input_dim %x 0;
+  %x: f32[N,3] = input;
+  %s = Shape(%x);
+  %two: i64[2] = const [2, 3];
+  %less = Less(%s, %two);
+  %c = Not(%less);
+  %held = Assert(%c) {message = "two rows are needed"};
+  %z = Neg(%x);
+  return %z;
+})";
+
+TEST(DecideBranches, AnAssertionIsGoneFailsOrStays) {
+  const auto holds = graph_of(kAssert), open = graph_of(kAssert), fails = graph_of(kAssert);
+  EXPECT_TRUE(decide_branches(*holds, {{is(2, 8)}}).ok());
+  EXPECT_EQ(find(*holds, "Assert"), nullptr);
+  EXPECT_TRUE(verify_graph(*holds).ok());
+  EXPECT_TRUE(decide_branches(*open, {{is(1, 8)}}).ok());
+  EXPECT_NE(find(*open, "Assert"), nullptr);
+  const Result<int> refused = decide_branches(*fails, {{is(1, 1)}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("two rows are needed"), std::string::npos);
+}
+
 // An If inside of a branch that stays.
 TEST(DecideBranches, InsideOfBranches) {
   const auto graph = graph_of(R"(graph "g" {

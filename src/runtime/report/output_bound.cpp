@@ -143,7 +143,11 @@ std::optional<int64_t> output_bound(const Program& program, TensorIndex tensor, 
                                     const std::vector<int64_t>& symbols) {
   const std::optional<int64_t> elements = Bounds(program, profile, symbols).volume(tensor);
   if (!elements) return std::nullopt;
-  return static_cast<int64_t>(dtype_bytes(program.tensors[tensor].dtype, *elements));
+  const PlanTensor& t = program.tensors[tensor];
+  // Each channel may be one of a group of its own.
+  int64_t stored = *elements;
+  if (t.dims.size() >= 3 && __builtin_mul_overflow(stored, channel_multiple(t.layout), &stored)) return std::nullopt;
+  return static_cast<int64_t>(dtype_bytes(t.dtype, stored));
 }
 
 }  // namespace wootz

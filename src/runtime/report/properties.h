@@ -13,9 +13,11 @@ inline constexpr char kStreaming[] = "weight_streaming";    // "1": weights may 
 inline constexpr char kDebugSync[] = "debug_sync";          // "1": contexts begin with it
 inline constexpr char kFormats[] = "formats";               // JSON: input or output -> number of its TensorFormat
 inline constexpr char kApiVersion[] = "api_version";        // NV_TENSORRT_VERSION at the level of who built it
-inline constexpr char kThreads[] = "threads";               // of one inference
-inline constexpr char kReport[] = "build_report";           // JSON: report/record.h
-inline constexpr char kValues[] = "values";                 // JSON: runtime/report/value_map.h
-inline constexpr char kMetadata[] = "metadata";             // JSON: layer name -> text
+inline constexpr char kVersionCompatible[] = "version_compatible";  // and whether the plan has a runtime:
+inline constexpr char kWithRuntime[] = "with_runtime", kWithoutRuntime[] = "without_runtime";
+inline constexpr char kThreads[] = "threads";      // of one inference
+inline constexpr char kReport[] = "build_report";  // JSON: report/record.h
+inline constexpr char kValues[] = "values";        // JSON: runtime/report/value_map.h
+inline constexpr char kMetadata[] = "metadata";    // JSON: layer name -> text
 
 }  // namespace wootz::property

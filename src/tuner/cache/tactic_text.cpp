@@ -8,11 +8,9 @@ bool take_layouts(std::string_view text, size_t count, std::vector<Layout>* layo
   while (layouts->size() < count) {
     const size_t end = std::min(text.find(','), text.size());
     const std::string_view name = text.substr(0, end);
-    int found = -1;
-    for (int l = 0; l <= static_cast<int>(Layout::kOpaque); ++l)
-      if (name == layout_name(static_cast<Layout>(l))) found = l;
-    if (found < 0) return false;
-    layouts->push_back(static_cast<Layout>(found));
+    Layout found;
+    if (!layout_from_name(name, &found)) return false;
+    layouts->push_back(found);
     if (end == text.size()) return layouts->size() == count;
     text.remove_prefix(end + 1);
   }

@@ -8,7 +8,7 @@ namespace wootz {
 
 // The bytes of `source` in `layout`, padded channels zero, as a tensor whose extents are those in memory order's
 // logical form (channels rounded up to the block). The same tensor where all orders are one (kLinear, rank below 3).
-// Errors: kOpaque, packed types of less than a byte.
+// Error: kOpaque.
 Result<HostTensor> to_layout(const HostTensor& source, Layout layout);
 
 // The reverse: `data` holds a tensor of these logical extents in `layout`.

@@ -1,11 +1,5 @@
 #include "api/runtime/plugins/carried_libraries.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -15,21 +9,6 @@ namespace wootz::api {
 namespace {
 
 constexpr std::string_view kKey = "plugin library ";
-
-Status write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = write(file, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return make_error(Code::kIo, "writing it failed: {}", std::strerror(errno));
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
-  return Status();
-}
-
-Status fill_and_open(int file, const std::string& path, const NativeCode& library, PluginRegistry& registry) {
-  WOOTZ_RETURN_IF_ERROR(write_all(file, library.bytes));
-  return registry.open_library(path.c_str(), file).status();
-}
 
 }  // namespace
 
@@ -63,26 +42,14 @@ std::string carried_digest(const NativeCode& library) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-Status open_carried(const NativeCode& library, const CarriedFile& where, PluginRegistry& registry) {
+Status open_carried(const NativeCode& library, const TemporaryFiles& where, PluginRegistry& registry) {
   const auto open = [&]() -> Status {
-    const std::string name = carried_name(library);
+    WOOTZ_ASSIGN_OR_RETURN(TemporaryFile file, TemporaryFile::make(where, "wootz-plugin", FirstPlace::kMemory));
+    WOOTZ_RETURN_IF_ERROR(file.write(library.bytes));
     // The loader knows libraries by their paths: this one stays the file's as long as the registry has the library.
-    const int memory = where.in_memory ? memfd_create(name.c_str(), MFD_CLOEXEC) : -1;
-    if (memory >= 0) {
-      const Status status = fill_and_open(memory, fmt::format("/proc/self/fd/{}", memory), library, registry);
-      if (!status.ok()) close(memory);
-      return status;
-    }
-    if (!where.in_directory)
-      return unsupported("TempfileControlFlag allows no temporary file, in memory or in a directory");
-    std::string path = where.directory + "/wootz-plugin-XXXXXX";
-    const int file = mkstemp(path.data());
-    if (file < 0)
-      return make_error(Code::kIo, "no file can be made in '{}': {}", where.directory, std::strerror(errno));
-    const Status status = fill_and_open(file, path, library, registry);
-    unlink(path.c_str());
-    if (!status.ok()) close(file);
-    return status;
+    WOOTZ_RETURN_IF_ERROR(registry.open_library(file.path().c_str(), file.descriptor()).status());
+    file.release();
+    return Status();
   };
   const Status status = open();
   return status.ok() ? status : status.with_prefix("plugin library '" + carried_name(library) + "' of the plan");

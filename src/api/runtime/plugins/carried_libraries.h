@@ -6,6 +6,7 @@
 
 #include "api/runtime/plugin_registry.h"
 #include "backend/program.h"
+#include "base/temporary_file.h"
 
 namespace wootz::api {
 
@@ -16,12 +17,7 @@ std::vector<const NativeCode*> carried_libraries(const Program& program);
 std::string carried_name(const NativeCode& library);
 std::string carried_digest(const NativeCode& library);
 
-// Where a library may be put to be opened.
-struct CarriedFile {
-  bool in_memory = true, in_directory = true;
-  std::string directory;
-};
 // Opens it and registers what it exports. Runs its code.
-Status open_carried(const NativeCode& library, const CarriedFile& where, PluginRegistry& registry);
+Status open_carried(const NativeCode& library, const TemporaryFiles& where, PluginRegistry& registry);
 
 }  // namespace wootz::api

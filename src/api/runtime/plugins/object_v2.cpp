@@ -5,6 +5,7 @@
 
 #include "api/runtime/convert.h"
 #include "api/runtime/plugins/describe.h"
+#include "api/runtime/plugins/logger_finder.h"
 #include "api/runtime/plugins/services.h"
 
 namespace wootz::api {
@@ -35,6 +36,7 @@ class ContextV2 final : public PluginContext {
  public:
   ContextV2(OwnedV2 plugin, const PluginServices* services)
       : plugin_(std::move(plugin)), dynamic_(as_dynamic(*plugin_)), services_(services) {
+    const LoggerScope scope(logger_of(services));
     ext().attachToContext(nullptr, nullptr, services == nullptr ? nullptr : services->allocator);
   }
   ~ContextV2() override { ext().detachFromContext(); }
@@ -42,12 +44,14 @@ class ContextV2 final : public PluginContext {
   ContextV2& operator=(const ContextV2&) = delete;
 
   Status prepare(const PluginTensors& tensors) override {
+    const LoggerScope scope(logger_of(services_));
     // Of the others the extents never change: they were given while building.
     return dynamic_ == nullptr ? Status() : configure_v2(*plugin_, tensors);
   }
 
   Status run(const PluginTensors& tensors, const void* const* inputs, void* const* outputs, void* workspace,
              Stream* stream) override {
+    const LoggerScope scope(logger_of(services_));
     const cudaStream_t native = stream_for_plugin(stream, services_);
     const PluginDescs descs(tensors);
     const int32_t code = dynamic_ == nullptr ? plugin_->enqueue(1, inputs, outputs, workspace, native)

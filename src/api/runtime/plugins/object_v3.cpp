@@ -1,9 +1,10 @@
 #include "api/runtime/plugins/object_v3.h"
 
-#include <cstring>
 #include <mutex>
 
+#include "api/runtime/plugins/capability.h"
 #include "api/runtime/plugins/describe.h"
+#include "api/runtime/plugins/logger_finder.h"
 #include "api/runtime/plugins/services.h"
 
 namespace wootz::api {
@@ -11,16 +12,6 @@ namespace wootz::api {
 using namespace nvinfer1;  // NOLINT: calls that interface, line by line
 
 namespace {
-
-template <class C>
-Result<C*> capability(IPluginV3& plugin, PluginCapabilityType type, const char* kind) {
-  IPluginCapability* const part = plugin.getCapabilityInterface(type);
-  if (part == nullptr) return make_error(Code::kInvalidState, "the plugin gives no capability {}", kind);
-  const InterfaceInfo info = part->getInterfaceInfo();
-  if (info.kind == nullptr || std::strcmp(info.kind, kind) != 0)
-    return unsupported("the plugin's capability is of kind '{}', here '{}' is known", text_of(info.kind), kind);
-  return static_cast<C*>(part);
-}
 
 class ResourceContext final : public IPluginResourceContext {
  public:
@@ -41,6 +32,7 @@ class ContextV3 final : public PluginContext {
   explicit ContextV3(const PluginServices* services) : services_(services), resources_(services) {}
 
   Status attach(IPluginV3OneRuntime& engine, int32_t tactic) {
+    const LoggerScope scope(logger_of(services_));
     plugin_.reset(engine.attachToContext(&resources_));
     if (plugin_ == nullptr)
       return make_error(Code::kInvalidState, "IPluginV3OneRuntime::attachToContext gave no plugin");
@@ -49,6 +41,7 @@ class ContextV3 final : public PluginContext {
   }
 
   Status prepare(const PluginTensors& tensors) override {
+    const LoggerScope scope(logger_of(services_));
     const PluginDescs descs(tensors);
     return answer(
         "IPluginV3OneRuntime::onShapeChange",
@@ -57,6 +50,7 @@ class ContextV3 final : public PluginContext {
 
   Status run(const PluginTensors& tensors, const void* const* inputs, void* const* outputs, void* workspace,
              Stream* stream) override {
+    const LoggerScope scope(logger_of(services_));
     const PluginDescs descs(tensors);
     const cudaStream_t native = stream_for_plugin(stream, services_);
     const int32_t code =

@@ -45,21 +45,20 @@ struct DenseEnd {
 };
 DenseEnd read_end(const Problem& problem);
 
-// Weights as the tile reads them. `index(column, tap, element)` says where in the source one lies.
+// Weights as the tile reads them. `read(column, tap, element)` gives one.
 int64_t ceil_div(int64_t a, int64_t b);
 size_t packed_bytes(const DenseShape& shape, const DenseOps& ops);
-template <class Index>
-PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, const HostTensor& source, Index index) {
-  const auto make = [s, wide = ops.panel, source, index](std::span<std::byte> bytes) {
+template <class Read>
+PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, Read read) {
+  const auto make = [s, wide = ops.panel, read](std::span<std::byte> bytes) {
     // Panels that are filled together: the row of a matrix that they read at a time is then worth a page of its own.
     constexpr int64_t kTogether = 8;
-    const auto* from = static_cast<const float*>(source.data());
     auto* const all = reinterpret_cast<float*>(bytes.data());
     const int64_t panels = ceil_div(s.columns, wide), depth = s.taps * s.depth;
     const auto fill = [&](int64_t panel, int64_t tap, int64_t e) {
       float* const to = all + (panel * depth + tap * s.depth + e) * wide;
       const int64_t first = panel * wide, count = std::min<int64_t>(wide, s.columns - first);
-      for (int64_t c = 0; c < count; ++c) to[c] = from[index(first + c, tap, e)];
+      for (int64_t c = 0; c < count; ++c) to[c] = read(first + c, tap, e);
       std::fill(to + count, to + wide, 0.0f);  // what a last panel has too much
     };
     parallel_for(ceil_div(panels, kTogether), 1, [&](int64_t begin, int64_t end) {
@@ -71,6 +70,14 @@ PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, const HostTenso
     return Status();
   };
   return {packed_bytes(s, ops), make};
+}
+// The same of f32: `index(column, tap, element)` says where in the source one lies.
+template <class Index>
+PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, const HostTensor& source, Index index) {
+  return pack_panels(
+      s, ops, [source, from = static_cast<const float*>(source.data()), index](int64_t column, int64_t tap, int64_t e) {
+        return from[index(column, tap, e)];
+      });
 }
 
 // Where the elements of a result's row come from. T: float, or uint8_t for both types of 8 bits.

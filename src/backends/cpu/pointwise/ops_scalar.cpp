@@ -1,5 +1,6 @@
 // Every operation of the engine by plain loops: the integers, f64, and the rarely used functions of f32. The meaning is
 // that of base's evaluate().
+// Why so long: a line for each operation and type.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -294,16 +295,50 @@ OpFn find_float(PwOp op) {
     CASE(kMin, binary)
     CASE(kMax, binary)
     CASE(kPow, binary)
-    CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kSign, unary)
-        CASE(kSqrt, unary) CASE(kReciprocal, unary) CASE(kExp, unary) CASE(kLog, unary) CASE(kSin, unary)
-            CASE(kCos, unary) CASE(kTan, unary) CASE(kAsin, unary) CASE(kAcos, unary) CASE(kAtan, unary)
-                CASE(kSinh, unary) CASE(kCosh, unary) CASE(kAsinh, unary) CASE(kAcosh, unary) CASE(kAtanh, unary)
-                    CASE(kErf, unary) CASE(kCeil, unary) CASE(kFloor, unary) CASE(kRound, unary) CASE(kRelu, unary)
-                        CASE(kLeakyRelu, unary) CASE(kClip, unary) CASE(kSigmoid, unary) CASE(kTanh, unary)
-                            CASE(kGeluErf, unary) CASE(kGeluTanh, unary) CASE(kSilu, unary) CASE(kHardSigmoid, unary)
-                                CASE(kHardSwish, unary) CASE(kMish, unary) CASE(kSoftplus, unary) CASE(kSoftsign, unary)
-                                    CASE(kElu, unary) CASE(kCelu, unary) CASE(kSelu, unary)
-                                        CASE(kThresholdedRelu, unary) CASE(kShrink, unary) default : return nullptr;
+    CASE(kMod, binary)
+    CASE(kFmod, binary)
+    CASE(kPRelu, binary)
+    CASE(kNeg, unary)
+    CASE(kAbs, unary)
+    CASE(kSign, unary)
+    CASE(kSqrt, unary)
+    CASE(kReciprocal, unary)
+    CASE(kExp, unary)
+    CASE(kLog, unary)
+    CASE(kSin, unary)
+    CASE(kCos, unary)
+    CASE(kTan, unary)
+    CASE(kAsin, unary)
+    CASE(kAcos, unary)
+    CASE(kAtan, unary)
+    CASE(kSinh, unary)
+    CASE(kCosh, unary)
+    CASE(kAsinh, unary)
+    CASE(kAcosh, unary)
+    CASE(kAtanh, unary)
+    CASE(kErf, unary)
+    CASE(kCeil, unary)
+    CASE(kFloor, unary)
+    CASE(kRound, unary)
+    CASE(kRelu, unary)
+    CASE(kLeakyRelu, unary)
+    CASE(kClip, unary)
+    CASE(kSigmoid, unary)
+    CASE(kTanh, unary)
+    CASE(kGeluErf, unary)
+    CASE(kGeluTanh, unary)
+    CASE(kSilu, unary)
+    CASE(kHardSigmoid, unary)
+    CASE(kHardSwish, unary)
+    CASE(kMish, unary)
+    CASE(kSoftplus, unary)
+    CASE(kSoftsign, unary)
+    CASE(kElu, unary)
+    CASE(kCelu, unary)
+    CASE(kSelu, unary)
+    CASE(kThresholdedRelu, unary)
+    CASE(kShrink, unary)
+    default: return nullptr;
   }
 }
 template <class T>
@@ -316,9 +351,21 @@ OpFn find_int(PwOp op) {
     CASE(kMin, binary)
     CASE(kMax, binary)
     CASE(kPow, binary)
-    CASE(kMod, binary) CASE(kFmod, binary) CASE(kPRelu, binary) CASE(kAnd, binary) CASE(kOr, binary) CASE(kXor, binary)
-        CASE(kShiftLeft, binary) CASE(kShiftRight, binary) CASE(kNeg, unary) CASE(kAbs, unary) CASE(kNot, unary)
-            CASE(kSign, unary) CASE(kRelu, unary) CASE(kClip, unary) default : return nullptr;
+    CASE(kMod, binary)
+    CASE(kFmod, binary)
+    CASE(kPRelu, binary)
+    CASE(kAnd, binary)
+    CASE(kOr, binary)
+    CASE(kXor, binary)
+    CASE(kShiftLeft, binary)
+    CASE(kShiftRight, binary)
+    CASE(kNeg, unary)
+    CASE(kAbs, unary)
+    CASE(kNot, unary)
+    CASE(kSign, unary)
+    CASE(kRelu, unary)
+    CASE(kClip, unary)
+    default: return nullptr;
   }
 }
 OpFn find_bool(PwOp op) {
@@ -342,8 +389,12 @@ OpFn find_compare(PwOp op) {
     CASE(kLess, compare)
     CASE(kLessEqual, compare)
     CASE(kGreater, compare)
-    CASE(kGreaterEqual, compare) case PwOp::kIsNan : if constexpr (kIsFloat<T>) return is_nan<T>;
-    else return nullptr;
+    CASE(kGreaterEqual, compare)
+    case PwOp::kIsNan:
+      if constexpr (kIsFloat<T>)
+        return is_nan<T>;
+      else
+        return nullptr;
     case PwOp::kIsInf:
       if constexpr (kIsFloat<T>)
         return is_inf<T>;

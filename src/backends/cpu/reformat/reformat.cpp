@@ -7,18 +7,16 @@
 namespace wootz::cpu {
 namespace {
 
-int64_t block_of(Layout layout) { return layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1; }
-
-// Where channel c begins, and how far apart neighbouring channels (of one block), positions and batch entries are.
+// A layout's channels: where they begin, and how far apart groups, positions and batch entries are.
 struct Walk {
-  int64_t block, batch, block_step, lane, position;
-  int64_t channel(int64_t c) const { return c / block * block_step + c % block * lane; }
+  int64_t groups, lanes, batch, group_step, position;
+  int64_t channel(int64_t c) const { return c / lanes * group_step + c % lanes; }
+  bool even() const { return groups <= 1 || lanes == 1; }  // all channels lie `step()` apart
+  int64_t step() const { return lanes == 1 ? group_step : 1; }
 };
 Walk walk_of(Layout layout, const Dims& d, int64_t positions) {
-  const int64_t channels = d[1], block = block_of(layout);
-  if (layout == Layout::kChannelsLast) return {1, channels * positions, 1, 1, channels};
-  if (block == 1) return {1, channels * positions, positions, positions, 1};
-  return {block, (channels + block - 1) / block * block * positions, positions * block, 1, block};
+  const ChannelOrder order = channel_order(layout, d[1]);
+  return {order.groups, order.lanes, order.groups * order.lanes * positions, order.lanes * positions, order.lanes};
 }
 
 Status check(const Problem& p) {
@@ -69,29 +67,28 @@ class CopyKernel final : public Kernel {
     int64_t positions = 1;
     for (int i = 2; i < d.rank(); ++i) positions *= d[static_cast<size_t>(i)];
     const Walk a = walk_of(from, d, positions), b = walk_of(to, d, positions);
-    const int64_t channels = d[1], block = std::max(a.block, b.block);
-    const auto box = [&](int64_t c, int64_t count,
-                         int64_t lanes) {  // `count` blocks of `lanes` channels from channel c
+    const int64_t channels = d[1];
+    // `count` times `lanes` channels from channel c, each `apart` after the ones before.
+    const auto box = [&](int64_t c, int64_t count, int64_t apart, int64_t lanes) {
       StridedCopy copy(bytes);
       copy.offset(a.channel(c), b.channel(c));
       copy.add(d[0], a.batch, b.batch);
-      copy.add(count, a.channel(c + block) - a.channel(c), b.channel(c + block) - b.channel(c));
-      copy.add(lanes, a.lane, b.lane);
+      copy.add(count, a.channel(c + apart) - a.channel(c), b.channel(c + apart) - b.channel(c));
+      copy.add(lanes, a.step(), b.step());
       copy.add(positions, a.position, b.position);
       call->copies.push_back(copy);
     };
-    if (a.block > 1 && b.block > 1) {  // 8 and 16: half blocks
-      const int64_t half = std::min(a.block, b.block);
-      for (int64_t c = 0; c < channels; c += half) box(c, 1, std::min(half, channels - c));
-    } else {
-      if (channels / block > 0) box(0, channels / block, block);
-      if (channels % block > 0) box(channels / block * block, 1, channels % block);
-    }
-    if (channels % b.block > 0) {
+    // Both go on evenly for so many channels; the larger groups are made of whole smaller ones.
+    const int64_t small = std::min(a.even() ? channels : a.lanes, b.even() ? channels : b.lanes);
+    const int64_t large = std::max(a.even() ? small : a.lanes, b.even() ? small : b.lanes);
+    const int64_t whole = channels / large, rest = whole * large;
+    for (int64_t c = 0; whole > 0 && c < large; c += small) box(c, whole, large, small);
+    for (int64_t c = rest; c < channels; c += small) box(c, 1, 0, std::min(small, channels - c));
+    if (const int64_t padding = b.groups * b.lanes - channels; padding > 0) {
       StridedCopy zero(bytes);
       zero.offset(0, b.channel(channels));
       zero.add(d[0], 0, b.batch);
-      zero.add(b.block - channels % b.block, 0, b.lane);
+      zero.add(padding, 0, 1);
       zero.add(positions, 0, b.position);
       call->zeros.push_back(zero);
     }
@@ -152,6 +149,9 @@ Status applies_cast(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check(p));
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   if (x.dtype == y.dtype) return unsupported("the type stays {}", dtype_name(x.dtype));
+  if (at_border_only(x.layout) || at_border_only(y.layout))
+    return unsupported("{} {} to {} {}", dtype_name(x.dtype), layout_name(x.layout), dtype_name(y.dtype),
+                       layout_name(y.layout));
   WOOTZ_ASSIGN_OR_RETURN(auto code, PointwiseCode::compile(cast_expr(x.dtype, y.dtype), Isa::kAvx2));
   const PwView in{x.dtype, x.layout, x.dims};
   return BoundPointwise::bind(code, std::span(&in, 1), {y.dtype, y.layout, y.dims}).status();

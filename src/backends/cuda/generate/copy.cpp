@@ -256,8 +256,9 @@ Status generate_reformat(const Problem& p, const BindArgs& args, std::vector<Lau
     return invalid_argument("reformat: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   const Dims& dims = args.inputs[0];
-  if (!is_plain(x.layout) || !is_plain(y.layout))
-    return unsupported("reformat from {} to {}", layout_name(x.layout), layout_name(y.layout));
+  if (x.layout == Layout::kOpaque || y.layout == Layout::kOpaque) return unsupported("reformat of packed tensors");
+  if ((!is_plain(x.layout) || !is_plain(y.layout)) && dims.rank() >= 3)
+    return add_regrouped(p, dims, transient(p, args), launches);
   if (x.dtype != y.dtype) {  // a cast: a pointwise step
     Problem cast = p;
     cast.set_family(Family::kPointwise);

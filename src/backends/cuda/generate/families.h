@@ -2,6 +2,7 @@
 // in, text out. What it cannot do it refuses, also for problems from plan files.
 #pragma once
 
+#include "backends/cuda/generate/int8_tiles.h"
 #include "backends/cuda/generate/source.h"
 
 namespace wootz::cuda {
@@ -52,7 +53,7 @@ template <int kResults>
 Status generate_depthwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
   return generate_depthwise(problem, args, kResults, launches);
 }
-// Products and convolutions of 8 bits; `tile` is one of kInt8Tiles (bytes.h).
+// Products and convolutions of 8 bits; `tile` is one of kInt8Tiles.
 Status generate_int8(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
 template <size_t kTile>
 Status generate_int8(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {

@@ -102,6 +102,28 @@ std::vector<Sample> late_sources() {
   return samples;
 }
 
+// Sources of reformats between layouts that inputs and outputs have because an application wants it: no case does.
+std::vector<Sample> border_sources() {
+  std::vector<Sample> samples;
+  const auto add = [&](Layout from, Layout to) {
+    Problem p;
+    p.set_family(Family::kReformat);
+    p.inputs = {tensor(DType::kF16, {2, 19, 5, 7})};
+    p.outputs = p.inputs;
+    p.inputs[0].layout = from;
+    p.outputs[0].layout = to;
+    p.num_main = 1;
+    std::vector<Launch> launches;
+    const Status status = generate_at_optimum(p, &launches);
+    EXPECT_TRUE(status.ok()) << status.to_string();
+    for (Launch& l : launches)
+      samples.push_back({fmt::format("reformat {} {}", layout_name(from), layout_name(to)), std::move(l.source)});
+  };
+  add(Layout::kLinear, Layout::kBlocked4);
+  add(Layout::kChannelsLast8, Layout::kLinear);
+  return samples;
+}
+
 // By hand, before and after a change that must leave the sources as they are: writes them to the file $WOOTZ_TEST_OUT.
 TEST(Generated, DISABLED_WriteSources) {
   const char* path = std::getenv("WOOTZ_TEST_OUT");
@@ -120,6 +142,7 @@ TEST(Generated, EveryKernelFileIsUsed) {
   EXPECT_EQ(unused.size(), kernel_files().size()) << "two files begin with the same line";
   std::vector<Sample> samples = all_sources(test_seed());
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
   for (const Sample& sample : samples)
     std::erase_if(unused, [&](const std::string& line) { return sample.source.find(line) != std::string::npos; });
   std::erase_if(unused, [](const std::string& line) { return prelude().find(line) != std::string::npos; });
@@ -133,6 +156,7 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   const uint64_t seed = test_seed();
   std::vector<Sample> samples = all_sources(seed);
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
   if (std::getenv("WOOTZ_TEST_CASE") == nullptr) {
     ASSERT_GT(samples.size(), 300u);
   }

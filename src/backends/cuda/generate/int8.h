@@ -1,6 +1,7 @@
 // Products and convolutions of 8-bit operands on tensor cores: what their kernels share.
 #pragma once
 
+#include "backends/cuda/generate/int8_tiles.h"
 #include "backends/cuda/generate/source.h"
 
 namespace wootz::cuda {
@@ -28,19 +29,6 @@ struct Int8Gemm {
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
 Result<Int8Gemm> describe_int8(const Problem& problem, const BindArgs& args);
-
-// How a block computes its part of the result: `rows` x `columns` of it by warps_m x warps_n warps, and `shares` times
-// as many warps that divide the sum among them.
-struct Int8Tile {
-  int rows, columns, warps_m, warps_n, shares, stages;
-  int threads() const { return 32 * warps_m * warps_n * shares; }
-  int bytes() const { return stages * shares * (rows + columns) * 64; }  // of shared memory
-};
-// As many stages as keep several copies on their way and leave room for two blocks on a multiprocessor.
-inline constexpr Int8Tile kInt8Tiles[] = {
-    {128, 128, 2, 4, 1, 5}, {128, 64, 4, 2, 1, 5}, {64, 64, 2, 2, 1, 6},
-    {64, 64, 2, 2, 2, 5},   {32, 64, 1, 2, 4, 4},  {32, 32, 1, 1, 4, 6},
-};
 
 Status write_int8(const Problem& problem, const BindArgs& args, const Int8Gemm& product, const Int8Tile& tile,
                   std::vector<Launch>* launches);

@@ -18,6 +18,15 @@ Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Laun
   return all;
 }
 
+Status add_native_code(const std::vector<Launch>& launches, const DeviceDescription& device,
+                       std::vector<NativeCode>* code) {
+  for (const Launch& l : launches) {
+    WOOTZ_ASSIGN_OR_RETURN(NativeCode made, native_module(l.source, device));
+    code->push_back(std::move(made));
+  }
+  return Status();
+}
+
 Status run_launches(const std::vector<LoadedLaunch>& launches, const LaunchMemory& memory, CUstream stream) {
   for (const LoadedLaunch& l : launches) {
     const void* values[kMostArguments];

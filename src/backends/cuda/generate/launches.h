@@ -19,6 +19,10 @@ struct LoadedLaunch {
 
 Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches);
 
+// The machine code that they need on the device described.
+Status add_native_code(const std::vector<Launch>& launches, const DeviceDescription& device,
+                       std::vector<NativeCode>* code);
+
 struct LaunchMemory {
   const void* const* inputs;
   void* const* outputs;

@@ -2,11 +2,13 @@
 #include <algorithm>
 
 #include "backend/device.h"
+#include "backend/random_state.h"
 #include "backend/shared_memory.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/nibbles.h"
+#include "backends/cuda/generate/special/random.h"
 #include "backends/cuda/generate/special/special.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/support/packed.h"
@@ -47,7 +49,10 @@ Status check_problem(const Problem& p) {
     const bool may_omit = has_trait(p.family(), kMayOmit);
     if (t.dtype == DType::kInvalid && may_omit) return Status();
     if (t.dtype == DType::kInvalid || t.dtype == DType::kString) return unsupported("an omitted operand");
-    if (t.layout >= Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
+    if (t.layout == Layout::kOpaque && !t.constant) return invalid_argument("a packed operand");
+    if (at_border_only(t.layout) && !p.is(Family::kReformat))
+      return invalid_argument("an operand in layout {}, which is for inputs and outputs of networks",
+                              layout_name(t.layout));
     WOOTZ_RETURN_IF_ERROR(checked_volume(t.dims.span()).status());
     return checked_volume(t.max_dims.span()).status();
   };
@@ -108,11 +113,7 @@ class GeneratedKernel final : public Kernel {
     if (keep == KeepNative::kNone) return Status();
     std::vector<Launch> launches;
     WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
-    for (const Launch& l : launches) {
-      WOOTZ_ASSIGN_OR_RETURN(NativeCode made, native_module(l.source, device));
-      code->push_back(std::move(made));
-    }
-    return Status();
+    return add_native_code(launches, device, code);
   }
   int in_place(int output) const override {
     if (output != 0 || problem_.outputs.size() != 1 || !(entry_.in_place || special_in_place(problem_))) return -1;
@@ -236,6 +237,7 @@ class GeneratedProvider final : public Provider {
     WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
     std::vector<Launch> launches;
     WOOTZ_RETURN_IF_ERROR(generate_at_optimum(*entry, problem, &launches).with_prefix(tactic.kernel));
+    if (is_random_state(problem)) return make_random_state_kernel(problem, limits);
     return std::unique_ptr<Kernel>(std::make_unique<GeneratedKernel>(*entry, problem, gpu_of(limits)));
   }
 };

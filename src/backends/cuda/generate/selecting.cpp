@@ -96,12 +96,8 @@ class SelectingKernel final : public Kernel {
     if (keep == KeepNative::kNone) return Status();
     Selection selection;
     WOOTZ_RETURN_IF_ERROR(select_at(problem_, args, &selection));
-    for (const std::vector<Launch>* launches : {&selection.find, &selection.write})
-      for (const Launch& l : *launches) {
-        WOOTZ_ASSIGN_OR_RETURN(NativeCode made, native_module(l.source, device));
-        code->push_back(std::move(made));
-      }
-    return Status();
+    WOOTZ_RETURN_IF_ERROR(add_native_code(selection.find, device, code));
+    return add_native_code(selection.write, device, code);
   }
 
  private:

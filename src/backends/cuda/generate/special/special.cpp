@@ -48,6 +48,11 @@ constexpr Special kSpecials[] = {
     {is_op<DftOpParams>, generate_dft},
     {is_op<StftOpParams>, generate_stft},
     {is_op<DeformConvOpParams>, generate_deform_conv},
+    {is_op<RandomStateOpParams>, generate_random_state},
+    {is_op<RandomOpParams>, generate_random},
+    {is_op<BernoulliOpParams>, generate_bernoulli},
+    {is_op<MultinomialOpParams>, generate_multinomial},
+    {is_op<ExpertProductOpParams>, generate_expert_product},
 };
 
 }  // namespace

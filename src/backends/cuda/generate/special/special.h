@@ -59,5 +59,10 @@ Status generate_det(const Problem& problem, const BindArgs& args, std::vector<La
 Status generate_dft(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_stft(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_deform_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_random_state(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_random(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_bernoulli(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_expert_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_multinomial(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 
 }  // namespace wootz::cuda

@@ -238,10 +238,17 @@ W_UNARY(w_sinh, sinhf, sinh)
 W_UNARY(w_cosh, coshf, cosh)
 W_UNARY(w_asinh, asinhf, asinh)
 W_UNARY(w_acosh, acoshf, acosh)
-W_UNARY(w_atanh, atanhf, atanh) W_UNARY(w_erf, erff, erf) W_UNARY(w_ceil, ceilf, ceil) W_UNARY(w_floor, floorf, floor)
-    W_UNARY(w_rint, rintf, rint) W_UNARY(w_tanh, tanhf, tanh) W_UNARY(w_expm1, expm1f, expm1)
-        W_UNARY(w_log1p, log1pf, log1p) W_UNARY(w_erfc, erfcf, erfc) template <class T>
-        W_FN T w_sigmoid(T x) {
+W_UNARY(w_atanh, atanhf, atanh)
+W_UNARY(w_erf, erff, erf)
+W_UNARY(w_ceil, ceilf, ceil)
+W_UNARY(w_floor, floorf, floor)
+W_UNARY(w_rint, rintf, rint)
+W_UNARY(w_tanh, tanhf, tanh)
+W_UNARY(w_expm1, expm1f, expm1)
+W_UNARY(w_log1p, log1pf, log1p)
+W_UNARY(w_erfc, erfcf, erfc)
+template <class T>
+W_FN T w_sigmoid(T x) {
   if (x >= 0) return (T)1 / ((T)1 + w_exp(-x));
   const T e = w_exp(x);
   return e / ((T)1 + e);

@@ -1,0 +1,52 @@
+#include "backend/relayout.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/tensor.h"
+#include "base/testing.h"
+
+namespace wootz {
+namespace {
+
+// There and back, elements of parts of bytes too; what pads is zeros.
+TEST(Relayout, MovesThereAndBack) {
+  std::mt19937_64 random(test_seed());
+  const Dims dims = {2, static_cast<int64_t>(random() % 40 + 1), 3, 5};
+  for (const DType type : {DType::kI4, DType::kU2, DType::kI8, DType::kF16, DType::kI64})
+    for (int l = 0; l < kLayoutCount; ++l) {
+      const auto layout = static_cast<Layout>(l);
+      if (layout == Layout::kOpaque) continue;
+      SCOPED_TRACE(fmt::format("{} {} {}", dtype_name(type), layout_name(layout), dims.to_string()));
+      HostTensor rows = HostTensor::allocate(type, dims).value(), back = HostTensor::allocate(type, dims).value();
+      for (size_t i = 0; i < rows.bytes(); ++i)
+        static_cast<uint8_t*>(rows.mutable_data())[i] = static_cast<uint8_t>(random());
+      const ChannelOrder order = channel_order(layout, dims[1]);
+      const Dims stored = {2, order.groups, 15, order.lanes};
+      HostTensor moved = HostTensor::allocate(type, stored).value();
+      std::memset(moved.mutable_data(), 0xFF, moved.bytes());
+      ASSERT_EQ(moved.bytes(), layout_bytes(layout, type, dims));
+      ASSERT_TRUE(move_to_layout(rows.data(), Layout::kLinear, moved.mutable_data(), layout, type, dims).ok());
+      ASSERT_TRUE(move_to_layout(moved.data(), layout, back.mutable_data(), Layout::kLinear, type, dims).ok());
+      for (int64_t n = 0; n < 2; ++n)
+        for (int64_t c = 0; c < order.groups * order.lanes; ++c)
+          for (int64_t p = 0; p < 15; ++p) {
+            const int64_t at = ((n * order.groups + c / order.lanes) * 15 + p) * order.lanes + c % order.lanes;
+            const int64_t row = (n * dims[1] + c) * 15 + p;
+            if (c >= dims[1]) {
+              EXPECT_EQ(moved.get_f64(at), 0) << "padding";
+            } else if (type == DType::kF16) {
+              EXPECT_EQ(static_cast<const uint16_t*>(moved.data())[at], static_cast<const uint16_t*>(rows.data())[row]);
+            } else {
+              EXPECT_EQ(moved.get_i64(at), rows.get_i64(row));
+            }
+          }
+      for (int64_t i = 0; type != DType::kF16 && i < rows.volume(); ++i) ASSERT_EQ(back.get_i64(i), rows.get_i64(i));
+    }
+  EXPECT_FALSE(move_to_layout(nullptr, Layout::kOpaque, nullptr, Layout::kLinear, DType::kI8, dims).ok());
+}
+
+}  // namespace
+}  // namespace wootz
