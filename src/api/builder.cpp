@@ -155,6 +155,12 @@ IOptimizationProfile* BuilderImpl::createOptimizationProfile() noexcept {
       [&]() -> Result<IOptimizationProfile*> { return &profiles_.emplace_back(reporter_); });
 }
 
+void BuilderImpl::forget_record() {
+  record_ = nullptr;
+  report_.clear();
+  plan_bytes_ = 0;
+}
+
 Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network, IBuilderConfig& config) {
   auto* our_network = made_here<NetworkImpl>(&network);
   auto* our_config = made_here<BuilderConfigImpl>(&config);
@@ -169,9 +175,7 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (our_config->types_of_layers_bind()) options.layer_types = types_of_layers(*our_network);
   note_without_effect(*our_network, reporter_, our_config->types_of_layers_bind(), options.int8);
   WOOTZ_ASSIGN_OR_RETURN(options.scales, scales_of_ranges(*our_network, options.int8));
-  record_ = nullptr;
-  report_.clear();
-  plan_bytes_ = 0;
+  forget_record();
   for (const TensorImpl& tensor : our_network->tensors())
     if (tensor.debug) options.debug_tensors.insert(tensor.name());
   if (std::string metadata = metadata_json(*our_network); !metadata.empty())
