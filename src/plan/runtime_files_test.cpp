@@ -9,6 +9,7 @@
 
 #include "base/testing.h"
 #include "plan/format.h"
+#include "plan/program_dump_testing.h"
 #include "plan/program_testing.h"
 #include "plan/read.h"
 #include "plan/write.h"

@@ -38,7 +38,7 @@ Status RunMemory::bind_plan() {
   if (shape_memory_.size() < plan_->shape_bytes) shape_memory_.resize(plan_->shape_bytes);
   fill_shape_tensors();
   if (plan_->any_dynamic && buffers_.empty())
-    for (const TensorIndex t : engine_->program().tensors.indices()) buffers_.emplace_back(temporary());
+    while (buffers_.size() < engine_->program().tensors.size()) buffers_.emplace_back(temporary());
   if (!device().host_memory()) WOOTZ_RETURN_IF_ERROR(bind_mirror());
   plan_ready_ = true;
   return Status();

@@ -332,6 +332,12 @@ def log_sum_exp_shifted():
     return n.model(n.Add(n.Log(n.ReduceSum(n.Exp(n.Sub(x, top)), n.ints(-1))), top))
 
 
+@row("", "ReduceMean over columns, then over rows", "merge_reductions", [REDUCE])
+def mean_of_means():
+    n = Net()
+    return n.model(n.ReduceMean(n.ReduceMean(n.input(1, 64, 56, 56), n.ints(3), keepdims=0), n.ints(2), keepdims=0))
+
+
 @row("", "ReduceSum over a number", NORM_PASSES, [REDUCE])
 def mean_by_sum():
     n = Net()

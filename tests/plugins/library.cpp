@@ -98,6 +98,9 @@ extern "C" __attribute__((visibility("default"))) void setLoggerFinder(ILoggerFi
   say("the library is open");
 }
 
+// For tests.
+extern "C" __attribute__((visibility("default"))) void* givenLoggerFinder() { return g_finder; }
+
 extern "C" __attribute__((visibility("default"))) IPluginCreatorInterface* const* getCreators(int32_t& count) {
   count = 1;
   return g_creators;

@@ -1,4 +1,6 @@
 // Plugin libraries: opened by a registry, and carried by plans.
+#include <dlfcn.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -112,6 +114,23 @@ TEST(PluginLibraries, FindTheLoggerOfWhoCallsThem) {
     if (logger == &first) EXPECT_EQ(second.infos(), "");
   }
   EXPECT_EQ(b.logger.infos(), before);
+}
+
+// The library is of level 10, and asks the same finder as a program of level 11 does.
+TEST(PluginLibraries, OneFinderServesBothLevels) {
+  Bench b;  // whose logger is the process's
+  const auto handle = b.builder->getPluginRegistry().loadLibrary(kLibrary);
+  ASSERT_NE(handle, nullptr) << b.logger.errors();
+  const auto given = reinterpret_cast<void* (*)()>(dlsym(handle, "givenLoggerFinder"));
+  ASSERT_NE(given, nullptr);
+  auto* const finder = static_cast<ILoggerFinder*>(given());
+  ASSERT_NE(finder, nullptr);
+  EXPECT_EQ(finder->findLogger(), &b.logger);
+#if NV_TENSORRT_MAJOR >= 11
+  EXPECT_STREQ(finder->getInterfaceInfo().kind, "ILoggerFinder");
+  v_1_0::ILoggerFinder& versioned = *finder;
+  EXPECT_EQ(versioned.findLogger(), &b.logger);
+#endif
 }
 
 TEST(PluginLibraries, OnlyLibrariesGoIntoPlans) {

@@ -84,6 +84,52 @@ TEST_F(QuickOnDevice, TheKernelOfThePlanIsRunWithPermissionAndNoCreator) {
   check(*second);
 }
 
+// y = x * rows by a grid of rows and fives, one thread a block.
+TEST_F(QuickOnDevice, TheLaunchIsWhatThePluginWrites) {
+  std::string source = kSource;
+  source.replace(source.find("blockIdx.x * 32 + threadIdx.x"), 29, "blockIdx.y * 5 + blockIdx.x");
+  quick.code = source;
+  if (real_) {
+    const auto code = cuda::compile_cuda(source, (*cuda::gpu())->describe().isa);
+    ASSERT_TRUE(code.ok()) << code.status().to_string();
+    quick.code.assign(code->begin(), code->end());
+  }
+  QuickExpr rows, columns, one, none, count;
+  quick.launch = [&](const DimsExprs* in, IKernelLaunchParams& launch, ISymExprs& extras, IExprBuilder& builder) {
+    rows.expression = in[0].d[0];
+    columns.expression = in[0].d[1];
+    one.expression = builder.constant(1);
+    none.expression = builder.constant(0);
+    count.expression = builder.operation(DimensionOperation::kPROD, *in[0].d[0], *in[0].d[1]);
+    EXPECT_EQ(launch.getGridX(), nullptr);
+    EXPECT_FALSE(launch.setGridX(nullptr));
+    EXPECT_TRUE(launch.setGridX(&columns) && launch.setGridY(&rows) && launch.setGridZ(&one));
+    EXPECT_TRUE(launch.setBlockX(&one) && launch.setBlockY(&one) && launch.setBlockZ(&one));
+    EXPECT_TRUE(launch.setSharedMem(&none));
+    EXPECT_EQ(launch.getGridX(), &columns);
+    EXPECT_EQ(launch.getGridY(), &rows);
+    EXPECT_EQ(launch.getGridZ(), &one);
+    EXPECT_EQ(launch.getBlockX(), &one);
+    EXPECT_EQ(launch.getBlockY(), &one);
+    EXPECT_EQ(launch.getBlockZ(), &one);
+    EXPECT_EQ(launch.getSharedMem(), &none);
+    EXPECT_FALSE(extras.setNbSymExprs(-1));
+    EXPECT_TRUE(extras.setNbSymExprs(2));
+    EXPECT_EQ(extras.getNbSymExprs(), 2);
+    EXPECT_EQ(extras.getSymExpr(0), nullptr);
+    EXPECT_TRUE(extras.setSymExpr(0, &count) && extras.setSymExpr(1, &rows));
+    EXPECT_FALSE(extras.setSymExpr(2, &rows));
+    EXPECT_FALSE(extras.setSymExpr(0, nullptr));
+    EXPECT_EQ(extras.getSymExpr(1), &rows);
+    EXPECT_EQ(extras.getSymExpr(2), nullptr);
+  };
+  const Owned<IHostMemory> plan = build();
+  ASSERT_NE(plan, nullptr) << b.logger.errors();
+  const Owned<ICudaEngine> engine = load(*plan, true);
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  check(*engine);
+}
+
 TEST_F(QuickOnDevice, WhatFailsWhileBuildingIsNamed) {
   for (const char* callback : {"getLaunchParams", "getKernel", "expressions"}) {
     SCOPED_TRACE(callback);

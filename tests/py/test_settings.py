@@ -203,7 +203,7 @@ def test_sources_of_kernels_are_left_out(tmp_path):
     lines = Lines(wootz)
     builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
     config.profiling_verbosity = wootz.ProfilingVerbosity.DETAILED
-    for left, stays in [("onednn,chain", "native"), ("native", "onednn"), ("native,onednn,chain", "reference")]:
+    for left, stays in [("onednn,chain", "native"), ("native,onednn,chain", "reference")]:
         config.set_option("leave_out", left)
         plan = builder.build_serialized_network(network, config)
         assert plan is not None, lines.logger.errors

@@ -22,13 +22,16 @@ from test_calls import ASSERTED, CALLED, IN_HELPER
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tests/api_headers/tests_of_methods.txt"
 # Where tests run what they build; everywhere else on the processor.
-CUDA = ("tests/cuda/", "tests/deviceless/", "tests/plugins/device_test.cpp")
+CUDA = ("tests/cuda/", "tests/deviceless/", "tests/plugins/device_test.cpp", "tests/plugins/quick_device_test.cpp")
 RUNS = {"enqueueV3", "executeV2", "buildSerializedNetwork", "buildEngineWithConfig", "buildSerializedNetworkToStream", "parse"}
 GIVES = re.compile(r"(get|is|has|query|can|precisionIsSet|outputTypeIsSet|platform)")
 
 # Interfaces that this version does not offer: the call that would hand an object out, or take one, refuses. Their methods have
 # the test of that refusal, marked so.
 REFUSED = {}
+
+# What the library implements for a class whose functions do nothing but call it: a test of those is one of these.
+IMPLEMENTATIONS = {f"nvinfer1::{name}Impl": f"nvinfer1::{name}" for name in ("IKernelLaunchParams", "ISymExprs")}
 
 HEAD = """\
 # Each method of the public headers, at both levels: the test that asserts on its effect, or on its documented refusal, with the
@@ -145,6 +148,9 @@ def gather(build):
                     if not counts(unit, call, facts[method][0]):
                         continue
                     known[method][test] = max(strength, known[method].get(test, 0))
+    for class_, key in list(facts):
+        if class_ in IMPLEMENTATIONS:
+            known[class_, key].update(known.get((IMPLEMENTATIONS[class_], key), known.get((IMPLEMENTATIONS[class_], key.removesuffix(" const")), {})))
     return known, runs
 
 

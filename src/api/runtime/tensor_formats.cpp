@@ -110,7 +110,8 @@ const char* describe_format(const TensorFormatInfo& format, DType type) {
 
 nvinfer1::Dims format_strides(const TensorFormatInfo& format, const nvinfer1::Dims& dims) {
   nvinfer1::Dims strides = dims;
-  const bool last = format.layout == Layout::kChannelsLast && dims.nbDims >= 3;
+  const bool innermost = format.layout == Layout::kChannelsLast || format.even == Layout::kChannelsLast;
+  const bool last = innermost && dims.nbDims >= 3;
   int64_t step = 1;
   const auto place = [&](int32_t axis) {
     strides.d[axis] = step;
