@@ -10,15 +10,18 @@ namespace {
 
 // What the calibrator's method that runs on this thread says beside its answer (wootz/extensions.h).
 struct SaidBeside {
+  size_t inputs = 0;  // of the batch that it is asked for
   bool on_host = false;
+  std::vector<size_t> bytes;
   std::string failure;
 };
 thread_local SaidBeside said;
 
 // Methods are noexcept: how they failed comes beside what they give.
 template <typename F>
-Status call(const char* method, F&& f) {
+Status call(const char* method, F&& f, size_t inputs = 0) {
   said = {};
+  said.inputs = inputs;
   f();
   if (said.failure.empty()) return Status();
   return invalid_argument("IInt8Calibrator::{} failed: {}", method, said.failure);
@@ -60,11 +63,13 @@ Result<bool> CalibratorAdapter::next_batch(const std::vector<std::string>& input
   std::vector<const char*> names;
   for (const std::string& name : inputs) names.push_back(name.c_str());
   bool more = false;
-  WOOTZ_RETURN_IF_ERROR(call("getBatch", [&] {
+  const auto ask = [&] {
     more = calibrator_.getBatch(bindings.data(), names.data(), static_cast<int32_t>(names.size()));
-  }));
+  };
+  WOOTZ_RETURN_IF_ERROR(call("getBatch", ask, names.size()));
   batch->addresses.assign(bindings.begin(), bindings.end());
   batch->on_host = said.on_host;
+  batch->bytes = std::move(said.bytes);
   return more;
 }
 
@@ -89,4 +94,12 @@ void wootz_calibrator_failed(const char* why) noexcept {
   }
 }
 
-void wootz_calibrator_batch_on_host(void) noexcept { wootz::api::said.on_host = true; }
+void wootz_calibrator_batch_on_host(const size_t* bytes) noexcept {
+  wootz::api::SaidBeside& said = wootz::api::said;
+  said.on_host = true;
+  try {
+    if (bytes != nullptr) said.bytes.assign(bytes, bytes + said.inputs);
+  } catch (...) {
+    wootz_calibrator_failed("no memory");
+  }
+}

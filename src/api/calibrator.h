@@ -20,9 +20,9 @@ class CalibratorAdapter final : public CalibrationSource {
 
  private:
   nvinfer1::IInt8Calibrator& calibrator_;
-  int32_t algorithm_;
+  int32_t algorithm_ = -1;
   RangeRule rule_;
-  int32_t batch_size_;
+  int32_t batch_size_ = 0;
   Status made_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/addresses.h"
 #include "backends/registry.h"
 #include "build/build.h"
 #include "ir/copy.h"
@@ -40,7 +41,7 @@ class CalibrationRun {
  public:
   CalibrationRun(const BuildSession& session, CalibrationSource& source) : session_(session), source_(source) {}
 
-  Result<TensorScales> run() {
+  Result<CalibrationResult> run() {
     WOOTZ_RETURN_IF_ERROR(prepare());
     ProgressPhase phase(session_.services.progress, kPhase, "Build", 2);
     WOOTZ_ASSIGN_OR_RETURN(const size_t batches, run_batches());
@@ -48,13 +49,14 @@ class CalibrationRun {
     if (batches == 0)
       return invalid_argument("the calibrator gives neither a batch nor a cache: there is nothing to calibrate with");
     const RangeRule rule = source_.rule();
-    TensorScales scales;
-    for (const auto& [name, histogram] : seen_) scales[name] = int8_scale(find_range(histogram, rule));
+    CalibrationResult result;
+    for (const auto& [name, histogram] : seen_) result.scales[name] = int8_scale(find_range(histogram, rule));
+    result.without_range = std::move(without_range_);
     phase.step(1);
-    session_.log.info(fmt::format("Calibration: {} scales by {} from {} batches, on {}", scales.size(),
+    session_.log.info(fmt::format("Calibration: {} scales by {} from {} batches, on {}", result.scales.size(),
                                   range_method_name(rule.method), batches, program().backend));
     if (Status status = phase.status(); !status.ok()) return status;
-    return scales;
+    return result;
   }
 
  private:
@@ -91,8 +93,7 @@ class CalibrationRun {
 
   Status prepare() {
     const BuildSettings settings = float_settings();
-    const std::shared_ptr<Graph> graph = copy_part(session_.graph, session_.graph.outputs());
-    for (const Value* output : session_.graph.outputs()) graph->mark_output(copy_of(*graph, output));
+    const std::shared_ptr<Graph> graph = copy_of_network(session_.graph);
     BuildServices services;
     services.plugins = session_.services.plugins;
     services.allocator = session_.services.allocator;
@@ -169,41 +170,57 @@ class CalibrationRun {
   Status look_at(const PlanTensor& tensor, const void* data, const Dims& dims) {
     const auto count = static_cast<size_t>(dims.volume());
     if (tensor.dtype != DType::kF32 || tensor.layout != Layout::kLinear || count == 0) return Status();
+    if (without_range_.count(tensor.name) != 0) return Status();
     const auto* values = static_cast<const float*>(data);
     if (!device_->host_memory()) {
       copied_.resize(count);
       WOOTZ_RETURN_IF_ERROR(device_->copy(copied_.data(), data, count * sizeof(float), nullptr));
       values = copied_.data();
     }
-    const Status status = seen_[tensor.name].add({values, count});
-    return status.ok() ? status : status.with_prefix(fmt::format("calibration: tensor '{}'", tensor.name));
+    if (const Status status = seen_[tensor.name].add({values, count}); !status.ok()) {
+      without_range_[tensor.name] = status.message();
+      seen_.erase(tensor.name);
+    }
+    return Status();
   }
 
   Result<size_t> run_batches() {
     const DeviceScope current(*device_);
     WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->create_stream());
+    // Where copies of the application's may still be on their way.
+    std::unique_ptr<Stream> usual;
+    if (!device_->host_memory()) {
+      WOOTZ_ASSIGN_OR_RETURN(usual, device_->adopt_stream(nullptr));
+    }
     for (size_t batch = 0;; ++batch) {
       CalibrationBatch given;
       WOOTZ_ASSIGN_OR_RETURN(const bool more, source_.next_batch(names_, &given));
       if (!more) return batch;
+      if (usual != nullptr) WOOTZ_RETURN_IF_ERROR(usual->synchronize());
       if (batch == 0) compare_batch_sizes();
       const std::string name = fmt::format("Calibrate batch {}", batch);
       ProgressPhase phase(session_.services.progress, name.c_str(), kPhase, 1);
       for (size_t i = 0; i < names_.size(); ++i) {
-        if (given.addresses[i] == nullptr)
-          return invalid_argument("calibration: batch {} has no '{}'", batch, names_[i]);
-        WOOTZ_RETURN_IF_ERROR(bind_batch(i, given.addresses[i], given.on_host));
+        const Status bound = bind_batch(i, given);
+        if (!bound.ok()) return bound.with_prefix(fmt::format("calibration: batch {}: '{}'", batch, names_[i]));
       }
       WOOTZ_RETURN_IF_ERROR(run_batch(device_->host_memory() ? nullptr : stream.get()));
       if (!phase.step(0)) return phase.status();
     }
   }
 
-  Status bind_batch(size_t number, const void* address, bool on_host) {
+  Status bind_batch(size_t number, const CalibrationBatch& given) {
     const size_t input = given_[number];
-    if (on_host && !device_->host_memory()) {
-      const TensorIndex t = program().inputs[input].tensor;
-      const size_t bytes = dtype_bytes(program().tensors[t].dtype, bindings_->plan()->dims[t].volume());
+    const void* address = given.addresses[number];
+    const PlanTensor& tensor = program().tensors[program().inputs[input].tensor];
+    const Dims& dims = bindings_->plan()->dims[program().inputs[input].tensor];
+    const size_t bytes = dtype_bytes(tensor.dtype, dims.volume());
+    if (address == nullptr) return invalid_argument("it has no address");
+    if (!given.bytes.empty() && given.bytes[number] != bytes)
+      return invalid_argument("there are {} bytes, and {} {} are {}", given.bytes[number], dtype_name(tensor.dtype),
+                              dims.to_string(), bytes);
+    if (!given.on_host) WOOTZ_RETURN_IF_ERROR(check_address(*device_, address));
+    if (given.on_host && !device_->host_memory()) {
       void*& copy = copies_[input];
       if (copy == nullptr) {
         WOOTZ_ASSIGN_OR_RETURN(copy, memory_->allocate(bytes));
@@ -226,11 +243,12 @@ class CalibrationRun {
     return stream == nullptr ? Status() : stream->synchronize();
   }
 
-  // Extents are the network's and the profile's: a calibrator that means others has too little in its memory.
+  // Extents are the network's and the profile's: a calibrator that means others has too little in its memory, or more
+  // than is looked at.
   void compare_batch_sizes() const {
     for (const size_t i : given_) {
       const Dims& dims = bindings_->input_dims(i);
-      if (dims.rank() == 0 || dims[0] <= source_.batch_size()) continue;
+      if (dims.rank() == 0 || dims[0] == source_.batch_size()) continue;
       session_.log.warning(fmt::format(
           "calibration: the calibrator's batches are of {}, input '{}' has {}: that much is read of each batch",
           source_.batch_size(), input_name(i), dims.to_string()));
@@ -253,11 +271,18 @@ class CalibrationRun {
   std::map<size_t, void*> copies_;  // of inputs that are given on the host, on the device
   std::vector<float> copied_;
   std::map<std::string, Histogram, std::less<>> seen_;
+  std::map<std::string, std::string, std::less<>> without_range_;
 };
 
 }  // namespace
 
-Result<TensorScales> run_calibration(const BuildSession& session, CalibrationSource& source) {
+std::shared_ptr<Graph> copy_of_network(const Graph& graph) {
+  std::shared_ptr<Graph> copy = copy_part(graph, graph.outputs());
+  for (const Value* output : graph.outputs()) copy->mark_output(copy_of(*copy, output));
+  return copy;
+}
+
+Result<CalibrationResult> run_calibration(const BuildSession& session, CalibrationSource& source) {
   return CalibrationRun(session, source).run();
 }
 

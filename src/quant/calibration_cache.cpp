@@ -32,7 +32,8 @@ Status read_line(std::string_view line, size_t number, TensorScales* scales) {
   if (digits.empty() || digits.size() > kHexDigits || error != std::errc() || end != digits.data() + digits.size())
     return invalid_argument("line {}: '{}' is no number of 32 bits in hexadecimal digits", number,
                             digits.substr(0, 64));
-  const auto scale = std::bit_cast<float>(bits);
+  // A range of nothing: the tensor was 0 throughout, as in find_range().
+  const auto scale = bits == 0 ? int8_scale(1) : std::bit_cast<float>(bits);
   if (!std::isnormal(scale) || scale < 0)
     return invalid_argument("line {}: the scale {} of '{}' is no positive number", number, scale,
                             line.substr(0, colon));

@@ -12,6 +12,7 @@ namespace wootz {
 struct CalibrationBatch {
   std::vector<const void*> addresses;  // of the device that runs the calibration
   bool on_host = false;                // they are in the host's memory, whatever the device
+  std::vector<size_t> bytes;           // of each, where the source says them; empty: it does not
 };
 
 class CalibrationSource {

@@ -14,8 +14,6 @@
 namespace wootz {
 namespace {
 
-bool is_product(const Node& node) { return node.is("Conv") || node.is("ConvTranspose") || node.is("MatMul"); }
-
 bool is_activation(const Value* value) {
   return value != nullptr && !value->is_constant() && value->dtype() == DType::kF32 && !value->shape_values();
 }
@@ -143,6 +141,8 @@ class Inserter {
 };
 
 }  // namespace
+
+bool is_product(const Node& node) { return node.is("Conv") || node.is("ConvTranspose") || node.is("MatMul"); }
 
 std::vector<Value*> values_to_observe(const Graph& graph) {
   std::vector<Value*> values;

@@ -18,6 +18,9 @@ std::vector<Value*> values_to_observe(const Graph& graph);
 // Whether the network quantizes by itself.
 bool has_quantization(const Graph& graph);
 
+// Whether it is a convolution, transposed convolution or product.
+bool is_product(const Node& node);
+
 struct InsertedQdq {
   std::set<const Node*> products;     // that read 8 bits now
   std::vector<std::string> unscaled;  // names of values that have no scale: their readers stay in float

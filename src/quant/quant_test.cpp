@@ -48,9 +48,11 @@ size_t best_by_definition(const std::vector<uint64_t>& bins) {
       if (counts[i] > 0) q[i] = sums[i * 128 / end] / filled[i * 128 / end];
       inside += q[i];
     }
-    for (size_t i = end; i < counts.size(); ++i) p[end - 1] += counts[i];
+    double cut = 0;
+    for (size_t i = end; i < counts.size(); ++i) cut += counts[i];
+    p[end - 1] += cut;
     for (const double v : p) all += v;
-    bool possible = inside > 0;
+    bool possible = inside > 0 && cut <= all / 10;
     for (size_t i = 0; i < end; ++i) {
       if (p[i] == 0) continue;
       if (q[i] == 0) possible = false;
@@ -83,6 +85,14 @@ TEST(Ranges, FarOutliersAreCutOff) {
   EXPECT_EQ(find_range(histogram, {RangeMethod::kMinMax}), 100);
   EXPECT_LT(find_range(histogram, {RangeMethod::kEntropy2}), 20);
   EXPECT_GT(find_range(histogram, {RangeMethod::kEntropy2}), 4);
+}
+
+// One value alone is the same before and after rounding: that is no reason to cut all others off.
+TEST(Ranges, FewValuesAreNotCutOff) {
+  std::mt19937_64 random(test_seed());
+  const auto far_from_zero = [](std::mt19937_64& r) { return std::uniform_real_distribution<double>(1, 3)(r); };
+  const Histogram histogram = histogram_of({drawn(random, 200, far_from_zero)});
+  EXPECT_GT(find_range(histogram, {RangeMethod::kEntropy2}), 2.5);
 }
 
 TEST(Ranges, OneValueIsItsRange) {
@@ -169,6 +179,15 @@ TEST(CalibrationCaches, WrittenAndReadAgain) {
   }
 }
 
+// What TensorRT writes of a tensor without any value but 0.
+TEST(CalibrationCaches, AScaleOfNothingIsThatOfZeros) {
+  const Result<CalibrationCache> cache = read_calibration_cache("TRT-8000-MinMaxCalibration\ndead: 0\n");
+  ASSERT_TRUE(cache.ok()) << cache.status().to_string();
+  Histogram zeros;
+  ASSERT_TRUE(zeros.add(std::vector<float>(9)).ok());
+  EXPECT_EQ(cache->scales.at("dead"), int8_scale(find_range(zeros, {})));
+}
+
 TEST(CalibrationCaches, OtherTextIsRefusedByItsLine) {
   const struct {
     const char* text;
@@ -180,7 +199,6 @@ TEST(CalibrationCaches, OtherTextIsRefusedByItsLine) {
       {"TRT-7000-MinMaxCalibration\nx: 3c008912\ndata 3c008912\n", "line 3"},
       {"TRT-7000-MinMaxCalibration\ndata: 3c00891g\n", "line 2"},
       {"TRT-7000-MinMaxCalibration\ndata: 13c008912\n", "line 2"},
-      {"TRT-7000-MinMaxCalibration\ndata: 00000000\n", "line 2: the scale 0"},
       {"TRT-7000-MinMaxCalibration\ndata: bc008912\n", "no positive number"},
       {"TRT-7000-MinMaxCalibration\ndata: 7fc00000\n", "no positive number"},
       {"TRT-7000-MinMaxCalibration\na: 3c008912\na: 3c008912\n", "line 3: a second scale for 'a'"},

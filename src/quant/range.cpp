@@ -18,6 +18,10 @@ constexpr MethodName kNames[] = {{RangeMethod::kLegacy, "LegacyCalibration"},
 
 constexpr size_t kLevels = 128;
 
+// Of all values. Where there are few, and none near 0, nothing is lost by 128 steps up to the first of them, and all
+// others counted as that one: it would be the least divergent end.
+constexpr double kMostCut = 0.1;
+
 double xlogx(double x) { return x > 0 ? x * std::log(x) : 0; }
 
 // Sums over the bins before each one, so that a step of any width costs the same.
@@ -32,10 +36,11 @@ class Divergence {
   }
 
   // Of the values from what `kLevels` steps over the first `end` bins make of them; infinity where those bins are
-  // empty, or where values are cut off onto a last bin that had none.
+  // empty, or where values are cut off onto a last bin that had none, or too many of them.
   double at(size_t end) const {
     const double inside = sum_[end], cut = sum_.back() - inside, last = bins_[end - 1];
-    if (inside == 0 || (cut > 0 && last == 0)) return std::numeric_limits<double>::infinity();
+    if (inside == 0 || (cut > 0 && last == 0) || cut > kMostCut * sum_.back())
+      return std::numeric_limits<double>::infinity();
     double divergence = logs_[end] - xlogx(last) + xlogx(last + cut);
     for (size_t level = 0; level < kLevels; ++level) {
       const size_t from = first_of(level, end), to = first_of(level + 1, end);

@@ -26,7 +26,7 @@ struct RangeRule {
 double find_range(const Histogram& values, const RangeRule& rule);
 
 // The bin after which it is best cut: where what is lost by 128 steps up to there and by counting all that is above as
-// the last of them is least, as relative entropy. At least 128.
+// the last of them is least, as relative entropy. At least 128, and with no more than a tenth of the values above.
 size_t least_divergent_bin(const std::vector<uint64_t>& bins);
 
 // What a step of INT8 counts where it covers a range.

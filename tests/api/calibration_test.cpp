@@ -95,7 +95,9 @@ struct Sampled : Base {
     EXPECT_STREQ(names[0], "x");
     if (!failure.empty()) wootz_calibrator_failed(failure.c_str());
     if (asked == batches.size()) return false;
-    bindings[0] = batches[asked++].data();
+    if (bytes != 0) wootz_calibrator_batch_on_host(&bytes);
+    bindings[0] = address != nullptr ? address : batches[asked].data();
+    ++asked;
     return true;
   }
   const void* readCalibrationCache(std::size_t& length) noexcept override {
@@ -108,6 +110,8 @@ struct Sampled : Base {
   std::vector<Floats> batches;
   size_t asked = 0;
   std::string cache, written, failure;
+  size_t bytes = 0;         // that it says there are; 0: nothing
+  void* address = nullptr;  // in place of the batch's
 };
 
 struct Legacy final : Sampled<IInt8LegacyCalibrator> {
@@ -168,6 +172,8 @@ TEST(Calibration, WhatItCannotUseEndsTheBuild) {
       {[](Calibrator& c) { c.batches[1][7] = NAN; }, "tensor 'x'"},
       {[](Calibrator& c) { c.cache = "TRT-1-EntropyCalibration2\nx 3c008912\n"; }, "the calibration cache: line 2"},
       {[](Calibrator& c) { c.failure = "no disk"; }, "IInt8Calibrator::getBatch failed: no disk"},
+      {[](Calibrator& c) { c.bytes = 4; }, "batch 0: 'x': there are 4 bytes, and f32 [2x8x8x8] are 4096"},
+      {[](Calibrator& c) { c.address = reinterpret_cast<void*>(uintptr_t{16}); }, "batch 0: 'x': "},
   };
   for (const auto& c : cases) {
     Net net;
@@ -185,6 +191,86 @@ TEST(Calibration, WhatItCannotUseEndsTheBuild) {
   net.config->setInt8Calibrator(&legacy);
   EXPECT_EQ(net.plan(), "");
   EXPECT_NE(net.logger.errors().find("getQuantile"), std::string::npos) << net.logger.errors();
+}
+
+// An infinity, as masks have them, has no range: that only matters where it would have to become 8 bits.
+TEST(Calibration, InfinitiesMatterWhereTheyAreQuantized) {
+  for (const bool read : {false, true}) {
+    SCOPED_TRACE(read);
+    Net net;
+    ITensor* zeros = net.network->addActivation(*net.x, ActivationType::kRELU)->getOutput(0);
+    ITensor* log = net.network->addUnary(*zeros, UnaryOperation::kLOG)->getOutput(0);
+    log->setName("log");
+    if (read)
+      net.output(net.conv(log, "c", net.first), "of_log");
+    else
+      net.output(log, "of_log");
+    Sampled<IInt8MinMaxCalibrator> calibrator;
+    fill(&calibrator, net);
+    net.config->setInt8Calibrator(&calibrator);
+    const std::string plan = net.plan();
+    if (!read) {
+      EXPECT_EQ(int8_steps(plan), "a;b;last;") << net.logger.errors();
+      EXPECT_EQ(calibrator.written.find("of_log"), std::string::npos) << calibrator.written;
+      continue;
+    }
+    EXPECT_EQ(plan, "");
+    EXPECT_NE(net.logger.errors().find("calibration: tensor 'log': a value is -inf"), std::string::npos)
+        << net.logger.errors();
+    EXPECT_EQ(calibrator.written, "");
+    EXPECT_TRUE(log->setDynamicRange(-10, 10));
+    calibrator.asked = 0;
+    EXPECT_EQ(int8_steps(net.plan()), "a;b;last;c;") << net.logger.errors();
+  }
+}
+
+// Where the device has no 8-bit kernel nothing is rounded for nothing. (Processors with AVX2 have none for groups.)
+TEST(Calibration, WhatHasNoKernelStaysInFloat) {
+  const auto grouped = [](Net& net) {
+    IConvolutionLayer* layer = net.conv(net.x, "c", net.matrix);
+    layer->setKernelSizeNd(dims({1, 1}));
+    layer->setPaddingNd(dims({0, 0}));
+    layer->setNbGroups(8);
+    layer->setNbOutputMaps(16);
+    layer->setKernelWeights({DataType::kFLOAT, net.matrix.data(), 16});
+    net.network->unmarkOutput(*net.network->getOutput(0));
+    net.output(layer, "y");
+    EXPECT_EQ(wootz_config_set_option(net.config.get(), "isa", "avx2"), 0);
+  };
+  Net exact(0), net;
+  grouped(exact);
+  grouped(net);
+  EXPECT_TRUE(net.x->setDynamicRange(-1, 1));
+  const Floats x = drawn(net.random, kElements, 1);
+  net.first = exact.first, net.matrix = exact.matrix;
+  const std::string plan = net.plan();
+  EXPECT_EQ(int8_steps(plan), "") << net.logger.errors();
+  EXPECT_NE(net.logger.warnings().find("nothing is computed in INT8"), std::string::npos) << net.logger.warnings();
+  EXPECT_EQ(infer(net, plan, x), infer(exact, exact.plan(), x));
+}
+
+TEST(Calibration, QuantizeLayersAloneCount) {
+  Net net;
+  ITensor* scale = net.constant<float>({}, {0.01F});
+  IQuantizeLayer* there = net.network->addQuantize(*net.x, *scale, DataType::kINT8);
+  net.output(net.network->addDequantize(*there->getOutput(0), *scale, DataType::kFLOAT), "rounded");
+  Sampled<IInt8EntropyCalibrator2> calibrator;
+  fill(&calibrator, net);
+  net.config->setInt8Calibrator(&calibrator);
+  EXPECT_EQ(int8_steps(net.plan()), "");
+  EXPECT_EQ(calibrator.asked, 0u);
+  EXPECT_NE(net.logger.warnings().find("these alone say"), std::string::npos) << net.logger.warnings();
+}
+
+// Batches of another size than the network's are read as far as that says.
+TEST(Calibration, OtherBatchSizesAreTold) {
+  Net net(1U << static_cast<uint32_t>(BuilderFlag::kINT8), 1);
+  Sampled<IInt8MinMaxCalibrator> calibrator;
+  fill(&calibrator, net);
+  net.config->setInt8Calibrator(&calibrator);
+  EXPECT_EQ(int8_steps(net.plan()), "a;b;last;") << net.logger.errors();
+  EXPECT_NE(net.logger.warnings().find("batches are of 2, input 'x' has [1x8x8x8]"), std::string::npos)
+      << net.logger.warnings();
 }
 
 TEST(Calibration, ACacheOfAnotherAlgorithmIsNamedAndNotUsed) {
