@@ -1,4 +1,4 @@
-"""device_cases.py, device_plan_cases.py, layer_cases.py and two_device_cases.py in processes of their own: on the CPU, on the emulator, and on a GPU where there is one."""
+"""device_cases.py, device_plan_cases.py, layer_cases.py, two_device_cases.py, calibration_cases.py and calibration_cli_cases.py in processes of their own: on the CPU, on the emulator, and on a GPU where there is one."""
 import os
 import pathlib
 import subprocess
@@ -9,7 +9,8 @@ from conftest import FIGURES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
-CASES = [pathlib.Path(__file__).with_name(name) for name in ("device_cases.py", "device_plan_cases.py", "layer_cases.py", "two_device_cases.py")]
+CASES = [pathlib.Path(__file__).with_name(name) for name in ("device_cases.py", "device_plan_cases.py", "layer_cases.py", "two_device_cases.py",
+                                                         "calibration_cases.py", "calibration_cli_cases.py")]
 EMULATOR = BUILD / "emulator"
 
 import wootz  # noqa: F401
