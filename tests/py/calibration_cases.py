@@ -62,12 +62,14 @@ def samples():
 
 
 class Kept(wootz.ILogger):
+    """Warnings and errors, but for what the emulator lacks."""
+
     def __init__(self):
         wootz.ILogger.__init__(self)
         self.lines = []
 
     def log(self, severity, text):
-        if int(severity) <= int(wootz.ILogger.Severity.WARNING):
+        if int(severity) <= int(wootz.ILogger.Severity.WARNING) and not text.startswith("without cu"):
             self.lines.append(text)
 
 
