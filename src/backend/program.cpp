@@ -53,11 +53,14 @@ bool runs_profile(const Program& program, size_t body) {
 
 namespace {
 
-size_t add_constants(const Program& program, std::set<std::pair<const void*, size_t>>* seen) {
+// Programs share constants by address. A stripped program's all lie at the same zeros, and its profiles' programs,
+// which will share theirs, are counted once.
+size_t add_constants(const Program& program, bool stripped, std::set<std::pair<const void*, size_t>>* seen) {
   size_t bytes = 0;
   for (const PlanConstant& c : program.constants)
-    if (c.data == nullptr || seen->insert({c.data, c.bytes}).second) bytes += c.bytes;
-  for (const Program& body : program.bodies) bytes += add_constants(body, seen);
+    if (stripped || c.data == nullptr || seen->insert({c.data, c.bytes}).second) bytes += c.bytes;
+  for (size_t b = 0; b < program.bodies.size(); ++b)
+    if (!stripped || !runs_profile(program, b)) bytes += add_constants(program.bodies[b], stripped, seen);
   return bytes;
 }
 
@@ -65,7 +68,7 @@ size_t add_constants(const Program& program, std::set<std::pair<const void*, siz
 
 size_t constant_bytes(const Program& program) {
   std::set<std::pair<const void*, size_t>> seen;
-  return add_constants(program, &seen);
+  return add_constants(program, program.stripped, &seen);
 }
 
 Status make_constants(Program* program) {

@@ -19,13 +19,13 @@ Candidate control_candidate(const Problem& problem) {
   return c;
 }
 
-// An op that a kernel computes is not measured against its reference: on random operands, whose values may mean places
-// or counts, either may refuse, and the reference is slow by design.
-void drop_fallback(const Problem& problem, std::vector<Candidate>* offers, std::vector<Refusal>* refused) {
+// What a kernel computes is not measured against its reference: on random operands, whose values may mean places or
+// counts, either may refuse, and the reference is slow by design.
+void drop_fallback(std::vector<Candidate>* offers, std::vector<Refusal>* refused) {
   const auto is_fallback = [](const Candidate& c) {
     return c.tactic.provider == "reference" || c.tactic.provider == "host";
   };
-  if (!problem.is(Family::kOp) || std::all_of(offers->begin(), offers->end(), is_fallback)) return;
+  if (std::all_of(offers->begin(), offers->end(), is_fallback)) return;
   for (const Candidate& c : *offers)
     if (is_fallback(c)) refused->push_back({c.tactic.kernel, "a kernel computes this"});
   std::erase_if(*offers, is_fallback);
@@ -77,7 +77,7 @@ StepReport offers_for(const Step& step, const std::vector<const Provider*>& prov
   for (const Provider* provider : providers) provider->tactics(step.problem, options.limits, &offers, &report.refused);
   if (options.more) options.more(step.problem, &offers);
   if (is_control(step)) offers = {control_candidate(step.problem)};
-  drop_fallback(step.problem, &offers, &report.refused);
+  drop_fallback(&offers, &report.refused);
   for (Candidate& offer : offers) {
     EvaluatedCandidate evaluated;
     evaluated.candidate = std::move(offer);

@@ -120,6 +120,7 @@ Fallbacks fallbacks_of(const std::string& backend) {
   for (const std::string& error : errors) ADD_FAILURE() << error;
   const CpuInfo& cpu = cpu_info();
   std::set<std::string> lacks;
+  if (!cpu.avx512) lacks.insert("avx512");
   if (!cpu.avx512_bf16) lacks.insert("avx512_bf16");
   if (!cpu.avx512_fp16) lacks.insert("avx512_fp16");
   return {backend, lacks, lines};

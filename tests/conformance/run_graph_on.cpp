@@ -53,10 +53,15 @@ class Sink final : public OutputSink {
   size_t bytes_ = 0;
 };
 
-// Of an "op" step.
-std::string op_and_types(const Problem& problem) {
+// Of a step that the reference computes: its op, or its family where it has kernels of its own for that.
+std::string op_or_family(const Problem& problem) {
+  if (!problem.is(Family::kOp)) return std::string(family_name(problem.family()));
   const Result<std::unique_ptr<Graph>> node = parse_graph(problem.as<OpParams>().node, find_op);
-  std::string text = node.ok() ? std::string((*node)->first()->op().name) : "?";
+  return node.ok() ? std::string((*node)->first()->op().name) : "?";
+}
+
+std::string op_and_types(const Problem& problem) {
+  std::string text = op_or_family(problem);
   for (const TensorDesc& t : problem.inputs)
     text += t.dtype == DType::kInvalid ? " -" : fmt::format(" {}", dtype_name(t.dtype));
   return text;
