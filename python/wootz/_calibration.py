@@ -121,7 +121,7 @@ def calibrator(network, profiles, data, cache, algorithm, logger):
             except Exception as error:
                 self.error = error
                 raise
-            return None if batch is None else [batch[name] for name in names]
+            return None if batch is None else [np.atleast_1d(batch[name]) for name in names]
 
         def read_calibration_cache(self):
             if not cached:

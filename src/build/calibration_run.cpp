@@ -37,6 +37,24 @@ class DeviceBytes {
   std::vector<void*> all_;
 };
 
+// An output whose size only a run finds out, and which nobody reads.
+class FoundOutput final : public OutputSink {
+ public:
+  explicit FoundOutput(DeviceBytes& memory) : memory_(memory) {}
+  void* reallocate(int, void*, size_t bytes, const Dims&) override {
+    if (data_ != nullptr && bytes <= bytes_) return data_;
+    const Result<void*> larger = memory_.allocate(bytes);
+    if (!larger.ok()) return nullptr;
+    bytes_ = bytes;
+    return data_ = *larger;
+  }
+
+ private:
+  DeviceBytes& memory_;  // has what was too small as well, until the end
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
 class CalibrationRun {
  public:
   CalibrationRun(const BuildSession& session, CalibrationSource& source) : session_(session), source_(source) {}
@@ -137,8 +155,10 @@ class CalibrationRun {
     WOOTZ_RETURN_IF_ERROR(bindings_->resolve_shapes());
     for (size_t o = 0; o < program().outputs.size(); ++o) {
       const TensorIndex t = program().outputs[o].tensor;
-      if (!bindings_->plan()->known[t])
-        return unsupported("calibration: output '{}' has extents that only a run finds out", program().tensors[t].name);
+      if (!bindings_->plan()->known[t]) {
+        bindings_->set_output_sink(o, std::make_shared<FoundOutput>(*memory_));
+        continue;
+      }
       const size_t bytes = dtype_bytes(program().tensors[t].dtype, bindings_->plan()->dims[t].volume());
       WOOTZ_ASSIGN_OR_RETURN(void* memory, memory_->allocate(bytes));
       bindings_->set_output_address(o, memory);

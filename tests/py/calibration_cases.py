@@ -189,6 +189,7 @@ WRONG = [  # calibrator, text
     (lambda x: calibrator_of(wootz.IInt8EntropyCalibrator2, []), "neither a batch nor a cache"),
     (lambda x: calibrator_of(wootz.IInt8EntropyCalibrator2, [x], "text"), "readCalibrationCache failed: TypeError"),
     (lambda x: calibrator_of(wootz.IInt8EntropyCalibrator2, [x], b"text"), "the calibration cache: line 1"),
+    (lambda x: calibrator_of(wootz.IInt8EntropyCalibrator2, [x], b"TRT-1-EntropyCalibration2\nx: \xff\xfe\n"), "the calibration cache: line 2"),
     (lambda x: wootz.IInt8EntropyCalibrator2(), "failed: "),
 ]
 
@@ -285,6 +286,25 @@ def test_build_takes_data_as_it_comes(backend, model, samples, tmp_path):
     logger = Kept()
     assert wootz.build(model, options=options(backend), calibration_cache=tmp_path / "cache0", logger=logger)
     assert logger.lines == []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_networks_of_other_inputs_and_outputs(backend, tmp_path):
+    """A product of rows that numbers choose, added where a flag says so, and where it is positive: as many as there are."""
+    rng = np.random.default_rng(SEED)
+    constants = {"e": rng.normal(0, 1, (50, 32)).astype(np.float32), "w": rng.normal(0, 1, (32, 16)).astype(np.float32), "zero": np.float32(0)}
+    node, info = helper.make_node, helper.make_tensor_value_info
+    nodes = [node("Gather", ["e", "ids"], ["rows"]), node("MatMul", ["rows", "w"], ["p"], "product"), node("Where", ["flag", "p", "zero"], ["s"]),
+             node("Greater", ["s", "zero"], ["above"]), node("NonZero", ["above"], ["y"])]
+    graph = helper.make_graph(nodes, "chosen", [info("ids", TensorProto.INT64, [4]), info("flag", TensorProto.BOOL, [])],
+                              [info("y", TensorProto.INT64, None)], [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    data = [{"ids": rng.integers(0, 50, 4), "flag": np.array(i % 2 == 0)} for i in range(6)]
+    cache = tmp_path / "cache"
+    assert wootz.build(model, options={**options(backend), "host_steps": "1"}, calibration_data=data, calibration_cache=cache, calibration_algorithm="minmax")
+    seen = constants["e"][np.concatenate([item["ids"] for item in data])]
+    line = next(line for line in cache.read_text().splitlines() if line.startswith("rows: "))
+    assert np.array(int(line[6:], 16), np.uint32).view(np.float32) * 127 == pytest.approx(np.abs(seen).max())
 
 
 def test_build_cuts_by_the_optimum_and_fills_the_last_batch_up(open_model, samples, tmp_path):
