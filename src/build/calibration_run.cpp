@@ -37,7 +37,7 @@ class DeviceBytes {
   std::vector<void*> all_;
 };
 
-// An output whose size only a run finds out, and which nobody reads.
+// An output whose size only a run finds out, and which is not read.
 class FoundOutput final : public OutputSink {
  public:
   explicit FoundOutput(DeviceBytes& memory) : memory_(memory) {}
