@@ -80,9 +80,26 @@ void bind_profile(nb::module_& m) {
       .def("__bool__", &IOptimizationProfile::isValid);
 }
 
+using Config = nb::class_<IBuilderConfig>;
+
+// What calibrates, and how.
+void bind_calibration(Config& config) {
+  config
+      .def_prop_rw("int8_calibrator", &IBuilderConfig::getInt8Calibrator, &IBuilderConfig::setInt8Calibrator,
+                   nb::for_setter(nb::keep_alive<1, 2>()), nb::for_setter(nb::arg("calibrator").none()))
+      .def("set_calibration_profile", &IBuilderConfig::setCalibrationProfile, nb::arg("profile"),
+           nb::keep_alive<1, 2>())
+      .def("get_calibration_profile", &IBuilderConfig::getCalibrationProfile, nb::rv_policy::reference_internal)
+      .def("set_quantization_flag", &IBuilderConfig::setQuantizationFlag, nb::arg("flag"))
+      .def("clear_quantization_flag", &IBuilderConfig::clearQuantizationFlag, nb::arg("flag"))
+      .def("get_quantization_flag", &IBuilderConfig::getQuantizationFlag, nb::arg("flag"))
+      .def_prop_rw("quantization_flags", &IBuilderConfig::getQuantizationFlags, &IBuilderConfig::setQuantizationFlags);
+}
+
 void bind_config(nb::module_& m) {
-  nb::class_<IBuilderConfig>(m, "IBuilderConfig")
-      .def("set_flag", &IBuilderConfig::setFlag)
+  Config config(m, "IBuilderConfig");
+  bind_calibration(config);
+  config.def("set_flag", &IBuilderConfig::setFlag)
       .def("clear_flag", &IBuilderConfig::clearFlag)
       .def("get_flag", &IBuilderConfig::getFlag)
       .def_prop_rw("flags", &IBuilderConfig::getFlags, &IBuilderConfig::setFlags)

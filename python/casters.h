@@ -74,6 +74,7 @@ void bind_enums(nb::module_& m);
 void bind_logger(nb::module_& m);
 void bind_network(nb::module_& m);
 void bind_layers(nb::module_& m);
+void bind_calibrators(nb::module_& m);
 void bind_builder(nb::module_& m);
 void bind_parser(nb::module_& m);
 void bind_refitter(nb::module_& m);

@@ -2,6 +2,7 @@
 #include <nanobind/trampoline.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "casters.h"
 
@@ -29,7 +30,10 @@ struct PyLogger : ILogger {
     guarded([&] {
       constexpr uint64_t kHash = nb::detail::str_hash("log");
       nb::detail::ticket nb_ticket(nb_trampoline, "log", kHash, true);
-      nb_trampoline.base().attr(nb_ticket.key)(severity, message);
+      // It may quote what is no text.
+      const nb::object text =
+          nb::steal(PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(std::strlen(message)), "replace"));
+      nb_trampoline.base().attr(nb_ticket.key)(severity, text);
     });
   }
 };

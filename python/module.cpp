@@ -41,6 +41,7 @@ NB_MODULE(_wootz, m) {
   wootz_python::bind_logger(m);
   wootz_python::bind_network(m);
   wootz_python::bind_layers(m);
+  wootz_python::bind_calibrators(m);
   wootz_python::bind_builder(m);
   wootz_python::bind_parser(m);
   wootz_python::bind_device(m);

@@ -1,5 +1,6 @@
 // Tensors, layers in general, and the network with its add_ methods.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include "casters.h"
 
@@ -63,6 +64,17 @@ nb::object typed(ILayer* layer, nb::handle owner) {
   }
 }
 
+// (min, max), or None.
+nb::object range_of(const ITensor& tensor) {
+  if (!tensor.dynamicRangeIsSet()) return nb::none();
+  return nb::make_tuple(tensor.getDynamicRangeMin(), tensor.getDynamicRangeMax());
+}
+
+void set_range(ITensor& tensor, std::pair<float, float> range) {
+  if (!tensor.setDynamicRange(range.first, range.second))
+    throw nb::value_error((std::string("'") + tensor.getName() + "': this is no range: see the log").c_str());
+}
+
 void bind_tensor(nb::module_& m) {
   nb::class_<ITensor>(m, "ITensor")
       .def_prop_rw("name", &ITensor::getName, [](ITensor& t, const char* name) { t.setName(name); })
@@ -74,6 +86,9 @@ void bind_tensor(nb::module_& m) {
       .def_prop_ro("is_execution_tensor", &ITensor::isExecutionTensor)
       .def_prop_ro("location", &ITensor::getLocation)
       .def_prop_rw("allowed_formats", &ITensor::getAllowedFormats, &ITensor::setAllowedFormats)
+      .def_prop_rw("dynamic_range", &range_of, &set_range)
+      .def("set_dynamic_range", &ITensor::setDynamicRange, nb::arg("min"), nb::arg("max"))
+      .def("reset_dynamic_range", &ITensor::resetDynamicRange)
       .def("set_dimension_name", &ITensor::setDimensionName)
       .def("get_dimension_name", &ITensor::getDimensionName)
       .def("__repr__", [](const ITensor& t) { return std::string("<ITensor '") + t.getName() + "'>"; });

@@ -212,6 +212,13 @@ WOOTZ_EXPORT int wootz_parser_set_option(void* parser, const char* key, const ch
 /// 21 uint4, 22 int2, 23 uint2.
 #define WOOTZ_EXTENDED_TYPE 256
 
+/// For calibrators (nvinfer1::IInt8Calibrator), to be called by their methods while these run. wootz_calibrator_failed:
+/// the method failed, and so does the build, for this reason. wootz_calibrator_batch_on_host, in getBatch: this batch's
+/// addresses are of host memory, also where the build is for a GPU. bytes: how many there are at each address, in the
+/// order of the names, which are held against what the inputs need; null: it is not said.
+WOOTZ_EXPORT void wootz_calibrator_failed(const char* why) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void wootz_calibrator_batch_on_host(const size_t* bytes) WOOTZ_NOEXCEPT;
+
 #if defined(__cplusplus)
 }  // extern "C"
 #endif

@@ -2,7 +2,7 @@
 import json
 import os
 
-from . import _wootz
+from . import _calibration, _wootz
 
 
 class BuildError(RuntimeError):
@@ -10,13 +10,19 @@ class BuildError(RuntimeError):
 
 
 def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None,
-          output=None):
+          output=None, calibration_data=None, calibration_cache=None, calibration_algorithm=None):
     """Builds a plan from an ONNX model (path or bytes) and returns it as bytes.
 
     shapes: {input: (min, opt, max)} for the inputs with dynamic dimensions, or a list of such dictionaries, one per
     optimization profile. options: see IBuilderConfig.set_option. timing_cache: bytes of an earlier cache. report: file for
     the build report, a page for a browser (.html) or JSON (.json); the plan then keeps what the report is made of. output:
     file to write the plan to, with one weight in memory at a time; nothing is returned then.
+
+    calibration_data: representative inputs, by which convolutions and products become INT8: {input: array}, an array where
+    there is one input, an .npz or .npy file or a folder of such, or any iterable of these. Arrays are cut along their first
+    axis into batches of the network's shapes, those of the first profile's optimum; the last batch is filled up from the
+    array's beginning. calibration_cache: file with the scales: read if it is there, and then no data is needed or looked
+    at, and otherwise written. calibration_algorithm: "entropy2" (default), "entropy", "minmax" or "legacy".
     """
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder._create(logger)
@@ -40,6 +46,10 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
         for name, (low, opt, high) in ranges.items():
             profile.set_shape(name, low, opt, high)
         config.add_optimization_profile(profile)
+    calibrator = _calibration.calibrator(network, profiles, calibration_data, calibration_cache, calibration_algorithm, logger)
+    if calibrator is not None:
+        config.set_flag(_wootz.BuilderFlag.INT8)
+        config.int8_calibrator = calibrator
     if timing_cache is not None:
         config.set_timing_cache(config.create_timing_cache(timing_cache), False)
     if report is not None:
@@ -53,7 +63,8 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
         plan = builder.build_serialized_network(network, config)
         built = plan is not None
     if not built:
-        raise BuildError("the build failed: see the log")
+        cause = None if calibrator is None else calibrator.error
+        raise BuildError(f"the build failed: {cause or 'see the log'}") from cause
     if report is not None:
         with open(report, "w", encoding="utf-8") as file:
             file.write(builder.report(form))

@@ -1,10 +1,12 @@
 #include "api/builder.h"
 
+#include <cmath>
 #include <optional>
 
 #include "api/algorithm_selector.h"
 #include "api/backend_choice.h"
 #include "api/builder_config.h"
+#include "api/calibrator.h"
 #include "api/io_formats.h"
 #include "api/network/network.h"
 #include "api/plugins/build_plugins.h"
@@ -68,6 +70,34 @@ std::vector<AskedType> types_of_layers(const NetworkImpl& network) {
   return types;
 }
 
+// Of the ranges that tensors have, symmetric around 0.
+Result<TensorScales> scales_of_ranges(const NetworkImpl& network, bool int8) {
+  TensorScales scales;
+  if (!int8) return scales;
+  for (const TensorImpl& tensor : network.tensors()) {
+    if (!tensor.dynamicRangeIsSet()) continue;
+    const double low = tensor.getDynamicRangeMin(), high = tensor.getDynamicRangeMax();
+    const float scale = int8_scale(std::max(std::abs(low), std::abs(high)));
+    if (!std::isnormal(scale))
+      return invalid_argument("ITensor::setDynamicRange: tensor '{}': [{}, {}] leaves INT8 no step", tensor.name(), low,
+                              high);
+    scales[tensor.name()] = scale;
+  }
+  return scales;
+}
+
+Status take_calibrator(const BuilderConfigImpl& config, const Graph& graph, const BuildSettings& options,
+                       const Reporter& reporter, std::optional<CalibratorAdapter>* calibrator,
+                       BuildServices* services) {
+  if (!options.int8) return Status();
+  if (config.getInt8Calibrator() != nullptr) {
+    services->calibration = &calibrator->emplace(*config.getInt8Calibrator());
+    WOOTZ_RETURN_IF_ERROR((*calibrator)->check());
+  }
+  note_int8(graph, calibrator->has_value() || !options.scales.empty(), reporter);
+  return Status();
+}
+
 void forget_weights(Program* program) {
   for (PlanConstant& constant : program->constants) {
     constant.owner = nullptr;
@@ -125,6 +155,12 @@ IOptimizationProfile* BuilderImpl::createOptimizationProfile() noexcept {
       [&]() -> Result<IOptimizationProfile*> { return &profiles_.emplace_back(reporter_); });
 }
 
+void BuilderImpl::forget_record() {
+  record_ = nullptr;
+  report_.clear();
+  plan_bytes_ = 0;
+}
+
 Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network, IBuilderConfig& config) {
   auto* our_network = made_here<NetworkImpl>(&network);
   auto* our_config = made_here<BuilderConfigImpl>(&config);
@@ -137,10 +173,9 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   if (options.device_number == kCurrentDevice) options.device_number = current_.of(options.backend);
   device_number_ = options.device_number;
   if (our_config->types_of_layers_bind()) options.layer_types = types_of_layers(*our_network);
-  note_without_effect(*our_network, reporter_, our_config->types_of_layers_bind());
-  record_ = nullptr;
-  report_.clear();
-  plan_bytes_ = 0;
+  note_without_effect(*our_network, reporter_, our_config->types_of_layers_bind(), options.int8);
+  WOOTZ_ASSIGN_OR_RETURN(options.scales, scales_of_ranges(*our_network, options.int8));
+  forget_record();
   for (const TensorImpl& tensor : our_network->tensors())
     if (tensor.debug) options.debug_tensors.insert(tensor.name());
   if (std::string metadata = metadata_json(*our_network); !metadata.empty())
@@ -167,6 +202,8 @@ Result<std::shared_ptr<Program>> BuilderImpl::build(INetworkDefinition& network,
   std::optional<SelectorAdapter> selector;
   if (our_config->getAlgorithmSelector() != nullptr)
     services.selector = &selector.emplace(*our_config->getAlgorithmSelector(), our_config->rejects_empty_selections());
+  std::optional<CalibratorAdapter> calibrator;
+  WOOTZ_RETURN_IF_ERROR(take_calibrator(*our_config, *graph, options, reporter_, &calibrator, &services));
   const ParallelScope threads(max_threads_);
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, build_program(*graph, options, services));
   if (selector) selector->report();

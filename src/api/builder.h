@@ -54,6 +54,7 @@ class BuilderImpl final : public nvinfer1::IBuilder {
   Json report_json() const;
 
  private:
+  void forget_record();  // of the last build
   Result<std::shared_ptr<Program>> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
   Result<RawBytes> build_plan(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
 

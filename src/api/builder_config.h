@@ -124,6 +124,7 @@ class BuilderConfigImpl final : public nvinfer1::IBuilderConfig {
     return has(nvinfer1::BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) ||
            has(nvinfer1::BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
   }
+  bool int8() const { return has(nvinfer1::BuilderFlag::kINT8); }
   bool direct_io() const { return has(nvinfer1::BuilderFlag::kDIRECT_IO); }
   // The cache set, or one of the config's own.
   Result<TimingCache*> cache_for_build() const;

@@ -265,6 +265,12 @@ Result<BuildSettings> BuilderConfigImpl::to_settings() const {
     if (!profile->isValid()) return invalid_argument("profile {} is not valid any more", options.profiles.size());
     options.profiles.push_back(profile->to_build_profile());
   }
+  options.calibration_version = version_at(reporter_.level());
+  if (v_.calibration_profile != nullptr) {
+    const auto* profile = dynamic_cast<const ProfileImpl*>(v_.calibration_profile);
+    if (profile == nullptr || !profile->isValid()) return invalid_argument("the calibration profile is not valid");
+    options.calibration_profile = profile->to_build_profile();
+  }
 
   note_without_effect(options);
   options.level = v_.level;
@@ -289,6 +295,7 @@ void BuilderConfigImpl::take_flags(BuildSettings* settings) const {
       {BuilderFlag::kTF32, &BuildSettings::tf32, true},
       {BuilderFlag::kFP16, &BuildSettings::fp16, true},
       {BuilderFlag::kBF16, &BuildSettings::bf16, true},
+      {BuilderFlag::kINT8, &BuildSettings::int8, true},
       {BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, &BuildSettings::obey_layer_types, true},
       {BuilderFlag::kERROR_ON_TIMING_CACHE_MISS, &BuildSettings::error_on_cache_miss, true},
       {BuilderFlag::kEDITABLE_TIMING_CACHE, &BuildSettings::obey_pins, true},

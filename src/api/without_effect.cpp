@@ -6,6 +6,7 @@
 #include "api/network/network.h"
 #include "api/profile.h"
 #include "backends/registry.h"
+#include "quant/insert_qdq.h"
 
 namespace wootz::api {
 
@@ -38,9 +39,6 @@ struct FlagNote {
 constexpr FlagNote kFlags[] = {
     {BuilderFlag::kFP16, "kFP16", "allows half precision; this build computes in the network's own types", DType::kF16},
     {BuilderFlag::kBF16, "kBF16", "allows bfloat16; this build computes in the network's own types", DType::kBF16},
-    {BuilderFlag::kINT8, "kINT8",
-     "what stands between Q/DQ layers is computed in 8 bits with or without this flag; nothing is quantized "
-     "implicitly"},
     {BuilderFlag::kFP8, "kFP8", "allows 8-bit floats; this build computes in the network's own types"},
     {BuilderFlag::kINT4, "kINT4", "4-bit weights of the network are read with or without this flag; none are made"},
     {BuilderFlag::kFP4, "kFP4", "4-bit floats of the network are read with or without this flag; none are made"},
@@ -89,6 +87,8 @@ void BuilderConfigImpl::note_nothing_to_do(const BuildSettings& settings, const 
   } lines[] = {
       {has(BuilderFlag::kSPARSE_WEIGHTS),
        "BuilderFlag::kSPARSE_WEIGHTS: no tactic gains from structured zeros: all weights are computed as dense ones"},
+      {v_.quantization != Values().quantization,
+       "QuantizationFlag::kCALIBRATE_BEFORE_FUSION: scales are always found of the network as it is before fusion"},
       {host && v_.stream != nullptr,
        "IBuilderConfig::setProfileStream: tactics are timed on the host's threads, which no stream orders"},
       {host && settings.shared_memory != SIZE_MAX,
@@ -121,10 +121,9 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
     const char* text;
   };
   const Setting settings[] = {
-      {v_.calibrator != nullptr, "setInt8Calibrator",
-       "the INT8 calibrator is not asked: quantize explicitly, with Q/DQ layers"},
-      {v_.calibration_profile != nullptr, "setCalibrationProfile", "nothing is calibrated"},
-      {v_.quantization != usual.quantization, "setQuantizationFlags", "nothing is calibrated"},
+      {v_.calibrator != nullptr && !int8(), "setInt8Calibrator", "without BuilderFlag::kINT8 it is not asked"},
+      {v_.calibration_profile != nullptr && (!int8() || v_.calibrator == nullptr), "setCalibrationProfile",
+       "nothing is calibrated without BuilderFlag::kINT8 and a calibrator"},
       {v_.compatibility != usual.compatibility && !(*backend)->can.own_memory, "setHardwareCompatibilityLevel",
        "the levels are of GPUs; a plan for the host runs on processors with the instruction set of option 'isa'"},
   };
@@ -143,12 +142,12 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
   note_nothing_to_do(options, **backend);
 }
 
-void note_without_effect(const NetworkImpl& network, const Reporter& reporter, bool types_bind) {
+void note_without_effect(const NetworkImpl& network, const Reporter& reporter, bool types_bind, bool int8) {
   Named precisions, ranges, formats;
   for (const auto& layer : network.made_layers())
     if (layer->precision != DType::kInvalid && !types_bind) precisions.add(layer->name());
   for (const TensorImpl& tensor : network.tensors()) {
-    if (tensor.dynamicRangeIsSet()) ranges.add(tensor.name());
+    if (tensor.dynamicRangeIsSet() && !int8) ranges.add(tensor.name());
     if (tensor.formats_are_set() && !tensor.is_input && !tensor.is_output) formats.add(tensor.name());
   }
   const auto say = [&](const Named& named, const char* call, const char* what, const char* text) {
@@ -157,9 +156,22 @@ void note_without_effect(const NetworkImpl& network, const Reporter& reporter, b
   say(precisions, "ILayer::setPrecision", "layer",
       "types bind with BuilderFlag::kOBEY_PRECISION_CONSTRAINTS or "
       "kPREFER_PRECISION_CONSTRAINTS, and neither is set");
-  say(ranges, "ITensor::setDynamicRange", "tensor", "nothing is quantized implicitly: add Q/DQ layers");
+  say(ranges, "ITensor::setDynamicRange", "tensor", "ranges are of no use without BuilderFlag::kINT8");
   say(formats, "ITensor::setAllowedFormats", "tensor",
       "formats are chosen for inputs and outputs of the network alone");
+}
+
+void note_int8(const Graph& graph, bool any_scales, const Reporter& reporter) {
+  const bool quantized = has_quantization(graph);
+  if (quantized && any_scales)
+    reporter.warning(
+        "BuilderFlag::kINT8: the network has Quantize or Dequantize layers, and these alone say what is computed in 8 "
+        "bits: the calibrator and the ranges of tensors are not looked at");
+  if (!quantized && !any_scales)
+    reporter.warning(
+        "BuilderFlag::kINT8: there is no calibrator, no range of a tensor and no Quantize layer: nothing is computed "
+        "in "
+        "8 bits");
 }
 
 }  // namespace wootz::api

@@ -16,6 +16,7 @@ using enum StageResult;
 constexpr BuildStage kStages[] = {
     {"target", "opens the backend and the device that is built for", open_target, kNothing},
     {"infer", "types and extents of every value, under the profiles", infer_network, kGraph},
+    {"calibrate", "convolutions and products by scales in 8 bits, where that is allowed", calibrate_network, kGraph},
     {"passes", "rewrites the graph: passes/passes.def has their order", optimize_network, kGraph},
     {"precision", "keeps FP32 values in 16 bits, where that is allowed", narrow_values, kGraph},
     {"lower", "nodes become steps of kernel families", lower_network, kProgram},
@@ -59,7 +60,7 @@ std::span<const BuildStage> build_stages() { return kStages; }
 namespace {
 
 Result<BuildOutput> run_stages(Graph& graph, const BuildSettings& settings, const BuildServices& services,
-                               FixedChoices* choices) {
+                               FixedChoices* choices, TensorScales* scales) {
   const Stopwatch total;
   ProgressPhase phase(services.progress, kPhase, nullptr, static_cast<int>(std::size(kStages)));
   BuildSession session(graph, settings, services);  // ends first: its phases are within this one
@@ -77,6 +78,7 @@ Result<BuildOutput> run_stages(Graph& graph, const BuildSettings& settings, cons
   session.report.total_ms = total.ms();
   WOOTZ_RETURN_IF_ERROR(session.dump.finish(session.report.stages));
   *choices = std::move(session.choices);
+  *scales = std::move(session.scales);
   return BuildOutput{std::move(session.program), std::move(session.report)};
 }
 
@@ -84,11 +86,13 @@ Result<BuildOutput> run_stages(Graph& graph, const BuildSettings& settings, cons
 
 Result<BuildOutput> build_program(Graph& graph, const BuildSettings& settings, const BuildServices& services) {
   FixedChoices choices;
-  if (!settings.refit) return run_stages(graph, settings, services, &choices);
+  TensorScales scales;
+  if (!settings.refit) return run_stages(graph, settings, services, &choices, &scales);
   // Of the recipe's graph, so that a refit builds of exactly the same.
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<RefitRecipe> recipe, make_recipe(graph, settings));
   WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> read, recipe_graph(*recipe));
-  WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, run_stages(*read, settings, services, &choices));
+  WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, run_stages(*read, settings, services, &choices, &scales));
+  set_recipe_scales(scales, recipe.get());
   recipe->choices = choices_to_json(choices);
   output.program->refit = recipe;
   return output;

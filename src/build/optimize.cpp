@@ -35,9 +35,12 @@ std::string refuses_type(const BuildSession& session, DType type) {
 // Where a layer is asked to compute in a type: before the passes, which then see what it reads and gives.
 Status set_layer_types(BuildSession& session) {
   const BuildSettings& settings = session.settings;
+  std::vector<AskedType> types = settings.layer_types;
+  // What is to compute in INT8 gets its types by stage `calibrate`.
+  if (takes_scales(session)) std::erase_if(types, [](const AskedType& t) { return t.type == DType::kI8; });
   WOOTZ_ASSIGN_OR_RETURN(
       const std::vector<TypeRefusal> refused,
-      apply_layer_types(session.graph, settings.layer_types, [&](DType type) { return refuses_type(session, type); }));
+      apply_layer_types(session.graph, types, [&](DType type) { return refuses_type(session, type); }));
   for (const TypeRefusal& r : refused) {
     const auto asked = std::find_if(settings.layer_types.begin(), settings.layer_types.end(),
                                     [&](const AskedType& t) { return t.layer == r.layer; });

@@ -44,6 +44,9 @@ struct BuildSession : BuildContext {
   NodeOrder order;
   std::optional<ModelTrace> trace;
 
+  // From stage `calibrate`.
+  TensorScales scales;
+
   // From stages `passes`, `lower` and `name`.
   std::vector<QdqLine> quantization;
   std::optional<ParallelScope> threads;  // kernels are created and measured with the threads of an inference
@@ -56,6 +59,9 @@ struct BuildSession : BuildContext {
 
   BuildReport report;
 };
+
+// Whether stage `calibrate` is to say what is computed in 8 bits: the application gives scales, and the network none.
+bool takes_scales(const BuildSession& session);
 
 // What the passes get from the settings and the backend, for the network and for bodies.
 PipelineOptions pipeline_options(const BuildContext& context);

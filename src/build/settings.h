@@ -16,13 +16,15 @@
 #include "build/profiles.h"
 #include "ir/node_order.h"
 #include "passes/precision/layer_types.h"
+#include "quant/range.h"
 #include "tuner/cache/timing_cache.h"
 #include "tuner/layout/border.h"
 
 namespace wootz {
 
-class PluginSource;    // backend/plugin.h
-class TacticSelector;  // build/tactic_selector.h
+class PluginSource;       // backend/plugin.h
+class TacticSelector;     // build/tactic_selector.h
+class CalibrationSource;  // quant/calibration_source.h
 
 // Steps whose name contains `step` may only use tactics whose text contains `tactic`.
 struct ForcedTactic {
@@ -59,8 +61,12 @@ struct BuildSettings {
   size_t shared_memory = SIZE_MAX;   // of a device's processor, that a block of a kernel may take
   std::string isa_cap;
   bool allow_unordered = false;
-  bool tf32 = true;                    // FP32 products may round their operands, where the backend has it
-  bool fp16 = false, bf16 = false;     // FP32 values of the network may be kept in 16 bits, where that is faster
+  bool tf32 = true;                 // FP32 products may round their operands, where the backend has it
+  bool fp16 = false, bf16 = false;  // FP32 values of the network may be kept in 16 bits, where that is faster
+  bool int8 = false;                // convolutions and products may compute in 8 bits, by scales
+  TensorScales scales;              // of single tensors, which the application says; they win over a calibration's
+  std::optional<BuildProfile> calibration_profile;  // empty: the first of `profiles`
+  int calibration_version = 0;                      // that caches name
   std::vector<BorderWish> border;      // layouts of inputs and outputs; those that are not named are row-major
   std::vector<AskedType> layer_types;  // that single layers are to compute in
   bool obey_layer_types = false;       // one that cannot be had ends the build; otherwise it is warned of
@@ -104,6 +110,7 @@ struct BuildServices {
   Progress* progress = nullptr;
   TimingCache* cache = nullptr;  // consulted and filled
   TacticSelector* selector = nullptr;
+  CalibrationSource* calibration = nullptr;     // asked where INT8 is allowed and the network has no Quantize
   std::shared_ptr<Allocator> allocator;         // of the device's memory while building; null: the device
   std::shared_ptr<const PluginSource> plugins;  // of the network; null: it has none
 };

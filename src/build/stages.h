@@ -26,10 +26,11 @@ struct BuildStage {
 // In the order in which they run.
 std::span<const BuildStage> build_stages();
 
-// Stages by file: target.cpp, optimize.cpp, lowering.cpp, tactics.cpp, finish.cpp, native.cpp, plugins.cpp,
-// account.cpp.
+// Stages by file: target.cpp, calibrate.cpp, optimize.cpp, lowering.cpp, tactics.cpp, finish.cpp, native.cpp,
+// plugins.cpp, account.cpp.
 Status open_target(BuildSession& session);
 Status infer_network(BuildSession& session);
+Status calibrate_network(BuildSession& session);
 Status optimize_network(BuildSession& session);
 Status narrow_values(BuildSession& session);
 Status lower_network(BuildSession& session);

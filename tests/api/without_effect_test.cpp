@@ -127,8 +127,6 @@ TEST(WithoutEffect, SettingsOfTheConfigAreNamed) {
            p->setDimensions("x", select, dims({4, 8}));
          EXPECT_TRUE(b.config->setCalibrationProfile(p));
        }},
-      {"IBuilderConfig::setQuantizationFlags",
-       [](Dense& b) { b.config->setQuantizationFlag(QuantizationFlag::kCALIBRATE_BEFORE_FUSION); }},
       {"IBuilderConfig::setHardwareCompatibilityLevel",
        [](Dense& b) { b.config->setHardwareCompatibilityLevel(HardwareCompatibilityLevel::kAMPERE_PLUS); }},
       {"ILayer::setPrecision", [](Dense& b) { b.network->getLayer(1)->setPrecision(DataType::kHALF); }},

@@ -9,8 +9,8 @@ from conftest import FIGURES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
-CASES = [pathlib.Path(__file__).with_name(name) for name in ("device_cases.py", "device_plan_cases.py", "layer_cases.py",
-                                                           "two_device_cases.py", "collective_cases.py")]
+CASES = [pathlib.Path(__file__).with_name(f"{name}_cases.py")
+         for name in ("device", "device_plan", "layer", "two_device", "collective", "calibration", "calibration_cli")]
 EMULATOR = BUILD / "emulator"
 
 import wootz  # noqa: F401

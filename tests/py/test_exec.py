@@ -88,7 +88,7 @@ def test_the_guide_has_the_table_of_flags():
     assert checked.returncode == 0, checked.stderr
 
 
-@pytest.mark.parametrize("flag", ["--useDLACore=0", "--safe", "--calib=x", "--uff=x"])
+@pytest.mark.parametrize("flag", ["--useDLACore=0", "--safe", "--uff=x"])
 def test_what_is_not_here_is_refused(model, flag):
     done = call(WOOTZ, "exec", f"--onnx={model}", flag)
     assert done.returncode == 1 and flag.split("=")[0] in done.stderr and "refused: " in done.stderr, done.stderr

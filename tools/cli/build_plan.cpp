@@ -58,9 +58,9 @@ const std::vector<int64_t>* find(const Shapes& shapes, const std::string& name) 
   return it == shapes.end() ? nullptr : &it->second;
 }
 
-// One profile. `number`: which, where there are several.
-void add_profile(const ProfileShapes& request, const std::string& number, IBuilder& builder,
-                 INetworkDefinition& network, IBuilderConfig& config, const Logger& logger) {
+// What one profile is of; null: no extent is open. `number`: which, where there are several.
+IOptimizationProfile* make_profile(const ProfileShapes& request, const std::string& number, IBuilder& builder,
+                                   INetworkDefinition& network, const Logger& logger) {
   bool any = false;
   IOptimizationProfile* profile = builder.createOptimizationProfile();
   for (int32_t i = 0; i < network.getNbInputs(); ++i) {
@@ -90,7 +90,14 @@ void add_profile(const ProfileShapes& request, const std::string& number, IBuild
       for (int32_t i = 0; i < network.getNbInputs(); ++i) known = known || name == network.getInput(i)->getName();
       if (!known) throw Failure("the model has no input '" + name + "'");
     }
-  if (any && config.addOptimizationProfile(profile) < 0) fail("the optimization profile was refused" + number, logger);
+  return any ? profile : nullptr;
+}
+
+void add_profile(const ProfileShapes& request, const std::string& number, IBuilder& builder,
+                 INetworkDefinition& network, IBuilderConfig& config, const Logger& logger) {
+  IOptimizationProfile* profile = make_profile(request, number, builder, network, logger);
+  if (profile != nullptr && config.addOptimizationProfile(profile) < 0)
+    fail("the optimization profile was refused" + number, logger);
 }
 
 void add_profiles(const BuildRequest& request, IBuilder& builder, INetworkDefinition& network, IBuilderConfig& config,
@@ -100,6 +107,37 @@ void add_profiles(const BuildRequest& request, IBuilder& builder, INetworkDefini
   for (size_t p = 0; p < request.more_profiles.size(); ++p)
     add_profile(request.more_profiles[p], " in profile " + std::to_string(p + 1), builder, network, config, logger);
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+// The calibrator that the config uses from here on; null: none was asked for.
+std::unique_ptr<FileCalibrator> add_calibrator(const BuildRequest& request, IBuilder& builder,
+                                               INetworkDefinition& network, IBuilderConfig& config, Logger& logger) {
+  const CalibrationRequest& asked = request.calibration;
+  if (!asked.wanted()) return nullptr;
+  ProfileShapes shapes{asked.min_shapes, asked.opt_shapes, asked.max_shapes};
+  const bool own = !shapes.min_shapes.empty() || !shapes.opt_shapes.empty() || !shapes.max_shapes.empty();
+  if (!own && asked.profile > static_cast<int>(request.more_profiles.size()))
+    throw Usage("calibration: there is no profile " + std::to_string(asked.profile));
+  if (!own && asked.profile > 0) shapes = request.more_profiles[static_cast<size_t>(asked.profile - 1)];
+  if (!own && asked.profile == 0) shapes = request;
+  IOptimizationProfile* profile = make_profile(shapes, " in the calibration's profile", builder, network, logger);
+  if (own && profile == nullptr) throw Usage("calibration: shapes are given, and no input has open extents");
+  if (profile != nullptr && !config.setCalibrationProfile(profile))
+    fail("the calibration's profile was refused", logger);
+  Shapes optimum;
+  for (int32_t i = 0; profile != nullptr && i < network.getNbInputs(); ++i) {
+    const char* name = network.getInput(i)->getName();
+    const Dims dims = profile->getDimensions(name, OptProfileSelector::kOPT);
+    if (dims.nbDims >= 0) optimum[name] = to_shape(dims);
+  }
+  auto calibrator = std::make_unique<FileCalibrator>(asked, network, optimum, logger);
+  config.setInt8Calibrator(calibrator.get());
+  return calibrator;
+}
+
+#pragma GCC diagnostic pop
 
 template <typename T>
 void apply(const std::vector<Setting<T>>& settings, T& to, const Logger& logger) {
@@ -164,6 +202,7 @@ Built build_plan(const BuildRequest& request, Logger& logger) {
   ProgressBar bar(request.progress);
   config->setProgressMonitor(&bar);
   add_profiles(request, *builder, *network, *config, logger);
+  const std::unique_ptr<FileCalibrator> calibrator = add_calibrator(request, *builder, *network, *config, logger);
   const std::unique_ptr<ITimingCache> cache = open_timing_cache(request, *config, logger);
   Built built;
   bool made = false;

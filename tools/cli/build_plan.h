@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "NvOnnxParser.h"
+#include "calibration.h"
 #include "logger.h"
 #include "shapes.h"
 
@@ -30,6 +31,7 @@ struct BuildRequest : ProfileShapes {
   std::vector<nvinfer1::BuilderFlag> flags, cleared_flags;  // in addition to the default ones
   std::map<nvinfer1::MemoryPoolType, size_t> pools;
   std::string timing_cache;  // file, read if there and written back
+  CalibrationRequest calibration;
   int optimization_level = -1;
   int aux_streams = -1;  // most in addition to the caller's; -1: the builder decides
   int avg_timing = -1;   // least batches that a tactic is timed in; -1: as the config has it

@@ -76,6 +76,18 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_flag("--fp16", o.fp16, "Allow FP16");
   command.add_flag("--bf16", o.bf16, "Allow BF16");
   command.add_flag("--int8", o.int8, "Allow INT8");
+  CalibrationRequest& calibration = o.request.calibration;
+  command.add_option("--calib", calibration.cache,
+                     "With --int8: file of scales, read if it is there, and otherwise written");
+  command
+      .add_option("--calib-data", calibration.data,
+                  "With --int8: representative inputs, a .npz or .npy file or a folder of such; repeatable")
+      ->allow_extra_args(false);
+  command.add_option(
+      "--calib-algorithm", calibration.algorithm,
+      "How scales are found: entropy2, entropy, minmax or legacy; default: as --calib was written, entropy2");
+  command.add_option("--calib-shapes", o.calibration_shapes,
+                     "Shapes of the batches that --calib-data is cut into; default: those to optimize for");
   command.add_flag("--json", o.as_json, "Report as JSON on stdout");
   command.add_flag("-v,--verbose", o.verbose, "Log every detail");
 }
@@ -109,6 +121,8 @@ void finish(BuildOptions& o, Logger& logger) {
   if (o.fp16) o.request.flags.push_back(BuilderFlag::kFP16);
   if (o.bf16) o.request.flags.push_back(BuilderFlag::kBF16);
   if (o.int8) o.request.flags.push_back(BuilderFlag::kINT8);
+  o.request.calibration.opt_shapes = parse_shapes(o.calibration_shapes, "--calib-shapes");
+  check_calibration(o.request.calibration, o.int8);
 #pragma GCC diagnostic pop
   o.request.plugins.insert(o.request.plugins.end(), o.request.plugins_in_plan.begin(), o.request.plugins_in_plan.end());
   o.request.progress = !o.as_json;

@@ -12,7 +12,7 @@ namespace wootz_cli {
 struct BuildOptions {
   BuildRequest request;
   std::vector<std::string> pairs;  // options by their keys
-  std::string shapes, min, opt, max, device, native_code, isa, disable, dump_stages;
+  std::string shapes, min, opt, max, device, native_code, isa, disable, dump_stages, calibration_shapes;
   int threads = 0;
   size_t workspace_mib = 0;
   bool no_timing = false, as_json = false, verbose = false, fp16 = false, bf16 = false, int8 = false;

@@ -48,6 +48,8 @@ void finish_precision(Exec& e) {
       e.build.flags.push_back(type);
       continue;
     }
+    if (type == nvinfer1::BuilderFlag::kINT8 && e.build.calibration.wanted())
+      throw Usage("--stronglyTyped keeps the model's types: nothing is calibrated");
     const std::string line = std::string(flag) + " has no effect: --stronglyTyped keeps the model's types";
     if (std::find(e.warnings.begin(), e.warnings.end(), line) == e.warnings.end()) e.warnings.push_back(line);
   }
@@ -70,6 +72,9 @@ void finish(Exec& e) {
   e.build.plugins_in_plan = e.plugins_in_plan;
   note_loaded(e);
   finish_precision(e);
+  const auto& flags = e.build.flags;
+  const bool int8 = std::find(flags.begin(), flags.end(), nvinfer1::BuilderFlag::kINT8) != flags.end();
+  if (e.load_engine.empty()) check_calibration(e.build.calibration, int8);
 }
 
 void print_flags(std::string* text, FlagGroup group) {

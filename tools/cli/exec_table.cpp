@@ -29,8 +29,6 @@ constexpr const char* kNoTransfers = "a CPU engine works on host memory: nothing
 constexpr const char* kNoGraph = "a CPU engine has no CUDA graph";
 constexpr const char* kNoDla = "there is no DLA here";
 constexpr const char* kNoSafety = "there is no safety runtime here, and no engine for one";
-constexpr const char* kNoCalibration =
-    "nothing is calibrated: quantize the model, with QuantizeLinear and DequantizeLinear";
 constexpr const char* kNoImplicitBatch =
     "the batch size is an extent of the model: --shapes, --minShapes, --optShapes, --maxShapes";
 constexpr const char* kNoSuchModels = "models are read from ONNX files: --onnx";

@@ -76,6 +76,12 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 Array read_npy(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) bad(path, "cannot be opened");
+  const int64_t end = in.seekg(0, std::ios::end).tellg();
+  in.seekg(0);
+  return read_npy(in, end, path);
+}
+
+Array read_npy(std::istream& in, int64_t end, const std::string& path) {
   char magic[8];
   if (!in.read(magic, 8) || std::memcmp(magic, "\x93NUMPY", 6) != 0) bad(path, "is not a .npy file");
   uint32_t length = 0;
@@ -106,9 +112,7 @@ Array read_npy(const std::string& path) {
     if (__builtin_mul_overflow(volume, d, &volume)) bad(path, "has too many elements");
     at = digit + used;
   }
-  const std::streamoff start = in.tellg();
-  const std::streamoff rest = in.seekg(0, std::ios::end).tellg() - start;
-  in.seekg(start);
+  const int64_t rest = end - in.tellg();
   const int64_t bytes = static_cast<int64_t>(element_bits(array.dtype) / 8);
   if (rest < 0 || volume > rest / bytes)
     bad(path, "holds fewer bytes than its shape " + shape_text(array.shape) + " needs");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Array {
 // Errors (missing file, not .npy, Fortran order, a type TensorRT's DataType lacks, too few bytes) are thrown as
 // std::runtime_error naming the file.
 Array read_npy(const std::string& path);
+// From where the stream is up to an offset of it. `name`: of what it is, for errors.
+Array read_npy(std::istream& in, int64_t end, const std::string& name);
 void write_npy(const std::string& path, const Array& array);
 
 size_t element_bits(nvinfer1::DataType dtype);

@@ -90,6 +90,8 @@ std::string settings_json(const BuildSettings& s) {
             {"tf32", s.tf32},
             {"fp16", s.fp16},
             {"bf16", s.bf16},
+            {"int8", s.int8},
+            {"scales", s.scales},
             {"host_steps", s.host_steps},
             {"border", border_json(s.border)},
             {"left_out", s.left_out},
@@ -113,6 +115,9 @@ BuildSettings settings_from(const Json& json) {
   json.at("fp16").get_to(s.fp16);
   json.at("bf16").get_to(s.bf16);
   json.at("host_steps").get_to(s.host_steps);
+  s.int8 = json.value("int8", false);
+  if (json.contains("scales"))
+    for (const auto& [name, scale] : json.at("scales").items()) s.scales[name] = scale.get<float>();
   if (json.contains("border")) s.border = border_from(json.at("border"));
   if (json.contains("left_out"))
     for (const std::string& name : json.at("left_out").get<std::vector<std::string>>()) s.left_out.insert(name);
@@ -154,6 +159,13 @@ Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const Build
     recipe->weights.push_back({weight.name, weight.layer, weight.role, found->second, refittable});
   }
   return recipe;
+}
+
+void set_recipe_scales(const TensorScales& scales, RefitRecipe* recipe) {
+  if (scales.empty()) return;
+  Json json = Json::parse(recipe->settings);
+  json["scales"] = scales;
+  recipe->settings = json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {

@@ -12,6 +12,9 @@ namespace wootz {
 // Of a graph as a build is handed it. Constants are shared, not copied. What the build chose is still missing.
 Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const BuildSettings& settings);
 
+// The scales that the build found: builds with other weights take them as they are.
+void set_recipe_scales(const TensorScales& scales, RefitRecipe* recipe);
+
 // The graph with the recipe's constants, and the settings that its passes and kernels go by, for the device that it was
 // built for. Errors: texts that make_recipe() does not write.
 Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe);
