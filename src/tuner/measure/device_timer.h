@@ -15,6 +15,8 @@ class DeviceTimer final : public RunTimer {
   // What the runs that are timed must put their work on.
   Stream& stream() { return switch_; }
   Result<double> batch_us(FunctionRef<Status()> run, int times) override;
+  // Launching a run of a few kernels and waiting for it.
+  double lone_us() const override { return 40; }
   double now_us() override;
 
  private:

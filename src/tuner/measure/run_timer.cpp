@@ -79,7 +79,7 @@ Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const Samp
   Batches batch(timer, &sample.spent_us);
   WOOTZ_ASSIGN_OR_RETURN(const double cold, batch(run, 1));  // memory is touched, threads wake
   WOOTZ_ASSIGN_OR_RETURN(const double once, batch(run, 1));
-  if (best_us > 0 && std::min(cold, once) > options.hopeless * best_us) {
+  if (best_us > 0 && std::min(cold, once) > options.hopeless * best_us + timer.lone_us()) {
     sample.median_us = once;
     sample.runs = 1;
     return sample;

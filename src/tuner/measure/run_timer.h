@@ -14,6 +14,8 @@ class RunTimer {
   virtual ~RunTimer() = default;
   // Microseconds that `times` runs in a row take. The first failure ends it.
   virtual Result<double> batch_us(FunctionRef<Status()> run, int times) = 0;
+  // What a batch of one run may take beyond the run's own time, in microseconds.
+  virtual double lone_us() const { return 0; }
   // Microseconds since any fixed moment, for time budgets.
   virtual double now_us() = 0;
 };

@@ -59,6 +59,38 @@ TEST(SampleRun, StopsWhenHopeless) {
   EXPECT_GT(close.batches, 2u);
 }
 
+// A device, where launching one run and waiting for it takes longer than a small kernel.
+class LaunchTimer final : public RunTimer {
+ public:
+  explicit LaunchTimer(double us) : us_(us) {}
+  Result<double> batch_us(FunctionRef<Status()> run, int times) override {
+    WOOTZ_RETURN_IF_ERROR(run());
+    ++batches;
+    return us_ * times + (times < 4 ? 8 : 0);
+  }
+  double lone_us() const override { return 10; }
+  double now_us() override { return 0; }
+  int batches = 0;
+
+ private:
+  double us_;
+};
+
+TEST(SampleRun, LaunchingIsNotTakenForTheRun) {
+  LaunchTimer quick(1.5);
+  Result<Sample> s = sample_run(quick, nothing, {}, 1.6);
+  ASSERT_TRUE(s.ok());
+  EXPECT_NEAR(s->median_us, 1.5, 1e-9);
+  LaunchTimer slow(7);  // seen to be hopeless by its first batch
+  s = sample_run(slow, nothing, {}, 1.6);
+  ASSERT_TRUE(s.ok());
+  EXPECT_NEAR(s->median_us, 7, 1e-9);
+  EXPECT_EQ(slow.batches, 3);
+  LaunchTimer hopeless(70);
+  s = sample_run(hopeless, nothing, {}, 1.6);
+  EXPECT_EQ(hopeless.batches, 2);
+}
+
 TEST(SampleRun, StopsAtItsTime) {
   ListTimer noisy({20'000, 20'000, 15'000, 25'000, 10'000, 30'000});
   const Result<Sample> s = sample_run(noisy, nothing, {}, 0);
