@@ -107,7 +107,14 @@ PlanHeader plan_header(const std::string& path, Logger& logger) {
   if (file == nullptr) throw Failure(path + ": cannot be opened: " + std::strerror(errno));
   const size_t got = std::fread(head, 1, sizeof(head), file.get());
   const char* const text = wootz_plan_header(head, got);
-  if (text == nullptr) fail(path + ": is no plan", logger);
+  if (text == nullptr) {
+    try {
+      load_engine(path, {}, logger);  // says which format it has, and which are read
+    } catch (const Failure& failure) {
+      throw Failure(path + ": is no plan that can be read: " + failure.what());
+    }
+    fail(path + ": is no plan", logger);
+  }
   const auto json = wootz::OrderedJson::parse(text);
   return {json["format"].get<int>(), json.value("library_version", ""), json.value("runtime_bytes", int64_t{0})};
 }
