@@ -3,6 +3,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "casters.h"
 
@@ -24,10 +26,21 @@ void guarded(F&& call) noexcept {
   }
 }
 
+// The errors that loggers heard of in this thread since they were last asked for: what an exception gives as its reason.
+thread_local std::string errors;
+
+void remember(ILogger::Severity severity, const char* message) {
+  constexpr size_t kMost = 16 << 10;
+  if (severity > ILogger::Severity::kERROR || errors.size() > kMost) return;
+  errors += errors.empty() ? "" : "\n";
+  errors += message;
+}
+
 struct PyLogger : ILogger {
   NB_TRAMPOLINE(ILogger);
   void log(Severity severity, const char* message) noexcept override {
     guarded([&] {
+      remember(severity, message);
       constexpr uint64_t kHash = nb::detail::str_hash("log");
       nb::detail::ticket nb_ticket(nb_trampoline, "log", kHash, true);
       // It may quote what is no text.
@@ -44,6 +57,7 @@ class StderrLogger final : public ILogger {
   explicit StderrLogger(Severity least) : least(least) {}
   void log(Severity severity, const char* message) noexcept override {
     static const char* const kNames[] = {"F", "E", "W", "I", "V"};
+    guarded([&] { remember(severity, message); });
     if (severity > least) return;
     std::fprintf(stderr, "[wootz] [%s] %s\n", kNames[static_cast<int>(severity)], message);
   }
@@ -165,6 +179,11 @@ void bind_logger(nb::module_& m) {
   nb::class_<StderrLogger, ILogger>(m, "Logger")
       .def(nb::init<ILogger::Severity>(), nb::arg("min_severity") = ILogger::Severity::kWARNING)
       .def_rw("min_severity", &StderrLogger::least);
+  // It may quote what is no text.
+  m.def("_take_errors", [] {
+    const std::string taken = std::exchange(errors, {});
+    return nb::steal(PyUnicode_DecodeUTF8(taken.data(), static_cast<Py_ssize_t>(taken.size()), "replace"));
+  });
   nb::class_<IProgressMonitor, PyProgressMonitor>(m, "IProgressMonitor")
       .def(nb::init<>())
       .def("phase_start", &IProgressMonitor::phaseStart)

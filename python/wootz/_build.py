@@ -9,6 +9,14 @@ class BuildError(RuntimeError):
     """The model could not be read or built; the message lists every problem."""
 
 
+def _add_profiles(builder, config, profiles):
+    for ranges in profiles:
+        profile = builder.create_optimization_profile()
+        for name, (low, opt, high) in ranges.items():
+            profile.set_shape(name, low, opt, high)
+        config.add_optimization_profile(profile)
+
+
 def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None,
           output=None, calibration_data=None, calibration_cache=None, calibration_algorithm=None):
     """Builds a plan from an ONNX model (path or bytes) and returns it as bytes.
@@ -41,11 +49,7 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     for key, value in (options or {}).items():
         config.set_option(key, value)
     profiles = shapes if isinstance(shapes, (list, tuple)) else [shapes] if shapes else []
-    for ranges in profiles:
-        profile = builder.create_optimization_profile()
-        for name, (low, opt, high) in ranges.items():
-            profile.set_shape(name, low, opt, high)
-        config.add_optimization_profile(profile)
+    _add_profiles(builder, config, profiles)
     calibrator = _calibration.calibrator(network, profiles, calibration_data, calibration_cache, calibration_algorithm, logger)
     if calibrator is not None:
         config.set_flag(_wootz.BuilderFlag.INT8)
@@ -57,6 +61,7 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
         if form not in ("html", "json", "svg"):
             raise ValueError(f"report: '{report}' ends in none of .html, .json, .svg")
         config.profiling_verbosity = _wootz.ProfilingVerbosity.DETAILED
+    _wootz._take_errors()  # those of earlier calls
     if output is not None:
         plan, built = None, builder.build_file(network, config, os.fspath(output))
     else:
@@ -64,7 +69,7 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
         built = plan is not None
     if not built:
         cause = None if calibrator is None else calibrator.error
-        raise BuildError(f"the build failed: {cause or 'see the log'}") from cause
+        raise BuildError(f"the build failed: {cause or _wootz._take_errors() or 'see the log'}") from cause
     if report is not None:
         with open(report, "w", encoding="utf-8") as file:
             file.write(builder.report(form))

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from ._wootz import DeviceMemory, TensorFormat, TensorIOMode, TensorLocation, _OutputBuffer, _TapListener
+from ._wootz import DeviceMemory, TensorFormat, TensorIOMode, TensorLocation, _OutputBuffer, _take_errors, _TapListener
 from . import _device  # noqa: F401: DeviceMemory with numpy
 
 _EXTENDED = 256  # WOOTZ_EXTENDED_TYPE of include/wootz/extensions.h
@@ -186,8 +186,8 @@ def infer(context, feeds, stream=0):
     engine has another format (ITensor.allowed_formats), they are rearranged. Else they are copied only where they are not
     C-contiguous, or where the engine's memory is a device's: then to there and back, in memory that is kept with the
     context for the next call. Waits for `stream`. The tensors have no address afterwards. Raises ValueError, naming the
-    tensor, for a missing or unknown input, another dtype, or a shape outside the profile; RuntimeError (see the log) when the
-    inference fails.
+    tensor, for a missing or unknown input, another dtype, or a shape outside the profile; RuntimeError, with the errors of
+    the log, when the inference fails.
     """
     engine = context.engine
     inputs, outputs = _tensors(engine, TensorIOMode.INPUT), _tensors(engine, TensorIOMode.OUTPUT)
@@ -200,8 +200,9 @@ def infer(context, feeds, stream=0):
         _set_inputs(context, feeds, inputs, keep)
         context.infer_shapes()
         dynamic = {name: _set_output(context, name, results) for name in outputs}
+        _take_errors()  # those of earlier calls
         if not context.execute_async_v3(stream):
-            raise RuntimeError("the inference failed: see the log")
+            raise RuntimeError(f"the inference failed: {_take_errors() or 'see the log'}")
         engine.synchronize(stream)
         for name in outputs:
             _fetch(context, name, dynamic[name], results)
@@ -246,7 +247,8 @@ def tap(context, feeds, names=None, stream=0):
 
 def load_engine(runtime, path):
     """An engine from a plan file. The file is mapped, not read: weights are shared with every process that maps it."""
+    _take_errors()  # those of earlier calls
     engine = runtime.load_file(os.fspath(path))
     if engine is None:
-        raise ValueError(f"{path}: the plan was refused: see the log")
+        raise ValueError(f"{path}: the plan was refused: {_take_errors() or 'see the log'}")
     return engine
