@@ -31,6 +31,10 @@ TEST(MixtureOfExperts, Settings) {
   EXPECT_EQ(l.getSwigluParamLimit(), 7);
   EXPECT_EQ(l.getSwigluParamAlpha(), 1.5F);
   EXPECT_EQ(l.getSwigluParamBeta(), 0.25F);
+  l.setSwigluParams(6, 1.25F, 0.5F);
+  EXPECT_EQ(l.getSwigluParamLimit(), 6);
+  EXPECT_EQ(l.getSwigluParamAlpha(), 1.25F);
+  EXPECT_EQ(l.getSwigluParamBeta(), 0.5F);
   EXPECT_EQ(l.getQuantizationToType(), DataType::kFLOAT);
   l.setQuantizationToType(DataType::kFP8);
   EXPECT_EQ(l.getQuantizationToType(), DataType::kFP8);
@@ -73,6 +77,8 @@ TEST(MixtureOfExperts, Refusals) {
   Bench other;
   l.setGatedBiases(one, one, *other.input("x", {2}));
   refused("IMoELayer::setGatedBiases", "another network");
+  l.setGatedWeights(one, one, *other.input("w", {2, 2, 2}), MoEActType::kSILU);
+  refused("IMoELayer::setGatedWeights", "another network");
   EXPECT_EQ(l.getNbInputs(), 6) << "all three or none";
   ITensor* x = other.input("states", {1, 2, 3});
   IMoELayer* bare = other.network->addMoE(*x, *other.input("experts", {1, 2, 1}, DataType::kINT32),

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/half.h"
 #include "base/testing.h"
 #include "collectives/ranks.h"
 
@@ -28,16 +29,8 @@ void write(DataType type, double value, std::byte* to) {
   const auto store = [&](auto v) { std::memcpy(to, &v, sizeof v); };
   switch (type) {
     case DataType::kFLOAT: return store(static_cast<float>(value));
-    case DataType::kHALF: {
-      const auto half = static_cast<_Float16>(value);
-      return store(half);
-    }
-    case DataType::kBF16: {
-      const auto single = static_cast<float>(value);
-      uint32_t bits = 0;
-      std::memcpy(&bits, &single, sizeof bits);
-      return store(static_cast<uint16_t>(bits >> 16));
-    }
+    case DataType::kHALF: return store(wootz::f32_to_f16(static_cast<float>(value)));
+    case DataType::kBF16: return store(wootz::f32_to_bf16(static_cast<float>(value)));
     case DataType::kINT32: return store(static_cast<int32_t>(value));
     case DataType::kINT64: return store(static_cast<int64_t>(value));
     default: return store(static_cast<int8_t>(value));
