@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks the cuda backend on a machine with an NVIDIA GPU, and times it beside PyTorch. Uses built programs; no network.
 #
-#   tools/gpu/check.sh [PART...]       parts: conformance kernels replay devices dynamic faults programs io deviceless streams models
-#                                      sanitizer peers compile (default: all but compile)
+#   tools/gpu/check.sh [PART...]       parts: conformance kernels replay devices dynamic faults programs examples plugins refit io
+#                                      deviceless streams models sanitizer peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
 # default build/gpu), MODELS ("resnet50:1 bert_base_int8:1 ...": the latter is quantized, and always in mode int8, that is
@@ -20,7 +20,8 @@ MODES=${MODES:-tf32 fp16 bf16}
 export WOOTZ_SOURCE_DIR=${WOOTZ_SOURCE_DIR:-$here/../..}  # where tests find their data
 export LD_LIBRARY_PATH=$BIN:$BIN/../lib:$LD_LIBRARY_PATH
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(conformance kernels replay devices dynamic faults programs io deviceless streams models sanitizer peers)
+[ ${#parts[@]} -gt 0 ] || parts=(conformance kernels replay devices dynamic faults programs examples plugins refit io deviceless \
+    streams models sanitizer peers)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
@@ -63,6 +64,78 @@ programs() {
   tests_of programs 'CudaProgram*:CudaAddresses*' 'PASSED|FAILED  '
   timeout 200 "$BIN/cli_test" >"$OUT/exec.log" 2>&1 || failed=1
   grep -E 'PASSED|FAILED  ' "$OUT/exec.log" | head -8
+}
+
+# The programs of examples/, by NVIDIA's own runtime library (CUDART: its folder, found beside the others if not given).
+examples() {
+  local each name right=0 wrong= runtime=${CUDART:-}
+  [ -n "$runtime" ] || runtime=$(ls -d ${folders//:/ } 2>/dev/null | while read -r d; do ls "$d"/libcudart.so.* 2>/dev/null; done | head -1)
+  [ -f "$runtime" ] && runtime=$(dirname "$runtime")
+  for each in "$BIN"/example_*; do
+    name=$(basename "$each")
+    if (cd "$work" && LD_LIBRARY_PATH=$runtime:$LD_LIBRARY_PATH timeout 100 "$each" >"$OUT/$name.log" 2>&1); then
+      right=$((right + 1))
+    else
+      wrong+=" $name" failed=1
+      tail -2 "$OUT/$name.log" | cut -c1-300
+    fi
+  done
+  row "examples: $right right${wrong:+, wrong:$wrong}"
+}
+
+# Plugins on the device, in the recorded graph and out of it; then the same under the memory checker, which is not asked of
+# calls that fail: the tests make some.
+plugins() {
+  local filter='PluginsOnDevice*:QuickOnDevice*'
+  timeout 200 "$BIN/plugins_e2e" --gtest_filter="$filter" >"$OUT/plugins.log" 2>&1 || failed=1
+  grep -E 'SKIPPED|PASSED|FAILED  ' "$OUT/plugins.log" | head -8
+  command -v compute-sanitizer >/dev/null || return
+  timeout 280 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 "$BIN/plugins_e2e" \
+    --gtest_filter="$filter" >"$OUT/sanitizer.plugins.log" 2>&1 || failed=1
+  row "sanitizer plugins: $(grep 'ERROR SUMMARY' "$OUT/sanitizer.plugins.log" | tail -1 | sed 's/=* *//')"
+}
+
+# Whole models with other weights: a refitted plan against builds of the changed model with the same timing cache, one that
+# can be refitted and one that cannot. The same bits, and no time lost.
+refit() {
+  for model in ${REFIT:-resnet50:1 bert_base:1 efficientnet_b4:1 resnet50_int8:1}; do
+    name=${model/:/_}
+    log=$OUT/refit.$name.log
+    "$python" "$here/models.py" "$work" "$model" >"$log" 2>&1 &&
+      "$python" "$here/reweight.py" "$work/$name.onnx" "$work/other.onnx" >>"$log" 2>&1 || { tail -3 "$log"; failed=1; continue; }
+    inputs=()
+    for file in "$work/$name".*.npy; do
+      key=${file#"$work/$name."}
+      inputs+=(-i "${key%.npy}=$file")
+    done
+    build=(timeout 300 "$BIN/wootz" build --device cuda --fp16 --timing-cache "$work/refit.cache")
+    "${build[@]}" "$work/$name.onnx" --refit -o "$work/old.plan" >>"$log" 2>&1 &&
+      "${build[@]}" "$work/other.onnx" --refit -o "$work/fresh.plan" >>"$log" 2>&1 &&
+      "${build[@]}" "$work/other.onnx" -o "$work/plain.plan" >>"$log" 2>&1 &&
+      "$BIN/wootz" refit "$work/old.plan" "$work/other.onnx" -o "$work/refitted.plan" >>"$log" 2>&1 ||
+      { tail -3 "$log" | cut -c1-400; failed=1; continue; }
+    for kind in old fresh plain refitted; do
+      "$BIN/wootz" run "$work/$kind.plan" "${inputs[@]}" --output-dir "$work/$kind" >>"$log" 2>&1
+    done
+    same=
+    for kind in fresh plain; do
+      diff -rq "$work/refitted" "$work/$kind" >/dev/null && same+=" the same as $kind;" || { same+=" NOT AS $kind;"; failed=1; }
+    done
+    diff -rq "$work/refitted" "$work/old" >/dev/null && { same+=" NOTHING CHANGED;"; failed=1; }
+    "$BIN/wootz" exec --loadEngine="$work/old.plan" --refitFromOnnx="$work/other.onnx" --timeRefit --skipInference >>"$log" 2>&1
+    : >"$work/times"
+    for _ in 1 2 3 4 5; do
+      echo "$(ms_of "$work/refitted.plan") $(ms_of "$work/plain.plan")" >>"$work/times"
+    done
+    row "$("$python" - "$model" "$work/times" "$same $(grep -o 'average .*' "$log" | tail -1) a refit" <<'P'
+import statistics, sys
+refitted, plain = zip(*(map(float, line.split()) for line in open(sys.argv[2])))
+ratio = statistics.median(a / b for a, b in zip(refitted, plain))
+print(f"refit {sys.argv[1]:16}{sys.argv[3]}, {statistics.median(refitted):.4f} ms, {ratio:.3f} x one that cannot be refitted")
+P
+    )"
+    rm -rf "$work"/{old,fresh,plain,refitted}{,.plan}
+  done
 }
 
 # Engines on two GPUs from one process, where there are two.
