@@ -1,8 +1,8 @@
 // Every operation on every type with every reduction, against what follows from its definition.
 #include <algorithm>
+#include <bit>
 #include <random>
 
-#include "base/half.h"
 #include "base/testing.h"
 #include "collectives/ranks.h"
 
@@ -25,12 +25,18 @@ constexpr Type kTypes[] = {{DataType::kFLOAT, "f32", 4, true}, {DataType::kHALF,
                            {DataType::kINT64, "i64", 8, true}, {DataType::kINT8, "i8", 1, true},
                            {DataType::kBOOL, "bool", 1, false}};
 
+// Of a number that is a normal half, or zero.
+uint16_t half(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 16 & 0x8000U;
+  return static_cast<uint16_t>(value == 0 ? sign : sign | (((bits >> 23 & 0xffU) - 112) << 10 | (bits >> 13 & 0x3ffU)));
+}
 void write(DataType type, double value, std::byte* to) {
   const auto store = [&](auto v) { std::memcpy(to, &v, sizeof v); };
   switch (type) {
     case DataType::kFLOAT: return store(static_cast<float>(value));
-    case DataType::kHALF: return store(wootz::f32_to_f16(static_cast<float>(value)));
-    case DataType::kBF16: return store(wootz::f32_to_bf16(static_cast<float>(value)));
+    case DataType::kHALF: return store(half(static_cast<float>(value)));
+    case DataType::kBF16: return store(static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16));
     case DataType::kINT32: return store(static_cast<int32_t>(value));
     case DataType::kINT64: return store(static_cast<int64_t>(value));
     default: return store(static_cast<int8_t>(value));
