@@ -1,5 +1,4 @@
 // Plugins on a device with memory of its own: its addresses, its stream, inside of what is recorded and outside of it.
-#include "api/harness.h"
 #include "cuda/on_device.h"
 #include "plugins/script_plugin.h"
 
@@ -9,9 +8,10 @@ namespace {
 CUdeviceptr at(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 // relu(x) * 2 by kernels, a copy by the plugin, and more kernels: y = 2 * relu(x) + x.
-class PluginsOnDevice : public Plugins {
+class PluginsOnDevice : public testing::Test, protected Scripted {
  protected:
   PluginsOnDevice() : real_(real_gpu()) {
+    script.on_device = true;
     script.work = [this](const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs,
                          void* const* outputs, void*, cudaStream_t s) {
       const auto stream = reinterpret_cast<CUstream>(s);

@@ -67,10 +67,11 @@ class PluginsOfOnnx : public Plugins {
   Bench b;
   Owned<nvonnxparser::IParser> parser;
 };
+INSTANTIATE_TEST_SUITE_P(On, PluginsOfOnnx, testing::ValuesIn(places()), name_of);
 
 const std::string kHere = text_attr("plugin_version", "3") + text_attr("plugin_namespace", "tests");
 
-TEST_F(PluginsOfOnnx, AttributesBecomeFields) {
+TEST_P(PluginsOfOnnx, AttributesBecomeFields) {
   const std::string attributes = kHere + float_attr("factor", 4) + ints_attr("counts", {3, -4, 5}) +
                                  int_attr("wide", int64_t{1} << 40) + text_attr("text", "hello") +
                                  ints_attr("extents", {6, 7}) + int_attr("not_a_field", 1);
@@ -89,7 +90,7 @@ TEST_F(PluginsOfOnnx, AttributesBecomeFields) {
   EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), scaled(input, 4));
 }
 
-TEST_F(PluginsOfOnnx, ShapeInputsByNumber) {
+TEST_P(PluginsOfOnnx, ShapeInputsByNumber) {
   script.shapes = [](const DimsExprs*, const DimsExprs* values, DimsExprs* out, IExprBuilder&) {
     return *out = values[0], 0;
   };
@@ -108,7 +109,7 @@ TEST_F(PluginsOfOnnx, ShapeInputsByNumber) {
   EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), input);
 }
 
-TEST_F(PluginsOfOnnx, AnotherVersionOrNamespaceIsNotThisPlugin) {
+TEST_P(PluginsOfOnnx, AnotherVersionOrNamespaceIsNotThisPlugin) {
   for (const std::string& attributes : {text_attr("plugin_namespace", "tests"), text_attr("plugin_version", "3"),
                                         kHere + text_attr("other", "x") + text_attr("counts", "no numbers")}) {
     Bench other;
@@ -119,7 +120,7 @@ TEST_F(PluginsOfOnnx, AnotherVersionOrNamespaceIsNotThisPlugin) {
   }
 }
 
-TEST_F(PluginsOfOnnx, ACreatorThatRefusesIsReported) {
+TEST_P(PluginsOfOnnx, ACreatorThatRefusesIsReported) {
   script.fails = "createPlugin";
   EXPECT_FALSE(parse(model("Script", "", kHere)));
   EXPECT_NE(b.logger.errors().find("createPlugin gave no plugin"), std::string::npos) << b.logger.errors();
@@ -142,7 +143,7 @@ class ReluCreator final : public IPluginCreatorV3One {
   PluginFieldCollection none_{0, nullptr};
 };
 
-TEST_F(PluginsOfOnnx, OverrideTakesThePluginForAKnownOperator) {
+TEST_P(PluginsOfOnnx, OverrideTakesThePluginForAKnownOperator) {
   ReluCreator relu;
   ASSERT_TRUE(b.builder->getPluginRegistry().registerCreator(relu, ""));
   ASSERT_TRUE(
@@ -165,9 +166,9 @@ TEST_F(QuickPlugins, NodesBecomeTheFormThatIsPreferred) {
       {0, QuickPluginCreationRequest::kUNKNOWN},
       {1U << static_cast<uint32_t>(Flag::kPREFER_JIT_PYTHON_PLUGINS), QuickPluginCreationRequest::kPREFER_JIT},
       {1U << static_cast<uint32_t>(Flag::kPREFER_AOT_PYTHON_PLUGINS), QuickPluginCreationRequest::kPREFER_AOT}};
-  const std::string m = model("Quick", "some.domain",
-                              text_attr("plugin_version", "1") + text_attr("plugin_namespace", "tests") +
-                                  float_attr("factor", 5));
+  const std::string m =
+      model("Quick", "some.domain",
+            text_attr("plugin_version", "1") + text_attr("plugin_namespace", "tests") + float_attr("factor", 5));
   for (const auto& [flags, request] : forms) {
     Bench b(flags);
     const Owned<nvonnxparser::IParser> parser(nvonnxparser::createParser(*b.network, b.logger));

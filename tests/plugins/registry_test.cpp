@@ -178,7 +178,7 @@ TEST(PluginRegistry, ThePluginsThatV2BeganWithAreRefused) {
   EXPECT_TRUE(has(why, "IPluginV2 alone")) << why;
 }
 
-TEST_F(Plugins, TheLayerKnowsItsPluginAndItsExpressions) {
+TEST_P(Plugins, TheLayerKnowsItsPluginAndItsExpressions) {
   // What an expression is, while shapes are asked for.
   bool constant = false, open = false, sizes = true;
   int64_t value = 0;

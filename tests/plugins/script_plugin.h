@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/harness.h"
+#include "plugins/places.h"
 #include "wootz/plugin_creator_v3.h"
 
 namespace wootz_test {
@@ -37,9 +37,10 @@ struct Script {
   size_t workspace = 0;
   std::vector<int32_t> aliases;
   int32_t limit = 100;
-  bool aliasing = false;  // as the second version of the build capability
-  Work work;              // null: multiplies FP32 by the plugin's factor
-  std::string fails;      // the callback that does
+  bool aliasing = false;   // as the second version of the build capability
+  Work work;               // null: multiplies FP32 by the plugin's factor
+  bool on_device = false;  // work takes device addresses; otherwise it computes on the host, wherever the tensors are
+  std::string fails;       // the callback that does
 
   std::atomic<int> alive{0}, made{0}, enqueues{0}, shape_changes{0}, attached{0}, configures{0};
   std::atomic<int32_t> tactic = -1;          // of the object that ran or was set last
@@ -136,8 +137,10 @@ class ScriptPlugin final : public IPluginV3,
     Script::now().tactic = tactic_ = tactic;
     return Script::now().failing("setTactic") ? 15 : 0;
   }
-  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*, int32_t) noexcept override {
+  int32_t onShapeChange(const PluginTensorDesc*, int32_t inputs, const PluginTensorDesc*,
+                        int32_t outputs) noexcept override {
     ++Script::now().shape_changes;
+    inputs_ = static_cast<size_t>(inputs), outputs_ = static_cast<size_t>(outputs);
     ready_ = true;
     return Script::now().failing("onShapeChange") ? 16 : 0;
   }
@@ -148,11 +151,16 @@ class ScriptPlugin final : public IPluginV3,
     s.tactic = tactic_;
     if (!ready_ || !attached_) return 98;  // not as the interface promises
     if (s.failing("enqueue")) return 17;
-    if (s.work) return s.work(in, out, inputs, outputs, workspace, stream);
-    const auto* x = static_cast<const float*>(inputs[0]);
-    auto* y = static_cast<float*>(outputs[0]);
-    for (size_t i = 0; i < volume(in[0].dims); ++i) y[i] = factor_ * x[i];
-    return 0;
+    if (s.on_device) return s.work(in, out, inputs, outputs, workspace, stream);
+    Staging staging(stream);
+    std::vector<const void*> from(inputs_);
+    std::vector<void*> to(outputs_);
+    const auto bytes = [](const PluginTensorDesc& d) { return volume(d.dims) * bytes_of(d.type); };
+    for (size_t i = 0; i < inputs_; ++i) from[i] = staging.at(inputs[i], bytes(in[i]));
+    for (size_t i = 0; i < outputs_; ++i) to[i] = staging.at(outputs[i], bytes(out[i]));
+    void* const scratch = staging.at(workspace, s.workspace);
+    if (staging.status() != 0) return staging.status();
+    return staging.done(compute(in, out, from.data(), to.data(), scratch, stream));
   }
   IPluginV3* attachToContext(IPluginResourceContext* context) noexcept override {
     Script& s = Script::now();
@@ -172,8 +180,18 @@ class ScriptPlugin final : public IPluginV3,
   }
 
  private:
+  int32_t compute(const PluginTensorDesc* in, const PluginTensorDesc* out, const void* const* inputs,
+                  void* const* outputs, void* workspace, cudaStream_t stream) const {
+    const Script& s = Script::now();
+    if (s.work) return s.work(in, out, inputs, outputs, workspace, stream);
+    const auto* x = static_cast<const float*>(inputs[0]);
+    auto* y = static_cast<float*>(outputs[0]);
+    for (size_t i = 0; i < volume(in[0].dims); ++i) y[i] = factor_ * x[i];
+    return 0;
+  }
   float factor_;
   int32_t tactic_ = 0;
+  size_t inputs_ = 0, outputs_ = 0;
   bool ready_ = false, attached_ = false;
   PluginField field_;
   PluginFieldCollection fields_{0, nullptr};
@@ -231,19 +249,20 @@ class ScriptCreator final : public IPluginCreatorV3One {
 };
 
 // Each test with a script of its own and its creator registered, and none of its plugins left at the end.
-class Plugins : public testing::Test {
+class Scripted {
  protected:
-  Plugins() {
+  Scripted() {
     Script::reset();
     EXPECT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
   }
-  ~Plugins() override {
+  ~Scripted() {
     EXPECT_TRUE(getPluginRegistry()->deregisterCreator(creator));
     EXPECT_EQ(Script::now().alive, 0) << "plugins that were not deleted";
   }
   Script& script = Script::now();
   ScriptCreator creator;
 };
+class Plugins : public OnEachPlace, protected Scripted {};
 
 // A layer of a Script plugin over these tensors.
 inline IPluginV3Layer* add_script(Bench& b, std::vector<ITensor*> inputs, std::vector<ITensor*> shapes = {},
@@ -268,25 +287,5 @@ inline std::vector<float> scaled(std::vector<float> values, float factor) {
   for (float& v : values) v *= factor;
   return values;
 }
-
-// An output's memory, made when its size is known.
-class Grower final : public IOutputAllocator {
- public:
-  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t, cudaStream_t) override {
-    bytes.assign(size + 1, 0);
-    return bytes.data();
-  }
-  void notifyShape(const char*, const Dims& d) noexcept override { shape = list(d); }
-  template <class T>
-  std::vector<T> values() const {
-    size_t count = 1;
-    for (const int64_t d : shape) count *= static_cast<size_t>(d);
-    std::vector<T> made(count);
-    std::memcpy(made.data(), bytes.data(), count * sizeof(T));
-    return made;
-  }
-  std::vector<char> bytes;
-  std::vector<int64_t> shape;
-};
 
 }  // namespace wootz_test

@@ -4,8 +4,8 @@
 #include <random>
 #include <set>
 
-#include "api/harness.h"
 #include "base/testing.h"
+#include "plugins/places.h"
 #include "wootz/plugin_creator_v3.h"
 
 namespace wootz_test {
@@ -13,7 +13,7 @@ namespace {
 
 using namespace nvinfer1;  // NOLINT: test code over that interface
 
-class StockPlugins : public testing::Test {
+class StockPlugins : public OnEachPlace {
  protected:
   void SetUp() override { ASSERT_TRUE(initLibNvInferPlugins(&b.logger, "stock")); }
 
@@ -37,8 +37,9 @@ class StockPlugins : public testing::Test {
   }
   Bench b;
 };
+INSTANTIATE_TEST_SUITE_P(On, StockPlugins, testing::ValuesIn(places()), name_of);
 
-TEST_F(StockPlugins, CreatorsAreListedWithTheirFields) {
+TEST_P(StockPlugins, CreatorsAreListedWithTheirFields) {
   int32_t count = 0;
   IPluginCreatorInterface* const* const all = getPluginRegistry()->getAllCreators(&count);
   EXPECT_GE(count, 30);
@@ -57,7 +58,7 @@ TEST_F(StockPlugins, CreatorsAreListedWithTheirFields) {
 }
 
 // Two boxes that cover each other, and one apart.
-TEST_F(StockPlugins, EfficientNmsInANetwork) {
+TEST_P(StockPlugins, EfficientNmsInANetwork) {
   const float score = 0.3F, iou = 0.5F;
   const int32_t most = 4;
   const auto plugin = make("EfficientNMS_TRT", {{"score_threshold", &score, PluginFieldType::kFLOAT32, 1},
@@ -79,23 +80,22 @@ TEST_F(StockPlugins, EfficientNmsInANetwork) {
   const Owned<IExecutionContext> context(engine->createExecutionContext());
   const std::vector<float> boxes{0, 0, 10, 10, 0, 0, 10, 9, 20, 20, 30, 30};
   const std::vector<float> scores{0.5F, 0.1F, 0.9F, 0.2F, 0.1F, 0.4F};
-  int32_t count = 0;
-  std::vector<float> kept(16), values(4);
-  std::vector<int32_t> classes(4);
-  EXPECT_TRUE(context->setInputTensorAddress("boxes", boxes.data()));
-  EXPECT_TRUE(context->setInputTensorAddress("scores", scores.data()));
-  EXPECT_TRUE(context->setTensorAddress("count", &count));
+  const Array<int32_t> count(1), classes(4);
+  const Array<float> kept(16), values(4), all_boxes(boxes), all_scores(scores);
+  EXPECT_TRUE(context->setInputTensorAddress("boxes", all_boxes.data()));
+  EXPECT_TRUE(context->setInputTensorAddress("scores", all_scores.data()));
+  EXPECT_TRUE(context->setTensorAddress("count", count.data()));
   EXPECT_TRUE(context->setTensorAddress("kept", kept.data()));
   EXPECT_TRUE(context->setTensorAddress("values", values.data()));
   EXPECT_TRUE(context->setTensorAddress("classes", classes.data()));
   ASSERT_TRUE(context->enqueueV3(nullptr));
-  EXPECT_EQ(count, 2);
-  EXPECT_EQ(values, (std::vector<float>{0.9F, 0.4F, 0, 0}));
-  EXPECT_EQ(classes, (std::vector<int32_t>{0, 1, 0, 0}));
-  EXPECT_EQ(kept, (std::vector<float>{0, 0, 10, 9, 20, 20, 30, 30, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(count.values()[0], 2);
+  EXPECT_EQ(values.values(), (std::vector<float>{0.9F, 0.4F, 0, 0}));
+  EXPECT_EQ(classes.values(), (std::vector<int32_t>{0, 1, 0, 0}));
+  EXPECT_EQ(kept.values(), (std::vector<float>{0, 0, 10, 9, 20, 20, 30, 30, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST_F(StockPlugins, InstanceNormWithWeightsAsFields) {
+TEST_P(StockPlugins, InstanceNormWithWeightsAsFields) {
   const std::vector<float> x = random(2 * 3 * 8), scale{1, -2, 0.5F}, bias{0, 1, -1};
   const float epsilon = 1e-3F;
   const auto plugin = make("InstanceNormalization_TRT", {{"epsilon", &epsilon, PluginFieldType::kFLOAT32, 1},
@@ -119,7 +119,7 @@ TEST_F(StockPlugins, InstanceNormWithWeightsAsFields) {
   expect_near(run(*context, {{"x", x.data()}}, "y"), want, 1e-4F);
 }
 
-TEST_F(StockPlugins, ScatterElementsByAddPluginV3) {
+TEST_P(StockPlugins, ScatterElementsByAddPluginV3) {
   auto* const found = getPluginRegistry()->getCreator("ScatterElements", "2", "stock");
   ASSERT_NE(found, nullptr);
   EXPECT_STREQ(found->getInterfaceInfo().kind, "PLUGIN CREATOR_V3ONE");
@@ -145,7 +145,7 @@ TEST_F(StockPlugins, ScatterElementsByAddPluginV3) {
 }
 
 // What a plugin was made with comes back from its bytes.
-TEST_F(StockPlugins, PluginsAreWrittenAndReadAgain) {
+TEST_P(StockPlugins, PluginsAreWrittenAndReadAgain) {
   const int32_t height = 3, width = 2;
   const auto plugin = make("ROIAlign_TRT", {{"output_height", &height, PluginFieldType::kINT32, 1},
                                             {"output_width", &width, PluginFieldType::kINT32, 1}});
@@ -164,7 +164,7 @@ TEST_F(StockPlugins, PluginsAreWrittenAndReadAgain) {
   EXPECT_EQ(creator("ROIAlign_TRT")->deserializePlugin("half", bytes.data(), bytes.size()), nullptr);
 }
 
-TEST_F(StockPlugins, WrongFieldsAndShapesAreRefused) {
+TEST_P(StockPlugins, WrongFieldsAndShapesAreRefused) {
   const float half = 0.5F;
   EXPECT_EQ(make("EfficientNMS_TRT", {{"max_output_boxes", &half, PluginFieldType::kFLOAT32, 1}}), nullptr);
   EXPECT_EQ(make("GroupNormalizationPlugin", {}), nullptr);

@@ -31,10 +31,13 @@ class Adder : public Base {
   void detachFromContext() noexcept override { --g_attached; }
 
  protected:
-  int32_t add(const void* const* inputs, void* const* outputs, size_t count) const {
-    for (size_t i = 0; i < count; ++i)
-      static_cast<float*>(outputs[0])[i] = static_cast<const float*>(inputs[0])[i] + bias_;
-    return 0;
+  int32_t add(const void* const* inputs, void* const* outputs, size_t count, cudaStream_t stream) const {
+    Staging staging(stream);
+    const auto* x = static_cast<const float*>(staging.at(inputs[0], count * sizeof(float)));
+    auto* y = static_cast<float*>(staging.at(outputs[0], count * sizeof(float)));
+    if (staging.status() != 0) return staging.status();
+    for (size_t i = 0; i < count; ++i) y[i] = x[i] + bias_;
+    return staging.done(0);
   }
   float bias_;
 
@@ -67,10 +70,13 @@ class DynamicAdder final : public Adder<DynamicBase> {
     return volume(in[0].dims) * sizeof(float);
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs, void* const* outputs,
-                  void* workspace, cudaStream_t) noexcept override {
+                  void* workspace, cudaStream_t stream) noexcept override {
     if (last_max != in[0].dims.d[0]) return 1;  // told of this run's extents
-    std::memset(workspace, 1, volume(in[0].dims) * sizeof(float));
-    return add(inputs, outputs, volume(in[0].dims));
+    const size_t bytes = volume(in[0].dims) * sizeof(float);
+    Staging staging(stream);
+    std::memset(staging.at(workspace, bytes), 1, bytes);
+    if (const int32_t status = staging.done(0); status != 0) return status;
+    return add(inputs, outputs, volume(in[0].dims), stream);
   }
   int64_t last_max = 0;
 };
@@ -100,8 +106,8 @@ class IoAdder final : public Adder<IoBase> {
     std::memcpy(&count_, static_cast<const char*>(data) + sizeof bias_, sizeof count_);
   }
   int32_t enqueue(int32_t batch, const void* const* inputs, void* const* outputs, void*,
-                  cudaStream_t) noexcept override {
-    return batch == 1 ? add(inputs, outputs, count_) : 1;
+                  cudaStream_t stream) noexcept override {
+    return batch == 1 ? add(inputs, outputs, count_, stream) : 1;
   }
 #if NV_TENSORRT_MAJOR < 11
   bool isOutputBroadcastAcrossBatch(int32_t, const bool*, int32_t) const noexcept override { return false; }
@@ -129,8 +135,9 @@ class ExtAdder final : public Adder<ExtBase> {
   }
   size_t getWorkspaceSize(int32_t) const noexcept override { return 0; }
   size_t getSerializationSize() const noexcept override { return ok_ ? sizeof bias_ : 0; }
-  int32_t enqueue(int32_t, const void* const* inputs, void* const* outputs, void*, cudaStream_t) noexcept override {
-    return add(inputs, outputs, 6);
+  int32_t enqueue(int32_t, const void* const* inputs, void* const* outputs, void*,
+                  cudaStream_t stream) noexcept override {
+    return add(inputs, outputs, 6, stream);
   }
 #if NV_TENSORRT_MAJOR < 11
   bool isOutputBroadcastAcrossBatch(int32_t, const bool*, int32_t) const noexcept override { return false; }
@@ -170,7 +177,7 @@ class AdderCreator final : public IPluginCreator {
   PluginFieldCollection fields_{1, &field_};
 };
 
-class PluginsV2 : public testing::Test {
+class PluginsV2 : public OnEachPlace {
  protected:
   PluginsV2() {
     for (IPluginCreator* c : {static_cast<IPluginCreator*>(&dynamic), static_cast<IPluginCreator*>(&io),
@@ -194,8 +201,9 @@ class PluginsV2 : public testing::Test {
   AdderCreator<IoAdder> io;
   AdderCreator<ExtAdder> ext;
 };
+INSTANTIATE_TEST_SUITE_P(On, PluginsV2, testing::ValuesIn(places()), name_of);
 
-TEST_F(PluginsV2, DynamicExtWithOpenShapes) {
+TEST_P(PluginsV2, DynamicExtWithOpenShapes) {
   Bench b;
   IPluginV2Layer* layer = add<DynamicAdder>(b, b.input("x", {-1}), 3);
   ASSERT_NE(layer, nullptr) << b.logger.errors();
@@ -218,7 +226,7 @@ TEST_F(PluginsV2, DynamicExtWithOpenShapes) {
   EXPECT_EQ(b.logger.errors(), "");
 }
 
-TEST_F(PluginsV2, IoExtAndExtWithFixedShapes) {
+TEST_P(PluginsV2, IoExtAndExtWithFixedShapes) {
   Bench b;
   ITensor* x = b.input("x", {6});
   IPluginV2Layer* first = add<IoAdder>(b, x, 1);
@@ -231,7 +239,7 @@ TEST_F(PluginsV2, IoExtAndExtWithFixedShapes) {
   EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), (std::vector<float>{12, 13, 14, 15, 16, 17}));
 }
 
-TEST_F(PluginsV2, OpenShapesTakeTheDynamicClass) {
+TEST_P(PluginsV2, OpenShapesTakeTheDynamicClass) {
   Bench b;
   IPluginV2Layer* layer = add<IoAdder>(b, b.input("x", {-1}), 1);
   EXPECT_LT(layer->getOutput(0)->getDimensions().nbDims, 0);
@@ -255,7 +263,7 @@ class Oldest final : public Adder<ExtBase> {
 #endif
 };
 
-TEST_F(PluginsV2, TheOldestClassIsRefused) {
+TEST_P(PluginsV2, TheOldestClassIsRefused) {
   Bench b;
   EXPECT_EQ(add<Oldest>(b, b.input("x", {6}), 1), nullptr);
   EXPECT_NE(b.logger.errors().find("IPluginV2 alone"), std::string::npos) << b.logger.errors();

@@ -1,5 +1,4 @@
 // Networks with V3 plugins: how they run, and in what.
-#include <cstdlib>
 #include <thread>
 
 #include "base/testing.h"
@@ -10,7 +9,7 @@ namespace {
 
 uint32_t seed() { return static_cast<uint32_t>(wootz::test_seed()); }
 
-TEST_F(Plugins, FastestTacticIsChosenAndRemembered) {
+TEST_P(Plugins, FastestTacticIsChosenAndRemembered) {
   script.tactics = {7, 4, 9};
   script.timing = "script of the test";
   std::atomic<int> of_tactic[10] = {};
@@ -32,17 +31,17 @@ TEST_F(Plugins, FastestTacticIsChosenAndRemembered) {
   Owned<IExecutionContext> context(engine->createExecutionContext());
   const float x = 1;
   EXPECT_EQ(run(*context, {{"x", &x}}, "y"), std::vector<float>{4});
-  // Known by now; without an ID it is timed again.
+  // Known by now, and on a device only tried; without an ID it is timed again.
   script.enqueues = 0;
   EXPECT_NE(b.engine(), nullptr);
-  EXPECT_EQ(script.enqueues, 0);
+  EXPECT_LE(script.enqueues, place()->is_host() ? 0 : 1);
   script.timing = nullptr;
   EXPECT_NE(b.engine(), nullptr);
-  EXPECT_GT(script.enqueues, 0);
+  EXPECT_GT(script.enqueues, 3);
   delete cache;
 }
 
-TEST_F(Plugins, BadTacticsAreRefused) {
+TEST_P(Plugins, BadTacticsAreRefused) {
   for (const std::vector<int32_t>& tactics : {std::vector<int32_t>{0}, {3, 3}, {-1}}) {
     script.tactics = tactics;
     Bench b;
@@ -52,7 +51,7 @@ TEST_F(Plugins, BadTacticsAreRefused) {
   }
 }
 
-TEST_F(Plugins, WorkspaceIsThere) {
+TEST_P(Plugins, WorkspaceIsThere) {
   script.workspace = 1 << 20;
   script.work = [](const PluginTensorDesc*, const PluginTensorDesc*, const void* const* inputs, void* const* outputs,
                    void* workspace, cudaStream_t) {
@@ -78,7 +77,7 @@ TEST_F(Plugins, WorkspaceIsThere) {
   EXPECT_NE(b.logger.errors().find("bytes of workspace, the limit is"), std::string::npos) << b.logger.errors();
 }
 
-TEST_F(Plugins, ChannelsLastWhereThePluginWantsIt) {
+TEST_P(Plugins, ChannelsLastWhereThePluginWantsIt) {
   script.supports = [](int32_t pos, const DynamicPluginTensorDesc* all) {
     return all[pos].desc.format == TensorFormat::kHWC && all[pos].desc.type == DataType::kFLOAT;
   };
@@ -101,7 +100,7 @@ TEST_F(Plugins, ChannelsLastWhereThePluginWantsIt) {
   EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), want);
 }
 
-TEST_F(Plugins, FormatsThatAreNotOfferedAreNamed) {
+TEST_P(Plugins, FormatsThatAreNotOfferedAreNamed) {
   script.supports = [](int32_t pos, const DynamicPluginTensorDesc* all) {
     return pos == 0 ? all[0].desc.format == TensorFormat::kLINEAR : all[pos].desc.format == TensorFormat::kCHW32;
   };
@@ -113,7 +112,7 @@ TEST_F(Plugins, FormatsThatAreNotOfferedAreNamed) {
     EXPECT_NE(errors.find(part), std::string::npos) << errors;
 }
 
-TEST_F(Plugins, TypesOfResultsAreThePlugins) {
+TEST_P(Plugins, TypesOfResultsAreThePlugins) {
   script.outputs = 2;
   script.types = [](DataType* out, const DataType*) { out[0] = DataType::kHALF, out[1] = DataType::kINT32; };
   script.shapes = [](const DimsExprs* in, const DimsExprs*, DimsExprs* out, IExprBuilder&) {
@@ -140,14 +139,14 @@ TEST_F(Plugins, TypesOfResultsAreThePlugins) {
   Owned<ICudaEngine> engine = b.engine();
   ASSERT_NE(engine, nullptr) << b.logger.errors();
   Owned<IExecutionContext> context(engine->createExecutionContext());
-  std::vector<int32_t> whole(3);
+  const Array<int32_t> whole(3);
   ASSERT_TRUE(context->setTensorAddress("whole", whole.data()));
   const std::vector<float> input{5, -6, 7};
   EXPECT_EQ(run(*context, {{"x", input.data()}}, "ones"), (std::vector<float>{1, 1, 1}));
-  EXPECT_EQ(whole, (std::vector<int32_t>{5, -6, 7}));
+  EXPECT_EQ(whole.values(), (std::vector<int32_t>{5, -6, 7}));
 }
 
-TEST_F(Plugins, OptionalInputsMayBeNull) {
+TEST_P(Plugins, OptionalInputsMayBeNull) {
   script.supports = [](int32_t, const DynamicPluginTensorDesc*) { return true; };
   script.work = [](const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs, void* const* outputs,
                    void*, cudaStream_t) {
@@ -167,7 +166,7 @@ TEST_F(Plugins, OptionalInputsMayBeNull) {
   expect_near(run(*context, {{"x", input.data()}}, "y"), scaled(input, 2));
 }
 
-TEST_F(Plugins, ContextsHaveObjectsOfTheirOwn) {
+TEST_P(Plugins, ContextsHaveObjectsOfTheirOwn) {
   Bench b;
   b.output(add_script(b, {b.input("x", {-1})}), "y");
   b.profile("x", {1}, {4}, {64});
@@ -196,17 +195,17 @@ TEST_F(Plugins, ContextsHaveObjectsOfTheirOwn) {
 class CountingAllocator final : public IGpuAllocator {
  public:
   void* allocate(uint64_t const size, uint64_t const, AllocatorFlags const) noexcept override {
-    return std::aligned_alloc(256, (size + 255) / 256 * 256);
+    return place()->allocate(size);
   }
   void* allocateAsync(uint64_t const size, uint64_t const alignment, AllocatorFlags const flags,
                       cudaStream_t) noexcept override {
     return allocate(size, alignment, flags);
   }
-  bool deallocate(void* const memory) noexcept override { return std::free(memory), true; }
+  bool deallocate(void* const memory) noexcept override { return place()->release(memory), true; }
   bool deallocateAsync(void* const memory, cudaStream_t) noexcept override { return deallocate(memory); }
 };
 
-TEST_F(Plugins, ResourcesOfTheContextAreLent) {
+TEST_P(Plugins, ResourcesOfTheContextAreLent) {
   CountingAllocator allocator;
   Bench b;
   b.output(add_script(b, {b.input("x", {4})}), "y");
@@ -223,7 +222,7 @@ TEST_F(Plugins, ResourcesOfTheContextAreLent) {
   }
 }
 
-TEST_F(Plugins, MetadataIsShownByTheInspector) {
+TEST_P(Plugins, MetadataIsShownByTheInspector) {
   script.metadata = "what the plugin says of itself";
   Bench b;
   b.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
@@ -235,7 +234,7 @@ TEST_F(Plugins, MetadataIsShownByTheInspector) {
   EXPECT_NE(text.find("what the plugin says of itself"), std::string::npos) << text;
 }
 
-TEST_F(Plugins, RunsInsideABranch) {
+TEST_P(Plugins, RunsInsideABranch) {
   Bench b;
   ITensor* x = b.input("x", {4});
   ITensor* big = b.input("big", {}, DataType::kBOOL);
@@ -246,6 +245,13 @@ TEST_F(Plugins, RunsInsideABranch) {
   ITensor* other = b.network->addActivation(*inside, ActivationType::kRELU)->getOutput(0);
   b.output(fork->addOutput(*then, *other), "y");
   Owned<ICudaEngine> engine = b.engine();
+  if (!place()->is_host()) {  // there such a body is the host's to compute, which has no device memory
+    EXPECT_EQ(engine, nullptr);
+    const std::string errors = b.logger.errors();
+    for (const char* part : {"the_plugin", "ConditionalOutput", "whose bodies the host interprets"})
+      EXPECT_NE(errors.find(part), std::string::npos) << errors;
+    return;
+  }
   ASSERT_NE(engine, nullptr) << b.logger.errors();
   Owned<IExecutionContext> context(engine->createExecutionContext());
   const std::vector<float> input{-1, 2, -3, 4};
@@ -254,7 +260,7 @@ TEST_F(Plugins, RunsInsideABranch) {
   EXPECT_EQ(run(*context, {{"x", input.data()}, {"big", &no}}, "y"), (std::vector<float>{0, 2, 0, 4}));
 }
 
-TEST_F(Plugins, EqualLayersAreDifferentPlugins) {
+TEST_P(Plugins, EqualLayersAreDifferentPlugins) {
   Bench b;
   ITensor* x = b.input("x", {4});
   ITensor* once = add_script(b, {x}, {}, 2)->getOutput(0);

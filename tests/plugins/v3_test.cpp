@@ -5,9 +5,11 @@
 namespace wootz_test {
 namespace {
 
+INSTANTIATE_TEST_SUITE_P(On, Plugins, testing::ValuesIn(places()), name_of);
+
 uint32_t seed() { return static_cast<uint32_t>(wootz::test_seed()); }
 
-TEST_F(Plugins, ComputesBetweenOtherLayers) {
+TEST_P(Plugins, ComputesBetweenOtherLayers) {
   Bench b;
   ITensor* x = b.input("x", {2, 3});
   const std::vector<float> one_half{0.5F};
@@ -34,7 +36,7 @@ TEST_F(Plugins, ComputesBetweenOtherLayers) {
   EXPECT_EQ(b.logger.errors(), "");
 }
 
-TEST_F(Plugins, ShapesAreExpressionsOverDynamicInputs) {
+TEST_P(Plugins, ShapesAreExpressionsOverDynamicInputs) {
   // [a, b] to [max(a, b) * 2 + min(a, 3), ceil(b / 2) - floor(b / 4), a == b, a < b]: every operation.
   script.shapes = [](const DimsExprs* in, const DimsExprs*, DimsExprs* out, IExprBuilder& b) {
     const IDimensionExpr &a = *in->d[0], &c = *in->d[1];
@@ -97,7 +99,7 @@ TEST_F(Plugins, ShapesAreExpressionsOverDynamicInputs) {
   EXPECT_EQ(b.logger.errors(), "");
 }
 
-TEST_F(Plugins, ShapeInputsDecideTheOutput) {
+TEST_P(Plugins, ShapeInputsDecideTheOutput) {
   script.shapes = [](const DimsExprs* in, const DimsExprs* values, DimsExprs* out, IExprBuilder& b) {
     out->nbDims = 2;
     out->d[0] = values[0].d[0];
@@ -157,7 +159,7 @@ void select_positive(Script& script) {
   };
 }
 
-TEST_F(Plugins, SizesFoundByRunning) {
+TEST_P(Plugins, SizesFoundByRunning) {
   select_positive(script);
   Bench b;
   IPluginV3Layer* layer = add_script(b, {b.input("x", {-1})});
@@ -175,13 +177,14 @@ TEST_F(Plugins, SizesFoundByRunning) {
     for (const float v : input)
       if (v > 0) want.push_back(2 * v);
     ASSERT_TRUE(context->setInputShape("x", dims({static_cast<int64_t>(length)})));
-    ASSERT_TRUE(context->setInputTensorAddress("x", input.data()));
+    const Array<float> x(input);
+    ASSERT_TRUE(context->setInputTensorAddress("x", x.data()));
     Grower y;
-    int64_t count = -1;
+    const Array<int64_t> count(1);
     ASSERT_TRUE(context->setOutputAllocator("y", &y));
-    ASSERT_TRUE(context->setTensorAddress("count", &count));
+    ASSERT_TRUE(context->setTensorAddress("count", count.data()));
     ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
-    EXPECT_EQ(count, static_cast<int64_t>(want.size()));
+    EXPECT_EQ(count.values()[0], static_cast<int64_t>(want.size()));
     EXPECT_EQ(y.shape, (std::vector<int64_t>{static_cast<int64_t>(want.size()), 1}));
     EXPECT_EQ(y.values<float>(), want);
   }
@@ -192,13 +195,18 @@ TEST_F(Plugins, SizesFoundByRunning) {
     *static_cast<int64_t*>(outputs[1]) = 2;
     return 0;
   };
+  const Array<float> one(1);
+  const Array<int64_t> two(1);
+  Grower none;
+  ASSERT_TRUE(context->setTensorAddress("x", one.data()) && context->setTensorAddress("count", two.data()));
+  ASSERT_TRUE(context->setOutputAllocator("y", &none));
   EXPECT_FALSE(context->enqueueV3(nullptr));
   const std::string errors = b.logger.take_errors();
   EXPECT_NE(errors.find("size of 2"), std::string::npos) << errors;
   EXPECT_NE(errors.find("the_plugin"), std::string::npos) << errors;
 }
 
-TEST_F(Plugins, OutputOverwritesItsInput) {
+TEST_P(Plugins, OutputOverwritesItsInput) {
   script.aliases = {0};
   script.work = [](const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs, void* const* outputs,
                    void*, cudaStream_t) {
@@ -216,17 +224,18 @@ TEST_F(Plugins, OutputOverwritesItsInput) {
   EXPECT_STREQ(engine->getAliasedInputTensor("y"), "x");
   EXPECT_EQ(engine->getAliasedInputTensor("x"), nullptr);
   Owned<IExecutionContext> context(engine->createExecutionContext());
-  std::vector<float> cache{1, 2, 3, 4};
+  const std::vector<float> cache{1, 2, 3, 4};
   EXPECT_EQ(run(*context, {{"x", cache.data()}}, "y"), (std::vector<float>{101, 2, 3, 4}));
   EXPECT_EQ(cache[0], 1.F) << "elsewhere, it is a copy";
-  ASSERT_TRUE(context->setTensorAddress("y", cache.data()));
+  const Array<float> x(cache);
+  ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", x.data()));
   ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
   ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
-  EXPECT_EQ(cache, (std::vector<float>{201, 2, 3, 4}));
+  EXPECT_EQ(x.values(), (std::vector<float>{201, 2, 3, 4}));
 }
 
 // Results of two more shapes: refused where the alias cannot hold.
-TEST_F(Plugins, AliasOfAnotherShapeIsRefused) {
+TEST_P(Plugins, AliasOfAnotherShapeIsRefused) {
   script.aliases = {0};
   script.shapes = [](const DimsExprs*, const DimsExprs*, DimsExprs* out, IExprBuilder& b) {
     out->nbDims = 1;
@@ -239,7 +248,7 @@ TEST_F(Plugins, AliasOfAnotherShapeIsRefused) {
   Owned<ICudaEngine> engine = b.engine();
   if (engine != nullptr) {
     Owned<IExecutionContext> context(engine->createExecutionContext());
-    std::vector<float> input(4), output(9);
+    const Array<float> input(4), output(9);
     context->setTensorAddress("x", input.data());
     context->setTensorAddress("y", output.data());
     EXPECT_FALSE(context->enqueueV3(nullptr));

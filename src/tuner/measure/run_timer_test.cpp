@@ -81,10 +81,10 @@ TEST(SampleRun, LaunchingIsNotTakenForTheRun) {
   Result<Sample> s = sample_run(quick, nothing, {}, 1.6);
   ASSERT_TRUE(s.ok());
   EXPECT_NEAR(s->median_us, 1.5, 1e-9);
-  LaunchTimer slow(7);  // seen to be hopeless by its first batch
+  LaunchTimer slow(6);  // seen to be hopeless by its first batch
   s = sample_run(slow, nothing, {}, 1.6);
   ASSERT_TRUE(s.ok());
-  EXPECT_NEAR(s->median_us, 7, 1e-9);
+  EXPECT_NEAR(s->median_us, 6, 1e-9);
   EXPECT_EQ(slow.batches, 3);
   LaunchTimer hopeless(70);
   s = sample_run(hopeless, nothing, {}, 1.6);
