@@ -12,6 +12,7 @@
 #include "kernels/reformats.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "tuner/measure/distinct_updates.h"
 #include "tuner/measure/random_data.h"
 
 namespace wootz::kernels {
@@ -215,6 +216,7 @@ Result<std::vector<HostTensor>> random_operands(const Problem& problem, uint64_t
     if (t.dtype == DType::kInvalid) continue;
     WOOTZ_ASSIGN_OR_RETURN(operands.back(), random_tensor(t.dtype, t.dims, seed++, bound));
   }
+  WOOTZ_RETURN_IF_ERROR(make_updates_distinct(problem, &operands));
   return operands;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/tolerance.h"
+#include "tuner/measure/distinct_updates.h"
 #include "tuner/measure/random_data.h"
 
 namespace wootz {
@@ -102,6 +103,7 @@ class CaseMaker {
       made.inputs.push_back(std::move(small).value());
       made.reduced = true;
     }
+    if (made.reduced && !make_updates_distinct(p_, &made.inputs).ok()) return std::nullopt;
     Result<std::vector<HostTensor>> expected = reference_(step_, made.inputs);
     if (!expected.ok() || expected->size() != p_.outputs.size()) return std::nullopt;
     made.expected = std::move(expected).value();

@@ -10,6 +10,7 @@
 #include "tuner/cache/tactic_text.h"
 #include "tuner/measure/agreement.h"
 #include "tuner/measure/benchmark_run.h"
+#include "tuner/measure/distinct_updates.h"
 #include "tuner/measure/place_check.h"
 #include "tuner/measure/random_data.h"
 
@@ -81,6 +82,7 @@ Status Measurer::begin_step(const Problem& problem, StepIndex step) {
     }
     WOOTZ_ASSIGN_OR_RETURN(inputs[i], random_tensor(desc.dtype, desc.dims, options_.seed + i, bound));
   }
+  WOOTZ_RETURN_IF_ERROR(make_updates_distinct(problem, &inputs));
   state_->inputs = std::move(inputs);
   return {};
 }
