@@ -1,5 +1,7 @@
 #include "tuner/measure/distinct_updates.h"
 
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "base/testing.h"
