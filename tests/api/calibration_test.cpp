@@ -257,7 +257,8 @@ TEST(Calibration, WhatHasNoKernelStaysInFloat) {
 
 TEST(Calibration, QuantizeLayersAloneCount) {
   Net net;
-  ITensor* scale = net.constant<float>({}, {0.01F});
+  const Floats hundredth{0.01F};
+  ITensor* scale = net.constant<float>({}, hundredth);
   IQuantizeLayer* there = net.network->addQuantize(*net.x, *scale, DataType::kINT8);
   net.output(net.network->addDequantize(*there->getOutput(0), *scale, DataType::kFLOAT), "rounded");
   Sampled<IInt8EntropyCalibrator2> calibrator;

@@ -236,7 +236,8 @@ TEST(Networks, RefuseThemInBodies) {
   CudaBench b;
   ITensor* x = b.input("x", {4});
   ILoop* loop = b.network->addLoop();
-  loop->addTripLimit(*b.constant<int32_t>({}, std::vector<int32_t>{3}), TripLimit::kCOUNT);
+  const std::vector<int32_t> three{3};
+  loop->addTripLimit(*b.constant<int32_t>({}, three), TripLimit::kCOUNT);
   IRecurrenceLayer* state = loop->addRecurrence(*x);
   ILayer* layer = b.collective(state->getOutput(0), kAllReduce, kSum, 2);
   state->setInput(1, *layer->getOutput(0));
