@@ -106,7 +106,7 @@ class ProductCall final : public Call {
   size_t lay_out(char* memory, Scratch* s) const {
     size_t bytes = 0;
     const auto place = [&](auto** to, int64_t count) {
-      *to = reinterpret_cast<std::remove_reference_t<decltype(*to)>>(memory + bytes);
+      if (memory != nullptr) *to = reinterpret_cast<std::remove_reference_t<decltype(*to)>>(memory + bytes);
       bytes += (static_cast<size_t>(count) * sizeof(**to) + 63) & ~size_t{63};
     };
     if (type_ != DType::kF32) place(&s->x, operand_rows() * e_.depth);
