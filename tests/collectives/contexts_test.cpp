@@ -236,8 +236,8 @@ TEST(Networks, RefuseThemInBodies) {
   CudaBench b;
   ITensor* x = b.input("x", {4});
   ILoop* loop = b.network->addLoop();
-  const std::vector<int32_t> three{3};
-  loop->addTripLimit(*b.constant<int32_t>({}, three), TripLimit::kCOUNT);
+  const std::vector<int32_t> many{100'000};  // too many to be written out one after another
+  loop->addTripLimit(*b.constant<int32_t>({}, many), TripLimit::kCOUNT);
   IRecurrenceLayer* state = loop->addRecurrence(*x);
   ILayer* layer = b.collective(state->getOutput(0), kAllReduce, kSum, 2);
   state->setInput(1, *layer->getOutput(0));
