@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "tuner/measure/distinct_updates.h"
 #include "tuner/measure/random_data.h"
 
 namespace wootz {
@@ -45,7 +44,6 @@ Result<std::vector<HostTensor>> repeated_operands(const Problem& problem, uint64
     const bool matrix = problem.is(Family::kGemm) && static_cast<int>(i) == 1;
     repeat_first(&inputs[i], matrix ? std::max(0, rank - 2) : axes);
   }
-  WOOTZ_RETURN_IF_ERROR(make_updates_distinct(problem, &inputs));
   return inputs;
 }
 
