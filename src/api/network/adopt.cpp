@@ -93,7 +93,7 @@ Status Adoption::make_layer(const Node& node) {
     out->take_name(node.output(o)->name(), true);
     note(node.output(o), out);
   }
-  if (scope_ != nullptr) scope_->mark_emitted(*layer);
+  if (scope_ != nullptr) scope_->mark_emitted(*layer, {const_cast<Node*>(&node)});  // of the scope's own graph
   return Status();
 }
 

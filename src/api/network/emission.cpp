@@ -179,38 +179,42 @@ Status EmissionScope::emit_origin(const LayerCore& layer, Emit& e) {
   return e.status();
 }
 
-Status EmissionScope::emit_layer(const LayerCore& layer) {
-  Emit e(*this, layer);
+// On failure nothing of it stays in the graph.
+Status EmissionScope::emit_nodes(const LayerCore& layer, Emit& e) {
   Status status = layer.origin ? emit_origin(layer, e) : const_cast<LayerCore&>(layer).emit(e);
   if (status.ok()) status = e.status();
-  if (!status.ok()) {
-    for (auto it = e.sink.nodes.rbegin(); it != e.sink.nodes.rend(); ++it) graph_.erase(*it);  // nothing reads them
-    return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
-  }
+  if (status.ok()) return status;
+  for (auto it = e.sink.nodes.rbegin(); it != e.sink.nodes.rend(); ++it) graph_.erase(*it);  // nothing reads them
+  e.sink.nodes.clear();
+  return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
+}
+
+void EmissionScope::take_outputs(const LayerCore& layer, Emit& e) {
   for (size_t i = 0; i < layer.outputs.size() && i < e.outputs_.size(); ++i) {
     if (e.outputs_[i] == nullptr) continue;
     e.outputs_[i]->set_name(layer.outputs[i]->name());
     set(layer.outputs[i], e.outputs_[i]);
   }
   nodes_[&layer] = std::move(e.sink.nodes);
+  restore_names(layer);
+}
+
+Status EmissionScope::emit_layer(const LayerCore& layer) {
+  Emit e(*this, layer);
+  WOOTZ_RETURN_IF_ERROR(emit_nodes(layer, e));
+  take_outputs(layer, e);
+  if (parent_ != nullptr) emission_.note_in_body(layer);
   return Status();
 }
 
-bool EmissionScope::forget(const LayerCore& layer) {
-  const auto found = nodes_.find(&layer);
-  if (found == nodes_.end()) return true;
-  const std::vector<Node*>& nodes = found->second;
-  const auto ours = [&](const Node* n) { return std::find(nodes.begin(), nodes.end(), n) != nodes.end(); };
-  for (const TensorImpl* out : layer.outputs) {
-    const Value* v = find(out);
-    if (v == nullptr || v->producer() == nullptr) return false;  // a constant, or made with a loop: start anew
-    for (const Use& use : v->uses())
-      if (!ours(use.node)) return false;
-  }
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) graph_.erase(*it);
-  for (const TensorImpl* out : layer.outputs) values_.erase(out);
-  nodes_.erase(found);
-  return true;
+void EmissionScope::mark_emitted(const LayerCore& layer, std::vector<Node*> nodes) {
+  nodes_.try_emplace(&layer, std::move(nodes));
+}
+
+void EmissionScope::mark_shared(const LayerCore& layer) {
+  nodes_.try_emplace(&layer);
+  shared_.insert(&layer);
+  if (parent_ != nullptr) emission_.note_in_body(layer);
 }
 
 bool may_decide_shapes(const TensorImpl& input) {

@@ -35,14 +35,18 @@ class EmissionScope {
   Status ensure(const LayerCore& layer);
   Value* find(const TensorImpl* tensor) const;
   void set(const TensorImpl* tensor, Value* value) { values_[tensor] = value; }
-  // For layers whose outputs were set otherwise: with another's, or by an imported graph.
-  void mark_emitted(const LayerCore& layer) { nodes_.try_emplace(&layer); }
+  // For layers whose outputs were set otherwise: by an imported graph, whose nodes they stand for, or with another's.
+  void mark_emitted(const LayerCore& layer, std::vector<Node*> nodes);
+  void mark_shared(const LayerCore& layer);  // emitted together with others
   // In the body of a loop: which loop, and the number of the iteration, i64. Null elsewhere.
   const LoopImpl* loop = nullptr;
   Value* iteration = nullptr;
   bool past_end = false;  // the iteration may be the one after the last
-  // Drops what a layer emitted, when nothing else reads it. False when something does.
-  bool forget(const LayerCore& layer);
+  // The layer says something else than it did: refresh() makes its nodes anew. False where others depend on how it was
+  // emitted, and the graph has to be emitted from the beginning.
+  bool outdate(const LayerCore& layer);
+  // To be called before the graph is asked for anything. False: as above.
+  bool refresh();
   bool has_emitted(const LayerCore& layer) const { return nodes_.count(&layer) != 0; }
 
   // Values of the parent that came in, in order: the graph's last inputs.
@@ -54,6 +58,14 @@ class EmissionScope {
   Result<Value*> enter(const TensorImpl* tensor);  // an input, a constant, or from the parent
   bool is_inside(const TensorImpl* tensor) const { return inside_ == nullptr || inside_->count(tensor) != 0; }
   Status emit_layer(const LayerCore& layer);
+  Status emit_nodes(const LayerCore& layer, Emit& e);
+  void take_outputs(const LayerCore& layer, Emit& e);
+  bool stands_alone(const LayerCore& layer) const;  // its results were made by its own nodes, and for it alone
+  std::vector<Node*> readers(const LayerCore& layer) const;
+  void keep_names(const LayerCore& layer);
+  void restore_names(const LayerCore& layer);
+  bool emit_in_place(const LayerCore& layer);
+  bool forget_with_readers(const LayerCore& layer);
   Status emit_origin(const LayerCore& layer, Emit& e);
   Status emit_taken(const LayerCore& layer, Emit& e, const std::vector<Value*>& inputs, bool taken,
                     const std::string& why = "");
@@ -64,6 +76,13 @@ class EmissionScope {
   const TensorSet* inside_;
   std::unordered_map<const TensorImpl*, Value*> values_;
   std::unordered_map<const LayerCore*, std::vector<Node*>> nodes_;  // of emitted layers
+  std::unordered_set<const LayerCore*> shared_;                     // of those: emitted together with others
+  std::vector<const LayerCore*> outdated_;
+  struct Names {
+    std::string layer;
+    std::vector<std::string> nodes;
+  };
+  std::unordered_map<const LayerCore*, Names> names_;  // of nodes that are gone: those that come after them take these
   std::vector<Value*> captured_;
 };
 
@@ -89,6 +108,9 @@ class Emission {
   void note_failure(const LayerCore& layer, const Status& status) { failures_.emplace(&layer, status); }
   size_t num_failures() const { return failures_.size(); }
   void forget_failures() { failures_.clear(); }
+  // Whether the layer was emitted into a loop's or branch's graph.
+  bool is_in_body(const LayerCore& layer) const { return in_bodies_.count(&layer) != 0; }
+  void note_in_body(const LayerCore& layer) { in_bodies_.insert(&layer); }
   std::vector<EmittedWeights>& weights() { return weights_; }
   // Where `value` is a layer's weights, so is its copy in a body.
   void repeat_weights(const Value& value, const Value& copy);
@@ -108,6 +130,7 @@ class Emission {
   std::unordered_map<SymbolId, Dim> symbols_;  // imported to ours
   std::unordered_map<const LayerCore*, Status> failures_;
   std::vector<EmittedWeights> weights_;
+  std::unordered_set<const LayerCore*> in_bodies_;
 };
 
 // Whether an input is a small list of integers, which may turn out to be a shape.

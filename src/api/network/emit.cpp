@@ -68,13 +68,13 @@ void Emit::out(size_t i, Value* value) {
 
 void Emit::give(const std::vector<LayerCore*>& layers, const std::function<Value*(size_t)>& value) {
   for (size_t i = 0; i < layers.size() && !failed(); ++i) {
+    sink.scope.mark_shared(*layers[i]);
     if (layers[i] == &sink.layer) {
       out(0, value(i));
       continue;
     }
     value(i)->set_name(layers[i]->outputs[0]->name());
     sink.scope.set(layers[i]->outputs[0], value(i));
-    sink.scope.mark_emitted(*layers[i]);
   }
 }
 

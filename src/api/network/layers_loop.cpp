@@ -137,7 +137,7 @@ Result<Value*> LoopImpl::emit_condition(EmissionScope& inner, const EmissionScop
   after.iteration = add->output();
   for (size_t r = 0; r < recurrences_.size(); ++r) {
     after.set(recurrences_[r]->outputs[0], next[r]);
-    after.mark_emitted(*recurrences_[r]);
+    after.mark_shared(*recurrences_[r]);
   }
   WOOTZ_ASSIGN_OR_RETURN(Value * goes_on, after.value(condition_->inputs[0]));
   if (goes_on->dtype() != DType::kBool || !(volume(goes_on->shape()) == Dim(1)))
@@ -173,7 +173,7 @@ Status LoopImpl::emit_body(EmissionScope& scope, Body* body) {
     const Value* first = scope.find(layer->inputs[0]);
     Value* state = graph.add_input(graph.unique_name(layer->outputs[0]->name()), first->dtype(), first->shape());
     inner.set(layer->outputs[0], state);
-    inner.mark_emitted(*layer);
+    inner.mark_shared(*layer);
   }
   std::vector<Value*> next;
   for (const LayerCore* layer : recurrences_) {

@@ -1,8 +1,9 @@
 // INetworkDefinition: layers and tensors, and the graph they stand for.
 //
-// A parsed model is kept as the graph that the importer made. Its layers are made when they are asked for, and
-// emitted anew only once a setter changed what the graph says; until then it grows with layers that are added, and a
-// build takes a copy of what its outputs need. Networks written layer by layer are emitted for each build.
+// A parsed model is kept as the graph that the importer made. Its layers are made when they are asked for: handles on
+// its nodes. The graph grows with layers that are added, a layer that a setter changed makes its own nodes anew
+// (reemission.cpp), and a build takes a copy of what its outputs need. Networks written layer by layer are emitted for
+// each build.
 #pragma once
 
 #include <list>
@@ -111,6 +112,8 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
   bool name_taken(const std::string& name, const TensorImpl* except) const;
   bool is_empty() const { return tensors_.empty() && layers_.empty() && unmade_ == nullptr; }
   Status make_layers();  // those that are yet unmade
+  void drop_imported();
+  void refresh() const;
   Emission& query_emission(bool elements) const;
   Status ensure_wanted(EmissionScope& scope, std::vector<Value*>* outputs, std::vector<Value*>* debug) const;
 
@@ -126,7 +129,7 @@ class NetworkImpl final : public nvinfer1::INetworkDefinition, public Owner {
   bool unfused_debug_ = false;
   std::vector<std::shared_ptr<Graph>> adopted_;
   std::vector<AbsentNode> absent_;
-  std::unique_ptr<Emission> imported_;  // over the imported graph, as long as it says what the layers say
+  std::unique_ptr<Emission> imported_;  // over the imported graph; null once that has to be emitted from the layers
   std::unique_ptr<Adoption> unmade_;    // layers of the imported graph, until they are asked for
   mutable std::unique_ptr<Emission> emission_;
 };

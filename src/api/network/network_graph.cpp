@@ -64,15 +64,23 @@ int32_t NetworkImpl::getNbLayers() const noexcept {
 }
 
 void NetworkImpl::changed(const LayerCore* layer) {
-  if (imported_ != nullptr && (layer == nullptr || imported_->root().has_emitted(*layer))) {
-    (void)layers();  // they know what the graph says no longer
-    imported_.reset();
-  }
-  if (imported_ != nullptr) imported_->forget_failures();
-  if (emission_ == nullptr) return;
-  // Layers that failed may have failed for the sake of this one.
-  const bool kept = layer != nullptr && emission_->num_failures() == 0 && emission_->root().forget(*layer);
-  if (!kept) emission_.reset();
+  const auto keeps = [&](Emission& emission) {
+    emission.forget_failures();  // layers may have failed for the sake of this one
+    return layer != nullptr && emission.root().outdate(*layer);
+  };
+  if (imported_ != nullptr && !keeps(*imported_)) drop_imported();
+  if (emission_ != nullptr && !keeps(*emission_)) emission_.reset();
+}
+
+void NetworkImpl::drop_imported() {
+  (void)layers();  // they know what the graph says no longer
+  imported_.reset();
+}
+
+// Afterwards the graphs that are kept say what the layers say.
+void NetworkImpl::refresh() const {
+  if (imported_ != nullptr && !imported_->root().refresh()) const_cast<NetworkImpl*>(this)->drop_imported();
+  if (emission_ != nullptr && !emission_->root().refresh()) emission_.reset();
 }
 
 void NetworkImpl::renamed(const TensorImpl& tensor) {
@@ -85,13 +93,14 @@ void NetworkImpl::renamed(const LayerCore& layer) {
   if (imported_ == nullptr || !imported_->root().has_emitted(layer)) return;
   const Value* value = layer.outputs.empty() ? nullptr : imported_->root().find(layer.outputs[0]);
   if (!layer.origin || value == nullptr || value->producer() == nullptr) {
-    changed(nullptr);
+    if (!imported_->root().outdate(layer)) drop_imported();
     return;
   }
   value->producer()->set_name(imported_->graph()->unique_name(layer.name()));
 }
 
 Emission& NetworkImpl::query_emission(bool elements) const {
+  refresh();
   const auto may_decide = [](const TensorImpl* input) { return may_decide_shapes(*input); };
   if (imported_ != nullptr && !(elements && std::any_of(inputs_.begin(), inputs_.end(), may_decide))) return *imported_;
   (void)layers();
@@ -187,6 +196,7 @@ Result<std::shared_ptr<Graph>> NetworkImpl::build_graph(std::vector<NamedWeight>
     for (const TensorImpl* tensor : *list)
       if (!names.insert(tensor->name()).second)
         return invalid_argument("two inputs or outputs have the name '{}'", tensor->name());
+  refresh();
   std::unique_ptr<Emission> emitted;
   if (imported_ == nullptr) emitted = std::make_unique<Emission>(name_, true);
   Emission& emission = imported_ != nullptr ? *imported_ : *emitted;
