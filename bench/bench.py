@@ -3,7 +3,8 @@
 
 DIR holds ONNX models and a manifest.json (bench/models.py says what is in it). Without --models: the text models out of the
 rapidocr-onnxruntime package. Every number is a ratio's part: runtimes take turns in one run, with the same threads and inputs;
-medians of medians. Static and dynamic models, FP32 and INT8; the two precisions are summed up apart.
+medians of medians. Static and dynamic models, FP32 and INT8; the two precisions are summed up apart. In 16 bits:
+--precision bf16 --peers ort,openvino_bf16; differences are from ONNX Runtime's FP32, of the last peer too.
 
 ./dev bench --scaling [5000,10000,20000]: instead, what building and loading cost on generated networks of so many nodes.
 """
@@ -32,16 +33,17 @@ def dynamic_shapes(model, spec):
     return shapes
 
 
-def plan_for(model, spec, cache):
+def plan_for(model, spec, cache, precision):
     import wootz
 
     digest = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
     library = next((ROOT / "build/release/python/wootz").glob("_wootz*.so"))
     stamp = int(library.stat().st_mtime)
-    plan = cache / f"{model.stem}-{digest}-{stamp}.plan"
+    plan = cache / f"{model.stem}-{digest}-{stamp}{'-' if precision else ''}{precision}.plan"
     if not plan.exists():
         start = time.perf_counter()
-        plan.write_bytes(wootz.build(model, shapes=dynamic_shapes(model, spec), options={"threads": "2", "backend": "cpu"}))
+        plan.write_bytes(wootz.build(model, shapes=dynamic_shapes(model, spec), options={"threads": "2", "backend": "cpu"},
+                                     precision=[precision] if precision else []))
         print(f"  built {model.name} in {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
     return plan
 
@@ -50,6 +52,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models")
     parser.add_argument("--peers", default="ort,openvino")
+    parser.add_argument("--precision", default="", choices=["", "bf16", "fp16"], help="what our layers may compute in; peers are chosen by --peers")
     parser.add_argument("--json")
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=5)
@@ -70,13 +73,13 @@ def main():
     for name, entry in chosen(manifest, args.only).items():
         model = folder / entry["file"]
         try:
-            plan = plan_for(model, entry["inputs"], cache)
+            plan = plan_for(model, entry["inputs"], cache, args.precision)
         except Exception as error:
             print(f"{name:24s}  build failed: {error}")
             rows.append({"model": name, "runtime": "wootz", "error": str(error)})
             failed += 1
             continue
-        precision = "INT8" if "int8" in name else "FP32"
+        precision = "INT8" if "int8" in name else (args.precision or "fp32").upper()
         results = driver.compare(model, plan, make_inputs(entry["inputs"]), ["wootz", *peers], args.threads, args.rounds, args.seconds)
         rows += [{"model": name, "precision": precision.lower(), "runtime": r, **row} for r, row in results.items()]
         ours, others = results["wootz"], [results[p]["ms"] for p in peers if "ms" in results[p]]
@@ -90,7 +93,7 @@ def main():
         ort = results.get("ort", {})
         print(f"{name:24s}{ours['ms']:10.3f}" + "".join(f"{results[p].get('ms', float('nan')):14.3f}" for p in peers) +
               f"{ratio:8.2f}{ours['load_ms']:10.1f}{ort.get('load_ms', float('nan')):10.1f}{ours['rss_mib']:7.0f}{ort.get('rss_mib', float('nan')):9.0f}"
-              f"{ours.get('difference', float('nan')):12.2e}", flush=True)
+              f"{ours.get('difference', float('nan')):12.2e}" + (f"{results[peers[-1]].get('difference', float('nan')):12.2e}" if args.precision else ""), flush=True)
     for precision, of in ratios.items():
         mean = math.exp(sum(math.log(r) for r in of.values()) / len(of))
         worst = max(of, key=of.get)

@@ -17,8 +17,11 @@ def _add_profiles(builder, config, profiles):
         config.add_optimization_profile(profile)
 
 
+_PRECISIONS = ("fp16", "bf16", "int8", "fp8")
+
+
 def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None,
-          output=None, calibration_data=None, calibration_cache=None, calibration_algorithm=None):
+          output=None, calibration_data=None, calibration_cache=None, calibration_algorithm=None, precision=()):
     """Builds a plan from an ONNX model (path or bytes) and returns it as bytes.
 
     shapes: {input: (min, opt, max)} for the inputs with dynamic dimensions, or a list of such dictionaries, one per
@@ -31,6 +34,9 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     axis into batches of the network's shapes, those of the first profile's optimum; the last batch is filled up from the
     array's beginning. calibration_cache: file with the scales: read if it is there, and then no data is needed or looked
     at, and otherwise written. calibration_algorithm: "entropy2" (default), "entropy", "minmax" or "legacy".
+
+    precision: what layers may compute in where that is faster: "fp16", "bf16", "int8", "fp8", one of them or a list. A device
+    that computes fast in none of them says so in a warning.
     """
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder._create(logger)
@@ -48,6 +54,10 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     config = builder.create_builder_config()
     for key, value in (options or {}).items():
         config.set_option(key, value)
+    for name in [precision] if isinstance(precision, str) else precision:
+        if name not in _PRECISIONS:
+            raise ValueError(f"precision: '{name}' is none of {', '.join(_PRECISIONS)}")
+        config.set_flag(getattr(_wootz.BuilderFlag, name.upper()))
     profiles = shapes if isinstance(shapes, (list, tuple)) else [shapes] if shapes else []
     _add_profiles(builder, config, profiles)
     calibrator = _calibration.calibrator(network, profiles, calibration_data, calibration_cache, calibration_algorithm, logger)

@@ -19,6 +19,7 @@ constexpr BuildStage kStages[] = {
     {"calibrate", "convolutions and products by scales in 8 bits, where that is allowed", calibrate_network, kGraph},
     {"passes", "rewrites the graph: passes/passes.def has their order", optimize_network, kGraph},
     {"precision", "keeps FP32 values in 16 bits, where that is allowed", narrow_values, kGraph},
+    {"group", "nodes that one kernel may compute together: what passes/passes.def has last", group_nodes, kGraph},
     {"lower", "nodes become steps of kernel families", lower_network, kProgram},
     {"name", "steps are named after the model's nodes", name_network_steps, kProgram},
     {"offer", "asks every provider who can compute which step", offer_tactics, kNothing, StageRefit::kNothing},

@@ -1,4 +1,4 @@
-// Stages on the graph: infer, passes, precision.
+// Stages on the graph: infer, passes, precision, group.
 #include <algorithm>
 
 #include "build/session.h"
@@ -52,6 +52,24 @@ Status set_layer_types(BuildSession& session) {
   return Status();
 }
 
+// `seen`: told of each pass after the trace, the log and the dump are.
+Status run_passes(BuildSession& session, PipelinePart part,
+                  const std::function<void(const PassReport&, const Graph&)>& seen) {
+  PipelineOptions pipeline = pipeline_options(session);
+  pipeline.part = part;
+  Status dumped;
+  pipeline.observer = [&](const PassReport& pass, const Graph& after) {
+    session.trace->after_pass(pass, after);
+    if (seen) seen(pass, after);
+    if (pass.changed && dumped.ok()) dumped = session.dump.graph("passes." + pass.name, after);
+    session.log.verbose(
+        fmt::format("pass {}: {} to {} nodes, {:.2f} ms", pass.name, pass.nodes_before, pass.nodes_after, pass.ms));
+  };
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<PassReport> reports, run_pipeline(session.graph, pipeline));
+  session.report.passes.insert(session.report.passes.end(), reports.begin(), reports.end());
+  return dumped;
+}
+
 }  // namespace
 
 PipelineOptions pipeline_options(const BuildContext& context) {
@@ -74,32 +92,29 @@ Status infer_network(BuildSession& session) {
 }
 
 Status optimize_network(BuildSession& session) {
-  PipelineOptions pipeline = pipeline_options(session);
   ProgressPhase phase(session.services.progress, "Optimize graph", "Build", static_cast<int>(all_passes().size()));
   int done = 0;
   QdqRecorder recorder(session.graph);
-  Status dumped;
-  pipeline.observer = [&](const PassReport& pass, const Graph& after) {
+  WOOTZ_RETURN_IF_ERROR(run_passes(session, PipelinePart::kRounds, [&](const PassReport& pass, const Graph& after) {
     phase.step(done++);
-    session.trace->after_pass(pass, after);
     recorder.after_pass(pass.name, after);
-    if (pass.changed && dumped.ok()) dumped = session.dump.graph("passes." + pass.name, after);
-    session.log.verbose(
-        fmt::format("pass {}: {} to {} nodes, {:.2f} ms", pass.name, pass.nodes_before, pass.nodes_after, pass.ms));
-  };
-  WOOTZ_ASSIGN_OR_RETURN(session.report.passes, run_pipeline(session.graph, pipeline));
-  WOOTZ_RETURN_IF_ERROR(dumped);
+  }));
   session.quantization = recorder.lines(session.graph);
   return phase.status();
 }
 
+Status group_nodes(BuildSession& session) { return run_passes(session, PipelinePart::kLast, {}); }
+
 // Not one of the passes: they take a graph alone, and this takes the type that the settings allow and the device
-// computes fast in. It must see the finished graph, since later passes would make FP32 values again.
+// computes fast in. It must see the graph that the rounds of passes leave, since these would make FP32 values again.
 Status narrow_values(BuildSession& session) {
   const BuildSettings& settings = session.settings;
-  if (!settings.fp16 && !settings.bf16) return Status();
-  const DType narrow = settings.fp16 ? DType::kF16 : DType::kBF16;
-  if (!session.target.backend->computes_fast_in(narrow)) return Status();
+  const auto taken = [&](bool allowed, DType type) {
+    return allowed && session.target.backend->computes_fast_in(type);
+  };
+  const bool half = taken(settings.fp16, DType::kF16);
+  if (!half && !taken(settings.bf16, DType::kBF16)) return Status();
+  const DType narrow = half ? DType::kF16 : DType::kBF16;
   WOOTZ_ASSIGN_OR_RETURN(const int nodes, assign_precision(session.graph, narrow, kept_in_f32(settings.layer_types)));
   session.log.verbose(fmt::format("precision: {} nodes in {}", nodes, dtype_name(narrow)));
   return Status();

@@ -33,6 +33,7 @@ Status infer_network(BuildSession& session);
 Status calibrate_network(BuildSession& session);
 Status optimize_network(BuildSession& session);
 Status narrow_values(BuildSession& session);
+Status group_nodes(BuildSession& session);
 Status lower_network(BuildSession& session);
 Status name_network_steps(BuildSession& session);
 Status offer_tactics(BuildSession& session);

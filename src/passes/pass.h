@@ -34,13 +34,17 @@ struct PassReport {
   double ms = 0;
 };
 
+// Of passes.def: the rounds (RUN), and what comes once after them (RUN_LAST). Between the two, types may be assigned.
+enum class PipelinePart : uint8_t { kAll, kRounds, kLast };
+
 struct PipelineOptions {
+  PipelinePart part = PipelinePart::kAll;
   std::set<std::string, std::less<>> disabled;  // names of passes to skip; "all" skips every optional one
   bool verify = false;                          // the graph verifier after each pass
   std::function<void(const PassReport&, const Graph&)> observer;
 };
 
-// The whole pipeline. The environment variable WOOTZ_DISABLE_PASSES adds names (separated by commas) to `disabled`.
+// The environment variable WOOTZ_DISABLE_PASSES adds names (separated by commas) to `disabled`.
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options);
 
 }  // namespace wootz

@@ -84,7 +84,7 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
     return *changed;
   };
   // A late pass may leave something for an early one: again, until a round changes nothing.
-  bool any = true;
+  bool any = options.part != PipelinePart::kLast;
   for (int round = 0; any && round < kMostRounds; ++round) {
     any = false;
     for (const Turn& turn : kPipeline) {
@@ -92,7 +92,8 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
       any = any || changed;
     }
   }
-  for (const Turn& turn : kLast) WOOTZ_RETURN_IF_ERROR(run(turn, true).status());
+  if (options.part != PipelinePart::kRounds)
+    for (const Turn& turn : kLast) WOOTZ_RETURN_IF_ERROR(run(turn, true).status());
   return reports;
 }
 

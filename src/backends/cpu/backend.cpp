@@ -8,6 +8,7 @@
 #include "backends/cpu/chain/provider.h"
 #include "backends/cpu/host_stream.h"
 #include "backends/cpu/native_provider.h"
+#include "backends/cpu/onednn/env.h"
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/onednn/threads.h"
 #include "base/cpu_info.h"
@@ -68,6 +69,7 @@ class CpuBackend final : public Backend {
   std::vector<const Provider*> providers() const override {
     return {&native_provider(), &onednn_provider(), &chain_provider()};
   }
+  bool computes_fast_in(DType type) const override { return dnn::computes_fast_in(type); }
 };
 
 }  // namespace

@@ -1,12 +1,15 @@
 // Family attention of f32, f16 and bf16: a block of queries goes over blocks of keys and values, keeping for each row
 // the largest score so far, the sum of exponentials relative to it, and the weighted values. Scores of a whole row
 // never exist at once. Scores are computed as keys by queries, so that neither keys nor values are ever transposed and
-// the softmax runs down columns. A block's rows are one piece of work; each row is computed in one fixed order.
+// the softmax runs down columns. A block's rows are one piece of work; each row is computed in one fixed order. BF16
+// is multiplied as it is where the processor does that, and sums, scores and exponentials are f32; other narrow floats
+// are widened first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "backend/attention_heads.h"
+#include "backends/cpu/attention/pairs.h"
 #include "backends/cpu/attention/tile.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/function_kernel.h"
@@ -59,6 +62,7 @@ class AttentionCall final : public Call {
   RowReader reader;
   const RowOps* rows = nullptr;
   const TileOps* tiles = nullptr;
+  const PairOps* pairs = nullptr;  // null: operands are widened
   Epilogue::Bound end;
   int slots = 1;
 
@@ -108,8 +112,10 @@ class AttentionCall final : public Call {
     std::fill_n(s.out, m * v_size, 0.0f);
     if (m < kFewQueries) {
       few(args, at, s);
+    } else if (pairs != nullptr) {
+      many(args, at, s, PairProducts{*this, args, at, s});
     } else {
-      many(args, at, s);
+      many(args, at, s, FloatProducts{*this, args, at, s});
     }
     for (int64_t r = 0; r < m; ++r) {
       float* row = s.out + r * v_size;
@@ -127,20 +133,79 @@ class AttentionCall final : public Call {
     if (!end.trivial() && y.dense()) end.store(y.at(at.b, at.h, first), m * v_size, s.out, args);
   }
 
+  // The two products of a block of queries: scores [n, wide] of keys from t, and weights times values.
+  struct FloatProducts {
+    const AttentionCall& c;
+    const RunArgs& args;
+    const Block& at;
+    const Scratch& s;
+
+    void prepare() const {
+      int64_t stride = 0;
+      const float* query = c.read(args, 0, c.q, at.b, at.h, at.first, at.m, s.query, &stride);
+      transpose_plane(reinterpret_cast<const char*>(query), stride, reinterpret_cast<char*>(s.turned), at.wide, c.size,
+                      at.m, 4);
+      clear_after(s.turned, c.size, at);
+      c.rows->scale(s.turned, s.turned, c.size * at.wide, c.scale);
+    }
+    void score(int64_t t, int64_t n) const {
+      const auto [key, step] = c.key_rows(args, at, t, n, s);
+      (c.k_transposed ? c.tiles->multiply_ta : c.tiles->multiply)(key, step, s.turned, at.wide, s.scores, at.wide, n,
+                                                                  at.wide, c.size, false);
+    }
+    void gather(int64_t t, int64_t n) const {
+      int64_t stride = 0;
+      const float* value = c.read(args, 2, c.v, at.b, at.kv, t, n, s.values, &stride);
+      c.tiles->multiply_ta(s.scores, at.wide, value, stride, s.out, c.v_size, at.m, c.v_size, n, true);
+    }
+  };
+
+  // The same of BF16 as it lies in memory. Scores are scaled once they are sums: a scaled query would be rounded again.
+  struct PairProducts {
+    const AttentionCall& c;
+    const RunArgs& args;
+    const Block& at;
+    const Scratch& s;
+
+    const uint16_t* rows_of(int i, const HeadLines& lines, int64_t head, int64_t first) const {
+      return static_cast<const uint16_t*>(args.inputs[i]) + lines.at(at.b, head, first);
+    }
+    void prepare() const {
+      // Side by side first: pairs need not lie at multiples of their size.
+      auto* query = reinterpret_cast<uint16_t*>(s.query);
+      const uint16_t* from = rows_of(0, c.q, at.h, at.first);
+      for (int64_t r = 0; r < at.m; ++r) std::copy_n(from + r * c.q.row, c.size, query + r * c.size);
+      transpose_plane(reinterpret_cast<const char*>(query), c.size / 2, reinterpret_cast<char*>(s.turned), at.wide,
+                      c.size / 2, at.m, 4);
+      clear_after(s.turned, c.size / 2, at);
+    }
+    void score(int64_t t, int64_t n) const {
+      c.pairs->multiply(rows_of(1, c.k, at.kv, t), c.k.row, reinterpret_cast<const uint16_t*>(s.turned), 2 * at.wide,
+                        s.scores, at.wide, n, at.wide, c.size / 2, false);
+      if (c.scale != 1) c.rows->scale(s.scores, s.scores, n * at.wide, c.scale);
+    }
+    void gather(int64_t t, int64_t n) const {
+      auto *weights = reinterpret_cast<uint16_t*>(s.mask), *value = reinterpret_cast<uint16_t*>(s.values);
+      c.pairs->join_rounded(s.scores, at.wide, n, at.wide, weights);
+      c.pairs->join(rows_of(2, c.v, at.kv, t), c.v.row, n, c.v_size, value);
+      c.pairs->multiply_ta(weights, 2 * at.wide, value, 2 * c.v_size, s.out, c.v_size, at.m, c.v_size, (n + 1) / 2,
+                           true);
+    }
+  };
+
+  // Zeros where the last vectors of turned rows have no query.
+  static void clear_after(float* turned, int64_t n, const Block& at) {
+    for (int64_t d = 0; d < n; ++d) std::fill(turned + d * at.wide + at.m, turned + (d + 1) * at.wide, 0.0f);
+  }
+
   // Scores by columns: keys down, queries across.
-  void many(const RunArgs& args, const Block& at, const Scratch& s) const {
-    int64_t stride = 0;
-    const float* query = read(args, 0, q, at.b, at.h, at.first, at.m, s.query, &stride);
-    transpose_plane(reinterpret_cast<const char*>(query), stride, reinterpret_cast<char*>(s.turned), at.wide, size,
-                    at.m, 4);
-    for (int64_t d = 0; d < size; ++d) std::fill(s.turned + d * at.wide + at.m, s.turned + (d + 1) * at.wide, 0.0f);
-    rows->scale(s.turned, s.turned, size * at.wide, scale);
+  template <class Products>
+  void many(const RunArgs& args, const Block& at, const Scratch& s, const Products& products) const {
+    products.prepare();
     const int64_t visible = causal ? std::min(keys, at.first + at.m) : keys;
     for (int64_t t = 0; t < visible; t += kKeys) {
       const int64_t n = std::min(kKeys, visible - t);
-      const auto [key, step] = key_rows(args, at, t, n, s);
-      (k_transposed ? tiles->multiply_ta : tiles->multiply)(key, step, s.turned, at.wide, s.scores, at.wide, n, at.wide,
-                                                            size, false);
+      products.score(t, n);
       if (cap > 0) tiles->softcap(s.scores, n * at.wide, cap);
       if (mask != DType::kInvalid) mask_columns(args, at, t, n, s);
       for (int64_t j = std::max<int64_t>(0, at.first + 1 - t); causal && j < n; ++j)
@@ -148,8 +213,7 @@ class AttentionCall final : public Call {
       if (tiles->online_softmax_update(s.scores, n, at.wide, s.top, s.sum, s.factor) && t > 0)
         for (int64_t r = 0; r < at.m; ++r)
           if (s.factor[r] != 1) rows->scale(s.out + r * v_size, s.out + r * v_size, v_size, s.factor[r]);
-      const float* value = read(args, 2, v, at.b, at.kv, t, n, s.values, &stride);
-      tiles->multiply_ta(s.scores, at.wide, value, stride, s.out, v_size, at.m, v_size, n, true);
+      products.gather(t, n);
     }
   }
 
@@ -248,6 +312,12 @@ class AttentionCall final : public Call {
   }
 };
 
+// BF16 whose rows are whole pairs, on a processor that multiplies them.
+bool in_pairs(const Problem& p, const KernelOptions& options, const AttentionCall& c) {
+  if (options.isa != Isa::kAvx512 || !cpu_info().avx512_bf16 || p.inputs[0].dtype != DType::kBF16) return false;
+  return !c.k_transposed && c.size % 2 == 0;
+}
+
 Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<AttentionCall>();
   WOOTZ_ASSIGN_OR_RETURN(call->q, operand_lines(p, 0, args.inputs[0]));
@@ -284,6 +354,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   }
   call->reader = RowReader(p.inputs[0].dtype, options.isa);
   call->rows = &row_ops(options.isa);
+  if (in_pairs(p, options, *call)) call->pairs = &kPairOps;
   call->tiles = &tile_ops(options.isa);
   call->slots = options.threads;
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, DType::kF32, options.isa));

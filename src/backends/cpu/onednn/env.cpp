@@ -83,6 +83,13 @@ bool runs_f16() {
   return name.find("fp16") != std::string_view::npos || name.find("amx") != std::string_view::npos;
 }
 
+bool computes_fast_in(DType dtype) {
+  const std::string_view name = effective_isa_text();
+  if (dtype == DType::kF16) return name.ends_with("amx_fp16");  // otherwise they are widened first
+  return dtype == DType::kBF16 && name.starts_with("avx512_core") &&
+         (name.find("bf16") != std::string_view::npos || name.find("amx") != std::string_view::npos || runs_f16());
+}
+
 std::string version_text() {
   const dnnl::version_t* v = dnnl::version();
   return fmt::format("{}.{}.{}-{:.8}-{}", v->major, v->minor, v->patch, v->hash, effective_isa_text());

@@ -28,6 +28,8 @@ const char* effective_isa_text();
 // u8 times i8 summed in 32 bits without a 16-bit step that saturates.
 bool exact_int8();
 bool runs_f16();
+// Products of these types by instructions that take them as they are, several times as many a cycle as of FP32.
+bool computes_fast_in(DType dtype);
 std::string version_text();
 
 std::optional<memory::data_type> data_type(DType dtype);
