@@ -15,8 +15,13 @@ Status place(const Node& node, const Status& status) {
   return status.place(PlaceKind::kNode) != nullptr ? status : at_node(node, status);
 }
 
-Result<std::vector<HostTensor>> run_main(const Node& node, const std::vector<const HostTensor*>& inputs) {
+// `wanted`: the float in which an epilogue reads the first result. A sum of narrow products that it reads as f32 is not
+// rounded in between.
+Result<std::vector<HostTensor>> run_main(const Node& node, const std::vector<const HostTensor*>& inputs,
+                                         DType wanted = DType::kInvalid) {
   WOOTZ_ASSIGN_OR_RETURN(std::vector<ConcreteOutput> types, infer_concrete(node, inputs));
+  if (wanted != DType::kInvalid && !types.empty() && is_float(wanted) && is_float(types[0].dtype))
+    types[0].dtype = wanted;
   const OpDef& def = node.op();
   if (def.reference == nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(const PointwiseExpr expr, node_expression(node));
@@ -56,7 +61,7 @@ Result<std::vector<HostTensor>> run_node(const Node& node, const std::vector<con
   const auto main = static_cast<size_t>(node.attr_int("main_inputs", node.num_inputs()));
   if (main > inputs.size()) return place(node, internal_error("{} main inputs of {}", main, inputs.size()));
   Result<std::vector<HostTensor>> result =
-      run_main(node, {inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(main)});
+      run_main(node, {inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(main)}, epilogue->input_type(0));
   if (!result.ok()) return place(node, result.status());
   std::vector<HostTensor> outputs = std::move(result).value();
   std::vector<const HostTensor*> operands{&outputs[0]};

@@ -312,10 +312,10 @@ class AttentionCall final : public Call {
   }
 };
 
-// BF16 whose rows are whole pairs, on a processor that multiplies them.
+// BF16 whose rows are whole pairs, on a processor that multiplies them; weights are rounded to it, as the result is.
 bool in_pairs(const Problem& p, const KernelOptions& options, const AttentionCall& c) {
   if (options.isa != Isa::kAvx512 || !cpu_info().avx512_bf16 || p.inputs[0].dtype != DType::kBF16) return false;
-  return !c.k_transposed && c.size % 2 == 0;
+  return p.outputs[0].dtype == DType::kBF16 && !c.k_transposed && c.size % 2 == 0;
 }
 
 Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {

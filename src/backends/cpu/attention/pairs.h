@@ -1,5 +1,5 @@
-// Small products of BF16 by AVX512-BF16: an instruction adds up two neighbouring products, in f32. Operands are pairs of
-// neighbours along the sum, 32 bits each; distances are in elements of 16 bits.
+// Small products of BF16 by AVX512-BF16: an instruction adds up two neighbouring products, in f32. Operands are pairs
+// of neighbours along the sum, 32 bits each; distances are in elements of 16 bits.
 #pragma once
 
 #include <cstdint>

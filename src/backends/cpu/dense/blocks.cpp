@@ -9,8 +9,6 @@
 namespace wootz::cpu {
 namespace {
 
-constexpr int64_t kPartDepth = 256;  // elements of a column summed at once: 16 KiB of weights a panel
-constexpr int64_t kUnitRows = 96;    // their part of the input stays in the second-level cache
 constexpr int64_t kUnitColumns = 256;
 
 class DenseCall final : public UnitsCall {
@@ -83,6 +81,26 @@ class DenseCall final : public UnitsCall {
   std::unique_ptr<DenseRows<float>> rows_;
 };
 
+struct ActivationRow {
+  PwOp op;
+  Activation activation;
+  bool fixed;  // alpha and beta are these, not the instruction's
+  float alpha = 0, beta = 0;
+};
+constexpr ActivationRow kActivations[] = {
+    {PwOp::kSilu, Activation::kSilu, false},
+    {PwOp::kSigmoid, Activation::kSigmoid, true, 1},
+    {PwOp::kGeluErf, Activation::kGeluErf, true},
+    {PwOp::kGeluTanh, Activation::kGeluTanh, true},
+    {PwOp::kHardSigmoid, Activation::kHardSigmoid, false},
+    {PwOp::kHardSwish, Activation::kHardSwish, true, 1.0f / 6, 0.5f},
+};
+const ActivationRow* activation_of(const PwInstr& instr) {
+  for (const ActivationRow& row : kActivations)
+    if (row.op == instr.op) return &row;
+  return nullptr;
+}
+
 }  // namespace
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -131,18 +149,19 @@ void UnitsCall::store(const RunArgs& args, const DenseUnit& u, const void* value
 
 DenseBlocks divide(const DenseShape& s, const DenseGrain& grain, int threads) {
   DenseBlocks b;
-  if (s.depth > kPartDepth) {
-    const int64_t pieces = ceil_div(s.depth, kPartDepth), length = ceil_div(s.depth, pieces);
+  if (s.depth > grain.part) {
+    const int64_t pieces = ceil_div(s.depth, grain.part);
+    const int64_t length = ceil_div(ceil_div(s.depth, pieces), grain.step) * grain.step;
     for (int64_t tap = 0; tap < s.taps; ++tap)
       for (int64_t first = 0; first < s.depth; first += length)
         b.parts.push_back({tap, 1, first, std::min(length, s.depth - first), tap * s.depth + first});
   } else {
-    const int64_t together = std::max<int64_t>(1, kPartDepth / std::max<int64_t>(s.depth, 1));
+    const int64_t together = std::max<int64_t>(1, grain.part / std::max<int64_t>(s.depth, 1));
     for (int64_t tap = 0; tap < s.taps; tap += together)
       b.parts.push_back({tap, std::min(together, s.taps - tap), 0, s.depth, tap * s.depth});
   }
   // Row units of about equal size, each a multiple of what a tile computes at once.
-  b.row_units = std::max<int64_t>(1, ceil_div(s.rows, kUnitRows));
+  b.row_units = std::max<int64_t>(1, ceil_div(s.rows, grain.unit_rows));
   b.unit_rows =
       std::max<int64_t>(1, std::min(s.rows, ceil_div(ceil_div(s.rows, b.row_units), grain.rows) * grain.rows));
   b.row_units = std::max<int64_t>(1, ceil_div(s.rows, b.unit_rows));
@@ -159,34 +178,51 @@ DenseBlocks divide(const DenseShape& s, const DenseGrain& grain, int threads) {
 
 DenseEnd read_end(const Problem& p) {
   DenseEnd e;
-  if (p.outputs[0].dtype != DType::kF32) return e;
+  // In BF16 the expression's own types say no more than what is read and stored: all between is f32.
+  const bool narrow = p.inputs[0].dtype == DType::kBF16;
+  const auto is_ours = [narrow](DType type) { return type == DType::kF32 || (narrow && type == DType::kBF16); };
+  if (!is_ours(p.outputs[0].dtype)) return e;
   const PointwiseExpr& x = p.epilogue;
   if (x.empty()) {
     e.direct = true;
     return e;
   }
   if (x.outputs.size() != 1) return e;
-  // From the result backwards: bounds, then a residual, then the sums.
+  // From the result backwards: a residual after an activation; bounds or an activation; a residual; the sums.
   const PwInstr* at = &x.code[x.outputs[0]];
-  const auto is_f32 = [](const PwInstr& i) { return i.type == DType::kF32; };
-  if ((at->op == PwOp::kRelu || at->op == PwOp::kClip) && is_f32(*at)) {
+  if (narrow && at->op == PwOp::kCast && at->type == p.outputs[0].dtype) at = &x.code[at->a];  // storing does that
+  const auto is_residual = [&](const PwInstr& i) { return i.op == PwOp::kInput && i.a != 0 && is_ours(i.type); };
+  const auto is_float = [&](const PwInstr& i) { return is_ours(i.type); };
+  // Takes the addition of a residual at `at` in; false: there is none that the tile can add.
+  const auto take_residual = [&](auto wanted) {
+    if (at->op != PwOp::kAdd || !is_float(*at)) return false;
+    const PwInstr *a = &x.code[at->a], *b = &x.code[at->b];
+    if (!is_residual(*b)) std::swap(a, b);
+    if (!is_residual(*b) || !wanted(*a)) return false;
+    const size_t input = static_cast<size_t>(p.num_main) + b->a - 1;
+    if (input >= p.inputs.size()) return false;
+    const TensorDesc &t = p.inputs[input], &y = p.outputs[0];
+    if (!is_ours(t.dtype) || t.layout != y.layout || !(t.dims == y.dims) || !(t.max_dims == y.max_dims)) return false;
+    e.added = static_cast<int>(input);
+    at = a;
+    return true;
+  };
+  const auto is_sum = [&](const PwInstr& i) { return i.op == PwOp::kInput && i.a == 0 && is_float(i); };
+  const auto is_active = [&](const PwInstr& i) { return narrow && is_float(i) && activation_of(i) != nullptr; };
+  e.added_last = take_residual(is_active);
+  if (is_active(*at)) {
+    const ActivationRow& row = *activation_of(*at);
+    e.activation = row.activation;
+    e.alpha = row.fixed ? row.alpha : static_cast<float>(at->imm0);
+    e.beta = row.fixed ? row.beta : static_cast<float>(at->imm1);
+    at = &x.code[at->a];
+  } else if ((at->op == PwOp::kRelu || at->op == PwOp::kClip) && is_float(*at)) {
     e.bounded = true;
     e.low = at->op == PwOp::kRelu ? 0.0f : static_cast<float>(at->imm0);
     e.high = at->op == PwOp::kRelu ? std::numeric_limits<float>::infinity() : static_cast<float>(at->imm1);
     at = &x.code[at->a];
   }
-  const auto is_sum = [&](const PwInstr& i) { return i.op == PwOp::kInput && i.a == 0 && is_f32(i); };
-  if (at->op == PwOp::kAdd && is_f32(*at)) {
-    const PwInstr *a = &x.code[at->a], *b = &x.code[at->b];
-    if (is_sum(*b)) std::swap(a, b);
-    if (!is_sum(*a) || b->op != PwOp::kInput || b->a == 0 || !is_f32(*b)) return e;
-    const size_t input = static_cast<size_t>(p.num_main) + b->a - 1;
-    if (input >= p.inputs.size()) return e;
-    const TensorDesc &t = p.inputs[input], &y = p.outputs[0];
-    if (t.dtype != DType::kF32 || t.layout != y.layout || !(t.dims == y.dims) || !(t.max_dims == y.max_dims)) return e;
-    e.added = static_cast<int>(input);
-    at = a;
-  }
+  if (!e.added_last) take_residual(is_sum);
   e.direct = is_sum(*at);
   return e;
 }
@@ -201,7 +237,7 @@ Result<std::unique_ptr<Call>> make_dense_call(const Problem& p, const KernelOpti
   return DenseCall::make(p, options, epilogue, shape, std::move(rows), args);
 }
 
-Status check_dense_form(const Problem& p) {
+Status check_dense_form(const Problem& p, DType bias) {
   if (p.num_main < 2 || p.num_main > 3 || p.outputs.size() != 1)
     return invalid_argument("{}: {} inputs, {} outputs", family_name(p.family()), p.num_main, p.outputs.size());
   if (has_bias(p) != (p.num_main > 2))
@@ -209,7 +245,7 @@ Status check_dense_form(const Problem& p) {
   const TensorDesc& w = p.inputs[1];
   if (!w.constant || !(w.dims == w.max_dims)) return unsupported("weights that are not constant");
   if (w.layout != Layout::kLinear && w.layout != Layout::kOpaque) return unsupported("weights in another layout");
-  if (p.num_main > 2 && p.inputs[2].dtype != DType::kF32)
+  if (p.num_main > 2 && p.inputs[2].dtype != DType::kF32 && p.inputs[2].dtype != bias)
     return unsupported("{} with a bias of {}", family_name(p.family()), dtype_name(p.inputs[2].dtype));
   for (size_t i = 2; i < p.inputs.size(); ++i)
     if (p.inputs[i].layout == Layout::kOpaque) return invalid_argument("{}: a packed operand", family_name(p.family()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backends/cpu/dense/activation.h"
 #include "backends/cpu/dense/tile.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_entry.h"
@@ -38,10 +39,13 @@ DenseBlocks divide(const DenseShape& shape, const DenseGrain& grain, int threads
 
 // What follows the sums.
 struct DenseEnd {
-  bool direct = false;  // the tile itself finishes: nothing, a residual of the result's shape, bounds
+  bool direct = false;  // the tile itself finishes: nothing, a residual of the result's shape, bounds or an activation
   int added = -1;       // that residual's input
+  bool added_last = false;  // after the activation
   bool bounded = false;
   float low = 0, high = 0;
+  Activation activation = Activation::kNone;
+  float alpha = 0, beta = 0;  // the activation's
 };
 DenseEnd read_end(const Problem& problem);
 
@@ -80,7 +84,7 @@ PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, const HostTenso
       });
 }
 
-// Where the elements of a result's row come from. T: float, or uint8_t for both types of 8 bits.
+// Where the elements of a result's row come from. T: float, uint16_t for BF16, or uint8_t for both types of 8 bits.
 template <class T>
 class DenseRows {
  public:
@@ -120,8 +124,8 @@ Result<std::unique_ptr<Call>> make_dense_call(const Problem& problem, const Kern
 
 // f32 operands, a constant second one, an epilogue that we have.
 Status check_dense_operands(const Problem& problem);
-// The same, whatever the types of the first two operands.
-Status check_dense_form(const Problem& problem);
+// The same, whatever the types of the first two operands; `bias`: what a bias may be beside f32.
+Status check_dense_form(const Problem& problem, DType bias = DType::kF32);
 double dense_cost_us(const Problem& problem, const DenseShape& shape, const KernelOptions& options);
 
 }  // namespace wootz::cpu

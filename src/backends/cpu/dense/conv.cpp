@@ -1,10 +1,11 @@
-// Family conv of f32, or of 8 bits, channels last, constant weights, one group: a product whose rows are found tap by
+// Family conv of f32, BF16 or 8 bits, channels last, constant weights, one group: a product whose rows are found tap by
 // tap in the image, so that nothing is written out. Positions in the padding read a row of zeros. After M. Dukhan, "The
 // Indirect Convolution Algorithm" (2019).
 #include <algorithm>
 #include <array>
 
 #include "backends/cpu/conv_params.h"
+#include "backends/cpu/dense/bf16.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/int8.h"
 #include "backends/cpu/function_kernel.h"
@@ -27,28 +28,46 @@ class ImageRows final : public DenseRows<T> {
       dilation_[skip + i] = c.dilations[i];
       pad_[skip + i] = c.pads[i];
     }
+    const std::array<int64_t, 3> ones{1, 1, 1};
+    is_plain_ = filter_ == ones && stride_ == ones && in_ == out_ && pad_ == std::array<int64_t, 3>{};
   }
 
   void find(const T* input, int64_t first, int64_t count, const T** taps) const override {
     const int64_t image = in_[0] * in_[1] * in_[2], places = out_[0] * out_[1] * out_[2];
+    if (is_plain_) {
+      for (int64_t i = 0; i < count; ++i) taps[i] = input + (first + i) * channels_;
+      return;
+    }
+    // Divided once; from row to row it is counted.
+    const T* from = input + first / places * image * channels_;
+    const int64_t place = first % places;
+    std::array<int64_t, 3> out{place / (out_[1] * out_[2]), place / out_[2] % out_[1], place % out_[2]};
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t place = (first + i) % places;
-      const T* from = input + (first + i) / places * image * channels_;
-      const std::array<int64_t, 3> at{place / (out_[1] * out_[2]) * stride_[0] - pad_[0],
-                                      place / out_[2] % out_[1] * stride_[1] - pad_[1],
-                                      place % out_[2] * stride_[2] - pad_[2]};
-      const T** to = taps + i;
-      for (int64_t a = 0; a < filter_[0]; ++a)
-        for (int64_t b = 0; b < filter_[1]; ++b)
-          for (int64_t c = 0; c < filter_[2]; ++c, to += count) {
-            const int64_t z = at[0] + a * dilation_[0], y = at[1] + b * dilation_[1], x = at[2] + c * dilation_[2];
-            const bool inside = z >= 0 && z < in_[0] && y >= 0 && y < in_[1] && x >= 0 && x < in_[2];
-            *to = inside ? from + ((z * in_[1] + y) * in_[2] + x) * channels_ : zeros_.data();
-          }
+      find_taps(from, out, count, taps + i);
+      if (++out[2] < out_[2]) continue;
+      out[2] = 0;
+      if (++out[1] < out_[1]) continue;
+      out[1] = 0;
+      if (++out[0] < out_[0]) continue;
+      out[0] = 0;
+      from += image * channels_;
     }
   }
 
  private:
+  void find_taps(const T* image, const std::array<int64_t, 3>& out, int64_t step, const T** to) const {
+    const std::array<int64_t, 3> at{out[0] * stride_[0] - pad_[0], out[1] * stride_[1] - pad_[1],
+                                    out[2] * stride_[2] - pad_[2]};
+    for (int64_t a = 0; a < filter_[0]; ++a)
+      for (int64_t b = 0; b < filter_[1]; ++b)
+        for (int64_t c = 0; c < filter_[2]; ++c, to += step) {
+          const int64_t z = at[0] + a * dilation_[0], y = at[1] + b * dilation_[1], x = at[2] + c * dilation_[2];
+          const bool inside = z >= 0 && z < in_[0] && y >= 0 && y < in_[1] && x >= 0 && x < in_[2];
+          *to = inside ? image + ((z * in_[1] + y) * in_[2] + x) * channels_ : zeros_.data();
+        }
+  }
+
+  bool is_plain_ = false;  // the result's positions are the image's, one tap each
   int64_t channels_;
   std::vector<T> zeros_;
   std::array<int64_t, 3> in_{1, 1, 1}, out_{1, 1, 1}, filter_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1},
@@ -66,7 +85,6 @@ DenseShape shape_of(const Problem& p, const Dims& y) {
 }
 
 Status check_form(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_ASSIGN_OR_RETURN(const ConvForm c, read_conv(p));
   if (c.transposed || c.groups != 1) return unsupported("groups, or a transposed convolution");
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
@@ -82,7 +100,12 @@ Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
   return check_form(p);
 }
+Status applies_to_bf16(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_bf16_operands(p));
+  return check_form(p);
+}
 Status applies_to_int8(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_RETURN_IF_ERROR(check_form(p));
   return dense_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
 }
@@ -98,7 +121,8 @@ class ConvKernel final : public Kernel {
       return invalid_argument("conv: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
     const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
     const auto index = [s](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
-    if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    if (type() == DType::kF32) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
@@ -111,9 +135,12 @@ class ConvKernel final : public Kernel {
     if (params_.bias && !(args.inputs[2] == problem_.inputs[2].dims))
       return invalid_argument("conv: a bias of shape {}", args.inputs[2].to_string());
     const DenseShape s = shape_of(problem_, y);
-    if (!quantized())
+    if (type() == DType::kF32)
       return make_dense_call(problem_, options_, epilogue_, s,
                              std::make_unique<ImageRows<float>>(params_, x, w, y, 0.0f), args);
+    if (type() == DType::kBF16)
+      return make_bf16_call(problem_, options_, epilogue_, s,
+                            std::make_unique<ImageRows<uint16_t>>(params_, x, w, y, uint16_t{0}), args);
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     const auto zero = static_cast<uint8_t>(scales.x_zero);  // for i8 the same bits
     return make_int8_call(problem_, options_, epilogue_, s, scales,
@@ -121,7 +148,7 @@ class ConvKernel final : public Kernel {
   }
 
  private:
-  bool quantized() const { return problem_.inputs[1].dtype == DType::kI8; }
+  DType type() const { return problem_.inputs[1].dtype; }
 
   Problem problem_;
   ConvForm params_;
@@ -141,6 +168,10 @@ double cost_us(const Problem& p, const KernelOptions& options) {
   const DenseShape s = shape_of(p, p.outputs[0].dims);
   return dense_cost_us(p, s, options) * addresses(s);
 }
+double conv_bf16_cost_us(const Problem& p, const KernelOptions& options) {
+  const DenseShape s = shape_of(p, p.outputs[0].dims);
+  return bf16_cost_us(p, s, options) * addresses(s);
+}
 double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   const DenseShape s = shape_of(p, p.outputs[0].dims);
   return int8_cost_us(p, s, options) * addresses(s);
@@ -149,6 +180,8 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
 }  // namespace
 
 const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies, create, true, cost_us};
+const KernelEntry conv_bf16_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies_to_bf16, create,
+                                                true,          conv_bf16_cost_us};
 const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_int8, create,
                                               true,          gemm_int8_cost_us};
 

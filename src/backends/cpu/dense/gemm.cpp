@@ -1,5 +1,6 @@
-// Family gemm of f32, or of 8 bits, with a constant matrix at the right: every batch multiplies the same one, so all
+// Family gemm of f32, BF16 or 8 bits, with a constant matrix at the right: every batch multiplies the same one, so all
 // rows are one matrix.
+#include "backends/cpu/dense/bf16.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/int8.h"
 #include "backends/cpu/function_kernel.h"
@@ -52,7 +53,6 @@ std::vector<Dims> optimum(const Problem& p) {
 }
 
 Result<DenseShape> form(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   if (p.as<GemmParams>().trans_a) return unsupported("a transposed left side");
   if (p.as<GemmParams>().alpha != 1) return unsupported("alpha");
   if (p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear)
@@ -63,7 +63,12 @@ Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
   return form(p).status();
 }
+Status applies_to_bf16(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_bf16_operands(p));
+  return form(p).status();
+}
 Status applies_to_int8(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
   return dense_int8_scales(p, s).status();
 }
@@ -82,7 +87,8 @@ class GemmKernel final : public Kernel {
     const auto index = [s, trans_b](int64_t column, int64_t, int64_t e) {
       return trans_b ? column * s.depth + e : e * s.columns + column;
     };
-    if (!quantized()) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    if (type() == DType::kF32) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
@@ -91,15 +97,17 @@ class GemmKernel final : public Kernel {
     if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
       return invalid_argument("gemm: {} inputs and {} outputs to bind", args.inputs.size(), args.outputs.size());
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, args.inputs, args.outputs[0]));
-    if (!quantized())
+    if (type() == DType::kF32)
       return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<float>>(s.depth), args);
+    if (type() == DType::kBF16)
+      return make_bf16_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<uint16_t>>(s.depth), args);
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     return make_int8_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
                           args);
   }
 
  private:
-  bool quantized() const { return problem_.inputs[1].dtype == DType::kI8; }
+  DType type() const { return problem_.inputs[1].dtype; }
 
   Problem problem_;
   Epilogue epilogue_;
@@ -115,6 +123,10 @@ double cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
   return s.ok() ? dense_cost_us(p, *s, options) : 0;
 }
+double gemm_bf16_cost_us(const Problem& p, const KernelOptions& options) {
+  const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
+  return s.ok() ? bf16_cost_us(p, *s, options) : 0;
+}
 double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
   return s.ok() ? int8_cost_us(p, *s, options) : 0;
@@ -123,6 +135,7 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
 }  // namespace
 
 const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, applies, create, true, cost_us};
+const KernelEntry gemm_bf16_tiled{Family::kGemm, kSchemeLinear, applies_to_bf16, create, true, gemm_bf16_cost_us};
 const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear, applies_to_int8, create, true, gemm_int8_cost_us};
 
 }  // namespace wootz::cpu

@@ -1,0 +1,158 @@
+// For processors without products of BF16: pairs are taken apart, each half is the upper one of a float.
+#include "backends/cpu/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/dense/bf16_tile.cpp"
+#include "hwy/foreach_target.h"
+
+#include <cstring>
+
+#include "backends/cpu/dense/bf16_tile.h"
+#include "backends/cpu/pointwise/loop_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wootz::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+using U32 = hn::ScalableTag<uint32_t>;
+
+constexpr int kVectors = 2;
+#if HWY_TARGET == HWY_AVX3
+constexpr int kRows = 8;
+#else
+constexpr int kRows = 4;
+#endif
+constexpr auto kLanes = static_cast<int64_t>(HWY_LANES(float));
+
+HWY_INLINE V lower(hn::Vec<U32> pair) { return hn::BitCast(F(), hn::ShiftLeft<16>(pair)); }
+HWY_INLINE V upper(hn::Vec<U32> pair) { return hn::BitCast(F(), hn::And(pair, hn::Set(U32(), 0xffff0000u))); }
+
+template <class T>
+HWY_INLINE V load_first(const T* p, int64_t n) {
+  return n >= kLanes ? load_lanes(p) : load_tail(p, n);
+}
+
+HWY_INLINE V activated(const Bf16Tile& t, V x) {
+  switch (t.activation) {
+    case Activation::kNone: return x;
+    case Activation::kSilu: return hn::Mul(x, vsigmoid(hn::Mul(x, splat(t.alpha))));
+    case Activation::kSigmoid: return vsigmoid(x);
+    case Activation::kGeluErf:
+      return hn::Mul(hn::Mul(x, splat(0.5f)), hn::Add(splat(1), verf(hn::Mul(x, splat(0.70710678f)))));
+    case Activation::kGeluTanh: {
+      const V cubic = hn::MulAdd(hn::Mul(x, x), splat(0.044715f), splat(1));
+      return hn::Mul(x, vsigmoid(hn::Mul(hn::Mul(x, splat(1.5957691f)), cubic)));
+    }
+    case Activation::kHardSigmoid:
+    case Activation::kHardSwish: {
+      const V gate = hn::Min(splat(1), hn::Max(hn::Zero(F()), hn::MulAdd(x, splat(t.alpha), splat(t.beta))));
+      return t.activation == Activation::kHardSwish ? hn::Mul(x, gate) : gate;
+    }
+  }
+  return x;
+}
+
+// What comes after the sums of one vector, in row i and from column c on, of which n are real.
+HWY_INLINE void finish(const Bf16Tile& t, V x, int64_t i, int64_t c, int64_t n) {
+  const int64_t at = i * t.out_stride + c;
+  const auto add = [&](bool now) HWY_ATTR {
+    if (t.added == nullptr || !now) return;
+    x = hn::Add(x, t.added_is_bf16 ? load_first(static_cast<const Bf16Bits*>(t.added) + at, n)
+                                   : load_first(static_cast<const float*>(t.added) + at, n));
+  };
+  add(!t.added_last);
+  x = activated(t, x);
+  // The second operand is kept when it is NaN.
+  if (t.bounded) x = hn::Min(splat(t.high), hn::Max(splat(t.low), x));
+  add(t.added_last);
+  const auto store = [&](auto* to) HWY_ATTR { n >= kLanes ? store_lanes(x, to) : store_tail(x, to, n); };
+  if (t.out_is_bf16)
+    store(static_cast<Bf16Bits*>(t.out) + at);
+  else
+    store(static_cast<float*>(t.out) + at);
+}
+
+template <int kM>
+HWY_INLINE void block(const Bf16Tile& t, int64_t row, int64_t column) {
+  V acc[kM][kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t c = column + v * kLanes;
+    const V start = t.bias == nullptr || c >= t.columns ? hn::Zero(F()) : load_first(t.bias + c, t.columns - c);
+#pragma GCC unroll 8
+    for (int i = 0; i < kM; ++i) acc[i][v] = t.accumulate ? hn::LoadU(F(), t.sums + (row + i) * t.stride + c) : start;
+  }
+  const uint16_t* w = t.weights + 2 * column;
+  for (int64_t tap = 0; tap < t.num_taps; ++tap) {
+    const uint16_t* const* a = t.taps + tap * t.tap_stride + row;
+    const auto add = [&](auto value) HWY_ATTR {
+      V low[kVectors], high[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        const auto pair = hn::LoadU(U32(), reinterpret_cast<const uint32_t*>(w + 2 * v * kLanes));
+        low[v] = lower(pair);
+        high[v] = upper(pair);
+      }
+      w += 2 * t.wide;
+#pragma GCC unroll 8
+      for (int i = 0; i < kM; ++i) {
+        const auto both = hn::Set(U32(), value(a[i] + t.first));
+        const V x = lower(both), y = upper(both);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) acc[i][v] = hn::MulAdd(y, high[v], hn::MulAdd(x, low[v], acc[i][v]));
+      }
+    };
+    int64_t e = 0;
+    for (; e + 2 <= t.length; e += 2)
+      add([e](const uint16_t* from) {
+        uint32_t both;
+        std::memcpy(&both, from + e, sizeof both);
+        return both;
+      });
+    if (e < t.length) add([e](const uint16_t* from) { return uint32_t{from[e]}; });
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kM; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t c = column + v * kLanes;
+      if (!t.finish)
+        hn::StoreU(acc[i][v], F(), t.sums + (row + i) * t.stride + c);
+      else if (c < t.columns)
+        finish(t, acc[i][v], row + i, c, t.columns - c);
+    }
+}
+
+void tile(const Bf16Tile& t, int64_t rows) {
+  for (int64_t c = 0; c < t.wide; c += kVectors * kLanes) {
+    int64_t i = 0;
+    for (; i + kRows <= rows; i += kRows) block<kRows>(t, i, c);
+    for (; i + 2 <= rows; i += 2) block<2>(t, i, c);
+    for (; i < rows; ++i) block<1>(t, i, c);
+  }
+}
+
+void widen(const uint16_t* from, int64_t n, float* to) {
+  map1(reinterpret_cast<const Bf16Bits*>(from), to, n, [](V x) HWY_ATTR { return x; });
+}
+
+}  // namespace
+
+const Bf16Ops& bf16_kernels() {
+  static constexpr Bf16Ops kOps{
+      {.panel = kBf16Panel, .rows = kRows, .unit_rows = 192, .part = 512, .step = 2}, tile, widen};
+  return kOps;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wootz::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace wootz::cpu {
+const Bf16Ops& bf16_ops(Isa isa) {
+  return isa == Isa::kAvx512 && cpu_info().avx512_bf16 ? kBf16DotOps : WOOTZ_BY_ISA(isa, bf16_kernels());
+}
+}  // namespace wootz::cpu
+#endif
