@@ -73,13 +73,7 @@ class Bf16Call final : public UnitsCall {
     t.out_stride = shape_.columns;
     t.out_is_bf16 = out_is_bf16_;
     t.added_is_bf16 = added_is_bf16_;
-    t.bounded = end_.bounded;
-    t.low = end_.low;
-    t.high = end_.high;
-    t.added_last = end_.added_last;
-    t.activation = end_.activation;
-    t.alpha = end_.alpha;
-    t.beta = end_.beta;
+    end_.set(&t);
     for (int64_t c = 0; c < u.columns; c += kBf16Panel) {
       const int64_t column = u.column + c, at = u.row * shape_.columns + column;
       t.wide = bf16_panel_width(shape_, column);

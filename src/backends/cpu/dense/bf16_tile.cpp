@@ -7,8 +7,8 @@
 
 #include <cstring>
 
+#include "backends/cpu/dense/bf16_finish_inl.h"
 #include "backends/cpu/dense/bf16_tile.h"
-#include "backends/cpu/pointwise/loop_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wootz::cpu {
@@ -27,51 +27,6 @@ constexpr auto kLanes = static_cast<int64_t>(HWY_LANES(float));
 
 HWY_INLINE V lower(hn::Vec<U32> pair) { return hn::BitCast(F(), hn::ShiftLeft<16>(pair)); }
 HWY_INLINE V upper(hn::Vec<U32> pair) { return hn::BitCast(F(), hn::And(pair, hn::Set(U32(), 0xffff0000u))); }
-
-template <class T>
-HWY_INLINE V load_first(const T* p, int64_t n) {
-  return n >= kLanes ? load_lanes(p) : load_tail(p, n);
-}
-
-HWY_INLINE V activated(const Bf16Tile& t, V x) {
-  switch (t.activation) {
-    case Activation::kNone: return x;
-    case Activation::kSilu: return hn::Mul(x, vsigmoid(hn::Mul(x, splat(t.alpha))));
-    case Activation::kSigmoid: return vsigmoid(x);
-    case Activation::kGeluErf:
-      return hn::Mul(hn::Mul(x, splat(0.5f)), hn::Add(splat(1), verf(hn::Mul(x, splat(0.70710678f)))));
-    case Activation::kGeluTanh: {
-      const V cubic = hn::MulAdd(hn::Mul(x, x), splat(0.044715f), splat(1));
-      return hn::Mul(x, vsigmoid(hn::Mul(hn::Mul(x, splat(1.5957691f)), cubic)));
-    }
-    case Activation::kHardSigmoid:
-    case Activation::kHardSwish: {
-      const V gate = hn::Min(splat(1), hn::Max(hn::Zero(F()), hn::MulAdd(x, splat(t.alpha), splat(t.beta))));
-      return t.activation == Activation::kHardSwish ? hn::Mul(x, gate) : gate;
-    }
-  }
-  return x;
-}
-
-// What comes after the sums of one vector, in row i and from column c on, of which n are real.
-HWY_INLINE void finish(const Bf16Tile& t, V x, int64_t i, int64_t c, int64_t n) {
-  const int64_t at = i * t.out_stride + c;
-  const auto add = [&](bool now) HWY_ATTR {
-    if (t.added == nullptr || !now) return;
-    x = hn::Add(x, t.added_is_bf16 ? load_first(static_cast<const Bf16Bits*>(t.added) + at, n)
-                                   : load_first(static_cast<const float*>(t.added) + at, n));
-  };
-  add(!t.added_last);
-  x = activated(t, x);
-  // The second operand is kept when it is NaN.
-  if (t.bounded) x = hn::Min(splat(t.high), hn::Max(splat(t.low), x));
-  add(t.added_last);
-  const auto store = [&](auto* to) HWY_ATTR { n >= kLanes ? store_lanes(x, to) : store_tail(x, to, n); };
-  if (t.out_is_bf16)
-    store(static_cast<Bf16Bits*>(t.out) + at);
-  else
-    store(static_cast<float*>(t.out) + at);
-}
 
 template <int kM>
 HWY_INLINE void block(const Bf16Tile& t, int64_t row, int64_t column) {
@@ -120,7 +75,7 @@ HWY_INLINE void block(const Bf16Tile& t, int64_t row, int64_t column) {
       if (!t.finish)
         hn::StoreU(acc[i][v], F(), t.sums + (row + i) * t.stride + c);
       else if (c < t.columns)
-        finish(t, acc[i][v], row + i, c, t.columns - c);
+        finish(t, acc[i][v], row + i, c);
     }
 }
 

@@ -2,35 +2,25 @@
 // along the sum at a time, sums of f32 in registers.
 #pragma once
 
-#include "backends/cpu/dense/activation.h"
+#include "backends/cpu/dense/bf16_end.h"
 #include "backends/cpu/dense/tile.h"
 
 namespace wootz::cpu {
 
 inline constexpr int64_t kBf16Panel = 64;
 
-struct Bf16Tile {
+struct Bf16Tile : Bf16End {
   // Element e of row i and tap t is taps[t * tap_stride + i][e].
   const uint16_t* const* taps = nullptr;
   int64_t tap_stride = 0, num_taps = 1;
   int64_t first = 0, length = 0;      // the elements of every tap that are summed; `first` is even
   const uint16_t* weights = nullptr;  // of the first tap's first pair: [tap][pair][wide][2], zeros where there are none
-  int64_t wide = 0, columns = 0;      // of the panel as packed, a multiple of 16; and those that are real
+  int64_t wide = 0;                   // columns of the panel as packed, a multiple of 16
   float* sums = nullptr;              // row i begins at sums + i * stride; whole panels
   int64_t stride = 0;
   bool accumulate = false;      // the sums so far are in `sums`; otherwise they begin with
   const float* bias = nullptr;  // one value a column, or null: zero
-  bool finish = false;          // the last part of the sums; then come
-  const void* added = nullptr;  // a value for each result, where it lies in `out` (may be null)
-  bool added_is_bf16 = false;
-  bool added_last = false;  // it is added after what follows
-  bool bounded = false;     // and low <= result <= high; NaN stays NaN
-  float low = 0, high = 0;
-  Activation activation = Activation::kNone;  // to the precision of BF16
-  float alpha = 0, beta = 0;
-  void* out = nullptr;  // row i begins out_stride elements later; otherwise the sums go where they were
-  int64_t out_stride = 0;
-  bool out_is_bf16 = false;
+  bool finish = false;          // the last part of the sums: they go through the end; otherwise where they were
 };
 
 struct Bf16Ops : DenseGrain {

@@ -227,6 +227,16 @@ DenseEnd read_end(const Problem& p) {
   return e;
 }
 
+void DenseEnd::set(Bf16End* tile) const {
+  tile->added_last = added_last;
+  tile->bounded = bounded;
+  tile->low = low;
+  tile->high = high;
+  tile->activation = activation;
+  tile->alpha = alpha;
+  tile->beta = beta;
+}
+
 size_t packed_bytes(const DenseShape& s, const DenseOps& ops) {
   return static_cast<size_t>(ceil_div(s.columns, ops.panel) * ops.panel * s.taps * s.depth) * sizeof(float);
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "backends/cpu/dense/activation.h"
+#include "backends/cpu/dense/bf16_end.h"
 #include "backends/cpu/dense/tile.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_entry.h"
@@ -46,6 +46,8 @@ struct DenseEnd {
   float low = 0, high = 0;
   Activation activation = Activation::kNone;
   float alpha = 0, beta = 0;  // the activation's
+  // What a tile of BF16 needs of it beside addresses and types.
+  void set(Bf16End* tile) const;
 };
 DenseEnd read_end(const Problem& problem);
 
