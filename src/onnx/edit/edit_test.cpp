@@ -102,7 +102,7 @@ TEST_F(EditedModel, WhatIsQuantizedOrUnreadableIsRefused) {
   add_node(model.mutable_graph(), "QuantizeLinear", {"y", "x_scale"}, {"q"});
   const auto quantized = EditableModel::open(save(model));
   ASSERT_FALSE(quantized.ok());
-  EXPECT_NE(quantized.status().message().find("is quantized already: node 'q' (QuantizeLinear)"), std::string::npos);
+  EXPECT_NE(quantized.status().message().find("it is quantized already: node 'q' (QuantizeLinear)"), std::string::npos);
   EXPECT_FALSE(EditableModel::open(folder_ / "missing.onnx").ok());
   std::ofstream(folder_ / "text.onnx") << "no model";
   EXPECT_FALSE(EditableModel::open(folder_ / "text.onnx").ok());
@@ -116,6 +116,17 @@ TEST_F(EditedModel, WhatIsQuantizedOrUnreadableIsRefused) {
   const auto missing = EditableModel::open(save(external, "external.onnx"));
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(missing.status().message().find("weights.bin"), std::string::npos) << missing.status().message();
+}
+
+TEST_F(EditedModel, ExternalDataInsideOfNodesAreRefused) {
+  ModelProto model = products();
+  auto* value =
+      add_attribute(add_node(model.mutable_graph(), "Constant", {}, {"k"}, "inner"), "value", AttributeProto::TENSOR);
+  value->mutable_t()->set_data_location(TensorProto::EXTERNAL);
+  const auto opened = EditableModel::open(save(model));
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find("node 'inner' (Constant) has external data inside of it"),
+            std::string::npos);
 }
 
 TEST_F(EditedModel, InputsWithDefaultsAreNoConstants) {

@@ -34,11 +34,26 @@ bool quantizes(const NodeProto& node) {
          op == "ConvInteger" || op.rfind("QLinear", 0) == 0 || op == "MatMulNBits";
 }
 
-// External data that are not there are noticed before a long calibration.
-Status check_constants(const importer::GraphEdit& edit, const ::onnx::GraphProto& graph) {
-  for (const auto& tensor : graph.initializer())
-    if (tensor.data_location() == ::onnx::TensorProto::EXTERNAL) WOOTZ_RETURN_IF_ERROR(edit.read(tensor).status());
-  return Status();
+bool is_external(const ::onnx::TensorProto& tensor) { return tensor.data_location() == ::onnx::TensorProto::EXTERNAL; }
+
+// Those of nodes and of bodies would not go along with a model that is written.
+bool has_inner_external(const NodeProto& node, int depth = 0) {
+  if (depth > limits::kMaxSubgraphDepth) return true;
+  const auto in_body = [&](const ::onnx::GraphProto& body) {
+    return std::any_of(body.initializer().begin(), body.initializer().end(), is_external) ||
+           std::any_of(body.node().begin(), body.node().end(),
+                       [&](const NodeProto& inner) { return has_inner_external(inner, depth + 1); });
+  };
+  for (const auto& attribute : node.attribute())
+    if ((attribute.has_t() && is_external(attribute.t())) || (attribute.has_g() && in_body(attribute.g())) ||
+        std::any_of(attribute.tensors().begin(), attribute.tensors().end(), is_external) ||
+        std::any_of(attribute.graphs().begin(), attribute.graphs().end(), in_body))
+      return true;
+  return false;
+}
+
+std::string shown_name(const NodeProto& node) {
+  return importer::printable(node.output_size() > 0 ? importer::layer_name(node) : node.name());
 }
 
 }  // namespace
@@ -58,14 +73,33 @@ Result<std::unique_ptr<EditableModel>> EditableModel::open(const std::string& pa
   std::unique_ptr<EditableModel> made(new EditableModel);
   WOOTZ_RETURN_IF_ERROR(importer::read_model_file(path, made->model_.get()));
   made->folder_ = importer::folder_of(path);
-  for (const NodeProto& node : made->model_->graph().node())
-    if (quantizes(node))
-      return invalid_argument("'{}' is quantized already: node '{}' ({})", path,
-                              importer::printable(node.output_size() > 0 ? importer::layer_name(node) : node.name()),
-                              importer::printable(node.op_type()));
-  const importer::GraphEdit edit(*made->model_, made->folder_);
-  WOOTZ_RETURN_IF_ERROR(check_constants(edit, made->model_->graph()));
+  WOOTZ_RETURN_IF_ERROR(made->check().with_prefix(importer::printable(path)));
   return made;
+}
+
+Result<std::unique_ptr<EditableModel>> EditableModel::read(std::span<const std::byte> bytes,
+                                                           const std::string& folder) {
+  std::unique_ptr<EditableModel> made(new EditableModel);
+  WOOTZ_RETURN_IF_ERROR(importer::read_model(bytes, made->model_.get()));
+  made->folder_ = folder;
+  WOOTZ_RETURN_IF_ERROR(made->check());
+  return made;
+}
+
+Status EditableModel::check() const {
+  for (const NodeProto& node : model_->graph().node()) {
+    if (quantizes(node))
+      return invalid_argument("it is quantized already: node '{}' ({})", shown_name(node),
+                              importer::printable(node.op_type()));
+    if (has_inner_external(node))
+      return unsupported("node '{}' ({}) has external data inside of it", shown_name(node),
+                         importer::printable(node.op_type()));
+  }
+  // External data that are not there are noticed before a long calibration.
+  const importer::GraphEdit edit(*model_, folder_);
+  for (const auto& tensor : model_->graph().initializer())
+    if (is_external(tensor)) WOOTZ_RETURN_IF_ERROR(edit.read(tensor).status());
+  return Status();
 }
 
 std::unique_ptr<EditableModel> EditableModel::copy() const {

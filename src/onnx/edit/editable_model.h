@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class EditableModel {
  public:
   // Errors: it cannot be read, external data are missing, it is quantized already.
   static Result<std::unique_ptr<EditableModel>> open(const std::string& path);
+  // Of bytes; `folder`: of external data.
+  static Result<std::unique_ptr<EditableModel>> read(std::span<const std::byte> bytes, const std::string& folder);
   ~EditableModel();
 
   // Errors: a layer that is to be kept is none, an operator means something else in the version that the format needs.
@@ -33,6 +36,7 @@ class EditableModel {
 
  private:
   EditableModel();
+  Status check() const;
   std::unique_ptr<::onnx::ModelProto> model_;
   std::string folder_;
 };
