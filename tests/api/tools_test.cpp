@@ -12,13 +12,14 @@ using Json = wootz::OrderedJson;
 
 // y = (x * factor) + 1
 Owned<nvinfer1::ICudaEngine> engine_of(Bench& bench, float factor, const char* output = "y") {
+  const std::vector<float> factors = {factor}, one = {1};  // until the engine is built
   nvinfer1::ITensor* x = bench.input("x", {2, 3});
   nvinfer1::ILayer* product =
-      bench.network->addElementWise(*x, *bench.constant<float>({1, 1}, {factor}), ElementWiseOperation::kPROD);
+      bench.network->addElementWise(*x, *bench.constant({1, 1}, factors), ElementWiseOperation::kPROD);
   product->getOutput(0)->setName("scaled");
-  bench.output(bench.network->addElementWise(*product->getOutput(0), *bench.constant<float>({1, 1}, {1}),
-                                             ElementWiseOperation::kSUM),
-               output);
+  bench.output(
+      bench.network->addElementWise(*product->getOutput(0), *bench.constant({1, 1}, one), ElementWiseOperation::kSUM),
+      output);
   return bench.engine();
 }
 
@@ -71,9 +72,9 @@ TEST(Tools, WhatCannotBeComparedIsRefused) {
   ASSERT_EQ(wrong.add(static_cast<int>(DataType::kINT32)), 0);
   ASSERT_EQ(unknown.add(static_cast<int>(DataType::kFLOAT), "w"), 0);
   const auto refused = [&](void* b, const Given& batches, const char* options, const char* text) {
-    two.logger.take_errors();
+    one.logger.take_errors();
     EXPECT_EQ(wootz_compare_engines(a.get(), b, batches.batches.get(), options), nullptr);
-    const std::string why = two.logger.take_errors();
+    const std::string why = one.logger.take_errors();
     EXPECT_NE(why.find(text), std::string::npos) << why;
   };
   refused(nullptr, given, nullptr, "B: it is no engine that this library loaded");
@@ -89,6 +90,7 @@ TEST(Tools, WhatCannotBeComparedIsRefused) {
 }
 
 TEST(Tools, ArraysThatAreNoneAreRefused) {
+  const Bench bench;  // its logger gets the reasons
   const Given given;
   EXPECT_NE(given.add(1000), 0);
   EXPECT_NE(given.add(static_cast<int>(DataType::kFLOAT), nullptr), 0);
@@ -97,6 +99,7 @@ TEST(Tools, ArraysThatAreNoneAreRefused) {
   const wootz_array negative{"x", 0, 1, shape, shape};
   EXPECT_NE(wootz_batches_add(given.batches.get(), &negative, 1), 0);
   wootz_batches_destroy(nullptr);
+  EXPECT_NE(bench.logger.errors().find("there is no type 1000"), std::string::npos) << bench.logger.errors();
 }
 
 TEST(Tools, QuantizingSaysWhatIsMissing) {

@@ -7,7 +7,7 @@ import onnxruntime
 import pytest
 import wootz
 from conftest import FIGURES
-from digits_cnn import BATCH, SEED, accuracy, int8_layers, trained  # noqa: F401
+from digits_cnn import BATCH, SEED, int8_layers, right, trained  # noqa: F401
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
 
@@ -277,10 +277,10 @@ class Reader(CalibrationDataReader):
         return None if batch is None else {"x": batch}
 
 
-def runtime_accuracy(path, images, labels):
+def right_in_runtime(path, images, labels):
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     answers = [session.run(None, {"x": images[i:i + BATCH]})[0].argmax(1) for i in range(0, len(images), BATCH)]
-    return float((np.concatenate(answers) == labels).mean())
+    return np.concatenate(answers) == labels
 
 
 @pytest.mark.parametrize("algorithm, method", [("entropy2", CalibrationMethod.Entropy), ("minmax", CalibrationMethod.MinMax)])
@@ -288,15 +288,17 @@ def test_a_trained_network_stays_as_good_as_by_onnx_runtime(algorithm, method, t
     bytes_, samples, (images, labels) = trained
     model = tmp_path / "model.onnx"
     pathlib.Path(model).write_bytes(bytes_)
-    exact = runtime_accuracy(model, images, labels)
+    exact = right_in_runtime(model, images, labels).mean()
     wootz.quantize(model, tmp_path / "ours.onnx", data=samples, algorithm=algorithm, options=OPTIONS)
     plan = wootz.build(str(tmp_path / "ours.onnx"), options=OPTIONS)
     assert int8_layers(tmp_path / "ours.onnx", tmp_path) == 3
-    got, in_runtime = accuracy(plan, images, labels), runtime_accuracy(tmp_path / "ours.onnx", images, labels)
+    got, in_runtime = right(plan, images, labels), right_in_runtime(tmp_path / "ours.onnx", images, labels)
     quantize_static(str(model), str(tmp_path / "theirs.onnx"), Reader(samples), quant_format=QuantFormat.QDQ, per_channel=True,
                     activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, calibrate_method=method)
-    their = runtime_accuracy(tmp_path / "theirs.onnx", images, labels)
-    FIGURES.append(f"digits, {len(labels)} images, {algorithm}: {exact:.4f} in FP32; by wootz quantize {got:.4f} here and {in_runtime:.4f} in "
-                   f"ONNX Runtime; by its own static quantization {their:.4f}")
-    assert got >= exact - 0.003 and in_runtime >= exact - 0.003
-    assert got >= their - 0.001, "noise of 10,000 images, of which one in a thousand may fall either way"
+    their = right_in_runtime(tmp_path / "theirs.onnx", images, labels)
+    FIGURES.append(f"digits, {len(labels)} images, {algorithm}: {exact:.4f} in FP32; by wootz quantize {got.mean():.4f} here and "
+                   f"{in_runtime.mean():.4f} in ONNX Runtime; by its own static quantization {their.mean():.4f}")
+    assert got.mean() >= exact - 0.003 and in_runtime.mean() >= exact - 0.003
+    # Images that one of the two alone recognizes fall either way: as good, but for four standard deviations of that.
+    noise = 4 * np.sqrt((got != their).sum()) / len(labels)
+    assert noise < 0.003 and got.mean() >= their.mean() - noise

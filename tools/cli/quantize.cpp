@@ -93,7 +93,9 @@ void add_quantize(CLI::App& app, Logger& logger) {
   command->add_option("--format", o->format, "int8 (default), fp8, int4, fp16 or bf16");
   add_input_options(*command, o->inputs);
   command->add_option("--algorithm", o->algorithm, "How ranges are found: entropy2, entropy, minmax or legacy");
-  command->add_option("--keep", o->keep, "Layers that stay in float, NAME,...")->delimiter(',');
+  command->add_option("--keep", o->keep, "Layers that stay in float, NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--block", o->block, "Of int4: elements that have one scale; default 128");
   command->add_flag("--zero-points", o->zero_points, "Of int4: scales from the least weight to the largest");
   command->add_option("--budget", o->budget,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "api/runtime/host_memory.h"
+#include "api/runtime/made_here.h"
 #include "wootz/extensions.h"
 
 namespace wootz::api {
@@ -138,11 +139,12 @@ using namespace wootz::api;  // NOLINT: these namespaces
 extern "C" {
 
 void* wootz_compare_engines(void* a, void* b, const void* batches, const char* options) noexcept {
-  return attempt_or<nvinfer1::IHostMemory*>(
-      Reporter(process_logger()), "wootz_compare_engines", nullptr, [&]() -> Made {
-        WOOTZ_ASSIGN_OR_RETURN(const Json json, compare(a, b, batches, options));
-        return to_memory(json.dump(-1, ' ', false, Json::error_handler_t::replace));
-      });
+  const auto* ours = made_here<EngineImpl>(static_cast<nvinfer1::ICudaEngine*>(a));
+  const Reporter reporter = ours == nullptr ? Reporter(process_logger()) : Reporter(ours->reporter());
+  return attempt_or<nvinfer1::IHostMemory*>(reporter, "wootz_compare_engines", nullptr, [&]() -> Made {
+    WOOTZ_ASSIGN_OR_RETURN(const Json json, compare(a, b, batches, options));
+    return to_memory(dump_report(json));
+  });
 }
 
 void* wootz_comparison_as(const char* comparison, const char* format) noexcept {
