@@ -247,6 +247,7 @@ def test_a_budget_keeps_the_costly_layers_in_float(samples, tmp_path):
     report = wootz.quantize(model, tmp_path / "budget.onnx", data=samples, budget=budget, options=OPTIONS, report=tmp_path / "r.html")
     kept = [layer["name"] for layer in report["layers"] if not layer["in_format"]]
     assert 0 < len(kept) < 5 and report["error"] <= budget
+    assert {layer.get("why_not") for layer in report["layers"]} == {None, "kept in float by the budget"}
     assert max(costs, key=costs.get) in kept
     assert report["curve"][0] == {"layers_in_float": 0, "error": pytest.approx(whole["error"], rel=1e-6)}
     assert [point["error"] for point in report["curve"] if point["layers_in_float"] == len(kept)] == [pytest.approx(report["error"], rel=1e-6)]

@@ -67,6 +67,7 @@ Quantizer::Quantizer(const std::vector<Batch>& batches, QuantizeOptions options,
                      BuildServices services, const Reporter& reporter)
     : batches_(batches),
       options_(std::move(options)),
+      asked_to_keep_(options_.rules.keep),
       settings_(plain(std::move(settings))),
       services_(services),
       reporter_(reporter) {}
@@ -211,8 +212,9 @@ void Quantizer::report_layers(const std::map<std::string, double>& errors) {
     to.op = from.op;
     to.input = from.input;
     to.output = from.output;
-    const bool slow = from.why_not == "kept in float" && to.us[0] && to.us[1] && *to.us[1] >= *to.us[0];
-    to.why_not = slow ? "faster in float" : from.why_not;
+    const bool found_so = options_.rules.keep.contains(from.name) && !asked_to_keep_.contains(from.name);
+    const bool slow = to.us[0] && to.us[1] && *to.us[1] >= *to.us[0];
+    to.why_not = !found_so ? from.why_not : slow ? "faster in float" : "kept in float by the budget";
     to.scale = from.scale;
     to.range = from.scale * (options_.rules.format == NumberFormat::kFp8 ? kLargestF8 : kInt8Steps);
     std::copy(std::begin(from.weight_scale), std::end(from.weight_scale), std::begin(to.weight_scale));

@@ -47,7 +47,8 @@ class Quantizer {
   void report_layers(const std::map<std::string, double>& errors);  // of values
 
   const std::vector<Batch>& batches_;
-  QuantizeOptions options_;
+  QuantizeOptions options_;  // its `keep` grows with what the search finds
+  const std::set<std::string, std::less<>> asked_to_keep_;
   BuildSettings settings_;
   BuildServices services_;
   const Reporter& reporter_;
