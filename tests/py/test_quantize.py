@@ -302,4 +302,4 @@ def test_a_trained_network_stays_as_good_as_by_onnx_runtime(algorithm, method, t
     assert got.mean() >= exact - 0.003 and in_runtime.mean() >= exact - 0.003
     # Images that one of the two alone recognizes fall either way: as good, but for four standard deviations of that.
     noise = 4 * np.sqrt((got != their).sum()) / len(labels)
-    assert noise < 0.003 and got.mean() >= their.mean() - noise
+    assert noise < 0.006 and got.mean() >= their.mean() - noise
