@@ -44,7 +44,8 @@ def test_the_first_divergence_is_where_the_weights_are_others(backend, model, sa
     page = (tmp_path / "values.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and '"first_divergence":"y"' in page
     # Against the backend that computes everything by plain loops.
-    exact = wootz.compare(model, model, data=samples, a_options={"backend": "reference"}, b_options=options(backend))
+    exact = wootz.compare(model, model, data=samples, a_options={"backend": "reference"}, b_options=options(backend),
+                          tolerance=0.005)  # a GPU's products round to TF32
     assert exact["same"], exact["first_divergence"]
 
 
@@ -52,7 +53,8 @@ def test_the_first_divergence_is_where_the_weights_are_others(backend, model, sa
 def test_what_is_not_finite_is_found(backend, model, samples):
     bad = samples[:2].copy()
     bad[1, 3, 4, 5] = np.nan
-    found = wootz.compare(model, model, data=bad, options={**options(backend), "disable_passes": "all"}, a_options={"backend": "reference"})
+    found = wootz.compare(model, model, data=bad, options={**options(backend), "disable_passes": "all"}, a_options={"backend": "reference"},
+                          tolerance=0.005)
     assert found["same"], "NaN in the same places"
     first = found["first_not_finite"][0]
     assert first["name"] == "c" and first["place"][0] == 1 and first["count"] > 0
