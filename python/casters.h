@@ -82,5 +82,6 @@ void bind_device(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_runtime(nb::module_& m);
 void bind_plugins(nb::module_& m);
+void bind_tools(nb::module_& m);
 
 }  // namespace wootz_python

@@ -49,6 +49,7 @@ NB_MODULE(_wootz, m) {
   wootz_python::bind_runtime(m);
   wootz_python::bind_refitter(m);
   wootz_python::bind_plugins(m);
+  wootz_python::bind_tools(m);
   m.def("_machine", [] {
     const char* const text = wootz_machine();
     if (text == nullptr) throw std::runtime_error("this machine cannot be described");

@@ -201,6 +201,48 @@ WOOTZ_EXPORT void* wootz_compare_reports(const char* a, const char* b, const cha
 /// border.
 WOOTZ_EXPORT int wootz_context_tap(void* context, const char* name, int on) WOOTZ_NOEXCEPT;
 
+/// An array in the host's memory, row-major. `type` is an nvinfer1::DataType's number.
+typedef struct wootz_array {
+  const char* name;
+  int type;
+  int rank;
+  const int64_t* dims;
+  const void* data;
+} wootz_array;
+
+/// Batches of inputs, for the functions that follow: each call of wootz_batches_add adds one, of an array for each
+/// input, whose elements are copied. wootz_batches_create gives null, and wootz_batches_add 1 and a message, on
+/// failure.
+WOOTZ_EXPORT void* wootz_batches_create(void) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT int wootz_batches_add(void* batches, const wootz_array* arrays, int count) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void wootz_batches_destroy(void* batches) WOOTZ_NOEXCEPT;
+
+/// Runs two nvinfer1::ICudaEngine* on the same batches and compares all values of the model that both hold in a tensor,
+/// outputs and what is inside. `options`: JSON, or null: {"tolerance": 0.001, the greatest error of a value that
+/// agrees, "names": ["A", "B"], of the two}. JSON comes out (docs/inspecting.md has the keys), as an
+/// nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure. wootz_comparison_as: the same as
+/// "text" or as "html", a page for a browser that needs no network.
+WOOTZ_EXPORT void* wootz_compare_engines(void* a, void* b, const void* batches, const char* options) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* format) WOOTZ_NOEXCEPT;
+
+/// Writes the ONNX model of a file in another number format, with everything else as it is: int8 and fp8 with
+/// QuantizeLinear and DequantizeLinear around activations, by the ranges that they have on the batches, int4 with
+/// weights that DequantizeLinear brings back, fp16 and bf16 with values in 16 bits and inputs and outputs as they were.
+/// `builder` and `config` are an nvinfer1::IBuilder* and IBuilderConfig*, whose options and progress monitor apply to
+/// the networks that are run. `options`: JSON, or null. JSON comes out (docs/quantization.md has the keys), as an
+/// nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure, and no model. Keys:
+///   format        "int8" (default), "fp8", "int4", "fp16", "bf16"
+///   algorithm     of int8 and fp8: "entropy2", "entropy", "minmax", "legacy"; by default entropy2 for int8, minmax for
+///   fp8 keep          names of layers that stay in float block         of int4: elements that have one scale; default
+///   128 zero_points   of int4: true: scales from the least weight to the largest, not around 0 budget        the
+///   greatest error of the outputs: the layers that cost the most stay in float sensitivity   true: what each layer
+///   alone costs is measured, also without a budget best          true: layers that are not measured to be faster stay
+///   in float
+/// wootz_quantization_as: such a report as "text" or as "html", a page for a browser.
+WOOTZ_EXPORT void* wootz_quantize(void* builder, void* config, const char* model, const char* output,
+                                  const void* batches, const char* options) WOOTZ_NOEXCEPT;
+WOOTZ_EXPORT void* wootz_quantization_as(const char* report, const char* format) WOOTZ_NOEXCEPT;
+
 /// Options of an nvonnxparser::IParser, to be set before parsing; 0 on success. Keys:
 ///   io_types    "api" (default): inputs and outputs of types that nvinfer1::DataType lacks (double, int16, ...) become
 ///               the nearest type it has, with a warning; "exact": they keep their type, whose DataType number is

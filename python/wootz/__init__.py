@@ -12,6 +12,7 @@ from ._wootz import DataType
 from ._device import read_memory, to_device  # noqa: F401
 from ._numpy import infer, load_engine, nptype, tap, volume  # noqa: F401
 from ._build import backend_libraries, build, BuildError  # noqa: F401
+from ._tools import compare, quantize  # noqa: F401
 
 __version__ = ".".join(str(n) for n in _wootz.__tensorrt_version__)
 

@@ -13,43 +13,40 @@ _IN_CACHES = {"EntropyCalibration2": "entropy2", "EntropyCalibration": "entropy"
               "LegacyCalibration": "legacy"}
 
 
-def _files(path):
+def _files(path, what):
     if not os.path.isdir(path):
         return [path]
     found = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith((".npy", ".npz"))]
     if not found:
-        raise ValueError(f"calibration_data: there is no .npy and no .npz in '{path}'")
+        raise ValueError(f"{what}: there is no .npy and no .npz in '{path}'")
     return found
 
 
-def _items(data):
+def _items(data, what):
     """Arrays and dictionaries, of whatever the application gives, one at a time."""
     if isinstance(data, (str, os.PathLike)):
-        for path in _files(os.fspath(data)):
+        for path in _files(os.fspath(data), what):
             loaded = np.load(path, allow_pickle=False)
             yield {name: loaded[name] for name in loaded.files} if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
     elif isinstance(data, dict) or hasattr(data, "__array__"):
         yield data
     else:
         for each in data:
-            yield from _items(each)
+            yield from _items(each, what)
 
 
-class _Inputs:
-    """What the network's inputs are to be given in a batch."""
+class Inputs:
+    """What a network's inputs are to be given in a batch: shapes and numpy types by name. `what` begins messages."""
 
-    def __init__(self, network, profiles):
-        optimum = {name: opt for name, (_, opt, _) in (profiles[0] if profiles else {}).items()}
-        tensors = [network.get_input(i) for i in range(network.num_inputs)]
-        self.shapes = {t.name: tuple(optimum.get(t.name, t.shape)) for t in tensors}
-        self.types = {t.name: nptype(t.dtype) for t in tensors}
+    def __init__(self, what, shapes, types):
+        self.what, self.shapes, self.types = what, shapes, types
 
     def _check(self, name, array):
         want = self.shapes[name]
         if array.dtype != self.types[name]:
-            raise ValueError(f"calibration_data: '{name}' is {array.dtype}, the network takes {self.types[name]}")
+            raise ValueError(f"{self.what}: '{name}' is {array.dtype}, the network takes {self.types[name]}")
         if array.shape != want and (not want or array.ndim != len(want) or array.shape[1:] != want[1:] or len(array) == 0):
-            raise ValueError(f"calibration_data: '{name}' is {array.shape}, the network takes {want}, or more of them along "
+            raise ValueError(f"{self.what}: '{name}' is {array.shape}, the network takes {want}, or more of them along "
                              "the first axis")
         return 1 if array.shape == want else math.ceil(len(array) / want[0])
 
@@ -57,15 +54,15 @@ class _Inputs:
         """{input: array} of the network's shapes."""
         if not isinstance(item, dict):
             if len(self.shapes) != 1:
-                raise ValueError(f"calibration_data: an array has no name, and the inputs are {sorted(self.shapes)}: give a "
+                raise ValueError(f"{self.what}: an array has no name, and the inputs are {sorted(self.shapes)}: give a "
                                  "dictionary or an .npz file")
             item = {next(iter(self.shapes)): item}
         if item.keys() != self.shapes.keys():
-            raise ValueError(f"calibration_data: {sorted(item)} are given, the inputs are {sorted(self.shapes)}")
+            raise ValueError(f"{self.what}: {sorted(item)} are given, the inputs are {sorted(self.shapes)}")
         arrays = {name: np.asarray(array) for name, array in item.items()}
         counts = {name: self._check(name, array) for name, array in arrays.items()}
         if len(set(counts.values())) > 1:
-            raise ValueError(f"calibration_data: batches differ in number: {counts}")
+            raise ValueError(f"{self.what}: batches differ in number: {counts}")
         for number in range(next(iter(counts.values()))):
             yield {name: self._part(name, array, number) for name, array in arrays.items()}
 
@@ -74,6 +71,9 @@ class _Inputs:
             return array
         size = self.shapes[name][0]
         return np.take(array, range(number * size, (number + 1) * size), axis=0, mode="wrap")
+
+    def all_batches(self, data):
+        return (batch for item in _items(data, self.what) for batch in self.batches(item))
 
     def batch_size(self):
         first = next(iter(self.shapes.values()), ())
@@ -103,14 +103,17 @@ def calibrator(network, profiles, data, cache, algorithm, logger):
                    f"calibration_cache: '{os.fspath(cache)}' is there: calibration_data is only looked at if another algorithm wrote it")
     if algorithm is None:
         algorithm = _algorithm_of(cache) if cached else None
-    inputs = _Inputs(network, profiles)
+    optimum = {name: opt for name, (_, opt, _) in (profiles[0] if profiles else {}).items()}
+    tensors = [network.get_input(i) for i in range(network.num_inputs)]
+    inputs = Inputs("calibration_data", {t.name: tuple(optimum.get(t.name, t.shape)) for t in tensors},
+                    {t.name: nptype(t.dtype) for t in tensors})
 
     class DataCalibrator(_BASES[algorithm or "entropy2"]):
         error = None
 
         def __init__(self):
             super().__init__()
-            self.batches = (batch for item in _items(() if data is None else data) for batch in inputs.batches(item))
+            self.batches = inputs.all_batches(() if data is None else data)
 
         def get_batch_size(self):
             return inputs.batch_size()

@@ -8,6 +8,7 @@
 #include "api/builder_config.h"
 #include "api/calibrator.h"
 #include "api/io_formats.h"
+#include "api/monitored_progress.h"
 #include "api/network/network.h"
 #include "api/plugins/build_plugins.h"
 #include "api/runtime/engine.h"
@@ -31,23 +32,6 @@ namespace wootz::api {
 using namespace nvinfer1;  // NOLINT: implements that interface, line by line
 
 namespace {
-
-class MonitoredProgress final : public Progress {
- public:
-  explicit MonitoredProgress(IProgressMonitor* monitor) : monitor_(monitor) {}
-  void start(const char* phase, const char* parent, int steps) override {
-    if (monitor_ != nullptr) monitor_->phaseStart(phase, parent, steps);
-  }
-  bool step(const char* phase, int number) override {
-    return monitor_ == nullptr || monitor_->stepComplete(phase, number);
-  }
-  void finish(const char* phase) override {
-    if (monitor_ != nullptr) monitor_->phaseFinish(phase);
-  }
-
- private:
-  IProgressMonitor* monitor_;
-};
 
 // What the application wrote on layers, by their names.
 std::string metadata_json(const NetworkImpl& network) {

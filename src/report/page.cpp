@@ -1,13 +1,11 @@
 #include "report/page.h"
 
+#include "report/page_shell.h"
 #include "runtime/report/kept_report.h"
 
 namespace wootz {
 namespace {
 
-constexpr const char kCss[] =
-#include "report/page_css.inc"
-    ;
 constexpr const char kScript[] =
 #include "report/page_js.inc"
     ;
@@ -31,36 +29,6 @@ constexpr const char kBody[] = R"html(
 <footer>Made by Wootz. This page needs no network.</footer><div id="tip"></div>
 )html";
 
-// JSON inside a script element: no tag can begin in it.
-std::string script_safe(const std::string& json) {
-  std::string out;
-  out.reserve(json.size());
-  for (const char c : json)
-    if (c == '<')
-      out += "\\u003c";
-    else
-      out += c;
-  return out;
-}
-
-std::string html_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string replaced(std::string text, std::string_view what, const std::string& with) {
-  if (const size_t at = text.find(what); at != std::string::npos) text.replace(at, what.size(), with);
-  return text;
-}
-
 }  // namespace
 
 std::string report_page(const Json& report) {
@@ -69,13 +37,8 @@ std::string report_page(const Json& report) {
   const Json* network = member(clean, "network");
   std::string title = network != nullptr && network->is_string() ? network->get<std::string>() : "";
   if (title.empty()) title = "network";
-  std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\"><link rel=\"icon\" href=\"data:,\"><title>";
-  page += html_text(title) + " · build report</title><style>" + kCss + "</style></head><body>";
-  page += replaced(replaced(kBody, "{graph}", graph_svg(clean, false)), "{title}", html_text(title));
-  page += "<script type=\"application/json\" id=\"data\">" + script_safe(json) + "</script><script>" + kScript;
-  return page + "</script></body></html>\n";
+  const std::string body = replaced(replaced(kBody, "{graph}", graph_svg(clean, false)), "{title}", html_text(title));
+  return whole_page(title, "build report", body, json, kScript);
 }
 
 }  // namespace wootz

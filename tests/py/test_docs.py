@@ -44,7 +44,7 @@ def test_listed_operators_are_supported():
     assert not unknown, f"docs/supported-ops.md lists {unknown}: run tools/docs/supported_ops.py"
 
 
-@pytest.mark.parametrize("command", ["build", "run", "bench", "refit", "devices", "inspect", "diff"])
+@pytest.mark.parametrize("command", ["build", "run", "bench", "refit", "devices", "inspect", "diff", "compare", "quantize"])
 def test_command_line_options_exist(command):
     text = (ROOT / "docs/command-line.md").read_text()
     section = re.search(rf"^## wootz {command}\b.*?(?=^## |\Z)", text, re.M | re.S)[0]
@@ -52,7 +52,7 @@ def test_command_line_options_exist(command):
     named = set(re.findall(r"`(--?[\w-]+)", rows))
     help_text = call(WOOTZ, command, "--help").stdout
     known = set(re.findall(r"--?[A-Za-z][\w-]*", help_text))
-    if command == "diff":  # which takes those of build as well
+    if command in ("diff", "compare"):  # which take those of build as well
         known -= set(re.findall(r"--?[A-Za-z][\w-]*", call(WOOTZ, "build", "--help").stdout)) - {"--help", "-h"}
     assert named <= known, f"wootz {command} has no {named - known}"
     if named:

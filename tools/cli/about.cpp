@@ -32,7 +32,7 @@ constexpr Exit kExits[] = {
     {0, "success"},
     {1, "the operation failed; the reason is on stderr"},
     {2, "wrong usage"},
-    {3, "wootz diff --exit-code: the two differ"},
+    {3, "wootz diff --exit-code, wootz compare: the two differ"},
 };
 
 }  // namespace

@@ -183,19 +183,61 @@ std::unique_ptr<ITimingCache> open_timing_cache(const BuildRequest& request, IBu
   return cache;
 }
 
+// A builder with the model read into a network.
+struct Opened {
+  std::unique_ptr<IBuilder> builder;
+  std::unique_ptr<INetworkDefinition> network;
+  std::unique_ptr<nvonnxparser::IParser> parser;
+};
+
+Opened open_model(const BuildRequest& request, Logger& logger) {
+  Opened o;
+  o.builder.reset(createInferBuilder(logger));
+  if (o.builder == nullptr) fail("the builder could not be created", logger);
+  for (const std::string& path : request.plugins)
+    if (o.builder->getPluginRegistry().loadLibrary(path.c_str()) == nullptr) fail(path + " cannot be loaded", logger);
+  o.network.reset(o.builder->createNetworkV2(
+      request.strongly_typed ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0U));
+  if (o.network != nullptr) o.parser.reset(nvonnxparser::createParser(*o.network, logger));
+  if (o.network == nullptr || o.parser == nullptr) fail("the network could not be created", logger);
+  parse_model(request, *o.parser, logger);
+  return o;
+}
+
 }  // namespace
+
+InputForms forms_of_model(const BuildRequest& request, Logger& logger) {
+  const Opened opened = open_model(request, logger);
+  InputForms forms;
+  for (int32_t i = 0; i < opened.network->getNbInputs(); ++i) {
+    const ITensor& input = *opened.network->getInput(i);
+    const std::string name = input.getName();
+    const std::vector<int64_t>* given = find(request.opt_shapes, name);
+    if (given == nullptr && dynamic(input.getDimensions()))
+      throw Failure("input '" + name + "' has dynamic dimensions: give --shapes " + name + ":...");
+    forms[name] = {input.getType(), given != nullptr ? *given : to_shape(input.getDimensions())};
+  }
+  return forms;
+}
+
+std::string quantize_model(const BuildRequest& request, const std::string& output, void* batches,
+                           const std::string& options, Logger& logger) {
+  const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
+  if (builder == nullptr) fail("the builder could not be created", logger);
+  const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+  set_up(request, *config, logger);
+  ProgressBar bar(request.progress);
+  config->setProgressMonitor(&bar);
+  return take_text(
+      wootz_quantize(builder.get(), config.get(), request.model.c_str(), output.c_str(), batches, options.c_str()),
+      request.model.c_str(), logger);
+}
 
 Built build_plan(const BuildRequest& request, Logger& logger) {
   const Clock::time_point start = Clock::now();
-  const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
-  if (builder == nullptr) fail("the builder could not be created", logger);
-  for (const std::string& path : request.plugins)
-    if (builder->getPluginRegistry().loadLibrary(path.c_str()) == nullptr) fail(path + " cannot be loaded", logger);
-  const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(
-      request.strongly_typed ? 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) : 0U));
-  const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
-  if (network == nullptr || parser == nullptr) fail("the network could not be created", logger);
-  parse_model(request, *parser, logger);
+  const Opened opened = open_model(request, logger);
+  const std::unique_ptr<IBuilder>& builder = opened.builder;
+  const std::unique_ptr<INetworkDefinition>& network = opened.network;
   apply(request.on_network, *network, logger);
   const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
   set_up(request, *config, logger);

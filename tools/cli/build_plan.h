@@ -57,4 +57,10 @@ struct Built {
 // Failure: what failed, with what the library logged.
 Built build_plan(const BuildRequest& request, Logger& logger);
 
+// What a model takes: types, and shapes, which the request says where extents are open.
+InputForms forms_of_model(const BuildRequest& request, Logger& logger);
+// wootz_quantize() with the request's model, options and progress: its report as JSON.
+std::string quantize_model(const BuildRequest& request, const std::string& output, void* batches,
+                           const std::string& options, Logger& logger);
+
 }  // namespace wootz_cli

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "NvInfer.h"
+#include "data.h"
 #include "logger.h"
-#include "npy.h"
 #include "shapes.h"
 
 namespace wootz_cli {
@@ -45,24 +45,12 @@ class FileCalibrator final : public nvinfer1::IInt8LegacyCalibrator {
   void writeHistogramCache(const void*, std::size_t) noexcept override {}
 
  private:
-  struct Input {
-    nvinfer1::DataType dtype;
-    std::vector<int64_t> shape;
-  };
-  bool open_next();
-  size_t batches_of(const std::string& file, const std::string& name, const Array& array) const;
-  char* part(const std::string& name);
-
-  std::map<std::string, Input> inputs_;
   int64_t batch_size_ = 1;
   nvinfer1::CalibrationAlgoType algorithm_ = nvinfer1::CalibrationAlgoType::kENTROPY_CALIBRATION_2;
   std::string cache_file_;
   std::optional<std::vector<char>> cache_;
-  std::vector<std::string> files_;
-  size_t next_file_ = 0;
-  std::map<std::string, Array> arrays_;              // of the file at hand
-  size_t batch_ = 0, batches_ = 0;                   // of them
-  std::map<std::string, std::vector<char>> filled_;  // the last batch, where the arrays end before it does
+  std::optional<DataBatches> data_;
+  NamedArrays current_;  // the batch that the build has the addresses of
 };
 
 #pragma GCC diagnostic pop

@@ -92,6 +92,14 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_flag("-v,--verbose", o.verbose, "Log every detail");
 }
 
+void add_options(const std::vector<std::string>& pairs, std::map<std::string, std::string>* options) {
+  for (const std::string& pair : pairs) {
+    const size_t at = pair.find('=');
+    if (at == std::string::npos || at == 0) throw Usage("--option: '" + pair + "' is not KEY=VALUE");
+    (*options)[pair.substr(0, at)] = pair.substr(at + 1);
+  }
+}
+
 void finish(BuildOptions& o, Logger& logger) {
   if (o.verbose) logger.least = nvinfer1::ILogger::Severity::kVERBOSE;
   o.request.opt_shapes = parse_shapes(o.shapes.empty() ? o.opt : o.shapes, "--shapes");
@@ -105,11 +113,7 @@ void finish(BuildOptions& o, Logger& logger) {
   if (!o.disable.empty()) o.request.options["disable_passes"] = o.disable;
   if (!o.dump_stages.empty()) o.request.options["dump_stages"] = o.dump_stages;
   if (o.no_timing) o.request.options["timing"] = "0";
-  for (const std::string& pair : o.pairs) {
-    const size_t at = pair.find('=');
-    if (at == std::string::npos || at == 0) throw Usage("--option: '" + pair + "' is not KEY=VALUE");
-    o.request.options[pair.substr(0, at)] = pair.substr(at + 1);
-  }
+  add_options(o.pairs, &o.request.options);
   if (o.workspace_mib > 0) o.request.pools[nvinfer1::MemoryPoolType::kWORKSPACE] = o.workspace_mib << 20;
   using nvinfer1::BuilderFlag;
 #pragma GCC diagnostic push

@@ -5,6 +5,7 @@
 
 #include "build_plan.h"
 #include "session.h"
+#include "tool_inputs.h"
 
 namespace wootz_cli {
 
@@ -20,7 +21,10 @@ struct BuildOptions {
 };
 void add_build_options(CLI::App& command, BuildOptions& o);
 void add_plugin_options(CLI::App& command, std::vector<std::string>& libraries, std::vector<std::string>& kept);
+// "KEY=VALUE"
+void add_options(const std::vector<std::string>& pairs, std::map<std::string, std::string>* options);
 void finish(BuildOptions& o, Logger& logger);  // the request, once the command line is read
+void add_input_options(CLI::App& command, InputRequest& inputs);
 bool is_onnx(const std::string& path);
 
 void add_build(CLI::App& app, Logger& logger);
@@ -28,6 +32,8 @@ void add_run(CLI::App& app, Logger& logger);
 void add_bench(CLI::App& app, Logger& logger);
 void add_inspect(CLI::App& app, Logger& logger);
 void add_diff(CLI::App& app, Logger& logger);
+void add_compare(CLI::App& app, Logger& logger);
+void add_quantize(CLI::App& app, Logger& logger);
 void add_refit(CLI::App& app, Logger& logger);
 void add_plugin(CLI::App& app);
 void add_devices(CLI::App& app);

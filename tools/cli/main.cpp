@@ -1,5 +1,5 @@
 // wootz: the command line. Exit status 0 on success, 1 on a failed operation (the reason on stderr), 2 on wrong usage,
-// 3 for what differs (diff --exit-code).
+// 3 for what differs (diff --exit-code, compare).
 #include <cstdio>
 #include <cstring>
 
@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
   add_refit(app, logger);
   add_inspect(app, logger);
   add_diff(app, logger);
+  add_compare(app, logger);
+  add_quantize(app, logger);
   add_plugin(app);
   add_devices(app);
   try {

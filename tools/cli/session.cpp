@@ -154,9 +154,6 @@ void Session::check_inputs(const Shapes& shapes, const std::map<std::string, Arr
   for (const auto& [name, shape] : shapes) check(name);
 }
 
-namespace {
-
-// Random elements of a shape and type: floats of the normal distribution, integers 0 or 1, zeros of other types.
 void fill_random(Array& input, std::mt19937& random) {
   int64_t volume = 1;
   for (int64_t d : input.shape) volume *= d;
@@ -171,8 +168,6 @@ void fill_random(Array& input, std::mt19937& random) {
     for (int64_t e = 0; e < volume; ++e)
       reinterpret_cast<int32_t*>(input.bytes.data())[e] = static_cast<int32_t>(random() & 1);
 }
-
-}  // namespace
 
 // Files and random values are row-major; the engine may want them in another format.
 void Session::set_input_address(const char* name, Array& input) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,10 @@ struct PlanHeader {
   bool of_another() const;    // version of the library than this
 };
 PlanHeader plan_header(const std::string& path, Logger& logger);
+
+// Random elements for an array's shape and type: floats of the normal distribution, integers 0 or 1, zeros of other
+// types.
+void fill_random(Array& input, std::mt19937& random);
 
 // An engine with a context and buffers for one set of shapes.
 class Session {

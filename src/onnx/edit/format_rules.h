@@ -1,0 +1,48 @@
+// In what a model's convolutions and products are to be computed, and what became of each.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+namespace wootz {
+
+enum class NumberFormat : uint8_t { kInt8, kFp8, kInt4, kFp16, kBf16 };
+// "int8", ...; errors name those that there are.
+Result<NumberFormat> number_format_from_name(std::string_view name);
+const char* number_format_name(NumberFormat format);
+// Whether values in float are rounded as a whole, not layers with scales.
+inline bool is_float_format(NumberFormat format) {
+  return format == NumberFormat::kFp16 || format == NumberFormat::kBf16;
+}
+// Whether it has scales of activations, which representative inputs give.
+inline bool has_activation_scales(NumberFormat format) {
+  return format == NumberFormat::kInt8 || format == NumberFormat::kFp8;
+}
+
+// How a model's convolutions and products are to be computed.
+struct FormatRules {
+  NumberFormat format = NumberFormat::kInt8;
+  std::map<std::string, float, std::less<>> scales;  // of values, as int8_scale() of their range: kInt8 and kFp8
+  std::map<std::string, DType, std::less<>> types;   // of values: kFp16 and kBf16
+  std::map<std::string, int, std::less<>> ranks;     // of values, where the model is of an older opset
+  std::set<std::string, std::less<>> keep;           // layers that stay in float
+  int block = 128;                                   // elements of a scale: kInt4
+  bool zero_points = false;                          // kInt4: from the least to the largest, not around 0
+};
+
+// A convolution or product of the model.
+struct EditedLayer {
+  std::string name;  // the node's, or its result's where it has none
+  std::string op, input, output;
+  std::string why_not;          // why it stays as it is; empty: it does not
+  double scale = 0;             // of the activation; 0: it has none
+  double weight_scale[2] = {};  // the least and the largest
+  double weight_error = 0;      // root mean square of what rounding does to the weights, as a part of theirs
+};
+
+}  // namespace wootz

@@ -1,0 +1,24 @@
+// Weights rounded to few bits, with the scales that bring them back.
+#pragma once
+
+#include "base/tensor.h"
+#include "onnx/edit/format_rules.h"
+
+namespace wootz::importer {
+
+struct NarrowWeights {
+  HostTensor values, scales;
+  HostTensor zero_points;  // not valid: there are none
+  double error = 0;        // root mean square of what rounding does, as a part of the weights'
+  double least_scale = 0, largest_scale = 0;
+};
+
+// `weights` are finite and in f32. Along `axis` each place has a scale; -1: one for all.
+Result<NarrowWeights> narrow_channels(const HostTensor& weights, DType type, int axis);
+// Blocks of `block` elements along `axis` have a scale each; it divides the extent. i4 around 0, or u4 from the least
+// to the largest.
+Result<NarrowWeights> narrow_blocks(const HostTensor& weights, int axis, int64_t block, bool zero_points);
+// Rounded to f16 or bf16; what is too large becomes the largest number.
+Result<HostTensor> rounded_to(const HostTensor& values, DType type, double* error);
+
+}  // namespace wootz::importer

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <cmath>
+
+#include "onnx/edit/convert.h"
+#include "onnx/edit/narrow_weights.h"
+
+namespace wootz::importer {
+namespace {
+
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+constexpr int kPerTensor = -1;
+constexpr double kInt8Steps = 127, kLargestF8 = 448;
+
+// What gives elements of its first input and nothing else, so that the input's range holds.
+bool only_moves(const NodeProto& node) {
+  constexpr std::string_view kMoving[] = {"Reshape",   "Flatten",  "Squeeze", "Unsqueeze",
+                                          "Transpose", "Identity", "MaxPool"};
+  return is_standard(node) && std::find(std::begin(kMoving), std::end(kMoving), node.op_type()) != std::end(kMoving);
+}
+
+// What an epilogue computes after a product, of one activation.
+bool goes_on(const NodeProto& node) {
+  constexpr std::string_view kOps[] = {"Relu",      "Clip", "LeakyRelu", "BatchNormalization",
+                                       "Add",       "Mul",  "Sigmoid",   "HardSigmoid",
+                                       "HardSwish", "Gelu", "PRelu"};
+  return is_standard(node) && std::find(std::begin(kOps), std::end(kOps), node.op_type()) != std::end(kOps);
+}
+
+class LayerQuantizer {
+ public:
+  LayerQuantizer(GraphEdit& edit, const FormatRules& rules) : edit_(edit), rules_(rules) {}
+
+  Status run(std::vector<EditedLayer>* layers) {
+    auto& nodes = *edit_.graph().mutable_node();
+    for (NodeProto& node : nodes) {
+      if (!is_layer(node)) continue;
+      EditedLayer layer{layer_name(node), node.op_type(), node.input(0), node.output(0), "", 0, {}, 0};
+      Result<std::string> why = quantize(node, &layer);
+      if (!why.ok()) return why.status().with_prefix(fmt::format("layer '{}'", layer.name));
+      layer.why_not = std::move(why).value();
+      if (layer.why_not.empty()) quantized_.emplace(&node, layers->size());
+      layers->push_back(std::move(layer));
+    }
+    if (rules_.format != NumberFormat::kInt8) return Status();
+    for (NodeProto& node : nodes)
+      if (is_standard(node) && node.op_type() == "Add" && node.input_size() == 2) addition(node);
+    return Status();
+  }
+
+ private:
+  bool weight_only() const { return rules_.format == NumberFormat::kInt4; }
+
+  // Why it stays in float; empty: it does not.
+  Result<std::string> quantize(NodeProto& node, EditedLayer* layer) {
+    if (rules_.keep.contains(layer->name)) return std::string("kept in float");
+    const TensorProto* const tensor = node.input_size() < 2 ? nullptr : edit_.constant(node.input(1));
+    if (tensor == nullptr) return std::string("its weights are no constant");
+    if (edit_.constant(node.input(0)) != nullptr) return std::string("both operands are constants");
+    if (tensor->data_type() != TensorProto::FLOAT) return std::string("its weights are not in FP32");
+    if (tensor->dims_size() < 2) return std::string("its weights are no matrix");
+    const float* const step = weight_only() ? nullptr : scale_of(node.input(0));
+    if (!weight_only() && step == nullptr) return std::string("no range is known of its activation");
+    WOOTZ_ASSIGN_OR_RETURN(const HostTensor weights, edit_.read(*tensor));
+    const std::span<const float> values = weights.as<float>();
+    if (values.empty()) return std::string("its weights are empty");
+    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+      return std::string("its weights are not all finite");
+    std::string why;
+    WOOTZ_ASSIGN_OR_RETURN(const std::string narrow, narrowed(node, weights, layer, &why));
+    if (!why.empty()) return why;
+    node.set_input(1, narrow);
+    if (step == nullptr) return std::string();
+    node.set_input(0, rounded(node.input(0), *step));
+    layer->scale = scale_in_format(*step);
+    return std::string();
+  }
+
+  double scale_in_format(float int8_step) const {
+    return rules_.format == NumberFormat::kFp8 ? int8_step * kInt8Steps / kLargestF8 : int8_step;
+  }
+
+  // Along which the output channels lie, or for blocks what a sum goes over.
+  int axis_of(const NodeProto& node, int rank) const {
+    const bool transposed = node.op_type() == "Gemm" && int_attribute(node, "transB", 0) != 0;
+    if (weight_only()) return transposed ? rank - 1 : rank - 2;
+    if (rules_.format == NumberFormat::kFp8) return kPerTensor;
+    if (node.op_type() == "Conv") return 0;
+    if (node.op_type() == "ConvTranspose") return int_attribute(node, "group", 1) == 1 ? 1 : kPerTensor;
+    return transposed ? rank - 2 : rank - 1;
+  }
+
+  // The name of the weights as they come back from few bits.
+  Result<std::string> narrowed(const NodeProto& node, const HostTensor& weights, EditedLayer* layer, std::string* why) {
+    const bool product = node.op_type() == "MatMul" || node.op_type() == "Gemm";
+    if (weight_only() && (!product || weights.rank() != 2)) {
+      *why = "four bits are for products with a matrix";
+      return std::string();
+    }
+    const int axis = axis_of(node, weights.rank());
+    if (weight_only() && weights.dims()[axis] % rules_.block != 0) {
+      *why = fmt::format("blocks of {} do not divide its sums of {}", rules_.block, weights.dims()[axis]);
+      return std::string();
+    }
+    Made& made = weights_[{node.input(1), axis}];
+    if (made.name.empty()) {
+      const DType type = rules_.format == NumberFormat::kInt8 ? DType::kI8 : DType::kF8E4M3;
+      WOOTZ_ASSIGN_OR_RETURN(const NarrowWeights narrow,
+                             weight_only() ? narrow_blocks(weights, axis, rules_.block, rules_.zero_points)
+                                           : narrow_channels(weights, type, axis));
+      made = dequantized(node.input(1), narrow, axis);
+    }
+    layer->weight_error = made.error;
+    std::copy(std::begin(made.scales), std::end(made.scales), std::begin(layer->weight_scale));
+    return made.name;
+  }
+
+  struct Made {
+    std::string name;
+    double error = 0, scales[2] = {};
+  };
+
+  Made dequantized(const std::string& name, const NarrowWeights& narrow, int axis) {
+    std::vector<std::string> inputs = {edit_.add_constant(name + "_quantized", narrow.values),
+                                       edit_.add_constant(name + "_scale", narrow.scales)};
+    if (narrow.zero_points.valid()) inputs.push_back(edit_.add_constant(name + "_zero_point", narrow.zero_points));
+    Made made{edit_.unique(name + "_dequantized"), narrow.error, {narrow.least_scale, narrow.largest_scale}};
+    NodeProto* const back = edit_.add_after("", "DequantizeLinear", inputs, made.name);
+    if (axis != kPerTensor) set_int(back, "axis", axis);
+    if (weight_only()) set_int(back, "block_size", rules_.block);
+    return made;
+  }
+
+  const float* scale_of(std::string value) const {
+    for (size_t steps = 0; steps < 64; ++steps) {
+      if (const auto found = rules_.scales.find(value); found != rules_.scales.end()) return &found->second;
+      const NodeProto* const node = edit_.producer(value);
+      if (node == nullptr || !only_moves(*node) || node->input_size() == 0) return nullptr;
+      value = node->input(0);
+    }
+    return nullptr;
+  }
+
+  // The activation rounded to the format and back.
+  std::string rounded(const std::string& value, float int8_step) {
+    std::string& made = activations_[value];
+    if (!made.empty()) return made;
+    const DType type = rules_.format == NumberFormat::kFp8 ? DType::kF8E4M3 : DType::kI8;
+    HostTensor zero = HostTensor::scalar<int8_t>(0);  // the same byte in either type
+    if (type != DType::kI8) zero = HostTensor::wrap(type, Dims{}, zero.data(), std::make_shared<HostTensor>(zero));
+    const std::string scale =
+        edit_.add_constant(value + "_scale", HostTensor::scalar<float>(static_cast<float>(scale_in_format(int8_step))));
+    const std::string point = edit_.add_constant(value + "_zero_point", zero);
+    const std::string narrow = edit_.unique(value + "_quantized");
+    made = edit_.unique(value + "_dequantized");
+    edit_.add_after(value, "QuantizeLinear", {value, scale, point}, narrow);
+    edit_.add_after(value, "DequantizeLinear", {narrow, scale, point}, made);
+    return made;
+  }
+
+  // The quantized product whose epilogue computes the value; null: none.
+  const NodeProto* product_of(std::string value) const {
+    for (int steps = 0; steps < 8; ++steps) {
+      const NodeProto* const node = edit_.producer(value);
+      if (node == nullptr || edit_.users(value).size() != 1 || edit_.is_output(value)) return nullptr;
+      if (quantized_.count(node) != 0) return node;
+      if (!goes_on(*node)) return nullptr;
+      int activations = 0;
+      for (const std::string& input : node->input())
+        if (!input.empty() && edit_.constant(input) == nullptr) {
+          value = input;
+          ++activations;
+        }
+      if (activations != 1) return nullptr;
+    }
+    return nullptr;
+  }
+
+  // The operand that is not the product's own result would be read in float, in the product's epilogue.
+  void addition(NodeProto& node) {
+    const std::string a = node.input(0), b = node.input(1);
+    if (a == b || edit_.constant(a) != nullptr || edit_.constant(b) != nullptr) return;
+    const NodeProto *of_a = product_of(a), *of_b = product_of(b);
+    if (of_a == nullptr && of_b == nullptr) return;
+    const bool second = of_a == nullptr || (of_b != nullptr && quantized_.at(of_b) > quantized_.at(of_a));
+    const int index = second ? 0 : 1;
+    const std::string& other = node.input(index);
+    if (activations_.count(other) == 0 && (second ? of_a : of_b) == nullptr) return;
+    if (const float* const step = scale_of(other); step != nullptr) node.set_input(index, rounded(other, *step));
+  }
+
+  GraphEdit& edit_;
+  const FormatRules& rules_;
+  std::map<std::pair<std::string, int>, Made> weights_;
+  std::map<std::string, std::string> activations_;
+  std::map<const NodeProto*, size_t> quantized_;  // with their places in the model
+};
+
+}  // namespace
+
+bool is_layer(const NodeProto& node) {
+  constexpr std::string_view kLayers[] = {"Conv", "ConvTranspose", "MatMul", "Gemm"};
+  return is_standard(node) && node.output_size() == 1 && node.input_size() >= 2 &&
+         std::find(std::begin(kLayers), std::end(kLayers), node.op_type()) != std::end(kLayers);
+}
+
+std::string layer_name(const NodeProto& node) { return node.name().empty() ? node.output(0) : node.name(); }
+
+Status quantize_layers(GraphEdit& edit, const FormatRules& rules, std::vector<EditedLayer>* layers) {
+  return LayerQuantizer(edit, rules).run(layers);
+}
+
+}  // namespace wootz::importer

@@ -1,0 +1,91 @@
+#include "report/quantized_layers.h"
+
+#include <algorithm>
+
+namespace wootz {
+namespace {
+
+Json layer_json(const QuantizedLayer& layer) {
+  Json json = {{"name", layer.name}, {"op", layer.op}, {"input", layer.input}, {"output", layer.output}};
+  json["in_format"] = layer.why_not.empty();
+  if (!layer.why_not.empty()) json["why_not"] = layer.why_not;
+  if (layer.scale > 0) {
+    json["scale"] = layer.scale;
+    json["range"] = layer.range;
+  }
+  if (layer.weight_scale[1] > 0) json["weight_scales"] = {layer.weight_scale[0], layer.weight_scale[1]};
+  if (layer.why_not.empty()) json["weight_error"] = layer.weight_error;
+  if (layer.error) json["error"] = *layer.error;
+  if (layer.sensitivity) json["sensitivity"] = *layer.sensitivity;
+  if (layer.us[0] && layer.us[1]) json["time_us"] = {*layer.us[0], *layer.us[1]};
+  return json;
+}
+
+std::string figure(const Json& layer, const char* key) {
+  return layer.contains(key) ? fmt::format("{:.3g}", layer[key].get<double>()) : "";
+}
+
+std::string cut(const std::string& name, size_t most) {
+  return name.size() <= most ? name : "..." + name.substr(name.size() - most + 3);
+}
+
+std::string layer_row(const Json& layer, const std::string& format) {
+  const bool narrow = layer["in_format"].get<bool>();
+  std::string text = fmt::format("{:<34} {:<9} {:<5} {:>9} {:>9} {:>9} {:>9} {:>9}",
+                                 cut(layer["name"].get<std::string>(), 34), layer["op"].get<std::string>(),
+                                 narrow ? format : "float", figure(layer, "range"), figure(layer, "scale"),
+                                 figure(layer, "weight_error"), figure(layer, "error"), figure(layer, "sensitivity"));
+  if (!narrow) text += "  " + layer["why_not"].get<std::string>();
+  return text + "\n";
+}
+
+}  // namespace
+
+double largest_error(const std::vector<OutputError>& outputs) {
+  double largest = 0;
+  for (const OutputError& output : outputs) largest = std::max(largest, output.error);
+  return largest;
+}
+
+Json quantization_json(const QuantizationReport& report) {
+  Json json = {{"model", report.model}, {"output", report.output}, {"format", report.format}};
+  if (!report.ranges.empty()) json["ranges"] = report.ranges;
+  json["batches"] = report.batches;
+  size_t narrow = 0;
+  for (const QuantizedLayer& layer : report.layers) narrow += layer.why_not.empty() ? 1 : 0;
+  json["layers_in_format"] = narrow;
+  json["error"] = largest_error(report.outputs);
+  if (report.budget) json["budget"] = *report.budget;
+  for (const OutputError& output : report.outputs)
+    json["outputs"].push_back({{"name", output.name},
+                               {"error", output.error},
+                               {"largest_difference", output.largest_difference},
+                               {"cosine", output.cosine}});
+  for (const auto& point : report.curve)
+    json["curve"].push_back({{"layers_in_float", point.in_float}, {"error", point.error}});
+  Json& layers = json["layers"] = Json::array();
+  for (const QuantizedLayer& layer : report.layers) layers.push_back(layer_json(layer));
+  return json;
+}
+
+std::string quantization_text(const Json& report) {
+  const std::string format = report["format"];
+  std::string text = fmt::format("{:<34} {:<9} {:<5} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "layer", "op", "in", "range",
+                                 "scale", "weights", "result", "alone");
+  for (const Json& layer : report["layers"]) text += layer_row(layer, format);
+  text +=
+      "(errors are root mean squares as parts of the values': of the weights, of the layer's result, of the "
+      "network's outputs by it alone)\n";
+  if (report.contains("curve"))
+    for (const Json& point : report["curve"])
+      text += fmt::format("{} layers in float: error {:.3g}\n", point["layers_in_float"].get<size_t>(),
+                          point["error"].get<double>());
+  if (report.contains("outputs"))
+    for (const Json& output : report["outputs"])
+      text += fmt::format("output '{}': error {:.3g}, cosine {:.6f}\n", output["name"].get<std::string>(),
+                          output["error"].get<double>(), output["cosine"].get<double>());
+  return text + fmt::format("{} of {} layers in {}\n", report["layers_in_format"].get<size_t>(),
+                            report["layers"].size(), format);
+}
+
+}  // namespace wootz

@@ -1,0 +1,46 @@
+// What became of a model in another number format: as JSON, as text, and as a page for a browser.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/record.h"
+
+namespace wootz {
+
+struct OutputError {
+  std::string name;
+  double error = 0, largest_difference = 0, cosine = 1;  // as ValueErrors tells them
+};
+
+struct QuantizedLayer {
+  std::string name, op, input, output;
+  std::string why_not;  // why it stays in float; empty: it does not
+  double scale = 0, range = 0;
+  double weight_scale[2] = {};
+  double weight_error = 0;
+  std::optional<double> error;        // of its result, in the whole network
+  std::optional<double> sensitivity;  // error of the network's outputs by this layer alone
+  std::optional<double> us[2];        // in float and in the format, where both were measured
+};
+
+struct QuantizationReport {
+  std::string model, output, format, ranges;
+  size_t batches = 0;
+  std::optional<double> budget;
+  std::vector<QuantizedLayer> layers;
+  std::vector<OutputError> outputs;
+  struct Point {
+    size_t in_float = 0;  // layers, the most sensitive first
+    double error = 0;
+  };
+  std::vector<Point> curve;
+};
+
+double largest_error(const std::vector<OutputError>& outputs);
+Json quantization_json(const QuantizationReport& report);
+std::string quantization_text(const Json& report);
+std::string quantization_page(const Json& report);
+
+}  // namespace wootz
