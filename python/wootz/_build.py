@@ -17,7 +17,29 @@ def _add_profiles(builder, config, profiles):
         config.add_optimization_profile(profile)
 
 
+def _parse(model, network, logger, options):
+    """Reads a model, by its path or bytes, into a network; the parser may go, as the network holds the weights."""
+    parser = _wootz.OnnxParser._create(network, logger)
+    for key, value in (options or {}).items():
+        parser.set_option(key, value)
+    if isinstance(model, (str, os.PathLike)):
+        parsed = parser.parse_from_file(os.fspath(model))
+    else:
+        parsed = parser.parse(bytes(model))
+    if not parsed:
+        problems = [str(parser.get_error(i)) for i in range(parser.num_errors)]
+        raise BuildError("the model cannot be read:\n" + "\n".join(problems))
+
+
 _PRECISIONS = ("fp16", "bf16", "int8", "fp8")
+
+
+def _allow(config, precisions):
+    """Sets the builder flags of types by their names."""
+    for name in precisions:
+        if name not in _PRECISIONS:
+            raise ValueError(f"precision: '{name}' is none of {', '.join(_PRECISIONS)}")
+        config.set_flag(getattr(_wootz.BuilderFlag, name.upper()))
 
 
 def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None,
@@ -41,23 +63,11 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder._create(logger)
     network = builder.create_network(0)
-    parser = _wootz.OnnxParser._create(network, logger)
-    for key, value in (parser_options or {}).items():
-        parser.set_option(key, value)
-    if isinstance(model, (str, os.PathLike)):
-        parsed = parser.parse_from_file(os.fspath(model))
-    else:
-        parsed = parser.parse(bytes(model))
-    if not parsed:
-        problems = [str(parser.get_error(i)) for i in range(parser.num_errors)]
-        raise BuildError("the model cannot be read:\n" + "\n".join(problems))
+    _parse(model, network, logger, parser_options)
     config = builder.create_builder_config()
     for key, value in (options or {}).items():
         config.set_option(key, value)
-    for name in [precision] if isinstance(precision, str) else precision:
-        if name not in _PRECISIONS:
-            raise ValueError(f"precision: '{name}' is none of {', '.join(_PRECISIONS)}")
-        config.set_flag(getattr(_wootz.BuilderFlag, name.upper()))
+    _allow(config, [precision] if isinstance(precision, str) else precision)
     profiles = shapes if isinstance(shapes, (list, tuple)) else [shapes] if shapes else []
     _add_profiles(builder, config, profiles)
     calibrator = _calibration.calibrator(network, profiles, calibration_data, calibration_cache, calibration_algorithm, logger)

@@ -106,9 +106,12 @@ void BuilderConfigImpl::note_without_effect(const BuildSettings& options) const 
   const Result<const Backend*> backend = find_backend(options.backend);
   if (!backend.ok()) return;  // the build says so
   const auto fast = [&](DType type) { return type != DType::kInvalid && (*backend)->computes_fast_in(type); };
-  for (const FlagNote& note : kFlags)
-    if (has(note.flag) && !fast(note.acts_in))
-      reporter_.warning(fmt::format("BuilderFlag::{}: {}", note.name, note.text));
+  for (const FlagNote& note : kFlags) {
+    if (!has(note.flag) || fast(note.acts_in)) continue;
+    const bool other = note.acts_in == DType::kF16 && fast(DType::kBF16) && !has(BuilderFlag::kBF16);
+    reporter_.warning(fmt::format("BuilderFlag::{}: {}{}", note.name, note.text,
+                                  other ? ", and would be faster in bfloat16: BuilderFlag::kBF16" : ""));
+  }
 
   if (has(BuilderFlag::kEXCLUDE_LEAN_RUNTIME) && !has(BuilderFlag::kVERSION_COMPATIBLE))
     reporter_.warning(

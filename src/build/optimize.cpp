@@ -52,7 +52,7 @@ Status set_layer_types(BuildSession& session) {
   return Status();
 }
 
-// `seen`: told of each pass after the trace, the log and the dump are.
+// `seen`: called for each pass, after the trace, the log and the dump.
 Status run_passes(BuildSession& session, PipelinePart part,
                   const std::function<void(const PassReport&, const Graph&)>& seen) {
   PipelineOptions pipeline = pipeline_options(session);

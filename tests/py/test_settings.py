@@ -13,6 +13,10 @@ BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release
 WOOTZ = BUILD / "bin" / "wootz"
 # Flags that a build neither acts on nor refuses, by name in a warning.
 NAMED = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "EXCLUDE_LEAN_RUNTIME"}
+PROCESSOR = set(re.findall(r"\w+", pathlib.Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0]))
+if os.environ.get("WOOTZ_ISA", "avx512") == "avx512":  # what it computes fast in acts
+    NAMED -= {"BF16"} if PROCESSOR & {"avx512_bf16", "amx_bf16"} else set()
+    NAMED -= {"FP16"} if "amx_fp16" in PROCESSOR else set()
 # The last: of a network that is not strongly typed.
 REFUSED = {"SAFETY_SCOPE", "WEIGHT_STREAMING"}
 PRECISION = {"FP16", "BF16", "INT8", "FP8", "INT4", "FP4", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS"}

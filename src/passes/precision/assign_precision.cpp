@@ -150,6 +150,8 @@ class Assigner {
   Value* narrowed(Node* node, int input, Value* value) {
     const bool epilogue = node->attr_expr("epilogue") != nullptr;
     const PointwiseExpr* expr = node->attr_expr(epilogue ? "epilogue" : "expr");
+    if (node->op().lowering == Lowering::kAttention && input == kMask && !value->is_constant())
+      return bounded(value, node);
     const bool free = node->has_attr("x_scale") || (expr != nullptr && touches_bytes(*expr));
     if (!free || input < (epilogue ? main_inputs(*node) : 0)) return narrow(value, node);
     const auto found = narrowed_.find(value);
@@ -165,6 +167,21 @@ class Assigner {
     for (PwInstr& in : changed.code)
       if (in.type == DType::kF32) in.type = type_;
     node->set_attr(name, std::move(changed));
+  }
+
+  // A mask of an attention: what hides a key by the lowest float would become infinite, and a row without a key not a
+  // number.
+  Value* bounded(Value* mask, Node* before) {
+    if (const auto found = narrowed_.find(mask); found != narrowed_.end()) return found->second;
+    PointwiseExpr expr;  // what is infinite stays so
+    const uint16_t x = expr.input(0, DType::kF32), infinite = expr.push(PwOp::kIsInf, DType::kBool, x, 0, 0, 1, 1);
+    const uint16_t clipped = expr.push(PwOp::kClip, DType::kF32, x, 0, 0, -largest(type_), largest(type_));
+    expr.outputs = {expr.push(PwOp::kCast, type_, expr.push(PwOp::kSelect, DType::kF32, infinite, x, clipped))};
+    Node* node = graph_.add_node(*find_op("Pointwise"), graph_.unique_name(mask->name() + "_bounded"), {mask},
+                                 {{"expr", expr}}, 1, before);
+    if (!infer_node(*node).ok()) return mask;
+    node->add_provenance(mask->name());
+    return narrowed_[mask] = node->output();
   }
 
   Value* narrow(Value* value, Node* before) {
@@ -220,6 +237,8 @@ class Assigner {
     }
     return true;
   }
+
+  static constexpr int kMask = 3;  // input of an attention
 
   Graph& graph_;
   DType type_;

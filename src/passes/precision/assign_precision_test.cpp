@@ -149,6 +149,41 @@ TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
   }
 }
 
+// A mask that hides keys by the lowest float, every key of one row: 16 bits of it are finite, so that no row is left
+// without a sum. What is infinite stays so.
+TEST(AssignPrecision, MasksStayFinite) {
+  for (const DType type : {DType::kF16, DType::kBF16})
+    for (const bool infinite : {false, true}) {
+      auto graph = parse_graph(R"(graph "g" {
+        %q: f32[1,2,4,8] = input;
+        %k: f32[1,2,6,8] = input;
+        %v: f32[1,2,6,8] = input;
+        %m: f32[1,1,4,6] = input;
+        %y: f32[1,2,4,8] = Attention(%q, %k, %v, %m);
+        return %y;
+      })",
+                               find_op);
+      ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+      ASSERT_TRUE(infer_graph(**graph).ok());
+      const Result<int> count = assign_precision(**graph, type);
+      ASSERT_TRUE(count.ok()) << count.status().to_string();
+      EXPECT_EQ(*count, 1);
+      std::vector<HostTensor> inputs;
+      for (const Dims& d : {Dims{1, 2, 4, 8}, Dims{1, 2, 6, 8}, Dims{1, 2, 6, 8}, Dims{1, 1, 4, 6}}) {
+        inputs.push_back(HostTensor::allocate(DType::kF32, d).value());
+        for (int64_t i = 0; i < inputs.back().volume(); ++i) inputs.back().set_f64(i, inputs.size() == 4 ? 0 : 0.25);
+      }
+      const double hidden = infinite ? -INFINITY : -3.4028234663852886e38;
+      for (int64_t key = 0; key < 6; ++key) inputs[3].set_f64(6 + key, hidden);
+      inputs[3].set_f64(0, hidden);
+      const auto y = run_graph(**graph, inputs);
+      ASSERT_TRUE(y.ok()) << y.status().to_string();
+      for (int64_t i = 0; i < 8; ++i) EXPECT_EQ((*y)[0].get_f64(i), 0.25) << i;  // of the keys that are left
+      if (!infinite)
+        for (int64_t i = 8; i < 16; ++i) EXPECT_EQ((*y)[0].get_f64(i), 0.25) << i;
+    }
+}
+
 // %w is read by one GEMM alone, %v also by a sum, %u by two GEMMs along different axes, %p by two alike.
 TEST(AssignPrecision, WeightsAreRoundedByWhatTheirReadersSumUp) {
   const uint64_t seed = test_seed();
