@@ -212,12 +212,46 @@ std::vector<IPluginCreatorInterface*> exported_creators(void* handle) {
     for (int32_t i = 0; all != nullptr && i < count; ++i)
       if (all[i] != nullptr) creators.push_back(all[i]);
   };
-  if (void* const get = dlsym(handle, "getCreators"))
+  if (void* const get = dlsym(handle, "getCreators"))  // the newer one: where it is, the other is not asked
     take(reinterpret_cast<GetCreators>(get));
   else if (void* const get_v2 = dlsym(handle, "getPluginCreators"))
     take(reinterpret_cast<GetV2>(get_v2));
   return creators;
 }
+
+// What libraries registered with the process's registry when the first registry opened them: it stays as long as any
+// registry has the library open.
+class SelfRegistered {
+ public:
+  static SelfRegistered& get() {
+    static auto* all = new SelfRegistered;
+    return *all;
+  }
+  // `fresh`: what was registered since before it was opened.
+  std::vector<IPluginCreatorInterface*> opened(void* handle, std::vector<IPluginCreatorInterface*> fresh) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Entry& entry = libraries_[handle];
+    if (entry.users++ == 0) entry.creators = std::move(fresh);
+    return entry.creators;
+  }
+  // What is to be taken back.
+  std::vector<IPluginCreatorInterface*> closed(void* handle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = libraries_.find(handle);
+    if (found == libraries_.end() || --found->second.users > 0) return {};
+    std::vector<IPluginCreatorInterface*> creators = std::move(found->second.creators);
+    libraries_.erase(found);
+    return creators;
+  }
+
+ private:
+  struct Entry {
+    std::vector<IPluginCreatorInterface*> creators;
+    int users = 0;
+  };
+  std::mutex mutex_;
+  std::map<void*, Entry> libraries_;
+};
 
 }  // namespace
 
@@ -230,11 +264,20 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
     const char* why = dlerror();
     return make_error(Code::kIo, "cannot open '{}': {}", path, why == nullptr ? "unknown reason" : why);
   }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (libraries_.contains(handle)) {
+      dlclose(handle);
+      return make_error(Code::kInvalidState, "'{}' is loaded already, and its plugins are registered", path);
+    }
+  }
   const LoggerScope scope(logger());
   if (void* const set = dlsym(handle, "setLoggerFinder")) give_logger_finder(set);
-  Library library{handle, {}, {}, file};
+  Library library{handle, {}, file};
+  std::vector<IPluginCreatorInterface*> fresh;
   for (IPluginCreatorInterface* creator : process().own())
-    if (std::find(before.begin(), before.end(), creator) == before.end()) library.registered.push_back(creator);
+    if (std::find(before.begin(), before.end(), creator) == before.end()) fresh.push_back(creator);
+  const size_t registered = SelfRegistered::get().opened(handle, std::move(fresh)).size();
   for (IPluginCreatorInterface* creator : exported_creators(handle)) {
     if (find_same(creator) != nullptr) continue;
     if (Status status = add(*creator, ""); !status.ok()) {
@@ -243,7 +286,7 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
     }
     library.creators.push_back(creator);
   }
-  if (library.creators.empty() && library.registered.empty() && before.size() == process().own().size())
+  if (library.creators.empty() && registered == 0)
     reporter_.warning(
         fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
                     "registers nothing itself",
@@ -255,7 +298,8 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
 
 void PluginRegistry::close_library(Library* library, bool with_file) {
   for (const IPluginCreatorInterface* creator : library->creators) remove(creator);
-  for (const IPluginCreatorInterface* creator : library->registered) process().remove(creator);
+  for (const IPluginCreatorInterface* creator : SelfRegistered::get().closed(library->handle))
+    process().remove(creator);
   dlclose(library->handle);
   if (with_file && library->file >= 0) close(library->file);
 }

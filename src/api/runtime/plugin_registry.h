@@ -67,9 +67,8 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   };
   struct Library {
     void* handle = nullptr;
-    std::vector<nvinfer1::IPluginCreatorInterface*> creators;    // that it exports
-    std::vector<nvinfer1::IPluginCreatorInterface*> registered;  // by itself, with the process's registry
-    int file = -1;                                               // that it was opened from, to be closed with it
+    std::vector<nvinfer1::IPluginCreatorInterface*> creators;  // that it exports
+    int file = -1;                                             // that it was opened from, to be closed with it
   };
   void close_library(Library* library, bool with_file);
   std::vector<nvinfer1::IPluginCreatorInterface*> own() const;
