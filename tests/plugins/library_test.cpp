@@ -166,6 +166,30 @@ TEST(PluginLibraries, PlansCarryThem) {
   }
 }
 
+// A library that the application has loaded itself is preferred to the same one in the plan, allowed or not.
+TEST(PluginLibraries, PlansCarryWhatIsLoadedAlready) {
+  Owned<IHostMemory> plan;
+  {
+    Bench b;
+    plan = build(b, "TripleIt", true);
+    ASSERT_NE(plan, nullptr) << b.logger.errors();
+  }
+  for (const bool allowed : {true, false}) {
+    Logger logger;
+    const Owned<IRuntime> runtime(createInferRuntime(logger));
+    ASSERT_NE(runtime->getPluginRegistry().loadLibrary(kLibrary), nullptr) << logger.errors();
+    const IPluginCreatorInterface* const creator = runtime->getPluginRegistry().getCreator("TripleIt", "1", "");
+    runtime->setEngineHostCodeAllowed(allowed);
+    const Owned<ICudaEngine> engine(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    EXPECT_EQ(runtime->getPluginRegistry().getCreator("TripleIt", "1", ""), creator);
+    const Owned<IExecutionContext> context(engine->createExecutionContext());
+    const std::vector<float> input{1, 2, 3, 4};
+    EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), scaled(input, 3));
+    EXPECT_EQ(logger.errors(), "");
+  }
+}
+
 // That of the builder or runtime that calls: no two of them are told what is the other's.
 TEST(PluginLibraries, FindTheLoggerOfWhoCallsThem) {
   const auto said = [](const Logger& logger, const char* text) {

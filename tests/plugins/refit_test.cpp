@@ -193,6 +193,37 @@ TEST_P(Plugins, RefitWithSizesFoundByRunning) {
   EXPECT_EQ(results[0], results[1]);
 }
 
+// On the host, the only place where a branch has plugins.
+TEST_P(Plugins, RefitInsideABranch) {
+  if (!place()->is_host()) return;
+  const auto make = [](Bench& b, const std::vector<float>& factor) {
+    b.config->setFlag(BuilderFlag::kREFIT);
+    ITensor* x = b.input("x", {4});
+    IIfConditional* fork = b.network->addIfConditional();
+    fork->setCondition(*b.input("big", {}, DataType::kBOOL));
+    ITensor* inside = fork->addInput(*x)->getOutput(0);
+    IConstantLayer* by = b.network->addConstant(dims({4}), weights(factor));
+    by->setName("by");
+    ITensor* scaled_input =
+        b.network->addElementWise(*inside, *by->getOutput(0), ElementWiseOperation::kPROD)->getOutput(0);
+    ITensor* then = add_script(b, {scaled_input}, {}, 5)->getOutput(0);
+    ITensor* other = b.network->addActivation(*scaled_input, ActivationType::kRELU)->getOutput(0);
+    b.output(fork->addOutput(*then, *other), "y");
+    return b.engine();
+  };
+  const std::vector<float> before{1.5F, 2, 3, 4}, after{-1, 0.5F, 2, 7}, input{-1, 2, -3, 4};
+  Bench b;
+  const Owned<ICudaEngine> engine = make(b, before);
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  const Owned<IRefitter> refitter(createInferRefitter(*engine, b.logger));
+  ASSERT_TRUE(refitter->setWeights("by", WeightsRole::kCONSTANT, weights(after))) << b.logger.errors();
+  ASSERT_TRUE(refitter->refitCudaEngine()) << b.logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  const bool yes = true, no = false;
+  EXPECT_EQ(run(*context, {{"x", input.data()}, {"big", &yes}}, "y"), (std::vector<float>{5, 5, -30, 140}));
+  EXPECT_EQ(run(*context, {{"x", input.data()}, {"big", &no}}, "y"), (std::vector<float>{1, 1, 0, 28}));
+}
+
 // The plugin said what its result is for these values, and is not asked again.
 TEST_P(Plugins, RefitOfAShapeInputIsRefused) {
   script.shapes = [](const DimsExprs*, const DimsExprs* values, DimsExprs* out, IExprBuilder&) {

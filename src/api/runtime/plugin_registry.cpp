@@ -278,15 +278,16 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
   for (IPluginCreatorInterface* creator : process().own())
     if (std::find(before.begin(), before.end(), creator) == before.end()) fresh.push_back(creator);
   const size_t registered = SelfRegistered::get().opened(handle, std::move(fresh)).size();
-  for (IPluginCreatorInterface* creator : exported_creators(handle)) {
-    if (find_same(creator) != nullptr) continue;
+  const std::vector<IPluginCreatorInterface*> exported = exported_creators(handle);
+  for (IPluginCreatorInterface* creator : exported) {
+    if (find_same(creator) != nullptr || (file >= 0 && is_taken(*creator))) continue;
     if (Status status = add(*creator, ""); !status.ok()) {
       close_library(&library, /*with_file=*/false);
       return status.with_prefix(path);
     }
     library.creators.push_back(creator);
   }
-  if (library.creators.empty() && registered == 0)
+  if (exported.empty() && registered == 0)
     reporter_.warning(
         fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
                     "registers nothing itself",
@@ -322,6 +323,11 @@ void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
     close_library(&library, /*with_file=*/true);
     return Status();
   });
+}
+
+bool PluginRegistry::is_taken(IPluginCreatorInterface& creator) const {
+  const Result<CreatorName> named = name_of(creator);
+  return named.ok() && find(Key{named->name, named->version, named->space}) != nullptr;
 }
 
 IPluginCreatorInterface* PluginRegistry::find_same(const IPluginCreatorInterface* creator) const {

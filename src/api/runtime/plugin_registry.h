@@ -46,6 +46,7 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   nvinfer1::IPluginCreator* const* getPluginCreatorList(int32_t* numCreators) const noexcept override;
 
   // loadLibrary(). `file`, unless -1: what the path stands for, closed with the library; the caller's where this fails.
+  // It came with a plan then: creators that the application registered are preferred to those of the same names in it.
   Result<PluginLibraryHandle> open_library(const char* path, int file);
   // Registers those whose names are free.
   void add_missing(const std::vector<nvinfer1::IPluginCreatorInterface*>& creators, const std::string& space);
@@ -75,6 +76,7 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   Status add(nvinfer1::IPluginCreatorInterface& creator, const nvinfer1::AsciiChar* pluginNamespace);
   bool remove(const nvinfer1::IPluginCreatorInterface* creator);
   nvinfer1::IPluginCreatorInterface* find(const Key& key) const;
+  bool is_taken(nvinfer1::IPluginCreatorInterface& creator) const;
   nvinfer1::IPluginCreatorInterface* find_same(const nvinfer1::IPluginCreatorInterface* creator) const;
   void rebuild_lists();
 
