@@ -35,7 +35,8 @@ TEST(StripWeights, LeavesOutWhatARefitBrings) {
     ASSERT_TRUE(stripped.ok()) << stripped.status().to_string();
     const Result<RawBytes> plan = write_plan(*stripped), full = write_plan(p);
     ASSERT_TRUE(plan.ok()) << plan.status().to_string();
-    EXPECT_LE(plan->size(), full->size());
+    constexpr size_t kDigest = 64;  // with what is around it: more than a weight of a few bytes takes
+    EXPECT_LE(plan->size(), full->size() + kDigest * recipe->constants.size());
     const auto read = read_plan(*plan);
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     const Program& q = **read;

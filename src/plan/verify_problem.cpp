@@ -1,5 +1,6 @@
 #include "plan/verify_problem.h"
 
+#include "backend/even_layout.h"
 #include "backend/plugin.h"
 #include "plan/plan_limits.h"
 
@@ -8,8 +9,8 @@ namespace {
 
 // A kernel takes its operand's memory to be as the problem says. Row-major and channels-last take equal room, and below
 // rank 3 all orders are one.
-bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
-  if (desc.layout == tensor.layout) return true;
+bool layouts_agree(const Program& program, const TensorDesc& desc, const PlanTensor& tensor) {
+  if (desc.layout == tensor.layout || even_layout(program, tensor, desc.layout) == tensor.layout) return true;
   const bool packed = tensor.layout == Layout::kOpaque;
   // A kernel that would have packed a constant for itself may take it as it is; it is given the size.
   if (desc.layout == Layout::kOpaque || packed) return !packed && desc.constant;
@@ -38,7 +39,7 @@ Status check_operand(const Program& program, const Problem& problem, const Tenso
   if (desc.constant != (tensor.kind == TensorKind::kConstant))
     return corrupt("is {}described as a constant, but tensor '{}' is {}one", desc.constant ? "" : "not ", name,
                    desc.constant ? "not " : "");
-  if (!layouts_agree(desc, tensor))
+  if (!layouts_agree(program, desc, tensor))
     return corrupt("is described in layout {}, but tensor '{}' lies in {}", layout_name(desc.layout), name,
                    layout_name(tensor.layout));
   for (const Dims* dims : {&desc.dims, &desc.max_dims}) {

@@ -124,6 +124,35 @@ TEST_P(PluginFormats, AtTheBorderTheyAreHandedOver) {
   EXPECT_EQ(to.values(), arranged(rows, d, 2, f, 0xC5));
 }
 
+// Channels that fill their vectors: what the plugin calls kHWC8 is what other layers have channels-last for.
+TEST_P(PluginFormats, WithoutPaddingThereIsNothingToReformat) {
+  for (const size_t which : {size_t{1}, size_t{3}}) {
+    const VectorFormat f = vector_formats()[which];
+    SCOPED_TRACE(f.name);
+    want(f, f, DataType::kHALF);
+    const Extents d = extents_of(f, 32);
+    Bench b(kTyped);
+    wootz_config_set_option(b.config.get(), "timing", "0");
+    ITensor* x = b.network->addInput("x", DataType::kHALF, to_dims(d));
+    ITensor* y = add_script(b, {add_script(b, {x})->getOutput(0)})->getOutput(0);
+    b.output(y, "y");
+    for (ITensor* tensor : {x, y}) tensor->setAllowedFormats(1U << static_cast<uint32_t>(f.format));
+    b.config->setFlag(BuilderFlag::kDIRECT_IO);
+    const Owned<ICudaEngine> engine = b.engine();
+    ASSERT_NE(engine, nullptr) << b.logger.errors();
+    EXPECT_EQ(engine->getTensorFormat("x"), f.format);
+    EXPECT_EQ(engine->getNbLayers(), 2) << "the plugins alone";
+    RawBytes rows(static_cast<size_t>(volume(d)) * 2);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint8_t>(i * 7 % 251);
+    const RawBytes packed = arranged(rows, d, 2, f, 0x11);
+    const Owned<IExecutionContext> context(engine->createExecutionContext());
+    const Array<uint8_t> from(packed), to(packed.size());
+    ASSERT_TRUE(context->setInputTensorAddress("x", from.data()) && context->setTensorAddress("y", to.data()));
+    ASSERT_TRUE(context->enqueueV3(nullptr)) << b.logger.errors();
+    EXPECT_EQ(to.values(), packed);
+  }
+}
+
 // Between other layers, open extents, and a weight that the plugin reads.
 TEST_P(PluginFormats, BetweenLayersOfOpenExtents) {
   const VectorFormat f = vector_formats()[4];
