@@ -53,7 +53,10 @@ SymbolsByName symbols_of(const Operands& operands, const ShapeOperands& shape_op
     for (const Dim& d : operand.shape) add(d);
   for (const std::vector<Dim>& values : shape_operands)
     for (const Dim& d : values) add(d);
-  for (const Json& size : sizes) add(CustomOp::size_symbol(size.at(0).get<int>()));
+  for (const Json& size : sizes) {
+    const int output = size.at(0).get<int>();
+    if (output >= 0 && output < limits::kMaxInputsPerNode) add(CustomOp::size_symbol(output));
+  }
   return symbols;
 }
 
@@ -83,11 +86,14 @@ Result<CustomResults> answer_of(const Json& json, const Operands& operands, cons
       WOOTZ_ASSIGN_OR_RETURN(shape.emplace_back(), dims.read(extent.get<std::string>()));
     }
   }
+  if (results.types.size() != results.shapes.size()) return corrupt("refit: a plugin's results without types");
   for (const Json& size : json.at("sizes")) {
     CustomResults::Size& read = results.sizes.emplace_back();
     read.output = size.at(0).get<int>();
     WOOTZ_ASSIGN_OR_RETURN(read.opt, dims.read(size.at(1).get<std::string>()));
     WOOTZ_ASSIGN_OR_RETURN(read.most, dims.read(size.at(2).get<std::string>()));
+    if (read.output < 0 || static_cast<size_t>(read.output) >= results.types.size())
+      return corrupt("refit: a plugin's size {} of {} results", read.output, results.types.size());
   }
   return results;
 }
