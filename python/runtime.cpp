@@ -103,6 +103,15 @@ void bind_engine_device(Engine& engine) {
             if (failed != 0) throw std::runtime_error("work on the device failed: see the log");
           },
           nb::arg("stream_handle") = 0, "Waits for the work on a stream of the engine's device.")
+      .def(
+          "set_thread_pool",
+          [](ICudaEngine& e, int threads, int spin_us, const std::vector<int>& affinity) {
+            const auto count = static_cast<int>(affinity.size());
+            if (wootz_engine_set_thread_pool(&e, threads, spin_us, affinity.data(), count) != 0)
+              throw std::runtime_error("the thread pool could not be set: see the log");
+          },
+          nb::arg("threads") = 0, nb::arg("spin_us") = -1, nb::arg("affinity") = std::vector<int>{},
+          "As wootz.set_thread_pool, of the library that runs this engine: another one's has a pool of its own.")
       .def("_read",
            [](ICudaEngine& e, nb::handle to, size_t address) {
              Py_buffer view;

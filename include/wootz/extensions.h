@@ -113,6 +113,10 @@ WOOTZ_EXPORT int wootz_context_replay(void* context, int on) WOOTZ_NOEXCEPT;
 /// kernel decides. To be called while no inference runs. 0 on success.
 WOOTZ_EXPORT int wootz_set_thread_pool(int threads, int spin_us, const int* affinity,
                                        int affinity_count) WOOTZ_NOEXCEPT;
+/// The same for the library that made an engine, which has a pool of its own where it is another copy: that of
+/// IRuntime::loadRuntime, or the runtime that a version-compatible plan brings (runtime).
+WOOTZ_EXPORT int wootz_engine_set_thread_pool(void* engine, int threads, int spin_us, const int* affinity,
+                                              int affinity_count) WOOTZ_NOEXCEPT;
 
 /// Options of an nvinfer1::IBuilderConfig that TensorRT has no setter for; `value` null brings the default back.
 /// Returns 0, or 1 (and logs) for an unknown key or an impossible value. Keys:

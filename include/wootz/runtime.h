@@ -38,8 +38,9 @@ using TempfileControlFlags = uint32_t;
 /// from several threads at once; setters are not.
 ///
 /// A plan is checked in full before anything of it is used, and a plan with data only may come from anywhere. Native
-/// code in a plan (kernels, plugin libraries) is ignored unless setEngineHostCodeAllowed permitted it. A version-compatible
-/// plan of another version is run by the runtime that it holds: without that permission it is refused.
+/// code in a plan (kernels, plugin libraries) is ignored unless setEngineHostCodeAllowed permitted it. A
+/// version-compatible plan of another version is run by the runtime that it holds: without that permission it is
+/// refused.
 class IRuntime : public INoCopy {
  public:
   /// DLA core that engines run on. There is none here: getNbDLACores() is 0, and setting has no effect.
@@ -88,7 +89,8 @@ class IRuntime : public INoCopy {
   virtual IPluginRegistry& getPluginRegistry() noexcept = 0;
 
   /// Another version of the runtime, from a shared library, for plans of that version; owned by the caller. Runs the
-  /// library's native code. Null on failure.
+  /// library's native code. A name without a folder is looked for beside this library first, then where the system's
+  /// loader looks. Null on failure.
   virtual IRuntime* loadRuntime(const char* path) noexcept = 0;
 
   /// Whether native code inside a plan may be used; false by default. Allow it for plans of trusted origin only.

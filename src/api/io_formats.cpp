@@ -17,9 +17,15 @@ bool allows(const TensorImpl& tensor, const TensorFormatInfo& format) {
 
 // Why a value cannot be in a format; empty: it can.
 std::string refusal(const TensorFormatInfo& format, const Value& value) {
-  if (format.layout == Layout::kOpaque) return "there are no kernels for it here";
-  if (format.rank != 0 && static_cast<int>(value.shape().size()) != format.rank)
-    return fmt::format("it is for tensors of rank {}", format.rank);
+  if (format.layout == Layout::kOpaque) return "it is for DLA, which is not here";
+  const auto rank = static_cast<int>(value.shape().size());
+  if (format.rank != 0 && rank < format.rank - 1)  // the batch may be missing, for TensorRT
+    return fmt::format("it is for tensors of {} dimensions or more", format.rank - 1);
+  if (format.rank != 0 && rank != format.rank)
+    return fmt::format(
+        "it is had for tensors of {} dimensions here, batch and channels first: put an extent of 1 in front, or make "
+        "one of those in front",
+        format.rank);
   return format.layout != Layout::kLinear && dtype_bits(value.dtype()) < 8 ? "it is for elements of whole bytes" : "";
 }
 

@@ -20,8 +20,8 @@ enum class Layout : uint8_t {
   kBlocked8,      // NC/8 spatial 8c, channels padded with zeros to a multiple of 8; rank >= 3
   kBlocked16,     // NC/16 spatial 16c
   kOpaque,        // packed by one kernel for itself: only constant operands
-  // Inputs and outputs of networks alone lie so, where an application wants it: kReformat is the one family that reads
-  // and writes them. What pads an input may be anything.
+  // Where an application wants it: inputs and outputs of networks, and operands and results of its plugins. kReformat
+  // and plugins read and write them, no other step. What pads an input may be anything.
   kBlocked2,
   kBlocked4,
   kBlocked16Border,

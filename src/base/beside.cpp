@@ -4,6 +4,12 @@
 #include <unistd.h>
 
 namespace wootz {
+namespace {
+
+// Debian's folder of libraries for this processor ("lib/x86_64-linux-gnu/"); empty: the system has none.
+constexpr const char* kArchitectureFolder = WOOTZ_ARCHITECTURE_FOLDER;
+
+}  // namespace
 
 std::vector<std::string> folders_beside(const void* address) {
   Dl_info here{};
@@ -15,7 +21,11 @@ std::vector<std::string> folders_beside(const void* address) {
     if (length > 0) folder.assign(path, static_cast<size_t>(length));
   }
   folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
-  return {folder, folder + "../", folder + "../lib/", folder + "../../lib/"};
+  std::vector<std::string> folders{folder, folder + "../"};
+  for (const char* up : {"../", "../../"})
+    for (const char* lib : {"lib/", kArchitectureFolder, "lib64/"})
+      if (*lib != '\0') folders.push_back(folder + up + lib);
+  return folders;
 }
 
 }  // namespace wootz

@@ -7,7 +7,8 @@
 namespace wootz {
 
 // Folders, each with a slash at its end, in which they may be: that of the file whose code `address` is, then the
-// others that a build, an installation and Python's package have. Empty: the file is unknown.
+// others that a build, an installation (`lib`, `lib/<architecture>` or `lib64`) and Python's package have. Empty: the
+// file is unknown.
 std::vector<std::string> folders_beside(const void* address);
 
 }  // namespace wootz

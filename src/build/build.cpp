@@ -90,10 +90,12 @@ Result<BuildOutput> build_program(Graph& graph, const BuildSettings& settings, c
   TensorScales scales;
   if (!settings.refit) return run_stages(graph, settings, services, &choices, &scales);
   // Of the recipe's graph, so that a refit builds of exactly the same.
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<RefitRecipe> recipe, make_recipe(graph, settings));
-  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> read, recipe_graph(*recipe));
+  PluginRecorder plugins;
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<RefitRecipe> recipe, make_recipe(graph, settings, &plugins));
+  WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> read, recipe_graph(*recipe, plugins));
   WOOTZ_ASSIGN_OR_RETURN(BuildOutput output, run_stages(*read, settings, services, &choices, &scales));
   set_recipe_scales(scales, recipe.get());
+  set_recipe_plugins(plugins, recipe.get());
   recipe->choices = choices_to_json(choices);
   output.program->refit = recipe;
   return output;

@@ -25,6 +25,7 @@ struct Budget {
 struct Sources {
   OpLookup lookup;
   const ConstantLoader* constants;
+  const CustomLoader* custom;
 };
 
 // The names that one graph and the graphs in it that share its symbols may use.
@@ -323,6 +324,13 @@ class GraphParser {
     return in_.accept('}') ? Status() : in_.expected("'}' after the attributes");
   }
 
+  Result<Attr> custom() {
+    if (!*sources_.custom) return in_.fail("an op of the application's own cannot be read from text");
+    WOOTZ_ASSIGN_OR_RETURN(const std::string name, in_.quoted());
+    WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const CustomOp> op, (*sources_.custom)(name));
+    return Attr(std::move(op));
+  }
+
   // Integers where the op wants floats.
   static Attr as_specified(Attr attr, AttrKind kind) {
     if (const auto* i = std::get_if<int64_t>(&attr); i != nullptr && kind == AttrKind::kFloat)
@@ -338,7 +346,7 @@ class GraphParser {
       return Attr(std::move(s));
     }
     if (in_.accept("floats")) return list(true);
-    if (in_.accept("custom")) return in_.fail("an op of the application's own cannot be read from text");
+    if (in_.accept("custom")) return custom();
     if (in_.peek() == '[') return list(false);
     if (in_.accept("const")) {
       Type t;
@@ -410,9 +418,10 @@ Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup looku
   return parse_graph(text, lookup, {});
 }
 
-Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup, const ConstantLoader& loader) {
+Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup, const ConstantLoader& loader,
+                                           const CustomLoader& custom) {
   Scanner in(text);
-  const Sources sources{lookup, &loader};
+  const Sources sources{lookup, &loader, &custom};
   Budget budget;
   if (!in.accept("graph")) return in.expected("graph");
   WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, GraphParser(in, sources, budget, nullptr, nullptr, 0).run());

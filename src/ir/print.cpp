@@ -253,7 +253,10 @@ class Printer {
         graph(**inner, indent);
     } else if (const auto* expr = std::get_if<PointwiseExpr>(&attr)) {
       out_ += "expr " + Scanner::quote(expr->to_string());
-    } else if (const auto* custom = std::get_if<std::shared_ptr<const CustomOp>>(&attr)) {
+    } else if (const auto* custom = std::get_if<std::shared_ptr<const CustomOp>>(&attr);
+               custom != nullptr && *custom != nullptr && options_.custom) {
+      out_ += "custom " + Scanner::quote(options_.custom(*custom));
+    } else if (custom != nullptr) {
       const CustomOp::Identity id = *custom == nullptr ? CustomOp::Identity() : (*custom)->identity();
       out_ +=
           fmt::format("custom {} {} {}", Scanner::quote(id.name), Scanner::quote(id.version), Scanner::quote(id.space));

@@ -12,7 +12,8 @@
 // "_" is an omitted input, {...} after a type are the tracked shape values, `from` is the provenance. A value's name is
 // what follows %, in quotes where it is no plain word, followed by #2, #3, ... where several values have the same
 // name. Attributes: integers, floats (with a point, an exponent, inf or nan), "text", lists of either number (floats[]
-// when empty), const TYPE DATA, graph, expr "..." (base/pointwise.h). Comments begin with // and end with the line.
+// when empty), const TYPE DATA, graph, custom "name", expr "..." (base/pointwise.h). Comments begin with // and end
+// with the line.
 #pragma once
 
 #include <functional>
@@ -28,6 +29,9 @@ struct PrintOptions {
   size_t elide_bytes = SIZE_MAX;  // constants larger than this are written as `elided`, which cannot be read back, or,
   // with `store`, as `elided "name"`: by the name that it gave the constant, and by which a ConstantLoader finds it.
   std::function<std::string(const HostTensor&)> store;
+  // An op of the application's own, which is written as what it is, and so cannot be read back, or, with this, as
+  // `custom "name"`: by the name that it gave the op, and by which a CustomLoader finds it.
+  std::function<std::string(const std::shared_ptr<const CustomOp>&)> custom;
   bool provenance = true;
 };
 
@@ -47,6 +51,8 @@ using OpLookup = const OpDef* (*)(std::string_view name);  // null: no such op
 Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup);
 // The same for a text whose large constants are elsewhere: asked by name, for a constant of that type and extents.
 using ConstantLoader = std::function<Result<HostTensor>(const std::string& name, DType dtype, const Dims& dims)>;
-Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup, const ConstantLoader& loader);
+using CustomLoader = std::function<Result<std::shared_ptr<const CustomOp>>(const std::string& name)>;
+Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, OpLookup lookup, const ConstantLoader& loader,
+                                           const CustomLoader& custom = {});
 
 }  // namespace wootz

@@ -35,7 +35,9 @@ TEST(StripWeights, LeavesOutWhatARefitBrings) {
     ASSERT_TRUE(stripped.ok()) << stripped.status().to_string();
     const Result<RawBytes> plan = write_plan(*stripped), full = write_plan(p);
     ASSERT_TRUE(plan.ok()) << plan.status().to_string();
-    EXPECT_LE(plan->size(), full->size());
+    // A digest takes more than a weight of a few bytes, and may move what follows to the next page.
+    constexpr size_t kDigest = 64, kPage = 4096;
+    EXPECT_LE(plan->size(), full->size() + kDigest * recipe->constants.size() + kPage);
     const auto read = read_plan(*plan);
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     const Program& q = **read;

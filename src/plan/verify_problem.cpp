@@ -1,5 +1,7 @@
 #include "plan/verify_problem.h"
 
+#include "backend/even_layout.h"
+#include "backend/plugin.h"
 #include "plan/plan_limits.h"
 
 namespace wootz {
@@ -7,8 +9,8 @@ namespace {
 
 // A kernel takes its operand's memory to be as the problem says. Row-major and channels-last take equal room, and below
 // rank 3 all orders are one.
-bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
-  if (desc.layout == tensor.layout) return true;
+bool layouts_agree(const Program& program, const TensorDesc& desc, const PlanTensor& tensor) {
+  if (desc.layout == tensor.layout || even_layout(program, tensor, desc.layout) == tensor.layout) return true;
   const bool packed = tensor.layout == Layout::kOpaque;
   // A kernel that would have packed a constant for itself may take it as it is; it is given the size.
   if (desc.layout == Layout::kOpaque || packed) return !packed && desc.constant;
@@ -16,12 +18,12 @@ bool layouts_agree(const TensorDesc& desc, const PlanTensor& tensor) {
   return tensor.dims.size() < 3 || (plain(desc.layout) && plain(tensor.layout));
 }
 
-Status check_operand(const Program& program, Family family, const TensorDesc& desc, TensorIndex index,
+Status check_operand(const Program& program, const Problem& problem, const TensorDesc& desc, TensorIndex index,
                      const ShapeValues& shapes) {
   if (static_cast<int>(desc.layout) >= kLayoutCount) return corrupt("layout number {}", static_cast<int>(desc.layout));
-  if (at_border_only(desc.layout) && family != Family::kReformat)
-    return corrupt("a step of family '{}' in layout {}, which is for inputs and outputs of the network",
-                   family_name(family), layout_name(desc.layout));
+  if (at_border_only(desc.layout) && !problem.is(Family::kReformat) && !is_plugin(problem))
+    return corrupt("a step of family '{}' in layout {}, which is for inputs and outputs of the network, and plugins",
+                   family_name(problem.family()), layout_name(desc.layout));
   if (!index.exists()) {
     if (desc.dtype != DType::kInvalid || desc.constant || !desc.dims.empty() || !desc.max_dims.empty())
       return corrupt("is omitted but described");
@@ -37,7 +39,7 @@ Status check_operand(const Program& program, Family family, const TensorDesc& de
   if (desc.constant != (tensor.kind == TensorKind::kConstant))
     return corrupt("is {}described as a constant, but tensor '{}' is {}one", desc.constant ? "" : "not ", name,
                    desc.constant ? "not " : "");
-  if (!layouts_agree(desc, tensor))
+  if (!layouts_agree(program, desc, tensor))
     return corrupt("is described in layout {}, but tensor '{}' lies in {}", layout_name(desc.layout), name,
                    layout_name(tensor.layout));
   for (const Dims* dims : {&desc.dims, &desc.max_dims}) {
@@ -116,12 +118,10 @@ Status verify_problem(const Program& program, const Step& step, const ShapeValue
     return corrupt("element type number {}", static_cast<int>(problem.acc_dtype));
   WOOTZ_RETURN_IF_ERROR(check_params(problem.params));
   for (size_t i = 0; i < step.inputs.size(); ++i)
-    if (Status status = check_operand(program, problem.family(), problem.inputs[i], step.inputs[i], shapes);
-        !status.ok())
+    if (Status status = check_operand(program, problem, problem.inputs[i], step.inputs[i], shapes); !status.ok())
       return status.with_prefix(fmt::format("input {}", i));
   for (size_t o = 0; o < step.outputs.size(); ++o)
-    if (Status status = check_operand(program, problem.family(), problem.outputs[o], step.outputs[o], shapes);
-        !status.ok())
+    if (Status status = check_operand(program, problem, problem.outputs[o], step.outputs[o], shapes); !status.ok())
       return status.with_prefix(fmt::format("output {}", o));
   return check_expression(problem);
 }

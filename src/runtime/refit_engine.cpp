@@ -5,6 +5,7 @@
 
 #include "backend/control.h"
 #include "backend/kernel_cache.h"
+#include "backend/plugin.h"
 #include "base/thread_pool.h"
 #include "plan/verify.h"
 
@@ -24,6 +25,7 @@ std::set<StepIndex> steps_bound_to(const Program& program, const ProgramUpdate& 
   for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
     if (!on_host && step.tactic.provider != "host") continue;
+    if (is_plugin(step.problem)) continue;  // stays: it looks at its operands when it runs
     if (!is_control(step) && std::any_of(step.inputs.begin(), step.inputs.end(), reads)) steps.insert(s);
   }
   return steps;
@@ -36,6 +38,8 @@ Result<EngineCore::NewKernels> kernels_for(const Program& program, const Program
   for (const auto& [number, problem] : update.steps) {
     if (is_control(program.steps[number]))
       return unsupported("a control step cannot change").at(PlaceKind::kLayer, program.steps[number].name);
+    if (is_plugin(program.steps[number].problem))
+      return unsupported("a plugin cannot change").at(PlaceKind::kLayer, program.steps[number].name);
     steps.insert(number);
   }
   EngineCore::NewKernels made;

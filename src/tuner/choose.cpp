@@ -233,8 +233,9 @@ class Search {
     double us = 0;
     for (size_t l = 0; l < state.wanted[t].size(); ++l)
       if (state.wanted[t][l] > 0 || ((output || viewed_[t]) && static_cast<Layout>(l) == outside))
-        us += direct_[t] && static_cast<Layout>(l) != layout ? kImpossible
-                                                             : reformat_us(t, desc, layout, static_cast<Layout>(l));
+        us += direct_[t] && !same_memory(program_, t, desc, layout, static_cast<Layout>(l))
+                  ? kImpossible
+                  : reformat_us(t, desc, layout, static_cast<Layout>(l));
     return us;
   }
 

@@ -133,6 +133,44 @@ TEST(Formats, WhatCannotBeHadIsRefusedByName) {
             bit(TensorFormat::kCDHW32) | bit(TensorFormat::kDLA_HWC4) | bit(TensorFormat::kDHWC));
 }
 
+// Each format at each rank: it is had, or refused with its reason.
+TEST(Formats, RanksThatTheyAreFor) {
+  for (int32_t number = 0; number < EnumMax<TensorFormat>(); ++number)
+    for (int32_t rank = 1; rank <= 6; ++rank) {
+      const auto format = static_cast<TensorFormat>(number);
+      SCOPED_TRACE("format " + std::to_string(number) + ", rank " + std::to_string(rank));
+      const bool volumes =
+          format == TensorFormat::kDHWC8 || format == TensorFormat::kCDHW32 || format == TensorFormat::kDHWC;
+      const bool dla = format == TensorFormat::kDLA_LINEAR || format == TensorFormat::kDLA_HWC4;
+      const int32_t had = volumes ? 5 : 4;
+      Bench b;
+      wootz_config_set_option(b.config.get(), "timing", "0");
+      Dims extents{rank, {}};
+      std::fill_n(extents.d, rank, 2);
+      ITensor* x = b.network->addInput("x", DataType::kHALF, extents);
+      b.output(b.network->addUnary(*x, UnaryOperation::kNEG), "y");
+      x->setAllowedFormats(bit(format));
+      const Owned<ICudaEngine> engine = b.engine();
+      const std::string why = b.logger.take_errors();
+      if (format == TensorFormat::kLINEAR || (!dla && rank == had)) {
+        ASSERT_NE(engine, nullptr) << why;
+        EXPECT_EQ(engine->getTensorFormat("x"), format);
+        continue;
+      }
+      EXPECT_EQ(engine, nullptr);
+      EXPECT_NE(why.find("'x'"), std::string::npos) << why;
+      const std::string reason = dla              ? "DLA"
+                                 : rank < had - 1 ? std::to_string(had - 1) + " dimensions or more"
+                                                  : "of " + std::to_string(had) + " dimensions here";
+      EXPECT_NE(why.find(reason), std::string::npos) << why;
+      // With the linear one beside it, that is had.
+      x->setAllowedFormats(bit(format) | bit(TensorFormat::kLINEAR));
+      const Owned<ICudaEngine> linear = b.engine();
+      ASSERT_NE(linear, nullptr) << b.logger.errors();
+      EXPECT_EQ(linear->getTensorFormat("x"), TensorFormat::kLINEAR);
+    }
+}
+
 // An input that is read under another shape, too.
 TEST(Formats, ReshapedInputsAreBroughtIntoRows) {
   Bench b;

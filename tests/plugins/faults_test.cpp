@@ -124,14 +124,6 @@ TEST_P(RunFaults, DataOfPlansAreChecked) {
   EXPECT_EQ(runtime->deserializeCudaEngine(bytes.data(), bytes.size()), nullptr);
 }
 
-TEST_P(Plugins, RefitIsRefusedByName) {
-  Bench b;
-  b.output(add_script(b, {b.input("x", {4})}), "y");
-  b.config->setFlag(BuilderFlag::kREFIT);
-  EXPECT_EQ(b.builder->buildSerializedNetwork(*b.network, *b.config), nullptr);
-  EXPECT_NE(b.logger.errors().find("kREFIT: the network has plugins"), std::string::npos) << b.logger.errors();
-}
-
 TEST_P(Plugins, BadCallsAreRefused) {
   Bench b;
   ScriptPlugin plugin(1);

@@ -37,6 +37,87 @@ TEST(PluginLibraries, CreatorsComeAndGoWithTheLibrary) {
   EXPECT_EQ(getPluginRegistry()->getCreator("QuadIt", "1", ""), nullptr) << "its code is gone";
 }
 
+// By the function that libraries export whose plugins are all of V2.
+TEST(PluginLibraries, CreatorsOfV2AreFoundByTheirOwnFunction) {
+  constexpr const char* kV2 = WOOTZ_TEST_PLUGIN_LIBRARY_V2;
+  Bench b;
+  IPluginRegistry& registry = b.builder->getPluginRegistry();
+  const auto handle = registry.loadLibrary(kV2);
+  ASSERT_NE(handle, nullptr) << b.logger.errors();
+  EXPECT_EQ(b.logger.warnings(), "");
+  auto* const creator = static_cast<IPluginCreator*>(registry.getCreator("HalfIt", "1", ""));
+  ASSERT_NE(creator, nullptr);
+  const PluginFieldCollection none{0, nullptr};
+  IPluginV2* const plugin = creator->createPlugin("p", &none);
+  ITensor* x = b.input("x", {4});
+  b.output(b.network->addPluginV2(&x, 1, *plugin), "y");
+  plugin->destroy();
+  const Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
+  ASSERT_NE(plan, nullptr) << b.logger.errors();
+  Logger logger;
+  const Owned<IRuntime> runtime(createInferRuntime(logger));
+  EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr) << "the runtime has no such creator";
+  ASSERT_NE(runtime->getPluginRegistry().loadLibrary(kV2), nullptr) << logger.errors();
+  const Owned<ICudaEngine> engine(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  ASSERT_NE(engine, nullptr) << logger.errors();
+  const Owned<IExecutionContext> context(engine->createExecutionContext());
+  const std::vector<float> input{1, 2, 3, 4};
+  EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), scaled(input, 0.5F));
+}
+
+// Where both functions are exported, the newer one is asked.
+TEST(PluginLibraries, OneFunctionIsAsked) {
+  Bench b;
+  const auto handle = b.builder->getPluginRegistry().loadLibrary(kLibrary);
+  ASSERT_NE(handle, nullptr) << b.logger.errors();
+  const auto asked = reinterpret_cast<int (*)()>(dlsym(handle, "askedForPluginCreators"));
+  ASSERT_NE(asked, nullptr);
+  EXPECT_EQ(asked(), 0);
+}
+
+TEST(PluginLibraries, ALibraryIsLoadedOnce) {
+  Bench b;
+  IPluginRegistry& registry = b.builder->getPluginRegistry();
+  const auto handle = registry.loadLibrary(kLibrary);
+  ASSERT_NE(handle, nullptr) << b.logger.errors();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(registry.loadLibrary(kLibrary), nullptr);
+    EXPECT_NE(b.logger.take_errors().find("is loaded already"), std::string::npos);
+  }
+  EXPECT_NE(registry.getCreator("TripleIt", "1", ""), nullptr) << "what the first call registered stays";
+  registry.deregisterLibrary(handle);
+  EXPECT_EQ(registry.getCreator("TripleIt", "1", ""), nullptr);
+  EXPECT_EQ(getPluginRegistry()->getCreator("QuadIt", "1", ""), nullptr);
+  registry.deregisterLibrary(handle);
+  EXPECT_NE(b.logger.take_errors().find("not a library that this registry opened"), std::string::npos);
+  EXPECT_NE(registry.loadLibrary(kLibrary), nullptr) << "and again: " << b.logger.errors();
+}
+
+// A creator that registered itself stays until the last registry closes its library.
+TEST(PluginLibraries, RegistriesShareALibrary) {
+  Logger logger;
+  const Owned<IRuntime> runtime(createInferRuntime(logger));
+  {
+    Bench b;
+    ASSERT_NE(b.builder->getPluginRegistry().loadLibrary(kLibrary), nullptr) << b.logger.errors();
+    ASSERT_NE(runtime->getPluginRegistry().loadLibrary(kLibrary), nullptr) << logger.errors();
+  }
+  EXPECT_NE(runtime->getPluginRegistry().getCreator("TripleIt", "1", ""), nullptr);
+  EXPECT_NE(runtime->getPluginRegistry().getCreator("QuadIt", "1", ""), nullptr);
+}
+
+TEST(PluginLibraries, CreatorsWhoseNamesAreTakenAreRefused) {
+  Bench b;
+  IPluginRegistry& registry = b.builder->getPluginRegistry();
+  ASSERT_NE(registry.loadLibrary(kLibrary), nullptr) << b.logger.errors();
+  const std::string copy = (std::filesystem::temp_directory_path() / "wootz_plugins_copy.so").string();
+  std::filesystem::copy_file(kLibrary, copy, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(registry.loadLibrary(copy.c_str()), nullptr);
+  EXPECT_NE(b.logger.take_errors().find("'TripleIt' version '1' is registered already"), std::string::npos);
+  EXPECT_NE(registry.getCreator("TripleIt", "1", ""), nullptr);
+  std::filesystem::remove(copy);
+}
+
 Owned<IHostMemory> build(Bench& b, const char* name, bool carry) {
   IPluginRegistry& registry = b.builder->getPluginRegistry();
   const auto handle = registry.loadLibrary(kLibrary);
@@ -82,6 +163,30 @@ TEST(PluginLibraries, PlansCarryThem) {
     runtime->setTempfileControlFlags(0);
     EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr);
     EXPECT_NE(logger.take_errors().find("TempfileControlFlag"), std::string::npos);
+  }
+}
+
+// A library that the application has loaded itself is preferred to the same one in the plan, allowed or not.
+TEST(PluginLibraries, PlansCarryWhatIsLoadedAlready) {
+  Owned<IHostMemory> plan;
+  {
+    Bench b;
+    plan = build(b, "TripleIt", true);
+    ASSERT_NE(plan, nullptr) << b.logger.errors();
+  }
+  for (const bool allowed : {true, false}) {
+    Logger logger;
+    const Owned<IRuntime> runtime(createInferRuntime(logger));
+    ASSERT_NE(runtime->getPluginRegistry().loadLibrary(kLibrary), nullptr) << logger.errors();
+    const IPluginCreatorInterface* const creator = runtime->getPluginRegistry().getCreator("TripleIt", "1", "");
+    runtime->setEngineHostCodeAllowed(allowed);
+    const Owned<ICudaEngine> engine(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    EXPECT_EQ(runtime->getPluginRegistry().getCreator("TripleIt", "1", ""), creator);
+    const Owned<IExecutionContext> context(engine->createExecutionContext());
+    const std::vector<float> input{1, 2, 3, 4};
+    EXPECT_EQ(run(*context, {{"x", input.data()}}, "y"), scaled(input, 3));
+    EXPECT_EQ(logger.errors(), "");
   }
 }
 

@@ -61,6 +61,15 @@ struct Script {
   }
 };
 
+// What a tensor takes in memory: channels that make vectors are filled up.
+inline size_t bytes_of(const PluginTensorDesc& desc) {
+  constexpr int64_t kTogether[] = {1, 2, 8, 4, 16, 32, 8, 32, 1, 1, 4, 16, 1};
+  const int64_t together = kTogether[static_cast<int32_t>(desc.format)];
+  Dims d = desc.dims;
+  if (together > 1) d.d[1] = (d.d[1] + together - 1) / together * together;
+  return volume(d) * bytes_of(desc.type);
+}
+
 class ScriptPlugin final : public IPluginV3,
                            public IPluginV3OneCore,
                            public IPluginV3OneBuildV2,
@@ -155,9 +164,8 @@ class ScriptPlugin final : public IPluginV3,
     Staging staging(stream);
     std::vector<const void*> from(inputs_);
     std::vector<void*> to(outputs_);
-    const auto bytes = [](const PluginTensorDesc& d) { return volume(d.dims) * bytes_of(d.type); };
-    for (size_t i = 0; i < inputs_; ++i) from[i] = staging.at(inputs[i], bytes(in[i]));
-    for (size_t i = 0; i < outputs_; ++i) to[i] = staging.at(outputs[i], bytes(out[i]));
+    for (size_t i = 0; i < inputs_; ++i) from[i] = staging.at(inputs[i], bytes_of(in[i]));
+    for (size_t i = 0; i < outputs_; ++i) to[i] = staging.at(outputs[i], bytes_of(out[i]));
     void* const scratch = staging.at(workspace, s.workspace);
     if (staging.status() != 0) return staging.status();
     return staging.done(compute(in, out, from.data(), to.data(), scratch, stream));

@@ -102,13 +102,14 @@ TEST_P(Plugins, ChannelsLastWhereThePluginWantsIt) {
 
 TEST_P(Plugins, FormatsThatAreNotOfferedAreNamed) {
   script.supports = [](int32_t pos, const DynamicPluginTensorDesc* all) {
-    return pos == 0 ? all[0].desc.format == TensorFormat::kLINEAR : all[pos].desc.format == TensorFormat::kCHW32;
+    return pos == 0 ? all[0].desc.format == TensorFormat::kLINEAR : all[pos].desc.format == TensorFormat::kCHW2;
   };
   Bench b;
   b.output(add_script(b, {b.input("x", {1, 32, 2, 2})}), "y");
   EXPECT_EQ(b.engine(), nullptr);
   const std::string errors = b.logger.errors();
-  for (const char* part : {"the_plugin", "output 0 is f32", "kLINEAR", "supportsFormatCombination"})
+  for (const char* part : {"the_plugin", "output 0 is f32", "kLINEAR, kHWC, kCHW32", "supportsFormatCombination",
+                           "would take f16 kCHW2, bf16 kCHW2"})
     EXPECT_NE(errors.find(part), std::string::npos) << errors;
 }
 

@@ -193,9 +193,9 @@ def test_plans_run_by_the_runtime_that_is_asked_for(tmp_path, model, x):
     run = ["--loadInputs=x:x.raw", "--exportOutput=o.json", *SHORT[:3]]
     results = []
     for plan, flags, says in [("plain", [], "Backend: cpu"), ("full", ["--versionCompatible"], "Backend: cpu"),
-                              ("plain", ["--useRuntime=lean"], "Runtime: lean"),
+                              ("plain", ["--useRuntime=lean", "--useSpinWait"], "Runtime: lean"),
                               ("full", ["--useRuntime=lean", "--asyncFileReader"], "Runtime: lean"),
-                              ("full", ["--useRuntime=dispatch"], "Runtime: the plan's own"),
+                              ("full", ["--useRuntime=dispatch", "--noSpinWait"], "Runtime: the plan's own"),
                               ("full", ["--useRuntime=dispatch", "--tempfileControls=in_memory:deny", f"--tempdir={tmp_path}"],
                                "Runtime: the plan's own"),
                               ("lean", ["--useRuntime=dispatch", f"--leanDLLPath={runtime}"], f"Runtime: {runtime}")]:

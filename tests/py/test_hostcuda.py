@@ -63,7 +63,8 @@ def test_streams_of_ctypes(tmp_path):
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])], [numpy_helper.from_array(weights, "w")])
     model = tmp_path / "model.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
-    library = pathlib.Path(os.environ["WOOTZ_BUILD_DIR"]) / "lib/hostcuda/libcudart.so.13"
+    build = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build/release"))
+    library = build / "lib/hostcuda/libcudart.so.13"
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(model), str(library)], capture_output=True, text=True,
                           timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stdout + done.stderr

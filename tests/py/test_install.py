@@ -3,8 +3,11 @@ TensorRT's library names, at both levels of the API, and runs."""
 
 import os
 import pathlib
+import shutil
 import subprocess
+import sysconfig
 
+import onnx
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -44,6 +47,26 @@ int main() {
 }
 """
 
+LOADING = r"""
+#include <cstdio>
+#include <memory>
+
+#include "NvInfer.h"
+
+struct Log : nvinfer1::ILogger {
+  void log(Severity, const char*) noexcept override {}
+};
+
+int main() {
+  Log log;
+  std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(log));
+  std::unique_ptr<nvinfer1::IRuntime> lean(runtime->loadRuntime("libnvinfer_lean.so.10"));
+  std::unique_ptr<nvinfer1::IRuntime> none(runtime->loadRuntime("libnvinfer_lean.so.99"));
+  std::printf("%d %d\n", lean != nullptr, none != nullptr);
+  return 0;
+}
+"""
+
 PROJECT = """
 cmake_minimum_required(VERSION 3.20)
 project(user CXX)
@@ -75,6 +98,15 @@ def prefix(tmp_path_factory):
     """Everything installed, into a folder that is moved afterwards: nothing may know where it was installed."""
     folder = tmp_path_factory.mktemp("install")
     run(["cmake", "--install", BUILD, "--prefix", folder / "first"])
+    (folder / "first").rename(folder / "moved")
+    yield folder / "moved"
+
+
+@pytest.fixture(scope="module")
+def compat(tmp_path_factory):
+    """TensorRT's names alone."""
+    folder = tmp_path_factory.mktemp("compat")
+    run(["cmake", "--install", BUILD, "--prefix", folder / "first", "--component", "compat"])
     (folder / "first").rename(folder / "moved")
     yield folder / "moved"
 
@@ -137,3 +169,65 @@ def test_examples_build_by_themselves(level, prefix, tmp_path):
     run(["cmake", "--build", tmp_path, "--parallel", "2", "--target", *names])
     for name in names:
         run([tmp_path / name])
+
+
+@pytest.mark.parametrize("level", [10, 11])
+def test_the_component_with_tensorrts_names_is_enough(level, compat, program):
+    flags = [f"-DWOOTZ_TENSORRT_API={level}", f"-I{compat}/include", f"-L{compat}/lib", f"-Wl,-rpath,{compat}/lib"]
+    run(["c++", "-std=c++17", *flags, program / "main.cpp", "-o", program / "user", "-lnvinfer", "-lnvonnxparser"])
+    expect_run([program / "user"], level)
+    for form in ("tensorrt", "module"):
+        (program / "CMakeLists.txt").write_text(PROJECT)
+        run(["cmake", "-S", program, "-B", program / form, f"-DCMAKE_PREFIX_PATH={compat}", f"-DFORM={form}", f"-DLEVEL={level}"])
+        run(["cmake", "--build", program / form])
+        expect_run([program / form / "user"], level)
+
+
+def test_no_link_of_the_component_leads_nowhere(compat, prefix):
+    links = [path for path in compat.rglob("*") if path.is_symlink()]
+    assert len(links) > 15
+    for link in links:
+        assert link.exists(), link
+        assert link.resolve().is_relative_to(compat), link
+    # What the whole installation has of libraries and headers is all here.
+    whole, part = ({path.relative_to(root) for path in root.rglob("*")} for root in (prefix, compat))
+    assert whole == part
+
+
+def small_model(path):
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [onnx.helper.make_tensor_value_info("x", 1, [2, 3])],
+        [onnx.helper.make_tensor_value_info("y", 1, [2, 3])])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_trtexec_of_the_component_builds_and_runs(compat, tmp_path):
+    small_model(tmp_path / "m.onnx")
+    out = run([compat / "bin/trtexec", f"--onnx={tmp_path}/m.onnx", f"--saveEngine={tmp_path}/m.plan", "--vc",
+               "--iterations=2", "--duration=0", "--warmUp=0"], env={**os.environ, "WOOTZ_BACKEND": "cpu"})
+    assert "PASSED" in out, out
+    out = run([compat / "bin/trtexec", f"--loadEngine={tmp_path}/m.plan", "--useRuntime=dispatch", "--iterations=2",
+               "--duration=0", "--warmUp=0"])
+    assert "PASSED" in out, out
+
+
+@pytest.mark.parametrize("folder", [f"lib/{sysconfig.get_config_var('MULTIARCH')}", "lib64"])
+def test_the_runtimes_library_is_found_in_folders_of_libraries(folder, compat, tmp_path):
+    """Where an installation has its libraries elsewhere than in lib, what version-compatible plans carry is found."""
+    shutil.copytree(compat, tmp_path / "prefix", symlinks=True)
+    libraries = tmp_path / "prefix" / folder
+    libraries.parent.mkdir(exist_ok=True)
+    (tmp_path / "prefix/lib").rename(tmp_path / "prefix/all")
+    libraries.parent.mkdir(exist_ok=True)
+    (tmp_path / "prefix/all").rename(libraries)
+    small_model(tmp_path / "m.onnx")
+    env = {**os.environ, "WOOTZ_BACKEND": "cpu", "LD_LIBRARY_PATH": str(libraries)}
+    run([tmp_path / "prefix/bin/wootz", "build", tmp_path / "m.onnx", "-o", tmp_path / "m.plan", "--version-compatible"], env=env)
+    out = run([tmp_path / "prefix/bin/wootz", "exec", f"--loadEngine={tmp_path}/m.plan", "--useRuntime=lean",
+               "--iterations=2", "--duration=0", "--warmUp=0"], env=env)
+    assert "Runtime: lean" in out and "PASSED" in out, out
+    # As a library that a program has loaded, by a name alone.
+    (tmp_path / "main.cpp").write_text(LOADING)
+    run(["c++", "-std=c++17", f"-I{tmp_path}/prefix/include", tmp_path / "main.cpp", "-o", tmp_path / "user",
+         f"-L{libraries}", "-lnvinfer"])
+    assert run([tmp_path / "user"], env=env) == "1 0\n"

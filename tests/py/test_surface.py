@@ -10,6 +10,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 sys.path.insert(0, str(ROOT / "tools/api"))
 import coverage  # noqa: E402
 import slots  # noqa: E402
@@ -76,7 +77,7 @@ def test_what_the_table_lacks_is_named():
 
 
 def test_the_tests_of_a_file_are_read_from_its_syntax_tree(tmp_path):
-    build = pathlib.Path(os.environ["WOOTZ_BUILD_DIR"])
+    build = BUILD
     unit = next(unit for unit in coverage.test_calls.units(build) if unit.file == "tests/api/layer_settings_window_test.cpp")
     best = {}
     for test, call, strength in coverage.test_calls.evidence(unit):
@@ -88,7 +89,7 @@ def test_the_tests_of_a_file_are_read_from_its_syntax_tree(tmp_path):
 
 @pytest.mark.slow
 def test_each_test_of_the_table_asserts_on_its_method():
-    done = subprocess.run([sys.executable, ROOT / "tools/api/coverage.py", os.environ["WOOTZ_BUILD_DIR"]], capture_output=True,
+    done = subprocess.run([sys.executable, ROOT / "tools/api/coverage.py", BUILD], capture_output=True,
                           text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

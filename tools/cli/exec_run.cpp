@@ -11,11 +11,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How idle threads of the pool wait on the processor; of a device, the lanes see to it.
-void set_spin(const Exec& e, bool on_device) {
-  if (!e.spin || on_device) return;
+// How idle threads of the engine's pool wait on the processor; of a device, the lanes see to it.
+void set_spin(const Exec& e, Session& session) {
+  if (!e.spin || session.on_device()) return;
   constexpr int kLong = 1000000;  // microseconds
-  if (wootz_set_thread_pool(0, *e.spin ? kLong : 0, nullptr, 0) != 0) throw Failure("the thread pool was refused");
+  if (wootz_engine_set_thread_pool(&session.engine(), 0, *e.spin ? kLong : 0, nullptr, 0) != 0)
+    throw Failure(std::string(*e.spin ? "--useSpinWait" : "--noSpinWait") +
+                  ": the library that runs the engine does not set how its threads wait");
 }
 
 std::map<std::string, Array> read_inputs(Session& session, const Files& files, const Shapes& shapes) {
@@ -94,7 +96,7 @@ void check_references(Session& session, const Exec& e, const Shapes& shapes) {
 }  // namespace
 
 void run_inferences(std::unique_ptr<Session> first, const Exec& e, Logger& logger) {
-  set_spin(e, first->on_device());
+  set_spin(e, *first);
   const Shapes shapes = parse_shapes(e.shapes, "--shapes");
   const std::map<std::string, Array> inputs = read_inputs(*first, e.load_inputs, shapes);
   std::vector<std::unique_ptr<Session>> sessions;

@@ -52,18 +52,22 @@ class Negotiation {
     };
     constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kI32,
                                 DType::kI64, DType::kI8,  DType::kBool};
+    std::string offered;
+    for (const FormatOfLayout& f : formats_for(asked.dims.rank(), asked.dtype))
+      offered += fmt::format("{}{}", offered.empty() ? "" : ", ", format_name(f.format));
     for (const DType type : kTypes)
-      for (const FormatOfLayout& f : formats_of_rank(asked.dims.rank())) {
+      for (const FormatOfLayout& f : formats_for(asked.dims.rank(), type)) {
         entry(tensors, furthest_).dtype = type;
         entry(tensors, furthest_).layout = f.layout;
         try_out(type, f.format, plugin_.supports(tensors, furthest_));
       }
     const bool input = furthest_ < tensors_.inputs.size();
     return fmt::format(
-        "{} {} is {} in row-major order (kLINEAR), which supportsFormatCombination refuses; it would take {}. Formats "
-        "offered are kLINEAR, and kHWC or kDHWC where the rank has them",
+        "{} {} is {} of rank {}, which supportsFormatCombination refuses in each format that there is for that ({}); "
+        "it "
+        "would take {}",
         input ? "input" : "output", input ? furthest_ : furthest_ - tensors_.inputs.size(), dtype_name(asked.dtype),
-        others.empty() ? "none of the types and formats that there are here" : others);
+        asked.dims.rank(), offered, others.empty() ? "none of the types and formats that there are here" : others);
   }
 
  private:
@@ -77,7 +81,7 @@ class Negotiation {
     }
     PluginTensor& at = entry(tensors_, pos);
     if (at.dtype == DType::kInvalid) return step(pos + 1);
-    for (const FormatOfLayout& f : formats_of_rank(at.dims.rank())) {
+    for (const FormatOfLayout& f : formats_for(at.dims.rank(), at.dtype)) {
       at.layout = f.layout;
       if (++asked_ > kMostQuestions) return;
       if (plugin_.supports(tensors_, pos)) {

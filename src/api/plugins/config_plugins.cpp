@@ -22,10 +22,6 @@ Status BuilderConfigImpl::check_plugins(const Graph& graph, const BuildSettings&
                       "layer '{}': its plugin overwrites an input (IPluginV3OneBuildV2::getAliasedInput), for which "
                       "PreviewFeature::kALIASED_PLUGIN_IO_10_03 must be set",
                       aliasing);
-  if (refit_kind() != RefitKind::kNone)
-    return unsupported(
-        "BuilderFlag::kREFIT: the network has plugins, and a plan whose weights can be replaced holds none: clear the "
-        "flag");
   return Status();
 }
 

@@ -283,4 +283,16 @@ int wootz_set_thread_pool(int threads, int spin_us, const int* affinity, int aff
              : 1;
 }
 
+int wootz_engine_set_thread_pool(void* engine, int threads, int spin_us, const int* affinity,
+                                 int affinity_count) noexcept {
+  WOOTZ_LET_MAKER_OF_ENGINE(engine, wootz_engine_set_thread_pool, engine, threads, spin_us, affinity, affinity_count);
+  const bool ours = attempt(Reporter(process_logger()), "wootz_engine_set_thread_pool", [&]() -> wootz::Status {
+    if (wootz::api::made_here<wootz::api::EngineImpl>(static_cast<nvinfer1::ICudaEngine*>(engine)) != nullptr)
+      return wootz::Status();
+    return wootz::invalid_argument(
+        "the engine is null, or of a library that cannot do this: one of another version, perhaps");
+  });
+  return ours ? wootz_set_thread_pool(threads, spin_us, affinity, affinity_count) : 1;
+}
+
 }  // extern "C"

@@ -63,6 +63,21 @@ bool is_default_stream(cudaStream_t stream) {
   return number == 1 || number == 2;
 }
 
+// What is captured is done whenever its graph is launched, and this inference's work is there for one time only. Graphs
+// of hostcuda's streams take inferences; other libraries have no call for that.
+Status refuse_capture(cudaStream_t stream) {
+  using IsCapturing = int (*)(cudaStream_t, int*);
+  const auto ask = reinterpret_cast<IsCapturing>(cuda_function("cudaStreamIsCapturing"));
+  int capturing = 0;
+  const int error = ask == nullptr ? 0 : ask(stream, &capturing);
+  if (error == 0 && capturing == 0) return Status();
+  return unsupported(
+      "the stream is being captured into a graph{}, and an inference of a CPU engine cannot be: end the capture, or "
+      "let "
+      "libwootz_hostcuda be the program's CUDA runtime library, whose graphs take inferences",
+      error == 0 ? std::string() : fmt::format(" or cannot be asked (CUDA error {})", error));
+}
+
 void run_foreign(void* work) {
   (void)static_cast<StreamWork*>(work)->run();  // tells its failure itself: a host function has no result
 }
@@ -95,6 +110,7 @@ Status run_in_stream(cudaStream_t stream, StreamWork* work) {
   if (hostcuda_loaded()) return run_in_hostcuda(stream, work);
   const LaunchHostFunction launch = find_launcher();
   if (launch == nullptr) return not_ours(stream);
+  WOOTZ_RETURN_IF_ERROR(refuse_capture(stream));
   if (const int error = launch(stream, run_foreign, work); error != 0)
     return make_error(Code::kInvalidState, "cudaLaunchHostFunc refused the inference: CUDA error {}", error);
   return Status();

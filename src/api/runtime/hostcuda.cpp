@@ -12,7 +12,11 @@ namespace {
 std::atomic<const wootz_hostcuda_table*> g_table{nullptr};
 
 // A library that the program opened for itself is not in the global scope, but is found by its name.
-void* loaded_runtime() { return dlopen("libcudart.so.13", RTLD_LAZY | RTLD_NOLOAD); }
+void* loaded_runtime() {
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"})
+    if (void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
+  return nullptr;
+}
 
 void* find_symbol(const char* name) {
   if (void* const found = dlsym(RTLD_DEFAULT, name)) return found;

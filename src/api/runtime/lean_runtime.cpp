@@ -117,6 +117,14 @@ Result<std::string> lean_library() {
                     version_text(library_version()), looked);
 }
 
+std::string beside_this_library(const std::string& name) {
+  std::error_code none;
+  if (name.find('/') == std::string::npos)
+    for (const std::string& folder : folders())
+      if (std::filesystem::is_regular_file(folder + name, none)) return folder + name;
+  return name;
+}
+
 Result<Companion> companion_of(const Program& program) {
   const auto found = program.properties.find(property::kVersionCompatible);
   if (found == program.properties.end()) return Companion{};

@@ -17,6 +17,10 @@ Status set_library_folder(const std::string& folder);
 // The path of libwootz_runtime.so of this version. Error: it is not there, with where it was looked for.
 Result<std::string> lean_library();
 
+// A file's name without a folder: the path of that file where it is beside this library. Otherwise as it is, for the
+// loader to find.
+std::string beside_this_library(const std::string& name);
+
 // What stands in the plan of a program beside it, by property::kVersionCompatible.
 Result<Companion> companion_of(const Program& program);
 

@@ -1,12 +1,8 @@
 #include "api/runtime/plugin_registry.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
-#include "api/runtime/plugins/logger_finder.h"
 #include "wootz/plugin_creator_v3.h"
 #include "wootz/plugin_quick.h"
 
@@ -199,85 +195,9 @@ std::vector<IPluginCreatorInterface*> PluginRegistry::own() const {
   return list_;
 }
 
-namespace {
-
-// The creators that a library names, by either of the functions that it may export for that.
-std::vector<IPluginCreatorInterface*> exported_creators(void* handle) {
-  using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
-  using GetV2 = IPluginCreator* const* (*)(int32_t&);
-  std::vector<IPluginCreatorInterface*> creators;
-  const auto take = [&](auto get) {
-    int32_t count = 0;
-    const auto* const all = get(count);
-    for (int32_t i = 0; all != nullptr && i < count; ++i)
-      if (all[i] != nullptr) creators.push_back(all[i]);
-  };
-  if (void* const get = dlsym(handle, "getCreators"))
-    take(reinterpret_cast<GetCreators>(get));
-  else if (void* const get_v2 = dlsym(handle, "getPluginCreators"))
-    take(reinterpret_cast<GetV2>(get_v2));
-  return creators;
-}
-
-}  // namespace
-
-Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const char* path, int file) {
-  if (path == nullptr || *path == '\0') return invalid_argument("no path");
-  // Creators that register themselves while the library is opened go to the process's registry.
-  const std::vector<IPluginCreatorInterface*> before = process().own();
-  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* why = dlerror();
-    return make_error(Code::kIo, "cannot open '{}': {}", path, why == nullptr ? "unknown reason" : why);
-  }
-  const LoggerScope scope(logger());
-  if (void* const set = dlsym(handle, "setLoggerFinder")) give_logger_finder(set);
-  Library library{handle, {}, {}, file};
-  for (IPluginCreatorInterface* creator : process().own())
-    if (std::find(before.begin(), before.end(), creator) == before.end()) library.registered.push_back(creator);
-  for (IPluginCreatorInterface* creator : exported_creators(handle)) {
-    if (find_same(creator) != nullptr) continue;
-    if (Status status = add(*creator, ""); !status.ok()) {
-      close_library(&library, /*with_file=*/false);
-      return status.with_prefix(path);
-    }
-    library.creators.push_back(creator);
-  }
-  if (library.creators.empty() && library.registered.empty() && before.size() == process().own().size())
-    reporter_.warning(
-        fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
-                    "registers nothing itself",
-                    path));
-  const std::lock_guard<std::mutex> lock(mutex_);
-  libraries_[handle] = std::move(library);
-  return handle;
-}
-
-void PluginRegistry::close_library(Library* library, bool with_file) {
-  for (const IPluginCreatorInterface* creator : library->creators) remove(creator);
-  for (const IPluginCreatorInterface* creator : library->registered) process().remove(creator);
-  dlclose(library->handle);
-  if (with_file && library->file >= 0) close(library->file);
-}
-
-PluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(const AsciiChar* pluginPath) noexcept {
-  return attempt_or<PluginLibraryHandle>(reporter_, "IPluginRegistry::loadLibrary", nullptr,
-                                         [&] { return open_library(pluginPath, -1); });
-}
-
-void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
-  attempt(reporter_, "IPluginRegistry::deregisterLibrary", [&]() -> Status {
-    Library library;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto it = libraries_.find(handle);
-      if (it == libraries_.end()) return invalid_argument("not a library that this registry opened");
-      library = std::move(it->second);
-      libraries_.erase(it);
-    }
-    close_library(&library, /*with_file=*/true);
-    return Status();
-  });
+bool PluginRegistry::is_taken(IPluginCreatorInterface& creator) const {
+  const Result<CreatorName> named = name_of(creator);
+  return named.ok() && find(Key{named->name, named->version, named->space}) != nullptr;
 }
 
 IPluginCreatorInterface* PluginRegistry::find_same(const IPluginCreatorInterface* creator) const {

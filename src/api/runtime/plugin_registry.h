@@ -46,6 +46,7 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   nvinfer1::IPluginCreator* const* getPluginCreatorList(int32_t* numCreators) const noexcept override;
 
   // loadLibrary(). `file`, unless -1: what the path stands for, closed with the library; the caller's where this fails.
+  // It came with a plan then: creators that the application registered are preferred to those of the same names in it.
   Result<PluginLibraryHandle> open_library(const char* path, int file);
   // Registers those whose names are free.
   void add_missing(const std::vector<nvinfer1::IPluginCreatorInterface*>& creators, const std::string& space);
@@ -67,15 +68,15 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry {
   };
   struct Library {
     void* handle = nullptr;
-    std::vector<nvinfer1::IPluginCreatorInterface*> creators;    // that it exports
-    std::vector<nvinfer1::IPluginCreatorInterface*> registered;  // by itself, with the process's registry
-    int file = -1;                                               // that it was opened from, to be closed with it
+    std::vector<nvinfer1::IPluginCreatorInterface*> creators;  // that it exports
+    int file = -1;                                             // that it was opened from, to be closed with it
   };
   void close_library(Library* library, bool with_file);
   std::vector<nvinfer1::IPluginCreatorInterface*> own() const;
   Status add(nvinfer1::IPluginCreatorInterface& creator, const nvinfer1::AsciiChar* pluginNamespace);
   bool remove(const nvinfer1::IPluginCreatorInterface* creator);
   nvinfer1::IPluginCreatorInterface* find(const Key& key) const;
+  bool is_taken(nvinfer1::IPluginCreatorInterface& creator) const;
   nvinfer1::IPluginCreatorInterface* find_same(const nvinfer1::IPluginCreatorInterface* creator) const;
   void rebuild_lists();
 

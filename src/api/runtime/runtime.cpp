@@ -327,7 +327,7 @@ nvinfer1::IRuntime* RuntimeImpl::loadRuntime(const char* path) noexcept {
   return attempt_or<nvinfer1::IRuntime*>(
       reporter_, "IRuntime::loadRuntime", nullptr, [&]() -> Result<nvinfer1::IRuntime*> {
         if (path == nullptr || *path == '\0') return invalid_argument("the path of the runtime is empty");
-        void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        void* const library = ::dlopen(beside_this_library(path).c_str(), RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) return make_error(Code::kIo, "cannot open the runtime '{}': {}", path, ::dlerror());
         Result<nvinfer1::IRuntime*> runtime = create_runtime(library, path, reporter_);
         if (!runtime.ok()) ::dlclose(library);

@@ -36,7 +36,9 @@ Result<ProgramUpdate> rebuild(const Program& program, std::shared_ptr<const Refi
   if (device.backend == settings.backend) settings.device = std::move(device);  // the reference has another's
   settings.device_number = device_number;
   WOOTZ_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> graph, recipe_graph(*recipe));
-  BuildSession session(*graph, settings, services);
+  BuildServices of_plan = services;
+  of_plan.plugins = plugins_of_plan(program);
+  BuildSession session(*graph, settings, of_plan);
   WOOTZ_ASSIGN_OR_RETURN(session.choices, choices_from_json(recipe->choices));
   for (const BuildStage& stage : build_stages()) {
     if (stage.refit == StageRefit::kAgain) WOOTZ_RETURN_IF_ERROR(stage.run(session));

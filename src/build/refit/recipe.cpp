@@ -14,6 +14,8 @@ namespace {
 
 using Json = SortedJson;
 
+constexpr const char* kPlugins = "plugins";  // among the settings
+
 RefitConstant constant_of(const HostTensor& tensor) {
   auto owner = std::make_shared<const HostTensor>(tensor);
   return {tensor.dtype(), tensor.dims(), tensor.bytes(), owner, owner->data()};
@@ -133,7 +135,8 @@ BuildSettings settings_from(const Json& json) {
 
 }  // namespace
 
-Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const BuildSettings& settings) {
+Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const BuildSettings& settings,
+                                                 PluginRecorder* plugins) {
   auto recipe = std::make_shared<RefitRecipe>();
   std::unordered_map<const HostTensor*, int32_t> number_of;
   PrintOptions options;
@@ -144,6 +147,7 @@ Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const Build
     recipe->constants.push_back(constant_of(tensor));
     return std::to_string(number);
   };
+  options.custom = [&](const std::shared_ptr<const CustomOp>& op) { return plugins->name_of(op); };
   recipe->graph = print_graph(graph, options);
   recipe->settings = settings_json(settings);
   recipe->identical = settings.refit->identical;
@@ -161,15 +165,16 @@ Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const Build
   return recipe;
 }
 
-void set_recipe_scales(const TensorScales& scales, RefitRecipe* recipe) {
-  if (scales.empty()) return;
+namespace {
+
+void set_recipe(const char* key, Json value, RefitRecipe* recipe) {
   Json json = Json::parse(recipe->settings);
-  json["scales"] = scales;
+  json[key] = std::move(value);
   recipe->settings = json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
-  return parse_graph(recipe.graph, find_op, [&](const std::string& name, DType, const Dims&) -> Result<HostTensor> {
+Result<std::unique_ptr<Graph>> graph_with(const RefitRecipe& recipe, const CustomLoader& plugins) {
+  const auto constant = [&](const std::string& name, DType, const Dims&) -> Result<HostTensor> {
     size_t number = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error != std::errc() || end != name.data() + name.size() || number >= recipe.constants.size())
@@ -177,7 +182,33 @@ Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
     if (recipe.constants[number].stripped)
       return make_error(Code::kInvalidState, "constant {} of the network is missing", number);
     return tensor_of(recipe.constants[number]);
-  });
+  };
+  return parse_graph(recipe.graph, find_op, constant, plugins);
+}
+
+}  // namespace
+
+void set_recipe_scales(const TensorScales& scales, RefitRecipe* recipe) {
+  if (!scales.empty()) set_recipe("scales", scales, recipe);
+}
+
+void set_recipe_plugins(const PluginRecorder& plugins, RefitRecipe* recipe) {
+  if (!plugins.empty()) set_recipe(kPlugins, plugins.to_json(), recipe);
+}
+
+Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe, const PluginRecorder& plugins) {
+  return graph_with(recipe, [&](const std::string& name) { return plugins.find(name); });
+}
+
+Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
+  ReplayedOps plugins;
+  try {
+    const Json settings = Json::parse(recipe.settings);
+    if (settings.contains(kPlugins)) plugins = replayed_ops(settings.at(kPlugins));
+  } catch (const Json::exception& e) {
+    return corrupt("refit: what the plugins answered cannot be read: {}", e.what());
+  }
+  return graph_with(recipe, [&](const std::string& name) { return find_replayed(plugins, name); });
 }
 
 Result<BuildSettings> recipe_settings(const RefitRecipe& recipe) {

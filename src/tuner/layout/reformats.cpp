@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/even_layout.h"
+
 namespace wootz {
 
 Step reformat_step(const std::string& name, TensorDesc desc, Layout from, Layout to) {
@@ -33,6 +35,8 @@ const Candidate* ReformatOffers::find(const Problem& reformat) {
 }
 
 bool same_memory(const Program& program, TensorIndex index, const TensorDesc& desc, Layout a, Layout b) {
+  a = even_layout(program, program.tensors[index], a);
+  b = even_layout(program, program.tensors[index], b);
   if (a == b) return true;
   if (desc.constant) return true;  // converted while building
   if (desc.dims.rank() < 3) return a != Layout::kOpaque && b != Layout::kOpaque;
@@ -142,7 +146,7 @@ class Inserter {
     for (size_t i = 0; i < step->inputs.size(); ++i) {
       const TensorIndex t = step->inputs[i];
       if (!t.exists() || step->problem.inputs[i].constant) continue;
-      const Layout have = tensor(t).layout, want = step->problem.inputs[i].layout;
+      const Layout have = tensor(t).layout, want = even_layout(program_, tensor(t), step->problem.inputs[i].layout);
       if (same_memory(program_, t, step->problem.inputs[i], have, want)) continue;
       const auto found = converted_.find({t, want});
       if (found != converted_.end()) {
@@ -165,7 +169,7 @@ class Inserter {
     for (size_t o = 0; o < step->outputs.size(); ++o) {
       const TensorIndex t = step->outputs[o];
       if (!t.exists()) continue;
-      const Layout made = step->problem.outputs[o].layout;
+      const Layout made = even_layout(program_, tensor(t), step->problem.outputs[o].layout);
       const bool outside = tensor(t).kind == TensorKind::kOutput || viewed_[t];
       // An output of the network has the layout that it was given.
       const Layout wanted = tensor(t).kind == TensorKind::kOutput ? tensor(t).layout : Layout::kLinear;

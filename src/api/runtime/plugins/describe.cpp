@@ -1,5 +1,6 @@
 #include "api/runtime/plugins/describe.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "api/runtime/convert.h"
@@ -16,16 +17,48 @@ using nvinfer1::TensorFormat;
 
 std::string text_of(const nvinfer1::AsciiChar* s) { return s == nullptr ? std::string() : std::string(s); }
 
-std::vector<FormatOfLayout> formats_of_rank(int rank) {
-  std::vector<FormatOfLayout> formats{{TensorFormat::kLINEAR, Layout::kLinear}};
-  if (rank == 4) formats.push_back({TensorFormat::kHWC, Layout::kChannelsLast});
-  if (rank == 5) formats.push_back({TensorFormat::kDHWC, Layout::kChannelsLast});
+namespace {
+
+struct PluginFormat {
+  FormatOfLayout is;
+  int rank;                  // 0: any
+  std::vector<DType> types;  // none: all
+};
+
+// No two of one rank are the same layout, not even where channels fill their vectors: a plugin is given the format that
+// it asked for.
+const std::vector<PluginFormat>& plugin_formats() {
+  constexpr DType kF16 = DType::kF16, kBF16 = DType::kBF16, kI8 = DType::kI8, kF8 = DType::kF8E4M3;
+  static const std::vector<PluginFormat> formats = {
+      {{TensorFormat::kLINEAR, Layout::kLinear}, 0, {}},
+      {{TensorFormat::kHWC, Layout::kChannelsLast}, 4, {}},
+      {{TensorFormat::kDHWC, Layout::kChannelsLast}, 5, {}},
+      {{TensorFormat::kCHW32, Layout::kBlocked32}, 4, {DType::kF32, kF16, kI8, kF8}},
+      {{TensorFormat::kCHW4, Layout::kBlocked4}, 4, {kF16, kI8}},
+      {{TensorFormat::kHWC8, Layout::kChannelsLast8}, 4, {kF16, kBF16}},
+      {{TensorFormat::kHWC16, Layout::kChannelsLast16}, 4, {kF16, kI8, kF8}},
+      {{TensorFormat::kCHW2, Layout::kBlocked2}, 4, {kF16, kBF16}},
+      {{TensorFormat::kCHW16, Layout::kBlocked16Border}, 4, {kF16}},
+      {{TensorFormat::kDHWC8, Layout::kChannelsLast8}, 5, {kF16, kBF16}},
+      {{TensorFormat::kCDHW32, Layout::kBlocked32}, 5, {kF16, kI8}},
+  };
+  return formats;
+}
+
+}  // namespace
+
+std::vector<FormatOfLayout> formats_for(int rank, DType type) {
+  std::vector<FormatOfLayout> formats;
+  for (const PluginFormat& f : plugin_formats()) {
+    const bool of_type = f.types.empty() || std::find(f.types.begin(), f.types.end(), type) != f.types.end();
+    if (of_type && (f.rank == 0 || f.rank == rank)) formats.push_back(f.is);
+  }
   return formats;
 }
 
 TensorFormat format_of(Layout layout, int rank) {
-  for (const FormatOfLayout& f : formats_of_rank(rank))
-    if (f.layout == layout) return f.format;
+  for (const PluginFormat& f : plugin_formats())
+    if (f.is.layout == layout && (f.rank == 0 || f.rank == rank)) return f.is.format;
   return TensorFormat::kLINEAR;
 }
 

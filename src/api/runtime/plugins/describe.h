@@ -13,12 +13,13 @@ namespace wootz::api {
 // What a C string says; empty for none.
 std::string text_of(const nvinfer1::AsciiChar* s);
 
-// The formats that plugins are offered, by the layouts that they are here, for a rank.
+// The formats that plugins are offered, by the layouts that they are here, for a rank and an element type: those that
+// TensorRT has for both, in the order in which they are asked for.
 struct FormatOfLayout {
   nvinfer1::TensorFormat format;
   Layout layout;
 };
-std::vector<FormatOfLayout> formats_of_rank(int rank);
+std::vector<FormatOfLayout> formats_for(int rank, DType type);
 nvinfer1::TensorFormat format_of(Layout layout, int rank);
 const char* format_name(nvinfer1::TensorFormat format);
 
