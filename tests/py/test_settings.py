@@ -316,3 +316,21 @@ def test_help_tells_environment_exit_status_and_guide():
     for page in re.findall(r"docs/[\w-]+\.md", told):
         assert (ROOT / page).exists(), page
     assert "docs/command-line.md" in told
+
+
+def test_python_sets_the_pool_of_an_engine():
+    import wootz
+    lines = Lines(wootz)
+    builder, network, config = one_layer(wootz, lines.logger, strongly_typed=False)
+    plan = builder.build_serialized_network(network, config)
+    runtime = wootz.Runtime(lines.logger)
+    engine = runtime.deserialize_cuda_engine(plan)
+    engine.set_thread_pool(1)
+    context = engine.create_execution_context()
+    x = np.linspace(-1, 1, int(np.prod(network.get_input(0).shape)), dtype=np.float32).reshape(tuple(network.get_input(0).shape))
+    for _ in range(2):
+        assert np.array_equal(next(iter(wootz.infer(context, {network.get_input(0).name: x}).values())), np.maximum(x, 0))
+        engine.set_thread_pool(2, spin_us=0)
+    with pytest.raises((RuntimeError, ValueError)):
+        engine.set_thread_pool(-3)
+    wootz.set_thread_pool()
