@@ -222,6 +222,7 @@ Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vec
 
 Status check_epilogue(const Problem& p, DType type) {
   WOOTZ_RETURN_IF_ERROR(check_type(p.outputs[0].dtype));
+  if (p.is(Family::kNorm)) WOOTZ_RETURN_IF_ERROR(check_type(p.outputs.back().dtype));
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[i].dtype));
     if (!is_plain(p.inputs[i].layout)) return unsupported("operands in layout {}", layout_name(p.inputs[i].layout));
@@ -231,7 +232,8 @@ Status check_epilogue(const Problem& p, DType type) {
       return unsupported("a result of {} stored as {}", dtype_name(type), dtype_name(p.outputs[0].dtype));
     return Status();
   }
-  if (p.epilogue.outputs.size() != 1) return invalid_argument("an epilogue with {} results", p.epilogue.outputs.size());
+  if (p.epilogue.outputs.size() != (p.is(Family::kNorm) ? p.outputs.size() : 1))
+    return invalid_argument("an epilogue with {} results", p.epilogue.outputs.size());
   const DType read = p.epilogue.input_type(0);
   if (read != DType::kInvalid && std::string_view(register_type(read)) != register_type(type))
     return unsupported("the epilogue reads {}, the kernel gives {}", dtype_name(read), dtype_name(type));

@@ -45,7 +45,7 @@ class KernelSource {
   void walk(std::string_view type, std::string_view function, const std::vector<Axis>& axes,
             const std::vector<std::string>& names);
   // <stored> epilogue(p, c, <register type of `type`> f, `parameters`): the problem's expression on f, as it is stored.
-  // `offsets`: of the operands, in terms of the parameters.
+  // `offsets`: of the operands, in terms of the parameters. Of an expression with two results also second(), alike.
   Status epilogue(const Problem& problem, DType type, std::string_view parameters,
                   const std::vector<std::string>& offsets);
   // Pack<Y, kVector> results(p, c, `parameters`): an expression on kVector neighbours, as they are stored. `reads`:
