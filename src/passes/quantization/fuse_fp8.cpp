@@ -70,14 +70,17 @@ Result<Fp8Form> fp8_form(const Node& node) {
   if (form.x.data->is_constant()) return unsupported("its first operand is a constant");
   const Value& w = *node.input(1);
   const Node* const made = w.producer();
-  if (w.rank() != 2 || made == nullptr || !made->is("Dequantize") || !made->input(0)->is_constant())
+  if (w.rank() < 2 || made == nullptr || !made->is("Dequantize") || !made->input(0)->is_constant())
     return unsupported("its second operand is no constant matrix of floats of 8 bits");
   const bool transposed = node.attr_int("trans_b", 0) != 0;
   const Dims& dims = made->input(0)->constant().dims();
-  const int64_t depth = dims[transposed ? 1 : 0], columns = dims[transposed ? 0 : 1];
+  const auto last = dims.size() - 1;
+  const int64_t depth = dims[transposed ? last : last - 1], columns = dims[transposed ? last - 1 : last];
+  if (dims.volume() != depth * columns || node.input(0)->rank() < w.rank())
+    return unsupported("its second operand is several matrices");
   if (columns == 0 || depth == 0 || columns % kMultiple != 0 || depth % kMultiple != 0)
     return unsupported("{} columns of {} elements are no multiples of {}", columns, depth, kMultiple);
-  WOOTZ_ASSIGN_OR_RETURN(form.w, read_operand(&w, transposed ? 0 : 1, columns));
+  WOOTZ_ASSIGN_OR_RETURN(form.w, read_operand(&w, static_cast<int>(transposed ? last - 1 : last), columns));
   if (form.x.data->dtype() == DType::kF8E5M2 && form.w.data->dtype() == DType::kF8E5M2)
     return unsupported("both operands are {}", dtype_name(DType::kF8E5M2));
   return form;
@@ -99,7 +102,12 @@ Status apply(Graph& graph, Node* node, const Fp8Form& form) {
   AttrMap attrs = node->attrs();
   attrs["x_scale"] = form.x.scale;
   attrs["w_scale"] = form.w.scale;
-  std::vector<Value*> inputs{form.x.data, form.w.data};
+  Value* weights = form.w.data;
+  if (const HostTensor& data = weights->constant(); data.rank() > 2) {  // axes of extent 1 in front
+    const Dims matrix{data.dims()[data.dims().size() - 2], data.dims().back()};
+    weights = graph.add_constant(graph.unique_name(weights->name()), data.reshaped(matrix));
+  }
+  std::vector<Value*> inputs{form.x.data, weights};
   if (bias != nullptr && type == DType::kF32) inputs.push_back(bias);
   WOOTZ_ASSIGN_OR_RETURN(Value * y, emit("MatMul", std::move(inputs), std::move(attrs)));
   if (type != DType::kF32) {
