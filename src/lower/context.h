@@ -51,7 +51,7 @@ class LowerContext {
   // constants here and the others by a step of their own.
   Status float_form(const Node* node, Step step);
 
-  // Whether a pointwise step that rounds a normalization's result to floats of 8 bits became a result of that step.
+  // Whether a pointwise step that rounds a normalization's result to 8 bits became a result of that step.
   bool joins_norm(const Step& rounding);
 
   // Main inputs of a node: all, or those before its epilogue's operands.
@@ -65,6 +65,7 @@ class LowerContext {
  private:
   Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
   std::optional<std::vector<double>> scalars_after_first(const Step& step) const;
+  static void narrow_between(Step* main, Step* tail);
   TensorDesc describe(TensorIndex tensor) const;
   void describe_operands(Step* step) const;
   void describe_channels(Step* step) const;

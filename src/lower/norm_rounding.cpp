@@ -1,5 +1,5 @@
-// A normalization whose result is also rounded to floats of 8 bits, for the products that read it, gives both: the
-// rounding would read the whole tensor again to make a quarter to a half of it.
+// A normalization whose result is also rounded to 8 bits, for the products that read it, gives both: the rounding would
+// read the whole tensor again to make a quarter to a half of it.
 #include <algorithm>
 
 #include "base/fp8.h"
@@ -46,8 +46,9 @@ std::optional<std::vector<double>> LowerContext::scalars_after_first(const Step&
 
 bool LowerContext::joins_norm(const Step& rounding) {
   if (options_.providers.empty() || rounding.inputs.empty() || rounding.outputs.size() != 1 ||
-      rounding.problem.epilogue.outputs.size() != 1 || !is_fp8(rounding.problem.epilogue.output_type()))
+      rounding.problem.epilogue.outputs.size() != 1)
     return false;
+  if (const DType to = rounding.problem.epilogue.output_type(); !is_fp8(to) && !is_int8(to)) return false;
   const TensorIndex source = rounding.inputs[0];
   if (!source.exists() || std::count(rounding.inputs.begin(), rounding.inputs.end(), source) != 1 ||
       !(shapes_.at(source) == shapes_.at(rounding.outputs[0])))

@@ -15,6 +15,8 @@ constexpr int64_t kWidth = 64, kInner = 128;
 
 // A network's numbers, which it only refers to.
 struct Numbers {
+  bool by_column = false;  // weights have a scale for each column
+  std::vector<float> steps = std::vector<float>(kInner, 0.25F);
   std::vector<float> one{1}, step{0.125F}, ones = std::vector<float>(kInner, 1);
   std::vector<float> weights = std::vector<float>(kWidth * kInner, 0.5F);
 };
@@ -26,13 +28,24 @@ ITensor* quantized(Bench& b, ITensor* x, const Numbers& n) {
   return b.network->addDequantize(*q, *scale, x->getType())->getOutput(0);
 }
 
+// Scales that are not all the same.
+ITensor* by_columns(Bench& b, ITensor* x, int64_t columns, const Numbers& n) {
+  ITensor* scale = b.network->addConstant(dims({columns}), {DataType::kFLOAT, n.steps.data(), columns})->getOutput(0);
+  IQuantizeLayer* q = b.network->addQuantize(*x, *scale, DataType::kFP8);
+  q->setAxis(2);
+  IDequantizeLayer* back = b.network->addDequantize(*q->getOutput(0), *scale, x->getType());
+  back->setAxis(2);
+  return back->getOutput(0);
+}
+
 ITensor* as(Bench& b, ITensor* x, DataType type) {
   return x->getType() == type ? x : b.network->addCast(*x, type)->getOutput(0);
 }
 
 ITensor* product(Bench& b, ITensor* x, int64_t depth, int64_t columns, const Numbers& n) {
   const DataType type = x->getType();
-  ITensor* w = quantized(b, as(b, b.constant<float>({1, depth, columns}, n.weights), type), n);
+  ITensor* plain = as(b, b.constant<float>({1, depth, columns}, n.weights), type);
+  ITensor* w = n.by_column ? by_columns(b, plain, columns, n) : quantized(b, plain, n);
   ITensor* y = b.network->addMatrixMultiply(*quantized(b, x, n), MatrixOperation::kNONE, *w, MatrixOperation::kNONE)
                    ->getOutput(0);
   ITensor* bias =
@@ -119,6 +132,25 @@ TEST(DevicelessFp8, StronglyTypedNetworks) {
   Bench b(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
   block(b, numbers, DataType::kHALF);
   EXPECT_EQ(products_of(build(b, "h200")), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+}
+
+// The library does not round what has a scale for each column: that is a step of its own, and what it reads is narrow.
+TEST(DevicelessFp8, ScalesByColumn) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  Numbers numbers;
+  numbers.by_column = true;
+  for (size_t i = 0; i < numbers.steps.size(); ++i) numbers.steps[i] = 0.25F + 0.01F * static_cast<float>(i);
+  Bench b;
+  block(b, numbers);
+  b.config->setFlag(BuilderFlag::kFP16);
+  const std::vector<std::byte> bytes = build(b, "h200");
+  EXPECT_EQ(products_of(bytes), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+  const auto program = wootz::read_plan(bytes);
+  ASSERT_TRUE(program.ok());
+  std::vector<wootz::DType> results;
+  for (const wootz::Step& step : (*program)->steps)
+    if (step.problem.is(wootz::Family::kGemm)) results.push_back(step.problem.outputs[0].dtype);
+  EXPECT_EQ(results, (std::vector<wootz::DType>{wootz::DType::kBF16, wootz::DType::kF16}));
 }
 
 TEST(DevicelessFp8, TheFlagIsOfNoUseOnTheProcessor) {
