@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backend/quantized.h"
-#include "base/fp8.h"
 #include "ir/text.h"
 #include "lower/op_params.h"
 #include "ops/registry.h"
@@ -313,33 +312,6 @@ bool LowerContext::found_by_running(const Shape& shape) const {
   });
 }
 
-// Of a product of floats of 8 bits whose result is rounded to such in the end, what is between the two steps need not
-// be wider than bf16: half the memory, and 32 times as fine as what comes out.
-void LowerContext::narrow_between(Step* main, Step* tail) {
-  PointwiseExpr& e = tail->problem.epilogue;
-  PointwiseExpr read;
-  read.num_inputs = e.num_inputs;
-  const uint16_t product = read.push(PwOp::kCast, DType::kF32, read.input(0, DType::kBF16));
-  std::vector<uint16_t> map;
-  for (PwInstr in : e.code) {
-    const int arity = in.op == PwOp::kInput ? 0 : pw_op_arity(in.op);
-    if (arity > 0) in.a = map[in.a];
-    if (arity > 1) in.b = map[in.b];
-    if (arity > 2) in.c = map[in.c];
-    if (in.op == PwOp::kInput && in.a == 0) {
-      map.push_back(product);
-      continue;
-    }
-    map.push_back(static_cast<uint16_t>(read.code.size()));
-    read.code.push_back(in);
-  }
-  for (const uint16_t v : e.outputs) read.outputs.push_back(map[v]);
-  e = std::move(read);
-  PointwiseExpr stored;
-  stored.outputs = {stored.push(PwOp::kCast, DType::kBF16, stored.input(0, DType::kF32))};
-  main->problem.epilogue = std::move(stored);
-}
-
 Status LowerContext::finish_step(const Node* node, Step step) {
   describe_operands(&step);
   const bool given = has_trait(step.problem.family(), kRunsItself);
@@ -348,10 +320,8 @@ Status LowerContext::finish_step(const Node* node, Step step) {
   if (!step.problem.epilogue.empty() && step.problem.family() != Family::kPointwise) {
     Step main = step, tail;
     Status status;
-    const bool narrow = has_scales(step.problem) && is_fp8(step.problem.inputs[0].dtype) &&
-                        is_fp8(step.problem.outputs[0].dtype) && step.problem.acc_dtype == DType::kF32;
-    const TensorIndex result = add_intermediate(step.name + ".main", narrow ? DType::kBF16 : step.problem.acc_dtype,
-                                                shapes_.at(step.outputs[0]), &status);
+    const DType between = type_between(step.problem);
+    const TensorIndex result = add_intermediate(step.name + ".main", between, shapes_.at(step.outputs[0]), &status);
     WOOTZ_RETURN_IF_ERROR(status);
     const auto num_main = static_cast<size_t>(step.problem.num_main);
     main.inputs.resize(num_main);
@@ -366,10 +336,7 @@ Status LowerContext::finish_step(const Node* node, Step step) {
     tail.inputs = {result};
     tail.inputs.insert(tail.inputs.end(), step.inputs.begin() + static_cast<ptrdiff_t>(num_main), step.inputs.end());
     tail.outputs = {step.outputs[0]};
-    if (narrow) {
-      narrow_between(&main, &tail);
-      describe_operands(&main);
-    }
+    if (between != step.problem.acc_dtype) narrow_between(&main, &tail);
     describe_operands(&tail);
     if (offered(main) && offered(tail)) {
       WOOTZ_RETURN_IF_ERROR(append(node, std::move(main)));

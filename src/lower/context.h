@@ -65,6 +65,7 @@ class LowerContext {
  private:
   Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
   std::optional<std::vector<double>> scalars_after_first(const Step& step) const;
+  static DType type_between(const Problem& problem);
   static void narrow_between(Step* main, Step* tail);
   TensorDesc describe(TensorIndex tensor) const;
   void describe_operands(Step* step) const;

@@ -2,6 +2,7 @@
 
 #include "base/fp8.h"
 #include "lower/context.h"
+#include "lower/expressions.h"
 
 namespace wootz {
 namespace {
@@ -19,22 +20,11 @@ PointwiseExpr after_bias(const PointwiseExpr& e) {
   PointwiseExpr made;
   const uint16_t product = made.input(0, DType::kF32), bias = made.input(1, DType::kF32);
   const uint16_t sum = made.push(PwOp::kAdd, DType::kF32, product, bias);
-  std::vector<uint16_t> map;
-  for (PwInstr in : e.code) {
-    const int arity = in.op == PwOp::kInput ? 0 : pw_op_arity(in.op);
-    if (arity > 0) in.a = map[in.a];
-    if (arity > 1) in.b = map[in.b];
-    if (arity > 2) in.c = map[in.c];
-    if (in.op == PwOp::kInput && in.a++ == 0) {
-      map.push_back(sum);
-      continue;
-    }
-    map.push_back(static_cast<uint16_t>(made.code.size()));
-    made.code.push_back(in);
-  }
+  made.outputs = append_expression(&made, e, [&](const PwInstr& load) {
+    return load.a == 0 ? sum : made.input(static_cast<uint16_t>(load.a + 1), load.type);
+  });
   made.num_inputs = static_cast<uint16_t>(std::max<int>(1, e.num_inputs) + 1);
-  for (const uint16_t v : e.outputs) made.outputs.push_back(map[v]);
-  if (e.outputs.empty()) made.outputs = {sum};
+  if (made.outputs.empty()) made.outputs = {sum};
   return made;
 }
 

@@ -4,27 +4,17 @@
 
 #include "base/fp8.h"
 #include "lower/context.h"
+#include "lower/expressions.h"
 
 namespace wootz {
 namespace {
 
 // `tail` on what `first` stores, as one more result; `constants`: the tail's operands but 0.
 PointwiseExpr with_rounding(PointwiseExpr first, const PointwiseExpr& tail, const std::vector<double>& constants) {
-  std::vector<uint16_t> map;
-  for (PwInstr in : tail.code) {
-    const int arity = in.op == PwOp::kInput ? 0 : pw_op_arity(in.op);
-    if (arity > 0) in.a = map[in.a];
-    if (arity > 1) in.b = map[in.b];
-    if (arity > 2) in.c = map[in.c];
-    if (in.op == PwOp::kInput && in.a == 0) {
-      map.push_back(first.outputs[0]);
-      continue;
-    }
-    if (in.op == PwOp::kInput) in = {PwOp::kConst, in.type, 0, 0, 0, constants[in.a - 1U]};
-    map.push_back(static_cast<uint16_t>(first.code.size()));
-    first.code.push_back(in);
-  }
-  first.outputs.push_back(map[tail.outputs[0]]);
+  const std::vector<uint16_t> rounded = append_expression(&first, tail, [&](const PwInstr& load) {
+    return load.a == 0 ? first.outputs[0] : first.constant(constants[load.a - 1U], load.type);
+  });
+  first.outputs.push_back(rounded[0]);
   return first;
 }
 
