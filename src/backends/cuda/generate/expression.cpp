@@ -201,7 +201,8 @@ Result<std::string> value_of(const Operation& o) {
 
 }  // namespace
 
-Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs) {
+Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
+                                       Products products) {
   ExpressionText text;
   if (expr.empty() && !inputs.empty()) text.results.push_back(inputs[0]);
   std::vector<std::string> values;
@@ -209,6 +210,8 @@ Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vec
     const char* type = register_type(in.type);
     if (type == nullptr) return unsupported("type {}", dtype_name(in.type));
     WOOTZ_ASSIGN_OR_RETURN(std::string value, value_of({expr, in, type, values, inputs}));
+    if (products == Products::kRounded && in.op == PwOp::kMul && type == std::string_view("float"))
+      value = fmt::format("w_times({}, {})", values[in.a], values[in.b]);
     if (is_integer(in.type) && dtype_bits(in.type) < 8) {
       value = in_few_bits(in, value);
       if (value.empty()) return unsupported("operation {} on {}", pw_op_name(in.op), dtype_name(in.type));

@@ -100,7 +100,8 @@ void add_product(const Int8Gemm& b, const Int8Tile& tile, KernelSource* source) 
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
-// results(): the bias, then the expression, whose constants are the `extras`.
+// results(): the bias, then the expression, whose constants are the `extras`. Results of 8 bits are held to those of
+// one rounding for each operation, by any tile.
 Status write_results(const Operands& operands, const PointwiseExpr& epilogue, size_t extras, KernelSource* source) {
   std::vector<std::string> names, inputs{"a[k]"};
   std::string reads;
@@ -121,8 +122,8 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
   source->walk("At", "at", operands.axes, names);
   if (!epilogue.empty()) inputs.resize(epilogue.num_inputs - extras, "0");
   for (size_t i = 0; i < extras; ++i) inputs.push_back(fmt::format("extras[{}]", i));
-  return source->results(epilogue, "const float (&a)[kVector], const At& at, int n, const float* extras", reads,
-                         inputs);
+  return source->results(epilogue, "const float (&a)[kVector], const At& at, int n, const float* extras", reads, inputs,
+                         Products::kRounded);
 }
 
 }  // namespace

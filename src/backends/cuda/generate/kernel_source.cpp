@@ -131,8 +131,8 @@ Status KernelSource::epilogue(const Problem& p, DType type, std::string_view par
 }
 
 Status KernelSource::results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
-                             const std::vector<std::string>& inputs) {
-  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs));
+                             const std::vector<std::string>& inputs, Products products) {
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs, products));
   code(fmt::format("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, {}) {{\n{}", parameters,
                    reads));
   code(

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/source.h"
 
 namespace wootz::cuda {
@@ -51,7 +52,7 @@ class KernelSource {
   // Pack<Y, kVector> results(p, c, `parameters`): an expression on kVector neighbours, as they are stored. `reads`:
   // lines before the loop over them; `inputs`: the expression's operands at neighbour k.
   Status results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
-                 const std::vector<std::string>& inputs);
+                 const std::vector<std::string>& inputs, Products products = Products::kFused);
   // Declarations that depend on more than numbers, after all of the above that were given before.
   void code(std::string_view declarations) { code_ += declarations; }
 

@@ -130,7 +130,7 @@ W_FN void rescale(const Constants& c, const Pack<int, kVector>& sum, const float
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
     const int own = kCorrected ? (int)((u32)sum.v[v] - (u32)less.v[v]) : sum.v[v];
-    a[v] = (kShort ? w_short2f(own) : (float)own) * (kPacked ? scale.v[v] : (float)kScale);
+    a[v] = w_times(kShort ? w_short2f(own) : (float)own, kPacked ? scale.v[v] : (float)kScale);
   }
 }
 
