@@ -47,12 +47,22 @@ class ByteTilesSlow : public OnCuda {
   }
   static float dequantized(int64_t v, const Grid& g) { return static_cast<float>(v - g.zero) * g.step; }
 
+  static int64_t sum_of(const Case& c, const Shape& s, const Grid& x, int64_t m, int64_t n) {
+    int64_t sum = 0;
+    for (int64_t k = 0; k < s.depth; ++k)
+      sum += (c.inputs[0].get_i64(m * s.depth + k) - x.zero) * c.inputs[1].get_i64(n * s.depth + k);
+    return sum;
+  }
+  // What brings the product between two neighbours of a grid, and next to 0: what rounding took from it decides to
+  // which side a sum without that rounding falls.
+  float half_from(float product, float step) { return (static_cast<float>(pick(-2, 1)) + 0.5F) * step - product; }
+
   // u8 of relu(round(x w + b) + r), where all but w has a zero point.
   Case make(const Shape& s, bool powers) {
     Case c;
     const Dims result{s.rows, s.columns};
     const float x_step = 1.0F / 128, about = static_cast<float>(1 / (40 * std::sqrt(static_cast<double>(s.depth))));
-    const Grid x{x_step, pick(0, 1) != 0 ? 3 : 0}, middle{real(0.02, 0.05, powers), static_cast<int>(pick(90, 160))},
+    const Grid x{x_step, pick(0, 1) != 0 ? 3 : 0}, middle{real(0.02, 0.05, true), static_cast<int>(pick(90, 160))},
         r{real(0.02, 0.05, powers), static_cast<int>(pick(90, 160))}, last{real(0.02, 0.05, powers), 0};
     c.inputs = {integers(DType::kU8, {s.rows, s.depth}), integers(DType::kI8, {s.columns, s.depth}),
                 HostTensor::allocate(DType::kF32, {s.columns}).value(), integers(DType::kU8, result)};
@@ -63,7 +73,8 @@ class ByteTilesSlow : public OnCuda {
     std::vector<float> scales;
     for (int64_t n = 0; n < s.columns; ++n) {
       scales.push_back(real(0.2 * about, about, powers));
-      c.inputs[2].set_f64(n, powers ? static_cast<double>(pick(-4, 4)) / 16 : real(0.1, 0.5, false));
+      const float product = static_cast<float>(sum_of(c, s, x, n % s.rows, n)) * (x.step * scales.back());
+      c.inputs[2].set_f64(n, powers ? static_cast<double>(pick(-4, 4)) / 16 : half_from(product, middle.step));
     }
     params.w_scale.assign(scales.begin(), scales.end());
     for (size_t i = 0; i < c.inputs.size(); ++i) {
@@ -78,10 +89,7 @@ class ByteTilesSlow : public OnCuda {
     c.problem.epilogue = expression(middle, r, last);
     for (int64_t i = 0; i < result.volume(); ++i) {
       const int64_t m = i / s.columns, n = i % s.columns;
-      int64_t sum = 0;
-      for (int64_t k = 0; k < s.depth; ++k)
-        sum += (c.inputs[0].get_i64(m * s.depth + k) - x.zero) * c.inputs[1].get_i64(n * s.depth + k);
-      const float product = static_cast<float>(sum) * (x.step * scales[static_cast<size_t>(n)]);
+      const float product = static_cast<float>(sum_of(c, s, x, m, n)) * (x.step * scales[static_cast<size_t>(n)]);
       const float rounded =
           dequantized(quantized(product + static_cast<float>(c.inputs[2].get_f64(n)), middle), middle);
       c.expected.push_back(quantized(std::max(0.0F, rounded + dequantized(c.inputs[3].get_i64(i), r)), last));
