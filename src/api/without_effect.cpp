@@ -39,7 +39,7 @@ struct FlagNote {
 constexpr FlagNote kFlags[] = {
     {BuilderFlag::kFP16, "kFP16", "allows half precision; this build computes in the network's own types", DType::kF16},
     {BuilderFlag::kBF16, "kBF16", "allows bfloat16; this build computes in the network's own types", DType::kBF16},
-    {BuilderFlag::kFP8, "kFP8", "allows 8-bit floats; this build computes in the network's own types"},
+    {BuilderFlag::kFP8, "kFP8", "allows 8-bit floats; this build computes in the network's own types", DType::kF8E4M3},
     {BuilderFlag::kINT4, "kINT4", "4-bit weights of the network are read with or without this flag; none are made"},
     {BuilderFlag::kFP4, "kFP4", "4-bit floats of the network are read with or without this flag; none are made"},
 };

@@ -1,6 +1,8 @@
 // Stages from the graph to the program: lower, name.
 #include <algorithm>
 
+#include "base/fp8.h"
+#include "build/fp8_products.h"
 #include "build/session.h"
 #include "build/stages.h"
 #include "lower/lower.h"
@@ -73,6 +75,21 @@ Status lower_profiles(const BuildSession& session, LowerOptions* options, Lowere
   return Status();
 }
 
+// Products of floats of 8 bits that no kernel takes, for want of a library or by its refusal, and what becomes of them.
+void note_wider_products(const BuildSession& session, const Program& program) {
+  size_t count = 0;
+  std::string first;
+  for (const Step& step : program.steps) {
+    const bool made = step.name.rfind("dequantize ", 0) == 0 && step.problem.is(Family::kPointwise);
+    if (!made || step.problem.inputs.empty() || !is_fp8(step.problem.inputs[0].dtype)) continue;
+    if (count++ == 0) first = step.name.substr(11);
+  }
+  if (count > 0)
+    session.log.info(fmt::format(
+        "{} tensors of floats of 8 bits ('{}') are dequantized for their products: no kernel multiplies these", count,
+        first));
+}
+
 }  // namespace
 
 Status lower_network(BuildSession& session) {
@@ -86,9 +103,14 @@ Status lower_network(BuildSession& session) {
   lower.limits = session.limits;
   lower.reference_only = settings.backend == "reference";
   if (!backend.can.own_memory && !lower.reference_only)
-    lower.optimize_body = [&](Graph& body) { return run_pipeline(body, pipeline_options(session)).status(); };
+    lower.optimize_body = [&](Graph& body) {
+      PipelineOptions pipeline = pipeline_options(session);
+      choose_fp8_products(session, body, &pipeline);
+      return run_pipeline(body, pipeline).status();
+    };
   WOOTZ_RETURN_IF_ERROR(lower_profiles(session, &lower, &session.lowered));
   Program& program = session.lowered.program;
+  note_wider_products(session, program);
   program.name = session.graph.name();
   program.backend = backend.name;
   program.device = session.target.description.to_json();

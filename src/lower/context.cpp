@@ -320,8 +320,8 @@ Status LowerContext::finish_step(const Node* node, Step step) {
   if (!step.problem.epilogue.empty() && step.problem.family() != Family::kPointwise) {
     Step main = step, tail;
     Status status;
-    const TensorIndex result =
-        add_intermediate(step.name + ".main", step.problem.acc_dtype, shapes_.at(step.outputs[0]), &status);
+    const DType between = type_between(step.problem);
+    const TensorIndex result = add_intermediate(step.name + ".main", between, shapes_.at(step.outputs[0]), &status);
     WOOTZ_RETURN_IF_ERROR(status);
     const auto num_main = static_cast<size_t>(step.problem.num_main);
     main.inputs.resize(num_main);
@@ -336,6 +336,7 @@ Status LowerContext::finish_step(const Node* node, Step step) {
     tail.inputs = {result};
     tail.inputs.insert(tail.inputs.end(), step.inputs.begin() + static_cast<ptrdiff_t>(num_main), step.inputs.end());
     tail.outputs = {step.outputs[0]};
+    if (between != step.problem.acc_dtype) narrow_between(&main, &tail);
     describe_operands(&tail);
     if (offered(main) && offered(tail)) {
       WOOTZ_RETURN_IF_ERROR(append(node, std::move(main)));

@@ -51,6 +51,9 @@ class LowerContext {
   // constants here and the others by a step of their own.
   Status float_form(const Node* node, Step step);
 
+  // Whether a pointwise step that rounds a normalization's result to 8 bits became a result of that step.
+  bool joins_norm(const Step& rounding);
+
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);
   // Extents at the first profile's optimum, or with every symbol at its largest in any profile that is served.
@@ -61,6 +64,9 @@ class LowerContext {
 
  private:
   Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
+  std::optional<std::vector<double>> scalars_after_first(const Step& step) const;
+  static DType type_between(const Problem& problem);
+  static void narrow_between(Step* main, Step* tail);
   TensorDesc describe(TensorIndex tensor) const;
   void describe_operands(Step* step) const;
   void describe_channels(Step* step) const;

@@ -1,4 +1,8 @@
+#include <algorithm>
+
+#include "base/fp8.h"
 #include "lower/context.h"
+#include "lower/expressions.h"
 
 namespace wootz {
 namespace {
@@ -9,6 +13,26 @@ void read_grids(const Node& node, P* params) {
   params->x_zero = node.attr_floats("x_zero");
   params->w_scale = node.attr_floats("w_scale");
   params->w_zero = node.attr_floats("w_zero");
+}
+
+// The expression on the sum of the product and operand 1, which comes before the others.
+PointwiseExpr after_bias(const PointwiseExpr& e) {
+  PointwiseExpr made;
+  const uint16_t product = made.input(0, DType::kF32), bias = made.input(1, DType::kF32);
+  const uint16_t sum = made.push(PwOp::kAdd, DType::kF32, product, bias);
+  made.outputs = append_expression(&made, e, [&](const PwInstr& load) {
+    return load.a == 0 ? sum : made.input(static_cast<uint16_t>(load.a + 1), load.type);
+  });
+  made.num_inputs = static_cast<uint16_t>(std::max<int>(1, e.num_inputs) + 1);
+  if (made.outputs.empty()) made.outputs = {sum};
+  return made;
+}
+
+// Products of floats of 8 bits have no bias of their own: where no library adds it, it is added by what comes after.
+void move_bias_to_epilogue(Step* step) {
+  step->problem.epilogue = after_bias(step->problem.epilogue);
+  step->problem.acc_dtype = DType::kF32;
+  step->problem.num_main = 2;
 }
 
 }  // namespace
@@ -43,8 +67,11 @@ Result<bool> lower_gemm(LowerContext& ctx, const Node& node) {
   params.trans_a = node.attr_int("trans_a", 0) != 0;
   params.trans_b = node.attr_int("trans_b", 0) != 0;
   params.alpha = node.attr_float("alpha", 1);
-  params.has_bias = bias;
   read_grids(node, &params);
+  if (bias && is_fp8(node.input(0)->dtype()))
+    move_bias_to_epilogue(&step);
+  else
+    params.has_bias = bias;
   WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
   return true;
 }

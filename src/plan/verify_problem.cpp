@@ -78,7 +78,8 @@ Status check_expression(const Problem& problem) {
     if (read != DType::kInvalid && read != have)
       return corrupt("the expression reads operand {} as {}, it is {}", k, dtype_name(read), dtype_name(have));
   }
-  if (expr.outputs.size() != (is_body ? problem.outputs.size() : 1))
+  const bool several = is_body || problem.is(Family::kNorm);  // whose result may be stored in a second type, too
+  if (expr.outputs.size() != (several ? problem.outputs.size() : 1))
     return corrupt("the expression stores {} values, the step has {} outputs", expr.outputs.size(),
                    problem.outputs.size());
   for (size_t o = 0; o < expr.outputs.size(); ++o) {

@@ -5,8 +5,8 @@
 #                                      deviceless streams models sanitizer peers compile (default: all but compile)
 #
 # Environment: BIN (folder of the test programs and wootz, default build/release/bin), OUT (where logs and results go,
-# default build/gpu), MODELS ("resnet50:1 bert_base_int8:1 ...": the latter is quantized, and always in mode int8, that is
-# Q/DQ in 8 bits and --fp16 for the rest), MODES ("tf32 fp16 bf16"), MADE (folder of models made before, by models.py),
+# default build/gpu), MODELS ("resnet50:1 bert_base_int8:1 bert_base_fp8:1 ...": the latter are quantized, and always in mode
+# int8 or fp8, that is Q/DQ in 8 bits and --fp16 for the rest), MODES ("tf32 fp16 bf16"), MADE (folder of models made before, by models.py),
 # DEVICE (what `wootz devices` calls this GPU, default h200), DYNAMIC (models to build with an open batch size;
 # WOOTZ_DYNAMIC_LEVEL: their builder level), EACH (cases of each op under the sanitizer, default 3), PYTHON (a Python with
 # torch, onnx, transformers, onnxruntime).
@@ -240,7 +240,7 @@ limits_of() {  # MODEL MODE
     tf32) asked=2e-3 allowed=4e-3 ;;
     fp16) asked=1e-2 allowed=1e-2 ;;
     bf16) asked=1e-2 allowed=3e-2 ;;
-    int8) asked=5e-2 allowed=5e-2 ;;
+    int8 | fp8) asked=5e-2 allowed=5e-2 ;;
   esac
   case $1:$2 in
     *_init:*:*) allowed=$asked ;;
@@ -260,13 +260,17 @@ models() {
     [ -f "$work/$name.onnx" ] || continue
     on_cpu "$name" "$work/cpu" || continue
     modes=$MODES
-    if [[ $name == *_int8* ]]; then
-      modes=int8
-      on_cpu "${name/_int8/}" "$work/float"
+    if [[ $name =~ _(int8|fp8)_ ]]; then
+      modes=${BASH_REMATCH[1]}
+      on_cpu "${name/_$modes/}" "$work/float"
     fi
     for mode in $modes; do
       flags=(--device cuda --timing-cache "$work/cache")
-      [ $mode = tf32 ] || flags+=("--${mode/int8/fp16}")
+      case $mode in
+        tf32) ;;
+        int8 | fp8) flags+=(--fp16) ;;
+        *) flags+=("--$mode") ;;
+      esac
       [ $mode != bf16 ] || [[ $model =~ ^(resnet50|resnet50_init|bert_base):1$ ]] || continue
       log=$OUT/$name.$mode.log
       start=$(date +%s%N)
@@ -284,7 +288,7 @@ models() {
       error=$("$python" "$here/compare.py" "$work/cpu" "$work/gpu" $allowed) || { failed=1; error+=" TOO MUCH"; }
       error+=" ($("$python" "$here/compare.py" "$work/cpu" "$work/gpu" $asked >"$work/error" || echo "above what is ")asked $asked, allowed $allowed)"
       cosine=
-      [ $mode != int8 ] || cosine="cosine with float $("$python" "$here/compare.py" "$work/float" "$work/gpu" 0.95 --cosine) " || failed=1
+      [[ $mode != *8 ]] || cosine="cosine with float $("$python" "$here/compare.py" "$work/float" "$work/gpu" 0.95 --cosine) " || failed=1
       "$BIN/wootz" run "$work/gpu.plan" "${inputs[@]}" --output-dir "$work/again" >>"$log" 2>&1
       same=$(diff -r "$work/gpu" "$work/again" >/dev/null && echo same || echo DIFFERS)
       [ "$same" = same ] || failed=1

@@ -4,7 +4,7 @@
 
 NAME is like resnet50:32, or resnet50:dynamic for an open batch size. "resnet50_init:1" has its batch norms as they are
 initialized, where resnet50:1 has the statistics of two batches. "resnet50_int8:1" is resnet50:1, which is made too,
-quantized (quantize.py). What is there already is not made again.
+quantized (quantize.py), "bert_base_fp8:32" the same in FP8 (float8.py). What is there already is not made again.
 """
 
 import pathlib
@@ -147,10 +147,11 @@ def export(folder, name):
         np.save(f"{folder}/{file}.{key}.npy", value.numpy())
 
 
-def export_int8(folder, name):
-    from quantize import ops_of, quantize
+def export_quantized(folder, name):
+    import float8
+    import quantize
 
-    plain = name.replace("_int8", "")
+    plain = name.replace("_int8", "").replace("_fp8", "")
     source, target = plain.replace(":", "_"), name.replace(":", "_")
     if not pathlib.Path(f"{folder}/{source}.onnx").exists():
         export(folder, plain)
@@ -159,7 +160,11 @@ def export_int8(folder, name):
         key = file.name[len(source) + 1 : -4]
         inputs[key] = np.load(file)
         np.save(f"{folder}/{target}.{key}.npy", inputs[key])
-    quantize(f"{folder}/{source}.onnx", f"{folder}/{target}.onnx", inputs, ops_of(plain))
+    source, target = f"{folder}/{source}.onnx", f"{folder}/{target}.onnx"
+    if "_fp8" in name:
+        float8.quantize(source, target, inputs)
+    else:
+        quantize.quantize(source, target, inputs, quantize.ops_of(plain))
 
 
 def main():
@@ -167,7 +172,7 @@ def main():
     for name in names:
         if pathlib.Path(f"{folder}/{name.replace(':', '_')}.onnx").exists():
             continue
-        (export_int8 if "_int8" in name else export)(folder, name)
+        (export_quantized if "_int8" in name or "_fp8" in name else export)(folder, name)
         print("made", name.replace(":", "_"), flush=True)
 
 

@@ -272,7 +272,9 @@ class CudaBackend final : public Backend {
     WOOTZ_ASSIGN_OR_RETURN(const Gpu* const found, gpu());
     return found->api->machine_code ? compiler_version().status() : Status();
   }
-  bool computes_fast_in(DType type) const override { return type == DType::kF16 || type == DType::kBF16; }
+  bool computes_fast_in(DType type) const override {
+    return type == DType::kF16 || type == DType::kBF16 || type == DType::kF8E4M3;
+  }
   std::vector<DeviceDescription> known_devices() const override { return cuda::known_devices(); }
   void offer_native(const std::vector<NativeCode>& code) const override { cuda::offer_native(code); }
   bool holds(const void* address) const override { return holds_pointer(address); }

@@ -1,6 +1,7 @@
 // MatMul (with transposes, alpha and an added term: also Gemm) and MatMulInteger.
 #include <algorithm>
 
+#include "base/fp8.h"
 #include "ops/module_table.h"
 #include "ops/support/quant_attrs.h"
 #include "ops/support/ref_math.h"
@@ -52,8 +53,8 @@ Status infer_matmul(InferContext& ctx) {
   WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(node, shape->n.is_const() ? shape->n.value() : -1));
   const DType a = ctx.dtype(0), b = ctx.dtype(1);
   const bool number = is_float(a) || (is_integer(a) && dtype_bits(a) >= 32);
-  if (quant ? !is_int8(a) || !is_int8(b) : a != b || !number)
-    return ctx.fail("operands of type {} and {}", dtype_name(a), dtype_name(b));
+  const bool bytes = (is_int8(a) && is_int8(b)) || (is_fp8(a) && is_fp8(b));
+  if (quant ? !bytes : a != b || !number) return ctx.fail("operands of type {} and {}", dtype_name(a), dtype_name(b));
   if (!is_float(a) && !quant && node.attr_float("alpha", 1) != 1) return ctx.fail("alpha with integer operands");
   Shape y = result_shape(*shape);
   const DType type = quant ? DType::kF32 : a;

@@ -49,6 +49,11 @@ void matmul_cases(CaseList& list) {
               {"w_scale", std::vector<double>{.01, .02, .03, .04}}},
              1, {false, true, true}, 64);
   }
+  for (const DType w : {DType::kF8E4M3, DType::kF8E5M2})
+    list.add(std::string("matmul/quantized_f8e4m3_") + dtype_name(w), "MatMul",
+             {list.random(DType::kF8E4M3, {5, 64}), list.random(w, {64, 16}), list.random(DType::kF32, {16})},
+             {{"x_scale", std::vector<double>{0.5}}, {"w_scale", std::vector<double>{0.25}}}, 1, {false, true, true},
+             64);
   list.add("matmul_integer/zero_points", "MatMulInteger",
            {list.random(DType::kU8, {2, 5, 16}, 0, 255), list.random(DType::kI8, {16, 7}, -128, 127),
             HostTensor::scalar<uint8_t>(9), list.random(DType::kI8, {7}, -9, 9)},

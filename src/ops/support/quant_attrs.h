@@ -1,5 +1,6 @@
 // The quantized form of Conv and MatMul: attributes that make the node compute
-//   x_scale * w_scale[m] * sum((x - x_zero) * (w - w_zero[m])) + b   in f32, from 8-bit x and w.
+//   x_scale * w_scale[m] * sum((x - x_zero) * (w - w_zero[m])) + b   in f32, from 8-bit x and w; of MatMul these may be
+// floats of 8 bits, whose zero points are 0.
 #pragma once
 
 #include <array>

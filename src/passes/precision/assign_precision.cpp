@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "base/fp8.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "passes/precision/index_valued_floats.h"
@@ -29,7 +30,8 @@ bool expression_fits(const PointwiseExpr& expr, DType type) {
 }
 
 bool touches_bytes(const PointwiseExpr& expr) {
-  return std::any_of(expr.code.begin(), expr.code.end(), [](const PwInstr& in) { return is_int8(in.type); });
+  return std::any_of(expr.code.begin(), expr.code.end(),
+                     [](const PwInstr& in) { return is_int8(in.type) || is_fp8(in.type); });
 }
 
 // The expression with operands widened to f32 where they are read and results rounded where they are stored; `narrow`:

@@ -27,6 +27,11 @@ bool same_grid(const QuantGrid& a, const QuantGrid& b);
 // Ok for a convolution or GEMM that reads int8, or would once fuse_qdq comes to it; else why it stays in float.
 Status computes_in_8_bits(const Node& node);
 
+// A Quantize to, or a Dequantize from, a float of 8 bits.
+bool is_fp8_qdq(const Node& node);
+// Ok for a GEMM that reads floats of 8 bits, or would if fuse_fp8 came to it; else why it stays in wider floats.
+Status computes_in_fp8(const Node& node);
+
 // A node like `node` on another x, inserted before `before`; its result has no name of the model's.
 Result<Node*> clone_on(Graph& graph, const Node& node, std::vector<Value*> inputs, Node* before);
 

@@ -32,7 +32,8 @@ std::string label(const Node& node) { return fmt::format("'{}' ({})", names_of(n
 
 std::string why_kept(const Node& node) {
   std::string why;
-  if (!read_grid(node, &why)) return why;
+  const bool fp8 = is_fp8_qdq(node);
+  if (!fp8 && !read_grid(node, &why)) return why;
   const Graph& graph = *node.graph();
   if (node.is("Quantize")) {
     if (graph.is_output(node.output())) return "its result is an output of the network";
@@ -45,7 +46,7 @@ std::string why_kept(const Node& node) {
   if (graph.is_output(node.output())) return "its result is an output of the network";
   for (const Use& use : node.output()->uses()) {
     const Node& reader = *use.node;
-    const Status status = computes_in_8_bits(reader);
+    const Status status = fp8 ? computes_in_fp8(reader) : computes_in_8_bits(reader);
     const bool product = reader.is("Conv") || reader.is("ConvTranspose") || reader.is("MatMul");
     if (!status.ok() && product) return fmt::format("{} computes in float: {}", label(reader), status.message());
     if (!product && reader.op().lowering != Lowering::kPointwise)
@@ -86,7 +87,7 @@ QdqRecorder::QdqRecorder(const Graph& graph) {
 }
 
 void QdqRecorder::after_pass(std::string_view pass, const Graph& graph) {
-  if (entries_.empty() || (pass != "propagate_qdq" && pass != "fuse_qdq")) return;
+  if (entries_.empty() || (pass != "propagate_qdq" && pass != "fuse_qdq" && pass != "fuse_fp8")) return;
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     if (!is_qdq(*node)) continue;
     const char* kind = node->is("Quantize") ? "Quantize" : "Dequantize";

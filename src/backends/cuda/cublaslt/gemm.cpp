@@ -1,5 +1,6 @@
 #include "backends/cuda/cublaslt/gemm.h"
 
+#include "backends/cuda/cublaslt/fp8.h"
 #include "backends/cuda/support/epilogue_stages.h"
 #include "backends/cuda/support/workspace.h"
 
@@ -95,10 +96,7 @@ Status add_epilogue(const Problem& p, std::span<const Dims> in, const Dims& y, A
   const bool narrow = g->out_type != CUDA_R_32F;
   const bool gelu = act == PwOp::kGeluTanh || (act == PwOp::kGeluErf && narrow);
   if (act != PwOp::kInput && act != PwOp::kRelu && !gelu) return unsupported("activation {}", pw_op_name(act));
-  const bool bias = g->bias >= 0;
-  g->epilogue = act == PwOp::kInput  ? (bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT)
-                : act == PwOp::kRelu ? (bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU)
-                                     : (bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU);
+  g->epilogue = library_epilogue(act, g->bias >= 0);
   return Status();
 }
 
@@ -186,50 +184,82 @@ Result<Product> describe_pixels(const Problem& p, std::span<const Dims> in, cons
 }  // namespace
 
 Result<Product> describe_product(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  if (is_fp8_product(p)) return describe_fp8(p, in, y);
   if (p.family() == Family::kConv) return describe_pixels(p, in, y);
   return describe_gemm(p, in, y);
 }
 
 Result<std::unique_ptr<ProductPlan>> ProductPlan::create(const CublasLt& lt, const Product& g, bool tf32) {
   std::unique_ptr<ProductPlan> plan(new ProductPlan(lt, g));
+  WOOTZ_RETURN_IF_ERROR(
+      plan->describe(g.type == CUDA_R_32F && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F));
+  return plan;
+}
+
+Status ProductPlan::describe(cublasComputeType_t compute) {
+  const Product& g = product_;
   const auto failed = [](cublasStatus_t s) { return s != CUBLAS_STATUS_SUCCESS; };
-  const cublasComputeType_t compute = g.type == CUDA_R_32F && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   const auto layout = [&](cublasLtMatrixLayout_t* made, cudaDataType_t type, int64_t rows, int64_t columns,
                           int64_t stride) {
-    if (failed(lt.cublasLtMatrixLayoutCreate(made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
-                                             rows)))
+    if (failed(lt_.cublasLtMatrixLayoutCreate(made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
+                                              rows)))
       return false;
     const auto batch = static_cast<int32_t>(g.batch);
-    return g.batch == 1 || (!failed(lt.cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
-                                                                        &batch, sizeof batch)) &&
-                            !failed(lt.cublasLtMatrixLayoutSetAttribute(
+    return g.batch == 1 || (!failed(lt_.cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                                         &batch, sizeof batch)) &&
+                            !failed(lt_.cublasLtMatrixLayoutSetAttribute(
                                 *made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride)));
   };
-  bool ok = !failed(lt.cublasLtMatmulDescCreate(&plan->desc_, compute, CUDA_R_32F));
+  bool ok = !failed(lt_.cublasLtMatmulDescCreate(&desc_, compute, CUDA_R_32F));
   const auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
-    ok = ok && !failed(lt.cublasLtMatmulDescSetAttribute(plan->desc_, which, &value, sizeof value));
+    ok = ok && !failed(lt_.cublasLtMatmulDescSetAttribute(desc_, which, &value, sizeof value));
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, g.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_TRANSB, g.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, g.epilogue);
-  ok = ok && layout(&plan->b_, g.type, g.trans_b ? g.k : g.n, g.trans_b ? g.n : g.k, g.stride_b) &&
-       layout(&plan->a_, g.type, g.trans_a ? g.m : g.k, g.trans_a ? g.k : g.m, g.stride_a) &&
-       layout(&plan->d_, g.out_type, g.n, g.m, g.stride_c);
-  if (!ok) return internal_error("cuBLASLt took no descriptors for a product of {} x {} x {}", g.m, g.n, g.k);
-  return plan;
+  if (g.fp8) {
+    set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<int8_t>(g.fast));
+    if (g.bias >= 0) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, g.bias_type);
+    if (g.by_column) {
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+    }
+  }
+  ok = ok && layout(&b_, g.fp8 ? g.w_type : g.type, g.trans_b ? g.k : g.n, g.trans_b ? g.n : g.k, g.stride_b) &&
+       layout(&a_, g.type, g.trans_a ? g.m : g.k, g.trans_a ? g.k : g.m, g.stride_a) &&
+       layout(&c_, g.fp8 ? g.c_type : g.out_type, g.n, g.m, g.stride_c) &&
+       layout(&d_, g.out_type, g.n, g.m, g.stride_c);
+  if (ok) return Status();
+  return g.fp8 ? unsupported("cuBLASLt takes no such product of floats of 8 bits: it is too old for it")
+               : internal_error("cuBLASLt took no descriptors for a product of {} x {} x {}", g.m, g.n, g.k);
 }
 
 ProductPlan::~ProductPlan() {
   if (desc_ != nullptr) lt_.cublasLtMatmulDescDestroy(desc_);
-  for (cublasLtMatrixLayout_t layout : {a_, b_, d_})
+  for (cublasLtMatrixLayout_t layout : {a_, b_, c_, d_})
     if (layout != nullptr) lt_.cublasLtMatrixLayoutDestroy(layout);
 }
 
+void ProductPlan::set_pointers(cublasLtMatmulDesc_t desc, const void* weights, const void* bias) const {
+  const auto set = [&](cublasLtMatmulDescAttributes_t which, const void* at) {
+    lt_.cublasLtMatmulDescSetAttribute(desc, which, &at, sizeof at);
+  };
+  if (product_.bias >= 0) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  if (!product_.fp8) return;
+  const Fp8Table table = fp8_table(product_, product_.m);
+  const auto* const bytes = static_cast<const std::byte*>(weights);
+  if (product_.out_type == CUDA_R_8F_E4M3 || product_.out_type == CUDA_R_8F_E5M2)
+    set(CUBLASLT_MATMUL_DESC_D_SCALE_POINTER, bytes + table.factor);
+  if (!product_.by_column) return;
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, bytes + table.columns);
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, bytes + table.rows);
+}
+
+// Heuristics want to know what there will be, not where.
+static const void* somewhere() { return reinterpret_cast<const void*>(uintptr_t{4096}); }
+
 Result<std::vector<cublasLtMatmulHeuristicResult_t>> ProductPlan::proposals(size_t workspace, int most) const {
-  // Heuristics want to know that there will be a bias.
-  const void* some = this;
-  if (product_.bias >= 0)
-    lt_.cublasLtMatmulDescSetAttribute(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some);
+  set_pointers(desc_, somewhere(), somewhere());
   cublasLtMatmulPreference_t preference = nullptr;
   if (lt_.cublasLtMatmulPreferenceCreate(&preference) != CUBLAS_STATUS_SUCCESS)
     return internal_error("cublasLtMatmulPreferenceCreate failed");
@@ -245,7 +275,7 @@ Result<std::vector<cublasLtMatmulHeuristicResult_t>> ProductPlan::proposals(size
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
   int count = 0;
   const cublasStatus_t status =
-      lt_.cublasLtMatmulAlgoGetHeuristic(lt_.handle, desc_, b_, a_, d_, d_, preference, most, found.data(), &count);
+      lt_.cublasLtMatmulAlgoGetHeuristic(lt_.handle, desc_, b_, a_, c_, d_, preference, most, found.data(), &count);
   lt_.cublasLtMatmulPreferenceDestroy(preference);
   if (status != CUBLAS_STATUS_SUCCESS || count == 0)
     return unsupported("cuBLASLt has no algorithm for it (status {})", static_cast<int>(status));
@@ -255,11 +285,9 @@ Result<std::vector<cublasLtMatmulHeuristicResult_t>> ProductPlan::proposals(size
 }
 
 bool ProductPlan::accepts(const cublasLtMatmulAlgo_t& algo, size_t* workspace) const {
-  const void* some = this;
-  if (product_.bias >= 0)
-    lt_.cublasLtMatmulDescSetAttribute(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some);
+  set_pointers(desc_, somewhere(), somewhere());
   cublasLtMatmulHeuristicResult_t result{};
-  if (lt_.cublasLtMatmulAlgoCheck(lt_.handle, desc_, b_, a_, d_, d_, &algo, &result) != CUBLAS_STATUS_SUCCESS)
+  if (lt_.cublasLtMatmulAlgoCheck(lt_.handle, desc_, b_, a_, c_, d_, &algo, &result) != CUBLAS_STATUS_SUCCESS)
     return false;
   *workspace = result.workspaceSize;
   return result.state == CUBLAS_STATUS_SUCCESS;
@@ -270,15 +298,15 @@ Status ProductPlan::run(const cublasLtMatmulAlgo_t& algo, const RunArgs& args, s
   const auto alpha = static_cast<float>(product_.alpha);
   const float beta = product_.addend >= 0 ? 1 : 0;
   void* const d = args.outputs[0];
-  const void* const c = product_.addend >= 0 ? args.inputs[product_.addend] : d;
+  // Unread where there is no addend; of another type than the result it must not be the result.
+  const void* const c = product_.addend >= 0                                   ? args.inputs[product_.addend]
+                        : product_.fp8 && product_.c_type != product_.out_type ? nullptr
+                                                                               : d;
   // The opaque descriptor is a plain value: a copy on the stack keeps runs of several threads apart.
   cublasLtMatmulDescOpaque_t desc = *desc_;
-  if (product_.bias >= 0) {
-    const void* const bias = args.inputs[product_.bias];
-    lt_.cublasLtMatmulDescSetAttribute(&desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-  }
+  set_pointers(&desc, args.inputs[1], product_.bias >= 0 ? args.inputs[product_.bias] : nullptr);
   const cublasStatus_t status =
-      lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_, &beta, c, d_, d, d_, &algo,
+      lt_.cublasLtMatmul(lt_.handle, &desc, &alpha, args.inputs[1], b_, args.inputs[0], a_, &beta, c, c_, d, d_, &algo,
                          workspace == 0 ? nullptr : aligned_workspace(args.workspace), workspace, stream);
   return status == CUBLAS_STATUS_SUCCESS ? Status()
                                          : internal_error("cublasLtMatmul: status {}", static_cast<int>(status));

@@ -1,22 +1,11 @@
-// A product as cuBLASLt sees it.
+// Products as cuBLASLt computes them: of what problem, by which descriptors.
 #pragma once
 
 #include "backend/kernel.h"
 #include "backends/cuda/cublaslt/library.h"
+#include "backends/cuda/cublaslt/product.h"
 
 namespace wootz::cuda {
-
-// In cuBLAS's column-major terms: D (n x m) = act(alpha * op(B) (n x k) * op(A) (k x m) + C + bias).
-struct Product {
-  int64_t m = 0, n = 0, k = 0, batch = 1;
-  bool trans_a = false, trans_b = false;
-  int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // of the batch
-  double alpha = 1;
-  int bias = -1;    // input that is added to every row
-  int addend = -1;  // input of the result's shape
-  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  cudaDataType_t type = CUDA_R_32F, out_type = CUDA_R_32F;
-};
 
 // Errors: what the library cannot do, and why.
 Result<Product> describe_product(const Problem& problem, std::span<const Dims> inputs, const Dims& output);
@@ -36,10 +25,13 @@ class ProductPlan {
 
  private:
   ProductPlan(const CublasLt& lt, const Product& product) : lt_(lt), product_(product) {}
+  Status describe(cublasComputeType_t compute);
+  // Where operands are that the descriptor points to.
+  void set_pointers(cublasLtMatmulDesc_t desc, const void* weights, const void* bias) const;
   const CublasLt& lt_;
   Product product_;
   cublasLtMatmulDesc_t desc_ = nullptr;
-  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr, d_ = nullptr;
 };
 
 }  // namespace wootz::cuda

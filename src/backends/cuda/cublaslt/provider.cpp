@@ -3,18 +3,21 @@
 
 #include "backend/device.h"
 #include "backend/shared_memory.h"
+#include "backends/cuda/cublaslt/fp8.h"
 #include "backends/cuda/cublaslt/gemm.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/support/packed.h"
 #include "backends/cuda/support/tf32.h"
 #include "backends/cuda/support/workspace.h"
+#include "backends/cuda/targets/devices.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr size_t kWorkspace = size_t{32} << 20;
 constexpr int kProposals = 8;
+constexpr int kFp8Proposals = 4;  // of either way to sum up
 constexpr size_t kWords = sizeof(cublasLtMatmulAlgo_t) / sizeof(uint64_t);
 
 // An algorithm is 64 bytes without meaning to us; the text is plain data in plan and cache.
@@ -33,10 +36,35 @@ bool from_text(std::string_view text, cublasLtMatmulAlgo_t* algo) {
   return text.empty();
 }
 
-std::string kernel_name(const Problem& p, bool tf32) {
+// What a kernel may do coarser than its operands' types would have it.
+struct Arithmetic {
+  bool tf32 = false;  // of f32
+  bool fast = false;  // of floats of 8 bits: sums as the tensor cores keep them
+};
+
+std::string kernel_name(const Problem& p, const Arithmetic& how) {
   const DType type = p.inputs[0].dtype;
-  return fmt::format("{}_{}_cublaslt", family_name(p.family()),
-                     type == DType::kF32 && tf32 ? "tf32" : dtype_name(type));
+  return fmt::format("{}_{}{}_cublaslt", family_name(p.family()),
+                     type == DType::kF32 && how.tf32 ? "tf32" : dtype_name(type),
+                     is_fp8_product(p) && how.fast ? "_fast" : "");
+}
+
+// Which of them a tactic's kernel is. Nullopt: none of this problem.
+std::optional<Arithmetic> arithmetic_of(const Problem& p, const std::string& kernel) {
+  const Arithmetic ways[] = {{}, {.tf32 = true}, {.fast = true}};
+  for (const Arithmetic& how : ways)
+    if (kernel == kernel_name(p, how)) return how;
+  return std::nullopt;
+}
+
+// Ok: the device that is built for multiplies such operands; one that is elsewhere, whatever its library will be.
+Status check_device(const Product& product, const Result<const Gpu*>& gpu, const Limits& limits) {
+  if (!product.fp8) return Status();
+  if (gpu.ok()) return check_fp8_device((*gpu)->arch());
+  const int capability = limits.device == nullptr ? 0 : capability_of(*limits.device);
+  WOOTZ_RETURN_IF_ERROR(check_fp8_device(capability));
+  if (product.by_column && capability != 90) return unsupported("scales by column on sm_{}", capability);
+  return Status();
 }
 
 class LtCall final : public Call, public SharedMemoryUser {
@@ -54,11 +82,12 @@ class LtCall final : public Call, public SharedMemoryUser {
 
 class LtKernel final : public Kernel {
  public:
-  LtKernel(Problem problem, Result<const Gpu*> gpu, bool tf32, bool given, const cublasLtMatmulAlgo_t& algo)
-      : problem_(std::move(problem)), gpu_(std::move(gpu)), tf32_(tf32), given_(given), algo_(algo) {}
+  LtKernel(Problem problem, Result<const Gpu*> gpu, Arithmetic how, bool given, const cublasLtMatmulAlgo_t& algo)
+      : problem_(std::move(problem)), gpu_(std::move(gpu)), how_(how), given_(given), algo_(algo) {}
   // A constant matrix holds what the tensor cores will read.
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
-    if (input > 1 || !tf32_) return std::optional<PackedForm>{};
+    if (is_fp8_product(problem_)) return pack_fp8(problem_, input, source);
+    if (input > 1 || !how_.tf32) return std::optional<PackedForm>{};
     return std::optional(packed_by(source.bytes(), [this, input, source]() -> Result<std::vector<std::byte>> {
       return round_to_tf32(problem_, input, source);
     }));
@@ -70,9 +99,11 @@ class LtKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const CublasLt* lt, cublaslt(gpu));
     if (lt->handle == nullptr) return unsupported("cublasLtCreate failed");
     const GpuScope scope(*gpu);
-    WOOTZ_ASSIGN_OR_RETURN(const Product product, describe_product(problem_, args.inputs, args.outputs[0]));
+    WOOTZ_ASSIGN_OR_RETURN(Product product, describe_product(problem_, args.inputs, args.outputs[0]));
+    product.fast = how_.fast;
+    if (product.fp8) WOOTZ_RETURN_IF_ERROR(check_fp8_constants(product, args));
     auto call = std::make_unique<LtCall>();
-    WOOTZ_ASSIGN_OR_RETURN(call->plan, ProductPlan::create(*lt, product, tf32_));
+    WOOTZ_ASSIGN_OR_RETURN(call->plan, ProductPlan::create(*lt, product, how_.tf32));
     call->algo = algo_;
     // Made by another version of the library, or for other extents: its own first proposal then.
     if (!given_ || !call->plan->accepts(call->algo, &call->bytes)) {
@@ -87,7 +118,8 @@ class LtKernel final : public Kernel {
  private:
   Problem problem_;
   Result<const Gpu*> gpu_;
-  bool tf32_, given_;
+  Arithmetic how_;
+  bool given_;
   cublasLtMatmulAlgo_t algo_;
 };
 
@@ -120,32 +152,45 @@ class CublasLtProvider final : public Provider {
     for (TensorDesc& t : placed.outputs) t.layout = images;
     Result<Product> product = describe_product(placed, in, problem.outputs[0].dims);
     if (!product.ok()) return refuse(product.status());
+    if (const Status able = check_device(*product, gpu, limits); !able.ok()) return refuse(able);
     Candidate offer;
-    offer.tactic = {name(), kernel_name(problem, limits.tf32), ""};
     for (const TensorDesc& t : placed.inputs) offer.input_layouts.push_back(t.layout);
     offer.output_layouts.assign(1, images);
     const double flops = 2.0 * static_cast<double>(product->m) * static_cast<double>(product->n) *
                          static_cast<double>(product->k) * static_cast<double>(product->batch);
-    offer.estimate_us = 3 + flops / 2e8;
+    offer.estimate_us = 3 + flops / (product->fp8 ? 4e8 : 2e8);
     offer.workspace = std::min(kWorkspace, limits.workspace);
     if (elsewhere) {  // the library cannot be asked for another device: chosen when the plan is loaded
+      offer.tactic = {name(), kernel_name(problem, {.tf32 = limits.tf32}), ""};
       offers->push_back(std::move(offer));
       return;
     }
     if ((*lt)->handle == nullptr) return refuse(unsupported("cublasLtCreate failed"));
     const GpuScope scope(**gpu);
-    Result<std::unique_ptr<ProductPlan>> plan = ProductPlan::create(**lt, *product, limits.tf32);
-    if (!plan.ok()) return refuse(plan.status());
+    for (const bool fast : {true, false}) {
+      if (fast && !product->fp8) continue;
+      product->fast = fast;
+      const Arithmetic how{.tf32 = limits.tf32, .fast = fast};
+      offer.tactic = {name(), kernel_name(problem, how), ""};
+      if (const Status asked = offer_proposals(**lt, *product, limits, offer, offers); !asked.ok()) refuse(asked);
+    }
+  }
+
+  // The library's proposals, each as a tactic of its own.
+  static Status offer_proposals(const CublasLt& lt, const Product& product, const Limits& limits, Candidate offer,
+                                std::vector<Candidate>* offers) {
+    WOOTZ_ASSIGN_OR_RETURN(const auto plan, ProductPlan::create(lt, product, limits.tf32));
     const size_t least = kWorkspaceAlignment - 1, most = limits.workspace > least ? limits.workspace - least : 0;
-    const auto proposals = (*plan)->proposals(std::min(kWorkspace, most), kProposals);
-    if (!proposals.ok()) return refuse(proposals.status());
-    for (size_t i = 0; i < proposals->size(); ++i) {
-      const cublasLtMatmulHeuristicResult_t& r = (*proposals)[i];
+    WOOTZ_ASSIGN_OR_RETURN(const auto proposals,
+                           plan->proposals(std::min(kWorkspace, most), product.fp8 ? kFp8Proposals : kProposals));
+    for (size_t i = 0; i < proposals.size(); ++i) {
+      const cublasLtMatmulHeuristicResult_t& r = proposals[i];
       offer.tactic.config = to_text(r.algo);
       offer.workspace = workspace_room(r.workspaceSize);
       offer.estimate_us += 0.01 * static_cast<double>(i);
       offers->push_back(offer);
     }
+    return Status();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
@@ -153,8 +198,8 @@ class CublasLtProvider final : public Provider {
     if ((problem.family() != Family::kGemm && problem.family() != Family::kConv) || problem.inputs.empty() ||
         problem.outputs.size() != 1)
       return invalid_argument("cublaslt computes products only");
-    const bool tf32 = tactic.kernel == kernel_name(problem, true) && problem.inputs[0].dtype == DType::kF32;
-    if (!tf32 && tactic.kernel != kernel_name(problem, false))
+    const std::optional<Arithmetic> how = arithmetic_of(problem, tactic.kernel);
+    if (!how)
       return invalid_argument("the provider cublaslt has no kernel '{}' for {}", tactic.kernel,
                               dtype_name(problem.inputs[0].dtype));
     cublasLtMatmulAlgo_t algo{};
@@ -164,7 +209,7 @@ class CublasLtProvider final : public Provider {
     for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
     WOOTZ_RETURN_IF_ERROR(describe_product(problem, in, problem.outputs[0].dims).status());
     return std::unique_ptr<Kernel>(
-        std::make_unique<LtKernel>(problem, gpu_of(limits), tf32, !tactic.config.empty(), algo));
+        std::make_unique<LtKernel>(problem, gpu_of(limits), *how, !tactic.config.empty(), algo));
   }
 };
 

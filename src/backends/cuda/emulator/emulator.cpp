@@ -81,6 +81,7 @@ static inline unsigned short w_f2h(float f) { return w_host->f2h(f); }
 static inline float w_bits2f(unsigned b) { float f; __builtin_memcpy(&f, &b, 4); return f; }
 static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 4); return b; }
 static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
+static inline float w_times(float a, float b) { return a * b; }
 template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
   T* s = (T*)w_host->slots; const unsigned t = w_host->thread.x;
   s[t] = v; w_host->meet(); const T r = s[t ^ (unsigned)m]; w_host->meet(); return r;

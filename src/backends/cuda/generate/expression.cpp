@@ -201,7 +201,8 @@ Result<std::string> value_of(const Operation& o) {
 
 }  // namespace
 
-Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs) {
+Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
+                                       Products products) {
   ExpressionText text;
   if (expr.empty() && !inputs.empty()) text.results.push_back(inputs[0]);
   std::vector<std::string> values;
@@ -209,6 +210,8 @@ Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vec
     const char* type = register_type(in.type);
     if (type == nullptr) return unsupported("type {}", dtype_name(in.type));
     WOOTZ_ASSIGN_OR_RETURN(std::string value, value_of({expr, in, type, values, inputs}));
+    if (products == Products::kRounded && in.op == PwOp::kMul && type == std::string_view("float"))
+      value = fmt::format("w_times({}, {})", values[in.a], values[in.b]);
     if (is_integer(in.type) && dtype_bits(in.type) < 8) {
       value = in_few_bits(in, value);
       if (value.empty()) return unsupported("operation {} on {}", pw_op_name(in.op), dtype_name(in.type));
@@ -222,6 +225,7 @@ Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vec
 
 Status check_epilogue(const Problem& p, DType type) {
   WOOTZ_RETURN_IF_ERROR(check_type(p.outputs[0].dtype));
+  if (p.is(Family::kNorm)) WOOTZ_RETURN_IF_ERROR(check_type(p.outputs.back().dtype));
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[i].dtype));
     if (!is_plain(p.inputs[i].layout)) return unsupported("operands in layout {}", layout_name(p.inputs[i].layout));
@@ -231,7 +235,8 @@ Status check_epilogue(const Problem& p, DType type) {
       return unsupported("a result of {} stored as {}", dtype_name(type), dtype_name(p.outputs[0].dtype));
     return Status();
   }
-  if (p.epilogue.outputs.size() != 1) return invalid_argument("an epilogue with {} results", p.epilogue.outputs.size());
+  if (p.epilogue.outputs.size() != (p.is(Family::kNorm) ? p.outputs.size() : 1))
+    return invalid_argument("an epilogue with {} results", p.epilogue.outputs.size());
   const DType read = p.epilogue.input_type(0);
   if (read != DType::kInvalid && std::string_view(register_type(read)) != register_type(type))
     return unsupported("the epilogue reads {}, the kernel gives {}", dtype_name(read), dtype_name(type));

@@ -8,13 +8,18 @@
 
 namespace wootz::cuda {
 
+// Whether the compiler may fuse a product and the sum behind it. It does so within its basic blocks, whose ends hang on
+// how many neighbours a thread computes: the bits then differ from kernel to kernel.
+enum class Products { kFused, kRounded };
+
 struct ExpressionText {
   std::string lines;                 // a constant for each value: t0, t1, ...
   std::vector<std::string> results;  // in their register types
 };
 // `inputs[k]`: source of operand k in its register type. Of an empty expression, the first is the result. Errors: a
 // type or operation that has no form here.
-Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs);
+Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
+                                       Products products = Products::kFused);
 
 // Of a kernel that is not pointwise itself and whose results are of the register type of `type`. Errors: what
 // expression_text() or the kernel cannot read, compute or store.

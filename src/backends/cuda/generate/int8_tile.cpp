@@ -16,8 +16,23 @@ struct Operand {
 struct Operands {
   std::vector<Operand> all;  // the bias first
   std::vector<Axis> axes;    // rows of the result in memory's order, with a stride for each operand
-  bool vectors = true;       // four neighbours of a row are neighbours in all of them, or one element
+  int64_t vector = 1;        // so many neighbours of a row are neighbours in all of them, or one element
 };
+
+// Whether `count` neighbours of a row can be read and stored at once: by no more than 16 bytes, which is what addresses
+// are multiples of; constants are ours to place.
+bool by_vectors(const Problem& p, const Operands& o, int64_t columns, int64_t count) {
+  if (columns % count != 0 || dtype_bytes(p.outputs[0].dtype, count) > 16) return false;
+  for (size_t k = 0; k < o.all.size(); ++k) {
+    const Operand& operand = o.all[k];
+    if (operand.along != 0 && operand.along != 1) return false;
+    if (operand.along == 0) continue;
+    if (!p.inputs[k + 2].constant && dtype_bytes(operand.type, count) > 16) return false;
+    for (const Axis& a : o.axes)
+      if (a.strides[k] % count != 0) return false;
+  }
+  return true;
+}
 
 Result<Operands> read_operands(const Problem& p, const BindArgs& args, int64_t columns) {
   const bool conv = p.family() == Family::kConv, bias = p.num_main == 3;
@@ -44,11 +59,8 @@ Result<Operands> read_operands(const Problem& p, const BindArgs& args, int64_t c
     o.axes.push_back(std::move(axis));
   }
   o.axes = merge_axes(std::move(o.axes));
-  o.vectors = columns % 4 == 0;
-  for (size_t k = 0; k < o.all.size(); ++k) {
-    o.vectors = o.vectors && (o.all[k].along == 0 || o.all[k].along == 1);
-    for (const Axis& a : o.axes) o.vectors = o.vectors && (o.all[k].along == 0 || a.strides[k] % 4 == 0);
-  }
+  for (const int64_t count : {4, 8})
+    if (by_vectors(p, o, columns, count)) o.vector = count;
   return o;
 }
 
@@ -64,6 +76,8 @@ void add_product(const Int8Gemm& b, const Int8Tile& tile, KernelSource* source) 
   source->fixed("kBySixteen", b.by_sixteen());
   source->fixed("kPacked", b.packed);
   source->fixed("kCorrected", b.packed && b.zero != 0);
+  // Of |x| up to 255 and |w| up to 128.
+  source->fixed("kShort", !(b.packed && b.zero != 0) && b.depth() <= 128);
   source->fixed("kOutside", b.padded ? b.zero & 255 : 0);
   source->fixed_real("kScale", b.packed ? 1 : b.scale);
   const int64_t step = kPitchStep * tile.shares;
@@ -86,7 +100,8 @@ void add_product(const Int8Gemm& b, const Int8Tile& tile, KernelSource* source) 
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
-// results(): the bias, then the expression, whose constants are the `extras`.
+// results(): the bias, then the expression, whose constants are the `extras`. Results of 8 bits are held to those of
+// one rounding for each operation, by any tile.
 Status write_results(const Operands& operands, const PointwiseExpr& epilogue, size_t extras, KernelSource* source) {
   std::vector<std::string> names, inputs{"a[k]"};
   std::string reads;
@@ -107,8 +122,8 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
   source->walk("At", "at", operands.axes, names);
   if (!epilogue.empty()) inputs.resize(epilogue.num_inputs - extras, "0");
   for (size_t i = 0; i < extras; ++i) inputs.push_back(fmt::format("extras[{}]", i));
-  return source->results(epilogue, "const float (&a)[kVector], const At& at, int n, const float* extras", reads,
-                         inputs);
+  return source->results(epilogue, "const float (&a)[kVector], const At& at, int n, const float* extras", reads, inputs,
+                         Products::kRounded);
 }
 
 }  // namespace
@@ -123,7 +138,7 @@ Status write_int8(const Problem& p, const BindArgs& args, const Int8Gemm& b, con
   source.type("Y", storage_type(p.outputs[0].dtype));
   add_tile(tile, &source);
   add_product(b, tile, &source);
-  source.fixed("kVector", operands.vectors ? 4 : 1);
+  source.fixed("kVector", operands.vector);
   source.fixed("kExtras", static_cast<int64_t>(extras.size()));
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, 0});

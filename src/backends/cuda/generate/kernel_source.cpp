@@ -120,16 +120,19 @@ Status KernelSource::epilogue(const Problem& p, DType type, std::string_view par
   std::vector<std::string> inputs{"f"};
   for (size_t k = 0; k < offsets.size(); ++k) inputs.push_back(fmt::format("w_get(p.e{}[{}])", k + 1, offsets[k]));
   WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(p.epilogue, inputs));
-  const char* stored = storage_type(p.outputs[0].dtype);
-  code(fmt::format("W_FN {} epilogue(const Operands& p, const Constants& c, {} f{}{}) {{\n", stored,
-                   register_type(type), parameters.empty() ? "" : ", ", parameters));
-  code(fmt::format("{}  return Put<{}>::to({});\n}}\n", text.lines, stored, text.results[0]));
+  const char* const names[] = {"epilogue", "second"};
+  for (size_t o = 0; o < std::min(text.results.size(), std::size(names)); ++o) {
+    const char* stored = storage_type(p.outputs[o].dtype);
+    code(fmt::format("W_FN {} {}(const Operands& p, const Constants& c, {} f{}{}) {{\n", stored, names[o],
+                     register_type(type), parameters.empty() ? "" : ", ", parameters));
+    code(fmt::format("{}  return Put<{}>::to({});\n}}\n", text.lines, stored, text.results[o]));
+  }
   return Status();
 }
 
 Status KernelSource::results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
-                             const std::vector<std::string>& inputs) {
-  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs));
+                             const std::vector<std::string>& inputs, Products products) {
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs, products));
   code(fmt::format("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, {}) {{\n{}", parameters,
                    reads));
   code(

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/source.h"
 
 namespace wootz::cuda {
@@ -45,13 +46,13 @@ class KernelSource {
   void walk(std::string_view type, std::string_view function, const std::vector<Axis>& axes,
             const std::vector<std::string>& names);
   // <stored> epilogue(p, c, <register type of `type`> f, `parameters`): the problem's expression on f, as it is stored.
-  // `offsets`: of the operands, in terms of the parameters.
+  // `offsets`: of the operands, in terms of the parameters. Of an expression with two results also second(), alike.
   Status epilogue(const Problem& problem, DType type, std::string_view parameters,
                   const std::vector<std::string>& offsets);
   // Pack<Y, kVector> results(p, c, `parameters`): an expression on kVector neighbours, as they are stored. `reads`:
   // lines before the loop over them; `inputs`: the expression's operands at neighbour k.
   Status results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
-                 const std::vector<std::string>& inputs);
+                 const std::vector<std::string>& inputs, Products products = Products::kFused);
   // Declarations that depend on more than numbers, after all of the above that were given before.
   void code(std::string_view declarations) { code_ += declarations; }
 

@@ -57,8 +57,8 @@ const char* accumulator(DType type) {
   return dtype_info(type).is_signed ? "s64" : "u64";
 }
 
-Status check_images(const Problem& p) {
-  if (p.num_main < 1 || p.inputs.empty() || p.outputs.size() != 1)
+Status check_images(const Problem& p, size_t most_outputs = 1) {
+  if (p.num_main < 1 || p.inputs.empty() || p.outputs.empty() || p.outputs.size() > most_outputs)
     return invalid_argument("{} inputs, {} outputs", p.num_main, p.outputs.size());
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   WOOTZ_RETURN_IF_ERROR(check_type(x.dtype));
@@ -118,6 +118,10 @@ Status finish_elements(const Rows& rows, const Problem& p, std::vector<std::stri
   source->walk("Element", "element", rows.reduced, names);
   WOOTZ_RETURN_IF_ERROR(
       source->epilogue(p, p.inputs[0].dtype, "const Kept& at, const Element& in", epilogue_offsets(p, true)));
+  if (p.is(Family::kNorm))
+    source->code(fmt::format(
+        "W_FN void round_also(const Operands& p, const Constants& c, A f, const Kept& at, const Element& in) {{{}}}\n",
+        p.outputs.size() > 1 ? "\n  p.z[at.y + in.y] = second(p, c, f, at, in);\n" : ""));
   return finish(rows, source, launches);
 }
 
@@ -317,7 +321,10 @@ Rows normalized_rows(const Dims& x, Layout layout, const Normalized& n, const st
 }  // namespace
 
 Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_images(p));
+  WOOTZ_RETURN_IF_ERROR(check_images(p, 2));
+  if (p.outputs.size() > 1 && p.epilogue.empty()) return invalid_argument("norm: two results of one value");
+  if (p.outputs.size() > 1 && (p.outputs[1].layout != p.outputs[0].layout || !(args.outputs[1] == args.outputs[0])))
+    return unsupported("norm: two results of different places");
   if (!is_float(p.inputs[0].dtype)) return unsupported("norm of {}", dtype_name(p.inputs[0].dtype));
   const Dims& x = args.inputs[0];
   if (!(x == args.outputs[0]))
@@ -337,6 +344,8 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.fixed("kCentered", kind != NormKind::kRms && kind != NormKind::kL2);
   source.fixed("kToLength", kind == NormKind::kL2);
   source.fixed("kParameters", p.num_main - 1);
+  if (p.outputs.size() > 1)
+    source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[1].dtype)), "z", {true, 1});
   source.fixed_real("kEpsilon", p.as<NormParams>().epsilon);
   return finish_elements(rows, p, names, &source, launches);
 }

@@ -165,9 +165,13 @@ W_FN s64 w_f2ll(double v) {
                                        : (s64)v;
 }
 
+W_FN float w_short2f(int v);
+
 template <class To, class From>
 W_FN To w_cast(From v) {
-  if constexpr (IsF<To>::v)
+  if constexpr (sizeof(To) == 4 && IsF<To>::v && sizeof(From) == 1 && (From)2 != (From)1)
+    return w_short2f(v);
+  else if constexpr (IsF<To>::v)
     return (To)v;
   else if constexpr (sizeof(To) == 1 && (To)2 == (To)1)
     return v != 0;
@@ -204,19 +208,24 @@ W_FN typename Reg<T>::t w_round_to(float v) {
   return w_get(Put<T>::to(v));
 }
 
+// Integers of less than 22 bits to floats and back by additions: a conversion instruction takes as long as four to
+// eight. The sum of one and this is a float whose lowest bits are the integer, rounded to even.
+constexpr float kIntegersFrom = 12582912.0f;  // 3 * 2^22
+W_FN float w_short2f(int v) { return w_bits2f(0x4B400000u + (u32)v) - kIntegersFrom; }
+
 template <class To>
 W_FN To w_quantize(float a, float b, float c) {
   if constexpr (sizeof(To) == 1) {
     // A product with 1 / b is the quotient to within 1e-3 wherever that is in range, and rounds alike unless it lies
     // next to a half: only there, and where it is no number, is the quotient itself needed. The rest is exact in float.
-    const float near = a * (1.0f / b);
-    float r = rintf(near);
-    if (!(fabsf(fabsf(near - r) - 0.5f) >= 1e-3f)) {
+    const float low = (float)Lim<To>::lo - c, high = (float)Lim<To>::hi - c, near = a * (1.0f / b);
+    float inside = w_clip<float>(near, low, high), sum = inside + kIntegersFrom;
+    if (!(fabsf(fabsf(inside - (sum - kIntegersFrom)) - 0.5f) >= 1e-3f)) {
       const float q = a / b;
       if (q != q) return 0;
-      r = rintf(q);
+      sum = w_clip<float>(rintf(q), low, high) + kIntegersFrom;
     }
-    return (To)(int)(w_clip<float>(r, (float)Lim<To>::lo - c, (float)Lim<To>::hi - c) + c);
+    return (To)(w_f2bits(sum) + (u32)(int)c);
   }
   const float q = a / b;
   return q != q ? (To)0 : w_sat<To>((double)rintf(q) + (double)c);

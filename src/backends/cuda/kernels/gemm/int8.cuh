@@ -4,9 +4,10 @@
 // conflict. The problem: X, Y; kThreads; kRows, kColumns: of a block's results, computed by kWarpsM x kWarpsN warps and
 // kShares times as many that divide the sum; kStages; kVector: neighbours that a thread stores; kWindow: x is an image
 // and the sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of one tap;
-// kPacked: w is followed by a scale and a correction for each column (kCorrected: not all zeros) and by kExtras floats;
-// otherwise kScale; Constants {rows, columns; depth: of the sum; pitch: of w; stages: of the sum; channels; image,
-// in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, taps_w: of the window};
+// kShort: no sum has more than 22 bits; kPacked: w is followed by a scale and a correction for each column (kCorrected:
+// not all zeros) and by kExtras floats; otherwise kScale; Constants {rows, columns; depth: of the sum; pitch: of w;
+// stages: of the sum; channels; image, in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h, dilation_w, pad_top,
+// pad_left, taps_w: of the window};
 //   Matrices matrices(c, i)   offsets of x and w in matrix i of the batch
 //   At at(c, row)             offsets of further operands at a row of the result
 //   Pack<Y, kVector> results(p, c, a, at, n, extras)   what is stored for the sums a, from column n on
@@ -15,6 +16,12 @@
 
 constexpr int kRowParts = kRows / kWarpsM / 16, kColumnParts = kColumns / kWarpsN / 8;  // of a warp, as mma has them
 constexpr int kSumPitch = kColumns + 8;
+
+constexpr int kVectors = kWarpsM * 16 * kColumns / kVector;  // of the rows that are stored at once
+// That a thread stores one after the other. Where it keeps many sums, two of eight elements are more than registers
+// hold.
+constexpr bool kManySums = kRowParts * kColumnParts >= 16;
+constexpr int kBatch = kVectors % (2 * kThreads) == 0 && !(kManySums && kVector == 8) ? 2 : 1;
 
 typedef int Sums[kRowParts][kColumnParts][4];
 
@@ -75,6 +82,9 @@ W_FN void sum_up(const X* x, const s8* w, const Constants& c, int m0, int n0, co
   w_wait<0>();
 }
 
+// Where a column is in a row of sums: eight threads that read 16 bytes each of eight vectors meet no bank twice.
+W_FN int place_of(int column) { return kVector == 8 ? column ^ (column >> 3 & 4) : column; }
+
 // 16 rows of each warp to shared memory, where the shares of the sum meet. `part`: not known to the compiler, so that
 // its code stands once.
 W_FN void spread(const Warp& warp, const Sums& acc, int part, int* sums) {
@@ -85,7 +95,7 @@ W_FN void spread(const Warp& warp, const Sums& acc, int part, int* sums) {
 #pragma unroll
     for (int n = 0; n < kColumnParts; ++n) {
       int* const at = sums + ((warp.share * kWarpsM + warp.m) * 16 + t % 32 / 4) * kSumPitch +
-                      warp.n * (kColumnParts * 8) + n * 8 + t % 4 * 2;
+                      place_of(warp.n * (kColumnParts * 8) + n * 8 + t % 4 * 2);
       at[0] = acc[i][n][0];
       at[1] = acc[i][n][1];
       at[8 * kSumPitch] = acc[i][n][2];
@@ -96,13 +106,17 @@ W_FN void spread(const Warp& warp, const Sums& acc, int part, int* sums) {
 
 // kVector neighbours of a row, the shares added.
 W_FN Pack<int, kVector> gather(const int* sums, int row, int column) {
-  Pack<int, kVector> sum = *(const Pack<int, kVector>*)(sums + row * kSumPitch + column);
+  constexpr int kPiece = kVector < 4 ? kVector : 4;
+  Pack<int, kVector> sum;
 #pragma unroll
-  for (int k = 1; k < kShares; ++k) {
-    const Pack<int, kVector> more =
-        *(const Pack<int, kVector>*)(sums + (k * (kWarpsM * 16) + row) * kSumPitch + column);
+  for (int k = 0; k < kShares; ++k) {
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) sum.v[v] += more.v[v];
+    for (int v = 0; v < kVector; v += kPiece) {
+      const Pack<int, kPiece> more =
+          *(const Pack<int, kPiece>*)(sums + (k * (kWarpsM * 16) + row) * kSumPitch + place_of(column + v));
+#pragma unroll
+      for (int i = 0; i < kPiece; ++i) sum.v[v + i] = k == 0 ? more.v[i] : sum.v[v + i] + more.v[i];
+    }
   }
   return sum;
 }
@@ -116,13 +130,39 @@ W_FN void rescale(const Constants& c, const Pack<int, kVector>& sum, const float
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
     const int own = kCorrected ? (int)((u32)sum.v[v] - (u32)less.v[v]) : sum.v[v];
-    a[v] = (float)own * (kPacked ? scale.v[v] : (float)kScale);
+    a[v] = w_times(kShort ? w_short2f(own) : (float)own, kPacked ? scale.v[v] : (float)kScale);
+  }
+}
+
+// Part `i` of the rows, whose sums are in shared memory. What a thread reads for its vectors is under way before it
+// stores the first: vectors outside of the result read what the last one inside does.
+W_FN void store(const Operands& p, const Constants& c, const int* sums, const float* scales, const float* extras,
+                int m0, int n0, int i) {
+#pragma unroll 1
+  for (int j = threadIdx.x; j < kVectors; j += kThreads * kBatch) {
+    Pack<Y, kVector> z[kBatch];
+    Y* to[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const int at_once = j + k * kThreads, r = at_once / (kColumns / kVector);
+      const int column = at_once % (kColumns / kVector) * kVector, n = n0 + column;
+      const int row = m0 + r / 16 * (kRowParts * 16) + i * 16 + r % 16;
+      const int own_row = row < c.rows ? row : c.rows - 1, own_n = n < c.columns ? n : c.columns - kVector;
+      const s64 whole = (s64)blockIdx.z * c.rows + own_row;
+      float a[kVector];
+      rescale(c, gather(sums, r, column), scales, own_n, a);
+      z[k] = results(p, c, a, at(c, whole), own_n, extras);
+      to[k] = row < c.rows && n < c.columns ? p.y + whole * c.columns + n : nullptr;
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k)
+      if (to[k] != nullptr) *(Pack<Y, kVector>*)to[k] = z[k];
   }
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(tile, kStages * kStageBytes);
-  const int t = threadIdx.x, m0 = blockIdx.x * kRows, n0 = blockIdx.y * kColumns;
+  const int m0 = blockIdx.x * kRows, n0 = blockIdx.y * kColumns;
   const Matrices matrix = matrices(c, blockIdx.z);
   const Warp warp = this_warp();
   Sums acc;
@@ -137,15 +177,6 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     __syncthreads();
     spread(warp, acc, i, sums);
     __syncthreads();
-#pragma unroll 1
-    for (int j = t; j < kWarpsM * 16 * kColumns / kVector; j += kThreads) {
-      const int r = j / (kColumns / kVector), column = j % (kColumns / kVector) * kVector, n = n0 + column;
-      const int row = m0 + r / 16 * (kRowParts * 16) + i * 16 + r % 16;
-      if (row >= c.rows || n >= c.columns) continue;
-      float a[kVector];
-      rescale(c, gather(sums, r, column), scales, n, a);
-      const s64 whole = (s64)blockIdx.z * c.rows + row;
-      *(Pack<Y, kVector>*)(p.y + whole * c.columns + n) = results(p, c, a, at(c, whole), n, extras);
-    }
+    store(p, c, sums, scales, extras, m0, n0, i);
   }
 }

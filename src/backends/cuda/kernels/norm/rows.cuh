@@ -1,7 +1,7 @@
 // Normalization of rows: by mean and variance, by the mean square, or to length 1; then scale and bias.
 // The problem: that of common/rows.cuh and softmax/rows.cuh, without kLog; kCentered: the mean is subtracted;
 // kToLength; kEpsilon; kParameters: 0, 1 (scale) or 2 (and bias), which are operands with an offset in Kept and in
-// Element each.
+// Element each; round_also(p, c, f, at, in) stores a result a second time, in another type, or nothing.
 #pragma once
 #include "backends/cuda/kernels/common/rows.cuh"
 
@@ -43,6 +43,8 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   if (!t.live) return;
   elements.each(p, c, at, t.number, [&](int r, A v) {
     const Element in = element(c, r);
-    p.y[at.y + in.y] = epilogue(p, c, scaled(p, at, in, (v - mean) * factor), at, in);
+    const A f = scaled(p, at, in, (v - mean) * factor);
+    p.y[at.y + in.y] = epilogue(p, c, f, at, in);
+    round_also(p, c, f, at, in);
   });
 }

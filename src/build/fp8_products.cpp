@@ -1,0 +1,53 @@
+#include "build/fp8_products.h"
+
+#include <algorithm>
+
+#include "passes/quantization/qdq.h"
+
+namespace wootz {
+namespace {
+
+TensorDesc matrix(DType type, bool constant) {
+  TensorDesc t;
+  t.dtype = type;
+  t.dims = t.max_dims = Dims{64, 64};
+  t.constant = constant;
+  return t;
+}
+
+// Ok: some kernel takes a plain product. The error is why the last one that was asked does not.
+Status computes_fp8_products(const BuildContext& context) {
+  Problem p;
+  p.set_family(Family::kGemm);
+  p.inputs = {matrix(DType::kF8E4M3, false), matrix(DType::kF8E4M3, true)};
+  p.outputs = {matrix(DType::kF32, false)};
+  p.num_main = 2;
+  p.acc_dtype = DType::kF32;
+  p.as<GemmParams>().x_scale = {0.5};
+  p.as<GemmParams>().w_scale = {0.5};
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  for (const Provider* provider : context.providers()) provider->tactics(p, context.limits, &offers, &refusals);
+  if (!offers.empty()) return Status();
+  const auto library = std::find_if(refusals.begin(), refusals.end(),
+                                    [](const Refusal& r) { return r.kernel.find("cublaslt") != std::string::npos; });
+  return unsupported("{}", library != refusals.end() ? library->reason : "no kernel multiplies them");
+}
+
+bool has_fp8(const Graph& graph) {
+  for (const Node* node = graph.first(); node != nullptr; node = node->next())
+    if (is_fp8_qdq(*node)) return true;
+  return false;
+}
+
+}  // namespace
+
+void choose_fp8_products(const BuildContext& context, const Graph& graph, PipelineOptions* pipeline) {
+  if (!has_fp8(graph)) return;
+  const Status computed = computes_fp8_products(context);
+  if (computed.ok()) return;
+  pipeline->disabled.insert("fuse_fp8");
+  context.log.info(fmt::format("products of floats of 8 bits are computed in wider floats: {}", computed.message()));
+}
+
+}  // namespace wootz

@@ -1,0 +1,167 @@
+// Networks with FP8 Q/DQ, built for GPUs that are not there: what multiplies floats of 8 bits does so, with and without
+// the flag, and what does not gets the plan that it got before.
+#include <algorithm>
+
+#include "api/harness.h"
+#include "backends/cuda/jit/compiler.h"
+#include "plan/read.h"
+
+namespace wootz_test {
+namespace {
+
+using namespace nvinfer1;
+
+constexpr int64_t kWidth = 64, kInner = 128;
+
+// A network's numbers, which it only refers to.
+struct Numbers {
+  bool by_column = false;  // weights have a scale for each column
+  std::vector<float> steps = std::vector<float>(kInner, 0.25F);
+  std::vector<float> one{1}, step{0.125F}, ones = std::vector<float>(kInner, 1);
+  std::vector<float> weights = std::vector<float>(kWidth * kInner, 0.5F);
+};
+
+// In the type that the network computes in.
+ITensor* quantized(Bench& b, ITensor* x, const Numbers& n) {
+  ITensor* scale = b.constant<float>({}, n.step);
+  ITensor* q = b.network->addQuantize(*x, *scale, DataType::kFP8)->getOutput(0);
+  return b.network->addDequantize(*q, *scale, x->getType())->getOutput(0);
+}
+
+// Scales that are not all the same.
+ITensor* by_columns(Bench& b, ITensor* x, int64_t columns, const Numbers& n) {
+  ITensor* scale = b.network->addConstant(dims({columns}), {DataType::kFLOAT, n.steps.data(), columns})->getOutput(0);
+  IQuantizeLayer* q = b.network->addQuantize(*x, *scale, DataType::kFP8);
+  q->setAxis(2);
+  IDequantizeLayer* back = b.network->addDequantize(*q->getOutput(0), *scale, x->getType());
+  back->setAxis(2);
+  return back->getOutput(0);
+}
+
+ITensor* as(Bench& b, ITensor* x, DataType type) {
+  return x->getType() == type ? x : b.network->addCast(*x, type)->getOutput(0);
+}
+
+ITensor* product(Bench& b, ITensor* x, int64_t depth, int64_t columns, const Numbers& n) {
+  const DataType type = x->getType();
+  ITensor* plain = as(b, b.constant<float>({1, depth, columns}, n.weights), type);
+  ITensor* w = n.by_column ? by_columns(b, plain, columns, n) : quantized(b, plain, n);
+  ITensor* y = b.network->addMatrixMultiply(*quantized(b, x, n), MatrixOperation::kNONE, *w, MatrixOperation::kNONE)
+                   ->getOutput(0);
+  ITensor* bias =
+      b.network->addConstant(dims({1, 1, columns}), {DataType::kFLOAT, n.ones.data(), columns})->getOutput(0);
+  return b.network->addElementWise(*y, *as(b, bias, type), ElementWiseOperation::kSUM)->getOutput(0);
+}
+
+// A block of a transformer behind its attention: normalization, two products around a GELU, the residual.
+void block(Bench& b, const Numbers& n, DataType type = DataType::kFLOAT) {
+  ITensor* x = b.input("x", {2, 16, kWidth}, type);
+  const Weights first{DataType::kFLOAT, n.ones.data(), kWidth};
+  ITensor* scale = as(b, b.network->addConstant(dims({1, 1, kWidth}), first)->getOutput(0), type);
+  ITensor* norm = b.network->addNormalization(*x, *scale, *scale, 1U << 2)->getOutput(0);
+  ITensor* inner = product(b, norm, kWidth, kInner, n);
+  inner = b.network->addActivation(*inner, ActivationType::kGELU_ERF)->getOutput(0);
+  ITensor* outer = product(b, inner, kInner, kWidth, n);
+  b.output(b.network->addElementWise(*outer, *norm, ElementWiseOperation::kSUM), "y");
+}
+
+std::vector<std::byte> build(Bench& b, const char* device) {
+  EXPECT_EQ(wootz_config_set_option(b.config.get(), "device", device), 0);
+  Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
+  EXPECT_NE(plan, nullptr) << b.logger.errors();
+  if (plan == nullptr) return {};
+  const auto* bytes = static_cast<const std::byte*>(plan->data());
+  return {bytes, bytes + plan->size()};
+}
+
+std::vector<std::byte> build_block(const char* device, std::initializer_list<BuilderFlag> flags) {
+  const Numbers numbers;
+  Bench b;
+  block(b, numbers);
+  for (const BuilderFlag flag : flags) b.config->setFlag(flag);
+  return build(b, device);
+}
+
+std::vector<std::string> products_of(const std::vector<std::byte>& bytes) {
+  std::vector<std::string> kernels;
+  const auto program = wootz::read_plan(bytes);
+  EXPECT_TRUE(program.ok()) << program.status().to_string();
+  if (!program.ok()) return kernels;
+  for (const wootz::Step& step : (*program)->steps)
+    if (step.problem.is(wootz::Family::kGemm)) kernels.push_back(step.tactic.kernel);
+  return kernels;
+}
+
+TEST(DevicelessFp8, ProductsAreOfTheEightBitsWithAndWithoutTheFlag) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  const std::vector<std::byte> bytes = build_block("h200", {BuilderFlag::kFP16});
+  EXPECT_EQ(products_of(bytes), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+  EXPECT_TRUE(build_block("h200", {BuilderFlag::kFP16, BuilderFlag::kFP8}) == bytes);
+  const auto program = wootz::read_plan(bytes);
+  ASSERT_TRUE(program.ok());
+  // The normalization gives its result twice, and nothing else rounds: the first product does so itself.
+  size_t norms = 0, roundings = 0;
+  for (const wootz::Step& step : (*program)->steps) {
+    norms += step.problem.is(wootz::Family::kNorm) && step.outputs.size() == 2;
+    const auto& outputs = step.problem.outputs;
+    roundings += step.problem.is(wootz::Family::kPointwise) && outputs[0].dtype == wootz::DType::kF8E4M3;
+  }
+  EXPECT_EQ(norms, 1u);
+  EXPECT_EQ(roundings, 0u);
+}
+
+TEST(DevicelessFp8, ElsewhereTheyAreOfWiderFloats) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  const Numbers numbers;
+  Bench b;
+  block(b, numbers);
+  b.config->setFlag(BuilderFlag::kFP16);
+  EXPECT_EQ(products_of(build(b, "a100")), std::vector<std::string>(2, "gemm_f16_cublaslt"));
+  EXPECT_NE(b.logger.infos().find("computed in wider floats: sm_80"), std::string::npos) << b.logger.infos();
+}
+
+// In FP32 the library adds no bias: the products are of the 8 bits all the same.
+TEST(DevicelessFp8, ResultsInSinglePrecision) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  EXPECT_EQ(products_of(build_block("h200", {})), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+}
+
+TEST(DevicelessFp8, StronglyTypedNetworks) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  const Numbers numbers;
+  Bench b(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+  block(b, numbers, DataType::kHALF);
+  EXPECT_EQ(products_of(build(b, "h200")), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+}
+
+// The library does not round what has a scale for each column: that is a step of its own, and what it reads is narrow.
+TEST(DevicelessFp8, ScalesByColumn) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  Numbers numbers;
+  numbers.by_column = true;
+  for (size_t i = 0; i < numbers.steps.size(); ++i) numbers.steps[i] = 0.25F + 0.01F * static_cast<float>(i);
+  Bench b;
+  block(b, numbers);
+  b.config->setFlag(BuilderFlag::kFP16);
+  const std::vector<std::byte> bytes = build(b, "h200");
+  EXPECT_EQ(products_of(bytes), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+  const auto program = wootz::read_plan(bytes);
+  ASSERT_TRUE(program.ok());
+  std::vector<wootz::DType> results;
+  for (const wootz::Step& step : (*program)->steps)
+    if (step.problem.is(wootz::Family::kGemm)) results.push_back(step.problem.outputs[0].dtype);
+  EXPECT_EQ(results, (std::vector<wootz::DType>{wootz::DType::kBF16, wootz::DType::kF16}));
+}
+
+TEST(DevicelessFp8, TheFlagIsOfNoUseOnTheProcessor) {
+  const Numbers numbers;
+  Bench b;
+  block(b, numbers);
+  b.config->setFlag(BuilderFlag::kFP8);
+  Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
+  ASSERT_NE(plan, nullptr) << b.logger.errors();
+  EXPECT_NE(b.logger.warnings().find("BuilderFlag::kFP8"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wootz_test
