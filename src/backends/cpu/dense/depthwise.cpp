@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/conv_params.h"
+#include "backends/cpu/dense/bf16_tile.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/depthwise_tile.h"
 #include "base/half.h"
@@ -29,26 +30,31 @@ class DepthwiseCall final : public Call {
   Shape shape{};
   DenseEnd end;
   const DepthwiseOps* ops = nullptr;
+  void (*widen)(const uint16_t* from, int64_t n, float* to) = nullptr;
   bool out_is_bf16 = false, added_is_bf16 = false;
   DType bias = DType::kInvalid;
   std::vector<uint16_t> zeros;
 
+  size_t workspace() const override {
+    return bias == DType::kBF16 ? static_cast<size_t>(shape.channels) * sizeof(float) + 64 : 0;
+  }
+
   Status run(const RunArgs& args) const override {
-    std::vector<float> widened;
-    const float* added_first = bias_of(args, &widened);
+    const float* first = bias_of(args);
     const int64_t cost = std::max<int64_t>(1, shape.out_columns * shape.channels * shape.rows * shape.taps);
     parallel_for(shape.batch * shape.out_rows, std::max<int64_t>(1, 100000 / cost), [&](int64_t begin, int64_t last) {
-      for (int64_t r = begin; r < last; ++r) row(args, added_first, r / shape.out_rows, r % shape.out_rows);
+      for (int64_t r = begin; r < last; ++r) row(args, first, r / shape.out_rows, r % shape.out_rows);
     });
     return {};
   }
 
  private:
-  const float* bias_of(const RunArgs& args, std::vector<float>* widened) const {
+  // As f32: where it lies, or widened into the workspace.
+  const float* bias_of(const RunArgs& args) const {
     if (bias != DType::kBF16) return bias == DType::kInvalid ? nullptr : static_cast<const float*>(args.inputs[2]);
-    const auto* from = static_cast<const uint16_t*>(args.inputs[2]);
-    for (int64_t c = 0; c < shape.channels; ++c) widened->push_back(bf16_to_f32(from[c]));
-    return widened->data();
+    auto* to = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(args.workspace) + 63) / 64 * 64);
+    widen(static_cast<const uint16_t*>(args.inputs[2]), shape.channels, to);
+    return to;
   }
 
   const uint16_t* pixel(const uint16_t* image, int64_t y, int64_t x) const {
@@ -144,6 +150,7 @@ class DepthwiseKernel final : public Kernel {
     const auto added = static_cast<size_t>(std::max(call->end.added, 0));
     if (call->end.added >= 0 && !(args.inputs[added] == y)) return unsupported("conv: a residual that broadcasts");
     call->ops = &depthwise_ops(options_.isa);
+    call->widen = bf16_ops(options_.isa).widen;
     call->out_is_bf16 = problem_.outputs[0].dtype == DType::kBF16;
     call->added_is_bf16 = problem_.inputs[added].dtype == DType::kBF16;
     if (conv_.bias) call->bias = problem_.inputs[2].dtype;
@@ -169,6 +176,6 @@ Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& op
 
 }  // namespace
 
-const KernelEntry conv_bf16_channels_last_depthwise{Family::kConv, kSchemeChannelsLast, applies, create};
+const KernelEntry conv_bf16_channels_last_depthwise{Family::kConv, kSchemeChannelsLast, applies, create, true};
 
 }  // namespace wootz::cpu
