@@ -207,11 +207,37 @@ class Assigner {
     return narrowed_[value] = made;
   }
 
+  // A product's own bias would have the type of what is multiplied: the epilogue adds it instead, in FP32.
+  static void add_bias_after(Node* node) {
+    if (main_inputs(*node) != 3 || node->input(2) == nullptr || node->attr_expr("epilogue") == nullptr) return;
+    const PointwiseExpr& expr = *node->attr_expr("epilogue");
+    PointwiseExpr made;
+    std::vector<uint16_t> map;
+    for (PwInstr in : expr.code) {
+      const int arity = in.op == PwOp::kInput ? 0 : pw_op_arity(in.op);
+      if (arity > 0) in.a = map[in.a];
+      if (arity > 1) in.b = map[in.b];
+      if (arity > 2) in.c = map[in.c];
+      uint16_t value = 0;
+      if (in.op == PwOp::kInput && in.a == 0)
+        value = made.push(PwOp::kAdd, in.type, made.input(0, in.type), made.input(1, in.type));
+      else if (in.op == PwOp::kInput)
+        value = made.input(static_cast<uint16_t>(in.a + 1), in.type);
+      else
+        made.code.push_back(in), value = static_cast<uint16_t>(made.code.size() - 1);
+      map.push_back(value);
+    }
+    for (const uint16_t out : expr.outputs) made.outputs.push_back(map[out]);
+    node->set_attr("epilogue", std::move(made));
+    node->set_attr("main_inputs", int64_t{2});
+  }
+
   // False: the op's own type rule wants FP32; the node is as it was.
   Result<bool> convert(Node* node) {
     const std::vector<Value*> inputs = node->inputs();
     const AttrMap attrs = node->attrs();
     const bool wide = stream_.gemms.count(node) != 0;  // only what is multiplied changes
+    if (wide) add_bias_after(node);
     for (int i = first_narrowed(*node), end = wide ? main_inputs(*node) : node->num_inputs(); i < end; ++i)
       if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32)
         node->set_input(i, narrowed(node, i, in));

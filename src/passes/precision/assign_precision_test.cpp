@@ -295,16 +295,15 @@ TEST(AssignPrecision, WhatComesFromLabelsAndPositionsStaysWide) {
   for (int64_t i = 0; i < 48; ++i) ASSERT_NEAR((*actual)[1].get_f64(i), (*expected)[1].get_f64(i), 2e-3) << i;
 }
 
-// In BF16 what a transformer's layers are added to stays in FP32, and their GEMMs read it rounded; in F16, which has
-// the digits for it, nothing is held back.
-TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
+// `biased`: the GEMMs that add to the stream have a bias of their own.
+void check_residual_stream(bool biased) {
   std::string text = "graph \"g\" {\n  %x0: f32[4,32] = input;\n";
   for (const char* name : {"s", "t"}) text += fmt::format("  %{}: f32[32] = input;\n", name);
   constexpr int kLayers = 8;
   for (int l = 0; l < kLayers; ++l) {
-    text += fmt::format("  %v{0}: f32[32,64] = input;\n  %w{0}: f32[64,32] = input;\n", l);
-    text +=
-        fmt::format("  %h{0} = MatMul(%x{0}, %v{0});\n  %r{0} = Relu(%h{0});\n  %p{0} = MatMul(%r{0}, %w{0});\n", l);
+    text += fmt::format("  %v{0}: f32[32,64] = input;\n  %w{0}: f32[64,32] = input;\n  %b{0}: f32[32] = input;\n", l);
+    text += fmt::format("  %h{0} = MatMul(%x{0}, %v{0});\n  %r{0} = Relu(%h{0});\n  %p{0} = MatMul(%r{0}, %w{0}{1});\n",
+                        l, biased ? fmt::format(", %b{}", l) : "");
     text += fmt::format("  %a{0} = Add(%p{0}, %x{0});\n  %x{1} = LayerNorm(%a{0}, %s, %t) {{axis = -1}};\n", l, l + 1);
   }
   text += fmt::format("  return %x{};\n}}\n", kLayers);
@@ -342,6 +341,15 @@ TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
   }
   EXPECT_LT(errors[0], 0.01);
   EXPECT_LT(errors[1], 0.08);
+}
+
+// In BF16 what a transformer's layers are added to stays in FP32, and their GEMMs read it rounded; in F16, which has
+// the digits for it, nothing is held back.
+TEST(AssignPrecision, TheResidualStreamKeepsItsDigitsInBf16) {
+  for (const bool biased : {false, true}) {
+    SCOPED_TRACE(biased);
+    check_residual_stream(biased);
+  }
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ const Value* residual_of(const Node& node) {
   const PwInstr& last = expr->code[expr->outputs[0]];
   if (last.op != PwOp::kAdd) return nullptr;
   const int64_t main = node.attr_int("main_inputs", node.num_inputs());
-  if (main != 2) return nullptr;  // a third one has the type of the first two
+  if (main < 2 || main > 3) return nullptr;
   for (const uint16_t operand : {last.a, last.b}) {
     const PwInstr& in = expr->code[operand];
     if (in.op != PwOp::kInput || in.a == 0) continue;
