@@ -63,11 +63,11 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder._create(logger)
     network = builder.create_network(0)
-    _parse(model, network, logger, parser_options)
     config = builder.create_builder_config()
+    _allow(config, [precision] if isinstance(precision, str) else precision)
+    _parse(model, network, logger, parser_options)
     for key, value in (options or {}).items():
         config.set_option(key, value)
-    _allow(config, [precision] if isinstance(precision, str) else precision)
     profiles = shapes if isinstance(shapes, (list, tuple)) else [shapes] if shapes else []
     _add_profiles(builder, config, profiles)
     calibrator = _calibration.calibrator(network, profiles, calibration_data, calibration_cache, calibration_algorithm, logger)
