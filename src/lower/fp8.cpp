@@ -2,7 +2,7 @@
 #include "base/fp8.h"
 #include "backend/quantized.h"
 #include "lower/context.h"
-#include "lower/expressions.h"
+#include "base/expressions.h"
 
 namespace wootz {
 

@@ -4,7 +4,7 @@
 
 #include "base/fp8.h"
 #include "lower/context.h"
-#include "lower/expressions.h"
+#include "base/expressions.h"
 
 namespace wootz {
 namespace {

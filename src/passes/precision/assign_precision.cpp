@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "base/expressions.h"
 #include "base/fp8.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -39,23 +40,15 @@ bool touches_bytes(const PointwiseExpr& expr) {
 PointwiseExpr with_narrow_ends(const PointwiseExpr& expr, const std::vector<uint8_t>& narrow, DType type) {
   PointwiseExpr made;
   made.num_inputs = expr.num_inputs;
-  std::vector<uint16_t> map;
-  for (PwInstr in : expr.code) {
-    const int arity = in.op == PwOp::kInput ? 0 : pw_op_arity(in.op);
-    if (arity > 0) in.a = map[in.a];
-    if (arity > 1) in.b = map[in.b];
-    if (arity > 2) in.c = map[in.c];
-    const bool widen = in.op == PwOp::kInput && in.type == DType::kF32 && in.a < narrow.size() && narrow[in.a] != 0;
-    if (widen) in.type = type;
-    made.code.push_back(in);
-    auto value = static_cast<uint16_t>(made.code.size() - 1);
-    if (widen) value = made.push(PwOp::kCast, DType::kF32, value);
-    map.push_back(value);
-  }
-  for (const uint16_t out : expr.outputs) {
-    const uint16_t value = map[out];
+  const std::vector<uint16_t> results = append_expression(&made, expr, [&](PwInstr load) {
+    const bool widen = load.type == DType::kF32 && load.a < narrow.size() && narrow[load.a] != 0;
+    if (widen) load.type = type;
+    made.code.push_back(load);
+    const auto value = static_cast<uint16_t>(made.code.size() - 1);
+    return widen ? made.push(PwOp::kCast, DType::kF32, value) : value;
+  });
+  for (const uint16_t value : results)
     made.outputs.push_back(made.code[value].type == DType::kF32 ? made.push(PwOp::kCast, type, value) : value);
-  }
   return made;
 }
 
@@ -212,22 +205,10 @@ class Assigner {
     if (main_inputs(*node) != 3 || node->input(2) == nullptr || node->attr_expr("epilogue") == nullptr) return;
     const PointwiseExpr& expr = *node->attr_expr("epilogue");
     PointwiseExpr made;
-    std::vector<uint16_t> map;
-    for (PwInstr in : expr.code) {
-      const int arity = in.op == PwOp::kInput ? 0 : pw_op_arity(in.op);
-      if (arity > 0) in.a = map[in.a];
-      if (arity > 1) in.b = map[in.b];
-      if (arity > 2) in.c = map[in.c];
-      uint16_t value = 0;
-      if (in.op == PwOp::kInput && in.a == 0)
-        value = made.push(PwOp::kAdd, in.type, made.input(0, in.type), made.input(1, in.type));
-      else if (in.op == PwOp::kInput)
-        value = made.input(static_cast<uint16_t>(in.a + 1), in.type);
-      else
-        made.code.push_back(in), value = static_cast<uint16_t>(made.code.size() - 1);
-      map.push_back(value);
-    }
-    for (const uint16_t out : expr.outputs) made.outputs.push_back(map[out]);
+    made.outputs = append_expression(&made, expr, [&](const PwInstr& load) {
+      if (load.a != 0) return made.input(static_cast<uint16_t>(load.a + 1), load.type);
+      return made.push(PwOp::kAdd, load.type, made.input(0, load.type), made.input(1, load.type));
+    });
     node->set_attr("epilogue", std::move(made));
     node->set_attr("main_inputs", int64_t{2});
   }

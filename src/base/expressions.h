@@ -1,4 +1,4 @@
-// Expressions that lowering puts together.
+// Putting expressions together.
 #pragma once
 
 #include <functional>

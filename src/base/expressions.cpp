@@ -1,4 +1,4 @@
-#include "lower/expressions.h"
+#include "base/expressions.h"
 
 namespace wootz {
 
