@@ -64,12 +64,21 @@ if(WOOTZ_PYTHON AND NOT WOOTZ_SANITIZE)
     configure_file(${CMAKE_SOURCE_DIR}/python/${module} ${package}/${module} COPYONLY)
   endforeach()
 endif()
+# The extension, once for each level of the API: the same sources, and the same libwootz.so. `wootz_python` makes both.
+function(wootz_extension target level module)
+  nanobind_add_module(${target} NB_STATIC NOMINSIZE NB_DOMAIN ${module} ${ARGN})
+  target_compile_options(${target} PRIVATE -UWOOTZ_TENSORRT_API -DWOOTZ_TENSORRT_API=${level} -DWOOTZ_MODULE=${module}
+                         -DWOOTZ_NO_DEPRECATION=)
+  target_link_libraries(${target} PRIVATE libwootz)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${module} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python/wootz
+                                             BUILD_RPATH "\$ORIGIN/../../lib")
+  add_dependencies(wootz_python ${target})
+endfunction()
 if(binding AND WOOTZ_PYTHON AND NOT WOOTZ_SANITIZE)
   set(Python_EXECUTABLE ${WOOTZ_VENV}/bin/python)
   find_package(Python 3.9 COMPONENTS Interpreter Development.Module REQUIRED)
   find_package(nanobind CONFIG REQUIRED HINTS ${WOOTZ_SITE}/nanobind/cmake)
-  nanobind_add_module(wootz_python NB_STATIC NOMINSIZE NB_DOMAIN wootz ${binding})
-  target_link_libraries(wootz_python PRIVATE wootz_api)
-  set_target_properties(wootz_python PROPERTIES OUTPUT_NAME _wootz LIBRARY_OUTPUT_DIRECTORY ${package}/wootz
-                                                BUILD_RPATH "\$ORIGIN/../../lib")
+  add_custom_target(wootz_python ALL DEPENDS libwootz_runtime)  # which version-compatible plans carry
+  wootz_extension(wootz_python_10 10 _wootz ${binding})
+  wootz_extension(wootz_python_11 11 _wootz_11 ${binding})
 endif()

@@ -83,6 +83,7 @@ void bind_profile(nb::module_& m) {
 using Config = nb::class_<IBuilderConfig>;
 
 // What calibrates, and how.
+#if NV_TENSORRT_MAJOR < 11
 void bind_calibration(Config& config) {
   config
       .def_prop_rw("int8_calibrator", &IBuilderConfig::getInt8Calibrator, &IBuilderConfig::setInt8Calibrator,
@@ -95,6 +96,9 @@ void bind_calibration(Config& config) {
       .def("get_quantization_flag", &IBuilderConfig::getQuantizationFlag, nb::arg("flag"))
       .def_prop_rw("quantization_flags", &IBuilderConfig::getQuantizationFlags, &IBuilderConfig::setQuantizationFlags);
 }
+#else
+void bind_calibration(Config&) {}
+#endif
 
 void bind_config(nb::module_& m) {
   Config config(m, "IBuilderConfig");
@@ -116,7 +120,8 @@ void bind_config(nb::module_& m) {
       .def_prop_rw("avg_timing_iterations", &IBuilderConfig::getAvgTimingIterations,
                    &IBuilderConfig::setAvgTimingIterations)
       .def_prop_rw("engine_capability", &IBuilderConfig::getEngineCapability, &IBuilderConfig::setEngineCapability)
-      .def_prop_rw("max_aux_streams", &IBuilderConfig::getMaxAuxStreams, &IBuilderConfig::setMaxAuxStreams)
+      .def_prop_rw("max_aux_streams", &IBuilderConfig::getMaxAuxStreams,
+                   [](IBuilderConfig& c, int32_t streams) { c.setMaxAuxStreams(streams); })
       .def_prop_rw("max_num_tactics", &IBuilderConfig::getMaxNbTactics, &IBuilderConfig::setMaxNbTactics)
       .def_prop_rw("hardware_compatibility_level", &IBuilderConfig::getHardwareCompatibilityLevel,
                    &IBuilderConfig::setHardwareCompatibilityLevel)

@@ -1,4 +1,5 @@
-// INT8 calibrators that Python code implements: the four classes of TensorRT's package.
+// INT8 calibrators that Python code implements: the four classes of TensorRT's package, which has them at level 10
+// alone.
 #include <nanobind/trampoline.h>
 
 #include <cstring>
@@ -8,6 +9,7 @@
 #include "device.h"
 #include "wootz/extensions.h"
 
+#if NV_TENSORRT_MAJOR < 11
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 using namespace nvinfer1;
@@ -188,3 +190,8 @@ void bind_calibrators(nb::module_& m) {
 }
 
 }  // namespace wootz_python
+#else
+namespace wootz_python {
+void bind_calibrators(nb::module_&) {}
+}  // namespace wootz_python
+#endif

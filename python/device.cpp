@@ -187,7 +187,7 @@ void check_addresses(nb::handle context) {
     const Dims shape = c->getTensorShape(name);
     size_t need = 0;
     if (!bytes_of(engine.getTensorDataType(name), shape, &need)) {
-      if (!output || !c->allInputShapesSpecified()) continue;  // the call itself says what is missing
+      if (!output || c->inferShapes(0, nullptr) != 0) continue;  // the call itself says what is missing
       throw nb::value_error(
           ("the size of '" + std::string(name) +
            "' is data-dependent: give it an output allocator, or as a number the address of memory for the most")

@@ -1,4 +1,5 @@
-// The extension module _wootz: TensorRT's Python names over the C++ API. One file a topic.
+// The extension module, _wootz at level 10 of the API and _wootz_11 at level 11: TensorRT's Python names over the C++
+// API. One file a topic.
 #include "casters.h"
 #include "wootz/extensions.h"
 
@@ -35,7 +36,7 @@ void keep_array(nb::handle owner, nb::handle array) {
 
 }  // namespace wootz_python
 
-NB_MODULE(_wootz, m) {
+NB_MODULE(WOOTZ_MODULE, m) {
   nb::set_leak_warnings(false);  // objects alive at interpreter exit are the user's business
   wootz_python::bind_enums(m);
   wootz_python::bind_logger(m);

@@ -64,6 +64,7 @@ nb::object typed(ILayer* layer, nb::handle owner) {
   }
 }
 
+#if NV_TENSORRT_MAJOR < 11
 // (min, max), or None.
 nb::object range_of(const ITensor& tensor) {
   if (!tensor.dynamicRangeIsSet()) return nb::none();
@@ -74,6 +75,7 @@ void set_range(ITensor& tensor, std::pair<float, float> range) {
   if (!tensor.setDynamicRange(range.first, range.second))
     throw nb::value_error((std::string("'") + tensor.getName() + "': this is no range: see the log").c_str());
 }
+#endif
 
 void bind_tensor(nb::module_& m) {
   nb::class_<ITensor>(m, "ITensor")
@@ -86,9 +88,11 @@ void bind_tensor(nb::module_& m) {
       .def_prop_ro("is_execution_tensor", &ITensor::isExecutionTensor)
       .def_prop_ro("location", &ITensor::getLocation)
       .def_prop_rw("allowed_formats", &ITensor::getAllowedFormats, &ITensor::setAllowedFormats)
+#if NV_TENSORRT_MAJOR < 11
       .def_prop_rw("dynamic_range", &range_of, &set_range)
       .def("set_dynamic_range", &ITensor::setDynamicRange, nb::arg("min"), nb::arg("max"))
       .def("reset_dynamic_range", &ITensor::resetDynamicRange)
+#endif
       .def("set_dimension_name", &ITensor::setDimensionName)
       .def("get_dimension_name", &ITensor::getDimensionName)
       .def("__repr__", [](const ITensor& t) { return std::string("<ITensor '") + t.getName() + "'>"; });
@@ -103,13 +107,15 @@ void bind_layer(nb::module_& m) {
       .def("get_input", &ILayer::getInput, kInner)
       .def("get_output", &ILayer::getOutput, kInner)
       .def("set_input", &ILayer::setInput)
+#if NV_TENSORRT_MAJOR < 11
       .def_prop_rw("precision", &ILayer::getPrecision, &ILayer::setPrecision)
       .def_prop_ro("precision_is_set", &ILayer::precisionIsSet)
       .def("reset_precision", &ILayer::resetPrecision)
       .def("set_output_type", &ILayer::setOutputType, nb::arg("index"), nb::arg("dtype"))
-      .def("get_output_type", &ILayer::getOutputType, nb::arg("index"))
       .def("output_type_is_set", &ILayer::outputTypeIsSet, nb::arg("index"))
       .def("reset_output_type", &ILayer::resetOutputType, nb::arg("index"))
+#endif
+      .def("get_output_type", &ILayer::getOutputType, nb::arg("index"))
       .def_prop_rw("metadata", &ILayer::getMetadata, &ILayer::setMetadata)
       .def_prop_rw("num_ranks", &ILayer::getNbRanks,
                    [](ILayer& layer, int32_t ranks) {

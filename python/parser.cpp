@@ -13,25 +13,6 @@ namespace wootz_python {
 
 namespace {
 
-void bind_error_codes(nb::module_& m) {
-  nb::enum_<nvonnxparser::ErrorCode>(m, "ErrorCodeParser", nb::is_arithmetic())
-      .value("SUCCESS", nvonnxparser::ErrorCode::kSUCCESS)
-      .value("INTERNAL_ERROR", nvonnxparser::ErrorCode::kINTERNAL_ERROR)
-      .value("MEM_ALLOC_FAILED", nvonnxparser::ErrorCode::kMEM_ALLOC_FAILED)
-      .value("MODEL_DESERIALIZE_FAILED", nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED)
-      .value("INVALID_VALUE", nvonnxparser::ErrorCode::kINVALID_VALUE)
-      .value("INVALID_GRAPH", nvonnxparser::ErrorCode::kINVALID_GRAPH)
-      .value("INVALID_NODE", nvonnxparser::ErrorCode::kINVALID_NODE)
-      .value("UNSUPPORTED_GRAPH", nvonnxparser::ErrorCode::kUNSUPPORTED_GRAPH)
-      .value("UNSUPPORTED_NODE", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE)
-      .value("UNSUPPORTED_NODE_ATTR", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_ATTR)
-      .value("UNSUPPORTED_NODE_INPUT", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_INPUT)
-      .value("UNSUPPORTED_NODE_DATATYPE", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DATATYPE)
-      .value("UNSUPPORTED_NODE_DYNAMIC", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DYNAMIC)
-      .value("UNSUPPORTED_NODE_SHAPE", nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_SHAPE)
-      .value("REFIT_FAILED", nvonnxparser::ErrorCode::kREFIT_FAILED);
-}
-
 void bind_error(nb::module_& m) {
   nb::class_<IParserError>(m, "ParserError")
       .def("code", &IParserError::code)
@@ -95,7 +76,6 @@ void bind_parser_class(nb::module_& m) {
 }  // namespace
 
 void bind_parser(nb::module_& m) {
-  bind_error_codes(m);
   bind_error(m);
   bind_parser_class(m);
 }

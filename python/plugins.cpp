@@ -233,6 +233,7 @@ void bind_registry(nb::module_& m) {
                      auto* const* const all = r.getAllCreatorsRecursive(&count);
                      return typed_list(all, count);
                    })
+#if NV_TENSORRT_MAJOR < 11
       .def_prop_ro("plugin_creator_list",
                    [](const IPluginRegistry& r) {
                      int32_t count = 0;
@@ -241,6 +242,7 @@ void bind_registry(nb::module_& m) {
                      for (int32_t i = 0; i < count; ++i) list.append(typed(all[i]));
                      return list;
                    })
+#endif
       .def(
           "get_creator",
           [](IPluginRegistry& r, const char* type, const char* version, const char* space) {

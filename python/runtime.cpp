@@ -152,9 +152,11 @@ void bind_weight_streaming(Engine& engine) {
   engine.def_prop_ro("streamable_weights_size", &ICudaEngine::getStreamableWeightsSize)
       .def_prop_rw("weight_streaming_budget_v2", &ICudaEngine::getWeightStreamingBudgetV2,
                    [set](ICudaEngine& e, int64_t bytes) { set(e, bytes, &ICudaEngine::setWeightStreamingBudgetV2); })
+#if NV_TENSORRT_MAJOR < 11
       .def_prop_rw("weight_streaming_budget", &ICudaEngine::getWeightStreamingBudget,
                    [set](ICudaEngine& e, int64_t bytes) { set(e, bytes, &ICudaEngine::setWeightStreamingBudget); })
       .def_prop_ro("minimum_weight_streaming_budget", &ICudaEngine::getMinimumWeightStreamingBudget)
+#endif
       .def_prop_ro("weight_streaming_scratch_memory_size", &ICudaEngine::getWeightStreamingScratchMemorySize)
       .def("get_weight_streaming_automatic_budget", &ICudaEngine::getWeightStreamingAutomaticBudget);
 }

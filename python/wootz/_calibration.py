@@ -7,8 +7,8 @@ import numpy as np
 from . import _wootz
 from ._numpy import nptype
 
-_BASES = {"entropy2": _wootz.IInt8EntropyCalibrator2, "entropy": _wootz.IInt8EntropyCalibrator,
-          "minmax": _wootz.IInt8MinMaxCalibrator, "legacy": _wootz.IInt8LegacyCalibrator}
+_BASES = {"entropy2": "IInt8EntropyCalibrator2", "entropy": "IInt8EntropyCalibrator", "minmax": "IInt8MinMaxCalibrator",
+          "legacy": "IInt8LegacyCalibrator"}
 _IN_CACHES = {"EntropyCalibration2": "entropy2", "EntropyCalibration": "entropy", "MinMaxCalibration": "minmax",
               "LegacyCalibration": "legacy"}
 
@@ -108,7 +108,11 @@ def calibrator(network, profiles, data, cache, algorithm, logger):
     inputs = Inputs("calibration_data", {t.name: tuple(optimum.get(t.name, t.shape)) for t in tensors},
                     {t.name: nptype(t.dtype) for t in tensors})
 
-    class DataCalibrator(_BASES[algorithm or "entropy2"]):
+    base = getattr(_wootz, _BASES[algorithm or "entropy2"], None)
+    if base is None:
+        raise ValueError("calibration: level 11 of the API has none")
+
+    class DataCalibrator(base):
         error = None
 
         def __init__(self):
