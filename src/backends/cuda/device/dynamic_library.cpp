@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/library_folders.h"
+
 namespace wootz::cuda {
 namespace {
 
@@ -55,6 +57,7 @@ std::vector<std::string> library_folders() {
     folders.push_back(root + "/lib64");
     folders.push_back(root + "/lib");
   }
+  for (const std::string& folder : added_library_folders()) folders.push_back(folder);
   add_packages(&folders);
   for (auto at = folders.begin(); at != folders.end();)  // the first of equal ones
     at = std::find(folders.begin(), at, *at) == at ? at + 1 : folders.erase(at);

@@ -13,9 +13,9 @@ namespace wootz::cuda {
 // folders of library_folders(). It stays open. The error lists the names and where they were looked for.
 Result<void*> open_library(std::initializer_list<const char*> names);
 
-// The folders of WOOTZ_CUDA_PATH (separated by colons); those of a toolkit (CUDA_HOME, /usr/local/cuda); and those of
-// the packages nvidia-* of Python's, where this process has anything else of site-packages open, or an environment is
-// active.
+// The folders of WOOTZ_CUDA_PATH (separated by colons); those of a toolkit (CUDA_HOME, /usr/local/cuda); those that
+// were added (base/library_folders.h: the packages that the running Python imports from); and those of the packages
+// nvidia-* of Python's, where this process has anything else of site-packages open, or an environment is active.
 std::vector<std::string> library_folders();
 
 // A function of it, or null.

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backends/cuda/device/libraries.h"
+#include "base/library_folders.h"
 
 namespace wootz::cuda {
 namespace {
@@ -62,6 +63,15 @@ TEST(DynamicLibrary, IsFoundInAPythonEnvironment) {
   const Folder folder("lib/python3.12/site-packages/nvidia/probe/lib");
   const Variable path("VIRTUAL_ENV", folder.root());
   EXPECT_TRUE(open_library({"libwootz_probe.so.1"}).ok());
+}
+
+TEST(DynamicLibrary, IsFoundInAFolderThatWasAdded) {
+  const Folder folder("added");
+  EXPECT_FALSE(open_library({"libwootz_probe.so.1"}).ok());
+  add_library_folder(folder.root() + "/added");
+  add_library_folder(folder.root() + "/added");
+  EXPECT_TRUE(open_library({"libwootz_probe.so.1"}).ok());
+  EXPECT_EQ(added_library_folders(), std::vector<std::string>{folder.root() + "/added"});
 }
 
 TEST(DynamicLibrary, WhatIsMissingSaysWhereItWasLookedFor) {

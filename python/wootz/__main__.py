@@ -1,0 +1,4 @@
+"""`python -m wootz`: the command line."""
+from ._command import main
+
+main()
