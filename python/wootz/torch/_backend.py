@@ -1,0 +1,110 @@
+"""torch.compile(model, backend="wootz")."""
+import operator
+
+import torch
+from torch._dynamo import register_backend
+
+from .._build import BuildError
+from ._options import Options
+from ._partition import compiled, left
+from ._trace import attributes, from_dynamo, is_static, views_of_inputs
+from ._types import Unsupported
+
+MOST_SETS = 64  # of weights that one graph is compiled for
+
+
+def device_of(values):
+    """The device of the tensors among some values: the GPU's if there is one."""
+    devices = {v.device for v in values if isinstance(v, torch.Tensor)}
+    gpus = [d for d in devices if d.type != "cpu"]
+    if len(gpus) > 1 or any(d.type != "cuda" for d in gpus):
+        raise Unsupported(f"tensors on {', '.join(sorted(map(str, devices)))}")
+    return gpus[0] if gpus else torch.device("cpu")
+
+
+@register_backend(name="wootz")
+def wootz_backend(module, examples, *, options=None, mode=None, **unused):
+    """What dynamo calls for each graph; what is returned computes the graph."""
+    options = Options.of(options)
+    if torch.is_grad_enabled() and any(isinstance(e, torch.Tensor) and e.requires_grad for e in examples):
+        return _left(module, options, "gradients are wanted: call the model under torch.no_grad() or torch.inference_mode()")
+    try:
+        views = views_of_inputs(module)
+        if views is None:
+            return _Compiled(module, examples, options)
+        numbers, others, alone = views
+        if not others.graph.output_node().args[0]:
+            return module.forward  # views alone
+        return _beside(numbers, _Compiled(others, examples, options), alone)
+    except (Unsupported, BuildError) as why:
+        return _left(module, options, str(why))
+
+
+def _beside(numbers, compiled_part, alone):
+    """A call whose results of these numbers are views of its arguments, which torch makes."""
+    def call(*args):
+        results = list(compiled_part(*args))
+        for number, view in zip(numbers, alone(*args)):
+            results.insert(number, view)
+        return results
+
+    return call
+
+
+def _left(module, options, why):
+    if options.whole_graph:
+        raise Unsupported(why)
+    left(f"a graph stays with torch: {why}")
+    return module.forward
+
+
+class _Compiled:
+    """A graph with weights that are constants of the engine. torch may call one graph with the weights of several modules, and weights may
+    be changed in place: an engine is of the weights that it was built with, and others get one of their own."""
+
+    def __init__(self, module, examples, options):
+        self.options, self.device = options, device_of(examples)
+        self.traced = from_dynamo(module, examples)
+        places = [i for i, e in enumerate(examples) if is_static(e)]
+        self.pick = _picker(places)
+        self.names = [[n.name for n in self.traced.graph.nodes if n.op == "placeholder"][i] for i in places]
+        self.sets = {}
+        self._take(self.pick(examples))
+
+    def _take(self, weights):
+        """Computes with these weights from now on."""
+        key = tuple(map(id, weights))
+        versions = _versions(weights)
+        known = self.sets.get(key)
+        if known is None or known[2] != versions:
+            if len(self.sets) >= MOST_SETS:
+                self.sets.clear()
+            module = torch.fx.GraphModule(self.traced, self.traced.graph)
+            given = dict(zip(self.names, weights))
+            constants = {n: given[n.name] for n in module.graph.nodes if n.op == "placeholder" and n.name in given}
+            constants.update(attributes(module))
+            known = self.sets[key] = (compiled(module, constants, self.device, self.options), weights, versions)
+        self.call, self.weights, self.versions = known
+
+    def __call__(self, *args):
+        weights = self.pick(args)
+        if any(map(operator.is_not, weights, self.weights)) or _versions(weights) != self.versions:
+            self._take(weights)
+        return self.call(*args)
+
+
+def _picker(places):
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return (lambda args: (args[places[0]],)) if places else lambda args: ()
+
+
+_version = operator.attrgetter("_version")
+
+
+def _versions(tensors):
+    """How often each was written to. Tensors made in inference mode do not say."""
+    try:
+        return list(map(_version, tensors))
+    except RuntimeError:
+        return [0 if t.is_inference() else t._version for t in tensors]

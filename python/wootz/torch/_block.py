@@ -1,0 +1,156 @@
+"""A part of a model that an engine computes, called with torch's tensors."""
+import threading
+
+import sympy
+import torch
+
+from ._build import engine_of, output_nodes, ranges_of
+from ._shapes import expression, is_symbolic
+from ._types import Unsupported
+
+
+class Block:
+    """Calls an engine. Inputs and outputs are torch's memory; outputs are new tensors. A call is one inference on the current stream.
+
+    spec: what is known without the graph: `Spec`. plan, engine: of the ranges that the spec says.
+    """
+
+    def __init__(self, spec, device, engine, plan, rebuild=None):
+        self.spec, self.device, self.plan, self._rebuild = spec, device, plan, rebuild
+        self._lock, self._on_gpu = threading.Lock(), device.type == "cuda"
+        self._use(engine)
+
+    def _use(self, engine):
+        self.engine, self._contexts, self._shapes = engine, {}, {}
+        self._inputs = [(i, name) for i, name, _ in self.spec.inputs]
+        self._outputs = [(f"o{k}", dtype) for k, (_, dtype) in enumerate(self.spec.outputs)]
+        self._fixed = None if self.spec.symbols else [(name, shape, dtype) for (name, dtype), (shape, _) in
+                                                      zip(self._outputs, self.spec.outputs)]
+
+    def __call__(self, *args):
+        if self._on_gpu:
+            stream = torch._C._cuda_getCurrentRawStream(self.device.index or 0)
+        else:
+            stream = 0
+        with self._lock:
+            context = self._contexts.get(stream)
+            if context is None:
+                context = self._contexts[stream] = self.engine.create_execution_context()
+            outputs = self._run(context, args, stream)
+        return outputs if self.spec.plain else self.spec.results(args, outputs)
+
+    def _run(self, context, args, stream):
+        set_address, kept, outputs = context.set_tensor_address, [], []
+        fixed = self._fixed
+        if fixed is None:
+            context, fixed = self._shaped(context, args, stream)
+            set_address = context.set_tensor_address
+        for index, name in self._inputs:
+            tensor = args[index]
+            if not tensor.is_contiguous():
+                tensor = tensor.contiguous()
+                kept.append(tensor)
+            set_address(name, tensor.data_ptr())
+        for name, shape, dtype in fixed:
+            tensor = torch.empty(shape, dtype=dtype, device=self.device)
+            set_address(name, tensor.data_ptr())
+            outputs.append(tensor)
+        if not context.execute_async_v3(stream):
+            raise RuntimeError(f"the inference failed: {_errors()}")
+        return outputs
+
+    def _shaped(self, context, args, stream):
+        """The context set to the shapes of these inputs, and the shapes of its outputs."""
+        shapes = tuple(args[i].shape for i, _ in self._inputs)
+        if not self._within(args):
+            context = self._contexts[stream] = self.engine.create_execution_context()
+        elif self._shapes.get(stream) == shapes:
+            return context, self._of_shapes[shapes]
+        for (_, name), shape in zip(self._inputs, shapes):
+            if not context.set_input_shape(name, tuple(shape)):
+                raise RuntimeError(f"input {name}: shape {tuple(shape)} is refused: {_errors()}")
+        context.infer_shapes()
+        self._of_shapes = {shapes: [(name, tuple(context.get_tensor_shape(name)), dtype) for name, dtype in self._outputs]}
+        self._shapes[stream] = shapes
+        return context, self._of_shapes[shapes]
+
+    def _within(self, args):
+        """Whether the engine takes these extents; if not, it is now another one, for wider ranges."""
+        values = self.spec.values(args)
+        outside = {s: v for s, v in values.items() if not self.spec.symbols[s].holds(v)}
+        if not outside:
+            return True
+        if self._rebuild is None:
+            name, value = next(iter(outside.items()))
+            r = self.spec.symbols[name]
+            raise ValueError(f"extent {name} is {value}; the engine was built for {r.low} to {r.high}")
+        self.spec.symbols = {s: r.widened(values[s]) if s in values else r for s, r in self.spec.symbols.items()}
+        engine, self.plan = self._rebuild(self.spec.symbols)
+        self._use(engine)
+        return False
+
+
+class Spec:
+    """What calls need to know of a graph. inputs: (argument, name, dtype); outputs: (shape, dtype), where shapes are fixed; form: of each
+    result ("output", n), ("argument", n), ("constant", tensor), ("extent", expression), ("value", number); symbols: {name: Range};
+    places: {symbol name: (argument, axis)}."""
+
+    def __init__(self, inputs, outputs, form, symbols, places):
+        self.inputs, self.outputs, self.form, self.symbols, self.places = inputs, outputs, form, symbols, places
+        self.plain = form == [("output", n) for n in range(len(outputs))]
+
+    def values(self, args):
+        """The extents that are symbols, of these arguments."""
+        return {name: int(args[i].shape[axis]) for name, (i, axis) in self.places.items()}
+
+    def results(self, args, outputs):
+        made = {"output": lambda n: outputs[n], "argument": lambda n: args[n], "constant": lambda t: t, "value": lambda v: v,
+                "extent": lambda e: int(sympy.sympify(e).subs(self.values(args)))}
+        return [made[kind](value) for kind, value in self.form]
+
+    @classmethod
+    def of(cls, graph, constants, inputs):
+        """Of a graph whose inputs are these nodes."""
+        order = {n: i for i, n in enumerate(n for n in graph.nodes if n.op == "placeholder")}
+        results = graph.output_node().args[0]
+        nodes = output_nodes(results, constants)
+        outputs = [(tuple(s if is_symbolic(s) else int(s) for s in n.meta["val"].shape), n.meta["val"].dtype) for n in nodes]
+        places = {}
+        for node in inputs:
+            for axis, size in enumerate(node.meta["val"].shape):
+                if is_symbolic(size) and expression(size).is_Symbol:
+                    places.setdefault(str(expression(size)), (order[node], axis))
+        ranges = ranges_of(inputs)
+        if missing := [s for s in ranges if str(s) not in places]:
+            raise Unsupported(f"extent {missing[0]} is that of no input")
+        form = [_form(r, nodes, order, constants) for r in results]
+        return cls([(order[n], n.name, n.meta["val"].dtype) for n in inputs], outputs, form, {str(s): r for s, r in ranges.items()}, places)
+
+
+def _form(result, nodes, order, constants):
+    if result in nodes:
+        return "output", nodes.index(result)
+    if result in order:
+        return "argument", order[result]
+    if result in constants:
+        return "constant", constants[result]
+    value = result.meta.get("val") if hasattr(result, "meta") else result
+    return ("extent", str(expression(value))) if is_symbolic(value) else ("value", value)
+
+
+def block_of(graph, constants, device, options, lowering):
+    """A block that computes a whole graph, which `lowering` has written with its outputs."""
+    spec = Spec.of(graph, constants, lowering.inputs)
+    symbols = {str(s): s for s in ranges_of(lowering.inputs)}
+
+    def build(ranges, written=None):
+        return engine_of(graph, constants, device, options, {symbols[name]: r for name, r in ranges.items()}, written)
+
+    engine, plan = build(spec.symbols, lowering)
+    return Block(spec, device, engine, plan, build)
+
+
+def _errors():
+    from .._wootz import _take_errors
+
+    return _take_errors() or "see the log"
