@@ -63,6 +63,8 @@ namespace wootz_python {
 // The library logs to the last logger that a builder or runtime was made with, also when those are gone: it stays alive
 // until there is another.
 void keep_logger(nvinfer1::ILogger& logger);
+// Null: there was none.
+nvinfer1::ILogger* kept_logger();
 
 using HostArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 

@@ -26,7 +26,8 @@ void guarded(F&& call) noexcept {
   }
 }
 
-// The errors that loggers heard of in this thread since they were last asked for: what an exception gives as its reason.
+// The errors that loggers heard of in this thread since they were last asked for: what an exception gives as its
+// reason.
 thread_local std::string errors;
 
 void remember(ILogger::Severity severity, const char* message) {
@@ -161,10 +162,15 @@ struct PyDebugListener : IDebugListener {
 
 }  // namespace
 
-void keep_logger(ILogger& logger) {
-  static auto* kept = new nb::object;  // never destroyed: the interpreter may be gone before static objects are
-  *kept = nb::find(logger);
+// Never destroyed: the interpreter may be gone before static objects are.
+nb::object& kept() {
+  static auto* const object = new nb::object;
+  return *object;
 }
+
+void keep_logger(ILogger& logger) { kept() = nb::find(logger); }
+
+ILogger* kept_logger() { return kept().is_valid() ? nb::cast<ILogger*>(kept()) : nullptr; }
 
 void bind_logger(nb::module_& m) {
   nb::class_<ILogger, PyLogger> base(m, "ILogger");

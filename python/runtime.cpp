@@ -172,7 +172,10 @@ void bind_engine(nb::module_& m) {
       .def_prop_ro("refittable", &ICudaEngine::isRefittable)
       .def(
           "create_execution_context",
-          [](ICudaEngine& e) { return e.createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC); },
+          [](ICudaEngine& e) {
+            const nb::gil_scoped_release release;  // plugins of other threads may be waiting for it
+            return e.createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC);
+          },
           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def("create_engine_inspector", &ICudaEngine::createEngineInspector, nb::rv_policy::take_ownership,
            nb::keep_alive<0, 1>())

@@ -14,6 +14,7 @@ from ._device import read_memory, to_device  # noqa: F401
 from ._numpy import infer, load_engine, nptype, tap, volume  # noqa: F401
 from ._build import backend_libraries, build, BuildError  # noqa: F401
 from ._tools import compare, quantize  # noqa: F401
+from ._plugins import *  # noqa: F401,F403
 
 __version__ = ".".join(str(n) for n in _wootz.__tensorrt_version__)
 
@@ -47,8 +48,21 @@ def OnnxParserRefitter(refitter, logger):  # noqa: N802
     return _ParserRefitterType._create(refitter, logger)
 
 
-class PluginFieldCollection(list):
-    """The fields of a plugin. Creators take any list of them."""
+def kernel(name, source, outputs=None, inputs=1, arguments=None, grid=None, block=256, options=()):  # noqa: PLR0913: each has its own default
+    """A plugin of one function of C (for the CPU) or CUDA C++ (for a GPU), for network.add_plugin: see docs/python-plugins.md.
+
+    `name` is "namespace::function". `source`: the text; C unless it has a __global__ function; or a dict of "cpu" and "cuda". The function
+    is handed the addresses of the inputs, then `arguments`, then the addresses of the outputs.
+
+    `outputs`: a function of the inputs' TensorDesc that gives the outputs' (by default one like the first input, of `inputs` of them).
+    `arguments`: a function of the same that gives integers or expressions; by default the number of elements of the first output.
+    `grid`, `block`: of the launch on a GPU; by default a thread for each element of the first output. `options`: of the compiler.
+
+    The result, called with tensors, is for network.add_plugin. Its code goes into the plan, which needs no Python, but
+    runtime.engine_host_code_allowed.
+    """
+    from ._kernel import Kernel  # which most programs do without
+    return Kernel(name, source, outputs, inputs, arguments, grid, block, options)
 
 
 def devices():

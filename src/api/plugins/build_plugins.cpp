@@ -178,11 +178,11 @@ std::shared_ptr<const PluginSource> plugins_of(Graph& graph) {
   return plugins.empty() ? nullptr : std::make_shared<BuildPlugins>(std::move(plugins));
 }
 
-std::string first_layer_for_gpu(const Graph& graph) {
+std::string first_layer_for(NetworkPlugin::Place place, const Graph& graph) {
   std::string first;
   each_plugin(const_cast<Graph&>(graph), [&](Node& node, const std::shared_ptr<const CustomOp>& op) {
     const auto* plugin = dynamic_cast<const NetworkPlugin*>(op.get());
-    if (first.empty() && plugin != nullptr && plugin->for_gpu()) first = node.name();
+    if (first.empty() && plugin != nullptr && plugin->place() == place) first = node.name();
   });
   return first;
 }

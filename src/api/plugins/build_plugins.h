@@ -12,8 +12,8 @@ namespace wootz::api {
 // `layer`). Null: there are none.
 std::shared_ptr<const PluginSource> plugins_of(Graph& graph);
 
-// The first layer whose plugin is a kernel for a GPU; empty: none is.
-std::string first_layer_for_gpu(const Graph& graph);
+// The first layer whose plugin runs only at this place; empty: none does.
+std::string first_layer_for(NetworkPlugin::Place place, const Graph& graph);
 // The first layer whose plugin overwrites an operand; empty: none does.
 std::string first_aliasing_layer(const Graph& graph);
 

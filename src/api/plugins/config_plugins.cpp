@@ -10,12 +10,15 @@ using namespace nvinfer1;  // NOLINT: implements that interface, line by line
 
 Status BuilderConfigImpl::check_plugins(const Graph& graph, const BuildSettings& settings) const {
   constexpr auto kAliased = static_cast<uint32_t>(PreviewFeature::kALIASED_PLUGIN_IO_10_03);
-  const std::string for_gpu = first_layer_for_gpu(graph);
-  if (const Result<const Backend*> backend = find_backend(settings.backend);
-      !for_gpu.empty() && backend.ok() && !(*backend)->can.own_memory)
-    return unsupported(
-        "layer '{}': its plugin is a kernel for a GPU (IPluginV3QuickAOTBuild), and the build is for the backend '{}'",
-        for_gpu, settings.backend);
+  if (const Result<const Backend*> backend = find_backend(settings.backend); backend.ok()) {
+    const bool device = (*backend)->can.own_memory;
+    const std::string elsewhere =
+        first_layer_for(device ? NetworkPlugin::Place::kHost : NetworkPlugin::Place::kGpu, graph);
+    if (!elsewhere.empty())
+      return unsupported("layer '{}': its plugin is {}, and the build is for the backend '{}'", elsewhere,
+                         device ? "a function for the host" : "a kernel for a GPU (IPluginV3QuickAOTBuild)",
+                         settings.backend);
+  }
   const std::string aliasing = first_aliasing_layer(graph);
   if (!aliasing.empty() && (v_.preview >> kAliased & 1U) == 0)
     return make_error(Code::kInvalidState,

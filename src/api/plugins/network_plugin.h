@@ -23,8 +23,9 @@ class NetworkPlugin : public CustomOp {
   virtual Result<std::vector<int32_t>> tactics() { return std::vector<int32_t>{0}; }
   virtual Result<size_t> workspace(const PluginTensors& tensors) = 0;
   virtual std::string metadata() { return {}; }
-  // It gives a kernel for a GPU, and runs nowhere else.
-  virtual bool for_gpu() const { return false; }
+  // It gives a kernel for a GPU, or a function for the host, and runs nowhere else.
+  enum class Place { kAny, kGpu, kHost };
+  virtual Place place() const { return Place::kAny; }
   // Gives up the plugin itself, configured.
   virtual Result<std::shared_ptr<PluginObject>> release(int32_t tactic, size_t workspace) = 0;
 };

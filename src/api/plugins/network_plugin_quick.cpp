@@ -13,14 +13,23 @@ namespace {
 
 constexpr const char* kBuild = "IPluginV3QuickBuild";
 
+// Kinds of what is compiled while building, all with the functions of IPluginV3QuickAOTBuild. The second one is ours:
+// its kernel is a function in a shared library for the host.
+struct Ahead {
+  const char* kind;
+  NetworkPlugin::Place place;
+};
+constexpr Ahead kAhead[] = {{"PLUGIN_V3QUICKAOT_BUILD", NetworkPlugin::Place::kGpu},
+                            {"WOOTZ_V3QUICKHOST_BUILD", NetworkPlugin::Place::kHost}};
+
 class NetworkPluginQuick final : public NetworkPlugin {
  public:
   NetworkPluginQuick(std::unique_ptr<IPluginV3> plugin, IPluginV3QuickCore* core, IPluginV3QuickBuild* build,
-                     IPluginV3QuickAOTBuild* ahead)
-      : plugin_(std::move(plugin)), core_(core), build_(build), ahead_(ahead) {}
+                     IPluginV3QuickAOTBuild* ahead, Place place)
+      : plugin_(std::move(plugin)), core_(core), build_(build), ahead_(ahead), place_(place) {}
 
   IPluginV3* plugin() const { return plugin_.get(); }
-  bool for_gpu() const override { return ahead_ != nullptr; }
+  Place place() const override { return place_; }
 
   Identity identity() const override {
     return {text_of(core_->getPluginName()), text_of(core_->getPluginVersion()), text_of(core_->getPluginNamespace()),
@@ -59,6 +68,7 @@ class NetworkPluginQuick final : public NetworkPlugin {
   IPluginV3QuickCore* core_;
   IPluginV3QuickBuild* build_;
   IPluginV3QuickAOTBuild* ahead_;  // null: it runs itself
+  Place place_;
   PluginTensors configured_;
 };
 
@@ -173,6 +183,7 @@ Result<AotKernel> NetworkPluginQuick::compiled(int32_t tactic) {
   AotKernel kernel;
   kernel.name = name;
   kernel.code.assign(code, static_cast<size_t>(bytes));
+  kernel.host = place_ == Place::kHost;
   const DynamicPluginDescs dynamic(configured_);
   std::vector<DynamicPluginTensorDesc> all = dynamic.inputs;
   all.insert(all.end(), dynamic.outputs.begin(), dynamic.outputs.end());
@@ -204,22 +215,25 @@ Result<AotKernel> NetworkPluginQuick::compiled(int32_t tactic) {
 }
 
 Result<std::unique_ptr<NetworkPluginQuick>> adopt(std::unique_ptr<IPluginV3> plugin) {
-  constexpr const char* kAhead = "PLUGIN_V3QUICKAOT_BUILD";
   if (plugin == nullptr) return make_error(Code::kInvalidState, "IPluginV3::clone gave no plugin");
   WOOTZ_ASSIGN_OR_RETURN(IPluginV3QuickCore* const core,
                          capability<IPluginV3QuickCore>(*plugin, PluginCapabilityType::kCORE, "PLUGIN_V3QUICK_CORE"));
   IPluginV3QuickBuild* build = nullptr;
   IPluginV3QuickAOTBuild* ahead = nullptr;
-  if (has_kind(*plugin, PluginCapabilityType::kBUILD, kAhead)) {
-    WOOTZ_ASSIGN_OR_RETURN(ahead, capability<IPluginV3QuickAOTBuild>(*plugin, PluginCapabilityType::kBUILD, kAhead));
+  NetworkPlugin::Place place = NetworkPlugin::Place::kAny;
+  for (const Ahead& sort : kAhead) {
+    if (!has_kind(*plugin, PluginCapabilityType::kBUILD, sort.kind)) continue;
+    WOOTZ_ASSIGN_OR_RETURN(ahead, capability<IPluginV3QuickAOTBuild>(*plugin, PluginCapabilityType::kBUILD, sort.kind));
     build = ahead;
-  } else {
+    place = sort.place;
+  }
+  if (ahead == nullptr) {
     WOOTZ_ASSIGN_OR_RETURN(
         build, capability<IPluginV3QuickBuild>(*plugin, PluginCapabilityType::kBUILD, "PLUGIN_V3QUICK_BUILD"));
     WOOTZ_RETURN_IF_ERROR(quick_runtime_of(*plugin).status());
   }
   WOOTZ_RETURN_IF_ERROR(check_identity(*core, *build, kBuild));
-  return std::make_unique<NetworkPluginQuick>(std::move(plugin), core, build, ahead);
+  return std::make_unique<NetworkPluginQuick>(std::move(plugin), core, build, ahead, place);
 }
 
 Result<std::unique_ptr<NetworkPlugin>> NetworkPluginQuick::clone() {

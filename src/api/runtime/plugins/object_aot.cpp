@@ -1,7 +1,9 @@
 #include "api/runtime/plugins/object_aot.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "api/runtime/plugins/host_function.h"
 #include "backend/device.h"
 #include "backend/kernel_image.h"
 
@@ -14,6 +16,7 @@ constexpr std::string_view kMagic = "kernel ahead of time 1\n";
 struct Image {
   AotKernel kernel;
   KernelImage image;
+  std::shared_ptr<HostFunction> function;  // of the host
 };
 
 class ContextAot final : public PluginContext {
@@ -49,6 +52,7 @@ class ContextAot final : public PluginContext {
   Status run(const PluginTensors& tensors, const void* const* inputs, void* const* outputs, void*,
              Stream* stream) override {
     auto* const launcher = dynamic_cast<KernelLauncher*>(stream);
+    if (image_->function != nullptr) return run_on_host(tensors, inputs, outputs, launcher != nullptr);
     if (launcher == nullptr)
       return unsupported("kernel '{}' was compiled for a GPU, and the engine is not on one", image_->kernel.name);
     addresses_.assign(inputs, inputs + tensors.inputs.size());
@@ -62,20 +66,32 @@ class ContextAot final : public PluginContext {
   }
 
  private:
+  Status run_on_host(const PluginTensors& tensors, const void* const* inputs, void* const* outputs, bool device) {
+    if (device)
+      return unsupported("function '{}' was compiled for the host, and the engine is on a GPU", image_->kernel.name);
+    values_.clear();
+    const auto add = [&](const void* address) { values_.push_back(reinterpret_cast<uintptr_t>(address)); };
+    std::for_each(inputs, inputs + tensors.inputs.size(), add);
+    for (const int64_t extra : extras_) values_.push_back(static_cast<uint64_t>(extra));
+    std::for_each(outputs, outputs + tensors.outputs.size(), add);
+    if (values_.size() > HostFunction::kMostArguments)
+      return unsupported("function '{}' has {} arguments, {} at most are passed", image_->kernel.name, values_.size(),
+                         HostFunction::kMostArguments);
+    image_->function->call(values_);
+    return Status();
+  }
+
   std::shared_ptr<Image> image_;
   KernelLaunch launch_;
   std::vector<int64_t> extras_;
+  std::vector<uint64_t> values_;
   std::vector<const void*> addresses_;
   std::vector<void*> arguments_;
 };
 
 class ObjectAot final : public PluginObject {
  public:
-  explicit ObjectAot(AotKernel kernel) : image_(std::make_shared<Image>()) {
-    image_->image.name = kernel.name;
-    image_->image.code = kernel.code;
-    image_->kernel = std::move(kernel);
-  }
+  explicit ObjectAot(std::shared_ptr<Image> image) : image_(std::move(image)) {}
   Result<std::unique_ptr<PluginContext>> attach(const ContextServices*) override {
     return std::unique_ptr<PluginContext>(std::make_unique<ContextAot>(image_));
   }
@@ -101,6 +117,7 @@ std::string write_aot(const AotKernel& kernel) {
                       {"shared", kernel.shared}, {"extras", OrderedJson::array()}};
   for (const AotKernel::Extra& extra : kernel.extras)
     json["extras"].push_back(OrderedJson::array({extra.expression, static_cast<int32_t>(extra.type)}));
+  if (kernel.host) json["host"] = true;
   const std::string text = json.dump(-1, ' ', true, OrderedJson::error_handler_t::replace);
   return fmt::format("{}{}\n{}{}", kMagic, text.size(), text, kernel.code);
 }
@@ -130,6 +147,7 @@ Result<AotKernel> read_aot(std::string_view data) {
   AotKernel kernel;
   kernel.name = json["name"].get<std::string>();
   kernel.code = std::string(rest.substr(end + 1 + length));
+  kernel.host = json.contains("host") && json["host"] == true;
   WOOTZ_ASSIGN_OR_RETURN(kernel.expressions, LaunchExpressions::from_json(json["expressions"]));
   for (size_t a = 0; a < 3; ++a) {
     WOOTZ_ASSIGN_OR_RETURN(kernel.grid[a], expression_in(json["grid"][a], kernel.expressions, -1));
@@ -146,8 +164,15 @@ Result<AotKernel> read_aot(std::string_view data) {
   return kernel;
 }
 
-std::shared_ptr<PluginObject> make_object_aot(AotKernel kernel) {
-  return std::make_shared<ObjectAot>(std::move(kernel));
+Result<std::shared_ptr<PluginObject>> make_object_aot(AotKernel kernel) {
+  auto image = std::make_shared<Image>();
+  if (kernel.host) {
+    WOOTZ_ASSIGN_OR_RETURN(image->function, HostFunction::open(kernel.name, kernel.code));
+  }
+  image->image.name = kernel.name;
+  image->image.code = kernel.code;
+  image->kernel = std::move(kernel);
+  return std::shared_ptr<PluginObject>(std::make_shared<ObjectAot>(std::move(image)));
 }
 
 }  // namespace wootz::api

@@ -1,4 +1,5 @@
-// Plugins that were compiled while building: a kernel and its launch, which the plan keeps and no creator makes.
+// Plugins that were compiled while building: a kernel and its launch, or a function for the host, which the plan keeps
+// and no creator makes.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@ struct AotKernel {
     nvinfer1::PluginArgDataType type;
   };
   std::string name, code;
+  bool host = false;  // the code is a shared library, in which the function is; it has no grid
   LaunchExpressions expressions;
   std::array<int32_t, 3> grid{-1, -1, -1}, block{-1, -1, -1};  // -1: one
   int32_t shared = -1;                                         // -1: none
@@ -30,6 +32,7 @@ std::string write_aot(const AotKernel& kernel);
 bool is_aot(std::string_view data);
 Result<AotKernel> read_aot(std::string_view data);
 
-std::shared_ptr<PluginObject> make_object_aot(AotKernel kernel);
+// Errors: the host cannot open what is for it.
+Result<std::shared_ptr<PluginObject>> make_object_aot(AotKernel kernel);
 
 }  // namespace wootz::api
