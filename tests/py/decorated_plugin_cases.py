@@ -212,6 +212,95 @@ def run_raises(x, where, outputs, stream):
     plugins.store(outputs[0], plugins.load(x, stream))
 
 
+def test_expressions_are_numbers_where_they_can_be():
+    seven, fake = trtp.ShapeExpr(7), trtp.ShapeExpr()
+    for made, want in ((seven + 1, 8), (1 - seven, -6), (seven * 2, 14), (seven // 2, 3), (15 // seven, 2), (trtp.cdiv(seven, 2), 4),
+                       (trtp.max(seven, 9), 9), (trtp.min(3, seven), 3), (seven == 7, 1), (seven != 7, 0), (seven < 8, 1), (seven > 8, 0),
+                       (seven <= 7, 1), (seven >= 8, 0)):
+        assert isinstance(made, trtp.SymIntExpr) and made.is_constant and made.constant_value() == want and not made.is_fake, want
+    assert bool(seven) and not bool(seven < 3) and "7" in repr(seven) and int(trtp.SymInt8(3).constant_value()) == 3
+    assert trtp.SymInt16(seven).dtype == trt.PluginArgDataType.INT16
+    assert (fake + 1).is_fake and not fake.is_size_tensor
+    for use, error, words in ((lambda: fake.is_constant, RuntimeError, "is_fake"), (lambda: bool(fake), ValueError, "neither true nor false"),
+                              (lambda: seven // 0, ValueError, "divides by zero"), (lambda: trtp.cdiv(1, 2), ValueError, "an expression"),
+                              (lambda: trtp.ShapeExprs(9), ValueError, "may be 8")):
+        with pytest.raises(error, match=words):
+            use()
+    shape = trtp.ShapeExprs.from_tuple((2, seven))
+    shape[0] = 3
+    assert shape.numel().constant_value() == 21 and len(shape[:1]) == 1 and [e.constant_value() for e in shape] == [3, 7]
+    assert trtp.Shape((2, 3)).numel() == 6 and trtp.Shape((2, -1)).is_dynamic and trtp.Shape((2, 3)) == (2, 3)
+    with pytest.raises(ValueError, match="open extents"):
+        trtp.Shape((2, -1)).numel()
+    with pytest.raises(AttributeError, match="has_shape"):
+        trtp.TensorDesc((2, 3), trt.float32).shape
+
+
+FAULTS = [("a::b::c", None, ValueError, "is no id"), ("tests::no_hint", lambda x: x, ValueError, "has no annotation"),
+          ("tests::blend", None, ValueError, "registered already")]
+
+
+@pytest.mark.parametrize("name, function, error, words", FAULTS)
+def test_wrong_registrations_are_refused(name, function, error, words):
+    with pytest.raises(error, match=words):
+        trtp.register(name)(function)
+
+
+def test_signatures_are_held_against_the_registered_one():
+    def make(name, function):
+        return trtp.register(name, lazy_register=True)(function)
+
+    def bad_attribute(x: trtp.TensorDesc, values: list) -> trtp.TensorDesc: ...
+    def bad_order(a: int, x: trtp.TensorDesc) -> trtp.TensorDesc: ...
+    def bad_result(x: trtp.TensorDesc) -> int: ...
+
+    for function, words in ((bad_attribute, "annotated <class 'list'>"), (bad_order, "comes after an attribute"), (bad_result, "what is returned")):
+        with pytest.raises(ValueError, match=words):
+            make("tests::" + function.__name__, function)
+    make("tests::like", like)
+    for function, words in ((lambda y, outputs, stream: None, "first arguments are to be x"), (lambda x, a, outputs, stream: None, "attribute 'a'")):
+        with pytest.raises(ValueError, match=words):
+            trtp.impl("tests::like")(function)
+    with pytest.raises(ValueError, match="an impl function already"):
+        trtp.impl("tests::raises")(run_raises)
+    with pytest.raises(ValueError, match="which is not registered"):
+        trtp.autotune("tests::nothing")(run_raises)
+    with pytest.raises(AttributeError, match="no plugin tests::nothing"):
+        trtp.op.tests.nothing
+    with pytest.raises(AttributeError, match="namespace nowhere"):
+        trtp.op.nowhere
+    assert "blend" in dir(trtp.op.tests) and "tests" in dir(trtp.op)
+
+
+def like(x: trtp.TensorDesc) -> trtp.TensorDesc:
+    return x.like()
+
+
+CALL_FAULTS = [((), {"where": "x"}, "input 'x' is missing"), (("x",), {}, "attribute 'where' is missing"), (("x",), {"where": 3}, "is str, given is int"),
+               (("x", "a", "b"), {}, "2 at most"), (("x",), {"when": 1}, "'when' is not known"), (("x",), {"x": 1}, "'x' is given twice")]
+
+
+@pytest.mark.parametrize("args, kwargs, words", CALL_FAULTS)
+def test_wrong_calls_are_refused(args, kwargs, words):
+    with pytest.raises(TypeError, match=words):
+        trtp.op.tests.raises(*args, **kwargs)
+
+
+@pytest.mark.parametrize("io_types, layouts, count, words", [("FP33", None, 1, "is no type"), ("FP32", "CHW", 1, "no name of TensorFormat"),
+                                                             ("FP32|FP16*INT8", None, 1, "takes one"), ("FP32", None, 2, "of 2 inputs and outputs"),
+                                                             ("FP32|FP16, FP32|FP16|BF16", None, 2, "taken in step")])
+def test_wrong_combinations_are_refused(io_types, layouts, count, words):
+    with pytest.raises(ValueError, match=words):
+        list(trtp.AutoTuneCombination(io_types, layouts)._of(count))
+
+
+def test_combinations_are_written_out():
+    f32, f16, lin, hwc = trt.float32, trt.float16, trt.TensorFormat.LINEAR, trt.TensorFormat.HWC
+    assert list(trtp.AutoTuneCombination("FP32|FP16, FP32|FP16")._of(2)) == [((f32, lin), (f32, lin)), ((f16, lin), (f16, lin))]
+    assert len(list(trtp.AutoTuneCombination("FP32*FP16, INT8", "LINEAR*HWC, LINEAR")._of(2))) == 4
+    assert list(trtp.AutoTuneCombination("FP32", "HWC")._of(1)) == [((f32, hwc),)]
+
+
 @pytest.mark.parametrize("where", ["autotune", "impl"])
 def test_functions_that_raise(backend, where):
     net = Network(backend)
@@ -300,6 +389,71 @@ def test_a_kernel_that_is_compiled_while_building(backend):
     check(net.load(bytes(engine.serialize())), lambda x: x * max(len(x), 3))
     refused = trt.Runtime(net.logger)
     assert refused.deserialize_cuda_engine(plan) is None and "engine_host_code" in net.logger.take().lower().replace("enginehostcode", "engine_host_code")
+
+
+class Written(trt.IPluginV3, trt.IPluginV3QuickCore, trt.IPluginV3QuickAOTBuild):
+    """A Quick plugin that is written out: y = x * rows, a thread a block."""
+
+    plugin_name, plugin_namespace, num_outputs, kept = "Written", "tests", 1, None
+
+    def get_output_data_types(self, input_types, ranks):
+        return [input_types[0]] if list(ranks) == [2] else None
+
+    def get_output_shapes(self, inputs, shape_inputs, builder):
+        return [inputs[0]]
+
+    def get_supported_format_combinations(self, in_out, num_inputs):
+        return [d.desc for d in in_out]
+
+    def configure_plugin(self, inp, out):
+        pass
+
+    def get_valid_tactics(self):
+        return [2]
+
+    def get_aliased_input(self, output):
+        return -1
+
+    def set_tactic(self, tactic):
+        assert tactic == 2
+
+    def get_kernel(self, inp, out):
+        return "wootz_kernel", SOURCE.replace("blockIdx.x * 32 + threadIdx.x", "blockIdx.y * 3 + blockIdx.x").encode()
+
+    def get_launch_params(self, inputs, in_out, num_inputs, launch, extra, builder):
+        def argument(expr, dtype=trt.PluginArgDataType.INT32):
+            made = trt.ISymExpr()
+            assert made.type == trt.PluginArgType.INT and made.dtype == trt.PluginArgDataType.INT32 and made.expr is None
+            made.dtype, made.expr = dtype, expr
+            return made
+
+        rows, columns, one = argument(inputs[0][0]), argument(inputs[0][1]), argument(builder.constant(1))
+        assert launch.grid_x is None
+        launch.grid_x, launch.grid_y, launch.grid_z = columns, rows, one
+        launch.block_x = launch.block_y = launch.block_z = one
+        launch.shared_mem = argument(builder.constant(0))
+        assert launch.grid_x is columns and launch.grid_y is rows and launch.block_z is one and launch.shared_mem.expr.get_constant_value() == 0
+        extra.nbSymExprs = 2
+        extra[0] = argument(builder.operation(trt.DimensionOperation.PROD, inputs[0][0], inputs[0][1]))
+        extra[1] = argument(inputs[0][0], trt.PluginArgDataType.INT16)
+        assert len(extra) == extra.nbSymExprs == 2 and extra[1].dtype == trt.PluginArgDataType.INT16
+        with pytest.raises(IndexError):
+            extra[2] = one
+        with pytest.raises(ValueError, match="refused"):
+            extra.nbSymExprs = -1
+        Written.kept = launch, extra, rows.expr
+
+
+def test_a_quick_plugin_that_is_written_out(backend):
+    if backend != "cuda":
+        pytest.skip("its kernel is for a GPU")
+    net = Network(backend)
+    net.finish(net.network.add_plugin_v3([net.before], [], Written()).get_output(0))
+    check(net.engine(), lambda x: x * len(x))
+    launch, extra, expr = Written.kept
+    for use in (lambda: launch.grid_x, lambda: extra[0], lambda: expr.is_constant()):
+        with pytest.raises(RuntimeError, match="is over"):
+            use()
 
 
 def test_what_is_asked_for_must_be_there(backend):

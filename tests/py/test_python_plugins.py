@@ -1,4 +1,5 @@
 """Plugins written in Python. What runs them is in plugin_cases.py and decorated_cases.py, in processes of their own, as test_device.py has it."""
+import gc
 import importlib
 import os
 import pathlib
@@ -166,6 +167,38 @@ def test_a_plugin_of_a_library_is_one_too():
         trt.get_plugin_registry().register_creator(creator, "elsewhere")
 
 
+def test_a_plugin_of_v2_of_a_library_is_asked_as_in_cpp():
+    assert trt.init_libnvinfer_plugins(trt.Logger(trt.Logger.ERROR), "")
+    creator = trt.get_plugin_registry().get_creator("GroupNormalizationPlugin", "1")
+    assert isinstance(creator, trt.IPluginCreator) and repr(creator) == "<LibraryPluginCreator 'GroupNormalizationPlugin'>"
+    plugin = creator.create_plugin("g", [trt.PluginField("num_groups", np.int32([2]), trt.PluginFieldType.INT32)])
+    assert isinstance(plugin, trt.IPluginV2Ext) and plugin.initialize() == 0 and plugin.get_workspace_size(1) == 0
+    assert plugin.tensorrt_version >> 24 == 3 and plugin.serialization_size == len(plugin.serialize()) > 0
+    assert plugin.get_output_data_type(0, [trt.float16, trt.float32, trt.float32]) == trt.float16
+    assert not plugin.supports_format(trt.float32, trt.TensorFormat.LINEAR)  # of the oldest interface, which it has not
+    assert plugin.get_output_shape(0, [(3, 4)]) is None
+    plugin.configure_with_format([(3,)], [(3,)], trt.float32, trt.TensorFormat.LINEAR, 1)
+    assert plugin.execute_async(1, [0], [0], 0, 0) != 0  # stock plugins are layers
+    plugin.plugin_namespace = "elsewhere"
+    assert plugin.plugin_namespace == "elsewhere" and plugin.clone().plugin_namespace == "elsewhere"
+    plugin.detach_from_context()
+    plugin.terminate()
+    mine = plugins.Shift(2.0)
+    assert mine.tensorrt_version >> 24 == 67 and mine.get_serialization_size() == mine.serialization_size == 4
+    with pytest.raises(NotImplementedError, match="Shift has no execute_async"):
+        mine.execute_async(1, [], [], 0, 0)
+
+
+def test_objects_of_interfaces_are_copied_by_their_constructor():
+    for name in ("IPluginV3", "IPluginV3OneCore", "IPluginV3OneBuild", "IPluginV3OneBuildV2", "IPluginV3OneRuntime", "IPluginV3QuickCore",
+                 "IPluginV3QuickBuild", "IPluginV3QuickAOTBuild", "IPluginV3QuickRuntime", "IPluginV2DynamicExt"):
+        cls = getattr(trt, name)
+        first = cls()
+        first.something = 3
+        assert cls(first).something == 3 and isinstance(first, trt.IVersionedInterface)
+        assert first.interface_info.kind == cls._interface[0] and first.api_language == trt.APILanguage.PYTHON
+
+
 def test_level_11_has_plugins_too():
     trt11 = _levels.package(11)
     assert not issubclass(plugins.Scale, trt11.IPluginV3)
@@ -206,6 +239,27 @@ def test_level_11_has_plugins_too():
     np.testing.assert_array_equal(trt11.infer(engine.create_execution_context(), {"x": np.ones((4, 3), np.float32)})["y"], np.full((4, 3), 2))
     with pytest.raises(TypeError, match="no IPluginV3"):
         network.add_plugin_v3([x], [], plugins.Scale(2.0))
+
+
+def test_nothing_is_left_of_an_engine():
+    plugins.register()
+
+    def objects():
+        gc.collect()
+        return sum(isinstance(o, (plugins.Scale, plugins.Shift)) for o in gc.get_objects())
+
+    before = objects()
+    for _ in range(10):
+        logger = trt.Logger(trt.Logger.ERROR)
+        builder = trt.Builder(logger)
+        network = builder.create_network(0)
+        x = network.add_input("x", trt.float32, (4, 3))
+        y = network.add_plugin_v2([network.add_plugin_v3([x], [], plugins.Scale(2.0)).get_output(0)], plugins.Shift(1.0)).get_output(0)
+        network.mark_output(y)
+        engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, builder.create_builder_config()))
+        trt.infer(engine.create_execution_context(), {"x": np.ones((4, 3), np.float32)})
+    del engine, network, x, y, builder
+    assert objects() == before
 
 
 def test_threads_run_contexts_of_one_engine():
