@@ -87,4 +87,13 @@ if(binding AND WOOTZ_PYTHON AND NOT WOOTZ_SANITIZE)
   add_custom_target(wootz_python ALL DEPENDS libwootz_runtime)  # which version-compatible plans carry
   wootz_extension(wootz_python_10 10 _wootz ${binding})
   wootz_extension(wootz_python_11 11 _wootz_11 ${binding})
+  set(stubs ${package}/wootz/_wootz.pyi)
+  add_custom_command(
+    OUTPUT ${stubs}
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 ${Python_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/python_stubs.py
+            ${package} ${CMAKE_SOURCE_DIR}/python/stubs.pattern ${stubs}
+    DEPENDS wootz_python_10 wootz_python_11 ${CMAKE_SOURCE_DIR}/cmake/python_stubs.py ${CMAKE_SOURCE_DIR}/python/stubs.pattern
+    COMMENT "types of the extension" VERBATIM)
+  add_custom_target(wootz_python_stubs DEPENDS ${stubs})
+  add_dependencies(wootz_python wootz_python_stubs)
 endif()

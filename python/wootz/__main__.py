@@ -1,4 +1,5 @@
 """`python -m wootz`: the command line."""
-from ._command import main
+from _wootz_command import main
 
-main()
+if __name__ == "__main__":
+    main()

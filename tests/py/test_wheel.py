@@ -34,7 +34,7 @@ def pythons():
     for folder in map(pathlib.Path, folders):
         for program in sorted(folder.glob("python3.*")):
             named = re.fullmatch(r"python3\.(\d+)", program.name)
-            if named and (3, int(named[1])) >= OLDEST and ".venv" not in program.parts:
+            if named and (3, int(named[1])) >= OLDEST and not {".venv", "shims"} & set(program.parts):
                 found.setdefault((3, int(named[1])), program)
     found.setdefault(sys.version_info[:2], pathlib.Path(sys.executable))
     return [(version, found[version]) for version in sorted({min(found), max(found)})]

@@ -1,4 +1,5 @@
-"""The command line `wootz` of an installed package: the program that lies in it."""
+"""The command `wootz` of an installed package: it becomes the program that lies in the package, without importing it."""
+import importlib.util
 import os
 import pathlib
 import sys
@@ -6,7 +7,7 @@ import sys
 
 def program():
     """The program's path: in the package, or in the build that the package is part of."""
-    package = pathlib.Path(__file__).resolve().parent
+    package = pathlib.Path(importlib.util.find_spec("wootz").origin).resolve().parent
     for folder in (package / "bin", package.parents[1] / "bin"):
         if (folder / "wootz").is_file():
             return folder / "wootz"
@@ -15,9 +16,4 @@ def program():
 
 def main():
     """Becomes that program, with this command's arguments."""
-    path = program()
-    os.execv(path, ["wootz", *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    main()
+    os.execv(program(), ["wootz", *sys.argv[1:]])
