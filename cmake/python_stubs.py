@@ -10,8 +10,9 @@ import nanobind.stubgen
 
 folder, patterns, output = sys.argv[1:]
 nanobind.stubgen.main(["-q", "-P", "-i", folder, "-p", patterns, "-m", "wootz._wootz", "-o", output])
-# It writes the names of classes inside of classes as if they were not. IActivationLayer.type and the like are other than ILayer.type:
-# TensorRT has them so.
+# It writes the names of classes inside of classes as if they were not, and C++'s names of those that have none in Python.
+# IActivationLayer.type and the like are other than ILayer.type: TensorRT has them so.
 path = pathlib.Path(output)
 text = re.sub(r"(: |= )Severity\b", r"\1ILogger.Severity", path.read_text())
+text = re.sub(r'"\w+(::\w+)+"', "object", text)
 path.write_text('# mypy: disable-error-code="override"\n' + text)

@@ -9,7 +9,7 @@ import json as _json
 from . import _wootz
 from ._wootz import *  # noqa: F401,F403
 from ._wootz import DataType
-from . import _libraries  # noqa: F401
+from . import _libraries, _old_names  # noqa: F401
 from ._device import read_memory, to_device  # noqa: F401
 from ._numpy import infer, load_engine, nptype, tap, volume  # noqa: F401
 from ._build import backend_libraries, build, BuildError  # noqa: F401

@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = """
 import wootz as trt
@@ -24,6 +26,7 @@ def package_folder():
     return pathlib.Path(wootz.__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_stubs_agree_with_the_package():
     command = [sys.executable, "-m", "mypy.stubtest", "--concise", "--ignore-disjoint-bases", "--mypy-config-file", str(HERE / "stubtest.ini"),
                "wootz"]

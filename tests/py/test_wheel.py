@@ -50,7 +50,8 @@ def wheel():
 def test_the_wheel_is_small_and_says_where_it_runs(wheel):
     size = wheel.stat().st_size / 1e6
     conftest.FIGURES.append(f"{wheel.name}: {size:.1f} MB")
-    assert size <= 35
+    if BUILD.name in ("release", "ci"):  # others are not optimized
+        assert size <= 35
     assert re.fullmatch(r"wootz-[0-9.]+-cp311-abi3-manylinux_2_\d+_x86_64\.whl", wheel.name)
 
 
