@@ -1,7 +1,10 @@
 """wootz.torch: converters operation by operation, and the ways in. Skipped where torch is not installed, as in this repository's own
 environment: it is larger than all the rest."""
+import dataclasses
 import logging
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -336,6 +339,16 @@ def test_plans_are_kept(tmp_path, monkeypatch):
     torch._dynamo.reset()
     agree(torch.compile(model, backend="wootz", options=options)(x), model(x))
     assert plan.stat().st_size > 1000
+
+
+def test_what_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WOOTZ_CACHE", str(tmp_path))
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "torch.md").read_text()
+    blocks = re.findall(r"^```\n(.*?)^```$", page, re.M | re.S)
+    exec("\n".join(b for b in blocks if not b.startswith("[")), {})  # noqa: S102
+    options = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
+    assert options == {field.name for field in dataclasses.fields(Options)}
 
 
 @pytest.mark.parametrize("options, message", [({"speed": 1}, "there are"), ({"precision": "fp17"}, "none of fp16"), ({"optimization_level": 9}, "0 to 5")])

@@ -31,11 +31,11 @@ def wootz_backend(module, examples, *, options=None, mode=None, **unused):
     try:
         views = views_of_inputs(module)
         if views is None:
-            return _Compiled(module, examples, options)
+            return _Compiled(module, examples, options).caller()
         numbers, others, alone = views
         if not others.graph.output_node().args[0]:
             return module.forward  # views alone
-        return _beside(numbers, _Compiled(others, examples, options), alone)
+        return _beside(numbers, _Compiled(others, examples, options).caller(), alone)
     except (Unsupported, BuildError) as why:
         return _left(module, options, str(why))
 
@@ -84,13 +84,22 @@ class _Compiled:
             constants = {n: given[n.name] for n in module.graph.nodes if n.op == "placeholder" and n.name in given}
             constants.update(attributes(module))
             known = self.sets[key] = (compiled(module, constants, self.device, self.options), weights, versions)
-        self.call, self.weights, self.versions = known
+        call, self.weights, self.versions = known
+        self.call = getattr(call, "call", call)  # a block's own function
 
-    def __call__(self, *args):
-        weights = self.pick(args)
-        if any(map(operator.is_not, weights, self.weights)) or _versions(weights) != self.versions:
-            self._take(weights)
-        return self.call(*args)
+    def caller(self):
+        """The function that torch calls."""
+        if not self.options.check_weights:
+            return lambda *args: self.call(*args)
+        pick = self.pick
+
+        def call(*args):
+            weights = pick(args)
+            if any(map(operator.is_not, weights, self.weights)) or _versions(weights) != self.versions:
+                self._take(weights)
+            return self.call(*args)
+
+        return call
 
 
 def _picker(places):
@@ -99,7 +108,7 @@ def _picker(places):
     return (lambda args: (args[places[0]],)) if places else lambda args: ()
 
 
-_version = operator.attrgetter("_version")
+_version = torch.Tensor._version.__get__
 
 
 def _versions(tensors):

@@ -3,10 +3,14 @@ import threading
 
 import sympy
 import torch
+from torch._C._dynamo.guards import _empty_strided_cpu, _empty_strided_cuda
 
 from ._build import engine_of, output_nodes, ranges_of
 from ._shapes import expression, is_symbolic
 from ._types import Unsupported
+
+
+_cuda_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
 
 class Block:
@@ -17,77 +21,93 @@ class Block:
 
     def __init__(self, spec, device, engine, plan, rebuild=None):
         self.spec, self.device, self.plan, self._rebuild = spec, device, plan, rebuild
-        self._lock, self._on_gpu = threading.Lock(), device.type == "cuda"
+        self._lock = threading.Lock()
         self._use(engine)
+        self.call = self._caller()
 
     def _use(self, engine):
-        self.engine, self._contexts, self._shapes = engine, {}, {}
+        self.engine, self._contexts, self._shapes, self._of_shapes = engine, {}, {}, {}
         self._inputs = [(i, name) for i, name, _ in self.spec.inputs]
         self._outputs = [(f"o{k}", dtype) for k, (_, dtype) in enumerate(self.spec.outputs)]
-        self._fixed = None if self.spec.symbols else [(name, shape, dtype) for (name, dtype), (shape, _) in
-                                                      zip(self._outputs, self.spec.outputs)]
 
     def __call__(self, *args):
-        if self._on_gpu:
-            stream = torch._C._cuda_getCurrentRawStream(self.device.index or 0)
-        else:
-            stream = 0
-        with self._lock:
-            context = self._contexts.get(stream)
-            if context is None:
-                context = self._contexts[stream] = self.engine.create_execution_context()
-            outputs = self._run(context, args, stream)
-        return outputs if self.spec.plain else self.spec.results(args, outputs)
+        return self.call(*args)
 
-    def _run(self, context, args, stream):
-        set_address, kept, outputs = context.set_tensor_address, [], []
-        fixed = self._fixed
-        if fixed is None:
-            context, fixed = self._shaped(context, args, stream)
-            set_address = context.set_tensor_address
-        for index, name in self._inputs:
-            tensor = args[index]
-            if not tensor.is_contiguous():
-                tensor = tensor.contiguous()
-                kept.append(tensor)
-            set_address(name, tensor.data_ptr())
-        for name, shape, dtype in fixed:
-            tensor = torch.empty(shape, dtype=dtype, device=self.device)
-            set_address(name, tensor.data_ptr())
-            outputs.append(tensor)
-        if not context.execute_async_v3(stream):
-            raise RuntimeError(f"the inference failed: {_errors()}")
-        return outputs
+    def _caller(self):
+        """A function that does a call, with as little on the way as there can be."""
+        lock, spec, index, inputs = self._lock, self.spec, self.device.index or 0, self._inputs
+        on_gpu, context_of, shaped = self.device.type == "cuda", self._context_of, self._shaped
+        empty = _empty_strided_cuda if on_gpu else _empty_strided_cpu
+        fixed = None if spec.symbols else [(f"o{k}", shape, _strides(shape), dtype) for k, (shape, dtype) in enumerate(spec.outputs)]
 
-    def _shaped(self, context, args, stream):
-        """The context set to the shapes of these inputs, and the shapes of its outputs."""
-        shapes = tuple(args[i].shape for i, _ in self._inputs)
-        if not self._within(args):
+        def call(*args):
+            stream = _cuda_stream(index) if on_gpu else 0
+            kept, outputs = [], []
+            with lock:
+                context, wanted = (context_of(stream), fixed) if fixed is not None else shaped(args, stream)
+                set_address = context.set_tensor_address
+                for place, name in inputs:
+                    tensor = args[place]
+                    if not tensor.is_contiguous():
+                        tensor = tensor.contiguous()
+                        kept.append(tensor)
+                    set_address(name, tensor.data_ptr())
+                for name, shape, strides, dtype in wanted:
+                    tensor = empty(shape, strides, dtype)
+                    set_address(name, tensor.data_ptr())
+                    outputs.append(tensor)
+                if not context.execute_async_v3(stream):
+                    raise RuntimeError(f"the inference failed: {_errors()}")
+            return outputs if spec.plain else spec.results(args, outputs)
+
+        return call
+
+    def _context_of(self, stream):
+        """A stream's own: contexts have memory that inferences of two streams cannot share."""
+        context = self._contexts.get(stream)
+        if context is None:
             context = self._contexts[stream] = self.engine.create_execution_context()
-        elif self._shapes.get(stream) == shapes:
-            return context, self._of_shapes[shapes]
+        return context
+
+    def _shaped(self, args, stream):
+        """The stream's context set to the shapes of these inputs, and its outputs: name, shape, strides, type."""
+        shapes = tuple([args[i].shape for i, _ in self._inputs])
+        if self._shapes.get(stream) == shapes:
+            return self._contexts[stream], self._of_shapes[stream]
+        self._widen(args)
+        context = self._context_of(stream)
         for (_, name), shape in zip(self._inputs, shapes):
             if not context.set_input_shape(name, tuple(shape)):
                 raise RuntimeError(f"input {name}: shape {tuple(shape)} is refused: {_errors()}")
         context.infer_shapes()
-        self._of_shapes = {shapes: [(name, tuple(context.get_tensor_shape(name)), dtype) for name, dtype in self._outputs]}
+        wanted = [(name, tuple(context.get_tensor_shape(name)), dtype) for name, dtype in self._outputs]
+        self._of_shapes[stream] = [(name, shape, _strides(shape), dtype) for name, shape, dtype in wanted]
         self._shapes[stream] = shapes
-        return context, self._of_shapes[shapes]
+        return context, self._of_shapes[stream]
 
-    def _within(self, args):
-        """Whether the engine takes these extents; if not, it is now another one, for wider ranges."""
+    def _widen(self, args):
+        """Takes another engine, for wider ranges, where this one does not take these extents."""
         values = self.spec.values(args)
         outside = {s: v for s, v in values.items() if not self.spec.symbols[s].holds(v)}
         if not outside:
-            return True
+            return
         if self._rebuild is None:
             name, value = next(iter(outside.items()))
             r = self.spec.symbols[name]
             raise ValueError(f"extent {name} is {value}; the engine was built for {r.low} to {r.high}")
-        self.spec.symbols = {s: r.widened(values[s]) if s in values else r for s, r in self.spec.symbols.items()}
-        engine, self.plan = self._rebuild(self.spec.symbols)
+        symbols = {s: r.widened(values[s]) if s in values else r for s, r in self.spec.symbols.items()}
+        engine, self.plan = self._rebuild(symbols)
+        self.spec.symbols = symbols
         self._use(engine)
-        return False
+
+
+def _strides(shape):
+    """Those of a tensor that is row-major."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
 
 
 class Spec:

@@ -12,7 +12,8 @@ class Options:
     precision: types that layers may compute in beside the model's own: "fp16", "bf16", "int8", "fp8", or a tuple of them. Without it every
     operation is computed in the type that torch gives it. workspace: bytes that a kernel may use. optimization_level: 0 to 5.
     min_block_size: parts with fewer operations stay with torch. whole_graph: refuse a model of which a part would stay with torch.
-    cache: a folder for plans, or False. build: {key: value} for IBuilderConfig.set_option.
+    cache: a folder for plans, or False. check_weights: False for weights that nothing changes or replaces, which each call of
+    torch.compile()'s model looks for otherwise. build: {key: value} for IBuilderConfig.set_option.
     """
 
     precision: tuple = ()
@@ -22,6 +23,7 @@ class Options:
     whole_graph: bool = False
     cache: object = None
     build: tuple = ()
+    check_weights: bool = True
 
     @classmethod
     def of(cls, given):
