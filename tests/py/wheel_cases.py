@@ -102,8 +102,8 @@ def test_headers_and_package_files_are_there():
 
 
 def test_the_import_is_quick():
-    """At most 50 ms beyond numpy's: the best of some, as other work may run beside this."""
-    code = "import numpy, time; at = time.perf_counter(); import wootz; print(time.perf_counter() - at)"
+    """At most 50 ms beyond numpy's: time of the processor, and the best of some, as other work may run beside this."""
+    code = "import numpy, time; at = time.process_time(); import wootz; print(time.process_time() - at)"
     best = min(float(run(sys.executable, "-c", code)) for _ in range(7))
     print(f"import wootz: {best * 1e3:.0f} ms beyond numpy's")
     assert best <= 0.05

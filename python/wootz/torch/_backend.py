@@ -2,7 +2,7 @@
 import operator
 
 import torch
-from torch._dynamo import register_backend
+from torch._dynamo import list_backends, register_backend
 
 from .._build import BuildError
 from ._options import Options
@@ -22,7 +22,6 @@ def device_of(values):
     return gpus[0] if gpus else torch.device("cpu")
 
 
-@register_backend(name="wootz")
 def wootz_backend(module, examples, *, options=None, mode=None, **unused):
     """What dynamo calls for each graph; what is returned computes the graph."""
     options = Options.of(options)
@@ -117,3 +116,7 @@ def _versions(tensors):
         return list(map(_version, tensors))
     except RuntimeError:
         return [0 if t.is_inference() else t._version for t in tensors]
+
+
+if "wootz" not in list_backends(exclude_tags=()):  # where the package is installed, its entry point (pyproject.toml) is among them
+    register_backend(wootz_backend, name="wootz")
