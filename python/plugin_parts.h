@@ -21,6 +21,25 @@ void put_types(nb::handle answer, nvinfer1::DataType* out, int32_t outputs);
 void put_shapes(nb::handle answer, nvinfer1::DimsExprs* out, int32_t outputs);
 int32_t aliased_input(nb::handle self, int32_t output) noexcept;
 
+// Questions that plugins of V2 and V3 are asked alike, of descriptions of their own sort.
+template <class Desc>
+bool supports_combination(nb::handle self, int32_t pos, const Desc* all, int32_t inputs, int32_t outputs) noexcept {
+  bool fine = false;
+  attempt(self, "supports_format_combination", [&] {
+    fine =
+        answered<bool>(self.attr("supports_format_combination")(pos, to_list(all, inputs + outputs), inputs), "a bool");
+  });
+  return fine;
+}
+template <class Desc>
+size_t workspace_of(nb::handle self, const Desc* in, int32_t inputs, const Desc* out, int32_t outputs) noexcept {
+  size_t size = kNoWorkspaceIsEnough;
+  attempt(self, "get_workspace_size", [&] {
+    size = answered<size_t>(self.attr("get_workspace_size")(to_list(in, inputs), to_list(out, outputs)), "a size");
+  });
+  return size;
+}
+
 template <class Base>
 class PythonPart : public Base {
  public:

@@ -63,12 +63,7 @@ class PythonV2 final : public IPluginV2DynamicExt {
   }
   bool supportsFormatCombination(int32_t pos, const PluginTensorDesc* all, int32_t inputs,
                                  int32_t outputs) noexcept override {
-    bool fine = false;
-    attempt(self(), "supports_format_combination", [&] {
-      fine = answered<bool>(self().attr("supports_format_combination")(pos, to_list(all, inputs + outputs), inputs),
-                            "a bool");
-    });
-    return fine;
+    return supports_combination(self(), pos, all, inputs, outputs);
   }
   void configurePlugin(const DynamicPluginTensorDesc* in, int32_t inputs, const DynamicPluginTensorDesc* out,
                        int32_t outputs) noexcept override {
@@ -79,12 +74,7 @@ class PythonV2 final : public IPluginV2DynamicExt {
   }
   size_t getWorkspaceSize(const PluginTensorDesc* in, int32_t inputs, const PluginTensorDesc* out,
                           int32_t outputs) const noexcept override {
-    size_t size = kNoWorkspaceIsEnough;
-    if (!configured_) return size;
-    attempt(self(), "get_workspace_size", [&] {
-      size = answered<size_t>(self().attr("get_workspace_size")(to_list(in, inputs), to_list(out, outputs)), "a size");
-    });
-    return size;
+    return configured_ ? workspace_of(self(), in, inputs, out, outputs) : kNoWorkspaceIsEnough;
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out, const void* const* inputs,
                   void* const* outputs, void* workspace, cudaStream_t stream) noexcept override {

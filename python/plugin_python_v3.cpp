@@ -70,20 +70,11 @@ class OneBuild : public BuildPart<Base> {
   }
   bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t inputs,
                                  int32_t outputs) noexcept override {
-    bool fine = false;
-    attempt(self(), "supports_format_combination", [&] {
-      fine = answered<bool>(self().attr("supports_format_combination")(pos, to_list(all, inputs + outputs), inputs),
-                            "a bool");
-    });
-    return fine;
+    return supports_combination(self(), pos, all, inputs, outputs);
   }
   size_t getWorkspaceSize(const DynamicPluginTensorDesc* in, int32_t inputs, const DynamicPluginTensorDesc* out,
                           int32_t outputs) const noexcept override {
-    size_t size = kNoWorkspaceIsEnough;
-    attempt(self(), "get_workspace_size", [&] {
-      size = answered<size_t>(self().attr("get_workspace_size")(to_list(in, inputs), to_list(out, outputs)), "a size");
-    });
-    return size;
+    return workspace_of(self(), in, inputs, out, outputs);
   }
   int32_t getFormatCombinationLimit() noexcept override {
     return static_cast<int32_t>(number_of(self(), "format_combination_limit", 0));
