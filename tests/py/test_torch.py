@@ -341,6 +341,26 @@ def test_plans_are_kept(tmp_path, monkeypatch):
     assert plan.stat().st_size > 1000
 
 
+@pytest.mark.parametrize("imported", [False, True])
+def test_the_entry_point_names_the_backend(tmp_path, imported):
+    """As an installed package has it, which torch finds without an import of ours."""
+    about = tmp_path / "wootz_test-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: wootz_test\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[torch_dynamo_backends]\nwootz = wootz.torch:wootz_backend\n")
+    code = f"""
+import torch
+{"import wootz.torch" if imported else ""}
+run = torch.compile(lambda x: torch.relu(x) + 1, backend="wootz", options={OPTIONS!r})
+assert run(torch.zeros(3)).tolist() == [1, 1, 1]
+import wootz.torch
+assert wootz.torch.statistics()["engines"] == 1
+"""
+    path = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(tmp_path)])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WOOTZ_CACHE", str(tmp_path))
