@@ -31,17 +31,25 @@ class PythonCreator : public Base {
   const char* getPluginVersion() const noexcept override { return version_.c_str(); }
   const char* getPluginNamespace() const noexcept override { return space_.c_str(); }
   const PluginFieldCollection* getFieldNames() noexcept override {
-    const bool done = attempt(self(), "field_names", [&] { fields_.assign(self().attr("field_names")); });
-    return done ? fields_.collection() : nullptr;
+    told_ = attempt(self(), "field_names", [&] { fields_.assign(self().attr("field_names")); });
+    return told_ ? fields_.collection() : nullptr;
   }
 
  protected:
   std::string& space() { return space_; }
+  // `make` calls Python. Null: it raised, or the creator could not say its fields, so that it cannot be given any.
+  template <class Plugin, class F>
+  Plugin* made(const char* method, F&& make) const noexcept {
+    Plugin* plugin = nullptr;
+    if (told_) attempt(self(), method, [&] { plugin = make(); });
+    return plugin;
+  }
 
  private:
   Kept self_;
   std::string name_, version_, space_;
   Fields fields_;
+  bool told_ = true;
 };
 
 class PythonCreatorV1 final : public PythonCreator<IPluginCreator> {
@@ -49,16 +57,12 @@ class PythonCreatorV1 final : public PythonCreator<IPluginCreator> {
   using PythonCreator::PythonCreator;
   void setPluginNamespace(const char* given) noexcept override { space() = given == nullptr ? "" : given; }
   IPluginV2* createPlugin(const char* name, const PluginFieldCollection* fields) noexcept override {
-    IPluginV2* made = nullptr;
-    attempt(self(), "create_plugin",
-            [&] { made = to_owned_v2(self().attr("create_plugin")(name, to_collection(fields))); });
-    return made;
+    return made<IPluginV2>("create_plugin",
+                           [&] { return to_owned_v2(self().attr("create_plugin")(name, to_collection(fields))); });
   }
   IPluginV2* deserializePlugin(const char* name, const void* data, size_t size) noexcept override {
-    IPluginV2* made = nullptr;
-    attempt(self(), "deserialize_plugin",
-            [&] { made = to_owned_v2(self().attr("deserialize_plugin")(name, nb::bytes(data, size))); });
-    return made;
+    return made<IPluginV2>("deserialize_plugin",
+                           [&] { return to_owned_v2(self().attr("deserialize_plugin")(name, nb::bytes(data, size))); });
   }
 };
 
@@ -67,10 +71,8 @@ class PythonCreatorV3 final : public PythonCreator<IPluginCreatorV3One> {
   using PythonCreator::PythonCreator;
   IPluginV3* createPlugin(const char* name, const PluginFieldCollection* fields,
                           TensorRTPhase phase) noexcept override {
-    IPluginV3* made = nullptr;
-    attempt(self(), "create_plugin",
-            [&] { made = to_owned_v3(self().attr("create_plugin")(name, to_collection(fields), phase)); });
-    return made;
+    return made<IPluginV3>(
+        "create_plugin", [&] { return to_owned_v3(self().attr("create_plugin")(name, to_collection(fields), phase)); });
   }
 };
 
@@ -79,11 +81,9 @@ class PythonCreatorQuick final : public PythonCreator<IPluginCreatorV3Quick> {
   using PythonCreator::PythonCreator;
   IPluginV3* createPlugin(const char* name, const char* space, const PluginFieldCollection* fields, TensorRTPhase phase,
                           QuickPluginCreationRequest request) noexcept override {
-    IPluginV3* made = nullptr;
-    attempt(self(), "create_plugin", [&] {
-      made = to_owned_v3(self().attr("create_plugin")(name, space, to_collection(fields), phase, request));
+    return made<IPluginV3>("create_plugin", [&] {
+      return to_owned_v3(self().attr("create_plugin")(name, space, to_collection(fields), phase, request));
     });
-    return made;
   }
 };
 

@@ -188,6 +188,39 @@ def test_creator_that_raises(backend):
     check(net.load(plan), lambda x: 3 * x, rows=(2,))
 
 
+def test_creator_whose_fields_raise(backend, tmp_path):
+    creator = plugins.register().get_creator("PyScale", "1")
+    kept, creator.field_names = creator.field_names, 3
+    try:
+        net = Network(backend)
+        parser = trt.OnnxParser(net.network, net.logger)
+        assert not parser.parse_from_file(str(node_model(tmp_path / "m.onnx", "PyScale", factor=1.5)))
+        why = net.logger.take()
+        assert "ScaleCreator.field_names raised" in why and "wanted is a PluginFieldCollection" in why, why
+    finally:
+        creator.field_names = kept
+    check(parsed(backend, node_model(tmp_path / "n.onnx", "PyScale", factor=1.5)).engine(), lambda x: 1.5 * x, rows=(2,))
+
+
+ODDITIES = [("plugin_name", None, "without a name"), ("plugin_name", 3, "wanted is text"), ("num_outputs", "two", "wanted is a number"),
+            ("num_outputs", 0, "answered 0"), ("get_capability_interface", lambda type: 3, "it gave int, which derives from none of"),
+            ("get_output_data_types", lambda types: ["x"], "wanted is a list of DataType"), ("get_output_data_types", lambda types: [], "it gave 0 types"),
+            ("get_output_shapes", lambda *_: [trt.DimsExprs(2)], "dimension 0 of a DimsExprs is not set"),
+            ("get_output_shapes", lambda *_: [(2, 3)], "wanted is a DimsExprs"), ("clone", lambda: None, "clone gave no plugin"),
+            ("clone", lambda: 3, "int is no IPluginV3")]
+
+
+@pytest.mark.parametrize("name, value, words", ODDITIES)
+def test_answers_of_another_form(backend, name, value, words):
+    net, odd = Network(backend), Scale(2)
+    setattr(odd, name, value)
+    layer = net.network.add_plugin_v3([net.before], [], odd)
+    if layer is not None:
+        net.finish(layer.get_output(0))
+        assert net.plan() is None
+    assert words in net.logger.errors, net.logger.errors
+
+
 def node_model(path, op, **attributes):
     value = helper.make_tensor_value_info
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node(op, ["r"], ["s"], **attributes), helper.make_node("Neg", ["s"], ["y"])]

@@ -98,6 +98,7 @@ class Counter(trt.IPluginResource):
 
     def release(self):
         Counter.log.append("release")
+        assert self.of.fails is False, "told to fail"
 
 
 def test_resources_are_shared():
@@ -110,6 +111,9 @@ def test_resources_are_shared():
     assert registry.release_plugin_resource("counter") != 0
     assert registry.acquire_plugin_resource("counter", None) is None
     assert registry.acquire_plugin_resource("counter", Counter(fails=True)) is None
+    assert registry.acquire_plugin_resource("counter", given) is not None
+    given.fails = True
+    assert registry.release_plugin_resource("counter") != 0 and registry.acquire_plugin_resource("counter", None) is None
 
 
 def test_fields_hold_numbers_and_bytes():
