@@ -1,6 +1,9 @@
 """What all plugins of Python are made of: attributes, fields, interfaces."""
+import abc
+
 import numpy as np
 
+from . import _wootz
 from ._wootz import APILanguage, PluginField, PluginFieldType
 
 _NUMBERS = {PluginFieldType.FLOAT16: np.float16, PluginFieldType.FLOAT32: np.float32, PluginFieldType.FLOAT64: np.float64,
@@ -53,13 +56,13 @@ def _missing(self, method):
     raise NotImplementedError(f"{type(self).__name__} has no {method}")
 
 
-class InterfaceInfo:
+class InterfaceInfo(abc.ABC):
     """Which interface an object implements."""
 
     kind, major, minor = _Attribute("Its name.", ""), _Attribute("Its version.", 1), _Attribute("What was added to that.", 0)
 
 
-class IVersionedInterface:
+class IVersionedInterface(abc.ABC):
     """What objects are that an application implements and the library calls."""
 
     _interface = ("", 1, 0)
@@ -73,6 +76,11 @@ class IVersionedInterface:
         info = InterfaceInfo()
         info.kind, info.major, info.minor = self._interface
         return info
+
+
+for _interface in (InterfaceInfo, IVersionedInterface):
+    if hasattr(_wootz, _interface.__name__):  # of the extension's own classes, from which callbacks derive: they are of these, too
+        _interface.register(getattr(_wootz, _interface.__name__))
 
 
 class FallbackString(str):
