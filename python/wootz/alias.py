@@ -110,7 +110,7 @@ def _record(site, paths):
     return "\n".join(lines) + "\n"
 
 
-def _write(site, level, version):
+def _write(site, level, version, libraries):
     made = []
 
     def put(name, text):
@@ -121,7 +121,6 @@ def _write(site, level, version):
 
     for name, text in _FILES.items():
         put(name, text.replace("{level}", str(level)).replace("{version}", version))
-    libraries = _library_folder()
     for theirs, ours in _LIBRARIES.items():
         link = site / "tensorrt_libs" / f"lib{theirs}.so.{level}"
         link.symlink_to(libraries / f"lib{ours}.so")
@@ -139,14 +138,14 @@ def _write(site, level, version):
 def install(level=10, target=None):
     """Installs the alias into this Python's site-packages, or a folder, and returns the folder."""
     site = pathlib.Path(target or sysconfig.get_path("purelib")).resolve()
-    version = _version(level)
+    version, libraries = _version(level), _library_folder()
     if _installed(site) is not None:
         remove(site)
     _refuse_others(site)
     site.mkdir(parents=True, exist_ok=True)
     if not os.access(site, os.W_OK):
         raise AliasError(f"{site} cannot be written to: use a virtual environment, or --target FOLDER with it on PYTHONPATH")
-    _write(site, level, version)
+    _write(site, level, version, libraries)
     return site
 
 

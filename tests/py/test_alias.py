@@ -98,6 +98,13 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
         alias.install(10, tmp_path / "site")
 
 
+def test_nothing_is_written_where_the_libraries_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(alias, "__file__", str(tmp_path / "wootz/alias.py"))
+    with pytest.raises(alias.AliasError, match="libwootz.so is not in"):
+        alias.install(10, tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+
 def test_wrong_levels_are_refused():
     done = command("--level", 9)
     assert done.returncode == 2 and "invalid choice" in done.stderr
