@@ -343,6 +343,8 @@ Status LowerContext::finish_step(const Node* node, Step step) {
       return append(node, std::move(tail));
     }
   }
+  if (const auto* gemm = step.problem.as_if<GemmParams>(); gemm != nullptr && gemm->w_block > 0)
+    return wide_form(node, std::move(step));
   if (has_scales(step.problem)) return float_form(node, std::move(step));
   return reference_step(*node);
 }

@@ -50,6 +50,8 @@ class LowerContext {
   // A quantized convolution or product that no kernel computes in 8 bits, in float: its operands are dequantized,
   // constants here and the others by a step of their own.
   Status float_form(const Node* node, Step step);
+  // A product of packed weights that no kernel reads, by plain ones.
+  Status wide_form(const Node* node, Step step);
 
   // Whether a pointwise step that rounds a normalization's result to 8 bits became a result of that step.
   bool joins_norm(const Step& rounding);
@@ -63,6 +65,7 @@ class LowerContext {
   Ints least_extents(TensorIndex tensor) const;
 
  private:
+  Result<TensorIndex> wide_weights(const Step& step);
   Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
   std::optional<std::vector<double>> scalars_after_first(const Step& step) const;
   static DType type_between(const Problem& problem);

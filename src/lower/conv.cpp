@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/expressions.h"
 #include "base/fp8.h"
 #include "lower/context.h"
-#include "base/expressions.h"
 
 namespace wootz {
 namespace {
@@ -26,6 +26,17 @@ PointwiseExpr after_bias(const PointwiseExpr& e) {
   made.num_inputs = static_cast<uint16_t>(std::max<int>(1, e.num_inputs) + 1);
   if (made.outputs.empty()) made.outputs = {sum};
   return made;
+}
+
+// Where no kernel reads the packed weights, the product is one of plain floats (LowerContext::float_form).
+Result<bool> lower_weight_only(LowerContext& ctx, const Node& node) {
+  const bool zero = LowerContext::main_inputs(node) > 3 && node.input(3) != nullptr;
+  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kGemm, zero ? 4 : 3));
+  auto& params = step.problem.as<GemmParams>();
+  params.trans_b = node.attr_int("trans_b", 0) != 0;
+  params.w_block = node.attr_int("block");
+  WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
+  return true;
 }
 
 // Products of floats of 8 bits have no bias of their own: where no library adds it, it is added by what comes after.
@@ -61,6 +72,7 @@ Result<bool> lower_conv(LowerContext& ctx, const Node& node) {
 Result<bool> lower_gemm(LowerContext& ctx, const Node& node) {
   const int main = LowerContext::main_inputs(node);
   if (node.input(0)->rank() < 2 || node.input(1)->rank() < 2) return false;  // vectors: rare, the reference
+  if (node.is("WeightOnlyMatMul")) return lower_weight_only(ctx, node);
   const bool bias = main > 2 && node.input(2) != nullptr;
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kGemm, bias ? 3 : 2));
   auto& params = step.problem.as<GemmParams>();

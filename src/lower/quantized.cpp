@@ -56,6 +56,40 @@ Result<TensorIndex> LowerContext::dequantized(TensorIndex tensor, double scale, 
   return to;
 }
 
+// The weights of a weight-only product as plain floats of the other operand's type, or nothing where they are not
+// known.
+Result<TensorIndex> LowerContext::wide_weights(const Step& step) {
+  const auto constant = [&](size_t input) -> std::optional<HostTensor> {
+    if (input >= static_cast<size_t>(step.problem.num_main)) return std::nullopt;
+    const PlanTensor& tensor = program().tensors[step.inputs[input]];
+    if (tensor.kind != TensorKind::kConstant) return std::nullopt;
+    const PlanConstant& c = program().constants[tensor.constant];
+    return HostTensor::wrap(c.dtype, c.dims, c.data, c.owner);
+  };
+  const std::optional<HostTensor> w = constant(1), scale = constant(2), zero = constant(3);
+  if (!w || !scale || (step.problem.num_main > 3 && !zero)) return TensorIndex();
+  const auto& params = step.problem.as<GemmParams>();
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor plain, HostTensor::allocate(step.problem.inputs[0].dtype, w->dims()));
+  const int64_t columns = scale->dims()[1], depth = w->dims()[params.trans_b ? 1 : 0];
+  for (int64_t i = 0; i < plain.volume(); ++i) {
+    const int64_t k = params.trans_b ? i % depth : i / columns, n = params.trans_b ? i / depth : i % columns;
+    const int64_t at = k / params.w_block * columns + n;
+    plain.set_f64(i, (w->get_f64(i) - (zero ? zero->get_f64(at) : 0)) * scale->get_f64(at));
+  }
+  return add_constant(program().tensors[step.inputs[1]].name + ".wide", plain);
+}
+
+Status LowerContext::wide_form(const Node* node, Step step) {
+  WOOTZ_ASSIGN_OR_RETURN(const TensorIndex weights, wide_weights(step));
+  if (!weights.exists()) return reference_step(*node);
+  const auto main = static_cast<ptrdiff_t>(step.problem.num_main);
+  step.inputs[1] = weights;
+  step.inputs.erase(step.inputs.begin() + 2, step.inputs.begin() + main);
+  step.problem.num_main = 2;
+  step.problem.as<GemmParams>().w_block = 0;
+  return finish_step(node, std::move(step));
+}
+
 Status LowerContext::float_form(const Node* node, Step step) {
   const Grids grids = grids_of(step.problem);
   const Floats x_scale = *grids.x_scale, x_zero = *grids.x_zero, w_scale = *grids.w_scale, w_zero = *grids.w_zero;

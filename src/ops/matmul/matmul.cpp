@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/fp8.h"
+#include "ops/matmul/weight_only.h"
 #include "ops/module_table.h"
 #include "ops/support/quant_attrs.h"
 #include "ops/support/ref_math.h"
@@ -264,7 +265,7 @@ const OpDef kMatMulInteger{
 }  // namespace
 
 std::span<const OpDef* const> matmul_ops() {
-  static const OpDef* const kOps[] = {&kMatMul, &kMatMulInteger};
+  static const OpDef* const kOps[] = {&kMatMul, &kMatMulInteger, &kWeightOnlyMatMul};
   return kOps;
 }
 

@@ -54,6 +54,36 @@ void matmul_cases(CaseList& list) {
              {list.random(DType::kF8E4M3, {5, 64}), list.random(w, {64, 16}), list.random(DType::kF32, {16})},
              {{"x_scale", std::vector<double>{0.5}}, {"w_scale", std::vector<double>{0.25}}}, 1, {false, true, true},
              64);
+  struct Narrow {
+    const char* name;
+    DType x, w;
+    int64_t rows, depth, columns, block;
+    bool zero, transposed;
+  };
+  const Narrow narrow[] = {
+      {"i4_block32", DType::kF32, DType::kI4, 1, 96, 40, 32, false, false},
+      {"u4_zero", DType::kF32, DType::kU4, 5, 128, 33, 64, true, false},
+      {"i4_transposed", DType::kF32, DType::kI4, 2, 64, 70, 32, true, true},
+      {"i4_ragged", DType::kF32, DType::kI4, 3, 75, 35, 32, false, false},
+      {"i4_channel", DType::kF32, DType::kI4, 33, 65, 96, 65, false, false},
+      {"i8_block32", DType::kF32, DType::kI8, 4, 100, 48, 32, false, true},
+      {"u8_zero", DType::kF32, DType::kU8, 1, 64, 17, 64, true, false},
+      {"i4_f16", DType::kF16, DType::kI4, 2, 64, 64, 32, false, false},
+      {"i4_bf16", DType::kBF16, DType::kI4, 2, 64, 64, 32, true, false},
+  };
+  for (const Narrow& c : narrow) {
+    const Dims w = c.transposed ? Dims{c.columns, c.depth} : Dims{c.depth, c.columns};
+    const Dims blocks{(c.depth + c.block - 1) / c.block, c.columns};
+    const bool wide = dtype_bits(c.w) == 8, is_signed = dtype_info(c.w).is_signed;
+    const double low = is_signed ? (wide ? -128 : -8) : 0, high = is_signed ? (wide ? 127 : 7) : (wide ? 255 : 15);
+    std::vector<HostTensor> inputs{list.random(c.x, {c.rows, c.depth}), list.random(c.w, w, low, high),
+                                   list.random(c.x, blocks)};
+    if (c.zero) inputs.push_back(list.random(c.w, blocks, low, high));
+    AttrMap attrs{{"block", c.block}};
+    if (c.transposed) attrs["trans_b"] = int64_t{1};
+    list.add(std::string("matmul/weight_only_") + c.name, "WeightOnlyMatMul", std::move(inputs), attrs, 1,
+             {false, true, true, true}, c.depth);
+  }
   list.add("matmul_integer/zero_points", "MatMulInteger",
            {list.random(DType::kU8, {2, 5, 16}, 0, 255), list.random(DType::kI8, {16, 7}, -128, 127),
             HostTensor::scalar<uint8_t>(9), list.random(DType::kI8, {7}, -9, 9)},

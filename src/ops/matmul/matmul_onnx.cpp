@@ -1,3 +1,4 @@
+#include "ops/matmul/weight_only.h"
 #include "ops/module_table.h"
 #include "ops/support/compose.h"
 
@@ -101,6 +102,7 @@ std::span<const OnnxImport> matmul_onnx() {
       {"Gemm", 1, import_gemm},
       {"MatMul", 1, import_matmul},
       {"MatMulInteger", 10, import_matmul_integer},
+      {"MatMulNBits", 1, import_matmul_nbits, "com.microsoft"},
       {"QLinearMatMul", 10, import_qlinear_matmul},
       {"TransposeMatMul", 1, import_fused_matmul, "com.microsoft"},
   };

@@ -119,6 +119,11 @@ class Assigner {
   // What is computed from 8 bits stays in f32 up to its result: only what its epilogue reads and gives changes.
   static int first_narrowed(const Node& node) { return node.has_attr("x_scale") ? main_inputs(node) : 0; }
 
+  // A rounded scale would be another one.
+  static bool is_weight_scale(const Node& node, int input) {
+    return node.is("WeightOnlyMatMul") && input > 0 && input < main_inputs(node);
+  }
+
   // Where an expression has to do with 8 bits, a rounded scale would be another scale.
   void change_expression(Node* node, const char* name) const {
     const PointwiseExpr* expr = node->attr_expr(name);
@@ -202,7 +207,9 @@ class Assigner {
 
   // A product's own bias would have the type of what is multiplied: the epilogue adds it instead, in FP32.
   static void add_bias_after(Node* node) {
-    if (main_inputs(*node) != 3 || node->input(2) == nullptr || node->attr_expr("epilogue") == nullptr) return;
+    if (!node->is("MatMul") || main_inputs(*node) != 3 || node->input(2) == nullptr ||
+        node->attr_expr("epilogue") == nullptr)
+      return;
     const PointwiseExpr& expr = *node->attr_expr("epilogue");
     PointwiseExpr made;
     made.outputs = append_expression(&made, expr, [&](const PwInstr& load) {
@@ -220,7 +227,7 @@ class Assigner {
     const bool wide = stream_.gemms.count(node) != 0;  // only what is multiplied changes
     if (wide) add_bias_after(node);
     for (int i = first_narrowed(*node), end = wide ? main_inputs(*node) : node->num_inputs(); i < end; ++i)
-      if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32)
+      if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32 && !is_weight_scale(*node, i))
         node->set_input(i, narrowed(node, i, in));
     if (!wide) {
       change_expression(node, "epilogue");

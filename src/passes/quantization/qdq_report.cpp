@@ -128,6 +128,8 @@ std::vector<QdqLine> QdqRecorder::lines(const Graph& graph) const {
       line.step = holder->name();
       if (line.fate == "kept")
         line.reason = entry.why_kept;
+      else if (holder->is("WeightOnlyMatMul"))
+        line.reason = fmt::format("the product reads {} as they are", dtype_name(holder->input(1)->dtype()));
       else if (is_quantized(*holder))
         line.reason = fmt::format("{} computes in 8 bits", holder->op().name);
       else

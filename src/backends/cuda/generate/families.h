@@ -29,6 +29,7 @@ Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, cons
 Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_weight_only(const Problem&, int input, const HostTensor& source);
 
 // A constant of whole bytes an element, taken as a matrix and transposed.
 PackedForm transposed_form(const HostTensor& source, int64_t rows, int64_t columns);
@@ -64,6 +65,9 @@ template <size_t kTile>
 double estimate_int8(const Problem& problem) {
   return estimate_int8(problem, kTile);
 }
+// Products of floats and weights of 4 or 8 bits.
+Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_weight_only(const Problem& problem);
 Status generate_vector_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool_strip(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

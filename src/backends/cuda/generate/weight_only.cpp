@@ -1,0 +1,196 @@
+// Family gemm with w_block: a few rows of floats times constant weights of 4 or 8 bits, which stay packed: columns one
+// after the other, 16 bytes of a column for each thread. With many rows the product is better one of plain floats.
+#include <algorithm>
+
+#include "backends/cuda/generate/expression.h"
+#include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int64_t kMostRows = 32, kBlock = 128, kChunkBytes = 16;
+
+struct NarrowProduct {
+  int64_t rows = 1, columns = 1, depth = 1, block = 1;
+  int bits = 4;
+  int64_t chunk() const { return kChunkBytes * 8 / bits; }  // elements that a thread reads at once
+  int64_t chunks() const { return (depth + chunk() - 1) / chunk(); }
+  int64_t blocks() const { return (depth + block - 1) / block; }
+  size_t weight_bytes() const { return static_cast<size_t>(columns * chunks() * kChunkBytes); }
+};
+
+bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
+
+Status check_operands(const Problem& p) {
+  const auto& params = p.as<GemmParams>();
+  if (params.w_block == 0) return unsupported("weights of the other operand's type");
+  const auto main = static_cast<size_t>(std::max(p.num_main, 0));
+  if (main < 3 || main > 4 || p.inputs.size() < main || p.outputs.size() != 1)
+    return invalid_argument("product of {} operands", p.num_main);
+  if (params.trans_a || params.alpha != 1 || params.has_bias || !params.x_scale.empty())
+    return unsupported("a transposed left side, alpha, a bias or a scale of the data");
+  const DType w = p.inputs[1].dtype;
+  if (!is_wide(p.inputs[0].dtype) || !is_wide(p.inputs[2].dtype) || (main > 3 && p.inputs[3].dtype != w) ||
+      (w != DType::kI4 && w != DType::kU4 && w != DType::kI8 && w != DType::kU8))
+    return unsupported("{} by {}", dtype_name(p.inputs[0].dtype), dtype_name(w));
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    const bool packed = i > 0 && i < main;
+    if (packed && !p.inputs[i].constant) return unsupported("weights that are not constant");
+    if (!packed && p.inputs[i].layout != Layout::kLinear)
+      return unsupported("layout {}", layout_name(p.inputs[i].layout));
+  }
+  if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
+  return check_epilogue(p, p.inputs[0].dtype);
+}
+
+Result<NarrowProduct> describe(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  const auto& params = p.as<GemmParams>();
+  const Dims &x = in[0], &w = in[1], &scale = in[2];
+  if (x.rank() < 2 || w.rank() != 2 || y.rank() != x.rank())
+    return unsupported("{} by {}", x.to_string(), w.to_string());
+  NarrowProduct n;
+  n.depth = w[params.trans_b ? 1 : 0];
+  n.columns = w[params.trans_b ? 0 : 1];
+  n.bits = dtype_bits(p.inputs[1].dtype);
+  if (n.depth < 1 || n.columns < 1) return unsupported("a sum of nothing");
+  n.block = std::min(params.w_block, n.depth);
+  if (x.back() != n.depth || y.back() != n.columns || !(scale == Dims{n.blocks(), n.columns}) ||
+      (p.num_main > 3 && !(in[3] == scale)))
+    return invalid_argument("{} by {} and scales {} gives {}", x.to_string(), w.to_string(), scale.to_string(),
+                            y.to_string());
+  for (size_t i = 0; i + 1 < x.size(); ++i) {
+    if (x[i] != y[i]) return invalid_argument("{} gives {}", x.to_string(), y.to_string());
+    n.rows *= x[i];
+  }
+  if (n.block < n.depth && n.block % n.chunk() != 0)
+    return unsupported("blocks of {} elements: no multiple of {}", n.block, n.chunk());
+  if (n.columns * n.depth >= (int64_t{1} << 31)) return unsupported("a matrix of {} elements", n.columns * n.depth);
+  return n;
+}
+
+Result<NarrowProduct> at_optimum(const Problem& p) {
+  std::vector<Dims> in;
+  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  return describe(p, in, p.outputs[0].dims);
+}
+
+// Strides along row and column of the epilogue's operands.
+Result<std::vector<std::string>> add_operands(const Problem& p, const BindArgs& args, KernelSource* source) {
+  const Dims& y = args.outputs[0];
+  std::vector<std::string> offsets;
+  for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
+    std::vector<Axis> axes;  // rows of several axes walk as one when all of them do
+    for (size_t d = 0; d + 1 < y.size(); ++d) axes.push_back({y[d], {s[d]}});
+    axes = merge_axes(std::move(axes));
+    if (axes.size() > 1) return unsupported("an operand of shape {}", args.inputs[i].to_string());
+    const std::string name = fmt::format("e{}", offsets.size() + 1);
+    source->number(name + "_row", axes.empty() ? 0 : axes[0].strides[0]);
+    source->number(name + "_column", s.back());
+    offsets.push_back(fmt::format("(s64)r * c.{0}_row + (s64)m * c.{0}_column", name));
+  }
+  return offsets;
+}
+
+uint8_t packed_bits(const HostTensor& t, int bits, bool is_signed, int64_t i) {
+  const auto* const bytes = static_cast<const uint8_t*>(t.data());
+  const int v = bits == 8 ? bytes[i] : bytes[i / 2] >> (i % 2 * 4) & 15;
+  return static_cast<uint8_t>(is_signed ? v ^ (1 << (bits - 1)) : v);  // from the least on
+}
+
+PackedForm packed_weights(const Problem& p, const NarrowProduct& n, const HostTensor& source) {
+  const bool transposed = p.as<GemmParams>().trans_b, is_signed = dtype_info(source.dtype()).is_signed;
+  return {n.weight_bytes(), [n, transposed, is_signed, source](std::span<std::byte> to) {
+            std::fill(to.begin(), to.end(), std::byte{0});
+            for (int64_t m = 0; m < n.columns; ++m)
+              for (int64_t k = 0; k < n.depth; ++k) {
+                const uint8_t v =
+                    packed_bits(source, n.bits, is_signed, transposed ? m * n.depth + k : k * n.columns + m);
+                const int64_t at = m * n.chunks() * n.chunk() + k;
+                if (n.bits == 8)
+                  to[static_cast<size_t>(at)] = std::byte{v};
+                else
+                  to[static_cast<size_t>(at / 2)] |= std::byte{v} << (at % 2 * 4);
+              }
+            return Status();
+          }};
+}
+
+}  // namespace
+
+Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_RETURN_IF_ERROR(check_operands(p));
+  WOOTZ_ASSIGN_OR_RETURN(const NarrowProduct n, describe(p, args.inputs, args.outputs[0]));
+  if (n.rows == 0) return Status();
+  const size_t grid = static_cast<size_t>(n.blocks() * n.columns);
+  const size_t sizes[] = {0, n.weight_bytes(), grid * dtype_bytes(p.inputs[2].dtype, 1), grid};
+  for (size_t i = 1; i < static_cast<size_t>(p.num_main) && i < args.constant_bytes.size(); ++i)
+    if (args.constants[i] != nullptr && args.constant_bytes[i] < sizes[i])
+      return invalid_argument("{} bytes of packed operand {}, {} are needed", args.constant_bytes[i], i, sizes[i]);
+  const DType type = p.inputs[0].dtype, w = p.inputs[1].dtype;
+  const bool zeros = p.num_main > 3;
+  int64_t vector = std::min<int64_t>(32 / n.bits, type == DType::kF32 ? 4 : 8);
+  while (n.depth % vector != 0) vector /= 2;
+  // Enough threads to have the memory busy; a group takes at least one chunk each.
+  const int64_t columns = n.columns >= 8192 ? 4 : n.columns >= 64 ? 2 : 1;
+  int64_t group = 32, rows = 1;
+  while (group < kBlock && group < n.chunks() && n.columns / columns * group < 100000) group *= 2;
+  while (rows < n.rows && rows < 8) rows *= 2;
+  KernelSource source("gemm/weight_only.cuh", transient(p, args));
+  source.type("X", storage_type(type));
+  source.type("S", storage_type(p.inputs[2].dtype));
+  source.fixed("kThreads", kBlock);
+  source.fixed("kGroup", group);
+  source.fixed("kColumns", columns);
+  source.fixed("kRows", rows);
+  source.fixed("kBits", n.bits);
+  source.fixed("kVector", vector);
+  source.fixed("kWhole", n.depth % n.chunk() == 0);
+  source.fixed("kHasZero", zeros);
+  source.fixed("kZero", dtype_info(w).is_signed ? 1 << (n.bits - 1) : 0);
+  source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
+  source.operand("const X* __restrict__", "x", {false, 0});
+  source.operand("const u32* __restrict__", "w", {false, 1});
+  source.operand("const S* __restrict__", "scale", {false, 2});
+  if (zeros) source.operand("const u8* __restrict__", "zero", {false, 3});
+  source.epilogue_operands(p);
+  const int64_t slices = blocks_for(n.columns, kBlock / group * columns);
+  source.number("columns", n.columns);
+  source.number("depth", n.depth);
+  source.number("rows", n.rows);
+  source.number("chunks", n.chunks());
+  source.number("blocks", n.blocks());
+  source.number("block", n.block == n.depth ? n.chunks() : n.block / n.chunk());
+  source.number("slices", slices);
+  source.code(
+      fmt::format("W_FN u8 zero_point(const Operands& p, s64 at) {{ return {}; }}\n", zeros ? "p.zero[at]" : "0"));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> offsets, add_operands(p, args, &source));
+  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "int r, int m", offsets));
+  return source.finish(kBlock, slices * ((n.rows + rows - 1) / rows), launches);
+}
+
+double estimate_weight_only(const Problem& p) {
+  const Result<NarrowProduct> n = at_optimum(p);
+  if (!n.ok() || n->rows > kMostRows) return 0;
+  const double passes = static_cast<double>((n->rows + 7) / 8);
+  return 2 + passes * static_cast<double>(n->weight_bytes()) / 2e6;
+}
+
+Result<std::optional<PackedForm>> pack_weight_only(const Problem& p, int input, const HostTensor& source) {
+  if (input < 1 || input >= p.num_main) return std::optional<PackedForm>{};
+  WOOTZ_ASSIGN_OR_RETURN(const NarrowProduct n, at_optimum(p));
+  if (input == 1) return std::optional(packed_weights(p, n, source));
+  if (input == 2) return std::optional(transposed_form(source, n.blocks(), n.columns));
+  const bool is_signed = dtype_info(source.dtype()).is_signed;
+  const auto make = [n, is_signed, source](std::span<std::byte> to) {
+    for (int64_t b = 0; b < n.blocks(); ++b)
+      for (int64_t m = 0; m < n.columns; ++m)
+        to[static_cast<size_t>(m * n.blocks() + b)] =
+            std::byte{packed_bits(source, n.bits, is_signed, b * n.columns + m)};
+    return Status();
+  };
+  return std::optional(PackedForm{static_cast<size_t>(n.blocks() * n.columns), make});
+}
+
+}  // namespace wootz::cuda
