@@ -127,7 +127,7 @@ void bind_config(nb::module_& m) {
                    &IBuilderConfig::setHardwareCompatibilityLevel)
       .def_prop_rw("default_device_type", &IBuilderConfig::getDefaultDeviceType, &IBuilderConfig::setDefaultDeviceType)
       .def_prop_rw("progress_monitor", &IBuilderConfig::getProgressMonitor, &IBuilderConfig::setProgressMonitor,
-                   nb::for_setter(nb::keep_alive<1, 2>()))
+                   nb::for_setter(nb::keep_alive<1, 2>()), nb::for_setter(nb::arg("monitor").none()))
       .def("set_tactic_sources", &IBuilderConfig::setTacticSources)
       .def("get_tactic_sources", &IBuilderConfig::getTacticSources)
       .def("set_preview_feature", &IBuilderConfig::setPreviewFeature)
@@ -198,6 +198,13 @@ void bind_builder_class(nb::module_& m) {
           },
           nb::arg("network"), nb::arg("config"))
       .def(
+          "build_serialized_network_to_stream",
+          [](IBuilder& b, INetworkDefinition& network, IBuilderConfig& config, IStreamWriter& writer) {
+            const nb::gil_scoped_release release;
+            return b.buildSerializedNetworkToStream(network, config, writer);
+          },
+          nb::arg("network"), nb::arg("config"), nb::arg("writer"))
+      .def(
           "build_file",
           [](IBuilder& b, INetworkDefinition& network, IBuilderConfig& config, const char* path) {
             nb::gil_scoped_release release;
@@ -205,7 +212,8 @@ void bind_builder_class(nb::module_& m) {
           },
           nb::arg("network"), nb::arg("config"), nb::arg("path"),
           "Builds and writes the plan to a file, with one weight in memory at a time; False (see the log) on failure.")
-      .def("is_network_supported", &IBuilder::isNetworkSupported, nb::arg("network"), nb::arg("config"))
+      .def("is_network_supported", &IBuilder::isNetworkSupported, nb::arg("network"), nb::arg("config"),
+           nb::call_guard<nb::gil_scoped_release>())
       .def_prop_rw("max_threads", &IBuilder::getMaxThreads, &IBuilder::setMaxThreads)
       .def_prop_ro("num_DLA_cores", &IBuilder::getNbDLACores)
       .def_prop_ro("logger", &IBuilder::getLogger, nb::rv_policy::reference_internal)

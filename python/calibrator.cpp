@@ -1,11 +1,9 @@
 // INT8 calibrators that Python code implements: the four classes of TensorRT's package, which has them at level 10
 // alone.
-#include <nanobind/trampoline.h>
-
 #include <cstring>
 #include <vector>
 
-#include "casters.h"
+#include "callbacks.h"
 #include "device.h"
 #include "wootz/extensions.h"
 
@@ -25,11 +23,11 @@ void failing(F&& call) noexcept {
     call();
   } catch (nb::python_error& error) {
     try {
-      const std::string type = nb::cast<std::string>(error.type().attr("__name__"));
-      wootz_calibrator_failed((type + ": " + nb::str(error.value()).c_str()).c_str());
-    } catch (...) {  // its __str__ raised
-      wootz_calibrator_failed("an exception that has no text");
+      wootz_calibrator_failed(said_by(error).c_str());
+    } catch (...) {
+      wootz_calibrator_failed("an exception that cannot be shown");
     }
+    if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   } catch (const std::exception& error) {
     wootz_calibrator_failed(error.what());
   }
@@ -161,10 +159,12 @@ struct PyLegacyCalibrator final : PyCalibrator<IInt8LegacyCalibrator> {
   void writeHistogramCache(const void*, std::size_t) noexcept override {}
 };
 
-[[noreturn]] void not_there(const char* method) {
-  PyErr_Format(PyExc_NotImplementedError, "a calibrator implements %s", method);
-  throw nb::python_error();
-}
+// A class of the application's that says itself by which algorithm.
+class AnyCalibrator : public IInt8Calibrator {
+ public:
+  CalibrationAlgoType getAlgorithm() noexcept override { return CalibrationAlgoType::kENTROPY_CALIBRATION_2; }
+  InterfaceInfo getInterfaceInfo() const noexcept override { return {"IInt8Calibrator", 1, 0}; }
+};
 
 template <class Interface, class Trampoline>
 void bind_one(nb::module_& m, const char* name) {
@@ -174,14 +174,15 @@ void bind_one(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_calibrators(nb::module_& m) {
-  nb::class_<IInt8Calibrator>(m, "IInt8Calibrator")
+  nb::class_<IInt8Calibrator, PyCalibrator<AnyCalibrator>>(m, "IInt8Calibrator")
+      .def(nb::init<>())
       .def("get_algorithm", &IInt8Calibrator::getAlgorithm)
-      .def("get_batch_size", [](nb::handle) { not_there("get_batch_size()"); })
+      .def("get_batch_size", [](nb::handle self) { not_there(self, "get_batch_size()"); })
       .def(
-          "get_batch", [](nb::handle, nb::handle) { not_there("get_batch(names)"); }, nb::arg("names"))
-      .def("read_calibration_cache", [](nb::handle) { not_there("read_calibration_cache()"); })
+          "get_batch", [](nb::handle self, nb::handle) { not_there(self, "get_batch(names)"); }, nb::arg("names"))
+      .def("read_calibration_cache", [](nb::handle self) { not_there(self, "read_calibration_cache()"); })
       .def(
-          "write_calibration_cache", [](nb::handle, nb::handle) { not_there("write_calibration_cache(cache)"); },
+          "write_calibration_cache", [](nb::handle self, nb::handle) { not_there(self, "write_calibration_cache(cache)"); },
           nb::arg("cache"));
   bind_one<IInt8EntropyCalibrator2, PyCalibrator<IInt8EntropyCalibrator2>>(m, "IInt8EntropyCalibrator2");
   bind_one<IInt8EntropyCalibrator, PyCalibrator<IInt8EntropyCalibrator>>(m, "IInt8EntropyCalibrator");

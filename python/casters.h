@@ -75,7 +75,8 @@ void keep_array(nb::handle owner, nb::handle array);
 nvinfer1::DataType to_data_type(nb::dlpack::dtype dtype, const char* what);
 
 void bind_enums(nb::module_& m);
-void bind_logger(nb::module_& m);
+void bind_callbacks(nb::module_& m);    // before the classes that take them
+void attach_callbacks(nb::module_& m);  // when these are there
 void bind_network(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_calibrators(nb::module_& m);

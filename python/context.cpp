@@ -173,10 +173,11 @@ void bind_execution(Context& context) {
 void bind_profiling(Context& context) {
   context
       .def_prop_rw("profiler", &IExecutionContext::getProfiler, &IExecutionContext::setProfiler,
-                   nb::for_setter(nb::keep_alive<1, 2>()), nb::for_getter(nb::rv_policy::reference))
+                   nb::for_setter(nb::keep_alive<1, 2>()), nb::for_setter(nb::arg("profiler").none()),
+                   nb::for_getter(nb::rv_policy::reference))
       .def_prop_rw("enqueue_emits_profile", &IExecutionContext::getEnqueueEmitsProfile,
                    &IExecutionContext::setEnqueueEmitsProfile)
-      .def("report_to_profiler", &IExecutionContext::reportToProfiler)
+      .def("report_to_profiler", &IExecutionContext::reportToProfiler, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_rw("persistent_cache_limit", &IExecutionContext::getPersistentCacheLimit,
                    &IExecutionContext::setPersistentCacheLimit)
       .def_prop_rw("nvtx_verbosity", &IExecutionContext::getNvtxVerbosity, &IExecutionContext::setNvtxVerbosity);

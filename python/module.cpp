@@ -39,7 +39,7 @@ void keep_array(nb::handle owner, nb::handle array) {
 NB_MODULE(WOOTZ_MODULE, m) {
   nb::set_leak_warnings(false);  // objects alive at interpreter exit are the user's business
   wootz_python::bind_enums(m);
-  wootz_python::bind_logger(m);
+  wootz_python::bind_callbacks(m);
   wootz_python::bind_network(m);
   wootz_python::bind_layers(m);
   wootz_python::bind_calibrators(m);
@@ -51,6 +51,7 @@ NB_MODULE(WOOTZ_MODULE, m) {
   wootz_python::bind_refitter(m);
   wootz_python::bind_plugins(m);
   wootz_python::bind_tools(m);
+  wootz_python::attach_callbacks(m);
   m.def("_machine", [] {
     const char* const text = wootz_machine();
     if (text == nullptr) throw std::runtime_error("this machine cannot be described");

@@ -187,6 +187,13 @@ void bind_engine(nb::module_& m) {
   bind_weight_streaming(engine);
 }
 
+// By pieces, from a reader of the application's.
+template <typename Reader>
+ICudaEngine* deserialize_from(IRuntime& runtime, Reader& reader) {
+  const nb::gil_scoped_release release;
+  return runtime.deserializeCudaEngine(reader);
+}
+
 void bind_runtime_class(nb::module_& m) {
   nb::class_<IRuntime>(m, "Runtime")
       .def_static(
@@ -200,6 +207,12 @@ void bind_runtime_class(nb::module_& m) {
             return runtime.release();
           },
           nb::arg("logger"), nb::arg("device") = -1, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+#if NV_TENSORRT_MAJOR < 11
+      .def("deserialize_cuda_engine", &deserialize_from<IStreamReader>, nb::arg("stream_reader"),
+           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+#endif
+      .def("deserialize_cuda_engine", &deserialize_from<IStreamReaderV2>, nb::arg("stream_reader_v2"),
+           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def(
           "deserialize_cuda_engine",
           [](IRuntime& r, nb::handle plan) -> ICudaEngine* {
