@@ -130,7 +130,7 @@ void bind_shown(nb::module_& m) {
             for (const Dims& each : c.shapes[static_cast<size_t>(index)]) shapes.append(nb::cast(each));
             return shapes;
           },
-          nb::arg("index"), "The least, best and greatest shape of an input or, behind these, output.");
+          nb::arg("index"), "The least, best and greatest shape of an input or, after these, output.");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void log(ILogger::Severity severity, const std::string& text) {
 }
 
 void report(nb::handle self, const char* method, nb::python_error& error) {
-  // A logger has nobody else to tell.
+  // What a logger raises cannot be logged.
   if (nb::isinstance<ILogger>(self)) return error.discard_as_unraisable(name_of(self, method).c_str());
   log(ILogger::Severity::kERROR, name_of(self, method) + " raised " + said_by(error));
 }

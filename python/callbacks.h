@@ -25,7 +25,7 @@ enum class Answer { kGiven, kNoMethod, kRaised };
 template <typename Take, typename... Args>
 Answer ask(const nb::detail::trampoline& object, const char* method, bool needed, Take&& take,
            const Args&... args) noexcept {
-  if (!nb::is_alive()) return Answer::kRaised;  // the interpreter has ended: nobody can be asked
+  if (!nb::is_alive()) return Answer::kRaised;  // the interpreter has ended: there is no object to ask
   nb::gil_scoped_acquire gil;
   try {
     if (!needed && !nb::hasattr(object.base(), method)) return Answer::kNoMethod;

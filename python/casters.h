@@ -1,4 +1,4 @@
-// Conversions that all binding files share: Dims <-> tuples, Weights <- numpy arrays.
+// What all binding files share: Dims, Weights and buffers as Python has them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,16 +7,30 @@
 #include <nanobind/stl/vector.h>
 
 #include "NvInfer.h"
+#include "bind.h"
+#include "buffer.h"
+#include "owned.h"
 
 namespace nb = nanobind;
+
+namespace wootz_python {
+
+struct PyDims {
+  nvinfer1::Dims64 dims{};
+};
+
+// A Python object of class Dims; null, with a Python error, on failure.
+PyObject* new_dims(const nvinfer1::Dims64& dims) noexcept;
+
+}  // namespace wootz_python
 
 NAMESPACE_BEGIN(NB_NAMESPACE)
 NAMESPACE_BEGIN(detail)
 
-// Any sequence of at most 8 integers, or one integer, is a Dims; a Dims is a tuple. Shapes unknown in rank are None.
+// Any sequence of at most 8 integers, or one integer, is taken for a Dims; an object of that class is given.
 template <>
 struct type_caster<nvinfer1::Dims64> {
-  NB_TYPE_CASTER(nvinfer1::Dims64, const_name("tuple[int, ...]"))
+  NB_TYPE_CASTER(nvinfer1::Dims64, const_name("Dims"))
 
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     value = {};
@@ -47,11 +61,7 @@ struct type_caster<nvinfer1::Dims64> {
   }
 
   static handle from_cpp(const nvinfer1::Dims64& dims, rv_policy, cleanup_list*) noexcept {
-    if (dims.nbDims < 0) return none().release();
-    PyObject* tuple = PyTuple_New(dims.nbDims);
-    for (int32_t i = 0; tuple != nullptr && i < dims.nbDims; ++i)
-      PyTuple_SetItem(tuple, i, PyLong_FromLongLong(dims.d[i]));
-    return tuple;
+    return wootz_python::new_dims(dims);
   }
 };
 
@@ -66,27 +76,21 @@ void keep_logger(nvinfer1::ILogger& logger);
 // Null: there was none.
 nvinfer1::ILogger* kept_logger();
 
+// Python takes the memory over; null is None.
+nb::object owned(nvinfer1::IHostMemory* memory);
+
+nvinfer1::Permutation to_permutation(const nvinfer1::Dims& order);
+nb::object from_permutation(const nvinfer1::Permutation& permutation);
+
 using HostArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-// The elements of an array, or no weights for None. The array must outlive the network: callers keep it (keep_array).
+// The elements of an array or of Weights, or no weights for None. They must outlive the network: callers keep the
+// object (keep_array).
 nvinfer1::Weights to_weights(nb::handle array);
 // Ties the life of `array` to that of `owner` (a Python wrapper of a network).
 void keep_array(nb::handle owner, nb::handle array);
+// The network that a layer with weights is of, or else the layer.
+nb::object network_of(nb::handle layer);
 nvinfer1::DataType to_data_type(nb::dlpack::dtype dtype, const char* what);
-
-void bind_enums(nb::module_& m);
-void bind_callbacks(nb::module_& m);    // before the classes that take them
-void attach_callbacks(nb::module_& m);  // when these are there
-void bind_network(nb::module_& m);
-void bind_layers(nb::module_& m);
-void bind_calibrators(nb::module_& m);
-void bind_builder(nb::module_& m);
-void bind_parser(nb::module_& m);
-void bind_refitter(nb::module_& m);
-void bind_device(nb::module_& m);
-void bind_context(nb::module_& m);
-void bind_runtime(nb::module_& m);
-void bind_plugins(nb::module_& m);
-void bind_tools(nb::module_& m);
 
 }  // namespace wootz_python

@@ -1,15 +1,10 @@
 // The execution context.
 #include "device.h"
-#include "wootz/extensions.h"
-
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 using namespace nvinfer1;
 
 namespace wootz_python {
 namespace {
-
-using Context = nb::class_<IExecutionContext>;
 
 // Shapes of inputs and outputs.
 void bind_shapes(Context& context) {
@@ -26,7 +21,10 @@ void bind_shapes(Context& context) {
                missing.emplace_back(names[static_cast<size_t>(i)]);
              return missing;
            })
-      .def_prop_ro("all_input_dimensions_specified", &IExecutionContext::allInputDimensionsSpecified)
+      .def_prop_ro("all_binding_shapes_specified", &IExecutionContext::allInputDimensionsSpecified)
+#if NV_TENSORRT_MAJOR < 11
+      .def_prop_ro("all_shape_inputs_specified", &IExecutionContext::allInputShapesSpecified)
+#endif
       .def(
           "set_optimization_profile_async",
           [](IExecutionContext& c, int32_t index, size_t stream) {
@@ -61,63 +59,21 @@ void bind_addresses(Context& context) {
       .def("get_max_output_size", &IExecutionContext::getMaxOutputSize, nb::arg("name"));
 }
 
-// Values inside of the network.
-void bind_debug(Context& context) {
-  context
-      .def(
-          "set_debug_listener",
-          [](nb::handle c, nb::handle listener) {
-            auto* const set = listener.is_none() ? nullptr : nb::cast<IDebugListener*>(listener);
-            if (!nb::cast<IExecutionContext&>(c).setDebugListener(set)) return false;
-            keep_for(c, "debug listener", listener);
-            return true;
-          },
-          nb::arg("listener").none())
-      .def("get_debug_listener", &IExecutionContext::getDebugListener, nb::rv_policy::reference)
-      .def("set_tensor_debug_state", &IExecutionContext::setTensorDebugState, nb::arg("name"), nb::arg("flag"))
-      .def("get_debug_state", &IExecutionContext::getDebugState, nb::arg("name"))
-      .def("set_all_tensors_debug_state", &IExecutionContext::setAllTensorsDebugState, nb::arg("flag"))
-      .def_prop_rw("unfused_tensors_debug_state", &IExecutionContext::getUnfusedTensorsDebugState,
-                   [](IExecutionContext& c, bool flag) {
-                     if (!c.setUnfusedTensorsDebugState(flag))
-                       throw nb::value_error("the network was built without mark_unfused_tensors_as_debug_tensors");
-                   })
-      .def(
-          "tap",
-          [](IExecutionContext& c, const char* name, bool on) { return wootz_context_tap(&c, name, on ? 1 : 0) == 0; },
-          nb::arg("name"), nb::arg("on") = true,
-          "Hands a value of the model to the debug listener in each inference; False (see the log) when no step writes "
-          "it.");
-}
-
-// TensorRT's programs hand over a capsule, whatever its name; ctypes and other bindings of NCCL have numbers.
-void* communicator_of(nb::handle object) {
-  if (object.is_none()) return nullptr;
-  if (PyCapsule_CheckExact(object.ptr())) {
-    void* const pointer = PyCapsule_GetPointer(object.ptr(), PyCapsule_GetName(object.ptr()));
-    if (pointer == nullptr) throw nb::python_error();
-    return pointer;
+// An address for each input and output, in the engine's order. False: the context refused one.
+bool set_bindings(nb::handle context, const std::vector<nb::object>& bindings, std::vector<void*>* addresses) {
+  auto& c = nb::cast<IExecutionContext&>(context);
+  const ICudaEngine& engine = c.getEngine();
+  if (bindings.size() != static_cast<size_t>(engine.getNbIOTensors()))
+    throw nb::value_error(("the engine has " + std::to_string(engine.getNbIOTensors()) + " inputs and outputs, " +
+                           std::to_string(bindings.size()) + " addresses given")
+                              .c_str());
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    const char* const name = engine.getIOTensorName(static_cast<int32_t>(b));
+    if (!set_address(context, name, bindings[b])) return false;
+    addresses->push_back(const_cast<void*>(c.getTensorAddress(name)));
   }
-  size_t number = 0;
-  if (!nb::try_cast(object, number)) throw nb::type_error("a communicator is a capsule, a number, or None");
-  return reinterpret_cast<void*>(number);
-}
-
-void bind_communicator(Context& context) {
-  context.def(
-      "set_communicator",
-      [](nb::handle context, nb::handle communicator) {
-        void* const given = communicator_of(communicator);
-        auto& c = nb::cast<IExecutionContext&>(context);
-        bool set = false;
-        {
-          nb::gil_scoped_release release;  // it may wait for other ranks
-          set = c.setCommunicator(given);
-        }
-        if (set) keep_for(context, "communicator", communicator);
-        return set;
-      },
-      nb::arg("communicator").none(), "A capsule that holds an ncclComm_t, or its address as a number; None: none.");
+  check_addresses(context);
+  return true;
 }
 
 // Inferences.
@@ -151,20 +107,10 @@ void bind_execution(Context& context) {
       .def(
           "execute_v2",
           [](nb::handle context, const std::vector<nb::object>& bindings) {
-            auto& c = nb::cast<IExecutionContext&>(context);
-            const ICudaEngine& engine = c.getEngine();
-            if (bindings.size() != static_cast<size_t>(engine.getNbIOTensors()))
-              throw nb::value_error(("the engine has " + std::to_string(engine.getNbIOTensors()) +
-                                     " inputs and outputs, " + std::to_string(bindings.size()) + " addresses given")
-                                        .c_str());
             std::vector<void*> addresses;
-            for (size_t b = 0; b < bindings.size(); ++b) {
-              const char* const name = engine.getIOTensorName(static_cast<int32_t>(b));
-              if (!set_address(context, name, bindings[b])) return false;
-              addresses.push_back(const_cast<void*>(c.getTensorAddress(name)));
-            }
-            check_addresses(context);
-            nb::gil_scoped_release release;
+            if (!set_bindings(context, bindings, &addresses)) return false;
+            auto& c = nb::cast<IExecutionContext&>(context);
+            const nb::gil_scoped_release release;
             return c.executeV2(addresses.data());
           },
           nb::arg("bindings"));
@@ -180,7 +126,11 @@ void bind_profiling(Context& context) {
       .def("report_to_profiler", &IExecutionContext::reportToProfiler, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_rw("persistent_cache_limit", &IExecutionContext::getPersistentCacheLimit,
                    &IExecutionContext::setPersistentCacheLimit)
-      .def_prop_rw("nvtx_verbosity", &IExecutionContext::getNvtxVerbosity, &IExecutionContext::setNvtxVerbosity);
+      .def_prop_rw("nvtx_verbosity", &IExecutionContext::getNvtxVerbosity,
+                   [](IExecutionContext& c, ProfilingVerbosity verbosity) {
+                     if (!c.setNvtxVerbosity(verbosity))
+                       throw nb::value_error("nvtx_verbosity: more than the engine was built with");
+                   });
 }
 
 }  // namespace
@@ -189,8 +139,7 @@ void bind_context(nb::module_& m) {
   Context context(m, "IExecutionContext", nb::dynamic_attr());
   bind_shapes(context);
   bind_addresses(context);
-  bind_debug(context);
-  bind_communicator(context);
+  bind_context_extras(context);
   bind_execution(context);
   bind_profiling(context);
   context.def_prop_rw("name", &IExecutionContext::getName, [](IExecutionContext& c, const char* n) { c.setName(n); })

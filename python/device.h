@@ -10,6 +10,11 @@
 
 namespace wootz_python {
 
+using Engine = nb::class_<nvinfer1::ICudaEngine>;
+void bind_engine_tensors(Engine& engine);
+using Context = nb::class_<nvinfer1::IExecutionContext>;
+void bind_context_extras(Context& context);
+
 // One allocation. It keeps its engine, and every user of it keeps it.
 class DeviceBlock {
  public:

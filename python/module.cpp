@@ -21,15 +21,6 @@ nvinfer1::DataType to_data_type(nb::dlpack::dtype dtype, const char* what) {
   throw nb::type_error(what);
 }
 
-nvinfer1::Weights to_weights(nb::handle array) {
-  if (array.is_none()) return {nvinfer1::DataType::kFLOAT, nullptr, 0};
-  if (nb::hasattr(array, "_weights_array")) array = nb::object(array.attr("_weights_array"));
-  HostArray view;
-  if (!nb::try_cast<HostArray>(array, view)) throw nb::type_error("weights must be a C-contiguous numpy array");
-  return {to_data_type(view.dtype(), "weights of this dtype are not supported"), view.data(),
-          static_cast<int64_t>(view.size())};
-}
-
 void keep_array(nb::handle owner, nb::handle array) {
   if (!array.is_none()) nb::keep_alive_obj(owner, array);
 }
@@ -39,9 +30,12 @@ void keep_array(nb::handle owner, nb::handle array) {
 NB_MODULE(WOOTZ_MODULE, m) {
   nb::set_leak_warnings(false);  // objects alive at interpreter exit are the user's business
   wootz_python::bind_enums(m);
+  wootz_python::bind_dims(m);
+  wootz_python::bind_weights(m);
   wootz_python::bind_callbacks(m);
-  wootz_python::bind_network(m);
+  wootz_python::bind_tensor(m);
   wootz_python::bind_layers(m);
+  wootz_python::bind_network(m);
   wootz_python::bind_calibrators(m);
   wootz_python::bind_builder(m);
   wootz_python::bind_parser(m);
@@ -50,6 +44,7 @@ NB_MODULE(WOOTZ_MODULE, m) {
   wootz_python::bind_runtime(m);
   wootz_python::bind_refitter(m);
   wootz_python::bind_plugins(m);
+  wootz_python::bind_functions(m);
   wootz_python::bind_tools(m);
   wootz_python::attach_callbacks(m);
   m.def("_machine", [] {

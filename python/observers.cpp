@@ -143,7 +143,7 @@ void attach_recorder(nb::module_& m, const char* cls) {
         return recorder == nullptr ? nb::none() : nb::cast(recorder, nb::rv_policy::reference);
       },
       [](T& object, IErrorRecorder* recorder) { object.setErrorRecorder(recorder); },
-      "The IErrorRecorder that is told of errors, beside the logger; None: nobody is.");
+      "The IErrorRecorder that is told of errors, beside the logger; None: there is none.");
 }
 
 }  // namespace

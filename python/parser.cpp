@@ -1,8 +1,7 @@
 // The ONNX parser.
 #include <nanobind/stl/optional.h>
 
-#include "NvOnnxParser.h"
-#include "casters.h"
+#include "model_steps.h"
 #include "wootz/extensions.h"
 
 using namespace nvinfer1;
@@ -36,31 +35,117 @@ void bind_error(nb::module_& m) {
       });
 }
 
-void bind_parser_class(nb::module_& m) {
-  nb::class_<IParser>(m, "OnnxParser")
-      .def_static(
-          "_create",
-          [](INetworkDefinition& network, ILogger& logger) -> IParser* {
-            IParser* parser = nvonnxparser::createParser(network, logger);
-            if (parser == nullptr) throw nb::type_error("the parser could not be created: see the log");
-            return parser;
-          },
-          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>())
+void bind_reading(nb::class_<IParser>& parser) {
+  parser
       .def(
           "parse",
-          [](IParser& p, nb::bytes model, std::optional<std::string> path) {
-            nb::gil_scoped_release release;
-            return p.parse(model.c_str(), model.size(), path ? path->c_str() : nullptr);
+          [](IParser& p, nb::handle model, std::optional<std::string> path) {
+            const Buffer bytes(model);
+            const nb::gil_scoped_release release;
+            return p.parse(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
           },
           nb::arg("model"), nb::arg("path").none() = nb::none())
       .def(
           "parse_from_file",
           [](IParser& p, const char* path) {
-            nb::gil_scoped_release release;
+            const nb::gil_scoped_release release;
             return p.parseFromFile(path, 0);
           },
           nb::arg("model"))
-      .def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"))
+#if NV_TENSORRT_MAJOR < 11
+      .def(
+          "parse_with_weight_descriptors",
+          [](IParser& p, nb::handle model) {
+            const Buffer bytes(model);
+            const nb::gil_scoped_release release;
+            return p.parseWithWeightDescriptors(bytes.data(), bytes.size());
+          },
+          nb::arg("model"))
+#endif
+      .def("parse_model_proto", &IParser::parseModelProto, nb::call_guard<nb::gil_scoped_release>());
+}
+
+std::vector<int64_t> nodes_of(IParser& parser, int64_t index) {
+  int64_t count = 0;
+  const int64_t* const nodes = parser.getSubgraphNodes(index, count);
+  if (nodes == nullptr)
+    throw nb::index_error(
+        ("subgraph " + std::to_string(index) + " of " + std::to_string(parser.getNbSubgraphs())).c_str());
+  return {nodes, nodes + count};
+}
+
+#if NV_TENSORRT_MAJOR < 11
+// (whether all of it, [(indices of nodes, whether they)]), as the module's classes.
+nb::tuple supports_model(IParser& p, nb::handle model, std::optional<std::string> path, nb::handle m) {
+  SubGraphCollection_t found;
+  bool all = false;
+  {
+    const Buffer bytes(model);
+    const nb::gil_scoped_release release;
+    all = p.supportsModel(bytes.data(), bytes.size(), found, path ? path->c_str() : nullptr);
+  }
+  nb::object parts = m.attr("SubGraphCollection")();
+  for (const auto& [nodes, supported] : found) {
+    nb::object indices = m.attr("NodeIndices")();
+    for (const size_t node : nodes) indices.attr("append")(node);
+    parts.attr("append")(nb::make_tuple(indices, supported));
+  }
+  return nb::make_tuple(all, parts);
+}
+#endif
+
+// What of a model could be built.
+void bind_support(nb::module_& m, nb::class_<IParser>& parser) {
+  parser.def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"))
+      .def(
+          "supports_model_v2",
+          [](IParser& p, nb::handle model, std::optional<std::string> path) {
+            const Buffer bytes(model);
+            const nb::gil_scoped_release release;
+            return p.supportsModelV2(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
+          },
+          nb::arg("model"), nb::arg("path").none() = nb::none())
+      .def_prop_ro("num_subgraphs", &IParser::getNbSubgraphs)
+      .def("is_subgraph_supported", &IParser::isSubgraphSupported, nb::arg("index"))
+      .def("get_subgraph_nodes", &nodes_of, nb::arg("index"));
+  const nb::object type = nb::module_::import_("builtins").attr("type");
+  const auto list_class = [&](const char* name) {
+    nb::dict body;
+    body["__module__"] = m.attr("__name__");
+    m.attr(name) = type(name, nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type))), body);
+  };
+  list_class("NodeIndices");
+#if NV_TENSORRT_MAJOR < 11
+  list_class("SubGraphCollection");
+  parser.def(
+      "supports_model",
+      [module = m.ptr()](IParser& p, nb::handle model, std::optional<std::string> path) {
+        return supports_model(p, model, std::move(path), module);
+      },
+      nb::arg("model"), nb::arg("path").none() = nb::none());
+#endif
+}
+
+void bind_flags(nb::class_<IParser>& parser) {
+  parser.def_prop_rw("flags", &IParser::getFlags, &IParser::setFlags)
+      .def("set_flag", &IParser::setFlag, nb::arg("flag"))
+      .def("clear_flag", &IParser::clearFlag, nb::arg("flag"))
+      .def("get_flag", &IParser::getFlag, nb::arg("flag"))
+      .def("set_builder_config", &IParser::setBuilderConfig, nb::arg("builder_config").none(), nb::keep_alive<1, 2>());
+}
+
+void bind_results(nb::class_<IParser>& parser) {
+  parser
+      .def(
+          "get_layer_output_tensor",
+          [](IParser& p, const char* name, int64_t i) { return const_cast<ITensor*>(p.getLayerOutputTensor(name, i)); },
+          nb::arg("name"), nb::arg("i"), nb::rv_policy::reference_internal)
+      .def("get_used_vc_plugin_libraries",
+           [](const IParser& p) {
+             int64_t count = 0;
+             const char* const* const paths = p.getUsedVCPluginLibraries(count);
+             return paths == nullptr ? std::vector<std::string>() : std::vector<std::string>(paths, paths + count);
+           })
       .def_prop_ro("num_errors", &IParser::getNbErrors)
       .def("get_error", &IParser::getError, nb::arg("index"), nb::rv_policy::reference_internal)
       .def("clear_errors", &IParser::clearErrors)
@@ -77,7 +162,19 @@ void bind_parser_class(nb::module_& m) {
 
 void bind_parser(nb::module_& m) {
   bind_error(m);
-  bind_parser_class(m);
+  nb::class_<Owned<IParser>>(m, "OnnxParser", "Fills a network from an ONNX model.")
+      .def(
+          "__init__",
+          [](Owned<IParser>* self, INetworkDefinition& network, ILogger& logger) {
+            hold(self, nvonnxparser::createParser(network, logger), "parser");
+          },
+          nb::arg("network"), nb::arg("logger"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  auto parser = nb::borrow<nb::class_<IParser>>(m.attr("OnnxParser"));
+  bind_reading(parser);
+  bind_model_steps(parser);
+  bind_support(m, parser);
+  bind_flags(parser);
+  bind_results(parser);
 }
 
 }  // namespace wootz_python

@@ -20,7 +20,7 @@ nb::list all_creators(IPluginCreatorInterface* const* all, int32_t count) {
   return list;
 }
 
-nb::object get_v2(IPluginRegistry& r, const char* type, const char* version, const char* space) {
+[[maybe_unused]] nb::object get_v2(IPluginRegistry& r, const char* type, const char* version, const char* space) {
   IPluginCreatorInterface* const found = r.getCreator(type, version, space);
   const bool is_v2 = found != nullptr && std::string(found->getInterfaceInfo().kind) == "PLUGIN CREATOR_V1";
   return from_creator(is_v2 ? found : nullptr);
@@ -43,7 +43,6 @@ void bind_creators(Registry& registry) {
                      return all_creators(all, count);
                    })
 #if NV_TENSORRT_MAJOR < 11
-#if NV_TENSORRT_MAJOR < 11
       .def_prop_ro("plugin_creator_list",
                    [](const IPluginRegistry& r) {
                      int32_t count = 0;
@@ -53,14 +52,15 @@ void bind_creators(Registry& registry) {
                      return list;
                    })
 #endif
-#endif
       .def(
           "get_creator",
           [](IPluginRegistry& r, const char* type, const char* version, const char* space) {
             return from_creator(r.getCreator(type, version, space));
           },
           nb::arg("type"), nb::arg("version"), nb::arg("plugin_namespace") = "")
+#if NV_TENSORRT_MAJOR < 11
       .def("get_plugin_creator", &get_v2, nb::arg("type"), nb::arg("version"), nb::arg("plugin_namespace") = "")
+#endif
       .def("register_creator", &register_creator, nb::arg("creator"), nb::arg("plugin_namespace") = "",
            "Makes a creator known; False when its name, version and namespace are taken. The registry keeps it.")
       .def("deregister_creator", &deregister_creator, nb::arg("creator"));

@@ -1,10 +1,12 @@
 // The refitter, and the parser that hands it a model's weights.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "NvOnnxParser.h"
-#include "casters.h"
+#include "model_steps.h"
+#include "weights.h"
 
 using namespace nvinfer1;
 using nvonnxparser::IParserRefitter;
@@ -28,17 +30,9 @@ nb::tuple roles_of(IRefitter& r, int32_t (IRefitter::*ask)(int32_t, const char**
   return nb::make_tuple(std::vector<std::string>(layers.begin(), layers.end()), roles);
 }
 
-void bind_refitter_class(nb::module_& m) {
-  nb::class_<IRefitter>(m, "Refitter")
-      .def_static(
-          "_create",
-          [](ICudaEngine& engine, ILogger& logger) -> IRefitter* {
-            keep_logger(logger);
-            IRefitter* refitter = createInferRefitter(engine, logger);
-            if (refitter == nullptr) throw nb::type_error("the refitter could not be created: see the log");
-            return refitter;
-          },
-          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>())
+// New weights, whose arrays the refitter keeps.
+void bind_setting(nb::class_<IRefitter>& refitter) {
+  refitter
       .def(
           "set_weights",
           [](nb::handle self, const char* layer, WeightsRole role, nb::handle array) {
@@ -53,20 +47,78 @@ void bind_refitter_class(nb::module_& m) {
             return nb::cast<IRefitter&>(self).setNamedWeights(name, to_weights(array));
           },
           nb::arg("name"), nb::arg("weights"))
-      .def("unset_named_weights", &IRefitter::unsetNamedWeights, nb::arg("weights_name"))
-      .def("get_weights_location", &IRefitter::getWeightsLocation, nb::arg("weights_name"))
+      .def(
+          "set_named_weights",
+          [](nb::handle self, const char* name, nb::handle array, TensorLocation location) {
+            keep_array(self, array);
+            return nb::cast<IRefitter&>(self).setNamedWeights(name, to_weights(array), location);
+          },
+          nb::arg("name"), nb::arg("weights"), nb::arg("location"))
+      .def("unset_named_weights", &IRefitter::unsetNamedWeights, nb::arg("weights_name"));
+}
+
+// What there is to set, and what was set.
+void bind_asking(nb::class_<IRefitter>& refitter) {
+  refitter.def("get_weights_location", &IRefitter::getWeightsLocation, nb::arg("weights_name"))
+      .def(
+          "get_named_weights",
+          [](nb::handle self, const char* name) {
+            return PyWeights{nb::cast<IRefitter&>(self).getNamedWeights(name), nb::borrow(self)};
+          },
+          nb::arg("weights_name"))
       .def(
           "get_weights_prototype",
-          [](const IRefitter& r, const char* name) {
-            const Weights w = r.getWeightsPrototype(name);
-            return nb::make_tuple(w.type, w.count);
+          [](nb::handle self, const char* name) {
+            return PyWeights{nb::cast<IRefitter&>(self).getWeightsPrototype(name), nb::borrow(self)};
           },
-          nb::arg("weights_name"), "Type and count; the count of an unknown name is -1.")
+          nb::arg("weights_name"),
+          "Weights of the wanted type and size, without values; the size of an unknown name is -1.")
       .def("get_missing_weights", [](IRefitter& r) { return names_of(r, &IRefitter::getMissingWeights); })
       .def("get_all_weights", [](IRefitter& r) { return names_of(r, &IRefitter::getAllWeights); })
       .def("get_missing", [](IRefitter& r) { return roles_of(r, &IRefitter::getMissing); })
-      .def("get_all", [](IRefitter& r) { return roles_of(r, &IRefitter::getAll); })
-      .def("refit_cuda_engine", &IRefitter::refitCudaEngine, nb::call_guard<nb::gil_scoped_release>())
+      .def("get_all", [](IRefitter& r) { return roles_of(r, &IRefitter::getAll); });
+}
+
+#if NV_TENSORRT_MAJOR < 11
+// Ranges of tensors in INT8.
+void bind_ranges(nb::class_<IRefitter>& refitter) {
+  refitter
+      .def(
+          "set_dynamic_range",
+          [](IRefitter& r, const char* name, std::pair<float, float> range) {
+            return r.setDynamicRange(name, range.first, range.second);
+          },
+          nb::arg("tensor_name"), nb::arg("range"))
+      .def(
+          "get_dynamic_range",
+          [](const IRefitter& r, const char* name) {
+            return nb::make_tuple(r.getDynamicRangeMin(name), r.getDynamicRangeMax(name));
+          },
+          nb::arg("tensor_name"))
+      .def("get_tensors_with_dynamic_range", [](const IRefitter& r) {
+        std::vector<const char*> names(static_cast<size_t>(r.getTensorsWithDynamicRange(0, nullptr)));
+        r.getTensorsWithDynamicRange(static_cast<int32_t>(names.size()), names.data());
+        return std::vector<std::string>(names.begin(), names.end());
+      });
+}
+#else
+void bind_ranges(nb::class_<IRefitter>&) {}
+#endif
+
+void bind_refitter_class(nb::module_& m) {
+  nb::class_<Owned<IRefitter>>(m, "Refitter", "New weights for an engine that was built with BuilderFlag.REFIT.")
+      .def(
+          "__init__",
+          [](Owned<IRefitter>* self, ICudaEngine& engine, ILogger& logger) {
+            keep_logger(logger);
+            hold(self, createInferRefitter(engine, logger), "refitter");
+          },
+          nb::arg("engine"), nb::arg("logger"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  auto refitter = nb::borrow<nb::class_<IRefitter>>(m.attr("Refitter"));
+  bind_setting(refitter);
+  bind_asking(refitter);
+  bind_ranges(refitter);
+  refitter.def("refit_cuda_engine", &IRefitter::refitCudaEngine, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "refit_cuda_engine_async",
           [](IRefitter& r, size_t stream) {
@@ -74,34 +126,35 @@ void bind_refitter_class(nb::module_& m) {
             return r.refitCudaEngineAsync(reinterpret_cast<cudaStream_t>(stream));
           },
           nb::arg("stream_handle"))
+      .def_prop_ro("logger", &IRefitter::getLogger, nb::rv_policy::reference_internal)
       .def_prop_rw("weights_validation", &IRefitter::getWeightsValidation, &IRefitter::setWeightsValidation)
-      .def_prop_rw("max_threads", &IRefitter::getMaxThreads, &IRefitter::setMaxThreads);
+      .def_prop_rw("max_threads", &IRefitter::getMaxThreads, [](IRefitter& r, int32_t threads) {
+        if (!r.setMaxThreads(threads)) throw nb::value_error("max_threads: the number was refused: see the log");
+      });
 }
 
 void bind_parser_refitter(nb::module_& m) {
-  nb::class_<IParserRefitter>(m, "OnnxParserRefitter")
-      .def_static(
-          "_create",
-          [](IRefitter& refitter, ILogger& logger) -> IParserRefitter* {
-            IParserRefitter* parser = nvonnxparser::createParserRefitter(refitter, logger);
-            if (parser == nullptr) throw nb::type_error("the parser could not be created: see the log");
-            return parser;
+  nb::class_<Owned<IParserRefitter>>(m, "OnnxParserRefitter", "Hands a model's weights to a refitter.")
+      .def(
+          "__init__",
+          [](Owned<IParserRefitter>* self, IRefitter& refitter, ILogger& logger) {
+            hold(self, nvonnxparser::createParserRefitter(refitter, logger), "parser");
           },
-          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>())
+          nb::arg("refitter"), nb::arg("logger"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  auto parser = nb::borrow<nb::class_<IParserRefitter>>(m.attr("OnnxParserRefitter"));
+  bind_model_steps(parser);
+  parser
       .def(
           "refit_from_bytes",
-          [](IParserRefitter& p, nb::bytes model, std::optional<std::string> path) {
+          [](IParserRefitter& p, nb::handle model, std::optional<std::string> path) {
+            const Buffer bytes(model);
             const nb::gil_scoped_release release;
-            return p.refitFromBytes(model.c_str(), model.size(), path ? path->c_str() : nullptr);
+            return p.refitFromBytes(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
           },
           nb::arg("model"), nb::arg("path").none() = nb::none())
-      .def(
-          "refit_from_file",
-          [](IParserRefitter& p, const char* path) {
-            const nb::gil_scoped_release release;
-            return p.refitFromFile(path);
-          },
-          nb::arg("model"))
+      .def("refit_from_file", &IParserRefitter::refitFromFile, nb::arg("model"),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("refit_model_proto", &IParserRefitter::refitModelProto, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("num_errors", &IParserRefitter::getNbErrors)
       .def("get_error", &IParserRefitter::getError, nb::arg("index"), nb::rv_policy::reference_internal)
       .def("clear_errors", &IParserRefitter::clearErrors);

@@ -5,47 +5,19 @@
 `wootz.infer` and `wootz.build` do the usual with numpy in one call, on either.
 """
 import json as _json
+from collections.abc import Sequence as _Sequence
 
 from . import _wootz
 from ._wootz import *  # noqa: F401,F403
 from ._wootz import DataType
 from . import _libraries, _old_names  # noqa: F401
 from ._device import read_memory, to_device  # noqa: F401
-from ._numpy import infer, load_engine, nptype, tap, volume  # noqa: F401
+from ._numpy import infer, itemsize as _itemsize, load_engine, nptype, tap, volume  # noqa: F401
 from ._build import backend_libraries, build, BuildError  # noqa: F401
 from ._tools import compare, quantize  # noqa: F401
 from ._plugins import *  # noqa: F401,F403
 
 __version__ = ".".join(str(n) for n in _wootz.__tensorrt_version__)
-
-# TensorRT's classes are called to be made; here a factory of the extension makes them.
-_BuilderType, _RuntimeType, _ParserType = _wootz.Builder, _wootz.Runtime, _wootz.OnnxParser
-_RefitterType, _ParserRefitterType = _wootz.Refitter, _wootz.OnnxParserRefitter
-
-
-def Builder(logger):  # noqa: N802
-    """A builder that logs to `logger`, which it keeps alive."""
-    return _BuilderType._create(logger)
-
-
-def Runtime(logger, device=None):  # noqa: N802
-    """A runtime that logs to `logger`, which it keeps alive. Its engines are on the device of that number; None: on the one that is current."""
-    return _RuntimeType._create(logger, -1 if device is None else device)
-
-
-def OnnxParser(network, logger):  # noqa: N802
-    """A parser that fills `network`."""
-    return _ParserType._create(network, logger)
-
-
-def Refitter(engine, logger):  # noqa: N802
-    """New weights for an engine that was built with BuilderFlag.REFIT."""
-    return _RefitterType._create(engine, logger)
-
-
-def OnnxParserRefitter(refitter, logger):  # noqa: N802
-    """A parser that hands a model's weights to `refitter`."""
-    return _ParserRefitterType._create(refitter, logger)
 
 
 def kernel(name, source, outputs=None, inputs=1, arguments=None, grid=None, block=256, options=()):  # noqa: PLR0913: each has its own default
@@ -76,14 +48,20 @@ bool = DataType.BOOL  # noqa: A001
 fp8, fp4, e8m0 = DataType.FP8, DataType.FP4, DataType.E8M0
 
 
-def _context_managers():
-    # TensorRT's scripts say `with trt.Builder(logger) as builder`; the objects are freed by Python as usual.
-    names = ("Builder", "Runtime", "OnnxParser", "Refitter", "OnnxParserRefitter", "INetworkDefinition", "IBuilderConfig", "ICudaEngine", "IExecutionContext",
-             "IHostMemory")
+def _like_tensorrt():
+    # TensorRT's scripts say `with trt.Builder(logger) as builder` or `del builder`, and older ones `builder.__del__()`: an
+    # object ends with the last reference to it, and by nothing else.
+    names = ("Builder", "Runtime", "OnnxParser", "Refitter", "OnnxParserRefitter", "INetworkDefinition", "IBuilderConfig", "ICudaEngine",
+             "IExecutionContext", "IHostMemory", "EngineInspector")
     for name in names:
         cls = getattr(_wootz, name)
         cls.__enter__ = lambda self: self
         cls.__exit__ = lambda self, *_: None
+        if name not in ("OnnxParserRefitter", "EngineInspector"):
+            cls.__del__ = lambda self: None
+    _Sequence.register(_wootz.Dims)
+    _Sequence.register(_wootz.Permutation)
+    DataType.itemsize = property(_itemsize, doc="Bytes of an element; of four bits, one.")
 
 
-_context_managers()
+_like_tensorrt()

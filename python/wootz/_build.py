@@ -19,7 +19,7 @@ def _add_profiles(builder, config, profiles):
 
 def _parse(model, network, logger, options):
     """Reads a model, by its path or bytes, into a network; the parser may go, as the network holds the weights."""
-    parser = _wootz.OnnxParser._create(network, logger)
+    parser = _wootz.OnnxParser(network, logger)
     for key, value in (options or {}).items():
         parser.set_option(key, value)
     if isinstance(model, (str, os.PathLike)):
@@ -61,7 +61,7 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     that computes fast in none of them says so in a warning.
     """
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
-    builder = _wootz.Builder._create(logger)
+    builder = _wootz.Builder(logger)
     network = builder.create_network(0)
     config = builder.create_builder_config()
     _allow(config, [precision] if isinstance(precision, str) else precision)

@@ -41,6 +41,19 @@ def nptype(dtype):
     return _BY_NUMBER[int(dtype)]()
 
 
+def itemsize(dtype):
+    """Bytes of an element of a DataType; those of less than a byte count as one."""
+    return nptype(dtype).itemsize
+
+
+def _extents(shape):
+    """A shape as a tuple; None: the rank is not known."""
+    try:
+        return tuple(shape)
+    except ValueError:
+        return None
+
+
 def _pack(array, bits):
     """Sub-byte elements, the first in the lowest bits."""
     per = 8 // bits
@@ -143,13 +156,13 @@ def _set_inputs(context, feeds, inputs, keep):
 def _set_output(context, name, results):
     """Gives an output its memory; True: its size is data-dependent."""
     engine = context.engine
-    number, shape = engine._get_tensor_dtype_number(name), context.get_tensor_shape(name)
+    number, shape = engine._get_tensor_dtype_number(name), _extents(context.get_tensor_shape(name))
     if shape is None or any(d < 0 for d in shape) or number in _PACKED_BITS:
         context.set_output_allocator(name, _scratch(context).buffer(name))
         return True
     context.set_output_allocator(name, None)
     if name in _formatted(context):
-        shape = _places(context, name, tuple(shape))[1]
+        shape = _places(context, name, shape)[1]
     results[name] = np.empty(shape, _BY_NUMBER[number]())
     if engine.on_device:
         context.set_tensor_address(name, _scratch(context).memory_of(name, results[name].nbytes))
@@ -168,7 +181,7 @@ def _fetch(context, name, dynamic, results):
             results[name] = results[name][_places(context, name, tuple(context.get_tensor_shape(name)))[0]]
         return
     buffer = _scratch(context).buffer(name)
-    shape, bits = buffer.shape, _PACKED_BITS.get(number)
+    shape, bits = tuple(buffer.shape), _PACKED_BITS.get(number)
     if name in _formatted(context):
         places, count = _places(context, name, shape)
         results[name] = np.frombuffer(buffer.read(count * dtype.itemsize), dtype)[places]

@@ -16,7 +16,7 @@ def _engine_of(model, options, shapes, logger):
     """An engine of an ONNX model, a plan (path or bytes), or the engine itself."""
     if isinstance(model, _wootz.ICudaEngine):
         return model
-    runtime = _wootz.Runtime._create(logger, -1)
+    runtime = _wootz.Runtime(logger)
     if isinstance(model, (str, os.PathLike)) and not os.fspath(model).endswith(".onnx"):
         return load_engine(runtime, model)
     if isinstance(model, (str, os.PathLike)):
@@ -123,9 +123,9 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
     if data is None and format in ("int8", "fp8"):
         raise ValueError(f"data: {format} needs representative inputs, from which the ranges of activations are")
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
-    builder = _wootz.Builder._create(logger)
+    builder = _wootz.Builder(logger)
     network = builder.create_network(0)
-    parser = _wootz.OnnxParser._create(network, logger)
+    parser = _wootz.OnnxParser(network, logger)
     if not parser.parse_from_file(os.fspath(model)):
         problems = [str(parser.get_error(i)) for i in range(parser.num_errors)]
         raise BuildError("the model cannot be read:\n" + "\n".join(problems))

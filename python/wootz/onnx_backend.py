@@ -48,7 +48,7 @@ class WootzRep(BackendRep):
             if value.type.WhichOneof("value") != "tensor_type":
                 raise BackendIsNotSupposedToImplementIt(f"'{value.name}' is a {value.type.WhichOneof('value')}")
         self.logger = _wootz.Logger(_wootz.ILogger.Severity.INTERNAL_ERROR)
-        self.runtime = _wootz.Runtime._create(self.logger)
+        self.runtime = _wootz.Runtime(self.logger)
         self.engines = {}
 
     def _engine(self, arrays):

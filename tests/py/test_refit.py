@@ -140,7 +140,8 @@ def test_weights_go_by_their_names_in_the_model():
     names = refitter.get_all_weights()
     mine = {"w0", "b0", "w1", "b1", "fc", "fcb"}  # a normalization's are one factor and one addend once they are read
     assert mine <= set(names)
-    assert refitter.get_weights_prototype("fc") == (wootz.DataType.FLOAT, 160)
+    wanted = refitter.get_weights_prototype("fc")
+    assert (wanted.dtype, wanted.size) == (wootz.DataType.FLOAT, 160)
     assert not refitter.set_named_weights("nothing", np.zeros(1, np.float32))
     for here, there in zip(mixed.graph.initializer, new.graph.initializer):
         if here.name in mine:

@@ -11,12 +11,12 @@ The lists (tests/api_headers/surface_python_*.txt) have a line for each enumerat
       h rw                                         a property that can be read and written; `r`: only read
       __init__() | (h, w) | (shape)                parameters and defaults of each overload
       __init__ none                                objects cannot be made by a program
+      append list                                  (printed only) what Python's list has
     def get_nv_onnx_parser_version()
 
 Names of parameters that the lists call arg0, arg1, ... can only be given by position: ours may have any name.
 """
 import argparse
-import ast
 import enum
 import inspect
 import pathlib
@@ -30,6 +30,7 @@ LISTS = {10: ROOT / "tests/api_headers/surface_python_10.16.txt", 11: ROOT / "te
 EXCEPTIONS = ROOT / "tests/api_headers/surface_python_missing.txt"
 BEYOND = ROOT / "tests/api_headers/surface_python_beyond.txt"
 NONE = "none"  # of __init__
+LISTS_OWN = "list"  # a method that a class has from Python's list, which takes the same
 
 
 @dataclass
@@ -68,7 +69,7 @@ def read_list(text):
             surface.functions[name] = _overloads(rest)
         elif line.startswith("  "):
             name, rest = re.fullmatch(r"  (\w+) ?(.*)", line).groups()
-            members[name] = rest if rest in ("r", "rw", NONE) else _overloads(rest)
+            members[name] = rest if rest in ("r", "rw", NONE, LISTS_OWN) else _overloads(rest)
     return surface
 
 
@@ -92,16 +93,31 @@ def _default(value):
     return repr(value)
 
 
+def _split(text):
+    """The parameters in the text between the brackets of a signature."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += letter in "([{"
+        depth -= letter in ")]}"
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip() not in ("", "/", "*")]
+
+
 def _nanobind_overloads(function, bound):
     found = []
     for signature, _, *defaults in function.__nb_signature__:
         values = iter(defaults[0] or () if defaults else ())
-        text = re.sub(r"\\\d+|= \.\.\.", lambda m: m[0], signature)
-        text = text[text.index("("):text.rindex(" -> ")] if " -> " in text else text[text.index("("):]
-        arguments = ast.parse("def f" + re.sub(r"\\(\d+)", r"_default_\1", text) + ": pass").body[0].args
-        names = [a.arg for a in arguments.posonlyargs + arguments.args]
-        given = [None] * (len(names) - len(arguments.defaults)) + [_default(next(values)) for _ in arguments.defaults]
-        found.append(list(zip(names, given))[1 if bound else 0:])
+        text = signature[signature.index("(") + 1:signature.rindex(" -> ")].rstrip()[:-1]
+        overload = []
+        for part in _split(text):
+            name, given = re.fullmatch(r"(\w+)(.*)", part, re.S).groups()
+            written = given.partition(" = ")[2]  # the number of a value in the list, a value, or "...": none
+            overload.append((name, _default(next(values)) if re.fullmatch(r"\\\d+", written) else
+                             None if written in ("", "...") else written))
+        found.append(overload[1 if bound else 0:])
     return found
 
 
@@ -119,6 +135,8 @@ def _member(cls, name):
         return None
     if isinstance(raw, property):
         return "r" if raw.fset is None else "rw"
+    if type(raw).__name__ in ("method_descriptor", "wrapper_descriptor"):
+        return LISTS_OWN
     if isinstance(raw, staticmethod):
         return _overloads_of(raw.__func__, False)
     if type(raw).__name__ == "nb_func":
@@ -155,6 +173,8 @@ def of_package(names, wanted):
 
 def _construction(cls, wanted):
     init = inspect.getattr_static(cls, "__init__", None)
+    if issubclass(cls, list):
+        return LISTS_OWN
     made = init is not None and init is not object.__init__ and (hasattr(init, "__nb_signature__") or inspect.isfunction(init))
     return _overloads_of(init) if made else NONE
 
@@ -183,6 +203,8 @@ def accepts(found, wanted):
 def _differences_of_member(name, want, have):
     if have is None:
         yield f"missing {name}"
+    elif have == LISTS_OWN and not isinstance(want, str):
+        return
     elif isinstance(want, str):
         if want == "rw" and have == "r" or want != "rw" and have != want:
             yield f"different {name}: {want} there, {have if isinstance(have, str) else _shown(have)} here"
