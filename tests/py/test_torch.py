@@ -326,6 +326,22 @@ def test_results_keep_their_structure(tmp_path):
 
 
 @torch.no_grad()
+def test_modules_check_what_they_are_given(tmp_path):
+    class Scaled(nn.Module):
+        def forward(self, x, times):
+            return x * times
+
+    made = wootz.torch.export(Scaled(), (r(2, 3), 4), path=tmp_path / "scaled.wootz", options=OPTIONS)
+    for run in (made, wootz.torch.load(tmp_path / "scaled.wootz")):
+        agree(run(torch.ones(2, 3), 4), torch.full((2, 3), 4.0))
+        for bad, error, message in (((r(2, 3), 5), ValueError, "compiled for 4"), ((r(2, 3).double(), 4), TypeError, "compiled for torch.float32"),
+                                    ((r(3, 3), 4), ValueError, r"compiled for \(2, 3\)"), ((3, 4), TypeError, "input x is int"),
+                                    ((r(2, 3),), TypeError, "2 arguments"), ((r(2, 3).to("meta"), 4), ValueError, "is on meta")):
+            with pytest.raises(error, match=message):
+                run(*bad)
+
+
+@torch.no_grad()
 def test_plans_are_kept(tmp_path, monkeypatch):
     model, x = Net().eval(), r(3, 8)
     options = {**OPTIONS, "cache": tmp_path}

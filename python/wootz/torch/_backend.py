@@ -5,6 +5,7 @@ import torch
 from torch._dynamo import list_backends, register_backend
 
 from .._build import BuildError
+from ._block import Block
 from ._options import Options
 from ._partition import compiled, left
 from ._trace import attributes, from_dynamo, is_static, views_of_inputs
@@ -82,9 +83,11 @@ class _Compiled:
             given = dict(zip(self.names, weights))
             constants = {n: given[n.name] for n in module.graph.nodes if n.op == "placeholder" and n.name in given}
             constants.update(attributes(module))
-            known = self.sets[key] = (compiled(module, constants, self.device, self.options), weights, versions)
-        call, self.weights, self.versions = known
-        self.call = getattr(call, "call", call)  # a block's own function
+            made = compiled(module, constants, self.device, self.options)
+            if isinstance(made, Block):
+                made.plan = None  # only modules that can be saved keep it
+            known = self.sets[key] = (getattr(made, "call", made), weights, versions)  # of a block, the function itself
+        self.call, self.weights, self.versions = known
 
     def caller(self):
         """The function that torch calls."""

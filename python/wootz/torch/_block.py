@@ -27,11 +27,23 @@ class Block:
 
     def _use(self, engine):
         self.engine, self._contexts, self._shapes, self._of_shapes = engine, {}, {}, {}
-        self._inputs = [(i, name) for i, name, _ in self.spec.inputs]
+        self._inputs = [(i, name) for i, name, *_ in self.spec.inputs]
         self._outputs = [(f"o{k}", dtype) for k, (_, dtype) in enumerate(self.spec.outputs)]
 
     def __call__(self, *args):
         return self.call(*args)
+
+    def check(self, args):
+        """Arguments as the engine needs them; TypeError or ValueError where one is not. torch.compile's guards say so by themselves."""
+        for place, name, dtype, shape in self.spec.inputs:
+            tensor = args[place]
+            if not isinstance(tensor, torch.Tensor) or tensor.dtype != dtype:
+                raise TypeError(f"input {name} is {getattr(tensor, 'dtype', type(tensor).__name__)}; the model was compiled for {dtype}")
+            if tensor.device.type != self.device.type or (tensor.device.index or 0) != (self.device.index or 0):
+                raise ValueError(f"input {name} is on {tensor.device}; the model was compiled for {self.device}")
+            if len(shape) != tensor.dim() or any(want is not None and want != have for want, have in zip(shape, tensor.shape)):
+                raise ValueError(f"input {name} is {tuple(tensor.shape)}; the model was compiled for {shape}, where None is open")
+        return args
 
     def _caller(self):
         """A function that does a call, with as little on the way as there can be."""
@@ -96,7 +108,8 @@ class Block:
             r = self.spec.symbols[name]
             raise ValueError(f"extent {name} is {value}; the engine was built for {r.low} to {r.high}")
         symbols = {s: r.widened(values[s]) if s in values else r for s, r in self.spec.symbols.items()}
-        engine, self.plan = self._rebuild(symbols)
+        engine, plan = self._rebuild(symbols)
+        self.plan = plan if self.plan is not None else None
         self.spec.symbols = symbols
         self._use(engine)
 
@@ -111,7 +124,7 @@ def _strides(shape):
 
 
 class Spec:
-    """What calls need to know of a graph. inputs: (argument, name, dtype); outputs: (shape, dtype), where shapes are fixed; form: of each
+    """What calls need to know of a graph. inputs: (argument, name, dtype, shape with None where it is open); outputs: (shape, dtype), where shapes are fixed; form: of each
     result ("output", n), ("argument", n), ("constant", tensor), ("extent", expression), ("value", number); symbols: {name: Range};
     places: {symbol name: (argument, axis)}."""
 
@@ -144,7 +157,8 @@ class Spec:
         if missing := [s for s in ranges if str(s) not in places]:
             raise Unsupported(f"extent {missing[0]} is that of no input")
         form = [_form(r, nodes, order, constants) for r in results]
-        return cls([(order[n], n.name, n.meta["val"].dtype) for n in inputs], outputs, form, {str(s): r for s, r in ranges.items()}, places)
+        taken = [(order[n], n.name, n.meta["val"].dtype, tuple(None if is_symbolic(s) else int(s) for s in n.meta["val"].shape)) for n in inputs]
+        return cls(taken, outputs, form, {str(s): r for s, r in ranges.items()}, places)
 
 
 def _form(result, nodes, order, constants):

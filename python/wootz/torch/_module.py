@@ -28,7 +28,8 @@ class Module(torch.nn.Module):
 
     def forward(self, *args, **kwargs):
         with torch.no_grad():
-            return self.results(self.call(*self.inputs(args, kwargs)))
+            given = self.inputs(args, kwargs)
+            return self.results(self.call(*(self.call.check(given) if isinstance(self.call, Block) else given)))
 
     def save(self, path):
         """Writes the module to a file, for load(). ValueError for one of which a part is torch's code."""
@@ -52,7 +53,7 @@ def compile(model, args=(), kwargs=None, *, dynamic_shapes=None, options=None): 
     program, module, constants, users = from_export(program)
     device = device_of([*constants.values(), *(n.meta["val"] for n in users)])
     call = compiled(module, constants, device, Options.of(options))
-    inputs = _Inputs(_structure(program.call_spec.in_spec), _places(module, users), len(_nodes(module)))
+    inputs = _Inputs(_structure(program.call_spec.in_spec), _places(module, users), len(_nodes(module)), _fixed(users))
     return Module(call, inputs, _Results(program.call_spec.out_spec, *_user_results(program)))
 
 
@@ -75,7 +76,7 @@ def load(path, device=None):
         raise ValueError(f"{path}: compiled for {kind}, not for {place.type}")
     block = Block(_read_spec(told["spec"]), place, load_engine(plan, place), plan)
     inputs, results = told["inputs"], told["results"]
-    return Module(block, _Inputs(inputs["structure"], inputs["places"], inputs["count"]),
+    return Module(block, _Inputs(**inputs),
                   _Results(None, results["structure"], results["first"]))
 
 
@@ -93,6 +94,12 @@ def _nodes(module):
 def _places(module, users):
     order = {n: i for i, n in enumerate(_nodes(module))}
     return [order[n] for n in users]
+
+
+def _fixed(users):
+    """What torch takes as part of the model among the arguments: [number of the leaf, value]."""
+    values = [[i, n.meta.get("val")] for i, n in enumerate(users)]
+    return [[i, v] for i, v in values if v is None or isinstance(v, (bool, int, float, str))]
 
 
 def _user_results(program):
@@ -148,21 +155,25 @@ def _leaves(structure, tree, found):
 
 
 class _Inputs:
-    """Arguments of the model as arguments of the graph. structure: of (args, kwargs); places: where each leaf goes, of `count`."""
+    """Arguments of the model as arguments of the graph. structure: of (args, kwargs); places: where each leaf goes, of `count`; fixed: values
+    that leaves had, which are part of the model."""
 
-    def __init__(self, structure, places, count):
-        self.structure, self.places, self.count = structure, places, count
+    def __init__(self, structure, places, count, fixed):
+        self.structure, self.places, self.count, self.fixed = structure, places, count, fixed
 
     def __call__(self, args, kwargs):
         found = {}
         _leaves(self.structure, (args, kwargs), found)
+        for leaf, value in self.fixed:
+            if found.get(leaf) != value:
+                raise ValueError(f"argument {leaf} is {found.get(leaf)!r}; the model was compiled for {value!r}")
         given = [None] * self.count
         for leaf, place in enumerate(self.places):
             given[place] = found[leaf]
         return given
 
     def written(self):
-        return {"structure": self.structure, "places": self.places, "count": self.count}
+        return {"structure": self.structure, "places": self.places, "count": self.count, "fixed": self.fixed}
 
 
 class _Results:
@@ -187,13 +198,13 @@ def _written_spec(spec):
     form = [[kind, value] for kind, value in spec.form]
     if any(kind == "constant" for kind, _ in form):
         raise Unsupported("a result is a constant of the model")
-    return {"inputs": [[i, name, _name(t)] for i, name, t in spec.inputs], "form": form, "places": spec.places,
+    return {"inputs": [[i, name, _name(t), shape] for i, name, t, shape in spec.inputs], "form": form, "places": spec.places,
             "outputs": [[None if spec.symbols else list(shape), _name(t)] for shape, t in spec.outputs],
             "symbols": {n: [r.low, r.opt, r.high] for n, r in spec.symbols.items()}}
 
 
 def _read_spec(told):
-    return Spec([(i, name, getattr(torch, t)) for i, name, t in told["inputs"]],
+    return Spec([(i, name, getattr(torch, t), tuple(shape)) for i, name, t, shape in told["inputs"]],
                 [(None if shape is None else tuple(shape), getattr(torch, t)) for shape, t in told["outputs"]],
                 [tuple(f) for f in told["form"]], {n: Range(*r) for n, r in told["symbols"].items()},
                 {n: tuple(p) for n, p in told["places"].items()})

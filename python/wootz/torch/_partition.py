@@ -122,8 +122,9 @@ class _Part(torch.nn.Module):
 
     def __init__(self, block, single):
         super().__init__()
-        self.block, self.single = block, single
+        block.plan = None  # a model that is divided is not saved
+        self.call, self.single = block.call, single
 
     def forward(self, *args):
-        results = self.block(*args)
+        results = self.call(*args)
         return results[0] if self.single else results
