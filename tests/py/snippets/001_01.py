@@ -1,0 +1,1 @@
+config.max_aux_streams = 7
