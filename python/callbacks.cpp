@@ -116,6 +116,24 @@ void* address_in(nb::handle answer) {
   return reinterpret_cast<void*>(nb::cast<size_t>(number));
 }
 
+bool stream_of(nb::handle source, StreamHandle* stream) noexcept {
+  if (source.is_none()) return *stream = {}, true;
+  try {
+    nb::object number = nb::borrow(source);
+    for (const char* const attribute : {"cuda_stream", "ptr"})
+      if (!PyLong_Check(number.ptr()) && nb::hasattr(number, attribute)) number = number.attr(attribute);
+    if (!PyLong_Check(number.ptr()) && nb::hasattr(number, "__cuda_stream__")) number = number.attr("__cuda_stream__")()[1];
+    if (PyFloat_Check(number.ptr()) || PyUnicode_Check(number.ptr())) return false;
+    if (!PyLong_Check(number.ptr())) number = nb::steal(PyNumber_Long(number.ptr()));
+    size_t handle = 0;
+    if (!number.is_valid() || !nb::try_cast(number, handle)) return PyErr_Clear(), false;
+    stream->handle = reinterpret_cast<cudaStream_t>(handle);
+    return true;
+  } catch (nb::python_error&) {
+    return false;
+  }
+}
+
 void not_there(nb::handle self, const char* method) {
   const std::string text = name_of(self, method) + ": a class of the application's implements it";
   PyErr_SetString(PyExc_NotImplementedError, text.c_str());

@@ -22,10 +22,27 @@ struct PyDims {
 // A Python object of class Dims; null, with a Python error, on failure.
 PyObject* new_dims(const nvinfer1::Dims64& dims) noexcept;
 
+// A stream as Python's programs have it.
+struct StreamHandle {
+  cudaStream_t handle = nullptr;
+};
+// False: it is none.
+bool stream_of(nb::handle source, StreamHandle* stream) noexcept;
 }  // namespace wootz_python
 
 NAMESPACE_BEGIN(NB_NAMESPACE)
 NAMESPACE_BEGIN(detail)
+
+// A number, None for the default stream, a stream of torch (cuda_stream) or cupy (ptr), what follows the protocol
+// __cuda_stream__, and what int() makes a number of.
+template <>
+struct type_caster<wootz_python::StreamHandle> {
+  NB_TYPE_CASTER(wootz_python::StreamHandle, const_name("int"))
+  bool from_python(handle source, uint8_t, cleanup_list*) noexcept { return wootz_python::stream_of(source, &value); }
+  static handle from_cpp(wootz_python::StreamHandle stream, rv_policy, cleanup_list*) noexcept {
+    return PyLong_FromVoidPtr(stream.handle);
+  }
+};
 
 // Any sequence of at most 8 integers, or one integer, is taken for a Dims; an object of that class is given.
 template <>
@@ -75,6 +92,8 @@ namespace wootz_python {
 void keep_logger(nvinfer1::ILogger& logger);
 // Null: there was none.
 nvinfer1::ILogger* kept_logger();
+// What loggers have heard of as errors in this thread is of earlier calls.
+void clear_errors() noexcept;
 
 // Python takes the memory over; null is None.
 nb::object owned(nvinfer1::IHostMemory* memory);

@@ -71,7 +71,7 @@ void bind_search(Config& config) {
 #endif
       .def_prop_rw(
           "profile_stream", [](const IBuilderConfig& c) { return reinterpret_cast<uintptr_t>(c.getProfileStream()); },
-          [](IBuilderConfig& c, uintptr_t stream) { c.setProfileStream(reinterpret_cast<cudaStream_t>(stream)); });
+          [](IBuilderConfig& c, StreamHandle stream) { c.setProfileStream(stream.handle); });
 }
 
 void bind_devices(Config& config) {

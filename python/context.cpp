@@ -3,6 +3,19 @@
 
 using namespace nvinfer1;
 
+NAMESPACE_BEGIN(NB_NAMESPACE)
+NAMESPACE_BEGIN(detail)
+
+// A context's end waits for its inferences, whose callbacks want Python's lock.
+template <>
+void wrap_destruct<IExecutionContext>(void* context) noexcept {
+  const gil_scoped_release release;
+  static_cast<IExecutionContext*>(context)->~IExecutionContext();
+}
+
+NAMESPACE_END(detail)
+NAMESPACE_END(NB_NAMESPACE)
+
 namespace wootz_python {
 namespace {
 
@@ -27,8 +40,9 @@ void bind_shapes(Context& context) {
 #endif
       .def(
           "set_optimization_profile_async",
-          [](IExecutionContext& c, int32_t index, size_t stream) {
-            return c.setOptimizationProfileAsync(index, reinterpret_cast<cudaStream_t>(stream));
+          [](IExecutionContext& c, int32_t index, StreamHandle stream) {
+            const nb::gil_scoped_release release;
+            return c.setOptimizationProfileAsync(index, stream.handle);
           },
           nb::arg("profile_index"), nb::arg("stream_handle"))
       .def_prop_ro("active_optimization_profile", &IExecutionContext::getOptimizationProfile);
@@ -81,18 +95,18 @@ void bind_execution(Context& context) {
   context
       .def(
           "execute_async_v3",
-          [](nb::handle context, size_t stream) {
+          [](nb::handle context, StreamHandle stream) {
             check_addresses(context);
             auto& c = nb::cast<IExecutionContext&>(context);
             nb::gil_scoped_release release;
-            return c.enqueueV3(reinterpret_cast<cudaStream_t>(stream));
+            return c.enqueueV3(stream.handle);
           },
           nb::arg("stream_handle"))
       .def(
           "set_aux_streams",
-          [](IExecutionContext& c, const std::vector<size_t>& streams) {
+          [](IExecutionContext& c, const std::vector<StreamHandle>& streams) {
             std::vector<cudaStream_t> list;
-            for (size_t s : streams) list.push_back(reinterpret_cast<cudaStream_t>(s));
+            for (const StreamHandle& s : streams) list.push_back(s.handle);
             c.setAuxStreams(list.empty() ? nullptr : list.data(), static_cast<int32_t>(list.size()));
           },
           nb::arg("aux_streams"))

@@ -2,7 +2,10 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <unordered_map>
+#include <utility>
 
+#include "callbacks.h"
 #include "wootz/extensions.h"
 
 using namespace nvinfer1;
@@ -48,21 +51,36 @@ void copy(const DeviceBlock& block, void* to, const void* from, size_t bytes) {
   if (failed != 0) throw std::runtime_error("the copy failed: see the log");
 }
 
-// The dictionary in which a context keeps what it must not outlive.
-nb::dict kept(nb::handle context) {
-  if (nb::hasattr(context, "_kept")) return nb::cast<nb::dict>(context.attr("_kept"));
-  nb::dict made;
-  context.attr("_kept") = made;
-  nb::keep_alive_obj(context, made);  // until after its end, when no inference is under way
-  return made;
+using Blocks = std::map<std::string, std::shared_ptr<DeviceBlock>>;
+
+// By context: the memory that its tensors have as addresses; while it is here, a block is not freed. An entry goes after its
+// context's end, when no inference is under way. Never destroyed: the interpreter may be gone before static objects are.
+std::unordered_map<PyObject*, Blocks>& all_blocks() {
+  static auto* const all = new std::unordered_map<PyObject*, Blocks>;
+  return *all;
 }
 
-std::string address_key(const std::string& tensor) { return "address of " + tensor; }
+void drop_blocks(void* context) noexcept {
+  const auto at = all_blocks().find(static_cast<PyObject*>(context));
+  if (at == all_blocks().end()) return;
+  const Blocks blocks = std::move(at->second);  // what goes with them may come back here
+  all_blocks().erase(at);
+}
 
-// Ties a block to a context; while one lives, the block is not freed.
-struct Held {
-  std::shared_ptr<DeviceBlock> block;
-};
+void hold(nb::handle context, const char* name, std::shared_ptr<DeviceBlock> block) {
+  const auto [at, made] = all_blocks().try_emplace(context.ptr());
+  if (made) nb::keep_alive_cb(context, context.ptr(), drop_blocks);
+  const std::shared_ptr<DeviceBlock> before = std::exchange(at->second[name], std::move(block));
+}
+
+void let_go(nb::handle context, const char* name) {
+  const auto at = all_blocks().find(context.ptr());
+  if (at == all_blocks().end()) return;
+  const auto block = at->second.find(name);
+  if (block == at->second.end()) return;
+  const std::shared_ptr<DeviceBlock> before = std::move(block->second);
+  at->second.erase(block);
+}
 
 }  // namespace
 
@@ -140,22 +158,17 @@ bool TapListener::processDebugTensor(const void* data, TensorLocation, DataType 
 }
 
 void keep_for(nb::handle context, const std::string& name, nb::handle object) {
-  nb::dict all = kept(context);
-  if (!object.is_none())
-    all[name.c_str()] = object;
-  else if (all.contains(name.c_str()))
-    nb::del(all[name.c_str()]);
+  keep_as(context, name.c_str(), object);
 }
 
 bool set_address(nb::handle context, const char* name, nb::handle memory) {
   auto* const c = nb::cast<IExecutionContext*>(context);
-  const std::string key = address_key(name);
   if (!nb::isinstance<DeviceMemory>(memory)) {
     size_t number = 0;
     if (!memory.is_none() && !nb::try_cast<size_t>(memory, number))
       throw nb::type_error("an address is a number, a DeviceMemory or None");
     if (!c->setTensorAddress(name, reinterpret_cast<void*>(number))) return false;
-    keep_for(context, key, nb::none());
+    let_go(context, name);
     return true;
   }
   const std::shared_ptr<DeviceBlock> block = nb::cast<DeviceMemory&>(memory).block();
@@ -168,40 +181,35 @@ bool set_address(nb::handle context, const char* name, nb::handle memory) {
   if (on_device && engine->getTensorLocation(name) == TensorLocation::kHOST)
     throw nb::value_error(("'" + std::string(name) + "' is read by the host: give it the address of an array").c_str());
   if (!c->setTensorAddress(name, block->memory)) return false;
-  keep_for(context, key, nb::cast(Held{block}));
+  hold(context, name, block);
   return true;
 }
 
 void check_addresses(nb::handle context) {
-  if (!nb::hasattr(context, "_kept")) return;
+  const auto held = all_blocks().find(context.ptr());
+  if (held == all_blocks().end() || held->second.empty()) return;
   auto* const c = nb::cast<IExecutionContext*>(context);
-  const nb::dict all = kept(context);
   const ICudaEngine& engine = c->getEngine();
-  for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
-    const char* const name = engine.getIOTensorName(i);
-    const std::string key = address_key(name);
-    if (!all.contains(key.c_str())) continue;
+  for (const auto& [key, block] : held->second) {
+    const char* const name = key.c_str();
     const bool output = engine.getTensorIOMode(name) == TensorIOMode::kOUTPUT;
     if (output && c->getOutputAllocator(name) != nullptr) continue;
-    const size_t have = nb::cast<Held&>(all[key.c_str()]).block->bytes;
-    const Dims shape = c->getTensorShape(name);
     size_t need = 0;
-    if (!bytes_of(engine.getTensorDataType(name), shape, &need)) {
-      if (!output || c->inferShapes(0, nullptr) != 0) continue;  // the call itself says what is missing
+    if (!bytes_of(engine.getTensorDataType(name), c->getTensorShape(name), &need)) {
+      if (!output || !c->allInputDimensionsSpecified()) continue;  // the call itself says what is missing
       throw nb::value_error(
-          ("the size of '" + std::string(name) +
+          ("the size of '" + key +
            "' is data-dependent: give it an output allocator, or as a number the address of memory for the most")
               .c_str());
     }
-    if (need > have)
-      throw nb::value_error(
-          ("'" + std::string(name) + "' has " + std::to_string(need) + " bytes; its memory has " + std::to_string(have))
-              .c_str());
+    if (need > block->bytes)
+      throw nb::value_error(("'" + key + "' has " + std::to_string(need) + " bytes; its memory has " +
+                             std::to_string(block->bytes))
+                                .c_str());
   }
 }
 
 void bind_device(nb::module_& m) {
-  nb::class_<Held>(m, "_Held");
   nb::class_<TapListener, IDebugListener>(m, "_TapListener")
       .def(nb::init<nb::object>(), nb::arg("engine"))
       .def("take", [](TapListener& l) {

@@ -20,11 +20,11 @@ void bind_engine_device(Engine& engine) {
           "Number of the device that it is on, among those of its backend.")
       .def(
           "synchronize",
-          [](ICudaEngine& e, size_t stream) {
+          [](ICudaEngine& e, StreamHandle stream) {
             int failed = 0;
             {
               const nb::gil_scoped_release release;
-              failed = wootz_device_wait(&e, reinterpret_cast<void*>(stream));
+              failed = wootz_device_wait(&e, stream.handle);
             }
             if (failed != 0) throw std::runtime_error("work on the device failed: see the log");
           },

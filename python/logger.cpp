@@ -76,6 +76,8 @@ void keep_logger(ILogger& logger) { kept() = nb::find(logger); }
 
 ILogger* kept_logger() { return kept().is_valid() ? nb::cast<ILogger*>(kept()) : nullptr; }
 
+void clear_errors() noexcept { errors.clear(); }
+
 void bind_logger(nb::module_& m) {
   nb::class_<ILogger, PyLogger> base(m, "ILogger", "Hears what the library has to say: a class of the application's with log().");
   nb::enum_<ILogger::Severity>(base, "Severity", nb::is_arithmetic())

@@ -41,6 +41,7 @@ NB_MODULE(WOOTZ_MODULE, m) {
   wootz_python::bind_parser(m);
   wootz_python::bind_device(m);
   wootz_python::bind_context(m);
+  wootz_python::bind_infer(m);
   wootz_python::bind_runtime(m);
   wootz_python::bind_refitter(m);
   wootz_python::bind_plugins(m);

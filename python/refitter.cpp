@@ -121,9 +121,9 @@ void bind_refitter_class(nb::module_& m) {
   refitter.def("refit_cuda_engine", &IRefitter::refitCudaEngine, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "refit_cuda_engine_async",
-          [](IRefitter& r, size_t stream) {
+          [](IRefitter& r, StreamHandle stream) {
             const nb::gil_scoped_release release;
-            return r.refitCudaEngineAsync(reinterpret_cast<cudaStream_t>(stream));
+            return r.refitCudaEngineAsync(stream.handle);
           },
           nb::arg("stream_handle"))
       .def_prop_ro("logger", &IRefitter::getLogger, nb::rv_policy::reference_internal)

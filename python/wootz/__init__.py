@@ -12,7 +12,8 @@ from ._wootz import *  # noqa: F401,F403
 from ._wootz import DataType
 from . import _libraries, _old_names  # noqa: F401
 from ._device import read_memory, to_device  # noqa: F401
-from ._numpy import infer, itemsize as _itemsize, load_engine, nptype, tap, volume  # noqa: F401
+from ._arrays import DeviceArray  # noqa: F401
+from ._numpy import infer, infer_async, itemsize as _itemsize, load_engine, nptype, tap, volume  # noqa: F401
 from ._build import backend_libraries, build, BuildError  # noqa: F401
 from ._tools import compare, quantize  # noqa: F401
 from ._plugins import *  # noqa: F401,F403

@@ -12,7 +12,7 @@ import sys
 # What the package has beyond TensorRT's: it is not among the names of a level.
 _OWN = frozenset((
     "BuildError", "DeviceMemory", "backend_libraries", "build", "compare", "compare_reports", "default_backend", "devices",
-    "infer", "load_engine", "plan_header", "quantize", "read_memory", "runtime_library", "set_thread_pool", "tap", "to_device",
+    "infer", "infer_async", "DeviceArray", "load_engine", "plan_header", "quantize", "read_memory", "runtime_library", "set_thread_pool", "tap", "to_device",
     "torch", "kernel", "onnx_backend"))
 
 

@@ -2,10 +2,13 @@
 import json
 import math
 import os
+import threading
 
 import numpy as np
 
-from ._wootz import DeviceMemory, TensorFormat, TensorIOMode, TensorLocation, _OutputBuffer, _take_errors, _TapListener
+from ._wootz import (DeviceMemory, ICudaEngine, IExecutionContext, TensorFormat, TensorIOMode, TensorLocation, _Call, _copy_on_device, _OutputBuffer,
+                     _take_errors, _TapListener)
+from . import _arrays
 from . import _device  # noqa: F401: DeviceMemory with numpy
 
 _EXTENDED = 256  # WOOTZ_EXTENDED_TYPE of include/wootz/extensions.h
@@ -134,17 +137,30 @@ def _set_inputs(context, feeds, inputs, keep):
         if name not in feeds:
             raise ValueError(f"input '{name}' is missing; the engine's inputs are {inputs}")
         number = engine._get_tensor_dtype_number(name)
-        want, array = _BY_NUMBER[number](), np.asarray(feeds[name])
+        to_device = engine.on_device and engine.get_tensor_location(name) == TensorLocation.DEVICE
+        there = _arrays.on_device(feeds[name]) if to_device else None
+        array = there or _arrays.on_host(feeds[name], f"input '{name}'")
+        want = _BY_NUMBER[number]()
         if array.dtype != want:
             raise ValueError(f"input '{name}': dtype {array.dtype} given, the engine wants {want}")
         shape = array.shape
-        array = _pack(array, _PACKED_BITS[number]) if number in _PACKED_BITS else np.ascontiguousarray(array)
+        if there is None:
+            array = _pack(array, _PACKED_BITS[number]) if number in _PACKED_BITS else np.ascontiguousarray(array)
+        else:
+            there.refuse_strides(f"input '{name}'")
         if not context.set_input_shape(name, shape):
             raise ValueError(f"input '{name}': shape {shape} is not accepted; the engine has "
                              f"{engine.get_tensor_shape(name)} and the active profile allows (min, opt, max) "
                              f"{engine.get_tensor_profile_shape(name, context.active_optimization_profile)}")
+        if there is not None and name not in _formatted(context):
+            if not context.set_tensor_address(name, there.address):
+                raise ValueError(f"input '{name}': the array's memory was refused: {_take_errors() or 'see the log'}")
+            continue
+        if there is not None:  # rearranged on the host
+            array = np.empty(shape, want)
+            engine._read(array.reshape(-1).view(np.uint8), there.address)
         array = _arranged(context, name, array)
-        if engine.on_device and engine.get_tensor_location(name) == TensorLocation.DEVICE:
+        if to_device:
             memory = _scratch(context).memory_of(name, array.nbytes)
             memory.write(array)
             context.set_tensor_address(name, memory)
@@ -153,14 +169,18 @@ def _set_inputs(context, feeds, inputs, keep):
             context.set_tensor_address(name, array.ctypes.data if array.size else 0)
 
 
-def _set_output(context, name, results):
-    """Gives an output its memory; True: its size is data-dependent."""
+def _set_output(context, name, results, source):
+    """Gives an output its memory; True: its size is data-dependent. source: a device's array of the kind that is wanted, or None."""
     engine = context.engine
     number, shape = engine._get_tensor_dtype_number(name), _extents(context.get_tensor_shape(name))
     if shape is None or any(d < 0 for d in shape) or number in _PACKED_BITS:
         context.set_output_allocator(name, _scratch(context).buffer(name))
         return True
     context.set_output_allocator(name, None)
+    if source is not None and name not in _formatted(context):
+        results[name], address = _arrays.empty_like(source, engine, tuple(shape), _BY_NUMBER[number]())
+        context.set_tensor_address(name, address)
+        return False
     if name in _formatted(context):
         shape = _places(context, name, shape)[1]
     results[name] = np.empty(shape, _BY_NUMBER[number]())
@@ -171,60 +191,151 @@ def _set_output(context, name, results):
     return False
 
 
-def _fetch(context, name, dynamic, results):
+def _fetch(context, name, dynamic, results, source):
     number = context.engine._get_tensor_dtype_number(name)
     dtype = _BY_NUMBER[number]()
+    if source is not None and not dynamic and name not in _formatted(context):
+        return  # is where it belongs
     if not dynamic:
         if context.engine.on_device:
             results[name] = _scratch(context).memory_of(name, 0).read(dtype, results[name].shape)
         if name in _formatted(context):
             results[name] = results[name][_places(context, name, tuple(context.get_tensor_shape(name)))[0]]
-        return
-    buffer = _scratch(context).buffer(name)
-    shape, bits = tuple(buffer.shape), _PACKED_BITS.get(number)
-    if name in _formatted(context):
-        places, count = _places(context, name, shape)
-        results[name] = np.frombuffer(buffer.read(count * dtype.itemsize), dtype)[places]
-    elif bits:
-        raw = np.frombuffer(buffer.read((volume(shape) * bits + 7) // 8), np.uint8)
-        results[name] = _unpack(raw, number, shape, dtype)
     else:
-        results[name] = np.frombuffer(buffer.read(volume(shape) * dtype.itemsize), dtype).reshape(shape).copy()
+        buffer = _scratch(context).buffer(name)
+        shape, bits = tuple(buffer.shape), _PACKED_BITS.get(number)
+        if name in _formatted(context):
+            places, count = _places(context, name, shape)
+            results[name] = np.frombuffer(buffer.read(count * dtype.itemsize), dtype)[places]
+        elif bits:
+            raw = np.frombuffer(buffer.read((volume(shape) * bits + 7) // 8), np.uint8)
+            results[name] = _unpack(raw, number, shape, dtype)
+        else:
+            results[name] = np.frombuffer(buffer.read(volume(shape) * dtype.itemsize), dtype).reshape(shape).copy()
+    if source is not None and number not in _PACKED_BITS:  # was on the host for its size or its form
+        there, array = _arrays.empty_like(source, context.engine, results[name].shape, dtype), np.ascontiguousarray(results[name])
+        memory = _scratch(context).memory_of(name, array.nbytes)
+        memory.write(array)
+        _copy_on_device(context.engine, there[1], memory.address, array.nbytes)
+        results[name] = there[0]
 
 
-def infer(context, feeds, stream=0):
-    """Runs `context` on numpy arrays: {input name: array} -> {output name: array}.
+class _State:
+    """What infer() keeps with a context: its short way, if it has one, and the lock by which inferences take turns."""
 
-    Sets the input shapes, so a dynamic engine takes any shape inside the active profile. Arrays are row-major; where the
-    engine has another format (ITensor.allowed_formats), they are rearranged. Else they are copied only where they are not
-    C-contiguous, or where the engine's memory is a device's: then to there and back, in memory that is kept with the
-    context for the next call. Waits for `stream`. The tensors have no address afterwards. Raises ValueError, naming the
-    tensor, for a missing or unknown input, another dtype, or a shape outside the profile; RuntimeError, with the errors of
-    the log, when the inference fails.
-    """
+    def __init__(self, context):
+        engine = context.engine
+        self.lock, self.call, self.pool = threading.Lock(), None, None
+        numbers = {name: engine._get_tensor_dtype_number(name) for name in engine}
+        if engine.on_device or _PACKED_BITS.keys() & set(numbers.values()):
+            return
+        try:
+            self.call = _Call(context, {name: _BY_NUMBER[number]() for name, number in numbers.items()}, np.empty)
+        except ValueError:
+            pass  # shape tensors, other formats, types that numpy lacks
+
+    def executor(self):
+        if self.pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self.pool = ThreadPoolExecutor(1, "wootz-infer")
+        return self.pool
+
+
+def _state(context):
+    try:
+        return context._state
+    except AttributeError:
+        context._state = _State(context)
+        return context._state
+
+
+def _infer_by_the_long_way(context, feeds, stream):
     engine = context.engine
     inputs, outputs = _tensors(engine, TensorIOMode.INPUT), _tensors(engine, TensorIOMode.OUTPUT)
     unknown = set(feeds) - set(inputs)
     if unknown:
         raise ValueError(f"no input named {sorted(unknown)}; the engine's inputs are {inputs}")
+    source = next((a for a in feeds.values() if engine.on_device and _arrays.on_device(a) is not None), None)
     keep, results = [], {}
     allocators = {name: context.get_output_allocator(name) for name in outputs}
     try:
+        _take_errors()  # those of earlier calls
         _set_inputs(context, feeds, inputs, keep)
         context.infer_shapes()
-        dynamic = {name: _set_output(context, name, results) for name in outputs}
-        _take_errors()  # those of earlier calls
+        dynamic = {name: _set_output(context, name, results, source) for name in outputs}
+        _take_errors()
         if not context.execute_async_v3(stream):
             raise RuntimeError(f"the inference failed: {_take_errors() or 'see the log'}")
         engine.synchronize(stream)
         for name in outputs:
-            _fetch(context, name, dynamic[name], results)
+            _fetch(context, name, dynamic[name], results, source)
     finally:  # the arrays are gone when this returns
         for name in [*inputs, *outputs]:
             context.set_tensor_address(name, 0)
         for name, allocator in allocators.items():
             context.set_output_allocator(name, allocator)
     return {name: results[name] for name in outputs}
+
+
+def _infer(state, context, feeds, stream):
+    call = state.call
+    if call is not None:
+        results = call.run(feeds, stream)
+        if results is None and not all(type(array) is np.ndarray for array in feeds.values()):
+            feeds = {name: _arrays.on_host(array, f"input '{name}'") for name, array in feeds.items()}
+            results = call.run(feeds, stream)
+        if results is not None:
+            if results is False:
+                raise RuntimeError(f"the inference failed: {_take_errors() or 'see the log'}")
+            return results
+    return _infer_by_the_long_way(context, feeds, stream)
+
+
+def infer(context, feeds, stream=0):
+    """Runs `context` on arrays: {input name: array} -> {output name: array}, of the kind that the inputs are.
+
+    context: an execution context, or an engine, which makes one for the call. Arrays are numpy's, torch's tensors, and whatever
+    has __dlpack__, __array_interface__ or __cuda_array_interface__. Results are numpy arrays for numpy's, tensors for torch's,
+    what from_dlpack() makes for other packages with an array namespace (cupy, jax), and DeviceArray for other arrays of a
+    device. Nothing is copied where the arrays are in the memory that the engine reads, and contiguous; the host's are copied where
+    they are not contiguous, or where the engine is on a device: then to there and back. Arrays of a device that are not contiguous
+    are refused.
+
+    Sets the input shapes, so a dynamic engine takes any shape inside the active profile. Arrays are row-major; where the
+    engine has another format (ITensor.allowed_formats), they are rearranged. stream: a number, or a stream of torch or cupy; it is
+    waited for. The tensors have no address afterwards. Raises ValueError, naming the tensor, for a missing or unknown input,
+    another dtype, memory that the engine cannot read, or a shape outside the profile; RuntimeError, with the errors of the log, when
+    the inference fails.
+    """
+    if isinstance(context, ICudaEngine):
+        context = context.create_execution_context()
+        if context is None:
+            raise RuntimeError(f"no context could be made: {_take_errors() or 'see the log'}")
+    state = _state(context)
+    with state.lock:
+        results = _infer(state, context, feeds, stream)
+    for array in feeds.values():
+        if type(array) is not np.ndarray:
+            make = _arrays.kind_of(feeds)
+            return results if make is None else {name: make(a) if type(a) is np.ndarray else a for name, a in results.items()}
+    return results
+
+
+async def infer_async(context, feeds, stream=0):
+    """infer() for asyncio: `await context.infer_async(feeds)`. The event loop goes on meanwhile.
+
+    Each context has a thread of its own, so that contexts run side by side and inferences of one context take turns, in the order
+    of the calls. Where the awaiting task is cancelled, an inference that has begun runs to its end by itself, with the arrays kept
+    until then, and the next one of this context waits for it.
+    """
+    import asyncio  # its import takes longer than that of the package
+
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_state(context).executor(), infer, context, feeds, stream)
+
+
+IExecutionContext.infer_async = infer_async
 
 
 def tap(context, feeds, names=None, stream=0):

@@ -5,6 +5,7 @@ import io
 import signal
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -635,3 +636,30 @@ def test_builds_and_inferences_in_threads_with_callbacks(x):
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads), "a deadlock"
     assert not problems, problems
+
+
+def library():
+    """The library that the extension has loaded."""
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        return ctypes.CDLL(next(path for path in (line.split()[-1] for line in maps) if path.endswith(("/libwootz.so", "/_wootz.abi3.so")) or "/libwootz.so." in path))
+
+
+def test_a_context_that_goes_lets_its_callbacks_end(x, engine):
+    lib = library()
+    lib.wootz_stream_create.restype, lib.wootz_stream_destroy.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    stream, told = lib.wootz_stream_create(), []
+
+    class Slow(trt.IProfiler):
+        def report_layer_time(self, layer_name, ms):
+            time.sleep(0.05)
+            told.append(layer_name)
+
+    context, y = engine.create_execution_context(), np.empty(SHAPE, np.float32)
+    context.profiler = Slow()
+    context.set_tensor_address("x", x.ctypes.data)
+    context.set_tensor_address("y", y.ctypes.data)
+    assert context.execute_async_v3(stream)
+    del context  # with its last inference under way
+    assert told
+    np.testing.assert_allclose(y, want(x), **TOLERANCE)
+    assert lib.wootz_stream_destroy(stream) == 0

@@ -10,7 +10,7 @@ from conftest import FIGURES
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 CASES = [pathlib.Path(__file__).with_name(f"{name}_cases.py")
-         for name in ("device", "device_plan", "layer", "two_device", "collective", "calibration", "calibration_cli", "tool", "weight_only")]
+         for name in ("device", "device_plan", "layer", "two_device", "collective", "calibration", "calibration_cli", "tool", "weight_only", "array")]
 EMULATOR = BUILD / "emulator"
 
 import wootz  # noqa: F401
