@@ -48,8 +48,7 @@ Algorithm copy_of(const IAlgorithm& from) {
   const IAlgorithmVariant& variant = from.getAlgorithmVariant();
   Algorithm copy{{variant.getImplementation(), variant.getTactic()}, from.getTimingMSec(), from.getWorkspaceSize(), {}};
   for (int32_t i = 0; const IAlgorithmIOInfo* io = from.getAlgorithmIOInfoByIndex(i); ++i)
-    copy.ios.push_back(
-        {io->getDataType(), io->getStrides(), io->getVectorizedDim(), io->getComponentsPerElement()});
+    copy.ios.push_back({io->getDataType(), io->getStrides(), io->getVectorizedDim(), io->getComponentsPerElement()});
   return copy;
 }
 
@@ -103,7 +102,8 @@ void bind_shown(nb::module_& m) {
       .def_prop_ro("strides", [](const IoInfo& i) { return i.strides; })
       .def_prop_ro("vectorized_dim", [](const IoInfo& i) { return i.vectorized; })
       .def_prop_ro("components_per_element", [](const IoInfo& i) { return i.together; });
-  nb::class_<Variant>(m, "IAlgorithmVariant", "Which kernel, and with which layouts: numbers that name it in every build.")
+  nb::class_<Variant>(m, "IAlgorithmVariant",
+                      "Which kernel, and with which layouts: numbers that name it in every build.")
       .def_prop_ro("implementation", [](const Variant& v) { return v.implementation; })
       .def_prop_ro("tactic", [](const Variant& v) { return v.tactic; });
   nb::class_<Algorithm>(m, "IAlgorithm", "A way to compute a layer.")

@@ -1,4 +1,5 @@
-// Memory that the application gives: for engines and contexts, and for outputs. Addresses are numbers; 0 and None refuse.
+// Memory that the application gives: for engines and contexts, and for outputs. Addresses are numbers; 0 and None
+// refuse.
 #include "callbacks.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -47,12 +48,14 @@ struct PyAllocator final : Base {
  private:
   template <typename... Args>
   Answer address(const char* method, bool needed, void** given, const Args&... args) noexcept {
-    return ask(nb_trampoline, method, needed, [&](nb::handle answer) { *given = address_in(answer); }, args...);
+    return ask(
+        nb_trampoline, method, needed, [&](nb::handle answer) { *given = address_in(answer); }, args...);
   }
   template <typename... Args>
   Answer freed(const char* method, bool needed, bool* done, const Args&... args) noexcept {
-    return ask(nb_trampoline, method, needed,
-               [&](nb::handle answer) { *done = answer.is_none() || nb::cast<bool>(answer); }, args...);
+    return ask(
+        nb_trampoline, method, needed, [&](nb::handle answer) { *done = answer.is_none() || nb::cast<bool>(answer); },
+        args...);
   }
 };
 
@@ -62,14 +65,15 @@ struct PyOutputAllocator final : IOutputAllocator {
   void* reallocateOutputAsync(const char* name, void* memory, uint64_t size, uint64_t alignment,
                               cudaStream_t stream) override {
     void* given = nullptr;
-    const Answer answer = ask(nb_trampoline, "reallocate_output_async", false,
-                              [&](nb::handle answer) { given = address_in(answer); }, name, number(memory), size,
-                              alignment, number(stream));
+    const Answer answer = ask(
+        nb_trampoline, "reallocate_output_async", false, [&](nb::handle answer) { given = address_in(answer); }, name,
+        number(memory), size, alignment, number(stream));
     return answer == Answer::kNoMethod ? reallocateOutput(name, memory, size, alignment) : given;
   }
   void* reallocateOutput(const char* name, void* memory, uint64_t size, uint64_t alignment) noexcept override {
     void* given = nullptr;
-    ask(nb_trampoline, "reallocate_output", true, [&](nb::handle answer) { given = address_in(answer); }, name,
+    ask(
+        nb_trampoline, "reallocate_output", true, [&](nb::handle answer) { given = address_in(answer); }, name,
         number(memory), size, alignment);
     return given;
   }
@@ -95,10 +99,11 @@ void bind_gpu_allocator(nb::module_& m) {
           },
           nb::arg("size"), nb::arg("alignment"), nb::arg("flags"), nb::arg("stream"))
       .def(
-          "reallocate", [](nb::handle, nb::handle, uint64_t, uint64_t) { return nb::none(); }, nb::arg("address").none(),
-          nb::arg("alignment"), nb::arg("new_size"))
+          "reallocate", [](nb::handle, nb::handle, uint64_t, uint64_t) { return nb::none(); },
+          nb::arg("address").none(), nb::arg("alignment"), nb::arg("new_size"))
       .def(
-          "deallocate", [](nb::handle self, nb::handle) { not_there(self, "deallocate(memory)"); }, nb::arg("memory").none())
+          "deallocate", [](nb::handle self, nb::handle) { not_there(self, "deallocate(memory)"); },
+          nb::arg("memory").none())
       .def(
           "deallocate_async",
           [](nb::handle self, nb::handle memory, size_t) { return nb::object(self.attr("deallocate")(memory)); },

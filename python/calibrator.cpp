@@ -182,8 +182,8 @@ void bind_calibrators(nb::module_& m) {
           "get_batch", [](nb::handle self, nb::handle) { not_there(self, "get_batch(names)"); }, nb::arg("names"))
       .def("read_calibration_cache", [](nb::handle self) { not_there(self, "read_calibration_cache()"); })
       .def(
-          "write_calibration_cache", [](nb::handle self, nb::handle) { not_there(self, "write_calibration_cache(cache)"); },
-          nb::arg("cache"));
+          "write_calibration_cache",
+          [](nb::handle self, nb::handle) { not_there(self, "write_calibration_cache(cache)"); }, nb::arg("cache"));
   bind_one<IInt8EntropyCalibrator2, PyCalibrator<IInt8EntropyCalibrator2>>(m, "IInt8EntropyCalibrator2");
   bind_one<IInt8EntropyCalibrator, PyCalibrator<IInt8EntropyCalibrator>>(m, "IInt8EntropyCalibrator");
   bind_one<IInt8MinMaxCalibrator, PyCalibrator<IInt8MinMaxCalibrator>>(m, "IInt8MinMaxCalibrator");

@@ -59,7 +59,8 @@ void bind_versions_of_interfaces(nb::module_& m) {
           [](InterfaceInfo& i, const char* kind) { i.kind = kind; }, nb::for_setter(nb::keep_alive<1, 2>()))
       .def_rw("major", &InterfaceInfo::major)
       .def_rw("minor", &InterfaceInfo::minor);
-  nb::class_<IVersionedInterface>(m, "IVersionedInterface", "What interfaces that applications implement have in common.")
+  nb::class_<IVersionedInterface>(m, "IVersionedInterface",
+                                  "What interfaces that applications implement have in common.")
       .def_prop_ro("api_language", &IVersionedInterface::getAPILanguage)
       .def_prop_ro("interface_info", &IVersionedInterface::getInterfaceInfo);
 }
@@ -84,8 +85,8 @@ void report_raised(nb::handle self, const char* method) noexcept {
     try {
       throw;
     } catch (nb::python_error& error) {
-      // Ctrl-C in a callback is the program's to hear of, once the library has returned. Last, as the next code of Python's
-      // gets it.
+      // Ctrl-C in a callback is the program's to hear of, once the library has returned. Last, as the next code of
+      // Python's gets it.
       const bool interrupted = error.matches(PyExc_KeyboardInterrupt);
       report(self, method, error);
       if (interrupted) PyErr_SetInterrupt();
@@ -117,12 +118,13 @@ void* address_in(nb::handle answer) {
 }
 
 bool stream_of(nb::handle source, StreamHandle* stream) noexcept {
-  if (source.is_none()) return *stream = {}, true;
+  if (source.is_none()) return false;
   try {
     nb::object number = nb::borrow(source);
     for (const char* const attribute : {"cuda_stream", "ptr"})
       if (!PyLong_Check(number.ptr()) && nb::hasattr(number, attribute)) number = number.attr(attribute);
-    if (!PyLong_Check(number.ptr()) && nb::hasattr(number, "__cuda_stream__")) number = number.attr("__cuda_stream__")()[1];
+    if (!PyLong_Check(number.ptr()) && nb::hasattr(number, "__cuda_stream__"))
+      number = number.attr("__cuda_stream__")()[1];
     if (PyFloat_Check(number.ptr()) || PyUnicode_Check(number.ptr())) return false;
     if (!PyLong_Check(number.ptr())) number = nb::steal(PyNumber_Long(number.ptr()));
     size_t handle = 0;

@@ -11,11 +11,11 @@
 
 namespace wootz_python {
 
-// What a callback raised, in the catch block of it and with Python's lock: an error in the log that names class, method,
-// exception and line, and the whole traceback as a verbose message. It goes no further.
+// What a callback raised, in the catch block of it and with Python's lock: an error in the log that names class,
+// method, exception and line, and the whole traceback as a verbose message. It goes no further.
 void report_raised(nb::handle self, const char* method) noexcept;
-// What an exception says in one line: its type, its text, and where it was raised. The whole traceback goes to the log as
-// a verbose message.
+// What an exception says in one line: its type, its text, and where it was raised. The whole traceback goes to the log
+// as a verbose message.
 std::string said_by(nb::python_error& error);
 
 enum class Answer { kGiven, kNoMethod, kRaised };
@@ -43,7 +43,8 @@ Answer ask(const nb::detail::trampoline& object, const char* method, bool needed
 // The same for a method without an answer. False: it raised.
 template <typename... Args>
 bool tell(const nb::detail::trampoline& object, const char* method, const Args&... args) noexcept {
-  return ask(object, method, true, [](nb::handle) {}, args...) == Answer::kGiven;
+  return ask(
+             object, method, true, [](nb::handle) {}, args...) == Answer::kGiven;
 }
 
 // What the library says may quote what is no text.

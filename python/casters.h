@@ -33,7 +33,7 @@ bool stream_of(nb::handle source, StreamHandle* stream) noexcept;
 NAMESPACE_BEGIN(NB_NAMESPACE)
 NAMESPACE_BEGIN(detail)
 
-// A number, None for the default stream, a stream of torch (cuda_stream) or cupy (ptr), what follows the protocol
+// A number, a stream of torch (cuda_stream) or cupy (ptr), what follows the protocol
 // __cuda_stream__, and what int() makes a number of.
 template <>
 struct type_caster<wootz_python::StreamHandle> {

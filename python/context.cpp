@@ -3,8 +3,7 @@
 
 using namespace nvinfer1;
 
-NAMESPACE_BEGIN(NB_NAMESPACE)
-NAMESPACE_BEGIN(detail)
+namespace nanobind::detail {
 
 // A context's end waits for its inferences, whose callbacks want Python's lock.
 template <>
@@ -13,8 +12,7 @@ void wrap_destruct<IExecutionContext>(void* context) noexcept {
   static_cast<IExecutionContext*>(context)->~IExecutionContext();
 }
 
-NAMESPACE_END(detail)
-NAMESPACE_END(NB_NAMESPACE)
+}  // namespace nanobind::detail
 
 namespace wootz_python {
 namespace {

@@ -53,8 +53,9 @@ void copy(const DeviceBlock& block, void* to, const void* from, size_t bytes) {
 
 using Blocks = std::map<std::string, std::shared_ptr<DeviceBlock>>;
 
-// By context: the memory that its tensors have as addresses; while it is here, a block is not freed. An entry goes after its
-// context's end, when no inference is under way. Never destroyed: the interpreter may be gone before static objects are.
+// By context: the memory that its tensors have as addresses; while it is here, a block is not freed. An entry goes
+// after its context's end, when no inference is under way. Never destroyed: the interpreter may be gone before static
+// objects are.
 std::unordered_map<PyObject*, Blocks>& all_blocks() {
   static auto* const all = new std::unordered_map<PyObject*, Blocks>;
   return *all;
@@ -203,9 +204,9 @@ void check_addresses(nb::handle context) {
               .c_str());
     }
     if (need > block->bytes)
-      throw nb::value_error(("'" + key + "' has " + std::to_string(need) + " bytes; its memory has " +
-                             std::to_string(block->bytes))
-                                .c_str());
+      throw nb::value_error(
+          ("'" + key + "' has " + std::to_string(need) + " bytes; its memory has " + std::to_string(block->bytes))
+              .c_str());
   }
 }
 

@@ -1,5 +1,5 @@
-// The short way of an inference: what wootz.infer() does where the engine's memory is the host's, every tensor is row-major and
-// sizes follow from the inputs' shapes. All that depends on the engine alone is looked up once.
+// The short way of an inference: what wootz.infer() does where the engine's memory is the host's, every tensor is
+// row-major and sizes follow from the inputs' shapes. All that depends on the engine alone is looked up once.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -55,7 +55,8 @@ bool same_format(const char* have, const Tensor& tensor, Py_ssize_t size) {
 class Call {
  public:
   // `dtypes`: numpy's types by name. Errors: ValueError where the short way is not for this context.
-  Call(nb::handle context, const nb::dict& dtypes, nb::object empty) : context_(nb::cast<IExecutionContext*>(context)), empty_(std::move(empty)) {
+  Call(nb::handle context, const nb::dict& dtypes, nb::object empty)
+      : context_(nb::cast<IExecutionContext*>(context)), empty_(std::move(empty)) {
     const ICudaEngine& engine = context_->getEngine();
     for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
       Tensor tensor;
@@ -65,7 +66,8 @@ class Call {
       tensor.format = letter_of(tensor.dtype);
       tensor.bytes = nb::cast<size_t>(tensor.dtype.attr("itemsize"));
       const char* const name = tensor.name.c_str();
-      if (tensor.format == '\0' || engine.getTensorFormat(name) != TensorFormat::kLINEAR || engine.isShapeInferenceIO(name))
+      if (tensor.format == '\0' || engine.getTensorFormat(name) != TensorFormat::kLINEAR ||
+          engine.isShapeInferenceIO(name))
         throw nb::value_error("not by the short way");
       (engine.getTensorIOMode(name) == TensorIOMode::kINPUT ? inputs_ : outputs_).push_back(std::move(tensor));
     }
@@ -148,10 +150,11 @@ class Call {
 };
 
 // An array of what is at an address, for other libraries: DLPack, of whichever device the memory is on.
-nb::object exported(nb::object owner, size_t address, const std::vector<size_t>& shape, int code, int bits, int device, int number) {
+nb::object exported(nb::object owner, size_t address, const std::vector<size_t>& shape, int code, int bits, int device,
+                    int number) {
   const nb::dlpack::dtype dtype{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
-  const nb::ndarray<nb::array_api> array(reinterpret_cast<void*>(address), shape.size(), shape.data(), std::move(owner), nullptr, dtype, device,
-                                         number);
+  const nb::ndarray<nb::array_api> array(reinterpret_cast<void*>(address), shape.size(), shape.data(), std::move(owner),
+                                         nullptr, dtype, device, number);
   return nb::cast(array);
 }
 
@@ -160,18 +163,17 @@ nb::object exported(nb::object owner, size_t address, const std::vector<size_t>&
 void bind_infer(nb::module_& m) {
   nb::class_<Call>(m, "_Call")
       .def(nb::init<nb::handle, const nb::dict&, nb::object>())
-      .def("run", [](Call& call, const nb::dict& feeds, StreamHandle stream) { return call.run(feeds, stream.handle); });
+      .def("run",
+           [](Call& call, const nb::dict& feeds, StreamHandle stream) { return call.run(feeds, stream.handle); });
   m.def("_exported", &exported);
-  m.def(
-      "_copy_on_device",
-      [](ICudaEngine& engine, size_t to, size_t from, size_t bytes) {
-        int failed = 0;
-        {
-          const nb::gil_scoped_release release;
-          failed = wootz_device_copy(&engine, reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-        }
-        if (failed != 0) throw std::runtime_error("the copy failed: see the log");
-      });
+  m.def("_copy_on_device", [](ICudaEngine& engine, size_t to, size_t from, size_t bytes) {
+    int failed = 0;
+    {
+      const nb::gil_scoped_release release;
+      failed = wootz_device_copy(&engine, reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    }
+    if (failed != 0) throw std::runtime_error("the copy failed: see the log");
+  });
   m.def("_stream_number", [](StreamHandle stream) { return reinterpret_cast<size_t>(stream.handle); });
 }
 

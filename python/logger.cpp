@@ -10,7 +10,8 @@ using namespace nvinfer1;
 namespace wootz_python {
 namespace {
 
-// The errors that loggers heard of in this thread since they were last asked for: what an exception gives as its reason.
+// The errors that loggers heard of in this thread since they were last asked for: what an exception gives as its
+// reason.
 thread_local std::string errors;
 
 void remember(ILogger::Severity severity, const char* message) {
@@ -59,7 +60,8 @@ struct PyStderrLogger final : StderrLogger {
   void log(Severity severity, const char* message) noexcept override {
     if (!nb::is_alive()) return StderrLogger::log(severity, message);
     nb::gil_scoped_acquire gil;
-    const Answer answer = ask(nb_trampoline, "log", false, [](nb::handle) {}, severity, message_of(message));
+    const Answer answer = ask(
+        nb_trampoline, "log", false, [](nb::handle) {}, severity, message_of(message));
     if (answer == Answer::kNoMethod) return StderrLogger::log(severity, message);
     remember(severity, message);
   }
@@ -79,7 +81,8 @@ ILogger* kept_logger() { return kept().is_valid() ? nb::cast<ILogger*>(kept()) :
 void clear_errors() noexcept { errors.clear(); }
 
 void bind_logger(nb::module_& m) {
-  nb::class_<ILogger, PyLogger> base(m, "ILogger", "Hears what the library has to say: a class of the application's with log().");
+  nb::class_<ILogger, PyLogger> base(m, "ILogger",
+                                     "Hears what the library has to say: a class of the application's with log().");
   nb::enum_<ILogger::Severity>(base, "Severity", nb::is_arithmetic())
       .value("INTERNAL_ERROR", ILogger::Severity::kINTERNAL_ERROR)
       .value("ERROR", ILogger::Severity::kERROR)
@@ -91,11 +94,13 @@ void bind_logger(nb::module_& m) {
       .def(
           "log",
           [](nb::handle self, ILogger::Severity severity, const char* message) {
-            if (nb::isinstance<StderrLogger>(self)) return nb::cast<StderrLogger&>(self).StderrLogger::log(severity, message);
+            if (nb::isinstance<StderrLogger>(self))
+              return nb::cast<StderrLogger&>(self).StderrLogger::log(severity, message);
             not_there(self, "log(severity, msg)");
           },
           nb::arg("severity"), nb::arg("msg"));
-  nb::class_<StderrLogger, ILogger, PyStderrLogger>(m, "Logger", "Prints messages of at least `min_severity` to standard error.")
+  nb::class_<StderrLogger, ILogger, PyStderrLogger>(m, "Logger",
+                                                    "Prints messages of at least `min_severity` to standard error.")
       .def(nb::init<ILogger::Severity>(), nb::arg("min_severity") = ILogger::Severity::kWARNING)
       .def(
           "log", [](StderrLogger& l, ILogger::Severity s, const char* message) { l.StderrLogger::log(s, message); },

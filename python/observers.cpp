@@ -18,7 +18,8 @@ struct PyProgressMonitor final : IProgressMonitor {
   }
   bool stepComplete(const char* phase, int32_t step) noexcept override {
     bool go_on = false;
-    ask(nb_trampoline, "step_complete", true, [&](nb::handle answer) { go_on = nb::cast<bool>(answer); }, phase, step);
+    ask(
+        nb_trampoline, "step_complete", true, [&](nb::handle answer) { go_on = nb::cast<bool>(answer); }, phase, step);
     return go_on && !raised_;
   }
   void phaseFinish(const char* phase) noexcept override { tell(nb_trampoline, "phase_finish", phase); }
@@ -56,7 +57,8 @@ class StdoutProfiler : public IProfiler {
 struct PyStdoutProfiler final : StdoutProfiler {
   NB_TRAMPOLINE(StdoutProfiler);
   void reportLayerTime(const char* layer, float ms) noexcept override {
-    const Answer answer = ask(nb_trampoline, "report_layer_time", false, [](nb::handle) {}, layer, ms);
+    const Answer answer = ask(
+        nb_trampoline, "report_layer_time", false, [](nb::handle) {}, layer, ms);
     if (answer == Answer::kNoMethod) StdoutProfiler::reportLayerTime(layer, ms);
   }
 };
@@ -68,7 +70,8 @@ struct PyDebugListener final : IDebugListener {
   bool processDebugTensor(const void* address, TensorLocation location, DataType type, const Dims& shape,
                           const char* name, cudaStream_t stream) override {
     bool go_on = false;
-    ask(nb_trampoline, "process_debug_tensor", true,
+    ask(
+        nb_trampoline, "process_debug_tensor", true,
         [&](nb::handle answer) { go_on = answer.is_none() || nb::cast<bool>(answer); },
         reinterpret_cast<size_t>(address), location, type, shape, name, reinterpret_cast<size_t>(stream));
     return go_on;
@@ -93,7 +96,8 @@ struct PyErrorRecorder final : IErrorRecorder {
     bool fatal = false;  // None: it is not
     if (!nb::is_alive()) return fatal;
     nb::gil_scoped_acquire gil;
-    ask(nb_trampoline, "report_error", true,
+    ask(
+        nb_trampoline, "report_error", true,
         [&](nb::handle answer) { fatal = !answer.is_none() && nb::cast<bool>(answer); }, code, description);
     return fatal;
   }
@@ -104,7 +108,8 @@ struct PyErrorRecorder final : IErrorRecorder {
   template <typename T, typename... Args>
   T answer_of(const char* method, T otherwise, const Args&... args) const noexcept {
     T value = std::move(otherwise);
-    ask(nb_trampoline, method, true, [&](nb::handle answer) { value = nb::cast<T>(answer); }, args...);
+    ask(
+        nb_trampoline, method, true, [&](nb::handle answer) { value = nb::cast<T>(answer); }, args...);
     return value;
   }
   RefCount counted(bool more) noexcept {
@@ -149,16 +154,20 @@ void attach_recorder(nb::module_& m, const char* cls) {
 }  // namespace
 
 void bind_observers(nb::module_& m) {
-  nb::class_<IProgressMonitor, PyProgressMonitor>(m, "IProgressMonitor",
-                                                  "Told how far a build is, and can stop it: step_complete() answers False, or "
-                                                  "a method raises.")
+  nb::class_<IProgressMonitor, PyProgressMonitor>(
+      m, "IProgressMonitor",
+      "Told how far a build is, and can stop it: step_complete() answers False, or "
+      "a method raises.")
       .def(nb::init<>())
       .def(
           "phase_start",
-          [](nb::handle self, nb::handle, nb::handle, int32_t) { not_there(self, "phase_start(phase_name, parent_phase, num_steps)"); },
+          [](nb::handle self, nb::handle, nb::handle, int32_t) {
+            not_there(self, "phase_start(phase_name, parent_phase, num_steps)");
+          },
           nb::arg("phase_name"), nb::arg("parent_phase").none(), nb::arg("num_steps"))
       .def(
-          "step_complete", [](nb::handle self, nb::handle, int32_t) { not_there(self, "step_complete(phase_name, step)"); },
+          "step_complete",
+          [](nb::handle self, nb::handle, int32_t) { not_there(self, "step_complete(phase_name, step)"); },
           nb::arg("phase_name"), nb::arg("step"))
       .def(
           "phase_finish", [](nb::handle self, nb::handle) { not_there(self, "phase_finish(phase_name)"); },
@@ -182,7 +191,8 @@ void bind_observers(nb::module_& m) {
           [](nb::handle self, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle) {
             not_there(self, "process_debug_tensor(addr, location, type, shape, name, stream)");
           },
-          nb::arg("addr").none(), nb::arg("location"), nb::arg("type"), nb::arg("shape"), nb::arg("name"), nb::arg("stream"));
+          nb::arg("addr").none(), nb::arg("location"), nb::arg("type"), nb::arg("shape"), nb::arg("name"),
+          nb::arg("stream"));
   bind_error_recorder(m);
 }
 

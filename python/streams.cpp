@@ -23,9 +23,9 @@ int64_t read_all(void* destination, int64_t wanted, Read&& read) noexcept {
       const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> owner(&view, PyBuffer_Release);
       got = static_cast<int64_t>(view.len);
       if (got > wanted - have)
-        throw nb::value_error(("read() gives " + std::to_string(got) + " bytes, and is asked for " +
-                               std::to_string(wanted - have))
-                                  .c_str());
+        throw nb::value_error(
+            ("read() gives " + std::to_string(got) + " bytes, and is asked for " + std::to_string(wanted - have))
+                .c_str());
       std::memcpy(static_cast<char*>(destination) + have, view.buf, static_cast<size_t>(got));
     });
     if (answer != Answer::kGiven) return -1;
@@ -40,9 +40,8 @@ struct PyStreamReader final : IStreamReader {
   NB_TRAMPOLINE(IStreamReader);
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }
   int64_t read(void* destination, int64_t bytes) override {
-    return read_all(destination, bytes, [&](int64_t rest, const auto& take) {
-      return ask(nb_trampoline, "read", true, take, rest);
-    });
+    return read_all(destination, bytes,
+                    [&](int64_t rest, const auto& take) { return ask(nb_trampoline, "read", true, take, rest); });
   }
 };
 #endif
@@ -58,7 +57,8 @@ struct PyStreamReaderV2 final : IStreamReaderV2 {
   }
   bool seek(int64_t offset, SeekPosition where) noexcept override {
     bool done = false;
-    ask(nb_trampoline, "seek", true, [&](nb::handle answer) { done = answer.is_none() || nb::cast<bool>(answer); },
+    ask(
+        nb_trampoline, "seek", true, [&](nb::handle answer) { done = answer.is_none() || nb::cast<bool>(answer); },
         offset, where);
     return done;
   }
@@ -76,7 +76,8 @@ struct PyStreamWriter final : IStreamWriter {
       PyErr_Clear();
       return taken;
     }
-    ask(nb_trampoline, "write", true, [&](nb::handle answer) { taken = nb::cast<int64_t>(answer); }, piece);
+    ask(
+        nb_trampoline, "write", true, [&](nb::handle answer) { taken = nb::cast<int64_t>(answer); }, piece);
     return taken;
   }
 };
@@ -90,8 +91,8 @@ void bind_streams(nb::module_& m) {
       "Gives a plan's bytes in order: a class of the application's with read(size), which answers bytes.")
       .def(nb::init<>())
       .def(
-          "read", [](nb::handle self, nb::handle, int64_t) { not_there(self, "read(size)"); }, nb::arg("destination").none(),
-          nb::arg("size"));
+          "read", [](nb::handle self, nb::handle, int64_t) { not_there(self, "read(size)"); },
+          nb::arg("destination").none(), nb::arg("size"));
 #endif
   nb::class_<IStreamReaderV2, PyStreamReaderV2>(
       m, "IStreamReaderV2",
@@ -99,8 +100,7 @@ void bind_streams(nb::module_& m) {
       "seek(offset, where).")
       .def(nb::init<>())
       .def(
-          "read",
-          [](nb::handle self, nb::handle, int64_t, size_t) { not_there(self, "read(num_bytes, stream)"); },
+          "read", [](nb::handle self, nb::handle, int64_t, size_t) { not_there(self, "read(num_bytes, stream)"); },
           nb::arg("destination").none(), nb::arg("num_bytes"), nb::arg("stream"))
       .def(
           "seek", [](nb::handle self, int64_t, SeekPosition) { not_there(self, "seek(offset, where)"); },

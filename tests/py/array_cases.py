@@ -61,13 +61,13 @@ class OnHost:
 def test_numpy_and_engines_and_streams(x, backend):
     engine = load(backend, dynamic=True, data_dependent=True)
     for made in (engine.create_execution_context(), engine):
-        for stream in (0, None, type("OfTorch", (), {"cuda_stream": 0})(), type("OfCupy", (), {"ptr": 0})(),
+        for stream in (0, type("OfTorch", (), {"cuda_stream": 0})(), type("OfCupy", (), {"ptr": 0})(),
                        type("Protocol", (), {"__cuda_stream__": lambda self: (0, 0)})(), type("Binding", (), {"__int__": lambda self: 0})()):
             results = trt.infer(made, {"x": x}, stream)
             np.testing.assert_allclose(results["y"], want(x), **TOLERANCE)
             np.testing.assert_array_equal(results["kept"], np.stack(np.nonzero(x > 0)))
     context = engine.create_execution_context()
-    for bad in ("0", 0.0, object()):
+    for bad in ("0", 0.0, None, object()):
         with pytest.raises(TypeError):
             context.execute_async_v3(bad)
         with pytest.raises(TypeError):

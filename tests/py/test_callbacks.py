@@ -1,4 +1,7 @@
-"""What applications implement in Python: that it is called, kept alive, and may raise. CPU; device_cases.py has the other backends."""
+"""What applications implement in Python: that it is called, kept alive, and may raise. CPU; device_cases.py has the other backends.
+
+Why so long: each kind of callback is tried in the same three ways.
+"""
 import ctypes
 import gc
 import io
@@ -192,6 +195,7 @@ def test_a_progress_monitor_that_raises_stops_the_build(heard, method):
     assert builder.build_serialized_network(network, config) is not None
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c_in_a_callback_is_raised_when_the_build_returns(heard):
     def interrupted(*_):
         raise KeyboardInterrupt
