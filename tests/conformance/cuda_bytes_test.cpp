@@ -163,7 +163,7 @@ class ByteTilesSlow : public OnCuda {
       EXPECT_EQ(wrong, 0U) << candidate.tactic.kernel << ": the first is " << first << ", "
                            << y->get_i64(static_cast<int64_t>(first)) << " for " << c.expected[first];
     }
-    EXPECT_GE(tiles, 5U);
+    EXPECT_GE(tiles, emulator_ ? 5U : 2U);  // of large products only those that may be fast are offered
   }
 
   std::mt19937_64 rng_{seed_};

@@ -154,6 +154,9 @@ Result<std::string> quantized(const Operation& o) {
   if (dtype_bits(o.from()) > 32 || (is_float(to) && !is_small(to)))
     return unsupported("quantize of {} to {}", dtype_name(o.from()), dtype_name(to));
   const std::string a = o.operand(0), b = o.operand(1), c = o.operand(2);
+  const PwInstr& zero = o.expr.code[o.in.c];
+  if (is_small(to) && zero.op == PwOp::kConst && zero.imm0 == 0)  // of -0 makes 0, as with the addition below
+    return fmt::format("w_small<{}>({} / {} + 0.0f, true).value()", small_type(to), a, b);
   if (is_small(to))
     return fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(to), a, b, c);
   return fmt::format("w_quantize<{}>({}, {}, (float){})", o.type, a, b, c);

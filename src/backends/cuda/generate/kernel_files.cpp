@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "backends/cuda/jit/code_store.h"
+
 namespace wootz::cuda {
 namespace {
 
@@ -45,6 +47,15 @@ const Prelude& whole_prelude() {
 }
 
 }  // namespace
+
+const std::string& kernel_files_version() {
+  static const std::string version = [] {
+    std::string texts;
+    for (const KernelFile& file : kernel_files()) texts.append(file.path).append("\n").append(file.text);
+    return digest_text(texts).substr(0, 8);
+  }();
+  return version;
+}
 
 const std::string& prelude() { return whole_prelude().text; }
 

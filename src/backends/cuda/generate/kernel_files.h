@@ -12,6 +12,9 @@ struct KernelFile {
 };
 std::span<const KernelFile> kernel_files();
 
+// Differs wherever a file does: the version of the kernels, with which timings are kept.
+const std::string& kernel_files_version();
+
 // What every kernel's source begins with: common/prelude.cuh with all that it includes.
 const std::string& prelude();
 

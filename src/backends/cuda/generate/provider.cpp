@@ -4,6 +4,7 @@
 #include "backend/device.h"
 #include "backend/random_state.h"
 #include "backend/shared_memory.h"
+#include "backends/cuda/generate/kernel_files.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/launches.h"
@@ -165,7 +166,7 @@ bool better_apart(const Problem& problem, const Limits& limits) {
 class GeneratedProvider final : public Provider {
  public:
   const char* name() const override { return "generated"; }
-  std::string version() const override { return "1"; }
+  std::string version() const override { return kernel_files_version(); }
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {

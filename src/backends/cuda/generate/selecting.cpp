@@ -3,6 +3,7 @@
 
 #include "backend/device.h"
 #include "backends/cuda/device/gpu.h"
+#include "backends/cuda/generate/kernel_files.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/launches.h"
 #include "backends/cuda/generate/special/select.h"
@@ -108,7 +109,7 @@ class SelectingKernel final : public Kernel {
 class SelectingProvider final : public Provider {
  public:
   const char* name() const override { return "selecting"; }
-  std::string version() const override { return "1"; }
+  std::string version() const override { return kernel_files_version(); }
   void tactics(const Problem& problem, const Limits&, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
     if (problem.family() != Family::kOp || find_select(problem) == nullptr) return;
