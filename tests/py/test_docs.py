@@ -89,10 +89,11 @@ def model(tmp_path):
 
 
 def test_python_page(model):
-    short, long, device = re.findall(r"^```\n(.*?)^```$", (ROOT / "docs/python.md").read_text(), re.M | re.S)
+    short, long, waiting, device = re.findall(r"^```\n(.*?)^```$", (ROOT / "docs/python.md").read_text(), re.M | re.S)
     code = short + "\nassert outputs['y'].tolist() == [[6, 0]] * 2, outputs\n"
     code += "x, y = np.full((4, 3), 2, np.float32), np.empty((4, 2), np.float32)\n" + long
-    code += "assert y.tolist() == [[12, 0]] * 4, y\n" + device
+    code += "assert y.tolist() == [[12, 0]] * 4, y\n" + waiting
+    code += "assert first['y'].tolist() == [[6, 0]] * 2 and second['y'].tolist() == [[12, 0]] * 2, (first, second)\n" + device
     code += "assert result.tolist() == [[12, 0]] * 4, result\nprint('done')\n"
     path = os.pathsep.join([str(BUILD / "python"), os.environ.get("PYTHONPATH", "")])
     done = call(sys.executable, "-c", code, cwd=model.parent, env={**os.environ, "PYTHONPATH": path})
