@@ -150,6 +150,19 @@ TEST(Executor, RecordsOnceForTheSameAddresses) {
   EXPECT_EQ(c.device->recorded, 3) << "another shape, and the first one as it was";
 }
 
+TEST(Executor, AddressesThatComeBackHaveARecordingEach) {
+  Copies c(8, /*own_memory=*/true);
+  const auto run = [&](auto& to) {
+    c.set(4, to);
+    return c.executor.run(c.bindings).ok();
+  };
+  ASSERT_TRUE(run(c.y) && run(c.z));
+  EXPECT_EQ(c.device->recorded, 2) << "that of the one address became that of the other";
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(c.y) && run(c.z));
+  EXPECT_EQ(c.device->recorded, 3) << "of the first again, and of none after that";
+  EXPECT_EQ(c.device->replayed, 8);
+}
+
 TEST(Executor, ACaptureTakesShapesThatHaveRunOnly) {
   Copies c(8, /*own_memory=*/true);
   fake::FakeStream stream;

@@ -6,6 +6,7 @@ namespace wootz {
 namespace {
 
 constexpr size_t kFewest = 4;  // steps: less is not worth recording, unless it is all
+constexpr size_t kPlaces = 4;  // addresses of one plan that are known again
 
 }  // namespace
 
@@ -20,20 +21,35 @@ void Recordings::use(const std::shared_ptr<const ShapePlan>& plan) {
     return;
   }
   if (entries_.size() >= kept_) entries_.pop_back();
-  entries_.push_front({plan, {}, 0, nullptr, false});
+  entries_.push_front({plan, {}, false});
 }
 
 void Recordings::forget() {
-  for (Entry& entry : entries_) entry.recording.reset();
+  for (Entry& entry : entries_) entry.places.clear();
 }
 
 // Addresses are compared only when something pointed the steps anew.
-bool Recordings::fits(Entry& entry, const StepPointers& pointers) {
-  if (entry.recording == nullptr) return false;
-  if (entry.version == pointers.version()) return true;
-  if (!(entry.addresses == pointers.now())) return false;
-  entry.version = pointers.version();
-  return true;
+Recordings::Place* Recordings::find(Entry& entry, const StepPointers& pointers) {
+  std::list<Place>& places = entry.places;
+  if (!places.empty() && places.front().version == pointers.version()) return &places.front();
+  const auto found =
+      std::find_if(places.begin(), places.end(), [&](const Place& p) { return p.addresses == pointers.now(); });
+  if (found == places.end()) return nullptr;
+  places.splice(places.begin(), places, found);
+  places.front().version = pointers.version();
+  return &places.front();
+}
+
+std::unique_ptr<Recording> Recordings::add(Entry& entry, const StepPointers& pointers) {
+  std::list<Place>& places = entry.places;
+  std::unique_ptr<Recording> free;
+  if (places.size() >= kPlaces) {
+    free = std::move(places.back().recording);
+    places.pop_back();
+  }
+  if (free == nullptr && !places.empty()) free = std::move(places.front().recording);
+  places.push_front({pointers.now(), pointers.version(), nullptr});
+  return free;
 }
 
 Result<size_t> Recordings::replay(Device& device, Stream& stream, const StepPointers& pointers,
@@ -41,21 +57,22 @@ Result<size_t> Recordings::replay(Device& device, Stream& stream, const StepPoin
   Entry& entry = entries_.front();
   const ShapePlan& plan = *entry.plan;
   size_t steps = entry.refused ? plan.surely_recordable : plan.recordable_steps;
-  if (!fits(entry, pointers)) {
+  Place* place = find(entry, pointers);
+  if (place == nullptr || place->recording == nullptr) {
     if (steps < kFewest && steps != plan.calls.size()) return size_t{0};
+    std::unique_ptr<Recording> changed = place == nullptr ? add(entry, pointers) : nullptr;
     const auto put = [&](Stream& recorder) { return work(recorder, steps); };
-    Result<std::unique_ptr<Recording>> made = device.record(stream, put, std::move(entry.recording));
+    Result<std::unique_ptr<Recording>> made = device.record(stream, put, std::move(changed));
     // What a plugin does cannot be recorded, perhaps: it is run instead, which tells whether that was all.
     if (!made.ok() && !entry.refused && plan.surely_recordable < steps) {
       entry.refused = true;
       return replay(device, stream, pointers, work);
     }
-    WOOTZ_ASSIGN_OR_RETURN(entry.recording, std::move(made));
-    if (entry.recording == nullptr) return size_t{0};
-    entry.addresses = pointers.now();
-    entry.version = pointers.version();
+    place = &entry.places.front();
+    WOOTZ_ASSIGN_OR_RETURN(place->recording, std::move(made));
+    if (place->recording == nullptr) return size_t{0};
   }
-  WOOTZ_RETURN_IF_ERROR(entry.recording->replay(stream));
+  WOOTZ_RETURN_IF_ERROR(place->recording->replay(stream));
   return steps;
 }
 
