@@ -12,6 +12,8 @@
 #include "NvOnnxParser.h"
 #include "impl/NvInferPythonPlugin.h"
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace {
 
 using namespace nvinfer1;

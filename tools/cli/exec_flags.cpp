@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace wootz_cli {
 namespace {
 

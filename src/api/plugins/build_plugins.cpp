@@ -20,9 +20,6 @@ void each_plugin(Graph& graph, const Found& found) {
   }
 }
 
-const PluginTensor& entry(const PluginTensors& tensors, size_t pos) {
-  return pos < tensors.inputs.size() ? tensors.inputs[pos] : tensors.outputs[pos - tensors.inputs.size()];
-}
 PluginTensor& entry(PluginTensors& tensors, size_t pos) {
   return pos < tensors.inputs.size() ? tensors.inputs[pos] : tensors.outputs[pos - tensors.inputs.size()];
 }

@@ -77,7 +77,7 @@ Value* GraphBuilder::reshape(Value* a, const Shape& dims, const std::vector<Valu
         if (source->shape()[static_cast<size_t>(axis)] == d) found = extent(source, axis);
     }
     if (found == nullptr) {
-      fail("the extent {} of shape {} is not that of any operand", d.to_string(), shape_to_string(dims));
+      (void)fail("the extent {} of shape {} is not that of any operand", d.to_string(), shape_to_string(dims));
       return nullptr;
     }
     parts.push_back(found);

@@ -247,7 +247,7 @@ Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>
       if (t.dtype != p.inputs[0].dtype) return unsupported("move of unlike operands");
   if (p.inputs[0].dtype == DType::kF4E2M1)
     bytes.as<MoveParams>().value =
-        double{f32_to_small_float(DType::kF4E2M1, static_cast<float>(p.as<MoveParams>().value), true)};
+        f32_to_small_float(DType::kF4E2M1, static_cast<float>(p.as<MoveParams>().value), true);
   return move_as_bytes(move_elements, std::move(bytes), args, launches);
 }
 
