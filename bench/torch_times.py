@@ -14,6 +14,7 @@ import torch
 import wootz.torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools" / "gpu"))
+from torch_peers import graphed  # noqa: E402
 
 NAMES = ("resnet50", "bert_base", "yolov5s", "efficientnet_b4", "vit_b16", "swin_t")
 CALLS = 20  # in a row, for one figure
@@ -39,20 +40,6 @@ def made(name, batch, dtype):
         model, inputs = models.make(f"{name}:{batch}")
     torch.backends.mha.set_fastpath_enabled(True)  # which models.py sets off
     return model.to("cuda", dtype), [v.to("cuda", dtype if v.is_floating_point() else v.dtype) for v in inputs.values()]
-
-
-def graphed(call):
-    """A call that replays a recorded CUDA graph."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(5):
-            call()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    return graph.replay
 
 
 def images_last(model, args):

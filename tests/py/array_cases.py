@@ -6,21 +6,9 @@ import os
 import numpy as np
 import pytest
 import wootz as trt
-from callback_network import SHAPE, Heard, make, want
+from callback_network import SEED, SHAPE, TOLERANCE, Heard, make, seed, want, x  # noqa: F401
 
 BACKENDS = os.environ.get("WOOTZ_CASES", "cpu reference").split()
-SEED = int.from_bytes(os.urandom(4), "little")
-TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    print("seed", SEED)
-
-
-@pytest.fixture
-def x():
-    return np.random.default_rng(SEED).standard_normal(SHAPE).astype(np.float32)
 
 
 def load(backend, **kinds):

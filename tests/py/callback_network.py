@@ -1,8 +1,23 @@
 """A tiny network for tests of callbacks: y = softmax(relu(x * 2)), and what is kept of it: kept = the places where x is positive."""
+import os
+
 import numpy as np
+import pytest
 import wootz as trt
 
 SHAPE = (2, 6)
+SEED = int(os.environ.get("WOOTZ_SEED", int.from_bytes(os.urandom(4), "little")))
+TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    print(f"WOOTZ_SEED={SEED}")
+
+
+@pytest.fixture
+def x():
+    return np.random.default_rng(SEED).standard_normal(SHAPE).astype(np.float32)
 
 
 class Recorder(trt.IErrorRecorder):

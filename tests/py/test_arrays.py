@@ -10,20 +10,7 @@ import time
 import numpy as np
 import pytest
 import wootz as trt
-from callback_network import SHAPE, Heard, Recorder, make, plan, want
-
-SEED = int.from_bytes(os.urandom(4), "little")
-TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    print("seed", SEED)
-
-
-@pytest.fixture
-def x():
-    return np.random.default_rng(SEED).standard_normal(SHAPE).astype(np.float32)
+from callback_network import SEED, SHAPE, TOLERANCE, Heard, Recorder, make, plan, seed, want, x  # noqa: F401
 
 
 @pytest.fixture

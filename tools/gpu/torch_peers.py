@@ -35,6 +35,7 @@ def error(want, result):
 
 
 def graphed(call):
+    """A call that replays a recorded CUDA graph."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
