@@ -96,4 +96,5 @@ def main():
             json.dump(rows, file, indent=1)
 
 
-main()
+if __name__ == "__main__":
+    main()
