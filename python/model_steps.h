@@ -1,4 +1,4 @@
-// The first two of the three steps in which parsers read models whose weights the application holds.
+// What parsers that fill networks and those that fill refitters have in common.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -8,17 +8,24 @@
 
 namespace wootz_python {
 
+// A method that reads a model's bytes, whose other files are beside `path`.
+template <auto kMethod, class Parser>
+nb::class_<Parser>& bind_bytes_reader(nb::class_<Parser>& parser, const char* name) {
+  parser.def(
+      name,
+      [](Parser& p, nb::handle model, std::optional<std::string> path) {
+        const Buffer bytes(model);
+        const nb::gil_scoped_release release;
+        return (p.*kMethod)(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
+      },
+      nb::arg("model"), nb::arg("path").none() = nb::none());
+  return parser;
+}
+
+// The first two of the three steps in which a model is read whose weights the application holds.
 template <class Parser>
 void bind_model_steps(nb::class_<Parser>& parser) {
-  parser
-      .def(
-          "load_model_proto",
-          [](Parser& p, nb::handle model, std::optional<std::string> path) {
-            const Buffer bytes(model);
-            const nb::gil_scoped_release release;
-            return p.loadModelProto(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
-          },
-          nb::arg("model"), nb::arg("path").none() = nb::none())
+  bind_bytes_reader<&Parser::loadModelProto>(parser, "load_model_proto")
       .def(
           "load_initializer",
           [](Parser& p, const char* name, size_t data, size_t size) {

@@ -36,15 +36,7 @@ void bind_error(nb::module_& m) {
 }
 
 void bind_reading(nb::class_<IParser>& parser) {
-  parser
-      .def(
-          "parse",
-          [](IParser& p, nb::handle model, std::optional<std::string> path) {
-            const Buffer bytes(model);
-            const nb::gil_scoped_release release;
-            return p.parse(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
-          },
-          nb::arg("model"), nb::arg("path").none() = nb::none())
+  bind_bytes_reader<&IParser::parse>(parser, "parse")
       .def(
           "parse_from_file",
           [](IParser& p, const char* path) {
@@ -96,15 +88,8 @@ nb::tuple supports_model(IParser& p, nb::handle model, std::optional<std::string
 
 // What of a model could be built.
 void bind_support(nb::module_& m, nb::class_<IParser>& parser) {
-  parser.def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"))
-      .def(
-          "supports_model_v2",
-          [](IParser& p, nb::handle model, std::optional<std::string> path) {
-            const Buffer bytes(model);
-            const nb::gil_scoped_release release;
-            return p.supportsModelV2(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
-          },
-          nb::arg("model"), nb::arg("path").none() = nb::none())
+  bind_bytes_reader<&IParser::supportsModelV2>(parser, "supports_model_v2")
+      .def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"))
       .def_prop_ro("num_subgraphs", &IParser::getNbSubgraphs)
       .def("is_subgraph_supported", &IParser::isSubgraphSupported, nb::arg("index"))
       .def("get_subgraph_nodes", &nodes_of, nb::arg("index"));

@@ -58,6 +58,4 @@ int64_t number_of(nb::handle self, const char* attribute, int64_t otherwise) noe
   return number;
 }
 
-nb::object number_of_address(const void* address) { return nb::int_(reinterpret_cast<size_t>(address)); }
-
 }  // namespace wootz_python

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "casters.h"
+#include "callbacks.h"
 
 namespace wootz_python {
 
@@ -83,7 +83,5 @@ class TextOf {
 
 // A number that a plugin's attribute holds; `otherwise`: it raised.
 int64_t number_of(nb::handle self, const char* attribute, int64_t otherwise) noexcept;
-
-nb::object number_of_address(const void* address);
 
 }  // namespace wootz_python

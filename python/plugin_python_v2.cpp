@@ -81,8 +81,7 @@ class PythonV2 final : public IPluginV2DynamicExt {
     if (!configured_) return kCallFailed;
     return call("enqueue", [&] {
       return self().attr("enqueue")(to_list(in, inputs_), to_list(out, outputs_), address_list(inputs, inputs_),
-                                    address_list(outputs, outputs_), number_of_address(workspace),
-                                    number_of_address(stream));
+                                    address_list(outputs, outputs_), number_of(workspace), number_of(stream));
     });
   }
 

@@ -105,8 +105,7 @@ class OneRuntime final : public PythonPart<IPluginV3OneRuntime> {
                   void* const* outputs, void* workspace, cudaStream_t stream) noexcept override {
     return call("enqueue", [&] {
       return self().attr("enqueue")(to_list(in, inputs_), to_list(out, outputs_), address_list(inputs, inputs_),
-                                    address_list(outputs, outputs_), number_of_address(workspace),
-                                    number_of_address(stream));
+                                    address_list(outputs, outputs_), number_of(workspace), number_of(stream));
     });
   }
   IPluginV3* attachToContext(IPluginResourceContext* context) noexcept override {

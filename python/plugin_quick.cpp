@@ -151,7 +151,7 @@ class QuickRuntime final : public PythonPart<IPluginV3QuickRuntime> {
       return self().attr("enqueue")(to_list(in, num_inputs), to_list(out, num_outputs),
                                     address_list(inputs, num_inputs), address_list(outputs, num_outputs),
                                     to_list(in_strides, num_inputs), to_list(out_strides, num_outputs),
-                                    number_of_address(stream));
+                                    number_of(stream));
     });
   }
   const PluginFieldCollection* getFieldsToSerialize() noexcept override {

@@ -56,7 +56,7 @@ nb::list to_list(const Desc* given, int32_t count) {
 
 inline nb::list address_list(const void* const* given, int32_t count) {
   nb::list list;
-  for (int32_t i = 0; i < count; ++i) list.append(number_of_address(given[i]));
+  for (int32_t i = 0; i < count; ++i) list.append(number_of(given[i]));
   return list;
 }
 

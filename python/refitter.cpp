@@ -143,15 +143,7 @@ void bind_parser_refitter(nb::module_& m) {
           nb::arg("refitter"), nb::arg("logger"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
   auto parser = nb::borrow<nb::class_<IParserRefitter>>(m.attr("OnnxParserRefitter"));
   bind_model_steps(parser);
-  parser
-      .def(
-          "refit_from_bytes",
-          [](IParserRefitter& p, nb::handle model, std::optional<std::string> path) {
-            const Buffer bytes(model);
-            const nb::gil_scoped_release release;
-            return p.refitFromBytes(bytes.data(), bytes.size(), path ? path->c_str() : nullptr);
-          },
-          nb::arg("model"), nb::arg("path").none() = nb::none())
+  bind_bytes_reader<&IParserRefitter::refitFromBytes>(parser, "refit_from_bytes")
       .def("refit_from_file", &IParserRefitter::refitFromFile, nb::arg("model"),
            nb::call_guard<nb::gil_scoped_release>())
       .def("refit_model_proto", &IParserRefitter::refitModelProto, nb::call_guard<nb::gil_scoped_release>())
