@@ -117,12 +117,16 @@ class Picture:
         self.put("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_=kind, **attributes)
 
     def image(self, pixels, x, y, width, height):
-        """An array of bytes, [H, W] or [H, W, 3], as a PNG inside the file."""
+        """An array of bytes, [H, W] or [H, W, 3], as a PNG inside the file, or as a JPEG where noise makes that large."""
         from PIL import Image
 
-        file = io.BytesIO()
-        Image.fromarray(np.asarray(pixels, np.uint8)).save(file, "PNG", optimize=True)
-        data = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+        kind, file = "png", io.BytesIO()
+        image = Image.fromarray(np.asarray(pixels, np.uint8))
+        image.save(file, kind, optimize=True)
+        if file.tell() > 100_000:
+            kind, file = "jpeg", io.BytesIO()
+            image.save(file, kind, quality=80)
+        data = f"data:image/{kind};base64," + base64.b64encode(file.getvalue()).decode()
         self.put("image", x=x, y=y, width=width, height=height, href=data, preserveAspectRatio="none")
         self.rect(x, y, width, height, "grid", fill="none")
 
@@ -130,7 +134,7 @@ class Picture:
         """A bar a row: (label, value, colour). Returns where the next thing may stand."""
         self.text(x, y, title, "title")
         most = most or max(value for _, value, _ in rows)
-        label = max(7.2 * len(str(name)) for name, _, _ in rows) + 10
+        label = max(8.0 * len(str(name)) for name, _, _ in rows) + 10
         for i, (name, value, colour) in enumerate(rows):
             top = y + 14 + 28 * i
             length = (width - label - 80) * value / most
