@@ -1,6 +1,7 @@
 // From a builder config to the options of a build.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>

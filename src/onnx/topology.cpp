@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <queue>
+#include <string>
 #include <unordered_set>
 
 namespace wootz::importer {

@@ -1,4 +1,6 @@
 // The search over layouts: what it makes of measured times, and of how sure they are.
+#include <algorithm>
+
 #include "tuner/choose.h"
 
 #include <gtest/gtest.h>

@@ -14,12 +14,14 @@ import functions
 import layers
 import public_names
 import sizes
+import standard_headers
 import tables
 import words
 
 RULES = (
     layers.check,
     circles.check,
+    standard_headers.check,
     public_names.check,
     sizes.check,
     functions.check,

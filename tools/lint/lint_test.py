@@ -34,6 +34,7 @@ GOOD = {
 
 # name: (changes to the good tree, None deletes; a part of the finding)
 BAD = {
+    "a standard name without its header": ({"src/ir/graph.cpp": "std::vector<int> v;\n"}, "std::vector without #include <vector>"),
     "forbidden include": ({"src/base/status.h": '#include "ir/graph.h"\n'}, "base must not include ir"),
     "test allowance is for tests": (
         {"src/backends/cpu/gemm/gemm_f32_tiled_avx2.cpp": '#include "ops/op_def.h"\n// gemm_f32_tiled_avx2\n'},

@@ -1,5 +1,7 @@
 #include "api/network/emission.h"
 
+#include <algorithm>
+
 #include "ops/infer.h"
 
 namespace wootz::api {

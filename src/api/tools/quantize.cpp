@@ -1,4 +1,6 @@
 // The C entry points of quantization.
+#include <algorithm>
+
 #include "api/builder.h"
 #include "api/builder_config.h"
 #include "api/monitored_progress.h"

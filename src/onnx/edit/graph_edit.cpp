@@ -1,6 +1,7 @@
 #include "onnx/edit/graph_edit.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/limits.h"
 #include "onnx/tensor_reader.h"

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "ops/op_testing.h"
 #include "ops/resize/resize_axis.h"
 

@@ -1,4 +1,6 @@
 // Quantized convolutions and matrix products against plain loops: zero points, scales by channel, requantization.
+#include <cmath>
+
 #include "backends/cpu/onednn/env.h"
 #include "backends/cpu/onednn/provider.h"
 #include "backends/cpu/onednn/testing.h"

@@ -1,6 +1,7 @@
 // Recurrent layers against the ops' reference: every attribute, operands left out, all types, shapes of all kinds.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <sstream>
 
 #include "backend/recurrence.h"

@@ -1,5 +1,7 @@
 // The provider "cudnn": convolutions with what follows them, and attention. Every configuration that the library
 // proposes is a tactic of its own.
+#include <algorithm>
+
 #include "backend/device.h"
 #include "backend/quantized.h"
 #include "backend/shared_memory.h"

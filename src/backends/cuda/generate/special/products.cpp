@@ -1,6 +1,7 @@
 // Sums of products that no library takes, one thread a result: Einsum of any equation, products and convolutions of
 // integers with zero points, and windows whose padding follows from extents.
 #include <algorithm>
+#include <map>
 
 #include "backend/quantized.h"
 #include "backends/cuda/generate/special/special.h"
