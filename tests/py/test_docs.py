@@ -32,6 +32,11 @@ def test_named_source_files_exist(page):
         assert (ROOT / name).exists(), f"{page.name} names {name}"
 
 
+def test_the_measured_figures_are_those_of_the_results():
+    done = call(sys.executable, ROOT / "bench/summary.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_listed_operators_are_supported():
     import wootz
     rows = re.findall(r"^\| (\w+) \| ([\w.]*) \| [\d, ]+ \|", (ROOT / "docs/supported-ops.md").read_text(), re.M)
