@@ -94,7 +94,7 @@ def model(tmp_path):
 
 
 def test_python_page(model):
-    short, long, waiting, device = re.findall(r"^```\n(.*?)^```$", (ROOT / "docs/python.md").read_text(), re.M | re.S)
+    short, long, waiting, device = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/python.md").read_text(), re.M | re.S)
     code = short + "\nassert outputs['y'].tolist() == [[6, 0]] * 2, outputs\n"
     code += "x, y = np.full((4, 3), 2, np.float32), np.empty((4, 2), np.float32)\n" + long
     code += "assert y.tolist() == [[12, 0]] * 4, y\n" + waiting

@@ -15,9 +15,9 @@ BIAS = np.array([[0.5, -1.0, -3.0], [0.0, 2.0, -1.0]], np.float32)
 EXPECTED = np.maximum(np.ones((2, 3), np.float32) + BIAS, 0)  # of the model below, for x = 1
 
 
-def block(language):
-    """The one code block of this language in README.md."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+def block(language, begin=""):
+    """The one code block of this language in README.md that begins so."""
+    blocks = re.findall(rf"^```{language}\n({re.escape(begin)}.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
     assert len(blocks) == 1, f"README.md has {len(blocks)} blocks of {language}, not one"
     return blocks[0]
 
@@ -71,8 +71,25 @@ def test_cpp_example_refuses_what_is_no_model(cpp_example, tmp_path):
 
 
 def test_python_example(model):
-    source = block("python") + "\nassert outputs['y'].dtype == np.float32\nprint('RESULT', *outputs['y'].reshape(-1))\n"
+    source = block("python", "import numpy") + "\nassert outputs['y'].dtype == np.float32\nprint('RESULT', *outputs['y'].reshape(-1))\n"
     path = os.pathsep.join([str(BUILD / "python"), os.environ.get("PYTHONPATH", "")])
     printed = run([sys.executable, "-c", source], cwd=model.parent, env={**os.environ, "PYTHONPATH": path})
     (line,) = [line for line in printed.splitlines() if line.startswith("RESULT ")]
     np.testing.assert_allclose(np.array(line.split()[1:], np.float32), EXPECTED.reshape(-1), rtol=1e-5)
+
+
+def test_command_line_example(model):
+    np.save(model.parent / "x.npy", np.ones((2, 3), np.float32))
+    path = os.pathsep.join([str(BUILD / "bin"), os.environ["PATH"]])
+    run(["bash", "-ec", block("bash", "wootz build")], cwd=model.parent, env={**os.environ, "PATH": path, "WOOTZ_BACKEND": "cpu"})
+    np.testing.assert_allclose(np.load(model.parent / "out/y.npy"), EXPECTED, rtol=1e-5)
+    assert "<html" in (model.parent / "model.html").read_text()
+
+
+def test_torch_example(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.setenv("WOOTZ_CACHE", str(tmp_path))
+    names = {}
+    exec(block("python", "import torch"), names)  # noqa: S102
+    with torch.no_grad():
+        torch.testing.assert_close(names["outputs"], names["model"](torch.ones(2, 3)), rtol=1e-4, atol=1e-5)

@@ -381,8 +381,8 @@ def test_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WOOTZ_CACHE", str(tmp_path))
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "torch.md").read_text()
-    blocks = re.findall(r"^```\n(.*?)^```$", page, re.M | re.S)
-    exec("\n".join(b for b in blocks if not b.startswith("[")), {})  # noqa: S102
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    exec("\n".join(blocks), {})  # noqa: S102
     options = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
     assert options == {field.name for field in dataclasses.fields(Options)}
 
