@@ -60,6 +60,7 @@ struct Ten {
 def test_prose_becomes_restructured_text():
     assert rst.inline("of `size` and 2*x, a_ or _b|") == "of ``size`` and 2\\*x, a\\_ or _b\\|"
     assert rst.inline("see ILayer::getName().", "cpp:any") == "see :cpp:any:`ILayer::getName`."
+    assert rst.inline("ILayer's", "cpp:any nvinfer1") == ":cpp:any:`ILayer <nvinfer1::ILayer>`'s"
     assert rst.block(["One", "two.", "", "  key  text", "", "Three."]) == ["One two.", "", "::", "", "   key  text", "", "Three.", ""]
 
 

@@ -135,12 +135,12 @@ def level_of(levels):
     return f"*level {headers.LEVELS[next(iter(levels))]} only*" if len(levels) == 1 else ""
 
 
-def said_of(doc, comment, counterpart):
+def said_of(doc, comment):
     """The lines below a directive: a docstring, or the header's words with where they are from."""
     if doc:
         return rst.block(doc, "   ")
     if comment:
-        return rst.block(comment, "   ", "cpp:any")
+        return rst.block(comment, "   ", "cpp:any nvinfer1")
     return []
 
 
@@ -180,7 +180,7 @@ class Writer:
             lines += ["   " + said, ""]
         if bases:
             lines += ["   Bases: " + ", ".join(f":py:class:`{base}`" for base in bases), ""]
-        lines += said_of(self.package.doc(name), self.comments.type(name), "")
+        lines += said_of(self.package.doc(name), self.comments.type(name))
         for member, levels in sorted(members.items()):
             if not re.fullmatch(r"__\w+__", member):
                 lines += self.member(name, member, levels, by_level)
@@ -199,7 +199,7 @@ class Writer:
         said += ["*can be set*"] if what == "rw" else []
         if said := "; ".join(filter(None, said)):
             lines += ["      " + said, ""]
-        return lines + ["   " + line if line else "" for line in said_of(self.package.doc(owner, member), self.comments.member(owner, member), "")]
+        return lines + ["   " + line if line else "" for line in said_of(self.package.doc(owner, member), self.comments.member(owner, member))]
 
     def beyond_member(self, owner, member, levels, by_level):
         thing = None
@@ -212,7 +212,7 @@ class Writer:
             kind, heads = "py:method", signatures(member, overloads(thing))
         lines = ["   " + line if line else "" for line in rst.directive(kind, heads, [])]
         lines += ["      *not in TensorRT*" + (f"; level {headers.LEVELS[levels[0]]} only" if len(levels) < len(by_level) else ""), ""]
-        return lines + ["   " + line if line else "" for line in said_of(self.package.doc(owner, member), [], "")]
+        return lines + ["   " + line if line else "" for line in said_of(self.package.doc(owner, member), [])]
 
     def native(self):
         """The extension's own functions and classes, which the built package alone knows."""
@@ -234,14 +234,14 @@ class Writer:
         if said := level_of(by_level):
             lines += ["   " + said, ""]
         short = name.rpartition(".")[2]
-        lines += said_of(self.package.doc(name), self.comments.type(short) or self.comments.member(name.partition(".")[0], short), "")
+        lines += said_of(self.package.doc(name), self.comments.type(short) or self.comments.member(name.partition(".")[0], short))
         for value, levels in merged(by_level).items():
             lines += [f"   .. py:attribute:: {value}", f"      :value: {next(iter(levels.values()))}", ""]
             marks = [level_of(levels) if len(levels) < len(by_level) else ""]
             marks += [f"``{levels[11]}`` at level 11.1"] if len(set(levels.values())) > 1 else []
             if marks := "; ".join(filter(None, marks)):
                 lines += ["      " + marks, ""]
-            lines += rst.block(self.comments.member(short, value), "      ", "cpp:any")
+            lines += rst.block(self.comments.member(short, value), "      ", "cpp:any nvinfer1")
         return lines
 
     def pages(self):
@@ -253,7 +253,7 @@ class Writer:
         functions = []
         for name, by_level in sorted(self.functions.items()):
             functions += rst.directive("py:function", signatures(name, list(by_level.values())[-1]), [])
-            functions += said_of(self.package.doc(name), self.comments.of.get(("", self.comments.plain(name.replace("_", "")))) or [], "")
+            functions += said_of(self.package.doc(name), self.comments.of.get(("", self.comments.plain(name.replace("_", "")))) or [])
         found["types"][1].extend([*rst.title("Functions", "-"), *functions])
         found["enumerations"] = ("Enumerations", [line for name, by_level in sorted(self.enums.items()) for line in self.an_enum(name, by_level)])
         return found

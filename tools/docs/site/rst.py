@@ -5,14 +5,15 @@ _CLASS = re.compile(r"(?<![\w:`])((?:nvinfer1::|nvonnxparser::)?I[A-Z][a-z]\w+(?
 
 
 def inline(text, link=None):
-    """Prose in which names stand in single backticks. `link` is the role that names of interfaces get."""
+    """Prose in which names stand in single backticks. `link` is the role that names of interfaces get, and after a space their namespace."""
+    role, _, space = (link or "").partition(" ")
     parts = re.split(r"(`[^`\n]+`)", text)
     for index, part in enumerate(parts):
         if index % 2:
             parts[index] = f"``{part[1:-1]}``"
             continue
         plain = re.sub(r"([\\*|`]|_(?!\w))", r"\\\1", part)
-        parts[index] = _CLASS.sub(lambda found: f":{link}:`{found[1]}`", plain) if link else plain
+        parts[index] = _CLASS.sub(lambda found: f":{role}:`{found[1]} <{space}::{found[1]}>`" if space else f":{role}:`{found[1]}`", plain) if link else plain
     for index in range(1, len(parts), 2):  # literals end where a space or a mark of punctuation follows
         if parts[index + 1][:1].isalnum():
             parts[index + 1] = "\\ " + parts[index + 1]
