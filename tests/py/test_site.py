@@ -133,6 +133,7 @@ def test_every_public_name_of_python_is_on_a_page(tmp_path):
 def test_docstrings_come_from_the_package():
     package = python_pages.Package()
     assert package.doc("ICudaEngine", "on_device")[0].startswith("Whether addresses that contexts take")
+    assert package.doc("ICudaEngine", "device_memory_size_v2") == []  # none of its own: the header's comment is taken
     assert package.doc("no_such_class", "x") == []
 
 

@@ -94,6 +94,8 @@ class Package:
     def text(thing):
         """The docstring's lines, without the signatures that the extension puts first and without what Python says of every object."""
         thing = getattr(thing, "__func__", thing)
+        if isinstance(thing, property) and hasattr(thing.fget, "__nb_signature__"):  # whose own docstring may be the getter's signature
+            thing = thing.fget
         if hasattr(thing, "__nb_signature__"):
             doc = next((doc for _, doc, *_ in thing.__nb_signature__ if doc), "")
         elif isinstance(thing, (property, type)) or inspect.isfunction(thing):
@@ -149,9 +151,9 @@ def signatures(name, what):
     return list(dict.fromkeys(f"{name}({shown(overload)})" for overload in what))
 
 
-def overloads(thing):
+def overloads(thing, bound=True):
     try:
-        return lists._overloads_of(getattr(thing, "__func__", thing))
+        return lists._overloads_of(getattr(thing, "__func__", thing), bound)
     except (TypeError, ValueError):  # a function of C that says nothing of its parameters
         return [[]]
 
@@ -218,7 +220,7 @@ class Writer:
         """The extension's own functions and classes, which the built package alone knows."""
         ours, lines = self.package.names.get("ours", {}), [""]
         for name in NATIVE_FUNCTIONS:
-            heads = signatures(name, overloads(ours[name])) if name in ours else [f"{name}()"]
+            heads = signatures(name, overloads(ours[name], bound=False)) if name in ours else [f"{name}()"]
             lines += [*rst.title(name, "-"), *rst.directive("py:function", heads, []), *rst.block(self.package.doc(name), "   ")]
         for name in NATIVE_CLASSES:
             lines += [*rst.title(name, "-"), *rst.directive("py:class", [name], []), *rst.block(self.package.doc(name), "   ")]
