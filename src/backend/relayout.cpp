@@ -1,22 +1,55 @@
 #include "backend/relayout.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
 namespace wootz {
 namespace {
 
-// Elements of so many bits, those of less than a byte from the lowest bits on.
-void move_element(const std::byte* from, size_t at, std::byte* to, size_t place, size_t bits) {
-  if (bits % 8 == 0) {
-    std::memcpy(to + place * (bits / 8), from + at * (bits / 8), bits / 8);
-    return;
-  }
+// Elements of fewer bits than a byte, from the lowest bits on.
+void move_bits(const std::byte* from, size_t at, std::byte* to, size_t place, size_t bits) {
   const unsigned mask = (1u << bits) - 1, source = static_cast<unsigned>(at * bits % 8);
   const unsigned value = std::to_integer<unsigned>(from[at * bits / 8]) >> source & mask;
   const auto target = static_cast<unsigned>(place * bits % 8);
   std::byte& byte = to[place * bits / 8];
   byte = static_cast<std::byte>((std::to_integer<unsigned>(byte) & ~(mask << target)) | value << target);
+}
+
+// Where a channel's points begin in an order of channels; the next point is `lanes` elements on.
+size_t first_point(const ChannelOrder& order, int64_t points, int64_t n, int64_t c) {
+  return static_cast<size_t>((n * order.groups + c / order.lanes) * points * order.lanes + c % order.lanes);
+}
+
+// Blocks of channels by points that stay in the first cache whichever of the two is innermost.
+template <size_t kBytes>
+void move_elements(const std::byte* from, const ChannelOrder& a, std::byte* to, const ChannelOrder& b, const Dims& dims,
+                   int64_t points) {
+  constexpr int64_t kChannels = 16, kPoints = 64;
+  const size_t step_in = static_cast<size_t>(a.lanes) * kBytes, step_out = static_cast<size_t>(b.lanes) * kBytes;
+  for (int64_t n = 0; n < dims[0]; ++n)
+    for (int64_t c0 = 0; c0 < dims[1]; c0 += kChannels)
+      for (int64_t p0 = 0; p0 < points; p0 += kPoints)
+        for (int64_t c = c0; c < std::min(dims[1], c0 + kChannels); ++c) {
+          const auto first = static_cast<size_t>(p0), last = static_cast<size_t>(std::min(points, p0 + kPoints));
+          const std::byte* in = from + first_point(a, points, n, c) * kBytes + first * step_in;
+          std::byte* out = to + first_point(b, points, n, c) * kBytes + first * step_out;
+          for (size_t p = first; p < last; ++p, in += step_in, out += step_out) std::memcpy(out, in, kBytes);
+        }
+}
+
+using MoveElements = void (*)(const std::byte*, const ChannelOrder&, std::byte*, const ChannelOrder&, const Dims&,
+                              int64_t);
+// Null: elements that share a byte.
+MoveElements mover_of(size_t bits) {
+  switch (bits) {
+    case 8: return move_elements<1>;
+    case 16: return move_elements<2>;
+    case 32: return move_elements<4>;
+    case 64: return move_elements<8>;
+    case 128: return move_elements<16>;
+    default: return nullptr;
+  }
 }
 
 }  // namespace
@@ -35,14 +68,18 @@ Status move_to_layout(const void* from, Layout from_layout, void* to, Layout to_
   int64_t points = 1;
   for (size_t i = 2; i < dims.size(); ++i) points *= dims[i];
   if (bits < 8 || b.groups * b.lanes != dims[1]) std::memset(to, 0, bytes);
+  if (const MoveElements move = mover_of(bits); move != nullptr) {
+    move(static_cast<const std::byte*>(from), a, static_cast<std::byte*>(to), b, dims, points);
+    return {};
+  }
   const auto place = [&](const ChannelOrder& o, int64_t n, int64_t c, int64_t point) {
-    return static_cast<size_t>(((n * o.groups + c / o.lanes) * points + point) * o.lanes + c % o.lanes);
+    return first_point(o, points, n, c) + static_cast<size_t>(point * o.lanes);
   };
   for (int64_t n = 0; n < dims[0]; ++n)
     for (int64_t c = 0; c < dims[1]; ++c)
       for (int64_t p = 0; p < points; ++p)
-        move_element(static_cast<const std::byte*>(from), place(a, n, c, p), static_cast<std::byte*>(to),
-                     place(b, n, c, p), bits);
+        move_bits(static_cast<const std::byte*>(from), place(a, n, c, p), static_cast<std::byte*>(to),
+                  place(b, n, c, p), bits);
   return {};
 }
 

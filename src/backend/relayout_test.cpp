@@ -14,7 +14,8 @@ namespace {
 // There and back, elements of parts of bytes too; what pads is zeros.
 TEST(Relayout, MovesThereAndBack) {
   std::mt19937_64 random(test_seed());
-  const Dims dims = {2, static_cast<int64_t>(random() % 40 + 1), 3, 5};
+  const Dims dims = {2, static_cast<int64_t>(random() % 40 + 1), 3, static_cast<int64_t>(random() % 60 + 1)};
+  const int64_t points = dims[2] * dims[3];
   for (const DType type : {DType::kI4, DType::kU2, DType::kI8, DType::kF16, DType::kI64})
     for (int l = 0; l < kLayoutCount; ++l) {
       const auto layout = static_cast<Layout>(l);
@@ -24,7 +25,7 @@ TEST(Relayout, MovesThereAndBack) {
       for (size_t i = 0; i < rows.bytes(); ++i)
         static_cast<uint8_t*>(rows.mutable_data())[i] = static_cast<uint8_t>(random());
       const ChannelOrder order = channel_order(layout, dims[1]);
-      const Dims stored = {2, order.groups, 15, order.lanes};
+      const Dims stored = {2, order.groups, points, order.lanes};
       HostTensor moved = HostTensor::allocate(type, stored).value();
       std::memset(moved.mutable_data(), 0xFF, moved.bytes());
       ASSERT_EQ(moved.bytes(), layout_bytes(layout, type, dims));
@@ -32,9 +33,9 @@ TEST(Relayout, MovesThereAndBack) {
       ASSERT_TRUE(move_to_layout(moved.data(), layout, back.mutable_data(), Layout::kLinear, type, dims).ok());
       for (int64_t n = 0; n < 2; ++n)
         for (int64_t c = 0; c < order.groups * order.lanes; ++c)
-          for (int64_t p = 0; p < 15; ++p) {
-            const int64_t at = ((n * order.groups + c / order.lanes) * 15 + p) * order.lanes + c % order.lanes;
-            const int64_t row = (n * dims[1] + c) * 15 + p;
+          for (int64_t p = 0; p < points; ++p) {
+            const int64_t at = ((n * order.groups + c / order.lanes) * points + p) * order.lanes + c % order.lanes;
+            const int64_t row = (n * dims[1] + c) * points + p;
             if (c >= dims[1]) {
               EXPECT_EQ(moved.get_f64(at), 0) << "padding";
             } else if (type == DType::kF16) {

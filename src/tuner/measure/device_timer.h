@@ -15,6 +15,7 @@ class DeviceTimer final : public RunTimer {
   // What the runs that are timed must put their work on.
   Stream& stream() { return switch_; }
   Result<double> batch_us(FunctionRef<Status()> run, int times) override;
+  Status batches_us(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more) override;
   // Launching a run of a few kernels and waiting for it.
   double lone_us() const override { return 40; }
   double now_us() override;
@@ -29,6 +30,8 @@ class DeviceTimer final : public RunTimer {
     void* native() const override { return target->native(); }
   };
   explicit DeviceTimer(Device& device) : device_(device) {}
+  Result<double> direct_us(FunctionRef<Status()> run, int times);
+  Status warm_up(Recording& recording);
 
   Device& device_;
   std::unique_ptr<Stream> real_;

@@ -43,6 +43,13 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
 }
 
+Status RunTimer::batches_us(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more) {
+  for (;;) {
+    WOOTZ_ASSIGN_OR_RETURN(const double us, batch_us(run, times));
+    if (!more(us)) return Status();
+  }
+}
+
 RunTimer& host_timer() {
   static HostTimer timer;
   return timer;
@@ -56,13 +63,26 @@ class Batches {
   Batches(RunTimer& timer, double* spent_us) : timer_(timer), spent_us_(spent_us) {}
   Result<double> operator()(FunctionRef<Status()> run, int times) {
     Result<double> us = timer_.batch_us(run, times);
-    if (!us.ok()) return us;
-    if (!std::isfinite(*us) || *us < 0) return internal_error("the clock gave {} us", *us);
-    *spent_us_ += *us;
+    if (us.ok()) WOOTZ_RETURN_IF_ERROR(count(*us));
     return us;
+  }
+  // As RunTimer::batches_us().
+  Status each(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more) {
+    Status wrong;
+    const Status status = timer_.batches_us(run, times, [&](double us) {
+      wrong = count(us);
+      return wrong.ok() && more(us);
+    });
+    return status.ok() ? wrong : status;
   }
 
  private:
+  Status count(double us) {
+    if (!std::isfinite(us) || us < 0) return internal_error("the clock gave {} us", us);
+    *spent_us_ += us;
+    return Status();
+  }
+
   RunTimer& timer_;
   double* spent_us_;
 };
@@ -86,16 +106,19 @@ Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const Samp
   }
   const int times = times_for(options, once);
   std::vector<double> each;
-  for (int b = 0; b < std::max(1, options.max_batches); ++b) {
-    WOOTZ_ASSIGN_OR_RETURN(const double us, batch(run, times));
+  const auto more = [&](double us) {
     each.push_back(us / times);
     sample.runs += static_cast<uint32_t>(times);
     summarize(each, &sample);
     const int done = static_cast<int>(each.size());
-    if (best_us > 0 && *std::min_element(each.begin(), each.end()) > options.hopeless * best_us) break;
-    if (done >= options.min_batches && sample.spread <= options.good_spread) break;
-    if (done >= kFewest && sample.spent_us >= options.total_us) break;
-  }
+    const double least = *std::min_element(each.begin(), each.end());
+    if (done >= options.max_batches) return false;
+    if (best_us > 0 && least > options.hopeless * best_us) return false;
+    if (best_us > 0 && done >= kFewest && least > options.lost * best_us) return false;
+    if (done >= options.min_batches && sample.spread <= options.good_spread) return false;
+    return done < kFewest || sample.spent_us < options.total_us;
+  };
+  WOOTZ_RETURN_IF_ERROR(batch.each(run, times, more));
   return sample;
 }
 

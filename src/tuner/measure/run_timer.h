@@ -14,6 +14,9 @@ class RunTimer {
   virtual ~RunTimer() = default;
   // Microseconds that `times` runs in a row take. The first failure ends it.
   virtual Result<double> batch_us(FunctionRef<Status()> run, int times) = 0;
+  // One such batch after the other, as long as `more` says of the last one's time that it wants another: what a batch
+  // needs is got ready once.
+  virtual Status batches_us(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more);
   // What a batch of one run may take beyond the run's own time, in microseconds.
   virtual double lone_us() const { return 0; }
   // Microseconds since any fixed moment, for time budgets.
@@ -29,6 +32,7 @@ struct SamplingOptions {
   int max_batches = 25;
   double good_spread = 0.02;  // precise enough to stop
   double hopeless = 3;        // times the best rival: stop at once, it will not be chosen
+  double lost = 1.25;         // times the best rival: a few batches are enough to say so
 };
 
 // Linear between the neighbours; `sorted` is not empty. 0.5: the median.

@@ -59,6 +59,21 @@ TEST(SampleRun, StopsWhenHopeless) {
   EXPECT_GT(close.batches, 2u);
 }
 
+TEST(SampleRun, OneThatHasLostIsNotMeasuredClosely) {
+  const std::vector<double> noisy{100, 100, 150, 170, 140, 160, 150, 130, 190};
+  ListTimer lost(noisy);
+  Result<Sample> s = sample_run(lost, nothing, {}, 100);
+  ASSERT_TRUE(s.ok());
+  EXPECT_EQ(lost.batches, 2u + 3u);
+  EXPECT_EQ(s->median_us, 150);
+  ListTimer close({100, 100, 150, 170, 120, 160, 150, 130, 190});  // may yet be the faster
+  s = sample_run(close, nothing, {}, 100);
+  EXPECT_GT(close.batches, 2u + 5u);
+  ListTimer first(noisy);
+  s = sample_run(first, nothing, {}, 0);
+  EXPECT_GT(first.batches, 2u + 5u);
+}
+
 // A device, where launching one run and waiting for it takes longer than a small kernel.
 class LaunchTimer final : public RunTimer {
  public:
