@@ -8,6 +8,7 @@ if(cli AND NOT WOOTZ_FUZZ)
   # Plugin libraries find the registry of the program that opens them.
   set_target_properties(wootz_cli PROPERTIES OUTPUT_NAME wootz BUILD_RPATH "\$ORIGIN/../lib" ENABLE_EXPORTS ON)
   target_link_libraries(wootz_cli PRIVATE wootz_api CLI11::CLI11)
+  wootz_unity(wootz_cli)
   if(TARGET libwootz_runtime)
     add_dependencies(wootz_cli libwootz_runtime)
   endif()
@@ -72,6 +73,7 @@ function(wootz_extension target level module)
   target_compile_options(${target} PRIVATE -UWOOTZ_TENSORRT_API -DWOOTZ_TENSORRT_API=${level} -DWOOTZ_MODULE=${module}
                          -DWOOTZ_NO_DEPRECATION=)
   target_link_libraries(${target} PRIVATE libwootz)
+  wootz_unity(${target})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${module} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python/wootz
                                              BUILD_RPATH "\$ORIGIN/../../lib" INSTALL_RPATH "\$ORIGIN/lib")
   add_dependencies(wootz_python ${target})
