@@ -30,6 +30,7 @@ struct Kernel {
   std::string body;  // the source after the prelude
   int number = 0;
   bool meets = false;          // its threads wait for each other
+  unsigned cluster = 1;        // blocks along z that do so
   std::vector<bool> pointers;  // by parameter
   void (*run)(void**) = nullptr;
 };
@@ -68,10 +69,11 @@ constexpr const char* kHead = R"(
 #define W_M inline
 #define __global__ static
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __shared__ static
 #define __restrict__
 struct W3 { unsigned x, y, z; };
-struct WHost { float (*h2f)(unsigned short); unsigned short (*f2h)(float); void (*meet)(); void* slots; W3 thread, block; };
+struct WHost { float (*h2f)(unsigned short); unsigned short (*f2h)(float); void (*meet)(); void* slots; W3 thread, block; unsigned fiber, rank, threads, arrived; };
 extern "C" WHost* w_host; WHost* w_host = nullptr;
 #define threadIdx (w_host->thread)
 #define blockIdx (w_host->block)
@@ -83,11 +85,20 @@ static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 
 static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
 static inline float w_times(float a, float b) { return a * b; }
 template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
-  T* s = (T*)w_host->slots; const unsigned t = w_host->thread.x;
+  T* s = (T*)w_host->slots; const unsigned t = w_host->fiber;
   s[t] = v; w_host->meet(); const T r = s[t ^ (unsigned)m]; w_host->meet(); return r;
 }
-template <class X> static inline void w_mma(int (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-  const unsigned t = w_host->thread.x, warp = t & ~31u, own[6] = {a0, a1, a2, a3, b0, b1};
+template <class X> static inline void w_add(int& d, unsigned a, unsigned b) {
+  for (int k = 0; k < 32; k += 8) d = (int)((unsigned)d + (unsigned)((X)(a >> k) * (signed char)(b >> k)));
+}
+template <class X> static inline void w_add(float& d, unsigned a, unsigned b) {
+  for (int k = 0; k < 32; k += 16) {
+    X x, w; x.x = (unsigned short)(a >> k); w.x = (unsigned short)(b >> k);
+    d += w_get(x) * w_get(w);
+  }
+}
+template <class X, class D> static inline void w_mma(D (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+  const unsigned t = w_host->fiber, warp = t & ~31u, own[6] = {a0, a1, a2, a3, b0, b1};
   unsigned* s = (unsigned*)w_host->slots;
   for (int i = 0; i < 6; ++i) s[t * 6 + i] = own[i];
   w_host->meet();
@@ -95,18 +106,30 @@ template <class X> static inline void w_mma(int (&d)[4], unsigned a0, unsigned a
     const unsigned* a = s + (warp + t % 32 / 4 * 4) * 6 + e / 2;
     const unsigned* b = s + (warp + (t % 4 * 2 + e % 2) * 4) * 6 + 4;
     for (int j = 0; j < 4; ++j, a += 6, b += 6)
-      for (int half = 0; half < 2; ++half)
-        for (int k = 0; k < 32; k += 8)
-          d[e] = (int)((unsigned)d[e] + (unsigned)((X)(a[half * 2] >> k) * (signed char)(b[half] >> k)));
+      for (int half = 0; half < 2; ++half) w_add<X>(d[e], a[half * 2], b[half]);
   }
   w_host->meet();
+}
+template <int kOf, int kGroups> static inline void w_meet(int) { w_host->meet(); }
+static inline void w_begin() {}
+static inline void w_prefetch(const void*) {}
+// Arrivals are counted by the cluster's threads, each of which waits before it arrives again.
+static unsigned w_expected[8192];
+static inline void w_cluster_arrive() {
+  w_expected[w_host->fiber] = (w_host->arrived++ / w_host->threads + 1) * w_host->threads;
+}
+static inline void w_cluster_wait() {
+  while (w_host->arrived < w_expected[w_host->fiber]) w_host->meet();
+}
+template <int kBytes, class T, class V> static inline void w_push(T* to, int rank, const V& v) {
+  __builtin_memcpy((char*)to + (rank - (int)w_host->rank) * (long)kBytes, &v, sizeof v);
 }
 static inline void w_copy16(void* to, const void* from, bool in) {
   if (in) __builtin_memcpy(to, from, 16); else __builtin_memset(to, 0, 16);
 }
 static inline void w_commit() {}
 template <int N> static inline void w_wait() {}
-#define W_SHARED(name, bytes) alignas(16) static unsigned char name[bytes]
+#define W_SHARED(name, bytes) alignas(32) static unsigned char of_blocks[kCluster][bytes]; unsigned char* const name = of_blocks[w_host->rank]
 #define W_TABLE(type, name, count) static const type name[count]
 #define W_INF __builtin_inff()
 #define W_NAN __builtin_nanf("")
@@ -123,11 +146,21 @@ struct Host {
   struct Three {
     unsigned x, y, z;
   } thread, block;
+  unsigned fiber, rank;       // of a cluster: the thread's number and its block's
+  unsigned threads, arrived;  // of a cluster: how many it has, how many have come to its barrier
 };
-std::vector<double> g_slots(1024);
-Host g_host{f16_to_f32, f32_to_f16, meet_fibers, nullptr, {}, {}};
+constexpr size_t kSlotBytes = 24;  // of a thread
+std::vector<double> g_slots(8 * 1024 * kSlotBytes / sizeof(double));
+Host g_host{f16_to_f32, f32_to_f16, meet_fibers, nullptr, {}, {}, 0, 0, 0, 0};
 
-void set_thread(unsigned t) { g_host.thread = {t, 0, 0}; }
+unsigned g_block = 1, g_first = 0;  // threads of a block; the first of the blocks that run, along z
+
+void set_thread(unsigned t) {
+  g_host.thread = {t % g_block, 0, 0};
+  g_host.rank = t / g_block;
+  g_host.block.z = g_first + g_host.rank;
+  g_host.fiber = t;
+}
 
 std::string replace_all(std::string text, const std::string& from, const std::string& to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
@@ -372,6 +405,9 @@ CUresult load_module(CUmodule* module, const void* image) {
     kernel->number = static_cast<int>(s.kernels.size());
     kernel->meets =
         kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
+    constexpr std::string_view kCluster = "__cluster_dims__(1, 1, ";
+    if (const size_t at = kernel->body.find(kCluster); at != std::string::npos)
+      kernel->cluster = static_cast<unsigned>(std::stoul(kernel->body.substr(at + kCluster.size())));
     kernel->pointers = find_pointers(kernel->body);
     s.pending.push_back(kernel.get());
   }
@@ -411,12 +447,15 @@ CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsig
     if (const Status status = compile_pending(); !status.ok()) return fail(status);
   if (kernel->run == nullptr) return CUDA_ERROR_NOT_FOUND;
   g_host.slots = g_slots.data();
-  for (unsigned z = 0; z < gz; ++z)
+  g_host.threads = block * kernel->cluster;
+  g_block = block;
+  for (unsigned z = 0; z < gz; z += kernel->cluster)
     for (unsigned y = 0; y < gy; ++y)
       for (unsigned x = 0; x < gx; ++x) {
-        g_host.block = {x, y, z};
+        g_host.block = {x, y, g_first = z};
+        g_host.arrived = 0;
         if (kernel->meets) {
-          run_fibers(block, set_thread, [&] { kernel->run(arguments); });
+          run_fibers(g_host.threads, set_thread, [&] { kernel->run(arguments); });
           continue;
         }
         for (unsigned t = 0; t < block; ++t) {

@@ -2,8 +2,8 @@
 // in, text out. What it cannot do it refuses, also for problems from plan files.
 #pragma once
 
-#include "backends/cuda/generate/int8_tiles.h"
 #include "backends/cuda/generate/source.h"
+#include "backends/cuda/generate/tiles.h"
 
 namespace wootz::cuda {
 
@@ -27,6 +27,7 @@ using Estimate = double (*)(const Problem& problem);
 using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& problem, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_half(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_weight_only(const Problem&, int input, const HostTensor& source);
@@ -64,6 +65,17 @@ double estimate_int8(const Problem& problem, size_t tile);
 template <size_t kTile>
 double estimate_int8(const Problem& problem) {
   return estimate_int8(problem, kTile);
+}
+// Products and convolutions of 16-bit floats by constants; `tile` is one of kHalfTiles.
+Status generate_half(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+template <size_t kTile>
+Status generate_half(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_half(problem, args, kTile, launches);
+}
+double estimate_half(const Problem& problem, size_t tile);
+template <size_t kTile>
+double estimate_half(const Problem& problem) {
+  return estimate_half(problem, kTile);
 }
 // Products of floats and weights of 4 or 8 bits.
 Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

@@ -147,7 +147,7 @@ bool KernelSource::Number::is_argument(bool arguments) const {
   return always || (arguments && value != 0 && value != 1);
 }
 
-std::string KernelSource::text(bool arguments, unsigned threads) const {
+std::string KernelSource::text(bool arguments, const LaunchSize& size) const {
   std::string members, pointers, parameters, given, numbers;
   for (const Operand& o : operands_) {
     const std::string_view pointer = std::string_view(o.type).substr(0, o.type.rfind('*') + 1);
@@ -166,9 +166,10 @@ std::string KernelSource::text(bool arguments, unsigned threads) const {
   }
   return fmt::format(
       "{}\n// The problem.\n{}struct Operands {{\n{}}};\nstruct Constants {{\n{}}};\n{}\n{}\n"
-      "extern \"C\" __global__ void __launch_bounds__({}) wootz_kernel({}) {{\n"
+      "extern \"C\" __global__ void __launch_bounds__({}){} wootz_kernel({}) {{\n"
       "  kernel(Operands{{{}}}, Constants{{{}}});\n}}\n",
-      prelude(), types_, pointers, members, code_, kernel_text(file_), threads, parameters, given, numbers);
+      prelude(), types_, pointers, members, code_, kernel_text(file_), size.block,
+      size.cluster > 1 ? fmt::format(" __cluster_dims__(1, 1, {})", size.cluster) : "", parameters, given, numbers);
 }
 
 Status KernelSource::finish(int threads, int64_t blocks, std::vector<Launch>* launches, size_t workspace) {
@@ -190,7 +191,7 @@ Status KernelSource::finish(const LaunchSize& size, std::vector<Launch>* launche
   launch.numbers = passed(arguments_);
   const bool fits = pointers_.size() + launch.numbers.size() <= kMostArguments;
   if (!fits) launch.numbers = passed(false);
-  launch.source = text(arguments_ && fits, size.block);
+  launch.source = text(arguments_ && fits, size);
   launch.size = size;
   launch.pointers = pointers_;
   launch.workspace = workspace;

@@ -70,7 +70,7 @@ class KernelSource {
   struct Operand {
     std::string type, name;
   };
-  std::string text(bool arguments, unsigned threads) const;
+  std::string text(bool arguments, const LaunchSize& size) const;
 
   std::string file_;
   bool arguments_;

@@ -24,6 +24,7 @@ struct KernelEntry {
   bool last = false;            // offered where no other kernel computes the problem, and no library does
   PackConstant pack = nullptr;  // the form in which it wants constants; null: as they are
   Estimate estimate = nullptr;  // null: by the bytes that are moved
+  int capability = 80;          // the least: 90 of sm_90
 };
 
 // In the order in which they are offered.

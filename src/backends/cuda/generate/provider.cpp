@@ -13,6 +13,7 @@
 #include "backends/cuda/generate/special/special.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/support/packed.h"
+#include "backends/cuda/targets/devices.h"
 
 namespace wootz::cuda {
 namespace {
@@ -135,6 +136,14 @@ class GeneratedKernel final : public Kernel {
   Result<const Gpu*> gpu_;
 };
 
+// A device that is known must have what the kernel is made of.
+Status check_capability(const KernelEntry& entry, const Limits& limits) {
+  int capability = limits.device == nullptr ? 0 : capability_of(*limits.device);
+  if (const Result<const Gpu*> gpu = gpu_of(limits); capability == 0 && gpu.ok()) capability = (*gpu)->arch();
+  if (capability == 0 || capability >= entry.capability) return Status();
+  return unsupported("it needs compute capability {}.{}", entry.capability / 10, entry.capability % 10);
+}
+
 // A launch, and bytes at the memory's speed.
 double rough_cost_us(const Problem& p, double overhead) {
   double bytes = 0;
@@ -183,7 +192,7 @@ class GeneratedProvider final : public Provider {
     const int rank = problem.outputs[0].dims.rank();
     const size_t before = offers->size();
     for (const KernelEntry& each : kKernels)
-      if (each.family == problem.family() && !each.last) offer_entry(each, problem, rank, offers, refusals);
+      if (each.family == problem.family() && !each.last) offer_entry(each, problem, rank, offers, refusals, limits);
     for (const KernelEntry& each : kKernels) {
       if (each.family != problem.family() || !each.last) continue;
       if (offers->size() != before)
@@ -191,13 +200,17 @@ class GeneratedProvider final : public Provider {
       else if (better_apart(problem, limits))
         refusals->push_back({each.name, "a library computes it, with this expression or with it as a step of its own"});
       else
-        offer_entry(each, problem, rank, offers, refusals);
+        offer_entry(each, problem, rank, offers, refusals, limits);
     }
   }
 
   void offer_entry(const KernelEntry& each, const Problem& problem, int rank, std::vector<Candidate>* offers,
-                   std::vector<Refusal>* refusals) const {
+                   std::vector<Refusal>* refusals, const Limits& limits) const {
     const KernelEntry* const entry = &each;
+    if (const Status able = check_capability(each, limits); !able.ok()) {
+      refusals->push_back({each.name, able.message()});
+      return;
+    }
     const auto offer = [&](Layout layout) {
       Problem p = problem;
       const auto fill = [&](TensorDesc& t) {
@@ -236,6 +249,7 @@ class GeneratedProvider final : public Provider {
       return invalid_argument("the provider generated has no kernel '{}' of family '{}'", tactic.kernel,
                               family_name(problem.family()));
     WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
+    WOOTZ_RETURN_IF_ERROR(check_capability(*entry, limits).with_prefix(tactic.kernel));
     std::vector<Launch> launches;
     WOOTZ_RETURN_IF_ERROR(generate_at_optimum(*entry, problem, &launches).with_prefix(tactic.kernel));
     if (is_random_state(problem)) return make_random_state_kernel(problem, limits);

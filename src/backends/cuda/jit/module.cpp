@@ -18,10 +18,11 @@ struct Loaded {
 };
 
 // A kernel that may begin before the one ahead of it has ended waits for that first, and then lets the next one begin.
+// Some do so by themselves, after what does not depend on it.
 std::string with_overlap(const std::string& source, int capability) {
   constexpr const char* kBegin =
       " asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); asm volatile(\"griddepcontrol.launch_dependents;\");";
-  if (capability < 90) return source;
+  if (capability < 90 || source.find("griddepcontrol.wait") != std::string::npos) return source;  // by itself
   std::string changed = source;
   const size_t name = changed.rfind("wootz_kernel(");
   const size_t body = name == std::string::npos ? name : changed.find('{', name);

@@ -12,7 +12,8 @@ namespace wootz::cuda {
 struct LaunchSize {
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block = 256;
-  unsigned shared = 0;  // dynamic shared memory, bytes
+  unsigned shared = 0;   // dynamic shared memory, bytes
+  unsigned cluster = 1;  // blocks of a cluster, along z: the kernel's source says so too
 };
 
 class Module {

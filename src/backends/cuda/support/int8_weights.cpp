@@ -1,5 +1,7 @@
 #include "backends/cuda/support/int8_weights.h"
 
+#include <cstring>
+
 namespace wootz::cuda {
 
 Result<GemmScales> int8_scales(const Problem& p, int64_t columns) {
@@ -26,24 +28,33 @@ int64_t columns_of(const Problem& p, const Dims& d) {
   return d[axes.turned ? axes.first : axes.first + 1];
 }
 
-Int8Columns int8_columns(const Problem& p, const HostTensor& weights, int64_t step) {
+WeightColumns weight_columns(const Problem& p, const HostTensor& weights, int64_t step) {
   const Dims& d = weights.dims();
   const auto [conv, turned, first] = Axes(p, d);
-  Int8Columns c;
+  const auto size = static_cast<int64_t>(dtype_bytes(weights.dtype(), 1));
+  WeightColumns c;
   c.columns = columns_of(p, d);
   c.channels = d[turned ? first + 1 : first];
   c.taps = c.columns * c.channels == 0 ? 0 : conv ? weights.volume() / (c.columns * c.channels) : 1;
-  const int64_t pitch = (c.taps * c.channels + step - 1) / step * step;
+  const int64_t pitch = (c.taps * c.channels * size + step - 1) / step * step;
   c.bytes.resize(static_cast<size_t>(c.columns * pitch));
   const auto* from = static_cast<const std::byte*>(weights.data());
-  for (int64_t n = 0; n < c.columns; ++n) {
-    int64_t sum = 0;
+  for (int64_t n = 0; n < c.columns; ++n)
     for (int64_t tap = 0; tap < c.taps; ++tap)
       for (int64_t k = 0; k < c.channels; ++k) {
-        const std::byte value = from[turned ? (n * c.channels + k) * c.taps + tap : k * c.columns + n];
-        c.bytes[static_cast<size_t>(n * pitch + tap * c.channels + k)] = value;
-        sum += static_cast<int8_t>(value);
+        const int64_t source = turned ? (n * c.channels + k) * c.taps + tap : k * c.columns + n;
+        std::memcpy(&c.bytes[static_cast<size_t>(n * pitch + (tap * c.channels + k) * size)], from + source * size,
+                    static_cast<size_t>(size));
       }
+  return c;
+}
+
+Int8Columns int8_columns(const Problem& p, const HostTensor& weights, int64_t step) {
+  Int8Columns c{weight_columns(p, weights, step), {}};
+  const size_t pitch = c.columns == 0 ? 0 : c.bytes.size() / static_cast<size_t>(c.columns);
+  for (size_t n = 0; n < static_cast<size_t>(c.columns); ++n) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < pitch; ++k) sum += static_cast<int8_t>(c.bytes[n * pitch + k]);
     c.sums.push_back(sum);
   }
   return c;

@@ -9,13 +9,18 @@ namespace wootz::cuda {
 // With a product's alpha in it. Errors: as read_gemm_scales; data without a scale, weights with a zero point.
 Result<GemmScales> int8_scales(const Problem& problem, int64_t columns);
 
-// A column of weights after the other, taps outermost in each, padded with zeros to whole steps.
-struct Int8Columns {
+// A column of weights after the other, taps outermost in each, padded with zeros to whole steps, which are in bytes.
+struct WeightColumns {
   int64_t columns = 0, channels = 0, taps = 0;
   std::vector<std::byte> bytes;
-  std::vector<int64_t> sums;  // of each column
 };
 int64_t columns_of(const Problem& problem, const Dims& weights);
+WeightColumns weight_columns(const Problem& problem, const HostTensor& weights, int64_t step);
+
+// The same of 8 bits, with the sum of each column.
+struct Int8Columns : WeightColumns {
+  std::vector<int64_t> sums;
+};
 Int8Columns int8_columns(const Problem& problem, const HostTensor& weights, int64_t step);
 
 }  // namespace wootz::cuda

@@ -1,8 +1,8 @@
-// The kernel of 8-bit products, gemm/int8.cuh, for a problem.
+// The kernel of products on tensor cores, gemm/tile.cuh, for a problem.
 #include <algorithm>
 
-#include "backends/cuda/generate/int8.h"
 #include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/generate/tile.h"
 
 namespace wootz::cuda {
 namespace {
@@ -64,27 +64,34 @@ Result<Operands> read_operands(const Problem& p, const BindArgs& args, int64_t c
   return o;
 }
 
-void add_tile(const Int8Tile& tile, KernelSource* source) {
+void add_tile(const Tile& tile, KernelSource* source) {
   const std::pair<const char*, int64_t> fixed[] = {
-      {"kThreads", tile.threads()}, {"kRows", tile.rows},     {"kColumns", tile.columns}, {"kWarpsM", tile.warps_m},
-      {"kWarpsN", tile.warps_n},    {"kShares", tile.shares}, {"kStages", tile.stages}};
+      {"kThreads", tile.threads()}, {"kRows", tile.rows},       {"kColumns", tile.columns},
+      {"kWarpsM", tile.warps_m},    {"kWarpsN", tile.warps_n},  {"kShares", tile.shares},
+      {"kStages", tile.stages},     {"kCluster", tile.cluster}, {"kLine", tile.line}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
 }
 
-void add_product(const Int8Gemm& b, const Int8Tile& tile, KernelSource* source) {
+// 2 to the 32th over d, rounded up: w_over() multiplies by it.
+int64_t inverse_of(int64_t d) { return d == 1 ? 0 : ((int64_t{1} << 32) + d - 1) / d; }
+
+void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   source->fixed("kWindow", b.window);
   source->fixed("kBySixteen", b.by_sixteen());
   source->fixed("kPacked", b.packed);
-  source->fixed("kCorrected", b.packed && b.zero != 0);
+  source->fixed("kScaled", b.scaled);
+  source->fixed("kCorrected", b.scaled && b.zero != 0);
   // Of |x| up to 255 and |w| up to 128.
-  source->fixed("kShort", !(b.packed && b.zero != 0) && b.depth() <= 128);
+  source->fixed("kShort", b.size == 1 && !(b.scaled && b.zero != 0) && b.depth() <= 128);
   source->fixed("kOutside", b.padded ? b.zero & 255 : 0);
-  source->fixed_real("kScale", b.packed ? 1 : b.scale);
-  const int64_t step = kPitchStep * tile.shares;
+  source->fixed_real("kScale", b.scaled ? 1 : b.scale);
+  const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
   const std::pair<const char*, int64_t> sums[] = {{"rows", b.rows},         {"columns", b.columns},
                                                   {"depth", b.depth()},     {"pitch", b.pitch()},
                                                   {"channels", b.channels}, {"stages", (b.pitch() + step - 1) / step}};
   for (const auto& [name, value] : sums) source->number(name, value);
+  source->number("per_channel", inverse_of(b.channels), "s64");
+  source->number("per_tap", inverse_of(b.taps_w), "s64");
   const std::pair<const char*, int64_t> window[] = {{"image", b.in_h * b.in_w * b.channels},
                                                     {"in_h", b.in_h},
                                                     {"in_w", b.in_w},
@@ -100,9 +107,9 @@ void add_product(const Int8Gemm& b, const Int8Tile& tile, KernelSource* source) 
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
-// results(): the bias, then the expression, whose constants are the `extras`. Results of 8 bits are held to those of
-// one rounding for each operation, by any tile.
-Status write_results(const Operands& operands, const PointwiseExpr& epilogue, size_t extras, KernelSource* source) {
+// results(): the bias, then the expression, whose constants are the `extras`.
+Status write_results(const Operands& operands, const PointwiseExpr& epilogue, size_t extras, bool rounded,
+                     KernelSource* source) {
   std::vector<std::string> names, inputs{"a[k]"};
   std::string reads;
   for (const Operand& o : operands.all) {
@@ -123,36 +130,40 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
   if (!epilogue.empty()) inputs.resize(epilogue.num_inputs - extras, "0");
   for (size_t i = 0; i < extras; ++i) inputs.push_back(fmt::format("extras[{}]", i));
   return source->results(epilogue, "const float (&a)[kVector], const At& at, int n, const float* extras", reads, inputs,
-                         Products::kRounded);
+                         rounded ? Products::kRounded : Products::kFused);
 }
 
 }  // namespace
 
-Status write_int8(const Problem& p, const BindArgs& args, const Int8Gemm& b, const Int8Tile& tile,
-                  std::vector<Launch>* launches) {
+Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& tile,
+                  const TileWriting& how, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b.columns));
   std::vector<float> extras;
-  const PointwiseExpr epilogue = b.packed ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
-  KernelSource source("gemm/int8.cuh", transient(p, args));
+  const PointwiseExpr epilogue = b.scaled ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
+  KernelSource source("gemm/tile.cuh", how.arguments);
   source.type("X", storage_type(p.inputs[0].dtype));
+  source.type("W", how.w);
   source.type("Y", storage_type(p.outputs[0].dtype));
+  source.type("Part", how.part);
   add_tile(tile, &source);
   add_product(b, tile, &source);
   source.fixed("kVector", operands.vector);
   source.fixed("kExtras", static_cast<int64_t>(extras.size()));
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, 0});
-  source.operand("const s8* __restrict__", "w", {false, 1});
+  source.operand("const W* __restrict__", "w", {false, 1});
   source.epilogue_operands(p);
-  if (p.num_main == 3) source.operand("const float* __restrict__", "b", {false, 2});
+  if (p.num_main == 3)
+    source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
-  WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), &source));
+  WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
   LaunchSize size;
   size.block = static_cast<unsigned>(tile.threads());
   size.shared = static_cast<unsigned>(tile.bytes());
   size.grid_x = blocks_for(b.rows, tile.rows);
   size.grid_y = blocks_for(b.columns, tile.columns);
-  size.grid_z = static_cast<unsigned>(b.batch);
+  size.grid_z = static_cast<unsigned>(b.batch * tile.cluster);
+  size.cluster = static_cast<unsigned>(tile.cluster);
   return source.finish(size, launches);
 }
 

@@ -1,0 +1,113 @@
+// Families gemm and conv of 16-bit floats by constant weights on tensor cores: which of them, and which tiles suit.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cuda/generate/expression.h"
+#include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/generate/tile.h"
+#include "backends/cuda/support/int8_weights.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int64_t kPitchStep = 128;  // of packed columns, in bytes
+
+// At concrete extents. Errors: what these kernels do not compute, and why.
+Result<TileProduct> describe_half(const Problem& p, const BindArgs& args) {
+  const DType x = p.inputs.empty() ? DType::kInvalid : p.inputs[0].dtype;
+  if ((x != DType::kF16 && x != DType::kBF16) || p.inputs.size() < 2 || p.inputs[1].dtype != x)
+    return unsupported("{} on tensor cores of 16-bit floats", dtype_name(x));
+  if (!p.inputs[1].constant) return unsupported("weights that are not constant");
+  const bool conv = p.is(Family::kConv);
+  if (!(conv ? p.as<ConvParams>().x_scale.empty() : p.as<GemmParams>().x_scale.empty()))
+    return unsupported("a product with scales");
+  WOOTZ_ASSIGN_OR_RETURN(TileProduct b, describe_tile(p, args));
+  b.line = kPitchStep;
+  WOOTZ_RETURN_IF_ERROR(check_epilogue(p, x));
+  if (p.num_main == 3) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
+  if (!conv) b.scale = p.as<GemmParams>().alpha;
+  // Packed weights of a plan's: as long as the kernel believes.
+  if (args.constant_bytes.size() > 1 && args.constants[1] != nullptr &&
+      args.constant_bytes[1] < static_cast<size_t>(b.columns * b.pitch() * b.size))
+    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], args.inputs[1].to_string());
+  return b;
+}
+
+double bytes_of(const Problem& p) {
+  double bytes = 0;
+  for (const TensorDesc& d : p.inputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
+  for (const TensorDesc& d : p.outputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
+  return bytes;
+}
+
+// On an H100, as fitted to its times at batch 1: a start; the slowest of what a multiprocessor multiplies and reads,
+// what the L2 gives, the memory, and waiting for one stage after the other; the way of the results, by way of the other
+// blocks of a cluster.
+double tile_us(const Problem& p, const TileProduct& b, const Tile& t) {
+  constexpr double kProcessors = 132, kStartUs = 1, kFirstUs = 0.66, kStageUs = 0.23, kClusterUs = 0.52, kBlockUs = 0.2;
+  constexpr double kMacsPerUs = 7.8e5, kBytesPerUs = 8.3e4, kStoresPerUs = 9.5e3;  // of a multiprocessor
+  constexpr double kL2BytesPerUs = 6.2e6, kMemoryBytesPerUs = 3.3e6, kShared = 227 << 10;
+  const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
+  const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * t.cluster;
+  const int64_t step = t.line / b.size * t.shares * t.cluster;
+  const double each = std::ceil(blocks / kProcessors), stages = parts(b.pitch(), step);
+  // Elements that are fetched one by one take so much longer.
+  const double fetching = b.by_sixteen() ? 1 : 4;
+  const double at_once = std::clamp(std::floor(kShared / t.bytes()), 1.0, 2.0);
+  const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;
+  const double results = static_cast<double>(t.rows) * t.columns;
+  const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * results / kMacsPerUs;
+  const double read = each * stages * stage_bytes / kBytesPerUs, l2 = blocks * stages * stage_bytes / kL2BytesPerUs;
+  const double waiting = std::ceil(blocks / (kProcessors * at_once)) * (kFirstUs + stages * kStageUs * fetching);
+  return kStartUs + std::max({macs, read, l2, waiting, bytes_of(p) / kMemoryBytesPerUs}) +
+         each * results / kStoresPerUs + (t.cluster > 1 ? kClusterUs + kBlockUs * t.cluster : 0);
+}
+
+}  // namespace
+
+Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const HostTensor& source) {
+  if (input != 1) return std::optional<PackedForm>{};
+  const int64_t columns = columns_of(p, source.dims());
+  const auto size = static_cast<int64_t>(dtype_bytes(source.dtype(), 1));
+  const int64_t column = columns == 0 ? 0 : source.volume() / columns * size;
+  const auto bytes = static_cast<size_t>(columns * ((column + kPitchStep - 1) / kPitchStep * kPitchStep));
+  return std::optional(packed_by(bytes, [&p, source]() -> Result<std::vector<std::byte>> {
+    return std::move(weight_columns(p, source, kPitchStep).bytes);
+  }));
+}
+
+Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_half(p, args));
+  if (b.rows * b.columns == 0) return Status();
+  return write_tile(p, args, b, kHalfTiles[tile], {storage_type(p.inputs[1].dtype), "float", true, false}, launches);
+}
+
+// Of a library's kernel for the problem on a GPU whose own instructions for large products these tiles do not use.
+double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
+
+// 0: enough other tiles are better at these extents, or a library is sure to be: it need not be compiled to know it.
+// What libraries are said to take where nothing is measured grows with the work more than what they take does: so do
+// these.
+double estimate_half(const Problem& p, size_t tile) {
+  constexpr size_t kMost = 4;
+  constexpr double kHopeless = 1.6, kMacsPerUs = 4e7;
+  std::vector<Dims> in, out;
+  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const Result<TileProduct> b = describe_half(p, {in, out, {}});
+  if (!b.ok()) return 0;
+  const double own = tile_us(p, *b, kHalfTiles[tile]);
+  double best = INFINITY;
+  size_t better = 0;
+  for (const Tile& t : kHalfTiles) {
+    const double us = tile_us(p, *b, t);
+    best = std::min(best, us);
+    better += us < own;
+  }
+  const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
+  if (better >= kMost || own > 1.5 * best || best > kHopeless * library_us(macs, bytes_of(p))) return 0;
+  return std::max(own, macs / kMacsPerUs);
+}
+
+}  // namespace wootz::cuda

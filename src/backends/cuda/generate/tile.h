@@ -1,0 +1,51 @@
+// Products and convolutions on tensor cores by gemm/tile.cuh: what their kernels share.
+#pragma once
+
+#include "backends/cuda/generate/source.h"
+#include "backends/cuda/generate/tiles.h"
+
+namespace wootz::cuda {
+
+// y[row, n] = epilogue(scale[n] * (sum over k of x[row, k] * w[n, k] - correction[n]) + bias), where k walks the taps
+// of a window and, within a tap, the channels. A product is a convolution by a single pixel. Floats have no correction
+// and one scale.
+struct TileProduct {
+  int64_t rows = 0, columns = 0, batch = 1;
+  int64_t taps_h = 1, taps_w = 1, channels = 0;
+  bool window = false;  // rows are pixels of an image, not what lies one behind the other
+  int64_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
+  int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, top = 0, left = 0;
+  bool padded = false;
+  int64_t size = 1;            // of an element of x and w, in bytes
+  int64_t line = 64;           // packed columns are so many bytes, or a multiple
+  int64_t zero = 0;            // of x
+  bool packed = true;          // w is a constant
+  bool scaled = false;         // with tables behind it
+  double scale = 1;            // of all columns, when it has none
+  std::vector<Axis> matrices;  // of the batch: strides of x and w
+  int64_t depth() const { return taps_h * taps_w * channels; }
+  // Of a column of w in memory.
+  int64_t pitch() const {
+    const int64_t step = line / size;
+    return packed ? (depth() + step - 1) / step * step : depth();
+  }
+  bool by_sixteen() const { return channels * size % 16 == 0; }  // of the bytes of a tap
+};
+
+// What they read and where, at concrete extents. Errors: what these kernels do not compute, and why.
+Result<TileProduct> describe_tile(const Problem& problem, const BindArgs& args);
+
+// `arguments`: extents are arguments of the kernel. `rounded`: results have the bits of one rounding for each
+// operation, by any tile.
+struct TileWriting {
+  const char *w = "", *part = "";  // types of w and of sums
+  bool arguments = false, rounded = false;
+};
+Status write_tile(const Problem& problem, const BindArgs& args, const TileProduct& product, const Tile& tile,
+                  const TileWriting& how, std::vector<Launch>* launches);
+
+// The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one
+// kernel; `constants` gets their values.
+PointwiseExpr with_constants_as_operands(const PointwiseExpr& epilogue, std::vector<float>* constants);
+
+}  // namespace wootz::cuda

@@ -1,0 +1,44 @@
+// The tiles of products on tensor cores, as constants and by name.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace wootz::cuda {
+
+// How a block computes its part of the result: `rows` x `columns` of it by warps_m x warps_n warps, and `shares` times
+// as many warps that divide the sum among them; as do `cluster` blocks. A stage has `line` bytes of each row and column
+// for each share: memory is read by requests of so many.
+struct Tile {
+  std::string_view name;  // as it stands in the names of kernels
+  int rows, columns, warps_m, warps_n, shares, stages, cluster = 1, line = 64;
+  int threads() const { return 32 * warps_m * warps_n * shares; }
+  int bytes() const {  // of shared memory
+    return stages * shares * (rows + columns) * line + (cluster > 1 ? rows * columns * 4 : 0);
+  }
+  int capability() const { return cluster > 1 ? 90 : 80; }  // that clusters, or the instructions, are there from
+};
+inline constexpr Tile kInt8Tiles[] = {
+#define INT8_TILE(...) {__VA_ARGS__},
+#include "backends/cuda/generate/int8_tiles.inc"
+#undef INT8_TILE
+};
+constexpr Tile by_lines_of_128(Tile tile) {
+  tile.line = 128;
+  return tile;
+}
+inline constexpr Tile kHalfTiles[] = {
+#define HALF_TILE(...) by_lines_of_128({__VA_ARGS__}),
+#include "backends/cuda/generate/half_tiles.inc"
+#undef HALF_TILE
+};
+consteval size_t tile_named(std::span<const Tile> tiles, std::string_view name) {
+  size_t i = 0;
+  while (tiles[i].name != name) ++i;  // does not compile for a name that is not there
+  return i;
+}
+consteval size_t int8_tile(std::string_view name) { return tile_named(kInt8Tiles, name); }
+consteval size_t half_tile(std::string_view name) { return tile_named(kHalfTiles, name); }
+
+}  // namespace wootz::cuda

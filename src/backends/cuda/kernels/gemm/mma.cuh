@@ -1,0 +1,97 @@
+// Instructions for products on tensor cores: mma.sync, asynchronous copies to shared memory, a cluster's barrier and
+// stores to its other blocks, the wait for the kernel ahead. The emulator has its own.
+#pragma once
+#include "backends/cuda/kernels/common/prelude.cuh"
+
+#ifndef WOOTZ_ON_HOST
+// d += a * b for a 16 x 32 tile of X and a 32 x 8 tile of s8, spread over a warp as mma.m16n8k32 has it.
+template <class X>
+W_FN void w_mma(int (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+  if constexpr ((X)-1 < 0)
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  else
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+// The same of 16 x 16 and 16 x 8 elements of 16 bits, whose bytes lie as those of the above do.
+#define W_MMA_OF(X, type)                                                           \
+  template <>                                                                       \
+  W_M void w_mma<X>(float(&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) { \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type             \
+                 ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"       \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                   \
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));           \
+  }
+template <class X>
+W_FN void w_mma(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1);
+W_MMA_OF(f16, "f16")
+W_MMA_OF(bf16, "bf16")
+
+// 16 bytes to shared memory, on their way until w_wait(); zeros unless `in`.
+W_FN void w_copy16(void* to, const void* from, bool in) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
+               "r"(in ? 16 : 0)
+               : "memory");
+}
+W_FN void w_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N>
+W_FN void w_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+// The barrier of one of kGroups groups of kOf threads, which are neighbours.
+template <int kOf, int kGroups>
+W_FN void w_meet(int group) {
+  if constexpr (kGroups == 1)
+    __syncthreads();
+  else if constexpr (kOf == 32)
+    __syncwarp();
+  else
+    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kOf) : "memory");
+}
+// A line of memory on its way to the L2.
+W_FN void w_prefetch(const void* from) { asm volatile("prefetch.global.L2 [%0];" ::"l"(from)); }
+
+W_FN u32 w_bits(float f) { return w_f2bits(f); }
+W_FN u32 w_bits(int i) { return (u32)i; }
+#if __CUDA_ARCH__ >= 900
+// What other kernels make may be read from here on; the kernel behind this one may begin.
+W_FN void w_begin() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
+}
+W_FN void w_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+W_FN void w_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+// Stores to the place in block `rank` of the cluster that `to` is in this one, of kBytes of shared memory.
+template <int kBytes, class T, int N>
+W_FN void w_push(T* to, int rank, const Pack<T, N>& v) {
+  u32 there, bits[N];
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(there)
+               : "r"((u32)__cvta_generic_to_shared(to)), "r"(rank));
+#pragma unroll
+  for (int i = 0; i < N; ++i) bits[i] = w_bits(v.v[i]);
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if constexpr (N % 4 == 0) {
+      if (i % 4 == 0)
+        asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(there + i * 4), "r"(bits[i]),
+                     "r"(bits[i + 1]), "r"(bits[i + 2]), "r"(bits[i + 3])
+                     : "memory");
+    } else {
+      asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(there + i * 4), "r"(bits[i]) : "memory");
+    }
+}
+#else  // no clusters, and no kernel that asks for them
+W_FN void w_begin() {}
+W_FN void w_cluster_arrive() {}
+W_FN void w_cluster_wait() {}
+template <int kBytes, class T, int N>
+W_FN void w_push(T*, int, const Pack<T, N>&) {}
+#endif
+#define W_SHARED(name, bytes) extern __shared__ __align__(32) u8 name[]
+#define W_TABLE(type, name, count) __device__ alignas(16) const type name[count]
+#endif

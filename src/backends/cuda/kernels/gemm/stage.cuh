@@ -1,0 +1,142 @@
+// What a block of gemm/tile.cuh reads: a stage is kLine bytes of the sum's length, for each share of the sum, of each
+// row of x and each column of w. The problem: that of gemm/tile.cuh.
+#pragma once
+#include "backends/cuda/kernels/gemm/mma.cuh"
+
+constexpr int kShareBytes = (kRows + kColumns) * kLine, kStageBytes = kShares * kShareBytes;
+constexpr int kPieces = kLine / 16;                                // of a line, a thread each
+constexpr int kStep = kLine / sizeof(X), kPiece = 16 / sizeof(X);  // elements
+constexpr int kOfShare = kThreads / kShares;  // threads, which copy what they multiply and wait for nobody else
+constexpr int kAtOnce = kOfShare / kPieces;   // rows or columns that they copy a line of at once
+constexpr int kOwnRows = kRows / kAtOnce;     // that a thread copies from
+static_assert(kRows % kAtOnce == 0 && kColumns % kAtOnce == 0);
+constexpr u32 kOutsides = (u32)kOutside * 0x01010101u;
+W_TABLE(u32, w_outside, 4) = {kOutsides, kOutsides, kOutsides, kOutsides};
+
+// Where piece `q` of a line is: of lines of 128 bytes, which meet all banks, neighbours have their halves exchanged.
+W_FN int piece_at(int line, int q) { return line * kLine + (kLine == 128 ? q ^ (line & 1) << 2 : q) * 16; }
+
+// A row of x: where it begins. Of an image, a row is what the window of a pixel covers: its upper left corner, which
+// may be outside. Rows behind the last are outside altogether.
+struct Row {
+  int at, top, left;
+};
+
+W_FN Row row_of(const Constants& c, int row) {
+  const bool in = row < c.rows;
+  if constexpr (kWindow) {
+    const int ox = row % c.out_w, rest = row / c.out_w, oy = rest % c.out_h;
+    const int top = oy * c.stride_h - c.pad_top, left = ox * c.stride_w - c.pad_left;
+    return {rest / c.out_h * c.image + (top * c.in_w + left) * c.channels, in ? top : -(1 << 29), left};
+  } else {
+    return {in ? row * c.channels : -1, 0, 0};
+  }
+}
+
+// n / d, where `inverse` is 2 to the 32th over d, rounded up, or 0 for a d of 1. Exact while n * d is below 2 to the
+// 32th.
+W_FN int w_over(int n, u32 inverse) { return inverse == 0 ? n : (int)(((u64)(u32)n * inverse) >> 32); }
+
+// A place in the sum as a tap of the window and a channel.
+struct Tap {
+  int r, s, channel;
+};
+
+W_FN Tap tap_of(const Constants& c, int k) {
+  const int tap = w_over(k, (u32)c.per_channel), r = w_over(tap, (u32)c.per_tap);
+  return {r, tap - r * c.taps_w, k - tap * c.channels};
+}
+
+// The element of x under a tap; false: it is outside of the image.
+W_FN bool find(const Constants& c, const Row& row, const Tap& tap, int* at) {
+  const int down = tap.r * c.dilation_h, right = tap.s * c.dilation_w;
+  *at = row.at + ((down * c.in_w + right) * c.channels + tap.channel);
+  return (u32)(row.top + down) < (u32)c.in_h && (u32)(row.left + right) < (u32)c.in_w;
+}
+
+W_FN u32 w_bits_of(s8 v) { return (u8)v; }
+W_FN u32 w_bits_of(u8 v) { return v; }
+W_FN u32 w_bits_of(f16 v) { return v.x; }
+W_FN u32 w_bits_of(bf16 v) { return v.x; }
+
+// 16 bytes of the row from place k of the sum on, which need not be of one tap.
+W_FN Pack<u32, 4> collect(const X* x, const Constants& c, const Row& row, int k) {
+  constexpr int kInWord = 4 / sizeof(X);
+  Tap tap = tap_of(c, k);
+  Pack<u32, 4> g;
+#pragma unroll
+  for (int i = 0; i < kPiece; ++i) {
+    if (i % kInWord == 0) g.v[i / kInWord] = 0;
+    u32 bits;
+    if constexpr (kWindow) {
+      int at;
+      const bool in = find(c, row, tap, &at) && k + i < c.depth;
+      bits = in ? w_bits_of(x[at]) : (u32)kOutside;
+      if (++tap.channel == c.channels) {
+        tap.channel = 0;
+        if (++tap.s == c.taps_w) {
+          tap.s = 0;
+          ++tap.r;
+        }
+      }
+    } else {
+      bits = row.at >= 0 && k + i < c.depth ? w_bits_of(x[row.at + k + i]) : 0u;
+    }
+    g.v[i / kInWord] |= bits << (i % kInWord * (8 * sizeof(X)));
+  }
+  return g;
+}
+
+// The same to shared memory.
+W_FN void load_row(const X* x, const Constants& c, const Row& row, const Tap& tap, int k, u8* to) {
+  if constexpr (!kBySixteen) {
+    *(Pack<u32, 4>*)to = collect(x, c, row, k);
+  } else if constexpr (kWindow) {
+    int at;
+    const bool in = find(c, row, tap, &at) && k < c.depth;
+    w_copy16(to, in ? x + at : kOutside != 0 ? (const X*)w_outside : x, kOutside != 0 || in);
+  } else {
+    const bool in = row.at >= 0 && k < c.depth;
+    w_copy16(to, in ? x + row.at + k : x, in);
+  }
+}
+
+// Place of the sum from which a thread copies 16 bytes in stage `it`, numbered over all blocks that share the sum.
+// Neighbours copy a line.
+W_FN int place_in(int it) {
+  const int t = threadIdx.x;
+  return (it * kShares + t / kOfShare) * kStep + t % kPieces * kPiece;
+}
+
+// Rows of stage `it` to what the thread's share has of a stage.
+W_FN void load_rows(const X* x, const Constants& c, const Row (&rows)[kOwnRows], int it, u8* stage) {
+  const int t = threadIdx.x, k = place_in(it);
+  Tap tap{};
+  if constexpr (kWindow) tap = tap_of(c, k);
+#pragma unroll
+  for (int j = 0; j < kOwnRows; ++j)
+    load_row(x, c, rows[j], tap, k, stage + piece_at(t % kOfShare / kPieces + j * kAtOnce, t % kPieces));
+}
+
+// Its columns.
+W_FN void load_columns(const W* w, const Constants& c, int n0, int it, u8* stage) {
+  const int t = threadIdx.x, k = place_in(it);
+#pragma unroll
+  for (int j = 0; j < kColumns / kAtOnce; ++j) {
+    const int i = t % kOfShare / kPieces + j * kAtOnce, n = n0 + i;
+    const bool in = n < c.columns && k < c.pitch;
+    w_copy16(stage + piece_at(kRows + i, t % kPieces), in ? w + (n * c.pitch + k) : w, in);
+  }
+}
+
+// The block's columns from stage `from` to `end` on their way to the L2: what no stage has room for yet.
+W_FN void prefetch_columns(const W* w, const Constants& c, int n0, int from, int end) {
+  constexpr int kFetched = 128 / sizeof(W);
+  const int first = from * kShares * kStep / kFetched * kFetched, last = end * kShares * kStep;
+  const int most = last < c.pitch ? last : c.pitch, lines = most > first ? (most - first + kFetched - 1) / kFetched : 0;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < lines * kColumns; i += kThreads) {
+    const int n = n0 + i % kColumns, k = first + i / kColumns * kFetched;
+    if (n < c.columns) w_prefetch(w + (n * c.pitch + k));
+  }
+}

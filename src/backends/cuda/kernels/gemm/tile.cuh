@@ -1,0 +1,292 @@
+// Products and convolutions on tensor cores: tiles in shared memory, filled by asynchronous copies some stages ahead.
+// Which elements of a stage a thread multiplies at once does not matter to a sum, as long as x and w agree: a thread
+// takes 16 bytes that lie together, and eight neighbours read 128 bytes without a bank conflict. Columns of a constant
+// w are on their way before the kernel ahead of this one has ended. The problem: X, W, Y; Part: of sums, int or float;
+// kThreads; kRows, kColumns: of a block's results, computed by kWarpsM x kWarpsN warps and kShares times as many that
+// divide the sum; kCluster: blocks that divide it, neighbours along z; kStages; kLine: bytes of a row in a stage;
+// kVector: neighbours that a thread stores; kWindow: x is an image and the sum goes over the taps of a window, outside
+// of which x is kOutside; kBySixteen: 16 bytes are of one tap; kShort: no sum has more than 22 bits; kPacked: w is a
+// constant; kScaled: w is followed by a scale and a correction for each column (kCorrected: not all zeros) and by
+// kExtras floats; otherwise kScale; Constants {rows, columns; depth: of the sum; pitch: of w; stages: of the sum, of a
+// block; channels; image, in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left,
+// taps_w: of the window; per_channel, per_tap: inverses, as w_over() has them, of channels and taps_w};
+//   Matrices matrices(c, i)   offsets of x and w in matrix i of the batch
+//   At at(c, row)             offsets of further operands at a row of the result
+//   Pack<Y, kVector> results(p, c, a, at, n, extras)   what is stored for the sums a, from column n on
+#pragma once
+#include "backends/cuda/kernels/gemm/stage.cuh"
+
+constexpr int kRowParts = kRows / kWarpsM / 16, kColumnParts = kColumns / kWarpsN / 8;  // of a warp, as mma has them
+constexpr int kSumPitch = kColumns + 8;
+
+// Sums of so many row parts are in shared memory at once: of integers one, to keep the code short.
+constexpr int kPartsAtOnce = sizeof(X) > 1 && kShares* kRows* kSumPitch * 4 <= kStages* kStageBytes ? kRowParts : 1;
+constexpr int kBlockVectors = kRows * kColumns / kVector;
+constexpr int kVectors = kBlockVectors / kRowParts * kPartsAtOnce;  // of the rows that are stored at once
+constexpr int kOwnVectors = kBlockVectors / kCluster;               // that a block of a cluster stores
+constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kRows * kColumns * 4 : 0);
+// That a thread stores one after the other. Where it keeps many sums, two of eight elements are more than registers
+// hold.
+constexpr bool kManySums = kRowParts * kColumnParts >= 16;
+constexpr int kBatch = kVectors % (2 * kThreads) == 0 && !(kManySums && kVector == 8) ? 2 : 1;
+
+typedef Part Sums[kRowParts][kColumnParts][4];
+
+// A thread's warp among those of the block: its share of the sum, its rows and its columns.
+struct Warp {
+  int share, m, n;
+};
+
+W_FN Warp this_warp() {
+  const int warp = threadIdx.x / 32;
+  return {warp / (kWarpsM * kWarpsN), warp % (kWarpsM * kWarpsN) / kWarpsN, warp % kWarpsN};
+}
+
+// One stage's part of the sums. `between` is done while the stage is read from shared memory.
+template <class Between>
+W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, const Between& between) {
+  constexpr int kReadFirst = kManySums ? 0 : kRowParts;  // as many as registers hold
+  const int line = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+  const u8* const rows = stage + warp.m * (kRowParts * 16 * kLine);
+  const u8* const columns = stage + (kRows + warp.n * (kColumnParts * 8)) * kLine;
+#pragma unroll
+  for (int part = 0; part < kLine / 64; ++part) {
+    const int own = piece_at(line, part * 4 + q);
+    Pack<u32, 4> b[kColumnParts], lo[kRowParts], hi[kRowParts];
+    const auto read = [&](int i) {
+      lo[i] = *(const Pack<u32, 4>*)(rows + own + i * (16 * kLine));
+      hi[i] = *(const Pack<u32, 4>*)(rows + own + (i * 16 + 8) * kLine);
+    };
+#pragma unroll
+    for (int n = 0; n < kColumnParts; ++n) b[n] = *(const Pack<u32, 4>*)(columns + own + n * (8 * kLine));
+#pragma unroll
+    for (int i = 0; i < kReadFirst; ++i) read(i);
+    if (part == 0) between();
+#pragma unroll
+    for (int i = 0; i < kRowParts; ++i) {
+      if (i >= kReadFirst) read(i);
+#pragma unroll
+      for (int n = 0; n < kColumnParts; ++n) {
+        w_mma<X>(acc[i][n], lo[i].v[0], hi[i].v[0], lo[i].v[1], hi[i].v[1], b[n].v[0], b[n].v[1]);
+        w_mma<X>(acc[i][n], lo[i].v[2], hi[i].v[2], lo[i].v[3], hi[i].v[3], b[n].v[2], b[n].v[3]);
+      }
+    }
+  }
+}
+
+W_FN void sum_up(const X* x, const W* w, const Constants& c, int m0, int n0, const Warp& warp, u8* tile, Sums& acc) {
+  const int first = kCluster > 1 ? (int)blockIdx.z * c.stages : 0;
+  const auto slot = [&](int s) { return tile + s * kStageBytes + warp.share * kShareBytes; };
+  if constexpr (!kPacked) w_begin();
+#pragma unroll
+  for (int s = 0; s < kStages - 1; ++s)
+    if (s < c.stages) load_columns(w, c, n0, first + s, slot(s));
+  Row rows[kOwnRows];
+#pragma unroll
+  for (int j = 0; j < kOwnRows; ++j) rows[j] = row_of(c, m0 + threadIdx.x % kOfShare / kPieces + j * kAtOnce);
+  if constexpr (kPacked) {
+    const int most = c.stages < 5 * kStages ? c.stages : 5 * kStages;
+    prefetch_columns(w, c, n0, first + kStages - 1, first + most);
+    w_begin();
+  }
+#pragma unroll
+  for (int i = 0; i < kRowParts; ++i)
+#pragma unroll
+    for (int n = 0; n < kColumnParts; ++n) acc[i][n][0] = acc[i][n][1] = acc[i][n][2] = acc[i][n][3] = 0;
+#pragma unroll
+  for (int s = 0; s < kStages - 1; ++s) {
+    if (s < c.stages) load_rows(x, c, rows, first + s, slot(s));
+    w_commit();
+  }
+  int now = 0, next = kStages - 1;
+#pragma unroll 1
+  for (int it = 0; it < c.stages; ++it) {
+    w_wait<kStages - 2>();
+    w_meet<kOfShare, kShares>(warp.share);
+    multiply(warp, slot(now), acc, [&] {
+      if (it + kStages - 1 < c.stages) {
+        load_rows(x, c, rows, first + it + kStages - 1, slot(next));
+        load_columns(w, c, n0, first + it + kStages - 1, slot(next));
+      }
+      w_commit();
+    });
+    now = now + 1 == kStages ? 0 : now + 1;
+    next = next + 1 == kStages ? 0 : next + 1;
+  }
+  w_wait<0>();
+}
+
+// Where a column is in a row of sums: eight threads that read 16 bytes each of eight vectors meet no bank twice.
+W_FN int place_of(int column) { return kVector == 8 ? column ^ (column >> 3 & 4) : column; }
+
+// Row parts of each warp to shared memory, where the shares of the sum meet: those from `part` on, which is not known
+// to the compiler where they are not all, so that its code stands once.
+W_FN void spread(const Warp& warp, const Sums& acc, int part, Part* sums) {
+  const int t = threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < kRowParts; ++i) {
+    if (kPartsAtOnce == 1 && i != part) continue;
+    const int row = ((warp.share * kWarpsM + warp.m) * kPartsAtOnce + i % kPartsAtOnce) * 16 + t % 32 / 4;
+#pragma unroll
+    for (int n = 0; n < kColumnParts; ++n) {
+      Part* const at = sums + row * kSumPitch + place_of(warp.n * (kColumnParts * 8) + n * 8 + t % 4 * 2);
+      *(Pack<Part, 2>*)at = {acc[i][n][0], acc[i][n][1]};
+      *(Pack<Part, 2>*)(at + 8 * kSumPitch) = {acc[i][n][2], acc[i][n][3]};
+    }
+  }
+}
+
+// kVector neighbours of a row, the shares added.
+W_FN Pack<Part, kVector> gather(const Part* sums, int row, int column) {
+  constexpr int kRead = kVector < 4 ? kVector : 4;
+  Pack<Part, kVector> sum;
+#pragma unroll
+  for (int k = 0; k < kShares; ++k) {
+#pragma unroll
+    for (int v = 0; v < kVector; v += kRead) {
+      const Pack<Part, kRead> more =
+          *(const Pack<Part, kRead>*)(sums + (k * (kWarpsM * 16 * kPartsAtOnce) + row) * kSumPitch +
+                                      place_of(column + v));
+#pragma unroll
+      for (int i = 0; i < kRead; ++i) sum.v[v + i] = k == 0 ? more.v[i] : sum.v[v + i] + more.v[i];
+    }
+  }
+  return sum;
+}
+
+// The sums of x's and w's real values from column n on. `scales`: the columns' scales, then their corrections.
+W_FN void rescale(const Constants& c, const Pack<float, kVector>& sum, const float*, int, float (&a)[kVector]) {
+#pragma unroll
+  for (int v = 0; v < kVector; ++v) a[v] = kScale == 1 ? sum.v[v] : sum.v[v] * (float)kScale;
+}
+W_FN void rescale(const Constants& c, const Pack<int, kVector>& sum, const float* scales, int n, float (&a)[kVector]) {
+  Pack<float, kVector> scale;
+  Pack<int, kVector> less;
+  if constexpr (kScaled) scale = *(const Pack<float, kVector>*)(scales + n);
+  if constexpr (kCorrected) less = *(const Pack<int, kVector>*)((const int*)scales + c.columns + n);
+#pragma unroll
+  for (int v = 0; v < kVector; ++v) {
+    const int own = kCorrected ? (int)((u32)sum.v[v] - (u32)less.v[v]) : sum.v[v];
+    a[v] = w_times(kShort ? w_short2f(own) : (float)own, kScaled ? scale.v[v] : (float)kScale);
+  }
+}
+
+// What is behind the columns of w.
+struct Tables {
+  const float* scales;
+  float extras[kExtras + 1];
+};
+
+W_FN Tables tables_of(const Operands& p, const Constants& c) {
+  Tables tables;
+  tables.scales = (const float*)(p.w + (s64)c.columns * c.pitch);
+#pragma unroll
+  for (int i = 0; i < kExtras; ++i) tables.extras[i] = tables.scales[2 * c.columns + i];
+  return tables;
+}
+
+// Of a vector: its row among those in shared memory and in the tile, and its column.
+struct Place {
+  int local, row, column;
+};
+
+// Vector v of the rows that are in shared memory from part `part` on.
+W_FN Place place_among(int part, int v) {
+  constexpr int kOfWarp = 16 * kPartsAtOnce;
+  const int local = v / (kColumns / kVector);
+  return {local, local / kOfWarp * (kRowParts * 16) + part * 16 + local % kOfWarp, v % (kColumns / kVector) * kVector};
+}
+
+// Stores `count` vectors of the block's, kAtOnceVectors by each thread at once: place(v) and sum(v, place) are vector
+// v. What a thread reads for its vectors is under way before it stores the first: vectors outside of the result read
+// what the last one inside does.
+template <int kAtOnceVectors, class PlaceOf, class SumOf>
+W_FN void store(const Operands& p, const Constants& c, const Tables& tables, int m0, int n0, int count,
+                const PlaceOf& place, const SumOf& sum) {
+#pragma unroll 1
+  for (int j = threadIdx.x; j < count; j += kThreads * kAtOnceVectors) {
+    Pack<Y, kVector> z[kAtOnceVectors];
+    Y* to[kAtOnceVectors];
+#pragma unroll
+    for (int k = 0; k < kAtOnceVectors; ++k) {
+      const Place own = place(j + k * kThreads);
+      const int n = n0 + own.column, row = m0 + own.row;
+      const int own_row = row < c.rows ? row : c.rows - 1, own_n = n < c.columns ? n : c.columns - kVector;
+      const s64 whole = (s64)(kCluster > 1 ? 0 : blockIdx.z) * c.rows + own_row;
+      float a[kVector];
+      rescale(c, sum(j + k * kThreads, own), tables.scales, own_n, a);
+      z[k] = results(p, c, a, at(c, whole), own_n, tables.extras);
+      to[k] = row < c.rows && n < c.columns ? p.y + whole * c.columns + n : nullptr;
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnceVectors; ++k)
+      if (to[k] != nullptr) *(Pack<Y, kVector>*)to[k] = z[k];
+  }
+}
+
+// Row parts of the block's sums, one behind the other: body(part, sums) finds them in shared memory.
+template <class Body>
+W_FN void by_parts(const Warp& warp, const Sums& acc, u8* tile, const Body& body) {
+  Part* const sums = (Part*)tile;
+#pragma unroll 1
+  for (int part = 0; part < kRowParts; part += kPartsAtOnce) {
+    __syncthreads();
+    spread(warp, acc, part, sums);
+    __syncthreads();
+    body(part, sums);
+  }
+}
+
+// The sums of a cluster's blocks: each block gets, from all, those of the vectors that it stores, and adds them in the
+// order of the blocks.
+W_FN void join(const Operands& p, const Constants& c, const Tables& tables, int m0, int n0, const Warp& warp,
+               const Sums& acc, u8* tile) {
+  Part* const got = (Part*)(tile + kStages * kStageBytes);  // where nothing else is
+  const int rank = blockIdx.z;
+  w_cluster_wait();  // until all blocks are there
+  by_parts(warp, acc, tile, [&](int part, const Part* sums) {
+#pragma unroll 1
+    for (int j = threadIdx.x; j < kVectors; j += kThreads) {
+      const Place place = place_among(part, j);
+      const int v = place.row * (kColumns / kVector) + place.column / kVector;
+      w_push<kSharedBytes>(got + (rank * kOwnVectors + v % kOwnVectors) * kVector, v / kOwnVectors,
+                           gather(sums, place.local, place.column));
+    }
+  });
+  w_cluster_arrive();
+  w_cluster_wait();
+  const auto place = [&](int v) {
+    const int whole = rank * kOwnVectors + v;
+    return Place{0, whole / (kColumns / kVector), whole % (kColumns / kVector) * kVector};
+  };
+  store<1>(p, c, tables, m0, n0, kOwnVectors, place, [&](int v, const Place&) {
+    Pack<Part, kVector> sum = *(const Pack<Part, kVector>*)(got + v * kVector);
+#pragma unroll
+    for (int k = 1; k < kCluster; ++k) {
+      const Pack<Part, kVector> more = *(const Pack<Part, kVector>*)(got + (k * kOwnVectors + v) * kVector);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) sum.v[i] += more.v[i];
+    }
+    return sum;
+  });
+}
+
+W_FN void kernel(const Operands& p, const Constants& c) {
+  W_SHARED(tile, kSharedBytes);
+  const int m0 = blockIdx.x * kRows, n0 = blockIdx.y * kColumns;
+  const Matrices matrix = matrices(c, kCluster > 1 ? 0 : blockIdx.z);
+  const Warp warp = this_warp();
+  Sums acc;
+  if constexpr (kCluster > 1) w_cluster_arrive();
+  sum_up(p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc);
+  const Tables tables = tables_of(p, c);
+  if constexpr (kCluster > 1) {
+    join(p, c, tables, m0, n0, warp, acc, tile);
+  } else {
+    by_parts(warp, acc, tile, [&](int part, const Part* sums) {
+      store<kBatch>(
+          p, c, tables, m0, n0, kVectors, [&](int v) { return place_among(part, v); },
+          [&](int, const Place& place) { return gather(sums, place.local, place.column); });
+    });
+  }
+}
