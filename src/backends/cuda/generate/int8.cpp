@@ -5,6 +5,7 @@
 #include "backend/quantized.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/support/int8_weights.h"
 
@@ -93,7 +94,7 @@ Result<std::optional<PackedForm>> pack_int8(const Problem& p, int input, const H
 Status generate_int8(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_int8(p, args));
   if (b.rows * b.batch * b.columns == 0) return Status();
-  return write_int8(p, args, b, kTiles[tile], launches);
+  return write_tile(p, args, b, kInt8Tiles[tile], {"s8", "int", transient(p, args), true}, launches);
 }
 
 // 0: other tiles are clearly better at these extents, and need not be compiled to know it.
@@ -104,8 +105,8 @@ double estimate_int8(const Problem& p, size_t tile) {
   const Result<TileProduct> b = describe_int8(p, {in, out, {}});
   if (!b.ok()) return 0;
   double best = INFINITY;
-  for (const Tile& t : kTiles) best = std::min(best, tile_us(p, *b, t));
-  const double own = tile_us(p, *b, kTiles[tile]);
+  for (const Tile& t : kInt8Tiles) best = std::min(best, tile_us(p, *b, t));
+  const double own = tile_us(p, *b, kInt8Tiles[tile]);
   return own <= 1.4 * best ? own : 0;
 }
 

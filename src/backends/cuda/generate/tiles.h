@@ -17,7 +17,7 @@ struct Tile {
   int bytes() const {  // of shared memory
     return stages * shares * (rows + columns) * line + (cluster > 1 ? rows * columns * 4 : 0);
   }
-  int capability() const { return cluster > 1 ? 90 : 80; }  // that clusters, or the instructions, are there from
+  constexpr int capability() const { return cluster > 1 ? 90 : 80; }  // clusters are there from 9.0 on
 };
 inline constexpr Tile kInt8Tiles[] = {
 #define INT8_TILE(...) {__VA_ARGS__},
