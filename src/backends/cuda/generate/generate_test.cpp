@@ -15,6 +15,7 @@
 #include "backends/cuda/jit/compiler.h"
 #include "backends/cuda/jit/cubin.h"
 #include "backends/cuda/providers.h"
+#include "backends/cuda/targets/devices.h"
 #include "base/testing.h"
 #include "lower/lower.h"
 #include "ops/cases.h"
@@ -168,7 +169,9 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   size_t local = 0;
   for (size_t i = 0; i < std::min(count, samples.size()); ++i) {
     const Sample& s = samples[i];
+    const bool clusters = s.source.find("__cluster_dims__") != std::string::npos;  // not offered below 9.0
     for (const char* arch : {"sm_80", "sm_90a"}) {
+      if (clusters && std::string_view(arch) == "sm_80") continue;
       const Result<std::vector<char>> code = compile_cuda(s.source, arch);
       ASSERT_TRUE(code.ok()) << s.name << " " << arch << ": " << code.status().to_string() << "\n" << s.source;
       if (std::string_view(arch) != "sm_90a") continue;
@@ -195,6 +198,59 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   ASSERT_TRUE(stacks.ok());
   EXPECT_GE(stacks->at("wootz_kernel"), 1024u);
   std::printf("%zu of %zu kernels compiled, %zu use a stack\n", std::min(count, samples.size()), samples.size(), local);
+}
+
+// A 3x3 convolution of FP16, channels as many as results, of `images` of 14 x 14 pixels.
+Problem convolution_of_halves(int64_t images, int64_t channels) {
+  Problem p;
+  p.set_family(Family::kConv);
+  p.params = ConvParams{.strides = {1, 1}, .dilations = {1, 1}, .pads = {1, 1, 1, 1}};
+  p.inputs = {tensor(DType::kF16, {images, channels, 14, 14}), tensor(DType::kF16, {channels, channels, 3, 3})};
+  p.inputs[1].constant = true;
+  p.outputs = {tensor(DType::kF16, {images, channels, 14, 14})};
+  p.num_main = 2;
+  p.acc_dtype = DType::kF32;
+  return p;
+}
+
+std::set<std::string> tiles_for(const Problem& problem, const char* isa) {
+  const std::vector<DeviceDescription> devices = known_devices();
+  const auto device = std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d.isa == isa; });
+  if (device == devices.end()) return {fmt::format("no device of {}", isa)};
+  Limits limits;
+  limits.device = &*device;
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  generated_provider().tactics(problem, limits, &offers, &refusals);
+  std::set<std::string> tiles;
+  for (const Candidate& c : offers)
+    if (c.tactic.kernel.find("_tile_") != std::string::npos) tiles.insert(c.tactic.kernel);
+  return tiles;
+}
+
+TEST(HalfTiles, AFewAreOfferedWhereTheyMayWin) {
+  for (const int64_t channels : {64, 256, 1024}) {
+    const size_t count = tiles_for(convolution_of_halves(1, channels), "sm_90").size();
+    EXPECT_GE(count, 1u) << channels;
+    EXPECT_LE(count, 4u) << channels;
+  }
+  EXPECT_TRUE(tiles_for(convolution_of_halves(64, 512), "sm_90").empty());
+}
+
+TEST(HalfTiles, ThoseOfClustersAreForGpusThatHaveClusters) {
+  const Problem p = convolution_of_halves(1, 256);
+  EXPECT_EQ(tiles_for(p, "sm_90").count("conv_generated_tile_32x64k4c4"), 1u);
+  for (const char* isa : {"sm_80", "sm_86", "sm_89"}) {
+    for (const std::string& tile : tiles_for(p, isa)) EXPECT_EQ(tile.rfind('c'), 0u) << isa << " " << tile;
+    Limits limits;
+    const std::vector<DeviceDescription> devices = known_devices();
+    for (const DeviceDescription& d : devices)
+      if (d.isa == isa) limits.device = &d;
+    const auto kernel = generated_provider().create({"generated", "conv_generated_tile_32x64k4c4", ""},
+                                                    with_images(p, Layout::kChannelsLast), limits);
+    ASSERT_FALSE(kernel.ok());
+    EXPECT_NE(kernel.status().message().find("compute capability 9.0"), std::string::npos) << kernel.status().message();
+  }
 }
 
 }  // namespace

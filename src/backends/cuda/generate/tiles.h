@@ -13,11 +13,12 @@ namespace wootz::cuda {
 struct Tile {
   std::string_view name;  // as it stands in the names of kernels
   int rows, columns, warps_m, warps_n, shares, stages, cluster = 1, line = 64;
-  int threads() const { return 32 * warps_m * warps_n * shares; }
-  int bytes() const {  // of shared memory
+  constexpr int threads() const { return 32 * warps_m * warps_n * shares; }
+  constexpr int bytes() const {  // of shared memory
     return stages * shares * (rows + columns) * line + (cluster > 1 ? rows * columns * 4 : 0);
   }
-  constexpr int capability() const { return cluster > 1 ? 90 : 80; }  // clusters are there from 9.0 on
+  // The least: clusters are there from 9.0 on, and so much shared memory on no GPU between 8.0 and that.
+  constexpr int capability() const { return cluster > 1 || bytes() > (99 << 10) ? 90 : 80; }
 };
 inline constexpr Tile kInt8Tiles[] = {
 #define INT8_TILE(...) {__VA_ARGS__},
