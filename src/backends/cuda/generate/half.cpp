@@ -1,6 +1,7 @@
 // Families gemm and conv of 16-bit floats by constant weights on tensor cores: which of them, and which tiles suit.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
@@ -100,10 +101,10 @@ double estimate_half(const Problem& p, size_t tile) {
   const double own = tile_us(p, *b, kHalfTiles[tile]);
   double best = INFINITY;
   size_t better = 0;
-  for (const Tile& t : kHalfTiles) {
-    const double us = tile_us(p, *b, t);
+  for (size_t i = 0; i < std::size(kHalfTiles); ++i) {
+    const double us = tile_us(p, *b, kHalfTiles[i]);
     best = std::min(best, us);
-    better += us < own;
+    better += us < own || (us == own && i < tile);
   }
   const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
   if (better >= kMost || own > 1.5 * best || best > kHopeless * library_us(macs, bytes_of(p))) return 0;
