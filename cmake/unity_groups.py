@@ -3,7 +3,8 @@
 Prints "GROUP FILE" for each file that shares its compilation with others, at most SIZE in a group; the rest is compiled alone.
 A group's files stay independent of each other: what one of them declares for itself (in an unnamed namespace, as static, by
 #define or by a using-declaration) is named nowhere in another, not even as somebody else's member. So nothing is found that would not be found
-in a file alone, and nothing hides anything. Files with using-directives share a group only with those that have the same.
+in a file alone, and nothing hides anything. What a header declares as well is not looked for: the compiler says so. Files with
+using-directives share a group only with those that have the same.
 """
 import re
 import sys

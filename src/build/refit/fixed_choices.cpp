@@ -6,17 +6,15 @@
 namespace wootz {
 namespace {
 
-using Json = SortedJson;
-
-Json layouts_json(const std::vector<Layout>& layouts) {
-  Json list = Json::array();
+SortedJson layouts_json(const std::vector<Layout>& layouts) {
+  SortedJson list = SortedJson::array();
   for (const Layout layout : layouts) list.push_back(layout_name(layout));
   return list;
 }
 
-Result<std::vector<Layout>> layouts_from(const Json& json) {
+Result<std::vector<Layout>> layouts_from(const SortedJson& json) {
   std::vector<Layout> layouts;
-  for (const Json& name : json) {
+  for (const SortedJson& name : json) {
     Layout layout;
     if (!name.is_string() || !layout_from_name(name.get_ref<const std::string&>(), &layout))
       return corrupt("refit: a layout that is none");
@@ -25,7 +23,7 @@ Result<std::vector<Layout>> layouts_from(const Json& json) {
   return layouts;
 }
 
-Result<Candidate> candidate_from(const Json& json) {
+Result<Candidate> candidate_from(const SortedJson& json) {
   constexpr size_t kFields = 6;
   if (!json.is_array() || json.size() != kFields || !json[3].is_array() || !json[4].is_array() ||
       !json[5].is_number_unsigned())
@@ -54,24 +52,24 @@ UnitChoices choices_of(const Choice& choice, size_t steps) {
 }
 
 std::string choices_to_json(const FixedChoices& choices) {
-  Json json = Json::array();
+  SortedJson json = SortedJson::array();
   for (const UnitChoices& unit : choices) {
-    Json& list = json.emplace_back(Json::array());
+    SortedJson& list = json.emplace_back(SortedJson::array());
     for (const Candidate& c : unit)
-      list.push_back(Json::array({c.tactic.provider, c.tactic.kernel, c.tactic.config, layouts_json(c.input_layouts),
-                                  layouts_json(c.output_layouts), c.workspace}));
+      list.push_back(SortedJson::array({c.tactic.provider, c.tactic.kernel, c.tactic.config,
+                                        layouts_json(c.input_layouts), layouts_json(c.output_layouts), c.workspace}));
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 Result<FixedChoices> choices_from_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const SortedJson json = SortedJson::parse(text, nullptr, false);
   if (!json.is_array()) return corrupt("refit: the choices of the build are no list");
   FixedChoices choices;
-  for (const Json& list : json) {
+  for (const SortedJson& list : json) {
     if (!list.is_array()) return corrupt("refit: the choices of a program are no list");
     UnitChoices& unit = choices.emplace_back();
-    for (const Json& one : list) {
+    for (const SortedJson& one : list) {
       WOOTZ_ASSIGN_OR_RETURN(unit.emplace_back(), candidate_from(one));
     }
   }

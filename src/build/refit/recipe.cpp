@@ -12,8 +12,6 @@
 namespace wootz {
 namespace {
 
-using Json = SortedJson;
-
 constexpr const char* kPlugins = "plugins";  // among the settings
 
 RefitConstant constant_of(const HostTensor& tensor) {
@@ -23,15 +21,15 @@ RefitConstant constant_of(const HostTensor& tensor) {
 
 std::vector<int64_t> list_of(const Dims& dims) { return {dims.begin(), dims.end()}; }
 
-Json profile_json(const BuildProfile& profile) {
-  Json json{{"dims", Json::object()}, {"values", Json::object()}};
+SortedJson profile_json(const BuildProfile& profile) {
+  SortedJson json{{"dims", SortedJson::object()}, {"values", SortedJson::object()}};
   for (const auto& [name, r] : profile.dims) json["dims"][name] = {list_of(r.min), list_of(r.opt), list_of(r.max)};
   for (const auto& [name, r] : profile.values) json["values"][name] = {r.min, r.opt, r.max};
   return json;
 }
 
-BuildProfile profile_from(const Json& json) {
-  const auto dims = [](const Json& list) {
+BuildProfile profile_from(const SortedJson& json) {
+  const auto dims = [](const SortedJson& list) {
     Dims made;
     for (const int64_t d : list.get<std::vector<int64_t>>()) made.push_back(d);
     return made;
@@ -45,15 +43,15 @@ BuildProfile profile_from(const Json& json) {
   return profile;
 }
 
-Json layer_types_json(const std::vector<AskedType>& types) {
-  Json json = Json::array();
+SortedJson layer_types_json(const std::vector<AskedType>& types) {
+  SortedJson json = SortedJson::array();
   for (const AskedType& type : types) json.push_back({type.layer, type.origins, dtype_name(type.type)});
   return json;
 }
 
-std::vector<AskedType> layer_types_from(const Json& json) {
+std::vector<AskedType> layer_types_from(const SortedJson& json) {
   std::vector<AskedType> types;
-  for (const Json& entry : json) {
+  for (const SortedJson& entry : json) {
     AskedType type{entry.at(0).get<std::string>(), entry.at(1).get<std::vector<std::string>>(), DType::kInvalid};
     type.type = dtype_from_name(entry.at(2).get<std::string>());
     types.push_back(std::move(type));
@@ -61,21 +59,21 @@ std::vector<AskedType> layer_types_from(const Json& json) {
   return types;
 }
 
-Json border_json(const std::vector<BorderWish>& wishes) {
-  Json json = Json::array();
+SortedJson border_json(const std::vector<BorderWish>& wishes) {
+  SortedJson json = SortedJson::array();
   for (const BorderWish& wish : wishes) {
-    Json layouts = Json::array();
+    SortedJson layouts = SortedJson::array();
     for (const Layout layout : wish.allowed) layouts.push_back(layout_name(layout));
     json.push_back({wish.tensor, layouts});
   }
   return json;
 }
 
-std::vector<BorderWish> border_from(const Json& json) {
+std::vector<BorderWish> border_from(const SortedJson& json) {
   std::vector<BorderWish> wishes;
-  for (const Json& entry : json) {
+  for (const SortedJson& entry : json) {
     BorderWish wish{entry.at(0).get<std::string>(), {}, false};
-    for (const Json& name : entry.at(1))
+    for (const SortedJson& name : entry.at(1))
       if (Layout layout; layout_from_name(name.get<std::string>(), &layout)) wish.allowed.push_back(layout);
     wishes.push_back(std::move(wish));
   }
@@ -84,29 +82,29 @@ std::vector<BorderWish> border_from(const Json& json) {
 
 // All that passes, lowering and kernels go by; what is about choosing is settled by the choices.
 std::string settings_json(const BuildSettings& s) {
-  Json json{{"backend", s.backend},
-            {"threads", s.threads},
-            {"workspace", s.workspace},
-            {"isa", s.isa_cap},
-            {"unordered", s.allow_unordered},
-            {"tf32", s.tf32},
-            {"fp16", s.fp16},
-            {"bf16", s.bf16},
-            {"int8", s.int8},
-            {"scales", s.scales},
-            {"host_steps", s.host_steps},
-            {"border", border_json(s.border)},
-            {"left_out", s.left_out},
-            {"layer_types", layer_types_json(s.layer_types)},
-            {"disabled_passes", s.disabled_passes},
-            {"debug_tensors", s.debug_tensors},
-            {"tuned_profiles", why_one_program(s) == nullptr},
-            {"profiles", Json::array()}};
+  SortedJson json{{"backend", s.backend},
+                  {"threads", s.threads},
+                  {"workspace", s.workspace},
+                  {"isa", s.isa_cap},
+                  {"unordered", s.allow_unordered},
+                  {"tf32", s.tf32},
+                  {"fp16", s.fp16},
+                  {"bf16", s.bf16},
+                  {"int8", s.int8},
+                  {"scales", s.scales},
+                  {"host_steps", s.host_steps},
+                  {"border", border_json(s.border)},
+                  {"left_out", s.left_out},
+                  {"layer_types", layer_types_json(s.layer_types)},
+                  {"disabled_passes", s.disabled_passes},
+                  {"debug_tensors", s.debug_tensors},
+                  {"tuned_profiles", why_one_program(s) == nullptr},
+                  {"profiles", SortedJson::array()}};
   for (const BuildProfile& profile : s.profiles) json["profiles"].push_back(profile_json(profile));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
-BuildSettings settings_from(const Json& json) {
+BuildSettings settings_from(const SortedJson& json) {
   BuildSettings s;
   json.at("backend").get_to(s.backend);
   json.at("threads").get_to(s.threads);
@@ -127,7 +125,7 @@ BuildSettings settings_from(const Json& json) {
   for (const std::string& pass : json.at("disabled_passes").get<std::vector<std::string>>())
     s.disabled_passes.insert(pass);
   for (const std::string& name : json.at("debug_tensors").get<std::vector<std::string>>()) s.debug_tensors.insert(name);
-  for (const Json& profile : json.at("profiles")) s.profiles.push_back(profile_from(profile));
+  for (const SortedJson& profile : json.at("profiles")) s.profiles.push_back(profile_from(profile));
   s.one_program = !json.value("tuned_profiles", false);
   s.measure = false;
   return s;
@@ -167,10 +165,10 @@ Result<std::shared_ptr<RefitRecipe>> make_recipe(const Graph& graph, const Build
 
 namespace {
 
-void set_recipe(const char* key, Json value, RefitRecipe* recipe) {
-  Json json = Json::parse(recipe->settings);
+void set_recipe(const char* key, SortedJson value, RefitRecipe* recipe) {
+  SortedJson json = SortedJson::parse(recipe->settings);
   json[key] = std::move(value);
-  recipe->settings = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  recipe->settings = json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 Result<std::unique_ptr<Graph>> graph_with(const RefitRecipe& recipe, const CustomLoader& plugins) {
@@ -203,9 +201,9 @@ Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe, const Plu
 Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
   ReplayedOps plugins;
   try {
-    const Json settings = Json::parse(recipe.settings);
+    const SortedJson settings = SortedJson::parse(recipe.settings);
     if (settings.contains(kPlugins)) plugins = replayed_ops(settings.at(kPlugins));
-  } catch (const Json::exception& e) {
+  } catch (const SortedJson::exception& e) {
     return corrupt("refit: what the plugins answered cannot be read: {}", e.what());
   }
   return graph_with(recipe, [&](const std::string& name) { return find_replayed(plugins, name); });
@@ -214,12 +212,12 @@ Result<std::unique_ptr<Graph>> recipe_graph(const RefitRecipe& recipe) {
 Result<BuildSettings> recipe_settings(const RefitRecipe& recipe) {
   constexpr int kMostThreads = 4096;
   try {
-    BuildSettings settings = settings_from(Json::parse(recipe.settings));
+    BuildSettings settings = settings_from(SortedJson::parse(recipe.settings));
     if (settings.threads < 0 || settings.threads > kMostThreads) return corrupt("refit: {} threads", settings.threads);
     if (settings.profiles.size() > size_t{limits::kMaxProfiles})
       return corrupt("refit: {} profiles", settings.profiles.size());
     return settings;
-  } catch (const Json::exception& e) {
+  } catch (const SortedJson::exception& e) {
     return corrupt("refit: the settings of the build cannot be read: {}", e.what());
   }
 }

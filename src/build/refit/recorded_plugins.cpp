@@ -9,7 +9,6 @@
 namespace wootz {
 namespace {
 
-using Json = SortedJson;
 using Operands = std::vector<TypeInfo>;
 using ShapeOperands = std::vector<std::vector<Dim>>;
 
@@ -28,14 +27,14 @@ std::string question(const Operands& operands, const ShapeOperands& shape_operan
   return text;
 }
 
-Json dims_json(const std::vector<Dim>& dims) {
-  Json list = Json::array();
+SortedJson dims_json(const std::vector<Dim>& dims) {
+  SortedJson list = SortedJson::array();
   for (const Dim& d : dims) list.push_back(d.to_string());
   return list;
 }
 
-Json answer_json(const std::string& asked, const CustomResults& results) {
-  Json types = Json::array(), shapes = Json::array(), sizes = Json::array();
+SortedJson answer_json(const std::string& asked, const CustomResults& results) {
+  SortedJson types = SortedJson::array(), shapes = SortedJson::array(), sizes = SortedJson::array();
   for (const DType type : results.types) types.push_back(dtype_name(type));
   for (const Shape& shape : results.shapes) shapes.push_back(dims_json(shape));
   for (const CustomResults::Size& size : results.sizes)
@@ -44,7 +43,7 @@ Json answer_json(const std::string& asked, const CustomResults& results) {
 }
 
 // The symbols that an answer to this question may use: others would point outside of the operands.
-SymbolsByName symbols_of(const Operands& operands, const ShapeOperands& shape_operands, const Json& sizes) {
+SymbolsByName symbols_of(const Operands& operands, const ShapeOperands& shape_operands, const SortedJson& sizes) {
   SymbolsByName symbols;
   const auto add = [&](const Dim& symbol) {
     if (SymbolId id = 0; symbol.is_symbol(&id)) symbols.emplace(symbol.to_string(), id);
@@ -53,7 +52,7 @@ SymbolsByName symbols_of(const Operands& operands, const ShapeOperands& shape_op
     for (const Dim& d : operand.shape) add(d);
   for (const std::vector<Dim>& values : shape_operands)
     for (const Dim& d : values) add(d);
-  for (const Json& size : sizes) {
+  for (const SortedJson& size : sizes) {
     const int output = size.at(0).get<int>();
     if (output >= 0 && output < limits::kMaxInputsPerNode) add(CustomOp::size_symbol(output));
   }
@@ -74,20 +73,20 @@ class DimReader {
   uint64_t work_ = 0;
 };
 
-Result<CustomResults> answer_of(const Json& json, const Operands& operands, const ShapeOperands& shape_operands) {
+Result<CustomResults> answer_of(const SortedJson& json, const Operands& operands, const ShapeOperands& shape_operands) {
   DimReader dims(symbols_of(operands, shape_operands, json.at("sizes")));
   CustomResults results;
-  for (const Json& type : json.at("types")) results.types.push_back(dtype_from_name(type.get<std::string>()));
-  for (const Json& extents : json.at("shapes")) {
+  for (const SortedJson& type : json.at("types")) results.types.push_back(dtype_from_name(type.get<std::string>()));
+  for (const SortedJson& extents : json.at("shapes")) {
     if (extents.size() > size_t{limits::kMaxRank})
       return corrupt("refit: a plugin's result of {} axes", extents.size());
     Shape& shape = results.shapes.emplace_back();
-    for (const Json& extent : extents) {
+    for (const SortedJson& extent : extents) {
       WOOTZ_ASSIGN_OR_RETURN(shape.emplace_back(), dims.read(extent.get<std::string>()));
     }
   }
   if (results.types.size() != results.shapes.size()) return corrupt("refit: a plugin's results without types");
-  for (const Json& size : json.at("sizes")) {
+  for (const SortedJson& size : json.at("sizes")) {
     CustomResults::Size& read = results.sizes.emplace_back();
     read.output = size.at(0).get<int>();
     WOOTZ_ASSIGN_OR_RETURN(read.opt, dims.read(size.at(1).get<std::string>()));
@@ -100,12 +99,12 @@ Result<CustomResults> answer_of(const Json& json, const Operands& operands, cons
 
 class ReplayedOp final : public CustomOp {
  public:
-  explicit ReplayedOp(const Json& json) {
-    const Json& is = json.at("is");
+  explicit ReplayedOp(const SortedJson& json) {
+    const SortedJson& is = json.at("is");
     identity_ = {is.at(0).get<std::string>(), is.at(1).get<std::string>(), is.at(2).get<std::string>(),
                  is.at(3).get<std::string>()};
     aliases_ = json.at("aliases").get<std::vector<int>>();
-    for (const Json& answer : json.at("answers")) answers_.emplace(answer.at("asked").get<std::string>(), answer);
+    for (const SortedJson& answer : json.at("answers")) answers_.emplace(answer.at("asked").get<std::string>(), answer);
   }
   Identity identity() const override { return identity_; }
   int num_outputs() const override { return static_cast<int>(aliases_.size()); }
@@ -120,7 +119,7 @@ class ReplayedOp final : public CustomOp {
                         identity_.name, asked);
     try {
       return answer_of(found->second, operands, shape_operands);
-    } catch (const Json::exception& e) {
+    } catch (const SortedJson::exception& e) {
       return corrupt("refit: what a plugin answered cannot be read: {}", e.what());
     }
   }
@@ -128,7 +127,7 @@ class ReplayedOp final : public CustomOp {
  private:
   Identity identity_;
   std::vector<int> aliases_;  // by output
-  std::map<std::string, Json> answers_;
+  std::map<std::string, SortedJson> answers_;
 };
 
 // An object of a plugin that no step runs: it is what the plan has.
@@ -197,9 +196,9 @@ class RecordedOp final : public CustomOp {
     }
     return results;
   }
-  Json to_json() const {
+  SortedJson to_json() const {
     const Identity is = identity();
-    Json aliases = Json::array(), answers = Json::array();
+    SortedJson aliases = SortedJson::array(), answers = SortedJson::array();
     for (int o = 0; o < num_outputs(); ++o) aliases.push_back(aliased_input(o));
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [asked, results] : answers_) answers.push_back(answer_json(asked, results));
@@ -237,15 +236,15 @@ Result<std::shared_ptr<const CustomOp>> PluginRecorder::find(const std::string& 
   return op_named(ops_, name);
 }
 
-Json PluginRecorder::to_json() const {
-  Json json = Json::array();
+SortedJson PluginRecorder::to_json() const {
+  SortedJson json = SortedJson::array();
   for (const auto& op : ops_) json.push_back(op->to_json());
   return json;
 }
 
-ReplayedOps replayed_ops(const Json& json) {
+ReplayedOps replayed_ops(const SortedJson& json) {
   ReplayedOps ops;
-  for (const Json& op : json) ops.push_back(std::make_shared<ReplayedOp>(op));
+  for (const SortedJson& op : json) ops.push_back(std::make_shared<ReplayedOp>(op));
   return ops;
 }
 
