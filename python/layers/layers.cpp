@@ -6,7 +6,7 @@ using namespace nvinfer1;
 namespace wootz_python {
 namespace {
 
-constexpr auto kInner = nb::rv_policy::reference_internal;
+constexpr auto kOfLayer = nb::rv_policy::reference_internal;
 
 void set_ranks(ILayer& layer, int32_t ranks) {
   if (!layer.setNbRanks(ranks))
@@ -21,8 +21,8 @@ void bind_layer(nb::module_& m) {
       .def_prop_ro("type", &ILayer::getType)
       .def_prop_ro("num_inputs", &ILayer::getNbInputs)
       .def_prop_ro("num_outputs", &ILayer::getNbOutputs)
-      .def("get_input", &ILayer::getInput, nb::arg("index"), kInner)
-      .def("get_output", &ILayer::getOutput, nb::arg("index"), kInner)
+      .def("get_input", &ILayer::getInput, nb::arg("index"), kOfLayer)
+      .def("get_output", &ILayer::getOutput, nb::arg("index"), kOfLayer)
       .def("set_input", &ILayer::setInput, nb::arg("index"), nb::arg("tensor"))
 #if NV_TENSORRT_MAJOR < 11
       .def_prop_rw("precision", &ILayer::getPrecision, &ILayer::setPrecision)
