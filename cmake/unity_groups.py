@@ -4,7 +4,8 @@ Prints "GROUP FILE" for each file that shares its compilation with others, at mo
 A group's files stay independent of each other: what one of them declares for itself (in an unnamed namespace, as static, by
 #define or by a using-declaration) is named nowhere in another, not even as somebody else's member. So nothing is found that would not be found
 in a file alone, and nothing hides anything. What a header declares as well is not looked for: the compiler says so. Files with
-using-directives share a group only with those that have the same.
+using-directives share a group only with those that have the same. One that tells a header something, by a #define in front of its
+#include, is compiled alone.
 """
 import re
 import sys
@@ -61,6 +62,7 @@ class Source:
         self.words = set()
         self.own = set(re.findall(r"^#define (\w+)", text, re.M))
         self.directives = set(re.findall(r"^ *using namespace [\w:]+;", text, re.M))
+        self.alone = re.search(r"^#(?:define|undef)\b.*^#include [<\"][^>\"]+\.h[>\"]", text, re.M | re.S) is not None
         self.depth, self.unnamed, self.statement = 0, None, []
         for token in tokens(re.sub(r"^#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)):
             self.take(token)
@@ -99,7 +101,7 @@ class Source:
             self.statement = []
 
     def independent(self, other):
-        return not self.own & other.words and not other.own & self.words and self.directives == other.directives
+        return not self.alone and not other.alone and not self.own & other.words and not other.own & self.words and self.directives == other.directives
 
 
 def groups(sources, size):

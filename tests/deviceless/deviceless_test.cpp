@@ -21,11 +21,11 @@ using namespace nvinfer1;
   if (const auto found = (library); !found.ok()) GTEST_SKIP() << found.status().to_string();
 
 std::vector<std::byte> build(const char* model, const std::vector<std::pair<const char*, const char*>>& options,
-                             const std::vector<char>& cache = {}) {
+                             const std::vector<char>& cache = {}, bool half = true) {
   Bench b;
   parse(b, model_path(model));
   b.profile("x", {1, 3, 48, 192}, {1, 3, 48, 192}, {1, 3, 48, 192});
-  b.config->setFlag(BuilderFlag::kFP16);
+  if (half) b.config->setFlag(BuilderFlag::kFP16);
   for (const auto& [key, value] : options) EXPECT_EQ(wootz_config_set_option(b.config.get(), key, value), 0);
   Owned<ITimingCache> timings;
   if (!cache.empty()) {
@@ -71,8 +71,6 @@ TEST(Deviceless, APlanForAnH200IsBuiltWithItsMachineCode) {
   EXPECT_EQ((*program)->backend, "cuda");
   std::map<std::string, int> providers;
   for (const wootz::Step& step : (*program)->steps) ++providers[step.tactic.provider];
-  EXPECT_GT(providers["cudnn"], 0);
-  EXPECT_GT(providers["cublaslt"], 10);  // convolutions by single pixels
   EXPECT_GT(providers["generated"], 0);
   for (const auto& [provider, count] : providers) std::printf("%s: %d layers\n", provider.c_str(), count);
   EXPECT_EQ(providers.count("reference") + providers.count("host"), 0u);
@@ -85,6 +83,13 @@ TEST(Deviceless, APlanForAnH200IsBuiltWithItsMachineCode) {
     EXPECT_EQ(stacks->count("wootz_kernel"), 1u);
   }
   EXPECT_TRUE(build("cls", {{"device", "h200"}}) == bytes) << "another build gives other bytes";
+  const auto wide =
+      wootz::read_plan(build("cls", {{"device", "h200"}}, {}, false));  // which tiles of 16 bits do not compute
+  ASSERT_TRUE(wide.ok());
+  providers.clear();
+  for (const wootz::Step& step : (*wide)->steps) ++providers[step.tactic.provider];
+  EXPECT_GT(providers["cudnn"], 0);
+  EXPECT_GT(providers["cublaslt"], 0);  // convolutions by single pixels
   const auto plain = wootz::read_plan(build("cls", {{"device", "h200"}, {"native_code", "0"}}));
   ASSERT_TRUE(plain.ok());
   EXPECT_TRUE((*plain)->native.empty());
@@ -94,7 +99,7 @@ TEST(Deviceless, APlanForAnH200IsBuiltWithItsMachineCode) {
 TEST(Deviceless, ATimingCacheOfTheDeviceDecides) {
   NEEDS(wootz::cuda::compiler_version());
   NEEDS(wootz::cuda::cudnn_version());
-  const auto guess = wootz::read_plan(build("cls", {{"device", "h200"}}));
+  const auto guess = wootz::read_plan(build("cls", {{"device", "h200"}}, {}, false));
   ASSERT_TRUE(guess.ok());
   const auto device = wootz::DeviceDescription::from_json(wootz_device_description("h200"));
   ASSERT_TRUE(device.ok());
@@ -121,7 +126,7 @@ TEST(Deviceless, ATimingCacheOfTheDeviceDecides) {
   const std::vector<std::byte> kept = cache.serialize();
   const auto* begin = reinterpret_cast<const char*>(kept.data());
   const std::vector<char> file(begin, begin + kept.size());
-  const std::vector<std::byte> bytes = build("cls", {{"device", "h200"}}, file);
+  const std::vector<std::byte> bytes = build("cls", {{"device", "h200"}}, file, false);
   const auto program = wootz::read_plan(bytes);
   ASSERT_TRUE(program.ok()) << program.status().to_string();
   for (const wootz::Step& step : (*program)->steps) {
@@ -129,7 +134,7 @@ TEST(Deviceless, ATimingCacheOfTheDeviceDecides) {
     EXPECT_EQ(step.tactic.config, "1,2,3,4,5,6,7,8");
     EXPECT_FLOAT_EQ(step.measured_us, 1.5F);
   }
-  EXPECT_TRUE(build("cls", {{"device", "h200"}}, file) == bytes) << "the same cache gives another plan";
+  EXPECT_TRUE(build("cls", {{"device", "h200"}}, file, false) == bytes) << "the same cache gives another plan";
 }
 
 }  // namespace

@@ -54,6 +54,12 @@ def test_directives_are_shared_or_apart():
     assert with_directive.independent(unity_groups.Source("using namespace std;\nint f();\n"))
 
 
+def test_what_tells_headers_something_is_alone():
+    told = unity_groups.Source("#define LEVEL 11\n#include \"level.h\"\n")
+    assert not told.independent(unity_groups.Source(PLAIN)) and not unity_groups.Source(PLAIN).independent(told)
+    assert unity_groups.Source("#include \"a.h\"\n#define X(n)\n#include \"table.def\"\n").independent(unity_groups.Source(PLAIN))
+
+
 def test_tests_of_one_macro_may_meet():
     assert unity_groups.Source("namespace {\nTEST(A, B) {\n}\n}\n").independent(unity_groups.Source("namespace {\nTEST(A, C) {\n}\n}\n"))
 
