@@ -42,7 +42,7 @@ def main():
     for batch in BATCHES:
         x = random.standard_normal((batch, 3, 48, 192), np.float32)
         (ours,), (theirs,) = wootz.infer(context, {"x": x}).values(), session.run(None, {"x": x})
-        worst = max(worst, common.agree(ours, theirs, f"batch {batch}", 1e-4))
+        worst = max(worst, common.agree(ours, theirs, f"batch {batch}", chosen.tolerance))
         rows[batch] = common.milliseconds({"Wootz": lambda x=x: wootz.infer(context, {"x": x}), "ONNX Runtime": lambda x=x: session.run(None, {"x": x})},
                                           2 if chosen.quick else 50)
     print(f"differs from ONNX Runtime by at most {worst:.1g} of the scale; build once {build_ms:.0f} ms, load {load_ms:.1f} ms (session {session_ms:.0f} ms)")

@@ -105,7 +105,7 @@ def main():
         for name, plan in (("float", "32-bit floats"), ("int8", "INT8, the model")):
             theirs = common.onnxruntime_session(str(files[name])).run(None, {"x": images[:BATCH]})[0]
             # A value beside a rounding boundary may be rounded to either side: 8 bits are compared less closely.
-            common.agree(run(plans[plan], images[:BATCH]), theirs, f"{plan} against ONNX Runtime", 1e-4 if name == "float" else 0.05)
+            common.agree(run(plans[plan], images[:BATCH]), theirs, f"{plan} against ONNX Runtime", chosen.tolerance if name == "float" else 0.05)
     contexts = {name: common.load(plan).create_execution_context() for name, plan in plans.items()}
     times = common.milliseconds({name: lambda c=c: wootz.infer(c, {"x": images[:BATCH]}) for name, c in contexts.items()}, 2 if chosen.quick else 30)
     scores = {name: run(plan, images) for name, plan in plans.items()}

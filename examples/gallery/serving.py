@@ -61,7 +61,7 @@ def main():
     alone, random = engine.create_execution_context(), np.random.default_rng(6)
     inputs = [random.standard_normal((1, 3, 48, 192), np.float32) for _ in range(8)]
     requests = [(x, next(iter(wootz.infer(alone, {"x": x}).values())).copy()) for x in inputs]
-    common.agree(requests[0][1], common.onnxruntime_session(file).run(None, {"x": inputs[0]})[0], "the answer beside ONNX Runtime", 1e-4)
+    common.agree(requests[0][1], common.onnxruntime_session(file).run(None, {"x": inputs[0]})[0], "the answer beside ONNX Runtime", chosen.tolerance)
     numbers = (1, 2) if chosen.quick else tuple(range(1, 2 * min(os.cpu_count(), 8) + 3))
     rates, percentiles = [], []
     for contexts in numbers:

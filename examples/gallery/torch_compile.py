@@ -68,7 +68,7 @@ def main():
             began = time.perf_counter()
             got = fast(x)
             first = time.perf_counter() - began
-            difference = common.agree(got.cpu(), model(x).cpu(), f"batch {batch}", 1e-4)
+            difference = common.agree(got.cpu(), model(x).cpu(), f"batch {batch}", chosen.tolerance)
             finish = torch.cuda.synchronize if device.type == "cuda" else lambda: None
             rows[batch] = common.milliseconds({"eager": lambda: (model(x), finish()), "Wootz": lambda: (fast(x), finish())}, 2 if chosen.quick else 40)
             print(f"batch {batch}: eager {rows[batch]['eager']:.2f} ms, Wootz {rows[batch]['Wootz']:.2f} ms; differs by {difference:.1g}; the first call took {first:.1f} s")

@@ -3,6 +3,7 @@ import inspect
 import typing
 
 import numpy as np
+import numpy.typing as npt
 
 from .._wootz import PluginField, PluginFieldType
 from ._tensor import TensorDesc
@@ -18,9 +19,13 @@ _ARRAYS = {np.dtype(t): f for t, f in ((np.int8, PluginFieldType.INT8), (np.int1
 
 def _element(hint):
     """The numpy type of an annotation numpy.typing.NDArray[T]; None: it is another annotation."""
-    if typing.get_origin(hint) is not np.ndarray:
+    origin = typing.get_origin(hint)
+    if origin is npt.NDArray:  # an alias of its own in newer versions of numpy
+        arguments = typing.get_args(hint)
+    elif origin is np.ndarray:
+        arguments = typing.get_args(typing.get_args(hint)[1])
+    else:
         return None
-    arguments = typing.get_args(typing.get_args(hint)[1])
     return np.dtype(arguments[0]) if arguments and isinstance(arguments[0], type) else None
 
 
