@@ -32,15 +32,23 @@ def units(build):
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         program = re.search(r"(\w+)\.dir/", words[words.index("-o") + 1]).group(1)
-        made_in = words[words.index("-c") + 1].partition("/tests/")[0]
-        file = pathlib.Path(entry["file"]).as_posix().removeprefix(made_in + "/")
-        if not file.startswith(FOLDERS) or not re.search(r"_test\.cpp$", file):
-            continue
-        flags = [word if index == 0 or words[index - 1] == "-isystem" else word for index, word in enumerate(words)
-                 if word.startswith(("-D", "-I", "-std", "-isystem")) or words[index - 1] == "-isystem"]
-        flags = [re.sub(rf"{re.escape(made_in)}(?=$|/(?!build|\.venv))", str(ROOT), flag) for flag in flags]
-        level = 11 if "-DWOOTZ_TENSORRT_API=11" in flags else 10
-        yield Unit(file, program, level, flags)
+        for source in sources_of(words[words.index("-c") + 1]):
+            made_in = source.partition("/tests/")[0]
+            file = pathlib.Path(source).as_posix().removeprefix(made_in + "/")
+            if not file.startswith(FOLDERS) or not re.search(r"_test\.cpp$", file):
+                continue
+            flags = [word if index == 0 or words[index - 1] == "-isystem" else word for index, word in enumerate(words)
+                     if word.startswith(("-D", "-I", "-std", "-isystem")) or words[index - 1] == "-isystem"]
+            flags = [re.sub(rf"{re.escape(made_in)}(?=$|/(?!build|\.venv))", str(ROOT), flag) for flag in flags]
+            level = 11 if "-DWOOTZ_TENSORRT_API=11" in flags else 10
+            yield Unit(file, program, level, flags)
+
+
+def sources_of(compiled):
+    """The files that a compilation is of: one, or those that builds compile together (cmake/unity.cmake)."""
+    if "/Unity/" not in compiled:
+        return [compiled]
+    return re.findall(r'^#include "(.*\.cpp)"$', pathlib.Path(compiled).read_text(), re.M)
 
 
 def dump(unit):
