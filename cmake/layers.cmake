@@ -19,6 +19,7 @@ set(WOOTZ_EXTRA_backends/cpu wootz_dnnl wootz_hwy)
 
 # A kernel file says by the end of its name which instructions it may use; the dispatcher checks the CPU before calling it.
 # (-Wno-uninitialized: g++ 12's own intrinsics set it off.)
+set(WOOTZ_ISA_FILE "_(avx2|avx512|vnni|bf16|fp16|amx)\\.cpp$")
 set(isa_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
 set(isa_avx512 ${isa_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mprefer-vector-width=512)
 set(isa_vnni ${isa_avx512} -mavx512vnni)
@@ -27,7 +28,7 @@ set(isa_fp16 ${isa_bf16} -mavx512fp16)
 set(isa_amx ${isa_bf16} -mamx-tile -mamx-int8 -mamx-bf16)
 function(wootz_isa_flags)
   foreach(file ${ARGN})
-    if(file MATCHES "_(avx2|avx512|vnni|bf16|fp16|amx)\\.cpp$")
+    if(file MATCHES "${WOOTZ_ISA_FILE}")
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${isa_${CMAKE_MATCH_1}};-Wno-uninitialized"
                                                      SKIP_PRECOMPILE_HEADERS ON)
     endif()

@@ -11,7 +11,7 @@ function(wootz_unity target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "^${CMAKE_SOURCE_DIR}/.*\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "^${CMAKE_BINARY_DIR}/")
-  list(FILTER sources EXCLUDE REGEX "_(avx2|avx512|vnni|bf16|fp16|amx)\\.cpp$")  # of their own flags
+  list(FILTER sources EXCLUDE REGEX "${WOOTZ_ISA_FILE}")  # of their own flags
   list(SORT sources)
   # What files declare decides: configured again when one has changed.
   set(read)

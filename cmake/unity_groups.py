@@ -11,6 +11,7 @@ import re
 import sys
 
 TOKEN = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|::|\S', re.S)
+DIRECTIVE = re.compile(r"^#(?:[^\n]*\\\n)*[^\n]*", re.M)  # of the preprocessor, with its continued lines
 WORD = re.compile(r"[A-Za-z_]\w*$")
 TYPES = ("struct", "class", "enum", "union")
 
@@ -64,9 +65,9 @@ class Source:
         self.directives = set(re.findall(r"^ *using namespace [\w:]+;", text, re.M))
         self.alone = re.search(r"^#(?:define|undef)\b.*^#include [<\"][^>\"]+\.h[>\"]", text, re.M | re.S) is not None
         self.depth, self.unnamed, self.statement = 0, None, []
-        for token in tokens(re.sub(r"^#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)):
+        for token in tokens(DIRECTIVE.sub("", text)):
             self.take(token)
-        self.words.update(re.findall(r"\w+", " ".join(re.findall(r"^#(?:[^\n]*\\\n)*[^\n]*", text, re.M))))
+        self.words.update(re.findall(r"\w+", " ".join(DIRECTIVE.findall(text))))
 
     def take(self, token):
         if WORD.match(token):

@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import re
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 TEST_ONLY = re.compile(r"_(test|bench|fuzz)\.(cpp|h|cu)$|(^|/)testing(/|_)|_testing\.h$")
 SOURCES = (".cpp", ".h", ".cu", ".cuh", ".inc", ".def")
 

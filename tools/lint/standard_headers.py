@@ -6,7 +6,8 @@ Builds precompile the standard library's headers, or compile files together, so 
 import pathlib
 import re
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
+import layers
+
 NAME = re.compile(r"\bstd::(\w+)")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
@@ -80,7 +81,7 @@ class Tree:
         if file in self.brought:
             return self.brought[file]
         found = self.brought[file] = set()
-        for name in INCLUDE.findall(text):
+        for name in layers.INCLUDE.findall(text):
             ours = self.resolve(name, file)
             if ours is None:
                 found |= {name} | BRINGS.get(name, set())

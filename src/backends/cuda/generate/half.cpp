@@ -65,6 +65,9 @@ double tile_us(const Problem& p, const TileProduct& b, const Tile& t) {
          each * results / kStoresPerUs + (t.cluster > 1 ? kClusterUs + kBlockUs * t.cluster : 0);
 }
 
+// Of a library's kernel for the problem on a GPU whose own instructions for large products these tiles do not use.
+double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
+
 }  // namespace
 
 Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const HostTensor& source) {
@@ -83,9 +86,6 @@ Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::v
   if (b.rows * b.columns == 0) return Status();
   return write_tile(p, args, b, kHalfTiles[tile], {storage_type(p.inputs[1].dtype), "float", true, false}, launches);
 }
-
-// Of a library's kernel for the problem on a GPU whose own instructions for large products these tiles do not use.
-double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
 
 // 0: enough other tiles are better at these extents, or a library is sure to be: it need not be compiled to know it.
 // What libraries are said to take where nothing is measured grows with the work more than what they take does: so do
