@@ -163,6 +163,9 @@ function(wootz_add_test name)
   if(name MATCHES "slow")
     set_tests_properties(${name} PROPERTIES LABELS slow)
   endif()
+  if(name MATCHES "^(kernels|conformance|cuda|plugins|no_memory)_e2e$")  # minutes: they start first, the others beside them
+    set_tests_properties(${name} PROPERTIES COST 1000)
+  endif()
   if(name MATCHES "scaling")  # compares times
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   endif()

@@ -15,6 +15,7 @@ import pathlib
 import re
 import sys
 
+import kept
 import surface
 import test_calls
 from test_calls import ASSERTED, CALLED, IN_HELPER
@@ -139,7 +140,7 @@ def gather(build):
     units, matcher = list(test_calls.units(build)), Matcher()
     known, runs, facts = collections.defaultdict(dict), set(), methods()
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        for unit, found in zip(units, pool.map(all_evidence, units)):
+        for unit, found in zip(units, pool.map(kept.evidence, units)):
             for name, call, strength in found:
                 test = Test(unit.program, name, backend_of(unit.file))
                 if call.name in RUNS:
@@ -159,10 +160,6 @@ def counts(unit, call, fact):
     if isinstance(call.owner, tuple):
         return bool(re.search(r"\b(pure|virtual)\b", fact)) and not unit.file.startswith("tests/api_headers/")
     return not ("pure" in fact and unit.file.startswith("tests/api_headers/"))
-
-
-def all_evidence(unit):
-    return list(test_calls.evidence(unit))
 
 
 def needed(class_, key, fact):

@@ -51,13 +51,16 @@ def sources_of(compiled):
     return re.findall(r'^#include "(.*\.cpp)"$', pathlib.Path(compiled).read_text(), re.M)
 
 
+def compiler(unit):
+    return ["clang-14", "-x", "c++", *unit.flags, "-DWOOTZ_NO_CUDA_HEADERS", "-w", str(ROOT / unit.file)]
+
+
 def dump(unit):
     """The declarations of the test's own namespace."""
     text = (ROOT / unit.file).read_text()
     own = "wootz_test" if re.search(r"^namespace wootz_test\b", text, re.M) else "anonymous namespace"
-    command = ["clang-14", "-x", "c++", *unit.flags, "-DWOOTZ_NO_CUDA_HEADERS", "-w", "-fsyntax-only", "-Xclang", "-ast-dump=json",
-               "-Xclang", f"-ast-dump-filter={own}", str(ROOT / unit.file)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run([*compiler(unit), "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang", f"-ast-dump-filter={own}"],
+                          capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{unit.file}:\n{done.stderr[:2000]}")
     decoder, at = json.JSONDecoder(), done.stdout.find("{")

@@ -20,6 +20,7 @@
 #include "backends/cuda/emulator/streams.h"
 #include "backends/cuda/generate/source.h"
 #include "base/half.h"
+#include "xxhash.h"
 
 namespace wootz::cuda {
 namespace {
@@ -27,8 +28,7 @@ namespace {
 constexpr size_t kKernelsPerUnit = 64;
 
 struct Kernel {
-  std::string body;  // the source after the prelude
-  int number = 0;
+  std::string body;            // the source after the prelude
   bool meets = false;          // its threads wait for each other
   unsigned cluster = 1;        // blocks along z that do so
   std::vector<bool> pointers;  // by parameter
@@ -48,7 +48,6 @@ struct State {
   std::vector<std::unique_ptr<Loaded>> loaded;
   std::vector<Kernel*> pending;
   std::string folder, error;
-  int units = 0;
   size_t set_aside = 0;  // of the cache
   EmulatorCounts counts;
   std::atomic<CUresult> lost{CUDA_SUCCESS};  // what broke the contexts, for good
@@ -168,39 +167,52 @@ std::string replace_all(std::string text, const std::string& from, const std::st
   return text;
 }
 
-Status compile_unit(const std::vector<Kernel*>& kernels, int unit, std::string* command) {
-  State& s = state();
-  const std::string path = fmt::format("{}/unit{}", s.folder, unit);
-  std::ofstream out(path + ".cpp");
-  out << kHead << prelude();
-  for (const Kernel* k : kernels) {
-    const std::string name = fmt::format("wootz_kernel_{}", k->number);
-    std::string body = replace_all(k->body, "extern \"C\" ", "");
+// One source of several kernels, and what it was compiled to.
+struct Unit {
+  std::vector<Kernel*> kernels;
+  std::string path;  // without its ending
+};
+
+// Nothing in it says when it was compiled or for whom: the same kernels are the same file, which ccache knows.
+std::string text_of(const Unit& unit) {
+  std::string text = kHead + prelude();
+  for (size_t i = 0; i < unit.kernels.size(); ++i) {
+    const std::string name = fmt::format("wootz_kernel_{}", i);
+    std::string body = replace_all(unit.kernels[i]->body, "extern \"C\" ", "");
     body = replace_all(body, "wootz_kernel(", name + "(");
-    out << "namespace n" << k->number << " {\n" << body << "}\n";
-    out << "extern \"C\" void run_" << k->number << "(void** a) { w_invoke(&n" << k->number << "::" << name
-        << ", a); }\n";
+    text += fmt::format("namespace n{} {{\n{}}}\nextern \"C\" void run_{}(void** a) {{ w_invoke(&n{}::{}, a); }}\n", i,
+                        body, i, i, name);
   }
+  return text;
+}
+
+// Writes the source; the command compiles it, by way of ccache where that is installed and works.
+Status write_unit(Unit* unit, std::string* command) {
+  const std::string text = text_of(*unit), name = fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+  unit->path = fmt::format("{}/{}", state().folder, name);
+  std::ofstream out(unit->path + ".cpp");
+  out << text;
   out.close();
-  if (!out) return make_error(Code::kIo, "cannot write {}.cpp", path);
-  const char* compiler = std::getenv("CXX");
-  *command =
-      fmt::format("{} -std=c++17 -O1 -w -fPIC -shared -fno-strict-aliasing -ffp-contract=off -o {}.so {}.cpp 2>{}.log",
-                  compiler == nullptr || *compiler == '\0' ? "c++" : compiler, path, path, path);
+  if (!out) return make_error(Code::kIo, "cannot write {}.cpp", unit->path);
+  const char* named = std::getenv("CXX");
+  const std::string compiler = named == nullptr || *named == '\0' ? "c++" : named;
+  const std::string compile = fmt::format(
+      "{} -std=c++17 -O1 -w -fPIC -fno-strict-aliasing -ffp-contract=off -c -o {}.o {}.cpp", compiler, name, name);
+  *command = fmt::format("(cd {} && {{ $(command -v ccache) {} || {}; }} && {} -shared -o {}.so {}.o) 2>{}.log",
+                         state().folder, compile, compile, compiler, name, name, unit->path);
   return Status();
 }
 
-Status open_unit(const std::vector<Kernel*>& kernels, int unit) {
-  const std::string path = fmt::format("{}/unit{}", state().folder, unit);
-  void* library = dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+Status open_unit(const Unit& unit) {
+  void* library = dlopen((unit.path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    std::ifstream log(path + ".log");
+    std::ifstream log(unit.path + ".log");
     const std::string text((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
-    return internal_error("the C++ compiler refused generated kernels ({}.cpp):\n{}", path, text.substr(0, 3000));
+    return internal_error("the C++ compiler refused generated kernels ({}.cpp):\n{}", unit.path, text.substr(0, 3000));
   }
   *static_cast<Host**>(dlsym(library, "w_host")) = &g_host;
-  for (Kernel* k : kernels)
-    k->run = reinterpret_cast<void (*)(void**)>(dlsym(library, fmt::format("run_{}", k->number).c_str()));
+  for (size_t i = 0; i < unit.kernels.size(); ++i)
+    unit.kernels[i]->run = reinterpret_cast<void (*)(void**)>(dlsym(library, fmt::format("run_{}", i).c_str()));
   return Status();
 }
 
@@ -402,7 +414,6 @@ CUresult load_module(CUmodule* module, const void* image) {
   if (kernel == nullptr) {
     kernel = std::make_unique<Kernel>();
     kernel->body = source.substr(0, prelude().size()) == prelude() ? source.substr(prelude().size()) : source;
-    kernel->number = static_cast<int>(s.kernels.size());
     kernel->meets =
         kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
     constexpr std::string_view kCluster = "__cluster_dims__(1, 1, ";
@@ -415,7 +426,7 @@ CUresult load_module(CUmodule* module, const void* image) {
   *module = reinterpret_cast<CUmodule>(s.loaded.back().get());
   return CUDA_SUCCESS;
 }
-CUresult unload_module(CUmodule) { return CUDA_SUCCESS; }  // numbers stay: others of its unit are in use
+CUresult unload_module(CUmodule) { return CUDA_SUCCESS; }  // it stays: others of its unit are in use
 CUresult get_function(CUfunction* function, CUmodule module, const char*) {
   return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
@@ -560,23 +571,21 @@ Status compile_pending() {
   State& s = state();
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
   const std::vector<Kernel*> all = std::exchange(s.pending, {});
-  std::vector<std::vector<Kernel*>> units;
+  std::vector<Unit> units;
   for (size_t i = 0; i < all.size(); ++i) {
     if (i % kKernelsPerUnit == 0) units.emplace_back();
-    units.back().push_back(all[i]);
+    units.back().kernels.push_back(all[i]);
   }
-  const int first = s.units;
-  s.units += static_cast<int>(units.size());
   for (size_t u = 0; u < units.size(); u += 2) {  // two compilers at a time
     std::string both;
     for (size_t k = u; k < std::min(u + 2, units.size()); ++k) {
       std::string command;
-      WOOTZ_RETURN_IF_ERROR(compile_unit(units[k], first + static_cast<int>(k), &command));
+      WOOTZ_RETURN_IF_ERROR(write_unit(&units[k], &command));
       both += command + " & ";
     }
     if (std::system((both + "wait").c_str()) == -1) return make_error(Code::kIo, "no shell to run the compiler");
   }
-  for (size_t u = 0; u < units.size(); ++u) WOOTZ_RETURN_IF_ERROR(open_unit(units[u], first + static_cast<int>(u)));
+  for (const Unit& unit : units) WOOTZ_RETURN_IF_ERROR(open_unit(unit));
   return Status();
 }
 
