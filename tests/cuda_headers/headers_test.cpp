@@ -106,6 +106,7 @@ SAME(CU_STREAM_NON_BLOCKING)
 SAME(CU_EVENT_DISABLE_TIMING)
 SAME_SIZE(CUlaunchAttribute)
 SAME_SIZE(CUaccessPolicyWindow)
+SAME_SIZE(CUuuid)
 SAME_SIZE(CUlaunchConfig)
 SAME_SIZE(CUgraphExecUpdateResultInfo)
 static_assert(offsetof(ours::CUlaunchConfig, hStream) == offsetof(::CUlaunchConfig, hStream) &&

@@ -3,12 +3,18 @@
 #include <algorithm>
 
 #include "tuner/cache/tactic_text.h"
+#include "tuner/measure/problem_class.h"
 
 namespace wootz {
 
 std::vector<std::pair<TimingKey, Timing>> CacheOnlySelector::entries(const Problem& problem) const {
   std::vector<std::pair<TimingKey, Timing>> kept;
-  for (auto& entry : cache_.of_problem(problem_key(without_layouts(problem)), isa_, limits_.threads)) {
+  const Problem plain = without_layouts(problem);
+  std::vector<std::pair<TimingKey, Timing>> all = cache_.of_problem(problem_key(plain), isa_, limits_.threads);
+  // What a device with memory of its own was measured for is there by class.
+  for (auto& entry : cache_.of_problem(problem_key(class_of(plain)), isa_, limits_.threads))
+    all.push_back(std::move(entry));
+  for (auto& entry : all) {
     const auto provider = std::find_if(providers_.begin(), providers_.end(),
                                        [&](const Provider* p) { return entry.first.provider == p->name(); });
     if (provider == providers_.end()) continue;

@@ -100,6 +100,9 @@ enum : unsigned {
   CU_MEM_ATTACH_GLOBAL = 1,
 };
 
+struct CUuuid {
+  char bytes[16];
+};
 // Which accesses a stream's kernels keep in the L2 cache.
 struct CUaccessPolicyWindow {
   void* base_ptr;
