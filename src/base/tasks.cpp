@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -16,7 +17,23 @@ struct Batch {
   FunctionRef<void(size_t)> task;
   size_t count;
   size_t begun = 0, done = 0;
+  std::exception_ptr thrown;  // by the first that threw
+  // No further one begins, if this one threw.
+  void stop(const std::exception_ptr& by) {
+    if (by == nullptr) return;
+    if (thrown == nullptr) thrown = by;
+    count = begun;
+  }
 };
+
+std::exception_ptr thrown_by(FunctionRef<void()> work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
 
 // The threads of an outermost call, and the batches that they have to do: that one's, and those of its tasks.
 class Crew {
@@ -58,8 +75,9 @@ thread_local Crew* tls_crew = nullptr;
 void Crew::do_next(Batch* batch, std::unique_lock<std::mutex>* lock) {
   const size_t index = batch->begun++;
   lock->unlock();
-  batch->task(index);
+  const std::exception_ptr thrown = thrown_by([&] { batch->task(index); });
   lock->lock();
+  batch->stop(thrown);
   ++batch->done;
   done_.notify_all();
 }
@@ -89,11 +107,12 @@ bool Crew::run(Batch* batch, GoOn go_on) {
   work_.notify_all();
   bool going = true;
   for (size_t told = 0; batch->done < batch->begun || (going && batch->begun < batch->count);) {
-    if (going && batch->done > told) {
+    if (going && batch->thrown == nullptr && batch->done > told) {
       told = batch->done;
       lock.unlock();
-      going = go_on(told);
+      const std::exception_ptr thrown = thrown_by([&] { going = go_on(told); });
       lock.lock();
+      batch->stop(thrown);
       if (!going) batch->count = batch->begun;
     } else if (batch->begun < batch->count) {
       do_next(batch, &lock);
@@ -102,8 +121,21 @@ bool Crew::run(Batch* batch, GoOn go_on) {
     }
   }
   std::erase(batches_, batch);
+  if (batch->thrown != nullptr) {
+    lock.unlock();
+    std::rethrow_exception(batch->thrown);
+  }
   return going;
 }
+
+// Whatever tasks throw, the thread has no crew afterwards.
+class CrewScope {
+ public:
+  explicit CrewScope(Crew* crew) { tls_crew = crew; }
+  ~CrewScope() { tls_crew = nullptr; }
+  CrewScope(const CrewScope&) = delete;
+  CrewScope& operator=(const CrewScope&) = delete;
+};
 
 }  // namespace
 
@@ -112,10 +144,8 @@ bool run_tasks(size_t count, int threads, FunctionRef<void(size_t)> task, GoOn g
   if (tls_crew != nullptr) return tls_crew->run(&batch, go_on);
   const size_t helpers = std::min(static_cast<size_t>(std::max(1, threads)), std::max<size_t>(1, count)) - 1;
   Crew crew(helpers);
-  tls_crew = &crew;
-  const bool all = crew.run(&batch, go_on);
-  tls_crew = nullptr;
-  return all;
+  const CrewScope scope(&crew);
+  return crew.run(&batch, go_on);
 }
 
 void run_tasks(size_t count, int threads, FunctionRef<void(size_t)> task) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -101,6 +102,27 @@ TEST(Tasks, WhatHasBegunIsWaitedFor) {
   EXPECT_GE(then, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(done, then);
+}
+
+// No memory, say: on a thread of its own it would end the process.
+TEST(Tasks, WhatOneThrowsReachesTheCaller) {
+  for (const int threads : {1, 4}) {
+    std::atomic<int> begun{0};
+    const auto within = [&](size_t i) {
+      ++begun;
+      run_tasks(3, 1, [&](size_t j) {
+        if (i == 2 && j == 1) throw std::bad_alloc();
+      });
+    };
+    EXPECT_THROW(run_tasks(1000, threads, within), std::bad_alloc) << threads << " threads";
+    EXPECT_GE(begun, 3);
+    if (threads == 1) EXPECT_EQ(begun, 3);
+    const auto asked = [](size_t) -> bool { throw std::bad_alloc(); };
+    EXPECT_THROW(run_tasks(10, threads, [](size_t) {}, asked), std::bad_alloc) << threads << " threads";
+    std::atomic<int> after{0};
+    run_tasks(5, threads, [&](size_t) { ++after; });
+    EXPECT_EQ(after, 5);
+  }
 }
 
 }  // namespace
