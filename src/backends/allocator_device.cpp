@@ -51,6 +51,7 @@ class AllocatorDevice final : public Device, public LockedDevice {
     const auto* const locked = dynamic_cast<const LockedDevice*>(device_.get());
     return locked == nullptr ? "" : locked->lock_name();
   }
+  size_t cache_bytes() const override { return device_->cache_bytes(); }
   size_t persisting_cache() const override { return device_->persisting_cache(); }
   Result<void*> allocate_host(size_t bytes) override { return device_->allocate_host(bytes); }
   void free_host(void* memory) override { device_->free_host(memory); }

@@ -45,6 +45,7 @@ Status TacticSelection::make_measurer() {
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
     measure.by_class = true;
+    measure.rotation = settings.operand_memory;
     measure.kernels =
         &*context_.kernels;  // compiled for it: dear to create again, unlike the host's, which hold memory
   }

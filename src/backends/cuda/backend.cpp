@@ -193,6 +193,7 @@ class CudaDevice final : public Device, public LockedDevice {
     for (const char byte : id.bytes) name += fmt::format("{:02x}", static_cast<unsigned char>(byte));
     return name;
   }
+  size_t cache_bytes() const override { return device_attribute(gpu_, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE); }
   size_t persisting_cache() const override {
     return device_attribute(gpu_, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
   }

@@ -53,7 +53,9 @@ struct Measurer::StepState {
 };
 
 Measurer::Measurer(MeasureOptions options)
-    : options_(std::move(options)), unkept_(options_.providers, options_.limits) {
+    : options_(std::move(options)),
+      unkept_(options_.providers, options_.limits),
+      rotation_(options_.device, options_.rotation) {
   if (options_.timer == nullptr) options_.timer = &host_timer();
 }
 Measurer::~Measurer() = default;
@@ -207,7 +209,9 @@ Status Measurer::check(const Kernel& kernel, const Problem& problem, StepIndex s
 TimingKey Measurer::key_of(const Problem& problem, const Provider& provider, const Tactic& tactic,
                            bool by_class) const {
   const Problem plain = without_layouts(problem);
-  return {problem_key(by_class ? class_of(plain) : plain),
+  std::string text = problem_key(by_class ? class_of(plain) : plain);
+  if (rotation_.concerns(problem)) text = rotated_key(text);
+  return {std::move(text),
           tactic.provider,
           provider.version(),
           tactic_text(problem, tactic),
@@ -260,14 +264,18 @@ Result<BenchmarkRun> Measurer::ready(const Made& made, const Problem& problem) {
 }
 
 // In turns with the fastest so far, unless that is known from the cache only.
-Result<Sample> Measurer::sample(const BenchmarkRun& benchmark) {
+Result<Sample> Measurer::sample(const Problem& problem, BenchmarkRun* benchmark) {
   const Lap lap(*options_.timer, &stats_.sampling_us);
   const std::optional<StepState::Anchor>& anchor = state_->anchor;
   const bool alternating = anchor && anchor->us <= state_->best_us;
-  const auto run = [&] { return benchmark.run(); };
+  SamplingOptions sampling = options_.sampling;
+  if (rotation_.concerns(problem) && rotation_.memory() != nullptr) {
+    WOOTZ_ASSIGN_OR_RETURN(sampling.cycle, benchmark->rotate_constants(rotation_.memory(), rotation_.bytes()));
+  }
+  const auto run = [&] { return benchmark->run(); };
   const auto rival = [&] { return anchor->benchmark.run(); };
   return alternating ? sample_alternating(*options_.timer, run, rival, anchor->us, options_.sampling)
-                     : sample_run(*options_.timer, run, options_.sampling, state_->best_us);
+                     : sample_run(*options_.timer, run, sampling, state_->best_us);
 }
 
 // The fastest of a step: its kernel is kept for the build.
@@ -315,7 +323,7 @@ Result<Timing> Measurer::measure(const Problem& problem, StepIndex step, const P
   WOOTZ_RETURN_IF_ERROR(check_candidate(made, benchmark, problem, step, &whole, &timing));
   if (!timing.refusal.empty()) return timing;
   const bool shared = benchmark.share_in_place(*made.kernel);
-  WOOTZ_ASSIGN_OR_RETURN(const Sample sampled, sample(benchmark));
+  WOOTZ_ASSIGN_OR_RETURN(const Sample sampled, sample(problem, &benchmark));
   timing.median_us = sampled.median_us;
   timing.spread = sampled.spread;
   timing.runs = sampled.runs;
@@ -506,18 +514,19 @@ Status Measurer::cost(const Problem& problem, StepIndex step, EvaluatedCandidate
   const Provider* const provider = provider_of(tactic);
   if (provider == nullptr) return internal_error("no provider '{}' to measure", tactic.provider);
   start_step(step);
-  const TimingKey key = key_of(problem, *provider, tactic);
   TimingCache* const cache = timed_anew(problem) ? nullptr : options_.cache;
   if (cache != nullptr) {
     if (recall(*cache, keys_of(problem, *provider, tactic), candidate)) return {};
     if (options_.error_on_miss)
       return make_error(Code::kInvalidState, "the timing cache does not know {} for {}", tactic.to_string(),
-                        key.problem.substr(0, 300));
+                        key_of(problem, *provider, tactic).problem.substr(0, 300));
   }
   if (!state_->within_budget) {
     ++stats_.over_budget;
     return {};
   }
+  if (rotation_.concerns(problem)) (void)rotation_.memory();  // the key says how it was timed
+  const TimingKey key = key_of(problem, *provider, tactic);
   Result<Timing> measured = measure(problem, step, *provider, tactic);
   if (!measured.ok()) {
     if (measured.status().code() == Code::kCancelled) return measured.status();

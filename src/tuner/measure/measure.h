@@ -11,6 +11,7 @@
 #include "tuner/choice.h"
 #include "tuner/measure/benchmark_run.h"
 #include "tuner/measure/check_case.h"
+#include "tuner/measure/rotation.h"
 #include "tuner/measure/run_timer.h"
 
 namespace wootz {
@@ -42,6 +43,9 @@ struct MeasureOptions {
   // The cache is written and asked by classes of problems (problem_class.h): for builds that prove what they recall.
   // What it knows of the very problem serves too.
   bool by_class = false;
+  // Bytes of the device's memory that copies of constants may take, so that they are timed as they come from there
+  // (rotation.h). 0: they are timed as the device's cache has them.
+  size_t rotation = 0;
   bool in_turn = false;  // rivals are timed in turn with the fastest so far: for machines that also do other work
   uint64_t seed = 1;
 };
@@ -99,7 +103,7 @@ class Measurer {
   };
   Result<Made> make(const Problem& problem, StepIndex step, const Tactic& tactic);
   Result<BenchmarkRun> ready(const Made& made, const Problem& problem);
-  Result<Sample> sample(const BenchmarkRun& benchmark);
+  Result<Sample> sample(const Problem& problem, BenchmarkRun* benchmark);
   void keep_fastest(Made made, BenchmarkRun benchmark, const Problem& problem, const Tactic& tactic, double us);
   Status check_candidate(const Made& made, const BenchmarkRun& benchmark, const Problem& problem, StepIndex step,
                          std::vector<HostTensor>* whole, Timing* timing);
@@ -124,6 +128,7 @@ class Measurer {
   MeasureOptions options_;
   KernelCache unkept_;  // creates where nothing is to be kept
   MeasureStats stats_;
+  ConstantRotation rotation_;
   std::optional<double> start_us_;
   Status fault_;  // of a kernel that was waited for
   std::unique_ptr<StepState> state_;
