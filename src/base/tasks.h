@@ -14,8 +14,8 @@ using GoOn = FunctionRef<bool(size_t done)>;
 
 // task(0) ... task(count - 1), each once and in this order of beginning, on at most `threads` threads, the caller's
 // included; returns when all that began are done. False: go_on said no. Called within a task, it shares the threads of
-// the call that runs that task, and `threads` does not count. What a task or go_on throws (no memory) is thrown here once
-// those that began are done, and no further one begins. parallel_for is serial in tasks.
+// the call that runs that task, and `threads` does not count. What a task or go_on throws (no memory) is thrown here
+// once those that began are done, and no further one begins. parallel_for is serial in tasks.
 bool run_tasks(size_t count, int threads, FunctionRef<void(size_t)> task, GoOn go_on);
 void run_tasks(size_t count, int threads, FunctionRef<void(size_t)> task);
 

@@ -122,7 +122,9 @@ TEST(Tasks, WhatOneThrowsReachesTheCaller) {
     EXPECT_EQ(after, 5);
   }
   const auto asked = [](size_t) -> bool { throw std::bad_alloc(); };
-  EXPECT_THROW(run_tasks(10, 1, [](size_t) {}, asked), std::bad_alloc);
+  EXPECT_THROW(run_tasks(
+                   10, 1, [](size_t) {}, asked),
+               std::bad_alloc);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class BenchmarkRun {
   std::unique_ptr<KernelState> state_;
   std::vector<Memory> memory_;
   std::vector<const void*> inputs_;
-  std::vector<size_t> constant_bytes_;              // by input; 0: no constant
+  std::vector<size_t> constant_bytes_;             // by input; 0: no constant
   std::vector<std::vector<const void*>> rotated_;  // inputs of runs in turn; empty: inputs_ of all
   mutable size_t turn_ = 0;
   std::vector<void*> outputs_;

@@ -1,6 +1,7 @@
-// Constants as a network reads them: since a layer's last turn, all others' constants went through the device's cache, so
-// that its own come from memory. A benchmark that runs again and again would find them in the cache, and what is fast
-// from there need not be fast from memory. Activations stay where they are: the layer before has just written them.
+// Constants as a network reads them: since a layer's last turn, all others' constants went through the device's cache,
+// so that its own come from memory. A benchmark that runs again and again would find them in the cache, and what is
+// fast from there need not be fast from memory. Activations stay where they are: the layer before has just written
+// them.
 #pragma once
 
 #include <cstddef>

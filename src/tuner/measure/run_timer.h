@@ -17,8 +17,8 @@ class RunTimer {
   // One such batch after the other, as long as `more` says of the last one's time that it wants another: what a batch
   // needs is got ready once.
   virtual Status batches_us(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more);
-  // From now on so many runs in a row differ in what they read, and then come round again: what is got ready for a batch
-  // has all of them.
+  // From now on so many runs in a row differ in what they read, and then come round again: what is got ready for a
+  // batch has all of them.
   virtual void expect_cycle(int runs) { (void)runs; }
   // What a batch of one run may take beyond the run's own time, in microseconds.
   virtual double lone_us() const { return 0; }
