@@ -16,6 +16,13 @@ constexpr double kDeviceReformatGbPerS = 2000;  // of a device with memory of it
 // The progress of choosing is reported in so many times the number of steps: asking, getting ready, measuring.
 constexpr size_t kMoments = 3, kAsked = 0, kReady = 1, kMeasured = 2;
 
+// Whether the device's cache keeps a network's constants from one inference to the next, beside its activations.
+bool stay_cached(const Program& program, const Device& device) {
+  size_t bytes = 0;
+  for (const PlanConstant& c : program.constants) bytes += c.bytes;
+  return bytes <= device.cache_bytes() / 2;
+}
+
 }  // namespace
 
 TacticSelection::TacticSelection(BuildContext& context, const Lowered& lowered, Program* program, Progress* progress,
@@ -45,7 +52,7 @@ Status TacticSelection::make_measurer() {
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
     measure.by_class = true;
-    measure.rotation = settings.operand_memory;
+    if (!stay_cached(*program_, *context_.target.device)) measure.rotation = settings.operand_memory;
     measure.kernels =
         &*context_.kernels;  // compiled for it: dear to create again, unlike the host's, which hold memory
   }
