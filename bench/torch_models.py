@@ -125,6 +125,7 @@ def arguments():
     parser.add_argument("--batch", type=int, default=1, help="of --time")
     parser.add_argument("--seconds", type=int, help="of --time: begin no further model after so many")
     parser.add_argument("--cache", help="of --time: a folder for plans")
+    parser.add_argument("--without", nargs="*", default=[], help='of --time: what is left out ("max-autotune", which takes minutes)')
     return parser.parse_args()
 
 

@@ -58,14 +58,36 @@ def autotuned(model, args):
     return call
 
 
-def calls_of(model, args, options):
+def module_of(model, args, options):
+    made = wootz.torch.compile(model, tuple(args), options=options)
+    return lambda: made(*args)
+
+
+def dynamo_alone(model, args):
+    """torch.compile with a backend that computes nothing: what torch itself takes of a call. The result is one that was computed before."""
+    result = model(*args)
+    leaves, form = torch.utils._pytree.tree_flatten(result)
+    kept = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    count = []
+
+    def nothing(module, examples):
+        count.append(len(module.graph.output_node().args[0]))
+        return lambda *inputs: (kept * count[-1])[: count[-1]]
+
+    compiled = torch.compile(model, backend=nothing)
+    return lambda: compiled(*args)
+
+
+def calls_of(model, args, options, without=()):
     """{name: call}, made ready one after another; what cannot be made is a message instead."""
     compiled = torch.compile(model, backend="wootz", options=options)
     last, last_args = images_last(model, args)
-    makers = {"wootz": lambda: lambda: compiled(*args), "eager": lambda: lambda: last(*last_args),
+    makers = {"wootz": lambda: lambda: compiled(*args), "wootz module": lambda: module_of(model, args, options),
+              "dynamo alone": lambda: dynamo_alone(model, args), "eager": lambda: lambda: last(*last_args),
               "max-autotune": lambda: autotuned(last, last_args), "cuda graph": lambda: graphed(lambda: last(*last_args))}
     calls, failed, seconds = {}, {}, {}
-    for name, make in makers.items():
+    for name in [n for n in makers if n not in without]:
+        make = makers[name]
         start = time.perf_counter()
         try:
             calls[name] = make()
@@ -128,11 +150,12 @@ def row_of(name, batch, dtype, args):
     model, inputs = made(name, batch, dtype)
     with torch.no_grad():
         want = first_tensor(model(*inputs)).clone()
-        calls, failed, seconds = calls_of(model, inputs, {"cache": args.cache or False})
+        calls, failed, seconds = calls_of(model, inputs, {"cache": args.cache or False}, args.without)
         row = {"model": name, "batch": batch, "failed": failed, "ready_s": seconds, **wootz.torch.statistics()}
-        row["errors"] = {n: error_against(want, call()) for n, call in calls.items() if n != "cuda graph"}
+        row["errors"] = {n: error_against(want, call()) for n, call in calls.items() if n not in ("cuda graph", "dynamo alone")}
+        row["host_us"] = {name: host_microseconds(call) for name, call in calls.items()}
+        calls.pop("dynamo alone", None)
         row["ms"] = medians(calls, args.rounds)
-        row["host_us"] = host_microseconds(calls["wootz"]) if "wootz" in calls else None
     return row
 
 
@@ -141,8 +164,9 @@ def show(row):
     print(f"{row['model']}:{row['batch']}  " + "  ".join(f"{n} {t:.3f} ms" for n, t in ms.items()), flush=True)
     if "wootz" in ms:
         print("    wootz / " + ", ".join(f"{n} {ms['wootz'] / t:.2f}" for n, t in ms.items() if n != "wootz")
-              + f"; error {row['errors']['wootz']:.1e}; host {row['host_us']:.0f} us; {row['graphs']} graphs, {row['engines']} engines; "
+              + f"; error {row['errors']['wootz']:.1e}; {row['graphs']} graphs, {row['engines']} engines; "
               f"ready in {row['ready_s']['wootz']} s", flush=True)
+    print("    host, us: " + ", ".join(f"{n} {us:.0f}" for n, us in row["host_us"].items()), flush=True)
     for name, why in [*row["failed"].items(), *(("left", w) for w in row["left"])]:
         print(f"    {name}: {why}", flush=True)
 

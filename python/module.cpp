@@ -42,6 +42,7 @@ NB_MODULE(WOOTZ_MODULE, m) {
   wootz_python::bind_device(m);
   wootz_python::bind_context(m);
   wootz_python::bind_infer(m);
+  wootz_python::bind_tensor_call(m);
   wootz_python::bind_runtime(m);
   wootz_python::bind_refitter(m);
   wootz_python::bind_plugins(m);

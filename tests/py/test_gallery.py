@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", ROOT / "build" / "release")).resolve()
 FOLDER = ROOT / "examples/gallery"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if path.name != "common.py")
-NEEDS = {"torch_compile": "torch"}  # which the project's environment need not have
+NEEDS = {"torch_compile": "torch", "speech": "silero_vad"}  # which the project's environment need not have
 MOST_BYTES = 200_000
 
 

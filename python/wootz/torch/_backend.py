@@ -86,20 +86,21 @@ class _Compiled:
             made = compiled(module, constants, self.device, self.options)
             if isinstance(made, Block):
                 made.plan = None  # only modules that can be saved keep it
-            known = self.sets[key] = (getattr(made, "call", made), weights, versions)  # of a block, the function itself
+            call = made.call if isinstance(made, Block) else lambda args: made(*args)
+            known = self.sets[key] = (call, weights, versions)
         self.call, self.weights, self.versions = known
 
     def caller(self):
         """The function that torch calls."""
         if not self.options.check_weights:
-            return lambda *args: self.call(*args)
+            return lambda *args: self.call(args)
         pick = self.pick
 
         def call(*args):
             weights = pick(args)
             if any(map(operator.is_not, weights, self.weights)) or _versions(weights) != self.versions:
                 self._take(weights)
-            return self.call(*args)
+            return self.call(args)
 
         return call
 

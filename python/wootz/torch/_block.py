@@ -5,12 +5,15 @@ import sympy
 import torch
 from torch._C._dynamo.guards import _empty_strided_cpu, _empty_strided_cuda
 
+from .._wootz import _take_errors, _TensorCall
 from ._build import engine_of, output_nodes, ranges_of
 from ._shapes import expression, is_symbolic
 from ._types import Unsupported
 
 
 _cuda_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+_exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+_TENSORS = (torch.Tensor, torch.nn.Parameter)  # classes that do no more than hold memory
 
 
 class Block:
@@ -22,16 +25,17 @@ class Block:
     def __init__(self, spec, device, engine, plan, rebuild=None):
         self.spec, self.device, self.plan, self._rebuild = spec, device, plan, rebuild
         self._lock = threading.Lock()
+        self._empty = _empty_strided_cuda if device.type == "cuda" else _empty_strided_cpu
         self._use(engine)
         self.call = self._caller()
 
     def _use(self, engine):
-        self.engine, self._contexts, self._shapes, self._of_shapes = engine, {}, {}, {}
+        self.engine, self._contexts, self._shapes, self._of_shapes, self._short = engine, {}, {}, {}, None
         self._inputs = [(i, name) for i, name, *_ in self.spec.inputs]
         self._outputs = [(f"o{k}", dtype) for k, (_, dtype) in enumerate(self.spec.outputs)]
 
     def __call__(self, *args):
-        return self.call(*args)
+        return self.call(args)
 
     def check(self, args):
         """Arguments as the engine needs them; TypeError or ValueError where one is not. torch.compile's guards say so by themselves."""
@@ -46,33 +50,56 @@ class Block:
         return args
 
     def _caller(self):
-        """A function that does a call, with as little on the way as there can be."""
-        lock, spec, index, inputs = self._lock, self.spec, self.device.index or 0, self._inputs
-        on_gpu, context_of, shaped = self.device.type == "cuda", self._context_of, self._shaped
-        empty = _empty_strided_cuda if on_gpu else _empty_strided_cpu
-        fixed = None if spec.symbols else [(f"o{k}", shape, _strides(shape), dtype) for k, (shape, dtype) in enumerate(spec.outputs)]
+        """A function of the arguments' tuple that does a call, with as little on the way as there can be."""
+        lock, spec = self._lock, self.spec
 
-        def call(*args):
-            stream = _cuda_stream(index) if on_gpu else 0
-            kept, outputs = [], []
+        def call(args):
             with lock:
-                context, wanted = (context_of(stream), fixed) if fixed is not None else shaped(args, stream)
-                set_address = context.set_tensor_address
-                for place, name in inputs:
-                    tensor = args[place]
-                    if not tensor.is_contiguous():
-                        tensor = tensor.contiguous()
-                        kept.append(tensor)
-                    set_address(name, tensor.data_ptr())
-                for name, shape, strides, dtype in wanted:
-                    tensor = empty(shape, strides, dtype)
-                    set_address(name, tensor.data_ptr())
-                    outputs.append(tensor)
-                if not context.execute_async_v3(stream):
-                    raise RuntimeError(f"the inference failed: {_errors()}")
+                short = self._short
+                outputs = None if short is None else short.run(args)
+                if outputs is None:
+                    outputs = self._by_the_long_way(args)
+            if outputs is False:
+                raise RuntimeError(f"the inference failed: {_errors()}")
             return outputs if spec.plain else spec.results(args, outputs)
 
         return call
+
+    def try_short(self, args):
+        """The results of arguments that are as those of the last call; None: they are not, or there was none."""
+        if self._short is None or not self.spec.plain:
+            return None
+        with self._lock:
+            outputs = None if self._short is None else self._short.run(args)
+        if outputs is False:
+            raise RuntimeError(f"the inference failed: {_errors()}")
+        return outputs
+
+    def _by_the_long_way(self, args):
+        """What is looked up here is kept for the next call, which the short way does where it is given the like on this stream."""
+        stream = _cuda_stream(self.device.index or 0) if self.device.type == "cuda" else 0
+        context, wanted, seen = self._shaped(args, stream)
+        kept, outputs = [], []
+        for place, name in self._inputs:
+            tensor = args[place].contiguous()
+            kept.append(tensor)
+            context.set_tensor_address(name, tensor.data_ptr())
+        for name, form in wanted:
+            tensor = self._empty(*form)
+            context.set_tensor_address(name, tensor.data_ptr())
+            outputs.append(tensor)
+        if not context.execute_async_v3(stream):
+            return False
+        self._short = self._short_way(context, stream, args, wanted) if seen else None
+        return outputs
+
+    def _short_way(self, context, stream, args, wanted):
+        if _exchange is None:
+            return None
+        try:
+            return _TensorCall(context, _exchange, _TENSORS, self._empty, stream, args, self._inputs, wanted)
+        except ValueError:  # tensors of other classes
+            return None
 
     def _context_of(self, stream):
         """A stream's own: contexts have memory that inferences of two streams cannot share."""
@@ -82,20 +109,26 @@ class Block:
         return context
 
     def _shaped(self, args, stream):
-        """The stream's context set to the shapes of these inputs, and its outputs: name, shape, strides, type."""
+        """The stream's context set to the shapes of these inputs; its outputs: name, and what makes one; whether they were so before."""
         shapes = tuple([args[i].shape for i, _ in self._inputs])
         if self._shapes.get(stream) == shapes:
-            return self._contexts[stream], self._of_shapes[stream]
-        self._widen(args)
+            return self._contexts[stream], self._of_shapes[stream], True
+        if self.spec.symbols:
+            self._widen(args)
         context = self._context_of(stream)
+        self._of_shapes[stream] = [(name, (shape, _strides(shape), dtype)) for name, shape, dtype in self._sized(context, shapes)]
+        self._shapes[stream] = shapes
+        return context, self._of_shapes[stream], not self.spec.symbols
+
+    def _sized(self, context, shapes):
+        """Sets inputs' shapes: name, shape and type of each output."""
+        if not self.spec.symbols:
+            return [(name, shape, dtype) for (name, dtype), (shape, _) in zip(self._outputs, self.spec.outputs)]
         for (_, name), shape in zip(self._inputs, shapes):
             if not context.set_input_shape(name, tuple(shape)):
                 raise RuntimeError(f"input {name}: shape {tuple(shape)} is refused: {_errors()}")
         context.infer_shapes()
-        wanted = [(name, tuple(context.get_tensor_shape(name)), dtype) for name, dtype in self._outputs]
-        self._of_shapes[stream] = [(name, shape, _strides(shape), dtype) for name, shape, dtype in wanted]
-        self._shapes[stream] = shapes
-        return context, self._of_shapes[stream]
+        return [(name, tuple(context.get_tensor_shape(name)), dtype) for name, dtype in self._outputs]
 
     def _widen(self, args):
         """Takes another engine, for wider ranges, where this one does not take these extents."""
@@ -185,6 +218,4 @@ def block_of(graph, constants, device, options, lowering):
 
 
 def _errors():
-    from .._wootz import _take_errors
-
     return _take_errors() or "see the log"

@@ -25,8 +25,13 @@ class Module(torch.nn.Module):
     def __init__(self, call, inputs, results):
         super().__init__()
         self.call, self.inputs, self.results = call, inputs, results
+        self._before = inputs.before() if isinstance(call, Block) else None  # with the model's arguments after it, the graph's
 
     def forward(self, *args, **kwargs):
+        if self._before is not None and not kwargs and len(args) == len(self.inputs.places):
+            results = self.call.try_short(self._before + args)
+            if results is not None:
+                return self.results(results)
         with torch.no_grad():
             given = self.inputs(args, kwargs)
             return self.results(self.call(*(self.call.check(given) if isinstance(self.call, Block) else given)))
@@ -172,6 +177,12 @@ class _Inputs:
             given[place] = found[leaf]
         return given
 
+    def before(self):
+        """Arguments of the graph that come before those of the model, where these are one tensor after the other; None: they are not."""
+        order, first = list(range(len(self.places))), self.count - len(self.places)
+        plain = self.places == [first + i for i in order] and self.structure == ["tuple", [["tuple", order], ["dict", {}]]]
+        return (None,) * first if plain and not self.fixed else None
+
     def written(self):
         return {"structure": self.structure, "places": self.places, "count": self.count, "fixed": self.fixed}
 
@@ -181,8 +192,11 @@ class _Results:
 
     def __init__(self, spec, structure, first):
         self.spec, self.structure, self.first = spec, structure, first
+        self.single = structure == 0 and first == 0
 
     def __call__(self, results):
+        if self.single:
+            return results[0]
         leaves = list(results)[self.first:]
         return _filled(self.structure, leaves) if self.spec is None else _pytree.tree_unflatten(leaves, self.spec)
 

@@ -126,5 +126,5 @@ class _Part(torch.nn.Module):
         self.call, self.single = block.call, single
 
     def forward(self, *args):
-        results = self.call(*args)
+        results = self.call(args)
         return results[0] if self.single else results

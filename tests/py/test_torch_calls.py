@@ -1,0 +1,62 @@
+"""wootz.torch: what a call looks at, and which way it goes. Skipped where torch is not installed."""
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+from torch import nn  # noqa: E402
+
+import wootz.torch  # noqa: E402
+
+OPTIONS = {"cache": False, "build": {"timing": "0"}}
+SEED = int.from_bytes(os.urandom(4), "little")
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    print("seed", SEED)
+    torch.manual_seed(SEED)
+
+
+def net():
+    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4)).eval()
+
+
+def same(got, want):
+    torch.testing.assert_close(got, want, rtol=0, atol=2e-5)
+
+
+@torch.no_grad()
+def test_calls_go_the_short_way_where_they_are_as_before():
+    """What a call is given is looked at each time: the long way takes what is not as in the call before."""
+    model, x = net().eval(), torch.randn(3, 8)
+    made = wootz.torch.compile(model, x, options=OPTIONS)
+    assert made.call._short is None
+    same(made(x), model(x))
+    short = made.call._short
+    assert short is not None
+    first, given = torch.randn(3, 8), (made._before or ()) + (x,)
+    results = [made(y) for y in (first, x, nn.Parameter(first))]
+    assert made.call._short is short
+    assert results[0].data_ptr() != results[1].data_ptr()  # tensors of their own
+    for got, y in zip(results, (first, x, first)):
+        same(got, model(y))
+    for other in (first.t().contiguous().t(), torch.randn(6, 8)[::2]):  # the same shape, in other memory
+        assert not other.is_contiguous() and short.run((made._before or ()) + (other,)) is None
+        same(made(other), model(other))
+    for bad in (x.double(), x[:2], x[None], x.to("meta"), x.numpy(), None):
+        assert short.run(given[:-1] + (bad,)) is None
+        with pytest.raises((TypeError, ValueError)):
+            made(bad)
+    assert short.run(()) is None
+    same(made(x), model(x))
+
+
+@torch.no_grad()
+def test_open_extents_go_the_short_way_from_the_second_call_on():
+    model, n = net().eval(), torch.export.Dim("n", min=1, max=32)
+    made = wootz.torch.compile(model, torch.randn(3, 8), dynamic_shapes=({0: n},), options=OPTIONS)
+    for rows, short in ((3, False), (3, True), (3, True), (5, False), (5, True), (3, False)):
+        x = torch.randn(rows, 8)
+        same(made(x), model(x))
+        assert (made.call._short is not None) == short
