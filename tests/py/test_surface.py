@@ -87,6 +87,27 @@ def test_the_tests_of_a_file_are_read_from_its_syntax_tree(tmp_path):
     assert ("WindowSettings.Padding", "setDilationNd") not in best
 
 
+def test_what_a_source_shows_is_kept_until_it_changes(tmp_path, monkeypatch):
+    kept, calls = coverage.kept, coverage.test_calls
+    kept.folder.cache_clear()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    read, found = [], {("Suite.Name", calls.Call(("nvinfer1::ILogger",), "log", ("int", "char const*"), False), calls.ASSERTED),
+                       ("Suite.Name", calls.Call(None, "0x1", (), False), calls.CALLED)}
+    monkeypatch.setattr(calls, "evidence", lambda unit: read.append(unit) or found)
+    source = tmp_path / "some_test.cpp"
+    source.write_text("int one;\n")
+    unit = calls.Unit(str(source), "some_test", 10, [])
+    assert [kept.evidence(unit), kept.evidence(unit)] == [found, found] and len(read) == 1
+    source.write_text("int one;  // a comment says nothing of calls\n")
+    assert kept.evidence(unit) == found and len(read) == 1
+    source.write_text("int two;\n")
+    assert kept.evidence(unit) == found and len(read) == 2
+    for file in (tmp_path / "cache/wootz/tests").glob("*.json"):
+        file.write_text('[["damaged"')
+    assert kept.evidence(unit) == found and len(read) == 3
+    kept.folder.cache_clear()
+
+
 @pytest.mark.slow
 def test_each_test_of_the_table_asserts_on_its_method():
     done = subprocess.run([sys.executable, ROOT / "tools/api/coverage.py", BUILD], capture_output=True,

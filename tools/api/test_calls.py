@@ -46,9 +46,10 @@ def units(build):
 
 def sources_of(compiled):
     """The files that a compilation is of: one, or those that builds compile together (cmake/unity.cmake)."""
-    if "/Unity/" not in compiled:
+    file = pathlib.Path(compiled)
+    if file.parent.name != "unity":
         return [compiled]
-    return re.findall(r'^#include "(.*\.cpp)"$', pathlib.Path(compiled).read_text(), re.M)
+    return [str((file.parent / path).resolve()) for path in re.findall(r'^#include "(.*\.cpp)"$', file.read_text(), re.M)]
 
 
 def compiler(unit):
