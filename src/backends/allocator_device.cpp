@@ -1,11 +1,12 @@
 #include "backends/allocator_device.h"
 
+#include "backend/concurrent.h"
 #include "backends/addresses.h"
 
 namespace wootz {
 namespace {
 
-class AllocatorDevice final : public Device {
+class AllocatorDevice final : public Device, public LockedDevice {
  public:
   AllocatorDevice(std::shared_ptr<Device> device, std::shared_ptr<Allocator> allocator)
       : device_(std::move(device)), allocator_(std::move(allocator)) {}
@@ -46,6 +47,11 @@ class AllocatorDevice final : public Device {
   Result<std::unique_ptr<Event>> create_event(bool tells_time, bool sleeps) override {
     return device_->create_event(tells_time, sleeps);
   }
+  std::string lock_name() const override {
+    const auto* const locked = dynamic_cast<const LockedDevice*>(device_.get());
+    return locked == nullptr ? "" : locked->lock_name();
+  }
+  size_t cache_bytes() const override { return device_->cache_bytes(); }
   size_t persisting_cache() const override { return device_->persisting_cache(); }
   Result<void*> allocate_host(size_t bytes) override { return device_->allocate_host(bytes); }
   void free_host(void* memory) override { device_->free_host(memory); }

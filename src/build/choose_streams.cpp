@@ -273,6 +273,7 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
     const std::string network = network_key(*program, needs);
     if (!recall(network, options, &assignments)) {
       if (options.device == nullptr) return Status();
+      if (options.before) WOOTZ_RETURN_IF_ERROR(options.before());
       if (const Status measured = measure(program, shapes, options, &assignments); !measured.ok()) {
         options.log->verbose("auxiliary streams could not be measured: " + measured.to_string());
         return Status();

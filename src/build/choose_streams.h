@@ -2,6 +2,7 @@
 // network: whether two kernels fit a device together, and what forks and joins cost there, no estimate tells.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct StreamOptions {
   bool measure = true;                  // false: a proposal is taken untried where `most` asks for streams, else none
   IndexedVector<StepIndex, double> us;  // of the program's steps
   std::shared_ptr<Device> device;       // to measure on; null: not here, only the cache can tell
+  std::function<Status()> before;       // called before something is measured; null: nothing
   KernelCache* kernels = nullptr;       // of the build
   TimingCache* cache = nullptr;         // consulted and filled
   std::string isa;                      // for the cache

@@ -1,11 +1,14 @@
 // What all stages of a build share: settings, whom it is for, and the kernels that it creates.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "backend/backend.h"
 #include "backend/kernel_cache.h"
 #include "build/settings.h"
+#include "tuner/measure/device_lock.h"
 
 namespace wootz {
 
@@ -28,8 +31,11 @@ struct BuildContext {
   KeptCodeScope kept_code{settings.keep_compiled};
   std::optional<DeviceScope> current;  // its device is this thread's current one while the build goes on
   Limits limits;
-  std::unique_ptr<const Provider> plugin_steps;  // null: the network has none
-  std::optional<KernelCache> kernels;            // all that this build creates
+  std::unique_ptr<const Provider> plugin_steps;   // null: the network has none
+  DeviceLock alone;                               // of the device, from the first measurement to the last
+  bool asked_alone = false;                       // for it
+  std::vector<std::shared_ptr<const void>> held;  // ConcurrentProvider::hold() of each
+  std::optional<KernelCache> kernels;             // all that this build creates
 
   const std::vector<const Provider*>& providers() const { return kernels->providers(); }
 };

@@ -1,5 +1,6 @@
 // Stages on the chosen program: pack, place, streams, debug.
 #include "build/choose_streams.h"
+#include "build/measuring.h"
 #include "build/session.h"
 #include "build/stages.h"
 #include "runtime/report/properties.h"
@@ -58,12 +59,14 @@ Status assign_streams(BuildSession& session) {
     constexpr double kUnknownUs = 2;
     for (const Step& step : unit.program->steps) streams.us.push_back(us[step.name] > 0 ? us[step.name] : kUnknownUs);
     streams.device = session.target.device;
+    streams.before = [&] { return measure_alone(session, [] { return true; }); };
     streams.kernels = &*session.kernels;
     streams.cache = session.services.cache;
     streams.isa = session.target.description.isa;
     streams.log = &session.log;
     WOOTZ_RETURN_IF_ERROR(choose_streams({session.program, unit.program}, streams));
   }
+  session.alone = {};  // nothing is measured any more
   return Status();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/concurrent.h"
 #include "ops/interpreter.h"
 
 namespace wootz {
@@ -72,6 +73,23 @@ SamplingOptions sampling_for(int level, int iterations) {
   sampling.min_batches = std::clamp(iterations, sampling.min_batches, 1000);
   sampling.max_batches = std::max(sampling.max_batches, sampling.min_batches);
   return sampling;
+}
+
+Status measure_alone(BuildContext& context, FunctionRef<bool()> go_on) {
+  const auto* const device = dynamic_cast<const LockedDevice*>(context.target.device.get());
+  if (device == nullptr || context.alone.held() || context.asked_alone) return Status();
+  context.asked_alone = true;  // once: who went on without the lock does not wait again
+  bool going = true;
+  const auto tell = [&](DeviceLock::News news) {
+    const std::string& name = context.target.description.name;
+    if (news == DeviceLock::News::kWaits)
+      context.log.info(fmt::format("another build measures on {}: this one waits until it is done", name));
+    else
+      context.log.warning(
+          fmt::format("another build still holds {} for its measurements: this one measures beside it", name));
+  };
+  context.alone = DeviceLock::take(device->lock_name(), tell, [&] { return going = go_on(); });
+  return going ? Status() : make_error(Code::kCancelled, "cancelled while another build measured");
 }
 
 }  // namespace wootz

@@ -2,6 +2,8 @@
 // the reference.
 #pragma once
 
+#include "base/function_ref.h"
+#include "build/context.h"
 #include "lower/lowered.h"
 #include "tuner/measure/measure.h"
 
@@ -16,5 +18,9 @@ ReferenceFunction reference_of(const Lowered& lowered);
 
 // How thoroughly to sample, by optimization level 0 to 5 and the number of iterations asked for.
 SamplingOptions sampling_for(int level, int iterations);
+
+// Before the first measurement: waits until no other build measures on the target's device, with a line in the log.
+// `go_on` is asked meanwhile. Errors: cancelled.
+Status measure_alone(BuildContext& context, FunctionRef<bool()> go_on);
 
 }  // namespace wootz

@@ -2,15 +2,26 @@
 
 #include <algorithm>
 
+#include "base/thread_pool.h"
 #include "build/context.h"
 #include "build/measuring.h"
 #include "tuner/choose.h"
+#include "tuner/measure/prepare.h"
 #include "tuner/offers.h"
 
 namespace wootz {
 namespace {
 
 constexpr double kDeviceReformatGbPerS = 2000;  // of a device with memory of its own, where it is not measured
+// The progress of choosing is reported in so many times the number of steps: asking, getting ready, measuring.
+constexpr size_t kMoments = 3, kAsked = 0, kReady = 1, kMeasured = 2;
+
+// Whether the device's cache keeps a network's constants from one inference to the next, beside its activations.
+bool stay_cached(const Program& program, const Device& device) {
+  size_t bytes = 0;
+  for (const PlanConstant& c : program.constants) bytes += c.bytes;
+  return bytes <= device.cache_bytes() / 2;
+}
 
 }  // namespace
 
@@ -25,7 +36,7 @@ TacticSelection::TacticSelection(BuildContext& context, const Lowered& lowered, 
       // A device's library may refuse, fail or be wrong; the host's kernels are the same everywhere and tested as they
       // are.
       proved_(context.target.device != nullptr && !context.target.device->host_memory()),
-      phase_(progress, "Choose tactics", "Build", static_cast<int>(std::max<size_t>(1, steps_))) {
+      phase_(progress, "Choose tactics", "Build", static_cast<int>(kMoments * std::max<size_t>(1, steps_))) {
   for (const Step& step : program->steps) names_.push_back(step.name);
 }
 
@@ -40,6 +51,8 @@ Status TacticSelection::make_measurer() {
     measure.timer = timer_.get();
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
+    measure.by_class = true;
+    if (!stay_cached(*program_, *context_.target.device)) measure.rotation = settings.operand_memory;
     measure.kernels =
         &*context_.kernels;  // compiled for it: dear to create again, unlike the host's, which hold memory
   }
@@ -59,19 +72,51 @@ Status TacticSelection::make_measurer() {
   return Status();
 }
 
+// The rule that forces another tactic; null: none.
+const ForcedTactic* TacticSelection::forced_instead(StepIndex step, const Tactic& tactic) const {
+  const std::string text = tactic.to_string();
+  for (const ForcedTactic& rule : context_.settings.forced)
+    if (names_[step].find(rule.step) != std::string::npos && text.find(rule.tactic) == std::string::npos) return &rule;
+  return nullptr;
+}
+
 // What the settings say of a candidate before it is measured: another one is forced, or enough were measured.
 void TacticSelection::apply_settings(StepIndex step, EvaluatedCandidate* candidate) {
   const BuildSettings& settings = context_.settings;
-  const std::string text = candidate->candidate.tactic.to_string();
-  for (const ForcedTactic& rule : settings.forced) {
-    if (names_[step].find(rule.step) == std::string::npos || text.find(rule.tactic) != std::string::npos) continue;
-    candidate->refusal = fmt::format("tactic '{}' is forced for this step", rule.tactic);
+  if (const ForcedTactic* const rule = forced_instead(step, candidate->candidate.tactic)) {
+    candidate->refusal = fmt::format("tactic '{}' is forced for this step", rule->tactic);
     return;
   }
   if (step != counted_step_) counted_ = 0;
   counted_step_ = step;
   if (settings.max_tactics > 0 && ++counted_ > settings.max_tactics)
     candidate->refusal = fmt::format("{} tactics were measured, as many as the options allow", settings.max_tactics);
+}
+
+bool TacticSelection::tell(size_t moment, size_t done, size_t total) {
+  const size_t of_moment = done * steps_ / std::max<size_t>(1, total);
+  return phase_.step(static_cast<int>(moment * steps_ + std::min(of_moment, steps_ == 0 ? 0 : steps_ - 1)));
+}
+
+// Where kernels are compiled for the device, what will not be found in the timing cache is compiled on all processors
+// before the first is measured: a compiler beside that would disturb it.
+Status TacticSelection::prepare(const std::vector<Wanted>& wanted) {
+  if (!timed_ && !proving_) return Status();  // estimates decide, and only what they choose is run
+  std::vector<Wanted> needed;
+  StepIndex last;
+  int of_step = 0;
+  for (const Wanted& w : wanted) {
+    of_step = w.step == last ? of_step : 0;
+    last = w.step;
+    if (forced_instead(w.step, w.candidate->candidate.tactic) != nullptr) continue;
+    if (context_.settings.max_tactics > 0 && ++of_step > context_.settings.max_tactics) continue;
+    const bool recalled = !w.candidate->known && timed_ &&
+                          measurer_->knows(with_layouts(*w.problem, w.candidate->candidate), *w.candidate);
+    if (!recalled) needed.push_back(w);
+  }
+  const auto go_on = [&](size_t done) { return proving_ || tell(kReady, done, needed.size()); };
+  if (prepare_kernels(needed, context_.providers(), context_.limits, options_.threads, go_on)) return Status();
+  return unless_cancelled(make_error(Code::kCancelled, "cancelled while compiling kernels"));
 }
 
 Status TacticSelection::at_layer(StepIndex step, const Status& status) const {
@@ -84,7 +129,11 @@ Status TacticSelection::cost(const Problem& problem, StepIndex step, EvaluatedCa
   candidate->us = candidate->candidate.estimate_us;
   if (names_.has(step)) apply_settings(step, candidate);
   if (!candidate->refusal.empty()) return Status();
-  if (measurer_ && timed_) return at_layer(step, measurer_->cost(problem, step, candidate));
+  if (measurer_ && timed_) {
+    if (proved_ && candidate->rivals > 0 && !measurer_->knows(problem, *candidate))
+      WOOTZ_RETURN_IF_ERROR(unless_cancelled(measure_alone(context_, [this] { return tell(kReady, 1, 1); })));
+    return at_layer(step, measurer_->cost(problem, step, candidate));
+  }
   if (measurer_) return measurer_->check_limits(problem, step, candidate);
   if (!cache_only_) return Status();
   WOOTZ_RETURN_IF_ERROR(cache_only_->cost(problem, candidate));
@@ -182,10 +231,14 @@ Status TacticSelection::offer() {
     options_.prove = [this](const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
       return measurer_->prove(problem, step, candidate);
     };
-  options_.progress = [this](size_t done, size_t, const std::string&) {
-    return phase_.step(static_cast<int>(std::min(done, steps_ == 0 ? 0 : steps_ - 1)));
+  options_.progress = [this](size_t done, size_t total, Moment moment) {
+    return tell(moment == Moment::kOffered ? kAsked : kMeasured, done, total);
   };
-  choice_ = gather_offers(*program_, context_.providers(), options_);
+  options_.threads = ThreadPool::process().size();
+  if (measurer_ && proved_) options_.prepare = [this](const std::vector<Wanted>& wanted) { return prepare(wanted); };
+  Result<Choice> choice = gather_offers(*program_, context_.providers(), options_);
+  if (!choice.ok()) return unless_cancelled(choice.status());
+  choice_ = std::move(*choice);
   return Status();
 }
 
@@ -196,6 +249,7 @@ Status TacticSelection::measure() {
 }
 
 Status TacticSelection::choose() {
+  proving_ = true;
   WOOTZ_RETURN_IF_ERROR(unless_cancelled(choose_among(program_, context_.providers(), options_, &choice_)));
   log_over_limits();
   if (context_.services.selector != nullptr) tell_selector();

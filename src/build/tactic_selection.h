@@ -35,7 +35,10 @@ class TacticSelection {
   void tell_selector() const;
   void log_over_limits();
   Status at_layer(StepIndex step, const Status& status) const;
+  const ForcedTactic* forced_instead(StepIndex step, const Tactic& tactic) const;
   void apply_settings(StepIndex step, EvaluatedCandidate* candidate);
+  Status prepare(const std::vector<Wanted>& wanted);
+  bool tell(size_t moment, size_t done, size_t total);
   Status cost(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
   Status unless_cancelled(Status status) const { return phase_.status().ok() ? std::move(status) : phase_.status(); }
 
@@ -47,6 +50,7 @@ class TacticSelection {
   IndexedVector<StepIndex, std::string> names_;
   bool timed_;   // kernels compete by time, not by estimate
   bool proved_;  // what is chosen unmeasured is run once
+  bool proving_ = false;
   ProgressPhase phase_;
   std::unique_ptr<DeviceTimer> timer_;
   std::optional<Measurer> measurer_;

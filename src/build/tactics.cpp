@@ -29,6 +29,17 @@ void log_proofs(const BuildSession& session) {
                                      worst->candidate.tactic.to_string())));
 }
 
+void log_measuring(const BuildSession& session, const MeasureStats& stats) {
+  if (stats.timed == 0) return;
+  session.log.verbose(
+      fmt::format("{} tactics were timed in {:.0f} ms: {:.0f} making operands, {:.0f} kernels, {:.0f} comparing, "
+                  "{:.0f} timing, {:.0f} "
+                  "of that running; {} were known to the timing cache",
+                  stats.timed, 1e-3 * (stats.operands_us + stats.kernels_us + stats.checks_us + stats.sampling_us),
+                  1e-3 * stats.operands_us, 1e-3 * stats.kernels_us, 1e-3 * stats.checks_us, 1e-3 * stats.sampling_us,
+                  1e-3 * stats.timed_us, stats.from_cache));
+}
+
 std::string cost_of(const EvaluatedCandidate& c) {
   return fmt::format("{:.2f} us {}", c.us, c.measured ? "measured" : "estimated");
 }
@@ -117,6 +128,7 @@ Status select_tactics(BuildSession& session) {
     if (session.settings.refit) session.choices.push_back(choices_of(choice, unit.lowered->program.steps.size()));
     unit.selection.reset();
     log_choices(session, choice);
+    log_measuring(session, stats);
     if (unit.kind == UnitKind::kProfile) unit.choice = std::move(choice);
     if (unit.kind != UnitKind::kNetwork) continue;
     session.report.choice = std::move(choice);

@@ -1,4 +1,5 @@
 // Stage `target`.
+#include "backend/concurrent.h"
 #include "backends/plugin_steps.h"
 #include "backends/registry.h"
 #include "base/cpu_info.h"
@@ -63,6 +64,9 @@ Status open_target(BuildSession& session) {
     session.plugin_steps = plugin_steps_provider(session.services.plugins);
     providers.push_back(session.plugin_steps.get());
   }
+  for (const Provider* p : providers)
+    if (const auto* concurrent = dynamic_cast<const ConcurrentProvider*>(p); concurrent != nullptr)
+      session.held.push_back(concurrent->hold(session.limits));
   session.kernels.emplace(std::move(providers), session.limits);
   return Status();
 }

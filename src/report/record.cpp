@@ -98,9 +98,16 @@ Json build_report(const BuildReport& record, const Program& program) {
                       {"subviews", record.placed.subviews},
                       {"copies", record.placed.copies},
                       {"ranges", record.placed.ranges}};
-  json["tuning"] = {{"timed", record.measured.timed},           {"from_cache", record.measured.from_cache},
-                    {"refused", record.measured.refused},       {"unchecked", record.measured.unchecked},
-                    {"proved", record.measured.proved},         {"timed_us", record.measured.timed_us},
+  json["tuning"] = {{"timed", record.measured.timed},
+                    {"from_cache", record.measured.from_cache},
+                    {"refused", record.measured.refused},
+                    {"unchecked", record.measured.unchecked},
+                    {"proved", record.measured.proved},
+                    {"timed_us", record.measured.timed_us},
+                    {"operands_us", record.measured.operands_us},
+                    {"kernels_us", record.measured.kernels_us},
+                    {"checks_us", record.measured.checks_us},
+                    {"sampling_us", record.measured.sampling_us},
                     {"kernels_created", record.kernels_created}};
   return json;
 }

@@ -34,6 +34,16 @@ struct StepReport {
   int chosen = -1;               // index into evaluated
 };
 
+// A candidate that is about to be costed or proven, of a problem whose layouts are still free.
+struct Wanted {
+  const Problem* problem;
+  StepIndex step;
+  const EvaluatedCandidate* candidate;
+};
+
+// What ChooseOptions::progress reports: providers were asked for a problem, or a step was costed.
+enum class Moment : uint8_t { kOffered, kCosted };
+
 struct ChooseOptions {
   Limits limits;
   // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in EvaluatedCandidate.
@@ -47,14 +57,18 @@ struct ChooseOptions {
   size_t operand_memory = SIZE_MAX;  // bytes that operands, results and scratch memory of one kernel may take
   // Adds further offers for a problem of free layouts. Null: providers alone are asked.
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
+  // Gets ready for candidates in the order in which they will be costed, or proven: makes what is dear to make for all
+  // of them at once. Null: each is made when its turn comes. Errors: cancelled.
+  std::function<Status(const std::vector<Wanted>& wanted)> prepare;
+  int threads = 1;  // that ask providers
   // Runs a chosen candidate that was not measured now. What fails or is wrong gets a refusal, and the choice is made
   // again. Null: nothing is run. Errors: cancelled.
   std::function<Status(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate)> prove;
   const std::vector<BorderWish>* border = nullptr;  // layouts of inputs and outputs that were set
   bool by_class = false;                            // problems of one class are costed once, and proven each
   std::function<void(const std::string&)> warn;     // names the layer
-  // Called as steps are costed; false cancels.
-  std::function<bool(size_t done, size_t total, const std::string& step)> progress;
+  // Called as the work goes on; false cancels.
+  std::function<bool(size_t done, size_t total, Moment moment)> progress;
   double reformat_gb_per_s = 8;  // read + write, for reformats that are not measured (`cost` is null or fails)
 };
 

@@ -370,7 +370,7 @@ Status choose_among(Program* program, const std::vector<const Provider*>& provid
 
 Result<Choice> choose_tactics(Program* program, const std::vector<const Provider*>& providers,
                               const ChooseOptions& options) {
-  Choice choice = gather_offers(*program, providers, options);
+  WOOTZ_ASSIGN_OR_RETURN(Choice choice, gather_offers(*program, providers, options));
   WOOTZ_RETURN_IF_ERROR(cost_offers(*program, options, &choice));
   WOOTZ_RETURN_IF_ERROR(choose_among(program, providers, options, &choice));
   return choice;

@@ -1,9 +1,13 @@
 #include "tuner/offers.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <unordered_map>
 
+#include "backend/concurrent.h"
 #include "backend/control.h"
+#include "base/tasks.h"
 #include "tuner/cache/tactic_text.h"
 #include "tuner/measure/problem_class.h"
 
@@ -70,11 +74,39 @@ void strike_last_resorts(const Problem& problem, const ChooseOptions& options, s
       e.refusal = "it is of a source of tactics that is switched off";
 }
 
-StepReport offers_for(const Step& step, const std::vector<const Provider*>& providers, const ChooseOptions& options) {
+// What one provider says of one problem.
+struct Answer {
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refused;
+};
+// By provider, nothing where it has to be asked on the build's own thread.
+using Answers = std::vector<std::optional<Answer>>;
+
+bool is_concurrent(const Provider* provider) { return dynamic_cast<const ConcurrentProvider*>(provider) != nullptr; }
+
+Answers ask_concurrent(const Problem& problem, const std::vector<const Provider*>& providers, const Limits& limits) {
+  Answers answers(providers.size());
+  for (size_t p = 0; p < providers.size(); ++p) {
+    if (!is_concurrent(providers[p])) continue;
+    Answer& answer = answers[p].emplace();
+    providers[p]->tactics(problem, limits, &answer.offers, &answer.refused);
+  }
+  return answers;
+}
+
+StepReport offers_for(const Step& step, const std::vector<const Provider*>& providers, const ChooseOptions& options,
+                      Answers* answers) {
   StepReport report;
   report.step = step.name;
   std::vector<Candidate> offers;
-  for (const Provider* provider : providers) provider->tactics(step.problem, options.limits, &offers, &report.refused);
+  for (size_t p = 0; p < providers.size(); ++p) {
+    if ((*answers)[p]) {
+      std::move((*answers)[p]->offers.begin(), (*answers)[p]->offers.end(), std::back_inserter(offers));
+      std::move((*answers)[p]->refused.begin(), (*answers)[p]->refused.end(), std::back_inserter(report.refused));
+    } else {
+      providers[p]->tactics(step.problem, options.limits, &offers, &report.refused);
+    }
+  }
   if (options.more) options.more(step.problem, &offers);
   if (is_control(step)) offers = {control_candidate(step.problem)};
   drop_fallback(&offers, &report.refused);
@@ -105,36 +137,74 @@ Status cost_step(const Step& step, StepIndex number, const ChooseOptions& option
   return check_usable(step, *report);
 }
 
+// Steps that are asked for, in order, and for every other one whose offers it shares: of one class the first is
+// measured, and what is then chosen for another is run once, to be proven.
+std::vector<StepIndex> group_steps(const Program& program, const ChooseOptions& options, Choice* choice) {
+  std::unordered_map<std::string, StepIndex> first_of;
+  std::vector<StepIndex> distinct;
+  for (const StepIndex s : program.steps.indices()) {
+    const Problem& problem = program.steps[s].problem;
+    const auto [first, fresh] = first_of.try_emplace(options.select                      ? std::to_string(s.number())
+                                                     : options.by_class && options.prove ? class_key(problem)
+                                                                                         : problem.key(),
+                                                     s);
+    choice->offered_to.push_back(first->second);
+    if (fresh) distinct.push_back(s);
+  }
+  return distinct;
+}
+
+Status cancelled(const char* doing, size_t done, size_t count) {
+  return make_error(Code::kCancelled, "cancelled while {}, at layer {} of {}", doing, done, count);
+}
+
+// What the application has to say, then everything that is left to be costed is got ready.
+Status select_and_prepare(const Program& program, const ChooseOptions& options, Choice* choice) {
+  std::vector<Wanted> wanted;
+  for (const StepIndex s : program.steps.indices()) {
+    if (choice->offered_to[s] != s) continue;
+    if (options.select) WOOTZ_RETURN_IF_ERROR(options.select(s, &choice->steps[s]));
+    for (const EvaluatedCandidate& c : choice->steps[s].evaluated)
+      if (c.refusal.empty()) wanted.push_back({&program.steps[s].problem, s, &c});
+  }
+  return options.prepare ? options.prepare(wanted) : Status();
+}
+
 }  // namespace
 
-Choice gather_offers(const Program& program, const std::vector<const Provider*>& providers,
-                     const ChooseOptions& options) {
+Result<Choice> gather_offers(const Program& program, const std::vector<const Provider*>& providers,
+                             const ChooseOptions& options) {
   Choice choice;
-  std::unordered_map<std::string, StepIndex> first_of;
-  for (const StepIndex s : program.steps.indices()) {
-    const Step& step = program.steps[s];
-    // Of one class, the first is measured; what is then chosen for another is run once, to be proven.
-    const auto [first, fresh] = first_of.try_emplace(options.select                      ? std::to_string(s.number())
-                                                     : options.by_class && options.prove ? class_key(step.problem)
-                                                                                         : step.problem.key(),
-                                                     s);
-    choice.offered_to.push_back(first->second);
-    choice.steps.push_back(fresh ? offers_for(step, providers, options) : StepReport());
-    choice.steps.back().step = step.name;
-  }
+  const std::vector<StepIndex> distinct = group_steps(program, options, &choice);
+  choice.steps.resize(program.steps.size());
+  std::vector<Answers> answers(distinct.size(), Answers(providers.size()));
+  const bool kept = KeptCodeScope::allowed();
+  const auto ask = [&](size_t i) {
+    const KeptCodeScope scope(kept);
+    answers[i] = ask_concurrent(program.steps[distinct[i]].problem, providers, options.limits);
+  };
+  const auto tell = [&](size_t done) {
+    return !options.progress || options.progress(done, distinct.size(), Moment::kOffered);
+  };
+  const bool any = std::any_of(providers.begin(), providers.end(), is_concurrent);
+  if (any && !run_tasks(distinct.size(), options.threads, ask, tell))
+    return cancelled("asking for tactics", 0, program.steps.size());
+  for (size_t i = 0; i < distinct.size(); ++i)
+    choice.steps[distinct[i]] = offers_for(program.steps[distinct[i]], providers, options, &answers[i]);
+  for (const StepIndex s : program.steps.indices()) choice.steps[s].step = program.steps[s].name;
   return choice;
 }
 
 Status cost_offers(const Program& program, const ChooseOptions& options, Choice* choice) {
   const size_t count = program.steps.size();
+  WOOTZ_RETURN_IF_ERROR(select_and_prepare(program, options, choice));
   for (const StepIndex s : program.steps.indices()) {
     const Step& step = program.steps[s];
-    if (options.progress && !options.progress(s.position(), count, step.name))
-      return make_error(Code::kCancelled, "cancelled while choosing tactics, at layer {} of {}", s, count);
+    if (options.progress && !options.progress(s.position(), count, Moment::kCosted))
+      return cancelled("choosing tactics", s.position(), count);
     StepReport& report = choice->steps[s];
     const StepIndex first = choice->offered_to[s];
     if (first == s) {
-      if (options.select) WOOTZ_RETURN_IF_ERROR(options.select(s, &report));
       WOOTZ_RETURN_IF_ERROR(cost_step(step, s, options, &report));
       continue;
     }

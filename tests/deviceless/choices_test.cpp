@@ -6,6 +6,7 @@
 #include "backends/cuda/cudnn/plans.h"
 #include "backends/cuda/jit/compiler.h"
 #include "backends/cuda/targets/devices.h"
+#include "base/tasks.h"
 
 namespace wootz::cuda {
 namespace {
@@ -128,6 +129,34 @@ TEST(CudnnChoices, AreListedAndBuilt) {
     ASSERT_TRUE(built.ok()) << built.status().to_string();
     EXPECT_GT(built->bytes.size(), 100u);
     EXPECT_EQ(built->key.rfind("cudnn plan ", 0), 0u);
+  }
+}
+
+// Several threads find what one does, and build it: graphs that nothing was asked of before, those of the same extents
+// twice.
+TEST(CudnnChoices, AreFoundByThreadsBesideEachOther) {
+  NEEDS(compiler_version());
+  NEEDS(cudnn_version());
+  const Result<DeviceDescription> device = h200();
+  ASSERT_TRUE(device.ok());
+  constexpr size_t kGraphs = 4;
+  const auto graph = [](size_t i, int64_t filters) {
+    CudnnGraph g = convolution({1, 64, 20, filters, 3, 1}, DType::kF16, DType::kF16);
+    if (i % 2 == 0) add(&g, PwOp::kSilu, 1);  // compiled at run time
+    return g;
+  };
+  std::vector<Result<std::vector<std::string>>> found(2 * kGraphs, std::vector<std::string>());
+  run_tasks(found.size(), 4, [&](size_t i) {
+    found[i] = cudnn_choices(graph(i % kGraphs, 32 + 8 * static_cast<int64_t>(i % kGraphs)), *device, 3);
+  });
+  for (size_t i = 0; i < found.size(); ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_TRUE(found[i].ok()) << found[i].status().to_string();
+    EXPECT_GE(found[i]->size(), 1U);
+    EXPECT_LE(found[i]->size(), 3U);
+    EXPECT_EQ(*found[i], *found[i % kGraphs]);
+    EXPECT_TRUE(
+        cudnn_code(graph(i % kGraphs, 32 + 8 * static_cast<int64_t>(i % kGraphs)), found[i]->back(), *device).ok());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/concurrent.h"
 #include "backends/cuda/device/counts.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/device/images.h"
@@ -141,7 +142,7 @@ class CudaGraph final : public Recording {
   CUgraphExec exec_;
 };
 
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public LockedDevice {
  public:
   explicit CudaDevice(const Gpu& gpu) : gpu_(gpu), description_(gpu.describe()) {}
   const DeviceDescription& describe() const override { return description_; }
@@ -184,6 +185,15 @@ class CudaDevice final : public Device {
     WOOTZ_CUDA_RETURN_IF_ERROR(*gpu_.api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, stream, true));
   }
+  // By its number that no other GPU has; a part of a GPU has its own.
+  std::string lock_name() const override {
+    CUuuid id{};
+    if (!gpu_.api->machine_code || gpu_.api->cuDeviceGetUuid_v2(&id, gpu_.device) != CUDA_SUCCESS) return "";
+    std::string name = "gpu-";
+    for (const char byte : id.bytes) name += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return name;
+  }
+  size_t cache_bytes() const override { return device_attribute(gpu_, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE); }
   size_t persisting_cache() const override {
     return device_attribute(gpu_, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
   }

@@ -3,12 +3,26 @@
 #include <algorithm>
 
 #include "tuner/cache/tactic_text.h"
+#include "tuner/measure/problem_class.h"
+#include "tuner/measure/rotation.h"
 
 namespace wootz {
 
+std::vector<std::pair<TimingKey, Timing>> CacheOnlySelector::of_either(const std::string& problem,
+                                                                       const std::string& other) const {
+  std::vector<std::pair<TimingKey, Timing>> all = cache_.of_problem(problem, isa_, limits_.threads);
+  for (auto& entry : cache_.of_problem(other, isa_, limits_.threads)) all.push_back(std::move(entry));
+  return all;
+}
+
 std::vector<std::pair<TimingKey, Timing>> CacheOnlySelector::entries(const Problem& problem) const {
   std::vector<std::pair<TimingKey, Timing>> kept;
-  for (auto& entry : cache_.of_problem(problem_key(without_layouts(problem)), isa_, limits_.threads)) {
+  const Problem plain = without_layouts(problem);
+  // What a device with memory of its own was measured for is there by class.
+  const std::string own = problem_key(plain), of_class = problem_key(class_of(plain));
+  std::vector<std::pair<TimingKey, Timing>> all = of_either(rotated_key(own), rotated_key(of_class));
+  if (all.empty()) all = of_either(own, of_class);
+  for (auto& entry : all) {
     const auto provider = std::find_if(providers_.begin(), providers_.end(),
                                        [&](const Provider* p) { return entry.first.provider == p->name(); });
     if (provider == providers_.end()) continue;

@@ -27,6 +27,7 @@ class CacheOnlySelector {
   // Of one problem, by tactic, each of one version: another version of a library is as good as none here, since it is
   // the device's machine whose version will count. This machine's own goes first, then the last.
   std::vector<std::pair<TimingKey, Timing>> entries(const Problem& problem) const;
+  std::vector<std::pair<TimingKey, Timing>> of_either(const std::string& problem, const std::string& other) const;
 
   const TimingCache& cache_;
   std::vector<const Provider*> providers_;

@@ -61,6 +61,7 @@ Result<BenchmarkRun> BenchmarkRun::prepare(const Kernel& kernel, const Problem& 
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     benchmark.inputs_.push_back(nullptr);
+    benchmark.constant_bytes_.push_back(0);
     if (!inputs[i].valid()) continue;
     const TensorDesc& desc = problem.inputs[i];
     const void* from = constants.data[i];
@@ -76,6 +77,7 @@ Result<BenchmarkRun> BenchmarkRun::prepare(const Kernel& kernel, const Problem& 
     if (bytes != 0) WOOTZ_RETURN_IF_ERROR(device.copy(memory, from, bytes, stream));
     if (stream != nullptr) WOOTZ_RETURN_IF_ERROR(stream->synchronize());  // `placed` goes away
     benchmark.inputs_.back() = memory;
+    if (desc.constant) benchmark.constant_bytes_.back() = size;
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
     benchmark.outputs_.push_back(nullptr);
@@ -104,8 +106,34 @@ bool BenchmarkRun::share_in_place(const Kernel& kernel) {
   return shared;
 }
 
+Result<int> BenchmarkRun::rotate_constants(std::byte* memory, size_t bytes) {
+  constexpr size_t kAlign = 256;
+  std::vector<size_t> places(inputs_.size(), 0);
+  size_t each = 0;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    places[i] = each;
+    each += (constant_bytes_[i] + kAlign - 1) / kAlign * kAlign;
+  }
+  const size_t copies = each == 0 ? 0 : bytes / each;
+  if (copies < 2) return 1;
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (constant_bytes_[i] != 0)
+      WOOTZ_RETURN_IF_ERROR(device_->copy(memory + places[i], inputs_[i], constant_bytes_[i], stream_));
+  for (size_t made = 1; made < copies;) {
+    const size_t more = std::min(made, copies - made);
+    WOOTZ_RETURN_IF_ERROR(device_->copy(memory + made * each, memory, more * each, stream_));
+    made += more;
+  }
+  rotated_.assign(copies, inputs_);
+  for (size_t c = 0; c < copies; ++c)
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (constant_bytes_[i] != 0) rotated_[c][i] = memory + c * each + places[i];
+  return static_cast<int>(copies);
+}
+
 Status BenchmarkRun::run() const {
-  return run_call(*call_, {inputs_.data(), outputs_.data(), workspace_, nullptr, stream_}, state_.get());
+  const std::vector<const void*>& inputs = rotated_.empty() ? inputs_ : rotated_[turn_++ % rotated_.size()];
+  return run_call(*call_, {inputs.data(), outputs_.data(), workspace_, nullptr, stream_}, state_.get());
 }
 
 namespace {

@@ -28,6 +28,9 @@ class BenchmarkRun {
   // From now on an input that the kernel can overwrite lies where the output does, as in a plan. Runs then see each
   // other's results: for timing only. True where there is such an input.
   bool share_in_place(const Kernel& kernel);
+  // From now on each run reads its constants at the next of as many places in `memory` as copies of them fit there; how
+  // many those are. For timing only.
+  Result<int> rotate_constants(std::byte* memory, size_t bytes);
   Status run() const;
   // Row-major copies of what run() wrote; invalid where the output is omitted.
   Result<std::vector<HostTensor>> results() const;
@@ -46,6 +49,9 @@ class BenchmarkRun {
   std::unique_ptr<KernelState> state_;
   std::vector<Memory> memory_;
   std::vector<const void*> inputs_;
+  std::vector<size_t> constant_bytes_;             // by input; 0: no constant
+  std::vector<std::vector<const void*>> rotated_;  // inputs of runs in turn; empty: inputs_ of all
+  mutable size_t turn_ = 0;
   std::vector<void*> outputs_;
   std::vector<Dims> output_dims_;
   void* workspace_ = nullptr;

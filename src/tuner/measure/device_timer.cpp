@@ -49,7 +49,9 @@ Status DeviceTimer::warm_up(Recording& recording) {
 
 Status DeviceTimer::batches_us(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more) {
   constexpr int kRecorded = 25;
-  const int each = std::min(times, kRecorded), replays = (times + each - 1) / each;
+  const bool whole = cycle_ > 1 && times % cycle_ == 0;  // where a recording ends, the cycle does
+  const int each = whole ? std::max(1, kRecorded / cycle_) * cycle_ : kRecorded;
+  const int recorded = std::min(times, each), replays = (times + recorded - 1) / recorded;
   Result<std::unique_ptr<Recording>> made = std::unique_ptr<Recording>();
   if (times >= 4)
     made = device_.record(
@@ -57,7 +59,7 @@ Status DeviceTimer::batches_us(FunctionRef<Status()> run, int times, FunctionRef
         [&](Stream& recorder) -> Status {
           switch_.target = &recorder;
           Status status;
-          for (int i = 0; i < each && status.ok(); ++i) status = run();
+          for (int i = 0; i < recorded && status.ok(); ++i) status = run();
           switch_.target = real_.get();
           return status;
         },
@@ -77,7 +79,7 @@ Status DeviceTimer::batches_us(FunctionRef<Status()> run, int times, FunctionRef
     for (int i = 0; i < replays; ++i) WOOTZ_RETURN_IF_ERROR((*made)->replay(*real_));
     WOOTZ_RETURN_IF_ERROR(real_->synchronize());
     busy_until_ = now_us();
-    if (!more((busy_until_ - start) * times / (replays * each))) return Status();
+    if (!more((busy_until_ - start) * times / (replays * recorded))) return Status();
   }
 }
 

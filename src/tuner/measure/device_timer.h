@@ -16,6 +16,7 @@ class DeviceTimer final : public RunTimer {
   Stream& stream() { return switch_; }
   Result<double> batch_us(FunctionRef<Status()> run, int times) override;
   Status batches_us(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more) override;
+  void expect_cycle(int runs) override { cycle_ = runs; }
   // Launching a run of a few kernels and waiting for it.
   double lone_us() const override { return 40; }
   double now_us() override;
@@ -36,6 +37,7 @@ class DeviceTimer final : public RunTimer {
   Device& device_;
   std::unique_ptr<Stream> real_;
   Switch switch_;
+  int cycle_ = 1;
   double busy_until_ = -1e12;  // when it was last seen to end its work
 };
 

@@ -68,6 +68,25 @@ TEST(DeviceTimer, BatchesOfOneSampleAreRecordedOnce) {
   EXPECT_EQ(device.live, 0) << "let go before the kernels that it holds";
 }
 
+TEST(DeviceTimer, ARecordingHasWholeCycles) {
+  RecordingDevice device;
+  Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(device);
+  ASSERT_TRUE(timer.ok());
+  int runs = 0;
+  const auto run = [&]() -> Status { return ++runs, Status(); };
+  const auto recorded = [&](int cycle, int times) {
+    runs = 0;
+    (*timer)->expect_cycle(cycle);
+    EXPECT_TRUE((*timer)->batch_us(run, times).ok());
+    return runs;
+  };
+  EXPECT_EQ(recorded(40, 80), 40);
+  EXPECT_EQ(recorded(10, 100), 20);
+  EXPECT_EQ(recorded(10, 10), 10);
+  EXPECT_EQ(recorded(40, 50), 25) << "not a whole cycle: the caller has its reasons";
+  EXPECT_EQ(recorded(1, 100), 25);
+}
+
 TEST(DeviceTimer, WhatIsNotRecordedRunsDirectly) {
   RecordingDevice device;
   Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(device);

@@ -12,6 +12,7 @@
 #include "tuner/measure/benchmark_run.h"
 #include "tuner/measure/distinct_updates.h"
 #include "tuner/measure/place_check.h"
+#include "tuner/measure/problem_class.h"
 #include "tuner/measure/random_data.h"
 
 namespace wootz {
@@ -52,7 +53,9 @@ struct Measurer::StepState {
 };
 
 Measurer::Measurer(MeasureOptions options)
-    : options_(std::move(options)), unkept_(options_.providers, options_.limits) {
+    : options_(std::move(options)),
+      unkept_(options_.providers, options_.limits),
+      rotation_(options_.device, options_.rotation) {
   if (options_.timer == nullptr) options_.timer = &host_timer();
 }
 Measurer::~Measurer() = default;
@@ -110,6 +113,20 @@ const CheckCase* Measurer::whole_case(const Problem& problem, StepIndex step) {
 }
 
 namespace {
+
+// Adds what passes until it ends.
+class Lap {
+ public:
+  Lap(RunTimer& timer, double* us) : timer_(timer), us_(us), start_(timer.now_us()) {}
+  ~Lap() { *us_ += timer_.now_us() - start_; }
+  Lap(const Lap&) = delete;
+  Lap& operator=(const Lap&) = delete;
+
+ private:
+  RunTimer& timer_;
+  double* us_;
+  double start_;
+};
 
 double work_of(const Problem& problem) {
   return static_cast<double>(problem.outputs[0].dims.volume()) * static_cast<double>(longest_sum(problem));
@@ -189,10 +206,23 @@ Status Measurer::check(const Kernel& kernel, const Problem& problem, StepIndex s
 }
 
 // One problem whatever the layouts: those are part of the tactic.
-TimingKey Measurer::key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const {
-  return {
-      problem_key(without_layouts(problem)), tactic.provider,        provider.version(), tactic_text(problem, tactic),
-      options_.device->describe().isa,       options_.limits.threads};
+TimingKey Measurer::key_of(const Problem& problem, const Provider& provider, const Tactic& tactic,
+                           bool by_class) const {
+  const Problem plain = without_layouts(problem);
+  std::string text = problem_key(by_class ? class_of(plain) : plain);
+  if (rotation_.concerns(problem)) text = rotated_key(text);
+  return {std::move(text),
+          tactic.provider,
+          provider.version(),
+          tactic_text(problem, tactic),
+          options_.device->describe().isa,
+          options_.limits.threads};
+}
+
+std::vector<TimingKey> Measurer::keys_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const {
+  std::vector<TimingKey> keys{key_of(problem, provider, tactic)};
+  if (options_.by_class) keys.push_back(key_of(problem, provider, tactic, false));
+  return keys;
 }
 
 // At full size only the obvious is looked for: infinities and NaN where the reference has none.
@@ -210,59 +240,105 @@ Result<std::string> Measurer::non_finite(const BenchmarkRun& benchmark) const {
   return std::string();
 }
 
+Result<Measurer::Made> Measurer::make(const Problem& problem, StepIndex step, const Tactic& tactic) {
+  {
+    const Lap lap(*options_.timer, &stats_.operands_us);
+    WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
+  }
+  Made made;
+  {
+    const Lap lap(*options_.timer, &stats_.kernels_us);
+    WOOTZ_ASSIGN_OR_RETURN(made.kernel, creator().find_or_create(tactic, problem));
+  }
+  const Lap lap(*options_.timer, &stats_.operands_us);
+  WOOTZ_ASSIGN_OR_RETURN(made.constants, pack_for(*made.kernel, problem, state_->inputs));
+  return made;
+}
+
+Result<BenchmarkRun> Measurer::ready(const Made& made, const Problem& problem) {
+  const Lap lap(*options_.timer, &stats_.kernels_us);
+  std::vector<Dims> outputs;
+  for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
+  return BenchmarkRun::prepare(*made.kernel, problem, made.constants, state_->inputs, outputs, *options_.device,
+                               options_.stream);
+}
+
+// In turns with the fastest so far, unless that is known from the cache only.
+Result<Sample> Measurer::sample(const Problem& problem, BenchmarkRun* benchmark) {
+  const Lap lap(*options_.timer, &stats_.sampling_us);
+  const std::optional<StepState::Anchor>& anchor = state_->anchor;
+  const bool alternating = anchor && anchor->us <= state_->best_us;
+  SamplingOptions sampling = options_.sampling;
+  if (rotation_.concerns(problem) && rotation_.memory() != nullptr) {
+    WOOTZ_ASSIGN_OR_RETURN(sampling.cycle, benchmark->rotate_constants(rotation_.memory(), rotation_.bytes()));
+  }
+  const auto run = [&] { return benchmark->run(); };
+  const auto rival = [&] { return anchor->benchmark.run(); };
+  return alternating ? sample_alternating(*options_.timer, run, rival, anchor->us, options_.sampling)
+                     : sample_run(*options_.timer, run, sampling, state_->best_us);
+}
+
+// The fastest of a step: its kernel is kept for the build.
+void Measurer::keep_fastest(Made made, BenchmarkRun benchmark, const Problem& problem, const Tactic& tactic,
+                            double us) {
+  if (options_.kernels != nullptr && (state_->best_us == 0 || us < state_->best_us)) {
+    if (state_->kept) options_.kernels->drop(state_->kept->first, state_->kept->second);
+    options_.kernels->keep(tactic, problem, made.kernel);
+    state_->kept.emplace(tactic, problem);
+  }
+  if (options_.in_turn && (!state_->anchor || us < state_->anchor->us))
+    state_->anchor.emplace(
+        StepState::Anchor{std::move(made.kernel), std::move(made.constants), std::move(benchmark), us});
+}
+
+// Against the reference, or against what a rival that stood the check makes of the whole problem; `whole` gets what
+// this one makes of it, where that may be of use.
+Status Measurer::check_candidate(const Made& made, const BenchmarkRun& benchmark, const Problem& problem,
+                                 StepIndex step, std::vector<HostTensor>* whole, Timing* timing) {
+  const Lap lap(*options_.timer, &stats_.checks_us);
+  const bool is_rival = state_->proven.has_value();
+  if (is_rival || (options_.against_rivals && timing->error >= 0 && few_results(problem))) {
+    WOOTZ_RETURN_IF_ERROR(benchmark.run());
+    WOOTZ_ASSIGN_OR_RETURN(*whole, benchmark.results());
+  }
+  if (!is_rival) return Status();
+  return check_results(*made.kernel, problem, step, made.constants, std::exchange(*whole, {}), timing);
+}
+
 Result<Timing> Measurer::measure(const Problem& problem, StepIndex step, const Provider& provider,
                                  const Tactic& tactic) {
   const ParallelScope threads(options_.limits.threads);
   const ActiveScope active;
-  WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
-  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
-  WOOTZ_ASSIGN_OR_RETURN(PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
+  WOOTZ_ASSIGN_OR_RETURN(Made made, make(problem, step, tactic));
   Timing timing;
-  const bool is_rival = state_->proven.has_value();
-  if (!is_rival) WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, 0, &timing));
+  if (!state_->proven) {
+    const Lap lap(*options_.timer, &stats_.checks_us);
+    WOOTZ_RETURN_IF_ERROR(check(*made.kernel, problem, step, made.constants, 0, &timing));
+  }
   if (!timing.refusal.empty()) return timing;
 
-  std::vector<Dims> outputs;
-  for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
-  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, problem, constants, state_->inputs,
-                                                                       outputs, *options_.device, options_.stream));
+  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, ready(made, problem));
   if (options_.wait_each) WOOTZ_RETURN_IF_ERROR(run_and_wait(benchmark, tactic));
   std::vector<HostTensor> whole;  // of a kernel that may become the one that rivals are held against
-  if (is_rival || (options_.against_rivals && timing.error >= 0 && few_results(problem))) {
-    WOOTZ_RETURN_IF_ERROR(benchmark.run());
-    WOOTZ_ASSIGN_OR_RETURN(whole, benchmark.results());
-  }
-  if (is_rival) WOOTZ_RETURN_IF_ERROR(check_results(*kernel, problem, step, constants, std::move(whole), &timing));
+  WOOTZ_RETURN_IF_ERROR(check_candidate(made, benchmark, problem, step, &whole, &timing));
   if (!timing.refusal.empty()) return timing;
-  const bool shared = benchmark.share_in_place(*kernel);
-  const auto run = [&] { return benchmark.run(); };
-  // In turns with the fastest so far, unless that is known from the cache only.
-  const std::optional<StepState::Anchor>& anchor = state_->anchor;
-  const bool alternating = anchor && anchor->us <= state_->best_us;
-  const auto rival = [&] { return anchor->benchmark.run(); };
-  WOOTZ_ASSIGN_OR_RETURN(const Sample sample,
-                         alternating ? sample_alternating(*options_.timer, run, rival, anchor->us, options_.sampling)
-                                     : sample_run(*options_.timer, run, options_.sampling, state_->best_us));
-  timing.median_us = sample.median_us;
-  timing.spread = sample.spread;
-  timing.runs = sample.runs;
-  stats_.timed_us += sample.spent_us;
+  const bool shared = benchmark.share_in_place(*made.kernel);
+  WOOTZ_ASSIGN_OR_RETURN(const Sample sampled, sample(problem, &benchmark));
+  timing.median_us = sampled.median_us;
+  timing.spread = sampled.spread;
+  timing.runs = sampled.runs;
+  stats_.timed_us += sampled.spent_us;
   ++stats_.timed;
   stats_.unchecked += timing.error < 0;
 
   if (!shared) {
+    const Lap lap(*options_.timer, &stats_.checks_us);
     WOOTZ_ASSIGN_OR_RETURN(timing.refusal, non_finite(benchmark));
   }
-  if (!is_rival && !whole.empty() && timing.refusal.empty())
+  if (!timing.refusal.empty()) return timing;
+  if (!whole.empty())
     state_->proven = StepState::Proven{{{}, std::move(whole)}, key_of(problem, provider, tactic), timing, {}};
-  if (options_.kernels != nullptr && timing.refusal.empty() &&
-      (state_->best_us == 0 || timing.median_us < state_->best_us)) {
-    if (state_->kept) options_.kernels->drop(state_->kept->first, state_->kept->second);
-    options_.kernels->keep(tactic, problem, kernel);
-    state_->kept.emplace(tactic, problem);
-  }
-  if (options_.in_turn && timing.refusal.empty() && (!anchor || timing.median_us < anchor->us))
-    state_->anchor.emplace(StepState::Anchor{kernel, std::move(constants), std::move(benchmark), timing.median_us});
+  keep_fastest(std::move(made), std::move(benchmark), problem, tactic, timing.median_us);
   return timing;
 }
 
@@ -396,38 +472,62 @@ bool timed_anew(const Problem& problem) {
 
 }  // namespace
 
+const Provider* Measurer::provider_of(const Tactic& tactic) const {
+  const auto found = std::find_if(options_.providers.begin(), options_.providers.end(),
+                                  [&](const Provider* p) { return tactic.provider == p->name(); });
+  return found == options_.providers.end() ? nullptr : *found;
+}
+
+bool Measurer::knows(const Problem& problem, const EvaluatedCandidate& candidate) const {
+  const Tactic& tactic = candidate.candidate.tactic;
+  const Provider* const provider = provider_of(tactic);
+  if (provider == nullptr || options_.cache == nullptr || timed_anew(problem)) return false;
+  const std::vector<TimingKey> keys = keys_of(problem, *provider, tactic);
+  return std::any_of(keys.begin(), keys.end(), [&](const TimingKey& key) {
+    return options_.cache->query(key).has_value() || (options_.obey_pins && options_.cache->pinned(key).has_value());
+  });
+}
+
+// True: the cache decides, by a time or by a pin.
+bool Measurer::recall(const TimingCache& cache, const std::vector<TimingKey>& keys, EvaluatedCandidate* candidate) {
+  for (const TimingKey& key : keys) {
+    if (const auto pin = options_.obey_pins ? cache.pinned(key) : std::nullopt;
+        pin && (pin->provider != key.provider || pin->tactic != key.tactic)) {
+      candidate->refusal = fmt::format("the timing cache pins {}:{}", pin->provider, pin->tactic);
+      return true;
+    }
+    if (const auto known = cache.query(key)) {
+      ++stats_.from_cache;
+      apply(*known, candidate);
+      candidate->known = true;
+      return true;
+    }
+  }
+  return false;
+}
+
 Status Measurer::cost(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
   const Tactic& tactic = candidate->candidate.tactic;
   candidate->us = candidate->candidate.estimate_us;
   WOOTZ_RETURN_IF_ERROR(check_limits(problem, step, candidate));
   if (candidate->rivals == 0 || !candidate->refusal.empty()) return {};
-  const auto provider = std::find_if(options_.providers.begin(), options_.providers.end(),
-                                     [&](const Provider* p) { return tactic.provider == p->name(); });
-  if (provider == options_.providers.end()) return internal_error("no provider '{}' to measure", tactic.provider);
+  const Provider* const provider = provider_of(tactic);
+  if (provider == nullptr) return internal_error("no provider '{}' to measure", tactic.provider);
   start_step(step);
-  const TimingKey key = key_of(problem, **provider, tactic);
   TimingCache* const cache = timed_anew(problem) ? nullptr : options_.cache;
   if (cache != nullptr) {
-    if (const auto pin = options_.obey_pins ? cache->pinned(key) : std::nullopt;
-        pin && (pin->provider != key.provider || pin->tactic != key.tactic)) {
-      candidate->refusal = fmt::format("the timing cache pins {}:{}", pin->provider, pin->tactic);
-      return {};
-    }
-    if (const auto known = cache->query(key)) {
-      ++stats_.from_cache;
-      apply(*known, candidate);
-      candidate->known = true;
-      return {};
-    }
+    if (recall(*cache, keys_of(problem, *provider, tactic), candidate)) return {};
     if (options_.error_on_miss)
       return make_error(Code::kInvalidState, "the timing cache does not know {} for {}", tactic.to_string(),
-                        key.problem.substr(0, 300));
+                        key_of(problem, *provider, tactic).problem.substr(0, 300));
   }
   if (!state_->within_budget) {
     ++stats_.over_budget;
     return {};
   }
-  Result<Timing> measured = measure(problem, step, **provider, tactic);
+  if (rotation_.concerns(problem)) (void)rotation_.memory();  // the key says how it was timed
+  const TimingKey key = key_of(problem, *provider, tactic);
+  Result<Timing> measured = measure(problem, step, *provider, tactic);
   if (!measured.ok()) {
     if (measured.status().code() == Code::kCancelled) return measured.status();
     WOOTZ_RETURN_IF_ERROR(fault_);

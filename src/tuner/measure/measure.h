@@ -9,12 +9,12 @@
 #include "backend/kernel_cache.h"
 #include "tuner/cache/timing_cache.h"
 #include "tuner/choice.h"
+#include "tuner/measure/benchmark_run.h"
 #include "tuner/measure/check_case.h"
+#include "tuner/measure/rotation.h"
 #include "tuner/measure/run_timer.h"
 
 namespace wootz {
-
-class BenchmarkRun;
 
 // The value of a constant input of a step, row-major.
 using ConstantFunction = std::function<Result<HostTensor>(StepIndex step, size_t input)>;
@@ -40,6 +40,12 @@ struct MeasureOptions {
   // Rivals of a kernel that stood the check are held against what it makes of the whole problem: for devices whose
   // kernels are compiled, which for the small case would be as much work again.
   bool against_rivals = false;
+  // The cache is written and asked by classes of problems (problem_class.h): for builds that prove what they recall.
+  // What it knows of the very problem serves too.
+  bool by_class = false;
+  // Bytes of the device's memory that copies of constants may take, so that they are timed as they come from there
+  // (rotation.h). 0: they are timed as the device's cache has them.
+  size_t rotation = 0;
   bool in_turn = false;  // rivals are timed in turn with the fastest so far: for machines that also do other work
   uint64_t seed = 1;
 };
@@ -53,6 +59,9 @@ struct MeasureStats {
   size_t proved = 0;  // chosen without being timed, run, and compared with the reference
   double proof_us = 0;
   double timed_us = 0;
+  // Where the time of measuring went: values of operands and constants in a kernel's form, creating and binding kernels
+  // with memory for them, comparing, timing with what comes before it (recording, warming up).
+  double operands_us = 0, kernels_us = 0, checks_us = 0, sampling_us = 0;
 };
 
 // Not thread-safe. Steps with a single candidate are left alone: there is nothing to choose.
@@ -65,6 +74,8 @@ class Measurer {
   // a refusal with the numbers, which is no error. Errors: cancelled, error_on_miss.
   Status cost(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
   std::function<Status(const Problem&, StepIndex, EvaluatedCandidate*)> as_cost();
+  // Whether cost() will find the candidate in the cache, or has nothing to run it for.
+  bool knows(const Problem& problem, const EvaluatedCandidate& candidate) const;
   // For ChooseOptions::prove: runs a candidate once at the optimum. One that the cache did not know is held against the
   // reference too; where that cannot be asked, it is not run on operands that were never tried. What fails or is wrong
   // gets a refusal; that the device has no memory for a benchmark is none.
@@ -77,13 +88,30 @@ class Measurer {
  private:
   struct StepState;
   KernelCache& creator() { return options_.kernels != nullptr ? *options_.kernels : unkept_; }
-  TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const;
+  TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic, bool by_class) const;
+  TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const {
+    return key_of(problem, provider, tactic, options_.by_class);
+  }
+  // The keys by which the cache may know it, the one that it is written by first.
+  std::vector<TimingKey> keys_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const;
+  const Provider* provider_of(const Tactic& tactic) const;
   Result<Timing> measure(const Problem& problem, StepIndex step, const Provider& provider, const Tactic& tactic);
+  // A kernel with its constants, then with all that it needs to run at the problem's optimum.
+  struct Made {
+    std::shared_ptr<const Kernel> kernel;
+    PackedConstants constants;
+  };
+  Result<Made> make(const Problem& problem, StepIndex step, const Tactic& tactic);
+  Result<BenchmarkRun> ready(const Made& made, const Problem& problem);
+  Result<Sample> sample(const Problem& problem, BenchmarkRun* benchmark);
+  void keep_fastest(Made made, BenchmarkRun benchmark, const Problem& problem, const Tactic& tactic, double us);
+  Status check_candidate(const Made& made, const BenchmarkRun& benchmark, const Problem& problem, StepIndex step,
+                         std::vector<HostTensor>* whole, Timing* timing);
   const CheckCase* whole_case(const Problem& problem, StepIndex step);
   double coarseness(const Problem& problem) const;
-  Status check_results(const Kernel& kernel, const Problem& problem, StepIndex step,
-                       const struct PackedConstants& constants, std::vector<HostTensor> results, Timing* timing);
-  Status check(const Kernel& kernel, const Problem& problem, StepIndex step, const struct PackedConstants& constants,
+  Status check_results(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,
+                       std::vector<HostTensor> results, Timing* timing);
+  Status check(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,
                double stray, Timing* timing);
   Result<std::string> compare_on(const CheckCase& expected, const Kernel& kernel, const Problem& problem,
                                  const PackedConstants& constants, double stray, double* error) const;
@@ -94,11 +122,13 @@ class Measurer {
   Status begin_step(const Problem& problem, StepIndex step);
   Result<std::string> non_finite(const BenchmarkRun& benchmark) const;
   Status run_once(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
+  bool recall(const TimingCache& cache, const std::vector<TimingKey>& keys, EvaluatedCandidate* candidate);
   void apply(const Timing& timing, EvaluatedCandidate* candidate);
 
   MeasureOptions options_;
   KernelCache unkept_;  // creates where nothing is to be kept
   MeasureStats stats_;
+  ConstantRotation rotation_;
   std::optional<double> start_us_;
   Status fault_;  // of a kernel that was waited for
   std::unique_ptr<StepState> state_;

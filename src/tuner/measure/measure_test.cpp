@@ -145,6 +145,26 @@ TEST(Measure, ASecondTimeComesFromTheCache) {
   }
 }
 
+// Scales and the like do not change how long a kernel takes: where choices are proven, one of a class is measured for
+// all.
+TEST(Measure, ForAClassOfProblemsTheCacheIsFilledOnce) {
+  const auto from_cache = [](Fixture* f, bool by_class, double epsilon) {
+    f->options.by_class = by_class;
+    f->problem.params = NormParams{.epsilon = epsilon};
+    f->measure();
+    return f->stats.from_cache;
+  };
+  Fixture f({{"a", 50}, {"b", 60}});
+  EXPECT_EQ(from_cache(&f, true, 1e-5), 0u);
+  EXPECT_EQ(from_cache(&f, true, 3e-6), 2u);
+  EXPECT_EQ(from_cache(&f, true, 0), 0u) << "kernels may treat zeros apart";
+  EXPECT_EQ(from_cache(&f, false, 1e-5), 0u);
+  EXPECT_EQ(f.cache.size(), 6u);
+  Fixture before({{"a", 50}, {"b", 60}});  // a cache of the very problem
+  EXPECT_EQ(from_cache(&before, false, 1e-5), 0u);
+  EXPECT_EQ(from_cache(&before, true, 1e-5), 2u);
+}
+
 TEST(Measure, AMissCanBeAnError) {
   Fixture f({{"a", 50}, {"b", 60}});
   f.options.error_on_miss = true;

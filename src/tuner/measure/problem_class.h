@@ -10,4 +10,7 @@ namespace wootz {
 // since kernels and libraries treat them apart.
 std::string class_key(const Problem& problem);
 
+// The one that stands for its class: equal for all of it, and in no way special.
+Problem class_of(const Problem& problem);
+
 }  // namespace wootz

@@ -25,15 +25,33 @@ void Proofs::warn(const Step& step, const EvaluatedCandidate& refused) const {
                             refused.refusal));
 }
 
+// A choice that is to be run: it was not measured now, and not run before.
+bool Proofs::open(StepIndex s, StepIndex first, int chosen, const EvaluatedCandidate& c) const {
+  if ((c.measured && !c.known && !c.borrowed) || !c.refusal.empty() || sized_by_running(program_.steps[s]))
+    return false;
+  return proved_.count({first, chosen}) == 0;
+}
+
+Status Proofs::prepare(const IndexedVector<StepIndex, int>& chosen, const Choice& choice) const {
+  if (!options_.prepare) return Status();
+  std::vector<Wanted> wanted;
+  for (const auto& [key, steps] : equal_)
+    for (const StepIndex s : steps) {
+      const EvaluatedCandidate& c = choice.steps[s].evaluated[static_cast<size_t>(chosen[s])];
+      if (open(s, steps[0], chosen[s], c)) wanted.push_back({&program_.steps[s].problem, s, &c});
+    }
+  return options_.prepare(wanted);
+}
+
 Result<bool> Proofs::refuse_failing(const IndexedVector<StepIndex, int>& chosen, Choice* choice) {
+  WOOTZ_RETURN_IF_ERROR(prepare(chosen, *choice));
   bool any = false;
   for (const auto& [key, steps] : equal_) {
     for (const StepIndex s : steps) {
       const auto number = static_cast<size_t>(chosen[s]);
       EvaluatedCandidate& c = choice->steps[s].evaluated[number];
-      if ((c.measured && !c.known && !c.borrowed) || !c.refusal.empty() || sized_by_running(program_.steps[s]))
-        continue;
-      if (!proved_.emplace(steps[0], chosen[s]).second) continue;
+      if (!open(s, steps[0], chosen[s], c)) continue;
+      proved_.emplace(steps[0], chosen[s]);
       WOOTZ_RETURN_IF_ERROR(options_.prove(with_layouts(program_.steps[s].problem, c.candidate), s, &c));
       ++choice->proved;
       const EvaluatedCandidate proved = c;

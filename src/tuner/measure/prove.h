@@ -21,6 +21,8 @@ class Proofs {
 
  private:
   bool sized_by_running(const Step& step) const;
+  bool open(StepIndex s, StepIndex first, int chosen, const EvaluatedCandidate& candidate) const;
+  Status prepare(const IndexedVector<StepIndex, int>& chosen, const Choice& choice) const;
   void warn(const Step& step, const EvaluatedCandidate& refused) const;
 
   const Program& program_;

@@ -13,6 +13,7 @@ constexpr int kMostTimes = 100'000;  // runs of one batch
 constexpr double kNoisy = 0.1;       // spread that is worth more time: the machine does other work
 constexpr double kPatience = 4;      // how many times as much
 constexpr int kFewest = 3;           // batches: one of them may be an outlier
+constexpr int kMostCycling = 8;      // times as many runs as a batch needs, to have a whole cycle
 
 class HostTimer final : public RunTimer {
  public:
@@ -89,8 +90,22 @@ class Batches {
 
 int times_for(const SamplingOptions& options, double once_us) {
   const double wanted = std::ceil(options.batch_us / std::max(once_us, 1e-3));
-  return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMostTimes)));
+  const int times = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMostTimes)));
+  const int whole = (times + options.cycle - 1) / options.cycle * options.cycle;
+  return whole <= kMostCycling * times ? whole : times;
 }
+
+// Of a timer that others use after this.
+class CycleScope {
+ public:
+  CycleScope(RunTimer& timer, int runs) : timer_(timer) { timer.expect_cycle(runs); }
+  ~CycleScope() { timer_.expect_cycle(1); }
+  CycleScope(const CycleScope&) = delete;
+  CycleScope& operator=(const CycleScope&) = delete;
+
+ private:
+  RunTimer& timer_;
+};
 
 }  // namespace
 
@@ -105,6 +120,7 @@ Result<Sample> sample_run(RunTimer& timer, FunctionRef<Status()> run, const Samp
     return sample;
   }
   const int times = times_for(options, once);
+  const CycleScope cycle(timer, options.cycle);
   std::vector<double> each;
   const auto more = [&](double us) {
     each.push_back(us / times);

@@ -17,6 +17,9 @@ class RunTimer {
   // One such batch after the other, as long as `more` says of the last one's time that it wants another: what a batch
   // needs is got ready once.
   virtual Status batches_us(FunctionRef<Status()> run, int times, FunctionRef<bool(double us)> more);
+  // From now on so many runs in a row differ in what they read, and then come round again: what is got ready for a
+  // batch has all of them.
+  virtual void expect_cycle(int runs) { (void)runs; }
   // What a batch of one run may take beyond the run's own time, in microseconds.
   virtual double lone_us() const { return 0; }
   // Microseconds since any fixed moment, for time budgets.
@@ -33,6 +36,7 @@ struct SamplingOptions {
   double good_spread = 0.02;  // precise enough to stop
   double hopeless = 3;        // times the best rival: stop at once, it will not be chosen
   double lost = 1.25;         // times the best rival: a few batches are enough to say so
+  int cycle = 1;              // runs that differ, of sample_run(): a batch has all of them, unless they take long
 };
 
 // Linear between the neighbours; `sorted` is not empty. 0.5: the median.

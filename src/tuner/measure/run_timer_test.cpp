@@ -74,6 +74,20 @@ TEST(SampleRun, OneThatHasLostIsNotMeasuredClosely) {
   EXPECT_GT(first.batches, 2u + 5u);
 }
 
+TEST(SampleRun, ABatchHasAWholeCycle) {
+  SamplingOptions options;
+  options.cycle = 7;
+  ListTimer timer({100});
+  Result<Sample> s = sample_run(timer, nothing, options, 0);  // five runs would be enough
+  ASSERT_TRUE(s.ok());
+  EXPECT_EQ(s->runs, 5u * 7u);
+  EXPECT_DOUBLE_EQ(s->median_us, 100);
+  options.cycle = 1000;  // of slow runs that would take too long
+  s = sample_run(timer, nothing, options, 0);
+  ASSERT_TRUE(s.ok());
+  EXPECT_EQ(s->runs, 5u * 5u);
+}
+
 // A device, where launching one run and waiting for it takes longer than a small kernel.
 class LaunchTimer final : public RunTimer {
  public:

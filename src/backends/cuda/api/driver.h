@@ -59,6 +59,7 @@ enum CUresult : int {
 };
 enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
@@ -100,6 +101,9 @@ enum : unsigned {
   CU_MEM_ATTACH_GLOBAL = 1,
 };
 
+struct CUuuid {
+  char bytes[16];
+};
 // Which accesses a stream's kernels keep in the L2 cache.
 struct CUaccessPolicyWindow {
   void* base_ptr;

@@ -1,6 +1,8 @@
 // The provider "cublaslt": products, each of the library's proposals a tactic of its own.
 #include <charconv>
+#include <mutex>
 
+#include "backend/concurrent.h"
 #include "backend/device.h"
 #include "backend/shared_memory.h"
 #include "backends/cuda/cublaslt/fp8.h"
@@ -123,7 +125,7 @@ class LtKernel final : public Kernel {
   cublasLtMatmulAlgo_t algo_;
 };
 
-class CublasLtProvider final : public Provider {
+class CublasLtProvider final : public Provider, public ConcurrentProvider {
  public:
   const char* name() const override { return "cublaslt"; }
   std::string version() const override {
@@ -167,6 +169,8 @@ class CublasLtProvider final : public Provider {
     }
     if ((*lt)->handle == nullptr) return refuse(unsupported("cublasLtCreate failed"));
     const GpuScope scope(**gpu);
+    static std::mutex mutex;  // the handle is one for all; asking takes next to no time
+    const std::lock_guard<std::mutex> lock(mutex);
     for (const bool fast : {true, false}) {
       if (fast && !product->fp8) continue;
       product->fast = fast;

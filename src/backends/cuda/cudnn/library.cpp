@@ -1,5 +1,7 @@
 #include "backends/cuda/cudnn/library.h"
 
+#include <vector>
+
 #include "backends/cuda/cublaslt/library.h"
 #include "backends/cuda/device/dynamic_library.h"
 #include "backends/cuda/device/gpu.h"
@@ -35,13 +37,12 @@ struct Opened {
   std::once_flag once;
 };
 
-// A GPU's own: one handle for all. In steady state work is replayed from recordings, not put on streams by cuDNN.
-void open_for(const Gpu& gpu, const CudnnLibrary& library, Opened* own) {
-  static_cast<cudnn::Functions&>(own->library) = library;
-  own->library.version = library.version;
+Status make_handle(const Gpu& gpu, const CudnnLibrary& library, CudnnLibrary* own) {
+  static_cast<cudnn::Functions&>(*own) = library;
+  own->version = library.version;
   const GpuScope scope(gpu);
-  if (own->library.cudnnCreate(&own->library.handle) != cudnn::kSuccess)
-    own->status = unsupported("cuDNN cannot be used on GPU {}: cudnnCreate failed", gpu.device);
+  if (own->cudnnCreate(&own->handle) == cudnn::kSuccess) return Status();
+  return unsupported("cuDNN cannot be used on GPU {}: cudnnCreate failed", gpu.device);
 }
 
 }  // namespace
@@ -61,9 +62,43 @@ Result<const CudnnLibrary*> cudnn_library(const Gpu* gpu) {
   if (!all->status.ok()) return all->status;
   if (gpu == nullptr) return &all->library;
   auto& own = gpu->part<Opened>();
-  std::call_once(own.once, [&] { open_for(*gpu, all->library, &own); });
+  // One handle for all that runs. In steady state work is replayed from recordings, not put on streams by cuDNN.
+  std::call_once(own.once, [&] { own.status = make_handle(*gpu, all->library, &own.library); });
   if (!own.status.ok()) return own.status;
   return &own.library;
+}
+
+// Those of a GPU that were made for building: as many as ever built at once.
+struct CudnnLease::Handles {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<CudnnLibrary>> all;
+  std::vector<const CudnnLibrary*> free;
+};
+
+Result<CudnnLease> CudnnLease::take(const Gpu* gpu) {
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(gpu));
+  if (gpu == nullptr) return CudnnLease(library, nullptr);
+  Handles& handles = gpu->part<Handles>();
+  const auto lent = [&handles](const CudnnLibrary* own) {
+    return CudnnLease(own, std::shared_ptr<const CudnnLibrary>(own, [&handles](const CudnnLibrary* back) {
+                        const std::lock_guard<std::mutex> lock(handles.mutex);
+                        handles.free.push_back(back);
+                      }));
+  };
+  {
+    const std::lock_guard<std::mutex> lock(handles.mutex);
+    if (!handles.free.empty()) {
+      const CudnnLibrary* const own = handles.free.back();
+      handles.free.pop_back();
+      return lent(own);
+    }
+  }
+  auto made = std::make_unique<CudnnLibrary>();
+  WOOTZ_RETURN_IF_ERROR(make_handle(*gpu, *library, made.get()));
+  const CudnnLibrary* const own = made.get();
+  const std::lock_guard<std::mutex> lock(handles.mutex);
+  handles.all.push_back(std::move(made));
+  return lent(own);
 }
 
 }  // namespace wootz::cuda

@@ -1,6 +1,7 @@
 // cuDNN, opened at run time.
 #pragma once
 
+#include <memory>
 #include <mutex>
 
 #include "backends/cuda/api/cudnn.h"
@@ -20,5 +21,20 @@ class Gpu;
 
 // The library with a handle of a GPU, or with null without one. Errors: no library, or one that is too old; no handle.
 Result<const CudnnLibrary*> cudnn_library(const Gpu* gpu);
+
+// The library with a handle that no other thread has meanwhile, for building: a handle is for one thread at a time.
+// What is built with it runs with any. The table itself stays for good.
+class CudnnLease {
+ public:
+  static Result<CudnnLease> take(const Gpu* gpu);
+  const CudnnLibrary& library() const { return *library_; }
+  struct Handles;
+
+ private:
+  CudnnLease(const CudnnLibrary* library, std::shared_ptr<const CudnnLibrary> owner)
+      : library_(library), owner_(std::move(owner)) {}
+  const CudnnLibrary* library_;
+  std::shared_ptr<const CudnnLibrary> owner_;  // gives it back
+};
 
 }  // namespace wootz::cuda

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "backend/device.h"
@@ -12,6 +13,7 @@
 #include "backends/cuda/jit/code_store.h"
 #include "backends/cuda/support/workspace.h"
 #include "backends/cuda/targets/devices.h"
+#include "base/tasks.h"
 
 namespace wootz::cuda {
 namespace {
@@ -91,13 +93,53 @@ class Plan final : public CudnnPlan {
   bool stop_before_;  // the kernel must not begin before what is ahead of it has ended
 };
 
-// What was found for a graph, and the plans of the last graph asked about: the caller is about to time them. Of one
-// GPU, or of all devices that are only described.
-struct Memory {
+// Found or made by one thread while others wait for it, each for what has another key.
+struct Choices {
   std::mutex mutex;
-  std::map<std::string, std::vector<std::string>> choices;
-  std::map<std::string, std::weak_ptr<const CudnnPlan>> plans;
-  std::vector<std::shared_ptr<const CudnnPlan>> recent;
+  std::optional<Result<std::vector<std::string>>> found;
+};
+struct Slot {
+  std::mutex mutex;
+  std::weak_ptr<const CudnnPlan> plan;
+};
+
+// What was found for graphs. Of one GPU, or of all devices that are only described.
+class Memory {
+ public:
+  std::shared_ptr<Choices> choices(const std::string& key) { return of(key, &choices_); }
+  std::shared_ptr<Slot> slot(const std::string& key) { return of(key, &slots_); }
+
+  std::shared_ptr<const void> hold() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<const void> token = token_.lock();
+    if (token == nullptr) token_ = token = std::shared_ptr<const void>(this, [this](const void*) { let_go(); });
+    return token;
+  }
+  // While a build holds on, plans stay.
+  void keep(std::shared_ptr<const CudnnPlan> plan) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!token_.expired()) held_.push_back(std::move(plan));
+  }
+
+ private:
+  template <typename T>
+  std::shared_ptr<T> of(const std::string& key, std::map<std::string, std::shared_ptr<T>>* all) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<T>& found = (*all)[key];
+    if (found == nullptr) found = std::make_shared<T>();
+    return found;
+  }
+  void let_go() {
+    std::vector<std::shared_ptr<const CudnnPlan>> dropped;  // after the lock
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (token_.expired()) dropped.swap(held_);
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Choices>> choices_;
+  std::map<std::string, std::shared_ptr<Slot>> slots_;
+  std::weak_ptr<const void> token_;
+  std::vector<std::shared_ptr<const CudnnPlan>> held_;
 };
 Memory& memory_of(const CudnnTarget& target) {
   static auto* described = new Memory;
@@ -126,11 +168,16 @@ std::string code_key(const CudnnGraph& g, const CudnnLibrary& library, const std
   return fmt::format("cudnn plan {} sm_{} {}", library.version, capability, digest_text(g.key() + choice));
 }
 
-Result<CudnnBuilt> find_built(const std::string& key, const CudnnLibrary& library) {
+void keep_built(const std::string& key, const CudnnBuilt& built) {
+  if (const Result<std::vector<char>> code = save_plan(built); code.ok()) keep(key, *code);
+}
+
+Result<CudnnBuilt> find_built(const std::string& key, const Gpu& gpu) {
   std::optional<std::vector<char>> code = find_offered(key);
   if (!code) code = find_kept(key);
   if (!code) return unsupported("nothing was kept");
-  return load_plan(*code, library);
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLease lease, CudnnLease::take(&gpu));
+  return load_plan(*code, lease.library());
 }
 
 }  // namespace
@@ -140,60 +187,113 @@ Result<std::string> cudnn_version() {
   return std::to_string(library->version);
 }
 
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const CudnnTarget& target, int most) {
-  const DeviceDescription* const described = target.described;
+namespace {
+
+// What the library's heuristics have for a graph, best first.
+Result<std::vector<std::string>> propose(const CudnnGraph& g, const CudnnTarget& target) {
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLease lease, CudnnLease::take(target.gpu));
+  WOOTZ_ASSIGN_OR_RETURN(const Operations ops, cudnn_operations(g, lease.library(), target));
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> all, propose_engines(*ops, g));
+  std::vector<std::string> texts;
+  for (const CudnnDescriptor& config : all) {
+    Result<std::string> text = engine_text(config, lease.library());
+    if (text.ok() && std::find(texts.begin(), texts.end(), *text) == texts.end()) texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+// Of the graph's own description and by a handle of its own: no two threads share anything of the library's.
+Result<CudnnBuilt> build_alone(const CudnnGraph& g, const CudnnTarget& target, const std::string& choice,
+                               Operations* operations) {
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLease lease, CudnnLease::take(target.gpu));
+  WOOTZ_ASSIGN_OR_RETURN(*operations, cudnn_operations(g, lease.library(), target));
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnDescriptor config, engine_from_text(choice, **operations));
+  return build_engine(config, lease.library());
+}
+
+// Whether a proposal can be built; for a GPU at hand, the plan stays for as long as a build holds on.
+Status try_to_build(const CudnnGraph& g, const CudnnTarget& target, const std::string& choice) {
+  const GpuScope scope(target.gpu);
+  Operations ops;
+  if (target.gpu == nullptr) return build_alone(g, target, choice, &ops).status();
   WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(target.gpu));
   Memory& known = memory_of(target);
-  const std::string key = g.key() + (described == nullptr ? "" : described->properties);
-  const std::lock_guard<std::mutex> lock(known.mutex);
-  if (const auto found = known.choices.find(key); found != known.choices.end()) {
-    if (found->second.empty()) return unsupported("cuDNN has no engine for it");
-    return found->second;
+  const std::shared_ptr<Slot> slot = known.slot(g.key() + choice);
+  const std::lock_guard<std::mutex> lock(slot->mutex);
+  if (slot->plan.lock() != nullptr) return Status();
+  const std::string kept = code_key(g, *library, choice, target.gpu->arch());
+  Result<CudnnBuilt> built = find_built(kept, *target.gpu);
+  if (!built.ok()) {
+    built = build_alone(g, target, choice, &ops);
+    if (!built.ok()) return built.status();
+    keep_built(kept, *built);
   }
-  std::vector<std::string>& choices = known.choices[key];
+  std::shared_ptr<const CudnnPlan> plan =
+      std::make_shared<Plan>(*target.gpu, *library, g, ops, std::move(built).value());
+  slot->plan = plan;
+  known.keep(std::move(plan));
+  return Status();
+}
+
+// The first `most` that can be built: what is refused late is refused here. Within run_tasks() several are built at
+// once.
+Result<std::vector<std::string>> find_choices(const CudnnGraph& g, const CudnnTarget& target, size_t most) {
   const GpuScope scope(target.gpu);
-  WOOTZ_ASSIGN_OR_RETURN(const Operations ops, cudnn_operations(g, *library, target));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> all, propose_engines(*ops, g));
-  known.recent.clear();
+  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> texts, propose(g, target));
+  const bool kept = KeptCodeScope::allowed();
+  std::vector<std::string> choices;
   Status refused;
-  for (const CudnnDescriptor& config : all) {
-    if (static_cast<int>(choices.size()) >= most) break;
-    Result<std::string> text = engine_text(config, *library);
-    if (!text.ok() || std::find(choices.begin(), choices.end(), *text) != choices.end()) continue;
-    Result<CudnnBuilt> built = build_engine(config, *library);  // what is refused late is refused here
-    if (!built.ok()) {
-      refused = built.status();
-      continue;
+  for (size_t next = 0; choices.size() < most && next < texts.size();) {
+    std::vector<Status> built(std::min(most - choices.size(), texts.size() - next));
+    run_tasks(built.size(), 1, [&](size_t i) {
+      const KeptCodeScope same(kept);
+      built[i] = try_to_build(g, target, texts[next + i]);
+    });
+    for (const Status& status : built) {
+      if (status.ok())
+        choices.push_back(texts[next]);
+      else
+        refused = status;
+      ++next;
     }
-    if (described == nullptr) {
-      known.recent.push_back(std::make_shared<Plan>(*target.gpu, *library, g, ops, std::move(built).value()));
-      known.plans[g.key() + *text] = known.recent.back();
-    }
-    choices.push_back(std::move(text).value());
   }
   if (choices.empty()) return refused.ok() ? unsupported("cuDNN has no engine for it") : refused;
   return choices;
 }
 
+}  // namespace
+
+std::shared_ptr<const void> hold_cudnn_plans(const Gpu& gpu) { return memory_of(gpu).hold(); }
+
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const CudnnTarget& target, int most) {
+  const DeviceDescription* const described = target.described;
+  const std::string key = g.key() + (described == nullptr ? "" : described->properties);
+  const std::shared_ptr<Choices> choices = memory_of(target).choices(key);
+  const std::lock_guard<std::mutex> lock(choices->mutex);
+  if (!choices->found) choices->found = find_choices(g, target, static_cast<size_t>(std::max(1, most)));
+  return *choices->found;
+}
+
 Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnGraph& g, const std::string& choice) {
   WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(&gpu));
   Memory& known = memory_of(gpu);
-  const std::string key = g.key() + choice;
-  const std::lock_guard<std::mutex> lock(known.mutex);
-  if (const auto found = known.plans.find(key); found != known.plans.end())
-    if (std::shared_ptr<const CudnnPlan> plan = found->second.lock()) return plan;
+  const std::shared_ptr<Slot> slot = known.slot(g.key() + choice);
+  const std::lock_guard<std::mutex> lock(slot->mutex);
+  if (std::shared_ptr<const CudnnPlan> plan = slot->plan.lock()) return plan;
   const GpuScope scope(gpu);
   const std::string kept = code_key(g, *library, choice, gpu.arch());
   Operations ops;
-  Result<CudnnBuilt> built = find_built(kept, *library);
+  Result<CudnnBuilt> built = find_built(kept, gpu);
   if (!built.ok()) {  // or what was kept does not load, whatever is wrong with it
-    WOOTZ_ASSIGN_OR_RETURN(ops, cudnn_operations(g, *library, gpu));
+    WOOTZ_ASSIGN_OR_RETURN(const CudnnLease lease, CudnnLease::take(&gpu));
+    WOOTZ_ASSIGN_OR_RETURN(ops, cudnn_operations(g, lease.library(), gpu));
     built = build(g, *ops, choice);
     if (!built.ok()) return built.status();
-    if (const Result<std::vector<char>> code = save_plan(*built); code.ok()) keep(kept, *code);
+    keep_built(kept, *built);
   }
   std::shared_ptr<const CudnnPlan> plan = std::make_shared<Plan>(gpu, *library, g, ops, std::move(built).value());
-  known.plans[key] = plan;
+  slot->plan = plan;
+  known.keep(plan);
   return plan;
 }
 

@@ -21,12 +21,15 @@ class CudnnPlan {
 Result<std::string> cudnn_version();
 
 // Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as
-// text ("12:3=1,7=0").
+// text ("12:3=1,7=0"). Thread-safe, as the others are: within run_tasks() several are tried at once.
 Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const CudnnTarget& target, int most);
 
 // A plan for a GPU: as it was built before, where that was kept. `choice` empty, or no longer taken by the
 // library: its own first choice. Equal plans are built once. May take seconds: some engines compile.
 Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnGraph& graph, const std::string& choice);
+
+// While the caller has this, plans of a GPU's stay once they are built, offered or not: to be timed, and run.
+std::shared_ptr<const void> hold_cudnn_plans(const Gpu& gpu);
 
 // The same for a described device, built and serialized, not loaded. No two builds give the same bytes: the library
 // leaves addresses of the process in them.

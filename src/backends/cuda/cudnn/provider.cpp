@@ -2,8 +2,10 @@
 // proposes is a tactic of its own.
 #include <algorithm>
 
+#include "backend/concurrent.h"
 #include "backend/device.h"
 #include "backend/quantized.h"
+#include "backend/relayout.h"
 #include "backend/shared_memory.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/cudnn/plans.h"
@@ -67,21 +69,7 @@ class CudnnCall final : public Call, public SharedMemoryUser {
   std::shared_ptr<const CudnnPlan> plan_;
 };
 
-// Values of the tensor's shape and type with its axis 1 innermost.
-std::vector<std::byte> channels_last(const std::byte* from, const HostTensor& tensor) {
-  const Dims& d = tensor.dims();
-  const size_t size = dtype_bytes(tensor.dtype(), 1);
-  std::vector<std::byte> out(tensor.bytes());
-  const int64_t inner = d[0] * d[1] == 0 ? 0 : d.volume() / (d[0] * d[1]);
-  for (int64_t m = 0; m < d[0]; ++m)
-    for (int64_t c = 0; c < d[1]; ++c)
-      for (int64_t i = 0; i < inner; ++i)
-        std::copy_n(from + static_cast<size_t>((m * d[1] + c) * inner + i) * size, size,
-                    out.data() + static_cast<size_t>((m * inner + i) * d[1] + c) * size);
-  return out;
-}
-
-class CudnnKernel final : public Kernel {
+class CudnnKernel final : public Kernel, public PreparedKernel {
  public:
   CudnnKernel(Problem problem, Result<const Gpu*> gpu, bool tf32, std::string choice)
       : problem_(std::move(problem)), gpu_(std::move(gpu)), tf32_(tf32), choice_(std::move(choice)) {}
@@ -99,8 +87,16 @@ class CudnnKernel final : public Kernel {
       std::vector<std::byte> plain;
       if (tf32_) plain = round_to_tf32(problem_, input, source);
       if (!images) return plain;
-      return channels_last(tf32_ ? plain.data() : static_cast<const std::byte*>(source.data()), source);
+      std::vector<std::byte> packed(source.bytes());
+      WOOTZ_RETURN_IF_ERROR(move_to_layout(tf32_ ? plain.data() : source.data(), Layout::kLinear, packed.data(),
+                                           Layout::kChannelsLast, source.dtype(), source.dims()));
+      return packed;
     }));
+  }
+
+  void prepare(const BindArgs& args) const override {
+    const Result<CudnnGraph> graph = describe(problem_, args.inputs, args.outputs, tf32_);
+    if (graph.ok() && gpu_.ok()) (void)cudnn_plan(**gpu_, *graph, choice_);
   }
 
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
@@ -129,12 +125,16 @@ class CudnnKernel final : public Kernel {
   std::string choice_;
 };
 
-class CudnnProvider final : public Provider {
+class CudnnProvider final : public Provider, public ConcurrentProvider {
  public:
   const char* name() const override { return "cudnn"; }
   std::string version() const override {
     const Result<std::string> version = cudnn_version();
     return version.ok() ? *version : "none";
+  }
+  std::shared_ptr<const void> hold(const Limits& limits) const override {
+    const Result<const Gpu*> gpu = gpu_of(limits);
+    return gpu.ok() ? hold_cudnn_plans(**gpu) : nullptr;
   }
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,

@@ -256,6 +256,11 @@ CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice) {
                                                                         : 0;
   return CUDA_SUCCESS;
 }
+CUresult device_uuid(CUuuid* id, CUdevice device) {
+  *id = CUuuid{};
+  id->bytes[0] = static_cast<char>(device);
+  return CUDA_SUCCESS;
+}
 CUresult total_memory(size_t* bytes, CUdevice) { return *bytes = size_t{1} << 34, CUDA_SUCCESS; }
 CUresult memory_info(size_t* free, size_t* total) {
   if (current_emulated() == kNoDevice) return CUDA_ERROR_INVALID_CONTEXT;
@@ -516,6 +521,7 @@ Driver make_table() {
   t.cuDeviceGetName = device_name;
   t.cuDeviceGetAttribute = device_attribute;
   t.cuDeviceTotalMem_v2 = total_memory;
+  t.cuDeviceGetUuid_v2 = device_uuid;
   t.cuDevicePrimaryCtxRetain = emulator_retain;
   t.cuCtxGetCurrent = emulator_get_current;
   t.cuCtxPushCurrent_v2 = emulator_push;

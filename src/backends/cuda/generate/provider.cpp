@@ -1,6 +1,7 @@
 // The provider "generated": a kernel is its problem; bound to extents it becomes source, machine code and launches.
 #include <algorithm>
 
+#include "backend/concurrent.h"
 #include "backend/device.h"
 #include "backend/random_state.h"
 #include "backend/shared_memory.h"
@@ -11,6 +12,7 @@
 #include "backends/cuda/generate/nibbles.h"
 #include "backends/cuda/generate/special/random.h"
 #include "backends/cuda/generate/special/special.h"
+#include "backends/cuda/jit/compiler.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/support/packed.h"
 #include "backends/cuda/targets/devices.h"
@@ -92,7 +94,7 @@ Status generate_at_optimum(const KernelEntry& entry, const Problem& p, std::vect
   return generate_at(entry, p, &TensorDesc::dims, launches);
 }
 
-class GeneratedKernel final : public Kernel {
+class GeneratedKernel final : public Kernel, public PreparedKernel {
  public:
   GeneratedKernel(const KernelEntry& entry, Problem problem, Result<const Gpu*> gpu)
       : entry_(entry), problem_(std::move(problem)), gpu_(std::move(gpu)) {}
@@ -109,6 +111,11 @@ class GeneratedKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const Gpu* gpu, gpu_);
     WOOTZ_ASSIGN_OR_RETURN(call->launches, load_launches(*gpu, std::move(launches)));
     return std::unique_ptr<Call>(std::move(call));
+  }
+  void prepare(const BindArgs& args) const override {
+    std::vector<Launch> launches;
+    if (!gpu_.ok() || !generate(entry_, problem_, args, &launches).ok()) return;
+    for (const Launch& l : launches) prepare_module(**gpu_, l.source);
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
                      std::vector<NativeCode>* code) const override {
@@ -172,10 +179,11 @@ bool better_apart(const Problem& problem, const Limits& limits) {
   return !offers.empty();
 }
 
-class GeneratedProvider final : public Provider {
+class GeneratedProvider final : public Provider, public ConcurrentProvider {
  public:
   const char* name() const override { return "generated"; }
   std::string version() const override { return kernel_files_version(); }
+  std::shared_ptr<const void> hold(const Limits&) const override { return hold_compiled(); }
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {

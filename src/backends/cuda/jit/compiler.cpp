@@ -1,8 +1,13 @@
 #include "backends/cuda/jit/compiler.h"
 
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
 #include "backends/cuda/api/nvrtc.h"
 #include "backends/cuda/device/dynamic_library.h"
 #include "backends/cuda/jit/code_store.h"
+#include "base/function_ref.h"
 
 namespace wootz::cuda {
 namespace {
@@ -40,36 +45,103 @@ std::string code_key(const std::string& source, const std::string& arch) {
   return fmt::format("cubin {} {}", arch, digest_text(source));
 }
 
-Result<std::vector<char>> compile_cuda(const std::string& source, const std::string& arch) {
-  if (std::optional<std::vector<char>> offered = find_offered(code_key(source, arch))) return std::move(*offered);
-  WOOTZ_ASSIGN_OR_RETURN(const Compiler* n, nvrtc());
-  const std::string key = fmt::format("nvrtc {}.{} {}\n{}", n->major, n->minor, arch, source);
-  if (std::optional<std::vector<char>> kept = find_kept(key)) return std::move(*kept);
-  std::vector<char> code;
+namespace {
+
+Status refusal_of(const Compiler& n, nvrtcProgram program, nvrtcResult result, const std::string& arch) {
+  size_t size = 0;
+  std::string log;
+  if (n.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS) log.resize(size);
+  if (size != 0) n.nvrtcGetProgramLog(program, log.data());
+  return internal_error("NVRTC refused a generated kernel for {}: {}\n{}", arch, n.nvrtcGetErrorString(result),
+                        log.substr(0, 2000));
+}
+
+Result<std::vector<char>> compile_now(const Compiler& n, const std::string& source, const std::string& arch) {
   nvrtcProgram program = nullptr;
-  if (n->nvrtcCreateProgram(&program, source.c_str(), "wootz.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
+  if (n.nvrtcCreateProgram(&program, source.c_str(), "wootz.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
     return internal_error("nvrtcCreateProgram failed");
   const std::string gpu = "--gpu-architecture=" + arch;
   const char* options[] = {gpu.c_str(), "--std=c++17", "--fmad=true", "-default-device"};
-  const nvrtcResult result = n->nvrtcCompileProgram(program, 4, options);
+  const nvrtcResult result = n.nvrtcCompileProgram(program, 4, options);
   Status status;
+  std::vector<char> code;
   size_t size = 0;
   if (result != NVRTC_SUCCESS) {
-    std::string log;
-    if (n->nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS) log.resize(size);
-    if (size != 0) n->nvrtcGetProgramLog(program, log.data());
-    status = internal_error("NVRTC refused a generated kernel for {}: {}\n{}", arch, n->nvrtcGetErrorString(result),
-                            log.substr(0, 2000));
-  } else if (n->nvrtcGetCUBINSize(program, &size) != NVRTC_SUCCESS || size == 0) {
+    status = refusal_of(n, program, result, arch);
+  } else if (n.nvrtcGetCUBINSize(program, &size) != NVRTC_SUCCESS || size == 0) {
     status = internal_error("NVRTC made no machine code for {}", arch);
   } else {
     code.resize(size);
-    if (n->nvrtcGetCUBIN(program, code.data()) != NVRTC_SUCCESS) status = internal_error("nvrtcGetCUBIN failed");
+    if (n.nvrtcGetCUBIN(program, code.data()) != NVRTC_SUCCESS) status = internal_error("nvrtcGetCUBIN failed");
   }
-  n->nvrtcDestroyProgram(&program);
+  n.nvrtcDestroyProgram(&program);
   WOOTZ_RETURN_IF_ERROR(status);
+  return code;
+}
+
+Result<std::vector<char>> find_or_compile(const std::string& source, const std::string& arch) {
+  WOOTZ_ASSIGN_OR_RETURN(const Compiler* n, nvrtc());
+  const std::string key = fmt::format("nvrtc {}.{} {}\n{}", n->major, n->minor, arch, source);
+  if (std::optional<std::vector<char>> kept = find_kept(key)) return std::move(*kept);
+  WOOTZ_ASSIGN_OR_RETURN(std::vector<char> code, compile_now(*n, source, arch));
   keep(key, code);
   return code;
+}
+
+// What was compiled while a build holds on to it.
+class HeldCode {
+ public:
+  using Code = Result<std::vector<char>>;
+  std::shared_ptr<const void> hold() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<const void> token = token_.lock();
+    if (token == nullptr) token_ = token = std::shared_ptr<const void>(this, [this](const void*) { let_go(); });
+    return token;
+  }
+  // Where none holds on, `make` answers. Otherwise it is asked once for each key, and who asks meanwhile waits.
+  Code get(const std::string& key, FunctionRef<Code()> make) {
+    const std::shared_ptr<Once> once = find(key);
+    if (once == nullptr) return make();
+    const std::lock_guard<std::mutex> lock(once->mutex);
+    if (!once->code) once->code = make();
+    return *once->code;
+  }
+
+ private:
+  struct Once {
+    std::mutex mutex;
+    std::optional<Code> code;
+  };
+  void let_go() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (token_.expired()) code_.clear();
+  }
+  std::shared_ptr<Once> find(const std::string& key) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (token_.expired()) return nullptr;
+    std::shared_ptr<Once>& once = code_[key];
+    if (once == nullptr) once = std::make_shared<Once>();
+    return once;
+  }
+
+  std::mutex mutex_;
+  std::weak_ptr<const void> token_;
+  std::unordered_map<std::string, std::shared_ptr<Once>> code_;
+};
+
+HeldCode& held() {
+  static auto* all = new HeldCode;  // outlives builds that static objects hold
+  return *all;
+}
+
+}  // namespace
+
+std::shared_ptr<const void> hold_compiled() { return held().hold(); }
+
+Result<std::vector<char>> compile_cuda(const std::string& source, const std::string& arch) {
+  const std::string key = code_key(source, arch);
+  if (std::optional<std::vector<char>> offered = find_offered(key)) return std::move(*offered);
+  return held().get(key, [&] { return find_or_compile(source, arch); });
 }
 
 }  // namespace wootz::cuda

@@ -56,6 +56,10 @@ Result<std::shared_ptr<const Module>> Module::get(const Gpu& gpu, const std::str
   return std::shared_ptr<const Module>(std::move(module));
 }
 
+void prepare_module(const Gpu& gpu, const std::string& source) {
+  if (gpu.api->machine_code) (void)compile_cuda(with_overlap(source, gpu.arch()), fmt::format("sm_{}", gpu.arch()));
+}
+
 Result<NativeCode> native_module(const std::string& source, const DeviceDescription& device) {
   const std::string whole = with_overlap(source, capability_of(device));
   WOOTZ_ASSIGN_OR_RETURN(std::vector<char> code, compile_cuda(whole, device.isa));

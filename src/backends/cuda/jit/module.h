@@ -39,6 +39,10 @@ class Module {
   CUfunction function_ = nullptr;
 };
 
+// Compiles what Module::get() will need and loads nothing, for who holds on to it (hold_compiled). Thread-safe. What is
+// refused is refused again then.
+void prepare_module(const Gpu& gpu, const std::string& source);
+
 // The machine code that Module::get() will need for `source` on such a device, made here.
 Result<NativeCode> native_module(const std::string& source, const DeviceDescription& device);
 

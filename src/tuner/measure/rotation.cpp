@@ -1,0 +1,43 @@
+#include "tuner/measure/rotation.h"
+
+#include <algorithm>
+
+namespace wootz {
+namespace {
+
+// Of two caches' worth, one that replaces lines in any order still has a fifth when they are read again.
+constexpr size_t kCaches = 2;
+constexpr size_t kMost = size_t{256} << 20;
+// Smaller ones come from memory in the time that a launch takes, whatever reads them; and take more copies.
+constexpr size_t kPartOfCache = 128;
+
+}  // namespace
+
+std::string rotated_key(const std::string& problem_key) { return "constants from memory: " + problem_key; }
+
+ConstantRotation::ConstantRotation(std::shared_ptr<Device> device, size_t limit) : device_(std::move(device)) {
+  const size_t cache = device_ == nullptr || device_->host_memory() ? 0 : device_->cache_bytes();
+  bytes_ = std::min(kCaches * cache, kMost);
+  least_ = cache / kPartOfCache;
+  if (bytes_ > limit || bytes_ <= cache) bytes_ = 0;  // it would stay in the cache
+}
+
+bool ConstantRotation::concerns(const Problem& problem) const {
+  size_t constants = 0;
+  for (const TensorDesc& t : problem.inputs)
+    if (t.constant && t.dtype != DType::kInvalid) constants += dtype_bytes(t.dtype, t.dims.volume());
+  return bytes_ > 0 && constants >= least_ && constants <= bytes_ / 2;
+}
+
+std::byte* ConstantRotation::memory() {
+  if (memory_ == nullptr && bytes_ > 0) {
+    const Result<void*> made = device_->allocate(bytes_, 256);
+    if (made.ok())
+      memory_ = {*made, [device = device_](void* p) { device->free(p); }};
+    else
+      bytes_ = 0;
+  }
+  return static_cast<std::byte*>(memory_.get());
+}
+
+}  // namespace wootz
