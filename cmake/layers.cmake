@@ -163,7 +163,7 @@ function(wootz_add_test name)
   if(name MATCHES "slow")
     set_tests_properties(${name} PROPERTIES LABELS slow)
   endif()
-  if(name MATCHES "^(kernels|conformance|cuda|plugins|no_memory)_e2e$")  # minutes: they start first, the others beside them
+  if(name MATCHES "^(conformance|cuda|plugins|no_memory)_e2e$")  # minutes: they start first, the others beside them
     set_tests_properties(${name} PROPERTIES COST 1000)
   endif()
   if(name MATCHES "scaling")  # compares times

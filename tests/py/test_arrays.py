@@ -260,8 +260,8 @@ def resident():
 
 
 def test_nothing_is_left_behind(x):
-    cycles = int(os.environ.get("WOOTZ_LEAK_CYCLES", "150"))
-    for _ in range(50):
+    cycles = int(os.environ.get("WOOTZ_LEAK_CYCLES", "500"))  # so many that what an allocator keeps once is little of each
+    for _ in range(100):
         cycle(x)
     gc.collect()
     before, objects = resident(), len(gc.get_objects())
