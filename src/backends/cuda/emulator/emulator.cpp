@@ -128,43 +128,6 @@ static inline void w_copy16(void* to, const void* from, bool in) {
 }
 static inline void w_commit() {}
 template <int N> static inline void w_wait() {}
-template <class X, int N> static inline void w_wgmma(float (&d)[N], const unsigned char* a, const unsigned char* b, int at, bool first) {
-  const unsigned t = w_host->thread.x, row = t / 32 % 4 * 16 + t % 32 / 4;
-  const auto find = [at](const unsigned char* lines, unsigned line, unsigned k) {
-    return w_get(((const X*)(lines + line * 128 + (((at / 16 + k / 8) ^ (line & 7)) * 16)))[k % 8]);
-  };
-  if (first) for (float& f : d) f = 0;
-  for (unsigned half = 0; half < 2; ++half)
-    for (unsigned k = 0; k < 16; ++k) {
-      const float x = find(a, row + half * 8, k);
-      for (unsigned n = 0; x != 0 && n < N / 2; ++n) d[n / 2 * 4 + half * 2 + n % 2] += x * find(b, n / 2 * 8 + t % 4 * 2 + n % 2, k);
-    }
-}
-static inline void w_wgmma_begin() {}
-static inline void w_wgmma_commit() {}
-template <int kLeft> static inline void w_wgmma_wait() {}
-template <int N> static inline void w_wgmma_end(float (&)[N]) {}
-static inline void w_copied() {}
-struct WBarrier { unsigned expected : 15, left : 16, phase : 1; int bytes; };
-static inline void w_complete(WBarrier* b, int arrivals, int bytes) {
-  b->left -= arrivals; b->bytes += bytes;
-  if (b->left == 0 && b->bytes == 0) { b->phase ^= 1; b->left = b->expected; }
-}
-template <class T> static inline T* w_at_block(T* p, int rank, long bytes) { return (T*)((char*)p + (rank - (int)w_host->rank) * bytes); }
-static inline void w_barrier_make(unsigned long long* b, int arrivals) { *(WBarrier*)b = {(unsigned)arrivals, (unsigned)arrivals, 0, 0}; }
-static inline void w_barriers_made() {}
-static inline void w_barrier_arrive_copied(unsigned long long* b) { w_complete((WBarrier*)b, 1, 0); }
-template <int kBytes> static inline void w_barrier_arrive_at(unsigned long long* b, int rank) { w_complete((WBarrier*)w_at_block(b, rank, kBytes), 1, 0); }
-static inline void w_barrier_expect(unsigned long long* b, int bytes) { w_complete((WBarrier*)b, 1, bytes); }
-static inline void w_barrier_wait(unsigned long long* b, unsigned parity) {
-  while (((WBarrier*)b)->phase == parity) w_host->meet();
-}
-template <int kBlocks, int kBytes> static inline void w_copy_block(void* to, const void* from, int bytes, unsigned long long* b) {
-  for (int rank = 0; rank < kBlocks; ++rank) {
-    __builtin_memcpy(w_at_block((char*)to, rank, kBytes), from, bytes);
-    w_complete((WBarrier*)w_at_block(b, rank, kBytes), 0, -bytes);
-  }
-}
 #define W_SHARED(name, bytes) alignas(32) static unsigned char of_blocks[kCluster][bytes]; unsigned char* const name = of_blocks[w_host->rank]
 #define W_TABLE(type, name, count) static const type name[count]
 #define W_INF __builtin_inff()

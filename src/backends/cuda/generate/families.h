@@ -27,7 +27,6 @@ using Estimate = double (*)(const Problem& problem);
 using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& problem, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
-Result<std::optional<PackedForm>> pack_wide(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_half(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
@@ -77,17 +76,6 @@ double estimate_half(const Problem& problem, size_t tile);
 template <size_t kTile>
 double estimate_half(const Problem& problem) {
   return estimate_half(problem, kTile);
-}
-// Large ones of them; `tile` is one of kWideTiles.
-Status generate_wide(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
-template <size_t kTile>
-Status generate_wide(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
-  return generate_wide(problem, args, kTile, launches);
-}
-double estimate_wide(const Problem& problem, size_t tile);
-template <size_t kTile>
-double estimate_wide(const Problem& problem) {
-  return estimate_wide(problem, kTile);
 }
 // Products of floats and weights of 4 or 8 bits.
 Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

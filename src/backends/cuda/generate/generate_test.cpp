@@ -213,7 +213,7 @@ Problem convolution_of_halves(int64_t images, int64_t channels) {
   return p;
 }
 
-std::set<std::string> tiles_for(const Problem& problem, const char* isa, std::string_view family = "_tile_") {
+std::set<std::string> tiles_for(const Problem& problem, const char* isa) {
   const std::vector<DeviceDescription> devices = known_devices();
   const auto device = std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d.isa == isa; });
   if (device == devices.end()) return {fmt::format("no device of {}", isa)};
@@ -224,7 +224,7 @@ std::set<std::string> tiles_for(const Problem& problem, const char* isa, std::st
   generated_provider().tactics(problem, limits, &offers, &refusals);
   std::set<std::string> tiles;
   for (const Candidate& c : offers)
-    if (c.tactic.kernel.find(family) != std::string::npos) tiles.insert(c.tactic.kernel);
+    if (c.tactic.kernel.find("_tile_") != std::string::npos) tiles.insert(c.tactic.kernel);
   return tiles;
 }
 
@@ -251,16 +251,6 @@ TEST(HalfTiles, ThoseOfClustersAreForGpusThatHaveClusters) {
     ASSERT_FALSE(kernel.ok());
     EXPECT_NE(kernel.status().message().find("compute capability 9.0"), std::string::npos) << kernel.status().message();
   }
-}
-
-// Products by four warps at once have instructions that 9.0 alone has.
-TEST(WideTiles, AFewAreOfferedForLargeProducts) {
-  const Problem large = convolution_of_halves(64, 512);
-  const size_t count = tiles_for(large, "sm_90", "_wide_").size();
-  EXPECT_GE(count, 1u);
-  EXPECT_LE(count, 2u);
-  EXPECT_TRUE(tiles_for(large, "sm_89", "_wide_").empty());
-  EXPECT_TRUE(tiles_for(convolution_of_halves(1, 64), "sm_90", "_wide_").empty());
 }
 
 }  // namespace

@@ -14,31 +14,7 @@ namespace {
 
 constexpr int64_t kPitchStep = 128;  // of packed columns, in bytes
 
-// On an H100, as fitted to its times at batch 1: a start; the slowest of what a multiprocessor multiplies and reads,
-// what the L2 gives, the memory, and waiting for one stage after the other; the way of the results, by way of the other
-// blocks of a cluster.
-double tile_us(const Problem& p, const TileProduct& b, const Tile& t) {
-  constexpr double kProcessors = 132, kStartUs = 1, kFirstUs = 0.66, kStageUs = 0.23, kClusterUs = 0.52, kBlockUs = 0.2;
-  constexpr double kMacsPerUs = 7.8e5, kBytesPerUs = 8.3e4, kStoresPerUs = 9.5e3;  // of a multiprocessor
-  constexpr double kL2BytesPerUs = 6.2e6, kMemoryBytesPerUs = 3.3e6, kShared = 227 << 10;
-  const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
-  const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * t.cluster;
-  const int64_t step = t.line / b.size * t.shares * t.cluster;
-  const double each = std::ceil(blocks / kProcessors), stages = parts(b.pitch(), step);
-  // Elements that are fetched one by one take so much longer.
-  const double fetching = b.by_sixteen() ? 1 : 4;
-  const double at_once = std::clamp(std::floor(kShared / t.bytes()), 1.0, 2.0);
-  const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;
-  const double results = static_cast<double>(t.rows) * t.columns;
-  const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * results / kMacsPerUs;
-  const double read = each * stages * stage_bytes / kBytesPerUs, l2 = blocks * stages * stage_bytes / kL2BytesPerUs;
-  const double waiting = std::ceil(blocks / (kProcessors * at_once)) * (kFirstUs + stages * kStageUs * fetching);
-  return kStartUs + std::max({macs, read, l2, waiting, bytes_of(p) / kMemoryBytesPerUs}) +
-         each * results / kStoresPerUs + (t.cluster > 1 ? kClusterUs + kBlockUs * t.cluster : 0);
-}
-
-}  // namespace
-
+// At concrete extents. Errors: what these kernels do not compute, and why.
 Result<TileProduct> describe_half(const Problem& p, const BindArgs& args) {
   const DType x = p.inputs.empty() ? DType::kInvalid : p.inputs[0].dtype;
   if ((x != DType::kF16 && x != DType::kBF16) || p.inputs.size() < 2 || p.inputs[1].dtype != x)
@@ -66,8 +42,33 @@ double bytes_of(const Problem& p) {
   return bytes;
 }
 
+// On an H100, as fitted to its times at batch 1: a start; the slowest of what a multiprocessor multiplies and reads,
+// what the L2 gives, the memory, and waiting for one stage after the other; the way of the results, by way of the other
+// blocks of a cluster.
+double tile_us(const Problem& p, const TileProduct& b, const Tile& t) {
+  constexpr double kProcessors = 132, kStartUs = 1, kFirstUs = 0.66, kStageUs = 0.23, kClusterUs = 0.52, kBlockUs = 0.2;
+  constexpr double kMacsPerUs = 7.8e5, kBytesPerUs = 8.3e4, kStoresPerUs = 9.5e3;  // of a multiprocessor
+  constexpr double kL2BytesPerUs = 6.2e6, kMemoryBytesPerUs = 3.3e6, kShared = 227 << 10;
+  const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
+  const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * t.cluster;
+  const int64_t step = t.line / b.size * t.shares * t.cluster;
+  const double each = std::ceil(blocks / kProcessors), stages = parts(b.pitch(), step);
+  // Elements that are fetched one by one take so much longer.
+  const double fetching = b.by_sixteen() ? 1 : 4;
+  const double at_once = std::clamp(std::floor(kShared / t.bytes()), 1.0, 2.0);
+  const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;
+  const double results = static_cast<double>(t.rows) * t.columns;
+  const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * results / kMacsPerUs;
+  const double read = each * stages * stage_bytes / kBytesPerUs, l2 = blocks * stages * stage_bytes / kL2BytesPerUs;
+  const double waiting = std::ceil(blocks / (kProcessors * at_once)) * (kFirstUs + stages * kStageUs * fetching);
+  return kStartUs + std::max({macs, read, l2, waiting, bytes_of(p) / kMemoryBytesPerUs}) +
+         each * results / kStoresPerUs + (t.cluster > 1 ? kClusterUs + kBlockUs * t.cluster : 0);
+}
+
 // Of a library's kernel for the problem on a GPU whose own instructions for large products these tiles do not use.
 double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
+
+}  // namespace
 
 Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const HostTensor& source) {
   if (input != 1) return std::optional<PackedForm>{};

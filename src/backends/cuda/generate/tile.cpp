@@ -65,15 +65,10 @@ Result<Operands> read_operands(const Problem& p, const BindArgs& args, int64_t c
 }
 
 void add_tile(const Tile& tile, KernelSource* source) {
-  const std::pair<const char*, int64_t> fixed[] = {{"kThreads", tile.wide ? 32 * tile.warps_n : tile.threads()},
-                                                   {"kRows", tile.rows},
-                                                   {"kColumns", tile.columns},
-                                                   {"kWarpsM", tile.warps_m},
-                                                   {"kWarpsN", tile.warps_n},
-                                                   {"kShares", tile.shares},
-                                                   {"kStages", tile.stages},
-                                                   {"kCluster", tile.cluster},
-                                                   {"kLine", tile.line}};
+  const std::pair<const char*, int64_t> fixed[] = {
+      {"kThreads", tile.threads()}, {"kRows", tile.rows},       {"kColumns", tile.columns},
+      {"kWarpsM", tile.warps_m},    {"kWarpsN", tile.warps_n},  {"kShares", tile.shares},
+      {"kStages", tile.stages},     {"kCluster", tile.cluster}, {"kLine", tile.line}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
 }
 
@@ -90,7 +85,7 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   source->fixed("kShort", b.size == 1 && !(b.scaled && b.zero != 0) && b.depth() <= 128);
   source->fixed("kOutside", b.padded ? b.zero & 255 : 0);
   source->fixed_real("kScale", b.scaled ? 1 : b.scale);
-  const int64_t step = tile.line / b.size * tile.shares * (tile.wide ? 1 : tile.cluster);
+  const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
   const std::pair<const char*, int64_t> sums[] = {{"rows", b.rows},         {"columns", b.columns},
                                                   {"depth", b.depth()},     {"pitch", b.pitch()},
                                                   {"channels", b.channels}, {"stages", (b.pitch() + step - 1) / step}};
@@ -138,39 +133,6 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
                          rounded ? Products::kRounded : Products::kFused);
 }
 
-// fetch(): what differs from row to row and is read by columns.
-void write_fetch(const Problem& p, const Operands& operands, KernelSource* source) {
-  std::string lines;
-  for (size_t k = 0; k < operands.all.size(); ++k)
-    if (operands.all[k].along == 1 && !p.inputs[k + 2].constant)
-      lines += fmt::format("  w_prefetch(p.{0} + at.{0} + n);\n", operands.all[k].name);
-  source->code(
-      fmt::format("W_FN void fetch(const Operands& p, const Constants& c, const At& at, int n) {{\n{}}}\n", lines));
-}
-
-// The launch of gemm/wide.cuh: as many clusters as a GPU has room for at once, or fewer.
-LaunchSize add_clusters(const TileProduct& b, const Tile& tile, KernelSource* source) {
-  constexpr int64_t kProcessors = 132;
-  const auto column_tiles = static_cast<int64_t>(blocks_for(b.columns, tile.columns));
-  const int64_t tiles = column_tiles * static_cast<int64_t>(blocks_for(b.rows, tile.rows * tile.cluster));
-  const int64_t clusters = std::min(tiles, kProcessors / tile.cluster);
-  source->number("padded", b.padded_columns());
-  source->number("column_tiles", column_tiles);
-  source->number("tiles", tiles);
-  source->number("clusters", clusters);
-  LaunchSize size;
-  size.grid_z = static_cast<unsigned>(clusters * tile.cluster);
-  return size;
-}
-
-LaunchSize one_tile_a_block(const TileProduct& b, const Tile& tile) {
-  LaunchSize size;
-  size.grid_x = blocks_for(b.rows, tile.rows);
-  size.grid_y = blocks_for(b.columns, tile.columns);
-  size.grid_z = static_cast<unsigned>(b.batch * tile.cluster);
-  return size;
-}
-
 }  // namespace
 
 Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& tile,
@@ -178,8 +140,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b.columns));
   std::vector<float> extras;
   const PointwiseExpr epilogue = b.scaled ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
-  if (tile.wide && operands.vector != 8) return unsupported("results that are not stored by sixteen bytes");
-  KernelSource source(tile.wide ? "gemm/wide.cuh" : "gemm/tile.cuh", how.arguments);
+  KernelSource source("gemm/tile.cuh", how.arguments);
   source.type("X", storage_type(p.inputs[0].dtype));
   source.type("W", how.w);
   source.type("Y", storage_type(p.outputs[0].dtype));
@@ -196,10 +157,12 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
     source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
-  if (tile.wide) write_fetch(p, operands, &source);
-  LaunchSize size = tile.wide ? add_clusters(b, tile, &source) : one_tile_a_block(b, tile);
+  LaunchSize size;
   size.block = static_cast<unsigned>(tile.threads());
   size.shared = static_cast<unsigned>(tile.bytes());
+  size.grid_x = blocks_for(b.rows, tile.rows);
+  size.grid_y = blocks_for(b.columns, tile.columns);
+  size.grid_z = static_cast<unsigned>(b.batch * tile.cluster);
   size.cluster = static_cast<unsigned>(tile.cluster);
   return source.finish(size, launches);
 }

@@ -29,20 +29,11 @@ struct TileProduct {
     const int64_t step = line / size;
     return packed ? (depth() + step - 1) / step * step : depth();
   }
-  // Of w as gemm/wide.cuh has it: its columns, padded.
-  int64_t padded_columns() const { return (columns + 63) / 64 * 64; }
   bool by_sixteen() const { return channels * size % 16 == 0; }  // of the bytes of a tap
 };
 
 // What they read and where, at concrete extents. Errors: what these kernels do not compute, and why.
 Result<TileProduct> describe_tile(const Problem& problem, const BindArgs& args);
-
-// The same of 16-bit floats by constant weights.
-Result<TileProduct> describe_half(const Problem& problem, const BindArgs& args);
-// Bytes of the operands and of the results.
-double bytes_of(const Problem& problem);
-// Of a library's kernel for so many products and bytes, on an H100.
-double library_us(double macs, double bytes);
 
 // `arguments`: extents are arguments of the kernel. `rounded`: results have the bits of one rounding for each
 // operation, by any tile.

@@ -13,10 +13,8 @@ namespace wootz::cuda {
 struct Tile {
   std::string_view name;  // as it stands in the names of kernels
   int rows, columns, warps_m, warps_n, shares, stages, cluster = 1, line = 64;
-  bool wide = false;  // of gemm/wide.cuh, whose clusters share columns and whose warps_n warps only copy
-  constexpr int threads() const { return 32 * warps_m * warps_n * shares + (wide ? 2 * rows : 0); }
+  constexpr int threads() const { return 32 * warps_m * warps_n * shares; }
   constexpr int bytes() const {  // of shared memory
-    if (wide) return stages * (rows + columns) * line + 1024;
     return stages * shares * (rows + columns) * line + (cluster > 1 ? rows * columns * 4 : 0);
   }
   // The least: clusters are there from 9.0 on, and so much shared memory on no GPU between 8.0 and that.
@@ -36,11 +34,6 @@ inline constexpr Tile kHalfTiles[] = {
 #include "backends/cuda/generate/half_tiles.inc"
 #undef HALF_TILE
 };
-inline constexpr Tile kWideTiles[] = {
-#define WIDE_TILE(name, columns, stages) {name, 128, columns, 1, 4, 1, stages, 2, 128, true},
-#include "backends/cuda/generate/wide_tiles.inc"
-#undef WIDE_TILE
-};
 consteval size_t tile_named(std::span<const Tile> tiles, std::string_view name) {
   size_t i = 0;
   while (tiles[i].name != name) ++i;  // does not compile for a name that is not there
@@ -48,6 +41,5 @@ consteval size_t tile_named(std::span<const Tile> tiles, std::string_view name) 
 }
 consteval size_t int8_tile(std::string_view name) { return tile_named(kInt8Tiles, name); }
 consteval size_t half_tile(std::string_view name) { return tile_named(kHalfTiles, name); }
-consteval size_t wide_tile(std::string_view name) { return tile_named(kWideTiles, name); }
 
 }  // namespace wootz::cuda

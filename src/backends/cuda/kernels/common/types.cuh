@@ -41,8 +41,6 @@ W_FN u32 w_f2bits(float f) { return __float_as_uint(f); }
 W_FN u64 w_d2bits(double d) { return (u64)__double_as_longlong(d); }
 // Rounded by itself: the compiler makes no fused multiply-add of it and an addition.
 W_FN float w_times(float a, float b) { return __fmul_rn(a, b); }
-// A line of memory on its way to the L2.
-W_FN void w_prefetch(const void* from) { asm volatile("prefetch.global.L2 [%0];" ::"l"(from)); }
 #define W_INF __int_as_float(0x7f800000)
 #define W_NAN __int_as_float(0x7fffffff)
 #endif
