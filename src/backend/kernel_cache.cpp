@@ -1,9 +1,9 @@
 #include "backend/kernel_cache.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "backend/control.h"
+#include "backend/providers.h"
 
 namespace wootz {
 namespace {
@@ -13,11 +13,10 @@ std::string key_of(const Tactic& tactic, const Problem& problem) { return tactic
 }  // namespace
 
 Result<std::shared_ptr<const Kernel>> KernelCache::create(const Tactic& tactic, const Problem& problem) {
-  const auto provider = std::find_if(providers_.begin(), providers_.end(),
-                                     [&](const Provider* p) { return tactic.provider == p->name(); });
-  if (provider == providers_.end()) return unsupported("this runtime has no tactic source '{}'", tactic.provider);
+  const Provider* const provider = provider_named(tactic.provider, providers_);
+  if (provider == nullptr) return unsupported("this runtime has no tactic source '{}'", tactic.provider);
   ++created_;
-  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, (*provider)->create(tactic, problem, limits_));
+  WOOTZ_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, provider->create(tactic, problem, limits_));
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 

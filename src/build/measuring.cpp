@@ -77,7 +77,7 @@ SamplingOptions sampling_for(int level, int iterations) {
 
 Status measure_alone(BuildContext& context, FunctionRef<bool()> go_on) {
   const auto* const device = dynamic_cast<const LockedDevice*>(context.target.device.get());
-  if (device == nullptr || context.alone.held() || context.asked_alone) return Status();
+  if (device == nullptr || context.asked_alone) return Status();
   context.asked_alone = true;  // once: who went on without the lock does not wait again
   bool going = true;
   const auto tell = [&](DeviceLock::News news) {

@@ -18,9 +18,7 @@ constexpr size_t kMoments = 3, kAsked = 0, kReady = 1, kMeasured = 2;
 
 // Whether the device's cache keeps a network's constants from one inference to the next, beside its activations.
 bool stay_cached(const Program& program, const Device& device) {
-  size_t bytes = 0;
-  for (const PlanConstant& c : program.constants) bytes += c.bytes;
-  return bytes <= device.cache_bytes() / 2;
+  return constant_bytes(program) <= device.cache_bytes() / 2;
 }
 
 }  // namespace
@@ -130,7 +128,7 @@ Status TacticSelection::cost(const Problem& problem, StepIndex step, EvaluatedCa
   if (names_.has(step)) apply_settings(step, candidate);
   if (!candidate->refusal.empty()) return Status();
   if (measurer_ && timed_) {
-    if (proved_ && candidate->rivals > 0 && !measurer_->knows(problem, *candidate))
+    if (proved_ && !context_.asked_alone && candidate->rivals > 0 && !measurer_->knows(problem, *candidate))
       WOOTZ_RETURN_IF_ERROR(unless_cancelled(measure_alone(context_, [this] { return tell(kReady, 1, 1); })));
     return at_layer(step, measurer_->cost(problem, step, candidate));
   }

@@ -1,7 +1,6 @@
 """wootz.torch: what a call looks at, and which way it goes. Skipped where torch is not installed."""
-import os
-
 import pytest
+from callback_network import SEED
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 from torch import nn  # noqa: E402
@@ -9,12 +8,11 @@ from torch import nn  # noqa: E402
 import wootz.torch  # noqa: E402
 
 OPTIONS = {"cache": False, "build": {"timing": "0"}}
-SEED = int.from_bytes(os.urandom(4), "little")
 
 
 @pytest.fixture(autouse=True)
 def seeded():
-    print("seed", SEED)
+    print(f"WOOTZ_SEED={SEED}")
     torch.manual_seed(SEED)
 
 

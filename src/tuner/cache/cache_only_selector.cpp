@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/providers.h"
 #include "tuner/cache/tactic_text.h"
 #include "tuner/measure/problem_class.h"
 #include "tuner/measure/rotation.h"
@@ -23,15 +24,14 @@ std::vector<std::pair<TimingKey, Timing>> CacheOnlySelector::entries(const Probl
   std::vector<std::pair<TimingKey, Timing>> all = of_either(rotated_key(own), rotated_key(of_class));
   if (all.empty()) all = of_either(own, of_class);
   for (auto& entry : all) {
-    const auto provider = std::find_if(providers_.begin(), providers_.end(),
-                                       [&](const Provider* p) { return entry.first.provider == p->name(); });
-    if (provider == providers_.end()) continue;
+    const Provider* const provider = provider_named(entry.first.provider, providers_);
+    if (provider == nullptr) continue;
     const auto same = std::find_if(kept.begin(), kept.end(), [&](const auto& k) {
       return k.first.provider == entry.first.provider && k.first.tactic == entry.first.tactic;
     });
     if (same == kept.end())
       kept.push_back(std::move(entry));
-    else if (same->first.version != (*provider)->version())
+    else if (same->first.version != provider->version())
       *same = std::move(entry);
   }
   return kept;
@@ -48,12 +48,11 @@ void CacheOnlySelector::add_offers(const Problem& problem, std::vector<Candidate
                  o.output_layouts == candidate->output_layouts;
         });
     if (offered) continue;
-    const auto provider = std::find_if(providers_.begin(), providers_.end(),
-                                       [&name = key.provider](const Provider* p) { return name == p->name(); });
+    const Provider* const provider = provider_named(key.provider, providers_);
     Problem filled = problem;
     for (size_t i = 0; i < filled.inputs.size(); ++i) filled.inputs[i].layout = candidate->input_layouts[i];
     for (size_t o = 0; o < filled.outputs.size(); ++o) filled.outputs[o].layout = candidate->output_layouts[o];
-    if (!(*provider)->create(candidate->tactic, filled, limits_).ok()) continue;
+    if (!provider->create(candidate->tactic, filled, limits_).ok()) continue;
     offers->push_back(std::move(*candidate));
   }
 }

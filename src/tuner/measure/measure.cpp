@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/collective.h"
+#include "backend/providers.h"
 #include "backend/shared_memory.h"
 #include "base/thread_pool.h"
 #include "base/tolerance.h"
@@ -255,12 +256,16 @@ Result<Measurer::Made> Measurer::make(const Problem& problem, StepIndex step, co
   return made;
 }
 
-Result<BenchmarkRun> Measurer::ready(const Made& made, const Problem& problem) {
-  const Lap lap(*options_.timer, &stats_.kernels_us);
+Result<BenchmarkRun> Measurer::at_optimum(const Kernel& kernel, const PackedConstants& constants,
+                                          const Problem& problem) {
   std::vector<Dims> outputs;
   for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
-  return BenchmarkRun::prepare(*made.kernel, problem, made.constants, state_->inputs, outputs, *options_.device,
-                               options_.stream);
+  return BenchmarkRun::prepare(kernel, problem, constants, state_->inputs, outputs, *options_.device, options_.stream);
+}
+
+Result<BenchmarkRun> Measurer::ready(const Made& made, const Problem& problem) {
+  const Lap lap(*options_.timer, &stats_.kernels_us);
+  return at_optimum(*made.kernel, made.constants, problem);
 }
 
 // In turns with the fastest so far, unless that is known from the cache only.
@@ -417,6 +422,7 @@ Status Measurer::run_and_wait(const BenchmarkRun& benchmark, const Tactic& tacti
 }
 
 Status Measurer::run_once(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
+  const Lap lap(*options_.timer, &stats_.proof_us);
   WOOTZ_RETURN_IF_ERROR(begin_step(problem, step));
   const Tactic& tactic = candidate->candidate.tactic;
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
@@ -431,10 +437,7 @@ Status Measurer::run_once(const Problem& problem, StepIndex step, EvaluatedCandi
     ++stats_.proved;
     if (!timing.refusal.empty() || (!state_->small->reduced && timing.error >= 0)) return {};
   }
-  std::vector<Dims> outputs;
-  for (const TensorDesc& desc : problem.outputs) outputs.push_back(desc.dims);
-  WOOTZ_ASSIGN_OR_RETURN(BenchmarkRun benchmark, BenchmarkRun::prepare(*kernel, problem, constants, state_->inputs,
-                                                                       outputs, *options_.device, options_.stream));
+  WOOTZ_ASSIGN_OR_RETURN(const BenchmarkRun benchmark, at_optimum(*kernel, constants, problem));
   WOOTZ_RETURN_IF_ERROR(benchmark.run());
   if (options_.stream != nullptr) WOOTZ_RETURN_IF_ERROR(options_.stream->synchronize());
   WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(benchmark));
@@ -451,9 +454,7 @@ Status Measurer::prove(const Problem& problem, StepIndex step, EvaluatedCandidat
   start_step(step);
   WOOTZ_RETURN_IF_ERROR(check_limits(problem, step, candidate));
   if (!candidate->refusal.empty()) return {};
-  const double start = options_.timer->now_us();
   const Status status = run_once(problem, step, candidate);
-  stats_.proof_us += options_.timer->now_us() - start;
   if (status.code() == Code::kCancelled) return status;
   if (!status.ok() && (candidate->known || status.code() != Code::kResourceExhausted))
     candidate->refusal = fmt::format("failed: {}", status.to_string());
@@ -472,15 +473,9 @@ bool timed_anew(const Problem& problem) {
 
 }  // namespace
 
-const Provider* Measurer::provider_of(const Tactic& tactic) const {
-  const auto found = std::find_if(options_.providers.begin(), options_.providers.end(),
-                                  [&](const Provider* p) { return tactic.provider == p->name(); });
-  return found == options_.providers.end() ? nullptr : *found;
-}
-
 bool Measurer::knows(const Problem& problem, const EvaluatedCandidate& candidate) const {
   const Tactic& tactic = candidate.candidate.tactic;
-  const Provider* const provider = provider_of(tactic);
+  const Provider* const provider = provider_named(tactic.provider, options_.providers);
   if (provider == nullptr || options_.cache == nullptr || timed_anew(problem)) return false;
   const std::vector<TimingKey> keys = keys_of(problem, *provider, tactic);
   return std::any_of(keys.begin(), keys.end(), [&](const TimingKey& key) {
@@ -511,7 +506,7 @@ Status Measurer::cost(const Problem& problem, StepIndex step, EvaluatedCandidate
   candidate->us = candidate->candidate.estimate_us;
   WOOTZ_RETURN_IF_ERROR(check_limits(problem, step, candidate));
   if (candidate->rivals == 0 || !candidate->refusal.empty()) return {};
-  const Provider* const provider = provider_of(tactic);
+  const Provider* const provider = provider_named(tactic.provider, options_.providers);
   if (provider == nullptr) return internal_error("no provider '{}' to measure", tactic.provider);
   start_step(step);
   TimingCache* const cache = timed_anew(problem) ? nullptr : options_.cache;

@@ -94,7 +94,6 @@ class Measurer {
   }
   // The keys by which the cache may know it, the one that it is written by first.
   std::vector<TimingKey> keys_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const;
-  const Provider* provider_of(const Tactic& tactic) const;
   Result<Timing> measure(const Problem& problem, StepIndex step, const Provider& provider, const Tactic& tactic);
   // A kernel with its constants, then with all that it needs to run at the problem's optimum.
   struct Made {
@@ -103,6 +102,7 @@ class Measurer {
   };
   Result<Made> make(const Problem& problem, StepIndex step, const Tactic& tactic);
   Result<BenchmarkRun> ready(const Made& made, const Problem& problem);
+  Result<BenchmarkRun> at_optimum(const Kernel& kernel, const PackedConstants& constants, const Problem& problem);
   Result<Sample> sample(const Problem& problem, BenchmarkRun* benchmark);
   void keep_fastest(Made made, BenchmarkRun benchmark, const Problem& problem, const Tactic& tactic, double us);
   Status check_candidate(const Made& made, const BenchmarkRun& benchmark, const Problem& problem, StepIndex step,

@@ -1,9 +1,10 @@
 #include "tuner/measure/prepare.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "backend/concurrent.h"
+#include "backend/providers.h"
+
 namespace wootz {
 namespace {
 
@@ -33,12 +34,11 @@ bool prepare_kernels(const std::vector<Wanted>& wanted, const std::vector<const 
   std::unordered_set<std::string> seen;
   for (const Wanted& w : wanted) {
     const Tactic& tactic = w.candidate->candidate.tactic;
-    const auto provider = std::find_if(providers.begin(), providers.end(),
-                                       [&](const Provider* p) { return tactic.provider == p->name(); });
-    if (provider == providers.end() || dynamic_cast<const ConcurrentProvider*>(*provider) == nullptr) continue;
+    const Provider* const provider = provider_named(tactic.provider, providers);
+    if (dynamic_cast<const ConcurrentProvider*>(provider) == nullptr) continue;
     Problem problem = with_layouts(*w.problem, w.candidate->candidate);
     if (seen.insert(tactic.to_string() + '\n' + problem.key()).second)
-      pieces.push_back({*provider, &tactic, std::move(problem)});
+      pieces.push_back({provider, &tactic, std::move(problem)});
   }
   const bool kept = KeptCodeScope::allowed();
   return run_tasks(

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "backend/providers.h"
 #include "backends/cpu/chain/rows.h"
 #include "backends/cpu/function_kernel.h"
 #include "backends/cpu/native_provider.h"
@@ -22,9 +23,9 @@ using Parts = std::array<std::unique_ptr<Kernel>, 2>;
 using Calls = std::array<std::unique_ptr<Call>, 2>;
 
 Result<std::unique_ptr<Kernel>> create_part(const Tactic& tactic, const Problem& problem, const Limits& limits) {
-  for (const Provider* provider : part_providers())
-    if (tactic.provider == provider->name()) return provider->create(tactic, problem, limits);
-  return invalid_argument("chain: no provider '{}'", tactic.provider);
+  const Provider* const provider = provider_named(tactic.provider, part_providers());
+  if (provider == nullptr) return invalid_argument("chain: no provider '{}'", tactic.provider);
+  return provider->create(tactic, problem, limits);
 }
 
 // Where operands of the chain go: part 0 has its own from 0 on, part 1 after what it reads from part 0.

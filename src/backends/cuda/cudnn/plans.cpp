@@ -11,8 +11,10 @@
 #include "backends/cuda/cudnn/engines.h"
 #include "backends/cuda/cudnn/lowering.h"
 #include "backends/cuda/jit/code_store.h"
+#include "backends/cuda/support/held.h"
 #include "backends/cuda/support/workspace.h"
 #include "backends/cuda/targets/devices.h"
+#include "base/function_ref.h"
 #include "base/tasks.h"
 
 namespace wootz::cuda {
@@ -93,11 +95,8 @@ class Plan final : public CudnnPlan {
   bool stop_before_;  // the kernel must not begin before what is ahead of it has ended
 };
 
-// Found or made by one thread while others wait for it, each for what has another key.
-struct Choices {
-  std::mutex mutex;
-  std::optional<Result<std::vector<std::string>>> found;
-};
+using Choices = Once<Result<std::vector<std::string>>>;
+// One thread makes the plan while others wait for it.
 struct Slot {
   std::mutex mutex;
   std::weak_ptr<const CudnnPlan> plan;
@@ -108,18 +107,7 @@ class Memory {
  public:
   std::shared_ptr<Choices> choices(const std::string& key) { return of(key, &choices_); }
   std::shared_ptr<Slot> slot(const std::string& key) { return of(key, &slots_); }
-
-  std::shared_ptr<const void> hold() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::shared_ptr<const void> token = token_.lock();
-    if (token == nullptr) token_ = token = std::shared_ptr<const void>(this, [this](const void*) { let_go(); });
-    return token;
-  }
-  // While a build holds on, plans stay.
-  void keep(std::shared_ptr<const CudnnPlan> plan) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!token_.expired()) held_.push_back(std::move(plan));
-  }
+  Held<std::vector<std::shared_ptr<const CudnnPlan>>> plans;
 
  private:
   template <typename T>
@@ -129,34 +117,29 @@ class Memory {
     if (found == nullptr) found = std::make_shared<T>();
     return found;
   }
-  void let_go() {
-    std::vector<std::shared_ptr<const CudnnPlan>> dropped;  // after the lock
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (token_.expired()) dropped.swap(held_);
-  }
 
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Choices>> choices_;
   std::map<std::string, std::shared_ptr<Slot>> slots_;
-  std::weak_ptr<const void> token_;
-  std::vector<std::shared_ptr<const CudnnPlan>> held_;
 };
 Memory& memory_of(const CudnnTarget& target) {
   static auto* described = new Memory;
   return target.gpu == nullptr ? *described : target.gpu->part<Memory>();
 }
 
+Result<CudnnBuilt> build_choice(const CudnnOperations& ops, const std::string& choice) {
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnDescriptor config, engine_from_text(choice, ops));
+  return build_engine(config, ops.library());
+}
+
 // The choice, or where the library takes it no longer, its own first one that can be built.
 Result<CudnnBuilt> build(const CudnnGraph& g, const CudnnOperations& ops, const std::string& choice) {
-  const CudnnLibrary& library = ops.library();
-  if (!choice.empty()) {
-    if (const Result<CudnnDescriptor> config = engine_from_text(choice, ops); config.ok())
-      if (Result<CudnnBuilt> built = build_engine(*config, library); built.ok()) return built;
-  }
+  if (!choice.empty())
+    if (Result<CudnnBuilt> built = build_choice(ops, choice); built.ok()) return built;
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> all, propose_engines(ops, g));
   Status first;
   for (const CudnnDescriptor& config : all) {
-    Result<CudnnBuilt> built = build_engine(config, library);
+    Result<CudnnBuilt> built = build_engine(config, ops.library());
     if (built.ok()) return built;
     if (first.ok()) first = built.status();
   }
@@ -166,10 +149,6 @@ Result<CudnnBuilt> build(const CudnnGraph& g, const CudnnOperations& ops, const 
 // Of a built plan, for this version of the library and this architecture.
 std::string code_key(const CudnnGraph& g, const CudnnLibrary& library, const std::string& choice, int capability) {
   return fmt::format("cudnn plan {} sm_{} {}", library.version, capability, digest_text(g.key() + choice));
-}
-
-void keep_built(const std::string& key, const CudnnBuilt& built) {
-  if (const Result<std::vector<char>> code = save_plan(built); code.ok()) keep(key, *code);
 }
 
 Result<CudnnBuilt> find_built(const std::string& key, const Gpu& gpu) {
@@ -202,37 +181,44 @@ Result<std::vector<std::string>> propose(const CudnnGraph& g, const CudnnTarget&
   return texts;
 }
 
+using Build = FunctionRef<Result<CudnnBuilt>(const CudnnOperations&)>;
+
 // Of the graph's own description and by a handle of its own: no two threads share anything of the library's.
-Result<CudnnBuilt> build_alone(const CudnnGraph& g, const CudnnTarget& target, const std::string& choice,
-                               Operations* operations) {
+Result<CudnnBuilt> build_apart(const CudnnGraph& g, const CudnnTarget& target, Operations* ops, Build build) {
   WOOTZ_ASSIGN_OR_RETURN(const CudnnLease lease, CudnnLease::take(target.gpu));
-  WOOTZ_ASSIGN_OR_RETURN(*operations, cudnn_operations(g, lease.library(), target));
-  WOOTZ_ASSIGN_OR_RETURN(const CudnnDescriptor config, engine_from_text(choice, **operations));
-  return build_engine(config, lease.library());
+  WOOTZ_ASSIGN_OR_RETURN(*ops, cudnn_operations(g, lease.library(), target));
+  return build(**ops);
 }
 
-// Whether a proposal can be built; for a GPU at hand, the plan stays for as long as a build holds on.
-Status try_to_build(const CudnnGraph& g, const CudnnTarget& target, const std::string& choice) {
-  const GpuScope scope(target.gpu);
-  Operations ops;
-  if (target.gpu == nullptr) return build_alone(g, target, choice, &ops).status();
-  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(target.gpu));
-  Memory& known = memory_of(target);
+// As it is there, as it was kept, or as it is built now; it stays for as long as a build holds on.
+Result<std::shared_ptr<const CudnnPlan>> plan_of(const Gpu& gpu, const CudnnGraph& g, const std::string& choice,
+                                                 Build build) {
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(&gpu));
+  Memory& known = memory_of(gpu);
   const std::shared_ptr<Slot> slot = known.slot(g.key() + choice);
   const std::lock_guard<std::mutex> lock(slot->mutex);
-  if (slot->plan.lock() != nullptr) return Status();
-  const std::string kept = code_key(g, *library, choice, target.gpu->arch());
-  Result<CudnnBuilt> built = find_built(kept, *target.gpu);
-  if (!built.ok()) {
-    built = build_alone(g, target, choice, &ops);
+  if (std::shared_ptr<const CudnnPlan> plan = slot->plan.lock()) return plan;
+  const GpuScope scope(gpu);
+  const std::string kept = code_key(g, *library, choice, gpu.arch());
+  Operations ops;
+  Result<CudnnBuilt> built = find_built(kept, gpu);
+  if (!built.ok()) {  // or what was kept does not load, whatever is wrong with it
+    built = build_apart(g, gpu, &ops, build);
     if (!built.ok()) return built.status();
-    keep_built(kept, *built);
+    if (const Result<std::vector<char>> code = save_plan(*built); code.ok()) keep(kept, *code);
   }
-  std::shared_ptr<const CudnnPlan> plan =
-      std::make_shared<Plan>(*target.gpu, *library, g, ops, std::move(built).value());
+  std::shared_ptr<const CudnnPlan> plan = std::make_shared<Plan>(gpu, *library, g, ops, std::move(built).value());
   slot->plan = plan;
-  known.keep(std::move(plan));
-  return Status();
+  known.plans.with([&](auto& all) { all.push_back(plan); });
+  return plan;
+}
+
+// Whether a proposal can be built.
+Status try_to_build(const CudnnGraph& g, const CudnnTarget& target, const std::string& choice) {
+  const auto build = [&](const CudnnOperations& ops) { return build_choice(ops, choice); };
+  if (target.gpu != nullptr) return plan_of(*target.gpu, g, choice, build).status();
+  Operations ops;
+  return build_apart(g, target, &ops, build).status();
 }
 
 // The first `most` that can be built: what is refused late is refused here. Within run_tasks() several are built at
@@ -263,38 +249,17 @@ Result<std::vector<std::string>> find_choices(const CudnnGraph& g, const CudnnTa
 
 }  // namespace
 
-std::shared_ptr<const void> hold_cudnn_plans(const Gpu& gpu) { return memory_of(gpu).hold(); }
+std::shared_ptr<const void> hold_cudnn_plans(const Gpu& gpu) { return memory_of(gpu).plans.hold(); }
 
 Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const CudnnTarget& target, int most) {
   const DeviceDescription* const described = target.described;
   const std::string key = g.key() + (described == nullptr ? "" : described->properties);
-  const std::shared_ptr<Choices> choices = memory_of(target).choices(key);
-  const std::lock_guard<std::mutex> lock(choices->mutex);
-  if (!choices->found) choices->found = find_choices(g, target, static_cast<size_t>(std::max(1, most)));
-  return *choices->found;
+  return memory_of(target).choices(key)->get(
+      [&] { return find_choices(g, target, static_cast<size_t>(std::max(1, most))); });
 }
 
 Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnGraph& g, const std::string& choice) {
-  WOOTZ_ASSIGN_OR_RETURN(const CudnnLibrary* const library, cudnn_library(&gpu));
-  Memory& known = memory_of(gpu);
-  const std::shared_ptr<Slot> slot = known.slot(g.key() + choice);
-  const std::lock_guard<std::mutex> lock(slot->mutex);
-  if (std::shared_ptr<const CudnnPlan> plan = slot->plan.lock()) return plan;
-  const GpuScope scope(gpu);
-  const std::string kept = code_key(g, *library, choice, gpu.arch());
-  Operations ops;
-  Result<CudnnBuilt> built = find_built(kept, gpu);
-  if (!built.ok()) {  // or what was kept does not load, whatever is wrong with it
-    WOOTZ_ASSIGN_OR_RETURN(const CudnnLease lease, CudnnLease::take(&gpu));
-    WOOTZ_ASSIGN_OR_RETURN(ops, cudnn_operations(g, lease.library(), gpu));
-    built = build(g, *ops, choice);
-    if (!built.ok()) return built.status();
-    keep_built(kept, *built);
-  }
-  std::shared_ptr<const CudnnPlan> plan = std::make_shared<Plan>(gpu, *library, g, ops, std::move(built).value());
-  slot->plan = plan;
-  known.keep(plan);
-  return plan;
+  return plan_of(gpu, g, choice, [&](const CudnnOperations& ops) { return build(g, ops, choice); });
 }
 
 Result<NativeCode> cudnn_code(const CudnnGraph& g, const std::string& choice, const DeviceDescription& device) {

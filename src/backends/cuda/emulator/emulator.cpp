@@ -19,8 +19,8 @@
 #include "backends/cuda/emulator/memory.h"
 #include "backends/cuda/emulator/streams.h"
 #include "backends/cuda/generate/source.h"
+#include "backends/cuda/jit/code_store.h"
 #include "base/half.h"
-#include "xxhash.h"
 
 namespace wootz::cuda {
 namespace {
@@ -188,7 +188,7 @@ std::string text_of(const Unit& unit) {
 
 // Writes the source; the command compiles it, by way of ccache where that is installed and works.
 Status write_unit(Unit* unit, std::string* command) {
-  const std::string text = text_of(*unit), name = fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+  const std::string text = text_of(*unit), name = digest_text(text);
   unit->path = fmt::format("{}/{}", state().folder, name);
   std::ofstream out(unit->path + ".cpp");
   out << text;

@@ -1,13 +1,12 @@
 #include "backends/cuda/jit/compiler.h"
 
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 
 #include "backends/cuda/api/nvrtc.h"
 #include "backends/cuda/device/dynamic_library.h"
 #include "backends/cuda/jit/code_store.h"
-#include "base/function_ref.h"
+#include "backends/cuda/support/held.h"
 
 namespace wootz::cuda {
 namespace {
@@ -88,49 +87,11 @@ Result<std::vector<char>> find_or_compile(const std::string& source, const std::
   return code;
 }
 
-// What was compiled while a build holds on to it.
-class HeldCode {
- public:
-  using Code = Result<std::vector<char>>;
-  std::shared_ptr<const void> hold() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::shared_ptr<const void> token = token_.lock();
-    if (token == nullptr) token_ = token = std::shared_ptr<const void>(this, [this](const void*) { let_go(); });
-    return token;
-  }
-  // Where none holds on, `make` answers. Otherwise it is asked once for each key, and who asks meanwhile waits.
-  Code get(const std::string& key, FunctionRef<Code()> make) {
-    const std::shared_ptr<Once> once = find(key);
-    if (once == nullptr) return make();
-    const std::lock_guard<std::mutex> lock(once->mutex);
-    if (!once->code) once->code = make();
-    return *once->code;
-  }
+using Code = Result<std::vector<char>>;
+using CodeByKey = std::unordered_map<std::string, std::shared_ptr<Once<Code>>>;
 
- private:
-  struct Once {
-    std::mutex mutex;
-    std::optional<Code> code;
-  };
-  void let_go() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (token_.expired()) code_.clear();
-  }
-  std::shared_ptr<Once> find(const std::string& key) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (token_.expired()) return nullptr;
-    std::shared_ptr<Once>& once = code_[key];
-    if (once == nullptr) once = std::make_shared<Once>();
-    return once;
-  }
-
-  std::mutex mutex_;
-  std::weak_ptr<const void> token_;
-  std::unordered_map<std::string, std::shared_ptr<Once>> code_;
-};
-
-HeldCode& held() {
-  static auto* all = new HeldCode;  // outlives builds that static objects hold
+Held<CodeByKey>& held() {
+  static auto* all = new Held<CodeByKey>;  // outlives builds that static objects hold
   return *all;
 }
 
@@ -141,7 +102,14 @@ std::shared_ptr<const void> hold_compiled() { return held().hold(); }
 Result<std::vector<char>> compile_cuda(const std::string& source, const std::string& arch) {
   const std::string key = code_key(source, arch);
   if (std::optional<std::vector<char>> offered = find_offered(key)) return std::move(*offered);
-  return held().get(key, [&] { return find_or_compile(source, arch); });
+  const auto make = [&] { return find_or_compile(source, arch); };
+  std::shared_ptr<Once<Code>> once;
+  const bool kept = held().with([&](CodeByKey& all) {
+    std::shared_ptr<Once<Code>>& found = all[key];
+    if (found == nullptr) found = std::make_shared<Once<Code>>();
+    once = found;
+  });
+  return kept ? once->get(make) : make();
 }
 
 }  // namespace wootz::cuda
