@@ -1,4 +1,7 @@
-"""What the programs share: errors of CUDA's as exceptions, buffers of an engine, one inference."""
+"""What the programs share: errors of CUDA's as exceptions, buffers of an engine, one inference, arrays in the device's memory."""
+import contextlib
+import ctypes
+
 import cudart
 import numpy as np
 import tensorrt as trt
@@ -63,10 +66,33 @@ class Buffers:
         return {name: array for name, array in self.host.items() if name not in self.inputs}
 
 
-def expect(got, wanted, what, tolerance=1e-4):
+def expect(got, wanted, what, tolerance=1e-4 if cudart.ON_HOST else 2e-3):  # a GPU multiplies 32-bit floats in TF32
     """Ends the program with a reason where numbers differ."""
     scale = np.abs(wanted).max() or 1.0
     worst = np.abs(np.asarray(got, np.float64) - wanted).max() / scale
     if not worst <= tolerance:
         raise SystemExit(f"{what}: differs by {worst:g} of the scale")
     print(f"{what}: right (differs by {worst:.1g})")
+
+
+@contextlib.contextmanager
+def device_arrays(stream):
+    """The package whose arrays are in the device's memory, with what it computes on the stream: cupy, and numpy on the processor."""
+    if cudart.ON_HOST:
+        yield np
+    else:
+        import cupy
+
+        with cupy.cuda.ExternalStream(stream):
+            yield cupy
+
+
+def array_at(address, shape):
+    """An array of 32-bit floats that are at an address in the device's memory."""
+    shape = tuple(shape)
+    if cudart.ON_HOST:
+        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_float)), shape)
+    import cupy
+
+    memory = cupy.cuda.UnownedMemory(address, 4 * int(np.prod(shape)), None)
+    return cupy.ndarray(shape, np.float32, cupy.cuda.MemoryPointer(memory, 0))

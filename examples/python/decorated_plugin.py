@@ -3,15 +3,7 @@ import numpy as np
 import tensorrt as trt
 import tensorrt.plugin as trtp
 
-from common import LOGGER, Buffers, expect
-
-
-def arrays(*tensors):
-    """The tensors' memory as arrays: of numpy's on the processor, otherwise of cupy's."""
-    if hasattr(tensors[0], "__cuda_array_interface__"):
-        import cupy
-        return [cupy.asarray(tensor) for tensor in tensors]
-    return [np.asarray(tensor) for tensor in tensors]
+from common import LOGGER, Buffers, device_arrays, expect
 
 
 @trtp.register("example::leaky")
@@ -21,8 +13,9 @@ def describe(x: trtp.TensorDesc, slope: float) -> trtp.TensorDesc:
 
 @trtp.impl("example::leaky")
 def run(x: trtp.Tensor, slope: float, outputs: tuple, stream: int):
-    source, target = arrays(x, outputs[0])
-    target[...] = source * (source > 0) + source * slope * (source <= 0)
+    with device_arrays(stream) as package:
+        source, target = package.asarray(x), package.asarray(outputs[0])
+        target[...] = source * (source > 0) + source * slope * (source <= 0)
 
 
 builder = trt.Builder(LOGGER)

@@ -1,10 +1,8 @@
 """A layer of one's own as a class, with an attribute that the plan keeps, and its creator in the registry."""
-import ctypes
-
 import numpy as np
 import tensorrt as trt
 
-from common import LOGGER, Buffers, expect
+from common import LOGGER, Buffers, array_at, device_arrays, expect
 
 
 class Clamp(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.IPluginV3OneRuntime):
@@ -44,10 +42,9 @@ class Clamp(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.IPlu
         return Clamp(self.most)
 
     def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):
-        """On the processor the addresses are the host's."""
-        size = int(np.prod(tuple(input_desc[0].dims)))
-        x, y = (np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_float)), (size,)) for address in (inputs[0], outputs[0]))
-        np.minimum(x, self.most, out=y)
+        with device_arrays(stream) as package:
+            x, y = (array_at(address, input_desc[0].dims) for address in (inputs[0], outputs[0]))
+            package.minimum(x, self.most, out=y)
 
 
 class ClampCreator(trt.IPluginCreatorV3One):
