@@ -1,10 +1,12 @@
 """wootz.torch: what a call looks at, and which way it goes. Skipped where torch is not installed."""
+import numpy as np
 import pytest
 from callback_network import SEED
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 from torch import nn  # noqa: E402
 
+import wootz  # noqa: E402
 import wootz.torch  # noqa: E402
 
 OPTIONS = {"cache": False, "build": {"timing": "0"}}
@@ -58,3 +60,35 @@ def test_open_extents_go_the_short_way_from_the_second_call_on():
         x = torch.randn(rows, 8)
         same(made(x), model(x))
         assert (made.call._short is not None) == short
+
+
+@pytest.fixture
+def precisions():
+    """torch's settings of convolutions and products, which are as they were afterwards."""
+    kinds = (torch.backends.cudnn.conv, torch.backends.cuda.matmul)
+    before = [kind.fp32_precision for kind in kinds]
+    yield kinds
+    for kind, value in zip(kinds, before):
+        kind.fp32_precision = value
+
+
+def test_tf32_is_as_torch_says(precisions):
+    """Of an engine's layers together: torch lets convolutions by itself, and products where it is told to."""
+    from wootz.torch._types import may_round, tf32_of_torch
+
+    def network(*kinds):
+        made = wootz.Builder(wootz.Logger()).create_network(0)
+        x = made.add_input("x", wootz.float32, (1, 2, 4, 4))
+        if "convolution" in kinds:
+            made.add_convolution_nd(x, 2, (1, 1), wootz.Weights(np.ones((2, 2, 1, 1), np.float32)))
+        if "product" in kinds:
+            made.add_matrix_multiply(x, wootz.MatrixOperation.NONE, x, wootz.MatrixOperation.NONE)
+        return made
+
+    kinds = {(): network(), ("convolution",): network("convolution"), ("product",): network("product"), ("both",): network("convolution", "product")}
+    for convolutions, products in ((False, False), (True, False), (False, True), (True, True)):
+        for kind, allowed in zip(precisions, (convolutions, products)):
+            kind.fp32_precision = "tf32" if allowed else "ieee"
+        assert tf32_of_torch() == (convolutions, products)
+        wanted = {(): True, ("convolution",): convolutions, ("product",): products, ("both",): convolutions and products}
+        assert {kind: may_round(made) for kind, made in kinds.items()} == wanted

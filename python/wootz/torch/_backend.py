@@ -1,10 +1,9 @@
 """torch.compile(model, backend="wootz")."""
-import operator
-
 import torch
 from torch._dynamo import list_backends, register_backend
 
 from .._build import BuildError
+from .._wootz import _SameTensors
 from ._block import Block
 from ._options import Options
 from ._partition import compiled, left
@@ -65,20 +64,20 @@ class _Compiled:
     def __init__(self, module, examples, options):
         self.options, self.device = options, device_of(examples)
         self.traced = from_dynamo(module, examples)
-        places = [i for i, e in enumerate(examples) if is_static(e)]
-        self.pick = _picker(places)
-        self.names = [[n.name for n in self.traced.graph.nodes if n.op == "placeholder"][i] for i in places]
+        self.places = [i for i, e in enumerate(examples) if is_static(e)]
+        self.names = [[n.name for n in self.traced.graph.nodes if n.op == "placeholder"][i] for i in self.places]
         self.sets = {}
-        self._take(self.pick(examples))
+        self._take(examples)
 
-    def _take(self, weights):
-        """Computes with these weights from now on."""
+    def _take(self, args):
+        """Computes with the weights among these arguments from now on."""
+        weights = tuple([args[i] for i in self.places])
         key = tuple(map(id, weights))
-        versions = _versions(weights)
         known = self.sets.get(key)
-        if known is None or known[2] != versions:
+        if known is None or not known[1].unchanged():
             if len(self.sets) >= MOST_SETS:
                 self.sets.clear()
+            seen = _SameTensors(self.places, weights)  # before they are read
             module = torch.fx.GraphModule(self.traced, self.traced.graph)
             given = dict(zip(self.names, weights))
             constants = {n: given[n.name] for n in module.graph.nodes if n.op == "placeholder" and n.name in given}
@@ -87,39 +86,20 @@ class _Compiled:
             if isinstance(made, Block):
                 made.plan = None  # only modules that can be saved keep it
             call = made.call if isinstance(made, Block) else lambda args: made(*args)
-            known = self.sets[key] = (call, weights, versions)
-        self.call, self.weights, self.versions = known
+            known = self.sets[key] = (call, seen)
+        self.call, self.seen = known
 
     def caller(self):
         """The function that torch calls."""
         if not self.options.check_weights:
             return lambda *args: self.call(args)
-        pick = self.pick
 
         def call(*args):
-            weights = pick(args)
-            if any(map(operator.is_not, weights, self.weights)) or _versions(weights) != self.versions:
-                self._take(weights)
+            if not self.seen.of(args):
+                self._take(args)
             return self.call(args)
 
         return call
-
-
-def _picker(places):
-    if len(places) > 1:
-        return operator.itemgetter(*places)
-    return (lambda args: (args[places[0]],)) if places else lambda args: ()
-
-
-_version = torch.Tensor._version.__get__
-
-
-def _versions(tensors):
-    """How often each was written to. Tensors made in inference mode do not say."""
-    try:
-        return list(map(_version, tensors))
-    except RuntimeError:
-        return [0 if t.is_inference() else t._version for t in tensors]
 
 
 if "wootz" not in list_backends(exclude_tags=()):  # where the package is installed, its entry point (pyproject.toml) is among them

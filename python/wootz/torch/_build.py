@@ -6,7 +6,7 @@ from .._build import BuildError, _allow
 from ._cache import Store, digest_of
 from ._lowering import Lowering
 from ._shapes import evaluate, is_symbolic, symbol_range
-from ._types import Unsupported
+from ._types import Unsupported, may_round
 
 _STRONGLY_TYPED = 1 << int(_wootz.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
 _LOGGER = None
@@ -57,6 +57,8 @@ def _profile(builder, config, inputs, ranges):
 def _configured(lowering, device, options, ranges, timing):
     config = lowering.builder.create_builder_config()
     _allow(config, options.precision)
+    if not may_round(lowering.network):
+        config.clear_flag(_wootz.BuilderFlag.TF32)
     settings = {"backend": "cuda", "device": str(device.index or 0)} if device.type == "cuda" else {"backend": "cpu"}
     for key, value in {**settings, **dict(options.build)}.items():
         config.set_option(key, value)

@@ -8,6 +8,7 @@ import tempfile
 import torch
 
 from .. import _wootz
+from ._types import tf32_of_torch
 
 
 @functools.lru_cache(None)
@@ -31,7 +32,8 @@ def _machine(device_type, index):
 def digest_of(graph, constants, ranges, device, options):
     """The name of a plan: hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=20)
-    for part in (_software(), _machine(device.type, device.index or 0), options.built_with(), ranges, str(device.type)):
+    settings = tf32_of_torch() if device.type == "cuda" else ()
+    for part in (_software(), _machine(device.type, device.index or 0), options.built_with(), settings, ranges, str(device.type)):
         digest.update(part if isinstance(part, bytes) else repr(part).encode())
     for node in graph.nodes:
         value = node.meta.get("val")
