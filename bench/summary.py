@@ -1,4 +1,4 @@
-"""Writes docs/measured.md, and the short table of README.md, from the files of bench/results. Nothing is measured here.
+"""Writes docs/measured.md, docs/precision.md, and the short table of README.md, from the files of bench/results. Nothing is measured here.
 
     python bench/summary.py [--check]
 
@@ -10,8 +10,10 @@ import math
 import pathlib
 import sys
 
+import precision_page
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-RESULTS, PAGE, README = ROOT / "bench/results", ROOT / "docs/measured.md", ROOT / "README.md"
+RESULTS, PAGE, PRECISION, README = ROOT / "bench/results", ROOT / "docs/measured.md", ROOT / "docs/precision.md", ROOT / "README.md"
 MARKS = "<!-- table: bench/summary.py -->", "<!-- end of table -->"
 PEERS = {"ort": "ONNX Runtime", "openvino": "OpenVINO", "openvino_bf16": "OpenVINO in BF16"}
 TORCH = {"fp16_graph": "PyTorch, CUDA graph", "fp16_compile": "torch.compile"}
@@ -133,7 +135,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is not current")
     check, results = parser.parse_args().check, files()
-    wanted = {PAGE: page(results), README: with_table(README.read_text(), short(results))}
+    wanted = {PAGE: page(results), PRECISION: precision_page.page(results, source), README: with_table(README.read_text(), short(results))}
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     for path in stale:
         print(f"{path.relative_to(ROOT)} {'is not what bench/summary.py writes: run it' if check else 'written'}")

@@ -141,6 +141,11 @@ WOOTZ_EXPORT int wootz_engine_set_thread_pool(void* engine, int threads, int spi
 ///   native_code     machine code kept in the plan, so that loading need not make it again where
 ///                   IRuntime::setEngineHostCodeAllowed permits it: "0" none, "1" of generated kernels (default when
 ///                   the device is elsewhere), "all" also library plans, which differ from build to build
+///   calibration     how a calibration finds ranges: "least_error", "entropy2", "entropy", "minmax", "legacy"; empty
+///                   (default): as the calibrator's class says
+///   portable        "1": the plan is for other processors too: it keeps weights as the model has them, and what
+///   another
+///                   processor has no kernel for is chosen anew when it is loaded there (docs/plans-and-safety.md)
 ///   dump_stages     a folder: the graph and the program after each stage of the build are written there as text
 ///   timing          "0": choose tactics by estimate instead of measuring
 ///   host_steps      "1": on a GPU, steps without a kernel there are computed by the host, with copies both ways and a
@@ -235,13 +240,13 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 /// `builder` and `config` are an nvinfer1::IBuilder* and IBuilderConfig*, whose options and progress monitor apply to
 /// the networks that are run. `options`: JSON, or null. JSON comes out (docs/quantization.md has the keys), as an
 /// nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure, and no model. Keys:
-///   format        "int8" (default), "fp8", "int4", "fp16", "bf16"
-///   algorithm     of int8 and fp8: "entropy2", "entropy", "minmax", "legacy"; by default entropy2 for int8, minmax for
-///   fp8 keep          names of layers that stay in float block         of int4: elements that have one scale; default
-///   128 zero_points   of int4: true: scales from the least weight to the largest, not around 0 budget        the
-///   greatest error of the outputs: the layers that cost the most stay in float sensitivity   true: what each layer
-///   alone costs is measured, also without a budget best          true: layers that are not measured to be faster stay
-///   in float
+///   format        "int8" (default), "fp8", "int4", "fp16", "bf16"; with best several of the first three: "int8,int4"
+///   algorithm     of int8 and fp8: "least_error", "entropy2", "entropy", "minmax", "legacy"; by default least_error
+///   for int8, minmax for fp8 keep          names of layers that stay in float block         of int4: elements that
+///   have one scale; default 128 zero_points   of int4: true: scales from the least weight to the largest, not around 0
+///   budget        the greatest error of the outputs: the layers that cost the most stay in float sensitivity   true:
+///   what each layer alone costs is measured, also without a budget best          true: each layer has the format that
+///   was measured to be the fastest, or stays in float
 /// wootz_quantization_as: such a report as "text" or as "html", a page for a browser.
 WOOTZ_EXPORT void* wootz_quantize(void* builder, void* config, const char* model, const char* output,
                                   const void* batches, const char* options) WOOTZ_NOEXCEPT;

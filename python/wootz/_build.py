@@ -55,7 +55,8 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     there is one input, an .npz or .npy file or a folder of such, or any iterable of these. Arrays are cut along their first
     axis into batches of the network's shapes, those of the first profile's optimum; the last batch is filled up from the
     array's beginning. calibration_cache: file with the scales: read if it is there, and then no data is needed or looked
-    at, and otherwise written. calibration_algorithm: "entropy2" (default), "entropy", "minmax" or "legacy".
+    at, and otherwise written. calibration_algorithm: "least_error" (default), or as a calibrator of TensorRT "entropy2", "entropy",
+    "minmax" or "legacy".
 
     precision: what layers may compute in where that is faster: "fp16", "bf16", "int8", "fp8", one of them or a list. A device
     that computes fast in none of them says so in a warning.
@@ -74,6 +75,7 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     if calibrator is not None:
         config.set_flag(_wootz.BuilderFlag.INT8)
         config.int8_calibrator = calibrator
+        config.set_option("calibration", calibrator.algorithm)
     if timing_cache is not None:
         config.set_timing_cache(config.create_timing_cache(timing_cache), False)
     if report is not None:

@@ -7,9 +7,9 @@ import numpy as np
 from . import _wootz
 from ._numpy import nptype
 
-_BASES = {"entropy2": "IInt8EntropyCalibrator2", "entropy": "IInt8EntropyCalibrator", "minmax": "IInt8MinMaxCalibrator",
+_BASES = {"least_error": "IInt8MinMaxCalibrator", "entropy2": "IInt8EntropyCalibrator2", "entropy": "IInt8EntropyCalibrator", "minmax": "IInt8MinMaxCalibrator",
           "legacy": "IInt8LegacyCalibrator"}
-_IN_CACHES = {"EntropyCalibration2": "entropy2", "EntropyCalibration": "entropy", "MinMaxCalibration": "minmax",
+_IN_CACHES = {"LeastErrorCalibration": "least_error", "EntropyCalibration2": "entropy2", "EntropyCalibration": "entropy", "MinMaxCalibration": "minmax",
               "LegacyCalibration": "legacy"}
 
 
@@ -88,7 +88,7 @@ def _algorithm_of(path):
 
 
 def calibrator(network, profiles, data, cache, algorithm, logger):
-    """A calibrator of the data, the cache, or both; None: nothing is asked for. `error`: what it raised."""
+    """A calibrator of the data, the cache, or both; None: nothing is asked for. `error`: what it raised. `algorithm`: of option "calibration"."""
     if data is None and cache is None:
         if algorithm is not None:
             raise ValueError("calibration_algorithm: there is neither calibration_data nor calibration_cache")
@@ -102,13 +102,13 @@ def calibrator(network, profiles, data, cache, algorithm, logger):
         logger.log(_wootz.ILogger.Severity.WARNING,
                    f"calibration_cache: '{os.fspath(cache)}' is there: calibration_data is only looked at if another algorithm wrote it")
     if algorithm is None:
-        algorithm = _algorithm_of(cache) if cached else None
+        algorithm = (_algorithm_of(cache) if cached else None) or "least_error"
     optimum = {name: opt for name, (_, opt, _) in (profiles[0] if profiles else {}).items()}
     tensors = [network.get_input(i) for i in range(network.num_inputs)]
     inputs = Inputs("calibration_data", {t.name: tuple(optimum.get(t.name, t.shape)) for t in tensors},
                     {t.name: nptype(t.dtype) for t in tensors})
 
-    base = getattr(_wootz, _BASES[algorithm or "entropy2"], None)
+    base = getattr(_wootz, _BASES[algorithm], None)
     if base is None:
         raise ValueError("calibration: level 11 of the API has none")
 
@@ -117,6 +117,7 @@ def calibrator(network, profiles, data, cache, algorithm, logger):
 
         def __init__(self):
             super().__init__()
+            self.algorithm = algorithm
             self.batches = inputs.all_batches(() if data is None else data)
 
         def get_batch_size(self):

@@ -114,13 +114,13 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
     model: path of an ONNX model. format: "int8" or "fp8" (QuantizeLinear and DequantizeLinear, by the ranges that activations
     have on the data), "int4" (weights of products in blocks of `block`, with or without zero points), "fp16" or "bf16" (inputs
     and outputs stay in FP32). data: representative inputs, as build()'s calibration_data; for int4, fp16 and bf16, where they
-    only serve to measure errors, it may be left out for random ones of `seed`. algorithm: "entropy2", "entropy", "minmax" or
-    "legacy". keep: names of layers that stay in float. budget: the greatest error of the outputs (0.005, "0.5%"): the layers
-    that cost the most stay in float. sensitivity: measure what each layer alone costs. best: layers that are not measured to be
-    faster stay in float. shapes: {input: shape} of dynamic inputs. options: of builds, as build() takes them. batches: most of
+    only serve to measure errors, it may be left out for random ones of `seed`. algorithm: "least_error", "entropy2",
+    "entropy", "minmax" or "legacy". keep: names of layers that stay in float. budget: the greatest error of the outputs (0.005, "0.5%"): the layers
+    that cost the most stay in float. sensitivity: measure what each layer alone costs. best: each layer has the format
+    that was measured to be the fastest, of several in `format` ("int8,int4"), or stays in float. shapes: {input: shape} of dynamic inputs. options: of builds, as build() takes them. batches: most of
     them. report: file for the report as a page (.html).
     """
-    if data is None and format in ("int8", "fp8"):
+    if data is None and {"int8", "fp8"} & set(format.split(",")):
         raise ValueError(f"data: {format} needs representative inputs, from which the ranges of activations are")
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder(logger)

@@ -118,6 +118,15 @@ Status use_native_code(const std::string& text, BuildSettings* settings) {
   return Status();
 }
 
+Status check_calibration(const std::string& text) {
+  return text.empty() ? Status() : range_method_from_option(text).status().with_prefix("option 'calibration'");
+}
+Status use_calibration(const std::string& text, BuildSettings* settings) {
+  if (text.empty()) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(settings->calibration, range_method_from_option(text));
+  return Status();
+}
+
 // Providers by name, but for the last of each backend, which computes what no other does.
 Status check_leave_out(const std::string& text) {
   std::set<std::string, std::less<>> known;
@@ -192,6 +201,8 @@ constexpr Option kOptions[] = {
     {"timing", "1", nullptr, use_off<&BuildSettings::measure>},
     {"host_steps", "0", nullptr, use_on<&BuildSettings::host_steps>},
     {"native_code", "", check_native_code, use_native_code},
+    {"calibration", "", check_calibration, use_calibration},
+    {"portable", "0", nullptr, use_on<&BuildSettings::portable>},
     {"dump_stages", "", nullptr, use_text<&BuildSettings::dump_stages>},
 };
 
@@ -338,6 +349,7 @@ void BuilderConfigImpl::take_sources(BuildSettings* settings) const {
 
 void BuilderConfigImpl::keep_properties(BuildSettings* settings) const {
   if (has(BuilderFlag::kWEIGHT_STREAMING)) settings->properties[property::kStreaming] = "1";
+  if (settings->portable) settings->properties[property::kPortable] = "1";
   if (has(BuilderFlag::kVERSION_COMPATIBLE))
     settings->properties[property::kVersionCompatible] =
         has(BuilderFlag::kEXCLUDE_LEAN_RUNTIME) ? property::kWithoutRuntime : property::kWithRuntime;

@@ -66,7 +66,8 @@ class CalibrationRun {
     if (!phase.step(0)) return phase.status();
     if (batches == 0)
       return invalid_argument("the calibrator gives neither a batch nor a cache: there is nothing to calibrate with");
-    const RangeRule rule = source_.rule();
+    RangeRule rule = source_.rule();
+    rule.method = session_.settings.calibration.value_or(rule.method);
     CalibrationResult result;
     for (const auto& [name, histogram] : seen_) result.scales[name] = int8_scale(find_range(histogram, rule));
     result.without_range = std::move(without_range_);

@@ -1,10 +1,10 @@
 // Stages on the chosen program: pack, place, streams, debug.
+#include "backend/pack_constants.h"
 #include "build/choose_streams.h"
 #include "build/measuring.h"
 #include "build/session.h"
 #include "build/stages.h"
 #include "runtime/report/properties.h"
-#include "tuner/layout/pack.h"
 
 namespace wootz {
 namespace {
@@ -22,6 +22,7 @@ IndexedVector<StepIndex, Step> steps_for_trace(const Program& program) {
 }  // namespace
 
 Status pack_weights(BuildSession& session) {
+  if (session.settings.portable) return Status();  // loading the plan does it
   for (const BuildUnit& unit : session.units) WOOTZ_RETURN_IF_ERROR(pack_constants(unit.program, *session.kernels));
   return Status();
 }

@@ -67,6 +67,7 @@ struct BuildSettings {
   TensorScales scales;              // of single tensors, which the application says; they win over a calibration's
   std::optional<BuildProfile> calibration_profile;  // empty: the first of `profiles`
   int calibration_version = 0;                      // that caches name
+  std::optional<RangeMethod> calibration;           // in place of the calibrator's own
   std::vector<BorderWish> border;      // layouts of inputs and outputs; those that are not named are row-major
   std::vector<AskedType> layer_types;  // that single layers are to compute in
   bool obey_layer_types = false;       // one that cannot be had ends the build; otherwise it is warned of
@@ -89,6 +90,7 @@ struct BuildSettings {
   bool tell_memory = false;         // in the log, after each stage
   bool keep_compiled = true;        // what is compiled may be kept on disk for other builds
   void* timing_stream = nullptr;    // the application's; null: one of the build's own
+  bool portable = false;            // the plan is for other processors too (runtime/adapt.h)
   bool every_generation = false;    // of a device: only kernels that are made of source where the plan is loaded
   // Machine code kept in the plan. Empty: what is reproducible when the device is elsewhere, otherwise none.
   std::optional<KeepNative> native;

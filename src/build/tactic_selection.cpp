@@ -209,6 +209,7 @@ Status TacticSelection::offer() {
   options_.limits = context_.limits;
   if (!body_) options_.border = &context_.settings.border;
   options_.operand_memory = context_.settings.operand_memory;
+  options_.portable = context_.settings.portable;
   if (!context_.settings.jit_convolutions)
     options_.last_resort = [](const Problem& problem, const Candidate& candidate) {
       return problem.is(Family::kConv) && candidate.tactic.provider == "generated";

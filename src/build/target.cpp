@@ -6,6 +6,7 @@
 #include "build/session.h"
 #include "build/stages.h"
 #include "report/libraries.h"
+#include "runtime/report/properties.h"
 
 namespace wootz {
 namespace {
@@ -38,6 +39,20 @@ Limits limits_of(const BuildSettings& settings, const BuildTarget& target) {
   return limits;
 }
 
+// What keeps weights as the model has them leaves their form to the loading of the plan.
+Status check_portable(const BuildSettings& settings, const Backend& backend) {
+  if (!settings.portable) return Status();
+  if (backend.can.own_memory)
+    return unsupported(
+        "option 'portable' is of plans for processors; those for GPUs have a hardware compatibility level");
+  const auto streaming = settings.properties.find(property::kStreaming);
+  const bool streams = streaming != settings.properties.end() && streaming->second == "1";
+  if (settings.refit || streams)
+    return unsupported("option 'portable': a plan whose weights are {} is for one processor",
+                       streams ? "streamed" : "refitted or stripped");
+  return Status();
+}
+
 }  // namespace
 
 Status open_target(BuildSession& session) {
@@ -45,6 +60,7 @@ Status open_target(BuildSession& session) {
   if (session.graph.outputs().empty()) return invalid_argument("the network has no output");
   WOOTZ_ASSIGN_OR_RETURN(session.target, find_target(settings, session.services.allocator));
   const Backend& backend = *session.target.backend;
+  WOOTZ_RETURN_IF_ERROR(check_portable(settings, backend));
   const DeviceDescription& device = session.target.description;
   session.report.libraries = backend.libraries(session.target.device == nullptr);
   WOOTZ_RETURN_IF_ERROR(check_libraries(backend.name, session.report.libraries, session.log));

@@ -16,7 +16,8 @@ Result<RangeMethod> read_header(std::string_view line) {
   const std::optional<RangeMethod> method = range_method_from_name(line.substr(dash + 1));
   if (!method)
     return invalid_argument(
-        "line 1: '{}' is no algorithm: EntropyCalibration2, EntropyCalibration, MinMaxCalibration, LegacyCalibration",
+        "line 1: '{}' is no algorithm: EntropyCalibration2, EntropyCalibration, MinMaxCalibration, LegacyCalibration, "
+        "LeastErrorCalibration",
         line.substr(dash + 1, 64));
   return *method;
 }

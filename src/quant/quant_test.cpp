@@ -88,6 +88,28 @@ TEST(Ranges, FarOutliersAreCutOff) {
   EXPECT_GT(find_range(histogram, {RangeMethod::kEntropy2}), 4);
 }
 
+// What rounding and cutting at the range change the values by.
+double squared_error(const Values& values, double range) {
+  double sum = 0;
+  for (const float value : values) {
+    const double steps = std::clamp(std::nearbyint(value / range * 127), -127.0, 127.0);
+    sum += (value - steps * range / 127) * (value - steps * range / 127);
+  }
+  return sum;
+}
+
+TEST(Ranges, LeastErrorIsLeast) {
+  std::mt19937_64 random(test_seed());
+  for (const auto draw : {normal, relu, heavy}) {
+    const Values values = drawn(random, 20000, draw);
+    const Histogram histogram = histogram_of({values});
+    const double found = find_range(histogram, {RangeMethod::kLeastError});
+    const double error = squared_error(values, found);
+    for (const double part : {0.3, 0.5, 0.7, 0.9, 1.0})
+      EXPECT_LE(error, 1.02 * squared_error(values, part * histogram.largest())) << found << " " << part;
+  }
+}
+
 // One value alone is the same before and after rounding: that is no reason to cut all others off.
 TEST(Ranges, FewValuesAreNotCutOff) {
   std::mt19937_64 random(test_seed());
@@ -97,9 +119,9 @@ TEST(Ranges, FewValuesAreNotCutOff) {
 }
 
 TEST(Ranges, OneValueIsItsRange) {
-  for (const RangeMethod method :
-       {RangeMethod::kLegacy, RangeMethod::kEntropy, RangeMethod::kEntropy2, RangeMethod::kMinMax}) {
-    EXPECT_EQ(find_range(histogram_of({Values(100, -3.5F)}), {method}), 3.5) << range_method_name(method);
+  for (const RangeMethod method : {RangeMethod::kLegacy, RangeMethod::kEntropy, RangeMethod::kEntropy2,
+                                   RangeMethod::kMinMax, RangeMethod::kLeastError}) {
+    EXPECT_NEAR(find_range(histogram_of({Values(100, -3.5F)}), {method}), 3.5, 0.002) << range_method_name(method);
     EXPECT_EQ(find_range(histogram_of({Values(100, 0.F)}), {method}), 1) << range_method_name(method);
     EXPECT_EQ(find_range(histogram_of({}), {method}), 1) << range_method_name(method);
   }

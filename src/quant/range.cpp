@@ -9,14 +9,16 @@ namespace {
 
 struct MethodName {
   RangeMethod method;
-  const char* name;
+  const char *name, *option;
 };
-constexpr MethodName kNames[] = {{RangeMethod::kLegacy, "LegacyCalibration"},
-                                 {RangeMethod::kEntropy, "EntropyCalibration"},
-                                 {RangeMethod::kEntropy2, "EntropyCalibration2"},
-                                 {RangeMethod::kMinMax, "MinMaxCalibration"}};
+constexpr MethodName kNames[] = {{RangeMethod::kLegacy, "LegacyCalibration", "legacy"},
+                                 {RangeMethod::kEntropy, "EntropyCalibration", "entropy"},
+                                 {RangeMethod::kEntropy2, "EntropyCalibration2", "entropy2"},
+                                 {RangeMethod::kMinMax, "MinMaxCalibration", "minmax"},
+                                 {RangeMethod::kLeastError, "LeastErrorCalibration", "least_error"}};
 
 constexpr size_t kLevels = 128;
+constexpr double kSteps = 127;
 
 // Of all values. Where there are few, and none near 0, nothing is lost by 128 steps up to the first of them, and all
 // others counted as that one: it would be the least divergent end.
@@ -58,6 +60,13 @@ class Divergence {
   std::vector<double> bins_, sum_{0}, filled_{0}, logs_{0};
 };
 
+// Every range has 0 as a step of its own, so that the many zeros after a ReLU say nothing of where to cut.
+std::vector<double> counts_but_zeros(const std::vector<uint64_t>& bins) {
+  std::vector<double> counts(bins.begin(), bins.end());
+  if (counts.size() > 1) counts[0] = counts[1];
+  return counts;
+}
+
 double quantile_range(const Histogram& values, double quantile) {
   const double wanted = quantile * static_cast<double>(values.count());
   double below = 0;
@@ -72,6 +81,7 @@ double uncapped_range(const Histogram& values, const RangeRule& rule) {
   switch (rule.method) {
     case RangeMethod::kMinMax: return values.largest();
     case RangeMethod::kLegacy: return std::max(quantile_range(values, rule.quantile), rule.cutoff * values.largest());
+    case RangeMethod::kLeastError: return static_cast<double>(least_error_bin(values.bins())) * values.width();
     case RangeMethod::kEntropy:
     case RangeMethod::kEntropy2: return static_cast<double>(least_divergent_bin(values.bins())) * values.width();
   }
@@ -92,17 +102,48 @@ std::optional<RangeMethod> range_method_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+Result<RangeMethod> range_method_from_option(std::string_view text) {
+  for (const MethodName& each : kNames)
+    if (each.option == text) return each.method;
+  return invalid_argument("'{}' is none of least_error, entropy2, entropy, minmax, legacy", text);
+}
+
 size_t least_divergent_bin(const std::vector<uint64_t>& bins) {
-  std::vector<double> counts(bins.begin(), bins.end());
-  // Every range has 0 as a step of its own, so that the many zeros after a ReLU say nothing of where to cut.
-  if (counts.size() > 1) counts[0] = counts[1];
-  const Divergence divergence(std::move(counts));
+  const Divergence divergence(counts_but_zeros(bins));
   size_t best = bins.size();
   double least = std::numeric_limits<double>::infinity();
   for (size_t end = kLevels; end <= bins.size(); ++end) {
     const double now = divergence.at(end);
     if (now > least || !std::isfinite(now)) continue;
     least = now;
+    best = end;
+  }
+  return best;
+}
+
+size_t least_error_bin(const std::vector<uint64_t>& bins) {
+  const std::vector<double> counts = counts_but_zeros(bins);
+  // In widths of a bin. Above the end: of their number, their values and the squares of these.
+  double inside = 0, above = 0, values = 0, squares = 0;
+  const auto middle = [](size_t bin) { return static_cast<double>(bin) + 0.5; };
+  for (size_t bin = 0; bin < counts.size(); ++bin) {
+    above += counts[bin];
+    values += counts[bin] * middle(bin);
+    squares += counts[bin] * middle(bin) * middle(bin);
+  }
+  size_t best = counts.size();
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t end = 1; end <= counts.size(); ++end) {
+    const double count = counts[end - 1], at = middle(end - 1), range = static_cast<double>(end);
+    inside += count;
+    above -= count;
+    values -= count * at;
+    squares -= count * at * at;
+    if (end < kLevels) continue;
+    const double step = range / kSteps, cut = squares - 2 * range * values + range * range * above;
+    const double error = inside * step * step / 12 + std::max(cut, 0.0);
+    if (error > least) continue;
+    least = error;
     best = end;
   }
   return best;

@@ -17,7 +17,8 @@ Json layer_json(const QuantizedLayer& layer) {
   if (layer.why_not.empty()) json["weight_error"] = layer.weight_error;
   if (layer.error) json["error"] = *layer.error;
   if (layer.sensitivity) json["sensitivity"] = *layer.sensitivity;
-  if (layer.us[0] && layer.us[1]) json["time_us"] = {*layer.us[0], *layer.us[1]};
+  if (layer.why_not.empty()) json["format"] = layer.format;
+  for (const auto& [format, us] : layer.times) json["times_us"][format] = us;
   return json;
 }
 
@@ -29,12 +30,12 @@ std::string cut(const std::string& name, size_t most) {
   return name.size() <= most ? name : "..." + name.substr(name.size() - most + 3);
 }
 
-std::string layer_row(const Json& layer, const std::string& format) {
+std::string layer_row(const Json& layer) {
   const bool narrow = layer["in_format"].get<bool>();
-  std::string text = fmt::format("{:<34} {:<9} {:<5} {:>9} {:>9} {:>9} {:>9} {:>9}",
-                                 cut(layer["name"].get<std::string>(), 34), layer["op"].get<std::string>(),
-                                 narrow ? format : "float", figure(layer, "range"), figure(layer, "scale"),
-                                 figure(layer, "weight_error"), figure(layer, "error"), figure(layer, "sensitivity"));
+  std::string text = fmt::format(
+      "{:<34} {:<9} {:<5} {:>9} {:>9} {:>9} {:>9} {:>9}", cut(layer["name"].get<std::string>(), 34),
+      layer["op"].get<std::string>(), narrow ? layer["format"].get<std::string>() : "float", figure(layer, "range"),
+      figure(layer, "scale"), figure(layer, "weight_error"), figure(layer, "error"), figure(layer, "sensitivity"));
   if (!narrow) text += "  " + layer["why_not"].get<std::string>();
   return text + "\n";
 }
@@ -62,7 +63,7 @@ Json quantization_json(const QuantizationReport& report) {
                                {"largest_difference", output.largest_difference},
                                {"cosine", output.cosine}});
   for (const auto& point : report.curve)
-    json["curve"].push_back({{"layers_in_float", point.in_float}, {"error", point.error}});
+    json["curve"].push_back({{"layers_in_float", point.in_float}, {"moves", point.moves}, {"error", point.error}});
   Json& layers = json["layers"] = Json::array();
   for (const QuantizedLayer& layer : report.layers) layers.push_back(layer_json(layer));
   return json;
@@ -72,7 +73,7 @@ std::string quantization_text(const Json& report) {
   const std::string format = report["format"];
   std::string text = fmt::format("{:<34} {:<9} {:<5} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "layer", "op", "in", "range",
                                  "scale", "weights", "result", "alone");
-  for (const Json& layer : report["layers"]) text += layer_row(layer, format);
+  for (const Json& layer : report["layers"]) text += layer_row(layer);
   text +=
       "(errors are root mean squares as parts of the values': of the weights, of the layer's result, of the "
       "network's outputs by it alone)\n";

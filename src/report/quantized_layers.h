@@ -17,22 +17,24 @@ struct OutputError {
 struct QuantizedLayer {
   std::string name, op, input, output;
   std::string why_not;  // why it stays in float; empty: it does not
+  std::string format;   // that it has where it does not
   double scale = 0, range = 0;
   double weight_scale[2] = {};
   double weight_error = 0;
   std::optional<double> error;        // of its result, in the whole network
-  std::optional<double> sensitivity;  // error of the network's outputs by this layer alone
-  std::optional<double> us[2];        // in float and in the format, where both were measured
+  std::optional<double> sensitivity;  // error of the network's outputs by this layer alone, in its fastest format
+  std::vector<std::pair<std::string, double>> times;  // by format, "float" last, in microseconds; where measured
 };
 
 struct QuantizationReport {
-  std::string model, output, format, ranges;
+  std::string model, output, format, ranges;  // several formats with commas between
   size_t batches = 0;
   std::optional<double> budget;
   std::vector<QuantizedLayer> layers;
   std::vector<OutputError> outputs;
   struct Point {
-    size_t in_float = 0;  // layers, the most sensitive first
+    size_t in_float = 0;  // layers that the budget moved there, the most sensitive first
+    size_t moves = 0;     // of layers to a slower format or to float
     double error = 0;
   };
   std::vector<Point> curve;

@@ -54,6 +54,7 @@ struct ChooseOptions {
   std::function<Status(StepIndex step, StepReport* report)> select;
   // Offers to be taken only where there is no other. Null: none.
   std::function<bool(const Problem& problem, const Candidate& candidate)> last_resort;
+  bool portable = false;             // only layouts that processors of every width have kernels for
   size_t operand_memory = SIZE_MAX;  // bytes that operands, results and scratch memory of one kernel may take
   // Adds further offers for a problem of free layouts. Null: providers alone are asked.
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;

@@ -52,6 +52,12 @@ size_t memory_of(const Problem& problem, const Candidate& candidate) {
   return bytes;
 }
 
+bool has_blocks(const Candidate& candidate) {
+  const auto blocked = [](Layout layout) { return layout == Layout::kBlocked8 || layout == Layout::kBlocked16; };
+  return std::any_of(candidate.input_layouts.begin(), candidate.input_layouts.end(), blocked) ||
+         std::any_of(candidate.output_layouts.begin(), candidate.output_layouts.end(), blocked);
+}
+
 void apply_memory_limits(const Problem& problem, const ChooseOptions& options, EvaluatedCandidate* evaluated) {
   const Candidate& c = evaluated->candidate;
   if (c.workspace > options.limits.workspace)
@@ -116,6 +122,8 @@ StepReport offers_for(const Step& step, const std::vector<const Provider*>& prov
     evaluated.rivals = offers.size() - 1;
     evaluated.us = evaluated.candidate.estimate_us;
     if (!is_control(step)) apply_memory_limits(step.problem, options, &evaluated);
+    if (options.portable && has_blocks(evaluated.candidate))
+      evaluated.refusal = "its blocks are as wide as one kind of processor has registers, and the plan is portable";
     report.evaluated.push_back(std::move(evaluated));
   }
   strike_last_resorts(step.problem, options, &report.evaluated);

@@ -129,9 +129,10 @@ void fill(Calibrator* calibrator, Net& net, size_t batches = 4) {
 }
 
 template <class Calibrator>
-void expect_calibrated(const char* header) {
+void expect_calibrated(const char* header, const char* option = "") {
   SCOPED_TRACE(header);
-  Net exact(0), net;
+  Net exact(0), net, second;
+  for (Net* each : {&net, &second}) wootz_config_set_option(each->config.get(), "calibration", option);
   Calibrator calibrator;
   fill(&calibrator, net);
   net.config->setInt8Calibrator(&calibrator);
@@ -150,7 +151,6 @@ void expect_calibrated(const char* header) {
   // From the cache, without a batch.
   Calibrator again;
   again.cache = calibrator.written;
-  Net second;
   second.config->setInt8Calibrator(&again);
   EXPECT_EQ(second.plan(), plan);
   EXPECT_EQ(again.asked, 0u);
@@ -161,6 +161,7 @@ TEST(Calibration, EveryKindOfCalibrator) {
   expect_calibrated<Sampled<IInt8EntropyCalibrator>>("TRT-101600-EntropyCalibration\n");
   expect_calibrated<Sampled<IInt8MinMaxCalibrator>>("TRT-101600-MinMaxCalibration\n");
   expect_calibrated<Legacy>("TRT-101600-LegacyCalibration\n");
+  expect_calibrated<Sampled<IInt8EntropyCalibrator2>>("TRT-101600-LeastErrorCalibration\n", "least_error");
 }
 
 TEST(Calibration, WhatItCannotUseEndsTheBuild) {

@@ -1,5 +1,6 @@
 #include "conformance/run_graph_on.h"
 
+#include "backend/pack_constants.h"
 #include "backend/quantized.h"
 #include "backends/cuda/emulator/emulator.h"
 #include "backends/registry.h"
@@ -13,7 +14,6 @@
 #include "runtime/executor.h"
 #include "tuner/choose.h"
 #include "tuner/layout/copy_elision.h"
-#include "tuner/layout/pack.h"
 
 namespace wootz::conformance {
 namespace {

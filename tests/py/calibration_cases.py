@@ -319,7 +319,7 @@ def test_build_cuts_by_the_optimum_and_fills_the_last_batch_up(open_model, sampl
     logger = Counting()
     shapes = {"x": ((1, *SHAPE[1:]), (3, *SHAPE[1:]), (8, *SHAPE[1:]))}
     wootz.build(open_model, shapes=shapes, options=options(BACKENDS[0]), calibration_data=samples, calibration_cache=tmp_path / "cache", logger=logger)
-    assert "EntropyCalibration2 from 3 batches" in logger.text
+    assert "LeastErrorCalibration from 3 batches" in logger.text
 
 
 BAD = [  # arguments, text
@@ -330,7 +330,7 @@ BAD = [  # arguments, text
     (lambda x, d: dict(calibration_data=d), "no .npy and no .npz"),
     (lambda x, d: dict(calibration_data=[]), "the build failed"),
     (lambda x, d: dict(calibration_cache=d / "none"), "is not there"),
-    (lambda x, d: dict(calibration_data=x, calibration_algorithm="best"), "'best' is none of entropy2"),
+    (lambda x, d: dict(calibration_data=x, calibration_algorithm="best"), "'best' is none of least_error, entropy2"),
     (lambda x, d: dict(calibration_algorithm="minmax"), "neither calibration_data"),
 ]
 

@@ -6,7 +6,7 @@ import wootz
 from digits_cnn import SEED, accuracy, model_of, trained  # noqa: F401
 from onnx import helper
 
-ALGORITHMS = ["entropy2", "entropy", "minmax", "legacy"]
+ALGORITHMS = ["least_error", "entropy2", "entropy", "minmax", "legacy"]
 OPTIONS = {"backend": "cpu", "timing": "0"}
 
 

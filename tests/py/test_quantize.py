@@ -251,7 +251,7 @@ def test_a_budget_keeps_the_costly_layers_in_float(samples, tmp_path):
     assert 0 < len(kept) < 5 and report["error"] <= budget
     assert {layer.get("why_not") for layer in report["layers"]} == {None, "kept in float by the budget"}
     assert max(costs, key=costs.get) in kept
-    assert report["curve"][0] == {"layers_in_float": 0, "error": pytest.approx(whole["error"], rel=1e-6)}
+    assert report["curve"][0] == {"layers_in_float": 0, "moves": 0, "error": pytest.approx(whole["error"], rel=1e-6)}
     assert [point["error"] for point in report["curve"] if point["layers_in_float"] == len(kept)] == [pytest.approx(report["error"], rel=1e-6)]
     loose = wootz.quantize(model, tmp_path / "loose.onnx", data=samples, budget="100%", options=OPTIONS)
     assert loose["layers_in_format"] == 5
@@ -265,10 +265,43 @@ def test_best_takes_what_was_measured_to_be_faster(model, samples, tmp_path):
     except ValueError as error:
         assert "no layer is faster in int8" in str(error)
         return
-    timed = [layer for layer in report["layers"] if "time_us" in layer]
+    timed = [layer for layer in report["layers"] if "times_us" in layer]
     assert timed
     for layer in timed:
-        assert layer["in_format"] == (layer["time_us"][1] < layer["time_us"][0]), layer
+        assert layer["in_format"] == (layer["times_us"]["int8"] < layer["times_us"]["float"]), layer
+
+
+def two_products(path):
+    """As wide as to gain by narrow weights."""
+    rng = np.random.default_rng(SEED)
+    draw = lambda *shape: (rng.normal(0, 1, shape) / np.sqrt(shape[0])).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["h"], "product1"), helper.make_node("Relu", ["h"], ["r"], "relu"),
+             helper.make_node("MatMul", ["r", "w2"], ["y"], "product2")]
+    return save(path, nodes, {"x": [1, 2048]}, {"y": [1, 1024]}, {"w1": draw(2048, 2048), "w2": draw(2048, 1024)})
+
+
+def test_best_of_several_formats(tmp_path):
+    model, out = two_products(tmp_path / "model.onnx"), tmp_path / "best.onnx"
+    samples = np.random.default_rng(SEED + 1).normal(0, 1, (4, 2048)).astype(np.float32)
+    how = dict(data=samples, format="int8,int4", best=True, options={"backend": "cpu"})
+    report = wootz.quantize(model, out, **how)
+    onnx.checker.check_model(onnx.load(out), full_check=True)
+    assert report["format"] == "int8,int4" and report["layers_in_format"] > 0
+    for layer in report["layers"]:
+        fastest = min(layer["times_us"], key=layer["times_us"].get)
+        assert set(layer["times_us"]) == {"int8", "int4", "float"}
+        assert layer["format"] == fastest if layer["in_format"] else fastest == "float", layer
+    written = {tensor.name: tensor.data_type for tensor in onnx.load(out).graph.initializer}
+    types = {"int8": TensorProto.INT8, "int4": TensorProto.INT4}
+    for name, layer in zip(("w1", "w2"), report["layers"]):
+        assert not layer["in_format"] or written[f"{name}_quantized"] == types[layer["format"]]
+    # Four bits cost more than this: what was in them moves on, to eight bits where these are faster than float.
+    moved = wootz.quantize(model, out, budget=0.03, **how)
+    assert moved["error"] <= 0.03 and all(layer.get("format") != "int4" for layer in moved["layers"])
+    assert moved["curve"] == sorted(moved["curve"], key=lambda point: point["moves"])
+    for text, bad in (("'best' chooses", {"best": False}), ("for whole models", {"format": "int8,bf16"}), ("no format 'int9'", {"format": "int8,int9"})):
+        with pytest.raises(ValueError, match=text):
+            wootz.quantize(model, tmp_path / "no.onnx", **{**how, **bad})
 
 
 class Reader(CalibrationDataReader):
@@ -286,7 +319,7 @@ def right_in_runtime(path, images, labels):
     return np.concatenate(answers) == labels
 
 
-@pytest.mark.parametrize("algorithm, method", [("entropy2", CalibrationMethod.Entropy), ("minmax", CalibrationMethod.MinMax)])
+@pytest.mark.parametrize("algorithm, method", [("least_error", CalibrationMethod.Entropy), ("entropy2", CalibrationMethod.Entropy), ("minmax", CalibrationMethod.MinMax)])
 def test_a_trained_network_stays_as_good_as_by_onnx_runtime(algorithm, method, trained, tmp_path):
     bytes_, samples, (images, labels) = trained
     model = tmp_path / "model.onnx"

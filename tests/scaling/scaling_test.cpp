@@ -16,6 +16,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "backend/pack_constants.h"
 #include "backends/registry.h"
 #include "build/build.h"
 #include "lower/lower.h"
@@ -27,7 +28,6 @@
 #include "runtime/create_engine.h"
 #include "scaling/networks.h"
 #include "tuner/choose.h"
-#include "tuner/layout/pack.h"
 
 namespace wootz::scaling {
 namespace {

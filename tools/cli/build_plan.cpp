@@ -134,6 +134,8 @@ std::unique_ptr<FileCalibrator> add_calibrator(const BuildRequest& request, IBui
   }
   auto calibrator = std::make_unique<FileCalibrator>(asked, network, optimum, logger);
   config.setInt8Calibrator(calibrator.get());
+  if (wootz_config_set_option(&config, "calibration", calibrator->algorithm_name()) != 0)
+    fail("the calibration's algorithm was refused", logger);
   return calibrator;
 }
 

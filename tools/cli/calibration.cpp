@@ -18,6 +18,8 @@ struct AlgorithmName {
   CalibrationAlgoType algorithm;
 };
 constexpr AlgorithmName kAlgorithms[] = {
+    // TensorRT has none like it: option "calibration" tells the build.
+    {"least_error", "LeastErrorCalibration", CalibrationAlgoType::kMINMAX_CALIBRATION},
     {"entropy2", "EntropyCalibration2", CalibrationAlgoType::kENTROPY_CALIBRATION_2},
     {"entropy", "EntropyCalibration", CalibrationAlgoType::kENTROPY_CALIBRATION},
     {"minmax", "MinMaxCalibration", CalibrationAlgoType::kMINMAX_CALIBRATION},
@@ -30,14 +32,14 @@ const AlgorithmName* algorithm_named(const std::string& name) {
 }
 
 // Of the cache's first line; the build says what is wrong with another one.
-CalibrationAlgoType algorithm_of(const std::vector<char>& cache) {
+const AlgorithmName& algorithm_of(const std::vector<char>& cache) {
   const std::string line(cache.begin(), std::find(cache.begin(), cache.end(), '\n'));
   for (const AlgorithmName& each : kAlgorithms) {
     const std::string end = std::string("-") + each.in_caches;
     const size_t length = line.size() - (!line.empty() && line.back() == '\r' ? 1 : 0);
-    if (length >= end.size() && line.compare(length - end.size(), end.size(), end) == 0) return each.algorithm;
+    if (length >= end.size() && line.compare(length - end.size(), end.size(), end) == 0) return each;
   }
-  return kAlgorithms[0].algorithm;
+  return kAlgorithms[0];
 }
 
 // What fails in a method that the build calls ends the build.
@@ -59,7 +61,8 @@ void check_calibration(const CalibrationRequest& request, bool int8) {
   if (request.wanted() && !int8) throw Usage("calibration: give --int8 too, without which nothing is quantized");
   if (shapes && request.profile != 0) throw Usage("calibration: give either shapes or the number of a profile");
   if (!request.algorithm.empty() && algorithm_named(request.algorithm) == nullptr)
-    throw Usage("calibration: '" + request.algorithm + "' is no algorithm: entropy2, entropy, minmax, legacy");
+    throw Usage("calibration: '" + request.algorithm +
+                "' is no algorithm: least_error, entropy2, entropy, minmax, legacy");
 }
 
 FileCalibrator::FileCalibrator(const CalibrationRequest& request, const nvinfer1::INetworkDefinition& network,
@@ -79,10 +82,11 @@ FileCalibrator::FileCalibrator(const CalibrationRequest& request, const nvinfer1
   if (cache_ && !request.data.empty())
     logger.log(nvinfer1::ILogger::Severity::kWARNING,
                (request.cache + " is there: the data is only looked at if another algorithm wrote it").c_str());
-  if (!request.algorithm.empty())
-    algorithm_ = algorithm_named(request.algorithm)->algorithm;
-  else if (cache_)
-    algorithm_ = algorithm_of(*cache_);
+  const AlgorithmName& chosen = !request.algorithm.empty() ? *algorithm_named(request.algorithm)
+                                : cache_                   ? algorithm_of(*cache_)
+                                                           : kAlgorithms[0];
+  algorithm_ = chosen.algorithm;
+  name_ = chosen.name;
   data_.emplace("calibration data", request.data, std::move(inputs));
 }
 

@@ -15,10 +15,10 @@
 namespace wootz_cli {
 
 struct CalibrationRequest {
-  std::string cache;              // file, read if it is there, and written otherwise
-  std::vector<std::string> data;  // .npz and .npy files, and folders of such
-  std::string algorithm;          // "entropy2", "entropy", "minmax", "legacy"; empty: the cache's, or the first
-  int profile = 0;                // whose optimum the batches have
+  std::string cache;                          // file, read if it is there, and written otherwise
+  std::vector<std::string> data;              // .npz and .npy files, and folders of such
+  std::string algorithm;                      // by its name (calibration.cpp); empty: the cache's, or the first
+  int profile = 0;                            // whose optimum the batches have
   Shapes min_shapes, opt_shapes, max_shapes;  // of a profile of its own; empty: that one
   bool wanted() const { return !cache.empty() || !data.empty(); }
 };
@@ -43,10 +43,12 @@ class FileCalibrator final : public nvinfer1::IInt8LegacyCalibrator {
   double getRegressionCutoff() const noexcept override { return 0; }
   const void* readHistogramCache(std::size_t& length) noexcept override { return length = 0, nullptr; }
   void writeHistogramCache(const void*, std::size_t) noexcept override {}
+  const char* algorithm_name() const { return name_; }  // of option "calibration"
 
  private:
   int64_t batch_size_ = 1;
-  nvinfer1::CalibrationAlgoType algorithm_ = nvinfer1::CalibrationAlgoType::kENTROPY_CALIBRATION_2;
+  nvinfer1::CalibrationAlgoType algorithm_;
+  const char* name_;
   std::string cache_file_;
   std::optional<std::vector<char>> cache_;
   std::optional<DataBatches> data_;

@@ -85,7 +85,8 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
       ->allow_extra_args(false);
   command.add_option(
       "--calib-algorithm", calibration.algorithm,
-      "How scales are found: entropy2, entropy, minmax or legacy; default: as --calib was written, entropy2");
+      "How scales are found: least_error, entropy2, entropy, minmax or legacy; default: as --calib was written, or "
+      "least_error");
   command.add_option("--calib-shapes", o.calibration_shapes,
                      "Shapes of the batches that --calib-data is cut into; default: those to optimize for");
   command.add_flag("--json", o.as_json, "Report as JSON on stdout");

@@ -60,7 +60,7 @@ void set_up_request(QuantizeOptions& o, Logger& logger) {
 void quantize(QuantizeOptions& o, Logger& logger) {
   set_up_request(o, logger);
   const std::string options = options_json(o);
-  const bool has_ranges = o.format == "int8" || o.format == "fp8";
+  const bool has_ranges = o.format.find("int8") != std::string::npos || o.format.find("fp8") != std::string::npos;
   if (has_ranges && o.inputs.data.empty())
     throw Usage("--data: " + o.format + " needs representative inputs, from which the ranges of activations are");
   const InputBatches batches(o.inputs, forms_of_model(o.request, logger), logger);
@@ -90,9 +90,10 @@ void add_quantize(CLI::App& app, Logger& logger) {
   auto o = std::make_shared<QuantizeOptions>();
   command->add_option("model", o->request.model, "ONNX model")->required();
   command->add_option("-o,--output", o->output, "Model to write")->required();
-  command->add_option("--format", o->format, "int8 (default), fp8, int4, fp16 or bf16");
+  command->add_option("--format", o->format, "int8 (default), fp8, int4, fp16 or bf16; with --best several: int8,int4");
   add_input_options(*command, o->inputs);
-  command->add_option("--algorithm", o->algorithm, "How ranges are found: entropy2, entropy, minmax or legacy");
+  command->add_option("--algorithm", o->algorithm,
+                      "How ranges are found: least_error, entropy2, entropy, minmax or legacy");
   command->add_option("--keep", o->keep, "Layers that stay in float, NAME,...")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -101,7 +102,7 @@ void add_quantize(CLI::App& app, Logger& logger) {
   command->add_option("--budget", o->budget,
                       "Greatest error of the outputs, as 0.5%: the layers that cost the most stay in float");
   command->add_flag("--sensitivity", o->sensitivity, "Measure what each layer alone costs");
-  command->add_flag("--best", o->best, "Layers that are not measured to be faster stay in float");
+  command->add_flag("--best", o->best, "Each layer in the format that was measured to be the fastest, or in float");
   command->add_option("--shapes", o->shapes, "Shapes of dynamic inputs, NAME:1x3x224x224,...");
   command->add_option("--device", o->device, "Where networks are run: cpu, cuda, reference, or a number");
   command->add_option("--threads", o->threads, "Threads of one inference, 0: all");

@@ -39,6 +39,12 @@ def efficientnet_b4(batch):
     return torchvision.models.efficientnet_b4(weights=None), {"x": torch.randn(batch, 3, 380, 380)}
 
 
+def mobilenet_v3_large(batch):
+    import torchvision
+
+    return torchvision.models.mobilenet_v3_large(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
+
+
 def regnet_x_400mf(batch):
     """Grouped convolutions of 16 channels, and additions to what a product has just made."""
     import torchvision

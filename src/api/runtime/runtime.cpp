@@ -21,6 +21,7 @@
 #include "plan/format.h"
 #include "plan/library_version.h"
 #include "plan/read.h"
+#include "runtime/adapt.h"
 #include "runtime/create_engine.h"
 #include "runtime/file_weights.h"
 #include "wootz/extensions.h"
@@ -55,11 +56,33 @@ bool for_every_generation(const Program& program, const std::string& isa) {
   return found != program.properties.end() && found->second == std::to_string(level) && generation_of(isa) >= kAmpere;
 }
 
+bool is_portable(const Program& program) {
+  const auto found = program.properties.find(property::kPortable);
+  return found != program.properties.end() && found->second == "1";
+}
+
+// Says in one line what the processor at hand changes of a portable plan.
+Result<std::shared_ptr<const Program>> adapted(const Program& program, const std::shared_ptr<Device>& device,
+                                               const std::vector<const Provider*>& providers, int threads,
+                                               const Reporter& reporter) {
+  if (!device->host_memory()) return unsupported("the plan is portable, which plans for processors are alone");
+  WOOTZ_ASSIGN_OR_RETURN(Adapted made, adapt_to_device(program, device, providers, threads));
+  if (made.chosen_anew > 0) {
+    const Result<DeviceDescription> built = DeviceDescription::from_json(program.device);
+    reporter.warning(fmt::format(
+        "the plan was built for {} and this is {}: of its {} layers {} have other kernels here, chosen by estimate",
+        built.ok() ? built->isa : "another device", device->describe().isa, made.steps, made.chosen_anew));
+  }
+  made.program->properties.erase(property::kPortable);  // it is for this processor now
+  return std::shared_ptr<const Program>(std::move(made.program));
+}
+
 // A plan is for a kind of device, and says which; it runs on any of that kind.
 Status check_kind(const Program& program, const Backend& backend, const Device& device, const Reporter& reporter) {
   const Result<DeviceDescription> built = DeviceDescription::from_json(program.device);
   const DeviceDescription& here = device.describe();
   if (!built.ok() || built->isa == here.isa || for_every_generation(program, here.isa)) return Status();
+  if (is_portable(program)) return Status();
   std::string what = fmt::format("the plan was built for {} ({}), and device {} of backend {} is {} ({})", built->isa,
                                  built->name, device.number(), backend.name, here.isa, here.name);
   if (backend.can.one_isa) return invalid_argument("{}: build it for that one, or load it on the other", what);
@@ -99,6 +122,9 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   providers.push_back(plugins.get());
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
   if (max_threads > 0) options.threads = options.threads == 0 ? max_threads : std::min(options.threads, max_threads);
+  if (is_portable(*program)) {
+    WOOTZ_ASSIGN_OR_RETURN(program, adapted(*program, device, providers, options.threads, reporter));
+  }
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core,
                          create_engine(std::move(program), std::move(device), std::move(providers), options));
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<const EngineInfo> info, EngineInfo::create(std::move(core)));

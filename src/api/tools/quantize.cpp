@@ -14,25 +14,14 @@ namespace {
 
 using Made = Result<nvinfer1::IHostMemory*>;
 
-struct MethodName {
-  const char* name;
-  RangeMethod method;
-};
-constexpr MethodName kMethods[] = {{"entropy2", RangeMethod::kEntropy2},
-                                   {"entropy", RangeMethod::kEntropy},
-                                   {"minmax", RangeMethod::kMinMax},
-                                   {"legacy", RangeMethod::kLegacy}};
 constexpr double kQuantile = 0.9999;  // of the legacy calibrator
 
 Status read_method(const Json& value, RangeRule* rule) {
-  for (const MethodName& each : kMethods)
-    if (value.is_string() && value.get<std::string>() == each.name) {
-      rule->method = each.method;
-      rule->quantile = kQuantile;
-      rule->cutoff = 0;
-      return Status();
-    }
-  return invalid_argument("there is no such algorithm; there are entropy2, entropy, minmax and legacy");
+  WOOTZ_ASSIGN_OR_RETURN(rule->method,
+                         range_method_from_option(value.is_string() ? value.get<std::string>() : std::string()));
+  rule->quantile = kQuantile;
+  rule->cutoff = 0;
+  return Status();
 }
 
 Status read_count(const Json& value, int* count) {
@@ -55,8 +44,16 @@ struct OptionRow {
 constexpr OptionRow kOptions[] = {
     {"format",
      [](const Json& value, QuantizeOptions* o) -> Status {
-       WOOTZ_ASSIGN_OR_RETURN(o->rules.format,
-                              number_format_from_name(value.is_string() ? value.get<std::string>() : ""));
+       std::string_view rest = value.is_string() ? std::string_view(value.get_ref<const std::string&>()) : "";
+       o->formats.clear();
+       while (true) {
+         const size_t comma = rest.find(',');
+         WOOTZ_ASSIGN_OR_RETURN(const NumberFormat format, number_format_from_name(rest.substr(0, comma)));
+         if (std::count(o->formats.begin(), o->formats.end(), format) == 0) o->formats.push_back(format);
+         if (comma == std::string_view::npos) break;
+         rest.remove_prefix(comma + 1);
+       }
+       o->rules.format = o->formats.front();
        return Status();
      }},
     {"algorithm", [](const Json& value, QuantizeOptions* o) { return read_method(value, &o->ranges); }},
@@ -83,6 +80,7 @@ constexpr OptionRow kOptions[] = {
 
 Result<QuantizeOptions> read_options(const char* text) {
   QuantizeOptions options;
+  options.ranges.method = RangeMethod::kLeastError;
   const Json json = Json::parse(text == nullptr || *text == '\0' ? "{}" : text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return invalid_argument("the options are no JSON object");
   // Eight bits of a float reach far: nothing is gained by a range that is cut.
@@ -94,10 +92,16 @@ Result<QuantizeOptions> read_options(const char* text) {
     if (row == std::end(kOptions)) return invalid_argument("there is no option '{}'", key);
     WOOTZ_RETURN_IF_ERROR(row->read(value, &options).with_prefix(fmt::format("option '{}'", key)));
   }
-  const NumberFormat format_of = options.rules.format;
-  if (json.contains("algorithm") && !has_activation_scales(format_of))
-    return invalid_argument("option 'algorithm': {} has no ranges of activations", number_format_name(format_of));
-  if ((json.contains("block") || json.contains("zero_points")) && format_of != NumberFormat::kInt4)
+  const std::vector<NumberFormat>& formats = options.formats;
+  if (formats.size() > 1 && !options.best)
+    return invalid_argument("option 'format': 'best' chooses between several of them");
+  if (formats.size() > 1 && std::any_of(formats.begin(), formats.end(), is_float_format))
+    return invalid_argument("option 'format': fp16 and bf16 are for whole models, with no other format beside them");
+  if (json.contains("algorithm") && std::none_of(formats.begin(), formats.end(), has_activation_scales))
+    return invalid_argument("option 'algorithm': {} has no ranges of activations",
+                            number_format_name(options.rules.format));
+  if ((json.contains("block") || json.contains("zero_points")) &&
+      std::count(formats.begin(), formats.end(), NumberFormat::kInt4) == 0)
     return invalid_argument("options 'block' and 'zero_points' are of int4");
   return options;
 }

@@ -50,6 +50,7 @@ BuildSettings plain(BuildSettings settings) {
   settings.border.clear();
   settings.native = KeepNative::kNone;
   settings.keep_values = true;
+  settings.portable = false;
   settings.measure = false;
   settings.level = 0;
   settings.aux_streams = 0;
@@ -88,7 +89,8 @@ Status Quantizer::run() {
   FormatRules& rules = options_.rules;
   const bool searches = options_.budget >= 0 || options_.sensitivity || options_.best;
   ProgressPhase phase(services_.progress, "Quantize", nullptr, searches ? 4 : 3);
-  if (has_activation_scales(rules.format)) WOOTZ_RETURN_IF_ERROR(calibrate());
+  const std::vector<NumberFormat>& formats = options_.formats;
+  if (std::any_of(formats.begin(), formats.end(), has_activation_scales)) WOOTZ_RETURN_IF_ERROR(calibrate());
   const auto note = [&](const Value& value) {
     rules.types[value.name()] = value.dtype();
     rules.ranks[value.name()] = value.rank();
@@ -99,12 +101,9 @@ Status Quantizer::run() {
   if (!phase.step(0)) return phase.status();
   WOOTZ_RETURN_IF_ERROR(run_in_float());
   if (!phase.step(1)) return phase.status();
-  WOOTZ_RETURN_IF_ERROR(convert(rules.keep, settings_).status());
-  if (std::none_of(layers_.begin(), layers_.end(), [](const EditedLayer& layer) { return layer.why_not.empty(); }))
-    return invalid_argument("nothing is quantized: {}", first_reason(layers_));
+  WOOTZ_RETURN_IF_ERROR(choose_formats());
   if (searches) {
-    for (const EditedLayer& layer : layers_) report_.layers.emplace_back().name = layer.name;
-    if (options_.best) WOOTZ_RETURN_IF_ERROR(keep_slow_layers());
+    if (options_.best) WOOTZ_RETURN_IF_ERROR(time_formats());
     WOOTZ_RETURN_IF_ERROR(measure_sensitivity());
     if (options_.budget >= 0) WOOTZ_RETURN_IF_ERROR(meet_budget());
     if (!phase.step(2)) return phase.status();
@@ -140,6 +139,25 @@ Status Quantizer::run_in_float() {
     };
     WOOTZ_RETURN_IF_ERROR(run->run(batch, keep));
   }
+  return Status();
+}
+
+// Every layer in the first format that it can have.
+Status Quantizer::choose_formats() {
+  FormatRules& rules = options_.rules;
+  for (const NumberFormat format : options_.formats) {
+    rules.format = format;
+    WOOTZ_RETURN_IF_ERROR(convert(rules.keep, settings_).status());
+    choices_.resize(layers_.size());
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (layers_[i].why_not.empty()) choices_[i].push_back({format, 0, std::nullopt});
+  }
+  rules.format = options_.formats.front();
+  if (std::all_of(choices_.begin(), choices_.end(), [](const auto& of) { return of.empty(); }))
+    return invalid_argument("nothing is quantized: {}", first_reason(layers_));
+  for (const EditedLayer& layer : layers_) report_.layers.emplace_back().name = layer.name;
+  at_.assign(layers_.size(), 0);
+  settle(at_);
   return Status();
 }
 
@@ -213,17 +231,20 @@ void Quantizer::report_layers(const std::map<std::string, double>& errors) {
     to.input = from.input;
     to.output = from.output;
     const bool found_so = options_.rules.keep.contains(from.name) && !asked_to_keep_.contains(from.name);
-    const bool slow = to.us[0] && to.us[1] && *to.us[1] >= *to.us[0];
+    const bool slow = !to.times.empty() && choices_[report_.layers.size() - 1].empty();
     to.why_not = !found_so ? from.why_not : slow ? "faster in float" : "kept in float by the budget";
+    to.format = number_format_name(from.format);
     to.scale = from.scale;
-    to.range = from.scale * (options_.rules.format == NumberFormat::kFp8 ? kLargestF8 : kInt8Steps);
+    to.range = from.scale * (from.format == NumberFormat::kFp8 ? kLargestF8 : kInt8Steps);
     std::copy(std::begin(from.weight_scale), std::end(from.weight_scale), std::begin(to.weight_scale));
     to.weight_error = from.weight_error;
     if (const auto error = errors.find(from.output); error != errors.end()) to.error = error->second;
   }
   report_.model = path_;
-  report_.format = number_format_name(options_.rules.format);
-  if (has_activation_scales(options_.rules.format)) report_.ranges = range_method_name(options_.ranges.method);
+  for (const NumberFormat format : options_.formats) {
+    report_.format += fmt::format("{}{}", report_.format.empty() ? "" : ",", number_format_name(format));
+    if (has_activation_scales(format)) report_.ranges = range_method_name(options_.ranges.method);
+  }
   report_.batches = batches_.size();
   if (options_.budget >= 0) report_.budget = options_.budget;
 }

@@ -13,9 +13,11 @@ namespace wootz::api {
 struct QuantizeOptions {
   FormatRules rules;
   RangeRule ranges;
+  // Those that a layer may have; the first is that of `rules`. Several: none is a float format, and `best` chooses.
+  std::vector<NumberFormat> formats = {NumberFormat::kInt8};
   double budget = -1;        // the greatest error of the outputs; below 0: there is none
   bool sensitivity = false;  // the error by each layer alone
-  bool best = false;         // only layers that are faster so
+  bool best = false;         // each layer in what it is fastest in, which may be float
 };
 
 class Quantizer {
@@ -39,15 +41,26 @@ class Quantizer {
   // Of the outputs, against those in float.
   Result<std::vector<OutputError>> output_errors(EngineImpl& engine) const;
   Result<double> error_with(const std::set<std::string, std::less<>>& keep);
-  // layer_search.cpp: which layers stay in float
-  Status keep_slow_layers();
+  // layer_search.cpp: which layers have which format, and which stay in float
+  struct Choice {
+    NumberFormat format;
+    double us = 0;                      // where it was measured
+    std::optional<double> sensitivity;  // error of the outputs by the layer alone in it
+  };
+  Status choose_formats();
+  Status time_formats();
   Status measure_sensitivity();
   Status meet_budget();
+  // What the layers have if those of the first `moves` of `order` go on to their next choice.
+  std::vector<size_t> moved(const std::vector<size_t>& order, size_t moves) const;
+  void settle(const std::vector<size_t>& at);  // writes it into the rules
+  Result<bool> keeps_budget(const std::vector<size_t>& at);
+  bool in_float(const std::vector<size_t>& at, size_t layer) const { return at[layer] == choices_[layer].size(); }
   Status compare_all();
   void report_layers(const std::map<std::string, double>& errors);  // of values
 
   const std::vector<Batch>& batches_;
-  QuantizeOptions options_;  // its `keep` grows with what the search finds
+  QuantizeOptions options_;  // its rules are what the search finds
   const std::set<std::string, std::less<>> asked_to_keep_;
   BuildSettings settings_;
   BuildServices services_;
@@ -56,7 +69,9 @@ class Quantizer {
   std::unique_ptr<EditableModel> model_, converted_;
   std::shared_ptr<Graph> graph_;  // in float
   std::vector<EditedLayer> layers_;
-  std::vector<Batch> outputs_;  // in float, of each batch
+  std::vector<std::vector<Choice>> choices_;  // of each layer, the fastest first; after the last comes float
+  std::vector<size_t> at_;                    // which of its choices each layer has
+  std::vector<Batch> outputs_;                // in float, of each batch
   QuantizationReport report_;
 };
 

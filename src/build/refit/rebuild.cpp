@@ -1,10 +1,10 @@
 #include "build/refit/rebuild.h"
 
+#include "backend/pack_constants.h"
 #include "build/refit/recipe.h"
 #include "build/refit/same_form.h"
 #include "build/session.h"
 #include "build/stages.h"
-#include "tuner/layout/pack.h"
 
 namespace wootz {
 namespace {

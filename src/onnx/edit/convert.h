@@ -11,6 +11,7 @@ namespace wootz::importer {
 // The convolutions and products of the main graph, in the model's order; null: the node is none.
 bool is_layer(const ::onnx::NodeProto& node);
 std::string layer_name(const ::onnx::NodeProto& node);
+EditedLayer layer_of(const ::onnx::NodeProto& node, NumberFormat format);
 
 // Quantize and Dequantize around activations, and weights in few bits.
 Status quantize_layers(GraphEdit& edit, const FormatRules& rules, std::vector<EditedLayer>* layers);

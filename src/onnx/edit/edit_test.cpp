@@ -80,6 +80,25 @@ TEST_F(EditedModel, LayersGetQuantizeAndDequantize) {
   EXPECT_TRUE(imported.status.ok()) << imported.status.message();
 }
 
+TEST_F(EditedModel, ALayerMayHaveAFormatOfItsOwn) {
+  const auto model = EditableModel::open(save(products()));
+  ASSERT_TRUE(model.ok());
+  FormatRules rules = int8_rules();
+  rules.formats = {{"first", NumberFormat::kFp8}};
+  std::vector<EditedLayer> layers;
+  ASSERT_TRUE((*model)->convert(rules, &layers).ok());
+  EXPECT_EQ(layers[0].format, NumberFormat::kFp8);
+  EXPECT_EQ(layers[1].format, NumberFormat::kInt8);
+  const ModelProto read = load(**model);
+  EXPECT_EQ(read.opset_import(0).version(), 19) << "which FP8 needs";
+  std::multiset<int> types;
+  for (const TensorProto& tensor : read.graph().initializer()) types.insert(tensor.data_type());
+  EXPECT_EQ(types.count(TensorProto::FLOAT8E4M3FN), 2U) << "weights and the activation's zero point";
+  EXPECT_EQ(types.count(TensorProto::INT8), 2U);
+  const ImportedForTest imported = import_for_test(read);
+  EXPECT_TRUE(imported.status.ok()) << imported.status.message();
+}
+
 TEST_F(EditedModel, KeptLayersStayAndOthersMustBeThere) {
   const auto model = EditableModel::open(save(products()));
   ASSERT_TRUE(model.ok());

@@ -52,6 +52,15 @@ bool has_inner_external(const NodeProto& node, int depth = 0) {
   return false;
 }
 
+int opset_of(const FormatRules& rules) {
+  const auto of = [&](NumberFormat format) {
+    return format == NumberFormat::kInt4 && rules.zero_points ? 21 : row_of(format).opset;
+  };
+  int least = of(rules.format);
+  for (const auto& [layer, format] : rules.formats) least = std::max(least, of(format));
+  return least;
+}
+
 std::string shown_name(const NodeProto& node) {
   return importer::printable(node.output_size() > 0 ? importer::layer_name(node) : node.name());
 }
@@ -111,8 +120,7 @@ std::unique_ptr<EditableModel> EditableModel::copy() const {
 
 Status EditableModel::convert(const FormatRules& rules, std::vector<EditedLayer>* layers) {
   importer::GraphEdit edit(*model_, folder_);
-  const int least = rules.format == NumberFormat::kInt4 && rules.zero_points ? 21 : row_of(rules.format).opset;
-  WOOTZ_RETURN_IF_ERROR(importer::raise_opset(edit, least, rules.ranks));
+  WOOTZ_RETURN_IF_ERROR(importer::raise_opset(edit, opset_of(rules), rules.ranks));
   if (rules.block < 1) return invalid_argument("blocks of {} elements", rules.block);
   layers->clear();
   WOOTZ_RETURN_IF_ERROR(is_float_format(rules.format) ? importer::narrow_values(edit, rules, layers)

@@ -27,6 +27,7 @@ inline bool has_activation_scales(NumberFormat format) {
 // How a model's convolutions and products are to be computed.
 struct FormatRules {
   NumberFormat format = NumberFormat::kInt8;
+  std::map<std::string, NumberFormat, std::less<>> formats;  // of layers in another one; none is a float format
   std::map<std::string, float, std::less<>> scales;  // of values, as int8_scale() of their range: kInt8 and kFp8
   std::map<std::string, DType, std::less<>> types;   // of values: kFp16 and kBf16
   std::map<std::string, int, std::less<>> ranks;     // of values, where the model is of an older opset
@@ -39,10 +40,11 @@ struct FormatRules {
 struct EditedLayer {
   std::string name;  // the node's, or its result's where it has none
   std::string op, input, output;
-  std::string why_not;          // why it stays as it is; empty: it does not
-  double scale = 0;             // of the activation; 0: it has none
-  double weight_scale[2] = {};  // the least and the largest
-  double weight_error = 0;      // root mean square of what rounding does to the weights, as a part of theirs
+  std::string why_not;                        // why it stays as it is; empty: it does not
+  NumberFormat format = NumberFormat::kInt8;  // that it was to have
+  double scale = 0;                           // of the activation; 0: it has none
+  double weight_scale[2] = {};                // the least and the largest
+  double weight_error = 0;  // root mean square of what rounding does to the weights, as a part of theirs
 };
 
 }  // namespace wootz

@@ -81,7 +81,7 @@ class ValueNarrower {
     const bool wide = stays(*node);
     EditedLayer layer;
     if (is_layer(*node)) {
-      layer = {layer_name(*node), node->op_type(), node->input(0), node->output(0), "", 0, {}, 0};
+      layer = layer_of(*node, rules_.format);
       if (wide) layer.why_not = "kept in float";
     }
     for (int i = 0; i < node->input_size(); ++i) {

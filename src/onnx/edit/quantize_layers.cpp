@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "onnx/edit/convert.h"
 #include "onnx/edit/narrow_weights.h"
@@ -36,21 +37,24 @@ class LayerQuantizer {
     auto& nodes = *edit_.graph().mutable_node();
     for (NodeProto& node : nodes) {
       if (!is_layer(node)) continue;
-      EditedLayer layer{layer_name(node), node.op_type(), node.input(0), node.output(0), "", 0, {}, 0};
+      EditedLayer layer = layer_of(node, format_of(layer_name(node)));
       Result<std::string> why = quantize(node, &layer);
       if (!why.ok()) return why.status().with_prefix(fmt::format("layer '{}'", layer.name));
       layer.why_not = std::move(why).value();
-      if (layer.why_not.empty()) quantized_.emplace(&node, layers->size());
+      if (layer.why_not.empty() && layer.format == NumberFormat::kInt8) quantized_.emplace(&node, layers->size());
       layers->push_back(std::move(layer));
     }
-    if (rules_.format != NumberFormat::kInt8) return Status();
     for (NodeProto& node : nodes)
       if (is_standard(node) && node.op_type() == "Add" && node.input_size() == 2) addition(node);
     return Status();
   }
 
  private:
-  bool weight_only() const { return rules_.format == NumberFormat::kInt4; }
+  NumberFormat format_of(const std::string& layer) const {
+    const auto own = rules_.formats.find(layer);
+    return own == rules_.formats.end() ? rules_.format : own->second;
+  }
+  static bool weight_only(NumberFormat format) { return format == NumberFormat::kInt4; }
 
   // Why it stays in float; empty: it does not.
   Result<std::string> quantize(NodeProto& node, EditedLayer* layer) {
@@ -60,8 +64,8 @@ class LayerQuantizer {
     if (edit_.constant(node.input(0)) != nullptr) return std::string("both operands are constants");
     if (tensor->data_type() != TensorProto::FLOAT) return std::string("its weights are not in FP32");
     if (tensor->dims_size() < 2) return std::string("its weights are no matrix");
-    const float* const step = weight_only() ? nullptr : scale_of(node.input(0));
-    if (!weight_only() && step == nullptr) return std::string("no range is known of its activation");
+    const float* const step = weight_only(layer->format) ? nullptr : scale_of(node.input(0));
+    if (!weight_only(layer->format) && step == nullptr) return std::string("no range is known of its activation");
     WOOTZ_ASSIGN_OR_RETURN(const HostTensor weights, edit_.read(*tensor));
     const std::span<const float> values = weights.as<float>();
     if (values.empty()) return std::string("its weights are empty");
@@ -72,20 +76,20 @@ class LayerQuantizer {
     if (!why.empty()) return why;
     node.set_input(1, narrow);
     if (step == nullptr) return std::string();
-    node.set_input(0, rounded(node.input(0), *step));
-    layer->scale = scale_in_format(*step);
+    node.set_input(0, rounded(node.input(0), *step, layer->format));
+    layer->scale = scale_in(layer->format, *step);
     return std::string();
   }
 
-  double scale_in_format(float int8_step) const {
-    return rules_.format == NumberFormat::kFp8 ? int8_step * kInt8Steps / kLargestF8 : int8_step;
+  static double scale_in(NumberFormat format, float int8_step) {
+    return format == NumberFormat::kFp8 ? int8_step * kInt8Steps / kLargestF8 : int8_step;
   }
 
   // Along which the output channels lie, or for blocks what a sum goes over.
-  int axis_of(const NodeProto& node, int rank) const {
+  static int axis_of(const NodeProto& node, NumberFormat format, int rank) {
     const bool transposed = node.op_type() == "Gemm" && int_attribute(node, "transB", 0) != 0;
-    if (weight_only()) return transposed ? rank - 1 : rank - 2;
-    if (rules_.format == NumberFormat::kFp8) return kPerTensor;
+    if (weight_only(format)) return transposed ? rank - 1 : rank - 2;
+    if (format == NumberFormat::kFp8) return kPerTensor;
     if (node.op_type() == "Conv") return 0;
     if (node.op_type() == "ConvTranspose") return int_attribute(node, "group", 1) == 1 ? 1 : kPerTensor;
     return transposed ? rank - 2 : rank - 1;
@@ -94,22 +98,23 @@ class LayerQuantizer {
   // The name of the weights as they come back from few bits.
   Result<std::string> narrowed(const NodeProto& node, const HostTensor& weights, EditedLayer* layer, std::string* why) {
     const bool product = node.op_type() == "MatMul" || node.op_type() == "Gemm";
-    if (weight_only() && (!product || weights.rank() != 2)) {
+    const bool in_blocks = weight_only(layer->format);
+    if (in_blocks && (!product || weights.rank() != 2)) {
       *why = "four bits are for products with a matrix";
       return std::string();
     }
-    const int axis = axis_of(node, weights.rank());
-    if (weight_only() && weights.dims()[axis] % rules_.block != 0) {
+    const int axis = axis_of(node, layer->format, weights.rank());
+    if (in_blocks && weights.dims()[axis] % rules_.block != 0) {
       *why = fmt::format("blocks of {} do not divide its sums of {}", rules_.block, weights.dims()[axis]);
       return std::string();
     }
-    Made& made = weights_[{node.input(1), axis}];
+    Made& made = weights_[{node.input(1), axis, layer->format}];
     if (made.name.empty()) {
-      const DType type = rules_.format == NumberFormat::kInt8 ? DType::kI8 : DType::kF8E4M3;
+      const DType type = layer->format == NumberFormat::kInt8 ? DType::kI8 : DType::kF8E4M3;
       WOOTZ_ASSIGN_OR_RETURN(const NarrowWeights narrow,
-                             weight_only() ? narrow_blocks(weights, axis, rules_.block, rules_.zero_points)
-                                           : narrow_channels(weights, type, axis));
-      made = dequantized(node.input(1), narrow, axis);
+                             in_blocks ? narrow_blocks(weights, axis, rules_.block, rules_.zero_points)
+                                       : narrow_channels(weights, type, axis));
+      made = dequantized(node.input(1), narrow, axis, in_blocks ? rules_.block : 0);
     }
     layer->weight_error = made.error;
     std::copy(std::begin(made.scales), std::end(made.scales), std::begin(layer->weight_scale));
@@ -121,14 +126,15 @@ class LayerQuantizer {
     double error = 0, scales[2] = {};
   };
 
-  Made dequantized(const std::string& name, const NarrowWeights& narrow, int axis) {
+  // `block`: elements that have one scale along the axis; 0: all of it.
+  Made dequantized(const std::string& name, const NarrowWeights& narrow, int axis, int block) {
     std::vector<std::string> inputs = {edit_.add_constant(name + "_quantized", narrow.values),
                                        edit_.add_constant(name + "_scale", narrow.scales)};
     if (narrow.zero_points.valid()) inputs.push_back(edit_.add_constant(name + "_zero_point", narrow.zero_points));
     Made made{edit_.unique(name + "_dequantized"), narrow.error, {narrow.least_scale, narrow.largest_scale}};
     NodeProto* const back = edit_.add_after("", "DequantizeLinear", inputs, made.name);
     if (axis != kPerTensor) set_int(back, "axis", axis);
-    if (weight_only()) set_int(back, "block_size", rules_.block);
+    if (block > 0) set_int(back, "block_size", block);
     return made;
   }
 
@@ -142,15 +148,15 @@ class LayerQuantizer {
     return nullptr;
   }
 
-  // The activation rounded to the format and back.
-  std::string rounded(const std::string& value, float int8_step) {
-    std::string& made = activations_[value];
+  // The activation rounded to the format and back. Readers in other formats have roundings of their own.
+  std::string rounded(const std::string& value, float int8_step, NumberFormat format) {
+    std::string& made = activations_[{value, format}];
     if (!made.empty()) return made;
-    const DType type = rules_.format == NumberFormat::kFp8 ? DType::kF8E4M3 : DType::kI8;
+    const DType type = format == NumberFormat::kFp8 ? DType::kF8E4M3 : DType::kI8;
     HostTensor zero = HostTensor::scalar<int8_t>(0);  // the same byte in either type
     if (type != DType::kI8) zero = HostTensor::wrap(type, Dims{}, zero.data(), std::make_shared<HostTensor>(zero));
-    const std::string scale =
-        edit_.add_constant(value + "_scale", HostTensor::scalar<float>(static_cast<float>(scale_in_format(int8_step))));
+    const std::string scale = edit_.add_constant(
+        value + "_scale", HostTensor::scalar<float>(static_cast<float>(scale_in(format, int8_step))));
     const std::string point = edit_.add_constant(value + "_zero_point", zero);
     const std::string narrow = edit_.unique(value + "_quantized");
     made = edit_.unique(value + "_dequantized");
@@ -186,15 +192,17 @@ class LayerQuantizer {
     const bool second = of_a == nullptr || (of_b != nullptr && quantized_.at(of_b) > quantized_.at(of_a));
     const int index = second ? 0 : 1;
     const std::string& other = node.input(index);
-    if (activations_.count(other) == 0 && (second ? of_a : of_b) == nullptr) return;
-    if (const float* const step = scale_of(other); step != nullptr) node.set_input(index, rounded(other, *step));
+    const bool in_8_bits = activations_.count({other, NumberFormat::kInt8}) != 0;
+    if (!in_8_bits && (second ? of_a : of_b) == nullptr) return;
+    if (const float* const step = scale_of(other); step != nullptr)
+      node.set_input(index, rounded(other, *step, NumberFormat::kInt8));
   }
 
   GraphEdit& edit_;
   const FormatRules& rules_;
-  std::map<std::pair<std::string, int>, Made> weights_;
-  std::map<std::string, std::string> activations_;
-  std::map<const NodeProto*, size_t> quantized_;  // with their places in the model
+  std::map<std::tuple<std::string, int, NumberFormat>, Made> weights_;
+  std::map<std::pair<std::string, NumberFormat>, std::string> activations_;
+  std::map<const NodeProto*, size_t> quantized_;  // to int8, with their places in the model
 };
 
 }  // namespace
@@ -203,6 +211,16 @@ bool is_layer(const NodeProto& node) {
   constexpr std::string_view kLayers[] = {"Conv", "ConvTranspose", "MatMul", "Gemm"};
   return is_standard(node) && node.output_size() == 1 && node.input_size() >= 2 &&
          std::find(std::begin(kLayers), std::end(kLayers), node.op_type()) != std::end(kLayers);
+}
+
+EditedLayer layer_of(const NodeProto& node, NumberFormat format) {
+  EditedLayer layer;
+  layer.name = layer_name(node);
+  layer.op = node.op_type();
+  layer.input = node.input(0);
+  layer.output = node.output(0);
+  layer.format = format;
+  return layer;
 }
 
 std::string layer_name(const NodeProto& node) { return node.name().empty() ? node.output(0) : node.name(); }

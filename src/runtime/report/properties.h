@@ -15,6 +15,7 @@ inline constexpr char kFormats[] = "formats";               // JSON: input or ou
 inline constexpr char kApiVersion[] = "api_version";        // NV_TENSORRT_VERSION at the level of who built it
 inline constexpr char kVersionCompatible[] = "version_compatible";  // and whether the plan has a runtime:
 inline constexpr char kWithRuntime[] = "with_runtime", kWithoutRuntime[] = "without_runtime";
+inline constexpr char kPortable[] = "portable";    // "1": constants are as the model has them (runtime/adapt.h)
 inline constexpr char kThreads[] = "threads";      // of one inference
 inline constexpr char kReport[] = "build_report";  // JSON: report/record.h
 inline constexpr char kValues[] = "values";        // JSON: runtime/report/value_map.h

@@ -1,10 +1,8 @@
-#include "tuner/layout/pack.h"
+#include "backend/pack_constants.h"
 
-#include <cstring>
-
+#include "backend/relayout.h"
 #include "base/mapped.h"
 #include "base/tensor.h"
-#include "tuner/layout/relayout.h"
 
 namespace wootz {
 namespace {
@@ -34,9 +32,7 @@ void drop_unused(Program* program) {
 
 PackedForm relaid(const HostTensor& plain, Layout layout) {
   return {layout_bytes(layout, plain.dtype(), plain.dims()), [plain, layout](std::span<std::byte> bytes) -> Status {
-            WOOTZ_ASSIGN_OR_RETURN(const HostTensor moved, to_layout(plain, layout));
-            std::memcpy(bytes.data(), moved.data(), bytes.size());
-            return Status();
+            return move_to_layout(plain.data(), Layout::kLinear, bytes.data(), layout, plain.dtype(), plain.dims());
           }};
 }
 
