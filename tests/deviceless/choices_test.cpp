@@ -115,7 +115,7 @@ TEST(CudnnChoices, AreListedAndBuilt) {
   ASSERT_TRUE(device.ok());
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const Result<std::vector<std::string>> choices = cudnn_choices(c.graph, *device, 8);
+    const Result<std::vector<std::string>> choices = cudnn_choices(c.graph, *device, {8, 8});
     ASSERT_TRUE(choices.ok()) << choices.status().to_string();
     std::string line;
     for (const std::string& choice : *choices) {
@@ -147,7 +147,7 @@ TEST(CudnnChoices, AreFoundByThreadsBesideEachOther) {
   };
   std::vector<Result<std::vector<std::string>>> found(2 * kGraphs, std::vector<std::string>());
   run_tasks(found.size(), 4, [&](size_t i) {
-    found[i] = cudnn_choices(graph(i % kGraphs, 32 + 8 * static_cast<int64_t>(i % kGraphs)), *device, 3);
+    found[i] = cudnn_choices(graph(i % kGraphs, 32 + 8 * static_cast<int64_t>(i % kGraphs)), *device, {3, 3});
   });
   for (size_t i = 0; i < found.size(); ++i) {
     SCOPED_TRACE(i);
@@ -158,6 +158,25 @@ TEST(CudnnChoices, AreFoundByThreadsBesideEachOther) {
     EXPECT_TRUE(
         cudnn_code(graph(i % kGraphs, 32 + 8 * static_cast<int64_t>(i % kGraphs)), found[i]->back(), *device).ok());
   }
+}
+
+// Engines that compile are counted apart: those that are ready come in their place, where there are any.
+TEST(CudnnChoices, FewerOfThoseThatCompile) {
+  NEEDS(compiler_version());
+  NEEDS(cudnn_version());
+  const Result<DeviceDescription> device = h200();
+  ASSERT_TRUE(device.ok());
+  CudnnGraph g = convolution({1, 64, 24, 64, 3, 1}, DType::kF16, DType::kF16);
+  const Result<std::vector<std::string>> ready = cudnn_choices(g, *device, {3, 0});
+  ASSERT_TRUE(ready.ok()) << ready.status().to_string();
+  EXPECT_EQ(ready->size(), 3U);
+  add(&g, PwOp::kSilu, 1);  // no engine is ready
+  const Result<std::vector<std::string>> all = cudnn_choices(g, *device, {8, 8});
+  const Result<std::vector<std::string>> one = cudnn_choices(g, *device, {8, 1});
+  ASSERT_TRUE(all.ok() && one.ok());
+  ASSERT_GT(all->size(), 1U);
+  EXPECT_EQ(*one, std::vector<std::string>{all->front()});
+  EXPECT_FALSE(cudnn_choices(g, *device, {8, 0}).ok());
 }
 
 // What another version of the library wrote, or nobody, gives the library's own first choice.
@@ -178,7 +197,7 @@ TEST(CudnnChoices, WhatItCannotDoIsRefusedBeforeItIsAsked) {
   const Result<DeviceDescription> device = h200();
   ASSERT_TRUE(device.ok());
   const auto refused = [&](const CudnnGraph& g, const char* why) {
-    const Result<std::vector<std::string>> choices = cudnn_choices(g, *device, 8);
+    const Result<std::vector<std::string>> choices = cudnn_choices(g, *device, {8, 8});
     ASSERT_FALSE(choices.ok()) << why;
     EXPECT_THAT(choices.status().message(), testing::HasSubstr(why));
   };

@@ -52,6 +52,41 @@ def regnet_x_400mf(batch):
     return torchvision.models.regnet_x_400mf(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
 
 
+def _of_images(name, size=224):
+    """A model of torchvision's for square images."""
+
+    def make(batch):
+        import torchvision
+
+        return getattr(torchvision.models, name)(weights=None), {"x": torch.randn(batch, 3, size, size)}
+
+    return make
+
+
+swin_t, convnext_t, densenet121 = _of_images("swin_t"), _of_images("convnext_tiny"), _of_images("densenet121")
+mobilenet_v2, efficientnet_v2_s = _of_images("mobilenet_v2"), _of_images("efficientnet_v2_s", 384)
+
+
+def whisper_encoder(batch):
+    """The encoder of Whisper's size "base": half a minute of speech."""
+    from transformers import WhisperConfig
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    config = WhisperConfig(
+        d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048, attn_implementation=ATTENTION
+    )
+
+    class Plain(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = WhisperEncoder(config)
+
+        def forward(self, features):
+            return self.model(features, return_dict=False)[0]
+
+    return Plain(), {"features": torch.randn(batch, 80, 3000)}
+
+
 def vit_b16(batch):
     import torchvision
 

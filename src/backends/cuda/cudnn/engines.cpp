@@ -120,6 +120,15 @@ Result<std::vector<CudnnDescriptor>> propose_engines(const CudnnOperations& ops,
   return wanted;
 }
 
+Result<bool> compiles(const CudnnDescriptor& config, const CudnnLibrary& library) {
+  WOOTZ_ASSIGN_OR_RETURN(const CudnnDescriptor engine, engine_of(config, library));
+  int notes[kMostNotes];
+  WOOTZ_ASSIGN_OR_RETURN(const int64_t count,
+                         engine.get(Attribute::kEngineBehavior, ValueType::kBehaviorNote, kMostNotes, notes));
+  const auto compiles = [](int note) { return note == cudnn::kCompiles; };
+  return std::any_of(notes, notes + std::min<int64_t>(count, kMostNotes), compiles);
+}
+
 Result<std::string> engine_text(const CudnnDescriptor& config, const CudnnLibrary& library) {
   WOOTZ_ASSIGN_OR_RETURN(const CudnnDescriptor engine, engine_of(config, library));
   WOOTZ_ASSIGN_OR_RETURN(const int64_t index, engine.get_number(Attribute::kEngineIndex));

@@ -9,6 +9,9 @@ namespace wootz::cuda {
 // are less exact than asked for.
 Result<std::vector<CudnnDescriptor>> propose_engines(const CudnnOperations& operations, const CudnnGraph& graph);
 
+// Whether its engine compiles a kernel when a plan is built, which takes a processor up to some seconds.
+Result<bool> compiles(const CudnnDescriptor& config, const CudnnLibrary& library);
+
 // A configuration as text, "12:3=1,7=0,": engine, knobs and their values. The same engine has the same text in every
 // version of ours.
 Result<std::string> engine_text(const CudnnDescriptor& config, const CudnnLibrary& library);

@@ -168,17 +168,25 @@ Result<std::string> cudnn_version() {
 
 namespace {
 
+struct Proposal {
+  std::string text;
+  bool compiled;
+};
+
 // What the library's heuristics have for a graph, best first.
-Result<std::vector<std::string>> propose(const CudnnGraph& g, const CudnnTarget& target) {
+Result<std::vector<Proposal>> propose(const CudnnGraph& g, const CudnnTarget& target) {
   WOOTZ_ASSIGN_OR_RETURN(const CudnnLease lease, CudnnLease::take(target.gpu));
   WOOTZ_ASSIGN_OR_RETURN(const Operations ops, cudnn_operations(g, lease.library(), target));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> all, propose_engines(*ops, g));
-  std::vector<std::string> texts;
+  std::vector<Proposal> proposals;
   for (const CudnnDescriptor& config : all) {
     Result<std::string> text = engine_text(config, lease.library());
-    if (text.ok() && std::find(texts.begin(), texts.end(), *text) == texts.end()) texts.push_back(std::move(*text));
+    const auto is_it = [&](const Proposal& p) { return p.text == *text; };
+    if (!text.ok() || std::any_of(proposals.begin(), proposals.end(), is_it)) continue;
+    WOOTZ_ASSIGN_OR_RETURN(const bool compiled, compiles(config, lease.library()));
+    proposals.push_back({std::move(*text), compiled});
   }
-  return texts;
+  return proposals;
 }
 
 using Build = FunctionRef<Result<CudnnBuilt>(const CudnnOperations&)>;
@@ -221,26 +229,39 @@ Status try_to_build(const CudnnGraph& g, const CudnnTarget& target, const std::s
   return build_apart(g, target, &ops, build).status();
 }
 
-// The first `most` that can be built: what is refused late is refused here. Within run_tasks() several are built at
-// once.
-Result<std::vector<std::string>> find_choices(const CudnnGraph& g, const CudnnTarget& target, size_t most) {
+// Takes out of `left` what is to be tried next: as many as are wanted, if all of them can be built.
+std::vector<Proposal> take(std::vector<Proposal>* left, CudnnMost wanted) {
+  std::vector<Proposal> taken;
+  std::erase_if(*left, [&](Proposal& p) {
+    if (taken.size() == wanted.all || (p.compiled && wanted.compiled == 0)) return false;
+    if (p.compiled) --wanted.compiled;
+    taken.push_back(std::move(p));
+    return true;
+  });
+  return taken;
+}
+
+// The first that can be built: what is refused late is refused here. Within run_tasks() several are built at once.
+Result<std::vector<std::string>> find_choices(const CudnnGraph& g, const CudnnTarget& target, CudnnMost most) {
   const GpuScope scope(target.gpu);
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> texts, propose(g, target));
+  WOOTZ_ASSIGN_OR_RETURN(std::vector<Proposal> left, propose(g, target));
   const bool kept = KeptCodeScope::allowed();
   std::vector<std::string> choices;
   Status refused;
-  for (size_t next = 0; choices.size() < most && next < texts.size();) {
-    std::vector<Status> built(std::min(most - choices.size(), texts.size() - next));
+  for (std::vector<Proposal> tried; !(tried = take(&left, most)).empty();) {
+    std::vector<Status> built(tried.size());
     run_tasks(built.size(), 1, [&](size_t i) {
       const KeptCodeScope same(kept);
-      built[i] = try_to_build(g, target, texts[next + i]);
+      built[i] = try_to_build(g, target, tried[i].text);
     });
-    for (const Status& status : built) {
-      if (status.ok())
-        choices.push_back(texts[next]);
-      else
-        refused = status;
-      ++next;
+    for (size_t i = 0; i < tried.size(); ++i) {
+      if (!built[i].ok()) {
+        refused = built[i];
+        continue;
+      }
+      --most.all;
+      if (tried[i].compiled) --most.compiled;
+      choices.push_back(std::move(tried[i].text));
     }
   }
   if (choices.empty()) return refused.ok() ? unsupported("cuDNN has no engine for it") : refused;
@@ -251,11 +272,11 @@ Result<std::vector<std::string>> find_choices(const CudnnGraph& g, const CudnnTa
 
 std::shared_ptr<const void> hold_cudnn_plans(const Gpu& gpu) { return memory_of(gpu).plans.hold(); }
 
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const CudnnTarget& target, int most) {
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& g, const CudnnTarget& target, CudnnMost most) {
   const DeviceDescription* const described = target.described;
-  const std::string key = g.key() + (described == nullptr ? "" : described->properties);
-  return memory_of(target).choices(key)->get(
-      [&] { return find_choices(g, target, static_cast<size_t>(std::max(1, most))); });
+  const std::string key =
+      fmt::format("{} of {} {}{}", most.compiled, most.all, g.key(), described == nullptr ? "" : described->properties);
+  return memory_of(target).choices(key)->get([&] { return find_choices(g, target, most); });
 }
 
 Result<std::shared_ptr<const CudnnPlan>> cudnn_plan(const Gpu& gpu, const CudnnGraph& g, const std::string& choice) {

@@ -20,9 +20,13 @@ class CudnnPlan {
 // "91900", or why cuDNN cannot be used.
 Result<std::string> cudnn_version();
 
-// Configurations that compute the graph, best first by the library's heuristics, at most `most`: engine and knobs as
-// text ("12:3=1,7=0"). Thread-safe, as the others are: within run_tasks() several are tried at once.
-Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const CudnnTarget& target, int most);
+// How many configurations are asked for, and how many of these may be compiled when their plans are built.
+struct CudnnMost {
+  size_t all, compiled;
+};
+// Configurations that compute the graph, best first by the library's heuristics: engine and knobs as text
+// ("12:3=1,7=0"). Thread-safe, as the others are: within run_tasks() several are tried at once.
+Result<std::vector<std::string>> cudnn_choices(const CudnnGraph& graph, const CudnnTarget& target, CudnnMost most);
 
 // A plan for a GPU: as it was built before, where that was kept. `choice` empty, or no longer taken by the
 // library: its own first choice. Equal plans are built once. May take seconds: some engines compile.

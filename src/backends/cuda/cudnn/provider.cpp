@@ -9,6 +9,7 @@
 #include "backend/shared_memory.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/cudnn/plans.h"
+#include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/providers.h"
 #include "backends/cuda/support/packed.h"
 #include "backends/cuda/support/tf32.h"
@@ -16,9 +17,13 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kProposals = 8;  // twice as many found nothing faster, and took twice as long to build
+constexpr CudnnMost kProposals{8, 8};  // twice as many found nothing faster, and took twice as long to build
+// What is compiled takes a processor up to two seconds.
+constexpr CudnnMost kBesideTiles{8, 2};
 // Layers of 8 bits that differ in their scales alone are problems of their own: every proposal costs.
-constexpr int kInt8Proposals = 3;
+constexpr CudnnMost kInt8Proposals{3, 3};
+// Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
+constexpr CudnnMost kUntimed{1, 1};
 constexpr size_t kWorkspaceGuess = size_t{32} << 20;
 
 std::string kernel_name(const Problem& p, bool tf32) {
@@ -40,6 +45,12 @@ Result<CudnnGraph> describe_optimum(const Problem& p, bool tf32) {
   for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
   for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
   return describe(p, in, out, tf32);
+}
+
+CudnnMost most_for(const Problem& p, const CudnnGraph& g, const CudnnTarget& target) {
+  if (target.described != nullptr) return kUntimed;
+  if (g.int8()) return kInt8Proposals;
+  return has_half_tiles(p) ? kBesideTiles : kProposals;
 }
 
 double flops_of(const Problem& p, const CudnnGraph& g) {
@@ -169,9 +180,7 @@ class CudnnProvider final : public Provider, public ConcurrentProvider {
         refuse(layout, graph.status());
         continue;
       }
-      // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
-      const int most = target.described != nullptr ? 1 : graph->int8() ? kInt8Proposals : kProposals;
-      const Result<std::vector<std::string>> choices = cudnn_choices(*graph, target, most);
+      const Result<std::vector<std::string>> choices = cudnn_choices(*graph, target, most_for(p, *graph, target));
       if (!choices.ok()) {
         refuse(layout, choices.status());
         continue;

@@ -6,6 +6,7 @@
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/support/int8_weights.h"
 
@@ -109,6 +110,12 @@ double estimate_half(const Problem& p, size_t tile) {
   const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
   if (better >= kMost || own > 1.5 * best || best > kHopeless * library_us(macs, bytes_of(p))) return 0;
   return std::max(own, macs / kMacsPerUs);
+}
+
+bool has_half_tiles(const Problem& p) {
+  for (size_t tile = 0; tile < std::size(kHalfTiles); ++tile)
+    if (estimate_half(p, tile) > 0) return true;
+  return false;
 }
 
 }  // namespace wootz::cuda

@@ -9,9 +9,10 @@ namespace wootz::cuda {
 
 // The layouts in which a kernel is offered.
 enum class Offered {
-  kLinear,  // row-major only
-  kImages,  // channels-last too, where there are images
-  kGiven,   // those of the problem
+  kLinear,      // row-major only
+  kImages,      // channels-last too, where there are images
+  kGiven,       // those of the problem
+  kIntoImages,  // the first operand row-major, everything else channels-last
 };
 
 struct KernelEntry {
@@ -26,6 +27,9 @@ struct KernelEntry {
   Estimate estimate = nullptr;  // null: by the bytes that are moved
   int capability = 80;          // the least: 90 of sm_90
 };
+
+// Whether one of the tiles for products of 16-bit floats is offered for it.
+bool has_half_tiles(const Problem& problem);
 
 // In the order in which they are offered.
 std::span<const KernelEntry> kernel_table();
