@@ -40,9 +40,11 @@ void add_cpu(std::vector<KernelLine>* lines) {
 void add_cuda(std::vector<KernelLine>* lines) {
   for (const cuda::KernelEntry& entry : cuda::kernel_table()) {
     std::vector<Layout> layouts;
-    if (entry.layouts != cuda::Offered::kGiven) layouts.push_back(Layout::kLinear);
-    if (entry.layouts == cuda::Offered::kImages) layouts.push_back(Layout::kChannelsLast);
-    lines->push_back({"cuda", &cuda::generated_provider(), entry.name, entry.family, Isa::kNone, std::move(layouts)});
+    const bool rows_in = entry.layouts == cuda::Offered::kIntoImages;
+    if (entry.layouts != cuda::Offered::kGiven && !rows_in) layouts.push_back(Layout::kLinear);
+    if (entry.layouts == cuda::Offered::kImages || rows_in) layouts.push_back(Layout::kChannelsLast);
+    lines->push_back(
+        {"cuda", &cuda::generated_provider(), entry.name, entry.family, Isa::kNone, std::move(layouts), rows_in});
   }
 }
 
@@ -120,7 +122,10 @@ std::vector<Candidate> candidates_of(const KernelLine& line, const Problem& prob
   };
   if (line.layouts.empty()) ask(problem);
   for (const Layout layout : line.layouts)
-    if (Problem p = problem; fill(layout, &p)) ask(p);
+    if (Problem p = problem; fill(layout, &p)) {
+      if (line.rows_in) p.inputs[0].layout = Layout::kLinear;
+      ask(p);
+    }
   return found;
 }
 

@@ -27,6 +27,7 @@ using Estimate = double (*)(const Problem& problem);
 using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& problem, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_stem(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_half(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
@@ -77,6 +78,9 @@ template <size_t kTile>
 double estimate_half(const Problem& problem) {
   return estimate_half(problem, kTile);
 }
+// Convolutions of few channels.
+Status generate_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_stem(const Problem& problem);
 // Products of floats and weights of 4 or 8 bits.
 Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_weight_only(const Problem& problem);
@@ -92,6 +96,8 @@ Status generate_scatter(const Problem& problem, const BindArgs& args, std::vecto
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_attention_mma(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_mma(const Problem& problem);
 // Family op: by the op's name.
 Status generate_special(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

@@ -125,6 +125,24 @@ std::vector<Sample> border_sources() {
   return samples;
 }
 
+// Sources for operands in unlike layouts, in which no case is.
+std::vector<Sample> mixed_sources() {
+  Problem p;
+  p.params = ConvParams{.strides = {2, 2}, .dilations = {1, 1}, .pads = {3, 3, 3, 3}};
+  p.inputs = {tensor(DType::kF16, {1, 3, 64, 64}), tensor(DType::kF16, {64, 3, 7, 7})};
+  p.inputs[1].constant = true;
+  p.outputs = {tensor(DType::kF16, {1, 64, 32, 32})};
+  p.outputs[0].layout = Layout::kChannelsLast;
+  p.num_main = 2;
+  p.acc_dtype = DType::kF32;
+  std::vector<Launch> launches;
+  const Status status = generate_at_optimum(p, &launches);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  std::vector<Sample> samples;
+  for (Launch& launch : launches) samples.push_back({"convolution of few channels", std::move(launch.source)});
+  return samples;
+}
+
 // By hand, before and after a change that must leave the sources as they are: writes them to the file $WOOTZ_TEST_OUT.
 TEST(Generated, DISABLED_WriteSources) {
   const char* path = std::getenv("WOOTZ_TEST_OUT");
@@ -144,6 +162,7 @@ TEST(Generated, EveryKernelFileIsUsed) {
   std::vector<Sample> samples = all_sources(test_seed());
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
   for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : mixed_sources()) samples.push_back(std::move(sample));
   for (const Sample& sample : samples)
     std::erase_if(unused, [&](const std::string& line) { return sample.source.find(line) != std::string::npos; });
   std::erase_if(unused, [](const std::string& line) { return prelude().find(line) != std::string::npos; });
@@ -213,7 +232,7 @@ Problem convolution_of_halves(int64_t images, int64_t channels) {
   return p;
 }
 
-std::set<std::string> tiles_for(const Problem& problem, const char* isa) {
+std::set<std::string> tiles_for(const Problem& problem, const char* isa, std::string_view family = "_tile_") {
   const std::vector<DeviceDescription> devices = known_devices();
   const auto device = std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d.isa == isa; });
   if (device == devices.end()) return {fmt::format("no device of {}", isa)};
@@ -224,7 +243,7 @@ std::set<std::string> tiles_for(const Problem& problem, const char* isa) {
   generated_provider().tactics(problem, limits, &offers, &refusals);
   std::set<std::string> tiles;
   for (const Candidate& c : offers)
-    if (c.tactic.kernel.find("_tile_") != std::string::npos) tiles.insert(c.tactic.kernel);
+    if (c.tactic.kernel.find(family) != std::string::npos) tiles.insert(c.tactic.kernel);
   return tiles;
 }
 
@@ -251,6 +270,28 @@ TEST(HalfTiles, ThoseOfClustersAreForGpusThatHaveClusters) {
     ASSERT_FALSE(kernel.ok());
     EXPECT_NE(kernel.status().message().find("compute capability 9.0"), std::string::npos) << kernel.status().message();
   }
+}
+
+Problem attention_of(int64_t batch, int64_t heads, int64_t keys, int64_t size, DType type = DType::kF16) {
+  Problem p;
+  p.params = AttentionParams{};
+  const Dims dims{batch, heads, keys, size};
+  for (int i = 0; i < 3; ++i) p.inputs.push_back({type, Layout::kLinear, dims, dims, false});
+  p.outputs = {{type, Layout::kLinear, dims, dims, false}};
+  p.num_main = 3;
+  return p;
+}
+
+// Few keys are a matter of latency, many one of fetching them for more rows at once, which libraries do.
+TEST(AttentionOnTensorCores, IsOfferedForFewKeys) {
+  const auto offered = [](const Problem& p) { return !tiles_for(p, "sm_90", "attention_generated_mma").empty(); };
+  EXPECT_TRUE(offered(attention_of(1, 12, 128, 64)));
+  EXPECT_TRUE(offered(attention_of(1, 12, 197, 64, DType::kBF16)));
+  EXPECT_TRUE(offered(attention_of(64, 3, 49, 32)));
+  EXPECT_FALSE(offered(attention_of(1, 8, 1500, 64)));
+  EXPECT_FALSE(offered(attention_of(32, 12, 128, 64)));
+  EXPECT_FALSE(offered(attention_of(1, 12, 128, 40)));
+  EXPECT_FALSE(offered(attention_of(1, 12, 128, 64, DType::kF32)));
 }
 
 }  // namespace

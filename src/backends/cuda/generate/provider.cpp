@@ -228,6 +228,7 @@ class GeneratedProvider final : public Provider, public ConcurrentProvider {
         for (TensorDesc& t : p.inputs) fill(t);
         for (TensorDesc& t : p.outputs) fill(t);
       }
+      if (entry->layouts == Offered::kIntoImages) p.inputs[0].layout = Layout::kLinear;
       std::vector<Launch> launches;
       if (const Status status = generate_at_optimum(*entry, p, &launches); !status.ok()) {
         refusals->push_back({entry->name, fmt::format("{}: {}", layout_name(layout), status.message())});
@@ -246,8 +247,10 @@ class GeneratedProvider final : public Provider, public ConcurrentProvider {
       c.estimate_us = estimate;
       offers->push_back(std::move(c));
     };
-    offer(Layout::kLinear);
-    if (entry->layouts == Offered::kImages && rank >= 3 && !any_few_bits(problem)) offer(Layout::kChannelsLast);
+    const bool into_images = entry->layouts == Offered::kIntoImages;
+    if (!into_images) offer(Layout::kLinear);
+    if ((entry->layouts == Offered::kImages || into_images) && rank >= 3 && !any_few_bits(problem))
+      offer(Layout::kChannelsLast);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,

@@ -133,7 +133,22 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
                          rounded ? Products::kRounded : Products::kFused);
 }
 
+// The expression's, and the bias.
+void add_operands(const Problem& p, KernelSource* source) {
+  source->epilogue_operands(p);
+  if (p.num_main == 3)
+    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+}
+
 }  // namespace
+
+Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, KernelSource* source) {
+  WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, columns));
+  if (operands.vector != 8) return unsupported("results that are not stored by sixteen bytes");
+  source->fixed("kVector", operands.vector);
+  add_operands(p, source);
+  return write_results(operands, p.epilogue, 0, false, source);
+}
 
 Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& tile,
                   const TileWriting& how, std::vector<Launch>* launches) {
@@ -152,9 +167,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, 0});
   source.operand("const W* __restrict__", "w", {false, 1});
-  source.epilogue_operands(p);
-  if (p.num_main == 3)
-    source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+  add_operands(p, &source);
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
   LaunchSize size;

@@ -1,6 +1,7 @@
 // Products and convolutions on tensor cores by gemm/tile.cuh: what their kernels share.
 #pragma once
 
+#include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/source.h"
 #include "backends/cuda/generate/tiles.h"
 
@@ -43,6 +44,10 @@ struct TileWriting {
 };
 Status write_tile(const Problem& problem, const BindArgs& args, const TileProduct& product, const Tile& tile,
                   const TileWriting& how, std::vector<Launch>* launches);
+
+// What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at() and results() as
+// gemm/tile.cuh has them. Errors: results that are not stored by sixteen bytes.
+Status write_by_eight(const Problem& problem, const BindArgs& args, int64_t columns, KernelSource* source);
 
 // The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one
 // kernel; `constants` gets their values.
