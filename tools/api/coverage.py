@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import sys
+import tempfile
 
 import kept
 import surface
@@ -139,7 +140,8 @@ def gather(build):
     """(class, key) -> {Test: strength}, and the tests in which something is built or run and then looked at."""
     units, matcher = list(test_calls.units(build)), Matcher()
     known, runs, facts = collections.defaultdict(dict), set(), methods()
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+    with (tempfile.TemporaryDirectory() as folder,
+          concurrent.futures.ProcessPoolExecutor(os.cpu_count(), initializer=test_calls.precompile_in, initargs=(folder,)) as pool):
         for unit, found in zip(units, pool.map(kept.evidence, units)):
             for name, call, strength in found:
                 test = Test(unit.program, name, backend_of(unit.file))
