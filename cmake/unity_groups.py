@@ -2,10 +2,11 @@
 
 Prints "GROUP FILE" for each file that shares its compilation with others, at most SIZE in a group; the rest is compiled alone.
 A group's files stay independent of each other: what one of them declares for itself (in an unnamed namespace, as static, by
-#define or by a using-declaration) is named nowhere in another, not even as somebody else's member. So nothing is found that would not be found
+#define or by a using-declaration) is named nowhere in another, not even as somebody else's member, unless the other has the very same
+#define, alias or using-declaration, which may stand twice. So nothing is found that would not be found
 in a file alone, and nothing hides anything. What a header declares as well is not looked for: the compiler says so. Files with
-using-directives share a group only with those that have the same. One that tells a header something, by a #define in front of its
-#include, is compiled alone.
+using-directives share a group only with those that have the same, and files that tell their headers something, by a #define in
+front of an #include, only with those that tell the same.
 """
 import re
 import sys
@@ -53,7 +54,17 @@ def declared(statement):
             break
         if WORD.match(token):
             name = {token}
-    return name
+    return name | further(statement) if "=" in statement else name
+
+
+def further(statement):
+    """Those behind the first of several values that one statement declares; a word too many does no harm."""
+    names, depth = set(), 0
+    for token, after in zip(statement, statement[1:]):
+        depth += (token in "([") - (token in ")]")
+        if token == "," and depth == 0 and WORD.match(after):
+            names.add(after)
+    return names
 
 
 class Source:
@@ -61,9 +72,11 @@ class Source:
 
     def __init__(self, text):
         self.words = set()
-        self.own = set(re.findall(r"^#define (\w+)", text, re.M))
+        # Its own names; those that others may declare too, with the text that these then have.
+        self.own = {name: value.strip() for name, value in re.findall(r"^#define (\w+)((?:\\\n|.)*)", text, re.M)}
         self.directives = set(re.findall(r"^ *using namespace [\w:]+;", text, re.M))
-        self.alone = re.search(r"^#(?:define|undef)\b.*^#include [<\"][^>\"]+\.h[>\"]", text, re.M | re.S) is not None
+        told = re.match(r'.*^#include [<"][^>"]+\.h[>"]', text, re.M | re.S)  # all up to the last header
+        self.told = re.findall(r"^#(?:define|undef)\b(?:\\\n|.)*", told.group(0), re.M) if told else []
         self.depth, self.unnamed, self.statement = 0, None, []
         for token in tokens(DIRECTIVE.sub("", text)):
             self.take(token)
@@ -83,14 +96,15 @@ class Source:
 
     def end(self):
         statement, self.statement = self.statement[:-1], []
-        if self.unnamed is not None or statement[:1] in (["static"], ["using"], ["typedef"]):
-            self.own |= declared(statement)
+        alias = statement[:1] in (["using"], ["typedef"])
+        if self.unnamed is not None or alias or statement[:1] == ["static"]:
+            self.own.update(dict.fromkeys(declared(statement), " ".join(statement) if alias else None))
 
     def open(self):
         if self.unnamed is None and self.statement[-1:] == ["namespace"]:
             self.unnamed = self.depth + 1
         elif self.unnamed is not None and self.depth == self.unnamed or self.statement[:1] == ["static"]:
-            self.own |= declared(self.statement)
+            self.own.update(dict.fromkeys(declared(self.statement)))
         self.depth += 1
         self.statement = []
 
@@ -101,8 +115,13 @@ class Source:
         if self.unnamed is None or self.depth == self.unnamed:
             self.statement = []
 
+    def hidden_from(self, other):
+        """Does the other name nothing of this one's own, or declare it in the same words?"""
+        return all(text is not None and other.own.get(name) == text for name, text in self.own.items() if name in other.words)
+
     def independent(self, other):
-        return not self.alone and not other.alone and not self.own & other.words and not other.own & self.words and self.directives == other.directives
+        same = self.told == other.told and self.directives == other.directives
+        return same and self.hidden_from(other) and other.hidden_from(self)
 
 
 def groups(sources, size):

@@ -8,7 +8,7 @@
 namespace wootz {
 
 const std::vector<const OpDef*>& all_ops() {
-  static const std::vector<const OpDef*> kOps = [] {
+  static const std::vector<const OpDef*> kRegistryDefs = [] {
     std::vector<const OpDef*> ops;
 #define MODULE(module) \
   for (const OpDef* def : ops::module##_ops()) ops.push_back(def);
@@ -16,7 +16,7 @@ const std::vector<const OpDef*>& all_ops() {
 #undef MODULE
     return ops;
   }();
-  return kOps;
+  return kRegistryDefs;
 }
 
 const OpDef* find_op(std::string_view name) {

@@ -166,7 +166,7 @@ constexpr Field kPrior[] = {
 }  // namespace
 
 std::span<const Plugin> anchor_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kAnchorsPlugins[] = {
       {"GridAnchor_TRT", "1", Interface::kV2, kGrid, 0, 0, 0, expand_grid_square,
        "anchors of square maps as [1, 2, K, 1]: boxes, and variances", num_layers},
       {"GridAnchorRect_TRT", "1", Interface::kV2, kGrid, 0, 0, 0, expand_grid_rectangle,
@@ -174,7 +174,7 @@ std::span<const Plugin> anchor_plugins() {
       {"PriorBox_TRT", "1", Interface::kV2, kPrior, 1, 2, 1, expand_prior,
        "anchors of one map as [N, 2, K, 1], in the image that the second input or the fields say"},
   };
-  return kPlugins;
+  return kAnchorsPlugins;
 }
 
 }  // namespace wootz::stock

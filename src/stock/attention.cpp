@@ -108,7 +108,7 @@ constexpr const char* kBertWhat =
 }  // namespace
 
 std::span<const Plugin> attention_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kAttentionPlugins[] = {
       {"CustomQKVToContextPluginDynamic", "1", Interface::kV2, kBert, 1, 2, 1, expand_bert, kBertWhat},
       {"CustomQKVToContextPluginDynamic", "4", Interface::kV3, kBert, 1, 2, 1, expand_bert, kBertWhat},
       {"fMHA_V2", "1", Interface::kV2, {}, 1, 1, 1, expand_self, "attention of queries, keys and values in one tensor"},
@@ -116,7 +116,7 @@ std::span<const Plugin> attention_plugins() {
       {"SplitGeLU", "1", Interface::kV2, kSplitGelu, 1, 1, 1, expand_split_gelu,
        "half of the last dimension times the GELU of the other half"},
   };
-  return kPlugins;
+  return kAttentionPlugins;
 }
 
 }  // namespace wootz::stock

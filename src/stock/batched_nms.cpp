@@ -177,13 +177,13 @@ constexpr const char* kDetectionWhat = "boxes decoded from priors, and of these 
 }  // namespace
 
 std::span<const Plugin> batched_nms_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kBatchedNmsPlugins[] = {
       {"BatchedNMS_TRT", "1", Interface::kV2, kBatched, 2, 2, 4, expand_batched, kBatchedWhat},
       {"BatchedNMSDynamic_TRT", "1", Interface::kV2, kBatched, 2, 2, 4, expand_batched, kBatchedWhat},
       {"NMS_TRT", "1", Interface::kV2, kDetection, 3, 3, 2, expand_detection_output, kDetectionWhat},
       {"NMSDynamic_TRT", "1", Interface::kV2, kDetection, 3, 3, 2, expand_detection_output, kDetectionWhat},
   };
-  return kPlugins;
+  return kBatchedNmsPlugins;
 }
 
 }  // namespace wootz::stock

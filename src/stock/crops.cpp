@@ -243,7 +243,7 @@ constexpr const char* kCropWhat = "TensorFlow's crop_and_resize of boxes relativ
 }  // namespace
 
 std::span<const Plugin> crop_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kCropsPlugins[] = {
       {"CropAndResize", "1", Interface::kV2, kCrop, 2, 2, 1, expand_crop_and_resize, kCropWhat},
       {"CropAndResizeDynamic", "1", Interface::kV2, kCrop, 2, 2, 1, expand_crop_and_resize, kCropWhat},
       {"MultilevelCropAndResize_TRT", "1", Interface::kV2, kMultilevel, 6, 6, 1, expand_multilevel_crop,
@@ -251,7 +251,7 @@ std::span<const Plugin> crop_plugins() {
       {"PyramidROIAlign_TRT", "1", Interface::kV2, kPyramid, 5, 5, 1, expand_pyramid,
        "RoiAlign of boxes, each of the one of four maps that its area asks for"},
   };
-  return kPlugins;
+  return kCropsPlugins;
 }
 
 }  // namespace wootz::stock

@@ -84,13 +84,13 @@ constexpr const char* kAttentionWhat =
 }  // namespace
 
 std::span<const Plugin> deformable_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kDeformablePlugins[] = {
       {"ModulatedDeformConv2d", "1", Interface::kV2, kDeform, 4, 5, 1, expand_deform_conv, kDeformWhat},
       {"ModulatedDeformConv2d", "2", Interface::kV3, kDeform, 4, 5, 1, expand_deform_conv, kDeformWhat},
       {"MultiscaleDeformableAttnPlugin_TRT", "1", Interface::kV2, {}, 5, 5, 1, expand_attention, kAttentionWhat},
       {"MultiscaleDeformableAttnPlugin_TRT", "2", Interface::kV3, {}, 5, 5, 1, expand_attention, kAttentionWhat},
   };
-  return kPlugins;
+  return kDeformablePlugins;
 }
 
 }  // namespace wootz::stock

@@ -206,7 +206,7 @@ constexpr Field kTensorflow[] = {
 }  // namespace
 
 std::span<const Plugin> efficient_nms_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kEfficientNmsPlugins[] = {
       {"EfficientNMS_TRT", "1", Interface::kV2, kEfficient, 2, 3, 4, expand_efficient,
        "the best boxes of an image, per class or together, from boxes or from corrections of anchors"},
       {"EfficientNMS_ONNX_TRT", "1", Interface::kV2, kOnnx, 2, 2, 1, expand_onnx,
@@ -216,7 +216,7 @@ std::span<const Plugin> efficient_nms_plugins() {
       {"EfficientNMS_Implicit_TF_TRT", "1", Interface::kV2, kTensorflow, 2, 2, 4, expand_tensorflow,
        "the same; the batch is a dimension of inputs and outputs here too"},
   };
-  return kPlugins;
+  return kEfficientNmsPlugins;
 }
 
 }  // namespace wootz::stock

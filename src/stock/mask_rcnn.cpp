@@ -213,7 +213,7 @@ constexpr Field kGenerate[] = {{"num_classes", kInt, nullptr},
 }  // namespace
 
 std::span<const Plugin> mask_rcnn_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kMaskRcnnPlugins[] = {
       {"ProposalLayer_TRT", "1", Interface::kV2, kProposal, 2, 2, 1, expand_proposal,
        "Mask R-CNN's regions, relative to the image, from the anchors of its five maps"},
       {"MultilevelProposeROI_TRT", "1", Interface::kV2, kMultilevel, 10, 10, 1, expand_multilevel,
@@ -223,7 +223,7 @@ std::span<const Plugin> mask_rcnn_plugins() {
       {"GenerateDetection_TRT", "1", Interface::kV2, kGenerate, 3, 3, 1, expand_generate,
        "TAO's detections in pixels, as rows of box, class and score"},
   };
-  return kPlugins;
+  return kMaskRcnnPlugins;
 }
 
 }  // namespace wootz::stock

@@ -68,7 +68,7 @@ constexpr const char* kInstanceWhat =
 }  // namespace
 
 std::span<const Plugin> norm_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kNormsPlugins[] = {
       {"InstanceNormalization_TRT", "1", Interface::kV2, kInstance, 1, 3, 1, expand_instance, kInstanceWhat},
       {"InstanceNormalization_TRT", "2", Interface::kV2, kInstance, 1, 3, 1, expand_instance, kInstanceWhat},
       {"InstanceNormalization_TRT", "3", Interface::kV3, kInstance, 1, 3, 1, expand_instance, kInstanceWhat},
@@ -78,7 +78,7 @@ std::span<const Plugin> norm_plugins() {
        "group normalization in 32 groups, which a swish may follow"},
       {"LayerNorm", "1", Interface::kV2, kLayer, 3, 3, 1, expand_layer, "layer normalization from an axis on"},
   };
-  return kPlugins;
+  return kNormsPlugins;
 }
 
 }  // namespace wootz::stock

@@ -184,13 +184,13 @@ constexpr Field kVoxels[] = {{"max_num_points_per_voxel", kInt, nullptr},
 }  // namespace
 
 std::span<const Plugin> point_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kPointsPlugins[] = {
       {"PillarScatterPlugin", "1", Interface::kV2, kScatter, 3, 3, 1, expand_pillar_scatter,
        "features of pillars, put where their coordinates say"},
       {"VoxelGeneratorPlugin", "1", Interface::kV2, kVoxels, 2, 2, 3, expand_voxels,
        "points by voxel: voxels come in the order of their places, points in that of the input"},
   };
-  return kPlugins;
+  return kPointsPlugins;
 }
 
 }  // namespace wootz::stock

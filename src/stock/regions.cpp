@@ -33,11 +33,11 @@ constexpr const char* kWhat = "RoiAlign as ONNX has it";
 }  // namespace
 
 std::span<const Plugin> region_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kRegionsPlugins[] = {
       {"ROIAlign_TRT", "1", Interface::kV2, kRoiAlign, 3, 3, 1, expand_roi_align, kWhat},
       {"ROIAlign_TRT", "2", Interface::kV3, kRoiAlign, 3, 3, 1, expand_roi_align, kWhat},
   };
-  return kPlugins;
+  return kRegionsPlugins;
 }
 
 }  // namespace wootz::stock

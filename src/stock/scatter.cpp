@@ -25,12 +25,12 @@ constexpr const char* kElementsWhat = "elements are put, added, multiplied or co
 }  // namespace
 
 std::span<const Plugin> scatter_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kScatterPlugins[] = {
       {"ScatterND", "1", Interface::kV2, {}, 3, 3, 1, expand_scatter_nd, "slices are put where the indices say"},
       {"ScatterElements", "1", Interface::kV2, kElements, 3, 3, 1, expand_scatter_elements, kElementsWhat},
       {"ScatterElements", "2", Interface::kV3, kElements, 3, 3, 1, expand_scatter_elements, kElementsWhat},
   };
-  return kPlugins;
+  return kScatterPlugins;
 }
 
 }  // namespace wootz::stock

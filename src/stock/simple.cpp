@@ -142,7 +142,7 @@ constexpr Field kRegion[] = {{"num", kInt, "5"}, {"coords", kInt, "4"}, {"classe
 }  // namespace
 
 std::span<const Plugin> simple_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kSimplePlugins[] = {
       {"Clip_TRT", "1", Interface::kV2, kClip, 1, 1, 1, expand_clip, "what is out of bounds becomes the bound"},
       {"LReLU_TRT", "1", Interface::kV2, kLeaky, 1, 1, 1, expand_leaky_relu, "leaky ReLU"},
       {"Normalize_TRT", "1", Interface::kV2, kNormalize, 1, 1, 1, expand_normalize,
@@ -172,7 +172,7 @@ std::span<const Plugin> simple_plugins() {
        expand_special_slice,
        "the boxes of Mask R-CNN's detections"},
   };
-  return kPlugins;
+  return kSimplePlugins;
 }
 
 }  // namespace wootz::stock

@@ -157,7 +157,7 @@ constexpr const char* kDisentangledWhat =
 }  // namespace
 
 std::span<const Plugin> transformer_plugins() {
-  static constexpr Plugin kPlugins[] = {
+  static constexpr Plugin kTransformersPlugins[] = {
       {"CustomGeluPluginDynamic", "1", Interface::kV2, kGelu, 1, 1, 1, expand_gelu, "GELU by tanh, after a bias"},
       {"CustomSkipLayerNormPluginDynamic", "1", Interface::kV2, kSkip, 2, 2, 1, expand_skip, kSkipWhat},
       {"CustomSkipLayerNormPluginDynamic", "2", Interface::kV2, kSkip, 2, 2, 1, expand_skip, kSkipWhat},
@@ -171,7 +171,7 @@ std::span<const Plugin> transformer_plugins() {
       {"DisentangledAttention_TRT", "2", Interface::kV3, kDisentangled, 3, 3, 1, expand_disentangled,
        kDisentangledWhat},
   };
-  return kPlugins;
+  return kTransformersPlugins;
 }
 
 }  // namespace wootz::stock

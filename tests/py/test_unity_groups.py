@@ -14,6 +14,7 @@ OWN = {
     "declared function": ("namespace {\nint helper(int x);\n}\n", "helper"),
     "template": ("namespace {\ntemplate <typename T, int (*F)(T)>\nT helper(T x) { return x; }\n}\n", "helper"),
     "constant": ("namespace {\nconstexpr int kLimit = 3;\n}\n", "kLimit"),
+    "second constant": ("namespace {\nconstexpr int kFirst = 3, kLimit = f(1, 2);\n}\n", "kLimit"),
     "array": ("namespace {\nconst char* kNames[] = {\"a\"};\n}\n", "kNames"),
     "braced constant": ("namespace {\nconst Table kTable{{1}, {2}};\n}\n", "kTable"),
     "struct": ("namespace {\nstruct Part : Base {\n  int x;\n};\n}\n", "Part"),
@@ -24,6 +25,7 @@ OWN = {
     "macro": ("#define HELPER(x) \\\n  x\n", "HELPER"),
     "after a nested namespace": ("namespace {\nnamespace inner {\nint a;\n}\nint helper() { return 1; }\n}\n", "helper"),
 }
+REPEATABLE = ("alias", "using-declaration", "macro")  # in the same words
 
 
 @pytest.mark.parametrize("kind", OWN)
@@ -34,7 +36,15 @@ def test_own_names_are_not_met_by_others(kind):
     assert own.independent(unity_groups.Source(PLAIN))
     other = unity_groups.Source(PLAIN + f"int g() {{ return object.{word}; }}\n")
     assert not own.independent(other) and not other.independent(own)
-    assert not own.independent(own)
+    assert own.independent(own) == (kind in REPEATABLE)
+
+
+def test_repeated_declarations_agree():
+    number = unity_groups.Source("namespace {\nusing Map = std::map<int, int>;\n}\n")
+    text = unity_groups.Source("namespace {\nusing Map = std::map<int, Text>;\n}\n")
+    function = unity_groups.Source("namespace {\nint Map();\n}\n")
+    assert number.independent(number) and not number.independent(text) and not number.independent(function)
+    assert not unity_groups.Source("#define SIZE 1\n").independent(unity_groups.Source("#define SIZE 2\n"))
 
 
 def test_words_in_comments_and_quotes_do_not_count():
@@ -45,7 +55,7 @@ def test_words_in_comments_and_quotes_do_not_count():
 
 def test_members_and_locals_are_not_own_names():
     source = unity_groups.Source("namespace {\nstruct Part {\n  int member = 1;\n};\nint f() {\n  int local = 2;\n  return local;\n}\n}\nint g() {\n  static int once = 1;\n  return once;\n}\n")
-    assert {"Part", "f"} <= source.own and not {"member", "local"} & source.own
+    assert {"Part", "f"} <= set(source.own) and not {"member", "local"} & set(source.own)
 
 
 def test_directives_are_shared_or_apart():
@@ -54,8 +64,10 @@ def test_directives_are_shared_or_apart():
     assert with_directive.independent(unity_groups.Source("using namespace std;\nint f();\n"))
 
 
-def test_what_tells_headers_something_is_alone():
+def test_headers_are_told_the_same():
     told = unity_groups.Source("#define LEVEL 11\n#include \"level.h\"\n")
+    assert told.independent(unity_groups.Source("#define LEVEL 11\n#include \"level.h\"\nint f();\n"))
+    assert not told.independent(unity_groups.Source("#define LEVEL 10\n#include \"level.h\"\n"))
     assert not told.independent(unity_groups.Source(PLAIN)) and not unity_groups.Source(PLAIN).independent(told)
     assert unity_groups.Source("#include \"a.h\"\n#define X(n)\n#include \"table.def\"\n").independent(unity_groups.Source(PLAIN))
 

@@ -83,8 +83,8 @@ std::span<const OpDef* const> activation_ops() {
     }
     return defs;
   }();
-  static const std::vector<const OpDef*> kOps = op_pointers(kDefs);
-  return kOps;
+  static const std::vector<const OpDef*> kActivationDefs = op_pointers(kDefs);
+  return kActivationDefs;
 }
 
 }  // namespace wootz::ops

@@ -41,7 +41,7 @@ Status import_biased_gelu(ImportContext& ctx, const char* approximate) {
 Status import_exact_gelu(ImportContext& ctx) { return import_biased_gelu(ctx, "none"); }
 Status import_fast_gelu(ImportContext& ctx) { return import_biased_gelu(ctx, "tanh"); }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kActivationImports[] = {
     {"Celu", 12, import_activation},
     {"Elu", 1, import_activation},
     {"Gelu", 20, import_activation},
@@ -67,6 +67,6 @@ constexpr OnnxImport kImports[] = {
 
 }  // namespace
 
-std::span<const OnnxImport> activation_onnx() { return kImports; }
+std::span<const OnnxImport> activation_onnx() { return kActivationImports; }
 
 }  // namespace wootz::ops

@@ -75,10 +75,10 @@ const OpDef kArgReduce{.name = "ArgReduce",
                        .reference = arg_reduce_reference,
                        .lowering = Lowering::kTopK,
                        .traits = {}};
-const OpDef* const kOps[] = {&kArgReduce};
+const OpDef* const kArgReduceDefs[] = {&kArgReduce};
 
 }  // namespace
 
-std::span<const OpDef* const> arg_reduce_ops() { return kOps; }
+std::span<const OpDef* const> arg_reduce_ops() { return kArgReduceDefs; }
 
 }  // namespace wootz::ops

@@ -12,10 +12,10 @@ Status import_arg_reduce(ImportContext& ctx) {
                     {"select_last", ctx.attr_int("select_last_index", 0)}});
 }
 
-constexpr OnnxImport kImports[] = {{"ArgMax", 1, import_arg_reduce}, {"ArgMin", 1, import_arg_reduce}};
+constexpr OnnxImport kArgReduceImports[] = {{"ArgMax", 1, import_arg_reduce}, {"ArgMin", 1, import_arg_reduce}};
 
 }  // namespace
 
-std::span<const OnnxImport> arg_reduce_onnx() { return kImports; }
+std::span<const OnnxImport> arg_reduce_onnx() { return kArgReduceImports; }
 
 }  // namespace wootz::ops

@@ -163,8 +163,8 @@ const OpDef kAttention{
 }  // namespace
 
 std::span<const OpDef* const> attention_ops() {
-  static const OpDef* const kOps[] = {&kAttention, &linear_attention_op()};
-  return kOps;
+  static const OpDef* const kAttentionDefs[] = {&kAttention, &linear_attention_op()};
+  return kAttentionDefs;
 }
 
 }  // namespace wootz::ops

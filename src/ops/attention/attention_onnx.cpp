@@ -169,7 +169,7 @@ Status import_swiglu(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> attention_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kAttentionImports[] = {
       {"Attention", 23, import_attention},
       {"CausalConvWithState", 27, import_causal_conv},
       {"FlexAttention", 1, import_flex_attention, "ai.onnx.preview"},
@@ -177,7 +177,7 @@ std::span<const OnnxImport> attention_onnx() {
       {"RotaryEmbedding", 23, import_rotary},
       {"SwiGLU", 28, import_swiglu},
   };
-  return kImports;
+  return kAttentionImports;
 }
 
 }  // namespace wootz::ops

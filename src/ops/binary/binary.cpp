@@ -135,8 +135,8 @@ std::span<const OpDef* const> binary_ops() {
     }
     return defs;
   }();
-  static const std::vector<const OpDef*> kOps = op_pointers(kDefs);
-  return kOps;
+  static const std::vector<const OpDef*> kBinaryDefs = op_pointers(kDefs);
+  return kBinaryDefs;
 }
 
 }  // namespace wootz::ops

@@ -64,7 +64,7 @@ Status import_chain(ImportContext& ctx) {
   return Status();
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kBinaryImports[] = {
     {"Add", 1, import_binary_1},      {"Add", 7, import_binary},          {"And", 1, import_binary_1},
     {"And", 7, import_binary},        {"BitShift", 11, import_bit_shift}, {"BitwiseAnd", 18, import_binary},
     {"BitwiseOr", 18, import_binary}, {"BitwiseXor", 18, import_binary},  {"Div", 1, import_binary_1},
@@ -81,6 +81,6 @@ constexpr OnnxImport kImports[] = {
 
 }  // namespace
 
-std::span<const OnnxImport> binary_onnx() { return kImports; }
+std::span<const OnnxImport> binary_onnx() { return kBinaryImports; }
 
 }  // namespace wootz::ops

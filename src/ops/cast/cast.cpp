@@ -96,10 +96,10 @@ const OpDef kBitCast{.name = "BitCast",
                      .reference = bit_cast_reference,
                      .lowering = Lowering::kView,
                      .traits = {}};
-const OpDef* const kOps[] = {&kCast, &kCastE8M0, &kBitCast};
+const OpDef* const kCastDefs[] = {&kCast, &kCastE8M0, &kBitCast};
 
 }  // namespace
 
-std::span<const OpDef* const> cast_ops() { return kOps; }
+std::span<const OpDef* const> cast_ops() { return kCastDefs; }
 
 }  // namespace wootz::ops

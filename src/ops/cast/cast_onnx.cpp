@@ -46,7 +46,7 @@ Status import_bit_cast(ImportContext& ctx) {
                    {{"to", std::string(dtype_name(ctx.attr_dtype("to", DType::kInvalid)))}});
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kCastImports[] = {
     {"Cast", 1, import_cast_1},
     {"Cast", 6, import_cast},
     {"CastLike", 15, import_cast_like},
@@ -55,6 +55,6 @@ constexpr OnnxImport kImports[] = {
 
 }  // namespace
 
-std::span<const OnnxImport> cast_onnx() { return kImports; }
+std::span<const OnnxImport> cast_onnx() { return kCastImports; }
 
 }  // namespace wootz::ops

@@ -54,10 +54,10 @@ const OpDef kCenterCropPad{.name = "CenterCropPad",
                            .infer = infer_center_crop_pad,
                            .reference = center_crop_pad_reference,
                            .traits = {}};
-const OpDef* const kOps[] = {&kCenterCropPad};
+const OpDef* const kCenterCropPadDefs[] = {&kCenterCropPad};
 
 }  // namespace
 
-std::span<const OpDef* const> center_crop_pad_ops() { return kOps; }
+std::span<const OpDef* const> center_crop_pad_ops() { return kCenterCropPadDefs; }
 
 }  // namespace wootz::ops

@@ -10,10 +10,10 @@ Status import_center_crop_pad(ImportContext& ctx) {
   return import_as(ctx, "CenterCropPad", {ctx.input(0), ctx.input(1)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"CenterCropPad", 18, import_center_crop_pad}};
+constexpr OnnxImport kCenterCropPadImports[] = {{"CenterCropPad", 18, import_center_crop_pad}};
 
 }  // namespace
 
-std::span<const OnnxImport> center_crop_pad_onnx() { return kImports; }
+std::span<const OnnxImport> center_crop_pad_onnx() { return kCenterCropPadImports; }
 
 }  // namespace wootz::ops

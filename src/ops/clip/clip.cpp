@@ -49,10 +49,10 @@ const OpDef kClip{.name = "Clip",
                   .lowering = Lowering::kPointwise,
                   .pointwise = clip_expression,
                   .traits = {}};
-const OpDef* const kOps[] = {&kClip};
+const OpDef* const kClipDefs[] = {&kClip};
 
 }  // namespace
 
-std::span<const OpDef* const> clip_ops() { return kOps; }
+std::span<const OpDef* const> clip_ops() { return kClipDefs; }
 
 }  // namespace wootz::ops

@@ -40,10 +40,10 @@ Status import_clip_11(ImportContext& ctx) {
   return import_as(ctx, "Clip", std::move(inputs), std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"Clip", 1, import_clip_1}, {"Clip", 11, import_clip_11}};
+constexpr OnnxImport kClipImports[] = {{"Clip", 1, import_clip_1}, {"Clip", 11, import_clip_11}};
 
 }  // namespace
 
-std::span<const OnnxImport> clip_onnx() { return kImports; }
+std::span<const OnnxImport> clip_onnx() { return kClipImports; }
 
 }  // namespace wootz::ops

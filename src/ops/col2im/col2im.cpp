@@ -127,10 +127,10 @@ const OpDef kCol2Im{
     .infer = infer_col2im,
     .reference = col2im_reference,
     .traits = {}};
-const OpDef* const kOps[] = {&kCol2Im};
+const OpDef* const kCol2imDefs[] = {&kCol2Im};
 
 }  // namespace
 
-std::span<const OpDef* const> col2im_ops() { return kOps; }
+std::span<const OpDef* const> col2im_ops() { return kCol2imDefs; }
 
 }  // namespace wootz::ops

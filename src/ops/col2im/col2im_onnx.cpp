@@ -11,10 +11,10 @@ Status import_col2im(ImportContext& ctx) {
   return import_as(ctx, "Col2Im", {ctx.input(0), ctx.input(1), ctx.input(2)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"Col2Im", 18, import_col2im}};
+constexpr OnnxImport kCol2imImports[] = {{"Col2Im", 18, import_col2im}};
 
 }  // namespace
 
-std::span<const OnnxImport> col2im_onnx() { return kImports; }
+std::span<const OnnxImport> col2im_onnx() { return kCol2imImports; }
 
 }  // namespace wootz::ops

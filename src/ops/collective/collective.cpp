@@ -62,10 +62,10 @@ const OpDef kCollective{.name = "Collective",
                         .infer = infer_collective,
                         .reference = collective_reference,
                         .traits = {.foldable = false, .has_side_effects = true}};
-const OpDef* const kOps[] = {&kCollective};
+const OpDef* const kCollectiveDefs[] = {&kCollective};
 
 }  // namespace
 
-std::span<const OpDef* const> collective_ops() { return kOps; }
+std::span<const OpDef* const> collective_ops() { return kCollectiveDefs; }
 
 }  // namespace wootz::ops

@@ -61,10 +61,10 @@ const OpDef kCompress{.name = "Compress",
                       .infer = infer_compress,
                       .reference = compress_reference,
                       .traits = {.data_dependent = true}};
-const OpDef* const kOps[] = {&kCompress};
+const OpDef* const kCompressDefs[] = {&kCompress};
 
 }  // namespace
 
-std::span<const OpDef* const> compress_ops() { return kOps; }
+std::span<const OpDef* const> compress_ops() { return kCompressDefs; }
 
 }  // namespace wootz::ops

@@ -10,10 +10,10 @@ Status import_compress(ImportContext& ctx) {
   return import_as(ctx, "Compress", {ctx.input(0), ctx.input(1)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"Compress", 9, import_compress}};
+constexpr OnnxImport kCompressImports[] = {{"Compress", 9, import_compress}};
 
 }  // namespace
 
-std::span<const OnnxImport> compress_onnx() { return kImports; }
+std::span<const OnnxImport> compress_onnx() { return kCompressImports; }
 
 }  // namespace wootz::ops

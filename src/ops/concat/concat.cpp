@@ -67,10 +67,10 @@ const OpDef kConcat{.name = "Concat",
                     .reference = concat_reference,
                     .lowering = Lowering::kMove,
                     .traits = {}};
-const OpDef* const kOps[] = {&kConcat};
+const OpDef* const kConcatDefs[] = {&kConcat};
 
 }  // namespace
 
-std::span<const OpDef* const> concat_ops() { return kOps; }
+std::span<const OpDef* const> concat_ops() { return kConcatDefs; }
 
 }  // namespace wootz::ops

@@ -18,10 +18,10 @@ Status import_concat_4(ImportContext& ctx) {
   return import_joined(ctx, ctx.attr_int("axis", 0));
 }
 
-constexpr OnnxImport kImports[] = {{"Concat", 1, import_concat_1}, {"Concat", 4, import_concat_4}};
+constexpr OnnxImport kConcatImports[] = {{"Concat", 1, import_concat_1}, {"Concat", 4, import_concat_4}};
 
 }  // namespace
 
-std::span<const OnnxImport> concat_onnx() { return kImports; }
+std::span<const OnnxImport> concat_onnx() { return kConcatImports; }
 
 }  // namespace wootz::ops

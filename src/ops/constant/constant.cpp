@@ -44,10 +44,10 @@ const OpDef kConstantOfShape{.name = "ConstantOfShape",
                              .reference = constant_of_shape_reference,
                              .lowering = Lowering::kFill,
                              .traits = {}};
-const OpDef* const kOps[] = {&kConstantOfShape};
+const OpDef* const kConstantDefs[] = {&kConstantOfShape};
 
 }  // namespace
 
-std::span<const OpDef* const> constant_ops() { return kOps; }
+std::span<const OpDef* const> constant_ops() { return kConstantDefs; }
 
 }  // namespace wootz::ops

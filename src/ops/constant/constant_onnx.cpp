@@ -40,10 +40,11 @@ Status import_constant_of_shape(ImportContext& ctx) {
   return import_as(ctx, "ConstantOfShape", {ctx.input(0)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"Constant", 1, import_constant}, {"ConstantOfShape", 9, import_constant_of_shape}};
+constexpr OnnxImport kConstantImports[] = {{"Constant", 1, import_constant},
+                                           {"ConstantOfShape", 9, import_constant_of_shape}};
 
 }  // namespace
 
-std::span<const OnnxImport> constant_onnx() { return kImports; }
+std::span<const OnnxImport> constant_onnx() { return kConstantImports; }
 
 }  // namespace wootz::ops

@@ -164,8 +164,8 @@ Result<HostTensor> stack_elements(const std::vector<HostTensor>& elements, int a
 }
 
 std::span<const OpDef* const> control_ops() {
-  static const OpDef* const kOps[] = {&if_op(), &kLoop, &scan_op(), &require_op(), &assert_op()};
-  return kOps;
+  static const OpDef* const kControlDefs[] = {&if_op(), &kLoop, &scan_op(), &require_op(), &assert_op()};
+  return kControlDefs;
 }
 
 }  // namespace wootz::ops

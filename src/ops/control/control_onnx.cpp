@@ -172,13 +172,13 @@ Status import_scan_batched(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> control_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kControlImports[] = {
       {"If", 1, import_if},
       {"Loop", 1, import_loop},
       {"Scan", 8, import_scan_batched},
       {"Scan", 9, import_scan},
   };
-  return kImports;
+  return kControlImports;
 }
 
 }  // namespace wootz::ops

@@ -232,8 +232,8 @@ const OpDef kConvInteger{
 }  // namespace
 
 std::span<const OpDef* const> conv_ops() {
-  static const OpDef* const kOps[] = {&kConv, &kConvTranspose, &kConvInteger};
-  return kOps;
+  static const OpDef* const kConvDefs[] = {&kConv, &kConvTranspose, &kConvInteger};
+  return kConvDefs;
 }
 
 }  // namespace wootz::ops

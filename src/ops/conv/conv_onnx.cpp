@@ -133,13 +133,13 @@ Status import_qlinear_conv(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> conv_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kConvImports[] = {
       {"Conv", 1, import_conv},
       {"ConvInteger", 10, import_conv_integer},
       {"ConvTranspose", 1, import_conv_transpose},
       {"QLinearConv", 10, import_qlinear_conv},
   };
-  return kImports;
+  return kConvImports;
 }
 
 }  // namespace wootz::ops

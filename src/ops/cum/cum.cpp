@@ -67,10 +67,10 @@ OpDef make(const char* name) {
                .traits = {}};
 }
 const OpDef kCumSum = make("CumSum"), kCumProd = make("CumProd");
-const OpDef* const kOps[] = {&kCumSum, &kCumProd};
+const OpDef* const kCumDefs[] = {&kCumSum, &kCumProd};
 
 }  // namespace
 
-std::span<const OpDef* const> cum_ops() { return kOps; }
+std::span<const OpDef* const> cum_ops() { return kCumDefs; }
 
 }  // namespace wootz::ops

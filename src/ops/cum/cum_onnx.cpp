@@ -13,10 +13,10 @@ Status import_cumulative(ImportContext& ctx) {
   return import_as(ctx, ctx.op_type(), {ctx.input(0)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"CumSum", 11, import_cumulative}, {"CumProd", 26, import_cumulative}};
+constexpr OnnxImport kCumImports[] = {{"CumSum", 11, import_cumulative}, {"CumProd", 26, import_cumulative}};
 
 }  // namespace
 
-std::span<const OnnxImport> cum_onnx() { return kImports; }
+std::span<const OnnxImport> cum_onnx() { return kCumImports; }
 
 }  // namespace wootz::ops

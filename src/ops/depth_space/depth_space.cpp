@@ -67,10 +67,10 @@ OpDef make(const char* name) {
                .traits = {}};
 }
 const OpDef kDepthToSpace = make("DepthToSpace"), kSpaceToDepth = make("SpaceToDepth");
-const OpDef* const kOps[] = {&kDepthToSpace, &kSpaceToDepth};
+const OpDef* const kDepthSpaceDefs[] = {&kDepthToSpace, &kSpaceToDepth};
 
 }  // namespace
 
-std::span<const OpDef* const> depth_space_ops() { return kOps; }
+std::span<const OpDef* const> depth_space_ops() { return kDepthSpaceDefs; }
 
 }  // namespace wootz::ops

@@ -10,10 +10,11 @@ Status import_depth_space(ImportContext& ctx) {
                    {{"blocksize", ctx.attr_int("blocksize", 1)}, {"mode", ctx.attr_string("mode", "DCR")}});
 }
 
-constexpr OnnxImport kImports[] = {{"DepthToSpace", 1, import_depth_space}, {"SpaceToDepth", 1, import_depth_space}};
+constexpr OnnxImport kDepthSpaceImports[] = {{"DepthToSpace", 1, import_depth_space},
+                                             {"SpaceToDepth", 1, import_depth_space}};
 
 }  // namespace
 
-std::span<const OnnxImport> depth_space_onnx() { return kImports; }
+std::span<const OnnxImport> depth_space_onnx() { return kDepthSpaceImports; }
 
 }  // namespace wootz::ops

@@ -54,10 +54,10 @@ Status det_reference(EvalContext& ctx) {
 }
 
 const OpDef kDet{.name = "Det", .attributes = {}, .infer = infer_det, .reference = det_reference, .traits = {}};
-const OpDef* const kOps[] = {&kDet};
+const OpDef* const kDetDefs[] = {&kDet};
 
 }  // namespace
 
-std::span<const OpDef* const> det_ops() { return kOps; }
+std::span<const OpDef* const> det_ops() { return kDetDefs; }
 
 }  // namespace wootz::ops

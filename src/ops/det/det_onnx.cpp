@@ -6,10 +6,10 @@ namespace {
 
 Status import_det(ImportContext& ctx) { return import_as(ctx, "Det", {ctx.input(0)}); }
 
-constexpr OnnxImport kImports[] = {{"Det", 11, import_det}};
+constexpr OnnxImport kDetImports[] = {{"Det", 11, import_det}};
 
 }  // namespace
 
-std::span<const OnnxImport> det_onnx() { return kImports; }
+std::span<const OnnxImport> det_onnx() { return kDetImports; }
 
 }  // namespace wootz::ops

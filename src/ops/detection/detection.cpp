@@ -264,8 +264,8 @@ const OpDef kNonMaxSuppression{.name = "NonMaxSuppression",
 }  // namespace
 
 std::span<const OpDef* const> detection_ops() {
-  static const OpDef* const kOps[] = {&kRoiAlign, &kMaxRoiPool, &kNonMaxSuppression};
-  return kOps;
+  static const OpDef* const kDetectionDefs[] = {&kRoiAlign, &kMaxRoiPool, &kNonMaxSuppression};
+  return kDetectionDefs;
 }
 
 }  // namespace wootz::ops

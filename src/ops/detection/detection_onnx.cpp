@@ -40,12 +40,12 @@ Status import_nms(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> detection_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kDetectionImports[] = {
       {"MaxRoiPool", 1, import_max_roi_pool},
       {"NonMaxSuppression", 10, import_nms},
       {"RoiAlign", 10, import_roi_align},
   };
-  return kImports;
+  return kDetectionImports;
 }
 
 }  // namespace wootz::ops

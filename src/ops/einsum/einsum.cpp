@@ -100,10 +100,10 @@ const OpDef kEinsum{.name = "Einsum",
                     .infer = infer_einsum,
                     .reference = einsum_reference,
                     .traits = {}};
-const OpDef* const kOps[] = {&kEinsum};
+const OpDef* const kEinsumDefs[] = {&kEinsum};
 
 }  // namespace
 
-std::span<const OpDef* const> einsum_ops() { return kOps; }
+std::span<const OpDef* const> einsum_ops() { return kEinsumDefs; }
 
 }  // namespace wootz::ops

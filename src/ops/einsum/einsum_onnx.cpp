@@ -187,10 +187,10 @@ Status import_einsum(ImportContext& ctx) {
   return import_as(ctx, "Einsum", std::move(inputs), {{"equation", text}});
 }
 
-constexpr OnnxImport kImports[] = {{"Einsum", 12, import_einsum}};
+constexpr OnnxImport kEinsumImports[] = {{"Einsum", 12, import_einsum}};
 
 }  // namespace
 
-std::span<const OnnxImport> einsum_onnx() { return kImports; }
+std::span<const OnnxImport> einsum_onnx() { return kEinsumImports; }
 
 }  // namespace wootz::ops

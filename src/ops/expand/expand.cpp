@@ -61,10 +61,10 @@ const OpDef kExpand{.name = "Expand",
                     .reference = expand_reference,
                     .lowering = Lowering::kMove,
                     .traits = {}};
-const OpDef* const kOps[] = {&kExpand};
+const OpDef* const kExpandDefs[] = {&kExpand};
 
 }  // namespace
 
-std::span<const OpDef* const> expand_ops() { return kOps; }
+std::span<const OpDef* const> expand_ops() { return kExpandDefs; }
 
 }  // namespace wootz::ops

@@ -6,10 +6,10 @@ namespace {
 
 Status import_expand(ImportContext& ctx) { return import_as(ctx, "Expand", {ctx.input(0), ctx.input(1)}); }
 
-constexpr OnnxImport kImports[] = {{"Expand", 8, import_expand}};
+constexpr OnnxImport kExpandImports[] = {{"Expand", 8, import_expand}};
 
 }  // namespace
 
-std::span<const OnnxImport> expand_onnx() { return kImports; }
+std::span<const OnnxImport> expand_onnx() { return kExpandImports; }
 
 }  // namespace wootz::ops

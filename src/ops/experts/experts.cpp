@@ -59,10 +59,10 @@ Status product_reference(EvalContext& ctx) {
 
 const OpDef kExpertProduct{
     .name = "ExpertProduct", .min_inputs = 3, .max_inputs = 4, .infer = infer_product, .reference = product_reference};
-const OpDef* const kOps[] = {&kExpertProduct};
+const OpDef* const kExpertsDefs[] = {&kExpertProduct};
 
 }  // namespace
 
-std::span<const OpDef* const> experts_ops() { return kOps; }
+std::span<const OpDef* const> experts_ops() { return kExpertsDefs; }
 
 }  // namespace wootz::ops

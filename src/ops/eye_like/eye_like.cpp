@@ -29,10 +29,10 @@ const OpDef kEyeLike{.name = "EyeLike",
                      .reference = eye_like_reference,
                      .lowering = Lowering::kFill,
                      .traits = {}};
-const OpDef* const kOps[] = {&kEyeLike};
+const OpDef* const kEyeLikeDefs[] = {&kEyeLike};
 
 }  // namespace
 
-std::span<const OpDef* const> eye_like_ops() { return kOps; }
+std::span<const OpDef* const> eye_like_ops() { return kEyeLikeDefs; }
 
 }  // namespace wootz::ops

@@ -10,10 +10,10 @@ Status import_eye_like(ImportContext& ctx) {
   return import_as(ctx, "EyeLike", {ctx.input(0)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"EyeLike", 9, import_eye_like}};
+constexpr OnnxImport kEyeLikeImports[] = {{"EyeLike", 9, import_eye_like}};
 
 }  // namespace
 
-std::span<const OnnxImport> eye_like_onnx() { return kImports; }
+std::span<const OnnxImport> eye_like_onnx() { return kEyeLikeImports; }
 
 }  // namespace wootz::ops

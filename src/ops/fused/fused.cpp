@@ -22,8 +22,8 @@ const OpDef kPointwise{.name = "Pointwise",
 }  // namespace
 
 std::span<const OpDef* const> fused_ops() {
-  static const OpDef* const kOps[] = {&kPointwise, &chain_op()};
-  return kOps;
+  static const OpDef* const kFusedDefs[] = {&kPointwise, &chain_op()};
+  return kFusedDefs;
 }
 
 }  // namespace wootz::ops

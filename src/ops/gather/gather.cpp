@@ -167,10 +167,10 @@ const OpDef kGatherNd{.name = "GatherND",
                       .reference = gather_nd_reference,
                       .lowering = Lowering::kGather,
                       .traits = {}};
-const OpDef* const kOps[] = {&kGather, &kGatherElements, &kGatherNd};
+const OpDef* const kGatherDefs[] = {&kGather, &kGatherElements, &kGatherNd};
 
 }  // namespace
 
-std::span<const OpDef* const> gather_ops() { return kOps; }
+std::span<const OpDef* const> gather_ops() { return kGatherDefs; }
 
 }  // namespace wootz::ops

@@ -12,11 +12,11 @@ Status import_gather_nd(ImportContext& ctx) {
   return import_as(ctx, "GatherND", {ctx.input(0), ctx.input(1)}, {{"batch_dims", ctx.attr_int("batch_dims", 0)}});
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kGatherImports[] = {
     {"Gather", 1, import_gather}, {"GatherElements", 11, import_gather}, {"GatherND", 11, import_gather_nd}};
 
 }  // namespace
 
-std::span<const OnnxImport> gather_onnx() { return kImports; }
+std::span<const OnnxImport> gather_onnx() { return kGatherImports; }
 
 }  // namespace wootz::ops

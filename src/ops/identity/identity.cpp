@@ -17,10 +17,10 @@ const OpDef kIdentity{.name = "Identity",
                       .reference = identity_reference,
                       .lowering = Lowering::kView,
                       .traits = {}};
-const OpDef* const kOps[] = {&kIdentity};
+const OpDef* const kIdentityDefs[] = {&kIdentity};
 
 }  // namespace
 
-std::span<const OpDef* const> identity_ops() { return kOps; }
+std::span<const OpDef* const> identity_ops() { return kIdentityDefs; }
 
 }  // namespace wootz::ops

@@ -43,7 +43,7 @@ Status import_dropout_12(ImportContext& ctx) {
   return import_dropout_10(ctx);
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kIdentityImports[] = {
     {"Dropout", 1, import_dropout_1},
     {"Dropout", 10, import_dropout_10},
     {"Dropout", 12, import_dropout_12},
@@ -52,6 +52,6 @@ constexpr OnnxImport kImports[] = {
 
 }  // namespace
 
-std::span<const OnnxImport> identity_onnx() { return kImports; }
+std::span<const OnnxImport> identity_onnx() { return kIdentityImports; }
 
 }  // namespace wootz::ops

@@ -84,16 +84,16 @@ Status import_cross_entropy(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OpDef* const> loss_ops() {
-  static const OpDef* const kOps[] = {&kNllLoss};
-  return kOps;
+  static const OpDef* const kLossDefs[] = {&kNllLoss};
+  return kLossDefs;
 }
 
 std::span<const OnnxImport> loss_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kLossImports[] = {
       {"NegativeLogLikelihoodLoss", 12, import_nll},
       {"SoftmaxCrossEntropyLoss", 12, import_cross_entropy},
   };
-  return kImports;
+  return kLossImports;
 }
 
 }  // namespace wootz::ops

@@ -58,13 +58,13 @@ Status import_lrn(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OpDef* const> lrn_ops() {
-  static const OpDef* const kOps[] = {&kLrn};
-  return kOps;
+  static const OpDef* const kLrnDefs[] = {&kLrn};
+  return kLrnDefs;
 }
 
 std::span<const OnnxImport> lrn_onnx() {
-  static constexpr OnnxImport kImports[] = {{"LRN", 1, import_lrn}};
-  return kImports;
+  static constexpr OnnxImport kLrnImports[] = {{"LRN", 1, import_lrn}};
+  return kLrnImports;
 }
 
 }  // namespace wootz::ops

@@ -265,8 +265,8 @@ const OpDef kMatMulInteger{
 }  // namespace
 
 std::span<const OpDef* const> matmul_ops() {
-  static const OpDef* const kOps[] = {&kMatMul, &kMatMulInteger, &kWeightOnlyMatMul};
-  return kOps;
+  static const OpDef* const kMatmulDefs[] = {&kMatMul, &kMatMulInteger, &kWeightOnlyMatMul};
+  return kMatmulDefs;
 }
 
 }  // namespace wootz::ops

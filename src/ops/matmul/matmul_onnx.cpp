@@ -97,7 +97,7 @@ Status import_qlinear_matmul(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> matmul_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kMatmulImports[] = {
       {"FusedMatMul", 1, import_fused_matmul, "com.microsoft"},
       {"Gemm", 1, import_gemm},
       {"MatMul", 1, import_matmul},
@@ -106,7 +106,7 @@ std::span<const OnnxImport> matmul_onnx() {
       {"QLinearMatMul", 10, import_qlinear_matmul},
       {"TransposeMatMul", 1, import_fused_matmul, "com.microsoft"},
   };
-  return kImports;
+  return kMatmulImports;
 }
 
 }  // namespace wootz::ops

@@ -40,10 +40,10 @@ const OpDef kNonZero{.name = "NonZero",
                      .infer = infer_non_zero,
                      .reference = non_zero_reference,
                      .traits = {.data_dependent = true}};
-const OpDef* const kOps[] = {&kNonZero};
+const OpDef* const kNonZeroDefs[] = {&kNonZero};
 
 }  // namespace
 
-std::span<const OpDef* const> non_zero_ops() { return kOps; }
+std::span<const OpDef* const> non_zero_ops() { return kNonZeroDefs; }
 
 }  // namespace wootz::ops

@@ -6,10 +6,10 @@ namespace {
 
 Status import_non_zero(ImportContext& ctx) { return import_as(ctx, "NonZero", {ctx.input(0)}); }
 
-constexpr OnnxImport kImports[] = {{"NonZero", 9, import_non_zero}};
+constexpr OnnxImport kNonZeroImports[] = {{"NonZero", 9, import_non_zero}};
 
 }  // namespace
 
-std::span<const OnnxImport> non_zero_onnx() { return kImports; }
+std::span<const OnnxImport> non_zero_onnx() { return kNonZeroImports; }
 
 }  // namespace wootz::ops

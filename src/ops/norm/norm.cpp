@@ -191,8 +191,8 @@ const OpDef kBatchNorm{.name = "BatchNorm",
 }  // namespace
 
 std::span<const OpDef* const> norm_ops() {
-  static const OpDef* const kOps[] = {&kLayerNorm, &kRmsNorm, &kInstanceNorm, &kGroupNorm, &kL2Norm, &kBatchNorm};
-  return kOps;
+  static const OpDef* const kNormDefs[] = {&kLayerNorm, &kRmsNorm, &kInstanceNorm, &kGroupNorm, &kL2Norm, &kBatchNorm};
+  return kNormDefs;
 }
 
 }  // namespace wootz::ops

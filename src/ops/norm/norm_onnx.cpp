@@ -182,7 +182,7 @@ Status import_mean_variance(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> norm_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kNormImports[] = {
       {"BatchNormalization", 1, import_batch_norm},
       {"GroupNormalization", 18, import_group_norm},
       {"InstanceNormalization", 1, import_instance_norm},
@@ -194,7 +194,7 @@ std::span<const OnnxImport> norm_onnx() {
       {"SkipLayerNormalization", 1, import_skip_layer_norm, "com.microsoft"},
       {"SkipSimplifiedLayerNormalization", 1, import_skip_rms_norm, "com.microsoft"},
   };
-  return kImports;
+  return kNormImports;
 }
 
 }  // namespace wootz::ops

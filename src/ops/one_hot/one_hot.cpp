@@ -54,10 +54,10 @@ const OpDef kOneHot{.name = "OneHot",
                     .infer = infer_one_hot,
                     .reference = one_hot_reference,
                     .traits = {}};
-const OpDef* const kOps[] = {&kOneHot};
+const OpDef* const kOneHotDefs[] = {&kOneHot};
 
 }  // namespace
 
-std::span<const OpDef* const> one_hot_ops() { return kOps; }
+std::span<const OpDef* const> one_hot_ops() { return kOneHotDefs; }
 
 }  // namespace wootz::ops

@@ -132,10 +132,10 @@ const OpDef kPad{.name = "Pad",
                  .reference = pad_reference,
                  .lowering = Lowering::kMove,
                  .traits = {}};
-const OpDef* const kOps[] = {&kPad};
+const OpDef* const kPadDefs[] = {&kPad};
 
 }  // namespace
 
-std::span<const OpDef* const> pad_ops() { return kOps; }
+std::span<const OpDef* const> pad_ops() { return kPadDefs; }
 
 }  // namespace wootz::ops

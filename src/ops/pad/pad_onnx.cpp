@@ -59,10 +59,10 @@ Status import_pad_11(ImportContext& ctx) {
   return import_as(ctx, "Pad", std::move(inputs), std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"Pad", 1, import_pad_1}, {"Pad", 2, import_pad_2}, {"Pad", 11, import_pad_11}};
+constexpr OnnxImport kPadImports[] = {{"Pad", 1, import_pad_1}, {"Pad", 2, import_pad_2}, {"Pad", 11, import_pad_11}};
 
 }  // namespace
 
-std::span<const OnnxImport> pad_onnx() { return kImports; }
+std::span<const OnnxImport> pad_onnx() { return kPadImports; }
 
 }  // namespace wootz::ops

@@ -144,10 +144,10 @@ const OpDef kPlugin{
     .reference = plugin_reference,
     .lowering = Lowering::kPlugin,
     .traits = {.foldable = false}};
-const OpDef* const kOps[] = {&kPlugin};
+const OpDef* const kPluginDefs[] = {&kPlugin};
 
 }  // namespace
 
-std::span<const OpDef* const> plugin_ops() { return kOps; }
+std::span<const OpDef* const> plugin_ops() { return kPluginDefs; }
 
 }  // namespace wootz::ops

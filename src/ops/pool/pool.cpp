@@ -288,8 +288,8 @@ const OpDef kMaxUnpool{
 }  // namespace
 
 std::span<const OpDef* const> pool_ops() {
-  static const OpDef* const kOps[] = {&kPool, &kMaxUnpool};
-  return kOps;
+  static const OpDef* const kPoolDefs[] = {&kPool, &kMaxUnpool};
+  return kPoolDefs;
 }
 
 }  // namespace wootz::ops

@@ -75,13 +75,13 @@ Status import_max_unpool(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> pool_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kPoolImports[] = {
       {"AveragePool", 1, import_average_pool}, {"GlobalAveragePool", 1, import_global_average},
       {"GlobalLpPool", 1, import_global_lp},   {"GlobalMaxPool", 1, import_global_max},
       {"LpPool", 1, import_lp_pool},           {"MaxPool", 1, import_max_pool},
       {"MaxUnpool", 9, import_max_unpool},
   };
-  return kImports;
+  return kPoolImports;
 }
 
 }  // namespace wootz::ops

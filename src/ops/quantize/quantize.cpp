@@ -108,8 +108,8 @@ const OpDef kDequantize{.name = "Dequantize",
 }  // namespace
 
 std::span<const OpDef* const> quantize_ops() {
-  static const OpDef* const kOps[] = {&kQuantize, &kDequantize};
-  return kOps;
+  static const OpDef* const kQuantizeDefs[] = {&kQuantize, &kDequantize};
+  return kQuantizeDefs;
 }
 
 }  // namespace wootz::ops

@@ -125,12 +125,12 @@ Status import_dynamic(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> quantize_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kQuantizeImports[] = {
       {"DequantizeLinear", 10, import_dequantize},
       {"DynamicQuantizeLinear", 11, import_dynamic},
       {"QuantizeLinear", 10, import_quantize},
   };
-  return kImports;
+  return kQuantizeImports;
 }
 
 }  // namespace wootz::ops

@@ -146,10 +146,10 @@ const OpDef kMultinomial{.name = "Multinomial",
                          .attributes = {{"dtype", AttrKind::kDType}, {"sample_size", AttrKind::kInt}},
                          .infer = infer_multinomial,
                          .reference = multinomial_reference};
-const OpDef* const kOps[] = {&kState, &kRandom, &kBernoulli, &kMultinomial};
+const OpDef* const kRandomDefs[] = {&kState, &kRandom, &kBernoulli, &kMultinomial};
 
 }  // namespace
 
-std::span<const OpDef* const> random_ops() { return kOps; }
+std::span<const OpDef* const> random_ops() { return kRandomDefs; }
 
 }  // namespace wootz::ops

@@ -44,7 +44,7 @@ Status import_drawn(ImportContext& ctx) {
   return import_drawing(ctx, ctx.op_type(), std::move(attrs), true);
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kRandomImports[] = {
     {"Bernoulli", 15, import_drawn},     {"Multinomial", 7, import_drawn},
     {"RandomNormal", 1, import_random},  {"RandomNormalLike", 1, import_random},
     {"RandomUniform", 1, import_random}, {"RandomUniformLike", 1, import_random},
@@ -52,6 +52,6 @@ constexpr OnnxImport kImports[] = {
 
 }  // namespace
 
-std::span<const OnnxImport> random_onnx() { return kImports; }
+std::span<const OnnxImport> random_onnx() { return kRandomImports; }
 
 }  // namespace wootz::ops

@@ -82,10 +82,10 @@ const OpDef kRange{.name = "Range",
                    .reference = range_reference,
                    .lowering = Lowering::kFill,
                    .traits = {}};
-const OpDef* const kOps[] = {&kRange};
+const OpDef* const kRangeDefs[] = {&kRange};
 
 }  // namespace
 
-std::span<const OpDef* const> range_ops() { return kOps; }
+std::span<const OpDef* const> range_ops() { return kRangeDefs; }
 
 }  // namespace wootz::ops

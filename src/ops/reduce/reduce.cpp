@@ -228,10 +228,10 @@ const OpDef kReduce{.name = "Reduce",
                     .reference = reduce_reference,
                     .lowering = Lowering::kReduce,
                     .traits = {}};
-const OpDef* const kOps[] = {&kReduce};
+const OpDef* const kReduceDefs[] = {&kReduce};
 
 }  // namespace
 
-std::span<const OpDef* const> reduce_ops() { return kOps; }
+std::span<const OpDef* const> reduce_ops() { return kReduceDefs; }
 
 }  // namespace wootz::ops

@@ -59,7 +59,7 @@ Status import_reduce(ImportContext& ctx) {
   return import_as(ctx, "Reduce", {ctx.input(0)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kReduceImports[] = {
     {"ReduceL1", 1, import_reduce},        {"ReduceL2", 1, import_reduce},   {"ReduceLogSum", 1, import_reduce},
     {"ReduceLogSumExp", 1, import_reduce}, {"ReduceMax", 1, import_reduce},  {"ReduceMean", 1, import_reduce},
     {"ReduceMin", 1, import_reduce},       {"ReduceProd", 1, import_reduce}, {"ReduceSum", 1, import_reduce},
@@ -68,6 +68,6 @@ constexpr OnnxImport kImports[] = {
 
 }  // namespace
 
-std::span<const OnnxImport> reduce_onnx() { return kImports; }
+std::span<const OnnxImport> reduce_onnx() { return kReduceImports; }
 
 }  // namespace wootz::ops

@@ -143,10 +143,10 @@ const OpDef kUnsqueeze{.name = "Unsqueeze",
                        .reference = view_reference,
                        .lowering = Lowering::kView,
                        .traits = {}};
-const OpDef* const kOps[] = {&kReshape, &kFlatten, &kSqueeze, &kUnsqueeze};
+const OpDef* const kReshapeDefs[] = {&kReshape, &kFlatten, &kSqueeze, &kUnsqueeze};
 
 }  // namespace
 
-std::span<const OpDef* const> reshape_ops() { return kOps; }
+std::span<const OpDef* const> reshape_ops() { return kReshapeDefs; }
 
 }  // namespace wootz::ops

@@ -48,13 +48,13 @@ Status import_unsqueeze(ImportContext& ctx) {
   return import_as(ctx, "Unsqueeze", {ctx.input(0)}, {{"axes", std::move(axes)}});
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kReshapeImports[] = {
     {"Flatten", 1, import_flatten}, {"Reshape", 1, import_reshape_1},   {"Reshape", 5, import_reshape_5},
     {"Squeeze", 1, import_squeeze}, {"Unsqueeze", 1, import_unsqueeze},
 };
 
 }  // namespace
 
-std::span<const OnnxImport> reshape_onnx() { return kImports; }
+std::span<const OnnxImport> reshape_onnx() { return kReshapeImports; }
 
 }  // namespace wootz::ops

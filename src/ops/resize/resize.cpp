@@ -231,8 +231,8 @@ const OpDef kResize{
 }  // namespace
 
 std::span<const OpDef* const> resize_ops() {
-  static const OpDef* const kOps[] = {&kResize};
-  return kOps;
+  static const OpDef* const kResizeDefs[] = {&kResize};
+  return kResizeDefs;
 }
 
 }  // namespace wootz::ops

@@ -148,12 +148,12 @@ Status import_upsample_first(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> resize_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kResizeImports[] = {
       {"Resize", 10, import_second_input},    {"Resize", 11, import_resize},
       {"Upsample", 1, import_upsample_first}, {"Upsample", 7, import_upsample_attr},
       {"Upsample", 9, import_second_input},
   };
-  return kImports;
+  return kResizeImports;
 }
 
 }  // namespace wootz::ops

@@ -47,10 +47,10 @@ const OpDef kReverseSequence{.name = "ReverseSequence",
                              .infer = infer_reverse_sequence,
                              .reference = reverse_sequence_reference,
                              .traits = {}};
-const OpDef* const kOps[] = {&kReverseSequence};
+const OpDef* const kReverseSequenceDefs[] = {&kReverseSequence};
 
 }  // namespace
 
-std::span<const OpDef* const> reverse_sequence_ops() { return kOps; }
+std::span<const OpDef* const> reverse_sequence_ops() { return kReverseSequenceDefs; }
 
 }  // namespace wootz::ops

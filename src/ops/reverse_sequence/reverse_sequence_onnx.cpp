@@ -9,10 +9,10 @@ Status import_reverse_sequence(ImportContext& ctx) {
                    {{"time_axis", ctx.attr_int("time_axis", 0)}, {"batch_axis", ctx.attr_int("batch_axis", 1)}});
 }
 
-constexpr OnnxImport kImports[] = {{"ReverseSequence", 10, import_reverse_sequence}};
+constexpr OnnxImport kReverseSequenceImports[] = {{"ReverseSequence", 10, import_reverse_sequence}};
 
 }  // namespace
 
-std::span<const OnnxImport> reverse_sequence_onnx() { return kImports; }
+std::span<const OnnxImport> reverse_sequence_onnx() { return kReverseSequenceImports; }
 
 }  // namespace wootz::ops

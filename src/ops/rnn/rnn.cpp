@@ -204,8 +204,8 @@ const OpDef kRnn{.name = "RNN",
 }  // namespace
 
 std::span<const OpDef* const> rnn_ops() {
-  static const OpDef* const kOps[] = {&kLstm, &kGru, &kRnn};
-  return kOps;
+  static const OpDef* const kRnnDefs[] = {&kLstm, &kGru, &kRnn};
+  return kRnnDefs;
 }
 
 }  // namespace wootz::ops

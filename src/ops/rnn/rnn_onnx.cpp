@@ -37,12 +37,12 @@ Status import_recurrent(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> rnn_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kRnnImports[] = {
       {"GRU", 1, import_recurrent},
       {"LSTM", 1, import_recurrent},
       {"RNN", 1, import_recurrent},
   };
-  return kImports;
+  return kRnnImports;
 }
 
 }  // namespace wootz::ops

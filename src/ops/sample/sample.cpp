@@ -197,8 +197,8 @@ double weighted_sum(const double* data, const Dims& extents, const std::vector<S
 }
 
 std::span<const OpDef* const> sample_ops() {
-  static const OpDef* const kOps[] = {&kGridSample, &kAffineGrid, &deform_conv_op()};
-  return kOps;
+  static const OpDef* const kSampleDefs[] = {&kGridSample, &kAffineGrid, &deform_conv_op()};
+  return kSampleDefs;
 }
 
 }  // namespace wootz::ops

@@ -38,12 +38,12 @@ Status import_deform_conv(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> sample_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kSampleImports[] = {
       {"AffineGrid", 20, import_affine_grid},
       {"DeformConv", 19, import_deform_conv},
       {"GridSample", 16, import_grid_sample},
   };
-  return kImports;
+  return kSampleImports;
 }
 
 }  // namespace wootz::ops

@@ -234,10 +234,10 @@ const OpDef kTensorScatter{.name = "TensorScatter",
                            .infer = infer_tensor_scatter,
                            .reference = tensor_scatter_reference,
                            .traits = {}};
-const OpDef* const kOps[] = {&kScatterElements, &kScatterNd, &kTensorScatter};
+const OpDef* const kScatterDefs[] = {&kScatterElements, &kScatterNd, &kTensorScatter};
 
 }  // namespace
 
-std::span<const OpDef* const> scatter_ops() { return kOps; }
+std::span<const OpDef* const> scatter_ops() { return kScatterDefs; }
 
 }  // namespace wootz::ops

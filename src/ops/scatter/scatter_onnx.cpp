@@ -21,13 +21,13 @@ Status import_tensor_scatter(ImportContext& ctx) {
                    {{"axis", ctx.attr_int("axis", -2)}, {"mode", ctx.attr_string("mode", "linear")}});
 }
 
-constexpr OnnxImport kImports[] = {{"Scatter", 9, import_scatter_elements},
-                                   {"ScatterElements", 11, import_scatter_elements},
-                                   {"ScatterND", 11, import_scatter_nd},
-                                   {"TensorScatter", 24, import_tensor_scatter}};
+constexpr OnnxImport kScatterImports[] = {{"Scatter", 9, import_scatter_elements},
+                                          {"ScatterElements", 11, import_scatter_elements},
+                                          {"ScatterND", 11, import_scatter_nd},
+                                          {"TensorScatter", 24, import_tensor_scatter}};
 
 }  // namespace
 
-std::span<const OnnxImport> scatter_onnx() { return kImports; }
+std::span<const OnnxImport> scatter_onnx() { return kScatterImports; }
 
 }  // namespace wootz::ops

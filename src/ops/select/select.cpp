@@ -28,10 +28,10 @@ const OpDef kWhere{.name = "Where",
                    .lowering = Lowering::kPointwise,
                    .pointwise = where_expression,
                    .traits = {}};
-const OpDef* const kOps[] = {&kWhere};
+const OpDef* const kSelectDefs[] = {&kWhere};
 
 }  // namespace
 
-std::span<const OpDef* const> select_ops() { return kOps; }
+std::span<const OpDef* const> select_ops() { return kSelectDefs; }
 
 }  // namespace wootz::ops

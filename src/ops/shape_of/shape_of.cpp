@@ -50,10 +50,10 @@ const OpDef kShape{.name = "Shape",
                    .traits = {.host_shape = true}};
 const OpDef kSize{
     .name = "Size", .attributes = {}, .infer = infer_size, .reference = size_reference, .traits = {.host_shape = true}};
-const OpDef* const kOps[] = {&kShape, &kSize};
+const OpDef* const kShapeOfDefs[] = {&kShape, &kSize};
 
 }  // namespace
 
-std::span<const OpDef* const> shape_of_ops() { return kOps; }
+std::span<const OpDef* const> shape_of_ops() { return kShapeOfDefs; }
 
 }  // namespace wootz::ops

@@ -13,10 +13,10 @@ Status import_shape(ImportContext& ctx) {
 
 Status import_size(ImportContext& ctx) { return import_as(ctx, "Size", {ctx.input(0)}); }
 
-constexpr OnnxImport kImports[] = {{"Shape", 1, import_shape}, {"Size", 1, import_size}};
+constexpr OnnxImport kShapeOfImports[] = {{"Shape", 1, import_shape}, {"Size", 1, import_size}};
 
 }  // namespace
 
-std::span<const OnnxImport> shape_of_onnx() { return kImports; }
+std::span<const OnnxImport> shape_of_onnx() { return kShapeOfImports; }
 
 }  // namespace wootz::ops

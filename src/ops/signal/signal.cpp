@@ -261,8 +261,8 @@ const OpDef kMel{.name = "MelWeightMatrix",
 }  // namespace
 
 std::span<const OpDef* const> signal_ops() {
-  static const OpDef* const kOps[] = {&kDft, &kStft, &kMel};
-  return kOps;
+  static const OpDef* const kSignalDefs[] = {&kDft, &kStft, &kMel};
+  return kSignalDefs;
 }
 
 }  // namespace wootz::ops

@@ -40,9 +40,9 @@ Status import_mel(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> signal_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kSignalImports[] = {
       {"DFT", 17, import_dft}, {"MelWeightMatrix", 17, import_mel}, {"STFT", 17, import_stft}};
-  return kImports;
+  return kSignalImports;
 }
 
 }  // namespace wootz::ops

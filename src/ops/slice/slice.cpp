@@ -112,10 +112,10 @@ const OpDef kSlice{.name = "Slice",
                    .reference = slice_reference,
                    .lowering = Lowering::kMove,
                    .traits = {}};
-const OpDef* const kOps[] = {&kSlice};
+const OpDef* const kSliceDefs[] = {&kSlice};
 
 }  // namespace
 
-std::span<const OpDef* const> slice_ops() { return kOps; }
+std::span<const OpDef* const> slice_ops() { return kSliceDefs; }
 
 }  // namespace wootz::ops

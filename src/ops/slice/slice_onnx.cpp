@@ -47,10 +47,10 @@ Status import_slice_10(ImportContext& ctx) {
   return import_as(ctx, "Slice", std::move(inputs), std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"Slice", 1, import_slice_1}, {"Slice", 10, import_slice_10}};
+constexpr OnnxImport kSliceImports[] = {{"Slice", 1, import_slice_1}, {"Slice", 10, import_slice_10}};
 
 }  // namespace
 
-std::span<const OnnxImport> slice_onnx() { return kImports; }
+std::span<const OnnxImport> slice_onnx() { return kSliceImports; }
 
 }  // namespace wootz::ops

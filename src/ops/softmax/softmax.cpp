@@ -74,8 +74,8 @@ const OpDef kHardmax{.name = "Hardmax",
 }  // namespace
 
 std::span<const OpDef* const> softmax_ops() {
-  static const OpDef* const kOps[] = {&kSoftmax, &kLogSoftmax, &kHardmax};
-  return kOps;
+  static const OpDef* const kSoftmaxDefs[] = {&kSoftmax, &kLogSoftmax, &kHardmax};
+  return kSoftmaxDefs;
 }
 
 }  // namespace wootz::ops

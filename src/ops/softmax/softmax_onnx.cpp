@@ -29,11 +29,11 @@ Status import_flattened(ImportContext& ctx) {
 }  // namespace
 
 std::span<const OnnxImport> softmax_onnx() {
-  static constexpr OnnxImport kImports[] = {
+  static constexpr OnnxImport kSoftmaxImports[] = {
       {"Hardmax", 1, import_flattened}, {"Hardmax", 13, import_axis},     {"LogSoftmax", 1, import_flattened},
       {"LogSoftmax", 13, import_axis},  {"Softmax", 1, import_flattened}, {"Softmax", 13, import_axis},
   };
-  return kImports;
+  return kSoftmaxImports;
 }
 
 }  // namespace wootz::ops

@@ -79,10 +79,10 @@ const OpDef kSplit{.name = "Split",
                    .reference = split_reference,
                    .lowering = Lowering::kMove,
                    .traits = {}};
-const OpDef* const kOps[] = {&kSplit};
+const OpDef* const kSplitDefs[] = {&kSplit};
 
 }  // namespace
 
-std::span<const OpDef* const> split_ops() { return kOps; }
+std::span<const OpDef* const> split_ops() { return kSplitDefs; }
 
 }  // namespace wootz::ops

@@ -37,10 +37,10 @@ Status import_split(ImportContext& ctx) {
   return Status();
 }
 
-constexpr OnnxImport kImports[] = {{"Split", 1, import_split}};
+constexpr OnnxImport kSplitImports[] = {{"Split", 1, import_split}};
 
 }  // namespace
 
-std::span<const OnnxImport> split_onnx() { return kImports; }
+std::span<const OnnxImport> split_onnx() { return kSplitImports; }
 
 }  // namespace wootz::ops

@@ -48,10 +48,10 @@ const OpDef kTile{.name = "Tile",
                   .reference = tile_reference,
                   .lowering = Lowering::kMove,
                   .traits = {}};
-const OpDef* const kOps[] = {&kTile};
+const OpDef* const kTileDefs[] = {&kTile};
 
 }  // namespace
 
-std::span<const OpDef* const> tile_ops() { return kOps; }
+std::span<const OpDef* const> tile_ops() { return kTileDefs; }
 
 }  // namespace wootz::ops

@@ -21,10 +21,10 @@ Status import_tile_6(ImportContext& ctx) {
   return import_as(ctx, "Tile", {ctx.input(0), ctx.input(1)});
 }
 
-constexpr OnnxImport kImports[] = {{"Tile", 1, import_tile_1}, {"Tile", 6, import_tile_6}};
+constexpr OnnxImport kTileImports[] = {{"Tile", 1, import_tile_1}, {"Tile", 6, import_tile_6}};
 
 }  // namespace
 
-std::span<const OnnxImport> tile_onnx() { return kImports; }
+std::span<const OnnxImport> tile_onnx() { return kTileImports; }
 
 }  // namespace wootz::ops

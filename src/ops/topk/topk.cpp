@@ -121,10 +121,10 @@ const OpDef kTopK{.name = "TopK",
                   .reference = topk_reference,
                   .lowering = Lowering::kTopK,
                   .traits = {}};
-const OpDef* const kOps[] = {&kTopK};
+const OpDef* const kTopkDefs[] = {&kTopK};
 
 }  // namespace
 
-std::span<const OpDef* const> topk_ops() { return kOps; }
+std::span<const OpDef* const> topk_ops() { return kTopkDefs; }
 
 }  // namespace wootz::ops

@@ -25,10 +25,10 @@ Status import_topk_10(ImportContext& ctx) {
   return finish(ctx, {ctx.input(0)}, {{"k", k->front()}});
 }
 
-constexpr OnnxImport kImports[] = {{"TopK", 1, import_topk_1}, {"TopK", 10, import_topk_10}};
+constexpr OnnxImport kTopkImports[] = {{"TopK", 1, import_topk_1}, {"TopK", 10, import_topk_10}};
 
 }  // namespace
 
-std::span<const OnnxImport> topk_onnx() { return kImports; }
+std::span<const OnnxImport> topk_onnx() { return kTopkImports; }
 
 }  // namespace wootz::ops

@@ -37,10 +37,10 @@ const OpDef kTranspose{.name = "Transpose",
                        .reference = transpose_reference,
                        .lowering = Lowering::kMove,
                        .traits = {}};
-const OpDef* const kOps[] = {&kTranspose};
+const OpDef* const kTransposeDefs[] = {&kTranspose};
 
 }  // namespace
 
-std::span<const OpDef* const> transpose_ops() { return kOps; }
+std::span<const OpDef* const> transpose_ops() { return kTransposeDefs; }
 
 }  // namespace wootz::ops

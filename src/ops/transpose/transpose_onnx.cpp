@@ -11,10 +11,10 @@ Status import_transpose(ImportContext& ctx) {
   return import_as(ctx, "Transpose", {ctx.input(0)}, {{"perm", std::move(perm)}});
 }
 
-constexpr OnnxImport kImports[] = {{"Transpose", 1, import_transpose}};
+constexpr OnnxImport kTransposeImports[] = {{"Transpose", 1, import_transpose}};
 
 }  // namespace
 
-std::span<const OnnxImport> transpose_onnx() { return kImports; }
+std::span<const OnnxImport> transpose_onnx() { return kTransposeImports; }
 
 }  // namespace wootz::ops

@@ -45,10 +45,10 @@ const OpDef kTrilu{.name = "Trilu",
                    .infer = infer_trilu,
                    .reference = trilu_reference,
                    .traits = {}};
-const OpDef* const kOps[] = {&kTrilu};
+const OpDef* const kTriluDefs[] = {&kTrilu};
 
 }  // namespace
 
-std::span<const OpDef* const> trilu_ops() { return kOps; }
+std::span<const OpDef* const> trilu_ops() { return kTriluDefs; }
 
 }  // namespace wootz::ops

@@ -14,10 +14,10 @@ Status import_trilu(ImportContext& ctx) {
   return import_as(ctx, "Trilu", {ctx.input(0)}, std::move(attrs));
 }
 
-constexpr OnnxImport kImports[] = {{"Trilu", 14, import_trilu}};
+constexpr OnnxImport kTriluImports[] = {{"Trilu", 14, import_trilu}};
 
 }  // namespace
 
-std::span<const OnnxImport> trilu_onnx() { return kImports; }
+std::span<const OnnxImport> trilu_onnx() { return kTriluImports; }
 
 }  // namespace wootz::ops

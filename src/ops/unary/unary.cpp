@@ -84,8 +84,8 @@ std::span<const OpDef* const> unary_ops() {
     }
     return defs;
   }();
-  static const std::vector<const OpDef*> kOps = op_pointers(kDefs);
-  return kOps;
+  static const std::vector<const OpDef*> kUnaryDefs = op_pointers(kDefs);
+  return kUnaryDefs;
 }
 
 }  // namespace wootz::ops

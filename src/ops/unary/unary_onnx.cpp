@@ -12,7 +12,7 @@ Status import_is_inf(ImportContext& ctx) {
                     {"detect_positive", ctx.attr_int("detect_positive", 1)}});
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kUnaryImports[] = {
     {"Abs", 1, import_unary},   {"Acos", 7, import_unary},        {"Acosh", 9, import_unary},
     {"Asin", 7, import_unary},  {"Asinh", 9, import_unary},       {"Atan", 7, import_unary},
     {"Atanh", 9, import_unary}, {"BitwiseNot", 18, import_unary}, {"Ceil", 1, import_unary},
@@ -26,6 +26,6 @@ constexpr OnnxImport kImports[] = {
 
 }  // namespace
 
-std::span<const OnnxImport> unary_onnx() { return kImports; }
+std::span<const OnnxImport> unary_onnx() { return kUnaryImports; }
 
 }  // namespace wootz::ops

@@ -108,10 +108,10 @@ const OpDef kUnique{.name = "Unique",
                     .infer = infer_unique,
                     .reference = unique_reference,
                     .traits = {.data_dependent = true}};
-const OpDef* const kOps[] = {&kUnique};
+const OpDef* const kUniqueDefs[] = {&kUnique};
 
 }  // namespace
 
-std::span<const OpDef* const> unique_ops() { return kOps; }
+std::span<const OpDef* const> unique_ops() { return kUniqueDefs; }
 
 }  // namespace wootz::ops

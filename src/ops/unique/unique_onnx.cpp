@@ -15,10 +15,10 @@ Status import_unique(ImportContext& ctx) {
   return Status();
 }
 
-constexpr OnnxImport kImports[] = {{"Unique", 11, import_unique}};
+constexpr OnnxImport kUniqueImports[] = {{"Unique", 11, import_unique}};
 
 }  // namespace
 
-std::span<const OnnxImport> unique_onnx() { return kImports; }
+std::span<const OnnxImport> unique_onnx() { return kUniqueImports; }
 
 }  // namespace wootz::ops

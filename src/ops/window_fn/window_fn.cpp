@@ -55,10 +55,10 @@ const OpDef kWindow{
     .infer = infer_window,
     .reference = window_reference,
     .traits = {}};
-const OpDef* const kOps[] = {&kWindow};
+const OpDef* const kWindowFnDefs[] = {&kWindow};
 
 }  // namespace
 
-std::span<const OpDef* const> window_fn_ops() { return kOps; }
+std::span<const OpDef* const> window_fn_ops() { return kWindowFnDefs; }
 
 }  // namespace wootz::ops

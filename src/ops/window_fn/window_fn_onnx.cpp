@@ -12,11 +12,11 @@ Status import_window(ImportContext& ctx) {
                     {"dtype", std::string(dtype_name(ctx.attr_dtype("output_datatype", DType::kF32)))}});
 }
 
-constexpr OnnxImport kImports[] = {
+constexpr OnnxImport kWindowFnImports[] = {
     {"BlackmanWindow", 17, import_window}, {"HammingWindow", 17, import_window}, {"HannWindow", 17, import_window}};
 
 }  // namespace
 
-std::span<const OnnxImport> window_fn_onnx() { return kImports; }
+std::span<const OnnxImport> window_fn_onnx() { return kWindowFnImports; }
 
 }  // namespace wootz::ops
