@@ -356,7 +356,7 @@ bool LowerContext::offered(const Step& step) {
   if (!check_params(step.problem.params).ok()) return false;  // what no plan may hold
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
-  // Any will do. A backend's own kernels come behind those of libraries, which may take seconds to build theirs.
+  // Any will do. A backend's own kernels come after those of libraries, which may take seconds to build theirs.
   for (auto it = options_.providers.rbegin(); it != options_.providers.rend(); ++it) {
     const Provider* const provider = *it;
     provider->tactics(step.problem, options_.limits, &offers, &refusals);

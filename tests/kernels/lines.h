@@ -17,7 +17,7 @@ struct KernelLine {
   Family family = Family::kOp;
   Isa isa = Isa::kNone;         // that it is compiled for
   std::vector<Layout> layouts;  // that it is tried in; empty: those of the problem
-  bool rows_in = false;  // the first operand is row-major in any of them
+  bool rows_in = false;         // the first operand is row-major in any of them
   bool library() const { return kernel.empty(); }
   std::string name() const { return library() ? provider->name() : kernel; }
 };
