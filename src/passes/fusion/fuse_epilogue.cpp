@@ -1,5 +1,7 @@
 // A pointwise expression after a convolution, GEMM, normalization, reduction, pooling or softmax becomes its
 // epilogue: the result is finished while it is still in registers or cache.
+#include <tuple>
+
 #include "ops/infer.h"
 #include "passes/pass.h"
 #include "passes/support/places.h"
@@ -13,16 +15,21 @@ bool is_heavy(const Node& node) {
   return node.op().lowering == Lowering::kConv || node.op().lowering == Lowering::kGemm;
 }
 
-// Of several producers the last one takes the expression, for its other operands exist by then.
+// By what a producer takes the expression before another: a convolution or product rather than what is cheap, and one
+// that gives floats rather than one that has been rounded to bytes, whose result would be rounded and read back in the
+// middle of its epilogue while the other one is written in full. Then the last one, for its other operands exist by
+// then.
+std::tuple<bool, bool, int> rank_of(const Node& producer, const Places& places) {
+  return {is_heavy(producer), !is_int8(producer.output()->dtype()), places.at(&producer)};
+}
+
 Node* producer_to_fuse(const Node& pointwise, const Places& places) {
   Node* best = nullptr;
   for (const Value* operand : pointwise.inputs()) {
     Node* producer = operand == nullptr ? nullptr : operand->producer();
     if (producer == nullptr || !carries_epilogue(*producer) || only_user(operand) != &pointwise) continue;
     if (!(operand->shape() == pointwise.output()->shape())) continue;
-    const bool heavy = is_heavy(*producer), best_heavy = best != nullptr && is_heavy(*best);
-    if (best == nullptr || (heavy && !best_heavy) || (heavy == best_heavy && places.at(producer) > places.at(best)))
-      best = producer;
+    if (best == nullptr || rank_of(*producer, places) > rank_of(*best, places)) best = producer;
   }
   return best;
 }

@@ -62,7 +62,10 @@ TEST(Move, TransposesOfManyShapes) {
                         {{7}, {0}},
                         {{1, 5, 1, 3}, {2, 3, 0, 1}},
                         {{0, 3}, {1, 0}},
-                        {{128, 130}, {1, 0}}};
+                        {{128, 130}, {1, 0}},
+                        {{2, 3, 7, 11}, {0, 2, 3, 1}},  // images of few channels
+                        {{1, 2, 9, 6}, {0, 2, 3, 1}},
+                        {{3, 3, 50}, {1, 2, 0}}};
   for (const Case& c : cases)
     for (DType type : kTypes) {
       const HostTensor x = rig::random_tensor(rng, type, c.dims, -100, 100);

@@ -71,7 +71,7 @@ void StridedCopy::prepare() {
   if (inner_ == Inner::kStrided && dims_[inner].out == 1 && count_ > 1) {
     // A plane that is contiguous one way when read and the other way when written.
     for (size_t i = 0; i < inner; ++i)
-      if (dims_[i].in == 1 && dims_[i].extent >= 4 && dims_[inner].extent >= 4) {
+      if (dims_[i].in == 1 && dims_[i].extent >= 4 && dims_[inner].extent >= 2) {
         std::rotate(dims_.begin() + static_cast<ptrdiff_t>(i), dims_.begin() + static_cast<ptrdiff_t>(i) + 1,
                     dims_.begin() + static_cast<ptrdiff_t>(inner));
         inner_ = Inner::kTranspose;

@@ -7,6 +7,9 @@
 #include <emmintrin.h>
 #include <xmmintrin.h>
 #endif
+#if defined(__SSSE3__)
+#include <tmmintrin.h>
+#endif
 
 namespace wootz::cpu {
 namespace {
@@ -19,6 +22,39 @@ void plain(const char* in, int64_t is, char* out, int64_t os, int64_t rows, int6
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) std::memcpy(out + (i * os + j) * size, in + (j * is + i) * size, sizeof(T));
 }
+
+// The channels of an image beside each other, of planes that are whole each: too few for a tile.
+template <int64_t kColumns, class T>
+void few(const char* in, int64_t is, char* out, int64_t os, int64_t rows) {
+  constexpr auto size = static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < rows; ++i, in += size, out += os * size)
+    for (int64_t j = 0; j < kColumns; ++j) std::memcpy(out + j * size, in + j * is * size, sizeof(T));
+}
+
+#if defined(__SSSE3__)
+// Three planes of bytes without a gap between the results: sixteen positions are three vectors, to each of which each
+// plane gives bytes. Gives the rows that were done.
+int64_t three_planes(const char* in, int64_t is, char* out, int64_t rows) {
+  __m128i picks[3][3];  // by result and plane
+  for (int k = 0; k < 3; ++k)
+    for (int j = 0; j < 3; ++j) {
+      alignas(16) int8_t at[16];
+      for (int b = 0; b < 16; ++b) at[b] = static_cast<int8_t>((16 * k + b) % 3 == j ? (16 * k + b) / 3 : -1);
+      picks[k][j] = _mm_load_si128(reinterpret_cast<const __m128i*>(at));
+    }
+  int64_t i = 0;
+  for (; i + 16 <= rows; i += 16) {
+    __m128i planes[3];
+    for (int j = 0; j < 3; ++j) planes[j] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + j * is + i));
+    for (int k = 0; k < 3; ++k) {
+      __m128i mixed = _mm_shuffle_epi8(planes[0], picks[k][0]);
+      for (int j = 1; j < 3; ++j) mixed = _mm_or_si128(mixed, _mm_shuffle_epi8(planes[j], picks[k][j]));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i + 16 * k), mixed);
+    }
+  }
+  return i;
+}
+#endif
 
 // kTile x kTile elements in registers.
 template <class T>
@@ -98,6 +134,14 @@ void block(const char* in, int64_t is, char* out, int64_t os, int64_t rows, int6
 template <class T>
 void plane(const char* in, int64_t is, char* out, int64_t os, int64_t rows, int64_t columns) {
   constexpr int64_t size = sizeof(T);
+#if defined(__SSSE3__)
+  if (sizeof(T) == 1 && columns == 3 && os == 3) {
+    const int64_t done = three_planes(in, is, out, rows);
+    in += done, out += done * os, rows -= done;
+  }
+#endif
+  if (columns == 2) return few<2, T>(in, is, out, os, rows);
+  if (columns == 3) return few<3, T>(in, is, out, os, rows);
   for (int64_t i = 0; i < rows; i += kBlock)
     for (int64_t j = 0; j < columns; j += kBlock)
       block<T>(in + (j * is + i) * size, is, out + (i * os + j) * size, os, std::min(kBlock, rows - i),
