@@ -136,7 +136,7 @@ def main():
         import torch_times
 
         return torch_times.run(args)
-    torch.backends.cudnn.conv.fp32_precision = "ieee"  # TF32, which torch uses by itself here, has three digits
+    torch.backends.cudnn.allow_tf32 = False  # which torch does by itself: TF32 has three digits
     dtype = torch.float16 if args.fp16 else torch.bfloat16 if args.bf16 else torch.float32
     options = {"cache": False, "build": {} if args.measured else {"timing": "0"}}
     rows = []

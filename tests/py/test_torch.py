@@ -1,5 +1,5 @@
-"""wootz.torch: converters operation by operation, and the ways in. Skipped where torch is not installed, as in this repository's own
-environment: it is larger than all the rest."""
+"""wootz.torch: converters operation by operation, and the ways in, on the processor and where there is a GPU on that as well. Skipped where torch
+is not installed, as in this repository's own environment: it is larger than all the rest."""
 import dataclasses
 import logging
 import os
@@ -25,12 +25,21 @@ SEED = int.from_bytes(os.urandom(4), "little")
 TOLERANCES = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
-@pytest.fixture(autouse=True)
-def fresh():
+PLACES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+
+
+@pytest.fixture(autouse=True, params=PLACES)
+def place(request):
+    """The device of the tensors and modules that a test makes. A GPU computes FP32 without TF32, which torch allows in convolutions by itself."""
     print("seed", SEED)
     torch.manual_seed(SEED)
     torch._dynamo.reset()
     wootz.torch.statistics(reset=True)
+    before, torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.allow_tf32, False
+    torch.set_default_device(request.param)
+    yield torch.device(request.param)
+    torch.set_default_device(None)
+    torch.backends.cudnn.allow_tf32 = before
 
 
 def r(*shape):
@@ -94,7 +103,7 @@ CASES = {
     "parts": (lambda x: [*x.split(2, 1), *x.chunk(3, 1), *x.unbind(0), *x.split([1, 5], 1)], [r(2, 6, 3)]),
     "joined": (lambda a, b: [torch.cat([a, b], 1), torch.stack([a, a], 1), torch.cat([a, b, a], -1), a.repeat(2, 1, 3), a.repeat_interleave(2, 1),
                              torch.cat([a, torch.zeros(0)])], [r(2, 3), r(2, 3)]),
-    "padding": (lambda x: [F.pad(x, (1, 2)), F.pad(x, (1, 1, 2, 0), value=3.0), F.pad(x, (-1, 2)), F.pad(x, (2, 1, 1, 2), mode="reflect"),
+    "padding": (lambda x: [F.pad(x, (1, 2)), F.pad(x, (0, 0)) + 1, F.pad(x, (1, 1, 2, 0), value=3.0), F.pad(x, (-1, 2)), F.pad(x, (2, 1, 1, 2), mode="reflect"),
                            F.pad(x, (2, 1, 1, 0), mode="replicate")], [r(2, 3, 5, 6)]),
     "products": (lambda a, b, c: [a @ b, torch.bmm(c, c.mT), c @ b, torch.einsum("bij,jk->bki", c, b), b.mv(a[0, :5]), a[0] @ b, b.T @ b],
                  [r(3, 4)[:, :4].repeat(1, 2)[:, :5], r(5, 5), r(2, 3, 5)]),
@@ -139,10 +148,10 @@ def _filled(x):
     return y
 
 
-def through(function, args, **options):
+def through(function, args, place, **options):
     """One engine of a function, with no dynamo."""
     traced = from_dynamo(lambda *a: tuple(v.clone() for v in _list(function(*a))), args)
-    call = compiled(traced, attributes(traced), torch.device("cpu"), Options.of({**OPTIONS, "whole_graph": True, **options}))
+    call = compiled(traced, attributes(traced), place, Options.of({**OPTIONS, "whole_graph": True, **options}))
     return call
 
 
@@ -151,20 +160,32 @@ def _list(result):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_operations(name):
+def test_operations(name, place):
     function, args = CASES[name]
-    call = through(function, args)
+    args = [a.to(place) for a in args]
+    call = through(function, args, place)
     for got, want in zip(call(*args), _list(function(*args)), strict=True):
         agree(got, want)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", ["unary of positive", "activations", "softmax", "norms", "attention", "linear", "convolutions", "pooling"])
-def test_operations_in_16_bits(name, dtype):
+def test_operations_in_16_bits(name, dtype, place):
     function, args = CASES[name]
-    args = [a.to(dtype) if a.is_floating_point() else a for a in args]
-    for got, want in zip(through(function, args)(*args), _list(function(*args)), strict=True):
+    args = [a.to(place, dtype if a.is_floating_point() else a.dtype) for a in args]
+    for got, want in zip(through(function, args, place)(*args), _list(function(*args)), strict=True):
         agree(got, want)
+
+
+def test_constants_are_made_on_the_host_whatever_the_default_device(place):
+    """Converters make tensors of their own: where torch would make them elsewhere, that changes nothing."""
+    def function(x, w):
+        return F.adaptive_avg_pool2d(F.pad(F.conv2d(x, w), (1, 1, 0, 0), mode="reflect"), (3, 4)) * 2.5 + x.flip(3).sum()
+
+    args = [r(1, 2, 5, 7), r(3, 2, 1, 1)]
+    torch.set_default_device("meta")
+    (got,), want = through(function, args, place)(*args), function(*args)
+    agree(got, want)
 
 
 def test_every_converter_is_of_an_operation_that_torch_has():
@@ -205,7 +226,7 @@ def test_open_extents_build_once_for_a_range():
 @torch.no_grad()
 @pytest.mark.parametrize("function", [
     lambda x: x.reshape(x.shape[0] * x.shape[1], -1).sum(1), lambda x: x.transpose(0, 1).reshape(x.shape[1], -1), lambda x: x[:, 1:, :3],
-    lambda x: x[:, -2:], lambda x: torch.cat([x, x], 1).mean(1), lambda x: x + torch.arange(x.shape[1])[:, None],
+    lambda x: x[:, -2:], lambda x: torch.cat([x, x], 1).mean(1), lambda x: x + torch.arange(x.shape[1], device=x.device)[:, None],
     lambda x: F.pad(x, (0, 0, 1, 2)), lambda x: x.new_full((x.shape[0], 2), 1.5), lambda x: x.expand(2, *x.shape).sum(0),
     lambda x: F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], is_causal=True),
     lambda x: F.interpolate(x[:, None], scale_factor=2), lambda x: (x.split([1, x.shape[1] - 1], 1)[1], x.shape[1] * 2)])
@@ -272,17 +293,17 @@ def test_other_weights_are_seen():
 
 
 @torch.no_grad()
-def test_half_and_autocast():
+def test_half_and_autocast(place):
     model, x = Net().eval(), r(3, 8)
     half = torch.compile(Net().eval().half(), backend="wootz", options=OPTIONS)(x.half())
     assert half.dtype == torch.float16
     run = torch.compile(model, backend="wootz", options=OPTIONS)
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast(place.type, torch.bfloat16):
         agree(run(x), model(x))
 
 
 @torch.no_grad()
-def test_modules_are_saved_and_loaded(tmp_path):
+def test_modules_are_saved_and_loaded(tmp_path, place):
     model, n = Net().eval(), torch.export.Dim("n", min=1, max=32)
     made = wootz.torch.export(model, r(3, 8), path=tmp_path / "net.wootz", dynamic_shapes=({0: n},), options=OPTIONS)
     code = f"""
@@ -291,7 +312,7 @@ model = wootz.torch.load({str(tmp_path / 'net.wootz')!r})
 x, want = torch.load({str(tmp_path / 'data.pt')!r})
 assert (model(x) - want).abs().max() < 1e-5
 try:
-    model(torch.zeros(33, 8))
+    model(torch.zeros(33, 8, device={str(place)!r}))
 except ValueError as error:
     assert "is 33; the engine was built for" in str(error)
 else:
@@ -358,7 +379,7 @@ def test_plans_are_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("imported", [False, True])
-def test_the_entry_point_names_the_backend(tmp_path, imported):
+def test_the_entry_point_names_the_backend(tmp_path, imported, place):
     """As an installed package has it, which torch finds without an import of ours."""
     about = tmp_path / "wootz_test-1.dist-info"
     about.mkdir()
@@ -368,7 +389,7 @@ def test_the_entry_point_names_the_backend(tmp_path, imported):
 import torch
 {"import wootz.torch" if imported else ""}
 run = torch.compile(lambda x: torch.relu(x) + 1, backend="wootz", options={OPTIONS!r})
-assert run(torch.zeros(3)).tolist() == [1, 1, 1]
+assert run(torch.zeros(3, device={str(place)!r})).tolist() == [1, 1, 1]
 import wootz.torch
 assert wootz.torch.statistics()["engines"] == 1
 """

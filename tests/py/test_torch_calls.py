@@ -12,10 +12,14 @@ import wootz.torch  # noqa: E402
 OPTIONS = {"cache": False, "build": {"timing": "0"}}
 
 
-@pytest.fixture(autouse=True)
-def seeded():
+@pytest.fixture(autouse=True, params=["cpu"] + ["cuda"] * torch.cuda.is_available())
+def place(request):
+    """The device of the tensors and modules that a test makes."""
     print(f"WOOTZ_SEED={SEED}")
     torch.manual_seed(SEED)
+    torch.set_default_device(request.param)
+    yield torch.device(request.param)
+    torch.set_default_device(None)
 
 
 def net():
@@ -44,7 +48,7 @@ def test_calls_go_the_short_way_where_they_are_as_before():
     for other in (first.t().contiguous().t(), torch.randn(6, 8)[::2]):  # the same shape, in other memory
         assert not other.is_contiguous() and short.run((made._before or ()) + (other,)) is None
         same(made(other), model(other))
-    for bad in (x.double(), x[:2], x[None], x.to("meta"), x.numpy(), None):
+    for bad in (x.double(), x[:2], x[None], x.to("meta"), x.cpu().numpy(), None):
         assert short.run(given[:-1] + (bad,)) is None
         with pytest.raises((TypeError, ValueError)):
             made(bad)

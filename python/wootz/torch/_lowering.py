@@ -25,14 +25,14 @@ class Lowering(Writer):
     def run(self, graph):
         """Converts all of a graph. What cannot be converted is a key of `problems`, with the reason; its results are then inputs, so that
         one run finds all problems. Returns the output's arguments as they are in the graph."""
-        placeholders = [n for n in graph.nodes if n.op == "placeholder"]
-        for node in placeholders:
-            self._place(node)
-        for node in graph.nodes:
-            if node.op == "get_attr" and node in self.constants:
-                self.values[node] = self.constant(self.constants[node])
-            elif node.op == "call_function":
-                self._convert(node)
+        with torch.device("cpu"):  # where converters make constants, also while torch makes tensors elsewhere by default
+            for node in [n for n in graph.nodes if n.op == "placeholder"]:
+                self._place(node)
+            for node in graph.nodes:
+                if node.op == "get_attr" and node in self.constants:
+                    self.values[node] = self.constant(self.constants[node])
+                elif node.op == "call_function":
+                    self._convert(node)
         return graph.output_node().args[0]
 
     def _place(self, node):

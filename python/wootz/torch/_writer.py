@@ -162,6 +162,8 @@ class Writer:
 
     def padded(self, x, sizes, before, after, value):
         """Constants around `x` (extents `sizes`); negative amounts cut off."""
+        if not any(is_symbolic(amount) or amount for amount in (*before, *after)):
+            return x
         starts = [-b for b in before]
         extents = [s + b + a for s, b, a in zip(sizes, before, after)]
         rank, dtype = len(sizes), to_torch(x.dtype)

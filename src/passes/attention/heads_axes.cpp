@@ -69,9 +69,24 @@ std::optional<std::vector<int64_t>> known_ints(const Node& node, std::string_vie
   return values;
 }
 
-// Takes [start, start + extent) of an axis of extent `full`.
+// The index `at` of an axis of extent `full`, of which nothing else is used.
+Atom only_index(const Dim& full, int64_t at) {
+  Atom fixed;
+  fixed.role = Atom::Role::kFixed;
+  fixed.full = full;
+  fixed.used = 1;
+  fixed.sliced = true;
+  fixed.start = at;
+  return fixed;
+}
+
+// Takes [start, start + extent) of an axis of extent `full`. An axis without atoms has extent 1 after that.
 bool take_part(std::vector<Atom>* axis, const Dim& full, int64_t start) {
-  if (axis->empty() || !full.is_const()) return false;
+  if (!full.is_const()) return false;
+  if (axis->empty()) {
+    axis->push_back(only_index(full, start));
+    return true;
+  }
   int64_t inner = 1;
   for (size_t i = 1; i < axis->size(); ++i) {
     if (!(*axis)[i].full.is_const()) return false;
@@ -125,16 +140,10 @@ bool back_through_gather(const Node& node, Axes* axes) {
   const auto a = static_cast<size_t>(*axis);
   const Dim& extent = node.input(0)->shape()[a];
   if (!extent.is_const()) return false;
-  Atom fixed;
-  fixed.role = Atom::Role::kFixed;
-  fixed.full = extent;
-  fixed.used = 1;
-  fixed.sliced = true;
-  fixed.start = index->constant().get_i64(0);
-  if (fixed.start < 0) fixed.start += extent.value();
-  if (fixed.start < 0 || fixed.start >= extent.value()) return false;
+  const int64_t given = index->constant().get_i64(0), at = given < 0 ? given + extent.value() : given;
+  if (at < 0 || at >= extent.value()) return false;
   if (index->rank() == 1) axes->erase(axes->begin() + *axis);
-  axes->insert(axes->begin() + *axis, {fixed});
+  axes->insert(axes->begin() + *axis, {only_index(extent, at)});
   return true;
 }
 
