@@ -37,9 +37,12 @@ _PRECISIONS = ("fp16", "bf16", "int8", "fp8")
 def _allow(config, precisions):
     """Sets the builder flags of types by their names."""
     for name in precisions:
-        if name not in _PRECISIONS:
-            raise ValueError(f"precision: '{name}' is none of {', '.join(_PRECISIONS)}")
-        config.set_flag(getattr(_wootz.BuilderFlag, name.upper()))
+        if name == "fp32":
+            config.clear_flag(_wootz.BuilderFlag.TF32)
+        elif name in _PRECISIONS:
+            config.set_flag(getattr(_wootz.BuilderFlag, name.upper()))
+        else:
+            raise ValueError(f"precision: '{name}' is none of {', '.join(('fp32', *_PRECISIONS))}")
 
 
 def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None,
@@ -59,7 +62,8 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     "minmax" or "legacy".
 
     precision: what layers may compute in where that is faster: "fp16", "bf16", "int8", "fp8", one of them or a list. A device
-    that computes fast in none of them says so in a warning.
+    that computes fast in none of them says so in a warning. "fp32": a GPU does not round what it multiplies to TF32, which it
+    does otherwise and which has three digits.
     """
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder(logger)

@@ -85,8 +85,22 @@ def test_bf16_is_close_and_small(make):
 
 
 def test_a_precision_that_is_none():
-    with pytest.raises(ValueError, match="'bf17' is none of fp16, bf16"):
+    with pytest.raises(ValueError, match="'bf17' is none of fp32, fp16, bf16"):
         wootz.build(b"", precision="bf17")
+
+
+@pytest.mark.parametrize("precision, rounds", [("fp16", True), ("fp32", False), (["fp32", "fp16"], False)])
+def test_fp32_takes_tf32_away(precision, rounds, monkeypatch):
+    """As seen by the builder: only a GPU has it."""
+    seen = []
+
+    def build(self, network, config):
+        seen.append(config.get_flag(wootz.BuilderFlag.TF32))
+
+    monkeypatch.setattr(wootz.Builder, "build_serialized_network", build)
+    with pytest.raises(wootz.BuildError):
+        wootz.build(mobile(np.random.default_rng(SEED)), options={"backend": "cpu"}, precision=precision)
+    assert seen == [rounds]
 
 
 def test_what_cannot_be_fast_is_named():

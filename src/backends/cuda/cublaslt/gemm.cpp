@@ -255,6 +255,11 @@ void ProductPlan::set_pointers(cublasLtMatmulDesc_t desc, const void* weights, c
   set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, bytes + table.rows);
 }
 
+void clear_leftovers(cublasLtMatmulAlgo_t* algo, size_t version) {
+  for (uint64_t& word : algo->data)
+    if (word >> 32 == version) word &= ~uint64_t{0xffff0000};
+}
+
 // Heuristics want to know what there will be, not where.
 static const void* somewhere() { return reinterpret_cast<const void*>(uintptr_t{4096}); }
 
@@ -281,6 +286,7 @@ Result<std::vector<cublasLtMatmulHeuristicResult_t>> ProductPlan::proposals(size
     return unsupported("cuBLASLt has no algorithm for it (status {})", static_cast<int>(status));
   found.resize(static_cast<size_t>(count));
   std::erase_if(found, [](const cublasLtMatmulHeuristicResult_t& r) { return r.state != CUBLAS_STATUS_SUCCESS; });
+  for (cublasLtMatmulHeuristicResult_t& r : found) clear_leftovers(&r.algo, lt_.cublasLtGetVersion());
   return found;
 }
 

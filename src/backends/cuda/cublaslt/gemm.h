@@ -10,6 +10,10 @@ namespace wootz::cuda {
 // Errors: what the library cannot do, and why.
 Result<Product> describe_product(const Problem& problem, std::span<const Dims> inputs, const Dims& output);
 
+// An algorithm's identity is its bytes, two of which cuBLASLt leaves as they were in memory: those before the version
+// of the library, in the same word. They become zero, so that the same algorithm is the same tactic in every build.
+void clear_leftovers(cublasLtMatmulAlgo_t* algo, size_t version);
+
 // Descriptors for a product; freed with it.
 class ProductPlan {
  public:
