@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
 
 namespace wootz {
 namespace {
@@ -54,15 +57,22 @@ double cancellation_noise(DType accumulator, double term, int64_t n) {
   return 4 * unit * term * std::sqrt(static_cast<double>(std::max<int64_t>(n, 1)));
 }
 
-Difference compare(const HostTensor& actual, const HostTensor& expected, double noise) {
+namespace {
+
+// A run of elements that one thread compares: which elements are summed together does not depend on the threads.
+constexpr int64_t kRun = 1 << 15;
+
+struct RunDifference {
   Difference d;
-  if (!actual.valid() || !expected.valid() || actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
-    d.shape_mismatch = true;
-    return d;
-  }
-  const bool integral = !is_float(expected.dtype());
   double dot = 0, actual_squares = 0, expected_squares = 0;
-  for (int64_t i = 0; i < expected.volume(); ++i) {
+};
+
+RunDifference compare_run(const HostTensor& actual, const HostTensor& expected, double noise, int64_t begin,
+                          int64_t end) {
+  const bool integral = !is_float(expected.dtype());
+  RunDifference run;
+  Difference& d = run.d;
+  for (int64_t i = begin; i < end; ++i) {
     const double a = actual.get_f64(i), b = expected.get_f64(i);
     if (!std::isfinite(a) || !std::isfinite(b)) {
       const bool same = std::isnan(a) ? std::isnan(b) : a == b;
@@ -77,15 +87,46 @@ Difference compare(const HostTensor& actual, const HostTensor& expected, double 
       if (!d.non_finite_mismatch) d.worst_index = i;
     }
     d.scale = std::max(d.scale, std::fabs(b));
-    dot += a * b;
-    actual_squares += a * a;
-    expected_squares += b * b;
+    run.dot += a * b;
+    run.actual_squares += a * a;
+    run.expected_squares += b * b;
   }
+  return run;
+}
+
+void add_run(const RunDifference& run, RunDifference* all) {
+  Difference& d = all->d;
+  const bool worse = run.d.non_finite_mismatch || (run.d.max_abs > d.max_abs && run.d.worst_index >= 0);
+  if (!d.non_finite_mismatch && worse) d.worst_index = run.d.worst_index;
+  d.non_finite_mismatch = d.non_finite_mismatch || run.d.non_finite_mismatch;
+  d.max_abs = std::max(d.max_abs, run.d.max_abs);
+  d.scale = std::max(d.scale, run.d.scale);
+  all->dot += run.dot;
+  all->actual_squares += run.actual_squares;
+  all->expected_squares += run.expected_squares;
+}
+
+}  // namespace
+
+Difference compare(const HostTensor& actual, const HostTensor& expected, double noise) {
+  RunDifference all;
+  Difference& d = all.d;
+  if (!actual.valid() || !expected.valid() || actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
+    d.shape_mismatch = true;
+    return d;
+  }
+  const int64_t volume = expected.volume();
+  std::vector<RunDifference> runs(static_cast<size_t>((volume + kRun - 1) / kRun));
+  parallel_for(static_cast<int64_t>(runs.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r)
+      runs[static_cast<size_t>(r)] = compare_run(actual, expected, noise, r * kRun, std::min(volume, (r + 1) * kRun));
+  });
+  for (const RunDifference& run : runs) add_run(run, &all);
   d.relative = d.scale > 0 ? d.max_abs / d.scale : d.max_abs;
-  if (actual_squares > 0 && expected_squares > 0) {
-    d.cosine = dot / (std::sqrt(actual_squares) * std::sqrt(expected_squares));
+  if (all.actual_squares > 0 && all.expected_squares > 0) {
+    d.cosine = all.dot / (std::sqrt(all.actual_squares) * std::sqrt(all.expected_squares));
   } else {
-    d.cosine = actual_squares == expected_squares ? 1 : 0;
+    d.cosine = all.actual_squares == all.expected_squares ? 1 : 0;
   }
   return d;
 }

@@ -15,6 +15,7 @@
 #include "tuner/measure/place_check.h"
 #include "tuner/measure/problem_class.h"
 #include "tuner/measure/random_data.h"
+#include "tuner/measure/windows.h"
 
 namespace wootz {
 
@@ -33,6 +34,8 @@ struct Measurer::StepState {
   std::vector<HostTensor> inputs;  // empty until one is measured
   std::optional<CheckCase> small, full;
   bool small_made = false, full_made = false;
+  std::vector<Window> windows;  // of the whole problem
+  bool windows_made = false;
   // Results of the whole problem by a kernel that stood the check; and how it was found wrong since, by its rivals.
   struct Proven {
     CheckCase results;
@@ -113,7 +116,20 @@ const CheckCase* Measurer::whole_case(const Problem& problem, StepIndex step) {
   return s.full ? &*s.full : nullptr;
 }
 
+// None where kernels are cheap to bind to a small case, which says as much.
+const std::vector<Window>& Measurer::windows(const Problem& problem, StepIndex step, const Kernel& kernel) {
+  static const std::vector<Window> kNone;
+  const bool keeps_state = dynamic_cast<const StatefulKernel*>(&kernel) != nullptr;
+  if (!options_.against_rivals || !options_.reference || keeps_state) return kNone;
+  StepState& s = *state_;
+  if (!std::exchange(s.windows_made, true))
+    s.windows = windows_of(problem, step, s.inputs, options_.reference, options_.check_work);
+  return s.windows;
+}
+
 namespace {
+
+constexpr double kMostWork = 500;  // times what one check may cost, where the whole problem is to settle it
 
 // Adds what passes until it ends.
 class Lap {
@@ -147,7 +163,6 @@ bool few_results(const Problem& problem) {
 // reference decides which of the two is wrong: on the small case, then on the whole problem, which may take a while.
 Status Measurer::check_results(const Kernel& kernel, const Problem& problem, StepIndex step,
                                const PackedConstants& constants, std::vector<HostTensor> results, Timing* timing) {
-  constexpr double kMostWork = 500;  // times what one check may cost
   StepState::Proven& proven = *state_->proven;
   double twice = 2 * coarseness(problem);  // each may be off by as much as is let pass
   for (const TensorDesc& desc : problem.outputs)
@@ -172,6 +187,21 @@ Status Measurer::check_results(const Kernel& kernel, const Problem& problem, Ste
   proven.refusal = disagreement(problem, *expected, proven.results.expected, &error, coarseness(problem));
   if (!proven.refusal.empty() && timing->refusal.empty()) proven.results.expected = std::move(results);
   return {};
+}
+
+// Holds a kernel's results of the whole problem against the reference in some places. What is wrong there is asked
+// again on the whole, unless that takes too long.
+void Measurer::check_windows(const Problem& problem, StepIndex step, const std::vector<Window>& windows, double stray,
+                             const std::vector<HostTensor>& results, Timing* timing) {
+  double error = 0;
+  timing->refusal = disagreement(problem, windows, results, &error, coarseness(problem), stray);
+  timing->error = error;
+  if (timing->refusal.empty() || work_of(problem) > kMostWork * options_.check_work) return;
+  const CheckCase* const expected = whole_case(problem, step);
+  if (expected == nullptr) return;
+  error = 0;
+  timing->refusal = disagreement(problem, *expected, results, &error, coarseness(problem), stray);
+  timing->error = error;
 }
 
 // Compares on a small case. What it finds wrong there is asked again on the whole problem, since a kernel made for
@@ -226,9 +256,15 @@ std::vector<TimingKey> Measurer::keys_of(const Problem& problem, const Provider&
   return keys;
 }
 
+bool Measurer::finite_expected() const {
+  const StepState& s = *state_;
+  if (s.windows.empty()) return s.small && s.small->finite;
+  return std::all_of(s.windows.begin(), s.windows.end(), [](const Window& w) { return w.part.finite; });
+}
+
 // At full size only the obvious is looked for: infinities and NaN where the reference has none.
 Result<std::string> Measurer::non_finite(const BenchmarkRun& benchmark) const {
-  if (!state_->small || !state_->small->finite) return std::string();
+  if (!finite_expected()) return std::string();
   WOOTZ_ASSIGN_OR_RETURN(const bool finite, benchmark.finite());
   if (finite) return std::string();
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, benchmark.results());  // in rows, to say where
@@ -302,12 +338,16 @@ Status Measurer::check_candidate(const Made& made, const BenchmarkRun& benchmark
                                  StepIndex step, std::vector<HostTensor>* whole, Timing* timing) {
   const Lap lap(*options_.timer, &stats_.checks_us);
   const bool is_rival = state_->proven.has_value();
-  if (is_rival || (options_.against_rivals && timing->error >= 0 && few_results(problem))) {
+  const std::vector<Window>& windows = this->windows(problem, step, *made.kernel);
+  const bool few = few_results(problem);
+  if (is_rival || !windows.empty() || (options_.against_rivals && timing->error >= 0 && few)) {
     WOOTZ_RETURN_IF_ERROR(benchmark.run());
     WOOTZ_ASSIGN_OR_RETURN(*whole, benchmark.results());
   }
-  if (!is_rival) return Status();
-  return check_results(*made.kernel, problem, step, made.constants, std::exchange(*whole, {}), timing);
+  if (is_rival) return check_results(*made.kernel, problem, step, made.constants, std::exchange(*whole, {}), timing);
+  if (!windows.empty()) check_windows(problem, step, windows, 0, *whole, timing);
+  if (!few) whole->clear();
+  return Status();
 }
 
 Result<Timing> Measurer::measure(const Problem& problem, StepIndex step, const Provider& provider,
@@ -318,7 +358,8 @@ Result<Timing> Measurer::measure(const Problem& problem, StepIndex step, const P
   Timing timing;
   if (!state_->proven) {
     const Lap lap(*options_.timer, &stats_.checks_us);
-    WOOTZ_RETURN_IF_ERROR(check(*made.kernel, problem, step, made.constants, 0, &timing));
+    if (windows(problem, step, *made.kernel).empty())
+      WOOTZ_RETURN_IF_ERROR(check(*made.kernel, problem, step, made.constants, 0, &timing));
   }
   if (!timing.refusal.empty()) return timing;
 
@@ -427,10 +468,13 @@ Status Measurer::run_once(const Problem& problem, StepIndex step, EvaluatedCandi
   const Tactic& tactic = candidate->candidate.tactic;
   WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, creator().find_or_create(tactic, problem));
   WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
-  if (!candidate->known) {
-    constexpr double kStray = 1e-3;  // there may be no other candidate: not to be refused for what chance rounds away
+  constexpr double kStray = 1e-3;  // there may be no other candidate: not to be refused for what chance rounds away
+  const double stray = may_jump(problem) ? kStray : 0;
+  static const std::vector<Window> kNone;
+  const std::vector<Window>& windows = candidate->known ? kNone : this->windows(problem, step, *kernel);
+  if (!candidate->known && windows.empty()) {
     Timing timing;
-    WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, may_jump(problem) ? kStray : 0, &timing));
+    WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, stray, &timing));
     candidate->error = timing.error;
     candidate->refusal = timing.refusal;
     if (!state_->small) return {};
@@ -440,6 +484,15 @@ Status Measurer::run_once(const Problem& problem, StepIndex step, EvaluatedCandi
   WOOTZ_ASSIGN_OR_RETURN(const BenchmarkRun benchmark, at_optimum(*kernel, constants, problem));
   WOOTZ_RETURN_IF_ERROR(benchmark.run());
   if (options_.stream != nullptr) WOOTZ_RETURN_IF_ERROR(options_.stream->synchronize());
+  if (!windows.empty()) {
+    Timing timing;
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> whole, benchmark.results());
+    check_windows(problem, step, windows, stray, whole, &timing);
+    candidate->error = timing.error;
+    candidate->refusal = timing.refusal;
+    ++stats_.proved;
+  }
+  if (!candidate->refusal.empty()) return {};
   WOOTZ_ASSIGN_OR_RETURN(candidate->refusal, non_finite(benchmark));
   if (options_.kernels != nullptr && candidate->refusal.empty()) options_.kernels->keep(tactic, problem, kernel);
   return {};

@@ -13,6 +13,7 @@
 #include "tuner/measure/check_case.h"
 #include "tuner/measure/rotation.h"
 #include "tuner/measure/run_timer.h"
+#include "tuner/measure/windows.h"
 
 namespace wootz {
 
@@ -109,6 +110,10 @@ class Measurer {
                          std::vector<HostTensor>* whole, Timing* timing);
   const CheckCase* whole_case(const Problem& problem, StepIndex step);
   double coarseness(const Problem& problem) const;
+  const std::vector<Window>& windows(const Problem& problem, StepIndex step, const Kernel& kernel);
+  void check_windows(const Problem& problem, StepIndex step, const std::vector<Window>& windows, double stray,
+                     const std::vector<HostTensor>& results, Timing* timing);
+  bool finite_expected() const;
   Status check_results(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,
                        std::vector<HostTensor> results, Timing* timing);
   Status check(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,
