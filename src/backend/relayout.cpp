@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 
 namespace wootz {
 namespace {
@@ -81,6 +82,32 @@ Status move_to_layout(const void* from, Layout from_layout, void* to, Layout to_
         move_bits(static_cast<const std::byte*>(from), place(a, n, c, p), static_cast<std::byte*>(to),
                   place(b, n, c, p), bits);
   return {};
+}
+
+namespace {
+
+// The axes of y in the order of memory, outermost first, as axes of x.
+std::vector<int64_t> order_in_memory(Layout layout, const std::vector<int64_t>& perm,
+                                     FunctionRef<bool(size_t axis)> is_one) {
+  const bool last = layout == Layout::kChannelsLast && perm.size() >= 3;
+  std::vector<int64_t> order;
+  const auto add = [&](size_t axis) {
+    if (!is_one(static_cast<size_t>(perm[axis]))) order.push_back(perm[axis]);
+  };
+  for (size_t a = 0; a < perm.size(); ++a)
+    if (!last || a != 1) add(a);
+  if (last) add(1);
+  return order;
+}
+
+}  // namespace
+
+bool stays_in_place(const std::vector<int64_t>& perm, Layout x, Layout y, FunctionRef<bool(size_t axis)> is_one) {
+  const auto dense = [](Layout layout) { return layout == Layout::kLinear || layout == Layout::kChannelsLast; };
+  std::vector<int64_t> same(perm.size());
+  std::iota(same.begin(), same.end(), 0);
+  if (!dense(x) || !dense(y) || !std::is_permutation(perm.begin(), perm.end(), same.begin())) return false;
+  return order_in_memory(x, same, is_one) == order_in_memory(y, perm, is_one);
 }
 
 }  // namespace wootz

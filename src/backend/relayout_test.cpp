@@ -49,5 +49,25 @@ TEST(Relayout, MovesThereAndBack) {
   EXPECT_FALSE(move_to_layout(nullptr, Layout::kOpaque, nullptr, Layout::kLinear, DType::kI8, dims).ok());
 }
 
+// Images whose channels go last, or come from there, against the places of the elements themselves.
+TEST(Relayout, TranspositionsThatMoveNothing) {
+  const std::vector<std::vector<int64_t>> perms = {
+      {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 1, 2, 3}, {0, 2, 1, 3}, {3, 1, 2, 0}};
+  for (const Dims& x : {Dims{2, 3, 4, 5}, Dims{1, 3, 4, 5}, Dims{2, 1, 4, 5}, Dims{2, 3, 1, 1}})
+    for (const std::vector<int64_t>& perm : perms)
+      for (const Layout from : {Layout::kLinear, Layout::kChannelsLast})
+        for (const Layout to : {Layout::kLinear, Layout::kChannelsLast}) {
+          Dims y;
+          for (const int64_t axis : perm) y.push_back(x[static_cast<size_t>(axis)]);
+          const Dims xs = layout_strides(from, x), ys = layout_strides(to, y);
+          bool same = true;
+          for (size_t a = 0; a < y.size(); ++a) same = same && (y[a] == 1 || ys[a] == xs[static_cast<size_t>(perm[a])]);
+          EXPECT_EQ(stays_in_place(perm, from, to, [&](size_t a) { return x[a] == 1; }), same)
+              << x.to_string() << " to " << y.to_string() << ", " << layout_name(from) << " to " << layout_name(to);
+        }
+  EXPECT_FALSE(stays_in_place({0, 1, 1}, Layout::kLinear, Layout::kLinear, [](size_t) { return false; }));
+  EXPECT_FALSE(stays_in_place({0, 1, 2}, Layout::kBlocked8, Layout::kLinear, [](size_t) { return false; }));
+}
+
 }  // namespace
 }  // namespace wootz

@@ -27,16 +27,15 @@ Status pack_weights(BuildSession& session) {
   return Status();
 }
 
-// Parts begin at any element: kernels of a device with memory of its own read vectors, which begin at whole ones.
 Status place_tensors(BuildSession& session) {
   std::vector<const Program*> programs;
   for (const BuildUnit& unit : session.units) {
     programs.push_back(unit.program);
-    if (session.target.backend->can.own_memory) continue;
+    const bool parts = !session.target.backend->can.own_memory;
     const bool network = unit.kind == UnitKind::kNetwork;
     const IndexedVector<StepIndex, Step> unplaced =
         network ? steps_for_trace(*unit.program) : IndexedVector<StepIndex, Step>();
-    WOOTZ_ASSIGN_OR_RETURN(ElidedCopies placed, elide_copies(unit.program, session.providers(), session.limits));
+    WOOTZ_ASSIGN_OR_RETURN(ElidedCopies placed, elide_copies(unit.program, session.providers(), session.limits, parts));
     if (!network) continue;
     session.trace->note_placed(unplaced, placed.steps);
     session.report.placed = std::move(placed);

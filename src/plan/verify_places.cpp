@@ -9,6 +9,7 @@ namespace wootz {
 namespace {
 
 std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
+bool is_dense(Layout layout) { return layout == Layout::kLinear || layout == Layout::kChannelsLast; }
 bool refers(const PlanTensor& t) { return t.kind == TensorKind::kView || t.kind == TensorKind::kSubview; }
 
 class Places {
@@ -49,7 +50,8 @@ class Places {
   Status check_view(const PlanTensor& view) const {
     const PlanTensor& source = tensor(view.view_of);
     const bool whole = !view.offset.exists();
-    const bool ordered = whole ? view.layout == Layout::kLinear && source.layout == Layout::kLinear
+    // A transposition may leave everything where it is, and change the layout.
+    const bool ordered = whole ? is_dense(view.layout) && is_dense(source.layout)
                                : view.layout == source.layout && view.layout != Layout::kOpaque;
     if (view.dtype != source.dtype || !ordered)
       return corrupt("{} ({} {}) cannot view {} ({} {})", place(view), dtype_name(view.dtype), layout_name(view.layout),

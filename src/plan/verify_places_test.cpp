@@ -221,5 +221,20 @@ TEST(VerifyPlaces, LiesAreRefused) {
   }
 }
 
+// A transposition that moves nothing is a view in another layout; blocks of channels are not.
+TEST(VerifyPlaces, AWholeViewMayHaveAnotherLayoutOfTheSameBytes) {
+  Program p = sample();
+  p.tensors[kRange].offset = {};
+  p.tensors[kRange].dims = p.tensors[kX].dims;
+  ShapeValues shapes;
+  ASSERT_TRUE(evaluate_shapes(p, std::vector<int64_t>{-1, -1}, &shapes).ok());
+  for (const Layout layout : {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8}) {
+    p.tensors[kRange].layout = layout;
+    IndexedVector<TensorIndex, TensorIndex> root;
+    const Status status = verify_places(p, shapes, &root);
+    EXPECT_EQ(status.ok(), layout != Layout::kBlocked8) << status.to_string();
+  }
+}
+
 }  // namespace
 }  // namespace wootz

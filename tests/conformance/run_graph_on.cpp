@@ -77,7 +77,7 @@ Status finish(Program* program, const Backend& backend, const std::vector<const 
   KernelCache kernels(providers, limits);
   WOOTZ_RETURN_IF_ERROR(pack_constants(program, kernels));
   WOOTZ_RETURN_IF_ERROR(make_constants(program));
-  return backend.can.own_memory ? Status() : elide_copies(program, providers, limits).status();
+  return elide_copies(program, providers, limits, !backend.can.own_memory).status();
 }
 
 void count_body_steps(const Program& program, RunResult* result) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/relayout.h"
 #include "tuner/layout/reformats.h"
 
 namespace wootz {
@@ -13,8 +14,8 @@ constexpr int kMaxNesting = 64;  // of concatenations in concatenations, well be
 
 class Placer {
  public:
-  Placer(Program* program, const std::vector<const Provider*>& providers, const Limits& limits)
-      : p_(*program), offers_(providers, limits) {
+  Placer(Program* program, const std::vector<const Provider*>& providers, const Limits& limits, bool parts)
+      : p_(*program), parts_(parts), offers_(providers, limits) {
     data_dependent_.resize(p_.exprs.size());
     for (const ExpressionIndex e : p_.exprs.indices()) data_dependent_[e] = depends_on_results(p_.exprs[e]);
     writer_.resize(p_.tensors.size());
@@ -30,11 +31,13 @@ class Placer {
     for (const StepIndex s : p_.steps.indices()) {
       if (p_.steps[s].problem.family() != Family::kMove || !p_.steps[s].problem.epilogue.empty()) continue;
       const MoveKind kind = p_.steps[s].problem.as<MoveParams>().kind;
-      if (kind == MoveKind::kConcat)
+      if (kind == MoveKind::kTranspose)
+        gone[s] = place_transpose(p_.steps[s]);
+      else if (kind == MoveKind::kConcat && parts_)
         gone[s] = place_concat(s, &copies[s]);
-      else if (kind == MoveKind::kSplit)
+      else if (kind == MoveKind::kSplit && parts_)
         gone[s] = place_split(p_.steps[s]);
-      else if (kind == MoveKind::kSlice)
+      else if (kind == MoveKind::kSlice && parts_)
         gone[s] = place_slice(p_.steps[s]);
       if (gone[s]) done_.steps.push_back(p_.steps[s].name);
     }
@@ -92,7 +95,10 @@ class Placer {
   // What an operand is the whole of, when steps write that and it may be moved: otherwise none.
   TensorIndex movable(TensorIndex operand, const PlanTensor& whole) {
     TensorIndex t = operand;
-    while (t.exists() && tensor(t).kind == TensorKind::kView && !tensor(t).offset.exists()) t = tensor(t).view_of;
+    while (t.exists() && tensor(t).kind == TensorKind::kView && !tensor(t).offset.exists()) {
+      if (tensor(t).layout != tensor(tensor(t).view_of).layout) return {};  // transposed in place
+      t = tensor(t).view_of;
+    }
     if (!t.exists()) return {};
     const PlanTensor& source = tensor(t);
     const bool made = writer_[t].exists() || !source.subviews.empty();
@@ -242,6 +248,22 @@ class Placer {
     return true;
   }
 
+  // Images whose channels are last already, or are to be so: the same bytes under another shape.
+  bool place_transpose(const Step& step) {
+    const TensorIndex in = step.inputs[0], out = step.outputs[0];
+    if (!in.exists() || !out.exists() || in == out) return false;
+    const PlanTensor &x = tensor(in), &y = tensor(out);
+    const bool made =
+        x.kind == TensorKind::kIntermediate || x.kind == TensorKind::kSubview || x.kind == TensorKind::kView;
+    if (!made || y.kind != TensorKind::kIntermediate || !y.subviews.empty() || x.dtype != y.dtype) return false;
+    if (dtype_bits(x.dtype) < 8 || data_dependent(x) || data_dependent(y) || x.dims.size() != y.dims.size())
+      return false;
+    const auto is_unit = [&](size_t axis) { return is_one(x.dims[axis]); };
+    if (!stays_in_place(step.problem.as<MoveParams>().perm, x.layout, y.layout, is_unit)) return false;
+    make_range(in, out, ExpressionIndex());
+    return true;
+  }
+
   // `rows` along the axis, in elements.
   ExpressionIndex elements(const PlanTensor& t, size_t axis, ExpressionIndex rows) {
     ExpressionIndex count = rows;
@@ -277,6 +299,7 @@ class Placer {
   }
 
   Program& p_;
+  const bool parts_;
   ReformatOffers offers_;
   IndexedVector<ExpressionIndex, uint8_t> data_dependent_;
   IndexedVector<TensorIndex, StepIndex> writer_;  // the step
@@ -287,9 +310,9 @@ class Placer {
 
 }  // namespace
 
-Result<ElidedCopies> elide_copies(Program* program, const std::vector<const Provider*>& providers,
-                                  const Limits& limits) {
-  return Placer(program, providers, limits).run();
+Result<ElidedCopies> elide_copies(Program* program, const std::vector<const Provider*>& providers, const Limits& limits,
+                                  bool parts) {
+  return Placer(program, providers, limits, parts).run();
 }
 
 }  // namespace wootz

@@ -4,6 +4,7 @@
 #include "backend/concurrent.h"
 #include "backend/device.h"
 #include "backend/random_state.h"
+#include "backend/relayout.h"
 #include "backend/shared_memory.h"
 #include "backends/cuda/generate/kernel_files.h"
 #include "backends/cuda/generate/kernel_source.h"
@@ -179,6 +180,17 @@ bool better_apart(const Problem& problem, const Limits& limits) {
   return !offers.empty();
 }
 
+// Of a transposition between images with their channels first and last: the layouts in which it moves nothing.
+std::vector<std::pair<Layout, Layout>> layouts_of_unmoved(const Problem& p) {
+  if (!p.is(Family::kMove) || p.as<MoveParams>().kind != MoveKind::kTranspose || p.inputs.size() != 1) return {};
+  std::vector<std::pair<Layout, Layout>> layouts;
+  const auto is_one = [&](size_t axis) { return p.inputs[0].dims[axis] == 1 && p.inputs[0].max_dims[axis] == 1; };
+  for (const auto& [from, to] :
+       {std::pair(Layout::kChannelsLast, Layout::kLinear), std::pair(Layout::kLinear, Layout::kChannelsLast)})
+    if (stays_in_place(p.as<MoveParams>().perm, from, to, is_one)) layouts.emplace_back(from, to);
+  return layouts;
+}
+
 class GeneratedProvider final : public Provider, public ConcurrentProvider {
  public:
   const char* name() const override { return "generated"; }
@@ -219,14 +231,14 @@ class GeneratedProvider final : public Provider, public ConcurrentProvider {
       refusals->push_back({each.name, able.message()});
       return;
     }
-    const auto offer = [&](Layout layout) {
+    const auto offer = [&](Layout layout, Layout made) {
       Problem p = problem;
-      const auto fill = [&](TensorDesc& t) {
-        t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear;
+      const auto fill = [&](TensorDesc& t, Layout own) {
+        t.layout = !t.constant && t.dims.rank() == rank ? own : Layout::kLinear;
       };
       if (entry->layouts != Offered::kGiven) {
-        for (TensorDesc& t : p.inputs) fill(t);
-        for (TensorDesc& t : p.outputs) fill(t);
+        for (TensorDesc& t : p.inputs) fill(t, layout);
+        for (TensorDesc& t : p.outputs) fill(t, made);
       }
       if (entry->layouts == Offered::kIntoImages) p.inputs[0].layout = Layout::kLinear;
       std::vector<Launch> launches;
@@ -248,9 +260,10 @@ class GeneratedProvider final : public Provider, public ConcurrentProvider {
       offers->push_back(std::move(c));
     };
     const bool into_images = entry->layouts == Offered::kIntoImages;
-    if (!into_images) offer(Layout::kLinear);
-    if ((entry->layouts == Offered::kImages || into_images) && rank >= 3 && !any_few_bits(problem))
-      offer(Layout::kChannelsLast);
+    if (!into_images) offer(Layout::kLinear, Layout::kLinear);
+    if ((entry->layouts != Offered::kImages && !into_images) || rank < 3 || any_few_bits(problem)) return;
+    offer(Layout::kChannelsLast, Layout::kChannelsLast);
+    for (const auto& [from, to] : layouts_of_unmoved(problem)) offer(from, to);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
