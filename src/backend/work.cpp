@@ -61,11 +61,19 @@ double resize(const Problem& p, Extents in, Extents out) {
   return volume(out[0]) * 2 * (mode == ResizeMode::kCubic ? 4 : 2) * axes;
 }
 
+// [B, H, S, D] of an operand of attention, which may be columns of a matrix.
+Dims heads_of(const Dims& x, const Ints& view) {
+  if (view.size() < 5 || x.rank() < 2) return x;
+  const bool sequence_first = view[4] != 0;
+  return Dims{x[sequence_first ? 1 : 0], view[1], x[sequence_first ? 0 : 1], view[2]};
+}
+
 double attention(const Problem& p, Extents in, Extents out) {
-  const Dims& k = in[1];
-  const double keys = at(k, p.as<AttentionParams>().k_transposed ? 3 : 2);
-  const double scores = at(in[0], 0) * at(in[0], 1) * at(in[0], 2) * keys;
-  return scores * (2 * at(in[0], 3) + 2 * at(out[0], 3) + 5);
+  const auto& a = p.as<AttentionParams>();
+  const Dims q = heads_of(in[0], a.q_view), k = heads_of(in[1], a.k_view);
+  const double keys = at(k, a.k_transposed ? 3 : 2), scores = at(q, 0) * at(q, 1) * at(q, 2) * keys;
+  const double values = in.size() < 3 ? at(out[0], 3) : at(heads_of(in[2], a.v_view), 3);
+  return scores * (2 * at(q, 3) + 2 * values + 5);
 }
 
 double rnn(const Problem&, Extents in, Extents) {

@@ -43,7 +43,16 @@ TEST(Work, ProductsAndAttention) {
   EXPECT_DOUBLE_EQ(work_of(p).flops, 2.0 * 2 * 10 * 30 * 20);
   p = problem(Family::kAttention, {desc({1, 12, 128, 64}), desc({1, 12, 128, 64}), desc({1, 12, 128, 64})},
               {desc({1, 12, 128, 64})});
-  EXPECT_GE(work_of(p).flops, 4.0 * 12 * 128 * 128 * 64);
+  const double flops = work_of(p).flops;
+  EXPECT_GE(flops, 4.0 * 12 * 128 * 128 * 64);
+  // The same as columns of one matrix, with the heads' results beside each other.
+  p = problem(Family::kAttention, {desc({1, 128, 2304}), desc({1, 128, 2304}), desc({1, 128, 2304})},
+              {desc({1, 128, 768})});
+  auto& attention = p.as<AttentionParams>();
+  attention.merged = 1;
+  attention.q_view = {0, 12, 64, 64, 0}, attention.k_view = {768, 12, 64, 64, 0};
+  attention.v_view = {1536, 12, 64, 64, 0};
+  EXPECT_DOUBLE_EQ(work_of(p).flops, flops);
   // Five steps of two sequences; 7 inputs and 3 units, four gates, both directions.
   p = problem(Family::kRnn, {desc({5, 2, 7}), desc({2, 12, 7}), desc({2, 12, 3})}, {desc({5, 2, 2, 3})});
   EXPECT_DOUBLE_EQ(work_of(p).flops, 2.0 * 5 * 2 * 2 * 12 * (7 + 3));
