@@ -19,12 +19,17 @@ namespace {
 
 constexpr size_t kAtOnce = 512;  // cases prepared before the first of them runs: their kernels are compiled together
 
+// Of products of floats of 8 bits, which nobody has measured here: Hopper's tensor cores keep their sums in about 14
+// bits, and a build takes such a kernel only where the result's type explains the difference.
+constexpr double kFloat8 = 0x1p-12;
+
 struct Pending {
   std::string name;
   std::vector<HostTensor> expected;
   double tolerance = 0;
   int64_t reduction = 1;
   double noise = 0;
+  bool in_8_bits = false;
   PreparedRun run;
 };
 
@@ -42,8 +47,8 @@ class Suite {
       ADD_FAILURE() << c.name << ": " << prepared.status().to_string();
       return;
     }
-    pending_.push_back(
-        {c.name, std::move(expected).value(), c.tolerance, c.reduction, noise_of(c), std::move(prepared).value()});
+    pending_.push_back({c.name, std::move(expected).value(), c.tolerance, c.reduction, noise_of(c),
+                        c.name.find("matmul/quantized_f8") == 0, std::move(prepared).value()});
     if (pending_.size() >= kAtOnce) flush();
   }
 
@@ -63,7 +68,8 @@ class Suite {
       for (size_t o = 0; o < p.expected.size(); ++o) {
         const HostTensor& want = p.expected[o];
         const Difference d = compare_by_place(actual->outputs[o], want, p.noise);
-        const double tolerance = p.tolerance > 0 ? p.tolerance : tolerance_for(want.dtype(), p.reduction);
+        const double asked = p.tolerance > 0 ? p.tolerance : tolerance_for(want.dtype(), p.reduction);
+        const double tolerance = p.in_8_bits ? std::max(asked, kFloat8) : asked;
         EXPECT_TRUE(within(d, tolerance))
             << p.name << " output " << o << " " << want.dims().to_string() << ": " << to_string(d);
       }
