@@ -10,7 +10,6 @@ fastest of a peer's counts. Runtimes take turns, each in a process of its own; m
 import argparse
 import contextlib
 import io
-import json
 import logging
 import pathlib
 import random
@@ -22,6 +21,7 @@ import numpy as np
 
 import driver
 import models as package_models
+import rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRANSFORMERS = ("minilm", "bert", "vit")
@@ -124,22 +124,13 @@ def row_of(folder, name, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--models", default="ppocr_rec,ppocr_det,minilm")
+    rows.add_options(parser, "ppocr_rec,ppocr_det,minilm")
     parser.add_argument("--peers", default="ort")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.3)
-    parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    names, rows = args.models.split(","), []
+    names = args.models.split(",")
     add_packages(args.folder, names)
-    for name in names:
-        rows.append(row_of(args.folder, name, args))
-        print(json.dumps(rows[-1]), flush=True)
-        if args.json:
-            args.json.write_text(json.dumps(rows, indent=1) + "\n")
+    rows.show((row_of(args.folder, name, args) for name in names), args.json)
 
 
 if __name__ == "__main__":

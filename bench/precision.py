@@ -20,6 +20,8 @@ import time
 
 import numpy as np
 
+import rows
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools/gpu"))
 NAMES = "resnet50:1,bert_base:1,yolov5s:1,efficientnet_b4:1"
@@ -126,16 +128,11 @@ def row_of(folder, name, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--device", choices=["cuda", "cpu"], required=True)
-    parser.add_argument("--models", default=NAMES)
+    rows.add_options(parser, NAMES, threads_of="of the processor")
     parser.add_argument("--kinds", help="of fp32, fp16, bf16, int8; default: fp16,int8 on a GPU, fp32,bf16,int8 on a processor")
-    parser.add_argument("--threads", type=int, default=2, help="of the processor")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.3)
     parser.add_argument("--wootz", type=pathlib.Path, default=ROOT / "build/release/bin/wootz")
     parser.add_argument("--build-only", action="store_true")
-    parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     args.kinds = args.kinds or ("fp16,int8" if args.device == "cuda" else "fp32,bf16,int8")
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -144,17 +141,14 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     torch.set_num_threads(args.threads if args.device == "cpu" else os.cpu_count())
-    rows = []
+    names = args.models.split(",")
     with torch.no_grad():
-        for name in args.models.split(","):
-            if args.build_only:
+        if args.build_only:
+            for name in names:
                 for kind in args.kinds.split(","):
                     plan_of(args.folder, name, kind, args)
-                continue
-            rows.append(row_of(args.folder, name, args))
-            print(json.dumps(rows[-1]), flush=True)
-            if args.json:
-                args.json.write_text(json.dumps(rows, indent=1) + "\n")
+        else:
+            rows.show((row_of(args.folder, name, args) for name in names), args.json)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ void bind_device(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_infer(nb::module_& m);
 void bind_tensor_call(nb::module_& m);
+void bind_same_tensors(nb::module_& m);
 void bind_runtime(nb::module_& m);
 void bind_plugins(nb::module_& m);
 void bind_tools(nb::module_& m);

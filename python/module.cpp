@@ -43,6 +43,7 @@ NB_MODULE(WOOTZ_MODULE, m) {
   wootz_python::bind_context(m);
   wootz_python::bind_infer(m);
   wootz_python::bind_tensor_call(m);
+  wootz_python::bind_same_tensors(m);
   wootz_python::bind_runtime(m);
   wootz_python::bind_refitter(m);
   wootz_python::bind_plugins(m);

@@ -2,7 +2,7 @@
 // were: one look at each, without making a list of them or of their versions.
 #include <vector>
 
-#include "tensor_call.h"
+#include "bind.h"
 
 namespace wootz_python {
 namespace {

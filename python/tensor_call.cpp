@@ -1,11 +1,11 @@
 // The short way of an inference on torch's tensors, by the functions that torch offers extensions (DLPack's exchange
 // API): what a call is given is looked at without making a Python object. Whatever is not as it was when this was made
 // goes the long way.
-#include "tensor_call.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "bind.h"
 #include "casters.h"
 
 using namespace nvinfer1;
@@ -170,7 +170,6 @@ void bind_tensor_call(nb::module_& m) {
                                    named, formed);
            })
       .def("run", &TensorCall::run);
-  bind_same_tensors(m);
 }
 
 }  // namespace wootz_python

@@ -131,9 +131,8 @@ WOOTZ_EXPORT int wootz_engine_set_thread_pool(void* engine, int threads, int spi
 ///   verify_passes   "1": check the graph after each pass
 ///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
 ///                   several, separated by ';'
-///   leave_out       sources of kernels that are not asked, separated by commas: of the CPU "native", "onednn",
-///   "chain";
-///                   of a GPU "cudnn", "cublaslt", "generated", "selecting"
+///   leave_out       sources of kernels that are not asked, separated by commas: of the CPU "native", "onednn" and
+///                   "chain", of a GPU "cudnn", "cublaslt", "generated" and "selecting"
 ///   device          the device to build for. Of this machine: its number, or with the backend's name "cuda:1"; by
 ///                   default the one that was current in the thread that made the builder, and where none was, the one
 ///                   that the environment variable WOOTZ_DEVICE names, or the first. When it is not this machine's: a
@@ -143,9 +142,8 @@ WOOTZ_EXPORT int wootz_engine_set_thread_pool(void* engine, int threads, int spi
 ///                   the device is elsewhere), "all" also library plans, which differ from build to build
 ///   calibration     how a calibration finds ranges: "least_error", "entropy2", "entropy", "minmax", "legacy"; empty
 ///                   (default): as the calibrator's class says
-///   portable        "1": the plan is for other processors too: it keeps weights as the model has them, and what
-///   another
-///                   processor has no kernel for is chosen anew when it is loaded there (docs/plans-and-safety.md)
+///   portable        "1": the plan is for other processors too: it keeps weights as the model has them, and where
+///                   another processor lacks a kernel, it chooses anew when it is loaded (docs/plans-and-safety.md)
 ///   dump_stages     a folder: the graph and the program after each stage of the build are written there as text
 ///   timing          "0": choose tactics by estimate instead of measuring
 ///   host_steps      "1": on a GPU, steps without a kernel there are computed by the host, with copies both ways and a
@@ -241,12 +239,14 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 /// the networks that are run. `options`: JSON, or null. JSON comes out (docs/quantization.md has the keys), as an
 /// nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure, and no model. Keys:
 ///   format        "int8" (default), "fp8", "int4", "fp16", "bf16"; with best several of the first three: "int8,int4"
-///   algorithm     of int8 and fp8: "least_error", "entropy2", "entropy", "minmax", "legacy"; by default least_error
-///   for int8, minmax for fp8 keep          names of layers that stay in float block         of int4: elements that
-///   have one scale; default 128 zero_points   of int4: true: scales from the least weight to the largest, not around 0
-///   budget        the greatest error of the outputs: the layers that cost the most stay in float sensitivity   true:
-///   what each layer alone costs is measured, also without a budget best          true: each layer has the format that
-///   was measured to be the fastest, or stays in float
+///   algorithm     of int8 and fp8: "least_error" (default of int8), "entropy2", "entropy", "minmax" (default of fp8),
+///                 "legacy"
+///   keep          names of layers that stay in float
+///   block         of int4: elements that have one scale; default 128
+///   zero_points   of int4: true: scales from the least weight to the largest, not around 0
+///   budget        the greatest error of the outputs: the layers that cost the most stay in float
+///   sensitivity   true: what each layer alone costs is measured, also without a budget
+///   best          true: each layer has the format that was measured to be the fastest, or stays in float
 /// wootz_quantization_as: such a report as "text" or as "html", a page for a browser.
 WOOTZ_EXPORT void* wootz_quantize(void* builder, void* config, const char* model, const char* output,
                                   const void* batches, const char* options) WOOTZ_NOEXCEPT;

@@ -27,7 +27,7 @@ Result<std::optional<TensorScales>> cached_scales(const BuildSession& session, C
   if (text.empty()) return std::optional<TensorScales>();
   Result<CalibrationCache> cache = read_calibration_cache(text);
   if (!cache.ok()) return cache.status().with_prefix("the calibration cache");
-  const RangeMethod wanted = session.settings.calibration.value_or(source.rule().method);
+  const RangeMethod wanted = calibration_rule(session, source).method;
   if (cache->method == wanted) {
     session.log.info(fmt::format("Calibration: {} scales from the calibrator's cache", cache->scales.size()));
     return std::optional(std::move(cache->scales));
@@ -49,7 +49,7 @@ Result<CalibrationResult> calibrated_scales(BuildSession& session, bool* fresh) 
 
 Status keep_scales(const BuildSession& session, TensorScales scales) {
   CalibrationSource& source = *session.services.calibration;
-  const CalibrationCache cache{session.settings.calibration.value_or(source.rule().method), std::move(scales)};
+  const CalibrationCache cache{calibration_rule(session, source).method, std::move(scales)};
   return source.write_cache(write_calibration_cache(cache, session.settings.calibration_version));
 }
 

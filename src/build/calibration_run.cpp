@@ -66,8 +66,7 @@ class CalibrationRun {
     if (!phase.step(0)) return phase.status();
     if (batches == 0)
       return invalid_argument("the calibrator gives neither a batch nor a cache: there is nothing to calibrate with");
-    RangeRule rule = source_.rule();
-    rule.method = session_.settings.calibration.value_or(rule.method);
+    const RangeRule rule = calibration_rule(session_, source_);
     CalibrationResult result;
     for (const auto& [name, histogram] : seen_) result.scales[name] = int8_scale(find_range(histogram, rule));
     result.without_range = std::move(without_range_);
@@ -301,6 +300,12 @@ std::shared_ptr<Graph> copy_of_network(const Graph& graph) {
   std::shared_ptr<Graph> copy = copy_part(graph, graph.outputs());
   for (const Value* output : graph.outputs()) copy->mark_output(copy_of(*copy, output));
   return copy;
+}
+
+RangeRule calibration_rule(const BuildSession& session, CalibrationSource& source) {
+  RangeRule rule = source.rule();
+  rule.method = session.settings.calibration.value_or(rule.method);
+  return rule;
 }
 
 Result<CalibrationResult> run_calibration(const BuildSession& session, CalibrationSource& source) {

@@ -16,6 +16,9 @@ struct CalibrationResult {
 // Code::kCancelled when the progress said so.
 Result<CalibrationResult> run_calibration(const BuildSession& session, CalibrationSource& source);
 
+// The source's rule, of the method that the build is set to where it is.
+RangeRule calibration_rule(const BuildSession& session, CalibrationSource& source);
+
 // To do with as one likes.
 std::shared_ptr<Graph> copy_of_network(const Graph& graph);
 

@@ -45,8 +45,7 @@ Status check_portable(const BuildSettings& settings, const Backend& backend) {
   if (backend.can.own_memory)
     return unsupported(
         "option 'portable' is of plans for processors; those for GPUs have a hardware compatibility level");
-  const auto streaming = settings.properties.find(property::kStreaming);
-  const bool streams = streaming != settings.properties.end() && streaming->second == "1";
+  const bool streams = property::is_on(settings.properties, property::kStreaming);
   if (settings.refit || streams)
     return unsupported("option 'portable': a plan whose weights are {} is for one processor",
                        streams ? "streamed" : "refitted or stripped");

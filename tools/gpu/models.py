@@ -19,37 +19,12 @@ torch.backends.mha.set_fastpath_enabled(False)  # has no form in ONNX
 ATTENTION = "eager"  # spelled out for the exporter; a peer may set "sdpa"
 
 
-def resnet50(batch):
-    import torchvision
-
-    return torchvision.models.resnet50(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
-
-
 def inception_v3(batch):
     """Branches of up to three convolutions beside each other."""
     import torchvision
 
     model = torchvision.models.inception_v3(weights=None, aux_logits=False, init_weights=False)
     return model, {"x": torch.randn(batch, 3, 299, 299)}
-
-
-def efficientnet_b4(batch):
-    import torchvision
-
-    return torchvision.models.efficientnet_b4(weights=None), {"x": torch.randn(batch, 3, 380, 380)}
-
-
-def mobilenet_v3_large(batch):
-    import torchvision
-
-    return torchvision.models.mobilenet_v3_large(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
-
-
-def regnet_x_400mf(batch):
-    """Grouped convolutions of 16 channels, and additions to what a product has just made."""
-    import torchvision
-
-    return torchvision.models.regnet_x_400mf(weights=None), {"x": torch.randn(batch, 3, 224, 224)}
 
 
 def _of_images(name, size=224):
@@ -63,8 +38,11 @@ def _of_images(name, size=224):
     return make
 
 
+resnet50, mobilenet_v2, mobilenet_v3_large = (_of_images(name) for name in ("resnet50", "mobilenet_v2", "mobilenet_v3_large"))
+efficientnet_b4, efficientnet_v2_s = _of_images("efficientnet_b4", 380), _of_images("efficientnet_v2_s", 384)
 swin_t, convnext_t, densenet121 = _of_images("swin_t"), _of_images("convnext_tiny"), _of_images("densenet121")
-mobilenet_v2, efficientnet_v2_s = _of_images("mobilenet_v2"), _of_images("efficientnet_v2_s", 384)
+# Grouped convolutions of 16 channels, and additions to what a product has just made.
+regnet_x_400mf = _of_images("regnet_x_400mf")
 
 
 def whisper_encoder(batch):

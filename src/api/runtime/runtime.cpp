@@ -56,11 +56,6 @@ bool for_every_generation(const Program& program, const std::string& isa) {
   return found != program.properties.end() && found->second == std::to_string(level) && generation_of(isa) >= kAmpere;
 }
 
-bool is_portable(const Program& program) {
-  const auto found = program.properties.find(property::kPortable);
-  return found != program.properties.end() && found->second == "1";
-}
-
 // Says in one line what the processor at hand changes of a portable plan.
 Result<std::shared_ptr<const Program>> adapted(const Program& program, const std::shared_ptr<Device>& device,
                                                const std::vector<const Provider*>& providers, int threads,
@@ -82,7 +77,7 @@ Status check_kind(const Program& program, const Backend& backend, const Device& 
   const Result<DeviceDescription> built = DeviceDescription::from_json(program.device);
   const DeviceDescription& here = device.describe();
   if (!built.ok() || built->isa == here.isa || for_every_generation(program, here.isa)) return Status();
-  if (is_portable(program)) return Status();
+  if (property::is_on(program.properties, property::kPortable)) return Status();
   std::string what = fmt::format("the plan was built for {} ({}), and device {} of backend {} is {} ({})", built->isa,
                                  built->name, device.number(), backend.name, here.isa, here.name);
   if (backend.can.one_isa) return invalid_argument("{}: build it for that one, or load it on the other", what);
@@ -111,8 +106,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   if (native) backend->offer_native(program->native);
   device = with_allocator(std::move(device), adopt_allocator(allocator));
   EngineOptions options;
-  const auto streaming = program->properties.find(property::kStreaming);
-  options.stream_weights = streaming != program->properties.end() && streaming->second == "1";
+  options.stream_weights = property::is_on(program->properties, property::kStreaming);
   options.temporary_files = temporary_files;
   if (options.stream_weights && device->host_memory()) {
     WOOTZ_ASSIGN_OR_RETURN(program, keep_weights_in_file(std::move(program), temporary_files));
@@ -122,7 +116,7 @@ Result<std::unique_ptr<EngineImpl>> make_engine(std::shared_ptr<const Program> p
   providers.push_back(plugins.get());
   options.threads = std::min(threads_wanted(*program), ThreadPool::process().size());
   if (max_threads > 0) options.threads = options.threads == 0 ? max_threads : std::min(options.threads, max_threads);
-  if (is_portable(*program)) {
+  if (property::is_on(program->properties, property::kPortable)) {
     WOOTZ_ASSIGN_OR_RETURN(program, adapted(*program, device, providers, options.threads, reporter));
   }
   WOOTZ_ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core,

@@ -1,6 +1,7 @@
 // A kernel whose bind() is one function of the problem and the extents: what most modules need.
 #pragma once
 
+#include "backend/operand_dims.h"
 #include "backends/cpu/kernel_entry.h"
 #include "base/thread_pool.h"
 
@@ -36,9 +37,7 @@ Result<std::unique_ptr<Kernel>> make_function_kernel(const Problem& problem, con
 
 // Does it bind at the problem's own extents?
 inline Status try_bind(BindFn bind, const Problem& p) {
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   return bind(p, {Isa::kAvx2, 1}, {in, out, {}}).status();
 }
 

@@ -1,6 +1,10 @@
 // Names of Program::properties: what a build keeps in a plan beside the steps.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <string>
+
 namespace wootz::property {
 
 inline constexpr char kVerbosity[] = "profiling_verbosity";
@@ -20,5 +24,11 @@ inline constexpr char kThreads[] = "threads";      // of one inference
 inline constexpr char kReport[] = "build_report";  // JSON: report/record.h
 inline constexpr char kValues[] = "values";        // JSON: runtime/report/value_map.h
 inline constexpr char kMetadata[] = "metadata";    // JSON: layer name -> text
+
+// Of those that are "1" or not there.
+inline bool is_on(const std::map<std::string, std::string, std::less<>>& properties, const char* name) {
+  const auto found = properties.find(name);
+  return found != properties.end() && found->second == "1";
+}
 
 }  // namespace wootz::property

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "backend/concurrent.h"
+#include "backend/operand_dims.h"
 #include "backend/providers.h"
 
 namespace wootz {
@@ -19,9 +20,9 @@ void prepare(const Piece& piece, const Limits& limits) {
   if (!kernel.ok()) return;
   const auto* const prepared = dynamic_cast<const PreparedKernel*>(kernel->get());
   if (prepared == nullptr) return;
-  std::vector<Dims> inputs, outputs;
+  std::vector<Dims> inputs;
   for (const TensorDesc& t : piece.problem.inputs) inputs.push_back(t.dtype == DType::kInvalid ? Dims{} : t.dims);
-  for (const TensorDesc& t : piece.problem.outputs) outputs.push_back(t.dims);
+  const std::vector<Dims> outputs = operand_dims(piece.problem.outputs);
   const std::vector<const void*> constants(inputs.size(), nullptr);
   prepared->prepare({inputs, outputs, constants});
 }

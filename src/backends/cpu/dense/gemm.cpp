@@ -1,5 +1,6 @@
 // Family gemm of f32, BF16 or 8 bits, with a constant matrix at the right: every batch multiplies the same one, so all
 // rows are one matrix.
+#include "backend/operand_dims.h"
 #include "backends/cpu/dense/bf16.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/int8.h"
@@ -46,18 +47,12 @@ Result<DenseShape> shape_of(const Problem& p, std::span<const Dims> in, const Di
   return s;
 }
 
-std::vector<Dims> optimum(const Problem& p) {
-  std::vector<Dims> in;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  return in;
-}
-
 Result<DenseShape> form(const Problem& p) {
   if (p.as<GemmParams>().trans_a) return unsupported("a transposed left side");
   if (p.as<GemmParams>().alpha != 1) return unsupported("alpha");
   if (p.inputs[0].layout != Layout::kLinear || p.outputs[0].layout != Layout::kLinear)
     return unsupported("gemm in layout {}", layout_name(p.inputs[0].layout));
-  return shape_of(p, optimum(p), p.outputs[0].dims);
+  return shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
 }
 Status applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
@@ -80,7 +75,8 @@ class GemmKernel final : public Kernel {
 
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     if (input != 1) return std::optional<PackedForm>{};
-    WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, optimum(problem_), problem_.outputs[0].dims));
+    WOOTZ_ASSIGN_OR_RETURN(const DenseShape s,
+                           shape_of(problem_, operand_dims(problem_.inputs), problem_.outputs[0].dims));
     if (source.dtype() != problem_.inputs[1].dtype || !(source.dims() == problem_.inputs[1].dims))
       return invalid_argument("gemm: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
     const bool trans_b = problem_.as<GemmParams>().trans_b;
@@ -120,15 +116,15 @@ Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& op
 }
 
 double cost_us(const Problem& p, const KernelOptions& options) {
-  const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
+  const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
   return s.ok() ? dense_cost_us(p, *s, options) : 0;
 }
 double gemm_bf16_cost_us(const Problem& p, const KernelOptions& options) {
-  const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
+  const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
   return s.ok() ? bf16_cost_us(p, *s, options) : 0;
 }
 double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
-  const Result<DenseShape> s = shape_of(p, optimum(p), p.outputs[0].dims);
+  const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
   return s.ok() ? int8_cost_us(p, *s, options) : 0;
 }
 

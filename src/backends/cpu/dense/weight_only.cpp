@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/operand_dims.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/weight_only_tile.h"
 #include "backends/cpu/function_kernel.h"
@@ -56,8 +57,7 @@ Result<NarrowShape> shape_of(const Problem& p, std::span<const Dims> in, const D
 }
 
 Result<NarrowShape> optimum(const Problem& p) {
-  std::vector<Dims> in;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs);
   return shape_of(p, in, p.outputs[0].dims);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/op_kernels.h"
+#include "backend/operand_dims.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/function_kernel.h"
 #include "base/half.h"
@@ -184,19 +185,14 @@ class ProductCall final : public Call {
   bool biased_;
 };
 
-std::vector<Dims> optimum(const Problem& p) {
-  std::vector<Dims> in;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  return in;
-}
-
 class ProductKernel final : public Kernel {
  public:
   ProductKernel(const Problem& p, const KernelOptions& options) : problem_(p), ops_(dense_ops(options.isa)) {}
 
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     if (input != 2) return std::optional<PackedForm>{};
-    WOOTZ_ASSIGN_OR_RETURN(const Extents e, read_extents(problem_, optimum(problem_), problem_.outputs[0].dims));
+    WOOTZ_ASSIGN_OR_RETURN(const Extents e,
+                           read_extents(problem_, operand_dims(problem_.inputs), problem_.outputs[0].dims));
     if (source.dtype() != problem_.inputs[2].dtype || !(source.dims() == problem_.inputs[2].dims))
       return invalid_argument("experts: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
     const auto read = [e, source](int64_t column, int64_t expert, int64_t d) {
@@ -239,11 +235,11 @@ Status applies(const Problem& p) {
       (chosen != DType::kI32 && chosen != DType::kI64))
     return invalid_argument("types that do not fit");
   if (!p.inputs[2].constant) return unsupported("weights that are not constant");
-  return read_extents(p, optimum(p), p.outputs[0].dims).status();
+  return read_extents(p, operand_dims(p.inputs), p.outputs[0].dims).status();
 }
 
 double cost_us(const Problem& p, const KernelOptions& options) {
-  const Result<Extents> e = read_extents(p, optimum(p), p.outputs[0].dims);
+  const Result<Extents> e = read_extents(p, operand_dims(p.inputs), p.outputs[0].dims);
   if (!e.ok()) return 0;
   return dense_cost_us(p, {e->rows, e->columns, 1, e->depth}, options);
 }

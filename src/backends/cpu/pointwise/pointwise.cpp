@@ -1,4 +1,5 @@
 // Family pointwise: the engine over the whole output.
+#include "backend/operand_dims.h"
 #include "backends/cpu/kernel_entry.h"
 #include "backends/cpu/pointwise/engine.h"
 #include "base/thread_pool.h"
@@ -27,8 +28,7 @@ Status applies(const Problem& p) {
       return unsupported("pointwise: outputs of unequal shape or layout");
   }
   WOOTZ_ASSIGN_OR_RETURN(auto code, PointwiseCode::compile(p.epilogue, Isa::kAvx2));
-  std::vector<Dims> dims;
-  for (const TensorDesc& t : p.inputs) dims.push_back(t.dims);
+  const std::vector<Dims> dims = operand_dims(p.inputs);
   WOOTZ_RETURN_IF_ERROR(check_channels_that_vary(p));
   const PwView out{p.outputs[0].dtype, p.outputs[0].layout, p.outputs[0].dims};
   return BoundPointwise::bind(code, views_of(p, dims), out).status();

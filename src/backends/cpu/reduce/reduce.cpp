@@ -1,5 +1,6 @@
 #include "backends/cpu/reduce/reduce.h"
 
+#include "backend/operand_dims.h"
 #include "backends/cpu/physical.h"
 
 namespace wootz::cpu {
@@ -49,8 +50,7 @@ Status check_reduce(const Problem& p, DType tile) {
   if (x.layout != Layout::kLinear && x.dims.rank() != y.dims.rank()) return unsupported("reduce that drops image axes");
   WOOTZ_RETURN_IF_ERROR(reduce_nest(p, x.dims, y.dims).status());
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, tile, Isa::kAvx2));
-  std::vector<Dims> in;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs);
   return e.bind(p, {in, std::span(&y.dims, 1), {}}).status();
 }
 

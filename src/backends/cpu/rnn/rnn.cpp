@@ -1,6 +1,7 @@
 // Family rnn of f32, f16 and bf16; everything is computed in f32.
 #include <algorithm>
 
+#include "backend/operand_dims.h"
 #include "backends/cpu/rnn/call.h"
 #include "backends/cpu/rnn/packing.h"
 #include "backends/cpu/rnn/split.h"
@@ -13,9 +14,7 @@ constexpr int64_t kSharedUnits = 96;
 bool is_packed(size_t input) { return input == kRnnW || input == kRnnR || input == kRnnBias || input == kRnnPeepholes; }
 
 Result<Recurrence> at_optimum(const Problem& p) {
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   return read_recurrence(p, in, out);
 }
 

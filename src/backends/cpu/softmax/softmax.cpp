@@ -1,6 +1,7 @@
 // Family softmax, and its logarithm, of f32, f16 and bf16 along any axis.
 #include <cmath>
 
+#include "backend/operand_dims.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_entry.h"
 #include "backends/cpu/physical.h"
@@ -23,8 +24,7 @@ Status applies(const Problem& p) {
   const int64_t axis = p.as<SoftmaxParams>().axis;
   if (axis < 0 || axis >= x.dims.rank()) return invalid_argument("softmax: axis {} of {}", axis, x.dims.to_string());
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, DType::kF32, Isa::kAvx2));
-  std::vector<Dims> in;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs);
   return e.bind(p, {in, std::span(&y.dims, 1), {}}).status();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/operand_dims.h"
 #include "backend/quantized.h"
 #include "backends/cuda/support/epilogue_stages.h"
 #include "base/fp8.h"
@@ -263,8 +264,7 @@ Result<std::vector<std::byte>> packed_bias(DType type, const HostTensor& source)
 }  // namespace
 
 Result<std::optional<PackedForm>> pack_fp8(const Problem& p, int input, const HostTensor& source) {
-  std::vector<Dims> in;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs);
   WOOTZ_ASSIGN_OR_RETURN(const Product g, describe_fp8(p, in, p.outputs[0].dims));
   if (input == 1) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<double> scales, scales_of(p, g.n));

@@ -4,6 +4,7 @@
 
 #include "backend/concurrent.h"
 #include "backend/device.h"
+#include "backend/operand_dims.h"
 #include "backend/shared_memory.h"
 #include "backends/cuda/cublaslt/fp8.h"
 #include "backends/cuda/cublaslt/gemm.h"
@@ -144,8 +145,7 @@ class CublasLtProvider final : public Provider, public ConcurrentProvider {
     // Without the library a described device may still be built for: it is the target that needs it.
     const bool elsewhere = !gpu.ok();
     if (!lt.ok() && !elsewhere) return refuse(lt.status());
-    std::vector<Dims> in;
-    for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
+    const std::vector<Dims> in = operand_dims(problem.inputs);
     if (problem.outputs.size() != 1) return refuse(invalid_argument("{} outputs", problem.outputs.size()));
     Problem placed = problem;
     const int rank = problem.outputs[0].dims.rank();
@@ -209,8 +209,7 @@ class CublasLtProvider final : public Provider, public ConcurrentProvider {
     cublasLtMatmulAlgo_t algo{};
     if (!tactic.config.empty() && !from_text(tactic.config, &algo))
       return invalid_argument("'{}' is no algorithm of cuBLASLt", tactic.config.substr(0, 100));
-    std::vector<Dims> in;
-    for (const TensorDesc& t : problem.inputs) in.push_back(t.dims);
+    const std::vector<Dims> in = operand_dims(problem.inputs);
     WOOTZ_RETURN_IF_ERROR(describe_product(problem, in, problem.outputs[0].dims).status());
     return std::unique_ptr<Kernel>(
         std::make_unique<LtKernel>(problem, gpu_of(limits), *how, !tactic.config.empty(), algo));

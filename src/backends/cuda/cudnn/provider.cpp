@@ -4,6 +4,7 @@
 
 #include "backend/concurrent.h"
 #include "backend/device.h"
+#include "backend/operand_dims.h"
 #include "backend/quantized.h"
 #include "backend/relayout.h"
 #include "backend/shared_memory.h"
@@ -41,9 +42,7 @@ Result<CudnnGraph> describe(const Problem& p, std::span<const Dims> in, std::spa
 }
 
 Result<CudnnGraph> describe_optimum(const Problem& p, bool tf32) {
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   return describe(p, in, out, tf32);
 }
 

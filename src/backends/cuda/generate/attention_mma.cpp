@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "backend/operand_dims.h"
 #include "backends/cuda/generate/attention.h"
 #include "backends/cuda/generate/families.h"
 
@@ -58,9 +59,7 @@ Status generate_attention_mma(const Problem& p, const BindArgs& args, std::vecto
 double estimate_attention_mma(const Problem& p) {
   constexpr double kStartUs = 1.3, kBlockUs = 0.7, kTurnUs = 1.9, kWarpsAtOnce = 132 * 16, kL2BytesPerUs = 5e6;
   constexpr double kHopeless = 2, kLibraryUs = 4, kProductsPerUs = 1e8;
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<AttentionShape> a = shape_for_mma(p, {in, out, {}});
   if (!a.ok() || a->keys == 0) return 0;
   const auto blocks = static_cast<double>(blocks_of(*a)), keys = static_cast<double>(a->keys);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "backend/operand_dims.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
@@ -94,9 +95,7 @@ Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::v
 double estimate_half(const Problem& p, size_t tile) {
   constexpr size_t kMost = 4;
   constexpr double kHopeless = 1.6, kMacsPerUs = 4e7;
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<TileProduct> b = describe_half(p, {in, out, {}});
   if (!b.ok()) return 0;
   const double own = tile_us(p, *b, kHalfTiles[tile]);

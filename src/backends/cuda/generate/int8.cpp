@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/operand_dims.h"
 #include "backend/quantized.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
@@ -99,9 +100,7 @@ Status generate_int8(const Problem& p, const BindArgs& args, size_t tile, std::v
 
 // 0: other tiles are clearly better at these extents, and need not be compiled to know it.
 double estimate_int8(const Problem& p, size_t tile) {
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<TileProduct> b = describe_int8(p, {in, out, {}});
   if (!b.ok()) return 0;
   double best = INFINITY;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/operand_dims.h"
 #include "backend/quantized.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
@@ -154,9 +155,7 @@ Status generate_stem(const Problem& p, const BindArgs& args, std::vector<Launch>
 // As measured on an H100: a start, and for each tile its pixels and its products.
 double estimate_stem(const Problem& p) {
   constexpr double kStartUs = 2.6, kTileUs = 2e-3, kProductsUs = 1.6e-4;
-  std::vector<Dims> in, out;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  for (const TensorDesc& t : p.outputs) out.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<Stem> s = stem_at(p, {in, out, {}});
   if (!s.ok()) return 0;
   const auto products = static_cast<double>(s->steps() * s->at_once() / 16);

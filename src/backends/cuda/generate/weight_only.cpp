@@ -2,6 +2,7 @@
 // after the other, 16 bytes of a column for each thread. With many rows the product is better one of plain floats.
 #include <algorithm>
 
+#include "backend/operand_dims.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
@@ -70,8 +71,7 @@ Result<NarrowProduct> describe(const Problem& p, std::span<const Dims> in, const
 }
 
 Result<NarrowProduct> at_optimum(const Problem& p) {
-  std::vector<Dims> in;
-  for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
+  const std::vector<Dims> in = operand_dims(p.inputs);
   return describe(p, in, p.outputs[0].dims);
 }
 
