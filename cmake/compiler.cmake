@@ -52,6 +52,12 @@ endif()
 if(WOOTZ_SANITIZE)
   add_compile_options(-fsanitize=${WOOTZ_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WOOTZ_SANITIZE})
+  string(REPLACE " -g " " -g1 " CMAKE_CXX_FLAGS_DEBUG "${CMAKE_CXX_FLAGS_DEBUG}")  # lines of a stack, no variables
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # as g++ does
+    string(REGEX MATCH "address|thread" sanitizer "${WOOTZ_SANITIZE}")
+    string(TOUPPER "${sanitizer}" sanitizer)
+    add_compile_definitions(__SANITIZE_${sanitizer}__=1)
+  endif()
 endif()
 if(WOOTZ_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -2,9 +2,6 @@
 # a change of one compiles no more than before. Once as -fPIC and once as -fPIE, with which programs are compiled. That a
 # file names the headers it needs is what lint checks (standard_headers).
 option(WOOTZ_PRECOMPILED "Precompile the standard library's headers" ON)
-if(WOOTZ_FUZZ OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(WOOTZ_PRECOMPILED OFF)
-endif()
 set(standard_headers
     <algorithm> <array> <atomic> <cmath> <cstddef> <cstdint> <cstdlib> <cstring> <functional> <limits> <map> <memory> <mutex>
     <numeric> <optional> <set> <span> <sstream> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>

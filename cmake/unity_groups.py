@@ -54,6 +54,7 @@ def declared(statement):
             break
         if WORD.match(token):
             name = {token}
+    name -= set(TYPES)  # of a value of a type without a name
     return name | further(statement) if "=" in statement else name
 
 

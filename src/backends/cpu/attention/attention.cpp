@@ -318,7 +318,7 @@ bool in_pairs(const Problem& p, const KernelOptions& options, const AttentionCal
   return p.outputs[0].dtype == DType::kBF16 && !c.k_transposed && c.size % 2 == 0;
 }
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_attention(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<AttentionCall>();
   WOOTZ_ASSIGN_OR_RETURN(call->q, operand_lines(p, 0, args.inputs[0]));
   WOOTZ_ASSIGN_OR_RETURN(call->k, operand_lines(p, 1, args.inputs[1]));
@@ -362,7 +362,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status attention_applies(const Problem& p) {
   const bool has_mask = p.as<AttentionParams>().has_mask;
   WOOTZ_RETURN_IF_ERROR(check_counts(p, has_mask ? 4 : 3, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, true));
@@ -377,11 +377,12 @@ Status applies(const Problem& p) {
     WOOTZ_ASSIGN_OR_RETURN(const HeadLines lines, operand_lines(p, i, t.max_dims));
     if (lines.dims.back() > 65536) return unsupported("attention with heads of {} elements", lines.dims.back());
   }
-  return try_bind(bind, p);
+  return try_bind(bind_attention, p);
 }
 
 }  // namespace
 
-const KernelEntry attention_float_flash{Family::kAttention, kSchemeLinear, applies, make_function_kernel<bind>, true};
+const KernelEntry attention_float_flash{Family::kAttention, kSchemeLinear, attention_applies,
+                                        make_function_kernel<bind_attention>, true};
 
 }  // namespace wootz::cpu

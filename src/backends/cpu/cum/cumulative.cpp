@@ -97,7 +97,7 @@ bool read_axis(const Problem& p, Axis* axis, MaybeInt* along) {
   return true;
 }
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_cumulative(const Problem& p, const KernelOptions&, const BindArgs& args) {
   auto call = std::make_unique<CumulativeCall>();
   MaybeInt along;
   call->axis.product = !read_axis<CumSumOpParams>(p, &call->axis, &along);
@@ -116,18 +116,19 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status cumulative_applies(const Problem& p) {
   if (op_params<CumSumOpParams>(p) == nullptr && op_params<CumProdOpParams>(p) == nullptr)
     return unsupported("op {}", p.as<OpParams>().op);
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
   if (p.outputs[0].dtype != p.inputs[0].dtype)
     return invalid_argument("{} gives {}", dtype_name(p.inputs[0].dtype), dtype_name(p.outputs[0].dtype));
-  return try_bind(bind, p);
+  return try_bind(bind_cumulative, p);
 }
 
 }  // namespace
 
-const KernelEntry op_any_cumulative{Family::kOp, kSchemeLinear, applies, make_function_kernel<bind>};
+const KernelEntry op_any_cumulative{Family::kOp, kSchemeLinear, cumulative_applies,
+                                    make_function_kernel<bind_cumulative>};
 
 }  // namespace wootz::cpu

@@ -96,7 +96,7 @@ Status check_form(const Problem& p) {
   if (shape_of(p, p.outputs[0].dims).taps > kMostTaps) return unsupported("a filter of over {} positions", kMostTaps);
   return {};
 }
-Status applies(const Problem& p) {
+Status conv_applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
   return check_form(p);
 }
@@ -156,7 +156,7 @@ class ConvKernel final : public Kernel {
   KernelOptions options_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_conv(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   WOOTZ_ASSIGN_OR_RETURN(ConvForm c, read_conv(p));
   return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(p, std::move(c), std::move(e), options));
@@ -164,7 +164,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& op
 
 // A short tap hardly pays for its addresses.
 double addresses(const DenseShape& s) { return 1 + 6.0 / static_cast<double>(std::max<int64_t>(s.depth, 1)); }
-double cost_us(const Problem& p, const KernelOptions& options) {
+double conv_cost_us(const Problem& p, const KernelOptions& options) {
   const DenseShape s = shape_of(p, p.outputs[0].dims);
   return dense_cost_us(p, s, options) * addresses(s);
 }
@@ -179,10 +179,11 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
 
 }  // namespace
 
-const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies, create, true, cost_us};
-const KernelEntry conv_bf16_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies_to_bf16, create,
+const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, conv_applies, create_conv,
+                                               true,          conv_cost_us};
+const KernelEntry conv_bf16_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies_to_bf16, create_conv,
                                                 true,          conv_bf16_cost_us};
-const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_int8, create,
+const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_int8, create_conv,
                                               true,          gemm_int8_cost_us};
 
 }  // namespace wootz::cpu

@@ -93,7 +93,7 @@ class DepthwiseCall final : public Call {
   }
 };
 
-Status applies(const Problem& p) {
+Status depthwise_applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p, DType::kBF16));
   for (size_t i = 0; i < 2; ++i)
     if (p.inputs[i].dtype != DType::kBF16) return unsupported("conv of {}", dtype_name(p.inputs[i].dtype));
@@ -169,13 +169,14 @@ class DepthwiseKernel final : public Kernel {
   KernelOptions options_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_depthwise(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(ConvForm c, read_conv(p));
   return std::unique_ptr<Kernel>(std::make_unique<DepthwiseKernel>(p, std::move(c), options));
 }
 
 }  // namespace
 
-const KernelEntry conv_bf16_channels_last_depthwise{Family::kConv, kSchemeChannelsLast, applies, create, true};
+const KernelEntry conv_bf16_channels_last_depthwise{Family::kConv, kSchemeChannelsLast, depthwise_applies,
+                                                    create_depthwise, true};
 
 }  // namespace wootz::cpu

@@ -54,7 +54,7 @@ Result<DenseShape> form(const Problem& p) {
     return unsupported("gemm in layout {}", layout_name(p.inputs[0].layout));
   return shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
 }
-Status applies(const Problem& p) {
+Status gemm_applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_operands(p));
   return form(p).status();
 }
@@ -110,12 +110,12 @@ class GemmKernel final : public Kernel {
   KernelOptions options_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_gemm(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   return std::unique_ptr<Kernel>(std::make_unique<GemmKernel>(p, std::move(e), options));
 }
 
-double cost_us(const Problem& p, const KernelOptions& options) {
+double gemm_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
   return s.ok() ? dense_cost_us(p, *s, options) : 0;
 }
@@ -130,8 +130,8 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
 
 }  // namespace
 
-const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, applies, create, true, cost_us};
-const KernelEntry gemm_bf16_tiled{Family::kGemm, kSchemeLinear, applies_to_bf16, create, true, gemm_bf16_cost_us};
-const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear, applies_to_int8, create, true, gemm_int8_cost_us};
+const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, gemm_applies, create_gemm, true, gemm_cost_us};
+const KernelEntry gemm_bf16_tiled{Family::kGemm, kSchemeLinear, applies_to_bf16, create_gemm, true, gemm_bf16_cost_us};
+const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear, applies_to_int8, create_gemm, true, gemm_int8_cost_us};
 
 }  // namespace wootz::cpu

@@ -297,14 +297,14 @@ class NarrowKernel final : public Kernel {
   KernelOptions options_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_weight_only(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   return std::unique_ptr<Kernel>(std::make_unique<NarrowKernel>(p, std::move(e), options));
 }
 
 bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
 
-Status applies(const Problem& p) {
+Status weight_only_applies(const Problem& p) {
   const auto& params = p.as<GemmParams>();
   if (params.w_block == 0) return unsupported("weights of the other operand's type");
   const auto main = static_cast<size_t>(std::max(p.num_main, 0));
@@ -327,7 +327,7 @@ Status applies(const Problem& p) {
   return optimum(p).status();
 }
 
-double cost_us(const Problem& p, const KernelOptions& options) {
+double weight_only_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<NarrowShape> s = optimum(p);
   if (!s.ok()) return 0;
   const double threads = std::max(1, options.threads), rows = static_cast<double>(s->rows);
@@ -339,6 +339,7 @@ double cost_us(const Problem& p, const KernelOptions& options) {
 
 }  // namespace
 
-const KernelEntry gemm_any_weight_only{Family::kGemm, kSchemeLinear, applies, create, true, cost_us};
+const KernelEntry gemm_any_weight_only{Family::kGemm,      kSchemeLinear, weight_only_applies,
+                                       create_weight_only, true,          weight_only_cost_us};
 
 }  // namespace wootz::cpu

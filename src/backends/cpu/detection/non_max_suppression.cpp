@@ -111,7 +111,8 @@ class NmsCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_non_max_suppression(const Problem& p, const KernelOptions& options,
+                                                       const BindArgs& args) {
   auto call = std::make_unique<NmsCall>();
   const Dims &boxes = args.inputs[0], &scores = args.inputs[1];
   if (boxes.rank() != 3 || scores.rank() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2] ||
@@ -129,7 +130,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status non_max_suppression_applies(const Problem& p) {
   if (op_params<NonMaxSuppressionOpParams>(p) == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   if (p.inputs.size() < 2 || p.inputs.size() > 5 || p.outputs.size() != 1)
     return unsupported("{} inputs and {} outputs", p.inputs.size(), p.outputs.size());
@@ -140,11 +141,12 @@ Status applies(const Problem& p) {
     if (p.inputs[i].dtype != kTypes[i] && (i < 2 || p.inputs[i].dtype != DType::kInvalid))
       return unsupported("input {} of type {}", i, dtype_name(p.inputs[i].dtype));
   if (p.outputs[0].dtype != DType::kI64) return unsupported("places as {}", dtype_name(p.outputs[0].dtype));
-  return try_bind(bind, p);
+  return try_bind(bind_non_max_suppression, p);
 }
 
 }  // namespace
 
-const KernelEntry op_f32_non_max_suppression{Family::kOp, kSchemeLinear, applies, make_function_kernel<bind>, true};
+const KernelEntry op_f32_non_max_suppression{Family::kOp, kSchemeLinear, non_max_suppression_applies,
+                                             make_function_kernel<bind_non_max_suppression>, true};
 
 }  // namespace wootz::cpu

@@ -173,7 +173,7 @@ class RoiAlignCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_roi_align(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<RoiAlignCall>();
   const Dims &x = args.inputs[0], &rois = args.inputs[1], &y = args.outputs[0];
   if (x.rank() != 4 || rois.rank() != 2 || rois[1] != 4 || y.rank() != 4 || y[0] != rois[0] || y[1] != x[1] ||
@@ -198,7 +198,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status roi_align_applies(const Problem& p) {
   const auto* op = op_params<RoiAlignOpParams>(p);
   if (op == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 3, 1));
@@ -211,15 +211,16 @@ Status applies(const Problem& p) {
       (index != DType::kI64 && index != DType::kI32))
     return unsupported("elements of {}, regions of {}, batch indices of {}", dtype_name(p.inputs[0].dtype),
                        dtype_name(p.inputs[1].dtype), dtype_name(index));
-  return try_bind(bind, p);
+  return try_bind(bind_roi_align, p);
 }
 
-double cost_us(const Problem& p, const KernelOptions&) {
+double roi_align_cost_us(const Problem& p, const KernelOptions&) {
   return 1.0 + static_cast<double>(p.outputs[0].dims.volume()) * 0.02;
 }
 
 }  // namespace
 
-const KernelEntry op_f32_roi_align{Family::kOp, kSchemeLinear, applies, make_function_kernel<bind>, true, cost_us};
+const KernelEntry op_f32_roi_align{
+    Family::kOp, kSchemeLinear, roi_align_applies, make_function_kernel<bind_roi_align>, true, roi_align_cost_us};
 
 }  // namespace wootz::cpu

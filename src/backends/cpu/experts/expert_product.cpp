@@ -216,11 +216,11 @@ class ProductKernel final : public Kernel {
   const DenseOps& ops_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_expert_product(const Problem& p, const KernelOptions& options) {
   return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(p, options));
 }
 
-Status applies(const Problem& p) {
+Status expert_product_applies(const Problem& p) {
   if (op_params<ExpertProductOpParams>(p) == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   if (p.inputs.size() < 3 || p.inputs.size() > 4) return invalid_argument("{} operands", p.inputs.size());
   WOOTZ_RETURN_IF_ERROR(check_counts(p, p.inputs.size(), 1));
@@ -238,7 +238,7 @@ Status applies(const Problem& p) {
   return read_extents(p, operand_dims(p.inputs), p.outputs[0].dims).status();
 }
 
-double cost_us(const Problem& p, const KernelOptions& options) {
+double expert_product_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<Extents> e = read_extents(p, operand_dims(p.inputs), p.outputs[0].dims);
   if (!e.ok()) return 0;
   return dense_cost_us(p, {e->rows, e->columns, 1, e->depth}, options);
@@ -246,6 +246,7 @@ double cost_us(const Problem& p, const KernelOptions& options) {
 
 }  // namespace
 
-const KernelEntry op_any_expert_product{Family::kOp, kSchemeLinear, applies, create, true, cost_us};
+const KernelEntry op_any_expert_product{Family::kOp,           kSchemeLinear, expert_product_applies,
+                                        create_expert_product, true,          expert_product_cost_us};
 
 }  // namespace wootz::cpu

@@ -181,7 +181,7 @@ Result<std::unique_ptr<Call>> bind_nd(const Problem& p, const BindArgs& args) {
 }
 
 template <auto Bind>
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions&) {
+Result<std::unique_ptr<Kernel>> create_gather(const Problem& p, const KernelOptions&) {
   return std::unique_ptr<Kernel>(std::make_unique<SimpleKernel<decltype(Bind)>>(p, Bind));
 }
 
@@ -202,8 +202,8 @@ Status applies_nd(const Problem& p) { return applies_with<bind_nd>(p, GatherKind
 
 }  // namespace
 
-const KernelEntry gather_any_axis{Family::kGather, kSchemeLinear, applies_axis, create<bind_axis>};
-const KernelEntry gather_any_elements{Family::kGather, kSchemeLinear, applies_elements, create<bind_elements>};
-const KernelEntry gather_any_nd{Family::kGather, kSchemeLinear, applies_nd, create<bind_nd>};
+const KernelEntry gather_any_axis{Family::kGather, kSchemeLinear, applies_axis, create_gather<bind_axis>};
+const KernelEntry gather_any_elements{Family::kGather, kSchemeLinear, applies_elements, create_gather<bind_elements>};
+const KernelEntry gather_any_nd{Family::kGather, kSchemeLinear, applies_nd, create_gather<bind_nd>};
 
 }  // namespace wootz::cpu

@@ -51,7 +51,7 @@ class GatherCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_gather_float(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   const Dims &x = args.inputs[0], &i = args.inputs[1], &y = args.outputs[0];
   const auto axis = static_cast<int>(p.as<GatherParams>().axis);
   if (axis < 0 || axis >= x.rank()) return invalid_argument("gather: axis {} of {}", axis, x.to_string());
@@ -81,7 +81,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status gather_float_applies(const Problem& p) {
   if (p.as<GatherParams>().kind != GatherKind::kGather || p.as<GatherParams>().batch_dims != 0)
     return unsupported("this gathers along one axis, without batch dimensions");
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 2, 1));
@@ -90,11 +90,12 @@ Status applies(const Problem& p) {
   if (!is_row_type(p.inputs[0].dtype)) return unsupported("gather of {}", dtype_name(p.inputs[0].dtype));
   const DType index = p.inputs[1].dtype;
   if (index != DType::kI32 && index != DType::kI64) return unsupported("indices of {}", dtype_name(index));
-  return try_bind(bind, p);
+  return try_bind(bind_gather_float, p);
 }
 
 }  // namespace
 
-const KernelEntry gather_float_fused{Family::kGather, kSchemeLinear, applies, make_function_kernel<bind>};
+const KernelEntry gather_float_fused{Family::kGather, kSchemeLinear, gather_float_applies,
+                                     make_function_kernel<bind_gather_float>};
 
 }  // namespace wootz::cpu

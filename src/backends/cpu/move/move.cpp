@@ -7,7 +7,7 @@
 namespace wootz::cpu {
 namespace {
 
-Status applies(const Problem& p) {
+Status move_applies(const Problem& p) {
   if (p.inputs.empty() || p.outputs.empty() || static_cast<size_t>(p.num_main) != p.inputs.size())
     return invalid_argument("move: {} inputs, {} outputs", p.inputs.size(), p.outputs.size());
   if (!p.epilogue.empty()) return unsupported("move with an epilogue");
@@ -91,12 +91,12 @@ class MoveKernel final : public Kernel {
   Problem problem_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions&) {
+Result<std::unique_ptr<Kernel>> create_move(const Problem& p, const KernelOptions&) {
   return std::unique_ptr<Kernel>(std::make_unique<MoveKernel>(p));
 }
 
 }  // namespace
 
-const KernelEntry move_any_strided{Family::kMove, kSchemeImages, applies, create};
+const KernelEntry move_any_strided{Family::kMove, kSchemeImages, move_applies, create_move};
 
 }  // namespace wootz::cpu

@@ -57,7 +57,7 @@ Status check_extents(const Problem& p, std::span<const Dims> in, const Dims& out
   return {};
 }
 
-Status applies(const Problem& p) {
+Status norm_applies(const Problem& p) {
   if (p.num_main < 1 || p.num_main > 3 || p.outputs.size() != 1)
     return invalid_argument("norm: {} inputs, {} outputs", p.num_main, p.outputs.size());
   if (p.as<NormParams>().has_scale != (p.num_main > 1) || p.as<NormParams>().has_bias != (p.num_main > 2))
@@ -168,13 +168,13 @@ class NormKernel final : public Kernel {
   Isa isa_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_norm(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   return std::unique_ptr<Kernel>(std::make_unique<NormKernel>(p, std::move(e), options.isa));
 }
 
 }  // namespace
 
-const KernelEntry norm_float_rows{Family::kNorm, kSchemeLinear, applies, create};
+const KernelEntry norm_float_rows{Family::kNorm, kSchemeLinear, norm_applies, create_norm};
 
 }  // namespace wootz::cpu

@@ -13,7 +13,7 @@ std::vector<PwView> views_of(const Problem& p, std::span<const Dims> dims) {
   return views;
 }
 
-Status applies(const Problem& p) {
+Status pointwise_applies(const Problem& p) {
   if (p.epilogue.empty()) return invalid_argument("pointwise: no expression");
   if (p.num_main != 0 || p.epilogue.num_inputs > p.inputs.size())
     return invalid_argument("pointwise: {} operands, the expression has {}", p.inputs.size(), p.epilogue.num_inputs);
@@ -81,13 +81,13 @@ class PointwiseKernel final : public Kernel {
   std::shared_ptr<const PointwiseCode> code_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_pointwise(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(auto code, PointwiseCode::compile(p.epilogue, options.isa));
   return std::unique_ptr<Kernel>(std::make_unique<PointwiseKernel>(p, std::move(code)));
 }
 
 }  // namespace
 
-const KernelEntry pointwise_any_blocks{Family::kPointwise, kSchemeImages, applies, create};
+const KernelEntry pointwise_any_blocks{Family::kPointwise, kSchemeImages, pointwise_applies, create_pointwise};
 
 }  // namespace wootz::cpu

@@ -200,7 +200,7 @@ class PoolCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_pool_float(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<PoolCall>();
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   WOOTZ_ASSIGN_OR_RETURN(call->end, e.bind(p, args));
@@ -211,19 +211,19 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status pool_float_applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   if (!is_row_type(x.dtype)) return unsupported("pool of {}", dtype_name(x.dtype));
   if (p.as<PoolParams>().kind == PoolKind::kLp) return unsupported("pool of kind 'lp'");
   if (!is_plain(x.layout) || x.layout != y.layout)
     return unsupported("pool from layout {} to {}", layout_name(x.layout), layout_name(y.layout));
-  return try_bind(bind, p);
+  return try_bind(bind_pool_float, p);
 }
 
 }  // namespace
 
-const KernelEntry pool_float_rows{Family::kPool, kSchemeLinear | kSchemeChannelsLast, applies,
-                                  make_function_kernel<bind>};
+const KernelEntry pool_float_rows{Family::kPool, kSchemeLinear | kSchemeChannelsLast, pool_float_applies,
+                                  make_function_kernel<bind_pool_float>};
 
 }  // namespace wootz::cpu

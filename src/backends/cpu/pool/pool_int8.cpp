@@ -113,7 +113,7 @@ class AverageCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_pool_int8(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<AverageCall>();
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   WOOTZ_ASSIGN_OR_RETURN(call->end, e.bind(p, args));
@@ -128,7 +128,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status pool_int8_applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   const Floats &scale = p.as<PoolParams>().x_scale, zero = p.as<PoolParams>().x_zero;
@@ -138,12 +138,12 @@ Status applies(const Problem& p) {
     return invalid_argument("pool: {} scales and {} zero points", scale.size(), zero.size());
   if (!is_plain(x.layout) || x.layout != y.layout)
     return unsupported("pool from layout {} to {}", layout_name(x.layout), layout_name(y.layout));
-  return try_bind(bind, p);
+  return try_bind(bind_pool_int8, p);
 }
 
 }  // namespace
 
-const KernelEntry pool_int8_average{Family::kPool, kSchemeLinear | kSchemeChannelsLast, applies,
-                                    make_function_kernel<bind>};
+const KernelEntry pool_int8_average{Family::kPool, kSchemeLinear | kSchemeChannelsLast, pool_int8_applies,
+                                    make_function_kernel<bind_pool_int8>};
 
 }  // namespace wootz::cpu

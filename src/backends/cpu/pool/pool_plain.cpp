@@ -107,7 +107,7 @@ class PoolCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& options, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_pool_plain(const Problem& p, const KernelOptions& options, const BindArgs& args) {
   auto call = std::make_unique<PoolCall>();
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, tile_type(p.inputs[0].dtype), options.isa));
   WOOTZ_ASSIGN_OR_RETURN(call->end, e.bind(p, args));
@@ -117,7 +117,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions& option
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status pool_plain_applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
   if (find_range(x.dtype) == nullptr) return unsupported("pool of {}", dtype_name(x.dtype));
@@ -129,12 +129,12 @@ Status applies(const Problem& p) {
   if (kind == PoolKind::kLp && p.as<PoolParams>().p < 1) return invalid_argument("pool: p is {}", p.as<PoolParams>().p);
   if (!is_plain(x.layout) || x.layout != y.layout)
     return unsupported("pool from layout {} to {}", layout_name(x.layout), layout_name(y.layout));
-  return try_bind(bind, p);
+  return try_bind(bind_pool_plain, p);
 }
 
 }  // namespace
 
-const KernelEntry pool_other_plain{Family::kPool, kSchemeLinear | kSchemeChannelsLast, applies,
-                                   make_function_kernel<bind>};
+const KernelEntry pool_other_plain{Family::kPool, kSchemeLinear | kSchemeChannelsLast, pool_plain_applies,
+                                   make_function_kernel<bind_pool_plain>};
 
 }  // namespace wootz::cpu

@@ -127,7 +127,7 @@ Status bind_multinomial(const Dims& x, const Dims& y, DrawingCall* call) {
   return {};
 }
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_random(const Problem& p, const KernelOptions&, const BindArgs& args) {
   auto call = std::make_unique<DrawingCall>();
   Drawing& d = call->drawing;
   const Dims& y = args.outputs[0];
@@ -155,18 +155,18 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status random_applies(const Problem& p) {
   const bool draws = op_params<RandomOpParams>(p) != nullptr || op_params<BernoulliOpParams>(p) != nullptr ||
                      op_params<MultinomialOpParams>(p) != nullptr;
   if (!draws) return unsupported("op {}", p.as<OpParams>().op);
   if (p.inputs.empty() || p.inputs.size() > 2 || p.outputs.size() != 1 || p.inputs[0].dtype != DType::kI64)
     return invalid_argument("{} operands to draw from", p.inputs.size());
   WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
-  return try_bind(bind, p);
+  return try_bind(bind_random, p);
 }
 
 // The draws, and the functions of normal ones.
-double cost_us(const Problem& p, const KernelOptions& options) {
+double random_cost_us(const Problem& p, const KernelOptions& options) {
   return 1.0 + 0.03 * static_cast<double>(p.outputs[0].dims.volume()) / options.threads;
 }
 
@@ -174,8 +174,8 @@ double cost_us(const Problem& p, const KernelOptions& options) {
 
 const KernelEntry op_any_random{.family = Family::kOp,
                                 .schemes = kSchemeLinear,
-                                .applies = applies,
-                                .create = make_function_kernel<bind>,
-                                .cost_us = cost_us};
+                                .applies = random_applies,
+                                .create = make_function_kernel<bind_random>,
+                                .cost_us = random_cost_us};
 
 }  // namespace wootz::cpu

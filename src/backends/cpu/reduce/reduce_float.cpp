@@ -137,18 +137,19 @@ class ReduceKernel final : public Kernel {
   Isa isa_;
 };
 
-Status applies(const Problem& p) {
+Status reduce_float_applies(const Problem& p) {
   if (p.inputs.empty() || !is_row_type(p.inputs[0].dtype)) return unsupported("not a float of at most 32 bits");
   return check_reduce(p, DType::kF32);
 }
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_reduce_float(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel>(p, std::move(e), options.isa));
 }
 
 }  // namespace
 
-const KernelEntry reduce_float_lines{Family::kReduce, kSchemeLinear | kSchemeChannelsLast, applies, create};
+const KernelEntry reduce_float_lines{Family::kReduce, kSchemeLinear | kSchemeChannelsLast, reduce_float_applies,
+                                     create_reduce_float};
 
 }  // namespace wootz::cpu

@@ -116,7 +116,7 @@ class ReduceKernel final : public Kernel {
   Epilogue epilogue_;
 };
 
-Status applies(const Problem& p) {
+Status reduce_scalar_applies(const Problem& p) {
   if (p.inputs.empty() || find_range(p.inputs[0].dtype) == nullptr) return unsupported("not f64 and not an integer");
   const DType type = p.inputs[0].dtype;
   WOOTZ_RETURN_IF_ERROR(check_reduce(p, type));
@@ -128,13 +128,13 @@ Status applies(const Problem& p) {
   return {};
 }
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_reduce_scalar(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, p.inputs[0].dtype, options.isa));
   return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel>(p, std::move(e)));
 }
 
 }  // namespace
 
-const KernelEntry reduce_other_scalar{Family::kReduce, kSchemeLinear, applies, create};
+const KernelEntry reduce_other_scalar{Family::kReduce, kSchemeLinear, reduce_scalar_applies, create_reduce_scalar};
 
 }  // namespace wootz::cpu

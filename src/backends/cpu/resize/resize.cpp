@@ -245,15 +245,15 @@ Status applies_linear(const Problem& p) {
 }
 
 template <Bind bind>
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions&) {
+Result<std::unique_ptr<Kernel>> create_resize(const Problem& p, const KernelOptions&) {
   return std::unique_ptr<Kernel>(std::make_unique<ResizeKernel>(p, bind));
 }
 
 }  // namespace
 
 const KernelEntry resize_any_nearest{Family::kResize, kSchemeLinear | kSchemeChannelsLast, applies_nearest,
-                                     create<bind_nearest>};
+                                     create_resize<bind_nearest>};
 const KernelEntry resize_f32_linear{Family::kResize, kSchemeLinear | kSchemeChannelsLast, applies_linear,
-                                    create<bind_linear>};
+                                    create_resize<bind_linear>};
 
 }  // namespace wootz::cpu

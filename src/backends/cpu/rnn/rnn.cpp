@@ -18,7 +18,7 @@ Result<Recurrence> at_optimum(const Problem& p) {
   return read_recurrence(p, in, out);
 }
 
-Status applies(const Problem& p) {
+Status rnn_applies(const Problem& p) {
   for (size_t i = 0; i < p.inputs.size(); ++i)
     if (p.inputs[i].layout != Layout::kLinear && !(p.inputs[i].constant && p.inputs[i].layout == Layout::kOpaque))
       return unsupported("rnn in layout {}", layout_name(p.inputs[i].layout));
@@ -70,25 +70,27 @@ class RnnKernel final : public Kernel {
 
 // Few units are not worth sharing.
 Status applies_to_teams(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(applies(p));
+  WOOTZ_RETURN_IF_ERROR(rnn_applies(p));
   if (p.as<RnnParams>().hidden < kSharedUnits) return unsupported("{} units to share", p.as<RnnParams>().hidden);
   return {};
 }
 
 template <bool kTeams>
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_rnn(const Problem& p, const KernelOptions& options) {
   return std::unique_ptr<Kernel>(std::make_unique<RnnKernel>(p, options, kTeams));
 }
 
 template <bool kTeams>
-double cost_us(const Problem& p, const KernelOptions& options) {
+double rnn_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<Recurrence> r = at_optimum(p);
   return r.ok() ? split_layer(*r, options.isa, std::max(1, options.threads), kTeams).us : 0;
 }
 
 }  // namespace
 
-const KernelEntry rnn_float_packed{Family::kRnn, kSchemeLinear, applies, create<false>, true, cost_us<false>};
-const KernelEntry rnn_float_teams{Family::kRnn, kSchemeLinear, applies_to_teams, create<true>, true, cost_us<true>};
+const KernelEntry rnn_float_packed{Family::kRnn,      kSchemeLinear, rnn_applies,
+                                   create_rnn<false>, true,          rnn_cost_us<false>};
+const KernelEntry rnn_float_teams{Family::kRnn,     kSchemeLinear, applies_to_teams,
+                                  create_rnn<true>, true,          rnn_cost_us<true>};
 
 }  // namespace wootz::cpu

@@ -47,7 +47,7 @@ class CacheUpdateCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_cache_update(const Problem& p, const KernelOptions&, const BindArgs& args) {
   auto call = std::make_unique<CacheUpdateCall>();
   const auto& op = *op_params<TensorScatterOpParams>(p);
   const Dims &cache = args.inputs[0], &update = args.inputs[1];
@@ -68,7 +68,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status cache_update_applies(const Problem& p) {
   if (op_params<TensorScatterOpParams>(p) == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   if (p.inputs.size() < 2 || p.inputs.size() > 3 || p.outputs.size() != 1)
     return invalid_argument("{} inputs and {} outputs", p.inputs.size(), p.outputs.size());
@@ -80,13 +80,13 @@ Status applies(const Problem& p) {
     return unsupported("elements of {}", dtype_name(type));
   if (p.inputs.size() > 2 && p.inputs[2].dtype != DType::kInvalid && !IndexReader::readable(p.inputs[2].dtype))
     return unsupported("starts of {}", dtype_name(p.inputs[2].dtype));
-  return try_bind(bind, p);
+  return try_bind(bind_cache_update, p);
 }
 
 int in_place(const Problem& p, int output) { return output == 0 && !p.inputs[0].constant ? 0 : -1; }
 
 // The cache may stay where it is, so that only the update has to move.
-double cost_us(const Problem& p, const KernelOptions&) {
+double cache_update_cost_us(const Problem& p, const KernelOptions&) {
   const TensorDesc& update = p.inputs[1];
   return 1 + static_cast<double>(dtype_bytes(update.dtype, update.dims.volume())) / 1e4;
 }
@@ -95,8 +95,8 @@ double cost_us(const Problem& p, const KernelOptions&) {
 
 const KernelEntry op_any_cache_update{.family = Family::kOp,
                                       .schemes = kSchemeLinear,
-                                      .applies = applies,
-                                      .create = make_function_kernel<bind, in_place>,
-                                      .cost_us = cost_us};
+                                      .applies = cache_update_applies,
+                                      .create = make_function_kernel<bind_cache_update, in_place>,
+                                      .cost_us = cache_update_cost_us};
 
 }  // namespace wootz::cpu

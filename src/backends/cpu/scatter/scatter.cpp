@@ -179,7 +179,7 @@ class ScatterCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_scatter(const Problem& p, const KernelOptions&, const BindArgs& args) {
   auto call = std::make_unique<ScatterCall>();
   const Dims &data = args.inputs[0], &indices = args.inputs[1], &updates = args.inputs[2];
   const ScatterKind kind = p.as<ScatterParams>().kind;
@@ -217,7 +217,7 @@ Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status scatter_applies(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 3, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
   if (p.inputs[0].dtype != p.outputs[0].dtype || p.inputs[2].dtype != p.inputs[0].dtype)
@@ -225,13 +225,14 @@ Status applies(const Problem& p) {
   if (!IndexReader::readable(p.inputs[1].dtype)) return unsupported("scatter by {}", dtype_name(p.inputs[1].dtype));
   if (combine_of(p) == nullptr)
     return unsupported("scatter {} of {}", name_of(p.as<ScatterParams>().reduction), dtype_name(p.inputs[0].dtype));
-  return try_bind(bind, p);
+  return try_bind(bind_scatter, p);
 }
 
 int in_place(const Problem& p, int output) { return output == 0 && !p.inputs[0].constant ? 0 : -1; }
 
 }  // namespace
 
-const KernelEntry scatter_any_serial{Family::kScatter, kSchemeLinear, applies, make_function_kernel<bind, in_place>};
+const KernelEntry scatter_any_serial{Family::kScatter, kSchemeLinear, scatter_applies,
+                                     make_function_kernel<bind_scatter, in_place>};
 
 }  // namespace wootz::cpu

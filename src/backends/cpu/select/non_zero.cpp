@@ -86,25 +86,25 @@ class NonZeroCall final : public Call {
   }
 };
 
-Result<std::unique_ptr<Call>> bind(const Problem& p, const KernelOptions&, const BindArgs& args) {
+Result<std::unique_ptr<Call>> bind_non_zero(const Problem& p, const KernelOptions&, const BindArgs& args) {
   auto call = std::make_unique<NonZeroCall>();
   call->x = args.inputs[0];
   call->finder = finder_of(p.inputs[0].dtype);
   return std::unique_ptr<Call>(std::move(call));
 }
 
-Status applies(const Problem& p) {
+Status non_zero_applies(const Problem& p) {
   if (op_params<NonZeroOpParams>(p) == nullptr) return unsupported("op {}", p.as<OpParams>().op);
   WOOTZ_RETURN_IF_ERROR(check_counts(p, 1, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, false));
   if (!p.as<OpParams>().own_sizes) return unsupported("results of known size");
   if (finder_of(p.inputs[0].dtype).count == nullptr || p.outputs[0].dtype != DType::kI64)
     return unsupported("elements of {}, places as {}", dtype_name(p.inputs[0].dtype), dtype_name(p.outputs[0].dtype));
-  return try_bind(bind, p);
+  return try_bind(bind_non_zero, p);
 }
 
 }  // namespace
 
-const KernelEntry op_any_non_zero{Family::kOp, kSchemeLinear, applies, make_function_kernel<bind>};
+const KernelEntry op_any_non_zero{Family::kOp, kSchemeLinear, non_zero_applies, make_function_kernel<bind_non_zero>};
 
 }  // namespace wootz::cpu

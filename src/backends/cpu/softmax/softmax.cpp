@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kColumns = 256;
 
-Status applies(const Problem& p) {
+Status softmax_applies(const Problem& p) {
   if (p.num_main != 1 || p.inputs.empty() || p.outputs.size() != 1)
     return invalid_argument("softmax: {} inputs, {} outputs", p.num_main, p.outputs.size());
   const TensorDesc &x = p.inputs[0], &y = p.outputs[0];
@@ -150,13 +150,14 @@ class SoftmaxKernel final : public Kernel {
   Isa isa_;
 };
 
-Result<std::unique_ptr<Kernel>> create(const Problem& p, const KernelOptions& options) {
+Result<std::unique_ptr<Kernel>> create_softmax(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   return std::unique_ptr<Kernel>(std::make_unique<SoftmaxKernel>(p, std::move(e), options.isa));
 }
 
 }  // namespace
 
-const KernelEntry softmax_float_lines{Family::kSoftmax, kSchemeLinear | kSchemeChannelsLast, applies, create};
+const KernelEntry softmax_float_lines{Family::kSoftmax, kSchemeLinear | kSchemeChannelsLast, softmax_applies,
+                                      create_softmax};
 
 }  // namespace wootz::cpu

@@ -13,10 +13,6 @@ constexpr size_t kStack = 64 * 1024;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || _FORTIFY_SOURCE > 0
 #define WOOTZ_FIBERS_BY_CONTEXT 1  // they follow swapcontext, not a jump to another stack
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define WOOTZ_FIBERS_BY_CONTEXT 1
-#endif
 #endif
 
 // Where a fiber, or the thread that runs them, goes on. swapcontext alone makes two calls of the system a switch, for

@@ -10,7 +10,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 128;
+constexpr int kRowsBlock = 128;
 constexpr int64_t kMostKeys = 8192;  // of the f32 scores that fit the shared memory every device has
 
 }  // namespace
@@ -139,10 +139,10 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   const int64_t blocks = a.batch * a.heads * a.rows;
   if (blocks >= (int64_t{1} << 31)) return unsupported("{} rows", blocks);
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source("attention/rows.cuh", p, args, a));
-  source.fixed("kThreads", kBlock);
+  source.fixed("kThreads", kRowsBlock);
   source.fixed("kScores", std::max<int64_t>(1, a.keys));
   source.fixed("kQuery", std::max<int64_t>(1, a.size));
-  return source.finish(kBlock, blocks, launches);
+  return source.finish(kRowsBlock, blocks, launches);
 }
 
 }  // namespace wootz::cuda

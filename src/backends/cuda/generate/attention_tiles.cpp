@@ -6,7 +6,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256, kRows = 16, kLanes = 16, kKeys = 64;
+constexpr int kRows = 16, kLanes = 16, kKeys = 64;
 
 }  // namespace
 

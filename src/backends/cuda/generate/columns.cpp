@@ -9,7 +9,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256, kJoinBlock = 64;
+constexpr int kJoinBlock = 64;
 constexpr int64_t kBlocks = 264;  // two for each of an H200's multiprocessors
 
 constexpr ReduceKind kKinds[] = {ReduceKind::kSum,   ReduceKind::kMean, ReduceKind::kMax, ReduceKind::kMin,

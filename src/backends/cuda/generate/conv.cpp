@@ -9,7 +9,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
 constexpr int64_t kMostBytes = 1024;  // products of a sum that a thread adds up alone, of 8 bits; more go to float
 
 size_t scales_begin(int64_t weights) { return (static_cast<size_t>(weights) + 15) / 16 * 16; }

@@ -7,8 +7,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
-
 constexpr size_t kPartsAtOnce = 64;
 constexpr int kTile = 32;
 

@@ -8,8 +8,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
-
 Status mismatch(MoveKind kind, const Dims& x, const Dims& y) {
   return invalid_argument("move {}: {} gives {}", name_of(kind), x.to_string(), y.to_string());
 }

@@ -6,8 +6,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
-
 struct Matrices {
   int64_t m = 0, k = 0, n = 0;
 };

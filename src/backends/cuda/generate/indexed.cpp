@@ -9,8 +9,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
-
 Status check_indexed(const Problem& p, int inputs) {
   if (p.inputs.size() != static_cast<size_t>(inputs) || p.num_main != inputs || p.outputs.size() != 1 ||
       !p.epilogue.empty())

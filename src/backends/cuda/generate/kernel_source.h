@@ -11,6 +11,8 @@
 
 namespace wootz::cuda {
 
+inline constexpr int kBlock = 256;  // threads of a block, of most kernels
+
 // Bound to extents that one run found and the next need not have.
 bool transient(const Problem& problem, const BindArgs& args);
 

@@ -10,7 +10,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
 constexpr int kEach = 8;  // neighbours of the result that a thread computes: whole bytes of every type
 
 // An element of few bits in its register.

@@ -10,8 +10,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
-
 // Most elements that a thread may take at once: every operand walks the innermost axis by 1 or not at all, and what it
 // reads begins at a multiple of the vector.
 int vector_length(const std::vector<Axis>& axes, int largest_bytes) {

@@ -8,8 +8,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
-
 // Source coordinate of output element `o` (ONNX Resize), as an expression in double.
 Result<std::string> coordinate(ResizeCoordinate mode, double scale, int64_t in, int64_t out, double begin, double end) {
   const double exact = scale * static_cast<double>(in);

@@ -9,7 +9,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 128;
+constexpr int kStripBlock = 128;
 
 struct Strip {
   int64_t images, channels, in_h, in_w, out_h, out_w;
@@ -47,8 +47,8 @@ KernelSource strip_source(std::string_view file, const Problem& p, const BindArg
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, 0});
   const std::pair<const char*, int64_t> fixed[] = {
-      {"kThreads", kBlock},     {"kVector", s.vector},    {"kResults", s.results},     {"kKernelH", s.kernel_h},
-      {"kKernelW", s.kernel_w}, {"kStrideW", s.stride_w}, {"kDilationW", s.dilation_w}};
+      {"kThreads", kStripBlock}, {"kVector", s.vector},    {"kResults", s.results},     {"kKernelH", s.kernel_h},
+      {"kKernelW", s.kernel_w},  {"kStrideW", s.stride_w}, {"kDilationW", s.dilation_w}};
   for (const auto& [name, value] : fixed) source.fixed(name, value);
   const std::pair<const char*, int64_t> numbers[] = {{"threads", s.threads()}, {"packs", s.channels / s.vector},
                                                      {"strips", s.strips()},   {"out_h", s.out_h},
@@ -87,7 +87,7 @@ Status write_results(const Problem& p, const BindArgs& args, const Strip& s, Ker
 Status finish(const Problem& p, const BindArgs& args, const Strip& s, KernelSource* source,
               std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(write_results(p, args, s, source));
-  return source->finish(kBlock, blocks_for(s.threads(), kBlock), launches);
+  return source->finish(kStripBlock, blocks_for(s.threads(), kStripBlock), launches);
 }
 
 }  // namespace

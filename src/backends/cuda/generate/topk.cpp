@@ -60,7 +60,6 @@ Result<Lines> check_lines(const Problem& p, const BindArgs& args) {
 }  // namespace
 
 Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  constexpr int kBlock = 256;
   const TopKParams& params = p.as<TopKParams>();
   if (params.softmax) return topk_of_softmax(p, args, launches);
   WOOTZ_ASSIGN_OR_RETURN(const Lines l, check_lines(p, args));

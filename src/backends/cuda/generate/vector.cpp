@@ -11,7 +11,7 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kMostRows = 8;
-constexpr int kBlock = 128;
+constexpr int kVectorBlock = 128;
 
 // y[r, m] = sum over k of x[r, k] * w[m, k].
 struct VectorProduct {
@@ -92,10 +92,10 @@ Status add_product(const Problem& p, bool arguments, const VectorProduct& v, std
   const int64_t packs = v.depth / wide;
   // A warp a column, or as many threads as there are packs; more when there are few columns.
   int64_t group = 1;
-  while (group < packs && group < (v.columns < 512 ? kBlock : 32)) group *= 2;
+  while (group < packs && group < (v.columns < 512 ? kVectorBlock : 32)) group *= 2;
   KernelSource source("gemm/vector.cuh", arguments);
   source.type("X", storage_type(type));
-  source.fixed("kThreads", kBlock);
+  source.fixed("kThreads", kVectorBlock);
   source.fixed("kRows", v.rows);
   source.fixed("kVector", wide);
   source.fixed("kGroup", group);
@@ -120,7 +120,7 @@ Status add_product(const Problem& p, bool arguments, const VectorProduct& v, std
   for (const std::vector<int64_t>& strides : v.operands)
     offsets.push_back(offset(fmt::format("e{}", offsets.size() + 1), strides));
   WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "int r, int m", offsets));
-  return source.finish(kBlock, blocks_for(v.columns, kBlock / group), launches);
+  return source.finish(kVectorBlock, blocks_for(v.columns, kVectorBlock / group), launches);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int64_t kMostRows = 32, kBlock = 128, kChunkBytes = 16;
+constexpr int64_t kMostRows = 32, kNarrowBlock = 128, kChunkBytes = 16;
 
 struct NarrowProduct {
   int64_t rows = 1, columns = 1, depth = 1, block = 1;
@@ -135,12 +135,12 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   // Enough threads to have the memory busy; a group takes at least one chunk each.
   const int64_t columns = n.columns >= 8192 ? 4 : n.columns >= 64 ? 2 : 1;
   int64_t group = 32, rows = 1;
-  while (group < kBlock && group < n.chunks() && n.columns / columns * group < 100000) group *= 2;
+  while (group < kNarrowBlock && group < n.chunks() && n.columns / columns * group < 100000) group *= 2;
   while (rows < n.rows && rows < 8) rows *= 2;
   KernelSource source("gemm/weight_only.cuh", transient(p, args));
   source.type("X", storage_type(type));
   source.type("S", storage_type(p.inputs[2].dtype));
-  source.fixed("kThreads", kBlock);
+  source.fixed("kThreads", kNarrowBlock);
   source.fixed("kGroup", group);
   source.fixed("kColumns", columns);
   source.fixed("kRows", rows);
@@ -155,7 +155,7 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   source.operand("const S* __restrict__", "scale", {false, 2});
   if (zeros) source.operand("const u8* __restrict__", "zero", {false, 3});
   source.epilogue_operands(p);
-  const int64_t slices = blocks_for(n.columns, kBlock / group * columns);
+  const int64_t slices = blocks_for(n.columns, kNarrowBlock / group * columns);
   source.number("columns", n.columns);
   source.number("depth", n.depth);
   source.number("rows", n.rows);
@@ -167,7 +167,7 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
       fmt::format("W_FN u8 zero_point(const Operands& p, s64 at) {{ return {}; }}\n", zeros ? "p.zero[at]" : "0"));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> offsets, add_operands(p, args, &source));
   WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "int r, int m", offsets));
-  return source.finish(kBlock, slices * ((n.rows + rows - 1) / rows), launches);
+  return source.finish(kNarrowBlock, slices * ((n.rows + rows - 1) / rows), launches);
 }
 
 double estimate_weight_only(const Problem& p) {

@@ -11,8 +11,6 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256;
-
 // The window is the whole image, and nothing else is in it.
 bool is_whole(const Window& w, const Dims& x, const Dims& y) {
   bool whole = true;

@@ -8,7 +8,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 512;
+constexpr int kRaceBlock = 512;
 constexpr int64_t kMostWords = 32;  // of bits, a thread
 
 Status check_boxes(const Problem& p, const BindArgs& args) {
@@ -33,11 +33,11 @@ struct Race {
 
 // Lists the boxes of each class, and their counts.
 Status add_race(const Problem& p, const Race& race, std::vector<Launch>* launches) {
-  const int64_t words = (race.boxes + kBlock * 32 - 1) / (kBlock * 32);
-  if (words > kMostWords) return unsupported("{} boxes; at most {} compete", race.boxes, kMostWords * 32 * kBlock);
+  const int64_t words = (race.boxes + kRaceBlock * 32 - 1) / (kRaceBlock * 32);
+  if (words > kMostWords) return unsupported("{} boxes; at most {} compete", race.boxes, kMostWords * 32 * kRaceBlock);
   KernelSource source("boxes/race.cuh", race.arguments);
   source.type("A", p.inputs[0].dtype == DType::kF64 || p.inputs[1].dtype == DType::kF64 ? "double" : "float");
-  source.fixed("kThreads", kBlock);
+  source.fixed("kThreads", kRaceBlock);
   source.fixed("kWords", words);
   source.fixed("kUnroll", words <= 8 ? words : 1);  // bits are in registers, where they are few
   source.fixed("kCenter", op_params<NonMaxSuppressionOpParams>(p)->center_point_box);
@@ -51,7 +51,7 @@ Status add_race(const Problem& p, const Race& race, std::vector<Launch>* launche
   source.number("boxes", race.boxes);
   source.number("classes", race.classes);
   source.number("most", race.most);
-  WOOTZ_RETURN_IF_ERROR(source.finish(kBlock, race.parts, launches, race.workspace()));
+  WOOTZ_RETURN_IF_ERROR(source.finish(kRaceBlock, race.parts, launches, race.workspace()));
   return add_scan(race.parts, race.arguments, race.workspace(), launches);
 }
 

@@ -8,7 +8,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int kBlock = 256, kEach = 16;  // threads, and neighbours that each looks at
+constexpr int kEach = 16;  // neighbours that each thread looks at
 
 // Of the scratch memory that counts of parts take.
 size_t counts_end(int64_t count) { return kCountsAt + static_cast<size_t>(part_blocks(count)) * sizeof(int64_t); }

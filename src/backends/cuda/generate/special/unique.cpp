@@ -19,8 +19,6 @@ struct Arrays {
   }
 };
 
-constexpr int kBlock = 256;
-
 // Extents before, along and behind the axis.
 struct Slices {
   Dims x;
