@@ -34,7 +34,7 @@ struct Measurer::StepState {
   std::vector<HostTensor> inputs;  // empty until one is measured
   std::optional<CheckCase> small, full;
   bool small_made = false, full_made = false;
-  std::vector<Window> windows;  // of the whole problem
+  std::vector<CheckWindow> windows;  // of the whole problem
   bool windows_made = false;
   // Results of the whole problem by a kernel that stood the check; and how it was found wrong since, by its rivals.
   struct Proven {
@@ -117,8 +117,8 @@ const CheckCase* Measurer::whole_case(const Problem& problem, StepIndex step) {
 }
 
 // None where kernels are cheap to bind to a small case, which says as much.
-const std::vector<Window>& Measurer::windows(const Problem& problem, StepIndex step, const Kernel& kernel) {
-  static const std::vector<Window> kNone;
+const std::vector<CheckWindow>& Measurer::windows(const Problem& problem, StepIndex step, const Kernel& kernel) {
+  static const std::vector<CheckWindow> kNone;
   const bool keeps_state = dynamic_cast<const StatefulKernel*>(&kernel) != nullptr;
   if (!options_.against_rivals || !options_.reference || keeps_state) return kNone;
   StepState& s = *state_;
@@ -191,8 +191,8 @@ Status Measurer::check_results(const Kernel& kernel, const Problem& problem, Ste
 
 // Holds a kernel's results of the whole problem against the reference in some places. What is wrong there is asked
 // again on the whole, unless that takes too long.
-void Measurer::check_windows(const Problem& problem, StepIndex step, const std::vector<Window>& windows, double stray,
-                             const std::vector<HostTensor>& results, Timing* timing) {
+void Measurer::check_windows(const Problem& problem, StepIndex step, const std::vector<CheckWindow>& windows,
+                             double stray, const std::vector<HostTensor>& results, Timing* timing) {
   double error = 0;
   timing->refusal = disagreement(problem, windows, results, &error, coarseness(problem), stray);
   timing->error = error;
@@ -259,7 +259,7 @@ std::vector<TimingKey> Measurer::keys_of(const Problem& problem, const Provider&
 bool Measurer::finite_expected() const {
   const StepState& s = *state_;
   if (s.windows.empty()) return s.small && s.small->finite;
-  return std::all_of(s.windows.begin(), s.windows.end(), [](const Window& w) { return w.part.finite; });
+  return std::all_of(s.windows.begin(), s.windows.end(), [](const CheckWindow& w) { return w.part.finite; });
 }
 
 // At full size only the obvious is looked for: infinities and NaN where the reference has none.
@@ -338,7 +338,7 @@ Status Measurer::check_candidate(const Made& made, const BenchmarkRun& benchmark
                                  StepIndex step, std::vector<HostTensor>* whole, Timing* timing) {
   const Lap lap(*options_.timer, &stats_.checks_us);
   const bool is_rival = state_->proven.has_value();
-  const std::vector<Window>& windows = this->windows(problem, step, *made.kernel);
+  const std::vector<CheckWindow>& windows = this->windows(problem, step, *made.kernel);
   const bool few = few_results(problem);
   if (is_rival || !windows.empty() || (options_.against_rivals && timing->error >= 0 && few)) {
     WOOTZ_RETURN_IF_ERROR(benchmark.run());
@@ -470,8 +470,8 @@ Status Measurer::run_once(const Problem& problem, StepIndex step, EvaluatedCandi
   WOOTZ_ASSIGN_OR_RETURN(const PackedConstants constants, pack_for(*kernel, problem, state_->inputs));
   constexpr double kStray = 1e-3;  // there may be no other candidate: not to be refused for what chance rounds away
   const double stray = may_jump(problem) ? kStray : 0;
-  static const std::vector<Window> kNone;
-  const std::vector<Window>& windows = candidate->known ? kNone : this->windows(problem, step, *kernel);
+  static const std::vector<CheckWindow> kNone;
+  const std::vector<CheckWindow>& windows = candidate->known ? kNone : this->windows(problem, step, *kernel);
   if (!candidate->known && windows.empty()) {
     Timing timing;
     WOOTZ_RETURN_IF_ERROR(check(*kernel, problem, step, constants, stray, &timing));

@@ -110,8 +110,8 @@ class Measurer {
                          std::vector<HostTensor>* whole, Timing* timing);
   const CheckCase* whole_case(const Problem& problem, StepIndex step);
   double coarseness(const Problem& problem) const;
-  const std::vector<Window>& windows(const Problem& problem, StepIndex step, const Kernel& kernel);
-  void check_windows(const Problem& problem, StepIndex step, const std::vector<Window>& windows, double stray,
+  const std::vector<CheckWindow>& windows(const Problem& problem, StepIndex step, const Kernel& kernel);
+  void check_windows(const Problem& problem, StepIndex step, const std::vector<CheckWindow>& windows, double stray,
                      const std::vector<HostTensor>& results, Timing* timing);
   bool finite_expected() const;
   Status check_results(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,

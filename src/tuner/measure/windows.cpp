@@ -214,12 +214,12 @@ size_t first_broadcast(const Problem& p) {
   return addend && main > 2 ? 2 : main;
 }
 
-std::optional<Window> window_at(const Problem& p, const CutFamily& family, StepIndex step,
-                                const std::vector<HostTensor>& full, const ReferenceFunction& reference, bool at_end,
-                                int64_t most) {
+std::optional<CheckWindow> window_at(const Problem& p, const CutFamily& family, StepIndex step,
+                                     const std::vector<HostTensor>& full, const ReferenceFunction& reference,
+                                     bool at_end, int64_t most) {
   const std::optional<Cut> cut = family.cut(p, at_end, most);
   if (!cut) return std::nullopt;
-  Window window;
+  CheckWindow window;
   for (size_t i = 0; i < full.size(); ++i) {
     if (!full[i].valid()) {
       window.part.inputs.emplace_back();
@@ -250,16 +250,16 @@ std::optional<Window> window_at(const Problem& p, const CutFamily& family, StepI
 
 }  // namespace
 
-std::vector<Window> windows_of(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
-                               const ReferenceFunction& reference, double work) {
+std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
+                                    const ReferenceFunction& reference, double work) {
   const CutFamily* const family = family_of(problem);
   if (family == nullptr) return {};
   const int64_t* most = std::find_if(std::begin(kMost), std::end(kMost),
                                      [&](int64_t count) { return 2 * family->work(problem, count) <= work; });
   if (most == std::end(kMost)) --most;
-  std::vector<Window> windows;
+  std::vector<CheckWindow> windows;
   for (const bool at_end : {false, true}) {
-    std::optional<Window> window = window_at(problem, *family, step, full, reference, at_end, *most);
+    std::optional<CheckWindow> window = window_at(problem, *family, step, full, reference, at_end, *most);
     if (!window) return {};
     windows.push_back(std::move(*window));
     if (windows.back().part.expected[0].dims() == problem.outputs[0].dims) break;  // it is the whole
@@ -267,9 +267,9 @@ std::vector<Window> windows_of(const Problem& problem, StepIndex step, const std
   return windows;
 }
 
-std::string disagreement(const Problem& problem, const std::vector<Window>& windows,
+std::string disagreement(const Problem& problem, const std::vector<CheckWindow>& windows,
                          const std::vector<HostTensor>& whole, double* error, double allowed, double stray) {
-  for (const Window& window : windows) {
+  for (const CheckWindow& window : windows) {
     const HostTensor& expected = window.part.expected[0];
     if (whole.size() != 1 || whole[0].rank() != expected.rank()) return "there are no such results";
     Result<HostTensor> part = part_of(whole[0], window.at, expected.dims());

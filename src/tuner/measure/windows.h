@@ -9,7 +9,7 @@
 
 namespace wootz {
 
-struct Window {
+struct CheckWindow {
   CheckCase part;  // the operands that decide these results, and the results
   Dims at;         // where in the whole result they begin
 };
@@ -17,11 +17,11 @@ struct Window {
 // Of a convolution, a product or a norm: results at the beginning and at the end of every axis that the reference would
 // walk long, of at most about `work` multiplications in all. `full`: the operands of the whole. Nothing for other
 // problems, and where the reference's results have other extents than these.
-std::vector<Window> windows_of(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
-                               const ReferenceFunction& reference, double work);
+std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
+                                    const ReferenceFunction& reference, double work);
 
 // Empty when a kernel's results of the whole agree with all windows; otherwise as disagreement() says it.
-std::string disagreement(const Problem& problem, const std::vector<Window>& windows,
+std::string disagreement(const Problem& problem, const std::vector<CheckWindow>& windows,
                          const std::vector<HostTensor>& whole, double* error, double allowed = 0, double stray = 0);
 
 // `extents` of a tensor from `at` on. Errors: elements that are no whole bytes, no memory.

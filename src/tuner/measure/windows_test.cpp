@@ -56,8 +56,8 @@ TensorDesc described(const Dims& dims, bool constant) {
   return t;
 }
 
-void expect_parts(const std::vector<Window>& windows, const HostTensor& whole) {
-  for (const Window& window : windows) {
+void expect_parts(const std::vector<CheckWindow>& windows, const HostTensor& whole) {
+  for (const CheckWindow& window : windows) {
     const HostTensor& expected = window.part.expected[0];
     const Result<HostTensor> part = part_of(whole, window.at, expected.dims());
     ASSERT_TRUE(part.ok());
@@ -100,7 +100,7 @@ TEST(Windows, AreWhatAConvolutionMakesThere) {
       return std::vector<HostTensor>{convolve(c, in)};
     };
     const double work = static_cast<double>(y.volume() * w[1] * w[2] * w[3]) / static_cast<double>(any(1, 200));
-    const std::vector<Window> windows = windows_of(p, 0_step, full, reference, work);
+    const std::vector<CheckWindow> windows = windows_of(p, 0_step, full, reference, work);
     ASSERT_FALSE(windows.empty()) << p.key();
     expect_parts(windows, whole);
     double error = 0;
@@ -150,7 +150,7 @@ TEST(Windows, AreWhatAProductMakesThere) {
       largest = std::max(largest, static_cast<size_t>(in[0].volume()));
       return std::vector<HostTensor>{multiply(trans_a, in)};
     };
-    const std::vector<Window> windows = windows_of(p, 0_step, full, reference, 700);
+    const std::vector<CheckWindow> windows = windows_of(p, 0_step, full, reference, 700);
     ASSERT_EQ(windows.size(), 2u);
     EXPECT_LE(largest, static_cast<size_t>(k * 8));
     expect_parts(windows, multiply(trans_a, full));
@@ -184,7 +184,7 @@ TEST(Windows, AreRowsOfANorm) {
     const auto reference = [&](StepIndex, const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
       return std::vector<HostTensor>{centred(in)};
     };
-    const std::vector<Window> windows = windows_of(p, 0_step, full, reference, 2000);
+    const std::vector<CheckWindow> windows = windows_of(p, 0_step, full, reference, 2000);
     ASSERT_EQ(windows.size(), 2u);
     EXPECT_LT(windows[0].part.inputs[0].volume(), x.volume());
     expect_parts(windows, centred(full));
