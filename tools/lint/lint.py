@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import circles
 import functions
 import layers
+import one_type
 import public_names
 import sizes
 import standard_headers
@@ -23,6 +24,7 @@ RULES = (
     circles.check,
     standard_headers.check,
     public_names.check,
+    one_type.check,
     sizes.check,
     functions.check,
     words.check,

@@ -68,6 +68,10 @@ BAD = {
     "a word of ours": ({"src/ir/graph.cpp": "// One room.\n"}, "src/ir/graph.cpp:1: words: 'room': say module"),
     "a word of ours in a macro": ({"src/ir/graph.cpp": "int a;\n#define ROOM(x) x\n"}, "src/ir/graph.cpp:2: words: 'ROOM'"),
     "a word of ours in a file's name": ({"src/ir/room_table.h": ""}, "src/ir/room_table.h:1: words: 'room'"),
+    "a type's name twice": (
+        {"src/ir/a.h": "namespace w {\nstruct Window {\n  int a;\n};\n}\n",
+         "src/ops/b.cpp": "namespace w {\nclass Window final : public A {\n};\n}\n"},
+        "src/ops/b.cpp:2: one_type: w::Window is defined at src/ir/a.h:2 as well"),
     "op without module": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(softmax)\n"}, "no module src/ops/softmax/"),
     "op twice": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(matmul)\n"}, "stands twice"),
     "module without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the module has no line"),
@@ -118,6 +122,14 @@ def test_known_circles_pass_while_they_are_there(tmp_path):
 def test_includes_that_meet_again_are_no_circle(tmp_path):
     changes = {"src/ir/a.h": '#include "ir/b.h"\n#include "ir/c.h"\n', "src/ir/b.h": '#include "ir/c.h"\n', "src/ir/c.h": "",
                "src/ir/c_test.cpp": '#include "ir/a.h"\n'}
+    assert lint.run(tree(tmp_path, changes)) == ([], [])
+
+
+def test_types_that_do_not_meet_may_have_one_name(tmp_path):
+    texts = ("namespace w {\nstruct A {};\n}\n", "namespace v {\nstruct A {};\n}\n", "namespace w {\nnamespace {\nstruct A {};\n}\n}\n",
+             "namespace w {\nstruct A;\nstruct B::A {};\nvoid f() {\n  struct A {};\n}\n// struct A {\n}\n",
+             "namespace w {\ntemplate <>\nstruct A<int> {};\n}\n")
+    changes = {f"src/ir/file{i}.cpp": text for i, text in enumerate(texts)}
     assert lint.run(tree(tmp_path, changes)) == ([], [])
 
 
