@@ -148,14 +148,19 @@ function(wootz_add_layer layer)
   endforeach()
 endfunction()
 
+# Of most tests, compiling takes longer than running.
+function(wootz_compile_test target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  wootz_unity(${target})
+endfunction()
+
 # One ctest entry an executable: discovery test by test costs more than the tests. Data: $WOOTZ_SOURCE_DIR. In a fuzzing
 # build, which has the sanitizers, only those that are asked for (./dev test asks for some).
 function(wootz_add_test name)
   add_executable(${name} ${ARGN} $<TARGET_OBJECTS:wootz_test_main>)
   target_link_libraries(${name} PRIVATE wootz_common GTest::gmock GTest::gtest)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # of most tests, compiling takes longer than running
   wootz_precompile(${name} _PIE)
-  wootz_unity(${name})
+  wootz_compile_test(${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   if(WOOTZ_FUZZ)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)

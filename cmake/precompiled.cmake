@@ -17,7 +17,7 @@ if(WOOTZ_PRECOMPILED)
   if(WOOTZ_TESTS)
     target_link_libraries(wootz_precompiled_pie PRIVATE GTest::gmock GTest::gtest)
     target_precompile_headers(wootz_precompiled_pie PRIVATE <gtest/gtest.h>)
-    target_compile_options(wootz_precompiled_pie PRIVATE $<$<CONFIG:Release>:-O1>)  # as wootz_add_test's
+    target_compile_options(wootz_precompiled_pie PRIVATE $<$<CONFIG:Release>:-O1>)  # as wootz_compile_test's
   endif()
 endif()
 

@@ -103,10 +103,9 @@ std::vector<int64_t> order_in_memory(Layout layout, const std::vector<int64_t>& 
 }  // namespace
 
 bool stays_in_place(const std::vector<int64_t>& perm, Layout x, Layout y, FunctionRef<bool(size_t axis)> is_one) {
-  const auto dense = [](Layout layout) { return layout == Layout::kLinear || layout == Layout::kChannelsLast; };
   std::vector<int64_t> same(perm.size());
   std::iota(same.begin(), same.end(), 0);
-  if (!dense(x) || !dense(y) || !std::is_permutation(perm.begin(), perm.end(), same.begin())) return false;
+  if (!is_plain(x) || !is_plain(y) || !std::is_permutation(perm.begin(), perm.end(), same.begin())) return false;
   return order_in_memory(x, same, is_one) == order_in_memory(y, perm, is_one);
 }
 

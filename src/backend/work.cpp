@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/attention_heads.h"
 #include "backend/chain.h"
 
 namespace wootz {
@@ -62,17 +63,16 @@ double resize(const Problem& p, Extents in, Extents out) {
 }
 
 // [B, H, S, D] of an operand of attention, which may be columns of a matrix.
-Dims heads_of(const Dims& x, const Ints& view) {
-  if (view.size() < 5 || x.rank() < 2) return x;
-  const bool sequence_first = view[4] != 0;
-  return Dims{x[sequence_first ? 1 : 0], view[1], x[sequence_first ? 0 : 1], view[2]};
+Dims heads_of(const Problem& p, int operand, const Dims& x) {
+  const Result<HeadLines> lines = operand_lines(p, operand, x);
+  return lines.ok() ? lines->dims : x;
 }
 
 double attention(const Problem& p, Extents in, Extents out) {
-  const auto& a = p.as<AttentionParams>();
-  const Dims q = heads_of(in[0], a.q_view), k = heads_of(in[1], a.k_view);
-  const double keys = at(k, a.k_transposed ? 3 : 2), scores = at(q, 0) * at(q, 1) * at(q, 2) * keys;
-  const double values = in.size() < 3 ? at(out[0], 3) : at(heads_of(in[2], a.v_view), 3);
+  const Dims q = heads_of(p, 0, in[0]), k = heads_of(p, 1, in[1]);
+  const double keys = at(k, p.as<AttentionParams>().k_transposed ? 3 : 2),
+               scores = at(q, 0) * at(q, 1) * at(q, 2) * keys;
+  const double values = in.size() < 3 ? at(out[0], 3) : at(heads_of(p, 2, in[2]), 3);
   return scores * (2 * at(q, 3) + 2 * values + 5);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backend/relayout.h"
 #include "plan/plan_limits.h"
 #include "plan/verify_problem.h"
 
@@ -9,7 +10,6 @@ namespace wootz {
 namespace {
 
 std::string place(const PlanTensor& tensor) { return fmt::format("tensor '{}'", shown(tensor.name)); }
-bool is_dense(Layout layout) { return layout == Layout::kLinear || layout == Layout::kChannelsLast; }
 bool refers(const PlanTensor& t) { return t.kind == TensorKind::kView || t.kind == TensorKind::kSubview; }
 
 class Places {
@@ -51,7 +51,7 @@ class Places {
     const PlanTensor& source = tensor(view.view_of);
     const bool whole = !view.offset.exists();
     // A transposition may leave everything where it is, and change the layout.
-    const bool ordered = whole ? is_dense(view.layout) && is_dense(source.layout)
+    const bool ordered = whole ? is_plain(view.layout) && is_plain(source.layout)
                                : view.layout == source.layout && view.layout != Layout::kOpaque;
     if (view.dtype != source.dtype || !ordered)
       return corrupt("{} ({} {}) cannot view {} ({} {})", place(view), dtype_name(view.dtype), layout_name(view.layout),

@@ -2,6 +2,7 @@
 
 #include "backend/even_layout.h"
 #include "backend/plugin.h"
+#include "backend/relayout.h"
 #include "plan/plan_limits.h"
 
 namespace wootz {
@@ -14,8 +15,7 @@ bool layouts_agree(const Program& program, const TensorDesc& desc, const PlanTen
   const bool packed = tensor.layout == Layout::kOpaque;
   // A kernel that would have packed a constant for itself may take it as it is; it is given the size.
   if (desc.layout == Layout::kOpaque || packed) return !packed && desc.constant;
-  const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
-  return tensor.dims.size() < 3 || (plain(desc.layout) && plain(tensor.layout));
+  return tensor.dims.size() < 3 || (is_plain(desc.layout) && is_plain(tensor.layout));
 }
 
 Status check_operand(const Program& program, const Problem& problem, const TensorDesc& desc, TensorIndex index,

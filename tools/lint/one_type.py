@@ -5,17 +5,18 @@ import collections
 import pathlib
 import re
 
+import functions
+import layers
+
 SUFFIXES = (".cpp", ".h")
-FREE = re.compile(r"_(test|bench|fuzz)\.cpp$|(^|/)testing(/|_)|_testing\.h$")  # linked with a few others
-IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
 TOKEN = re.compile(r"namespace(?:\s+(?P<space>[\w:]+))?\s*\{"
                    r"|\b(?:struct|class|union)\s+(?:\[\[\w+\]\]\s*)*(?P<type>\w+)(?:\s+final)?\s*(?::(?!:)[^;{}()]*)?\{"
                    r"|[{}]")
 
 
 def types(text: str):
-    """(name with its namespaces, offset) of each type that a namespace with a name defines."""
-    text = IGNORED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    """(name with its namespaces, line) of each type that a namespace with a name defines."""
+    text = functions.visible(text)
     open_spaces: list[str] = []
     braces: list[bool] = []  # is it a namespace's?
     for match in TOKEN.finditer(text):
@@ -25,7 +26,7 @@ def types(text: str):
             continue
         space = match[0].startswith("namespace")
         if match["type"] and all(braces) and "" not in open_spaces:
-            yield "::".join([*open_spaces, match["type"]]), match.start()
+            yield "::".join([*open_spaces, match["type"]]), text.count("\n", 0, match.start()) + 1
         if space:
             open_spaces.append(match["space"] or "")
         braces.append(space)
@@ -35,11 +36,10 @@ def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
     places = collections.defaultdict(list)
     for file in sorted(p for p in (root / "src").rglob("*") if p.suffix in SUFFIXES and p.is_file()):
         path = file.relative_to(root).as_posix()
-        if FREE.search(path):
+        if layers.TEST_ONLY.search(path):  # linked with a few others
             continue
-        text = file.read_text(errors="replace")
-        for name, at in types(text):
-            places[name].append(f"{path}:{text.count(chr(10), 0, at) + 1}")
+        for name, line in types(file.read_text(errors="replace")):
+            places[name].append(f"{path}:{line}")
     errors = []
     for name, found in places.items():
         for place in found[1:]:

@@ -1,7 +1,7 @@
 // Logical dimensions as they lie in memory, for kernels that work on plain strided memory.
 #pragma once
 
-#include "backend/problem.h"
+#include "backend/relayout.h"
 
 namespace wootz::cpu {
 
@@ -16,6 +16,5 @@ inline Dims physical_dims(Layout layout, const Dims& dims) {
     out[static_cast<size_t>(physical_axis(layout, dims.rank(), d))] = dims[static_cast<size_t>(d)];
   return out;
 }
-inline bool is_plain(Layout layout) { return layout == Layout::kLinear || layout == Layout::kChannelsLast; }
 
 }  // namespace wootz::cpu

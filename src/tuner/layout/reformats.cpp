@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backend/even_layout.h"
+#include "backend/relayout.h"
 
 namespace wootz {
 
@@ -40,8 +41,7 @@ bool same_memory(const Program& program, TensorIndex index, const TensorDesc& de
   if (a == b) return true;
   if (desc.constant) return true;  // converted while building
   if (desc.dims.rank() < 3) return a != Layout::kOpaque && b != Layout::kOpaque;
-  const auto plain = [](Layout l) { return l == Layout::kLinear || l == Layout::kChannelsLast; };
-  if (!plain(a) || !plain(b)) return false;
+  if (!is_plain(a) || !is_plain(b)) return false;
   // The problem knows the extents of one profile; that an extent is always 1, the program says.
   const std::vector<ExpressionIndex>& dims = program.tensors[index].dims;
   const auto is_one = [&](size_t axis) {

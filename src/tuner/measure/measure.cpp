@@ -116,11 +116,17 @@ const CheckCase* Measurer::whole_case(const Problem& problem, StepIndex step) {
   return s.full ? &*s.full : nullptr;
 }
 
+namespace {
+
+// The reference knows no state.
+bool keeps_state(const Kernel& kernel) { return dynamic_cast<const StatefulKernel*>(&kernel) != nullptr; }
+
+}  // namespace
+
 // None where kernels are cheap to bind to a small case, which says as much.
 const std::vector<CheckWindow>& Measurer::windows(const Problem& problem, StepIndex step, const Kernel& kernel) {
   static const std::vector<CheckWindow> kNone;
-  const bool keeps_state = dynamic_cast<const StatefulKernel*>(&kernel) != nullptr;
-  if (!options_.against_rivals || !options_.reference || keeps_state) return kNone;
+  if (!options_.against_rivals || !options_.reference || keeps_state(kernel)) return kNone;
   StepState& s = *state_;
   if (!std::exchange(s.windows_made, true))
     s.windows = windows_of(problem, step, s.inputs, options_.reference, options_.check_work);
@@ -159,6 +165,13 @@ bool few_results(const Problem& problem) {
 
 }  // namespace
 
+void Measurer::decide_on_whole(const Problem& problem, const CheckCase& expected, double stray,
+                               const std::vector<HostTensor>& results, Timing* timing) const {
+  double error = 0;
+  timing->refusal = disagreement(problem, expected, results, &error, coarseness(problem), stray);
+  timing->error = error;
+}
+
 // Holds a rival's results of the whole problem against those of the kernel that stood the check. Where they differ, the
 // reference decides which of the two is wrong: on the small case, then on the whole problem, which may take a while.
 Status Measurer::check_results(const Kernel& kernel, const Problem& problem, StepIndex step,
@@ -181,9 +194,7 @@ Status Measurer::check_results(const Kernel& kernel, const Problem& problem, Ste
     timing->refusal = fmt::format("not as {} computes it, which was there first: {}", proven.key.tactic, apart);
     return {};
   }
-  error = 0;
-  timing->refusal = disagreement(problem, *expected, results, &error, coarseness(problem));
-  timing->error = error;
+  decide_on_whole(problem, *expected, 0, results, timing);
   proven.refusal = disagreement(problem, *expected, proven.results.expected, &error, coarseness(problem));
   if (!proven.refusal.empty() && timing->refusal.empty()) proven.results.expected = std::move(results);
   return {};
@@ -198,10 +209,7 @@ void Measurer::check_windows(const Problem& problem, StepIndex step, const std::
   timing->error = error;
   if (timing->refusal.empty() || work_of(problem) > kMostWork * options_.check_work) return;
   const CheckCase* const expected = whole_case(problem, step);
-  if (expected == nullptr) return;
-  error = 0;
-  timing->refusal = disagreement(problem, *expected, results, &error, coarseness(problem), stray);
-  timing->error = error;
+  if (expected != nullptr) decide_on_whole(problem, *expected, stray, results, timing);
 }
 
 // Compares on a small case. What it finds wrong there is asked again on the whole problem, since a kernel made for
@@ -209,8 +217,7 @@ void Measurer::check_windows(const Problem& problem, StepIndex step, const std::
 // that is cheap.
 Status Measurer::check(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,
                        double stray, Timing* timing) {
-  const bool keeps_state = dynamic_cast<const StatefulKernel*>(&kernel) != nullptr;  // the reference knows none
-  if (!options_.reference || keeps_state) return {};
+  if (!options_.reference || keeps_state(kernel)) return {};
   StepState& s = *state_;
   if (!std::exchange(s.small_made, true))
     s.small = small_case(problem, step, s.inputs, options_.reference, options_.check_work, options_.seed + 1000);

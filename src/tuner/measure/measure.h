@@ -113,6 +113,8 @@ class Measurer {
   const std::vector<CheckWindow>& windows(const Problem& problem, StepIndex step, const Kernel& kernel);
   void check_windows(const Problem& problem, StepIndex step, const std::vector<CheckWindow>& windows, double stray,
                      const std::vector<HostTensor>& results, Timing* timing);
+  void decide_on_whole(const Problem& problem, const CheckCase& expected, double stray,
+                       const std::vector<HostTensor>& results, Timing* timing) const;
   bool finite_expected() const;
   Status check_results(const Kernel& kernel, const Problem& problem, StepIndex step, const PackedConstants& constants,
                        std::vector<HostTensor> results, Timing* timing);

@@ -56,8 +56,6 @@ const char* bits_type(int bits) {
   return bits == 8 ? "u8" : bits == 16 ? "u16" : bits == 32 ? "u32" : bits == 64 ? "u64" : nullptr;
 }
 
-bool is_plain(Layout layout) { return layout == Layout::kLinear || layout == Layout::kChannelsLast; }
-
 std::vector<int> memory_order(Layout layout, int rank) {
   std::vector<int> order;
   for (int a = 0; a < rank; ++a)

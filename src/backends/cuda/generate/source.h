@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/kernel.h"
+#include "backend/relayout.h"
 #include "backends/cuda/generate/kernel_files.h"
 #include "backends/cuda/jit/module.h"
 
@@ -50,7 +51,6 @@ Result<std::vector<int64_t>> batch_strides(const Dims& dims, const Dims& out);
 int64_t volume_of(const Dims& dims, size_t first, size_t end);
 // Logical axes in the order in which they lie in memory, outermost first.
 std::vector<int> memory_order(Layout layout, int rank);
-bool is_plain(Layout layout);
 
 // Whether offsets of `operands` along the axes, or their count, need s64.
 bool walks_wide(const std::vector<Axis>& axes, size_t operands);
