@@ -29,6 +29,7 @@ Adoption::Adoption(NetworkImpl& network, std::shared_ptr<Graph> graph, EmissionS
 
 void Adoption::note(Value* value, TensorImpl* tensor) {
   tensor->origin_shape = value->shape();
+  tensor->origin_dtype = value->dtype();
   tensors_[value] = tensor;
   if (scope_ != nullptr) scope_->set(tensor, value);
 }

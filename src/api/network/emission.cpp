@@ -41,7 +41,7 @@ Result<Value*> EmissionScope::enter(const TensorImpl* tensor) {
     return v;
   }
   if (!tensor->is_input) return invalid_argument("tensor '{}' was removed from the network", tensor->name());
-  Value* v = emission_.add_input(*tensor);
+  WOOTZ_ASSIGN_OR_RETURN(Value * v, as_imported(*tensor, emission_.add_input(*tensor)));
   set(tensor, v);
   return v;
 }
@@ -146,7 +146,7 @@ Status EmissionScope::emit_taken(const LayerCore& layer, Emit& e, const std::vec
 Status EmissionScope::emit_origin(const LayerCore& layer, Emit& e) {
   const Origin& origin = *layer.origin;
   std::vector<Value*> inputs;
-  for (const TensorImpl* input : origin.inputs) inputs.push_back(input == nullptr ? nullptr : find(input));
+  for (const TensorImpl* input : origin.inputs) inputs.push_back(input == nullptr ? nullptr : e.operand(input));
   if (std::string_view(origin.op->name) == "If" && !inputs.empty())
     if (const std::optional<bool> taken = known_truth(inputs[0])) return emit_taken(layer, e, inputs, *taken);
   AttrMap attrs = origin.attrs;
@@ -179,16 +179,6 @@ Status EmissionScope::emit_origin(const LayerCore& layer, Emit& e) {
     e.out(i, node->output(static_cast<int>(i)));
   }
   return e.status();
-}
-
-// On failure nothing of it stays in the graph.
-Status EmissionScope::emit_nodes(const LayerCore& layer, Emit& e) {
-  Status status = layer.origin ? emit_origin(layer, e) : const_cast<LayerCore&>(layer).emit(e);
-  if (status.ok()) status = e.status();
-  if (status.ok()) return status;
-  for (auto it = e.sink.nodes.rbegin(); it != e.sink.nodes.rend(); ++it) graph_.erase(*it);  // nothing reads them
-  e.sink.nodes.clear();
-  return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
 }
 
 void EmissionScope::take_outputs(const LayerCore& layer, Emit& e) {

@@ -56,9 +56,11 @@ class EmissionScope {
   friend class Emit;
   enum class State : uint8_t { kNew, kOpen, kDone };
   Result<Value*> enter(const TensorImpl* tensor);  // an input, a constant, or from the parent
+  Result<Value*> as_imported(const TensorImpl& tensor, Value* input);
   bool is_inside(const TensorImpl* tensor) const { return inside_ == nullptr || inside_->count(tensor) != 0; }
   Status emit_layer(const LayerCore& layer);
   Status emit_nodes(const LayerCore& layer, Emit& e);
+  Status emit_once(const LayerCore& layer, Emit& e);
   void take_outputs(const LayerCore& layer, Emit& e);
   bool stands_alone(const LayerCore& layer) const;  // its results were made by its own nodes, and for it alone
   std::vector<Node*> readers(const LayerCore& layer) const;
@@ -133,6 +135,11 @@ class Emission {
   std::unordered_set<const LayerCore*> in_bodies_;
 };
 
+// Types of floats that a model computes in, not those that it quantizes to.
+inline bool is_model_float(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
 // Whether an input is a small list of integers, which may turn out to be a shape.
 bool may_decide_shapes(const TensorImpl& input);
 
@@ -161,7 +168,9 @@ class Emit : private WithSink<LayerSink>, public GraphBuilder {
 
   EmissionScope& scope() { return sink.scope; }
   bool has(size_t i) const { return i < sink.layer.inputs.size() && sink.layer.inputs[i] != nullptr; }
-  Value* in(size_t i) const { return has(i) ? sink.scope.find(sink.layer.inputs[i]) : nullptr; }
+  Value* in(size_t i) { return has(i) ? operand(sink.layer.inputs[i]) : nullptr; }
+  // What the layer reads of a tensor: its value, or that value in one type with others (start_again_in_one_type).
+  Value* operand(const TensorImpl* tensor);
   // Host weights as a constant of this shape, in this role of the layer for refitters. Errors: a wrong count or type.
   Value* weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, const char* what,
                  nvinfer1::WeightsRole role = nvinfer1::WeightsRole::kANY);
@@ -172,7 +181,13 @@ class Emit : private WithSink<LayerSink>, public GraphBuilder {
 
  private:
   friend class EmissionScope;
+  // Where types are for the build to choose and these operands are floats of several types: makes ready for emitting
+  // the layer once more, with all of them in f32. False: they are not.
+  bool start_again_in_one_type();
+
   std::vector<Value*> outputs_;
+  DType common_ = DType::kInvalid;
+  std::unordered_map<const TensorImpl*, Value*> in_common_;
 };
 
 }  // namespace wootz::api

@@ -1,4 +1,4 @@
-// The short ways by which layers add nodes.
+// The short ways by which layers add nodes, and in which types they read their operands.
 #include <algorithm>
 
 #include "api/network/network.h"
@@ -48,6 +48,61 @@ Value* Emit::weights(const nvinfer1::Weights& weights, const wootz::Dims& dims, 
   if (value == nullptr) return nullptr;
   sink.scope.emission().weights().push_back({&sink.graph(), value->id(), &sink.layer, role, weights});
   return value;
+}
+
+// An input of an imported model that was given another type of float: the model goes on in its own, as far as types are
+// for the build to choose.
+Result<Value*> EmissionScope::as_imported(const TensorImpl& tensor, Value* input) {
+  const DType wanted = tensor.origin_dtype;
+  if (tensor.network().strongly_typed() || !is_model_float(wanted) || !is_model_float(input->dtype()) ||
+      wanted == input->dtype())
+    return input;
+  Node* cast = graph_.add_node(*find_op("Cast"), graph_.unique_name(tensor.name() + "/Cast"), {input},
+                               {{"to", std::string(dtype_name(wanted))}});
+  WOOTZ_RETURN_IF_ERROR(infer_node(*cast));
+  return cast->output(0);
+}
+
+Value* Emit::operand(const TensorImpl* tensor) {
+  Value* const value = sink.scope.find(tensor);
+  if (common_ == DType::kInvalid || value == nullptr || !is_model_float(value->dtype())) return value;
+  const auto [at, is_new] = in_common_.emplace(tensor, nullptr);
+  if (is_new) at->second = cast(value, common_);
+  return at->second;
+}
+
+bool Emit::start_again_in_one_type() {
+  if (sink.layer.network().strongly_typed() || common_ != DType::kInvalid) return false;
+  const std::vector<TensorImpl*>& inputs = sink.layer.origin ? sink.layer.origin->inputs : sink.layer.inputs;
+  DType first = DType::kInvalid;
+  for (const TensorImpl* input : inputs) {
+    const Value* value = input == nullptr ? nullptr : sink.scope.find(input);
+    if (value == nullptr || !is_model_float(value->dtype())) continue;
+    if (first != DType::kInvalid && first != value->dtype()) common_ = DType::kF32;
+    first = value->dtype();
+  }
+  if (common_ == DType::kInvalid) return false;
+  outputs_.clear();
+  static_cast<GraphBuilder&>(*this) = GraphBuilder(sink);  // without the failure
+  return true;
+}
+
+// On failure nothing of it stays in the graph.
+Status EmissionScope::emit_once(const LayerCore& layer, Emit& e) {
+  Status status = layer.origin ? emit_origin(layer, e) : const_cast<LayerCore&>(layer).emit(e);
+  if (status.ok()) status = e.status();
+  if (status.ok()) return status;
+  for (auto it = e.sink.nodes.rbegin(); it != e.sink.nodes.rend(); ++it) graph_.erase(*it);  // nothing reads them
+  e.sink.nodes.clear();
+  std::erase_if(emission_.weights(), [&](const EmittedWeights& w) { return w.layer == &layer; });
+  return status;
+}
+
+Status EmissionScope::emit_nodes(const LayerCore& layer, Emit& e) {
+  const Status status = emit_once(layer, e);
+  if (status.ok()) return status;
+  if (e.start_again_in_one_type() && emit_once(layer, e).ok()) return Status();
+  return status.place(PlaceKind::kLayer) != nullptr ? status : layer.at(status);
 }
 
 void Emit::out(size_t i, Value* value) {

@@ -153,6 +153,11 @@ class NormalizationLayer final : public LayerBase<INormalizationLayer> {
     const auto first = static_cast<int>(axes[0]);
     const bool trailing = static_cast<int>(axes.size()) == rank - first;
     const AttrMap epsilon{{"epsilon", static_cast<double>(epsilon_)}};
+    if (!v2_ && groups_ > 1) {  // V2 takes no scale by group
+      scale = of_channels(e, *x, scale);
+      bias = of_channels(e, *x, bias);
+      if (e.failed()) return e.status();
+    }
     const bool channels = rank > 2 && trailing && first == 2 && per_channel(*x, *scale) && per_channel(*x, *bias);
     if (groups_ > 1 || channels) {
       if (!channels) return e.fail("groups need all space dimensions as axes, and one scale and bias per channel");
@@ -182,13 +187,23 @@ class NormalizationLayer final : public LayerBase<INormalizationLayer> {
 
  private:
   // One element per channel: [C], or 1 on every axis but the second.
-  static bool per_channel(const Value& x, const Value& p) {
+  static bool per_channel(const Value& x, const Value& p) { return x.rank() > 1 && along_channels(x, p, x.shape()[1]); }
+  static bool along_channels(const Value& x, const Value& p, const Dim& extent) {
     const Shape& s = p.shape();
-    if (s.size() == 1) return x.rank() > 1 && s[0] == x.shape()[1];
+    if (s.size() == 1) return s[0] == extent;
     if (s.size() != x.shape().size()) return false;
     for (size_t a = 0; a < s.size(); ++a)
-      if (!(s[a] == (a == 1 ? x.shape()[1] : Dim(1)))) return false;
+      if (!(s[a] == (a == 1 ? extent : Dim(1)))) return false;
     return true;
+  }
+  // One element per group becomes one per channel of the group; anything else stays as it is.
+  Value* of_channels(Emit& e, const Value& x, Value* p) const {
+    if (x.rank() < 2 || !x.shape()[1].is_const() || x.shape()[1].value() % groups_ != 0 || per_channel(x, *p) ||
+        !along_channels(x, *p, Dim(groups_)))
+      return p;
+    const int64_t each = x.shape()[1].value() / groups_;
+    Value* const repeated = e.op("Expand", {e.reshape(p, {groups_, 1}), e.ints({groups_, each})});
+    return e.reshape(repeated, {-1});
   }
 
   uint32_t axes_;

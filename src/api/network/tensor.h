@@ -41,6 +41,7 @@ class TensorImpl final : public nvinfer1::ITensor {
   std::array<std::string, 8> dim_names;  // of an input
   HostTensor constant;                   // valid: a constant without a layer
   std::optional<Shape> origin_shape;     // what the imported graph said, in that graph's symbols
+  DType origin_dtype = DType::kInvalid;  // and its type there
 
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
