@@ -28,6 +28,8 @@ TEST(PluginLibraries, CreatorsComeAndGoWithTheLibrary) {
   EXPECT_EQ(registry.getCreator("TripleIt", "1", ""), nullptr);
   EXPECT_EQ(registry.loadLibrary("/nowhere/lib.so"), nullptr);
   EXPECT_NE(b.logger.take_errors().find("/nowhere/lib.so"), std::string::npos) << "the builder's logger is told";
+  EXPECT_EQ(getPluginRegistry()->loadLibrary("/nowhere/else.so"), nullptr);
+  EXPECT_NE(b.logger.take_errors().find("/nowhere/else.so"), std::string::npos) << "of the process's, the last logger";
   const auto handle = registry.loadLibrary(kLibrary);
   ASSERT_NE(handle, nullptr) << b.logger.errors();
   EXPECT_NE(registry.getCreator("TripleIt", "1", ""), nullptr);

@@ -101,7 +101,7 @@ Result<PluginRegistry::PluginLibraryHandle> PluginRegistry::open_library(const c
     }
     library.creators.push_back(creator);
   }
-  if (exported.empty() && registered == 0)
+  if (exported.empty() && registered == 0 && file < 0)  // a plan's may find its names taken
     reporter_.warning(
         fmt::format("plugin library '{}' exports neither getCreators nor getPluginCreators, and "
                     "registers nothing itself",
@@ -120,7 +120,9 @@ void PluginRegistry::close_library(Library* library, bool with_file) {
 }
 
 PluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(const AsciiChar* pluginPath) noexcept {
-  return attempt_or<PluginLibraryHandle>(reporter_, "IPluginRegistry::loadLibrary", nullptr,
+  const Reporter of_process(process_logger());  // of the process's registry, which was given no logger
+  return attempt_or<PluginLibraryHandle>(logger().object != nullptr ? reporter_ : of_process,
+                                         "IPluginRegistry::loadLibrary", nullptr,
                                          [&] { return open_library(pluginPath, -1); });
 }
 
