@@ -99,3 +99,55 @@ def test_python_tells_the_default():
     import wootz
     name, reason = wootz.default_backend()
     assert name == os.environ["WOOTZ_BACKEND"] and "WOOTZ_BACKEND" in reason
+
+
+@pytest.fixture
+def reshaping(tmp_path):
+    """y = reshape(x, shape), with shape an input of two numbers."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph([helper.make_node("Reshape", ["x", "shape"], ["y"])], "reshaping",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 8]),
+                               helper.make_tensor_value_info("shape", TensorProto.INT64, [2])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["a", "b"])])
+    path = tmp_path / "reshaping.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_shapes_of_an_input_that_is_a_shape_are_its_values(reshaping, tmp_path):
+    quick, plan = ("--device=cpu", "--duration=0", "--iterations=2", "--warmUp=0"), tmp_path / "reshaping.plan"
+    ranges = ("--minShapes=x:1x8,shape:1x1", "--optShapes='x':2x8,shape:4x4", "--maxShapes=x:4x8,shape:4x32")
+    done = call(WOOTZ, "exec", f"--onnx={reshaping}", *ranges, "--shapes=x:2x8,'shape':2x8", f"--saveEngine={plan}", "--dumpOutput", *quick)
+    assert done.returncode == 0 and "(2x8)" in done.stdout, done.stdout + done.stderr
+    done = call(WOOTZ, "exec", f"--loadEngine={plan}", "--dumpOutput", *quick)  # the profile's optimum
+    assert done.returncode == 0 and "(4x4)" in done.stdout, done.stdout + done.stderr
+    done = call(WOOTZ, "exec", f"--loadEngine={plan}", "--shapes=x:2x8,shape:2", *quick)
+    assert done.returncode == 1 and "are a shape: --shapes and its like take them, 2 numbers; 1 are given" in done.stderr
+    for wrong, why in (("3x5", "[3x5]"), ("2x-1", "shape[1] = -1 is outside profile 0")):
+        done = call(WOOTZ, "exec", f"--loadEngine={plan}", f"--shapes=x:2x8,shape:{wrong}", *quick)
+        assert done.returncode == 1 and why in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("form", ["fp16:chw", "fp16:hwc8"])
+def test_a_model_of_fp32_takes_and_gives_fp16(form, tmp_path):
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"])], "half",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 4, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2, 4, 4])],
+                              [numpy_helper.from_array(np.ones((2, 3, 1, 1), np.float32), "w")])
+    path = tmp_path / "half.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    done = call(WOOTZ, "exec", f"--onnx={path}", f"--inputIOFormats={form}", "--outputIOFormats=fp16:chw", "--fp16", "--device=cpu", "--skipInference")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_flag_is_no_value_of_another(model):
+    done = call(WOOTZ, "exec", "--loadEngine=a.plan", "--refitFromOnnx", f"--onnx={model}")
+    assert done.returncode == 2 and "--refitFromOnnx needs a value" in done.stderr
+    few = call(WOOTZ, "exec", f"--onnx={model}", "--allowWeightStreaming", "--stronglyTyped", "--weightStreamingBudget=50%", "--device=cpu",
+               "--duration=0", "--iterations=1", "--warmUp=0")
+    assert few.returncode == 0, "weights that are too few to stream all stay: " + few.stdout + few.stderr

@@ -58,6 +58,25 @@ const std::vector<int64_t>* find(const Shapes& shapes, const std::string& name) 
   return it == shapes.end() ? nullptr : &it->second;
 }
 
+// Of an input whose values are a shape, "shapes" are values, as many as it has elements. False: none are given.
+bool set_values(const ProfileShapes& request, const ITensor& input, IOptimizationProfile& profile,
+                const Logger& logger) {
+  const std::string name = input.getName();
+  const std::vector<int64_t>* opt = find(request.opt_shapes, name);
+  const std::vector<int64_t>* min = find(request.min_shapes, name);
+  const std::vector<int64_t>* max = find(request.max_shapes, name);
+  if (opt == nullptr) opt = max != nullptr ? max : min;
+  if (opt == nullptr) return false;
+  const auto set = [&](OptProfileSelector selector, const std::vector<int64_t>& values) {
+    check_values(name, values, input.getDimensions());
+    return profile.setShapeValuesV2(name.c_str(), selector, values.data(), static_cast<int32_t>(values.size()));
+  };
+  if (!set(OptProfileSelector::kMIN, min != nullptr ? *min : *opt) || !set(OptProfileSelector::kOPT, *opt) ||
+      !set(OptProfileSelector::kMAX, max != nullptr ? *max : *opt))
+    fail("the values of input '" + name + "' are not a range: min <= opt <= max", logger);
+  return true;
+}
+
 // What one profile is of; null: no extent is open. `number`: which, where there are several.
 IOptimizationProfile* make_profile(const ProfileShapes& request, const std::string& number, IBuilder& builder,
                                    INetworkDefinition& network, const Logger& logger) {
@@ -66,7 +85,10 @@ IOptimizationProfile* make_profile(const ProfileShapes& request, const std::stri
   for (int32_t i = 0; i < network.getNbInputs(); ++i) {
     const ITensor& input = *network.getInput(i);
     const std::string name = input.getName();
-    if (!dynamic(input.getDimensions())) continue;
+    if (!dynamic(input.getDimensions())) {
+      any = (input.isShapeTensor() && set_values(request, input, *profile, logger)) || any;
+      continue;
+    }
     const std::vector<int64_t>* opt = find(request.opt_shapes, name);
     const std::vector<int64_t>* min = find(request.min_shapes, name);
     const std::vector<int64_t>* max = find(request.max_shapes, name);

@@ -91,7 +91,6 @@ int64_t budget_of(const std::string& text, const nvinfer1::ICudaEngine& engine) 
 void stream_weights(nvinfer1::ICudaEngine& engine, const Exec& e, Logger& logger) {
   if (e.weight_budget.empty()) return;
   const int64_t all = engine.getStreamableWeightsSize();
-  if (all == 0) throw Failure("--weightStreamingBudget: the engine was not built with --allowWeightStreaming");
   if (!engine.setWeightStreamingBudgetV2(budget_of(e.weight_budget, engine)))
     fail("--weightStreamingBudget=" + e.weight_budget + " was refused", logger);
   std::printf("[I] Weight streaming: %lld of %lld bytes of weights stay in memory, scratch memory %lld bytes\n",

@@ -127,7 +127,8 @@ std::optional<Exec> parse_exec(int argc, char** argv) {
     if (flag.value == nullptr && equals != std::string::npos)
       throw Usage(name + " takes no value, and is given '" + value + "'");
     if (flag.value != nullptr && equals == std::string::npos) {
-      if (i + 1 == argc) throw Usage(name + " needs a value: " + name + "=" + flag.value);
+      if (i + 1 == argc || std::string_view(argv[i + 1]).substr(0, 2) == "--")
+        throw Usage(name + " needs a value: " + name + "=" + flag.value);
       value = argv[++i];
     }
     if (flag.value != nullptr && value.empty()) throw Usage(name + " needs a value: " + name + "=" + flag.value);

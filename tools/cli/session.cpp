@@ -169,6 +169,14 @@ void fill_random(Array& input, std::mt19937& random) {
       reinterpret_cast<int32_t*>(input.bytes.data())[e] = static_cast<int32_t>(random() & 1);
 }
 
+void fill_values(Array& input, const std::vector<int64_t>& values) {
+  for (size_t e = 0; e < values.size(); ++e) {
+    if (input.dtype == DataType::kINT64) reinterpret_cast<int64_t*>(input.bytes.data())[e] = values[e];
+    if (input.dtype == DataType::kINT32)
+      reinterpret_cast<int32_t*>(input.bytes.data())[e] = static_cast<int32_t>(values[e]);
+  }
+}
+
 // Files and random values are row-major; the engine may want them in another format.
 void Session::set_input_address(const char* name, Array& input) {
   packed_.erase(name);
@@ -190,7 +198,21 @@ void Session::set_input_address(const char* name, Array& input) {
   if (!context_->setTensorAddress(name, address)) fail(std::string("input '") + name + "' takes no address", logger_);
 }
 
+std::vector<int64_t> Session::shape_values(const char* input, const Shapes& shapes) const {
+  const Dims dims = engine_->getTensorShape(input);
+  if (const auto values = shapes.find(input); values != shapes.end()) {
+    check_values(input, values->second, dims);
+    return values->second;
+  }
+  const int64_t* optimum = engine_->getProfileTensorValuesV2(input, options_.profile, OptProfileSelector::kOPT);
+  if (optimum == nullptr) return {};
+  int64_t elements = 1;
+  for (int32_t a = 0; a < dims.nbDims; ++a) elements *= dims.d[a];
+  return {optimum, optimum + elements};
+}
+
 std::vector<int64_t> Session::shape_of(const std::string& input, const Shapes& shapes) const {
+  if (takes_values(input)) return to_shape(engine_->getTensorShape(input.c_str()));
   if (const auto shape = shapes.find(input); shape != shapes.end()) return shape->second;
   const Dims dims = engine_->getTensorShape(input.c_str());
   return to_shape(dynamic(dims) ? engine_->getProfileShape(input.c_str(), options_.profile, OptProfileSelector::kOPT)
@@ -214,6 +236,7 @@ void Session::prepare(const Shapes& shapes, const std::map<std::string, Array>& 
       input.dtype = engine_->getTensorDataType(name);
       input.shape = to_shape(dims);
       fill_random(input, random);
+      if (takes_values(name)) fill_values(input, shape_values(name, shapes));
     }
     set_input_address(name, input);
   }

@@ -61,6 +61,9 @@ PlanHeader plan_header(const std::string& path, Logger& logger);
 // types.
 void fill_random(Array& input, std::mt19937& random);
 
+// Integers of an array; none: it stays as it is.
+void fill_values(Array& input, const std::vector<int64_t>& values);
+
 // An engine with a context and buffers for one set of shapes.
 class Session {
  public:
@@ -74,7 +77,7 @@ class Session {
   const ContextOptions& options() const { return options_; }
   nvinfer1::IExecutionContext& context() { return *context_; }
   // Shapes: given ones, else those of the arrays, else the profile's optimum. Inputs without an array are filled with
-  // seeded random numbers (integers 0 or 1).
+  // seeded random numbers (integers 0 or 1); of one whose values are a shape, what is given are its values.
   void prepare(const Shapes& shapes, const std::map<std::string, Array>& inputs);
   // What an input's shape is to be without an array: the one given, the engine's own or the profile's optimum.
   std::vector<int64_t> shape_of(const std::string& input, const Shapes& shapes) const;
@@ -111,6 +114,12 @@ class Session {
   // Pads the array, and copies it to the device where the engine reads it there.
   void set_input_address(const char* name, Array& input);
   void prepare_outputs();
+  // An input whose values are a shape and whose extents are fixed.
+  bool takes_values(const std::string& input) const {
+    return engine_->isShapeInferenceIO(input.c_str()) && !dynamic(engine_->getTensorShape(input.c_str()));
+  }
+  // Its values: those given, else the profile's optimum; none: there is neither.
+  std::vector<int64_t> shape_values(const char* input, const Shapes& shapes) const;
 
   std::map<std::string, void*> device_memory_;       // of inputs
   std::map<std::string, Array> inputs_;              // these four outlive the context

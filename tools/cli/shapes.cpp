@@ -22,6 +22,14 @@ bool dynamic(const Dims& dims) {
   return std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t d) { return d < 0; });
 }
 
+void check_values(const std::string& name, const std::vector<int64_t>& values, const Dims& dims) {
+  int64_t elements = 1;
+  for (int32_t a = 0; a < dims.nbDims; ++a) elements *= dims.d[a];
+  if (static_cast<int64_t>(values.size()) != elements)
+    throw Failure("the values of input '" + name + "' are a shape: --shapes and its like take them, " +
+                  std::to_string(elements) + " numbers; " + std::to_string(values.size()) + " are given");
+}
+
 Shapes parse_shapes(const std::string& text, const char* option) {
   Shapes shapes;
   const auto wrong = [&](const std::string& part) {
@@ -37,13 +45,16 @@ Shapes parse_shapes(const std::string& text, const char* option) {
     for (size_t n = 0; n < numbers.size();) {
       const size_t x = std::min(numbers.find('x', n), numbers.size());
       const std::string number = numbers.substr(n, x - n);
-      if (number.empty() || number.size() > 18 || number.find_first_not_of("0123456789") != std::string::npos)
+      const std::string digits = number.substr(number.find_first_not_of('-') == 1 ? 1 : 0);  // values may be negative
+      if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
         throw wrong(part);
       shape.push_back(std::stoll(number));
       n = x + 1;
     }
     if (numbers != "scalar" && shape.empty()) throw wrong(part);
-    shapes[part.substr(0, colon)] = std::move(shape);
+    std::string name = part.substr(0, colon);
+    if (name.size() > 2 && name.front() == '\'' && name.back() == '\'') name = name.substr(1, name.size() - 2);
+    shapes[name] = std::move(shape);
     at = comma + 1;
   }
   return shapes;

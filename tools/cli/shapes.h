@@ -13,6 +13,9 @@ using Shapes = std::map<std::string, std::vector<int64_t>>;
 // "x:1x3x224x224,y:8": trtexec's form.
 Shapes parse_shapes(const std::string& text, const char* option);
 
+// Failure: not as many values as an input of these extents has elements.
+void check_values(const std::string& name, const std::vector<int64_t>& values, const nvinfer1::Dims& dims);
+
 // Failure, which names the input: more dimensions than TensorRT has.
 nvinfer1::Dims to_dims(const std::vector<int64_t>& shape, const std::string& name);
 std::vector<int64_t> to_shape(const nvinfer1::Dims& dims);
