@@ -69,6 +69,10 @@ void bind_engine_tensors(Engine& engine) {
       .def("is_shape_inference_io", &ICudaEngine::isShapeInferenceIO, nb::arg("name"))
       .def("get_tensor_profile_shape", &profile_shapes, nb::arg("name"), nb::arg("profile_index"))
       .def("get_tensor_profile_values", &profile_values, nb::arg("name"), nb::arg("profile_index"))
+      .def(
+          "get_tensor_profile_values",  // TensorRT's order, by types
+          [](const ICudaEngine& e, int32_t index, const char* name) { return profile_values(e, name, index); },
+          nb::arg("name"), nb::arg("profile_index"))
       .def("is_debug_tensor", &ICudaEngine::isDebugTensor, nb::arg("name"))
       .def("__len__", &ICudaEngine::getNbIOTensors)
       .def("__getitem__", &name_at)

@@ -25,7 +25,7 @@ nb::object wrap(Layer* layer, nb::handle network) {
   return made;
 }
 
-// A layer as its own class, so that a Python program sees its properties.
+// A layer as its own class, so that a Python program sees its properties; as ILayer where that would hide its type.
 nb::object typed(nvinfer1::ILayer* layer, nb::handle network);
 
 // The tensors of a list.

@@ -12,6 +12,12 @@ nb::object as(ILayer* layer, nb::handle network) {
   return wrap(static_cast<Interface*>(layer), network);
 }
 
+// Kinds whose own `type` hides the layer's, which programs ask all layers for: they set __class__ where they want the
+// other one. Another object for this than what the method that added the layer gave.
+nb::object as_layer(ILayer* layer, nb::handle network) {
+  return nb::inst_reference(nb::type<ILayer>(), layer, network);
+}
+
 struct Kind {
   LayerType type;
   nb::object (*as)(ILayer* layer, nb::handle network);
@@ -20,8 +26,8 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {LayerType::kCONVOLUTION, as<IConvolutionLayer>},
     {LayerType::kCAST, as<ICastLayer>},
-    {LayerType::kACTIVATION, as<IActivationLayer>},
-    {LayerType::kPOOLING, as<IPoolingLayer>},
+    {LayerType::kACTIVATION, as_layer},
+    {LayerType::kPOOLING, as_layer},
     {LayerType::kLRN, as<ILRNLayer>},
     {LayerType::kSCALE, as<IScaleLayer>},
     {LayerType::kSOFTMAX, as<ISoftMaxLayer>},

@@ -316,3 +316,22 @@ def test_other_threads_run_while_the_library_works(logger):
         print(f"{what}: {1e3 * (end - start):.1f} ms, seen {inside} times")
         assert made[what] is not None and (inside >= 2 or end - start < 0.02)
     assert {"build", "load", "run"} == set(spans) and spans["build"][1] - spans["build"][0] > 0.02
+
+
+def test_programs_that_walk_over_layers(logger):
+    """Kinds of layers, though some have a `type` of their own, and classes that a program gives them."""
+    network = trt.Builder(logger).create_network(0)
+    x = network.add_input("x", trt.float32, (1, 2, 8, 8))
+    relu = network.add_activation(x, trt.ActivationType.RELU)
+    pool = network.add_pooling_nd(relu.get_output(0), trt.PoolingType.AVERAGE, (2, 2))
+    network.add_convolution_nd(pool.get_output(0), 1, (1, 1), np.ones(2, np.float32))
+    kinds = [trt.LayerType.ACTIVATION, trt.LayerType.POOLING, trt.LayerType.CONVOLUTION]
+    assert [network.get_layer(i).type for i in range(network.num_layers)] == kinds == [layer.type for layer in network]
+    assert all(isinstance(layer.type, trt.LayerType) for layer in network)
+    for layer, kind in zip(network, (trt.IActivationLayer, trt.IPoolingLayer, trt.IConvolutionLayer)):
+        layer.__class__ = kind
+    assert relu.type == trt.ActivationType.RELU and pool.type == trt.PoolingType.AVERAGE
+    first, second, third = (network[i] for i in range(3))
+    first.__class__, second.__class__ = trt.IActivationLayer, trt.IPoolingLayer
+    first.type, second.type = trt.ActivationType.TANH, trt.PoolingType.MAX
+    assert (relu.type, pool.type) == (trt.ActivationType.TANH, trt.PoolingType.MAX) and third.num_output_maps == 1

@@ -193,7 +193,7 @@ def test_engine(logger):
         engine[2]
     assert engine.get_tensor_mode("x") == trt.TensorIOMode.INPUT and engine.get_tensor_dtype("y") == trt.float32
     assert engine.get_tensor_shape("x") == (-1, 3) and engine.get_tensor_location("x") == trt.TensorLocation.DEVICE
-    assert engine.get_tensor_profile_shape("x", 0) == [(1, 3), (2, 3), (4, 3)] and engine.get_tensor_profile_values("x", 0) == []
+    assert engine.get_tensor_profile_shape("x", 0) == [(1, 3), (2, 3), (4, 3)] and engine.get_tensor_profile_values("x", 0) == engine.get_tensor_profile_values(0, "x") == []
     for more in ((), (0,)):
         assert engine.get_tensor_format("x", *more) == trt.TensorFormat.LINEAR and engine.get_tensor_format_desc("x", *more)
         assert engine.get_tensor_vectorized_dim("x", *more) == engine.get_tensor_bytes_per_component("x", *more) == -1
