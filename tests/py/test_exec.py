@@ -145,6 +145,12 @@ def test_a_model_of_fp32_takes_and_gives_fp16(form, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_shapes_of_an_input_without_open_extents_are_those_of_the_model(model):
+    assert call(WOOTZ, "exec", f"--onnx={model}", "--shapes=x:2x3", "--device=cpu", "--skipInference").returncode == 0
+    done = call(WOOTZ, "exec", f"--onnx={model}", "--minShapes=x:1x3", "--optShapes=x:2x3", "--device=cpu", "--skipInference")
+    assert done.returncode == 1 and "input 'x' has the shape 2x3 in the model, which leaves none of it open; 1x3 is given" in done.stderr
+
+
 def test_a_flag_is_no_value_of_another(model):
     done = call(WOOTZ, "exec", "--loadEngine=a.plan", "--refitFromOnnx", f"--onnx={model}")
     assert done.returncode == 2 and "--refitFromOnnx needs a value" in done.stderr

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "files.h"
+#include "npy.h"
 #include "wootz/extensions.h"
 
 namespace wootz_cli {
@@ -77,6 +78,16 @@ bool set_values(const ProfileShapes& request, const ITensor& input, IOptimizatio
   return true;
 }
 
+// An input without open extents has the model's shape.
+void check_fixed(const ProfileShapes& request, const ITensor& input) {
+  const std::string name = input.getName();
+  const std::vector<int64_t> fixed = to_shape(input.getDimensions());
+  for (const Shapes* shapes : {&request.min_shapes, &request.opt_shapes, &request.max_shapes})
+    if (const std::vector<int64_t>* given = find(*shapes, name); given != nullptr && *given != fixed)
+      throw Failure("input '" + name + "' has the shape " + shape_text(fixed) +
+                    " in the model, which leaves none of it open; " + shape_text(*given) + " is given");
+}
+
 // What one profile is of; null: no extent is open. `number`: which, where there are several.
 IOptimizationProfile* make_profile(const ProfileShapes& request, const std::string& number, IBuilder& builder,
                                    INetworkDefinition& network, const Logger& logger) {
@@ -86,7 +97,10 @@ IOptimizationProfile* make_profile(const ProfileShapes& request, const std::stri
     const ITensor& input = *network.getInput(i);
     const std::string name = input.getName();
     if (!dynamic(input.getDimensions())) {
-      any = (input.isShapeTensor() && set_values(request, input, *profile, logger)) || any;
+      if (input.isShapeTensor())
+        any = set_values(request, input, *profile, logger) || any;
+      else
+        check_fixed(request, input);
       continue;
     }
     const std::vector<int64_t>* opt = find(request.opt_shapes, name);
