@@ -240,14 +240,20 @@ bool ParserImpl::supportsModelV2(const void* serializedOnnxModel, size_t seriali
   });
 }
 
+bool ParserImpl::has_subgraph(const char* call, int64_t index) const noexcept {
+  return attempt(reporter_, call, [&]() -> Status {
+    if (index >= 0 && static_cast<size_t>(index) < subgraphs_.size()) return Status();
+    return invalid_argument("there is no subgraph {}; the last model asked about has {}", index, subgraphs_.size());
+  });
+}
+
 bool ParserImpl::isSubgraphSupported(const int64_t index) noexcept {
-  return index >= 0 && static_cast<size_t>(index) < subgraphs_.size() &&
-         subgraphs_[static_cast<size_t>(index)].supported;
+  return has_subgraph("IParser::isSubgraphSupported", index) && subgraphs_[static_cast<size_t>(index)].supported;
 }
 
 int64_t* ParserImpl::getSubgraphNodes(const int64_t index, int64_t& subgraphLength) noexcept {
   subgraphLength = 0;
-  if (index < 0 || static_cast<size_t>(index) >= subgraphs_.size()) return nullptr;
+  if (!has_subgraph("IParser::getSubgraphNodes", index)) return nullptr;
   std::vector<int64_t>& nodes = subgraphs_[static_cast<size_t>(index)].nodes;
   subgraphLength = static_cast<int64_t>(nodes.size());
   return nodes.data();

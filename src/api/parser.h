@@ -83,6 +83,7 @@ class ParserImpl final : public nvonnxparser::IParser {
   // Keeps them, and names in a warning each that is new and has no effect.
   void take_flags(nvonnxparser::OnnxParserFlags flags) noexcept;
   void change_flag(const char* call, nvonnxparser::OnnxParserFlag flag, bool on) noexcept;
+  bool has_subgraph(const char* call, int64_t index) const noexcept;  // false: reported
 
   NetworkImpl& network_;
   Reporter reporter_;

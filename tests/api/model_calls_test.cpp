@@ -169,6 +169,7 @@ TEST(ModelCalls, SupportOfSubgraphs) {
   EXPECT_TRUE(parser->supportsModelV2(good.data(), good.size()));
   EXPECT_TRUE(parser->isSubgraphSupported(0));
   EXPECT_FALSE(parser->isSubgraphSupported(1)) << "there is none";
+  EXPECT_TRUE(has(b.logger.take_errors(), "IParser::isSubgraphSupported: there is no subgraph 1"));
   EXPECT_FALSE(parser->supportsModelV2(broken.data(), broken.size()));
   EXPECT_FALSE(parser->isSubgraphSupported(0));
 }

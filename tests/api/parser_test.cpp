@@ -278,6 +278,7 @@ TEST(Parser, SupportBySubgraphs) {
   EXPECT_EQ(refused, (std::vector<int64_t>{1, 3}));
   int64_t count = 5;
   EXPECT_EQ(parser->getSubgraphNodes(99, count), nullptr);
+  EXPECT_NE(b.logger.errors().find("IParser::getSubgraphNodes: there is no subgraph 99"), std::string::npos);
   EXPECT_EQ(count, 0);
   SubGraphCollection_t collection;
   const std::string good = conv_model().SerializeAsString();
