@@ -12,8 +12,9 @@ struct Capabilities {
   // Some provider computes two steps as one (family `chain`): nodes are put together for it, out of the sight of what
   // comes later.
   bool chains = false;
-  bool by_default = false;  // taken by builds without a device setting, where it is ready()
-  bool one_isa = false;     // a plan runs only on devices of the ISA that it was built for
+  bool unsigned_bytes = false;  // it multiplies u8 with any zero point by i8 no slower than i8 by i8
+  bool by_default = false;      // taken by builds without a device setting, where it is ready()
+  bool one_isa = false;         // a plan runs only on devices of the ISA that it was built for
 };
 
 // The device that is current in the calling thread, as the backend's own library has it; the first where none is.
@@ -45,6 +46,9 @@ class Backend {
     (void)type;
     return false;
   }
+  // Whether products of u8 by i8 take it so much less work than those of i8 by i8 that a bound at 127 steps is worth
+  // it.
+  virtual bool prefers_unsigned_bytes() const { return false; }
   // Devices that it knows by name without having them, as "h200".
   virtual std::vector<DeviceDescription> known_devices() const { return {}; }
   // Takes machine code of a plan whose owner permitted it to be run; used as long as its owners live.

@@ -57,7 +57,7 @@ class CpuDevice final : public Device {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend() : Backend("cpu", {.chains = true}) {}
+  CpuBackend() : Backend("cpu", {.chains = true, .unsigned_bytes = true}) {}
 
   Result<std::shared_ptr<Device>> open(int number) const override {
     const CpuInfo& info = cpu_info();
@@ -70,6 +70,7 @@ class CpuBackend final : public Backend {
     return {&native_provider(), &onednn_provider(), &chain_provider()};
   }
   bool computes_fast_in(DType type) const override { return dnn::computes_fast_in(type); }
+  bool prefers_unsigned_bytes() const override { return dnn::prefers_unsigned_bytes(); }
 };
 
 }  // namespace

@@ -102,8 +102,9 @@ class PostOps {
     ops_.append_eltwise(algorithm, alpha, beta);
     ++position_;
   }
-  void sum(float scale, int32_t zero, memory::data_type type) {
-    ops_.append_sum(scale, zero, type);
+  void sum(float scale, int32_t zero) {
+    const TensorDesc& residual = p_.inputs[static_cast<size_t>(traits_.sum_input)];
+    ops_.append_sum(scale, zero, *data_type(residual.dtype));
     ++position_;
   }
   // False: the operand has no place among oneDNN's.
@@ -173,7 +174,7 @@ bool add_post_ops(PostOps* post, const Chain& chain, size_t count, int sum, Fixe
       case Kind::kEltwise: post->eltwise(op.algorithm, op.alpha, op.beta); break;
       case Kind::kAdd:
         if (static_cast<int>(i) == sum) {
-          post->sum(op.alpha, static_cast<int32_t>(std::lround(-op.beta / op.alpha)), attempt->dst_type);
+          post->sum(op.alpha, static_cast<int32_t>(std::lround(-op.beta / op.alpha)));
           break;
         }
         // By way of acc / scale, so that the operand is read as it lies.
@@ -327,8 +328,9 @@ int residual_input(const Problem& p, const DenseTraits& traits) {
     const int input = traits.operands[op.operand];
     if (input < p.num_main) continue;
     const TensorDesc& t = p.inputs[static_cast<size_t>(input)];
-    if (t.constant || t.dtype != out.dtype || t.layout != out.layout || !(t.dims == out.dims) ||
-        !(t.max_dims == out.max_dims))
+    // A result in 8 bits may take the place of a residual in the other type of 8 bits.
+    const bool fits = t.dtype == out.dtype || (is_int8(t.dtype) && is_int8(out.dtype));
+    if (t.constant || !fits || t.layout != out.layout || !(t.dims == out.dims) || !(t.max_dims == out.max_dims))
       continue;
     const float zero = -op.beta / op.alpha;
     const bool whole = std::fabs(zero) <= 255 && std::fabs(zero - std::round(zero)) < 1e-3f;

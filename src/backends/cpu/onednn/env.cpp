@@ -78,6 +78,9 @@ Result<const dnnl::engine*> engine() {
 Isa effective_isa() { return isa_row().width; }
 const char* effective_isa_text() { return isa_row().name; }
 bool exact_int8() { return isa_row().exact_int8; }
+bool prefers_unsigned_bytes() {
+  return exact_int8() && std::string_view(effective_isa_text()).find("amx") == std::string_view::npos;
+}
 bool runs_f16() {
   const std::string_view name = effective_isa_text();
   return name.find("fp16") != std::string_view::npos || name.find("amx") != std::string_view::npos;

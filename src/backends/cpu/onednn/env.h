@@ -27,6 +27,8 @@ Isa effective_isa();
 const char* effective_isa_text();
 // u8 times i8 summed in 32 bits without a 16-bit step that saturates.
 bool exact_int8();
+// VNNI multiplies u8 by i8; for i8 by i8 a correction is summed up as well. AMX has both.
+bool prefers_unsigned_bytes();
 bool runs_f16();
 // Products of these types by instructions that take them as they are, several times as many a cycle as of FP32.
 bool computes_fast_in(DType dtype);
