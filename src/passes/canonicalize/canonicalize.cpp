@@ -1,11 +1,14 @@
 // Forms that no kernel family has and that say nothing new: GEMMs with vectors are GEMMs with matrices of one row
-// or column, and padding that follows from known extents is a list of numbers.
+// or column, padding that follows from known extents is a list of numbers, and transposed convolutions of few channels
+// whose windows lie side by side are convolutions of one pixel each, whose results then move to their places.
 #include <algorithm>
+#include <optional>
 
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "ops/support/window.h"
 #include "passes/pass.h"
+#include "passes/quantization/qdq.h"
 #include "passes/support/replacement.h"
 #include "passes/support/rewrite.h"
 
@@ -68,17 +71,111 @@ bool canonicalize_padding(Node* node) {
   return true;
 }
 
+bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
+  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == wanted; });
+}
+
+// Kernels go by vectors of output channels: with so many in all, a transposed convolution has hardly any of them full.
+constexpr int64_t kFewChannels = 16;
+
+// The extent of its square windows, if they lie side by side.
+std::optional<int64_t> block_of(const Node& node) {
+  if (!node.is("ConvTranspose") || node.num_outputs() != 1 || node.has_attr("epilogue") || node.has_attr("x_scale"))
+    return std::nullopt;
+  const Value* const w = node.input(1);
+  if (w == nullptr || !w->is_constant() || w->dtype() != DType::kF32 || w->rank() != 4) return std::nullopt;
+  if (node.input(2) != nullptr && !node.input(2)->is_constant()) return std::nullopt;
+  const Node* const before = node.input(0)->producer();
+  if (before != nullptr && before->is("Dequantize")) return std::nullopt;  // it has an 8-bit form
+  const Dims& dims = w->constant().dims();
+  const int64_t block = dims[2];
+  const bool side_by_side = block > 1 && dims[3] == block && node.attr_ints("strides") == std::vector{block, block} &&
+                            all_are(node.attr_ints("pads"), 0) && all_are(node.attr_ints("dilations"), 1) &&
+                            all_are(node.attr_ints("output_padding"), 0) && node.attr_int("groups", 1) == 1;
+  return side_by_side && dims[1] * block * block <= kFewChannels ? std::optional(block) : std::nullopt;
+}
+
+// From [in, out, block, block] to [out * block * block, in, 1, 1].
+Result<HostTensor> by_pixel(const HostTensor& w) {
+  const int64_t in = w.dims()[0], out = w.volume() / std::max<int64_t>(1, in);
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor made, HostTensor::allocate(DType::kF32, Dims{out, in, 1, 1}));
+  for (int64_t i = 0; i < in; ++i)
+    for (int64_t o = 0; o < out; ++o)
+      made.as_mutable<float>()[static_cast<size_t>(o * in + i)] = w.as<float>()[static_cast<size_t>(i * out + o)];
+  return made;
+}
+
+Result<HostTensor> for_each_pixel(const HostTensor& bias, int64_t pixels) {
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor made, HostTensor::allocate(DType::kF32, Dims{bias.volume() * pixels}));
+  for (int64_t i = 0; i < made.volume(); ++i)
+    made.as_mutable<float>()[static_cast<size_t>(i)] = bias.as<float>()[static_cast<size_t>(i / pixels)];
+  return made;
+}
+
+// What follows element by element, of this value and single numbers.
+Node* next_by_element(const Value* value) {
+  Node* const user = only_user(value);
+  if (user == nullptr || user->op().lowering != Lowering::kPointwise || user->num_outputs() != 1) return nullptr;
+  for (const Value* other : user->inputs())
+    if (other != value && !(other != nullptr && other->is_constant() && other->constant().volume() == 1))
+      return nullptr;
+  return user->output()->shape() == value->shape() ? user : nullptr;
+}
+
+// What follows `node` element by element, of `pixels` instead: it is part of the convolution then.
+Result<Value*> with_what_follows(Graph& graph, Node** node, Value* pixels) {
+  constexpr int kMost = 8;
+  for (int steps = 0; steps < kMost; ++steps) {
+    Node* const next = next_by_element((*node)->output());
+    if (next == nullptr) break;
+    std::vector<Value*> inputs = next->inputs();
+    std::replace(inputs.begin(), inputs.end(), (*node)->output(), pixels);
+    WOOTZ_ASSIGN_OR_RETURN(const Node* made, clone_on(graph, *next, std::move(inputs), next));
+    pixels = made->output();
+    *node = next;
+  }
+  return pixels;
+}
+
+Result<bool> part_windows(Graph& graph, Node* node) {
+  const std::optional<int64_t> block = block_of(*node);
+  if (!block) return false;
+  if (node->input(2) != nullptr && node->input(2)->dtype() != DType::kF32) return false;
+  Replacement replacement(graph, node);
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor weights, by_pixel(node->input(1)->constant()));
+  std::vector<Value*> inputs{node->input(0),
+                             graph.add_constant(graph.unique_name(node->input(1)->name()), std::move(weights))};
+  if (node->input(2) != nullptr) {
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor bias, for_each_pixel(node->input(2)->constant(), *block * *block));
+    inputs.push_back(graph.add_constant(graph.unique_name(node->input(2)->name()), std::move(bias)));
+  }
+  Value* pixels = replacement.op("Conv", std::move(inputs), {});
+  if (replacement.failed()) return replacement.status();
+  WOOTZ_ASSIGN_OR_RETURN(pixels, with_what_follows(graph, &node, pixels));
+  Replacement last(graph, node);
+  Value* const y = last.op("DepthToSpace", {pixels}, {{"blocksize", *block}, {"mode", std::string("CRD")}});
+  if (last.failed()) return last.status();
+  replace_and_erase(graph, node->output(), y);
+  return true;
+}
+
 }  // namespace
 
 Result<bool> canonicalize(Graph& graph) {
   bool changed = false;
+  std::vector<Node*> transposed;  // what else goes with one of them is no transposed convolution
   for (Node* node : graph.nodes()) {
+    if (node->is("ConvTranspose")) transposed.push_back(node);
     if (canonicalize_padding(node)) {
       WOOTZ_RETURN_IF_ERROR(infer_node(*node));
       changed = true;
     }
     WOOTZ_ASSIGN_OR_RETURN(const bool widened, widen_vectors(graph, node));
     changed = changed || widened;
+  }
+  for (Node* node : transposed) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool parted, part_windows(graph, node));
+    changed = changed || parted;
   }
   return changed;
 }
