@@ -45,6 +45,14 @@ def ours(task, **how):
     return lambda feeds: next(iter(wootz.infer(context, feeds).values()))
 
 
+def quantized(task, folder):
+    """By wootz quantize as it is, whose model is then built."""
+    import wootz
+
+    wootz.quantize(str(task.model), folder / "int8.onnx", data=task.batches(task.samples), shapes=task.shapes(), options={"backend": "cpu", "timing": "0"})
+    return ours(task, model=folder / "int8.onnx")
+
+
 def in_bf16(task, folder):
     """By the flag where the processor computes in BF16; elsewhere the model is written in BF16 and computed by the kernels that widen each value."""
     import wootz
@@ -102,6 +110,7 @@ def ways_of(task, chosen, folder):
     """[(precision, how, function that makes the network)]"""
     ways = []
     if "int8" in chosen:
+        ways.append(("int8", "quantize", lambda: quantized(task, folder)))
         ways += [("int8", name, lambda name=name: ours(task, calibration_data=task.batches(task.samples), calibration_algorithm=name)) for name in ALGORITHMS]
     if "bf16" in chosen:
         ways.append(("bf16", "flag" if FLAGS & {"avx512_bf16", "amx_bf16"} else "model", lambda: in_bf16(task, folder)))
@@ -149,7 +158,7 @@ def missed(rows):
         if row["below"] > row["bar"]:
             lines.append(f"{row['task']} in {row['precision']} ({row['how']}) is {row['below']:.5f} below FP32, more than {row['bar']}")
         rivals = [other["score"] for other in rows if other["task"] == row["task"] and "ONNX Runtime" in other["how"] and "score" in other]
-        if row["precision"] == "int8" and row["how"] == "least_error" and rivals and max(rivals) > row["score"] + row["bar"]:
+        if row["precision"] == "int8" and row["how"] == "quantize" and rivals and max(rivals) > row["score"] + row["bar"]:
             lines.append(f"{row['task']}: {row['score']:.5f} in INT8, and {max(rivals):.5f} by ONNX Runtime")
     return lines
 

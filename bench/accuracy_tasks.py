@@ -25,7 +25,7 @@ class Task:
     ways of `held` are held to.
     """
 
-    held = ("least_error", "flag", "model")
+    held = ("quantize", "least_error", "flag", "model")
 
     def batches(self, arrays):
         """The last one is filled up from the beginning."""

@@ -243,7 +243,11 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 ///                 "legacy"
 ///   keep          names of layers that stay in float
 ///   block         of int4: elements that have one scale; default 128
-///   zero_points   of int4: true: scales from the least weight to the largest, not around 0
+///   zero_points   of int4: true: scales from the least weight to the largest, not around 0. Of int8: activations that
+///                 are hardly ever negative in u8, from the least to the largest; default true on processors, false on
+///                 GPUs, whose libraries want i8 around 0, as TensorRT does
+///   bias_correction  of int8: what rounding moves the means of layers' results by, one layer after the other, is added
+///                 to their biases, if the outputs' error is less then; default true
 ///   budget        the greatest error of the outputs: the layers that cost the most stay in float
 ///   sensitivity   true: what each layer alone costs is measured, also without a budget
 ///   best          true: each layer has the format that was measured to be the fastest, or stays in float

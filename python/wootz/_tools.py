@@ -107,7 +107,7 @@ def _budget(budget):
     return budget
 
 
-def quantize(model, output, data=None, format="int8", algorithm=None, keep=None, block=None, zero_points=False, budget=None,
+def quantize(model, output, data=None, format="int8", algorithm=None, keep=None, block=None, zero_points=None, bias_correction=None, budget=None,
              sensitivity=False, best=False, shapes=None, options=None, seed=None, batches=None, report=None, logger=None):
     """Writes an ONNX model in another number format to the file `output`, and returns the report as a dictionary.
 
@@ -115,7 +115,9 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
     have on the data), "int4" (weights of products in blocks of `block`, with or without zero points), "fp16" or "bf16" (inputs
     and outputs stay in FP32). data: representative inputs, as build()'s calibration_data; for int4, fp16 and bf16, where they
     only serve to measure errors, it may be left out for random ones of `seed`. algorithm: "least_error", "entropy2",
-    "entropy", "minmax" or "legacy". keep: names of layers that stay in float. budget: the greatest error of the outputs (0.005, "0.5%"): the layers
+    "entropy", "minmax" or "legacy". zero_points: of int8, activations that are hardly ever negative have one (default: on
+    processors; not on GPUs, nor for TensorRT, which want i8 around 0). bias_correction: of int8, what rounding moves the means of layers'
+    results by is added to their biases, if the outputs are closer to FP32's then (default). keep: names of layers that stay in float. budget: the greatest error of the outputs (0.005, "0.5%"): the layers
     that cost the most stay in float. sensitivity: measure what each layer alone costs. best: each layer has the format
     that was measured to be the fastest, of several in `format` ("int8,int4"), or stays in float. shapes: {input: shape} of dynamic inputs. options: of builds, as build() takes them. batches: most of
     them. report: file for the report as a page (.html).
@@ -139,7 +141,7 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
     for key, value in (options or {}).items():
         config.set_option(key, value)
     asked = {"format": format, "algorithm": algorithm, "keep": None if keep is None else list(keep), "block": block,
-             "zero_points": zero_points or None, "budget": _budget(budget), "sensitivity": sensitivity, "best": best}
+             "zero_points": zero_points, "bias_correction": bias_correction, "budget": _budget(budget), "sensitivity": sensitivity, "best": best}
     _wootz._take_errors()  # those of earlier calls
     text = _wootz._quantize(builder, config, os.fspath(model), os.fspath(output), given,
                             json.dumps({key: value for key, value in asked.items() if value is not None}))

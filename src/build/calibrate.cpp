@@ -42,7 +42,7 @@ Result<CalibrationResult> calibrated_scales(BuildSession& session, bool* fresh) 
   CalibrationSource* const source = session.services.calibration;
   if (source == nullptr) return CalibrationResult();
   WOOTZ_ASSIGN_OR_RETURN(std::optional<TensorScales> cached, cached_scales(session, *source));
-  if (cached) return CalibrationResult{std::move(*cached), {}};
+  if (cached) return CalibrationResult{.scales = std::move(*cached)};
   *fresh = true;
   return run_calibration(session, *source);
 }

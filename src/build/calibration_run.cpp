@@ -68,7 +68,10 @@ class CalibrationRun {
       return invalid_argument("the calibrator gives neither a batch nor a cache: there is nothing to calibrate with");
     const RangeRule rule = calibration_rule(session_, source_);
     CalibrationResult result;
-    for (const auto& [name, histogram] : seen_) result.scales[name] = int8_scale(find_range(histogram, rule));
+    for (const auto& [name, histogram] : seen_) {
+      result.scales[name] = int8_scale(find_range(histogram, rule));
+      result.least[name] = static_cast<float>(histogram.least());
+    }
     result.without_range = std::move(without_range_);
     phase.step(1);
     session_.log.info(fmt::format("Calibration: {} scales by {} from {} batches, on {}", result.scales.size(),

@@ -8,6 +8,7 @@ namespace wootz {
 
 struct CalibrationResult {
   TensorScales scales;
+  std::map<std::string, float, std::less<>> least;  // value of each tensor; 0 where none is negative
   // Tensors that have none, such as a mask of infinities, and why. It only matters where one is to be quantized.
   std::map<std::string, std::string, std::less<>> without_range;
 };

@@ -6,14 +6,16 @@
 namespace wootz {
 
 Status Histogram::add(std::span<const float> values) {
-  double largest = 0;
+  double largest = 0, least = least_;
   for (const float value : values) {
     if (!std::isfinite(value)) return invalid_argument("a value is {}, of which no range can be found", value);
     largest = std::max(largest, std::abs(static_cast<double>(value)));
+    least = std::min(least, static_cast<double>(value));
   }
   if (largest > 0) cover(largest);
   count_ += values.size();
   largest_ = std::max(largest_, largest);
+  least_ = least;
   if (bins_.empty()) return Status();
   for (const float value : values) {
     const auto bin = static_cast<size_t>(std::abs(static_cast<double>(value)) / width_);

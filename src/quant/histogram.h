@@ -19,6 +19,7 @@ class Histogram {
   Status add(std::span<const float> values);
 
   double largest() const { return largest_; }
+  double least() const { return least_; }  // of the values themselves; 0 where none is negative
   uint64_t count() const { return count_; }
   double width() const { return width_; }                      // of a bin; 0: every value was 0
   const std::vector<uint64_t>& bins() const { return bins_; }  // empty: every value was 0
@@ -27,7 +28,7 @@ class Histogram {
   void cover(double largest);
 
   std::vector<uint64_t> bins_;
-  double width_ = 0, largest_ = 0;
+  double width_ = 0, largest_ = 0, least_ = 0;
   uint64_t count_ = 0;
 };
 

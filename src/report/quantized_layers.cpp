@@ -12,9 +12,11 @@ Json layer_json(const QuantizedLayer& layer) {
   if (layer.scale > 0) {
     json["scale"] = layer.scale;
     json["range"] = layer.range;
+    if (layer.zero_point != 0) json["zero_point"] = layer.zero_point;
   }
   if (layer.weight_scale[1] > 0) json["weight_scales"] = {layer.weight_scale[0], layer.weight_scale[1]};
   if (layer.why_not.empty()) json["weight_error"] = layer.weight_error;
+  if (layer.correction) json["correction"] = *layer.correction;
   if (layer.error) json["error"] = *layer.error;
   if (layer.sensitivity) json["sensitivity"] = *layer.sensitivity;
   if (layer.why_not.empty()) json["format"] = layer.format;
@@ -57,6 +59,10 @@ Json quantization_json(const QuantizationReport& report) {
   json["layers_in_format"] = narrow;
   json["error"] = largest_error(report.outputs);
   if (report.budget) json["budget"] = *report.budget;
+  if (report.uncorrected) {
+    json["biases_corrected"] = report.corrected;
+    json["error_uncorrected"] = *report.uncorrected;
+  }
   for (const OutputError& output : report.outputs)
     json["outputs"].push_back({{"name", output.name},
                                {"error", output.error},
@@ -85,6 +91,11 @@ std::string quantization_text(const Json& report) {
     for (const Json& output : report["outputs"])
       text += fmt::format("output '{}': error {:.3g}, cosine {:.6f}\n", output["name"].get<std::string>(),
                           output["error"].get<double>(), output["cosine"].get<double>());
+  if (report.contains("biases_corrected"))
+    text +=
+        fmt::format("biases {}: error {:.3g} without a correction\n",
+                    report["biases_corrected"].get<bool>() ? "corrected" : "as they were, a correction gains nothing",
+                    report["error_uncorrected"].get<double>());
   return text + fmt::format("{} of {} layers in {}\n", report["layers_in_format"].get<size_t>(),
                             report["layers"].size(), format);
 }

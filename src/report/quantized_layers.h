@@ -19,9 +19,11 @@ struct QuantizedLayer {
   std::string why_not;  // why it stays in float; empty: it does not
   std::string format;   // that it has where it does not
   double scale = 0, range = 0;
+  int zero_point = 0;
   double weight_scale[2] = {};
   double weight_error = 0;
   std::optional<double> error;        // of its result, in the whole network
+  std::optional<double> correction;   // of its bias, root mean square
   std::optional<double> sensitivity;  // error of the network's outputs by this layer alone, in its fastest format
   std::vector<std::pair<std::string, double>> times;  // by format, "float" last, in microseconds; where measured
 };
@@ -30,6 +32,8 @@ struct QuantizationReport {
   std::string model, output, format, ranges;  // several formats with commas between
   size_t batches = 0;
   std::optional<double> budget;
+  std::optional<double> uncorrected;  // error of the outputs with biases as they were, where a correction was tried
+  bool corrected = false;             // and kept, since the error is less with it
   std::vector<QuantizedLayer> layers;
   std::vector<OutputError> outputs;
   struct Point {

@@ -120,7 +120,7 @@ TEST(Tools, QuantizingSaysWhatIsMissing) {
   refused("m.onnx", R"({"format": "int3"})", "there is no format 'int3'");
   refused("m.onnx", R"({"budget": -1})", "option 'budget': a number from 0 is wanted");
   refused("m.onnx", R"({"keep": "conv"})", "option 'keep': a list of names is wanted");
-  refused("m.onnx", R"({"block": 16})", "options 'block' and 'zero_points' are of int4");
+  refused("m.onnx", R"({"block": 16})", "option 'block' is of int4");
   refused("m.onnx", R"({"speed": 1})", "there is no option 'speed'");
   refused("m.onnx", R"({"format": "bf16", "algorithm": "minmax"})", "bf16 has no ranges of activations");
   EXPECT_EQ(wootz_quantize(nullptr, bench.config.get(), "m.onnx", "o.onnx", given.batches.get(), nullptr), nullptr);

@@ -103,7 +103,7 @@ def test_every_format_is_written_checked_and_computed(form, model, samples, tmp_
 
 
 def test_int8_fuses_to_8_bit_steps(model, samples, tmp_path):
-    wootz.quantize(model, tmp_path / "int8.onnx", data=samples, options=OPTIONS)
+    wootz.quantize(model, tmp_path / "int8.onnx", data=samples, bias_correction=False, options=OPTIONS)
     # Without instructions for sums of 8-bit products the transposed convolution stays in floats.
     sums = any(name in pathlib.Path("/proc/cpuinfo").read_text() for name in ("avx512_vnni", "avx_vnni"))
     assert int8_layers(tmp_path / "int8.onnx", tmp_path) == (5 if sums else 4)
@@ -219,7 +219,7 @@ def test_what_is_unfit_is_refused(model, samples, tmp_path):
         wootz.quantize(model, out, data=samples[:, :, :, :7])
     with refused("there are no inputs"):
         wootz.quantize(model, out, data=[], options=OPTIONS)
-    with refused("'block' and 'zero_points' are of int4"):
+    with refused("option 'block' is of int4"):
         wootz.quantize(model, out, data=samples, block=3, options=OPTIONS)
     with refused("'algorithm': fp16 has no ranges"):
         wootz.quantize(model, out, data=samples, format="fp16", algorithm="minmax", options=OPTIONS)
@@ -242,17 +242,20 @@ def test_a_budget_keeps_the_costly_layers_in_float(samples, tmp_path):
             weights[:, 0, 0, 0] *= 400
             constant.CopyFrom(numpy_helper.from_array(weights, "f2"))
     onnx.save(proto, model)
-    whole = wootz.quantize(model, tmp_path / "whole.onnx", data=samples, sensitivity=True, options=OPTIONS)
+    plain = {"bias_correction": False, "options": OPTIONS}  # a budget is of what the correction finds, which comes after it
+    whole = wootz.quantize(model, tmp_path / "whole.onnx", data=samples, sensitivity=True, **plain)
     costs = {layer["name"]: layer["sensitivity"] for layer in whole["layers"]}
     assert len(costs) == 5 and min(costs.values()) > 0
     budget = whole["error"] * 0.7
-    report = wootz.quantize(model, tmp_path / "budget.onnx", data=samples, budget=budget, options=OPTIONS, report=tmp_path / "r.html")
+    report = wootz.quantize(model, tmp_path / "budget.onnx", data=samples, budget=budget, report=tmp_path / "r.html", **plain)
     kept = [layer["name"] for layer in report["layers"] if not layer["in_format"]]
     assert 0 < len(kept) < 5 and report["error"] <= budget
     assert {layer.get("why_not") for layer in report["layers"]} == {None, "kept in float by the budget"}
     assert max(costs, key=costs.get) in kept
     assert report["curve"][0] == {"layers_in_float": 0, "moves": 0, "error": pytest.approx(whole["error"], rel=1e-6)}
     assert [point["error"] for point in report["curve"] if point["layers_in_float"] == len(kept)] == [pytest.approx(report["error"], rel=1e-6)]
+    corrected = wootz.quantize(model, tmp_path / "corrected.onnx", data=samples, budget=budget, options=OPTIONS)
+    assert corrected["error_uncorrected"] == pytest.approx(report["error"], rel=1e-6) and corrected["error"] <= report["error"] * (1 + 1e-6)
     loose = wootz.quantize(model, tmp_path / "loose.onnx", data=samples, budget="100%", options=OPTIONS)
     assert loose["layers_in_format"] == 5
     with pytest.raises(ValueError, match="no layer can be in int8 within an error of 1e-09"):
@@ -338,3 +341,45 @@ def test_a_trained_network_stays_as_good_as_by_onnx_runtime(algorithm, method, t
     # Images that one of the two alone recognizes fall either way: as good, but for four standard deviations of that.
     noise = 4 * np.sqrt((got != their).sum()) / len(labels)
     assert noise < 0.006 and got.mean() >= their.mean() - noise
+
+
+def test_bytes_that_are_never_negative_are_unsigned(model, samples, tmp_path):
+    """The same numbers, with inputs that go beyond what the calibration has seen: 127 steps bound u8 as they do i8."""
+    made = str(tmp_path / "int8.onnx")
+    wootz.quantize(model, made, data={"x": samples}, options=OPTIONS)
+    wide = samples[:2] * 3
+    np.testing.assert_array_equal(ours(made, wide), ours(made, wide, disable_passes="unsigned_bytes"))
+    np.testing.assert_array_equal(ours(made, wide), ours(made, wide, isa="avx2"))
+    expected = theirs(made, wide, optimized=False)
+    np.testing.assert_allclose(ours(made, wide), expected, atol=0.05 * np.abs(expected).max())
+
+
+def test_zero_points_and_corrected_biases_bring_results_closer(tmp_path):
+    """Of a network of depthwise and plain convolutions with HardSwish, whose values are hardly ever negative."""
+    rng, node, nodes, constants, value = np.random.default_rng(SEED), helper.make_node, [], {}, "x"
+    for i, (channels, group) in enumerate(((16, 1), (16, 16), (24, 1), (24, 24), (10, 1))):
+        depth = {0: 3, 2: 16, 4: 24}.get(i, 1)
+        constants[f"w{i}"] = (rng.normal(0.2, 1, (channels, depth, 3, 3)) / np.sqrt(9 * depth)).astype(np.float32)
+        nodes += [node("Conv", [value, f"w{i}"], [f"c{i}"], f"conv{i}", pads=[1] * 4, group=group), node("HardSwish", [f"c{i}"], [f"h{i}"], f"act{i}")]
+        value = f"h{i}"
+    constants["m"] = (rng.normal(0, 1, (10, 6)) / 3).astype(np.float32)
+    nodes += [node("GlobalAveragePool", [value], ["g"], "mean"), node("Flatten", ["g"], ["f"], "flat"), node("MatMul", ["f", "m"], ["y"], "product")]
+    model = save(tmp_path / "hard.onnx", nodes, {"x": [2, 3, 12, 12]}, {"y": [2, 6]}, constants)
+    x = rng.normal(0.3, 1, (32, 3, 12, 12)).astype(np.float32)
+    errors = {}
+    for zero_points in (False, True):
+        for corrected in (False, True):
+            made = tmp_path / "int8.onnx"
+            report = wootz.quantize(model, made, data=x, zero_points=zero_points, bias_correction=corrected, options=OPTIONS)
+            onnx.checker.check_model(onnx.load(made))
+            assert ("biases_corrected" in report) == corrected
+            errors[zero_points, corrected] = report["error"]
+            assert any("zero_point" in layer for layer in report["layers"]) == zero_points
+            if corrected and report["biases_corrected"]:
+                assert report["error"] < report["error_uncorrected"] and all("correction" in layer for layer in report["layers"])
+            difference = distance(ours(made, x[:2]), theirs(made, x[:2], optimized=False))
+            assert difference < 0.02, "written as it is computed"
+    print(errors)
+    assert errors[True, False] < errors[False, False] and errors[True, True] <= errors[True, False]
+    with pytest.raises(ValueError, match="option 'bias_correction' is of int8"):
+        wootz.quantize(model, tmp_path / "no.onnx", format="bf16", bias_correction=True, options=OPTIONS)

@@ -19,7 +19,8 @@ struct QuantizeOptions {
   std::vector<std::string> keep, pairs;
   InputRequest inputs;
   int threads = 0, block = 0;
-  bool zero_points = false, sensitivity = false, best = false, as_json = false, verbose = false;
+  std::optional<bool> zero_points;
+  bool bias_correction = true, sensitivity = false, best = false, as_json = false, verbose = false;
 };
 
 // "0.5%" and "0.005"
@@ -39,7 +40,8 @@ std::string options_json(const QuantizeOptions& o) {
   if (!o.algorithm.empty()) options["algorithm"] = o.algorithm;
   if (!o.keep.empty()) options["keep"] = o.keep;
   if (o.block > 0) options["block"] = o.block;
-  if (o.zero_points) options["zero_points"] = true;
+  if (o.zero_points) options["zero_points"] = *o.zero_points;
+  if (!o.bias_correction) options["bias_correction"] = false;
   if (!o.budget.empty()) options["budget"] = parse_budget(o.budget);
   if (o.sensitivity) options["sensitivity"] = true;
   if (o.best) options["best"] = true;
@@ -98,7 +100,10 @@ void add_quantize(CLI::App& app, Logger& logger) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--block", o->block, "Of int4: elements that have one scale; default 128");
-  command->add_flag("--zero-points", o->zero_points, "Of int4: scales from the least weight to the largest");
+  command->add_flag("--zero-points,!--no-zero-points", o->zero_points,
+                    "Of int4: scales from the least weight to the largest; of int8: of activations that are hardly "
+                    "ever negative (default on processors)");
+  command->add_flag("!--no-bias-correction", o->bias_correction, "Of int8: leave biases as they are");
   command->add_option("--budget", o->budget,
                       "Greatest error of the outputs, as 0.5%: the layers that cost the most stay in float");
   command->add_flag("--sensitivity", o->sensitivity, "Measure what each layer alone costs");

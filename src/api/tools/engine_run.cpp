@@ -108,9 +108,9 @@ std::string EngineRun::layer_of(const std::string& value) const {
   return step.exists() ? program.steps[step].name : "";
 }
 
-Status EngineRun::show(const std::set<std::string>& values) {
+Status EngineRun::show(const std::set<std::string>& values, bool on) {
   for (const std::string& name : values)
-    if (wootz_context_tap(context_.get(), name.c_str(), 1) != 0)
+    if (wootz_context_tap(context_.get(), name.c_str(), on ? 1 : 0) != 0)
       return make_error(Code::kInternal, "value '{}' cannot be read", name);
   return Status();
 }

@@ -27,7 +27,8 @@ class EngineRun {
   // "" where it is no step's.
   std::string layer_of(const std::string& value) const;
   bool is_output(const std::string& value) const { return outputs_.count(value) != 0; }
-  Status show(const std::set<std::string>& values);
+  // `on`: or no more.
+  Status show(const std::set<std::string>& values, bool on = true);
   // Errors name what of the batch the engine does not take.
   Status run(const Batch& batch, const TakeValue& take);
 

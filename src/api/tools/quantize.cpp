@@ -67,7 +67,8 @@ constexpr OptionRow kOptions[] = {
        return Status();
      }},
     {"block", [](const Json& value, QuantizeOptions* o) { return read_count(value, &o->rules.block); }},
-    {"zero_points", [](const Json& value, QuantizeOptions* o) { return read_flag(value, &o->rules.zero_points); }},
+    {"zero_points", [](const Json& value, QuantizeOptions* o) { return read_flag(value, &o->zero_points.emplace()); }},
+    {"bias_correction", [](const Json& value, QuantizeOptions* o) { return read_flag(value, &o->correct_biases); }},
     {"budget",
      [](const Json& value, QuantizeOptions* o) {
        if (!value.is_number() || !(value.get<double>() >= 0)) return invalid_argument("a number from 0 is wanted");
@@ -100,9 +101,12 @@ Result<QuantizeOptions> read_options(const char* text) {
   if (json.contains("algorithm") && std::none_of(formats.begin(), formats.end(), has_activation_scales))
     return invalid_argument("option 'algorithm': {} has no ranges of activations",
                             number_format_name(options.rules.format));
-  if ((json.contains("block") || json.contains("zero_points")) &&
-      std::count(formats.begin(), formats.end(), NumberFormat::kInt4) == 0)
-    return invalid_argument("options 'block' and 'zero_points' are of int4");
+  const auto has = [&](NumberFormat one) { return std::count(formats.begin(), formats.end(), one) != 0; };
+  if (json.contains("block") && !has(NumberFormat::kInt4)) return invalid_argument("option 'block' is of int4");
+  if (json.contains("zero_points") && !has(NumberFormat::kInt4) && !has(NumberFormat::kInt8))
+    return invalid_argument("option 'zero_points' is of int4 and int8");
+  if (json.contains("bias_correction") && !has(NumberFormat::kInt8))
+    return invalid_argument("option 'bias_correction' is of int8");
   return options;
 }
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "api/tools/compare_engines.h"
+#include "backends/registry.h"
 #include "build/find_scales.h"
 #include "onnx/import.h"
 #include "quant/calibration_source.h"
 
 namespace wootz::api {
 namespace {
-
-constexpr double kInt8Steps = 127, kLargestF8 = 448;
 
 // The batches, one after the other.
 class BatchSource final : public CalibrationSource {
@@ -88,8 +87,12 @@ Result<std::unique_ptr<Quantizer>> Quantizer::open(const std::string& path, cons
 Status Quantizer::run() {
   FormatRules& rules = options_.rules;
   const bool searches = options_.budget >= 0 || options_.sensitivity || options_.best;
-  ProgressPhase phase(services_.progress, "Quantize", nullptr, searches ? 4 : 3);
   const std::vector<NumberFormat>& formats = options_.formats;
+  const bool int8 = std::count(formats.begin(), formats.end(), NumberFormat::kInt8) != 0;
+  const bool corrects = int8 && options_.correct_biases;
+  ProgressPhase phase(services_.progress, "Quantize", nullptr, 3 + (searches ? 1 : 0) + (corrects ? 1 : 0));
+  WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(settings_.backend));
+  rules.zero_points = options_.zero_points.value_or(int8 && formats.size() == 1 && backend->can.unsigned_bytes);
   if (std::any_of(formats.begin(), formats.end(), has_activation_scales)) WOOTZ_RETURN_IF_ERROR(calibrate());
   const auto note = [&](const Value& value) {
     rules.types[value.name()] = value.dtype();
@@ -108,8 +111,12 @@ Status Quantizer::run() {
     if (options_.budget >= 0) WOOTZ_RETURN_IF_ERROR(meet_budget());
     if (!phase.step(2)) return phase.status();
   }
+  if (corrects) {
+    WOOTZ_RETURN_IF_ERROR(correct_if_better());
+    if (!phase.step(searches ? 3 : 2)) return phase.status();
+  }
   WOOTZ_RETURN_IF_ERROR(compare_all());
-  phase.step(searches ? 3 : 2);
+  phase.step(2 + (searches ? 1 : 0) + (corrects ? 1 : 0));
   return phase.status();
 }
 
@@ -121,6 +128,7 @@ Status Quantizer::calibrate() {
   const std::shared_ptr<Graph> graph = copy_of_network(*graph_);
   WOOTZ_ASSIGN_OR_RETURN(CalibrationResult found, find_scales(*graph, settings_, services));
   options_.rules.scales.insert(found.scales.begin(), found.scales.end());
+  options_.rules.least.insert(found.least.begin(), found.least.end());
   return Status();
 }
 
@@ -161,7 +169,7 @@ Status Quantizer::choose_formats() {
   return Status();
 }
 
-Result<ToolEngine> Quantizer::convert(const std::set<std::string, std::less<>>& keep, const BuildSettings& settings) {
+Result<std::shared_ptr<Graph>> Quantizer::converted_graph(const std::set<std::string, std::less<>>& keep) {
   FormatRules rules = options_.rules;
   rules.keep = keep;
   converted_ = model_->copy();
@@ -171,7 +179,12 @@ Result<ToolEngine> Quantizer::convert(const std::set<std::string, std::less<>>& 
   options.model_dir = model_->folder();
   Result<std::shared_ptr<Graph>> graph = import_model(std::as_bytes(std::span(bytes)), options);
   if (!graph.ok()) return graph.status().with_prefix("the converted model");
-  return make_engine(**graph, settings, services_, reporter_);
+  return graph;
+}
+
+Result<ToolEngine> Quantizer::convert(const std::set<std::string, std::less<>>& keep, const BuildSettings& settings) {
+  WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<Graph> graph, converted_graph(keep));
+  return make_engine(*graph, settings, services_, reporter_);
 }
 
 Result<std::vector<OutputError>> Quantizer::output_errors(EngineImpl& engine) const {
@@ -235,7 +248,9 @@ void Quantizer::report_layers(const std::map<std::string, double>& errors) {
     to.why_not = !found_so ? from.why_not : slow ? "faster in float" : "kept in float by the budget";
     to.format = number_format_name(from.format);
     to.scale = from.scale;
-    to.range = from.scale * (from.format == NumberFormat::kFp8 ? kLargestF8 : kInt8Steps);
+    to.range = from.range;
+    to.zero_point = from.zero_point;
+    to.correction = from.why_not.empty() ? correction_of(from.name) : std::nullopt;
     std::copy(std::begin(from.weight_scale), std::end(from.weight_scale), std::begin(to.weight_scale));
     to.weight_error = from.weight_error;
     if (const auto error = errors.find(from.output); error != errors.end()) to.error = error->second;

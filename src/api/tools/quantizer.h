@@ -15,9 +15,11 @@ struct QuantizeOptions {
   RangeRule ranges;
   // Those that a layer may have; the first is that of `rules`. Several: none is a float format, and `best` chooses.
   std::vector<NumberFormat> formats = {NumberFormat::kInt8};
-  double budget = -1;        // the greatest error of the outputs; below 0: there is none
-  bool sensitivity = false;  // the error by each layer alone
-  bool best = false;         // each layer in what it is fastest in, which may be float
+  double budget = -1;               // the greatest error of the outputs; below 0: there is none
+  bool sensitivity = false;         // the error by each layer alone
+  bool best = false;                // each layer in what it is fastest in, which may be float
+  bool correct_biases = true;       // of layers in int8
+  std::optional<bool> zero_points;  // none: of int8 where the device multiplies u8 as well as i8
 };
 
 class Quantizer {
@@ -40,6 +42,8 @@ class Quantizer {
   Result<ToolEngine> convert(const std::set<std::string, std::less<>>& keep, const BuildSettings& settings);
   // Of the outputs, against those in float.
   Result<std::vector<OutputError>> output_errors(EngineImpl& engine) const;
+  // The model as the rules have it, read back.
+  Result<std::shared_ptr<Graph>> converted_graph(const std::set<std::string, std::less<>>& keep);
   Result<double> error_with(const std::set<std::string, std::less<>>& keep);
   // layer_search.cpp: which layers have which format, and which stay in float
   struct Choice {
@@ -57,7 +61,11 @@ class Quantizer {
   Result<bool> keeps_budget(const std::vector<size_t>& at);
   bool in_float(const std::vector<size_t>& at, size_t layer) const { return at[layer] == choices_[layer].size(); }
   Status compare_all();
-  void report_layers(const std::map<std::string, double>& errors);  // of values
+  // bias_correction.cpp
+  Status correct_biases();
+  Status correct_if_better();
+  std::optional<double> correction_of(const std::string& layer) const;  // root mean square of it
+  void report_layers(const std::map<std::string, double>& errors);      // of values
 
   const std::vector<Batch>& batches_;
   QuantizeOptions options_;  // its rules are what the search finds

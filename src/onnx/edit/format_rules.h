@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/status.h"
@@ -29,11 +30,15 @@ struct FormatRules {
   NumberFormat format = NumberFormat::kInt8;
   std::map<std::string, NumberFormat, std::less<>> formats;  // of layers in another one; none is a float format
   std::map<std::string, float, std::less<>> scales;  // of values, as int8_scale() of their range: kInt8 and kFp8
-  std::map<std::string, DType, std::less<>> types;   // of values: kFp16 and kBf16
-  std::map<std::string, int, std::less<>> ranks;     // of values, where the model is of an older opset
-  std::set<std::string, std::less<>> keep;           // layers that stay in float
-  int block = 128;                                   // elements of a scale: kInt4
-  bool zero_points = false;                          // kInt4: from the least to the largest, not around 0
+  std::map<std::string, float, std::less<>> least;   // values of these, 0 where none is negative: for zero points
+  // What is added to a layer's result, by channel, so that its mean is as in float.
+  std::map<std::string, std::vector<float>, std::less<>> corrections;
+  std::map<std::string, DType, std::less<>> types;  // of values: kFp16 and kBf16
+  std::map<std::string, int, std::less<>> ranks;    // of values, where the model is of an older opset
+  std::set<std::string, std::less<>> keep;          // layers that stay in float
+  int block = 128;                                  // elements of a scale: kInt4
+  // kInt4: weights from the least to the largest, not around 0. kInt8: so activations that are hardly negative, in u8.
+  bool zero_points = false;
 };
 
 // A convolution or product of the model.
@@ -42,9 +47,10 @@ struct EditedLayer {
   std::string op, input, output;
   std::string why_not;                        // why it stays as it is; empty: it does not
   NumberFormat format = NumberFormat::kInt8;  // that it was to have
-  double scale = 0;                           // of the activation; 0: it has none
-  double weight_scale[2] = {};                // the least and the largest
-  double weight_error = 0;  // root mean square of what rounding does to the weights, as a part of theirs
+  double scale = 0, range = 0;                // of the activation; 0: it has none
+  int zero_point = 0;
+  double weight_scale[2] = {};  // the least and the largest
+  double weight_error = 0;      // root mean square of what rounding does to the weights, as a part of theirs
 };
 
 }  // namespace wootz

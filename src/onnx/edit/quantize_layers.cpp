@@ -12,7 +12,7 @@ using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
 constexpr int kPerTensor = -1;
-constexpr double kInt8Steps = 127, kLargestF8 = 448;
+constexpr double kInt8Steps = 127, kUnsignedSteps = 255, kLargestF8 = 448;
 
 // What gives elements of its first input and nothing else, so that the input's range holds.
 bool only_moves(const NodeProto& node) {
@@ -64,8 +64,8 @@ class LayerQuantizer {
     if (edit_.constant(node.input(0)) != nullptr) return std::string("both operands are constants");
     if (tensor->data_type() != TensorProto::FLOAT) return std::string("its weights are not in FP32");
     if (tensor->dims_size() < 2) return std::string("its weights are no matrix");
-    const float* const step = weight_only(layer->format) ? nullptr : scale_of(node.input(0));
-    if (!weight_only(layer->format) && step == nullptr) return std::string("no range is known of its activation");
+    const std::string* const source = weight_only(layer->format) ? nullptr : scaled_source(node.input(0));
+    if (!weight_only(layer->format) && source == nullptr) return std::string("no range is known of its activation");
     WOOTZ_ASSIGN_OR_RETURN(const HostTensor weights, edit_.read(*tensor));
     const std::span<const float> values = weights.as<float>();
     if (values.empty()) return std::string("its weights are empty");
@@ -75,14 +75,62 @@ class LayerQuantizer {
     WOOTZ_ASSIGN_OR_RETURN(const std::string narrow, narrowed(node, weights, layer, &why));
     if (!why.empty()) return why;
     node.set_input(1, narrow);
-    if (step == nullptr) return std::string();
-    node.set_input(0, rounded(node.input(0), *step, layer->format));
-    layer->scale = scale_in(layer->format, *step);
+    if (source != nullptr) {
+      const Grid grid = grid_of(*source, layer->format);
+      node.set_input(0, rounded(node.input(0), grid, layer->format));
+      layer->scale = grid.scale;
+      layer->zero_point = grid.zero;
+      layer->range = rules_.scales.find(*source)->second * kInt8Steps;
+    }
+    if (const auto found = rules_.corrections.find(layer->name); found != rules_.corrections.end())
+      WOOTZ_RETURN_IF_ERROR(correct(node, found->second));
     return std::string();
   }
 
-  static double scale_in(NumberFormat format, float int8_step) {
-    return format == NumberFormat::kFp8 ? int8_step * kInt8Steps / kLargestF8 : int8_step;
+  struct Grid {
+    double scale = 1;
+    int zero = 0;
+    DType type = DType::kI8;
+  };
+
+  // Of an activation whose range goes by this value.
+  Grid grid_of(const std::string& source, NumberFormat format) const {
+    const double step = rules_.scales.find(source)->second, range = step * kInt8Steps;
+    if (format == NumberFormat::kFp8) return {range / kLargestF8, 0, DType::kF8E4M3};
+    const auto least = rules_.least.find(source);
+    if (!rules_.zero_points || least == rules_.least.end()) return {.scale = step};
+    const double low = std::max(static_cast<double>(least->second), -range);
+    constexpr double kHardlyNegative = -0.6;  // of the range: beyond it 255 steps gain less than a quarter
+    if (low < kHardlyNegative * range) return {.scale = step};
+    const double fine = (range - low) / kUnsignedSteps;
+    return {fine, static_cast<int>(std::lround(-low / fine)), DType::kU8};
+  }
+
+  // Adds to the result, by channel: to a bias that is there, or by a node of its own.
+  Status correct(NodeProto& node, const std::vector<float>& by_channel) {
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor added,
+                           HostTensor::allocate(DType::kF32, Dims{static_cast<int64_t>(by_channel.size())}));
+    std::copy(by_channel.begin(), by_channel.end(), added.as_mutable<float>().begin());
+    const std::string name = layer_name(node) + "_correction";
+    const bool convolution = node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
+    if (convolution && (node.input_size() < 3 || node.input(2).empty())) {
+      while (node.input_size() < 3) node.add_input();
+      node.set_input(2, edit_.add_constant(name, added));
+      return Status();
+    }
+    const TensorProto* const bias = convolution ? edit_.constant(node.input(2)) : nullptr;
+    if (bias != nullptr && bias->data_type() == TensorProto::FLOAT) {
+      WOOTZ_ASSIGN_OR_RETURN(const HostTensor old, edit_.read(*bias));
+      const size_t count = std::min(by_channel.size(), old.as<float>().size());
+      for (size_t i = 0; i < count; ++i) added.as_mutable<float>()[i] += old.as<float>()[i];
+      node.set_input(2, edit_.add_constant(node.input(2) + "_corrected", added));
+      return Status();
+    }
+    if (convolution) return unsupported("its bias is computed while running");
+    const std::string result = node.output(0), before = edit_.unique(result + "_uncorrected");
+    node.set_output(0, before);
+    edit_.add_after(result, "Add", {before, edit_.add_constant(name, added)}, result);
+    return Status();
   }
 
   // Along which the output channels lie, or for blocks what a sum goes over.
@@ -138,9 +186,10 @@ class LayerQuantizer {
     return made;
   }
 
-  const float* scale_of(std::string value) const {
+  // The value with a scale that it has its elements from, itself as a rule; null: there is none.
+  const std::string* scaled_source(std::string value) const {
     for (size_t steps = 0; steps < 64; ++steps) {
-      if (const auto found = rules_.scales.find(value); found != rules_.scales.end()) return &found->second;
+      if (const auto found = rules_.scales.find(value); found != rules_.scales.end()) return &found->first;
       const NodeProto* const node = edit_.producer(value);
       if (node == nullptr || !only_moves(*node) || node->input_size() == 0) return nullptr;
       value = node->input(0);
@@ -149,14 +198,14 @@ class LayerQuantizer {
   }
 
   // The activation rounded to the format and back. Readers in other formats have roundings of their own.
-  std::string rounded(const std::string& value, float int8_step, NumberFormat format) {
+  std::string rounded(const std::string& value, const Grid& grid, NumberFormat format) {
     std::string& made = activations_[{value, format}];
     if (!made.empty()) return made;
-    const DType type = format == NumberFormat::kFp8 ? DType::kF8E4M3 : DType::kI8;
-    HostTensor zero = HostTensor::scalar<int8_t>(0);  // the same byte in either type
-    if (type != DType::kI8) zero = HostTensor::wrap(type, Dims{}, zero.data(), std::make_shared<HostTensor>(zero));
-    const std::string scale = edit_.add_constant(
-        value + "_scale", HostTensor::scalar<float>(static_cast<float>(scale_in(format, int8_step))));
+    HostTensor zero = HostTensor::scalar<uint8_t>(static_cast<uint8_t>(grid.zero));  // 0 is the same byte in each type
+    if (grid.type != DType::kU8)
+      zero = HostTensor::wrap(grid.type, Dims{}, zero.data(), std::make_shared<HostTensor>(zero));
+    const std::string scale =
+        edit_.add_constant(value + "_scale", HostTensor::scalar<float>(static_cast<float>(grid.scale)));
     const std::string point = edit_.add_constant(value + "_zero_point", zero);
     const std::string narrow = edit_.unique(value + "_quantized");
     made = edit_.unique(value + "_dequantized");
@@ -194,8 +243,8 @@ class LayerQuantizer {
     const std::string& other = node.input(index);
     const bool in_8_bits = activations_.count({other, NumberFormat::kInt8}) != 0;
     if (!in_8_bits && (second ? of_a : of_b) == nullptr) return;
-    if (const float* const step = scale_of(other); step != nullptr)
-      node.set_input(index, rounded(other, *step, NumberFormat::kInt8));
+    if (const std::string* const source = scaled_source(other); source != nullptr)
+      node.set_input(index, rounded(other, grid_of(*source, NumberFormat::kInt8), NumberFormat::kInt8));
   }
 
   GraphEdit& edit_;
