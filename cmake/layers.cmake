@@ -41,6 +41,20 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDe
                               -fno-tree-sra SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
+# Vector kernels take most of the time of tests that look for races, where nothing is optimized: each lane of each operation goes
+# through memory, and each access of it is looked at.
+function(wootz_optimize_vectors)
+  if(NOT (CMAKE_BUILD_TYPE STREQUAL "Debug" AND WOOTZ_SANITIZE STREQUAL "thread"))
+    return()
+  endif()
+  foreach(file ${ARGN})
+    file(STRINGS ${file} highway REGEX "hwy/foreach_target\\.h" LIMIT_COUNT 1)
+    if(highway)
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
+endfunction()
+
 function(wootz_glob out layer pattern)
   set(dir ${CMAKE_SOURCE_DIR}/src/${layer})
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${dir}/${pattern})
@@ -103,6 +117,7 @@ function(wootz_add_layer layer)
     list(APPEND sources ${kernels})
   endif()
   wootz_isa_flags(${sources})
+  wootz_optimize_vectors(${sources})
   wootz_links(deps ${WOOTZ_DEPS_${layer}})
   wootz_links(test_deps ${WOOTZ_TEST_DEPS_${layer}})
   foreach(seen ${target} ${deps} ${test_deps})

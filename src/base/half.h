@@ -8,7 +8,15 @@
 
 namespace wootz {
 
-float f16_to_f32(uint16_t bits);
+inline float f16_to_f32(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, mantissa = bits & 0x3ffu;
+  const uint32_t exponent = (bits >> 10) & 0x1fu;
+  if (exponent - 1 < 30) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
+  // Below the normal numbers: by way of an integer, since processors may be told to take such floats for zero.
+  const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+  return sign ? -magnitude : magnitude;
+}
 uint16_t f32_to_f16(float value);  // round to nearest even, overflow to infinity
 inline float bf16_to_f32(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t f32_to_bf16(float value) {

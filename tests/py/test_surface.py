@@ -39,17 +39,27 @@ CHANGES = [  # file, what stands there, what stands there then, what the tool sa
 ]
 
 
+@pytest.fixture(scope="module")
+def differences(tmp_path_factory):
+    """What is said of changed headers: all together, but for the first, which changes what the second does."""
+    said = []
+    for part, changes in enumerate((CHANGES[1:], CHANGES[:1])):
+        include = tmp_path_factory.mktemp(f"part{part}") / "include"
+        shutil.copytree(ROOT / "include", include)
+        for name, old, new, _ in changes:
+            file = include / "wootz" / name
+            text = file.read_text()
+            assert old in text
+            file.write_text(text.replace(old, new, 1))
+        found = surface.read_headers(["NvOnnxParser.h", "NvInferPlugin.h"], 10, include)
+        said.append(list(surface.differences(WANTED, found)))
+    return said
+
+
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[3].split(" ", 1)[0] + "_" + change[0])
-def test_what_differs_is_named(change, tmp_path):
-    name, old, new, message = change
-    include = tmp_path / "include"
-    shutil.copytree(ROOT / "include", include)
-    file = include / "wootz" / name
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new, 1))
-    found = surface.read_headers(["NvOnnxParser.h", "NvInferPlugin.h"], 10, include)
-    assert any(line.startswith(message) for line in surface.differences(WANTED, found))
+def test_what_differs_is_named(change, differences):
+    said = differences[1 if change is CHANGES[0] else 0]
+    assert any(line.startswith(change[3]) for line in said)
 
 
 def test_objects_have_one_table_of_functions_at_both_levels():
