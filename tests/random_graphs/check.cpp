@@ -16,7 +16,7 @@ namespace wootz::random_graphs {
 namespace {
 
 constexpr double kTolerance = 2e-5;  // of the scale of an element's place, beside what the network makes of rounding
-constexpr double kSmall = 1e-6;      // what is left where values of about 1 cancel
+constexpr double kSmall = 1e-6;      // what is left where values of about 1 cancel, and no norm makes it larger
 constexpr double kNudge = 1e-6;      // how far inputs are moved to see that
 constexpr double kAmplified = 10;    // how much of it is granted: every operation rounds, not only the inputs
 
@@ -55,8 +55,24 @@ std::vector<std::vector<double>> sensitivity(const Graph& graph, const std::vect
   return moved;
 }
 
+// What is left where values of about 1 cancel: where all values of a row are equal, no movement of the inputs shows
+// what rounding of their mean leaves, and a norm divides it by the root of its epsilon.
+double left_over(const Graph& graph) {
+  double factor = 1;
+  for (const Node* node : graph.nodes())
+    if (node->has_attr("epsilon")) factor = std::max(factor, 1 / std::sqrt(node->attr_float("epsilon", 1)));
+  return kSmall * factor;
+}
+
+// What may differ in a graph's outputs.
+struct Allowance {
+  std::vector<std::vector<double>> moved;  // by output and place: see sensitivity
+  double small = kSmall;                   // see left_over
+};
+
 // Empty, or the element that is furthest out.
-std::string compare_one(const HostTensor& actual, const HostTensor& expected, const std::vector<double>& moved) {
+std::string compare_one(const HostTensor& actual, const HostTensor& expected, const std::vector<double>& moved,
+                        double small) {
   const Difference d = compare(actual, expected);
   if (d.shape_mismatch || d.non_finite_mismatch) return to_string(d);
   if (!is_float(expected.dtype())) return d.max_abs == 0 ? "" : to_string(d);
@@ -68,7 +84,7 @@ std::string compare_one(const HostTensor& actual, const HostTensor& expected, co
     const auto at = static_cast<size_t>(i);
     const double distance = std::fabs(actual.get_f64(i) - expected.get_f64(i));
     const double granted = moved.empty() ? 0 : kAmplified * moved[at];
-    const double allowed = relative * scales[at] + granted + kSmall;
+    const double allowed = relative * scales[at] + granted + small;
     if (!(distance > worst * allowed)) continue;
     worst = distance / allowed;
     found = fmt::format("element {}: {} instead of {} (allowed {:.1e}, of it {:.1e} for rounding); {}", i,
@@ -78,11 +94,12 @@ std::string compare_one(const HostTensor& actual, const HostTensor& expected, co
 }
 
 std::string compare_all(const char* kind, const std::vector<HostTensor>& actual,
-                        const std::vector<HostTensor>& expected, const std::vector<std::vector<double>>& moved) {
+                        const std::vector<HostTensor>& expected, const Allowance& allowance) {
   if (actual.size() != expected.size())
     return fmt::format("{}: {} outputs instead of {}", kind, actual.size(), expected.size());
   for (size_t o = 0; o < expected.size(); ++o)
-    if (const std::string trouble = compare_one(actual[o], expected[o], moved[o]); !trouble.empty())
+    if (const std::string trouble = compare_one(actual[o], expected[o], allowance.moved[o], allowance.small);
+        !trouble.empty())
       return fmt::format("{}: output {} {}: {}", kind, o, expected[o].dims().to_string(), trouble);
   return "";
 }
@@ -117,7 +134,7 @@ void drop_unread(Graph& graph, std::vector<HostTensor>* inputs) {
 std::string check(const Sample& sample, const CheckOptions& options) {
   const auto expected = run_graph(*sample.graph, sample.inputs);
   if (!expected.ok()) return "error: before any pass: " + expected.status().to_string();
-  const auto moved = sensitivity(*sample.graph, sample.inputs, *expected);
+  const Allowance allowance{sensitivity(*sample.graph, sample.inputs, *expected), left_over(*sample.graph)};
   const std::shared_ptr<Graph> graph = clone(*sample.graph);
   if (graph == nullptr) return "error: the text form does not give the graph back";
   PipelineOptions pipeline;
@@ -125,7 +142,7 @@ std::string check(const Sample& sample, const CheckOptions& options) {
   if (const auto run = run_pipeline(*graph, pipeline); !run.ok()) return "verifier: " + run.status().to_string();
   const auto actual = run_graph(*graph, sample.inputs);
   if (!actual.ok()) return "results: after the passes: " + actual.status().to_string();
-  if (std::string trouble = compare_all("results", *actual, *expected, moved); !trouble.empty()) return trouble;
+  if (std::string trouble = compare_all("results", *actual, *expected, allowance); !trouble.empty()) return trouble;
   for (size_t o = 0; o < graph->outputs().size(); ++o)
     if (graph->outputs()[o]->name() != sample.graph->outputs()[o]->name())
       return fmt::format("results: output {} is called '{}' after the passes, '{}' before", o,
@@ -139,7 +156,7 @@ std::string check(const Sample& sample, const CheckOptions& options) {
   const std::shared_ptr<Graph> other = clone(*sample.graph);
   const auto result = conformance::run_graph_on(*other, sample.inputs, {});
   if (!result.ok()) return "kernels: " + result.status().to_string();
-  return compare_all("kernels", result->outputs, *expected, moved);
+  return compare_all("kernels", result->outputs, *expected, allowance);
 }
 
 Sample reduce(Sample sample, const CheckOptions& options, const std::string& trouble) {

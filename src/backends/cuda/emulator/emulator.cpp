@@ -45,7 +45,7 @@ struct State {
   std::recursive_mutex mutex;
   std::map<uintptr_t, EmulatorRange> registered;           // memory of other kinds
   std::map<std::string, std::unique_ptr<Kernel>> kernels;  // by their source
-  std::vector<std::unique_ptr<Loaded>> loaded;
+  std::map<uintptr_t, std::unique_ptr<Loaded>> loaded;     // by address, as a CUmodule and CUfunction have it
   std::vector<Kernel*> pending;
   std::string folder, error;
   size_t set_aside = 0;  // of the cache
@@ -427,11 +427,16 @@ CUresult load_module(CUmodule* module, const void* image) {
     kernel->pointers = find_pointers(kernel->body);
     s.pending.push_back(kernel.get());
   }
-  s.loaded.push_back(std::make_unique<Loaded>(Loaded{kernel.get(), current_emulated()}));
-  *module = reinterpret_cast<CUmodule>(s.loaded.back().get());
+  auto made = std::make_unique<Loaded>(Loaded{kernel.get(), current_emulated()});
+  *module = reinterpret_cast<CUmodule>(made.get());
+  s.loaded.emplace(reinterpret_cast<uintptr_t>(made.get()), std::move(made));
   return CUDA_SUCCESS;
 }
-CUresult unload_module(CUmodule) { return CUDA_SUCCESS; }  // it stays: others of its unit are in use
+// Its kernel stays: others of its unit may be in use.
+CUresult unload_module(CUmodule module) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  return state().loaded.erase(reinterpret_cast<uintptr_t>(module)) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
 CUresult get_function(CUfunction* function, CUmodule module, const char*) {
   return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
@@ -482,11 +487,19 @@ CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsig
   return CUDA_SUCCESS;
 }
 
+// Without a kernel if its module is not loaded any more.
+Loaded loaded_of(CUfunction function) {
+  const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  const auto found = state().loaded.find(reinterpret_cast<uintptr_t>(function));
+  return found == state().loaded.end() ? Loaded{} : *found->second;
+}
+
 CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned block, unsigned, unsigned,
                 unsigned, CUstream stream, void** arguments, void**) {
   count(&EmulatorCounts::launches);
   if (const CUresult failed = next_result(EmulatorCall::kLaunch); failed != CUDA_SUCCESS) return failed;
-  const auto [kernel, device] = *reinterpret_cast<const Loaded*>(function);
+  const auto [kernel, device] = loaded_of(function);
+  if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   struct Arguments {
     std::vector<void*> values, addresses;
     bool foreign = false;  // an address of the host's is among them
