@@ -5,7 +5,13 @@
 namespace wootz {
 
 std::string DeviceDescription::to_json() const {
-  OrderedJson json = {{"backend", backend}, {"name", name}, {"isa", isa}, {"threads", threads}, {"memory", memory}};
+  // Member by member: what a list of them has made so far is lost when an allocation fails.
+  OrderedJson json = OrderedJson::object();
+  json["backend"] = backend;
+  json["name"] = name;
+  json["isa"] = isa;
+  json["threads"] = threads;
+  json["memory"] = memory;
   if (OrderedJson more = OrderedJson::parse(properties, nullptr, false); more.is_object())
     json["properties"] = std::move(more);
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace);

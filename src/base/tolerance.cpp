@@ -134,7 +134,7 @@ Difference compare(const HostTensor& actual, const HostTensor& expected, double 
 namespace {
 
 // Slices of fewer elements than this may all be small by chance (sums that cancel), and say nothing about a scale.
-constexpr int64_t kFewElements = 16;
+constexpr size_t kFewElements = 16;
 // No slice is taken for smaller than this part of the whole: what comes out of a cancellation carries the rounding of
 // the larger values that went into it.
 constexpr double kLeastScale = 1.0 / 1024;
@@ -142,25 +142,31 @@ constexpr double kLeastScale = 1.0 / 1024;
 }  // namespace
 
 std::vector<double> place_scales(const HostTensor& tensor) {
-  const auto magnitude = [&](int64_t i) {
-    const double v = std::fabs(tensor.get_f64(i));
-    return std::isfinite(v) ? v : 0;
-  };
-  const int64_t volume = tensor.volume();
+  const auto volume = static_cast<size_t>(tensor.volume());
+  std::vector<double> magnitudes(volume);
   double whole = 0;
-  for (int64_t i = 0; i < volume; ++i) whole = std::max(whole, magnitude(i));
-  std::vector<double> scales(static_cast<size_t>(volume), whole);
-  int64_t stride = 1;
-  for (size_t a = tensor.dims().size(); a-- > 0; stride *= tensor.dims()[a]) {
-    const int64_t extent = tensor.dims()[a];
+  for (size_t i = 0; i < volume; ++i) {
+    const double v = std::fabs(tensor.get_f64(static_cast<int64_t>(i)));
+    magnitudes[i] = std::isfinite(v) ? v : 0;
+    whole = std::max(whole, magnitudes[i]);
+  }
+  std::vector<double> scales(volume, whole);
+  size_t stride = 1;
+  for (size_t a = tensor.dims().size(); a-- > 0; stride *= static_cast<size_t>(tensor.dims()[a])) {
+    const auto extent = static_cast<size_t>(tensor.dims()[a]);
     if (extent < 2 || volume / extent < kFewElements) continue;
-    std::vector<double> slices(static_cast<size_t>(extent), 0);
-    const auto slice = [&](int64_t i) -> double& { return slices[static_cast<size_t>(i / stride % extent)]; };
-    for (int64_t i = 0; i < volume; ++i) slice(i) = std::max(slice(i), magnitude(i));
-    for (int64_t i = 0; i < volume; ++i) {
-      double& scale = scales[static_cast<size_t>(i)];
-      scale = std::min(scale, std::max(slice(i), kLeastScale * whole));
-    }
+    std::vector<double> slices(extent, 0);
+    const auto for_each_run = [&](auto f) {  // f(slice, first of `stride` elements that lie in it one behind the other)
+      for (size_t first = 0; first < volume; first += extent * stride)
+        for (size_t e = 0; e < extent; ++e) f(&slices[e], first + e * stride);
+    };
+    for_each_run([&](double* slice, size_t first) {
+      for (size_t i = first; i < first + stride; ++i) *slice = std::max(*slice, magnitudes[i]);
+    });
+    for (double& slice : slices) slice = std::max(slice, kLeastScale * whole);
+    for_each_run([&](const double* slice, size_t first) {
+      for (size_t i = first; i < first + stride; ++i) scales[i] = std::min(scales[i], *slice);
+    });
   }
   return scales;
 }

@@ -120,10 +120,10 @@ void PluginRegistry::close_library(Library* library, bool with_file) {
 }
 
 PluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(const AsciiChar* pluginPath) noexcept {
-  const Reporter of_process(process_logger());  // of the process's registry, which was given no logger
-  return attempt_or<PluginLibraryHandle>(logger().object != nullptr ? reporter_ : of_process,
-                                         "IPluginRegistry::loadLibrary", nullptr,
-                                         [&] { return open_library(pluginPath, -1); });
+  // The process's registry was given no logger, perhaps a recorder.
+  const bool told = logger().object != nullptr || getErrorRecorder() != nullptr;
+  return attempt_or<PluginLibraryHandle>(told ? reporter_ : Reporter(process_logger()), "IPluginRegistry::loadLibrary",
+                                         nullptr, [&] { return open_library(pluginPath, -1); });
 }
 
 void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept {

@@ -73,6 +73,13 @@ int64_t at(const Dims& dims, const Dims& index) {
   return i;
 }
 
+// How far apart neighbours along each axis lie.
+std::vector<int64_t> steps_of(const Dims& dims) {
+  std::vector<int64_t> steps(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) steps[d - 1] = steps[d] * dims[d];
+  return steps;
+}
+
 // The index after `index` in row-major order; false at the end.
 bool next(const Dims& dims, Dims* index) {
   for (size_t d = dims.size(); d-- > 0;) {
@@ -92,31 +99,31 @@ double conv_at(const Problem& p, const HostTensor& x, const HostTensor& w, const
   const int64_t group = out[1] / per_group;
   Dims taps;
   for (size_t i = 0; i < spatial; ++i) taps.push_back(w.dims()[i + 2]);
+  const int64_t x_step = steps_of(x.dims())[1], w_step = steps_of(w.dims())[transposed ? 0 : 1];
   double sum = 0;
-  for (int64_t c = 0; c < inputs; ++c) {
-    Dims k = Dims::filled(static_cast<int>(spatial), 0);
-    do {
-      Dims xi{out[0], group * inputs + c};
-      bool inside = true;
-      for (size_t i = 0; i < spatial && inside; ++i) {
-        int64_t place = 0;
-        if (transposed) {
-          place = out[i + 2] + pads[i] - k[i] * dilations[i];
-          inside = place >= 0 && place % strides[i] == 0;
-          place /= strides[i];
-        } else {
-          place = out[i + 2] * strides[i] - pads[i] + k[i] * dilations[i];
-        }
-        inside = inside && place >= 0 && place < x.dims()[i + 2];
-        xi.push_back(place);
+  Dims k = Dims::filled(static_cast<int>(spatial), 0);
+  do {
+    Dims xi{out[0], group * inputs};
+    bool inside = true;
+    for (size_t i = 0; i < spatial && inside; ++i) {
+      int64_t place = 0;
+      if (transposed) {
+        place = out[i + 2] + pads[i] - k[i] * dilations[i];
+        inside = place >= 0 && place % strides[i] == 0;
+        place /= strides[i];
+      } else {
+        place = out[i + 2] * strides[i] - pads[i] + k[i] * dilations[i];
       }
-      if (inside) {
-        Dims wi = transposed ? Dims{group * inputs + c, out[1] - group * per_group} : Dims{out[1], c};
-        for (size_t i = 0; i < spatial; ++i) wi.push_back(k[i]);
-        sum += (x.get_f64(at(x.dims(), xi)) - zero) * w.get_f64(at(w.dims(), wi));
-      }
-    } while (next(taps, &k));
-  }
+      inside = inside && place >= 0 && place < x.dims()[i + 2];
+      xi.push_back(place);
+    }
+    if (!inside) continue;
+    Dims wi = transposed ? Dims{group * inputs, out[1] - group * per_group} : Dims{out[1], 0};
+    for (size_t i = 0; i < spatial; ++i) wi.push_back(k[i]);
+    const int64_t x_first = at(x.dims(), xi), w_first = at(w.dims(), wi);
+    for (int64_t c = 0; c < inputs; ++c)
+      sum += (x.get_f64(x_first + c * x_step) - zero) * w.get_f64(w_first + c * w_step);
+  } while (next(taps, &k));
   return sum;
 }
 
@@ -136,10 +143,12 @@ double gemm_at(const Problem& p, const HostTensor& a, const HostTensor& b, const
   };
   const int64_t m = out[out.size() - 2], n = out.back();
   const int64_t inner = a.dims()[a.dims().size() - (ta ? 2 : 1)];
+  const int64_t a_first = ta ? offset(a.dims(), 0, m) : offset(a.dims(), m, 0);
+  const int64_t b_first = tb ? offset(b.dims(), n, 0) : offset(b.dims(), 0, n);
+  const int64_t a_step = ta ? a.dims().back() : 1, b_step = tb ? 1 : b.dims().back();
   double sum = 0;
   for (int64_t k = 0; k < inner; ++k)
-    sum += (a.get_f64(ta ? offset(a.dims(), k, m) : offset(a.dims(), m, k)) - zero) *
-           (b.get_f64(tb ? offset(b.dims(), n, k) : offset(b.dims(), k, n)) - b_zero);
+    sum += (a.get_f64(a_first + k * a_step) - zero) * (b.get_f64(b_first + k * b_step) - b_zero);
   return sum;
 }
 
