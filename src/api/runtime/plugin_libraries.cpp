@@ -121,9 +121,10 @@ void PluginRegistry::close_library(Library* library, bool with_file) {
 
 PluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(const AsciiChar* pluginPath) noexcept {
   // The process's registry was given no logger, perhaps a recorder.
-  const bool told = logger().object != nullptr || getErrorRecorder() != nullptr;
-  return attempt_or<PluginLibraryHandle>(told ? reporter_ : Reporter(process_logger()), "IPluginRegistry::loadLibrary",
-                                         nullptr, [&] { return open_library(pluginPath, -1); });
+  const bool reports = logger().object != nullptr || getErrorRecorder() != nullptr;
+  return attempt_or<PluginLibraryHandle>(reports ? reporter_ : Reporter(process_logger()),
+                                         "IPluginRegistry::loadLibrary", nullptr,
+                                         [&] { return open_library(pluginPath, -1); });
 }
 
 void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
