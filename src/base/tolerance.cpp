@@ -156,7 +156,7 @@ std::vector<double> place_scales(const HostTensor& tensor) {
     const auto extent = static_cast<size_t>(tensor.dims()[a]);
     if (extent < 2 || volume / extent < kFewElements) continue;
     std::vector<double> slices(extent, 0);
-    const auto for_each_run = [&](auto f) {  // f(slice, first of `stride` elements that lie in it one behind the other)
+    const auto for_each_run = [&](auto f) {  // f(slice, first of `stride` elements one after the other, that lie in it)
       for (size_t first = 0; first < volume; first += extent * stride)
         for (size_t e = 0; e < extent; ++e) f(&slices[e], first + e * stride);
     };
