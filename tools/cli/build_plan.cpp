@@ -59,21 +59,31 @@ const std::vector<int64_t>* find(const Shapes& shapes, const std::string& name) 
   return it == shapes.end() ? nullptr : &it->second;
 }
 
+// What is given of an input, each bound that is not from another one. Null: nothing is.
+struct GivenRange {
+  const std::vector<int64_t>*min, *opt, *max;
+};
+
+GivenRange range_of(const ProfileShapes& request, const std::string& name) {
+  GivenRange given{find(request.min_shapes, name), find(request.opt_shapes, name), find(request.max_shapes, name)};
+  if (given.opt == nullptr) given.opt = given.max != nullptr ? given.max : given.min;
+  if (given.min == nullptr) given.min = given.opt;
+  if (given.max == nullptr) given.max = given.opt;
+  return given;
+}
+
 // Of an input whose values are a shape, "shapes" are values, as many as it has elements. False: none are given.
 bool set_values(const ProfileShapes& request, const ITensor& input, IOptimizationProfile& profile,
                 const Logger& logger) {
   const std::string name = input.getName();
-  const std::vector<int64_t>* opt = find(request.opt_shapes, name);
-  const std::vector<int64_t>* min = find(request.min_shapes, name);
-  const std::vector<int64_t>* max = find(request.max_shapes, name);
-  if (opt == nullptr) opt = max != nullptr ? max : min;
+  const auto [min, opt, max] = range_of(request, name);
   if (opt == nullptr) return false;
   const auto set = [&](OptProfileSelector selector, const std::vector<int64_t>& values) {
     check_values(name, values, input.getDimensions());
     return profile.setShapeValuesV2(name.c_str(), selector, values.data(), static_cast<int32_t>(values.size()));
   };
-  if (!set(OptProfileSelector::kMIN, min != nullptr ? *min : *opt) || !set(OptProfileSelector::kOPT, *opt) ||
-      !set(OptProfileSelector::kMAX, max != nullptr ? *max : *opt))
+  if (!set(OptProfileSelector::kMIN, *min) || !set(OptProfileSelector::kOPT, *opt) ||
+      !set(OptProfileSelector::kMAX, *max))
     fail("the values of input '" + name + "' are not a range: min <= opt <= max", logger);
   return true;
 }
@@ -103,20 +113,13 @@ IOptimizationProfile* make_profile(const ProfileShapes& request, const std::stri
         check_fixed(request, input);
       continue;
     }
-    const std::vector<int64_t>* opt = find(request.opt_shapes, name);
-    const std::vector<int64_t>* min = find(request.min_shapes, name);
-    const std::vector<int64_t>* max = find(request.max_shapes, name);
-    if (opt == nullptr) opt = max != nullptr ? max : min;
-    if (opt == nullptr) {
-      std::string shape;
-      for (int64_t d : to_shape(input.getDimensions())) shape += (shape.empty() ? "" : "x") + std::to_string(d);
-      throw Failure("input '" + name + "' has dynamic dimensions (" + shape + ")" + number + ": give --shapes " + name +
-                    ":... or --minShapes, --optShapes, --maxShapes");
-    }
-    const bool ok =
-        profile->setDimensions(name.c_str(), OptProfileSelector::kMIN, to_dims(min != nullptr ? *min : *opt, name)) &&
-        profile->setDimensions(name.c_str(), OptProfileSelector::kOPT, to_dims(*opt, name)) &&
-        profile->setDimensions(name.c_str(), OptProfileSelector::kMAX, to_dims(max != nullptr ? *max : *opt, name));
+    const auto [min, opt, max] = range_of(request, name);
+    if (opt == nullptr)
+      throw Failure("input '" + name + "' has dynamic dimensions (" + shape_text(to_shape(input.getDimensions())) +
+                    ")" + number + ": give --shapes " + name + ":... or --minShapes, --optShapes, --maxShapes");
+    const bool ok = profile->setDimensions(name.c_str(), OptProfileSelector::kMIN, to_dims(*min, name)) &&
+                    profile->setDimensions(name.c_str(), OptProfileSelector::kOPT, to_dims(*opt, name)) &&
+                    profile->setDimensions(name.c_str(), OptProfileSelector::kMAX, to_dims(*max, name));
     if (!ok) fail("the shapes of input '" + name + "' are not a range" + number + ": min <= opt <= max", logger);
     any = true;
   }

@@ -206,9 +206,7 @@ std::vector<int64_t> Session::shape_values(const char* input, const Shapes& shap
   }
   const int64_t* optimum = engine_->getProfileTensorValuesV2(input, options_.profile, OptProfileSelector::kOPT);
   if (optimum == nullptr) return {};
-  int64_t elements = 1;
-  for (int32_t a = 0; a < dims.nbDims; ++a) elements *= dims.d[a];
-  return {optimum, optimum + elements};
+  return {optimum, optimum + elements_of(dims)};
 }
 
 std::vector<int64_t> Session::shape_of(const std::string& input, const Shapes& shapes) const {

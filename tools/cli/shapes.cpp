@@ -1,6 +1,8 @@
 #include "shapes.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "logger.h"
 
@@ -22,9 +24,12 @@ bool dynamic(const Dims& dims) {
   return std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t d) { return d < 0; });
 }
 
+int64_t elements_of(const Dims& dims) {
+  return std::accumulate(dims.d, dims.d + dims.nbDims, int64_t{1}, std::multiplies<>());
+}
+
 void check_values(const std::string& name, const std::vector<int64_t>& values, const Dims& dims) {
-  int64_t elements = 1;
-  for (int32_t a = 0; a < dims.nbDims; ++a) elements *= dims.d[a];
+  const int64_t elements = elements_of(dims);
   if (static_cast<int64_t>(values.size()) != elements)
     throw Failure("the values of input '" + name + "' are a shape: --shapes and its like take them, " +
                   std::to_string(elements) + " numbers; " + std::to_string(values.size()) + " are given");

@@ -13,6 +13,7 @@ using Shapes = std::map<std::string, std::vector<int64_t>>;
 // "x:1x3x224x224,y:8": trtexec's form.
 Shapes parse_shapes(const std::string& text, const char* option);
 
+int64_t elements_of(const nvinfer1::Dims& dims);
 // Failure: not as many values as an input of these extents has elements.
 void check_values(const std::string& name, const std::vector<int64_t>& values, const nvinfer1::Dims& dims);
 

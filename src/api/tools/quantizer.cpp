@@ -91,6 +91,7 @@ Status Quantizer::run() {
   const bool int8 = std::count(formats.begin(), formats.end(), NumberFormat::kInt8) != 0;
   const bool corrects = int8 && options_.correct_biases;
   ProgressPhase phase(services_.progress, "Quantize", nullptr, 3 + (searches ? 1 : 0) + (corrects ? 1 : 0));
+  int done = 0;
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(settings_.backend));
   rules.zero_points = options_.zero_points.value_or(int8 && formats.size() == 1 && backend->can.unsigned_bytes);
   if (std::any_of(formats.begin(), formats.end(), has_activation_scales)) WOOTZ_RETURN_IF_ERROR(calibrate());
@@ -101,22 +102,22 @@ Status Quantizer::run() {
   for (const Value* input : graph_->inputs()) note(*input);
   for (const Node* node = graph_->first(); node != nullptr; node = node->next())
     for (const Value* value : node->outputs()) note(*value);
-  if (!phase.step(0)) return phase.status();
+  if (!phase.step(done++)) return phase.status();
   WOOTZ_RETURN_IF_ERROR(run_in_float());
-  if (!phase.step(1)) return phase.status();
+  if (!phase.step(done++)) return phase.status();
   WOOTZ_RETURN_IF_ERROR(choose_formats());
   if (searches) {
     if (options_.best) WOOTZ_RETURN_IF_ERROR(time_formats());
     WOOTZ_RETURN_IF_ERROR(measure_sensitivity());
     if (options_.budget >= 0) WOOTZ_RETURN_IF_ERROR(meet_budget());
-    if (!phase.step(2)) return phase.status();
+    if (!phase.step(done++)) return phase.status();
   }
   if (corrects) {
     WOOTZ_RETURN_IF_ERROR(correct_if_better());
-    if (!phase.step(searches ? 3 : 2)) return phase.status();
+    if (!phase.step(done++)) return phase.status();
   }
   WOOTZ_RETURN_IF_ERROR(compare_all());
-  phase.step(2 + (searches ? 1 : 0) + (corrects ? 1 : 0));
+  phase.step(done);
   return phase.status();
 }
 
