@@ -2,7 +2,7 @@
 # nothing goes into headers that each file reads again. For builds that are made whole, as for the sanitizers: a change of one
 # file compiles its group.
 option(WOOTZ_UNITY "Compile files of a target together, where they are independent of each other" OFF)
-set(WOOTZ_UNITY_SIZE 8 CACHE STRING "So many files at most")
+set(WOOTZ_UNITY_SIZE 16 CACHE STRING "So many files at most")
 
 # The files of a group stand in one of ours, which names them from where it lies: so it has the same text in every checkout, and
 # ccache knows it again (CMake's own unity builds write absolute paths).
