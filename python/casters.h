@@ -87,6 +87,9 @@ NAMESPACE_END(NB_NAMESPACE)
 
 namespace wootz_python {
 
+// What a call returns is part of its object, which it keeps.
+constexpr auto kInner = nb::rv_policy::reference_internal;
+
 // The library logs to the last logger that a builder or runtime was made with, also when those are gone: it stays alive
 // until there is another.
 void keep_logger(nvinfer1::ILogger& logger);

@@ -141,7 +141,6 @@ void bind_plugin_layers(nb::module_& m) {
   m.def("_prefers_aot", [](const INetworkDefinition& n) {
     return n.getFlag(NetworkDefinitionCreationFlag::kPREFER_AOT_PYTHON_PLUGINS);
   });
-  constexpr auto kInner = nb::rv_policy::reference_internal;
   nb::borrow<nb::class_<INetworkDefinition>>(m.attr("INetworkDefinition"))
       .def(
           "add_plugin", [=](nb::handle n, nb::tuple call) { return add_plugin(n, call, nb::none()); }, nb::arg("tuple"))

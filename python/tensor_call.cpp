@@ -13,6 +13,8 @@ using namespace nvinfer1;
 namespace wootz_python {
 namespace {
 
+constexpr int32_t kCuda = 2;  // a kind of device, of DLPack's
+
 // What the capsule of `torch.Tensor.__dlpack_c_exchange_api__` holds, major version 1 of DLPack. Functions give 0, or
 // set Python's error.
 struct ExchangeApi {
@@ -48,6 +50,11 @@ void* address_of(const nb::dlpack::dltensor& tensor) {
   return tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
 }
 
+// As engines on a GPU ask of their inputs; the long way copies others.
+bool aligned(const nb::dlpack::dltensor& tensor) {
+  return tensor.device.device_type != kCuda || reinterpret_cast<uintptr_t>(address_of(tensor)) % 16 == 0;
+}
+
 // An input as it was when the call was made.
 struct Input {
   Py_ssize_t place = 0;  // among the arguments
@@ -58,7 +65,7 @@ struct Input {
 
   bool fits(const nb::dlpack::dltensor& t) const {
     return t.dtype == type && t.device.device_type == device.device_type && t.device.device_id == device.device_id &&
-           std::equal(shape.begin(), shape.end(), t.shape, t.shape + t.ndim) && row_major(t);
+           std::equal(shape.begin(), shape.end(), t.shape, t.shape + t.ndim) && row_major(t) && aligned(t);
   }
 };
 
@@ -116,8 +123,6 @@ class TensorCall {
   }
 
  private:
-  static constexpr int32_t kCuda = 2;
-
   bool on_this_stream() const {
     if (inputs_.empty() || inputs_.front().device.device_type != kCuda) return stream_ == nullptr;
     void* now = nullptr;

@@ -6,7 +6,6 @@ using namespace nvinfer1;
 namespace wootz_python {
 namespace {
 
-constexpr auto kInner = nb::rv_policy::reference_internal;
 using Attention = nb::class_<IAttention>;
 
 template <class Set>

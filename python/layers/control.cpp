@@ -6,8 +6,6 @@ using namespace nvinfer1;
 namespace wootz_python {
 namespace {
 
-constexpr auto kInner = nb::rv_policy::reference_internal;
-
 void bind_loop(nb::module_& m) {
   nb::class_<ILoop>(m, "ILoop")
       .def_prop_rw("name", &ILoop::getName, [](ILoop& l, const char* name) { l.setName(name); })

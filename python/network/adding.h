@@ -9,7 +9,6 @@
 namespace wootz_python {
 
 using Network = nb::class_<nvinfer1::INetworkDefinition>;
-constexpr auto kInner = nb::rv_policy::reference_internal;
 
 // Kinds with weights, which remember their network: it keeps the arrays that are set later.
 template <class Layer>

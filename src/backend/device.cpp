@@ -17,6 +17,13 @@ std::string DeviceDescription::to_json() const {
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+Status check_alignment(const Device& device, const void* address, size_t bytes) {
+  const size_t alignment = device.alignment();
+  if (bytes < alignment || reinterpret_cast<uintptr_t>(address) % alignment == 0) return Status();
+  return invalid_argument("the address {} is not a multiple of {} bytes, which this device reads and writes at once",
+                          address, alignment);
+}
+
 namespace {
 
 // A member of the wanted type, when present. False: present and of another type.

@@ -141,6 +141,8 @@ class Device {
     (void)address;
     return Status();
   }
+  // What the address of an input or output of at least as many bytes is a multiple of.
+  virtual size_t alignment() const { return 1; }
   // Bytes that are free now; of the host's, with the pages of files that the system would give up.
   virtual Result<size_t> free_memory() const { return unsupported("this device does not tell its free memory"); }
   // Null: no tool listens.
@@ -160,6 +162,9 @@ class Device {
     return std::unique_ptr<Recording>();
   }
 };
+
+// Of an input or output of `bytes`. Null is no error.
+Status check_alignment(const Device& device, const void* address, size_t bytes);
 
 // While it lives, a device is the calling thread's current one. What was current before comes back. Costs next to
 // nothing where the device is the current one already.

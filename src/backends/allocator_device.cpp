@@ -56,6 +56,7 @@ class AllocatorDevice final : public Device, public LockedDevice {
   Result<void*> allocate_host(size_t bytes) override { return device_->allocate_host(bytes); }
   void free_host(void* memory) override { device_->free_host(memory); }
   Status check_address(const void* address) const override { return device_->check_address(address); }
+  size_t alignment() const override { return device_->alignment(); }
   bool host_memory() const override { return device_->host_memory(); }
   Result<std::unique_ptr<Stream>> adopt_stream(void* native) override { return device_->adopt_stream(native); }
   Result<std::unique_ptr<Recording>> record(Stream& stream, FunctionRef<Status(Stream&)> work,

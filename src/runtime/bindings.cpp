@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 namespace wootz {
 namespace {
@@ -237,15 +238,25 @@ Status Bindings::resolve_shapes(NewShapes shapes) {
 
 Status Bindings::check_addresses() const {
   const Program& program = engine_->program();
-  for (size_t i = 0; i < inputs_.size(); ++i)
+  const Device& device = engine_->device();
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const PlanTensor& tensor = input_tensor(i);
     if (inputs_[i].address == nullptr && inputs_[i].dims.volume() != 0)
-      return make_error(Code::kInvalidState, "the address of input '{}' is not set", input_tensor(i).name);
+      return make_error(Code::kInvalidState, "the address of input '{}' is not set", tensor.name);
+    if (program.inputs[i].is_shape_tensor) continue;  // the host's memory
+    const Status aligned = check_alignment(device, inputs_[i].address, tensor_bytes(tensor, inputs_[i].dims));
+    if (!aligned.ok()) return aligned.with_prefix(fmt::format("input '{}'", tensor.name));
+  }
   for (size_t o = 0; o < outputs_.size(); ++o) {
-    if (outputs_[o].address != nullptr || outputs_[o].sink != nullptr) continue;
     const TensorIndex t = program.outputs[o].tensor;
-    if (plan_->known[t] && plan_->dims[t].volume() == 0) continue;
-    return make_error(Code::kInvalidState, "output '{}' has neither an address nor an allocator",
-                      program.tensors[t].name);
+    if (outputs_[o].sink != nullptr) continue;
+    const size_t bytes = plan_->known[t] ? tensor_bytes(program.tensors[t], plan_->dims[t]) : SIZE_MAX;
+    if (outputs_[o].address == nullptr && bytes != 0)
+      return make_error(Code::kInvalidState, "output '{}' has neither an address nor an allocator",
+                        program.tensors[t].name);
+    if (program.outputs[o].is_shape_tensor) continue;
+    const Status aligned = check_alignment(device, outputs_[o].address, bytes);
+    if (!aligned.ok()) return aligned.with_prefix(fmt::format("output '{}'", program.tensors[t].name));
   }
   return Status();
 }

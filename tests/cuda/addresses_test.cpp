@@ -91,6 +91,25 @@ TEST(CudaAddresses, EveryKindOfMemoryThatTheGpuReachesPasses) {
   cuda::emulator_unregister(host.data());
 }
 
+TEST(CudaAddresses, OnesBetweenWhatIsReadAtOnceAreRefused) {
+  SmallNet net;
+  ASSERT_NE(net.engine, nullptr) << net.bench.logger.errors();
+  Owned<IExecutionContext> context(net.engine->createExecutionContext());
+  Batch good(*net.engine, 4);
+  ASSERT_TRUE(good.enqueue(*context, nullptr)) << net.bench.logger.errors();
+  const std::vector<float> want = good.results();
+  for (const char* name : {"x", "y"}) {
+    const auto address = reinterpret_cast<uintptr_t>(context->getTensorAddress(name));
+    ASSERT_TRUE(context->setTensorAddress(name, reinterpret_cast<void*>(address + 4))) << net.bench.logger.errors();
+    EXPECT_FALSE(context->enqueueV3(nullptr)) << name;
+    EXPECT_TRUE(told(net.bench, {"enqueueV3", name, "multiple of 16 bytes"}));
+    ASSERT_TRUE(context->setTensorAddress(name, reinterpret_cast<void*>(address)));
+  }
+  good.clear();
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << net.bench.logger.errors();
+  EXPECT_EQ(good.results(), want);
+}
+
 TEST(CudaAddresses, OneLookAtAnAddressAndNoneInAnInference) {
   if (real_gpu()) GTEST_SKIP() << "counted on the emulator";
   SmallNet net;

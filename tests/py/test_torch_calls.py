@@ -48,6 +48,9 @@ def test_calls_go_the_short_way_where_they_are_as_before():
     for other in (first.t().contiguous().t(), torch.randn(6, 8)[::2]):  # the same shape, in other memory
         assert not other.is_contiguous() and short.run((made._before or ()) + (other,)) is None
         same(made(other), model(other))
+    part = torch.randn(25)[1:].view(3, 8)  # in the midst of another: on a GPU not where 16 bytes can be read at once
+    assert (short.run((made._before or ()) + (part,)) is None) == part.is_cuda
+    same(made(part), model(part))
     for bad in (x.double(), x[:2], x[None], x.to("meta"), x.cpu().numpy(), None):
         assert short.run(given[:-1] + (bad,)) is None
         with pytest.raises((TypeError, ValueError)):

@@ -82,6 +82,8 @@ class Block:
         kept, outputs = [], []
         for place, name in self._inputs:
             tensor = args[place].contiguous()
+            if tensor.is_cuda and tensor.data_ptr() % 16:  # a part of another tensor: engines read 16 bytes at once
+                tensor = tensor.clone()
             kept.append(tensor)
             context.set_tensor_address(name, tensor.data_ptr())
         for name, form in wanted:

@@ -319,8 +319,11 @@ bool ContextImpl::setInputConsumedEvent(cudaEvent_t event) noexcept {
 void* ContextImpl::Sink::reallocate(int, void* current, size_t bytes, const Dims&) {
   try {
     void* const memory = allocator_->reallocateOutputAsync(name_, current, bytes, 64, context_.running_in_);
-    if (memory == checked_) return memory;
-    if (const Status usable = check_address(context_.info_->core().device(), memory); !usable.ok()) {
+    const Device& device = context_.info_->core().device();
+    Status usable = check_alignment(device, memory, bytes);
+    if (usable.ok() && memory == checked_) return memory;
+    if (usable.ok()) usable = check_address(device, memory);
+    if (!usable.ok()) {
       refused_ = usable.with_prefix(fmt::format("what the allocator of output '{}' gave", name_));
       return nullptr;
     }

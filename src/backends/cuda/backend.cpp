@@ -223,6 +223,7 @@ class CudaDevice final : public Device, public LockedDevice {
     gpu_.api->cuMemFreeHost(memory);
   }
   Status check_address(const void* address) const override { return check_pointer(gpu_, address); }
+  size_t alignment() const override { return 16; }  // what kernels and libraries read at once
   Result<std::unique_ptr<Stream>> adopt_stream(void* native) override {
     WOOTZ_RETURN_IF_ERROR(check_stream(gpu_, static_cast<CUstream>(native)));
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(gpu_, static_cast<CUstream>(native), false));
