@@ -69,10 +69,15 @@ if(WOOTZ_PYTHON AND NOT WOOTZ_SANITIZE)
   endforeach()
 endif()
 # The extension, once for each level of the API: the same sources, and the same libwootz.so. `wootz_python` makes both. Compiled for
-# CPython's stable ABI, over nanobind's backend in a package of its own, it serves every Python from 3.11 on.
+# CPython's stable ABI, over nanobind's backend in a package of its own, it serves every Python from 3.11 on. A free-threaded Python has no
+# stable ABI: its extension is for that version alone, and has nanobind within.
 function(wootz_extension target level module)
-  nanobind_add_module(${target} BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11 NOMINSIZE NB_DOMAIN ${module}
-                      ${ARGN})
+  if(Python_SOABI MATCHES "[0-9]t")
+    set(kind FREE_THREADED NB_STATIC)
+  else()
+    set(kind BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11)
+  endif()
+  nanobind_add_module(${target} ${kind} NOMINSIZE NB_DOMAIN ${module} ${ARGN})
   target_compile_options(${target} PRIVATE -UWOOTZ_TENSORRT_API -DWOOTZ_TENSORRT_API=${level} -DWOOTZ_MODULE=${module}
                          -DWOOTZ_NO_DEPRECATION=)
   target_link_libraries(${target} PRIVATE libwootz)
@@ -82,7 +87,8 @@ function(wootz_extension target level module)
   add_dependencies(wootz_python ${target})
 endfunction()
 if(binding AND WOOTZ_PYTHON AND NOT WOOTZ_SANITIZE)
-  set(Python_EXECUTABLE ${WOOTZ_PYTHON_PROGRAM})
+  set(WOOTZ_PYTHON_FOR ${WOOTZ_PYTHON_PROGRAM} CACHE FILEPATH "The Python that the extension is for, if not that of the build's packages")
+  set(Python_EXECUTABLE ${WOOTZ_PYTHON_FOR})
   find_package(Python 3.11 COMPONENTS Interpreter Development.Module REQUIRED)
   find_package(nanobind CONFIG REQUIRED)
   file(GLOB stale ${package}/wootz/_wootz*.cpython-*.so)  # of earlier builds: Python would take them first

@@ -6,6 +6,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "shared.h"
+
 using namespace nvinfer1;
 
 namespace wootz_python {
@@ -25,8 +27,8 @@ std::string name_of(nb::handle self, const char* method) {
 }
 
 void log(ILogger::Severity severity, const std::string& text) {
-  if (ILogger* const logger = kept_logger(); logger != nullptr)
-    logger->log(severity, text.c_str());
+  if (const nb::object logger = kept_logger(); logger.is_valid())
+    nb::cast<ILogger*>(logger)->log(severity, text.c_str());
   else if (severity <= ILogger::Severity::kERROR)
     std::fprintf(stderr, "[wootz] %s\n", text.c_str());
 }
@@ -40,16 +42,18 @@ void report(nb::handle self, const char* method, nb::python_error& error) {
 using Slots = std::map<std::string, nb::object>;
 
 // By owner; an entry goes with its owner. Never destroyed: the interpreter may be gone before static objects are.
-std::unordered_map<PyObject*, Slots>& all_slots() {
-  static auto* const all = new std::unordered_map<PyObject*, Slots>;
+Shared<std::unordered_map<PyObject*, Slots>>& slots() {
+  static auto* const all = new Shared<std::unordered_map<PyObject*, Slots>>;
   return *all;
 }
 
 void drop_slots(void* owner) noexcept {
-  const auto at = all_slots().find(static_cast<PyObject*>(owner));
-  if (at == all_slots().end()) return;
-  const Slots slots = std::move(at->second);  // what goes with it may come back here
-  all_slots().erase(at);
+  Slots dropped;  // what goes with it may come back here
+  const std::lock_guard lock(slots().mutex);
+  const auto at = slots().all.find(static_cast<PyObject*>(owner));
+  if (at == slots().all.end()) return;
+  dropped = std::move(at->second);
+  slots().all.erase(at);
 }
 
 void bind_versions_of_interfaces(nb::module_& m) {
@@ -143,16 +147,21 @@ void not_there(nb::handle self, const char* method) {
 }
 
 void keep_as(nb::handle owner, const char* name, nb::handle object) {
-  auto& all = all_slots();
-  const auto [at, made] = all.try_emplace(owner.ptr());
-  if (made) nb::keep_alive_cb(owner, owner.ptr(), drop_slots);
-  nb::object& slot = at->second[name];
-  const nb::object before = std::exchange(slot, nb::borrow(object));  // its end may come back here
+  nb::object kept = nb::borrow(object);  // later what was there before, whose end may come back here
+  bool first = false;
+  {
+    const std::lock_guard lock(slots().mutex);
+    const auto [at, made] = slots().all.try_emplace(owner.ptr());
+    std::swap(at->second[name], kept);
+    first = made;
+  }
+  if (first) nb::keep_alive_cb(owner, owner.ptr(), drop_slots);
 }
 
 nb::object kept_as(nb::handle owner, const char* name) {
-  const auto at = all_slots().find(owner.ptr());
-  if (at == all_slots().end()) return nb::none();
+  const std::lock_guard lock(slots().mutex);
+  const auto at = slots().all.find(owner.ptr());
+  if (at == slots().all.end()) return nb::none();
   const auto slot = at->second.find(name);
   return slot == at->second.end() ? nb::none() : slot->second;
 }

@@ -93,8 +93,8 @@ constexpr auto kInner = nb::rv_policy::reference_internal;
 // The library logs to the last logger that a builder or runtime was made with, also when those are gone: it stays alive
 // until there is another.
 void keep_logger(nvinfer1::ILogger& logger);
-// Null: there was none.
-nvinfer1::ILogger* kept_logger();
+// No object: there was none.
+nb::object kept_logger();
 // What loggers have heard of as errors in this thread is of earlier calls.
 void clear_errors() noexcept;
 

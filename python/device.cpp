@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "callbacks.h"
+#include "shared.h"
 #include "wootz/extensions.h"
 
 using namespace nvinfer1;
@@ -56,31 +57,46 @@ using Blocks = std::map<std::string, std::shared_ptr<DeviceBlock>>;
 // By context: the memory that its tensors have as addresses; while it is here, a block is not freed. An entry goes
 // after its context's end, when no inference is under way. Never destroyed: the interpreter may be gone before static
 // objects are.
-std::unordered_map<PyObject*, Blocks>& all_blocks() {
-  static auto* const all = new std::unordered_map<PyObject*, Blocks>;
+Shared<std::unordered_map<PyObject*, Blocks>>& blocks() {
+  static auto* const all = new Shared<std::unordered_map<PyObject*, Blocks>>;
   return *all;
 }
 
 void drop_blocks(void* context) noexcept {
-  const auto at = all_blocks().find(static_cast<PyObject*>(context));
-  if (at == all_blocks().end()) return;
-  const Blocks blocks = std::move(at->second);  // what goes with them may come back here
-  all_blocks().erase(at);
+  Blocks dropped;  // what goes with them may come back here
+  const std::lock_guard lock(blocks().mutex);
+  const auto at = blocks().all.find(static_cast<PyObject*>(context));
+  if (at == blocks().all.end()) return;
+  dropped = std::move(at->second);
+  blocks().all.erase(at);
 }
 
 void hold(nb::handle context, const char* name, std::shared_ptr<DeviceBlock> block) {
-  const auto [at, made] = all_blocks().try_emplace(context.ptr());
-  if (made) nb::keep_alive_cb(context, context.ptr(), drop_blocks);
-  const std::shared_ptr<DeviceBlock> before = std::exchange(at->second[name], std::move(block));
+  bool first = false;
+  {
+    const std::lock_guard lock(blocks().mutex);
+    const auto [at, made] = blocks().all.try_emplace(context.ptr());
+    std::swap(at->second[name], block);  // the one before goes behind the lock
+    first = made;
+  }
+  if (first) nb::keep_alive_cb(context, context.ptr(), drop_blocks);
 }
 
 void let_go(nb::handle context, const char* name) {
-  const auto at = all_blocks().find(context.ptr());
-  if (at == all_blocks().end()) return;
+  std::shared_ptr<DeviceBlock> before;
+  const std::lock_guard lock(blocks().mutex);
+  const auto at = blocks().all.find(context.ptr());
+  if (at == blocks().all.end()) return;
   const auto block = at->second.find(name);
   if (block == at->second.end()) return;
-  const std::shared_ptr<DeviceBlock> before = std::move(block->second);
+  before = std::move(block->second);
   at->second.erase(block);
+}
+
+Blocks held_by(nb::handle context) {
+  const std::lock_guard lock(blocks().mutex);
+  const auto at = blocks().all.find(context.ptr());
+  return at == blocks().all.end() ? Blocks() : at->second;
 }
 
 }  // namespace
@@ -187,11 +203,11 @@ bool set_address(nb::handle context, const char* name, nb::handle memory) {
 }
 
 void check_addresses(nb::handle context) {
-  const auto held = all_blocks().find(context.ptr());
-  if (held == all_blocks().end() || held->second.empty()) return;
+  const Blocks held = held_by(context);
+  if (held.empty()) return;
   auto* const c = nb::cast<IExecutionContext*>(context);
   const ICudaEngine& engine = c->getEngine();
-  for (const auto& [key, block] : held->second) {
+  for (const auto& [key, block] : held) {
     const char* const name = key.c_str();
     const bool output = engine.getTensorIOMode(name) == TensorIOMode::kOUTPUT;
     if (output && c->getOutputAllocator(name) != nullptr) continue;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "callbacks.h"
+#include "shared.h"
 
 using namespace nvinfer1;
 
@@ -67,16 +68,24 @@ struct PyStderrLogger final : StderrLogger {
   }
 };
 
-nb::object& kept() {
-  static auto* const object = new nb::object;  // never destroyed: the interpreter may be gone before static objects are
+Shared<nb::object>& kept() {
+  static auto* const object =
+      new Shared<nb::object>;  // never destroyed: the interpreter may be gone before static ones
   return *object;
 }
 
 }  // namespace
 
-void keep_logger(ILogger& logger) { kept() = nb::find(logger); }
+void keep_logger(ILogger& logger) {
+  nb::object object = nb::find(logger);  // later the one before
+  const std::lock_guard lock(kept().mutex);
+  std::swap(kept().all, object);
+}
 
-ILogger* kept_logger() { return kept().is_valid() ? nb::cast<ILogger*>(kept()) : nullptr; }
+nb::object kept_logger() {
+  const std::lock_guard lock(kept().mutex);
+  return kept().all;
+}
 
 void clear_errors() noexcept { errors.clear(); }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "plugin_parts.h"
+#include "shared.h"
 #include "wootz/plugin_creator_v3.h"
 #include "wootz/plugin_quick.h"
 
@@ -124,8 +125,8 @@ constexpr Sort kSorts[] = {
 // The library's objects of Python's creators, by registry and creator. They stay as long as the process, since the
 // process's registry does: to let go of one, deregister it.
 using Registered = std::map<std::pair<IPluginRegistry*, PyObject*>, std::unique_ptr<IPluginCreatorInterface>>;
-Registered& registered() {
-  static auto* const all = new Registered;
+Shared<Registered>& registered() {
+  static auto* const all = new Shared<Registered>;
   return *all;
 }
 
@@ -188,14 +189,17 @@ bool register_creator(IPluginRegistry& registry, nb::handle creator, const std::
   if (nb::hasattr(creator, "_native")) throw nb::type_error("a creator of C++ is registered by its library");
   std::unique_ptr<IPluginCreatorInterface> made = to_creator(creator);
   if (!registry.registerCreator(*made, space.c_str())) return false;
-  registered()[{&registry, creator.ptr()}] = std::move(made);
+  const std::lock_guard lock(registered().mutex);
+  std::swap(registered().all[{&registry, creator.ptr()}], made);
   return true;
 }
 
 bool deregister_creator(IPluginRegistry& registry, nb::handle creator) {
-  const auto found = registered().find({&registry, creator.ptr()});
-  if (found == registered().end() || !registry.deregisterCreator(*found->second)) return false;
-  registered().erase(found);
+  Registered::node_type gone;
+  const std::lock_guard lock(registered().mutex);
+  const auto found = registered().all.find({&registry, creator.ptr()});
+  if (found == registered().all.end() || !registry.deregisterCreator(*found->second)) return false;
+  gone = registered().all.extract(found);
   return true;
 }
 

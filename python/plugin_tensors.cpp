@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+
 using namespace nvinfer1;
 
 namespace wootz_python {
@@ -75,12 +77,14 @@ void bind_descriptions(nb::module_& m) {
 bool on_device(size_t address) {
   using Ask = int (*)(void* answer, int attribute, unsigned long long address);
   constexpr int kMemoryType = 2, kDevice = 2;
-  static Ask ask = nullptr;
+  static std::atomic<Ask> found = nullptr;
+  Ask ask = found;
   if (ask == nullptr) {
     void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (driver == nullptr) return false;
     ask = reinterpret_cast<Ask>(dlsym(driver, "cuPointerGetAttribute"));
     if (ask == nullptr) return false;
+    found = ask;
   }
   unsigned type = 0;
   return ask(&type, kMemoryType, address) == 0 && type == kDevice;

@@ -1,5 +1,6 @@
-"""Many threads with contexts of their own, on one engine: results are those of one thread, while builds, callbacks and arrays of Python's go on
-beside them."""
+"""Many threads with a context each, on one engine: results are those of one thread, while builds, callbacks and arrays of Python's go on beside
+them. Under a free-threaded Python nothing but the package's own locks keeps them apart."""
+import sys
 import threading
 
 import numpy as np
@@ -13,7 +14,7 @@ SHAPE = (4, 3, 16, 16)
 
 
 def plan_of(weights):
-    """Convolution, ReLU, product and softmax, added by layers."""
+    """Convolution, ReLU, product and softmax, added by layers: a free-threaded Python need not have the package onnx."""
     builder = wootz.Builder(wootz.Logger(wootz.Logger.ERROR))
     network, config, profile = builder.create_network(0), builder.create_builder_config(), builder.create_optimization_profile()
     x = network.add_input("x", wootz.float32, (-1, *SHAPE[1:]))
@@ -126,3 +127,13 @@ def test_builds_loads_callbacks_and_inferences_beside_each_other(case):
             assert engine.create_engine_inspector().get_engine_information(wootz.LayerInformationFormat.JSON)
 
     at_once([builds, profiled, looked_at, builds, profiled, looked_at, profiled, profiled])
+
+
+def test_the_package_leaves_a_free_threaded_python_free():
+    if not hasattr(sys, "_is_gil_enabled"):
+        pytest.skip("this Python has no free-threaded kind")
+    import sysconfig
+
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("this Python is not free-threaded")
+    assert not sys._is_gil_enabled()
