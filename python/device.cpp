@@ -76,7 +76,7 @@ void hold(nb::handle context, const char* name, std::shared_ptr<DeviceBlock> blo
   {
     const std::lock_guard lock(blocks().mutex);
     const auto [at, made] = blocks().all.try_emplace(context.ptr());
-    std::swap(at->second[name], block);  // the one before goes behind the lock
+    std::swap(at->second[name], block);  // the one before goes after it
     first = made;
   }
   if (first) nb::keep_alive_cb(context, context.ptr(), drop_blocks);
