@@ -8,8 +8,8 @@
 # default build/gpu), MODELS ("resnet50:1 bert_base_int8:1 bert_base_fp8:1 ...": the latter are quantized, and always in mode
 # int8 or fp8, that is Q/DQ in 8 bits and --fp16 for the rest), MODES ("tf32 fp16 bf16"), MADE (folder of models made before, by models.py),
 # DEVICE (what `wootz devices` calls this GPU, default h200), DYNAMIC (models to build with an open batch size;
-# WOOTZ_DYNAMIC_LEVEL: their builder level), EACH (cases of each op under the sanitizer, default 3), PYTHON (a Python with
-# torch, onnx, transformers, onnxruntime).
+# WOOTZ_DYNAMIC_LEVEL: their builder level), SHARES (processes of the part kernels, default 8), EACH (cases of each op under the
+# sanitizer, default 3), PYTHON (a Python with torch, onnx, transformers, onnxruntime).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=${BIN:-$here/../../build/release/bin}
@@ -37,10 +37,16 @@ conformance() {
   grep -E 'cuda:|PASSED|FAILED  ' "$OUT/conformance.log" | head -8
 }
 
-# Each line of the table of kernels on the problems of its family.
+# Each line of the table of kernels on the problems of its family, in shares beside each other: most of it is compiling.
 kernels() {
-  timeout 500 "$BIN/kernels_e2e" --gtest_filter='CudaSlow*' >"$OUT/kernels.log" 2>&1 || failed=1
-  grep -E 'PASSED|FAILED  ' "$OUT/kernels.log" | head -8
+  local share shares=${SHARES:-8} running=()
+  for ((share = 0; share < shares; ++share)); do
+    GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$share timeout 500 "$BIN/kernels_e2e" --gtest_filter='CudaSlow*' \
+      >"$OUT/kernels.$share.log" 2>&1 &
+    running+=($!)
+  done
+  for share in "${running[@]}"; do wait "$share" || failed=1; done
+  row "kernels: $(cat "$OUT"/kernels.*.log | grep -c '\[       OK') lines right$(grep -h '\[  FAILED' "$OUT"/kernels.*.log | sort -u | head -6 | cut -c1-120)"
 }
 
 # Recording and replay, a capture by the application, batch sizes visited again; then errors, each provoked.
